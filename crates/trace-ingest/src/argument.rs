@@ -1,0 +1,302 @@
+//! Operator arguments as the profiler recorded them: nested lists of numbers and texts.
+
+use std::fmt::{self, Write};
+
+use hashbrown::HashMap;
+
+use crate::string_table::{StringId, StringTable};
+
+/// One recorded argument: a shape, a list of shapes, a scalar's text.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ArgumentValue {
+    /// JSON `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number without fraction or exponent that fits 64 bits.
+    Int(i64),
+    /// Any other number.
+    Float(f64),
+    /// A text, unescaped.
+    Text(String),
+    /// A list; sequences nest.
+    List(Vec<ArgumentValue>),
+}
+
+impl ArgumentValue {
+    /// The elements of a list.
+    pub fn as_list(&self) -> Option<&[ArgumentValue]> {
+        match self {
+            ArgumentValue::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The value of an integer.
+    pub fn as_int(&self) -> Option<i64> {
+        match self {
+            ArgumentValue::Int(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The characters of a text.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            ArgumentValue::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A list of integers, such as one tensor's shape.
+    pub fn as_ints(&self) -> Option<Vec<i64>> {
+        self.as_list()?.iter().map(ArgumentValue::as_int).collect()
+    }
+
+    /// Displays the value as a Python literal whose sequences are written as `sequence` says.
+    pub fn display(&self, sequence: Sequence) -> impl fmt::Display + '_ {
+        Literal { value: self, sequence }
+    }
+}
+
+/// How a list prints: reports show grouped arguments as tuples and raw arguments as lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sequence {
+    /// `(1, 2)`, `(1,)`, `()`
+    Tuple,
+    /// `[1, 2]`, `[1]`, `[]`
+    List,
+}
+
+struct Literal<'v> {
+    value: &'v ArgumentValue,
+    sequence: Sequence,
+}
+
+impl fmt::Display for Literal<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.value {
+            ArgumentValue::Null => f.write_str("None"),
+            ArgumentValue::Bool(true) => f.write_str("True"),
+            ArgumentValue::Bool(false) => f.write_str("False"),
+            ArgumentValue::Int(value) => write!(f, "{value}"),
+            ArgumentValue::Float(value) => write_float(f, *value),
+            ArgumentValue::Text(text) => write_text(f, text),
+            ArgumentValue::List(items) => {
+                let (open, close) = match self.sequence {
+                    Sequence::Tuple => ('(', ')'),
+                    Sequence::List => ('[', ']'),
+                };
+                f.write_char(open)?;
+                for (position, item) in items.iter().enumerate() {
+                    if position > 0 {
+                        f.write_str(", ")?;
+                    }
+                    Literal { value: item, sequence: self.sequence }.fmt(f)?;
+                }
+                if items.len() == 1 && self.sequence == Sequence::Tuple {
+                    f.write_char(',')?;
+                }
+                f.write_char(close)
+            }
+        }
+    }
+}
+
+/// Writes a float the way Python prints it: shortest digits that read back equal, `.0` on integral
+/// values, exponent form below 1e-4 and from 1e16 on.
+pub fn write_float(out: &mut impl Write, value: f64) -> fmt::Result {
+    let magnitude = value.abs();
+    if value.is_nan() {
+        out.write_str("nan")
+    } else if value.is_infinite() {
+        out.write_str(if value > 0.0 { "inf" } else { "-inf" })
+    } else if magnitude != 0.0 && !(1e-4..1e16).contains(&magnitude) {
+        let text = format!("{value:e}");
+        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let (sign, digits) = match exponent.strip_prefix('-') {
+            Some(digits) => ('-', digits),
+            None => ('+', exponent),
+        };
+        write!(out, "{mantissa}e{sign}{digits:0>2}")
+    } else if value.fract() == 0.0 {
+        write!(out, "{value:.1}")
+    } else {
+        write!(out, "{value}")
+    }
+}
+
+/// Writes a text as a Python string literal: single quotes, or double quotes when the text holds single
+/// quotes and no double ones.
+pub fn write_text(out: &mut impl Write, text: &str) -> fmt::Result {
+    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+    out.write_char(quote)?;
+    for c in text.chars() {
+        match c {
+            '\\' => out.write_str("\\\\")?,
+            '\n' => out.write_str("\\n")?,
+            '\r' => out.write_str("\\r")?,
+            '\t' => out.write_str("\\t")?,
+            c if c == quote => write!(out, "\\{c}")?,
+            c if (c as u32) < 0x20 || c as u32 == 0x7f => write!(out, "\\x{:02x}", c as u32)?,
+            c => out.write_char(c)?,
+        }
+    }
+    out.write_char(quote)
+}
+
+/// Handle of one distinct argument list (all shapes of a call, all types of a call …).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ArgumentId(pub(crate) u32);
+
+impl ArgumentId {
+    /// Dense position in the table.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Handle of one distinct call signature. Equal ids mean that shapes, types, strides and concrete inputs
+/// are all equal, so grouping calls by their arguments is grouping by this integer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SignatureId(pub(crate) u32);
+
+impl SignatureId {
+    /// Dense position in the table.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The four argument lists of an operator call; `None` where the profiler recorded none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Signature {
+    /// `Input Dims`: per input its shape, `[]` for a scalar, a list of shapes for a tensor list.
+    pub dims: Option<ArgumentId>,
+    /// `Input type`: per input its element type.
+    pub types: Option<ArgumentId>,
+    /// `Input Strides`: per input its strides in elements.
+    pub strides: Option<ArgumentId>,
+    /// `Concrete Inputs`: per input the text of its value, empty for tensors.
+    pub concrete: Option<ArgumentId>,
+}
+
+/// Table of distinct argument lists and signatures.
+#[derive(Clone, Debug, Default)]
+pub struct SignatureTable {
+    /// Literal text (tuples) of each argument list: its identity and what reports print.
+    texts: StringTable,
+    /// Argument list per text id.
+    by_text: HashMap<StringId, ArgumentId>,
+    arguments: Vec<(StringId, ArgumentValue)>,
+    signatures: Vec<Signature>,
+    lookup: HashMap<Signature, SignatureId>,
+}
+
+impl SignatureTable {
+    /// Id of an argument list, added when it is new.
+    pub fn intern_argument(&mut self, value: ArgumentValue) -> ArgumentId {
+        let text = self.texts.intern(&value.display(Sequence::Tuple).to_string());
+        *self.by_text.entry(text).or_insert_with(|| {
+            self.arguments.push((text, value));
+            ArgumentId(self.arguments.len() as u32 - 1)
+        })
+    }
+
+    /// Id of a signature, added when it is new.
+    pub fn intern(&mut self, signature: Signature) -> SignatureId {
+        *self.lookup.entry(signature).or_insert_with(|| {
+            self.signatures.push(signature);
+            SignatureId(self.signatures.len() as u32 - 1)
+        })
+    }
+
+    /// The four argument lists of a signature.
+    pub fn get(&self, id: SignatureId) -> Signature {
+        self.signatures[id.index()]
+    }
+
+    /// An argument list.
+    pub fn argument(&self, id: ArgumentId) -> &ArgumentValue {
+        &self.arguments[id.index()].1
+    }
+
+    /// An argument list as a Python literal with tuples, as reports print it.
+    pub fn argument_text(&self, id: ArgumentId) -> &str {
+        self.texts.get(self.arguments[id.index()].0)
+    }
+
+    /// Number of distinct signatures.
+    pub fn len(&self) -> usize {
+        self.signatures.len()
+    }
+
+    /// Whether no operator recorded any argument.
+    pub fn is_empty(&self) -> bool {
+        self.signatures.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(items: Vec<ArgumentValue>) -> ArgumentValue {
+        ArgumentValue::List(items)
+    }
+
+    #[test]
+    fn values_print_as_python_literals() {
+        use ArgumentValue::*;
+        let cases = [
+            (list(vec![]), "()", "[]"),
+            (list(vec![Int(3)]), "(3,)", "[3]"),
+            (list(vec![Int(1), list(vec![Int(2), Int(-3)])]), "(1, (2, -3))", "[1, [2, -3]]"),
+            (
+                list(vec![Text("c10::Half".into()), Null, Bool(true)]),
+                "('c10::Half', None, True)",
+                "['c10::Half', None, True]",
+            ),
+            (Text("it's".into()), "\"it's\"", "\"it's\""),
+            (Text("a'b\"c\\\n\u{1}".into()), "'a\\'b\"c\\\\\\n\\x01'", "'a\\'b\"c\\\\\\n\\x01'"),
+        ];
+        for (value, tuple, plain) in cases {
+            assert_eq!(value.display(Sequence::Tuple).to_string(), tuple);
+            assert_eq!(value.display(Sequence::List).to_string(), plain);
+        }
+    }
+
+    #[test]
+    fn floats_print_like_python() {
+        for (value, text) in [
+            (60.0, "60.0"),
+            (77.074, "77.074"),
+            (1.123046875e-05, "1.123046875e-05"),
+            (0.0001, "0.0001"),
+            (1e16, "1e+16"),
+            (1234567890123456.0, "1234567890123456.0"),
+            (1e100, "1e+100"),
+            (-0.0, "-0.0"),
+            (f64::INFINITY, "inf"),
+            (f64::NAN, "nan"),
+        ] {
+            let mut out = String::new();
+            write_float(&mut out, value).unwrap();
+            assert_eq!(out, text);
+        }
+    }
+
+    #[test]
+    fn equal_arguments_share_one_id_and_kinds_of_number_stay_apart() {
+        let mut table = SignatureTable::default();
+        let a = table.intern_argument(list(vec![ArgumentValue::Int(1)]));
+        assert_eq!(table.intern_argument(list(vec![ArgumentValue::Int(1)])), a);
+        assert_ne!(table.intern_argument(list(vec![ArgumentValue::Float(1.0)])), a);
+        assert_ne!(table.intern_argument(list(vec![ArgumentValue::Text("1".into())])), a);
+        let with = table.intern(Signature { dims: Some(a), ..Signature::default() });
+        let without = table.intern(Signature::default());
+        assert_ne!(with, without);
+        assert_eq!(table.intern(Signature { dims: Some(a), ..Signature::default() }), with);
+        assert_eq!(table.argument_text(a), "(1,)");
+    }
+}

@@ -1,0 +1,84 @@
+//! Event categories: the profiler's `cat` field.
+
+/// Category of an event. The categories that analyses treat specially are constants; any other text is
+/// kept under an id that the trace assigned ([`crate::Trace::category_name`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Category(pub(crate) u16);
+
+macro_rules! known_categories {
+    ($($(#[$doc:meta])* $constant:ident = $text:literal,)*) => {
+        impl Category {
+            $($(#[$doc])* pub const $constant: Category = Category(KnownIndex::$constant as u16);)*
+        }
+
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+        enum KnownIndex { $($constant),* }
+
+        /// Texts of the known categories, in order of their ids.
+        pub(crate) const KNOWN: &[&str] = &[$($text),*];
+
+        impl Category {
+            /// The known category with this text.
+            pub(crate) fn known(text: &[u8]) -> Option<Category> {
+                $(if text == $text.as_bytes() { return Some(Category::$constant); })*
+                None
+            }
+        }
+    };
+}
+
+known_categories! {
+    /// An event without `cat`.
+    NONE = "",
+    /// A frame of the Python stack.
+    PYTHON_FUNCTION = "python_function",
+    /// An operator called on the host.
+    CPU_OP = "cpu_op",
+    /// A CUDA or HIP runtime call.
+    CUDA_RUNTIME = "cuda_runtime",
+    /// A CUDA driver call.
+    CUDA_DRIVER = "cuda_driver",
+    /// A kernel that ran on the device.
+    KERNEL = "kernel",
+    /// A memory copy that ran on the device.
+    GPU_MEMCPY = "gpu_memcpy",
+    /// A memory fill that ran on the device.
+    GPU_MEMSET = "gpu_memset",
+    /// A range that the user's program named, on the host.
+    USER_ANNOTATION = "user_annotation",
+    /// The same range as seen on the device.
+    GPU_USER_ANNOTATION = "gpu_user_annotation",
+    /// An instant on the host, such as an allocation.
+    CPU_INSTANT_EVENT = "cpu_instant_event",
+    /// Time the profiler itself took.
+    OVERHEAD = "overhead",
+    /// The recording as one span.
+    TRACE = "Trace",
+}
+
+impl Category {
+    /// Whether events of this category ran on a device: kernels, memory copies, memory fills.
+    #[inline]
+    pub fn is_device(self) -> bool {
+        matches!(self, Category::KERNEL | Category::GPU_MEMCPY | Category::GPU_MEMSET)
+    }
+
+    /// Whether events of this category are runtime or driver calls, which launch device work.
+    #[inline]
+    pub fn is_launch_api(self) -> bool {
+        matches!(self, Category::CUDA_RUNTIME | Category::CUDA_DRIVER)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_texts_map_to_their_constants() {
+        assert_eq!(Category::known(b"kernel"), Some(Category::KERNEL));
+        assert_eq!(Category::known(b"Trace"), Some(Category::TRACE));
+        assert_eq!(Category::known(b"cuda_sync"), None);
+        assert_eq!(KNOWN[Category::GPU_MEMSET.0 as usize], "gpu_memset");
+    }
+}

@@ -1,0 +1,74 @@
+//! What ends reading.
+
+use std::path::PathBuf;
+
+/// Why a file could not be read as a trace. Every message names the file, what was found, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum IngestError {
+    /// The file cannot be opened or read.
+    #[error("{path}: cannot be read: {source}", path = .path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The path names a directory.
+    #[error("{path}: is a directory; name one trace file in it", path = .path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The file (or the archive's content) is empty.
+    #[error("{path}: is empty; the recording was probably stopped before it was written, record it again", path = .path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// No reader knows the content.
+    #[error("{path}: is not a known profiler trace: found {found}, expected {expected}", path = .path.display())]
+    UnknownFormat {
+        /// The file.
+        path: PathBuf,
+        /// What the first bytes look like.
+        found: String,
+        /// What can be read.
+        expected: String,
+    },
+    /// Two readers claim the content with the same certainty.
+    #[error("{path}: could be {first} as well as {second}; name the format with the matching subcommand", path = .path.display())]
+    AmbiguousFormat {
+        /// The file.
+        path: PathBuf,
+        /// One candidate.
+        first: &'static str,
+        /// The other.
+        second: &'static str,
+    },
+    /// The archive cannot be opened or holds no trace.
+    #[error("{path}: {detail}; unpack it and name the trace file", path = .path.display())]
+    Archive {
+        /// The archive.
+        path: PathBuf,
+        /// What is wrong.
+        detail: String,
+    },
+    /// The content is of the right format but holds no event list.
+    #[error("{path}: {detail} (at byte {offset} of the text); expected a Kineto trace, an object with a \"traceEvents\" list", path = .path.display())]
+    NoEvents {
+        /// The file.
+        path: PathBuf,
+        /// What was found instead.
+        detail: String,
+        /// Where reading stopped, in bytes of decompressed text.
+        offset: u64,
+    },
+    /// More events than 32-bit ids can name.
+    #[error("{path}: holds more than {limit} events; split the trace", path = .path.display())]
+    TooManyEvents {
+        /// The file.
+        path: PathBuf,
+        /// The largest number of events.
+        limit: u32,
+    },
+}

@@ -1,0 +1,341 @@
+//! The columns of events.
+
+use crate::argument::SignatureId;
+use crate::category::Category;
+use crate::sparse_column::SparseColumn;
+use crate::string_table::StringId;
+use crate::track_table::TrackId;
+
+/// Handle of an event: its row in the [`EventTable`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct EventId(pub u32);
+
+impl EventId {
+    /// Row in the table.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Shape of an event in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// A span with a start and a duration (`X`, or a `B`/`E` pair put together).
+    Complete,
+    /// A moment (`i`); its duration is zero.
+    Instant,
+}
+
+/// Who a Python frame is and who called it, by the profiler's frame numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PythonFrame {
+    /// `Python id`
+    pub id: Option<u32>,
+    /// `Python parent id`
+    pub parent: Option<u32>,
+    /// `Python module id`, present on `nn.Module` frames
+    pub module: Option<u32>,
+}
+
+/// How a kernel was launched.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LaunchGeometry {
+    /// Blocks (work groups) per dimension.
+    pub grid: [u32; 3],
+    /// Threads (work items) per block and dimension.
+    pub block: [u32; 3],
+    /// Registers per thread.
+    pub registers_per_thread: Option<u32>,
+    /// Shared memory (LDS) per block in bytes.
+    pub shared_memory: Option<u32>,
+}
+
+/// What a copy or fill moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MemoryTransfer {
+    /// Size in bytes.
+    pub bytes: Option<u64>,
+    /// Bandwidth that the profiler computed, in 1e9 bytes per second.
+    pub bandwidth_gb_per_s: Option<f64>,
+}
+
+/// What a collective communication call moved and between whom. On the host call (`record_param_comms`)
+/// and on its kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Collective {
+    /// `Collective name`, such as `allreduce`
+    pub name: Option<StringId>,
+    /// `Process Group Name`
+    pub group_name: Option<StringId>,
+    /// `Process Group Description`
+    pub group_description: Option<StringId>,
+    /// `Process Group Ranks`, the text as written (`[0, 1]`)
+    pub group_ranks: Option<StringId>,
+    /// `Group size`: number of ranks
+    pub group_size: Option<i64>,
+    /// `dtype`, such as `BFloat16`
+    pub dtype: Option<StringId>,
+    /// `In msg nelems`: elements sent
+    pub in_elements: Option<i64>,
+    /// `Out msg nelems`: elements received
+    pub out_elements: Option<i64>,
+    /// `In split size`, the text as written (`[]`)
+    pub in_split_size: Option<StringId>,
+    /// `Out split size`, the text as written
+    pub out_split_size: Option<StringId>,
+    /// `Rank`
+    pub rank: Option<i64>,
+    /// `Global rank start`
+    pub global_rank_start: Option<i64>,
+    /// `Global rank stride`
+    pub global_rank_stride: Option<i64>,
+}
+
+/// What the inductor recorded of a Triton kernel call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TritonCall {
+    /// `kernel_file`
+    pub file: Option<StringId>,
+    /// `kernel_hash`
+    pub hash: Option<StringId>,
+    /// `kernel_kwargs`, such as `XBLOCK=2,R0_BLOCK=2048`
+    pub keyword_arguments: Option<StringId>,
+    /// `num_warps`
+    pub warps: Option<u32>,
+    /// `num_stages`
+    pub stages: Option<u32>,
+}
+
+/// One event as a whole, for building a trace and for looking at one event. Times are in the trace's
+/// [`crate::TimeUnit`].
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    /// Index of the event in the file's list, counting every entry (also those that are not kept).
+    pub uid: u32,
+    /// Span or moment.
+    pub phase: Phase,
+    /// The profiler's category.
+    pub category: Category,
+    /// Name of the operator, call, frame or kernel.
+    pub name: StringId,
+    /// Where it ran.
+    pub track: TrackId,
+    /// Start, relative to the trace's origin.
+    pub start: i64,
+    /// Length; never negative.
+    pub duration: i64,
+}
+
+/// Columns of events, in file order. Dense columns have a value per event, sparse ones where the trace
+/// gives one.
+#[derive(Clone, Debug, Default)]
+pub struct EventTable {
+    pub(crate) uid: Vec<u32>,
+    pub(crate) phase: Vec<Phase>,
+    pub(crate) category: Vec<Category>,
+    pub(crate) name: Vec<StringId>,
+    pub(crate) track: Vec<TrackId>,
+    pub(crate) start: Vec<i64>,
+    pub(crate) duration: Vec<i64>,
+    pub(crate) arguments: ArgumentColumns,
+}
+
+/// Sparse columns of event arguments. All fields are `None` for an event whose trace entry lacks them.
+#[derive(Clone, Debug, Default)]
+pub struct ArgumentColumns {
+    /// `External id`: number that an operator shares with the calls and device events it caused.
+    pub external_id: SparseColumn<i64>,
+    /// `correlation`: number that a launch shares with the device events it caused.
+    pub correlation: SparseColumn<i64>,
+    /// `device`: index of the device.
+    pub device: SparseColumn<i64>,
+    /// `stream`: queue on the device.
+    pub stream: SparseColumn<i64>,
+    /// `Input Dims`, `Input type`, `Input Strides`, `Concrete Inputs`.
+    pub signature: SparseColumn<SignatureId>,
+    /// `Sequence number`: links a forward operator to its backward.
+    pub sequence_number: SparseColumn<i64>,
+    /// `Fwd thread id`: the forward's thread, on backward operators.
+    pub forward_thread: SparseColumn<i64>,
+    /// `Python id`, `Python parent id`, `Python module id`.
+    pub python_frame: SparseColumn<PythonFrame>,
+    /// `grid`, `block`, `registers per thread`, `shared memory`.
+    pub geometry: SparseColumn<LaunchGeometry>,
+    /// `bytes`, `memory bandwidth (GB/s)`.
+    pub transfer: SparseColumn<MemoryTransfer>,
+    /// Fields of a collective.
+    pub collective: SparseColumn<Collective>,
+    /// Fields of a Triton kernel call.
+    pub triton: SparseColumn<TritonCall>,
+    /// `graph node id` or `graph id`: node of a captured graph.
+    pub graph_node: SparseColumn<i64>,
+}
+
+impl EventTable {
+    /// Number of events kept.
+    pub fn len(&self) -> usize {
+        self.start.len()
+    }
+
+    /// Whether there is no event.
+    pub fn is_empty(&self) -> bool {
+        self.start.is_empty()
+    }
+
+    /// All event ids in file order.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = EventId> + use<> {
+        (0..self.start.len() as u32).map(EventId)
+    }
+
+    /// Index of the event in the file's list of events.
+    #[inline]
+    pub fn uid(&self, event: EventId) -> u32 {
+        self.uid[event.index()]
+    }
+
+    /// The event with this index in the file's list, if it was kept.
+    pub fn find_uid(&self, uid: u32) -> Option<EventId> {
+        self.uid.binary_search(&uid).ok().map(|row| EventId(row as u32))
+    }
+
+    /// Span or moment.
+    #[inline]
+    pub fn phase(&self, event: EventId) -> Phase {
+        self.phase[event.index()]
+    }
+
+    /// Category.
+    #[inline]
+    pub fn category(&self, event: EventId) -> Category {
+        self.category[event.index()]
+    }
+
+    /// Interned name.
+    #[inline]
+    pub fn name(&self, event: EventId) -> StringId {
+        self.name[event.index()]
+    }
+
+    /// Process and thread.
+    #[inline]
+    pub fn track(&self, event: EventId) -> TrackId {
+        self.track[event.index()]
+    }
+
+    /// Start in time units since the trace's origin.
+    #[inline]
+    pub fn start(&self, event: EventId) -> i64 {
+        self.start[event.index()]
+    }
+
+    /// Length in time units, never negative.
+    #[inline]
+    pub fn duration(&self, event: EventId) -> i64 {
+        self.duration[event.index()]
+    }
+
+    /// End in time units since the trace's origin.
+    #[inline]
+    pub fn end(&self, event: EventId) -> i64 {
+        self.start[event.index()] + self.duration[event.index()]
+    }
+
+    /// The event's dense fields together.
+    pub fn get(&self, event: EventId) -> Event {
+        let row = event.index();
+        Event {
+            uid: self.uid[row],
+            phase: self.phase[row],
+            category: self.category[row],
+            name: self.name[row],
+            track: self.track[row],
+            start: self.start[row],
+            duration: self.duration[row],
+        }
+    }
+
+    /// The argument columns.
+    pub fn arguments(&self) -> &ArgumentColumns {
+        &self.arguments
+    }
+
+    /// `External id`.
+    #[inline]
+    pub fn external_id(&self, event: EventId) -> Option<i64> {
+        self.arguments.external_id.get(event.index())
+    }
+
+    /// `correlation`.
+    #[inline]
+    pub fn correlation(&self, event: EventId) -> Option<i64> {
+        self.arguments.correlation.get(event.index())
+    }
+
+    /// `device`.
+    #[inline]
+    pub fn device(&self, event: EventId) -> Option<i64> {
+        self.arguments.device.get(event.index())
+    }
+
+    /// `stream`.
+    #[inline]
+    pub fn stream(&self, event: EventId) -> Option<i64> {
+        self.arguments.stream.get(event.index())
+    }
+
+    /// Shapes, types, strides and concrete inputs.
+    #[inline]
+    pub fn signature(&self, event: EventId) -> Option<SignatureId> {
+        self.arguments.signature.get(event.index())
+    }
+
+    /// `Sequence number`.
+    #[inline]
+    pub fn sequence_number(&self, event: EventId) -> Option<i64> {
+        self.arguments.sequence_number.get(event.index())
+    }
+
+    pub(crate) fn push(&mut self, event: Event) -> EventId {
+        let row = self.start.len();
+        self.uid.push(event.uid);
+        self.phase.push(event.phase);
+        self.category.push(event.category);
+        self.name.push(event.name);
+        self.track.push(event.track);
+        self.start.push(event.start);
+        self.duration.push(event.duration);
+        EventId(row as u32)
+    }
+}
+
+/// End of a flow arrow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowEnd {
+    /// `ph: "s"`
+    Start,
+    /// `ph: "f"`
+    Finish,
+}
+
+/// What a flow arrow connects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowKind {
+    /// `ac2g`: a launch and the device event it caused.
+    Launch,
+    /// `fwdbwd`: a forward operator and its backward.
+    ForwardBackward,
+}
+
+/// One end of a flow arrow; start and finish share kind and id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// What it connects.
+    pub kind: FlowKind,
+    /// Which end.
+    pub end: FlowEnd,
+    /// Number that both ends share; for launches the correlation id.
+    pub id: i64,
+    /// Where the end is attached.
+    pub track: TrackId,
+}

@@ -1,0 +1,119 @@
+//! What a trace says of the recording as a whole: devices, distributed set-up, profiler options.
+
+/// The known top-level facts of a trace. Everything else at the top level, such as the recorder's dump of
+/// the host's environment, is skipped unread and never reaches an output.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TraceFacts {
+    /// `schemaVersion`
+    pub schema_version: Option<i64>,
+    /// `traceName`: where the recorder wrote the trace
+    pub trace_name: Option<String>,
+    /// `trace_id`
+    pub trace_id: Option<String>,
+    /// `displayTimeUnit`: unit that a viewer should show; times are microseconds in the file regardless
+    pub display_time_unit: Option<String>,
+    /// `baseTimeNanoseconds`: what to add to a timestamp for the wall clock
+    pub base_time_nanoseconds: Option<i64>,
+    /// `record_shapes`: whether operators carry their arguments
+    pub record_shapes: Option<bool>,
+    /// `with_stack`: whether Python frames were recorded
+    pub with_stack: Option<bool>,
+    /// `with_flops`
+    pub with_flops: Option<bool>,
+    /// `with_modules`
+    pub with_modules: Option<bool>,
+    /// `profile_memory`
+    pub profile_memory: Option<bool>,
+    /// `cuda_runtime_version`
+    pub cuda_runtime_version: Option<String>,
+    /// `cuda_driver_version`
+    pub cuda_driver_version: Option<String>,
+    /// `cupti_version`
+    pub cupti_version: Option<String>,
+    /// `hip_runtime_version`
+    pub hip_runtime_version: Option<String>,
+    /// `hip_driver_version`
+    pub hip_driver_version: Option<String>,
+    /// `roctracer_version`
+    pub roctracer_version: Option<String>,
+    /// `deviceProperties`: the devices of the host
+    pub devices: Vec<DeviceProperties>,
+    /// `distributedInfo`: the process's place in a distributed job
+    pub distributed: Option<DistributedInfo>,
+}
+
+/// One entry of `deviceProperties`.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "kineto", derive(serde::Deserialize))]
+#[cfg_attr(feature = "kineto", serde(default))]
+pub struct DeviceProperties {
+    /// Index of the device.
+    pub id: Option<i64>,
+    /// Marketing name, such as `NVIDIA H100 80GB HBM3`.
+    pub name: Option<String>,
+    /// Memory in bytes.
+    #[cfg_attr(feature = "kineto", serde(rename = "totalGlobalMem"))]
+    pub total_memory: Option<u64>,
+    /// Major compute capability.
+    #[cfg_attr(feature = "kineto", serde(rename = "computeMajor"))]
+    pub compute_major: Option<i64>,
+    /// Minor compute capability.
+    #[cfg_attr(feature = "kineto", serde(rename = "computeMinor"))]
+    pub compute_minor: Option<i64>,
+    /// Streaming multiprocessors or compute units.
+    #[cfg_attr(feature = "kineto", serde(rename = "numSms"))]
+    pub multiprocessors: Option<i64>,
+    /// Threads per warp or wave front.
+    #[cfg_attr(feature = "kineto", serde(rename = "warpSize"))]
+    pub warp_size: Option<i64>,
+    /// Threads per block at most.
+    #[cfg_attr(feature = "kineto", serde(rename = "maxThreadsPerBlock"))]
+    pub max_threads_per_block: Option<i64>,
+    /// Threads per multiprocessor at most.
+    #[cfg_attr(feature = "kineto", serde(rename = "maxThreadsPerMultiprocessor"))]
+    pub max_threads_per_multiprocessor: Option<i64>,
+    /// Registers per block.
+    #[cfg_attr(feature = "kineto", serde(rename = "regsPerBlock"))]
+    pub registers_per_block: Option<i64>,
+    /// Shared memory per block in bytes.
+    #[cfg_attr(feature = "kineto", serde(rename = "sharedMemPerBlock"))]
+    pub shared_memory_per_block: Option<i64>,
+}
+
+/// `distributedInfo`.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "kineto", derive(serde::Deserialize))]
+#[cfg_attr(feature = "kineto", serde(default))]
+pub struct DistributedInfo {
+    /// Communication library, such as `nccl`.
+    pub backend: Option<String>,
+    /// Rank of the recorded process.
+    pub rank: Option<i64>,
+    /// Number of ranks.
+    pub world_size: Option<i64>,
+    /// Number of process groups.
+    pub pg_count: Option<i64>,
+    /// Process groups.
+    #[cfg_attr(feature = "kineto", serde(rename = "pg_config"))]
+    pub process_groups: Vec<ProcessGroup>,
+    /// Version of the communication library.
+    pub nccl_version: Option<String>,
+}
+
+/// One entry of `distributedInfo.pg_config`.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "kineto", derive(serde::Deserialize))]
+#[cfg_attr(feature = "kineto", serde(default))]
+pub struct ProcessGroup {
+    /// Name that collectives refer to.
+    #[cfg_attr(feature = "kineto", serde(rename = "pg_name"))]
+    pub name: Option<String>,
+    /// What the group is for, such as `default_pg`.
+    #[cfg_attr(feature = "kineto", serde(rename = "pg_desc"))]
+    pub description: Option<String>,
+    /// Number of ranks.
+    #[cfg_attr(feature = "kineto", serde(rename = "pg_size"))]
+    pub size: Option<i64>,
+    /// Its ranks.
+    pub ranks: Vec<i64>,
+}

@@ -1,0 +1,123 @@
+//! The known trace formats, recognised by content.
+
+use std::path::Path;
+
+use crate::error::IngestError;
+use crate::source::TextSource;
+use crate::trace::Trace;
+
+/// How sure a format is that a text is its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Certainty {
+    /// It is not.
+    No,
+    /// Nothing speaks against it.
+    Possible,
+    /// It has features of the format.
+    Likely,
+    /// It has what only this format has.
+    Certain,
+}
+
+/// How far reading has come, in bytes of the file (compressed, if it is).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes read.
+    pub bytes: u64,
+    /// Size of the file.
+    pub total: u64,
+}
+
+/// How to read a trace. The defaults suit every use.
+#[derive(Clone, Copy, Default)]
+pub struct ReadOptions<'a> {
+    /// Threads that parse; `None` takes as many as the machine has. The result is the same for any number.
+    pub threads: Option<usize>,
+    /// Called every now and then from a thread that reads.
+    pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
+}
+
+impl ReadOptions<'_> {
+    pub(crate) fn thread_count(&self) -> usize {
+        let available = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.unwrap_or_else(available).max(1)
+    }
+}
+
+/// A trace format: recognises its texts and reads them.
+pub trait Format: Sync {
+    /// What users call it.
+    fn name(&self) -> &'static str;
+
+    /// How sure it is that a text that begins with `head` (up to 64 KiB, decompressed) is its own.
+    fn probe(&self, head: &[u8]) -> Certainty;
+
+    /// Reads a text. `path` is for error messages.
+    ///
+    /// # Errors
+    /// When the text turns out not to be of the format. Recoverable faults are warnings of the trace.
+    fn read(
+        &self,
+        path: &Path,
+        source: TextSource<'_>,
+        options: &ReadOptions<'_>,
+    ) -> Result<Trace, IngestError>;
+}
+
+/// All formats that this build reads.
+pub fn formats() -> &'static [&'static dyn Format] {
+    &[
+        #[cfg(feature = "kineto")]
+        &crate::kineto::Kineto,
+    ]
+}
+
+/// The format that a text belongs to.
+///
+/// # Errors
+/// When none claims it, or two with the same certainty.
+pub fn detect(path: &Path, head: &[u8]) -> Result<&'static dyn Format, IngestError> {
+    let mut claims: Vec<_> = formats().iter().map(|format| (format.probe(head), *format)).collect();
+    claims.retain(|(certainty, _)| *certainty > Certainty::No);
+    claims.sort_by_key(|(certainty, _)| std::cmp::Reverse(*certainty));
+    match claims[..] {
+        [] => Err(IngestError::UnknownFormat {
+            path: path.to_path_buf(),
+            found: describe(head).to_string(),
+            expected: formats().iter().map(|format| format.name()).collect::<Vec<_>>().join(" or "),
+        }),
+        [(first, one), (second, other), ..] if first == second => Err(IngestError::AmbiguousFormat {
+            path: path.to_path_buf(),
+            first: one.name(),
+            second: other.name(),
+        }),
+        [(_, format), ..] => Ok(format),
+    }
+}
+
+/// What a text that no format claims looks like. Never its content: that may be anything.
+fn describe(head: &[u8]) -> &'static str {
+    const SIGNATURES: &[(&[u8], &str)] = &[
+        (b"\x89PNG", "a PNG picture"),
+        (b"\xff\xd8\xff", "a JPEG picture"),
+        (b"GIF8", "a GIF picture"),
+        (b"%PDF", "a PDF document"),
+        (b"\x7fELF", "an ELF program"),
+        (b"SQLite format 3", "an SQLite database"),
+        (b"\xfd7zXZ", "xz-compressed data"),
+        (b"BZh", "bzip2-compressed data"),
+        (b"7z\xbc\xaf", "a 7-Zip archive"),
+        (b"PK\x03\x04", "a zip archive"),
+        (b"PAR1", "a Parquet table"),
+        (b"<!DOCTYPE", "an HTML page"),
+        (b"<html", "an HTML page"),
+    ];
+    if let Some((_, name)) = SIGNATURES.iter().find(|(signature, _)| head.starts_with(signature)) {
+        return name;
+    }
+    match std::str::from_utf8(&head[..head.len().min(512)]) {
+        Ok(_) => "text that is not JSON",
+        Err(error) if error.valid_up_to() > 256 => "text that is not JSON",
+        Err(_) => "binary data of an unknown kind",
+    }
+}

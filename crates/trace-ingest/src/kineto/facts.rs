@@ -1,0 +1,128 @@
+//! The known top-level entries of a Kineto trace.
+
+use serde::de::DeserializeOwned;
+
+use crate::facts::TraceFacts;
+use crate::warning::Warning;
+
+/// The known key with this text.
+pub(crate) fn known_key(key: &[u8]) -> Option<&'static str> {
+    const KEYS: &[&str] = &[
+        "schemaVersion",
+        "traceName",
+        "trace_id",
+        "displayTimeUnit",
+        "baseTimeNanoseconds",
+        "record_shapes",
+        "with_stack",
+        "with_flops",
+        "with_modules",
+        "profile_memory",
+        "cuda_runtime_version",
+        "cuda_driver_version",
+        "cupti_version",
+        "hip_runtime_version",
+        "hip_driver_version",
+        "roctracer_version",
+        "deviceProperties",
+        "distributedInfo",
+    ];
+    KEYS.iter().copied().find(|known| known.as_bytes() == key)
+}
+
+/// Reads the value of a known key into `facts`; what cannot be understood becomes a warning.
+pub(crate) fn read_fact(
+    key: &'static str,
+    value: &[u8],
+    facts: &mut TraceFacts,
+    warnings: &mut Vec<Warning>,
+) {
+    let outcome = match key {
+        "schemaVersion" => set(value, &mut facts.schema_version),
+        "traceName" => set(value, &mut facts.trace_name),
+        "trace_id" => set(value, &mut facts.trace_id),
+        "displayTimeUnit" => set(value, &mut facts.display_time_unit),
+        "baseTimeNanoseconds" => set(value, &mut facts.base_time_nanoseconds),
+        "record_shapes" => set_flag(value, &mut facts.record_shapes),
+        "with_stack" => set_flag(value, &mut facts.with_stack),
+        "with_flops" => set_flag(value, &mut facts.with_flops),
+        "with_modules" => set_flag(value, &mut facts.with_modules),
+        "profile_memory" => set_flag(value, &mut facts.profile_memory),
+        "cuda_runtime_version" => set_version(value, &mut facts.cuda_runtime_version),
+        "cuda_driver_version" => set_version(value, &mut facts.cuda_driver_version),
+        "cupti_version" => set_version(value, &mut facts.cupti_version),
+        "hip_runtime_version" => set_version(value, &mut facts.hip_runtime_version),
+        "hip_driver_version" => set_version(value, &mut facts.hip_driver_version),
+        "roctracer_version" => set_version(value, &mut facts.roctracer_version),
+        "deviceProperties" => set(value, &mut facts.devices),
+        _ => set(value, &mut facts.distributed),
+    };
+    if let Err(error) = outcome {
+        // The category of the error, never its text: that may quote the value.
+        let detail =
+            format!("{:?} error at line {} column {}", error.classify(), error.line(), error.column());
+        warnings.push(Warning::UnreadableFact { key, detail });
+    }
+}
+
+fn set<T: DeserializeOwned>(value: &[u8], slot: &mut T) -> serde_json::Result<()> {
+    *slot = serde_json::from_slice(value)?;
+    Ok(())
+}
+
+/// Versions are written as a number or as a text.
+fn set_version(value: &[u8], slot: &mut Option<String>) -> serde_json::Result<()> {
+    *slot = match serde_json::from_slice::<serde_json::Number>(value) {
+        Ok(number) => Some(number.to_string()),
+        Err(_) => serde_json::from_slice(value)?,
+    };
+    Ok(())
+}
+
+/// Profiler options are written as `true` or as `1`, depending on the version.
+fn set_flag(value: &[u8], slot: &mut Option<bool>) -> serde_json::Result<()> {
+    let number: Option<i64> = match serde_json::from_slice::<Option<bool>>(value) {
+        Ok(flag) => {
+            *slot = flag;
+            return Ok(());
+        }
+        Err(_) => serde_json::from_slice(value)?,
+    };
+    *slot = number.map(|number| number != 0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_are_read_and_errors_do_not_quote_the_value() {
+        let (mut facts, mut warnings) = (TraceFacts::default(), Vec::new());
+        for (key, value) in [
+            ("with_stack", "1"),
+            ("record_shapes", "false"),
+            ("cupti_version", "24"),
+            ("roctracer_version", "\"4.1\""),
+            ("deviceProperties", r#"[{"id": 0, "name": "NVIDIA H100", "numSms": 132, "new": []}]"#),
+            (
+                "distributedInfo",
+                r#"{"rank": 3, "world_size": 8, "pg_config": [{"pg_name": "0", "ranks": [0, 3]}]}"#,
+            ),
+            ("traceName", r#"{"token": "hunter2"}"#),
+        ] {
+            let key = known_key(key.as_bytes()).unwrap();
+            read_fact(key, value.as_bytes(), &mut facts, &mut warnings);
+        }
+        assert_eq!((facts.with_stack, facts.record_shapes), (Some(true), Some(false)));
+        assert_eq!(
+            (facts.cupti_version.as_deref(), facts.roctracer_version.as_deref()),
+            (Some("24"), Some("4.1"))
+        );
+        assert_eq!(facts.devices[0].multiprocessors, Some(132));
+        let distributed = facts.distributed.unwrap();
+        assert_eq!((distributed.rank, &distributed.process_groups[0].ranks[..]), (Some(3), &[0, 3][..]));
+        assert_eq!(warnings.len(), 1);
+        assert!(!warnings[0].to_string().contains("hunter2"), "{}", warnings[0]);
+    }
+}

@@ -1,0 +1,54 @@
+//! PyTorch's Kineto profiler: Chrome trace-event JSON with Kineto's categories and arguments.
+
+mod assemble;
+mod boundary;
+mod facts;
+mod number;
+mod pipeline;
+mod run;
+mod scanner;
+
+use std::path::Path;
+
+use memchr::memmem;
+
+use crate::error::IngestError;
+use crate::format::{Certainty, Format, ReadOptions};
+use crate::source::TextSource;
+use crate::trace::Trace;
+
+/// Reader of Kineto JSON.
+pub(crate) struct Kineto;
+
+impl Format for Kineto {
+    fn name(&self) -> &'static str {
+        "PyTorch/Kineto JSON"
+    }
+
+    fn probe(&self, head: &[u8]) -> Certainty {
+        let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+        let has = |key: &str| memmem::find(text, key.as_bytes()).is_some();
+        match text.first() {
+            Some(b'{' | b'[') if has("\"traceEvents\"") => Certainty::Certain,
+            Some(b'{') if has("\"schemaVersion\"") || has("\"deviceProperties\"") => Certainty::Likely,
+            Some(b'[') if has("\"ph\"") => Certainty::Likely,
+            // The event list may come after more top-level text than a probe sees.
+            Some(b'{' | b'[') => Certainty::Possible,
+            _ => Certainty::No,
+        }
+    }
+
+    fn read(
+        &self,
+        path: &Path,
+        source: TextSource<'_>,
+        options: &ReadOptions<'_>,
+    ) -> Result<Trace, IngestError> {
+        let mut trace =
+            pipeline::read_text(source.text, options.thread_count(), pipeline::BLOCK).map_err(|fault| {
+                IngestError::NoEvents { path: path.to_path_buf(), detail: fault.detail, offset: fault.offset }
+            })?;
+        trace.warnings.splice(0..0, source.warnings);
+        Ok(trace)
+    }
+}

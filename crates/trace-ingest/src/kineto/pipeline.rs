@@ -1,0 +1,281 @@
+//! Reads the text in blocks, parses blocks on several threads, assembles them in order.
+//!
+//! One thread reads (and decompresses) into blocks of about a mebibyte, each cut where an event probably
+//! ends. Workers parse blocks into runs. The calling thread takes the runs in file order. Blocks and runs
+//! are buffers that circulate: touching new memory costs more than parsing, so a file of any size goes
+//! through the same few.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::thread;
+
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+
+use super::assemble::{Assembler, NotATrace};
+use super::boundary::last_event_start;
+use super::run::{Run, RunEnd};
+use crate::trace::Trace;
+
+/// Text per block, in bytes. Large enough that a block's fixed costs vanish, small enough to stay in the
+/// cache.
+pub(crate) const BLOCK: usize = 1 << 20;
+
+/// A block on its way: text, then the run parsed from it.
+#[derive(Default)]
+struct Block {
+    number: u64,
+    text: Vec<u8>,
+    run: Run,
+    end: RunEnd,
+}
+
+/// Cuts a stream of text into blocks.
+struct BlockReader<R> {
+    source: R,
+    block: usize,
+    /// Text behind the last cut, the beginning of the next block.
+    rest: Vec<u8>,
+    finished: bool,
+}
+
+impl<R: Read> BlockReader<R> {
+    /// Fills `text` with the next block. `false` at the end of the text; an error is damage of the source,
+    /// after which `text` holds what was still read.
+    fn fill(&mut self, text: &mut Vec<u8>) -> (bool, io::Result<()>) {
+        text.clear();
+        text.append(&mut self.rest);
+        let mut outcome = Ok(());
+        if !self.finished {
+            let start = text.len();
+            text.resize(start.max(self.block / 2) + self.block / 2, 0);
+            let mut length = start;
+            while length < text.len() {
+                match self.source.read(&mut text[length..]) {
+                    Ok(0) => {
+                        self.finished = true;
+                        break;
+                    }
+                    Ok(read) => length += read,
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => {
+                        self.finished = true;
+                        outcome = Err(error);
+                        break;
+                    }
+                }
+            }
+            text.truncate(length);
+            if !self.finished
+                && let Some(cut) = last_event_start(text)
+            {
+                self.rest.extend_from_slice(&text[cut..]);
+                text.truncate(cut);
+            }
+        }
+        (!text.is_empty(), outcome)
+    }
+}
+
+/// Reads a Kineto trace from its text, in blocks of about `block` bytes, with `threads` parsing threads.
+pub(crate) fn read_text(source: impl Read + Send, threads: usize, block: usize) -> Result<Trace, NotATrace> {
+    let reader = BlockReader { source, block: block.max(2), rest: Vec::new(), finished: false };
+    if threads <= 1 { read_here(reader) } else { read_threaded(reader, threads) }
+}
+
+fn read_here(mut reader: BlockReader<impl Read>) -> Result<Trace, NotATrace> {
+    let mut assembler = Assembler::new();
+    let mut text = Vec::new();
+    let mut damage = None;
+    loop {
+        let (more, outcome) = reader.fill(&mut text);
+        if let Err(error) = outcome {
+            damage = Some(error.to_string());
+        }
+        if !more {
+            return assembler.finish(damage);
+        }
+        assembler.take(&text)?;
+    }
+}
+
+fn read_threaded(mut reader: BlockReader<impl Read + Send>, threads: usize) -> Result<Trace, NotATrace> {
+    // Every worker holds one block, the reader one, the assembler one, and as many wait.
+    let blocks = 2 * threads + 2;
+    let (free_sender, free) = bounded::<Box<Block>>(blocks);
+    let (filled_sender, filled) = bounded::<Box<Block>>(blocks);
+    let (parsed_sender, parsed) = unbounded::<Box<Block>>();
+    for _ in 0..blocks {
+        // Cannot fail: the channel has room for all blocks and its other end is held here.
+        let _ = free_sender.send(Box::default());
+    }
+    thread::scope(|scope| {
+        let reading = scope.spawn(move || -> Option<String> {
+            let mut damage = None;
+            let mut number = 0;
+            // A closed channel means that the assembler gave up.
+            while let Ok(mut block) = free.recv() {
+                let (more, outcome) = reader.fill(&mut block.text);
+                if let Err(error) = outcome {
+                    damage = Some(error.to_string());
+                }
+                block.number = number;
+                number += 1;
+                if !more || filled_sender.send(block).is_err() {
+                    break;
+                }
+            }
+            damage
+        });
+        for _ in 0..threads {
+            let (filled, parsed_sender) = (filled.clone(), parsed_sender.clone());
+            scope.spawn(move || parse_blocks(&filled, &parsed_sender));
+        }
+        drop((filled, parsed_sender));
+
+        let mut assembler = Assembler::new();
+        let mut waiting = BTreeMap::new();
+        let mut next = 0;
+        while let Ok(block) = parsed.recv() {
+            waiting.insert(block.number, block);
+            while let Some(block) = waiting.remove(&next) {
+                assembler.take_parsed(&block.text, &block.run, block.end)?;
+                next += 1;
+                // The reader may have finished; then the block is not needed any more.
+                let _ = free_sender.send(block);
+            }
+        }
+        drop(free_sender);
+        let damage = reading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        assembler.finish(damage)
+    })
+}
+
+fn parse_blocks(filled: &Receiver<Box<Block>>, parsed: &Sender<Box<Block>>) {
+    while let Ok(mut block) = filled.recv() {
+        let Block { text, run, end, .. } = &mut *block;
+        run.clear();
+        *end = run.parse(text);
+        if parsed.send(block).is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Every event of a trace with every argument, and every warning, as text.
+    fn fingerprint(trace: &Trace) -> Vec<String> {
+        let mut lines: Vec<String> = trace
+            .events()
+            .ids()
+            .map(|id| {
+                let event = trace.events().get(id);
+                let arguments = trace.argument(id, |signature| signature.dims);
+                format!(
+                    "{} {} {:?} {} {:?} {} {} {:?} {:?} {arguments:?}",
+                    event.uid,
+                    trace.name(id),
+                    event.phase,
+                    trace.category_name(event.category),
+                    trace.tracks().get(event.track),
+                    event.start,
+                    event.duration,
+                    trace.events().correlation(id),
+                    trace.events().arguments().geometry.get(id.index()),
+                )
+            })
+            .collect();
+        lines.push(format!("{} {:?} {:?}", trace.entries(), trace.flows(), trace.facts()));
+        lines.extend(trace.warnings().iter().map(ToString::to_string));
+        lines
+    }
+
+    fn read(text: &[u8], threads: usize, block: usize) -> Result<Vec<String>, String> {
+        read_text(text, threads, block).map(|trace| fingerprint(&trace)).map_err(|fault| fault.detail)
+    }
+
+    /// Text of a trace with `count` events, in which the event list is neither first nor last.
+    fn sample(count: usize) -> String {
+        let mut text =
+            String::from(r#"{"schemaVersion": 1, "other": [{"ph": "X"}, {"name": "}"}], "traceEvents": ["#);
+        for number in 0..count {
+            let comma = if number == 0 { "" } else { "," };
+            let (start, length) = (1000 + number * 10, number % 7);
+            text += &match number % 5 {
+                0 => format!(
+                    r#"{comma} {{"ph": "X", "cat": "kernel", "name": "k{}", "pid": 0, "tid": 7, "ts": {start}.25, "dur": {length},
+                    "args": {{"correlation": {number}, "grid": [1, {number}, 3], "block": [64, 1, 1], "list": [{{"name": 1}}, {{"name": 2}}]}}}}"#,
+                    number % 3
+                ),
+                1 => format!(r#"{comma}{{"ph":"B","cat":"cpu_op","name":"b","pid":1,"tid":2,"ts":{start}}}"#),
+                2 => format!(r#"{comma}{{"ph":"E","pid":1,"tid":2,"ts":{start}}}"#),
+                3 => format!(
+                    r#"{comma}{{"ph":"s","cat":"ac2g","id":{number},"pid":1,"tid":"main","ts":{start}}}"#
+                ),
+                _ => format!(
+                    r#"{comma}{{"ph":"X","cat":"cpu_op","name":"op \u00e9","pid":1,"tid":2,"ts":"{start}","dur":1.5,
+                    "args":{{"Input Dims":[[{},2],[]],"External id":{number}}}}}"#,
+                    number % 4
+                ),
+            };
+        }
+        text + r#"], "traceName": "t", "deviceProperties": [{"id": 0}, {"id": 1}]}"#
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn threads_and_block_size_do_not_change_the_result(count in 0usize..60, threads in 2usize..5, block in 2usize..3000) {
+            let text = sample(count);
+            let whole = read(text.as_bytes(), 1, 1 << 20);
+            prop_assert!(whole.is_ok());
+            prop_assert_eq!(read(text.as_bytes(), threads, block), whole.clone());
+            prop_assert_eq!(read(text.as_bytes(), 1, block), whole);
+        }
+
+        #[test]
+        fn threads_do_not_change_what_is_made_of_damaged_text(count in 1usize..40, at in 0usize..4000, byte in any::<u8>(), threads in 2usize..4, block in 100usize..3000) {
+            let mut text = sample(count).into_bytes();
+            let at = at % text.len();
+            text[at] = byte;
+            prop_assert_eq!(read(&text, threads, block), read(&text, 1, block));
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(text in "[\\[\\]{}\",:a-z0-9 \\\\]{0,300}", threads in 1usize..3, block in 2usize..200) {
+            let _ = read(text.as_bytes(), threads, block);
+            let _ = read(format!("{{\"traceEvents\":[{text}").as_bytes(), threads, block);
+        }
+    }
+
+    /// Fails after its text, like a decompressor that meets damage.
+    struct Damaged<'t>(&'t [u8]);
+
+    impl Read for Damaged<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            if self.0.is_empty() {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "bad block"));
+            }
+            self.0.read(buffer)
+        }
+    }
+
+    #[test]
+    fn damage_of_the_source_keeps_what_was_read_and_is_reported() {
+        let text = sample(20);
+        for threads in [1, 3] {
+            let cut = text.len() / 2;
+            let trace = read_text(Damaged(&text.as_bytes()[..cut]), threads, 64).ok().unwrap();
+            assert!(trace.entries() >= 8);
+            let warnings: Vec<_> = trace.warnings().iter().map(ToString::to_string).collect();
+            assert!(
+                warnings[0].contains("bad block") && warnings[0].contains(&cut.to_string()),
+                "{warnings:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,656 @@
+//! One run of events: a stretch of the event list parsed into columns of its own.
+//!
+//! Runs are parsed independently of each other, on any thread, with ids that are local to the run; the
+//! assembler translates the ids when it appends the run to the trace. A run is a reused buffer.
+
+use std::hash::BuildHasher;
+
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+
+use super::boundary::event_starts;
+use super::number::{integer, microseconds_to_nanoseconds};
+use super::scanner::{Fault, RawValue, Scan, Scanner};
+use crate::category::{Category, KNOWN};
+use crate::event_table::{FlowEnd, FlowKind};
+
+/// How the parsing of a run ended; offsets are in bytes of the run's text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum RunEnd {
+    /// All text was used; the list goes on.
+    #[default]
+    Open,
+    /// The list was closed; the offset is behind its bracket.
+    Closed(usize),
+    /// The text ends inside the entry that begins at the offset.
+    Inside(usize),
+}
+
+/// Distinct byte strings of a run, as they stand in the text.
+#[derive(Default)]
+pub(crate) struct RawTable {
+    bytes: Vec<u8>,
+    ends: Vec<u32>,
+    lookup: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+}
+
+impl RawTable {
+    #[inline]
+    fn intern(&mut self, raw: &[u8]) -> u32 {
+        let hash = self.hasher.hash_one(raw);
+        if let Some(&id) = self.lookup.find(hash, |&id| raw_slice(&self.bytes, &self.ends, id) == raw) {
+            return id;
+        }
+        let id = self.ends.len() as u32;
+        self.bytes.extend_from_slice(raw);
+        self.ends.push(self.bytes.len() as u32);
+        let (bytes, ends, hasher) = (&self.bytes, &self.ends, &self.hasher);
+        self.lookup.insert_unique(hash, id, |&other| hasher.hash_one(raw_slice(bytes, ends, other)));
+        id
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.ends.len() as u32).map(|id| raw_slice(&self.bytes, &self.ends, id))
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+        self.lookup.clear();
+    }
+}
+
+fn raw_slice<'b>(bytes: &'b [u8], ends: &[u32], id: u32) -> &'b [u8] {
+    let id = id as usize;
+    let start = if id == 0 { 0 } else { ends[id - 1] as usize };
+    &bytes[start..ends[id] as usize]
+}
+
+/// A process or thread id with a run-local text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum LocalRowId {
+    Missing,
+    Number(i64),
+    Text(u32),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RowKind {
+    Complete,
+    Instant,
+    /// A `B` event, whose duration the matching `E` will tell.
+    Begin,
+}
+
+/// Dense fields of one event.
+pub(crate) struct Row {
+    /// Index among the entries of the run.
+    pub(crate) entry: u32,
+    pub(crate) kind: RowKind,
+    /// A known category, or `KNOWN.len()` plus an index into [`Run::categories`].
+    pub(crate) category: u16,
+    pub(crate) name: u32,
+    pub(crate) track: u32,
+    /// Absolute, in nanoseconds.
+    pub(crate) start: i64,
+    pub(crate) duration: i64,
+}
+
+/// Shapes, types, strides, concrete inputs: offsets into [`Run::argument_lists`].
+pub(crate) type LocalSignature = [Option<u32>; 4];
+
+/// An argument that few events have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RareField {
+    RegistersPerThread,
+    SharedMemory,
+    Bytes,
+    Bandwidth,
+    GraphNode,
+    CollectiveName,
+    GroupName,
+    GroupDescription,
+    GroupRanks,
+    GroupSize,
+    Dtype,
+    InElements,
+    OutElements,
+    InSplitSize,
+    OutSplitSize,
+    Rank,
+    GlobalRankStart,
+    GlobalRankStride,
+    TritonFile,
+    TritonHash,
+    TritonArguments,
+    TritonWarps,
+    TritonStages,
+}
+
+/// Value of a rare argument, not decoded: the text's run-local id and whether it stood in quotes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RareValue {
+    pub(crate) row: u32,
+    pub(crate) field: RareField,
+    pub(crate) raw: u32,
+    pub(crate) quoted: bool,
+}
+
+/// An end of a flow arrow.
+pub(crate) struct LocalFlow {
+    pub(crate) kind: FlowKind,
+    pub(crate) end: FlowEnd,
+    pub(crate) id: i64,
+    pub(crate) track: u32,
+}
+
+/// A metadata event.
+pub(crate) struct LocalMetadata {
+    pub(crate) name: u32,
+    pub(crate) pid: LocalRowId,
+    pub(crate) tid: LocalRowId,
+    /// The value as text, `None` when the event has none.
+    pub(crate) value: Option<u32>,
+}
+
+/// An `E` event.
+pub(crate) struct LocalEnd {
+    pub(crate) entry: u32,
+    pub(crate) track: u32,
+    pub(crate) time: i64,
+}
+
+/// A count with the first entry that it counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) count: u64,
+    pub(crate) first: u32,
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, entry: u32) {
+        if self.count == 0 {
+            self.first = entry;
+        }
+        self.count += 1;
+    }
+}
+
+/// Faults of a run.
+#[derive(Default)]
+pub(crate) struct RunFaults {
+    pub(crate) malformed: u64,
+    pub(crate) malformed_bytes: u64,
+    /// Offset in the run and reason of the first malformed entry.
+    pub(crate) first_malformed: Option<(usize, &'static str)>,
+    pub(crate) without_timestamp: Tally,
+    pub(crate) without_duration: Tally,
+    pub(crate) negative_duration: Tally,
+    pub(crate) without_name: Tally,
+    pub(crate) unused_phases: Vec<(Option<char>, u64)>,
+    pub(crate) unknown_metadata: u64,
+}
+
+/// The parsed run.
+#[derive(Default)]
+pub(crate) struct Run {
+    pub(crate) entries: u32,
+    pub(crate) rows: Vec<Row>,
+    pub(crate) strings: RawTable,
+    /// Local string ids of the categories that are not known.
+    pub(crate) categories: Vec<u32>,
+    pub(crate) tracks: Vec<(LocalRowId, LocalRowId)>,
+    track_lookup: HashMap<(LocalRowId, LocalRowId), u32>,
+    pub(crate) argument_lists: RawTable,
+    pub(crate) signatures: Vec<LocalSignature>,
+    signature_lookup: HashMap<LocalSignature, u32>,
+
+    pub(crate) external_id: Vec<(u32, i64)>,
+    pub(crate) correlation: Vec<(u32, i64)>,
+    pub(crate) device: Vec<(u32, i64)>,
+    pub(crate) stream: Vec<(u32, i64)>,
+    pub(crate) sequence_number: Vec<(u32, i64)>,
+    pub(crate) forward_thread: Vec<(u32, i64)>,
+    pub(crate) signature: Vec<(u32, u32)>,
+    pub(crate) python_frame: Vec<(u32, [Option<u32>; 3])>,
+    pub(crate) grid_and_block: Vec<(u32, [[u32; 3]; 2])>,
+    pub(crate) rare: Vec<RareValue>,
+
+    pub(crate) flows: Vec<LocalFlow>,
+    pub(crate) metadata: Vec<LocalMetadata>,
+    pub(crate) ends: Vec<LocalEnd>,
+    pub(crate) faults: RunFaults,
+}
+
+/// One entry of the event list while it is read: slices of the text, nothing kept.
+struct Entry<'t> {
+    phase: RawValue<'t>,
+    category: &'t [u8],
+    name: Option<&'t [u8]>,
+    pid: RawValue<'t>,
+    tid: RawValue<'t>,
+    timestamp: RawValue<'t>,
+    duration: RawValue<'t>,
+    id: RawValue<'t>,
+
+    external_id: RawValue<'t>,
+    correlation: RawValue<'t>,
+    device: RawValue<'t>,
+    stream: RawValue<'t>,
+    sequence_number: RawValue<'t>,
+    forward_thread: RawValue<'t>,
+    python: [RawValue<'t>; 3],
+    signature: [RawValue<'t>; 4],
+    grid: RawValue<'t>,
+    block: RawValue<'t>,
+    metadata: RawValue<'t>,
+}
+
+impl Default for Entry<'_> {
+    fn default() -> Self {
+        let null = RawValue::Null;
+        Entry {
+            phase: null,
+            category: b"",
+            name: None,
+            pid: null,
+            tid: null,
+            timestamp: null,
+            duration: null,
+            id: null,
+            external_id: null,
+            correlation: null,
+            device: null,
+            stream: null,
+            sequence_number: null,
+            forward_thread: null,
+            python: [null; 3],
+            signature: [null; 4],
+            grid: null,
+            block: null,
+            metadata: null,
+        }
+    }
+}
+
+impl Run {
+    /// Empties the run, keeping its memory.
+    pub(crate) fn clear(&mut self) {
+        macro_rules! clear {
+            ($($field:ident),*) => { $(self.$field.clear();)* };
+        }
+        clear!(
+            rows,
+            strings,
+            categories,
+            tracks,
+            track_lookup,
+            argument_lists,
+            signatures,
+            signature_lookup,
+            external_id,
+            correlation,
+            device,
+            stream,
+            sequence_number,
+            forward_thread,
+            signature,
+            python_frame,
+            grid_and_block,
+            rare,
+            flows,
+            metadata,
+            ends
+        );
+        self.entries = 0;
+        self.faults = RunFaults::default();
+    }
+
+    /// Parses `text`, which begins between two entries of the event list.
+    pub(crate) fn parse(&mut self, text: &[u8]) -> RunEnd {
+        let mut scanner = Scanner::new(text);
+        let mut rare = Vec::new();
+        loop {
+            let Ok(byte) = scanner.peek() else { return RunEnd::Open };
+            match byte {
+                b',' => {
+                    scanner.position += 1;
+                    continue;
+                }
+                b']' => return RunEnd::Closed(scanner.position + 1),
+                _ => {}
+            }
+            let start = scanner.position;
+            rare.clear();
+            let parsed = if byte == b'{' {
+                parse_entry(&mut scanner, &mut rare)
+            } else {
+                scanner.value().and(Err(Fault::Malformed("an entry is not an object")))
+            };
+            match parsed {
+                Ok(entry) => self.commit(&entry, &rare),
+                Err(Fault::Incomplete) => return RunEnd::Inside(start),
+                Err(Fault::Malformed(reason)) => match end_of_malformed(text, start) {
+                    None => return RunEnd::Inside(start),
+                    Some(end) => {
+                        scanner.position = end;
+                        self.faults.malformed += 1;
+                        self.faults.malformed_bytes += (end - start) as u64;
+                        self.faults.first_malformed.get_or_insert((start, reason));
+                    }
+                },
+            }
+            self.entries += 1;
+        }
+    }
+
+    fn commit(&mut self, entry: &Entry<'_>, rare: &[(RareField, RawValue<'_>)]) {
+        let phase = match entry.phase {
+            RawValue::Text(&[phase]) => phase,
+            _ => 0,
+        };
+        match phase {
+            b'X' => self.commit_event(entry, rare, RowKind::Complete),
+            b'B' => self.commit_event(entry, rare, RowKind::Begin),
+            b'i' | b'I' => self.commit_event(entry, rare, RowKind::Instant),
+            b'E' => match time(entry.timestamp) {
+                Some(time) => {
+                    let track = self.track(entry);
+                    self.ends.push(LocalEnd { entry: self.entries, track, time });
+                }
+                None => self.faults.without_timestamp.add(self.entries),
+            },
+            b's' | b'f' => {
+                let kind = match entry.category {
+                    b"ac2g" => Some(FlowKind::Launch),
+                    b"fwdbwd" => Some(FlowKind::ForwardBackward),
+                    _ => None,
+                };
+                match kind.zip(number(entry.id)) {
+                    Some((kind, id)) => {
+                        let end = if phase == b's' { FlowEnd::Start } else { FlowEnd::Finish };
+                        let track = self.track(entry);
+                        self.flows.push(LocalFlow { kind, end, id, track });
+                    }
+                    None => self.count_unused(Some(phase as char)),
+                }
+            }
+            b'M' => match entry.name {
+                Some(name) if entry.pid != RawValue::Null => {
+                    let name = self.strings.intern(name);
+                    let (pid, tid) = (self.row_id(entry.pid), self.row_id(entry.tid));
+                    let value = match entry.metadata {
+                        RawValue::Text(text) | RawValue::Bare(text) => Some(self.strings.intern(text)),
+                        RawValue::Null | RawValue::Nested(_) => None,
+                    };
+                    self.metadata.push(LocalMetadata { name, pid, tid, value });
+                }
+                _ => self.faults.unknown_metadata += 1,
+            },
+            0 => self.count_unused(None),
+            other => self.count_unused(Some(other as char)),
+        }
+    }
+
+    fn count_unused(&mut self, phase: Option<char>) {
+        match self.faults.unused_phases.iter_mut().find(|(known, _)| *known == phase) {
+            Some((_, count)) => *count += 1,
+            None => self.faults.unused_phases.push((phase, 1)),
+        }
+    }
+
+    fn commit_event(&mut self, entry: &Entry<'_>, rare: &[(RareField, RawValue<'_>)], kind: RowKind) {
+        let Some(start) = time(entry.timestamp) else {
+            self.faults.without_timestamp.add(self.entries);
+            return;
+        };
+        let duration = match (kind, time(entry.duration)) {
+            (RowKind::Complete, None) => {
+                self.faults.without_duration.add(self.entries);
+                0
+            }
+            (RowKind::Complete, Some(duration)) if duration < 0 => {
+                self.faults.negative_duration.add(self.entries);
+                0
+            }
+            (RowKind::Complete, Some(duration)) => duration,
+            (RowKind::Instant | RowKind::Begin, _) => 0,
+        };
+        if entry.name.is_none() {
+            self.faults.without_name.add(self.entries);
+        }
+        let row = self.rows.len() as u32;
+        let name = self.strings.intern(entry.name.unwrap_or_default());
+        let category = self.category(entry.category);
+        let track = self.track(entry);
+        self.rows.push(Row { entry: self.entries, kind, category, name, track, start, duration });
+
+        for (value, column) in [
+            (entry.external_id, &mut self.external_id),
+            (entry.correlation, &mut self.correlation),
+            (entry.device, &mut self.device),
+            (entry.stream, &mut self.stream),
+            (entry.sequence_number, &mut self.sequence_number),
+            (entry.forward_thread, &mut self.forward_thread),
+        ] {
+            if value != RawValue::Null
+                && let Some(value) = number(value)
+            {
+                column.push((row, value));
+            }
+        }
+        if entry.python.iter().any(|&id| id != RawValue::Null) {
+            let id = |value| number(value).and_then(|value| u32::try_from(value).ok());
+            self.python_frame.push((row, entry.python.map(id)));
+        }
+        if entry.signature.iter().any(|list| matches!(list, RawValue::Nested(_))) {
+            let signature = entry.signature.map(|list| match list {
+                RawValue::Nested(raw) => Some(self.argument_lists.intern(raw)),
+                _ => None,
+            });
+            let next = self.signatures.len() as u32;
+            let id = *self.signature_lookup.entry(signature).or_insert_with(|| {
+                self.signatures.push(signature);
+                next
+            });
+            self.signature.push((row, id));
+        }
+        if entry.grid != RawValue::Null || entry.block != RawValue::Null {
+            self.grid_and_block.push((row, [dimensions(entry.grid), dimensions(entry.block)]));
+        }
+        for &(field, value) in rare {
+            let (raw, quoted) = match value {
+                RawValue::Text(raw) => (raw, true),
+                RawValue::Bare(raw) | RawValue::Nested(raw) => (raw, false),
+                RawValue::Null => continue,
+            };
+            let raw = self.strings.intern(raw);
+            self.rare.push(RareValue { row, field, raw, quoted });
+        }
+    }
+
+    fn category(&mut self, text: &[u8]) -> u16 {
+        if let Some(known) = Category::known(text) {
+            return known.0;
+        }
+        let name = self.strings.intern(text);
+        let position = self.categories.iter().position(|&other| other == name).unwrap_or_else(|| {
+            self.categories.push(name);
+            self.categories.len() - 1
+        });
+        u16::try_from(KNOWN.len() + position).unwrap_or(Category::NONE.0)
+    }
+
+    fn track(&mut self, entry: &Entry<'_>) -> u32 {
+        let track = (self.row_id(entry.pid), self.row_id(entry.tid));
+        // Neighbours mostly share their track.
+        if let Some(last) = self.rows.last()
+            && self.tracks[last.track as usize] == track
+        {
+            return last.track;
+        }
+        let next = self.tracks.len() as u32;
+        *self.track_lookup.entry(track).or_insert_with(|| {
+            self.tracks.push(track);
+            next
+        })
+    }
+
+    fn row_id(&mut self, value: RawValue<'_>) -> LocalRowId {
+        match value {
+            RawValue::Null | RawValue::Nested(_) => LocalRowId::Missing,
+            RawValue::Bare(text) | RawValue::Text(text) => match integer(text) {
+                Some(number) => LocalRowId::Number(number),
+                None => LocalRowId::Text(self.strings.intern(text)),
+            },
+        }
+    }
+}
+
+fn time(value: RawValue<'_>) -> Option<i64> {
+    microseconds_to_nanoseconds(value.number_text()?)
+}
+
+fn number(value: RawValue<'_>) -> Option<i64> {
+    integer(value.number_text()?)
+}
+
+/// Up to three extents; what is missing is 1, the extent of an unused dimension.
+fn dimensions(value: RawValue<'_>) -> [u32; 3] {
+    let mut extents = [1; 3];
+    if let RawValue::Nested(list) = value {
+        let inner = list.get(1..list.len() - 1).unwrap_or_default();
+        for (extent, text) in extents.iter_mut().zip(inner.split(|&byte| byte == b',')) {
+            if let Some(value) = integer(text.trim_ascii()).and_then(|value| u32::try_from(value).ok()) {
+                *extent = value;
+            }
+        }
+    }
+    extents
+}
+
+/// End of the malformed entry that begins at `start`: where its brackets balance or where the next event
+/// begins, whichever comes first. `None` when the text shows neither.
+fn end_of_malformed(text: &[u8], start: usize) -> Option<usize> {
+    let is_event = |&at: &usize| {
+        let entry = parse_entry(&mut Scanner { text, position: at }, &mut Vec::new());
+        entry.is_ok_and(|entry| entry.phase != RawValue::Null)
+    };
+    let next = event_starts(text, start + 1).find(is_event);
+    let mut scanner = Scanner { text: &text[..next.unwrap_or(text.len())], position: start };
+    scanner.value().ok().map(|_| scanner.position).or(next)
+}
+
+fn parse_entry<'t>(scanner: &mut Scanner<'t>, rare: &mut Vec<(RareField, RawValue<'t>)>) -> Scan<Entry<'t>> {
+    let mut entry = Entry::default();
+    scanner.expect(b'{', "an entry is not an object")?;
+    members(scanner, |scanner, key| {
+        match key {
+            b"ph" => entry.phase = scanner.value()?,
+            b"cat" => {
+                if let RawValue::Text(text) = scanner.value()? {
+                    entry.category = text;
+                }
+            }
+            b"name" => match scanner.value()? {
+                RawValue::Text(text) | RawValue::Bare(text) => entry.name = Some(text),
+                RawValue::Null | RawValue::Nested(_) => {}
+            },
+            b"pid" => entry.pid = scanner.value()?,
+            b"tid" => entry.tid = scanner.value()?,
+            b"ts" => entry.timestamp = scanner.value()?,
+            b"dur" => entry.duration = scanner.value()?,
+            b"id" => entry.id = scanner.value()?,
+            b"args" if scanner.accept(b'{')? => {
+                members(scanner, |scanner, key| parse_argument(scanner, key, &mut entry, rare))?;
+            }
+            _ => {
+                scanner.value()?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(entry)
+}
+
+/// Reads the members of an object up to and with its closing brace; a trailing comma is tolerated.
+#[inline]
+fn members<'t>(
+    scanner: &mut Scanner<'t>,
+    mut member: impl FnMut(&mut Scanner<'t>, &'t [u8]) -> Scan<()>,
+) -> Scan<()> {
+    loop {
+        if scanner.accept(b'}')? {
+            return Ok(());
+        }
+        let key = scanner.key()?;
+        member(scanner, key)?;
+        if !scanner.accept(b',')? {
+            return scanner.expect(b'}', "expected a comma or a closing brace after a value");
+        }
+    }
+}
+
+fn parse_argument<'t>(
+    scanner: &mut Scanner<'t>,
+    key: &[u8],
+    entry: &mut Entry<'t>,
+    rare: &mut Vec<(RareField, RawValue<'t>)>,
+) -> Scan<()> {
+    let value = scanner.value()?;
+    let slot = match key {
+        b"External id" => &mut entry.external_id,
+        b"correlation" => &mut entry.correlation,
+        b"device" => &mut entry.device,
+        b"stream" => &mut entry.stream,
+        b"Sequence number" => &mut entry.sequence_number,
+        b"Fwd thread id" => &mut entry.forward_thread,
+        b"Input Dims" => &mut entry.signature[0],
+        b"Input type" => &mut entry.signature[1],
+        b"Input Strides" => &mut entry.signature[2],
+        b"Concrete Inputs" => &mut entry.signature[3],
+        b"Python id" => &mut entry.python[0],
+        b"Python parent id" => &mut entry.python[1],
+        b"Python module id" => &mut entry.python[2],
+        b"grid" => &mut entry.grid,
+        b"block" => &mut entry.block,
+        b"name" | b"labels" | b"sort_index" => &mut entry.metadata,
+        _ => {
+            if let Some(field) = rare_field(key) {
+                rare.push((field, value));
+            }
+            return Ok(());
+        }
+    };
+    *slot = value;
+    Ok(())
+}
+
+fn rare_field(key: &[u8]) -> Option<RareField> {
+    Some(match key {
+        b"registers per thread" => RareField::RegistersPerThread,
+        b"shared memory" => RareField::SharedMemory,
+        b"bytes" => RareField::Bytes,
+        b"memory bandwidth (GB/s)" => RareField::Bandwidth,
+        b"graph node id" => RareField::GraphNode,
+        b"Collective name" => RareField::CollectiveName,
+        b"Process Group Name" => RareField::GroupName,
+        b"Process Group Description" => RareField::GroupDescription,
+        b"Process Group Ranks" => RareField::GroupRanks,
+        b"Group size" => RareField::GroupSize,
+        b"dtype" => RareField::Dtype,
+        b"In msg nelems" => RareField::InElements,
+        b"Out msg nelems" => RareField::OutElements,
+        b"In split size" => RareField::InSplitSize,
+        b"Out split size" => RareField::OutSplitSize,
+        b"Rank" => RareField::Rank,
+        b"Global rank start" => RareField::GlobalRankStart,
+        b"Global rank stride" => RareField::GlobalRankStride,
+        b"kernel_file" => RareField::TritonFile,
+        b"kernel_hash" => RareField::TritonHash,
+        b"kernel_kwargs" => RareField::TritonArguments,
+        b"num_warps" => RareField::TritonWarps,
+        b"num_stages" => RareField::TritonStages,
+        _ => return None,
+    })
+}

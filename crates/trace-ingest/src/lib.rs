@@ -1,0 +1,46 @@
+#![doc = include_str!("../README.md")]
+
+mod argument;
+mod category;
+mod error;
+mod event_table;
+mod facts;
+mod format;
+#[cfg(feature = "kineto")]
+mod kineto;
+mod source;
+mod sparse_column;
+mod string_table;
+mod trace;
+mod track_table;
+mod warning;
+
+pub use argument::{
+    ArgumentId, ArgumentValue, Sequence, Signature, SignatureId, SignatureTable, write_float, write_text,
+};
+pub use category::Category;
+pub use error::IngestError;
+pub use event_table::{
+    ArgumentColumns, Collective, Event, EventId, EventTable, Flow, FlowEnd, FlowKind, LaunchGeometry,
+    MemoryTransfer, Phase, PythonFrame, TritonCall,
+};
+pub use facts::{DeviceProperties, DistributedInfo, ProcessGroup, TraceFacts};
+pub use format::{Certainty, Format, Progress, ReadOptions, detect, formats};
+pub use source::TextSource;
+pub use sparse_column::SparseColumn;
+pub use string_table::{StringId, StringTable};
+pub use trace::{EventArguments, NewEvent, TimeUnit, Trace, TraceBuilder};
+pub use track_table::{ProcessInfo, RowId, ThreadInfo, Track, TrackId, TrackTable};
+pub use warning::Warning;
+
+use std::path::Path;
+
+/// Reads a trace file: plain, gzip, zstd or zip, of any known format, recognised by content.
+///
+/// # Errors
+/// When the file cannot be opened, is of no known format, or holds no event at all. Everything less is a
+/// [`Warning`] of the trace.
+pub fn read_path(path: &Path, options: &ReadOptions<'_>) -> Result<Trace, IngestError> {
+    let (head, source) = source::open(path, options)?;
+    detect(path, &head)?.read(path, source, options)
+}

@@ -1,0 +1,162 @@
+//! From a file to the text in it: opening, decompressing, unpacking.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use crate::error::IngestError;
+use crate::format::{Progress, ReadOptions};
+use crate::warning::Warning;
+
+/// How much of a text a format sees to recognise it, in bytes.
+const HEAD: usize = 64 << 10;
+
+/// Compression in compression in compression: a trace has one layer, an upload may add a second.
+const MOST_LAYERS: usize = 4;
+
+/// The decompressed text of a file, as a stream.
+pub struct TextSource<'a> {
+    /// The text from its beginning.
+    pub text: Box<dyn Read + Send + 'a>,
+    /// What opening got over.
+    pub warnings: Vec<Warning>,
+}
+
+/// Opens `path` and looks through compression to the text. Returns the beginning of the text too.
+pub(crate) fn open<'a>(
+    path: &Path,
+    options: &ReadOptions<'a>,
+) -> Result<(Vec<u8>, TextSource<'a>), IngestError> {
+    let failed = |source| IngestError::Io { path: path.to_path_buf(), source };
+    let metadata = std::fs::metadata(path).map_err(failed)?;
+    if metadata.is_dir() {
+        return Err(IngestError::Directory { path: path.to_path_buf() });
+    }
+    let file = File::open(path).map_err(failed)?;
+    let mut warnings = Vec::new();
+    let total = metadata.len();
+    let mut text: Box<dyn Read + Send + 'a> =
+        Box::new(Counting { source: file, bytes: 0, total, options: *options });
+    for layer in 0..MOST_LAYERS {
+        let (head, outcome) = read_head(&mut text);
+        if head.is_empty() {
+            return Err(match outcome {
+                Err(source) => failed(source),
+                Ok(()) => IngestError::Empty { path: path.to_path_buf() },
+            });
+        }
+        // An error behind the head comes up again when reading gets there; to be sure it does, it is put
+        // behind the head here.
+        let ending: Box<dyn Read + Send + 'a> = match outcome {
+            Ok(()) => text,
+            Err(error) => Box::new(Failing(Some(error))),
+        };
+        let whole = Cursor::new(head.clone()).chain(ending);
+        text = if head.starts_with(&[0x1f, 0x8b]) {
+            Box::new(flate2::read::MultiGzDecoder::new(whole))
+        } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+            Box::new(zstd::stream::read::Decoder::new(whole).map_err(failed)?)
+        } else if head.starts_with(b"PK\x03\x04") && layer == 0 {
+            open_member(path, options, &mut warnings)?
+        } else {
+            return Ok((head, TextSource { text: Box::new(whole), warnings }));
+        };
+    }
+    let detail = format!("is compressed more than {MOST_LAYERS} times over");
+    Err(IngestError::Archive { path: path.to_path_buf(), detail })
+}
+
+/// The beginning of a stream, and how reading it ended.
+fn read_head(source: &mut dyn Read) -> (Vec<u8>, io::Result<()>) {
+    let mut head = vec![0; HEAD];
+    let mut length = 0;
+    let mut outcome = Ok(());
+    while length < HEAD {
+        match source.read(&mut head[length..]) {
+            Ok(0) => break,
+            Ok(read) => length += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                outcome = Err(error);
+                break;
+            }
+        }
+    }
+    head.truncate(length);
+    (head, outcome)
+}
+
+/// The trace in a zip archive: its first member whose name ends in `.json` (or `.json.gz`), else its first
+/// file.
+fn open_member<'a>(
+    path: &Path,
+    options: &ReadOptions<'a>,
+    warnings: &mut Vec<Warning>,
+) -> Result<Box<dyn Read + Send + 'a>, IngestError> {
+    let archive_error = |detail: String| IngestError::Archive { path: path.to_path_buf(), detail };
+    let damaged =
+        |error: zip::result::ZipError| archive_error(format!("the zip archive cannot be read ({error})"));
+    let failed = |source| IngestError::Io { path: path.to_path_buf(), source };
+
+    let mut archive = zip::ZipArchive::new(File::open(path).map_err(failed)?).map_err(damaged)?;
+    let files: Vec<String> = archive
+        .file_names()
+        .flatten()
+        .filter(|name| !name.ends_with('/'))
+        .map(|name| name.to_string())
+        .collect();
+    let is_trace = |name: &&String| name.ends_with(".json") || name.ends_with(".json.gz");
+    let Some(chosen) = files.iter().find(is_trace).or_else(|| files.first()) else {
+        return Err(archive_error("the zip archive holds no file".to_string()));
+    };
+    if files.len() > 1 {
+        warnings.push(Warning::OtherArchiveMembers { read: chosen.clone(), ignored: files.len() as u64 - 1 });
+    }
+    let (start, size, method) = {
+        let member = archive.by_name(chosen).map_err(damaged)?;
+        if member.encrypted() {
+            return Err(archive_error(format!("member {chosen:?} of the zip archive is encrypted")));
+        }
+        let start =
+            member.data_start().ok_or_else(|| archive_error("the zip archive has no data".to_string()))?;
+        (start, member.compressed_size(), member.compression())
+    };
+    let mut file = File::open(path).map_err(failed)?;
+    file.seek(SeekFrom::Start(start)).map_err(failed)?;
+    let packed = Counting { source: file.take(size), bytes: 0, total: size, options: *options };
+    match method {
+        zip::CompressionMethod::Stored => Ok(Box::new(packed)),
+        zip::CompressionMethod::Deflated => Ok(Box::new(flate2::read::DeflateDecoder::new(packed))),
+        other => {
+            Err(archive_error(format!("member {chosen:?} is packed with {other}, which is not supported")))
+        }
+    }
+}
+
+/// Reports how much was read.
+struct Counting<'a, R> {
+    source: R,
+    bytes: u64,
+    total: u64,
+    options: ReadOptions<'a>,
+}
+
+impl<R: Read> Read for Counting<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.source.read(buffer)?;
+        self.bytes += read as u64;
+        if let Some(progress) = self.options.progress {
+            progress(Progress { bytes: self.bytes, total: self.total });
+        }
+        Ok(read)
+    }
+}
+
+/// Fails with the error that was met before.
+struct Failing(Option<io::Error>);
+
+impl Read for Failing {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
+}

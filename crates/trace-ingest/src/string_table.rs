@@ -1,0 +1,116 @@
+//! Interned text: every distinct name, category or label of a trace is stored once.
+
+use std::hash::BuildHasher;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+/// Handle of an interned string. Equal ids mean equal text within one [`StringTable`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StringId(pub(crate) u32);
+
+impl StringId {
+    /// The empty string, present in every table.
+    pub const EMPTY: StringId = StringId(0);
+
+    /// Position in the table: ids are dense, so a `Vec` indexed by this is a map from string to value.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Append-only table of distinct strings.
+#[derive(Clone, Debug)]
+pub struct StringTable {
+    text: String,
+    /// End offset of string `i` in `text`; string 0 is empty.
+    ends: Vec<usize>,
+    lookup: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+}
+
+impl Default for StringTable {
+    fn default() -> Self {
+        let mut table = StringTable {
+            text: String::new(),
+            ends: Vec::new(),
+            lookup: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
+        };
+        table.intern("");
+        table
+    }
+}
+
+impl StringTable {
+    /// Id of `text`, added when it is new.
+    pub fn intern(&mut self, text: &str) -> StringId {
+        let hash = self.hasher.hash_one(text);
+        if let Some(&id) = self.lookup.find(hash, |&id| slice(&self.text, &self.ends, id) == text) {
+            return StringId(id);
+        }
+        let id = self.ends.len() as u32;
+        self.text.push_str(text);
+        self.ends.push(self.text.len());
+        let (all, ends, hasher) = (&self.text, &self.ends, &self.hasher);
+        self.lookup.insert_unique(hash, id, |&other| hasher.hash_one(slice(all, ends, other)));
+        StringId(id)
+    }
+
+    /// Id of `text` if it occurs in the table.
+    pub fn find(&self, text: &str) -> Option<StringId> {
+        let hash = self.hasher.hash_one(text);
+        self.lookup.find(hash, |&id| slice(&self.text, &self.ends, id) == text).map(|&id| StringId(id))
+    }
+
+    /// The text behind `id`.
+    pub fn get(&self, id: StringId) -> &str {
+        slice(&self.text, &self.ends, id.0)
+    }
+
+    /// Number of distinct strings, the empty one included.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether only the empty string is present.
+    pub fn is_empty(&self) -> bool {
+        self.ends.len() <= 1
+    }
+
+    /// All strings in order of their ids.
+    pub fn iter(&self) -> impl Iterator<Item = (StringId, &str)> {
+        (0..self.ends.len() as u32).map(|id| (StringId(id), slice(&self.text, &self.ends, id)))
+    }
+}
+
+fn slice<'t>(text: &'t str, ends: &[usize], id: u32) -> &'t str {
+    let id = id as usize;
+    let start = if id == 0 { 0 } else { ends[id - 1] };
+    &text[start..ends[id]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_text_gets_equal_ids_and_text_comes_back() {
+        let mut table = StringTable::default();
+        let mm = table.intern("aten::mm");
+        let add = table.intern("aten::add");
+        assert_eq!(table.intern("aten::mm"), mm);
+        assert_ne!(mm, add);
+        assert_eq!((table.get(mm), table.get(add)), ("aten::mm", "aten::add"));
+        assert_eq!(table.find("aten::add"), Some(add));
+        assert_eq!(table.find("aten::sub"), None);
+        assert_eq!(table.len(), 3);
+    }
+
+    #[test]
+    fn empty_string_is_always_id_zero() {
+        let mut table = StringTable::default();
+        assert!(table.is_empty());
+        assert_eq!(table.intern(""), StringId::EMPTY);
+        assert_eq!(table.get(StringId::EMPTY), "");
+    }
+}

@@ -1,0 +1,382 @@
+//! The trace as a whole, and how to build one by hand.
+
+use crate::argument::{ArgumentId, ArgumentValue, Signature, SignatureId, SignatureTable};
+use crate::category::{Category, KNOWN};
+use crate::event_table::{
+    Collective, Event, EventId, EventTable, Flow, LaunchGeometry, MemoryTransfer, Phase, PythonFrame,
+    TritonCall,
+};
+use crate::facts::TraceFacts;
+use crate::string_table::{StringId, StringTable};
+use crate::track_table::{ProcessInfo, RowId, Track, TrackId, TrackTable};
+use crate::warning::Warning;
+
+/// Unit of all times of a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TimeUnit {
+    /// 1e-9 s
+    #[default]
+    Nanoseconds,
+    /// 1e-12 s
+    Picoseconds,
+}
+
+impl TimeUnit {
+    /// How many units a microsecond has.
+    pub fn per_microsecond(self) -> i64 {
+        match self {
+            TimeUnit::Nanoseconds => 1_000,
+            TimeUnit::Picoseconds => 1_000_000,
+        }
+    }
+
+    /// A time in microseconds, as reports show it.
+    #[inline]
+    pub fn to_microseconds(self, time: i64) -> f64 {
+        time as f64 / self.per_microsecond() as f64
+    }
+}
+
+/// A profiler trace: events in columns, with everything repeated interned.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    pub(crate) strings: StringTable,
+    /// Texts of the categories that are not constants of [`Category`].
+    pub(crate) other_categories: Vec<StringId>,
+    pub(crate) tracks: TrackTable,
+    pub(crate) signatures: SignatureTable,
+    pub(crate) events: EventTable,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) entries: u32,
+    pub(crate) origin: i64,
+    pub(crate) time_unit: TimeUnit,
+    pub(crate) facts: TraceFacts,
+    pub(crate) warnings: Vec<Warning>,
+}
+
+impl Trace {
+    /// The events.
+    pub fn events(&self) -> &EventTable {
+        &self.events
+    }
+
+    /// The flow arrows, in file order.
+    pub fn flows(&self) -> &[Flow] {
+        &self.flows
+    }
+
+    /// The interned strings.
+    pub fn strings(&self) -> &StringTable {
+        &self.strings
+    }
+
+    /// The text of an interned string.
+    #[inline]
+    pub fn text(&self, id: StringId) -> &str {
+        self.strings.get(id)
+    }
+
+    /// Name of an event.
+    #[inline]
+    pub fn name(&self, event: EventId) -> &str {
+        self.strings.get(self.events.name(event))
+    }
+
+    /// Text of a category.
+    pub fn category_name(&self, category: Category) -> &str {
+        let index = category.0 as usize;
+        match KNOWN.get(index) {
+            Some(text) => text,
+            None => self.strings.get(self.other_categories[index - KNOWN.len()]),
+        }
+    }
+
+    /// Processes and threads.
+    pub fn tracks(&self) -> &TrackTable {
+        &self.tracks
+    }
+
+    /// Name and labels of the process that an event lies in.
+    pub fn process(&self, track: TrackId) -> ProcessInfo {
+        self.tracks.process(self.tracks.get(track).pid)
+    }
+
+    /// Name of the thread (or stream) that an event lies on.
+    pub fn thread_name(&self, track: TrackId) -> Option<&str> {
+        self.tracks.thread(self.tracks.get(track)).name.map(|name| self.strings.get(name))
+    }
+
+    /// The distinct call signatures.
+    pub fn signatures(&self) -> &SignatureTable {
+        &self.signatures
+    }
+
+    /// An argument list of an event, if recorded: `trace.argument(event, |s| s.dims)`.
+    pub fn argument(
+        &self,
+        event: EventId,
+        part: impl FnOnce(Signature) -> Option<ArgumentId>,
+    ) -> Option<&ArgumentValue> {
+        let signature = self.events.signature(event)?;
+        part(self.signatures.get(signature)).map(|id| self.signatures.argument(id))
+    }
+
+    /// Number of entries of the file's event list, those that are not kept as events included.
+    pub fn entries(&self) -> u32 {
+        self.entries
+    }
+
+    /// Absolute time of relative time zero, in [`Trace::time_unit`]s: the earliest start of an event.
+    pub fn origin(&self) -> i64 {
+        self.origin
+    }
+
+    /// Unit of all times.
+    pub fn time_unit(&self) -> TimeUnit {
+        self.time_unit
+    }
+
+    /// A time or duration in microseconds.
+    #[inline]
+    pub fn to_microseconds(&self, time: i64) -> f64 {
+        self.time_unit.to_microseconds(time)
+    }
+
+    /// What the trace says of the recording.
+    pub fn facts(&self) -> &TraceFacts {
+        &self.facts
+    }
+
+    /// What reading got over.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// Appends an event that the file does not have, such as an operator that a rule inserted. It gets the
+    /// next free uid. Strings, tracks and signatures can be interned with [`Trace::intern`],
+    /// [`Trace::intern_track`] and [`Trace::intern_signature`].
+    pub fn append(&mut self, event: NewEvent) -> EventId {
+        let uid = self.entries;
+        self.entries += 1;
+        let id = self.events.push(Event {
+            uid,
+            phase: event.phase,
+            category: event.category,
+            name: event.name,
+            track: event.track,
+            start: event.start,
+            duration: event.duration,
+        });
+        event.arguments.push_into(&mut self.events, id);
+        id
+    }
+
+    /// Adds a text to the string table.
+    pub fn intern(&mut self, text: &str) -> StringId {
+        self.strings.intern(text)
+    }
+
+    /// Adds a track to the track table.
+    pub fn intern_track(&mut self, track: Track) -> TrackId {
+        self.tracks.intern(track)
+    }
+
+    /// Adds argument lists to the signature table.
+    pub fn intern_signature(
+        &mut self,
+        [dims, types, strides, concrete]: [Option<ArgumentValue>; 4],
+    ) -> SignatureId {
+        let mut part =
+            |value: Option<ArgumentValue>| value.map(|value| self.signatures.intern_argument(value));
+        let signature = Signature {
+            dims: part(dims),
+            types: part(types),
+            strides: part(strides),
+            concrete: part(concrete),
+        };
+        self.signatures.intern(signature)
+    }
+
+    /// The category with this text, added when it is new.
+    pub fn intern_category(&mut self, text: &str) -> Category {
+        if let Some(known) = Category::known(text.as_bytes()) {
+            return known;
+        }
+        let name = self.strings.intern(text);
+        let position = self.other_categories.iter().position(|&other| other == name).unwrap_or_else(|| {
+            self.other_categories.push(name);
+            self.other_categories.len() - 1
+        });
+        // A trace with more distinct categories than ids keeps the surplus under "no category".
+        u16::try_from(KNOWN.len() + position).map_or(Category::NONE, Category)
+    }
+}
+
+/// An event to append to a trace ([`Trace::append`]).
+#[derive(Clone, Copy, Debug)]
+pub struct NewEvent {
+    /// Span or moment.
+    pub phase: Phase,
+    /// Category.
+    pub category: Category,
+    /// Interned name.
+    pub name: StringId,
+    /// Process and thread.
+    pub track: TrackId,
+    /// Start relative to the trace's origin.
+    pub start: i64,
+    /// Length.
+    pub duration: i64,
+    /// Arguments.
+    pub arguments: EventArguments,
+}
+
+/// The arguments of one event; see [`crate::ArgumentColumns`] for what each is.
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(missing_docs)] // documented on the columns of the same name
+pub struct EventArguments {
+    pub external_id: Option<i64>,
+    pub correlation: Option<i64>,
+    pub device: Option<i64>,
+    pub stream: Option<i64>,
+    pub signature: Option<SignatureId>,
+    pub sequence_number: Option<i64>,
+    pub forward_thread: Option<i64>,
+    pub python_frame: Option<PythonFrame>,
+    pub geometry: Option<LaunchGeometry>,
+    pub transfer: Option<MemoryTransfer>,
+    pub collective: Option<Collective>,
+    pub triton: Option<TritonCall>,
+    pub graph_node: Option<i64>,
+}
+
+impl EventArguments {
+    pub(crate) fn push_into(&self, events: &mut EventTable, event: EventId) {
+        let (row, columns) = (event.index(), &mut events.arguments);
+        macro_rules! fill {
+            ($($field:ident),*) => {
+                $(if let Some(value) = self.$field {
+                    columns.$field.push(row, value);
+                })*
+            };
+        }
+        fill!(
+            external_id,
+            correlation,
+            device,
+            stream,
+            signature,
+            sequence_number,
+            forward_thread,
+            python_frame,
+            geometry,
+            transfer,
+            collective,
+            triton,
+            graph_node
+        );
+    }
+}
+
+/// Builds a trace by hand: for tests, and for programs that have events from elsewhere. Times are given in
+/// nanoseconds; the trace's origin is their smallest start.
+///
+/// ```
+/// use trace_ingest::{Category, EventArguments, TraceBuilder};
+///
+/// let mut builder = TraceBuilder::new();
+/// let thread = builder.track(1, 1);
+/// let event = builder.event(Category::CPU_OP, "aten::mm", thread, 10_000, 5_000, EventArguments::default());
+/// let trace = builder.finish();
+/// assert_eq!(trace.name(event), "aten::mm");
+/// assert_eq!((trace.origin(), trace.events().start(event), trace.events().end(event)), (10_000, 0, 5_000));
+/// ```
+#[derive(Debug, Default)]
+pub struct TraceBuilder {
+    trace: Trace,
+}
+
+impl TraceBuilder {
+    /// An empty trace.
+    pub fn new() -> Self {
+        TraceBuilder::default()
+    }
+
+    /// Id of a text, for names in arguments.
+    pub fn intern(&mut self, text: &str) -> StringId {
+        self.trace.intern(text)
+    }
+
+    /// Track of a process and thread (or device and stream).
+    pub fn track(&mut self, pid: i64, tid: i64) -> TrackId {
+        self.trace.intern_track(Track { pid: RowId::Number(pid), tid: RowId::Number(tid) })
+    }
+
+    /// Id of a call signature from shapes, types, strides and concrete inputs.
+    pub fn signature(&mut self, parts: [Option<ArgumentValue>; 4]) -> SignatureId {
+        self.trace.intern_signature(parts)
+    }
+
+    /// Category of any text.
+    pub fn category(&mut self, text: &str) -> Category {
+        self.trace.intern_category(text)
+    }
+
+    /// Adds a span; `start` is absolute, both times are in nanoseconds. Events are given in file order.
+    pub fn event(
+        &mut self,
+        category: Category,
+        name: &str,
+        track: TrackId,
+        start: i64,
+        duration: i64,
+        arguments: EventArguments,
+    ) -> EventId {
+        let name = self.trace.intern(name);
+        let phase = Phase::Complete;
+        self.trace.append(NewEvent { phase, category, name, track, start, duration, arguments })
+    }
+
+    /// Adds one end of a flow arrow. Like in a file, it takes an entry of the event list.
+    pub fn flow(&mut self, flow: Flow) {
+        self.trace.entries += 1;
+        self.trace.flows.push(flow);
+    }
+
+    /// Names a process.
+    pub fn process(&mut self, pid: i64, name: Option<&str>, labels: Option<&str>) {
+        let name = name.map(|text| self.trace.strings.intern(text));
+        let labels = labels.map(|text| self.trace.strings.intern(text));
+        let info = self.trace.tracks.process_mut(RowId::Number(pid));
+        info.name = name.or(info.name);
+        info.labels = labels.or(info.labels);
+    }
+
+    /// Names a thread.
+    pub fn thread(&mut self, pid: i64, tid: i64, name: &str) {
+        let name = self.trace.strings.intern(name);
+        self.trace.tracks.thread_mut(Track { pid: RowId::Number(pid), tid: RowId::Number(tid) }).name =
+            Some(name);
+    }
+
+    /// States what is known of the recording.
+    pub fn facts(&mut self, facts: TraceFacts) {
+        self.trace.facts = facts;
+    }
+
+    /// The trace, its times made relative to the earliest start.
+    pub fn finish(mut self) -> Trace {
+        self.trace.rebase();
+        self.trace
+    }
+}
+
+impl Trace {
+    /// Makes absolute starts relative to the earliest one.
+    pub(crate) fn rebase(&mut self) {
+        self.origin = self.events.start.iter().copied().min().unwrap_or(0);
+        for start in &mut self.events.start {
+            *start -= self.origin;
+        }
+    }
+}
