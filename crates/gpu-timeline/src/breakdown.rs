@@ -1,0 +1,290 @@
+use crate::Activity;
+
+/// An event on the device, as far as a [`Breakdown`] needs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimelineEvent {
+    /// First instant.
+    pub start: i64,
+    /// First instant after the event; an end before the start counts as the start.
+    pub end: i64,
+    /// What the device is doing meanwhile.
+    pub activity: Activity,
+}
+
+/// What the device did between the start of its first and the end of its last event.
+///
+/// Every instant counts once: for computation if any runs, else for communication, else for copying,
+/// else as idle. So, exactly,
+/// `computation + exposed_communication + exposed_memcpy == busy` and `busy + idle == total`.
+///
+/// All times are in the unit of the events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Breakdown {
+    /// Time with at least one computation.
+    pub computation: i64,
+    /// Time with communication and without computation.
+    pub exposed_communication: i64,
+    /// Time with copies, without computation and without communication.
+    pub exposed_memcpy: i64,
+    /// Time with at least one event.
+    pub busy: i64,
+    /// Time without any event.
+    pub idle: i64,
+    /// The idle time, split by the length of the gaps; present if a threshold was given.
+    pub idle_split: Option<IdleSplit>,
+    /// Time from the first start to the last end.
+    pub total: i64,
+    /// Time with at least one communication, hidden or exposed.
+    pub total_communication: i64,
+    /// Time with at least one copy, hidden or exposed.
+    pub total_memcpy: i64,
+}
+
+/// Idle time split by the length of the gaps, which tells launch overhead (many short gaps) from a
+/// device that waits for its host (few long ones).
+///
+/// A gap ends where the next event starts, and an event of length zero is an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdleSplit {
+    /// Time in gaps shorter than the threshold.
+    pub micro_idle: i64,
+    /// Time in gaps of at least the threshold.
+    pub macro_idle: i64,
+}
+
+impl Breakdown {
+    /// The breakdown of `events`, in any order; `None` if there are none.
+    ///
+    /// `micro_idle_threshold` asks for [`Breakdown::idle_split`] and is the length from which on a
+    /// gap is a long one.
+    ///
+    /// One sort, then one pass: O(n log n). The total must fit an `i64`.
+    pub fn of(
+        events: impl IntoIterator<Item = TimelineEvent>,
+        micro_idle_threshold: Option<i64>,
+    ) -> Option<Self> {
+        let mut events: Vec<TimelineEvent> = events.into_iter().collect();
+        events.sort_unstable_by_key(|event| event.start);
+        let origin = events.first()?.start;
+
+        // Between two consecutive starts nothing begins, so every activity that runs there runs from
+        // the first of the two until its latest end so far. A slab between starts is thus described
+        // by three numbers, and no set of intervals needs to be built.
+        let mut computation_end = origin;
+        let mut communication_end = origin;
+        let mut memcpy_end = origin;
+        let mut sum = Self {
+            computation: 0,
+            exposed_communication: 0,
+            exposed_memcpy: 0,
+            busy: 0,
+            idle: 0,
+            idle_split: micro_idle_threshold.map(|_| IdleSplit { micro_idle: 0, macro_idle: 0 }),
+            total: 0,
+            total_communication: 0,
+            total_memcpy: 0,
+        };
+        for (index, event) in events.iter().enumerate() {
+            let latest_end = match event.activity {
+                Activity::Computation => &mut computation_end,
+                Activity::Communication => &mut communication_end,
+                Activity::Memcpy => &mut memcpy_end,
+            };
+            *latest_end = event.end.max(*latest_end);
+
+            let slab_start = event.start;
+            let slab_end = match events.get(index + 1) {
+                Some(next) => next.start,
+                None => slab_start.max(computation_end).max(communication_end).max(memcpy_end),
+            };
+            let slab = slab_end - slab_start;
+            let covered_until = |latest_end: i64| (latest_end - slab_start).clamp(0, slab);
+            let computation = covered_until(computation_end);
+            let communication = covered_until(communication_end);
+            let memcpy = covered_until(memcpy_end);
+            let not_copying = computation.max(communication);
+            let busy = not_copying.max(memcpy);
+            let gap = slab - busy;
+
+            sum.computation += computation;
+            sum.exposed_communication += not_copying - computation;
+            sum.exposed_memcpy += busy - not_copying;
+            sum.busy += busy;
+            sum.idle += gap;
+            sum.total += slab;
+            sum.total_communication += communication;
+            sum.total_memcpy += memcpy;
+            if let (Some(split), Some(threshold)) = (&mut sum.idle_split, micro_idle_threshold) {
+                if gap < threshold {
+                    split.micro_idle += gap;
+                } else {
+                    split.macro_idle += gap;
+                }
+            }
+        }
+        Some(sum)
+    }
+
+    /// `time` as a percentage of [`Breakdown::total`]; NaN if the total is zero.
+    #[must_use]
+    pub fn percent_of_total(&self, time: i64) -> f64 {
+        time as f64 / self.total as f64 * 100.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::Activity::{Communication, Computation, Memcpy};
+    use super::*;
+    use crate::{Interval, IntervalSet};
+
+    fn events(list: &[(i64, i64, Activity)]) -> Vec<TimelineEvent> {
+        list.iter().map(|&(start, end, activity)| TimelineEvent { start, end, activity }).collect()
+    }
+
+    fn breakdown(list: &[(i64, i64, Activity)]) -> Breakdown {
+        Breakdown::of(events(list), None).unwrap()
+    }
+
+    #[test]
+    fn no_events_have_no_breakdown() {
+        assert_eq!(Breakdown::of([], None), None);
+    }
+
+    #[test]
+    fn exposed_time_is_what_nothing_more_useful_hides() {
+        // name, events, [computation, exposed communication, exposed memcpy, busy, idle, total,
+        // communication, memcpy]
+        type Case = (&'static str, &'static [(i64, i64, Activity)], [i64; 8]);
+        let cases: [Case; 9] = [
+            (
+                "computation and copy apart",
+                &[(0, 100, Computation), (200, 250, Memcpy)],
+                [100, 0, 50, 150, 100, 250, 0, 50],
+            ),
+            (
+                "two streams at once",
+                &[(1050, 1100, Computation), (1060, 1110, Computation), (1250, 1300, Computation)],
+                [110, 0, 0, 110, 140, 250, 0, 0],
+            ),
+            (
+                "communication half hidden",
+                &[(0, 100, Computation), (50, 150, Communication)],
+                [100, 50, 0, 150, 0, 150, 100, 0],
+            ),
+            (
+                "communication hidden in the middle",
+                &[(0, 100, Communication), (40, 60, Computation)],
+                [20, 80, 0, 100, 0, 100, 100, 0],
+            ),
+            (
+                "copy behind communication behind computation",
+                &[(0, 30, Memcpy), (0, 20, Communication), (0, 10, Computation)],
+                [10, 10, 10, 30, 0, 30, 20, 30],
+            ),
+            (
+                "listed out of order",
+                &[(200, 250, Memcpy), (0, 100, Computation)],
+                [100, 0, 50, 150, 100, 250, 0, 50],
+            ),
+            ("one event of length zero", &[(5, 5, Computation)], [0; 8]),
+            (
+                "an event of length zero at the end extends the span",
+                &[(0, 10, Computation), (30, 30, Memcpy)],
+                [10, 0, 0, 10, 20, 30, 0, 0],
+            ),
+            (
+                "a reversed event counts as length zero",
+                &[(0, 10, Computation), (20, 4, Communication), (30, 40, Computation)],
+                [20, 0, 0, 20, 20, 40, 0, 0],
+            ),
+        ];
+        for (case, list, expected) in cases {
+            let b = breakdown(list);
+            let actual = [
+                b.computation,
+                b.exposed_communication,
+                b.exposed_memcpy,
+                b.busy,
+                b.idle,
+                b.total,
+                b.total_communication,
+                b.total_memcpy,
+            ];
+            assert_eq!(actual, expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn gaps_below_the_threshold_are_micro_idle() {
+        let kernels = [(0, 50, Computation), (100, 150, Computation), (160, 170, Memcpy)];
+        // Gaps of 50 and 10.
+        for (threshold, micro_idle, macro_idle) in
+            [(0, 0, 60), (10, 0, 60), (11, 10, 50), (30, 10, 50), (50, 10, 50), (51, 60, 0)]
+        {
+            let split = Breakdown::of(events(&kernels), Some(threshold)).unwrap().idle_split;
+            assert_eq!(split, Some(IdleSplit { micro_idle, macro_idle }), "threshold {threshold}");
+        }
+        assert_eq!(breakdown(&kernels).idle_split, None);
+    }
+
+    #[test]
+    fn an_event_of_length_zero_ends_a_gap() {
+        let list = [(0, 10, Computation), (50, 50, Computation), (100, 110, Computation)];
+        let split = Breakdown::of(events(&list), Some(60)).unwrap().idle_split;
+        assert_eq!(split, Some(IdleSplit { micro_idle: 90, macro_idle: 0 }));
+    }
+
+    #[test]
+    fn percentages_refer_to_the_total_and_are_nan_without_one() {
+        let half = breakdown(&[(0, 50, Computation), (100, 100, Computation)]);
+        assert_eq!(half.percent_of_total(half.computation), 50.0);
+        let nothing = breakdown(&[(5, 5, Computation)]);
+        assert!(nothing.percent_of_total(nothing.busy).is_nan());
+    }
+
+    fn activity() -> impl Strategy<Value = Activity> {
+        prop_oneof![Just(Computation), Just(Communication), Just(Memcpy)]
+    }
+
+    fn some_events() -> impl Strategy<Value = Vec<TimelineEvent>> {
+        let one = (-200..200_i64, -2..60_i64, activity())
+            .prop_map(|(start, length, activity)| TimelineEvent { start, end: start + length, activity });
+        prop::collection::vec(one, 1..40)
+    }
+
+    proptest! {
+        #[test]
+        fn parts_add_up_exactly(events in some_events(), threshold in 0..40_i64) {
+            let b = Breakdown::of(events, Some(threshold)).unwrap();
+            prop_assert_eq!(b.computation + b.exposed_communication + b.exposed_memcpy + b.idle, b.total);
+            prop_assert_eq!(b.busy + b.idle, b.total);
+            let split = b.idle_split.unwrap();
+            prop_assert_eq!(split.micro_idle + split.macro_idle, b.idle);
+        }
+
+        #[test]
+        fn one_pass_agrees_with_the_interval_algebra(events in some_events()) {
+            let b = Breakdown::of(events.iter().copied(), None).unwrap();
+            let set_of = |activity: Activity| -> IntervalSet {
+                let of_activity = events.iter().filter(|event| event.activity == activity);
+                of_activity.map(|event| Interval::new(event.start, event.end)).collect()
+            };
+            let [computation, communication, memcpy] = [Computation, Communication, Memcpy].map(set_of);
+            prop_assert_eq!(b.computation, computation.total_length());
+            prop_assert_eq!(b.total_communication, communication.total_length());
+            prop_assert_eq!(b.total_memcpy, memcpy.total_length());
+            let exposed = communication.subtract(&computation);
+            prop_assert_eq!(b.exposed_communication, exposed.total_length());
+            let exposed = memcpy.subtract(&computation).subtract(&communication);
+            prop_assert_eq!(b.exposed_memcpy, exposed.total_length());
+            let busy = computation.union(&communication).union(&memcpy);
+            prop_assert_eq!(b.busy, busy.total_length());
+            let first = events.iter().map(|event| event.start).min().unwrap();
+            let last = events.iter().map(|event| event.end.max(event.start)).max().unwrap();
+            prop_assert_eq!(b.total, last - first);
+        }
+    }
+}

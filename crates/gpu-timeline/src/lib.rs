@@ -1,0 +1,17 @@
+#![doc = include_str!("../README.md")]
+
+mod activity;
+mod breakdown;
+mod histogram;
+mod interval;
+mod interval_set;
+mod overlap;
+mod summary;
+
+pub use activity::{Activity, CommunicationPatterns, DeviceEventKind};
+pub use breakdown::{Breakdown, IdleSplit, TimelineEvent};
+pub use histogram::Histogram;
+pub use interval::Interval;
+pub use interval_set::{IntervalSet, busy_time};
+pub use overlap::{GroupOverlap, Overlaps, SharedTime, StreamEvent, overlaps};
+pub use summary::Summary;

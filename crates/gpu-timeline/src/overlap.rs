@@ -1,0 +1,478 @@
+use std::collections::HashMap;
+
+use crate::{Interval, busy_time};
+
+/// An event on the device, as far as [`overlaps`] needs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamEvent {
+    /// First instant.
+    pub start: i64,
+    /// First instant after the event.
+    pub end: i64,
+    /// Number of the device, if the trace names it.
+    pub device: Option<i64>,
+    /// Number of the stream on its device, if the trace names it.
+    pub stream: Option<i64>,
+    /// Whatever launched the event (the nearest operator on the host), as any identifier. Events of
+    /// one owner do not count as overlapping: they are one piece of work on several streams.
+    pub owner: Option<u32>,
+}
+
+impl StreamEvent {
+    /// When the event runs.
+    #[must_use]
+    pub fn interval(&self) -> Interval {
+        Interval::new(self.start, self.end)
+    }
+}
+
+/// Which events ran at the same time: the result of [`overlaps`].
+///
+/// Events are named by their position in the slice that [`overlaps`] was given. The relation is
+/// symmetric and no event overlaps itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overlaps {
+    /// Partners of event `i` are `partners[offsets[i]..offsets[i + 1]]`.
+    offsets: Vec<usize>,
+    partners: Vec<u32>,
+}
+
+/// Finds the events that ran at the same time on different streams.
+///
+/// Two events overlap when they share at least `min_shared` of time (and some time at all: events
+/// that only touch never overlap), unless both
+/// - are known to run on the same stream of the same device, or
+/// - are known to belong to the same owner.
+///
+/// An unknown stream or owner is different from every other. 1000 is the usual `min_shared` for
+/// nanoseconds: below a microsecond, overlap is the imprecision of clocks.
+///
+/// O(n log n) plus the number of pairs on different streams. At most `u32::MAX` events.
+///
+/// ```
+/// use gpu_timeline::{StreamEvent, overlaps};
+///
+/// let on_stream = |stream, start, end| StreamEvent {
+///     start,
+///     end,
+///     device: Some(0),
+///     stream: Some(stream),
+///     owner: None,
+/// };
+/// let found = overlaps(&[on_stream(7, 0, 5_000), on_stream(8, 2_000, 9_000), on_stream(7, 6_000, 8_000)], 1_000);
+/// assert_eq!(found.of(1), [0, 2]);
+/// assert_eq!(found.pair_count(), 2);
+/// ```
+#[must_use]
+pub fn overlaps(events: &[StreamEvent], min_shared: i64) -> Overlaps {
+    let min_shared = min_shared.max(1);
+    // An event shorter than the least shared time cannot overlap anything.
+    let mut by_start: Vec<u32> = (0_u32..)
+        .zip(events)
+        .filter(|(_, event)| event.interval().length() >= min_shared)
+        .map(|(index, _)| index)
+        .collect();
+    by_start.sort_unstable_by_key(|&index| (events[index as usize].start, index));
+
+    let mut running = RunningEvents::default();
+    let mut pairs = Vec::new();
+    for index in by_start {
+        let event = &events[index as usize];
+        let lane = running.lane_of(event);
+        // Later events start no earlier, so what has less than `min_shared` left will never share
+        // enough again; and what remains shares enough with this event, which is long enough itself.
+        let shares_enough = |end: i64| end.saturating_sub(event.start) >= min_shared;
+        running.retain_and_visit_other_lanes(lane, shares_enough, |other| {
+            let same_owner = event.owner.is_some() && event.owner == events[other as usize].owner;
+            if !same_owner {
+                pairs.push((other, index));
+            }
+        });
+        running.start(lane, index, event.end);
+    }
+    Overlaps::from_pairs(events.len(), &pairs)
+}
+
+/// The events that have started and may still overlap later ones, one list per known stream.
+///
+/// The lists keep a single busy stream from being searched for every one of its own events, and a
+/// list is dropped from `occupied` when it runs empty, so every step of the search either finds a
+/// pair on different streams or removes something for good.
+#[derive(Default)]
+struct RunningEvents {
+    lanes: Vec<Vec<(u32, i64)>>,
+    lane_of_stream: HashMap<(Option<i64>, i64), usize>,
+    /// Lanes whose list is not empty.
+    occupied: Vec<usize>,
+}
+
+/// The list of events whose stream is unknown; they may overlap one another.
+const UNKNOWN_STREAM: usize = 0;
+
+impl RunningEvents {
+    fn lane_of(&mut self, event: &StreamEvent) -> usize {
+        let next = self.lane_of_stream.len() + 1;
+        let lane = event.stream.map_or(UNKNOWN_STREAM, |stream| {
+            *self.lane_of_stream.entry((event.device, stream)).or_insert(next)
+        });
+        if self.lanes.len() <= lane {
+            self.lanes.resize_with(lane + 1, Vec::new);
+        }
+        lane
+    }
+
+    fn retain_and_visit_other_lanes(
+        &mut self,
+        own_lane: usize,
+        may_still_overlap: impl Fn(i64) -> bool,
+        mut visit: impl FnMut(u32),
+    ) {
+        let lanes = &mut self.lanes;
+        self.occupied.retain(|&lane| {
+            if lane == own_lane && lane != UNKNOWN_STREAM {
+                return true;
+            }
+            lanes[lane].retain(|&(index, end)| {
+                let keep = may_still_overlap(end);
+                if keep {
+                    visit(index);
+                }
+                keep
+            });
+            !lanes[lane].is_empty()
+        });
+    }
+
+    fn start(&mut self, lane: usize, index: u32, end: i64) {
+        if self.lanes[lane].is_empty() {
+            self.occupied.push(lane);
+        }
+        self.lanes[lane].push((index, end));
+    }
+}
+
+impl Overlaps {
+    /// `pairs` holds every unordered pair once.
+    fn from_pairs(events: usize, pairs: &[(u32, u32)]) -> Self {
+        let mut offsets = vec![0; events + 1];
+        for &(a, b) in pairs {
+            offsets[a as usize + 1] += 1;
+            offsets[b as usize + 1] += 1;
+        }
+        for event in 0..events {
+            offsets[event + 1] += offsets[event];
+        }
+        let mut next = offsets.clone();
+        let mut partners = vec![0; pairs.len() * 2];
+        for &(a, b) in pairs {
+            for (of, partner) in [(a as usize, b), (b as usize, a)] {
+                partners[next[of]] = partner;
+                next[of] += 1;
+            }
+        }
+        for event in 0..events {
+            partners[offsets[event]..offsets[event + 1]].sort_unstable();
+        }
+        Self { offsets, partners }
+    }
+
+    /// The events that overlap event `index`, ascending; empty for a position that does not exist.
+    #[must_use]
+    pub fn of(&self, index: usize) -> &[u32] {
+        match (self.offsets.get(index), self.offsets.get(index + 1)) {
+            (Some(&start), Some(&end)) => &self.partners[start..end],
+            _ => &[],
+        }
+    }
+
+    /// Number of unordered pairs of events that overlap.
+    #[must_use]
+    pub fn pair_count(&self) -> usize {
+        self.partners.len() / 2
+    }
+
+    /// How much of a group of events (the kernels of one operator) overlaps other events.
+    ///
+    /// `events` is the slice that [`overlaps`] was given; `group` lists positions in it, in the order
+    /// in which the pairs are wanted; `scratch` is working memory as in [`busy_time`]. `None` if no
+    /// event of the group overlaps anything.
+    pub fn of_group(
+        &self,
+        events: &[StreamEvent],
+        group: impl IntoIterator<Item = u32> + Clone,
+        scratch: &mut Vec<Interval>,
+    ) -> Option<GroupOverlap> {
+        let mut pairs = Vec::new();
+        let mut overlapped = 0;
+        for event in group.clone() {
+            let interval = events[event as usize].interval();
+            let partners = self.of(event as usize);
+            let clipped =
+                partners.iter().map(|&partner| interval.intersection(events[partner as usize].interval()));
+            pairs.extend(partners.iter().zip(clipped.clone()).map(|(&partner, part)| SharedTime {
+                event,
+                partner,
+                shared: part.length(),
+            }));
+            overlapped += busy_time(clipped, scratch);
+        }
+        if pairs.is_empty() {
+            return None;
+        }
+        let runtime = busy_time(group.into_iter().map(|event| events[event as usize].interval()), scratch);
+        Some(GroupOverlap { runtime, overlapped, pairs })
+    }
+}
+
+/// How much of a group of events overlaps other events: the result of [`Overlaps::of_group`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupOverlap {
+    /// Time during which at least one event of the group runs.
+    pub runtime: i64,
+    /// Sum over the events of the group of the time during which any partner of theirs runs.
+    pub overlapped: i64,
+    /// Every (event of the group, partner), in order of the group, then of the partners.
+    pub pairs: Vec<SharedTime>,
+}
+
+impl GroupOverlap {
+    /// `time` as a fraction of the group's runtime; 0 if that is zero.
+    ///
+    /// For [`GroupOverlap::overlapped`] the fraction exceeds 1 when events of the group that run at
+    /// the same time each overlap others.
+    #[must_use]
+    pub fn share_of_runtime(&self, time: i64) -> f64 {
+        if self.runtime == 0 { 0.0 } else { time as f64 / self.runtime as f64 }
+    }
+}
+
+/// The time that two overlapping events share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedTime {
+    /// Position of the event of the group.
+    pub event: u32,
+    /// Position of the event that overlaps it.
+    pub partner: u32,
+    /// Length of the time that both run.
+    pub shared: i64,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MICROSECOND: i64 = 1_000;
+
+    fn event(start: i64, end: i64, stream: Option<i64>, owner: Option<u32>) -> StreamEvent {
+        StreamEvent { start, end, device: Some(0), stream, owner }
+    }
+
+    fn pairs(found: &Overlaps, events: usize) -> Vec<(u32, u32)> {
+        (0_u32..)
+            .take(events)
+            .flat_map(|a| found.of(a as usize).iter().map(move |&b| (a, b)))
+            .filter(|(a, b)| a < b)
+            .collect()
+    }
+
+    #[test]
+    fn events_overlap_when_they_share_enough_time_on_different_streams() {
+        const S: [Option<i64>; 4] = [Some(0), Some(1), Some(2), None];
+        const NONE: Option<u32> = None;
+        let us = |(start, end, stream, owner): (f64, f64, Option<i64>, Option<u32>)| {
+            event((start * 1e3) as i64, (end * 1e3) as i64, stream, owner)
+        };
+        type Events = Vec<(f64, f64, Option<i64>, Option<u32>)>;
+        type Pairs = Vec<(u32, u32)>;
+        let cases: Vec<(&str, Events, Pairs)> = vec![
+            ("nothing", vec![], vec![]),
+            ("single", vec![(0., 10., S[0], NONE)], vec![]),
+            ("disjoint", vec![(0., 10., S[0], NONE), (20., 30., S[1], NONE)], vec![]),
+            ("touching", vec![(0., 10., S[0], NONE), (10., 30., S[1], NONE)], vec![]),
+            ("partial", vec![(0., 10., S[0], NONE), (5., 30., S[1], NONE)], vec![(0, 1)]),
+            (
+                "containment marks every pair",
+                vec![(0., 100., S[0], NONE), (10., 60., S[1], NONE), (20., 50., S[2], NONE)],
+                vec![(0, 1), (0, 2), (1, 2)],
+            ),
+            ("identical", vec![(0., 10., S[0], NONE), (0., 10., S[1], NONE)], vec![(0, 1)]),
+            (
+                "listed later, starts earlier",
+                vec![(5., 30., S[1], NONE), (0., 10., S[0], NONE)],
+                vec![(0, 1)],
+            ),
+            ("same stream", vec![(0., 10., S[0], NONE), (5., 30., S[0], NONE)], vec![]),
+            ("same stream, other owner", vec![(0., 10., S[0], Some(1)), (5., 30., S[0], Some(2))], vec![]),
+            ("stream unknown on one side", vec![(0., 10., S[0], NONE), (5., 30., S[3], NONE)], vec![(0, 1)]),
+            (
+                "stream unknown on both sides",
+                vec![(0., 10., S[3], NONE), (5., 30., S[3], NONE)],
+                vec![(0, 1)],
+            ),
+            ("same owner", vec![(0., 10., S[0], Some(1)), (5., 30., S[1], Some(1))], vec![]),
+            ("same owner, stream unknown", vec![(0., 10., S[3], Some(1)), (5., 30., S[3], Some(1))], vec![]),
+            ("different owners", vec![(0., 10., S[0], Some(1)), (5., 30., S[1], Some(2))], vec![(0, 1)]),
+            (
+                "owner unknown on one side",
+                vec![(0., 10., S[0], Some(1)), (5., 30., S[1], NONE)],
+                vec![(0, 1)],
+            ),
+            ("0.2 us shared", vec![(0., 10., S[0], NONE), (9.8, 30., S[1], NONE)], vec![]),
+            ("0.999 us shared", vec![(0., 10., S[0], NONE), (9.001, 30., S[1], NONE)], vec![]),
+            ("exactly 1 us shared", vec![(0., 10., S[0], NONE), (9., 30., S[1], NONE)], vec![(0, 1)]),
+            ("exactly 1 us long", vec![(0., 10., S[0], NONE), (4., 5., S[1], NONE)], vec![(0, 1)]),
+            ("2 us shared", vec![(0., 10., S[0], NONE), (8., 30., S[1], NONE)], vec![(0, 1)]),
+            (
+                "an event of length zero disturbs nothing",
+                vec![(0., 10., S[0], NONE), (5., 5., S[1], NONE), (5., 30., S[2], NONE)],
+                vec![(0, 2)],
+            ),
+            (
+                "a long event outlives short ones between",
+                vec![
+                    (0., 100., S[0], NONE),
+                    (1., 5., S[1], NONE),
+                    (6., 9., S[1], NONE),
+                    (50., 60., S[2], NONE),
+                ],
+                vec![(0, 1), (0, 2), (0, 3)],
+            ),
+            (
+                "two events of one op do not overlap each other, only the copy beside them",
+                vec![
+                    (1050., 1100., S[0], Some(1)),
+                    (1060., 1110., S[1], Some(1)),
+                    (1055., 1070., S[2], Some(2)),
+                ],
+                vec![(0, 2), (1, 2)],
+            ),
+        ];
+        for (case, list, expected) in cases {
+            let events: Vec<_> = list.into_iter().map(us).collect();
+            assert_eq!(pairs(&overlaps(&events, MICROSECOND), events.len()), expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn the_same_stream_number_on_two_devices_is_two_streams() {
+        let on_device = |device, start, end| StreamEvent { device, ..event(start, end, Some(7), None) };
+        for (devices, pairs) in
+            [([Some(0), Some(1)], 1), ([Some(0), Some(0)], 0), ([None, None], 0), ([None, Some(0)], 1)]
+        {
+            let events = [on_device(devices[0], 0, 5_000), on_device(devices[1], 1_000, 6_000)];
+            assert_eq!(overlaps(&events, MICROSECOND).pair_count(), pairs, "{devices:?}");
+        }
+    }
+
+    #[test]
+    fn touching_is_no_overlap_even_when_no_least_time_is_asked_for() {
+        let events =
+            [event(0, 10, Some(0), None), event(10, 20, Some(1), None), event(19, 30, Some(2), None)];
+        assert_eq!(pairs(&overlaps(&events, 0), 3), [(1, 2)]);
+    }
+
+    #[test]
+    fn partners_are_ascending_and_unknown_positions_have_none() {
+        let events: Vec<_> = (0..6).rev().map(|k| event(k, 100 + k, Some(k), None)).collect();
+        let found = overlaps(&events, 1);
+        assert_eq!(found.of(2), [0, 1, 3, 4, 5]);
+        assert_eq!(found.of(6), []);
+        assert_eq!(found.pair_count(), 15);
+    }
+
+    #[test]
+    fn share_of_a_group_is_its_overlapped_time_over_its_merged_runtime() {
+        // Kernels of op A (owner 0) and of the others; the share of A and of the first other.
+        type Kernels = &'static [(i64, i64)];
+        let cases: [(&str, Kernels, Kernels, f64, f64); 6] = [
+            ("partial", &[(0, 100)], &[(50, 200)], 0.5, 0.33),
+            ("containment", &[(0, 400)], &[(100, 200)], 0.25, 1.0),
+            ("identical", &[(0, 100)], &[(0, 100)], 1.0, 1.0),
+            ("two kernels, one hit", &[(1000, 1100), (1200, 1300)], &[(1050, 1150)], 0.25, 0.5),
+            ("two kernels, both hit", &[(1000, 1100), (1200, 1300)], &[(1050, 1250)], 0.5, 0.5),
+            ("two overlappers", &[(0, 200)], &[(0, 25), (25, 50)], 0.25, 1.0),
+        ];
+        for (case, group, others, share, share_of_other) in cases {
+            let (mut events, mut stream) = (Vec::new(), 0);
+            for &(start, end) in group {
+                events.push(event(start, end, Some(0), Some(0)));
+            }
+            for &(start, end) in others {
+                stream += 1;
+                events.push(event(start, end, Some(stream), Some(stream as u32)));
+            }
+            let found = overlaps(&events, 1);
+            let rounded = |group: std::ops::Range<usize>| {
+                let group = (group.start as u32)..(group.end as u32);
+                let overlap = found.of_group(&events, group, &mut Vec::new()).unwrap();
+                (overlap.share_of_runtime(overlap.overlapped) * 100.0).round() / 100.0
+            };
+            assert_eq!(rounded(0..group.len()), share, "{case}");
+            assert_eq!(rounded(group.len()..group.len() + 1), share_of_other, "{case}, the other");
+        }
+    }
+
+    #[test]
+    fn time_shared_with_several_partners_at_once_counts_once_and_each_pair_is_listed() {
+        let events = [
+            event(0, 100, Some(0), Some(0)),
+            event(40, 80, Some(1), Some(1)),
+            event(60, 200, Some(2), Some(2)),
+            event(500, 600, Some(0), Some(3)),
+        ];
+        let found = overlaps(&events, 1);
+        let overlap = found.of_group(&events, [0], &mut Vec::new()).unwrap();
+        assert_eq!((overlap.runtime, overlap.overlapped), (100, 60));
+        let shared = |partner, shared| SharedTime { event: 0, partner, shared };
+        assert_eq!(overlap.pairs, [shared(1, 40), shared(2, 40)]);
+        assert_eq!(found.of_group(&events, [3], &mut Vec::new()), None);
+        assert_eq!(found.of_group(&events, [], &mut Vec::new()), None);
+    }
+
+    fn some_events() -> impl Strategy<Value = Vec<StreamEvent>> {
+        let one = (
+            0..300_i64,
+            -2..80_i64,
+            prop::option::of(0..2_i64),
+            prop::option::weighted(0.8, 0..4_i64),
+            prop::option::of(0..4_u32),
+        )
+            .prop_map(|(start, length, device, stream, owner)| StreamEvent {
+                start,
+                end: start + length,
+                device,
+                stream,
+                owner,
+            });
+        prop::collection::vec(one, 0..60)
+    }
+
+    proptest! {
+        #[test]
+        fn the_sweep_finds_what_comparing_every_pair_finds(events in some_events(), min_shared in 0..20_i64) {
+            let mut expected = Vec::new();
+            for (a, first) in events.iter().enumerate() {
+                for (b, second) in events.iter().enumerate().skip(a + 1) {
+                    let same_stream = first.stream.is_some()
+                        && (first.device, first.stream) == (second.device, second.stream);
+                    let same_owner = first.owner.is_some() && first.owner == second.owner;
+                    let shared = first.end.min(second.end) - first.start.max(second.start);
+                    let zero_length = first.end <= first.start || second.end <= second.start;
+                    if !same_stream && !same_owner && !zero_length && shared > 0 && shared >= min_shared {
+                        expected.push((a as u32, b as u32));
+                    }
+                }
+            }
+            let found = overlaps(&events, min_shared);
+            prop_assert_eq!(pairs(&found, events.len()), expected);
+            for a in 0..events.len() {
+                prop_assert!(found.of(a).is_sorted());
+                for &b in found.of(a) {
+                    prop_assert!(found.of(b as usize).binary_search(&(a as u32)).is_ok());
+                }
+            }
+        }
+    }
+}

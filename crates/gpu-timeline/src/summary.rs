@@ -1,0 +1,164 @@
+/// Count, sum, mean, median, spread and range of integers such as durations.
+///
+/// Computed from exact integer sums, so the result depends neither on the order of the values nor
+/// on their magnitude; each `f64` is the exact figure rounded at the end. In the unit of the values.
+///
+/// ```
+/// use gpu_timeline::Summary;
+///
+/// let durations = Summary::of(&[10, 14, 17]).ok_or("no values")?;
+/// assert_eq!(durations.sum, 41);
+/// assert_eq!(durations.median, 14.0);
+/// assert_eq!(durations.sample_std, Some(3.5118845842842465));
+/// # Ok::<(), &str>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Summary {
+    /// Number of values, at least 1.
+    pub count: usize,
+    /// Sum; saturates at the bounds of `i64`.
+    pub sum: i64,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Middle value, or the mean of the two middle ones.
+    pub median: f64,
+    /// Standard deviation of a sample: divided by `count - 1`. `None` for a single value.
+    pub sample_std: Option<f64>,
+    /// Standard deviation of a whole population: divided by `count`.
+    pub population_std: f64,
+    /// Smallest value.
+    pub min: i64,
+    /// Largest value.
+    pub max: i64,
+}
+
+impl Summary {
+    /// The summary of `values`; `None` if there are none.
+    #[must_use]
+    pub fn of(values: &[i64]) -> Option<Self> {
+        let (&first, rest) = values.split_first()?;
+        let (mut min, mut max, mut sum) = (first, first, i128::from(first));
+        for &value in rest {
+            min = min.min(value);
+            max = max.max(value);
+            sum += i128::from(value);
+        }
+        let squares = sum_of_squared_deviations(values, sum);
+        let count = values.len();
+        Some(Self {
+            count,
+            sum: i64::try_from(sum).unwrap_or(if sum < 0 { i64::MIN } else { i64::MAX }),
+            mean: sum as f64 / count as f64,
+            median: median(values),
+            sample_std: (count > 1).then(|| (squares / (count - 1) as f64).sqrt()),
+            population_std: (squares / count as f64).sqrt(),
+            min,
+            max,
+        })
+    }
+}
+
+/// Σ (x − mean)², with the mean taken apart into its integer part q and the rest r/n: with d = x − q,
+/// Σ (x − mean)² = Σ d² − r²/n, where Σ d² and r = Σ d are exact integers and 0 ≤ r < n.
+fn sum_of_squared_deviations(values: &[i64], sum: i128) -> f64 {
+    let count = values.len() as i128;
+    let (whole_mean, rest) = (sum.div_euclid(count), sum.rem_euclid(count).unsigned_abs());
+    let squares = values.iter().fold(0_u128, |squares, &value| {
+        let deviation = (i128::from(value) - whole_mean).unsigned_abs();
+        squares.saturating_add(deviation * deviation)
+    });
+    match squares.checked_mul(count.unsigned_abs()) {
+        Some(product) => (product - rest * rest) as f64 / count as f64,
+        // So large a sum of squares that the correction, below the count, is beyond its precision.
+        None => squares as f64,
+    }
+}
+
+/// `values` is not empty.
+fn median(values: &[i64]) -> f64 {
+    let middle = values.len() / 2;
+    let mut values = values.to_vec();
+    let even = values.len().is_multiple_of(2);
+    let (below, &mut upper, _) = values.select_nth_unstable(middle);
+    let lower = below.iter().copied().max().filter(|_| even).unwrap_or(upper);
+    (i128::from(lower) + i128::from(upper)) as f64 / 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::Summary;
+
+    #[test]
+    fn no_values_have_no_summary() {
+        assert_eq!(Summary::of(&[]), None);
+    }
+
+    #[test]
+    fn a_single_value_has_no_sample_deviation() {
+        let one = Summary::of(&[7]).unwrap();
+        assert_eq!((one.count, one.sum, one.min, one.max), (1, 7, 7, 7));
+        assert_eq!((one.mean, one.median, one.sample_std, one.population_std), (7.0, 7.0, None, 0.0));
+    }
+
+    #[test]
+    fn known_summaries() {
+        // values, mean, median, sample deviation, population deviation
+        let cases: [(&[i64], f64, f64, f64, f64); 6] = [
+            (&[1, 2], 1.5, 1.5, 0.5_f64.sqrt(), 0.5),
+            (&[3, 1, 2], 2.0, 2.0, 1.0, (2.0_f64 / 3.0).sqrt()),
+            (&[2, 4, 4, 4, 5, 5, 7, 9], 5.0, 4.5, (32.0_f64 / 7.0).sqrt(), 2.0),
+            (&[5, 5, 5, 5], 5.0, 5.0, 0.0, 0.0),
+            (&[-3, 3], 0.0, 0.0, 18.0_f64.sqrt(), 3.0),
+            (&[10, 14, 17], 41.0 / 3.0, 14.0, 3.511_884_584_284_246_5, (74.0_f64 / 9.0).sqrt()),
+        ];
+        for (values, mean, median, sample, population) in cases {
+            let summary = Summary::of(values).unwrap();
+            assert_eq!(summary.mean, mean, "{values:?}");
+            assert_eq!(summary.median, median, "{values:?}");
+            assert_eq!(summary.sample_std, Some(sample), "{values:?}");
+            assert!((summary.population_std - population).abs() < 1e-15, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn a_small_spread_around_a_large_value_survives() {
+        // In doubles the squares of these values are multiples of 2^60 and the spread is lost.
+        let base = 4_000_000_000_000_000_000;
+        let summary = Summary::of(&[base + 1, base + 2, base + 3]).unwrap();
+        assert_eq!(summary.sample_std, Some(1.0));
+        assert_eq!(summary.sum, i64::MAX);
+    }
+
+    #[test]
+    fn extremes_do_not_overflow() {
+        let summary = Summary::of(&[i64::MIN, i64::MAX]).unwrap();
+        assert_eq!((summary.sum, summary.mean, summary.median), (-1, -0.5, -0.5));
+        assert!((summary.population_std / 2_f64.powi(63) - 1.0).abs() < 1e-12);
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_the_textbook_formulas(values in prop::collection::vec(-1_000..1_000_000_i64, 1..80)) {
+            let summary = Summary::of(&values).unwrap();
+            let n = values.len() as f64;
+            let mean = values.iter().sum::<i64>() as f64 / n;
+            let variance = values.iter().map(|&x| (x as f64 - mean).powi(2)).sum::<f64>() / n;
+            let mut sorted = values.clone();
+            sorted.sort_unstable();
+            let median = (sorted[(values.len() - 1) / 2] + sorted[values.len() / 2]) as f64 / 2.0;
+            prop_assert_eq!(summary.count, values.len());
+            prop_assert_eq!(summary.sum, values.iter().sum::<i64>());
+            prop_assert_eq!(summary.mean, mean);
+            prop_assert_eq!(summary.median, median);
+            prop_assert_eq!((summary.min, summary.max), (sorted[0], sorted[values.len() - 1]));
+            let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs().max(1e-9);
+            prop_assert!(close(summary.population_std, variance.sqrt()));
+            match summary.sample_std {
+                Some(std) => prop_assert!(close(std, (variance * n / (n - 1.0)).sqrt())),
+                None => prop_assert_eq!(values.len(), 1),
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Batch, layer, group, instance and RMS normalization.
+
+use super::OpGroup;
+use crate::{Category, Family};
+
+pub(super) const GROUPS: &[OpGroup] = &[
+    OpGroup::modelled(
+        Family::Normalization,
+        Category::NormForward,
+        &[
+            "aten::batch_norm",
+            "aten::layer_norm",
+            "aten::group_norm",
+            "aten::instance_norm",
+            "aten::native_batch_norm",
+            "aten::native_layer_norm",
+            "aten::native_group_norm",
+            "aten::native_instance_norm",
+            "aten::miopen_batch_norm",
+            "aten::miopen_layer_norm",
+            "aten::miopen_group_norm",
+            "aten::miopen_instance_norm",
+            "aten::cudnn_batch_norm",
+            "aten::cudnn_layer_norm",
+            "aten::cudnn_group_norm",
+            "aten::cudnn_instance_norm",
+            "aten::_fused_rms_norm",
+            "aiter::_groupnorm_run",
+            "primus::fused_ln_modulate",
+        ],
+    ),
+    OpGroup::modelled(
+        Family::Normalization,
+        Category::NormBackward,
+        &[
+            "aten::batch_norm_backward",
+            "aten::layer_norm_backward",
+            "aten::group_norm_backward",
+            "aten::instance_norm_backward",
+            "aten::rms_norm_backward",
+            "aten::native_batch_norm_backward",
+            "aten::native_layer_norm_backward",
+            "aten::native_group_norm_backward",
+            "aten::native_instance_norm_backward",
+            "aten::native_rms_norm_backward",
+            "aten::miopen_batch_norm_backward",
+            "aten::miopen_layer_norm_backward",
+            "aten::miopen_group_norm_backward",
+            "aten::miopen_instance_norm_backward",
+            "aten::miopen_rms_norm_backward",
+            "aten::cudnn_batch_norm_backward",
+            "aten::cudnn_layer_norm_backward",
+            "aten::cudnn_group_norm_backward",
+            "aten::cudnn_instance_norm_backward",
+            "aten::cudnn_rms_norm_backward",
+            "aten::_fused_rms_norm_backward",
+            "primus::fused_ln_modulate_backward",
+        ],
+    ),
+];

@@ -1,0 +1,230 @@
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use crate::families::{self, OpGroup};
+use crate::{Category, Family};
+
+static OP_GROUPS: LazyLock<HashMap<&'static str, &'static OpGroup>> = LazyLock::new(|| {
+    families::groups().flat_map(|group| group.names.iter().map(move |&name| (name, group))).collect()
+});
+
+/// The category of an operator of this name; never fails.
+///
+/// `first_kernel` is the name of the first kernel that the operator launched, if it is known to have
+/// launched any. It decides only where the name says nothing; see the [crate's documentation](crate).
+///
+/// Cheap, but not free: a caller that meets a name many times should keep the answer.
+#[must_use]
+pub fn op_category(name: &str, first_kernel: Option<&str>) -> Category {
+    registered_category(name)
+        .or_else(|| category_of_prefix(name))
+        .or_else(|| first_kernel.and_then(category_of_kernel))
+        .unwrap_or(Category::Other)
+}
+
+/// The category that the tables give the operator of exactly this name.
+#[must_use]
+pub fn registered_category(name: &str) -> Option<Category> {
+    OP_GROUPS.get(name).map(|group| group.category)
+}
+
+/// The family of the operator of exactly this name; `None` if it has no model.
+///
+/// Kernels that TorchInductor generated have a model without a family: their names are open-ended.
+#[must_use]
+pub fn family(name: &str) -> Option<Family> {
+    OP_GROUPS.get(name)?.family
+}
+
+/// The names of the operators of a family.
+pub fn ops_of_family(family: Family) -> impl Iterator<Item = &'static str> {
+    families::groups()
+        .filter(move |group| group.family == Some(family))
+        .flat_map(|group| group.names.iter().copied())
+}
+
+fn category_of_prefix(name: &str) -> Option<Category> {
+    if name.starts_with("triton") {
+        Some(Category::Triton)
+    } else if name.starts_with("record_param_comms") {
+        Some(Category::RecordParamComms)
+    } else {
+        None
+    }
+}
+
+/// PyTorch's own kernels say in their names by which of its templates they were made.
+fn category_of_kernel(kernel: &str) -> Option<Category> {
+    let name = kernel.strip_prefix("void at::native")?;
+    [
+        ("elementwise", Category::Elementwise),
+        ("reduce", Category::Reduce),
+        ("multi_tensor_apply", Category::MultiTensorApply),
+    ]
+    .into_iter()
+    .find_map(|(template, category)| name.contains(template).then_some(category))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn every_name_stands_in_one_group() {
+        let mut seen = HashSet::new();
+        for group in families::groups() {
+            for &name in group.names {
+                assert!(seen.insert(name), "{name} is listed twice");
+            }
+        }
+    }
+
+    #[test]
+    fn families_have_their_number_of_operators() {
+        let expected = [
+            (Family::Gemm, 43),
+            (Family::Sdpa, 17),
+            (Family::Conv, 6),
+            (Family::InferenceAttention, 16),
+            (Family::BinaryElementwise, 13),
+            (Family::GroupedGemm, 8),
+            (Family::MoeCommunication, 2),
+            (Family::StateSpace, 2),
+            (Family::Rope, 3),
+            (Family::CrossEntropy, 1),
+            (Family::UnaryElementwise, 27),
+            (Family::MoeFused, 3),
+            (Family::MoeUnfused, 11),
+            (Family::MoeAuxiliary, 5),
+            (Family::RmsNorm, 13),
+            (Family::Sampling, 1),
+            (Family::GroupQuant, 5),
+            (Family::FusedRope, 2),
+            (Family::CustomCollective, 9),
+            (Family::HyperConnection, 4),
+            (Family::Normalization, 41),
+            (Family::Reduce, 13),
+        ];
+        assert_eq!(expected.map(|(family, _)| family), Family::ALL);
+        for (family, count) in expected {
+            assert_eq!(ops_of_family(family).count(), count, "{family}");
+        }
+    }
+
+    #[test]
+    fn operators_with_and_without_a_model_add_up() {
+        let modelled: usize = Family::ALL.into_iter().map(|family| ops_of_family(family).count()).sum();
+        assert_eq!(modelled, 245);
+        let category_only: usize =
+            families::groups().filter(|group| group.family.is_none()).map(|group| group.names.len()).sum();
+        assert_eq!(category_only, 47);
+        assert_eq!(OP_GROUPS.len(), 292);
+    }
+
+    #[test]
+    fn names_decide_before_kernels() {
+        const ELEMENTWISE: Option<&str> = Some("void at::native::elementwise_kernel<128, 2>");
+        let cases = [
+            ("aten::mm", ELEMENTWISE, "GEMM"),
+            ("_LinearBackward_wgrad_mm", None, "GEMM"),
+            ("primus_turbo::grouped_gemm_variable_k_impl", None, "GroupedGEMM_fwd"),
+            ("aten::_scaled_dot_product_flash_attention", None, "SDPA_fwd"),
+            ("aten::_scaled_dot_product_flash_attention_backward", None, "SDPA_bwd"),
+            ("flash_attn::_flash_attn_varlen_backward", None, "SDPA_bwd"),
+            ("aiter::mha_bwd", None, "SDPA_bwd"),
+            ("vllm::unified_attention_with_output", None, "InferenceAttention"),
+            ("sglang::store_cache", None, "InferenceAttention"),
+            ("aten::miopen_convolution", None, "CONV_fwd"),
+            ("aten::convolution_backward", None, "CONV_bwd"),
+            ("ConvBiasReLU_Backward", None, "CONV_bwd"),
+            ("aten::miopen_batch_norm", None, "NORM_fwd"),
+            ("aten::cudnn_rms_norm_backward", None, "NORM_bwd"),
+            ("aten::_fused_rms_norm", None, "NORM_fwd"),
+            ("primus::fused_ln_modulate_backward", None, "NORM_bwd"),
+            ("aiter::rms_norm", None, "RMSNorm"),
+            ("aten::copy_", None, "elementwise"),
+            ("aten::threshold_backward", None, "elementwise"),
+            ("aiter::mixed_sample_outer_exponential", None, "elementwise"),
+            ("aten::cumsum", ELEMENTWISE, "reduce"),
+            ("aiter::dynamic_per_tensor_quant", None, "GroupQuant"),
+            ("aiter::fused_dynamic_mx_quant_moe_sort_hip", None, "GroupQuant"),
+            ("aiter::fused_dynamic_mxfp4_quant_moe_sort_hip", None, "MoE_aux"),
+            ("aiter::fmoe_g1u1", None, "MoE_fused"),
+            ("pseudo_op::moe_gptq_awq_down", None, "MoE_unfused"),
+            ("_moe_C::moe_align_block_size", None, "MoE_aux"),
+            ("MoECombine", None, "MoE_comm_fwd"),
+            ("TokenPermuteMaskMapBackward", None, "MoE_comm_bwd"),
+            ("MambaSplitConv1dScanCombinedFn", None, "SSM_fwd"),
+            ("DaoAILab::_causal_conv1d_bwd_cpp", None, "SSM_bwd"),
+            ("aiter::fused_qk_rope_cat_and_cache_mla", None, "RoPE_fwd"),
+            ("FusedRoPEFuncBackward", None, "RoPE_bwd"),
+            ("aiter::v4_attention_with_output->_inverse_rope_gptj_kernel (Synthetic Op)", None, "FusedRoPE"),
+            ("CrossEntropyFunction", None, "CrossEntropy_fwd"),
+            ("CrossEntropyFunctionBackward", None, "CrossEntropy_bwd"),
+            ("_C_custom_ar::all_reduce", None, "CustomCollective"),
+            ("aiter::mhc_post", None, "mHC"),
+            ("triton_poi_fused_add_0", ELEMENTWISE, "triton"),
+            ("tritonfoo", None, "triton"),
+            ("record_param_comms", ELEMENTWISE, "record_param_comms"),
+            ("my_triton_kernel", None, "other"),
+            ("aten::linear", None, "other"),
+            ("aten::mm ", None, "other"),
+            ("", None, "other"),
+        ];
+        for (name, kernel, expected) in cases {
+            assert_eq!(op_category(name, kernel).as_str(), expected, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn kernels_of_pytorch_decide_where_the_name_does_not() {
+        let cases = [
+            ("void at::native::vectorized_elementwise_kernel<4>", "elementwise"),
+            ("void at::native::(anonymous namespace)::reduce_kernel<512, 1>", "reduce"),
+            ("void at::native::reduce_elementwise_kernel", "elementwise"),
+            ("void at::native::(anonymous namespace)::multi_tensor_apply_kernel", "multi_tensor_apply"),
+            ("void at::native::(anonymous namespace)::multi_tensor_apply_kernel<reduce>", "reduce"),
+            ("void at::native::index_kernel", "other"),
+            ("at::native::elementwise_kernel", "other"),
+            ("void at_cuda_detail::cub::DeviceReduceKernel", "other"),
+            ("void (anonymous namespace)::elementwise_kernel", "other"),
+            ("", "other"),
+        ];
+        for (kernel, expected) in cases {
+            assert_eq!(op_category("aten::unheard_of", Some(kernel)).as_str(), expected, "{kernel:?}");
+        }
+    }
+
+    #[test]
+    fn family_and_category_are_different_questions() {
+        let cases = [
+            ("aiter::dynamic_per_token_scaled_quant", Some(Family::BinaryElementwise), Category::GroupQuant),
+            (
+                "aiter::fused_dynamic_mxfp4_quant_moe_sort_hip",
+                Some(Family::GroupQuant),
+                Category::MoeAuxiliary,
+            ),
+            ("aiter::fused_qk_rope_concat_and_cache_mla", Some(Family::FusedRope), Category::RopeForward),
+            ("aiter::_groupnorm_run", Some(Family::Normalization), Category::NormForward),
+            ("aten::cudnn_convolution", None, Category::ConvForward),
+        ];
+        for (name, expected_family, expected_category) in cases {
+            assert_eq!(family(name), expected_family, "{name}");
+            assert_eq!(registered_category(name), Some(expected_category), "{name}");
+        }
+        assert_eq!(family("triton_poi_fused_add_0"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_kernel_never_overrules_a_registered_name(position in 0..292_usize, kernel in ".*") {
+            let name = families::groups().flat_map(|group| group.names).nth(position).unwrap();
+            prop_assert_eq!(op_category(name, Some(&kernel)), op_category(name, None));
+            prop_assert_eq!(Some(op_category(name, None)), registered_category(name));
+        }
+    }
+}

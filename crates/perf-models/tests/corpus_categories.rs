@@ -1,0 +1,80 @@
+//! Compares categories with the reports in a corpus of recorded traces.
+//!
+//! The corpus is not part of the repository: `TRACE_CORPUS` names it, or it lies beside the
+//! workspace. Without it the comparison is skipped, except under `CI=true`, where that is a failure.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr)] // helpers of tests
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use perf_models::{Category, op_category};
+
+fn corpus() -> Option<PathBuf> {
+    let beside_workspace = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+    let corpus = std::env::var_os("TRACE_CORPUS").map_or_else(beside_workspace, PathBuf::from);
+    if corpus.is_dir() {
+        return Some(corpus);
+    }
+    let required = std::env::var("CI").is_ok_and(|ci| ci == "true");
+    assert!(!required, "no corpus at {}; set TRACE_CORPUS", corpus.display());
+    eprintln!("SKIPPED: no corpus at {}; set TRACE_CORPUS", corpus.display());
+    None
+}
+
+/// Every report of this name in the corpus, in order of path.
+fn reports(corpus: &Path, file: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for (group, reports) in [("pytorch", "reference"), ("inference", "perf_csvs")] {
+        let Ok(traces) = std::fs::read_dir(corpus.join(group)) else { continue };
+        let paths = traces.map(|trace| trace.unwrap().path().join(reports).join(file));
+        found.extend(paths.filter(|path| path.is_file()));
+    }
+    found.sort();
+    found
+}
+
+/// The values of `'name': '...'` in a printed list of Python dictionaries.
+fn kernel_names(details: &str) -> Vec<&str> {
+    let name_at_start = |text| {
+        let quote = str::chars(text).next().unwrap();
+        let (name, _) = text[1..].split_once(&format!("{quote}, '")).unwrap();
+        name
+    };
+    details.split("'name': ").skip(1).map(name_at_start).collect()
+}
+
+#[test]
+fn operators_of_recorded_traces_have_the_categories_of_their_reports() {
+    let Some(corpus) = corpus() else { return };
+    let reports = reports(&corpus, "ops_unique_args.csv");
+    assert!(!reports.is_empty(), "no reports in {}", corpus.display());
+
+    let (mut rows, mut names, mut categories) = (0, BTreeSet::new(), BTreeSet::new());
+    let mut wrong = BTreeSet::new();
+    for path in reports {
+        let mut report = csv::Reader::from_path(&path).unwrap();
+        let header = report.headers().unwrap().clone();
+        let column = |name: &str| header.iter().position(|column| column == name).unwrap();
+        let (name_column, category_column, kernels_column) =
+            (column("name"), column("op category"), column("kernel_details_summary"));
+        for row in report.records() {
+            let row = row.unwrap();
+            let (name, expected) = (&row[name_column], &row[category_column]);
+            // The report lists kernels by their total time, so the first in time may be any of them.
+            let kernels = kernel_names(&row[kernels_column]);
+            let possible: BTreeSet<Category> = match kernels.as_slice() {
+                [] => BTreeSet::from([op_category(name, None)]),
+                kernels => kernels.iter().map(|kernel| op_category(name, Some(kernel))).collect(),
+            };
+            rows += 1;
+            names.insert(name.to_owned());
+            categories.insert(expected.to_owned());
+            if !possible.iter().any(|category| category.as_str() == expected) {
+                wrong.insert(format!("{}: {name}: {possible:?}, not {expected}", path.display()));
+            }
+        }
+    }
+    eprintln!("{rows} rows, {} operators, categories {categories:?}", names.len());
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
