@@ -1,0 +1,111 @@
+//! The call stack of an event as a list of names.
+
+use std::borrow::Cow;
+
+use trace_ingest::EventId;
+
+use crate::tree::TraceTree;
+
+/// Ancestors' names are cut after this many characters.
+const NAME_LIMIT: usize = 256;
+
+/// What [`TraceTree::call_stack`] lists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallStackOptions<'o> {
+    /// Ancestors to keep: those whose name contains any of these texts. `None` keeps all, an empty list
+    /// none.
+    pub filter: Option<&'o [&'o str]>,
+    /// Whether a stack that ends at a backward operator goes on with its forward operator, after the line
+    /// `[FWD]`.
+    pub follow_forward: bool,
+}
+
+impl TraceTree {
+    /// The event's full name, then its ancestors' names from the inside out, cut to 256 characters and `..`.
+    pub fn call_stack(&self, event: EventId, options: &CallStackOptions<'_>) -> Vec<Cow<'_, str>> {
+        let mut stack = Vec::new();
+        let last = self.push_stack(event, options, &mut stack);
+        if options.follow_forward
+            && let Some(forward) = last.and_then(|last| self.forward_event(last))
+        {
+            stack.push(Cow::Borrowed("[FWD]"));
+            self.push_stack(forward, options, &mut stack);
+        }
+        stack
+    }
+
+    /// Adds the names of one chain; the topmost ancestor, if there is any.
+    fn push_stack<'t>(
+        &'t self,
+        event: EventId,
+        options: &CallStackOptions<'_>,
+        stack: &mut Vec<Cow<'t, str>>,
+    ) -> Option<EventId> {
+        stack.push(Cow::Borrowed(self.trace.name(event)));
+        let mut last = None;
+        for above in self.ancestors(event) {
+            let name = cut(self.trace.name(above), NAME_LIMIT);
+            if options.filter.is_none_or(|parts| parts.iter().any(|part| name.contains(part))) {
+                stack.push(name);
+            }
+            last = Some(above);
+        }
+        last
+    }
+}
+
+/// The first `limit` characters and `..` when there are more.
+pub(crate) fn cut(name: &str, limit: usize) -> Cow<'_, str> {
+    match name.char_indices().nth(limit) {
+        Some((end, _)) => Cow::Owned(format!("{}..", &name[..end])),
+        None => Cow::Borrowed(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    #[test]
+    fn long_names_of_ancestors_are_cut_and_the_events_own_is_not() {
+        let (long, own) = ("x".repeat(300), "y".repeat(300));
+        let mut fixture = Fixture::new();
+        fixture.op(&long, (0.0, 10.0));
+        let event = fixture.op(&own, (1.0, 5.0));
+        let stack = fixture.tree();
+        let stack = stack.call_stack(event, &CallStackOptions::default());
+        assert_eq!(stack, [own, format!("{}..", "x".repeat(256))]);
+        assert_eq!(cut(&"é".repeat(257), 256), format!("{}..", "é".repeat(256)));
+        assert_eq!(cut(&"é".repeat(256), 256), "é".repeat(256));
+    }
+
+    #[test]
+    fn a_filter_keeps_the_start_and_matching_ancestors() {
+        let mut fixture = Fixture::new();
+        fixture.op("root op", (0.0, 10.0));
+        fixture.op("middle", (1.0, 8.0));
+        let event = fixture.op("leaf", (2.0, 5.0));
+        let tree = fixture.tree();
+        let filtered = |filter| tree.call_stack(event, &CallStackOptions { filter, ..Default::default() });
+        assert_eq!(filtered(Some(&["root"])), ["leaf", "root op"]);
+        assert_eq!(filtered(Some(&["mid", "root"])), ["leaf", "middle", "root op"]);
+        assert_eq!(filtered(Some(&[])), ["leaf"]);
+        assert_eq!(filtered(None), ["leaf", "middle", "root op"]);
+    }
+
+    #[test]
+    fn a_backward_stack_goes_on_with_the_forward_one() {
+        let mut fixture = Fixture::new();
+        fixture.op("model", (0.0, 50.0));
+        fixture.op_with_sequence(1, "aten::mm", (1.0, 10.0), 3);
+        let evaluate = "autograd::engine::evaluate_function: MmBackward0";
+        let backward = fixture.op_with_sequence(2, evaluate, (100.0, 50.0), 3);
+        let below = fixture.op_on(2, "MmBackward0", (101.0, 40.0));
+        let tree = fixture.tree();
+        let follow = CallStackOptions { follow_forward: true, ..Default::default() };
+        assert_eq!(tree.call_stack(below, &follow), ["MmBackward0", evaluate, "[FWD]", "aten::mm", "model"]);
+        assert_eq!(tree.call_stack(below, &CallStackOptions::default()), ["MmBackward0", evaluate]);
+        assert_eq!(tree.call_stack(backward, &follow), [evaluate], "the start itself is not followed");
+    }
+}

@@ -1,0 +1,42 @@
+#![doc = include_str!("../README.md")]
+
+mod annotation;
+mod backward;
+mod busy_time;
+mod call_stack;
+mod display;
+mod edit;
+mod event_set;
+mod flow_linking;
+mod graph;
+mod id_index;
+mod launchers;
+mod layout;
+mod linking;
+mod lookup;
+mod modules;
+mod names;
+mod nesting;
+mod pass;
+mod recompute;
+mod stream_index;
+mod tree;
+mod warning;
+
+#[cfg(test)]
+mod fixture;
+
+pub use annotation::{Annotated, annotate};
+pub use busy_time::busy_time;
+pub use call_stack::CallStackOptions;
+pub use display::{OperatorField, PrintOptions};
+pub use edit::{EditError, PseudoOperator, TreeEdit};
+pub use event_set::EventSet;
+pub use graph::{EdgeKind, EdgeReference, NodeReference};
+pub use launchers::KernelLaunchers;
+pub use linking::LinkBy;
+pub use modules::{ModuleTime, module_name};
+pub use pass::{PassError, TreePass, run_passes};
+pub use stream_index::StreamIndex;
+pub use tree::{TraceTree, TreeOptions};
+pub use warning::{TreeStatistics, TreeWarning};

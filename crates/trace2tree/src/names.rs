@@ -1,0 +1,114 @@
+//! What the tree needs to know of names, decided once per distinct name.
+
+use trace_ingest::{StringId, StringTable};
+
+/// Name of the profiler's event around one backward operator.
+const EVALUATE_FUNCTION: &str = "autograd::engine::evaluate_function:";
+
+const MODULE: u8 = 1;
+const EVALUATE: u8 = 2;
+
+/// Classes of all strings of a trace, by id.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NameClasses {
+    flags: Vec<u8>,
+}
+
+impl NameClasses {
+    /// Classifies the strings added since the last call.
+    pub(crate) fn extend(&mut self, strings: &StringTable) {
+        let known = self.flags.len();
+        self.flags.extend(strings.iter().skip(known).map(|(_, text)| match text {
+            _ if text.starts_with("nn.Module:") => MODULE,
+            _ if text.starts_with(EVALUATE_FUNCTION) => EVALUATE,
+            _ => 0,
+        }));
+    }
+
+    /// Whether a Python frame of this name is the call of an `nn.Module`.
+    #[inline]
+    pub(crate) fn is_module(&self, name: StringId) -> bool {
+        self.flags[name.index()] & MODULE != 0
+    }
+
+    /// Whether an event of this name runs one backward operator.
+    #[inline]
+    pub(crate) fn is_evaluate_function(&self, name: StringId) -> bool {
+        self.flags[name.index()] & EVALUATE != 0
+    }
+}
+
+/// How likely a runtime or driver call of some name starts device work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum CallKind {
+    /// Launches a captured graph: any name containing `GraphLaunch`.
+    GraphLaunch,
+    /// The name contains `launch`, `memcpy` or `memset`.
+    Launch,
+    /// Any other call, such as a synchronisation.
+    Other,
+}
+
+impl CallKind {
+    fn of(name: &str) -> CallKind {
+        if name.contains("GraphLaunch") {
+            return CallKind::GraphLaunch;
+        }
+        let name = name.to_ascii_lowercase();
+        match ["launch", "memcpy", "memset"].iter().any(|part| name.contains(part)) {
+            true => CallKind::Launch,
+            false => CallKind::Other,
+        }
+    }
+}
+
+/// Kinds of call names, computed when first asked for: a trace has few call names among many strings.
+pub(crate) struct CallKinds<'t> {
+    strings: &'t StringTable,
+    kinds: Vec<Option<CallKind>>,
+}
+
+impl<'t> CallKinds<'t> {
+    pub(crate) fn new(strings: &'t StringTable) -> Self {
+        CallKinds { strings, kinds: vec![None; strings.len()] }
+    }
+
+    /// Kind of a runtime or driver call of this name.
+    pub(crate) fn get(&mut self, name: StringId) -> CallKind {
+        let strings = self.strings;
+        *self.kinds[name.index()].get_or_insert_with(|| CallKind::of(strings.get(name)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_that_start_device_work_come_before_others() {
+        for (name, kind) in [
+            ("cudaGraphLaunch", CallKind::GraphLaunch),
+            ("cuGraphLaunch_ptsz", CallKind::GraphLaunch),
+            ("hipGraphLaunch_spt", CallKind::GraphLaunch),
+            ("cuLaunchKernelEx", CallKind::Launch),
+            ("hipMemcpyWithStream", CallKind::Launch),
+            ("cudaMemsetAsync", CallKind::Launch),
+            ("cudaStreamSynchronize", CallKind::Other),
+        ] {
+            assert_eq!(CallKind::of(name), kind, "{name}");
+        }
+        assert!(CallKind::GraphLaunch < CallKind::Launch && CallKind::Launch < CallKind::Other);
+    }
+
+    #[test]
+    fn strings_added_later_are_classified_too() {
+        let mut strings = StringTable::default();
+        let module = strings.intern("nn.Module: Linear_3");
+        let mut classes = NameClasses::default();
+        classes.extend(&strings);
+        let evaluate = strings.intern("autograd::engine::evaluate_function: MmBackward0");
+        classes.extend(&strings);
+        assert!(classes.is_module(module) && !classes.is_evaluate_function(module));
+        assert!(classes.is_evaluate_function(evaluate) && !classes.is_module(evaluate));
+    }
+}

@@ -1,0 +1,227 @@
+//! The call stack of each host thread, from the spans of its events.
+
+use trace_ingest::{EventId, Trace};
+
+use crate::tree::NONE;
+
+/// The given host events by start; of events that start together the longer one first, so that callers
+/// come before callees, then in file order.
+pub(crate) fn time_order(trace: &Trace, hosts: impl Iterator<Item = EventId>) -> Vec<EventId> {
+    let events = trace.events();
+    let mut keys: Vec<(i64, i64, u32)> =
+        hosts.map(|event| (events.start(event), -events.end(event), event.0)).collect();
+    // The stable sort profits from the ascending runs that profilers write.
+    keys.sort();
+    keys.into_iter().map(|(_, _, row)| EventId(row)).collect()
+}
+
+/// What nesting had to put right.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct NestingCounts {
+    /// Events that started before their elder sibling ended, by less than the tolerance.
+    pub(crate) sibling_overlaps: u64,
+    /// Events that outlive the event they start in.
+    pub(crate) reattached: u64,
+    /// The first of them in time.
+    pub(crate) first_reattached: Option<EventId>,
+}
+
+/// Finds the caller of every event: the innermost event of its thread that is still open when it starts.
+///
+/// `order` is [`time_order`]. Times are integers, so an event that ends exactly with its caller nests. An
+/// event that starts inside an open event but outlives it contradicts a call stack:
+///
+/// * When it does so by starting less than one microsecond before the open event ends, and that event has
+///   a caller, the two are taken for siblings whose clock readings crossed.
+/// * Otherwise it is placed under the innermost open event that encloses it, or becomes a root. Nothing is
+///   left out.
+pub(crate) fn nest(trace: &Trace, order: &[EventId], parent: &mut [u32]) -> NestingCounts {
+    let events = trace.events();
+    let tolerance = trace.time_unit().per_microsecond();
+    let mut stacks: Vec<Vec<(i64, u32)>> = vec![Vec::new(); trace.tracks().len()];
+    let mut counts = NestingCounts::default();
+    for &event in order {
+        let (start, end) = (events.start(event), events.end(event));
+        let stack = &mut stacks[events.track(event).index()];
+        while stack.last().is_some_and(|&(top_end, _)| top_end <= start) {
+            stack.pop();
+        }
+        if let Some(&(top_end, _)) = stack.last()
+            && top_end < end
+        {
+            if top_end - start < tolerance && stack.len() >= 2 {
+                counts.sibling_overlaps += 1;
+                stack.pop();
+            } else {
+                counts.reattached += 1;
+                counts.first_reattached.get_or_insert(event);
+                while stack.last().is_some_and(|&(top_end, _)| top_end < end) {
+                    stack.pop();
+                }
+            }
+        }
+        parent[event.index()] = stack.last().map_or(NONE, |&(_, row)| row);
+        stack.push((end, event.0));
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixture::{Fixture, names};
+    use crate::{TraceTree, TreeOptions};
+    use proptest::prelude::*;
+    use trace_ingest::{Category, EventArguments, TraceBuilder};
+
+    /// Builds a tree of operators on one thread and returns the parent of each.
+    fn parents(spans: &[(f64, f64)]) -> (Vec<Option<usize>>, u64, u64) {
+        let mut fixture = Fixture::new();
+        for (index, &span) in spans.iter().enumerate() {
+            fixture.op(&format!("op{index}"), span);
+        }
+        let tree = fixture.tree();
+        let parents =
+            tree.trace().events().ids().map(|event| tree.parent(event).map(|p| p.index())).collect();
+        (parents, tree.statistics().reattached, tree.statistics().sibling_overlaps)
+    }
+
+    #[test]
+    fn nested_operators_are_parent_and_child() {
+        assert_eq!(
+            parents(&[(0.0, 100.0), (10.0, 20.0), (12.0, 3.0), (40.0, 5.0)]).0,
+            [None, Some(0), Some(1), Some(0)]
+        );
+    }
+
+    #[test]
+    fn touching_operators_are_siblings() {
+        assert_eq!(parents(&[(0.0, 10.0), (10.0, 10.0)]).0, [None, None]);
+    }
+
+    #[test]
+    fn a_child_that_ends_exactly_with_its_parent_nests() {
+        // In doubles 3743411252990.51 + 6.279 and …991.51 + 5.279 differ; in nanoseconds they do not.
+        let spans = [(3_743_411_252_990.51, 6.279), (3_743_411_252_991.51, 5.279)];
+        assert_eq!(parents(&spans), (vec![None, Some(0)], 0, 0));
+    }
+
+    #[test]
+    fn of_operators_that_start_together_the_longer_is_the_parent() {
+        // T2: the parent is listed after its child.
+        assert_eq!(parents(&[(10.0, 2.0), (10.0, 50.0), (20.0, 5.0)]), (vec![Some(1), None, Some(1)], 0, 0));
+    }
+
+    #[test]
+    fn of_equal_spans_the_first_in_the_file_is_the_parent() {
+        assert_eq!(parents(&[(0.0, 5.0), (0.0, 5.0)]).0, [None, Some(0)]);
+    }
+
+    #[test]
+    fn an_operator_that_outlives_a_root_becomes_a_root() {
+        // T3
+        assert_eq!(parents(&[(0.0, 10.0), (9.5, 10.0), (12.0, 3.0)]), (vec![None, None, Some(1)], 1, 0));
+    }
+
+    #[test]
+    fn an_overlap_below_a_microsecond_makes_siblings() {
+        // T4: b outlives p as well and stays with it.
+        let spans = [(0.0, 20.0), (5.0, 10.0), (14.5, 10.0), (22.0, 1.0)];
+        assert_eq!(parents(&spans), (vec![None, Some(0), Some(0), Some(2)], 0, 1));
+    }
+
+    #[test]
+    fn an_overlap_of_a_microsecond_moves_up_to_the_enclosing_operator() {
+        // T5
+        assert_eq!(parents(&[(0.0, 40.0), (5.0, 10.0), (14.0, 10.0)]), (vec![None, Some(0), Some(0)], 1, 0));
+    }
+
+    #[test]
+    fn moving_up_stops_at_the_innermost_enclosing_operator() {
+        let spans = [(0.0, 100.0), (0.0, 50.0), (1.0, 20.0), (2.0, 10.0), (8.0, 30.0)];
+        assert_eq!(parents(&spans).0, [None, Some(0), Some(1), Some(2), Some(1)]);
+    }
+
+    #[test]
+    fn threads_do_not_nest_into_each_other() {
+        let mut fixture = Fixture::new();
+        fixture.op("a", (0.0, 100.0));
+        fixture.op_on(2, "b", (10.0, 10.0));
+        let tree = fixture.tree();
+        assert_eq!(names(&tree, tree.roots()), ["a", "b"]);
+    }
+
+    #[test]
+    fn python_frames_join_only_on_request() {
+        let mut fixture = Fixture::new();
+        let frame = fixture.python("f.py(1): f", (0.0, 50.0));
+        let op = fixture.op("a", (1.0, 2.0));
+        let trace = fixture.finish();
+        let without = TraceTree::build(trace.clone(), &TreeOptions::default());
+        assert!(!without.contains(frame) && without.parent(op).is_none());
+        let with = TraceTree::build(trace, &TreeOptions { python_frames: true, ..TreeOptions::default() });
+        assert_eq!(with.parent(op), Some(frame));
+    }
+
+    #[test]
+    fn a_million_nested_operators_build_and_walk() {
+        let mut builder = TraceBuilder::new();
+        let track = builder.track(1, 1);
+        let deep = 1_000_000;
+        for level in 0..deep {
+            builder.event(
+                Category::CPU_OP,
+                "op",
+                track,
+                level,
+                2 * (deep - level),
+                EventArguments::default(),
+            );
+        }
+        let tree = TraceTree::build(builder.finish(), &TreeOptions::default());
+        let root = tree.roots()[0];
+        assert_eq!(tree.roots().len(), 1);
+        assert_eq!(tree.descendants(root).count() as i64, deep - 1);
+        let last = tree.descendants(root).last().unwrap();
+        assert_eq!(tree.ancestors(last).count() as i64, deep - 1);
+    }
+
+    #[test]
+    fn the_tolerance_is_one_microsecond_exclusive() {
+        // One unit short of a microsecond overlaps, one microsecond does not.
+        for (overlap, siblings) in [(0.999, 1), (1.0, 0)] {
+            let counts = parents(&[(0.0, 40.0), (5.0, 10.0), (15.0 - overlap, 10.0)]);
+            assert_eq!(counts, (vec![None, Some(0), Some(0)], 1 - siblings, siblings));
+        }
+    }
+
+    proptest! {
+        // Spans of whole microseconds never overlap by less than the tolerance.
+        #[test]
+        fn every_parent_encloses_its_child(spans in prop::collection::vec((0u32..50, 0u32..20), 1..60)) {
+            let mut fixture = Fixture::new();
+            for &(start, duration) in &spans {
+                fixture.op("op", (f64::from(start), f64::from(duration)));
+            }
+            let tree = fixture.tree();
+            let events = tree.trace().events();
+            for event in events.ids() {
+                let Some(parent) = tree.parent(event) else { continue };
+                prop_assert!(events.start(parent) <= events.start(event));
+                prop_assert!(events.start(event) < events.end(parent));
+                prop_assert!(events.end(event) <= events.end(parent));
+                // No event in between: every other one that encloses the child encloses the parent too, or
+                // was ended by an event that outlives it.
+                if tree.statistics().reattached == 0 {
+                    let tighter = events.ids().find(|&other| {
+                        let strictly_inside = events.start(other) > events.start(parent)
+                            && events.end(other) < events.end(parent);
+                        strictly_inside && events.start(other) < events.start(event)
+                            && events.end(event) <= events.end(other) && other != event
+                    });
+                    prop_assert_eq!(tighter, None);
+                }
+            }
+            prop_assert_eq!(tree.host_events().len(), spans.len());
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! The tree: building it and walking it.
+
+use std::sync::OnceLock;
+
+use trace_ingest::{Category, EventId, Trace};
+
+use crate::backward::BackwardLinks;
+use crate::busy_time::busy_time;
+use crate::edit::PseudoOperators;
+use crate::layout::Layout;
+use crate::linking::{self, LinkBy};
+use crate::lookup::{ExternalIdIndex, NameIndex};
+use crate::names::NameClasses;
+use crate::nesting;
+use crate::warning::{TreeStatistics, TreeWarning};
+
+/// "No event" in columns of event rows.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// What the tree is built from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TreeOptions {
+    /// Whether Python frames are nodes. They are most events of a trace that has them; queries about
+    /// `nn.Module`s and recomputation need them.
+    pub python_frames: bool,
+    /// How the launch of a device event is found.
+    pub link_by: LinkBy,
+}
+
+/// A trace as a forest: operators, the calls inside them, and below the calls the device events they launched.
+///
+/// Nodes are events ([`EventId`]). Host nodes are the events of the categories `cpu_op`, `cuda_runtime`,
+/// `cuda_driver` and, on request, `python_function`; device nodes are the kernels, copies and fills whose
+/// launch was found. All other events of the trace have no parent, no children and no device events.
+///
+/// Host nodes are numbered in pre-order and device nodes are sorted by the number of their launch, so that
+/// the host nodes and the device nodes of any subtree are one slice each
+/// ([`TraceTree::host_subtree`], [`TraceTree::device_events`]).
+#[derive(Clone, Debug)]
+pub struct TraceTree {
+    pub(crate) trace: Trace,
+    pub(crate) options: TreeOptions,
+    pub(crate) names: NameClasses,
+    /// Parent per event row.
+    pub(crate) parent: Vec<u32>,
+    layout: Layout,
+    unlinked: Vec<EventId>,
+    pub(crate) backward: BackwardLinks,
+    pub(crate) pseudo_operators: PseudoOperators,
+    statistics: TreeStatistics,
+    warnings: Vec<TreeWarning>,
+    pub(crate) by_name: OnceLock<NameIndex>,
+    pub(crate) by_external_id: OnceLock<ExternalIdIndex>,
+}
+
+impl TraceTree {
+    /// Builds the tree of a trace. What the trace contradicts itself in is put right and counted
+    /// ([`TraceTree::warnings`]); building never fails.
+    pub fn build(trace: Trace, options: &TreeOptions) -> TraceTree {
+        let mut names = NameClasses::default();
+        names.extend(trace.strings());
+        let mut parent = vec![NONE; trace.events().len()];
+        let hosts = host_events_by_time(&trace, options);
+        let nesting = nesting::nest(&trace, &hosts, &mut parent);
+        let links = linking::link(&trace, options.link_by, &mut parent);
+        let layout = Layout::new(&trace, &names, &hosts, &parent);
+        let unlinked = linking::unlinked(&trace, &parent);
+        let backward = BackwardLinks::new(&trace, &names);
+        let statistics = TreeStatistics {
+            host_events: hosts.len() as u64,
+            sibling_overlaps: nesting.sibling_overlaps,
+            reattached: nesting.reattached,
+            linked_by_correlation: links.by_correlation,
+            linked_by_graph_launch: links.by_graph_launch,
+            linked_by_flow: links.by_flow,
+            linked_by_external_id: links.by_external_id,
+            unlinked_device_events: unlinked.len() as u64,
+            backward_links: backward.len() as u64,
+        };
+        let mut warnings = Vec::new();
+        if let Some(first) = nesting.first_reattached {
+            let first_uid = trace.events().uid(first);
+            warnings.push(TreeWarning::ReattachedHostEvents { count: nesting.reattached, first_uid });
+        }
+        if !unlinked.is_empty() {
+            let busy = busy_time(trace.events(), unlinked.iter().copied());
+            let (count, busy_microseconds) = (unlinked.len() as u64, trace.to_microseconds(busy));
+            warnings.push(TreeWarning::UnlinkedDeviceEvents { count, busy_microseconds });
+        }
+        if links.shared_correlations > 0 {
+            warnings.push(TreeWarning::SharedCorrelations { count: links.shared_correlations });
+        }
+        TraceTree {
+            trace,
+            options: options.clone(),
+            names,
+            parent,
+            layout,
+            unlinked,
+            backward,
+            pseudo_operators: PseudoOperators::default(),
+            statistics,
+            warnings,
+            by_name: OnceLock::new(),
+            by_external_id: OnceLock::new(),
+        }
+    }
+
+    /// Derives everything again from the parents, after events were added or moved.
+    pub(crate) fn derive_layout(&mut self) {
+        self.names.extend(self.trace.strings());
+        let hosts = host_events_by_time(&self.trace, &self.options);
+        self.layout = Layout::new(&self.trace, &self.names, &hosts, &self.parent);
+        self.by_name = OnceLock::new();
+        self.by_external_id = OnceLock::new();
+    }
+
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The trace.
+    pub fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// Gives the trace back.
+    pub fn into_trace(self) -> Trace {
+        self.trace
+    }
+
+    /// What the tree was built from.
+    pub fn options(&self) -> &TreeOptions {
+        &self.options
+    }
+
+    /// What building counted.
+    pub fn statistics(&self) -> &TreeStatistics {
+        &self.statistics
+    }
+
+    /// What building got over, each kind once.
+    pub fn warnings(&self) -> &[TreeWarning] {
+        &self.warnings
+    }
+
+    /// Number of nodes: host events and linked device events.
+    pub fn node_count(&self) -> usize {
+        self.layout.host_order.len() + self.layout.device_order.len()
+    }
+
+    /// Whether the event is a node.
+    pub fn contains(&self, event: EventId) -> bool {
+        self.is_host(event) || self.launch(event).is_some()
+    }
+
+    /// Whether the event is a host node.
+    pub fn is_host(&self, event: EventId) -> bool {
+        self.layout.position(event).is_some()
+    }
+
+    /// The event that this one ran in; for a device event its launch.
+    #[inline]
+    pub fn parent(&self, event: EventId) -> Option<EventId> {
+        some(self.parent[event.index()])
+    }
+
+    /// Host children in time order, then launched device events in file order.
+    #[inline]
+    pub fn children(&self, event: EventId) -> &[EventId] {
+        self.layout.children(event)
+    }
+
+    /// The parent, its parent, and so on to the root.
+    pub fn ancestors(&self, event: EventId) -> impl Iterator<Item = EventId> + '_ {
+        std::iter::successors(self.parent(event), |&above| self.parent(above))
+    }
+
+    /// The topmost ancestor; the event itself when it has no parent.
+    pub fn root(&self, event: EventId) -> EventId {
+        self.ancestors(event).last().unwrap_or(event)
+    }
+
+    /// All events below this one in pre-order, device events included.
+    pub fn descendants(&self, event: EventId) -> impl Iterator<Item = EventId> + '_ {
+        let mut stack: Vec<EventId> = self.children(event).iter().rev().copied().collect();
+        std::iter::from_fn(move || {
+            let next = stack.pop()?;
+            stack.extend(self.children(next).iter().rev());
+            Some(next)
+        })
+    }
+
+    /// Host events without a parent, in time order.
+    pub fn roots(&self) -> &[EventId] {
+        &self.layout.roots
+    }
+
+    /// Operators (`cpu_op`) that no other operator encloses, in time order. With Python frames they are
+    /// mostly not roots.
+    pub fn operator_roots(&self) -> &[EventId] {
+        &self.layout.operator_roots
+    }
+
+    /// All host nodes in pre-order.
+    pub fn host_events(&self) -> &[EventId] {
+        &self.layout.host_order
+    }
+
+    /// All linked device events in order of their launches.
+    pub fn linked_device_events(&self) -> &[EventId] {
+        &self.layout.device_order
+    }
+
+    /// Device events whose launch is not in the trace, in file order; mostly they were launched before
+    /// recording began.
+    pub fn unlinked_device_events(&self) -> &[EventId] {
+        &self.unlinked
+    }
+
+    /// A host event and all host events below it, in pre-order; empty for any other event.
+    pub fn host_subtree(&self, event: EventId) -> &[EventId] {
+        self.layout.subtree(event)
+    }
+
+    /// The device events that a host event and everything below it launched, in pre-order of the launches;
+    /// empty for any other event.
+    #[inline]
+    pub fn device_events(&self, event: EventId) -> &[EventId] {
+        self.layout.device_events(event)
+    }
+
+    /// [`TraceTree::device_events`] by file order of the launches, then of the events: the order in which
+    /// reports list them.
+    pub fn device_events_in_file_order(&self, event: EventId) -> Vec<EventId> {
+        let mut events = self.device_events(event).to_vec();
+        events.sort_unstable_by_key(|&event| (self.parent[event.index()], event));
+        events
+    }
+
+    /// Whether the event is not a device event and caused no device work.
+    pub fn non_gpu_path(&self, event: EventId) -> bool {
+        !self.trace.events().category(event).is_device() && self.device_events(event).is_empty()
+    }
+
+    /// The call that launched a device event.
+    pub fn launch(&self, event: EventId) -> Option<EventId> {
+        self.parent(event).filter(|_| self.trace.events().category(event).is_device())
+    }
+
+    /// The nearest operator (`cpu_op`) above an event.
+    #[inline]
+    pub fn operator(&self, event: EventId) -> Option<EventId> {
+        some(self.layout.operator[event.index()])
+    }
+
+    /// Time in which at least one device event of the subtree ran, in the trace's time unit.
+    pub fn gpu_time(&self, event: EventId) -> i64 {
+        busy_time(self.trace.events(), self.device_events(event).iter().copied())
+    }
+
+    /// The distinct sequence numbers of the event and everything below it, ascending.
+    pub fn sequence_numbers(&self, event: EventId) -> Vec<i64> {
+        let events = self.trace.events();
+        let mut numbers: Vec<i64> = std::iter::once(event)
+            .chain(self.descendants(event))
+            .filter_map(|event| events.sequence_number(event))
+            .collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    }
+}
+
+/// The host events of the tree in time order.
+fn host_events_by_time(trace: &Trace, options: &TreeOptions) -> Vec<EventId> {
+    let events = trace.events();
+    let is_host = |event: &EventId| match events.category(*event) {
+        Category::CPU_OP | Category::CUDA_RUNTIME | Category::CUDA_DRIVER => true,
+        Category::PYTHON_FUNCTION => options.python_frames,
+        _ => false,
+    };
+    nesting::time_order(trace, events.ids().filter(is_host))
+}
+
+/// The event of a row in a column.
+#[inline]
+pub(crate) fn some(row: u32) -> Option<EventId> {
+    (row != NONE).then_some(EventId(row))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixture::Fixture;
+
+    #[test]
+    fn the_nearest_operator_of_a_kernel_skips_calls_and_python_frames() {
+        let mut fixture = Fixture::new();
+        fixture.op("outer", (0.0, 100.0));
+        let inner = fixture.op("inner", (1.0, 90.0));
+        fixture.python("f.py(1): f", (2.0, 80.0));
+        let call = fixture.launch("cudaLaunchKernel", (3.0, 5.0), 1);
+        let kernel = fixture.kernel("k", (50.0, 5.0), 1);
+        let bare = fixture.launch("cudaLaunchKernel", (200.0, 5.0), 2);
+        let tree = fixture.tree();
+        assert_eq!(
+            (tree.operator(kernel), tree.operator(call), tree.operator(bare)),
+            (Some(inner), Some(inner), None)
+        );
+        assert_eq!(tree.root(kernel), tree.roots()[0]);
+        assert_eq!(tree.root(bare), bare);
+    }
+
+    #[test]
+    fn overlapping_kernels_count_once_in_gpu_time() {
+        let mut fixture = Fixture::new();
+        let op = fixture.op("op", (0.0, 100.0));
+        fixture.launch("cudaLaunchKernel", (1.0, 5.0), 1);
+        fixture.launch("cudaLaunchKernel", (10.0, 5.0), 2);
+        fixture.kernel("k", (50.0, 10.0), 1);
+        fixture.kernel("k", (55.0, 10.0), 2);
+        let tree = fixture.tree();
+        assert_eq!(tree.trace().to_microseconds(tree.gpu_time(op)), 15.0);
+    }
+
+    #[test]
+    fn sequence_numbers_of_a_subtree_are_distinct_and_ascending() {
+        let mut fixture = Fixture::new();
+        let outer = fixture.op_with_sequence(1, "outer", (0.0, 100.0), 9);
+        fixture.op_with_sequence(1, "a", (1.0, 5.0), 4);
+        fixture.op_with_sequence(1, "b", (10.0, 5.0), 9);
+        fixture.op_with_sequence(1, "other", (200.0, 5.0), 1);
+        assert_eq!(fixture.tree().sequence_numbers(outer), [4, 9]);
+    }
+}

@@ -1,0 +1,98 @@
+//! What building a tree counted and got over.
+
+use std::fmt;
+
+/// Counts of one build.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TreeStatistics {
+    /// Host events placed in the tree.
+    pub host_events: u64,
+    /// Events taken for siblings of an event that ends less than a microsecond after they start.
+    pub sibling_overlaps: u64,
+    /// Events that outlive the event they start in, placed under one that encloses them or as roots.
+    pub reattached: u64,
+    /// Device events linked by the correlation id of a call that is not a graph launch.
+    pub linked_by_correlation: u64,
+    /// Device events linked by the id of a graph launch.
+    pub linked_by_graph_launch: u64,
+    /// Device events linked by a launch arrow.
+    pub linked_by_flow: u64,
+    /// Device events linked by the External id of a call.
+    pub linked_by_external_id: u64,
+    /// Device events whose launch was not found.
+    pub unlinked_device_events: u64,
+    /// Backward operators whose forward operator was found.
+    pub backward_links: u64,
+}
+
+impl TreeStatistics {
+    /// Device events placed in the tree.
+    pub fn linked_device_events(&self) -> u64 {
+        self.linked_by_correlation
+            + self.linked_by_graph_launch
+            + self.linked_by_flow
+            + self.linked_by_external_id
+    }
+}
+
+/// A contradiction or gap of the trace that building got over. Each kind occurs once with its count.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TreeWarning {
+    /// Host events outlive the event they start in.
+    ReattachedHostEvents {
+        /// How many.
+        count: u64,
+        /// Index in the file's event list of the earliest one.
+        first_uid: u32,
+    },
+    /// Device events whose launch is not in the trace; they belong to no operator.
+    UnlinkedDeviceEvents {
+        /// How many.
+        count: u64,
+        /// Time in which at least one of them ran, in microseconds.
+        busy_microseconds: f64,
+    },
+    /// Correlation ids of device events that several calls carry.
+    SharedCorrelations {
+        /// How many ids.
+        count: u64,
+    },
+}
+
+impl fmt::Display for TreeWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TreeWarning::ReattachedHostEvents { count, first_uid } => write!(
+                f,
+                "{count} host events outlive the event they start in and were placed under one that encloses \
+                 them (first: event {first_uid})"
+            ),
+            TreeWarning::UnlinkedDeviceEvents { count, busy_microseconds } => write!(
+                f,
+                "{count} device events ({busy_microseconds:.3} µs) have no launch in the trace and belong to no \
+                 operator"
+            ),
+            TreeWarning::SharedCorrelations { count } => write!(
+                f,
+                "{count} correlation ids of device events are shared by several calls; the most likely launch \
+                 was taken"
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_read_as_one_line() {
+        let warning = TreeWarning::UnlinkedDeviceEvents { count: 509, busy_microseconds: 13741.8276 };
+        assert_eq!(
+            warning.to_string(),
+            "509 device events (13741.828 µs) have no launch in the trace and belong to no operator"
+        );
+        let warning = TreeWarning::ReattachedHostEvents { count: 3, first_uid: 8 };
+        assert!(!warning.to_string().contains('\n') && !warning.to_string().contains("  "));
+    }
+}
