@@ -1,0 +1,75 @@
+//! A report: titled tables in their order.
+
+use std::collections::HashSet;
+
+use crate::error::TableError;
+use crate::table::{Table, names_a_file};
+
+/// Tables in the order in which they are written.
+#[derive(Debug, Clone)]
+pub struct Report {
+    title: String,
+    tables: Vec<Table>,
+    known_names: Vec<String>,
+}
+
+impl Report {
+    /// A report of `tables`.
+    ///
+    /// # Errors
+    ///
+    /// When two tables have the same name. Upper and lower case count as the same, because they
+    /// do in a workbook's sheet names and on some file systems.
+    pub fn new(title: impl Into<String>, tables: Vec<Table>) -> Result<Self, TableError> {
+        let mut seen = HashSet::new();
+        for table in &tables {
+            if !seen.insert(table.name().to_lowercase()) {
+                return Err(TableError::DuplicateName { name: table.name().to_owned() });
+            }
+        }
+        Ok(Self { title: title.into(), tables, known_names: Vec::new() })
+    }
+
+    /// Names every table that a report of this kind can have, in this run or another.
+    ///
+    /// A writer of several files uses the names to remove what an earlier run left behind and
+    /// this run does not write; it touches no other file. Names that no table can have are ignored.
+    #[must_use]
+    pub fn with_known_names<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.known_names = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The title.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// The tables, in order.
+    #[must_use]
+    pub fn tables(&self) -> &[Table] {
+        &self.tables
+    }
+
+    /// The known table names that this report does not hold.
+    pub(crate) fn absent_names(&self) -> impl Iterator<Item = &str> {
+        let held = |name: &str| self.tables.iter().any(|table| table.name().eq_ignore_ascii_case(name));
+        self.known_names.iter().map(String::as_str).filter(move |name| names_a_file(name) && !held(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use polars::prelude::DataFrame;
+
+    use super::*;
+
+    #[test]
+    fn table_names_that_differ_only_in_case_are_refused() {
+        let table = |name: &str| Table::new(name, DataFrame::empty(), Vec::new()).unwrap();
+        assert!(Report::new("r", vec![table("GEMM"), table("GEMM_fwd")]).is_ok());
+        let error = Report::new("r", vec![table("GEMM"), table("gemm")]).unwrap_err();
+        assert!(matches!(error, TableError::DuplicateName { ref name } if name == "gemm"), "{error}");
+    }
+}

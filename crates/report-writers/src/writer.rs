@@ -1,0 +1,121 @@
+//! The one trait of all output formats, and the registry of those that exist.
+
+use std::fmt;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use crate::csv_directory::CsvDirectory;
+use crate::error::WriteError;
+use crate::json::Json;
+use crate::report::Report;
+use crate::workbook::Workbook;
+
+/// An output format.
+pub trait Writer: Sync {
+    /// The format's name, as a user would type it: `xlsx`, `csv`, `json`.
+    fn name(&self) -> &'static str;
+
+    /// Writes `report` to `destination`: a file, or for formats of one file per table a
+    /// directory, which is made if missing. What is already there is overwritten.
+    ///
+    /// # Errors
+    ///
+    /// When a file or directory cannot be made or written.
+    fn write(&self, report: &Report, destination: &Path) -> Result<Written, WriteError>;
+}
+
+/// Every format, in the order in which help texts list them.
+pub static WRITERS: &[&dyn Writer] = &[&Workbook, &CsvDirectory, &Json];
+
+/// The format called `name`.
+#[must_use]
+pub fn writer_by_name(name: &str) -> Option<&'static dyn Writer> {
+    WRITERS.iter().copied().find(|writer| writer.name() == name)
+}
+
+/// What a writer did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Written {
+    /// The files written, in table order.
+    pub paths: Vec<PathBuf>,
+    /// Where the files differ from the tables because the format has a limit.
+    pub warnings: Vec<Warning>,
+}
+
+/// A difference between a table and its written form that a limit of the format forced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Warning {
+    /// Texts longer than a cell can hold were cut and end in `…`.
+    TextCut {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// How many cells were cut.
+        cells: usize,
+        /// The most UTF-16 code units a cell holds.
+        limit: usize,
+    },
+    /// Rows beyond the format's limit are missing.
+    RowsCut {
+        /// The table.
+        table: String,
+        /// How many rows are missing.
+        rows: usize,
+        /// The most rows a sheet holds, header not counted.
+        limit: usize,
+    },
+    /// Columns beyond the format's limit are missing.
+    ColumnsCut {
+        /// The table.
+        table: String,
+        /// How many columns are missing.
+        columns: usize,
+        /// The most columns a sheet holds.
+        limit: usize,
+    },
+    /// The sheet has another name than the table, because the table's name is too long or holds
+    /// a character that sheet names cannot hold.
+    SheetRenamed {
+        /// The table.
+        table: String,
+        /// Its sheet's name.
+        sheet: String,
+    },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TextCut { table, column, cells, limit } => write!(
+                f,
+                "{cells} text(s) in column `{column}` of `{table}` are cut after {limit} characters, the most \
+                 a workbook cell holds; csv and json hold them whole"
+            ),
+            Self::RowsCut { table, rows, limit } => write!(
+                f,
+                "the last {rows} row(s) of `{table}` are missing: a sheet holds {limit}; csv and json hold \
+                 them all"
+            ),
+            Self::ColumnsCut { table, columns, limit } => write!(
+                f,
+                "the last {columns} column(s) of `{table}` are missing: a sheet holds {limit}; csv and json \
+                 hold them all"
+            ),
+            Self::SheetRenamed { table, sheet } => write!(
+                f,
+                "table `{table}` is in sheet `{sheet}`: sheet names have at most 31 characters and none of \
+                 [ ] : * ? / \\"
+            ),
+        }
+    }
+}
+
+/// Opens `path` for writing.
+pub(crate) fn create_file(path: &Path) -> Result<BufWriter<File>, WriteError> {
+    File::create(path)
+        .map(BufWriter::new)
+        .map_err(|source| WriteError::Create { path: path.to_owned(), source })
+}
