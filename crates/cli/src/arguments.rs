@@ -1,0 +1,334 @@
+//! Every flag of the command line: its names, its documentation, its parsing.
+
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// Answers from profiler traces of GPU jobs: where the time went, which operator launched which kernel.
+#[derive(Parser)]
+#[command(name = "tracelens", version, max_term_width = 110, arg_required_else_help = true)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Write a performance report of a trace, whatever its format
+    Report(Box<ReportArguments>),
+    /// Write a performance report of a PyTorch trace
+    Pytorch(Box<ReportArguments>),
+    /// Print the call tree of a trace: operators, launches, kernels
+    Tree(TreeArguments),
+    /// Say what the columns of the sheets mean
+    Columns {
+        /// Only this sheet
+        sheet: Option<String>,
+    },
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page (roff)
+    Man,
+}
+
+#[derive(Args)]
+pub(crate) struct ReportArguments {
+    /// The trace: plain, gzip, zstd or zip
+    #[arg(value_name = "FILE", required_unless_present = "profile_json_path")]
+    file: Option<PathBuf>,
+
+    /// The trace, as the option that the reference tool has for it
+    #[arg(long = "profile_json_path", value_name = "FILE", conflicts_with = "file")]
+    profile_json_path: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+    #[command(flatten)]
+    pub(crate) analysis: AnalysisArguments,
+    #[command(flatten)]
+    pub(crate) reading: ReadingArguments,
+}
+
+impl ReportArguments {
+    /// The trace file, whichever way it was named.
+    pub(crate) fn trace(&self) -> PathBuf {
+        self.file.as_ref().or(self.profile_json_path.as_ref()).cloned().unwrap_or_default()
+    }
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArguments {
+    /// Write the workbook here [default: <trace>_perf_report.xlsx beside the trace, unless another output is named]
+    #[arg(long = "output_xlsx_path", value_name = "FILE")]
+    pub(crate) output_xlsx_path: Option<PathBuf>,
+
+    /// Write one CSV file per sheet into this directory
+    #[arg(long = "output_csvs_dir", value_name = "DIR")]
+    pub(crate) output_csvs_dir: Option<PathBuf>,
+
+    /// Write all sheets as one JSON file
+    #[arg(long = "output_json_path", value_name = "FILE")]
+    pub(crate) output_json_path: Option<PathBuf>,
+
+    /// Which names the sheets have: the documented ones, or those the reference tool uses at present
+    #[arg(
+        long = "sheet-names",
+        value_enum,
+        default_value_t,
+        value_name = "NAMES",
+        overrides_with = "sheet_names"
+    )]
+    pub(crate) sheet_names: SheetNames,
+
+    /// Print all sheets as JSON instead of the summary; writes no file unless one is named
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) json: bool,
+
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SheetNames {
+    /// ops_all, short_kernels_histogram, short_kernels_all_details
+    #[default]
+    Documented,
+    /// ops_unique_args, short_kernel_histogram, short_kernels_summary
+    Current,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Analysis")]
+pub(crate) struct AnalysisArguments {
+    /// Keep only the first N rows of ops_all; percentages stay those of all rows
+    #[arg(long = "topk_ops", value_name = "N")]
+    pub(crate) topk_ops: Option<usize>,
+
+    /// Keep only the first N rows of short_kernels_all_details
+    #[arg(long = "topk_short_kernels", value_name = "N")]
+    pub(crate) topk_short_kernels: Option<usize>,
+
+    /// Keep only the first N rows of each roofline sheet
+    #[arg(long = "topk_roofline_ops", value_name = "N")]
+    pub(crate) topk_roofline_ops: Option<usize>,
+
+    /// Count device events whose launch is not in the trace in the timeline too
+    #[arg(long = "include_unlinked_kernels")]
+    pub(crate) include_unlinked_kernels: bool,
+
+    /// Split idle time into gaps shorter than this and the rest
+    #[arg(long = "micro_idle_thresh_us", value_name = "US", value_parser = microseconds)]
+    pub(crate) micro_idle_thresh_us: Option<f64>,
+
+    /// Add the short-kernel sheets
+    #[arg(long = "short_kernel_study")]
+    pub(crate) short_kernel_study: bool,
+
+    /// A kernel is short below this duration
+    #[arg(long = "short_kernel_threshold_us", value_name = "US", default_value = "10", value_parser = microseconds)]
+    pub(crate) short_kernel_threshold_us: f64,
+
+    /// Bins of the short-kernel histogram
+    #[arg(long = "short_kernel_histogram_bins", value_name = "N", default_value = "100")]
+    pub(crate) short_kernel_histogram_bins: NonZeroUsize,
+
+    /// Add the kernel_summary sheet
+    #[arg(long = "enable_kernel_summary", alias = "kernel_summary")]
+    pub(crate) enable_kernel_summary: bool,
+
+    /// Tell work that activation checkpointing did again apart (column is_recompute); needs a trace with stacks
+    #[arg(long = "detect_recompute")]
+    pub(crate) detect_recompute: bool,
+
+    /// Add call stacks and entry points to ops_all; needs a trace with stacks
+    #[arg(long = "include_call_stack")]
+    pub(crate) include_call_stack: bool,
+
+    /// Add ops_all_kl_overlap: what ran at the same time on other streams
+    #[arg(long = "include_overlap_info")]
+    pub(crate) include_overlap_info: bool,
+
+    /// Add the time of the first call to ops_all
+    #[arg(long = "include_first_occurrence_time")]
+    pub(crate) include_first_occurrence_time: bool,
+
+    /// Group calls by their number of kernels too
+    #[arg(long = "group_by_num_kernels")]
+    pub(crate) group_by_num_kernels: bool,
+
+    /// Leave coll_analysis out
+    #[arg(long = "disable_coll_analysis")]
+    pub(crate) disable_coll_analysis: bool,
+
+    /// Kernels whose name contains this text are communication too (may be given several times)
+    #[arg(long = "communication-pattern", value_name = "TEXT")]
+    pub(crate) communication_pattern: Vec<String>,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct ReadingArguments {
+    /// How device events find their launch
+    #[arg(long = "link-by", value_enum, default_value_t, value_name = "RULE")]
+    pub(crate) link_by: LinkBy,
+
+    /// Threads that parse [default: as many as the machine has]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LinkBy {
+    /// By correlation id, any number of device events per launch
+    #[default]
+    Correlation,
+    /// By launch arrows, one device event per launch: the figures of the reference tool
+    Flow,
+}
+
+#[derive(Args)]
+pub(crate) struct TreeArguments {
+    /// The trace: plain, gzip, zstd or zip
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Start at the event with this index in the trace's event list (ex_UID of ops_all)
+    #[arg(long, value_name = "N", group = "start")]
+    pub(crate) uid: Option<u32>,
+
+    /// Start at every event with this name
+    #[arg(long, value_name = "TEXT", group = "start")]
+    pub(crate) name: Option<String>,
+
+    /// Start at the event with this External id
+    #[arg(long = "external-id", value_name = "N", group = "start", requires_all = ["pid", "tid"])]
+    pub(crate) external_id: Option<i64>,
+
+    /// Process of the External id
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) pid: Option<i64>,
+
+    /// Thread of the External id
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) tid: Option<i64>,
+
+    /// Print the chain of callers instead of what is below
+    #[arg(long, requires = "start")]
+    pub(crate) parents: bool,
+
+    /// Print this many levels below the start
+    #[arg(long, value_name = "N")]
+    pub(crate) depth: Option<usize>,
+
+    /// Print events without device work too
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// Show Python frames; needs a trace with stacks
+    #[arg(long = "python-frames")]
+    pub(crate) python_frames: bool,
+
+    /// Go on with backward operators (or, with --parents, with the forward operator)
+    #[arg(long)]
+    pub(crate) backward: bool,
+
+    /// Show this argument of operators, such as "Input Dims" (may be given several times)
+    #[arg(long = "field", value_name = "ARGUMENT")]
+    pub(crate) fields: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) reading: ReadingArguments,
+}
+
+fn microseconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
+        _ => Err("expected a number of microseconds, 0 or more".to_string()),
+    }
+}
+
+/// The command as clap knows it, every option under its own spelling and with `-` and `_` exchanged.
+pub(crate) fn command() -> clap::Command {
+    with_both_spellings(CommandLine::command())
+}
+
+fn with_both_spellings(command: clap::Command) -> clap::Command {
+    let exchanged = |arg: clap::Arg| match arg.get_long() {
+        Some(long) if long.contains('_') => {
+            let kebab = long.replace('_', "-");
+            arg.alias(kebab)
+        }
+        Some(long) if long.contains('-') => {
+            let snake = long.replace('-', "_");
+            arg.alias(snake)
+        }
+        _ => arg,
+    };
+    command.mut_args(exchanged).mut_subcommands(with_both_spellings)
+}
+
+/// Parses the arguments; ends the program on help, version and wrong usage.
+pub(crate) fn parse(arguments: &[OsString]) -> Command {
+    let matches = command().get_matches_from(arguments);
+    CommandLine::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()).command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn try_parse(arguments: &[&str]) -> Result<Command, clap::Error> {
+        let matches = command().try_get_matches_from(std::iter::once(&"tracelens").chain(arguments))?;
+        CommandLine::from_arg_matches(&matches).map(|line| line.command)
+    }
+
+    #[test]
+    fn the_command_is_consistent() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn every_option_is_understood_in_both_spellings() {
+        for option in ["--output_csvs_dir", "--output-csvs-dir"] {
+            let Ok(Command::Report(arguments)) = try_parse(&["report", "t.json", option, "out"]) else {
+                panic!("{option}")
+            };
+            assert_eq!(arguments.output.output_csvs_dir.as_deref(), Some("out".as_ref()));
+        }
+        for option in ["--link-by", "--link_by"] {
+            let Ok(Command::Pytorch(arguments)) = try_parse(&["pytorch", "t.json", option, "flow"]) else {
+                panic!("{option}")
+            };
+            assert_eq!(arguments.reading.link_by, LinkBy::Flow);
+        }
+    }
+
+    #[test]
+    fn the_trace_is_named_once() {
+        let trace = |arguments: &[&str]| match try_parse(arguments) {
+            Ok(Command::Pytorch(arguments)) => Some(arguments.trace()),
+            _ => None,
+        };
+        assert_eq!(trace(&["pytorch", "t.json"]), Some("t.json".into()));
+        assert_eq!(trace(&["pytorch", "--profile_json_path", "t.json"]), Some("t.json".into()));
+        assert_eq!(trace(&["pytorch", "t.json", "--profile-json-path", "u.json"]), None);
+        assert_eq!(trace(&["pytorch"]), None);
+    }
+
+    #[test]
+    fn thresholds_are_checked() {
+        for (value, valid) in [("5", true), ("2.5", true), ("-1", false), ("NaN", false), ("x", false)] {
+            let argument = format!("--micro_idle_thresh_us={value}");
+            assert_eq!(try_parse(&["report", "t", &argument]).is_ok(), valid, "{value}");
+        }
+        assert!(try_parse(&["report", "t", "--short_kernel_histogram_bins", "0"]).is_err());
+    }
+}

@@ -1,0 +1,6 @@
+//! One file per subcommand.
+
+pub(crate) mod columns;
+pub(crate) mod report;
+pub(crate) mod shell;
+pub(crate) mod tree;

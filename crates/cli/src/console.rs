@@ -1,0 +1,57 @@
+//! Standard output and standard error: the only place that prints.
+
+use std::fmt;
+use std::io::{self, IsTerminal, Write};
+
+use report_writers::terminal::Style;
+
+/// Widest text when the terminal does not say how wide it is.
+const DEFAULT_WIDTH: usize = 110;
+
+/// What standard output can show.
+pub(crate) fn style() -> Style {
+    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let is_terminal = io::stdout().is_terminal();
+    let dumb = set("TERM").is_some_and(|term| term == "dumb");
+    let width = terminal_size::terminal_size().map_or(DEFAULT_WIDTH, |(width, _)| usize::from(width.0));
+    let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG"));
+    Style {
+        width: if is_terminal { width.max(40) } else { DEFAULT_WIDTH },
+        colored: is_terminal && !dumb && set("NO_COLOR").is_none(),
+        unicode: !locale.is_some_and(|locale| locale == "C" || locale == "POSIX"),
+    }
+}
+
+/// Prints to standard output. A reader that has seen enough and closed the pipe is no failure.
+pub(crate) fn print(text: impl fmt::Display) -> io::Result<()> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    ignore_closed_pipe(write!(out, "{text}").and_then(|()| out.flush()))
+}
+
+/// Runs `write` on standard output; like [`print`] for output that is not a text.
+pub(crate) fn write_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    ignore_closed_pipe(write(&mut out).and_then(|()| out.flush()))
+}
+
+fn ignore_closed_pipe(outcome: io::Result<()>) -> io::Result<()> {
+    match outcome {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        outcome => outcome,
+    }
+}
+
+/// Prints what ends the run to standard error.
+pub(crate) fn error(message: impl fmt::Display) {
+    to_stderr(format_args!("tracelens: error: {message}"));
+}
+
+/// Prints what the run got over to standard error.
+pub(crate) fn warning(message: impl fmt::Display) {
+    to_stderr(format_args!("tracelens: warning: {message}"));
+}
+
+fn to_stderr(line: fmt::Arguments<'_>) {
+    // Nowhere is left to report a standard error that cannot be written.
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}

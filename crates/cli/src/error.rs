@@ -1,0 +1,49 @@
+//! What ends a run, as one line and an exit code.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use report_writers::{TableError, WriteError};
+use trace_ingest::IngestError;
+
+/// Why the program gives up.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error(transparent)]
+    Ingest(#[from] IngestError),
+    #[error("{path}: holds no GPU events, only {events} events of the host; record it with the GPU's activities (torch.profiler.ProfilerActivity.CUDA)", path = .path.display())]
+    NoGpuEvents { path: PathBuf, events: usize },
+    #[error("{path}: has no event {uid}; indices count the entries of the event list from 0 to {last}", path = .path.display())]
+    NoSuchEvent { path: PathBuf, uid: u32, last: u32 },
+    #[error("{path}: has no event {what}", path = .path.display())]
+    NothingFound { path: PathBuf, what: String },
+    #[error("unknown sheet {name:?}; the sheets are {known}")]
+    UnknownSheet { name: String, known: String },
+    #[error("unknown argument {name:?}; --field takes {known}")]
+    UnknownField { name: String, known: String },
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    #[error("the report cannot be put together: {0}; please report this as a bug")]
+    Table(#[from] TableError),
+    #[error("the report cannot be put together: {0}; please report this as a bug")]
+    Frame(#[from] polars::error::PolarsError),
+    #[error("standard output cannot be written: {0}")]
+    Output(#[from] std::io::Error),
+}
+
+impl Failure {
+    /// 2 for what the user gave, 1 for everything else.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Failure::Ingest(_)
+            | Failure::NoGpuEvents { .. }
+            | Failure::NoSuchEvent { .. }
+            | Failure::NothingFound { .. }
+            | Failure::UnknownSheet { .. }
+            | Failure::UnknownField { .. } => ExitCode::from(2),
+            Failure::Write(_) | Failure::Table(_) | Failure::Frame(_) | Failure::Output(_) => {
+                ExitCode::from(1)
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The arguments of a report, validated: code after this never looks at raw arguments again.
+
+use std::path::{Path, PathBuf};
+
+use trace2tree::LinkBy;
+use tree_perf::AnalysisOptions;
+
+use crate::arguments::{self, OutputArguments, ReportArguments, SheetNames};
+
+/// What to read, compute and write.
+pub(crate) struct ReportRequest {
+    pub(crate) trace: PathBuf,
+    pub(crate) analysis: AnalysisOptions,
+    pub(crate) sheet_names: SheetNames,
+    /// Writers by name with their destinations.
+    pub(crate) outputs: Vec<(&'static str, PathBuf)>,
+    pub(crate) print: Print,
+    pub(crate) threads: Option<usize>,
+    /// What the user asked for that cannot have an effect.
+    pub(crate) notices: Vec<String>,
+}
+
+/// What goes to standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Print {
+    Summary,
+    Json,
+    Nothing,
+}
+
+impl ReportRequest {
+    pub(crate) fn new(arguments: &ReportArguments) -> Self {
+        let trace = arguments.trace();
+        let outputs = outputs(&trace, &arguments.output);
+        let mut notices = Vec::new();
+        if arguments.analysis.topk_roofline_ops.is_some() {
+            notices.push(
+                "--topk_roofline_ops has no effect: this version writes no roofline sheets".to_string(),
+            );
+        }
+        let print = match (arguments.output.json, arguments.output.quiet) {
+            (true, _) => Print::Json,
+            (false, true) => Print::Nothing,
+            (false, false) => Print::Summary,
+        };
+        ReportRequest {
+            trace,
+            analysis: analysis_options(arguments),
+            sheet_names: arguments.output.sheet_names,
+            outputs,
+            print,
+            threads: arguments.reading.threads.map(Into::into),
+            notices,
+        }
+    }
+}
+
+pub(crate) fn link_rule(rule: arguments::LinkBy) -> LinkBy {
+    match rule {
+        arguments::LinkBy::Correlation => LinkBy::Correlation,
+        arguments::LinkBy::Flow => LinkBy::Flow,
+    }
+}
+
+fn analysis_options(arguments: &ReportArguments) -> AnalysisOptions {
+    let asked = &arguments.analysis;
+    let defaults = AnalysisOptions::default();
+    let communication = asked
+        .communication_pattern
+        .iter()
+        .fold(defaults.communication, |patterns, pattern| patterns.with_pattern(pattern));
+    AnalysisOptions {
+        link_by: link_rule(arguments.reading.link_by),
+        include_unlinked_kernels: asked.include_unlinked_kernels,
+        micro_idle_threshold_us: asked.micro_idle_thresh_us,
+        detect_recompute: asked.detect_recompute,
+        include_call_stack: asked.include_call_stack,
+        include_overlap_info: asked.include_overlap_info,
+        include_first_occurrence_time: asked.include_first_occurrence_time,
+        group_by_num_kernels: asked.group_by_num_kernels,
+        kernel_summary: asked.enable_kernel_summary,
+        short_kernel_study: asked.short_kernel_study,
+        short_kernel_threshold_us: asked.short_kernel_threshold_us,
+        short_kernel_histogram_bins: asked.short_kernel_histogram_bins,
+        topk_short_kernels: asked.topk_short_kernels,
+        topk_ops: asked.topk_ops,
+        collective_analysis: !asked.disable_coll_analysis,
+        communication,
+    }
+}
+
+/// The workbook goes beside the trace when nothing else is asked for.
+fn outputs(trace: &Path, asked: &OutputArguments) -> Vec<(&'static str, PathBuf)> {
+    let mut outputs = Vec::new();
+    outputs.extend(asked.output_xlsx_path.clone().map(|path| ("xlsx", path)));
+    outputs.extend(asked.output_csvs_dir.clone().map(|path| ("csv", path)));
+    outputs.extend(asked.output_json_path.clone().map(|path| ("json", path)));
+    if outputs.is_empty() && !asked.json {
+        outputs.push(("xlsx", default_workbook(trace)));
+    }
+    outputs
+}
+
+/// The trace's path up to its last `.json` (or without its compression's suffix) and `_perf_report.xlsx`.
+fn default_workbook(trace: &Path) -> PathBuf {
+    let name = trace.file_name().unwrap_or_default().to_string_lossy();
+    let stem = match name.rfind(".json") {
+        Some(at) => &name[..at],
+        None => [".gz", ".zst", ".zip"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(&name),
+    };
+    trace.with_file_name(format!("{stem}_perf_report.xlsx"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_workbook_is_named_after_the_trace() {
+        for (trace, workbook) in [
+            ("a.json", "a_perf_report.xlsx"),
+            ("dir/a.pt.trace.json.gz", "dir/a.pt.trace_perf_report.xlsx"),
+            ("a.json.json.gz", "a.json_perf_report.xlsx"),
+            ("trace.zip", "trace_perf_report.xlsx"),
+            ("trace.zst", "trace_perf_report.xlsx"),
+            ("trace", "trace_perf_report.xlsx"),
+        ] {
+            assert_eq!(default_workbook(Path::new(trace)), Path::new(workbook));
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! A trace made ready for its sheets.
+
+use std::cell::OnceCell;
+
+use gpu_timeline::{Breakdown, Overlaps, StreamEvent, busy_time, overlaps};
+use perf_models::{Category, op_category};
+use trace_ingest::{Category as EventCategory, EventId, StringId, Trace};
+use trace2tree::{EventSet, TraceTree, TreeOptions};
+
+use crate::device::{DeviceEvents, interval};
+use crate::launchers::Launchers;
+use crate::notice::Notice;
+use crate::options::AnalysisOptions;
+use crate::sheets::short_kernels::short_kernels_without_arguments;
+
+/// A trace with its tree, its device events and the operators that launched them: what all sheets are
+/// made from.
+pub struct Analysis {
+    tree: TraceTree,
+    options: AnalysisOptions,
+    pub(crate) device: DeviceEvents,
+    pub(crate) launchers: Launchers,
+    /// Recomputed work; `None` when nobody asked.
+    recomputed: Option<EventSet>,
+    overlaps: OnceCell<OverlapIndex>,
+}
+
+/// Device time that is part of the figures, and that is not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Coverage {
+    /// Device events whose launch is in the trace.
+    pub linked_events: usize,
+    /// Device events whose launch is not.
+    pub unlinked_events: usize,
+    /// Busy time in µs of the linked ones.
+    pub linked_time_us: f64,
+    /// Busy time in µs of the others.
+    pub unlinked_time_us: f64,
+}
+
+impl Analysis {
+    /// Builds the tree and finds the launchers.
+    pub fn new(trace: Trace, options: AnalysisOptions) -> Self {
+        let python_frames = options.include_call_stack || options.detect_recompute;
+        let tree_options = TreeOptions { python_frames, link_by: options.link_by };
+        let tree = TraceTree::build(trace, &tree_options);
+        let recomputed = options.detect_recompute.then(|| tree.recompute_events());
+        let device = DeviceEvents::collect(&tree, &options.communication);
+        let launchers = Launchers::find(&tree, &options.communication);
+        Analysis { tree, options, device, launchers, recomputed, overlaps: OnceCell::new() }
+    }
+
+    /// The tree.
+    pub fn tree(&self) -> &TraceTree {
+        &self.tree
+    }
+
+    /// The trace.
+    pub fn trace(&self) -> &Trace {
+        self.tree.trace()
+    }
+
+    /// What was asked for.
+    pub fn options(&self) -> &AnalysisOptions {
+        &self.options
+    }
+
+    /// Whether the trace has device events but no operators: only the device's own sheets can be made.
+    pub fn is_gpu_only(&self) -> bool {
+        let events = self.trace().events();
+        !events.ids().any(|event| events.category(event) == EventCategory::CPU_OP)
+    }
+
+    /// Number of device events, with a launch or without.
+    pub fn device_event_count(&self) -> usize {
+        self.device.len()
+    }
+
+    /// What the sheets leave out, so that nothing goes missing silently.
+    pub fn notices(&self) -> Vec<Notice> {
+        short_kernels_without_arguments(self).into_iter().collect()
+    }
+
+    /// A time in µs.
+    pub(crate) fn us(&self, time: i64) -> f64 {
+        self.trace().to_microseconds(time)
+    }
+
+    /// A time in ms.
+    pub(crate) fn ms(&self, time: i64) -> f64 {
+        time as f64 / (self.trace().time_unit().per_microsecond() * 1000) as f64
+    }
+
+    /// Whether an event is recomputed work.
+    pub(crate) fn is_recompute(&self, event: EventId) -> bool {
+        self.recomputed.as_ref().is_some_and(|set| set.contains(event))
+    }
+
+    /// Positions of the device events that the timeline counts.
+    pub(crate) fn counted(&self) -> impl Iterator<Item = usize> + Clone + '_ {
+        let all = self.options.include_unlinked_kernels;
+        (0..self.device.len()).filter(move |&position| all || self.device.linked[position])
+    }
+
+    /// Breakdown of the device events at the given positions.
+    pub(crate) fn breakdown(&self, positions: impl Iterator<Item = usize>) -> Option<Breakdown> {
+        let threshold = self
+            .options
+            .micro_idle_threshold_us
+            .map(|us| (us * self.trace().time_unit().per_microsecond() as f64).round() as i64);
+        Breakdown::of(positions.map(|at| self.device.timeline_event(self.trace(), at)), threshold)
+    }
+
+    /// Breakdown of everything that the timeline counts; `None` without device events.
+    pub fn timeline(&self) -> Option<Breakdown> {
+        self.breakdown(self.counted())
+    }
+
+    /// How much device time the figures cover.
+    pub fn coverage(&self) -> Coverage {
+        let busy = |linked: bool| {
+            let chosen = self.device.ids.iter().zip(&self.device.linked).filter(|&(_, &is)| is == linked);
+            let count = chosen.clone().count();
+            let time = busy_time(chosen.map(|(&id, _)| interval(self.trace(), id)), &mut Vec::new());
+            (count, self.us(time))
+        };
+        let ((linked_events, linked_time_us), (unlinked_events, unlinked_time_us)) =
+            (busy(true), busy(false));
+        Coverage { linked_events, unlinked_events, linked_time_us, unlinked_time_us }
+    }
+
+    /// Kind of work of an operator, by its name or else by its first kernel.
+    pub(crate) fn category(&self, op: StringId, first_kernel: Option<StringId>) -> Category {
+        let trace = self.trace();
+        op_category(trace.text(op), first_kernel.map(|kernel| trace.text(kernel)))
+    }
+
+    /// The device events that take part in overlap, and which of them ran at the same time. Computed once,
+    /// over all of them: a part of the events would freeze a part of the answer.
+    pub(crate) fn overlaps(&self) -> &OverlapIndex {
+        self.overlaps.get_or_init(|| OverlapIndex::new(self))
+    }
+}
+
+/// Overlaps between the device events that the timeline counts.
+pub(crate) struct OverlapIndex {
+    /// Device events by their position in `events`.
+    pub(crate) ids: Vec<EventId>,
+    pub(crate) events: Vec<StreamEvent>,
+    pub(crate) overlaps: Overlaps,
+}
+
+impl OverlapIndex {
+    fn new(analysis: &Analysis) -> Self {
+        let events_of_trace = analysis.trace().events();
+        let ids: Vec<EventId> = analysis.counted().map(|position| analysis.device.ids[position]).collect();
+        let events: Vec<StreamEvent> = ids
+            .iter()
+            .map(|&id| StreamEvent {
+                start: events_of_trace.start(id),
+                end: events_of_trace.end(id),
+                device: events_of_trace.device(id),
+                stream: events_of_trace.stream(id),
+                owner: analysis.tree.operator(id).map(|operator| operator.0),
+            })
+            .collect();
+        let microsecond = analysis.trace().time_unit().per_microsecond();
+        let overlaps = overlaps(&events, microsecond);
+        OverlapIndex { ids, events, overlaps }
+    }
+
+    pub(crate) fn position(&self, event: EventId) -> Option<u32> {
+        self.ids.binary_search(&event).ok().map(|position| position as u32)
+    }
+}

@@ -1,0 +1,213 @@
+//! Call stacks of operators in a cell, and the Python function through which the program reached one.
+
+use std::borrow::Cow;
+
+use trace_ingest::{Category, EventId, write_text};
+use trace2tree::TraceTree;
+
+const NOT_FOUND: &str = "Not found";
+
+/// Frames from the outermost to the kernels of an operator, as a Python list: one list for one kernel; for
+/// several the common frames followed by a list per distinct rest.
+pub(crate) fn call_stack_text(tree: &TraceTree, operator: EventId, kernels: &[EventId]) -> String {
+    let mut paths: Vec<Vec<Cow<'_, str>>> = Vec::new();
+    for &kernel in kernels {
+        let path = kernel_path(tree, operator, kernel);
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    match &paths[..] {
+        [] => NOT_FOUND.to_string(),
+        [path] => list(path, &[]),
+        [first, rest @ ..] => {
+            let shared = rest.iter().fold(first.len(), |shared, path| {
+                first.iter().zip(path).take(shared).take_while(|(a, b)| a == b).count()
+            });
+            let tails: Vec<&[Cow<'_, str>]> = paths.iter().map(|path| &path[shared..]).collect();
+            list(&first[..shared], &tails)
+        }
+    }
+}
+
+/// The Python function through which the program reached an operator: the first frame inside it that bears
+/// its name, else the nearest frame around it that is no wrapper of the framework.
+pub(crate) fn entry_point(tree: &TraceTree, operator: EventId, kernels: &[EventId]) -> String {
+    let path = match kernels.first() {
+        Some(&kernel) => kernel_path(tree, operator, kernel),
+        None => return NOT_FOUND.to_string(),
+    };
+    entry_point_of(&path, tree.trace().name(operator)).unwrap_or(NOT_FOUND).to_string()
+}
+
+fn entry_point_of<'p>(path: &'p [Cow<'_, str>], operator: &str) -> Option<&'p str> {
+    let position_of = |name: &str| path.iter().rposition(|frame| frame == name);
+    let at = position_of(operator).or_else(|| position_of(without_trailing_number(operator)))?;
+    let operation = operator.rsplit("::").next().unwrap_or(operator);
+    let operation = without_trailing_number(operation).to_lowercase();
+    let inward = path[at + 1..]
+        .iter()
+        .find(|frame| frame.contains(".py") && function_of(frame).to_lowercase().contains(&operation));
+    let outward = || path[..at].iter().rev().find(|frame| frame.contains(".py") && !is_wrapper(frame));
+    inward.or_else(outward).map(AsRef::as_ref)
+}
+
+/// Names from the root to a kernel: operators, modules and frames, numbers of instances removed.
+fn kernel_path<'t>(tree: &'t TraceTree, operator: EventId, kernel: EventId) -> Vec<Cow<'t, str>> {
+    let trace = tree.trace();
+    let kept = |event: &EventId| {
+        let name = trace.name(*event);
+        trace.events().category(*event) == Category::CPU_OP
+            || ["nn.Module", "::", "/"].iter().any(|part| name.contains(part))
+    };
+    let mut path: Vec<Cow<'t, str>> = tree
+        .ancestors(kernel)
+        .filter(|event| *event == operator || kept(event))
+        .map(|event| without_numbers(trace.name(event)))
+        .collect();
+    path.reverse();
+    path.push(Cow::Borrowed(trace.name(kernel)));
+    path
+}
+
+/// The name with every `_` and digits removed: instances of one frame are one.
+fn without_numbers(name: &str) -> Cow<'_, str> {
+    let numbered = name.as_bytes().windows(2).any(|pair| pair[0] == b'_' && pair[1].is_ascii_digit());
+    if !numbered {
+        return Cow::Borrowed(name);
+    }
+    let mut out = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some(at) = rest.find('_') {
+        let digits = rest[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
+        out.push_str(&rest[..at + usize::from(digits == 0)]);
+        rest = &rest[at + 1 + digits..];
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+fn without_trailing_number(name: &str) -> &str {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    match stem.strip_suffix('_') {
+        Some(stem) if stem.len() + 1 < name.len() => stem,
+        _ => name,
+    }
+}
+
+/// The function of a frame `path/file.py(12): function`.
+fn function_of(frame: &str) -> &str {
+    frame.rsplit_once("): ").map_or(frame, |(_, function)| function)
+}
+
+/// Whether a frame is the framework's own way to an operator, not the program's.
+fn is_wrapper(frame: &str) -> bool {
+    const PREFIXES: &[&str] = &["<built-in", "pybind11_builtins", "nn.Module:"];
+    const FILES: &[&str] = &[
+        "torch/_ops.py",
+        "torch/nn/modules/module.py",
+        "torch/utils/_contextlib.py",
+        "torch/utils/_device.py",
+        "torch/_tensor.py",
+        "torch/functional.py",
+        "torch/overrides.py",
+        "torch/_inductor/",
+        "torch/_functorch/",
+        "torch/distributed/c10d_logger.py",
+        "triton/backends/",
+    ];
+    const FUNCTIONS: &[&str] = &[
+        "__torch_function__",
+        "_call_impl",
+        "_wrapped_call_impl",
+        "decorate_context",
+        "dispatch_wrapper",
+        "handle_torch_function",
+        "wrapper",
+        "custom_wrapper",
+        "wrapper_custom",
+        "outer_wrapper",
+    ];
+    PREFIXES.iter().any(|prefix| frame.starts_with(prefix))
+        || FILES.iter().any(|file| frame.contains(file))
+        || FUNCTIONS.contains(&function_of(frame))
+}
+
+/// Names as a Python list, followed by lists of names.
+fn list(names: &[Cow<'_, str>], tails: &[&[Cow<'_, str>]]) -> String {
+    let mut out = String::from("[");
+    for (position, name) in names.iter().enumerate() {
+        if position > 0 {
+            out.push_str(", ");
+        }
+        // Writing to a String cannot fail.
+        let _ = write_text(&mut out, name);
+    }
+    for (position, tail) in tails.iter().enumerate() {
+        if position > 0 || !names.is_empty() {
+            out.push_str(", ");
+        }
+        out.push_str(&list(tail, &[]));
+    }
+    out.push(']');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path<'a>(frames: &[&'a str]) -> Vec<Cow<'a, str>> {
+        frames.iter().map(|frame| Cow::Borrowed(*frame)).collect()
+    }
+
+    #[test]
+    fn the_entry_point_is_inside_else_around_the_operator() {
+        for (frames, operator, found) in [
+            (
+                &["user.py(1): addmm_triton", "aten::addmm_triton"][..],
+                "aten::addmm_triton_340",
+                Some("user.py(1): addmm_triton"),
+            ),
+            (
+                &["user.py(1): run", "aten::addmm", "torch/functional.py(5): addmm", "k"],
+                "aten::addmm",
+                Some("torch/functional.py(5): addmm"),
+            ),
+            (
+                &["user.py(1): run", "torch/_ops.py(9): __call__", "aten::mm", "k"],
+                "aten::mm",
+                Some("user.py(1): run"),
+            ),
+            (&["torch/nn/modules/module.py(1): _call_impl", "<built-in x.py>", "aten::mm"], "aten::mm", None),
+            (&["user.py(3): wrapper", "aten::mm"], "aten::mm", None),
+            (&["user.py(3): run"], "aten::mm", None),
+        ] {
+            assert_eq!(entry_point_of(&path(frames), operator), found, "{frames:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_instances_are_removed() {
+        for (name, expected) in [
+            ("nn.Module: Linear_12", "nn.Module: Linear"),
+            ("aten::conv_2d_3", "aten::convd"),
+            ("a_1_2b", "ab"),
+            ("plain_name_", "plain_name_"),
+            ("x_", "x_"),
+        ] {
+            assert_eq!(without_numbers(name), expected);
+        }
+        assert_eq!(without_trailing_number("op_340"), "op");
+        assert_eq!(without_trailing_number("op_"), "op_");
+        assert_eq!(without_trailing_number("op"), "op");
+    }
+
+    #[test]
+    fn several_kernels_share_their_common_frames() {
+        let (a, b) = (path(&["k1"]), path(&["inner", "k2"]));
+        assert_eq!(list(&path(&["f", "it's"]), &[]), r#"['f', "it's"]"#);
+        assert_eq!(list(&path(&["f"]), &[&a, &b]), "['f', ['k1'], ['inner', 'k2']]");
+        assert_eq!(list(&[], &[&a]), "[['k1']]");
+    }
+}

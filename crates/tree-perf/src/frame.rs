@@ -1,0 +1,56 @@
+//! Puts columns together to a DataFrame.
+
+use polars::prelude::{Column as Values, DataFrame, NamedFrom, PolarsResult, Series};
+
+/// Collects columns in order; a name that occurs twice or a length that differs shows when the frame is
+/// made.
+#[derive(Default)]
+pub(crate) struct FrameBuilder {
+    columns: Vec<Values>,
+}
+
+impl FrameBuilder {
+    pub(crate) fn text<S: AsRef<str>>(&mut self, name: &str, values: impl IntoIterator<Item = Option<S>>) {
+        let values: Vec<Option<S>> = values.into_iter().collect();
+        let values: Vec<Option<&str>> =
+            values.iter().map(|value| value.as_ref().map(AsRef::as_ref)).collect();
+        self.columns.push(Series::new(name.into(), values).into());
+    }
+
+    pub(crate) fn float(&mut self, name: &str, values: impl IntoIterator<Item = Option<f64>>) {
+        // A figure that does not exist is null, not a special number that spoils sums.
+        let values: Vec<Option<f64>> =
+            values.into_iter().map(|value| value.filter(|value| !value.is_nan())).collect();
+        self.columns.push(Series::new(name.into(), values).into());
+    }
+
+    pub(crate) fn integer(&mut self, name: &str, values: impl IntoIterator<Item = Option<i64>>) {
+        let values: Vec<Option<i64>> = values.into_iter().collect();
+        self.columns.push(Series::new(name.into(), values).into());
+    }
+
+    pub(crate) fn flag(&mut self, name: &str, values: impl IntoIterator<Item = bool>) {
+        let values: Vec<bool> = values.into_iter().collect();
+        self.columns.push(Series::new(name.into(), values).into());
+    }
+
+    /// Percentages of a total and their running sum, from exact integers.
+    pub(crate) fn shares(&mut self, values: impl Iterator<Item = i64> + Clone) {
+        let total: i64 = values.clone().sum();
+        self.float("Percentage (%)", values.clone().map(|value| Some(percent(value, total))));
+        let running = values.scan(0, |sum, value| {
+            *sum += value;
+            Some(*sum)
+        });
+        self.float("Cumulative Percentage (%)", running.map(|sum| Some(percent(sum, total))));
+    }
+
+    pub(crate) fn finish(self) -> PolarsResult<DataFrame> {
+        DataFrame::new_infer_height(self.columns)
+    }
+}
+
+/// `part / whole * 100`; not a number when the whole is zero.
+pub(crate) fn percent(part: i64, whole: i64) -> f64 {
+    part as f64 / whole as f64 * 100.0
+}

@@ -1,0 +1,134 @@
+//! Lists of kernels in a cell: what a group of calls launched, call after call.
+
+use std::fmt::Write;
+
+use gpu_timeline::Summary;
+use trace_ingest::{EventId, StringId, Trace, write_float, write_text};
+
+use crate::analysis::Analysis;
+
+/// Longest kernel name in a shortened list, in characters.
+const NAME_LENGTH: usize = 64;
+
+/// A kernel of one call's list.
+#[derive(Clone, Copy)]
+pub(crate) struct ListedKernel {
+    pub(crate) name: StringId,
+    pub(crate) stream: Option<i64>,
+    /// Part of the call's own run time that ran beside it; only in lists of overlapping kernels.
+    pub(crate) overlap_share: Option<f64>,
+    /// In time units.
+    pub(crate) duration: i64,
+}
+
+impl ListedKernel {
+    pub(crate) fn of(trace: &Trace, event: EventId) -> Self {
+        let events = trace.events();
+        ListedKernel {
+            name: events.name(event),
+            stream: events.stream(event),
+            overlap_share: None,
+            duration: events.duration(event),
+        }
+    }
+}
+
+/// The lists of a group of calls, put together position by position.
+pub(crate) struct KernelList {
+    positions: Vec<(ListedKernel, Option<Summary>)>,
+}
+
+impl KernelList {
+    /// Puts lists together. The first list that is not empty gives the positions; lists of another length
+    /// are other work and do not count.
+    pub(crate) fn summarise<'l>(
+        trace: &Trace,
+        lists: impl Iterator<Item = &'l [ListedKernel]> + Clone,
+    ) -> Self {
+        let template = lists.clone().find(|list| !list.is_empty()).unwrap_or_default();
+        let mut durations = vec![Vec::new(); template.len()];
+        for list in lists.filter(|list| list.len() == template.len()) {
+            for (kernel, durations) in list.iter().zip(&mut durations) {
+                durations.push(kernel.duration);
+            }
+        }
+        let mut positions: Vec<_> = template
+            .iter()
+            .zip(&durations)
+            .map(|(&kernel, durations)| (kernel, Summary::of(durations)))
+            .collect();
+        positions.sort_by_key(|(kernel, summary)| {
+            (summary.map_or(0, |summary| summary.sum), trace.text(kernel.name))
+        });
+        KernelList { positions }
+    }
+
+    /// The list with statistics, as a Python literal.
+    pub(crate) fn details(&self, analysis: &Analysis) -> String {
+        let us = |time: f64| time / analysis.trace().time_unit().per_microsecond() as f64;
+        self.literal(analysis.trace(), usize::MAX, |out, summary| {
+            let Some(summary) = summary else { return write!(out, "'count': 0, 'total_duration_us': 0.0") };
+            write!(out, "'count': {}", summary.count)?;
+            for (key, value) in [
+                ("total_duration_us", summary.sum as f64),
+                ("mean_duration_us", summary.mean),
+                ("median_duration_us", summary.median),
+                ("std_dev_duration_us", summary.population_std),
+                ("min_duration_us", summary.min as f64),
+                ("max_duration_us", summary.max as f64),
+            ] {
+                write!(out, ", '{key}': ")?;
+                write_float(out, us(value))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The list with shortened names and means only; `None` when it is empty.
+    pub(crate) fn shortened(&self, analysis: &Analysis) -> Option<String> {
+        let us = |time: f64| time / analysis.trace().time_unit().per_microsecond() as f64;
+        let list = self.literal(analysis.trace(), NAME_LENGTH, |out, summary| {
+            out.write_str("'mean_duration_us': ")?;
+            write_float(out, round2(summary.map_or(0.0, |summary| us(summary.mean))))
+        });
+        (!self.positions.is_empty()).then_some(list)
+    }
+
+    fn literal(
+        &self,
+        trace: &Trace,
+        name_length: usize,
+        mut statistics: impl FnMut(&mut String, Option<&Summary>) -> std::fmt::Result,
+    ) -> String {
+        let mut out = String::from("[");
+        for (position, (kernel, summary)) in self.positions.iter().enumerate() {
+            // Writing to a String cannot fail.
+            let _ = (|| {
+                out.write_str(if position > 0 { ", {'name': " } else { "{'name': " })?;
+                let name = trace.text(kernel.name);
+                match name.char_indices().nth(name_length) {
+                    Some((cut, _)) => write_text(&mut out, &format!("{}...", &name[..cut]))?,
+                    None => write_text(&mut out, name)?,
+                }
+                match kernel.stream {
+                    Some(stream) => write!(out, ", 'stream': {stream}, ")?,
+                    None => out.write_str(", 'stream': None, ")?,
+                }
+                if let Some(share) = kernel.overlap_share {
+                    out.write_str("'overlap_pct': ")?;
+                    write_float(&mut out, share)?;
+                    out.write_str(", ")?;
+                }
+                statistics(&mut out, summary.as_ref())?;
+                out.write_str("}")
+            })();
+        }
+        out.push(']');
+        out
+    }
+}
+
+/// Rounds to two decimals, halves to the even neighbour.
+pub(crate) fn round2(value: f64) -> f64 {
+    (value * 100.0).round_ties_even() / 100.0
+}

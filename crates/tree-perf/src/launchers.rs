@@ -1,0 +1,75 @@
+//! The operators that launched device work, with what they launched.
+
+use gpu_timeline::{CommunicationPatterns, busy_time};
+use perf_models::{Category, op_category};
+use trace_ingest::{EventId, Trace};
+use trace2tree::TraceTree;
+
+use crate::device::interval;
+
+/// One operator call that launched device work itself; a runtime call where no operator did. The base of
+/// the operator sheets.
+pub(crate) struct Launcher {
+    pub(crate) event: EventId,
+    pub(crate) category: Category,
+    /// Time in which at least one of its own device events ran; communication is left out.
+    pub(crate) direct_time: i64,
+    /// The same over everything below it, communication included.
+    pub(crate) subtree_time: i64,
+    kernels: std::ops::Range<u32>,
+}
+
+/// All launchers, by their start.
+pub(crate) struct Launchers {
+    launchers: Vec<Launcher>,
+    /// Device events of the launchers, each launcher's by their start.
+    kernels: Vec<EventId>,
+}
+
+impl Launchers {
+    pub(crate) fn find(tree: &TraceTree, communication: &CommunicationPatterns) -> Self {
+        let trace = tree.trace();
+        let found = tree.kernel_launchers(|name| !communication.is_communication(name));
+        let mut all = Launchers { launchers: Vec::with_capacity(found.len()), kernels: Vec::new() };
+        let mut scratch = Vec::new();
+        for (event, kernels) in found.iter() {
+            let first = all.kernels.len();
+            all.kernels.extend_from_slice(kernels);
+            all.kernels[first..].sort_by_key(|&kernel| trace.events().start(kernel));
+            let kernels = &all.kernels[first..];
+            let below = tree.device_events(event);
+            let mut busy = |of: &[EventId]| busy_time(of.iter().map(|&id| interval(trace, id)), &mut scratch);
+            let first_kernel = kernels.first().map(|&kernel| trace.name(kernel));
+            all.launchers.push(Launcher {
+                event,
+                category: op_category(trace.name(event), first_kernel),
+                direct_time: busy(kernels),
+                subtree_time: busy(below),
+                kernels: first as u32..all.kernels.len() as u32,
+            });
+        }
+        all
+    }
+
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &Launcher> + Clone {
+        self.launchers.iter()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.launchers.is_empty()
+    }
+
+    /// What a launcher launched itself, by start; communication is left out.
+    pub(crate) fn kernels(&self, launcher: &Launcher) -> &[EventId] {
+        &self.kernels[launcher.kernels.start as usize..launcher.kernels.end as usize]
+    }
+
+    /// The launcher that is this event.
+    pub(crate) fn of_event(&self, trace: &Trace, event: EventId) -> Option<&Launcher> {
+        let key = |id: EventId| (trace.events().start(id), id);
+        self.launchers
+            .binary_search_by_key(&key(event), |launcher| key(launcher.event))
+            .ok()
+            .map(|at| &self.launchers[at])
+    }
+}

@@ -1,0 +1,64 @@
+//! What an analysis is asked to do.
+
+use gpu_timeline::CommunicationPatterns;
+use trace2tree::LinkBy;
+
+/// Options of an analysis and of the sheets made from it. The defaults are those of the report.
+#[derive(Clone, Debug)]
+pub struct AnalysisOptions {
+    /// How device events find their launch.
+    pub link_by: LinkBy,
+    /// Count device events without a launch in the timeline too.
+    pub include_unlinked_kernels: bool,
+    /// Split idle time at this gap length in µs.
+    pub micro_idle_threshold_us: Option<f64>,
+    /// Tell recomputed work of activation checkpointing apart.
+    pub detect_recompute: bool,
+    /// Read Python frames and show call stacks.
+    pub include_call_stack: bool,
+    /// Add the sheets of kernel overlap.
+    pub include_overlap_info: bool,
+    /// Add the time of the first call to the operator sheet.
+    pub include_first_occurrence_time: bool,
+    /// Group calls by their number of kernels too.
+    pub group_by_num_kernels: bool,
+    /// Write the kernel summary.
+    pub kernel_summary: bool,
+    /// Write the short-kernel sheets.
+    pub short_kernel_study: bool,
+    /// A kernel is short below this duration in µs.
+    pub short_kernel_threshold_us: f64,
+    /// Bins of the short-kernel histogram.
+    pub short_kernel_histogram_bins: std::num::NonZeroUsize,
+    /// Keep this many rows of the short-kernel details.
+    pub topk_short_kernels: Option<usize>,
+    /// Keep this many rows of the operator sheet.
+    pub topk_ops: Option<usize>,
+    /// Write the collectives.
+    pub collective_analysis: bool,
+    /// Kernel names that mean communication.
+    pub communication: CommunicationPatterns,
+}
+
+impl Default for AnalysisOptions {
+    fn default() -> Self {
+        AnalysisOptions {
+            link_by: LinkBy::default(),
+            include_unlinked_kernels: false,
+            micro_idle_threshold_us: None,
+            detect_recompute: false,
+            include_call_stack: false,
+            include_overlap_info: false,
+            include_first_occurrence_time: false,
+            group_by_num_kernels: false,
+            kernel_summary: false,
+            short_kernel_study: false,
+            short_kernel_threshold_us: 10.0,
+            short_kernel_histogram_bins: const { std::num::NonZeroUsize::new(100).unwrap() },
+            topk_short_kernels: None,
+            topk_ops: None,
+            collective_analysis: true,
+            communication: CommunicationPatterns::default(),
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! One file per sheet: its columns with their meaning, and the function that makes it.
+
+pub(crate) mod coll_analysis;
+pub(crate) mod gpu_timeline;
+pub(crate) mod kernel_summary;
+pub(crate) mod ops_all;
+pub(crate) mod ops_summary;
+pub(crate) mod ops_summary_by_category;
+pub(crate) mod short_kernels;

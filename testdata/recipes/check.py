@@ -1,0 +1,103 @@
+"""Say what a recorded Kineto trace holds and fail where it lacks what its recipe promises.
+
+    python3 check.py ../recorded/*/*.json.gz
+"""
+
+import collections
+import gzip
+import json
+import pathlib
+import sys
+
+GPU = {"kernel", "gpu_memcpy", "gpu_memset"}
+RUNTIME = {"cuda_runtime", "cuda_driver"}
+
+
+def category(event):
+    return event.get("cat") or event["ph"]
+
+
+def gpu_link_faults(events):
+    """GPU events without correlation, and those whose correlation no runtime event carries."""
+    launched = {e["args"].get("correlation") for e in events if e.get("cat") in RUNTIME}
+    for event in events:
+        if event.get("cat") in GPU:
+            correlation = event["args"].get("correlation")
+            if correlation is None:
+                yield f"{event['name']}: no correlation"
+            elif correlation not in launched:
+                yield f"{event['name']}: correlation {correlation} has no runtime event"
+
+
+def has_frame(events, *parts):
+    return any(e.get("cat") == "python_function" and all(p in e["name"] for p in parts) for e in events)
+
+
+def kernels_per_graph_launch(events):
+    launches = {e["args"]["correlation"] for e in events if e["name"] == "cudaGraphLaunch"}
+    return collections.Counter(
+        e["args"]["correlation"] for e in events if e.get("cat") in GPU and e["args"]["correlation"] in launches
+    )
+
+
+def overlapping_copy(events):
+    """Whether a copy runs while a kernel of another stream does."""
+
+    def spans(cat):
+        return [(e["ts"], e["ts"] + e["dur"], e["tid"]) for e in events if e.get("cat") == cat]
+
+    kernels = spans("kernel")
+    return any(a < d and c < b and s != t for a, b, s in spans("gpu_memcpy") for c, d, t in kernels)
+
+
+def promises(name, on_gpu, trace):
+    """(what, whether it holds) for the trace called `name`."""
+    events = trace["traceEvents"]
+    names = collections.Counter(e["name"] for e in events)
+    yield "no environment dump", not trace.get("metadata")
+    yield "trace name without directory", "/" not in trace["traceName"]
+    if on_gpu:
+        yield "kernels", any(e.get("cat") == "kernel" for e in events)
+    if name in ("transformer_step", "stacks_modules", "conv_net_step"):
+        yield "forward and backward share sequence numbers", any(
+            n.startswith("autograd::engine::evaluate_function") for n in names
+        )
+    if name == "transformer_fp8":
+        yield "fp8 products", names["aten::_scaled_mm"] == 8
+    if name == "conv_net_step" and on_gpu:
+        yield "a copy overlapping kernels", overlapping_copy(events)
+    if name == "compiled_triton":
+        yield "Triton kernels", any(n.startswith("triton_") for n in names)
+    if name == "cuda_graph_replay":
+        counts = kernels_per_graph_launch(events)
+        yield "three replays of several kernels", len(counts) == 3 and min(counts.values()) > 1
+    if name == "stacks_modules":
+        yield "module frames", has_frame(events, "nn.Module: Block_")
+        yield "recompute frames", has_frame(events, "torch/utils/checkpoint.py", "recompute_fn")
+    if "collectives" in name:
+        yield "distributedInfo", "distributedInfo" in trace
+    if name.startswith("gloo_collectives"):
+        yield "Gloo annotations", {"gloo:all_reduce", "gloo:all_gather", "gloo:broadcast"} <= set(names)
+    if name == "nccl_collectives":
+        # No NCCL kernel is asked for: with one rank NCCL copies, and two ranks cannot share a GPU.
+        yield "collective records", names["record_param_comms"] > 0
+
+
+def main(paths):
+    all_faults = []
+    for path in map(pathlib.Path, paths):
+        trace = json.loads(gzip.decompress(path.read_bytes()))
+        events = trace["traceEvents"]
+        counts = collections.Counter(map(category, events))
+        print(f"{path} {path.stat().st_size} bytes:", ", ".join(f"{c} {n}" for c, n in counts.most_common()))
+        on_gpu = bool(trace["deviceProperties"])
+        faults = [f"missing: {what}" for what, holds in promises(path.name.split(".")[0], on_gpu, trace) if not holds]
+        faults += gpu_link_faults(events)
+        for fault in faults:
+            print("   ", fault)
+        all_faults += faults
+    return 1 if all_faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

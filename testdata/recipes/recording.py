@@ -1,0 +1,75 @@
+"""One profiled step, written as a sanitised, byte-reproducible `.json.gz`.
+
+Every recipe builds a model, calls `record`, and nothing else: what is profiled, for how long and
+what is cut from the file is decided here, so that the traces differ only in the work they show.
+"""
+
+import argparse
+import os
+import pathlib
+import tempfile
+
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+import sanitise
+
+SEED = 20250101
+WARM_UP_STEPS = 3
+
+
+def arguments(description, gpu_only=False):
+    """Command line shared by the recipes: `--out DIR` and `--device cuda|cpu`."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--out", type=pathlib.Path, required=True, help="directory to write into")
+    parser.add_argument("--device", choices=["cuda"] if gpu_only else ["cuda", "cpu"], default="cuda")
+    options = parser.parse_args()
+    torch.manual_seed(SEED)
+    # One worker thread on the CPU: pool threads would add rows that carry no information.
+    torch.set_num_threads(1)
+    return options
+
+
+def synchronise(device):
+    if device == "cuda":
+        torch.cuda.synchronize()
+
+
+def record(name, step, options, **profiler_options):
+    """Warm `step` up, profile one call of it, write `<out>/<name>.json.gz`."""
+    for _ in range(WARM_UP_STEPS):
+        step()
+    synchronise(options.device)
+
+    activities = [ProfilerActivity.CPU]
+    if options.device == "cuda":
+        activities.append(ProfilerActivity.CUDA)
+    # acc_events only silences a warning about cycles; there is a single cycle here.
+    with profile(activities=activities, record_shapes=True, acc_events=True, **profiler_options) as profiler:
+        step()
+        synchronise(options.device)
+
+    # The exporter writes the path it was given into the trace as `traceName`.
+    with tempfile.TemporaryDirectory() as scratch:
+        raw = os.path.join(scratch, f"{name}.json")
+        profiler.export_chrome_trace(raw)
+        text = pathlib.Path(raw).read_text()
+    options.out.mkdir(parents=True, exist_ok=True)
+    target = options.out / f"{name}.json.gz"
+    sanitise.write_gzip(target, sanitise.kineto(text).encode())
+    print(f"{target} {target.stat().st_size} bytes; {environment(options.device)}")
+
+
+def environment(device):
+    """The versions and the device a trace was recorded with, for the table in the README."""
+    parts = [f"torch {torch.__version__}"]
+    if device == "cuda":
+        parts += [
+            f"CUDA {torch.version.cuda}",
+            f"cuDNN {torch.backends.cudnn.version()}",
+            f"NCCL {'.'.join(map(str, torch.cuda.nccl.version()))}",
+            torch.cuda.get_device_name(),
+        ]
+    else:
+        parts.append(f"CPU {torch.backends.cpu.get_cpu_capability()}")
+    return ", ".join(parts)

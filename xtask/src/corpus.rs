@@ -1,0 +1,294 @@
+//! The corpus comparison: reports of recorded traces against the reference's sheets.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde::Deserialize;
+
+use crate::{ChoreResult, Outcome};
+
+/// The sheets compared: those that the report writes on every PyTorch trace.
+const SHEETS: [&str; 8] = [
+    "gpu_timeline",
+    "ops_summary_by_category",
+    "ops_summary",
+    "ops_unique_args",
+    "kernel_summary",
+    "short_kernel_histogram",
+    "short_kernels_summary",
+    "coll_analysis",
+];
+
+/// Where to find the corpus, the binary, and which cases to run.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Folder of the corpus [default: $TRACE_CORPUS, else ../shared/corpus beside the workspace]
+    #[arg(long)]
+    corpus: Option<PathBuf>,
+    /// Binary to run [default: build the release binary]
+    #[arg(long)]
+    bin: Option<PathBuf>,
+    /// Only cases whose name contains this
+    #[arg(long)]
+    filter: Option<String>,
+    /// How device events are linked to launches: the value of the binary's `--link-by`
+    #[arg(long, default_value = "flow")]
+    link_by: String,
+}
+
+/// One sheet as the comparison program reports it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Sheet {
+    sheet: String,
+    missing: bool,
+    ok: Option<bool>,
+    missing_rows: u64,
+    extra_rows: u64,
+    missing_columns: Vec<String>,
+    exact: u64,
+    clock: u64,
+    wrong: u64,
+    examples: Vec<String>,
+}
+
+impl Sheet {
+    /// A sheet without `ok` is one that we did not write or that was empty in the reference.
+    fn agrees(&self) -> bool {
+        !self.missing && self.ok.unwrap_or(self.extra_rows == 0)
+    }
+}
+
+/// One case: its sheets, or why there are none.
+struct Case {
+    name: String,
+    result: Result<Vec<Sheet>, String>,
+}
+
+impl Case {
+    fn agrees(&self) -> bool {
+        self.result.as_ref().is_ok_and(|sheets| !sheets.is_empty() && sheets.iter().all(Sheet::agrees))
+    }
+}
+
+/// Runs every case and prints the summary.
+pub(crate) fn run(arguments: &Arguments, root: PathBuf) -> ChoreResult {
+    let corpus = corpus_folder(arguments, &root)?;
+    let compare = corpus.join("../tools/compare_report.py");
+    if !compare.is_file() {
+        return Err(format!("the comparison program {} is not there", compare.display()).into());
+    }
+    let traces = cases(&corpus, arguments.filter.as_deref())?;
+    let binary = match &arguments.bin {
+        Some(path) => path.clone(),
+        None => build_release(&root)?,
+    };
+    let output = tempfile::tempdir()?;
+    let mut results = Vec::new();
+    for folder in traces {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let sheets = report(&binary, &folder, &output.path().join(&name), &arguments.link_by)
+            .and_then(|ours| compare_case(&compare, &folder, &ours));
+        results.push(Case { name, result: sheets.map_err(|error| error.to_string()) });
+    }
+    print!("{}", summary(&results));
+    Ok(if results.iter().all(Case::agrees) { Outcome::Good } else { Outcome::Bad })
+}
+
+fn corpus_folder(arguments: &Arguments, root: &Path) -> Result<PathBuf, Box<dyn Error>> {
+    let folder = arguments
+        .corpus
+        .clone()
+        .or_else(|| std::env::var_os("TRACE_CORPUS").map(PathBuf::from))
+        .unwrap_or_else(|| root.join("../shared/corpus"));
+    if folder.join("pytorch").is_dir() {
+        return Ok(folder);
+    }
+    Err(format!(
+        "no corpus: {} has no folder `pytorch`; name it with --corpus or the environment variable TRACE_CORPUS",
+        folder.display()
+    )
+    .into())
+}
+
+/// The case folders under `pytorch`, by name.
+fn cases(corpus: &Path, filter: Option<&str>) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let mut folders = Vec::new();
+    for entry in std::fs::read_dir(corpus.join("pytorch"))? {
+        let folder = entry?.path();
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if folder.join("trace.json.gz").is_file() && filter.is_none_or(|part| name.contains(part)) {
+            folders.push(folder);
+        }
+    }
+    folders.sort();
+    if folders.is_empty() {
+        return Err("no case of the corpus has that name".into());
+    }
+    Ok(folders)
+}
+
+fn build_release(root: &Path) -> Result<PathBuf, Box<dyn Error>> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status =
+        Command::new(cargo).args(["build", "--release", "-p", "tracelens"]).current_dir(root).status()?;
+    if !status.success() {
+        return Err("the release binary does not build".into());
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    Ok(root.join(target).join("release/tracelens"))
+}
+
+/// Writes our report of one case and returns its folder.
+fn report(binary: &Path, case: &Path, folder: &Path, link_by: &str) -> Result<PathBuf, Box<dyn Error>> {
+    let run = Command::new(binary)
+        .arg("pytorch")
+        .arg(case.join("trace.json.gz"))
+        .arg("--output_csvs_dir")
+        .arg(folder)
+        .args(["--link-by", link_by, "--enable_kernel_summary", "--short_kernel_study", "--quiet"])
+        .output()
+        .map_err(|error| format!("could not start {}: {error}", binary.display()))?;
+    if !run.status.success() {
+        let said = String::from_utf8_lossy(&run.stderr);
+        return Err(format!("{}: {}", run.status, last_line(&said)).into());
+    }
+    Ok(folder.to_path_buf())
+}
+
+/// Runs the comparison program. It exits 1 when something differs, so its output decides.
+fn compare_case(program: &Path, case: &Path, ours: &Path) -> Result<Vec<Sheet>, Box<dyn Error>> {
+    let run = Command::new("python3")
+        .arg(program)
+        .arg(case.join("reference"))
+        .arg(ours)
+        .args(["--json", "--only", &SHEETS.join(",")])
+        .output()
+        .map_err(|error| format!("could not start python3: {error}"))?;
+    first_value(&String::from_utf8_lossy(&run.stdout))
+        .map_err(|error| format!("{error}; {}", last_line(&String::from_utf8_lossy(&run.stderr))).into())
+}
+
+/// The JSON value at the start of the comparison's output; a line for people follows it.
+fn first_value(text: &str) -> Result<Vec<Sheet>, String> {
+    match serde_json::Deserializer::from_str(text).into_iter().next() {
+        Some(value) => value.map_err(|error| format!("the comparison's output is not JSON: {error}")),
+        None => Err("the comparison printed nothing".into()),
+    }
+}
+
+fn last_line(text: &str) -> &str {
+    text.trim().lines().last().unwrap_or("no message")
+}
+
+/// The table of all cases, then what differs, sheet by sheet.
+fn summary(cases: &[Case]) -> String {
+    let width = cases.iter().map(|case| case.name.len()).max().unwrap_or(0).max("case".len());
+    let mut text = format!(
+        "{:width$}  {:>7}  {:>9} {:>9} {:>7}  {:>8} {:>8}\n",
+        "case", "sheets", "exact", "clock", "wrong", "-rows", "+rows"
+    );
+    // Writing to a String cannot fail.
+    for case in cases {
+        let _ = match &case.result {
+            Ok(sheets) => {
+                let sum = |count: fn(&Sheet) -> u64| sheets.iter().map(count).sum::<u64>();
+                writeln!(
+                    text,
+                    "{:width$}  {:>7}  {:>9} {:>9} {:>7}  {:>8} {:>8}",
+                    case.name,
+                    format!("{}/{}", sheets.iter().filter(|sheet| sheet.agrees()).count(), sheets.len()),
+                    sum(|sheet| sheet.exact),
+                    sum(|sheet| sheet.clock),
+                    sum(|sheet| sheet.wrong),
+                    sum(|sheet| sheet.missing_rows),
+                    sum(|sheet| sheet.extra_rows),
+                )
+            }
+            Err(error) => writeln!(text, "{:width$}  failed: {error}", case.name),
+        };
+    }
+    for case in cases {
+        for sheet in case.result.iter().flatten().filter(|sheet| !sheet.agrees()) {
+            let _ = writeln!(text, "\n{} / {}: {}", case.name, sheet.sheet, disagreement(sheet));
+            for example in &sheet.examples {
+                let _ = writeln!(text, "    {example}");
+            }
+        }
+    }
+    let agree = cases.iter().filter(|case| case.agrees()).count();
+    let _ = writeln!(text, "\n{agree} of {} cases agree", cases.len());
+    text
+}
+
+fn disagreement(sheet: &Sheet) -> String {
+    if sheet.missing {
+        return "sheet missing".into();
+    }
+    let mut text = format!(
+        "{} wrong cells, {} missing rows, {} extra rows",
+        sheet.wrong, sheet.missing_rows, sheet.extra_rows
+    );
+    if !sheet.missing_columns.is_empty() {
+        let _ = write!(text, ", missing columns {}", sheet.missing_columns.join(", "));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OUTPUT: &str = r#"[
+ {"sheet": "gpu_timeline", "rows": 8, "missing_rows": 0, "extra_rows": 0, "missing_columns": [],
+  "exact": 14, "clock": 2, "wrong": 0, "wrong_columns": {}, "examples": [], "ok": true},
+ {"sheet": "ops_summary", "rows": 3, "missing_rows": 1, "extra_rows": 0, "missing_columns": ["name"],
+  "exact": 5, "clock": 0, "wrong": 2, "wrong_columns": {"x": 2}, "examples": ["[x] a: 1, ours 2"], "ok": false},
+ {"sheet": "kernel_summary", "missing": true, "rows": 12}
+]
+1 of 3 sheets agree, 21 of 23 compared cells
+"#;
+
+    fn case(name: &str, output: &str) -> Case {
+        Case { name: name.into(), result: first_value(output) }
+    }
+
+    #[test]
+    fn comparison_output_is_read_up_to_the_line_for_people() {
+        let sheets = first_value(OUTPUT).expect("sheets");
+        assert_eq!(sheets.iter().map(Sheet::agrees).collect::<Vec<_>>(), [true, false, false]);
+    }
+
+    #[test]
+    fn summary_counts_cells_and_shows_what_differs() {
+        let text = summary(&[case("vit", OUTPUT)]);
+        let cells: Vec<&str> = text.lines().nth(1).expect("row").split_whitespace().collect();
+        assert_eq!(cells, ["vit", "1/3", "19", "2", "2", "1", "0"]);
+        assert!(text.contains("vit / ops_summary: 2 wrong cells, 1 missing rows"), "{text}");
+        assert!(text.contains("    [x] a: 1, ours 2"), "{text}");
+        assert!(text.contains("vit / kernel_summary: sheet missing"), "{text}");
+        assert!(text.ends_with("0 of 1 cases agree\n"), "{text}");
+    }
+
+    #[test]
+    fn case_that_compared_nothing_does_not_agree() {
+        assert!(!case("empty", "[]\n0 of 0 sheets agree").agrees());
+    }
+
+    #[test]
+    fn output_without_json_is_an_error() {
+        assert!(first_value("").is_err());
+        assert!(first_value("Traceback").is_err());
+    }
+
+    #[test]
+    fn absent_corpus_is_named_with_the_way_to_name_another() {
+        let empty = tempfile::tempdir().expect("folder");
+        let arguments =
+            Arguments { corpus: Some(empty.path().into()), bin: None, filter: None, link_by: "flow".into() };
+        let error = corpus_folder(&arguments, empty.path()).expect_err("absent").to_string();
+        assert!(error.starts_with("no corpus: ") && error.contains("TRACE_CORPUS"), "{error}");
+    }
+}

@@ -1,0 +1,424 @@
+//! Gives times and numbers to a plan: the host's clocks, the streams' clocks, every counter.
+
+use super::flavour::{Call, Direction, Flavour, Stream, Thread};
+use super::plan::{Frame, FrameName, Gradient, Kernel, Node, Op, OpKind, Transfer};
+use super::random::Random;
+use super::segment::{
+    CallDetail, CallRecord, DeviceAnnotation, DeviceRecord, DeviceWork, FrameRecord, GradientFlow,
+    MemoryRecord, OpRecord, RESERVED_BYTES, Segment, Span,
+};
+
+/// Start of the recording: nanoseconds since the machine started, 13 digits of microseconds.
+const EPOCH: u64 = 3_545_056_405_000_000;
+
+/// Rates of copies in bytes per nanosecond: over the bus, within the device.
+const BUS_RATE: u64 = 50;
+const MEMORY_RATE: u64 = 1_400;
+
+/// Where in the program a plan runs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) thread: Thread,
+    /// The model's layer, which numbers its modules and its tape.
+    pub(super) layer: usize,
+}
+
+/// An op that recorded a gradient.
+#[derive(Debug, Clone, Copy)]
+struct TapeEntry {
+    sequence: u64,
+    start: u64,
+}
+
+/// A Python frame that outlives the stretch it was entered in.
+struct OpenFrame {
+    name: FrameName,
+    start: u64,
+    id: u64,
+    parent: Option<u64>,
+    event_index: u64,
+}
+
+/// A profiler step that is not over.
+struct OpenStep {
+    name: String,
+    start: u64,
+    external_id: u64,
+    event_index: u64,
+    /// From the step's first work on the compute stream to its last.
+    device: Option<Span>,
+}
+
+/// Where the program's clocks stood.
+#[derive(Clone, Copy)]
+pub(super) struct Clocks {
+    host: [u64; 2],
+    streams: [u64; 2],
+    step_on_device: Option<Span>,
+}
+
+/// Counters of everything that bears a number.
+#[derive(Default)]
+struct Counters {
+    correlation: u64,
+    external_id: u64,
+    event_index: u64,
+    python_id: u64,
+    sequence: u64,
+    gradient_flow: u64,
+}
+
+fn next(counter: &mut u64) -> u64 {
+    *counter += 1;
+    *counter
+}
+
+/// The state of the recorded program.
+pub(super) struct Player {
+    random: Random,
+    flavour: Flavour,
+    python_frames: bool,
+    host: [u64; 2],
+    streams: [u64; 2],
+    counters: Counters,
+    externals: Vec<u64>,
+    python_stack: Vec<u64>,
+    open_frames: Vec<OpenFrame>,
+    step: Option<OpenStep>,
+    tape: Vec<Vec<TapeEntry>>,
+    allocated: u64,
+}
+
+impl Player {
+    pub(super) fn new(random: Random, flavour: Flavour, python_frames: bool) -> Self {
+        let mut player = Self {
+            random,
+            flavour,
+            python_frames,
+            host: [EPOCH; 2],
+            streams: [EPOCH; 2],
+            counters: Counters::default(),
+            externals: Vec::new(),
+            python_stack: Vec::new(),
+            open_frames: Vec::new(),
+            step: None,
+            tape: Vec::new(),
+            allocated: 2_147_483_648,
+        };
+        player.counters.correlation = player.random.between(1_000, 60_000);
+        player.host[0] += player.random.between(10_000, 900_000);
+        player
+    }
+
+    pub(super) fn random(&mut self) -> &mut Random {
+        &mut self.random
+    }
+
+    /// The main thread's time.
+    pub(super) fn now(&self) -> u64 {
+        self.host[Thread::Main as usize]
+    }
+
+    pub(super) fn clocks(&self) -> Clocks {
+        let step_on_device = self.step.as_ref().and_then(|step| step.device);
+        Clocks { host: self.host, streams: self.streams, step_on_device }
+    }
+
+    /// Goes back to where the clocks stood, as if what was played since had not happened. The
+    /// numbers it took stay taken.
+    pub(super) fn turn_back(&mut self, clocks: Clocks) {
+        (self.host, self.streams) = (clocks.host, clocks.streams);
+        if let Some(step) = &mut self.step {
+            step.device = clocks.step_on_device;
+        }
+    }
+
+    pub(super) fn start_of_recording() -> u64 {
+        EPOCH
+    }
+
+    /// Events that ending the step and the frames will take.
+    pub(super) fn events_to_close(&self) -> u64 {
+        self.open_frames.len() as u64 + if self.step.is_some() { 2 } else { 0 }
+    }
+
+    /// Moves a thread's clock on by `low..high` nanoseconds and returns the new time.
+    fn advance(&mut self, thread: Thread, low: u64, high: u64) -> u64 {
+        let clock = &mut self.host[thread as usize];
+        *clock += self.random.between(low, high);
+        *clock
+    }
+
+    /// Enters a frame that later stretches run in.
+    pub(super) fn enter(&mut self, name: FrameName) {
+        if !self.python_frames {
+            return;
+        }
+        let start = self.advance(Thread::Main, 500, 3_000);
+        let id = next(&mut self.counters.python_id);
+        let parent = self.python_stack.last().copied();
+        self.python_stack.push(id);
+        let event_index = next(&mut self.counters.event_index);
+        self.open_frames.push(OpenFrame { name, start, id, parent, event_index });
+    }
+
+    /// Leaves frames until only `depth` are left.
+    pub(super) fn leave_to(&mut self, depth: usize, segment: &mut Segment<'_>) {
+        while self.open_frames.len() > depth {
+            let Some(frame) = self.open_frames.pop() else { break };
+            self.python_stack.pop();
+            let span = Span { start: frame.start, end: self.advance(Thread::Main, 300, 1_500) };
+            segment.frames.push(FrameRecord {
+                name: frame.name,
+                layer: 0,
+                span,
+                id: frame.id,
+                parent: frame.parent,
+                event_index: frame.event_index,
+            });
+        }
+    }
+
+    pub(super) fn depth(&self) -> usize {
+        self.open_frames.len()
+    }
+
+    pub(super) fn begin_step(&mut self, number: u64) {
+        let start = self.advance(Thread::Main, 2_000, 20_000);
+        let external_id = next(&mut self.counters.external_id);
+        let event_index = next(&mut self.counters.event_index);
+        let name = format!("ProfilerStep#{number}");
+        self.step = Some(OpenStep { name, start, external_id, event_index, device: None });
+        self.tape.clear();
+    }
+
+    /// Ends the step on the host, and its annotation on the device where it ran there.
+    pub(super) fn end_step(&mut self, segment: &mut Segment<'_>) {
+        let Some(step) = self.step.take() else { return };
+        let end = self.advance(Thread::Main, 2_000, 20_000);
+        if let Some(span) = step.device {
+            let (name, external_id) = (step.name.clone(), step.external_id);
+            segment.annotations.push(DeviceAnnotation { name, span, external_id });
+        }
+        segment.ops.push(OpRecord {
+            kind: OpKind::Annotation,
+            name: step.name.into(),
+            arguments: "",
+            thread: Thread::Main,
+            span: Span { start: step.start, end },
+            external_id: step.external_id,
+            event_index: step.event_index,
+            sequence: None,
+        });
+    }
+
+    /// Autograd's thread starts to work where the main thread is.
+    pub(super) fn begin_backward(&mut self) {
+        let now = self.advance(Thread::Main, 5_000, 30_000);
+        self.host[Thread::Autograd as usize] = now;
+    }
+
+    /// The main thread waits for autograd's.
+    pub(super) fn end_backward(&mut self) {
+        self.host[Thread::Main as usize] =
+            self.host[Thread::Main as usize].max(self.host[Thread::Autograd as usize]);
+    }
+
+    /// Waits for the whole device, outside of any op.
+    pub(super) fn synchronize(&mut self, segment: &mut Segment<'_>) {
+        self.call(Call::SynchronizeDevice, Thread::Main, CallDetail::None, segment);
+    }
+
+    /// Runs a plan.
+    pub(super) fn play<'p>(&mut self, nodes: &'p [Node], place: Place, segment: &mut Segment<'p>) {
+        for node in nodes {
+            match node {
+                Node::Frame(frame) => self.frame(frame, place, segment),
+                Node::Op(op) => self.op(op, place, segment),
+                Node::Launch(kernel) => {
+                    let detail = CallDetail::Kernel(kernel);
+                    let call = self.call(kernel.call, place.thread, detail, segment);
+                    self.kernel(kernel, DeviceWork::Kernel(kernel), &mut segment.calls[call]);
+                }
+                Node::Graph(kernels) => {
+                    let call = self.call(Call::LaunchGraph, place.thread, CallDetail::None, segment);
+                    for kernel in kernels {
+                        self.kernel(kernel, DeviceWork::GraphKernel(kernel), &mut segment.calls[call]);
+                    }
+                }
+                Node::Copy(copy) => self.copy(copy, place.thread, segment),
+                Node::Set(bytes) => {
+                    let call = self.call(Call::Set, place.thread, CallDetail::None, segment);
+                    let duration = 1_000 + bytes / MEMORY_RATE;
+                    let work = DeviceWork::Set(*bytes);
+                    self.on_device(work, Stream::Compute, duration, &mut segment.calls[call]);
+                }
+                Node::Call(call) => {
+                    self.call(*call, place.thread, CallDetail::None, segment);
+                }
+                Node::Memory(bytes) => self.memory(*bytes, place.thread, segment),
+            }
+        }
+    }
+
+    fn frame<'p>(&mut self, frame: &'p Frame, place: Place, segment: &mut Segment<'p>) {
+        if !self.python_frames {
+            return self.play(&frame.children, place, segment);
+        }
+        let start = self.advance(place.thread, 100, 900);
+        let id = next(&mut self.counters.python_id);
+        let index = segment.frames.len();
+        segment.frames.push(FrameRecord {
+            name: frame.name,
+            layer: place.layer as u64,
+            span: Span { start, end: start },
+            id,
+            parent: self.python_stack.last().copied(),
+            event_index: next(&mut self.counters.event_index),
+        });
+        self.python_stack.push(id);
+        self.play(&frame.children, place, segment);
+        self.python_stack.pop();
+        segment.frames[index].span.end = self.advance(place.thread, 100, 700);
+    }
+
+    fn op<'p>(&mut self, op: &'p Op, place: Place, segment: &mut Segment<'p>) {
+        let start = self.advance(place.thread, 200, 1_500);
+        let external_id = next(&mut self.counters.external_id);
+        let index = segment.ops.len();
+        let sequence = self.sequence(op.gradient, place, start, segment);
+        segment.ops.push(OpRecord {
+            kind: op.kind,
+            name: op.name.as_ref().into(),
+            arguments: &op.arguments,
+            thread: place.thread,
+            span: Span { start, end: start },
+            external_id,
+            event_index: next(&mut self.counters.event_index),
+            sequence,
+        });
+        self.externals.push(external_id);
+        self.play(&op.children, place, segment);
+        self.externals.pop();
+        segment.ops[index].span.end = self.advance(place.thread, 200, 1_200);
+    }
+
+    /// The op's sequence number and forward thread, with what follows from it.
+    fn sequence(
+        &mut self,
+        gradient: Gradient,
+        place: Place,
+        start: u64,
+        segment: &mut Segment<'_>,
+    ) -> Option<(u64, u64)> {
+        let taped = |player: &Self, slot: usize| player.tape.get(place.layer)?.get(slot).copied();
+        match gradient {
+            Gradient::None => None,
+            Gradient::Announces => Some((self.counters.sequence + 1, 0)),
+            Gradient::Records => {
+                let sequence = next(&mut self.counters.sequence);
+                if self.tape.len() <= place.layer {
+                    self.tape.resize_with(place.layer + 1, Vec::new);
+                }
+                self.tape[place.layer].push(TapeEntry { sequence, start });
+                Some((sequence, 0))
+            }
+            Gradient::Evaluates(slot) => taped(self, slot).map(|entry| (entry.sequence, 1)),
+            Gradient::Replays(slot) => {
+                let entry = taped(self, slot)?;
+                let id = next(&mut self.counters.gradient_flow);
+                segment.gradient_flows.push(GradientFlow { id, forward: entry.start, backward: start });
+                Some((entry.sequence, 1))
+            }
+        }
+    }
+
+    /// Records a runtime call and returns its place in the segment.
+    fn call<'p>(
+        &mut self,
+        call: Call,
+        thread: Thread,
+        detail: CallDetail<'p>,
+        segment: &mut Segment<'p>,
+    ) -> usize {
+        let start = self.advance(thread, 150, 900);
+        let (low, high) = match call {
+            Call::LaunchKernel | Call::LaunchLibrary | Call::LaunchModule => (2_500, 6_500),
+            Call::LaunchCollective | Call::Copy => (6_000, 20_000),
+            Call::LaunchGraph => (20_000, 60_000),
+            Call::Set | Call::SynchronizeStream | Call::SynchronizeDevice => (2_000, 6_000),
+            Call::RecordEvent | Call::WaitEvent => (600, 2_000),
+            Call::QueryCapture | Call::SetFunctionAttribute => (200, 1_200),
+        };
+        let waits_for = match call {
+            Call::SynchronizeStream => self.streams[Stream::Compute as usize],
+            Call::SynchronizeDevice => self.streams[0].max(self.streams[1]),
+            _ => 0,
+        };
+        let clock = &mut self.host[thread as usize];
+        *clock = waits_for.max(*clock) + self.random.between(low, high);
+        segment.calls.push(CallRecord {
+            api: self.flavour.api(call),
+            thread,
+            span: Span { start, end: *clock },
+            external_id: self.externals.last().copied(),
+            correlation: next(&mut self.counters.correlation),
+            detail,
+            device: Vec::new(),
+        });
+        segment.calls.len() - 1
+    }
+
+    fn kernel<'p>(&mut self, kernel: &Kernel, work: DeviceWork<'p>, call: &mut CallRecord<'p>) {
+        if kernel.stream == Stream::Communication {
+            // A collective waits for the gradients it sends.
+            let ready = self.streams[Stream::Compute as usize];
+            let free = &mut self.streams[Stream::Communication as usize];
+            *free = ready.max(*free);
+        }
+        let duration = self.random.about(kernel.duration);
+        self.on_device(work, kernel.stream, duration, call);
+    }
+
+    fn copy<'p>(&mut self, copy: &'p Transfer, thread: Thread, segment: &mut Segment<'p>) {
+        let call = self.call(Call::Copy, thread, CallDetail::Copy(copy), segment);
+        let rate = if copy.direction == Direction::DeviceToDevice { MEMORY_RATE } else { BUS_RATE };
+        let duration = 900 + copy.bytes / rate;
+        self.on_device(DeviceWork::Copy(copy), Stream::Compute, duration, &mut segment.calls[call]);
+    }
+
+    /// Puts work on a stream: after its launch, and after what the stream has to do already.
+    fn on_device<'p>(
+        &mut self,
+        work: DeviceWork<'p>,
+        stream: Stream,
+        duration: u64,
+        call: &mut CallRecord<'p>,
+    ) {
+        let launched = call.span.end + self.random.between(500, 3_000);
+        let free = self.streams[stream as usize] + self.random.between(600, 1_800);
+        let start = launched.max(free);
+        let span = Span { start, end: start + duration };
+        self.streams[stream as usize] = span.end;
+        if let (Stream::Compute, Some(step)) = (stream, &mut self.step) {
+            step.device =
+                Some(Span { start: step.device.map_or(start, |device| device.start), end: span.end });
+        }
+        call.device.push(DeviceRecord { work, stream, span });
+    }
+
+    /// An allocation, or a deallocation of no more than there is.
+    fn memory(&mut self, bytes: i64, thread: Thread, segment: &mut Segment<'_>) {
+        let after = self.allocated.saturating_add_signed(bytes);
+        self.allocated = if after > RESERVED_BYTES { 2_147_483_648 } else { after };
+        let time = self.advance(thread, 100, 600);
+        segment.memory.push(MemoryRecord {
+            thread,
+            time,
+            bytes,
+            allocated: self.allocated,
+            address: 0x7f80_0000_0000 + self.random.between(0, 1 << 24) * 512,
+            event_index: next(&mut self.counters.event_index),
+        });
+    }
+}

@@ -1,0 +1,51 @@
+//! A small generator of random numbers: the same seed gives the same trace on every machine.
+
+/// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
+pub(super) struct Random {
+    state: u64,
+}
+
+impl Random {
+    pub(super) fn new(seed: u64) -> Self {
+        Self { state: seed }
+    }
+
+    pub(super) fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number of `low..high`.
+    pub(super) fn between(&mut self, low: u64, high: u64) -> u64 {
+        let span = high - low;
+        low + ((u128::from(self.next()) * u128::from(span)) >> 64) as u64
+    }
+
+    /// `value`, up to a tenth more or less.
+    pub(super) fn about(&mut self, value: u64) -> u64 {
+        value - value / 10 + self.between(0, value / 5 + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_numbers_are_those_of_the_published_algorithm() {
+        let mut random = Random::new(1_234_567);
+        assert_eq!([random.next(), random.next()], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);
+    }
+
+    #[test]
+    fn numbers_stay_in_their_range() {
+        let mut random = Random::new(7);
+        for _ in 0..1000 {
+            assert!((3..6).contains(&random.between(3, 6)));
+            assert!((90..=110).contains(&random.about(100)));
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! The parts of a training step around forward and backward: batch, loss, optimiser, collectives,
+//! a captured graph.
+
+use std::rc::Rc;
+
+use super::flavour::{Call, Direction, Flavour};
+use super::forward::Recipe;
+use super::kernels;
+use super::model::Shape;
+use super::plan::{Node, Transfer, annotation, code, op};
+use super::signature::{Argument, FLOAT, LONG, bf16, list, tensor};
+
+/// Processes that train together.
+pub(super) const WORLD_SIZE: u64 = 8;
+
+/// Weights in one call of the fused optimiser.
+const OPTIMISER_CHUNKS: u64 = 4;
+
+/// A collective of all ranks on bf16 elements.
+pub(super) struct Collective {
+    name: &'static str,
+    dispatched_as: &'static str,
+    annotation: &'static str,
+    kernel: &'static str,
+    input_elements: u64,
+    output_elements: u64,
+}
+
+impl Collective {
+    pub(super) fn all_reduce(elements: u64) -> Self {
+        Self {
+            name: "allreduce",
+            dispatched_as: "c10d::allreduce_",
+            annotation: "nccl:all_reduce",
+            kernel: "AllReduce_Sum_bf16",
+            input_elements: elements,
+            output_elements: elements,
+        }
+    }
+
+    /// Every rank's `elements` to all of them.
+    fn all_gather(elements: u64) -> Self {
+        Self {
+            name: "_allgather_base",
+            dispatched_as: "c10d::_allgather_base_",
+            annotation: "nccl:_all_gather_base",
+            kernel: "AllGather",
+            input_elements: elements,
+            output_elements: elements * WORLD_SIZE,
+        }
+    }
+}
+
+/// The ranks of the only process group, as the recorder writes them: a text.
+pub(super) fn ranks() -> String {
+    let ranks: Vec<String> = (0..WORLD_SIZE).map(|rank| rank.to_string()).collect();
+    format!("[{}]", ranks.join(", "))
+}
+
+impl Recipe {
+    /// Reads a batch: two copies over the bus and a conversion.
+    pub(super) fn load_batch(&self) -> Vec<Node> {
+        let Shape { batch, sequence, model } = self.shape;
+        let tokens = [batch, sequence];
+        let copy = |element, dims: &[u64], bytes| {
+            let both = [tensor(element, dims), tensor(element, dims)];
+            let mut work = vec![Node::Copy(Transfer { direction: Direction::HostToDevice, bytes })];
+            // HIP's copy with a stream waits by itself.
+            if self.flavour == Flavour::Cuda {
+                work.push(Node::Call(Call::SynchronizeStream));
+            }
+            let copy =
+                op("aten::copy_", self.arguments(&[&both[..], &[Argument::Scalar("False")]].concat()), work);
+            let options = [Argument::Absent, Argument::Absent, Argument::Scalar("False"), Argument::Absent];
+            let arguments = self.arguments(&[&both[..1], &options].concat());
+            let cast = op("aten::_to_copy", arguments.clone(), vec![self.empty(element, dims), copy]);
+            code(
+                "<built-in method to of Tensor object at 0x7f9e4612a3b0>",
+                vec![op("aten::to", arguments, vec![cast])],
+            )
+        };
+        let convert = op(
+            "aten::copy_",
+            self.arguments(&[
+                bf16(&self.residual()),
+                tensor(FLOAT, &self.residual()),
+                Argument::Scalar("False"),
+            ]),
+            vec![Node::Launch(kernels::elementwise(kernels::CONVERT, 2, self.residual().iter().product()))],
+        );
+        let count = self.shape.tokens();
+        vec![code(
+            "train.py(41): load_batch",
+            vec![
+                copy(LONG, &tokens, 8 * count),
+                copy(FLOAT, &[batch, sequence, model.hidden], 4 * count * model.hidden),
+                convert,
+            ],
+        )]
+    }
+
+    /// Zeroes the gradients: one by setting memory, one by a kernel.
+    pub(super) fn zero_gradients(&self) -> Vec<Node> {
+        let hidden = self.shape.model.hidden;
+        let weight = tensor(FLOAT, &[hidden, hidden]);
+        let by_set = op(
+            "aten::zero_",
+            self.arguments(std::slice::from_ref(&weight)),
+            vec![Node::Set(4 * hidden * hidden)],
+        );
+        let fill = op(
+            "aten::fill_",
+            self.arguments(&[weight.clone(), Argument::Scalar("0")]),
+            vec![Node::Launch(kernels::elementwise(kernels::FILL, 1, hidden * hidden))],
+        );
+        let by_kernel = op("aten::zero_", self.arguments(&[weight]), vec![fill]);
+        let inside = annotation("Optimizer.zero_grad#AdamW.zero_grad", vec![by_set, by_kernel]);
+        vec![code("torch/optim/optimizer.py(958): zero_grad", vec![inside])]
+    }
+
+    /// The optimiser's step, then the exchange of what each rank updated.
+    pub(super) fn optimise(&self) -> Vec<Node> {
+        let Shape { model, .. } = self.shape;
+        let parameters = self.shape.layer_parameters() * model.layers;
+        let weights = vec![
+            vec![model.hidden, model.hidden],
+            vec![model.feed_forward, model.hidden],
+            vec![model.hidden],
+        ];
+        let lists = Argument::Tensors(weights);
+        let steps = Argument::Tensors(vec![Vec::new(), Vec::new(), Vec::new()]);
+        let count_up = op(
+            "aten::_foreach_add_",
+            self.arguments(&[steps.clone(), Argument::Scalar("1")]),
+            vec![Node::Launch(kernels::elementwise(kernels::ADD, 2, 3))],
+        );
+        let chunk = parameters / OPTIMISER_CHUNKS / WORLD_SIZE;
+        let fused = op(
+            "aten::_fused_adamw_",
+            self.arguments(&[
+                lists.clone(),
+                lists.clone(),
+                lists.clone(),
+                lists,
+                Argument::Tensors(Vec::new()),
+                steps,
+                Argument::Scalar("0.00029999999999999997"),
+                Argument::Scalar("0.90000000000000002"),
+                Argument::Scalar("0.94999999999999996"),
+                Argument::Scalar("0.10000000000000001"),
+            ]),
+            (0..OPTIMISER_CHUNKS).map(|_| Node::Launch(kernels::adamw(chunk))).collect(),
+        );
+        let inside = annotation("Optimizer.step#AdamW.step", vec![count_up, fused]);
+        let gather = self.collective(&Collective::all_gather(parameters / WORLD_SIZE));
+        vec![
+            code("torch/optim/optimizer.py(485): wrapper", vec![inside]),
+            code(
+                "torch/distributed/distributed_c10d.py(3943): all_gather_into_tensor",
+                vec![code(
+                    "<built-in method _allgather_base of PyCapsule object at 0x7f0ca91b1cb0>",
+                    vec![gather],
+                )],
+            ),
+        ]
+    }
+
+    /// Replays a captured graph: one launch, many kernels, no op around it.
+    pub(super) fn replay_graph(&self) -> Vec<Node> {
+        let hidden = self.shape.model.hidden;
+        let rows = self.shape.batch * 64;
+        let layer = || {
+            [
+                kernels::layer_norm(rows, hidden),
+                kernels::gemm(self.flavour, [rows, 3 * hidden, hidden]),
+                kernels::attention(
+                    self.flavour,
+                    [self.shape.batch, self.shape.model.heads, 64, self.shape.head()],
+                ),
+                kernels::gemm(self.flavour, [rows, hidden, hidden]),
+                kernels::elementwise(kernels::ADD, 3, rows * hidden),
+            ]
+        };
+        vec![code(
+            "torch/cuda/graphs.py(139): replay",
+            vec![code(
+                "<built-in method replay of CUDAGraph object at 0x7f0c1c5d7ab0>",
+                vec![Node::Graph([layer(), layer(), layer()].into_iter().flatten().collect())],
+            )],
+        )]
+    }
+
+    /// The last projection and the loss; its gradient's first op, too.
+    pub(super) fn loss(&self) -> Vec<Node> {
+        let Shape { model, .. } = self.shape;
+        let rows = self.shape.tokens();
+        let logits = [rows, model.vocabulary];
+        let product = op(
+            "aten::mm",
+            self.arguments(&[bf16(&[rows, model.hidden]), bf16(&[model.hidden, model.vocabulary])]),
+            vec![Node::Launch(kernels::gemm(self.flavour, [rows, model.vocabulary, model.hidden]))],
+        );
+        let mean = op(
+            "aten::sum",
+            self.arguments(&[bf16(&logits), list(&[0, 1]), Argument::Scalar("False"), Argument::Absent]),
+            vec![Node::Launch(kernels::sum(rows, model.vocabulary))],
+        );
+        vec![code("train.py(63): loss", vec![product, mean])]
+    }
+
+    /// Reads the loss back: a copy that waits for everything before it.
+    pub(super) fn read_loss(&self) -> Vec<Node> {
+        let scalar = self.arguments(&[tensor(FLOAT, &[])]);
+        let mut work = vec![Node::Copy(Transfer { direction: Direction::DeviceToHost, bytes: 4 })];
+        work.push(Node::Call(Call::SynchronizeStream));
+        let dense = op("aten::_local_scalar_dense", scalar.clone(), work);
+        vec![code(
+            "<built-in method item of Tensor object at 0x7f9e4612b950>",
+            vec![op("aten::item", scalar, vec![dense])],
+        )]
+    }
+
+    /// A collective: the dispatcher's op, the op that describes it, the launch on its own stream.
+    pub(super) fn collective(&self, collective: &Collective) -> Node {
+        let (comma, colon) = (self.layout.comma(), self.layout.colon());
+        let input = Argument::Tensors(vec![vec![collective.input_elements]]);
+        let text = |key: &str, value: &str| format!("\"{key}\"{colon}\"{value}\"");
+        let number = |key: &str, value: u64| format!("\"{key}\"{colon}{value}");
+        let about = [
+            text("Collective name", collective.name),
+            number("In msg nelems", collective.input_elements),
+            number("Out msg nelems", collective.output_elements),
+            number("Group size", WORLD_SIZE),
+            text("dtype", "BFloat16"),
+            text("In split size", "[]"),
+            text("Out split size", "[]"),
+            text("Process Group Name", "0"),
+            text("Process Group Description", "default_pg"),
+            text("Process Group Ranks", &ranks()),
+        ]
+        .join(comma);
+        let placement = [
+            number("Rank", self.flavour.rank()),
+            number("Global rank start", 0),
+            number("Global rank stride", 1),
+        ]
+        .join(comma);
+        let described: Rc<str> = [
+            &*self.arguments(&[
+                input.clone(),
+                Argument::Absent,
+                Argument::Absent,
+                Argument::Number(self.flavour.rank()),
+                Argument::Scalar(collective.name),
+                list(&[]),
+                list(&[]),
+                Argument::Scalar("0"),
+                Argument::Scalar("1"),
+                Argument::Number(WORLD_SIZE),
+            ]),
+            &about,
+            &placement,
+        ]
+        .join(comma)
+        .into();
+        let bytes = 2 * collective.input_elements.max(collective.output_elements);
+        let launch = Node::Launch(kernels::collective(self.flavour, collective.kernel, bytes, about.into()));
+        let work = annotation(
+            collective.annotation,
+            vec![
+                Node::Call(Call::QueryCapture),
+                Node::Call(Call::RecordEvent),
+                Node::Call(Call::WaitEvent),
+                launch,
+                Node::Call(Call::RecordEvent),
+            ],
+        );
+        let describing = op("record_param_comms", described, vec![work]);
+        op(
+            collective.dispatched_as,
+            self.arguments(&[input, Argument::Absent, Argument::Absent, Argument::Scalar("-1")]),
+            vec![describing],
+        )
+    }
+}

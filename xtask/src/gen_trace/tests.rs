@@ -1,0 +1,319 @@
+//! What holds for every generated trace, checked on small ones.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::*;
+
+const SMALL: Options =
+    Options { events: 3_000, flavour: Flavour::Cuda, seed: 11, python_frames: true, layout: Layout::Lines };
+const FLAVOURS: [Flavour; 2] = [Flavour::Cuda, Flavour::Rocm];
+
+fn bytes(options: Options) -> Vec<u8> {
+    let mut out = Vec::new();
+    generate(options, &mut out).expect("generated");
+    out
+}
+
+fn events(options: Options) -> Vec<Value> {
+    let mut document: Value = serde_json::from_slice(&bytes(options)).expect("valid JSON");
+    match document["traceEvents"].take() {
+        Value::Array(events) => events,
+        other => panic!("traceEvents is {other}"),
+    }
+}
+
+fn text<'e>(event: &'e Value, key: &str) -> &'e str {
+    event[key].as_str().unwrap_or_default()
+}
+
+/// Nanoseconds, from the decimal text of a time.
+fn nanoseconds(event: &Value, key: &str) -> u64 {
+    (event[key].as_f64().expect(key) * 1000.0).round() as u64
+}
+
+fn of_category<'e>(events: &'e [Value], category: &str) -> Vec<&'e Value> {
+    events.iter().filter(|event| text(event, "cat") == category).collect()
+}
+
+/// Complete events of these categories, by row, as `(start, end)` in order of start.
+fn rows(events: &[Value], categories: &[&str]) -> BTreeMap<(u64, u64), Vec<(u64, u64)>> {
+    let mut rows: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for event in events.iter().filter(|event| categories.contains(&text(event, "cat"))) {
+        let row = (event["pid"].as_u64().expect("pid"), event["tid"].as_u64().expect("tid"));
+        let start = nanoseconds(event, "ts");
+        rows.entry(row).or_default().push((start, start + nanoseconds(event, "dur")));
+    }
+    rows.values_mut().for_each(|spans| spans.sort_by_key(|&(start, end)| (start, std::cmp::Reverse(end))));
+    rows
+}
+
+#[test]
+fn number_of_events_is_exact_for_both_flavours_with_and_without_frames() {
+    for flavour in FLAVOURS {
+        for python_frames in [true, false] {
+            for count in [100, 101, 137, 200, 999, 1_000, 3_000, 7_777] {
+                let options = Options { events: count, flavour, python_frames, ..SMALL };
+                assert_eq!(events(options).len() as u64, count, "{options:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn too_few_events_are_refused() {
+    let error = generate(Options { events: 99, ..SMALL }, &mut Vec::new()).expect_err("refused");
+    assert_eq!(error.to_string(), "a trace has at least 100 events");
+}
+
+#[test]
+fn same_seed_gives_the_same_bytes_and_another_seed_does_not() {
+    assert_eq!(bytes(SMALL), bytes(SMALL));
+    assert_ne!(bytes(SMALL), bytes(Options { seed: 12, ..SMALL }));
+}
+
+#[test]
+fn compact_layout_holds_the_same_events_in_fewer_bytes() {
+    let compact = Options { layout: Layout::Compact, ..SMALL };
+    assert_eq!(events(compact), events(SMALL));
+    assert!(bytes(compact).len() < bytes(SMALL).len());
+    assert!(!bytes(compact).contains(&b'\n'));
+}
+
+#[test]
+fn document_says_what_was_recorded_on_which_device() {
+    for (flavour, device, version) in [
+        (Flavour::Cuda, "NVIDIA H100 80GB HBM3", "cupti_version"),
+        (Flavour::Rocm, "AMD Instinct MI300X", "roctracer_version"),
+    ] {
+        let document: Value =
+            serde_json::from_slice(&bytes(Options { flavour, ..SMALL })).expect("valid JSON");
+        assert_eq!(document["schemaVersion"], 1);
+        assert_eq!(document["deviceProperties"][0]["name"], device);
+        assert!(document[version].is_number());
+        assert_eq!(document["distributedInfo"]["world_size"], 8);
+        assert_eq!(document["distributedInfo"]["pg_config"][0]["ranks"].as_array().map(Vec::len), Some(8));
+    }
+}
+
+#[test]
+fn host_events_nest_on_every_thread() {
+    let host = ["cpu_op", "user_annotation", "python_function", "cuda_runtime", "cuda_driver"];
+    for flavour in FLAVOURS {
+        let rows = rows(&events(Options { flavour, ..SMALL }), &host);
+        assert_eq!(rows.len(), 2, "main thread and autograd's");
+        for spans in rows.values() {
+            let mut open: Vec<(u64, u64)> = Vec::new();
+            for &(start, end) in spans {
+                open.retain(|outer| outer.1 > start);
+                assert!(
+                    open.iter().all(|outer| outer.0 < start && end < outer.1),
+                    "{start} {end} in {open:?}"
+                );
+                open.push((start, end));
+            }
+        }
+    }
+}
+
+#[test]
+fn work_on_one_stream_does_not_overlap_and_starts_after_its_launch() {
+    for flavour in FLAVOURS {
+        let events = events(Options { flavour, ..SMALL });
+        let rows = rows(&events, &["kernel", "gpu_memcpy", "gpu_memset"]);
+        assert_eq!(rows.len(), 2, "compute and communication");
+        for spans in rows.values() {
+            assert!(spans.windows(2).all(|pair| pair[0].1 <= pair[1].0));
+        }
+        let launches: BTreeMap<u64, u64> = events
+            .iter()
+            .filter(|event| matches!(text(event, "cat"), "cuda_runtime" | "cuda_driver"))
+            .map(|event| {
+                (event["args"]["correlation"].as_u64().expect("correlation"), nanoseconds(event, "ts"))
+            })
+            .collect();
+        for kernel in of_category(&events, "kernel") {
+            let correlation = kernel["args"]["correlation"].as_u64().expect("correlation");
+            assert!(nanoseconds(kernel, "ts") > launches[&correlation]);
+        }
+    }
+}
+
+#[test]
+fn collectives_overlap_with_computation() {
+    for flavour in FLAVOURS {
+        let rows = rows(&events(Options { flavour, ..SMALL }), &["kernel"]);
+        let mut streams = rows.values();
+        let (first, second) = (streams.next().expect("a stream"), streams.next().expect("another"));
+        assert!(first.iter().any(|a| second.iter().any(|b| a.0 < b.1 && b.0 < a.1)));
+    }
+}
+
+#[test]
+fn correlation_ids_are_unique_but_for_the_kernels_of_a_graph() {
+    for (flavour, graph_launch) in [(Flavour::Cuda, "cudaGraphLaunch"), (Flavour::Rocm, "hipGraphLaunch")] {
+        let events = events(Options { flavour, ..SMALL });
+        let correlation = |event: &Value| event["args"]["correlation"].as_u64().expect("correlation");
+        let mut calls = BTreeSet::new();
+        let mut graphs = BTreeSet::new();
+        for category in ["cuda_runtime", "cuda_driver"] {
+            for call in of_category(&events, category) {
+                assert!(calls.insert(correlation(call)), "{call}");
+                if text(call, "name") == graph_launch {
+                    graphs.insert(correlation(call));
+                }
+            }
+        }
+        let mut kernels: BTreeMap<u64, usize> = BTreeMap::new();
+        for kernel in of_category(&events, "kernel") {
+            assert!(calls.contains(&correlation(kernel)));
+            *kernels.entry(correlation(kernel)).or_default() += 1;
+        }
+        assert!(!graphs.is_empty());
+        for (id, count) in kernels {
+            assert_eq!(count > 1, graphs.contains(&id), "{count} kernels of {id}");
+        }
+    }
+}
+
+#[test]
+fn flows_follow_the_recorders_rules() {
+    for (flavour, without_start) in [
+        (Flavour::Cuda, &["cudaEventRecord", "cudaStreamIsCapturing", "cudaFuncSetAttribute"][..]),
+        (Flavour::Rocm, &["hipMemsetAsync", "hipGraphLaunch", "hipDeviceSynchronize", "hipEventRecord"][..]),
+    ] {
+        let events = events(Options { flavour, ..SMALL });
+        let mut flows: BTreeMap<(u64, u64, u64), Vec<String>> = BTreeMap::new();
+        for flow in of_category(&events, "ac2g") {
+            let key = ["id", "pid", "tid"].map(|key| flow[key].as_u64().expect(key));
+            flows.entry(key.into()).or_default().push(text(flow, "ph").to_owned());
+        }
+        for event in &events {
+            let on_device = match text(event, "cat") {
+                "cuda_runtime" | "cuda_driver" => false,
+                "kernel" | "gpu_memcpy" | "gpu_memset" => true,
+                _ => continue,
+            };
+            let key = [&event["args"]["correlation"], &event["pid"], &event["tid"]]
+                .map(|value| value.as_u64().expect("number"));
+            let name = text(event, "name");
+            let phases = &flows[&key.into()];
+            if on_device {
+                assert!(phases.iter().all(|phase| phase == "f"), "{name}: {phases:?}");
+            } else if name.contains("Launch") && !name.contains("Graph") || name.contains("Memcpy") {
+                assert_eq!(phases, &["s"], "{name}");
+            } else if without_start.contains(&name) {
+                assert_eq!(phases, &["f"], "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn backward_ops_bear_the_sequence_number_of_an_earlier_op_on_the_main_thread() {
+    let events = events(SMALL);
+    let mut forward: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut backward: BTreeMap<u64, u64> = BTreeMap::new();
+    for op in of_category(&events, "cpu_op") {
+        let Some(number) = op["args"]["Sequence number"].as_u64() else { continue };
+        if op["args"]["Fwd thread id"] == 0 {
+            forward.insert(number, nanoseconds(op, "ts"));
+        } else if text(op, "name").starts_with("autograd::engine::evaluate_function: ") {
+            backward.insert(number, nanoseconds(op, "ts"));
+        }
+    }
+    assert!(backward.len() > 20);
+    for (number, start) in &backward {
+        assert!(forward[number] < *start);
+    }
+    assert_eq!(of_category(&events, "fwdbwd").len(), 2 * backward.len());
+}
+
+#[test]
+fn python_frames_name_their_parent_and_can_be_left_out() {
+    let events = events(SMALL);
+    let frames = of_category(&events, "python_function");
+    let ids: BTreeSet<u64> =
+        frames.iter().map(|frame| frame["args"]["Python id"].as_u64().expect("id")).collect();
+    assert_eq!(ids.len(), frames.len());
+    let parents: Vec<&Value> = frames.iter().map(|frame| &frame["args"]["Python parent id"]).collect();
+    assert_eq!(parents.iter().filter(|parent| parent.is_null()).count(), 1);
+    assert!(parents.iter().filter_map(|parent| parent.as_u64()).all(|parent| ids.contains(&parent)));
+    assert!(frames.iter().any(|frame| {
+        text(frame, "name").starts_with("nn.Module: Linear_") && frame["args"]["Python module id"].is_u64()
+    }));
+    let without = super::tests::events(Options { python_frames: false, ..SMALL });
+    assert!(of_category(&without, "python_function").is_empty());
+}
+
+#[test]
+fn whole_steps_hold_every_kind_of_event() {
+    for flavour in FLAVOURS {
+        let events = events(Options { flavour, ..SMALL });
+        for category in [
+            "user_annotation",
+            "gpu_user_annotation",
+            "gpu_memcpy",
+            "gpu_memset",
+            "cpu_instant_event",
+            "Trace",
+        ] {
+            assert!(!of_category(&events, category).is_empty(), "{category}");
+        }
+        let names: BTreeSet<&str> = events.iter().map(|event| text(event, "name")).collect();
+        for name in [
+            "aten::linear",
+            "aten::addmm",
+            "aten::_flash_attention_forward",
+            "aten::native_layer_norm",
+            "aten::gelu",
+            "aten::copy_",
+            "aten::zero_",
+            "aten::fill_",
+            "autograd::engine::evaluate_function: AddmmBackward0",
+            "aten::_fused_adamw_",
+            "c10d::allreduce_",
+            "record_param_comms",
+            "Iteration Start: PyTorch Profiler",
+        ] {
+            assert!(names.contains(name), "{name}");
+        }
+        let collective = of_category(&events, "kernel")
+            .into_iter()
+            .find(|kernel| text(kernel, "name").starts_with("nccl"))
+            .expect("a collective");
+        assert_eq!(collective["args"]["Collective name"], "allreduce");
+        assert_eq!(collective["args"]["Process Group Ranks"], "[0, 1, 2, 3, 4, 5, 6, 7]");
+    }
+}
+
+#[test]
+fn times_are_microseconds_of_thirteen_digits_with_three_decimals() {
+    let text = String::from_utf8(bytes(SMALL)).expect("text");
+    let mut seen = 0;
+    for start in text.split("\"ts\": ").skip(1) {
+        let number = start.split([',', '\n']).next().expect("number");
+        let (whole, decimals) = number.split_once('.').expect("decimals");
+        assert_eq!((whole.len(), decimals.len()), (13, 3), "{number}");
+        seen += 1;
+    }
+    assert_eq!(seen, 3_000);
+}
+
+/// The traces kept in the repository; `testdata/generated/README.md` gives the same commands.
+#[test]
+fn kept_traces_are_those_that_the_generator_writes() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/generated");
+    for (name, flavour) in
+        [("cuda_training_step.json.gz", Flavour::Cuda), ("rocm_training_step.json.gz", Flavour::Rocm)]
+    {
+        let file = File::open(folder.join(name)).expect(name);
+        let mut kept = Vec::new();
+        flate2::read::GzDecoder::new(file).read_to_end(&mut kept).expect(name);
+        let options = Options { events: 3_000, flavour, seed: 1, python_frames: true, layout: Layout::Lines };
+        assert!(kept == bytes(options), "{name} differs: write it again as its README says");
+    }
+}

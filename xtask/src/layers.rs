@@ -1,0 +1,373 @@
+//! The layer check: arrows between the crates of the workspace point one way only.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde::Deserialize;
+
+use crate::{ChoreResult, Outcome};
+
+/// The house order, top first. A crate may depend on crates that come before it.
+const ORDER: [&str; 9] = [
+    "trace-ingest",
+    "trace2tree",
+    "perf-models",
+    "gpu-timeline",
+    "tree-perf",
+    "inference-phase",
+    "metal-perf",
+    "report-writers",
+    "tracelens",
+];
+
+/// Crates that may depend on no other crate of the workspace.
+const ALONE: [&str; 1] = ["perf-models"];
+
+/// Crates that must build in seconds, so without any package named `polars*`.
+const WITHOUT_POLARS: [&str; 4] = ["trace-ingest", "trace2tree", "perf-models", "gpu-timeline"];
+
+/// Packages outside the house: they use the crates, and no crate uses them.
+const OUTSIDE: [&str; 3] = ["xtask", "benches", "examples"];
+
+/// The part of `cargo metadata` that the check reads.
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+    workspace_members: Vec<String>,
+    resolve: Option<Resolve>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    id: String,
+    name: String,
+    dependencies: Vec<Dependency>,
+}
+
+/// A dependency as declared in a manifest.
+#[derive(Deserialize)]
+struct Dependency {
+    name: String,
+    /// `None` is a normal dependency; else `build` or `dev`.
+    kind: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Resolve {
+    nodes: Vec<Node>,
+}
+
+#[derive(Deserialize)]
+struct Node {
+    id: String,
+    deps: Vec<Edge>,
+}
+
+#[derive(Deserialize)]
+struct Edge {
+    pkg: String,
+    dep_kinds: Vec<EdgeKind>,
+}
+
+#[derive(Deserialize)]
+struct EdgeKind {
+    kind: Option<String>,
+}
+
+/// What the check found: every breach in words, and the packages it did not look at.
+#[derive(Debug, PartialEq, Eq)]
+struct Findings {
+    breaches: Vec<String>,
+    checked: Vec<String>,
+    exempt: Vec<String>,
+}
+
+/// Checks the workspace at `root` and prints what it found.
+pub(crate) fn run(root: PathBuf) -> ChoreResult {
+    let findings = check(&read_metadata(&root)?);
+    println!("layers: checked {}", findings.checked.join(", "));
+    if !findings.exempt.is_empty() {
+        println!("layers: not part of the house: {}", findings.exempt.join(", "));
+    }
+    if findings.breaches.is_empty() {
+        println!("layers: every arrow points up");
+        return Ok(Outcome::Good);
+    }
+    for breach in &findings.breaches {
+        eprintln!("layers: {breach}");
+    }
+    eprintln!("layers: {} in all; the order is {}", findings.breaches.len(), ORDER.join(" > "));
+    Ok(Outcome::Bad)
+}
+
+/// `cargo metadata`, from what is already downloaded where that is enough.
+fn read_metadata(root: &PathBuf) -> Result<Metadata, Box<dyn Error>> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let ask = |extra: &[&str]| {
+        Command::new(&cargo)
+            .args(["metadata", "--format-version", "1"])
+            .args(extra)
+            .current_dir(root)
+            .output()
+            .map_err(|error| format!("could not start cargo: {error}"))
+    };
+    let mut output = ask(&["--offline"])?;
+    if !output.status.success() {
+        output = ask(&[])?;
+    }
+    if !output.status.success() {
+        return Err(
+            format!("cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr).trim()).into()
+        );
+    }
+    Ok(serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo metadata: {error}"))?)
+}
+
+fn check(metadata: &Metadata) -> Findings {
+    let members: BTreeSet<&str> = metadata.workspace_members.iter().map(String::as_str).collect();
+    let mut crates: Vec<&Package> =
+        metadata.packages.iter().filter(|package| members.contains(package.id.as_str())).collect();
+    crates.sort_by_key(|package| (rank(&package.name).unwrap_or(ORDER.len()), package.name.clone()));
+    let names: BTreeSet<&str> = crates.iter().map(|package| package.name.as_str()).collect();
+
+    let mut findings = Findings { breaches: Vec::new(), checked: Vec::new(), exempt: Vec::new() };
+    for package in crates {
+        if OUTSIDE.contains(&package.name.as_str()) {
+            findings.exempt.push(package.name.clone());
+            continue;
+        }
+        findings.checked.push(package.name.clone());
+        let Some(own_rank) = rank(&package.name) else {
+            findings.breaches.push(format!(
+                "{} has no place in the house order: give it one in xtask/src/layers.rs",
+                package.name
+            ));
+            continue;
+        };
+        findings.breaches.extend(wrong_arrows(package, own_rank, &names));
+        if WITHOUT_POLARS.contains(&package.name.as_str()) {
+            findings.breaches.extend(path_to_polars(metadata, &package.id).map(|path| {
+                format!("{} must build without polars, but reaches it: {}", package.name, path.join(" > "))
+            }));
+        }
+    }
+    findings
+}
+
+fn rank(name: &str) -> Option<usize> {
+    ORDER.iter().position(|known| *known == name)
+}
+
+/// Dependencies of `package` on workspace crates that its place does not allow.
+fn wrong_arrows(package: &Package, own_rank: usize, workspace: &BTreeSet<&str>) -> Vec<String> {
+    let mut breaches = Vec::new();
+    let alone = ALONE.contains(&package.name.as_str());
+    for dependency in &package.dependencies {
+        let name = dependency.name.as_str();
+        if dependency.kind.as_deref() == Some("dev") || !workspace.contains(name) {
+            continue;
+        }
+        let kind = dependency.kind.as_deref().unwrap_or("normal");
+        if alone {
+            breaches.push(format!(
+                "{} depends on {name} ({kind}), but may depend on no crate of the workspace",
+                package.name
+            ));
+        } else if rank(name).is_none_or(|theirs| theirs >= own_rank) {
+            breaches.push(format!("{} depends on {name} ({kind}), which is not above it", package.name));
+        }
+    }
+    breaches
+}
+
+/// The shortest chain of normal dependencies from `start` to a package named `polars*`, by name.
+fn path_to_polars(metadata: &Metadata, start: &str) -> Option<Vec<String>> {
+    let nodes: BTreeMap<&str, &Node> = metadata
+        .resolve
+        .iter()
+        .flat_map(|resolve| &resolve.nodes)
+        .map(|node| (node.id.as_str(), node))
+        .collect();
+    let names: BTreeMap<&str, &str> =
+        metadata.packages.iter().map(|package| (package.id.as_str(), package.name.as_str())).collect();
+    let name_of = |id: &str| names.get(id).copied().unwrap_or_default().to_owned();
+
+    let mut reached_from: BTreeMap<&str, Option<&str>> = BTreeMap::from([(start, None)]);
+    let mut frontier = vec![start];
+    while !frontier.is_empty() {
+        let mut next = Vec::new();
+        for id in frontier {
+            if names.get(id).is_some_and(|name| name.starts_with("polars")) {
+                let mut path = vec![name_of(id)];
+                let mut cursor = id;
+                while let Some(Some(previous)) = reached_from.get(cursor) {
+                    path.push(name_of(previous));
+                    cursor = previous;
+                }
+                path.reverse();
+                return Some(path);
+            }
+            for edge in nodes.get(id).into_iter().flat_map(|node| &node.deps) {
+                let normal = edge.dep_kinds.iter().any(|dep| dep.kind.is_none());
+                if normal && !reached_from.contains_key(edge.pkg.as_str()) {
+                    reached_from.insert(&edge.pkg, Some(id));
+                    next.push(edge.pkg.as_str());
+                }
+            }
+        }
+        frontier = next;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    type Crate<'c> = (&'c str, &'c [(&'c str, Option<&'c str>)]);
+
+    /// Metadata of a workspace of `(crate, [(dependency, kind)])`; packages that only appear as
+    /// dependencies are outside the workspace.
+    fn metadata(crates: &[Crate<'_>], members: &[&str]) -> Metadata {
+        let packages: Vec<Value> = crates
+            .iter()
+            .map(|(name, deps)| {
+                let dependencies: Vec<Value> =
+                    deps.iter().map(|(dep, kind)| json!({"name": dep, "kind": kind})).collect();
+                json!({"id": format!("id {name}"), "name": name, "dependencies": dependencies})
+            })
+            .collect();
+        let nodes: Vec<Value> = crates
+            .iter()
+            .map(|(name, deps)| {
+                let edges: Vec<Value> = deps
+                    .iter()
+                    .map(|(dep, kind)| json!({"pkg": format!("id {dep}"), "dep_kinds": [{"kind": kind}]}))
+                    .collect();
+                json!({"id": format!("id {name}"), "deps": edges})
+            })
+            .collect();
+        let members: Vec<String> = members.iter().map(|name| format!("id {name}")).collect();
+        let whole = json!({"packages": packages, "workspace_members": members, "resolve": {"nodes": nodes}});
+        serde_json::from_value(whole).expect("fixture")
+    }
+
+    #[test]
+    fn arrows_to_crates_above_are_allowed() {
+        let found = check(&metadata(
+            &[
+                ("tree-perf", &[("trace-ingest", None), ("perf-models", None), ("polars", None)]),
+                ("trace-ingest", &[("memchr", None)]),
+                ("perf-models", &[]),
+                ("polars", &[]),
+                ("memchr", &[]),
+            ],
+            &["tree-perf", "trace-ingest", "perf-models"],
+        ));
+        assert_eq!(found.breaches, Vec::<String>::new());
+        assert_eq!(found.checked, ["trace-ingest", "perf-models", "tree-perf"]);
+    }
+
+    #[test]
+    fn dependency_on_a_crate_below_is_a_breach() {
+        let found = check(&metadata(
+            &[("trace2tree", &[("tree-perf", None)]), ("tree-perf", &[])],
+            &["trace2tree", "tree-perf"],
+        ));
+        assert_eq!(found.breaches, ["trace2tree depends on tree-perf (normal), which is not above it"]);
+    }
+
+    #[test]
+    fn build_dependency_on_a_crate_below_is_a_breach() {
+        let found = check(&metadata(
+            &[("trace2tree", &[("gpu-timeline", Some("build"))]), ("gpu-timeline", &[])],
+            &["trace2tree", "gpu-timeline"],
+        ));
+        assert_eq!(found.breaches, ["trace2tree depends on gpu-timeline (build), which is not above it"]);
+    }
+
+    #[test]
+    fn dev_dependency_on_a_crate_below_is_allowed() {
+        let found = check(&metadata(
+            &[
+                ("trace2tree", &[("tree-perf", Some("dev"))]),
+                ("tree-perf", &[("polars", None)]),
+                ("polars", &[]),
+            ],
+            &["trace2tree", "tree-perf"],
+        ));
+        assert_eq!(found.breaches, Vec::<String>::new());
+    }
+
+    #[test]
+    fn perf_models_may_depend_on_no_workspace_crate_even_above_it() {
+        let found = check(&metadata(
+            &[("perf-models", &[("trace-ingest", None)]), ("trace-ingest", &[])],
+            &["perf-models", "trace-ingest"],
+        ));
+        assert_eq!(
+            found.breaches,
+            ["perf-models depends on trace-ingest (normal), but may depend on no crate of the workspace"]
+        );
+    }
+
+    #[test]
+    fn dependency_of_a_crate_on_xtask_is_a_breach() {
+        let found =
+            check(&metadata(&[("tracelens", &[("xtask", None)]), ("xtask", &[])], &["tracelens", "xtask"]));
+        assert_eq!(found.breaches, ["tracelens depends on xtask (normal), which is not above it"]);
+    }
+
+    #[test]
+    fn polars_behind_another_package_is_found_with_the_way_to_it() {
+        let found = check(&metadata(
+            &[
+                ("gpu-timeline", &[("frames", None)]),
+                ("frames", &[("polars-core", None)]),
+                ("polars-core", &[]),
+            ],
+            &["gpu-timeline"],
+        ));
+        assert_eq!(
+            found.breaches,
+            ["gpu-timeline must build without polars, but reaches it: gpu-timeline > frames > polars-core"]
+        );
+    }
+
+    #[test]
+    fn polars_as_a_build_dependency_is_not_in_the_normal_graph() {
+        let found = check(&metadata(
+            &[("gpu-timeline", &[("polars", Some("build"))]), ("polars", &[])],
+            &["gpu-timeline"],
+        ));
+        assert_eq!(found.breaches, Vec::<String>::new());
+    }
+
+    #[test]
+    fn unknown_workspace_crate_is_a_breach() {
+        let found = check(&metadata(&[("trace-soup", &[])], &["trace-soup"]));
+        assert_eq!(
+            found.breaches,
+            ["trace-soup has no place in the house order: give it one in xtask/src/layers.rs"]
+        );
+    }
+
+    #[test]
+    fn chores_benches_and_examples_are_exempt_and_listed() {
+        let found = check(&metadata(
+            &[
+                ("xtask", &[("tracelens", None)]),
+                ("benches", &[("tree-perf", None)]),
+                ("examples", &[]),
+                ("tree-perf", &[]),
+                ("tracelens", &[]),
+            ],
+            &["xtask", "benches", "examples", "tree-perf", "tracelens"],
+        ));
+        assert_eq!(found.breaches, Vec::<String>::new());
+        assert_eq!(found.exempt, ["benches", "examples", "xtask"]);
+    }
+}

@@ -1,0 +1,70 @@
+//! Chores of the workspace, run as `cargo xtask <chore>`.
+//!
+//! | chore | what it does |
+//! | --- | --- |
+//! | `layers` | fails when a crate depends on a crate below it in the house order |
+//! | `gen-trace` | writes a synthetic Kineto trace of any size, the same bytes for the same seed |
+//! | `corpus` | runs the release binary over recorded traces and compares with the reference |
+//!
+//! A chore prints what it found and ends with exit code 1 when it found something wrong.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to the person who runs it")]
+
+mod corpus;
+mod gen_trace;
+mod layers;
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Chores of the tracelens workspace.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Check that every crate depends only on crates above it.
+    Layers,
+    /// Write a synthetic Kineto trace.
+    GenTrace(gen_trace::Arguments),
+    /// Compare reports of recorded traces with the reference's.
+    Corpus(corpus::Arguments),
+}
+
+/// What a chore found, apart from failing to run at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Good,
+    Bad,
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().chore {
+        Chore::Layers => layers::run(workspace_root()),
+        Chore::GenTrace(arguments) => gen_trace::run(&arguments),
+        Chore::Corpus(arguments) => corpus::run(&arguments, workspace_root()),
+    };
+    match outcome {
+        Ok(Outcome::Good) => ExitCode::SUCCESS,
+        Ok(Outcome::Bad) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Result of a chore; the error is for a person, nothing branches on it.
+type ChoreResult = Result<Outcome, Box<dyn Error>>;
+
+/// The folder of the workspace's `Cargo.toml`: where cargo built this chore from.
+fn workspace_root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
