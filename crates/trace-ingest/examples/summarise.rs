@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use trace_ingest::{IngestError, ReadOptions, read_path};
 
+#[allow(clippy::print_stdout)] // an example's output
 fn main() -> Result<(), IngestError> {
     let generated =
         concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/generated/cuda_training_step.json.gz");

@@ -38,7 +38,8 @@ pub struct ReadOptions<'a> {
 }
 
 impl ReadOptions<'_> {
-    pub(crate) fn thread_count(&self) -> usize {
+    /// Number of threads to parse with, at least one.
+    pub fn thread_count(&self) -> usize {
         let available = || std::thread::available_parallelism().map_or(1, usize::from);
         self.threads.unwrap_or_else(available).max(1)
     }

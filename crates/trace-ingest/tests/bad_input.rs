@@ -1,6 +1,8 @@
 //! What profilers really write, and what is left of it: every input ends in a trace with counted warnings
 //! or in one clear error, and nothing is lost silently.
 
+#![allow(clippy::unwrap_used)] // a test helper may stop at a fault
+
 use std::io::Write;
 
 use flate2::{Compression, write::GzEncoder};
@@ -61,6 +63,12 @@ fn the_event_list_may_stand_anywhere() {
         assert_eq!(warnings(&trace), [""; 0], "{text}");
         assert_eq!((trace.origin(), trace.events().end(EventId(1))), (10_500, 750));
     }
+}
+
+#[test]
+fn any_number_of_event_lists_is_read() {
+    let lists = r#""traceEvents": [{"ph":"X","name":"n","ts":1,"dur":1}],"#.repeat(100_000);
+    assert_eq!(read_ok(format!("{{{lists}\"traceName\": \"t\"}}")).entries(), 100_000);
 }
 
 #[test]

@@ -51,10 +51,17 @@ struct SkippedValue {
     escaped: bool,
 }
 
-/// Why a text is not a Kineto trace.
-pub(crate) struct NotATrace {
-    pub(crate) detail: String,
-    pub(crate) offset: u64,
+/// Why a text cannot be read as a Kineto trace.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// It holds no list of events.
+    NotATrace {
+        detail: String,
+        /// In bytes of text.
+        offset: u64,
+    },
+    /// Its events are more than ids can name.
+    TooManyEvents,
 }
 
 pub(crate) struct Assembler {
@@ -135,17 +142,19 @@ impl Assembler {
 
     /// Takes the next stretch of text together with the run that was parsed from it as if it began
     /// between two events.
-    pub(crate) fn take_parsed(&mut self, text: &[u8], run: &Run, end: RunEnd) -> Result<(), NotATrace> {
+    pub(crate) fn take_parsed(&mut self, text: &[u8], run: &Run, end: RunEnd) -> Result<(), Refusal> {
         if matches!(self.state, State::Events) && self.carry.is_empty() {
-            self.append(run);
-            self.continue_after(text, end)
+            self.append(run)?;
+            let used = self.leave_run(end, text.len());
+            self.offset += used as u64;
+            self.use_text(&text[used..])
         } else {
             self.take(text)
         }
     }
 
     /// Takes the next stretch of text.
-    pub(crate) fn take(&mut self, text: &[u8]) -> Result<(), NotATrace> {
+    pub(crate) fn take(&mut self, text: &[u8]) -> Result<(), Refusal> {
         if self.carry.is_empty() {
             return self.use_text(text);
         }
@@ -154,9 +163,9 @@ impl Assembler {
         self.use_text(&joined)
     }
 
-    fn use_text(&mut self, text: &[u8]) -> Result<(), NotATrace> {
+    fn use_text(&mut self, text: &[u8]) -> Result<(), Refusal> {
         let mut rest = text;
-        loop {
+        while !rest.is_empty() {
             let used = match &mut self.state {
                 State::Start => self.use_start(rest)?,
                 State::TopLevel => self.use_top_level(rest)?,
@@ -174,9 +183,11 @@ impl Assembler {
                     let mut run = std::mem::take(&mut self.run);
                     run.clear();
                     let end = run.parse(rest);
-                    self.append(&run);
+                    let appended = self.append(&run);
                     self.run = run;
-                    return self.continue_after(rest, end);
+                    appended?;
+                    // Without progress the entry at the beginning goes on behind the text.
+                    Some(self.leave_run(end, rest.len())).filter(|&used| used > 0)
                 }
                 State::Done => {
                     self.faults.trailing +=
@@ -188,36 +199,27 @@ impl Assembler {
             let Some(used) = used else { return self.keep(rest) };
             self.offset += used as u64;
             rest = &rest[used..];
-            if rest.is_empty() {
-                return Ok(());
-            }
         }
+        Ok(())
     }
 
-    /// Goes on behind a run of events that ended as `end` says.
-    fn continue_after(&mut self, text: &[u8], end: RunEnd) -> Result<(), NotATrace> {
+    /// Takes note of how a run of `length` bytes ended; how much of it is used.
+    fn leave_run(&mut self, end: RunEnd, length: usize) -> usize {
         match end {
-            RunEnd::Open => {
-                self.offset += text.len() as u64;
-                Ok(())
-            }
-            RunEnd::Inside(at) => {
-                self.offset += at as u64;
-                self.keep(&text[at..])
-            }
+            RunEnd::Open => length,
+            RunEnd::Inside(at) => at,
             RunEnd::Closed(at) => {
-                self.offset += at as u64;
                 self.state = if self.bare_list { State::Done } else { State::TopLevel };
-                self.use_text(&text[at..])
+                at
             }
         }
     }
 
     /// Keeps text whose end is still to come.
-    fn keep(&mut self, text: &[u8]) -> Result<(), NotATrace> {
+    fn keep(&mut self, text: &[u8]) -> Result<(), Refusal> {
         if text.len() > LONGEST_VALUE {
             let detail = format!("a single value is longer than {} MiB", LONGEST_VALUE >> 20);
-            return Err(NotATrace { detail, offset: self.offset });
+            return Err(Refusal::NotATrace { detail, offset: self.offset });
         }
         self.carry.extend_from_slice(text);
         Ok(())
@@ -225,7 +227,7 @@ impl Assembler {
 
     /// Reads the opening bracket. Like [`Self::use_top_level`] it returns how much of the text it
     /// used, `None` when it needs more.
-    fn use_start(&mut self, text: &[u8]) -> Result<Option<usize>, NotATrace> {
+    fn use_start(&mut self, text: &[u8]) -> Result<Option<usize>, Refusal> {
         const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
         if BYTE_ORDER_MARK.starts_with(text) {
             return Ok(None);
@@ -241,13 +243,13 @@ impl Assembler {
             }
             _ => {
                 let detail = "the text begins neither with { nor with [".to_string();
-                return Err(NotATrace { detail, offset: self.offset + scanner.position as u64 });
+                return Err(Refusal::NotATrace { detail, offset: self.offset + scanner.position as u64 });
             }
         };
         Ok(Some(scanner.position + 1))
     }
 
-    fn use_top_level(&mut self, text: &[u8]) -> Result<Option<usize>, NotATrace> {
+    fn use_top_level(&mut self, text: &[u8]) -> Result<Option<usize>, Refusal> {
         match self.try_top_level(text) {
             Ok(used) => Ok(Some(used)),
             Err(Fault::Incomplete) => Ok(None),
@@ -257,9 +259,10 @@ impl Assembler {
                 self.state = State::Done;
                 Ok(Some(0))
             }
-            Err(Fault::Malformed(detail)) => {
-                Err(NotATrace { detail: format!("the text is not JSON: {detail}"), offset: self.offset })
-            }
+            Err(Fault::Malformed(detail)) => Err(Refusal::NotATrace {
+                detail: format!("the text is not JSON: {detail}"),
+                offset: self.offset,
+            }),
         }
     }
 
@@ -294,7 +297,8 @@ impl Assembler {
     }
 
     /// Appends a parsed run to the trace.
-    fn append(&mut self, run: &Run) {
+    fn append(&mut self, run: &Run) -> Result<(), Refusal> {
+        let entries = self.trace.entries.checked_add(run.entries).ok_or(Refusal::TooManyEvents)?;
         let Assembler { trace, translation, faults, .. } = self;
         translation.load(run, trace, &mut faults.invalid_utf8);
         let first_uid = trace.entries;
@@ -351,7 +355,8 @@ impl Assembler {
             }
         }
         self.faults.append(run, self.offset, first_uid);
-        self.trace.entries += run.entries;
+        self.trace.entries = entries;
+        Ok(())
     }
 
     /// Appends launch geometry, transfers, collectives and Triton calls: rare fields grouped by row.
@@ -434,7 +439,7 @@ impl Assembler {
     }
 
     /// The trace, once all text was taken. `damage` tells how reading broke off, if it did.
-    pub(crate) fn finish(mut self, damage: Option<String>) -> Result<Trace, NotATrace> {
+    pub(crate) fn finish(mut self, damage: Option<String>) -> Result<Trace, Refusal> {
         if !self.events_found {
             let detail = match (&self.state, self.keys.is_empty()) {
                 (State::Done, true) => "the top-level object has no \"traceEvents\" list".to_string(),
@@ -449,7 +454,7 @@ impl Assembler {
                     None => "the text ends before the list of events begins".to_string(),
                 },
             };
-            return Err(NotATrace { detail, offset: self.offset });
+            return Err(Refusal::NotATrace { detail, offset: self.offset });
         }
         self.close_begins();
         let complete = matches!(self.state, State::Done);

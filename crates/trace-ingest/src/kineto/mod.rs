@@ -12,6 +12,8 @@ use std::path::Path;
 
 use memchr::memmem;
 
+use assemble::Refusal;
+
 use crate::error::IngestError;
 use crate::format::{Certainty, Format, ReadOptions};
 use crate::source::TextSource;
@@ -44,10 +46,12 @@ impl Format for Kineto {
         source: TextSource<'_>,
         options: &ReadOptions<'_>,
     ) -> Result<Trace, IngestError> {
-        let mut trace =
-            pipeline::read_text(source.text, options.thread_count(), pipeline::BLOCK).map_err(|fault| {
-                IngestError::NoEvents { path: path.to_path_buf(), detail: fault.detail, offset: fault.offset }
-            })?;
+        let outcome = pipeline::read_text(source.text, options.thread_count(), pipeline::BLOCK);
+        let path = || path.to_path_buf();
+        let mut trace = outcome.map_err(|refusal| match refusal {
+            Refusal::NotATrace { detail, offset } => IngestError::NoEvents { path: path(), detail, offset },
+            Refusal::TooManyEvents => IngestError::TooManyEvents { path: path(), limit: u32::MAX },
+        })?;
         trace.warnings.splice(0..0, source.warnings);
         Ok(trace)
     }

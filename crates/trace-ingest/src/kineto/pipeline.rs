@@ -11,7 +11,7 @@ use std::thread;
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
-use super::assemble::{Assembler, NotATrace};
+use super::assemble::{Assembler, Refusal};
 use super::boundary::last_event_start;
 use super::run::{Run, RunEnd};
 use crate::trace::Trace;
@@ -77,12 +77,12 @@ impl<R: Read> BlockReader<R> {
 }
 
 /// Reads a Kineto trace from its text, in blocks of about `block` bytes, with `threads` parsing threads.
-pub(crate) fn read_text(source: impl Read + Send, threads: usize, block: usize) -> Result<Trace, NotATrace> {
+pub(crate) fn read_text(source: impl Read + Send, threads: usize, block: usize) -> Result<Trace, Refusal> {
     let reader = BlockReader { source, block: block.max(2), rest: Vec::new(), finished: false };
     if threads <= 1 { read_here(reader) } else { read_threaded(reader, threads) }
 }
 
-fn read_here(mut reader: BlockReader<impl Read>) -> Result<Trace, NotATrace> {
+fn read_here(mut reader: BlockReader<impl Read>) -> Result<Trace, Refusal> {
     let mut assembler = Assembler::new();
     let mut text = Vec::new();
     let mut damage = None;
@@ -98,7 +98,7 @@ fn read_here(mut reader: BlockReader<impl Read>) -> Result<Trace, NotATrace> {
     }
 }
 
-fn read_threaded(mut reader: BlockReader<impl Read + Send>, threads: usize) -> Result<Trace, NotATrace> {
+fn read_threaded(mut reader: BlockReader<impl Read + Send>, threads: usize) -> Result<Trace, Refusal> {
     // Every worker holds one block, the reader one, the assembler one, and as many wait.
     let blocks = 2 * threads + 2;
     let (free_sender, free) = bounded::<Box<Block>>(blocks);
@@ -194,7 +194,9 @@ mod tests {
     }
 
     fn read(text: &[u8], threads: usize, block: usize) -> Result<Vec<String>, String> {
-        read_text(text, threads, block).map(|trace| fingerprint(&trace)).map_err(|fault| fault.detail)
+        read_text(text, threads, block)
+            .map(|trace| fingerprint(&trace))
+            .map_err(|refusal| format!("{refusal:?}"))
     }
 
     /// Text of a trace with `count` events, in which the event list is neither first nor last.

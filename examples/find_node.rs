@@ -1,5 +1,5 @@
 //! Finds the calls of an operator and shows where they come from:
-//! `cargo run --example find_node [TRACE [NAME]]`
+//! `cargo run -p examples --bin find_node [TRACE [NAME]]`
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -30,5 +30,5 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn default_trace() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/generated/cuda_training_step.json.gz"))
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/generated/cuda_training_step.json.gz"))
 }

@@ -1,4 +1,4 @@
-//! Loads a trace and walks its tree: `cargo run --example load_and_walk [TRACE]`
+//! Loads a trace and walks its tree: `cargo run -p examples --bin load_and_walk [TRACE]`
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -28,5 +28,5 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn default_trace() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/generated/cuda_training_step.json.gz"))
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/generated/cuda_training_step.json.gz"))
 }

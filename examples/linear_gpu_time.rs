@@ -1,5 +1,5 @@
 //! How long the device worked for `aten::linear`, forward and backward:
-//! `cargo run --example linear_gpu_time [TRACE]`
+//! `cargo run -p examples --bin linear_gpu_time [TRACE]`
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -28,5 +28,5 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn default_trace() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/generated/cuda_training_step.json.gz"))
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/generated/cuda_training_step.json.gz"))
 }

@@ -1,0 +1,128 @@
+//! One benchmark group per layer, each on the same traces: those of `testdata/` and, where the corpus is
+//! there, a large real one.
+#![allow(missing_docs, clippy::unwrap_used)] // criterion's macros; a benchmark may stop at a fault
+
+use std::hint::black_box;
+use std::path::PathBuf;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use report_writers::{CellKind, ColumnFormat, CsvDirectory, Report, Table, Workbook, Writer};
+use trace_ingest::{ReadOptions, Trace, read_path};
+use trace2tree::{LinkBy, TraceTree, TreeOptions};
+use tree_perf::{Analysis, AnalysisOptions, PYTORCH_SHEETS};
+
+/// Name and path of every trace at hand.
+fn traces() -> Vec<(&'static str, PathBuf)> {
+    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let corpus = std::env::var_os("TRACE_CORPUS").map_or_else(|| root.join("../shared/corpus"), PathBuf::from);
+    let mut traces = vec![
+        ("generated-cuda", root.join("testdata/generated/cuda_training_step.json.gz")),
+        ("h100-owlv2-large", corpus.join("pytorch/h100-owlv2-large/trace.json.gz")),
+    ];
+    traces.retain(|(_, path)| path.is_file());
+    traces
+}
+
+fn read(path: &std::path::Path) -> Trace {
+    read_path(path, &ReadOptions::default()).unwrap()
+}
+
+fn options() -> AnalysisOptions {
+    AnalysisOptions { kernel_summary: true, short_kernel_study: true, ..AnalysisOptions::default() }
+}
+
+fn ingest(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("trace-ingest");
+    group.sample_size(20);
+    for (name, path) in traces() {
+        // Rates are of decompressed text, whose size the last four bytes of a gzip file tell.
+        let packed = std::fs::read(&path).unwrap();
+        let size = u32::from_le_bytes(packed[packed.len() - 4..].try_into().unwrap());
+        group.throughput(Throughput::Bytes(size.into()));
+        for threads in [1, 2] {
+            let options = ReadOptions { threads: Some(threads), progress: None };
+            group.bench_function(BenchmarkId::new(format!("{threads} threads"), name), |bencher| {
+                bencher.iter(|| read_path(black_box(&path), &options).unwrap());
+            });
+        }
+    }
+}
+
+fn tree(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("trace2tree");
+    for (name, path) in traces() {
+        let trace = read(&path);
+        group.throughput(Throughput::Elements(trace.events().len() as u64));
+        for (label, python_frames, link_by) in [
+            ("correlation", false, LinkBy::Correlation),
+            ("flow", false, LinkBy::Flow),
+            ("with python frames", true, LinkBy::Correlation),
+        ] {
+            let options = TreeOptions { python_frames, link_by };
+            group.bench_function(BenchmarkId::new(label, name), |bencher| {
+                bencher.iter_batched(
+                    || trace.clone(),
+                    |trace| TraceTree::build(trace, &options),
+                    criterion::BatchSize::LargeInput,
+                );
+            });
+        }
+    }
+}
+
+fn timeline(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("gpu-timeline");
+    for (name, path) in traces() {
+        let analysis = Analysis::new(read(&path), options());
+        group.throughput(Throughput::Elements(analysis.device_event_count() as u64));
+        group.bench_function(BenchmarkId::new("breakdown", name), |bencher| {
+            bencher.iter(|| black_box(&analysis).timeline());
+        });
+    }
+}
+
+fn tables(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("tree-perf");
+    for (name, path) in traces() {
+        let trace = read(&path);
+        group.throughput(Throughput::Elements(trace.events().len() as u64));
+        group.bench_function(BenchmarkId::new("analysis", name), |bencher| {
+            bencher.iter_batched(
+                || trace.clone(),
+                |trace| Analysis::new(trace, options()),
+                criterion::BatchSize::LargeInput,
+            );
+        });
+        let analysis = Analysis::new(trace.clone(), options());
+        for sheet in PYTORCH_SHEETS {
+            group.bench_function(BenchmarkId::new(sheet.name, name), |bencher| {
+                bencher.iter(|| sheet.build(black_box(&analysis)).unwrap());
+            });
+        }
+    }
+}
+
+fn writers(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("report-writers");
+    group.sample_size(20);
+    let directory = tempfile::tempdir().unwrap();
+    for (name, path) in traces() {
+        let analysis = Analysis::new(read(&path), options());
+        let tables = PYTORCH_SHEETS.iter().filter_map(|sheet| {
+            let frame = sheet.build(&analysis).unwrap()?;
+            let formats = vec![ColumnFormat::new(CellKind::Number, ""); frame.width()];
+            Some(Table::new(sheet.name, frame, formats).unwrap())
+        });
+        let report = Report::new(name, tables.collect()).unwrap();
+        let (csvs, workbook) = (directory.path().join("csvs"), directory.path().join("report.xlsx"));
+        group.bench_function(BenchmarkId::new("csv", name), |bencher| {
+            bencher.iter(|| CsvDirectory.write(&report, &csvs).unwrap());
+        });
+        group.bench_function(BenchmarkId::new("xlsx", name), |bencher| {
+            bencher.iter(|| Workbook.write(&report, &workbook).unwrap());
+        });
+    }
+}
+
+criterion_group!(layers, ingest, tree, timeline, tables, writers);
+criterion_main!(layers);
