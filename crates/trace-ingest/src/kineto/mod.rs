@@ -1,12 +1,16 @@
 //! PyTorch's Kineto profiler: Chrome trace-event JSON with Kineto's categories and arguments.
 
+mod append;
+mod argument;
 mod assemble;
 mod boundary;
 mod facts;
+mod faults;
 mod number;
 mod pipeline;
 mod run;
 mod scanner;
+mod translation;
 
 use std::path::Path;
 
