@@ -2,14 +2,34 @@
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+/// Under this name the program takes the place of the reference tool's PyTorch report.
+const REFERENCE_PYTORCH: &str = "TraceLens_generate_perf_report_pytorch";
+
+const EXAMPLES: &str = "\
+Examples:
+  tracelens report trace.json.gz                             summary here, workbook beside the trace
+  tracelens report trace.json.gz --output_csvs_dir sheets    CSV files instead of the workbook
+  tracelens report trace.json.gz --json                      all sheets as JSON, no file
+  tracelens tree trace.json.gz --name aten::mm --parents     who calls aten::mm";
+
+const SPELLINGS: &str = "\
+Options may be written with _ or with -: --topk_ops is --topk-ops. `tracelens columns` explains the sheets.";
+
 /// Answers from profiler traces of GPU jobs: where the time went, which operator launched which kernel.
 #[derive(Parser)]
-#[command(name = "tracelens", version, max_term_width = 110, arg_required_else_help = true)]
+#[command(
+    name = "tracelens",
+    version,
+    max_term_width = 110,
+    arg_required_else_help = true,
+    after_help = EXAMPLES
+)]
 struct CommandLine {
     #[command(subcommand)]
     command: Command,
@@ -18,14 +38,16 @@ struct CommandLine {
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Write a performance report of a trace, whatever its format
+    #[command(after_help = SPELLINGS)]
     Report(Box<ReportArguments>),
     /// Write a performance report of a PyTorch trace
+    #[command(after_help = SPELLINGS)]
     Pytorch(Box<ReportArguments>),
     /// Print the call tree of a trace: operators, launches, kernels
     Tree(TreeArguments),
     /// Say what the columns of the sheets mean
     Columns {
-        /// Only this sheet
+        /// Only this sheet, such as ops_all
         sheet: Option<String>,
     },
     /// Print a completion script for a shell
@@ -33,8 +55,11 @@ pub(crate) enum Command {
         /// The shell
         shell: Shell,
     },
-    /// Print the manual page (roff)
-    Man,
+    /// Print a manual page (roff); `tracelens man | man -l -` shows it
+    Man {
+        /// The page of this subcommand instead of the program's
+        command: Option<String>,
+    },
 }
 
 #[derive(Args)]
@@ -43,7 +68,7 @@ pub(crate) struct ReportArguments {
     #[arg(value_name = "FILE", required_unless_present = "profile_json_path")]
     file: Option<PathBuf>,
 
-    /// The trace, as the option that the reference tool has for it
+    /// The same as FILE
     #[arg(long = "profile_json_path", value_name = "FILE", conflicts_with = "file")]
     profile_json_path: Option<PathBuf>,
 
@@ -77,14 +102,10 @@ pub(crate) struct OutputArguments {
     #[arg(long = "output_json_path", value_name = "FILE")]
     pub(crate) output_json_path: Option<PathBuf>,
 
-    /// Which names the sheets have: the documented ones, or those the reference tool uses at present
-    #[arg(
-        long = "sheet-names",
-        value_enum,
-        default_value_t,
-        value_name = "NAMES",
-        overrides_with = "sheet_names"
-    )]
+    /// Names of the sheets: the documented ones (ops_all, short_kernels_histogram, short_kernels_all_details)
+    /// or those that the reference tool writes at present (ops_unique_args, short_kernel_histogram,
+    /// short_kernels_summary)
+    #[arg(long = "sheet-names", value_enum, default_value_t, value_name = "NAMES")]
     pub(crate) sheet_names: SheetNames,
 
     /// Print all sheets as JSON instead of the summary; writes no file unless one is named
@@ -98,10 +119,8 @@ pub(crate) struct OutputArguments {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SheetNames {
-    /// ops_all, short_kernels_histogram, short_kernels_all_details
     #[default]
     Documented,
-    /// ops_unique_args, short_kernel_histogram, short_kernels_summary
     Current,
 }
 
@@ -124,11 +143,11 @@ pub(crate) struct AnalysisArguments {
     #[arg(long = "include_unlinked_kernels")]
     pub(crate) include_unlinked_kernels: bool,
 
-    /// Split idle time into gaps shorter than this and the rest
+    /// Split idle time of gpu_timeline into gaps shorter than this (micro_idle_time) and the rest (macro_idle_time)
     #[arg(long = "micro_idle_thresh_us", value_name = "US", value_parser = microseconds)]
     pub(crate) micro_idle_thresh_us: Option<f64>,
 
-    /// Add the short-kernel sheets
+    /// Add short_kernels_histogram and short_kernels_all_details
     #[arg(long = "short_kernel_study")]
     pub(crate) short_kernel_study: bool,
 
@@ -160,11 +179,11 @@ pub(crate) struct AnalysisArguments {
     #[arg(long = "include_first_occurrence_time")]
     pub(crate) include_first_occurrence_time: bool,
 
-    /// Group calls by their number of kernels too
+    /// Give calls with different numbers of kernels rows of their own in ops_all
     #[arg(long = "group_by_num_kernels")]
     pub(crate) group_by_num_kernels: bool,
 
-    /// Leave coll_analysis out
+    /// Leave out coll_analysis, the sheet of collective operations
     #[arg(long = "disable_coll_analysis")]
     pub(crate) disable_coll_analysis: bool,
 
@@ -176,7 +195,8 @@ pub(crate) struct AnalysisArguments {
 #[derive(Args)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct ReadingArguments {
-    /// How device events find their launch
+    /// How device events find their launch: by correlation id, any number of them per launch, or by launch
+    /// arrows (flow), one per launch, which gives the figures of the reference tool
     #[arg(long = "link-by", value_enum, default_value_t, value_name = "RULE")]
     pub(crate) link_by: LinkBy,
 
@@ -187,10 +207,8 @@ pub(crate) struct ReadingArguments {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LinkBy {
-    /// By correlation id, any number of device events per launch
     #[default]
     Correlation,
-    /// By launch arrows, one device event per launch: the figures of the reference tool
     Flow,
 }
 
@@ -275,10 +293,37 @@ fn with_both_spellings(command: clap::Command) -> clap::Command {
     command.mut_args(exchanged).mut_subcommands(with_both_spellings)
 }
 
-/// Parses the arguments; ends the program on help, version and wrong usage.
-pub(crate) fn parse(arguments: &[OsString]) -> Command {
-    let matches = command().get_matches_from(arguments);
-    CommandLine::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()).command
+/// Parses the arguments, the program's name first; ends the program on help, version and wrong usage.
+pub(crate) fn parse(mut arguments: Vec<OsString>) -> Command {
+    let mut command = command();
+    let name = arguments.first().map(Path::new).and_then(Path::file_stem);
+    if name.is_some_and(|name| name == REFERENCE_PYTORCH) {
+        arguments.insert(1, "pytorch".into());
+        command = command.mut_subcommand("pytorch", as_reference_tool);
+    }
+    let parsed = command
+        .try_get_matches_from(&arguments)
+        .and_then(|matches| CommandLine::from_arg_matches(&matches))
+        .unwrap_or_else(|error| with_tip(error, arguments.get(1)).exit());
+    parsed.command
+}
+
+/// The subcommand with the usage and the defaults of the tool whose place it takes.
+fn as_reference_tool(subcommand: clap::Command) -> clap::Command {
+    subcommand
+        .override_usage(format!("{REFERENCE_PYTORCH} [OPTIONS] --profile_json_path <FILE>"))
+        .mut_arg("sheet_names", |arg| arg.default_value("current"))
+}
+
+/// A trace where the subcommand belongs is a newcomer's likeliest slip.
+fn with_tip(mut error: clap::Error, first: Option<&OsString>) -> clap::Error {
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && let Some(trace) = first.map(Path::new).filter(|path| path.is_file())
+    {
+        let tip = format!("for a report on this file, use `tracelens report {}`", trace.display());
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    error
 }
 
 #[cfg(test)]

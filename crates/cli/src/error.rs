@@ -11,16 +11,22 @@ use trace_ingest::IngestError;
 pub(crate) enum Failure {
     #[error(transparent)]
     Ingest(#[from] IngestError),
-    #[error("{path}: holds no GPU events, only {events} events of the host; record it with the GPU's activities (torch.profiler.ProfilerActivity.CUDA)", path = .path.display())]
-    NoGpuEvents { path: PathBuf, events: usize },
+    #[error("{path}: holds no GPU events, only {events} events of the host; {advice}; `tracelens tree --all` shows what there is", path = .path.display())]
+    NoGpuEvents { path: PathBuf, events: usize, advice: &'static str },
     #[error("{path}: has no event {uid}; indices count the entries of the event list from 0 to {last}", path = .path.display())]
     NoSuchEvent { path: PathBuf, uid: u32, last: u32 },
     #[error("{path}: has no event {what}", path = .path.display())]
     NothingFound { path: PathBuf, what: String },
     #[error("unknown sheet {name:?}; the sheets are {known}")]
     UnknownSheet { name: String, known: String },
+    #[error("unknown subcommand {name:?}; the subcommands are {known}")]
+    UnknownSubcommand { name: String, known: String },
     #[error("unknown argument {name:?}; --field takes {known}")]
     UnknownField { name: String, known: String },
+    #[error("{path}: is the trace itself; write the report to another place", path = .path.display())]
+    OverwritesTrace { path: PathBuf },
+    #[error("cannot write {path}: {detail}", path = .path.display())]
+    Destination { path: PathBuf, detail: &'static str },
     #[error(transparent)]
     Write(#[from] WriteError),
     #[error("the report cannot be put together: {0}; please report this as a bug")]
@@ -40,10 +46,14 @@ impl Failure {
             | Failure::NoSuchEvent { .. }
             | Failure::NothingFound { .. }
             | Failure::UnknownSheet { .. }
+            | Failure::UnknownSubcommand { .. }
+            | Failure::OverwritesTrace { .. }
             | Failure::UnknownField { .. } => ExitCode::from(2),
-            Failure::Write(_) | Failure::Table(_) | Failure::Frame(_) | Failure::Output(_) => {
-                ExitCode::from(1)
-            }
+            Failure::Destination { .. }
+            | Failure::Write(_)
+            | Failure::Table(_)
+            | Failure::Frame(_)
+            | Failure::Output(_) => ExitCode::from(1),
         }
     }
 }

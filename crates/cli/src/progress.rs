@@ -1,10 +1,10 @@
 //! A progress bar for reading, on a terminal, for files that take over a second.
 
 use std::io::IsTerminal;
-use std::sync::OnceLock;
+use std::sync::{Once, OnceLock};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use trace_ingest::Progress;
 
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
@@ -13,22 +13,28 @@ const SHOWN_AFTER: Duration = Duration::from_secs(1);
 pub(crate) struct ReadingProgress {
     started: Instant,
     wanted: bool,
+    /// Drawn nowhere at first, so that its rate is right when it is shown.
     bar: OnceLock<ProgressBar>,
+    shown: Once,
 }
 
 impl ReadingProgress {
     /// Shows nothing when `quiet` or when standard error is no terminal.
     pub(crate) fn new(quiet: bool) -> Self {
         let wanted = !quiet && std::io::stderr().is_terminal();
-        ReadingProgress { started: Instant::now(), wanted, bar: OnceLock::new() }
+        ReadingProgress { started: Instant::now(), wanted, bar: OnceLock::new(), shown: Once::new() }
     }
 
     /// Takes note of how far reading has come.
     pub(crate) fn update(&self, progress: Progress) {
-        if !self.wanted || self.started.elapsed() < SHOWN_AFTER {
+        if !self.wanted {
             return;
         }
-        self.bar.get_or_init(|| bar(progress.total)).set_position(progress.bytes);
+        let bar = self.bar.get_or_init(|| hidden_bar(progress.total));
+        bar.set_position(progress.bytes);
+        if self.started.elapsed() >= SHOWN_AFTER {
+            self.shown.call_once(|| bar.set_draw_target(ProgressDrawTarget::stderr()));
+        }
     }
 }
 
@@ -40,9 +46,9 @@ impl Drop for ReadingProgress {
     }
 }
 
-fn bar(total: u64) -> ProgressBar {
+fn hidden_bar(total: u64) -> ProgressBar {
     let template =
-        "reading {bar:30} {binary_bytes}/{binary_total_bytes} ({binary_bytes_per_sec}, {eta} left)";
+        "reading {bar:24} {binary_bytes}/{binary_total_bytes} ({binary_bytes_per_sec}, {eta} left)";
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(total).with_style(style)
+    ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden()).with_style(style)
 }

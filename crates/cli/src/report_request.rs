@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use trace2tree::LinkBy;
 use tree_perf::AnalysisOptions;
 
-use crate::arguments::{self, OutputArguments, ReportArguments, SheetNames};
+use crate::arguments::{self, AnalysisArguments, OutputArguments, ReportArguments, SheetNames};
+use crate::error::Failure;
 
 /// What to read, compute and write.
 pub(crate) struct ReportRequest {
@@ -29,30 +30,77 @@ pub(crate) enum Print {
 }
 
 impl ReportRequest {
-    pub(crate) fn new(arguments: &ReportArguments) -> Self {
+    /// Refuses destinations that cannot be written before any time is spent on the trace.
+    pub(crate) fn new(arguments: &ReportArguments) -> Result<Self, Failure> {
         let trace = arguments.trace();
         let outputs = outputs(&trace, &arguments.output);
-        let mut notices = Vec::new();
-        if arguments.analysis.topk_roofline_ops.is_some() {
-            notices.push(
-                "--topk_roofline_ops has no effect: this version writes no roofline sheets".to_string(),
-            );
+        for (writer, destination) in &outputs {
+            check_destination(writer, destination, &trace)?;
         }
         let print = match (arguments.output.json, arguments.output.quiet) {
             (true, _) => Print::Json,
             (false, true) => Print::Nothing,
             (false, false) => Print::Summary,
         };
-        ReportRequest {
+        Ok(ReportRequest {
             trace,
             analysis: analysis_options(arguments),
             sheet_names: arguments.output.sheet_names,
             outputs,
             print,
             threads: arguments.reading.threads.map(Into::into),
-            notices,
+            notices: without_effect(&arguments.analysis),
+        })
+    }
+}
+
+/// Options that do nothing for want of others.
+fn without_effect(asked: &AnalysisArguments) -> Vec<String> {
+    let mut notices = Vec::new();
+    if asked.topk_roofline_ops.is_some() {
+        notices.push("--topk_roofline_ops has no effect: this version writes no roofline sheets".to_string());
+    }
+    let defaults = AnalysisOptions::default();
+    let of_short_kernels = [
+        ("--topk_short_kernels", asked.topk_short_kernels.is_some()),
+        (
+            "--short_kernel_threshold_us",
+            asked.short_kernel_threshold_us != defaults.short_kernel_threshold_us,
+        ),
+        (
+            "--short_kernel_histogram_bins",
+            asked.short_kernel_histogram_bins != defaults.short_kernel_histogram_bins,
+        ),
+    ];
+    for (option, given) in of_short_kernels {
+        if given && !asked.short_kernel_study {
+            notices.push(format!("{option} has no effect without --short_kernel_study"));
         }
     }
+    notices
+}
+
+/// What can be seen of a destination before it is written.
+fn check_destination(writer: &str, destination: &Path, trace: &Path) -> Result<(), Failure> {
+    let path = || destination.to_path_buf();
+    let resolved = |path: &Path| std::fs::canonicalize(path).ok();
+    if resolved(destination).is_some_and(|destination| Some(destination) == resolved(trace)) {
+        return Err(Failure::OverwritesTrace { path: path() });
+    }
+    if writer == "csv" {
+        let detail = "a file has this name; name a directory";
+        let is_taken = destination.exists() && !destination.is_dir();
+        return if is_taken { Err(Failure::Destination { path: path(), detail }) } else { Ok(()) };
+    }
+    if destination.is_dir() {
+        return Err(Failure::Destination { path: path(), detail: "it is a directory; name a file in it" });
+    }
+    let parent = destination.parent().filter(|parent| !parent.as_os_str().is_empty());
+    if parent.is_some_and(|parent| !parent.is_dir()) {
+        let detail = "its directory does not exist; make it or choose another place";
+        return Err(Failure::Destination { path: path(), detail });
+    }
+    Ok(())
 }
 
 pub(crate) fn link_rule(rule: arguments::LinkBy) -> LinkBy {

@@ -3,29 +3,38 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use polars::prelude::DataFrame;
 use report_writers::Report;
 use report_writers::terminal::{Alignment, Color, Segment, Style, TextColumn, bar, table};
+use trace_ingest::Category;
+use trace2tree::TreeWarning;
 use tree_perf::Analysis;
 
-/// Rows of the tables in the summary.
-const TOP_CATEGORIES: usize = 6;
-const TOP_OPERATORS: usize = 10;
+use crate::report_request::ReportRequest;
+use crate::wrapping::wrap;
 
-/// What is said below the figures.
+/// Lines longer than this are hard to follow, however wide the terminal is.
+const WIDEST: usize = 100;
+
+/// What is said around the figures.
 pub(crate) struct Notes {
+    /// Device time that is not in the operators' figures.
+    pub(crate) left_out: Option<String>,
     pub(crate) warnings: Vec<String>,
     written: Vec<String>,
 }
 
 impl Notes {
     /// What reading, the tree and the analysis got over.
-    pub(crate) fn of(analysis: &Analysis, notices: &[String]) -> Self {
-        let mut warnings = notices.to_vec();
+    pub(crate) fn of(analysis: &Analysis, request: &ReportRequest) -> Self {
+        let mut warnings = request.notices.clone();
+        warnings.extend(without_stacks(analysis));
         warnings.extend(analysis.trace().warnings().iter().map(ToString::to_string));
-        warnings.extend(analysis.tree().warnings().iter().map(ToString::to_string));
+        // Said by `left_out` with what to do about it.
+        let is_said = |warning: &&TreeWarning| matches!(warning, TreeWarning::UnlinkedDeviceEvents { .. });
+        let of_tree = analysis.tree().warnings().iter().filter(|warning| !is_said(warning));
+        warnings.extend(of_tree.map(ToString::to_string));
         warnings.extend(analysis.notices().iter().map(ToString::to_string));
-        Notes { warnings, written: Vec::new() }
+        Notes { left_out: left_out(analysis), warnings, written: Vec::new() }
     }
 
     pub(crate) fn wrote(&mut self, destination: &Path, files: usize) {
@@ -34,83 +43,151 @@ impl Notes {
     }
 }
 
+/// Options that need Python frames where the trace has none.
+fn without_stacks(analysis: &Analysis) -> Option<String> {
+    let options = analysis.options();
+    let asked: Vec<&str> = [
+        ("--include_call_stack", options.include_call_stack),
+        ("--detect_recompute", options.detect_recompute),
+    ]
+    .into_iter()
+    .filter_map(|(option, asked)| asked.then_some(option))
+    .collect();
+    let events = analysis.trace().events();
+    let has_frames = || events.ids().any(|event| events.category(event) == Category::PYTHON_FUNCTION);
+    (!asked.is_empty() && !has_frames()).then(|| {
+        let find = if asked.len() == 1 { "finds" } else { "find" };
+        format!(
+            "{} {find} nothing: the trace has no Python frames; record it with with_stack=True",
+            asked.join(" and ")
+        )
+    })
+}
+
+fn left_out(analysis: &Analysis) -> Option<String> {
+    let coverage = analysis.coverage();
+    let consequence = match analysis.options().include_unlinked_kernels {
+        true => "in the timeline, but in no operator's figures",
+        false => "in no figure; --include_unlinked_kernels counts them in the timeline",
+    };
+    (coverage.unlinked_events > 0).then(|| {
+        format!(
+            "{} device events ({}) have no launch in the trace and are {consequence}",
+            grouped(coverage.unlinked_events as u64),
+            duration(coverage.unlinked_time_us),
+        )
+    })
+}
+
 /// The summary as text.
 pub(crate) fn text(analysis: &Analysis, report: &Report, notes: &Notes, style: Style) -> String {
+    let style = Style { width: style.width.min(WIDEST), ..style };
     let mut out = String::new();
-    // Writing to a String cannot fail.
-    let _ = write_head(&mut out, analysis, report.title());
+    write_head(&mut out, analysis, report.title(), style);
+    write_warnings(&mut out, notes.left_out.as_slice(), style);
     write_timeline(&mut out, analysis, style);
-    let frame =
-        |name: &str| report.tables().iter().find(|table| table.name() == name).map(|table| table.frame());
-    if let Some(frame) = frame("ops_summary_by_category") {
-        let columns = ["op category", "Count", "total_direct_kernel_time_ms", "Percentage (%)"];
-        write_top(&mut out, frame, ["category", "calls", "kernel ms", "%"], columns, TOP_CATEGORIES, style);
+    let tables = [
+        TopTable {
+            sheet: "ops_summary_by_category",
+            headers: ["category", "calls", "kernel ms", "%"],
+            columns: ["op category", "Count", "total_direct_kernel_time_ms", "Percentage (%)"],
+            rows: 6,
+        },
+        TopTable {
+            sheet: "ops_summary",
+            headers: ["operator", "calls", "kernel ms", "%"],
+            columns: ["name", "Count", "total_direct_kernel_time_ms", "Percentage (%)"],
+            rows: 10,
+        },
+    ];
+    let of_kernels = TopTable {
+        sheet: "kernel_summary",
+        headers: ["kernel", "calls", if style.unicode { "kernel µs" } else { "kernel us" }, "%"],
+        columns: [
+            "Kernel name",
+            "Kernel duration (µs)_count",
+            "Kernel duration (µs)_sum",
+            "Percent of kernels time (%)",
+        ],
+        rows: 10,
+    };
+    if !analysis.is_gpu_only() {
+        tables.iter().for_each(|table| table.write(&mut out, report, style));
+    } else if analysis.options().kernel_summary {
+        of_kernels.write(&mut out, report, style);
+    } else {
+        out.push_str("\nThe trace has no operators; --enable_kernel_summary lists its kernels.\n");
     }
-    if let Some(frame) = frame("ops_summary") {
-        let columns = ["name", "Count", "total_direct_kernel_time_ms", "Percentage (%)"];
-        write_top(&mut out, frame, ["operator", "calls", "kernel ms", "%"], columns, TOP_OPERATORS, style);
+    if !(notes.warnings.is_empty() && notes.written.is_empty()) {
+        out.push('\n');
     }
-    for warning in &notes.warnings {
-        let _ = writeln!(out, "warning: {warning}");
-    }
+    write_warnings(&mut out, &notes.warnings, style);
     for written in &notes.written {
-        let _ = writeln!(out, "{written}");
+        out.push_str(written);
+        out.push('\n');
     }
     out
 }
 
-fn write_head(out: &mut String, analysis: &Analysis, title: &str) -> std::fmt::Result {
+fn write_warnings(out: &mut String, warnings: &[String], style: Style) {
+    for warning in warnings {
+        let mut lines = String::new();
+        wrap(&format!("warning: {warning}"), "", "  ", style.width, &mut lines);
+        // Painted afterwards: colours have no width.
+        out.push_str(&lines.replacen("warning:", &style.paint("warning:", Color::Yellow), 1));
+    }
+}
+
+fn write_head(out: &mut String, analysis: &Analysis, title: &str, style: Style) {
     let trace = analysis.trace();
-    write!(out, "{title}")?;
-    let mut devices: Vec<&str> =
-        trace.facts().devices.iter().filter_map(|device| device.name.as_deref()).collect();
+    let (separator, times) = if style.unicode { (" · ", "×") } else { (" - ", "x") };
+    let mut parts = vec![title.to_string()];
+    let mut devices: Vec<&str> = trace
+        .facts()
+        .devices
+        .iter()
+        .filter_map(|device| device.name.as_deref())
+        .filter(|name| !name.is_empty())
+        .collect();
+    let count = devices.len();
     devices.dedup();
-    if !devices.is_empty() {
-        let count = trace.facts().devices.len();
-        write!(
-            out,
-            "  ·  {}{}",
-            if count > 1 { format!("{count} × ") } else { String::new() },
-            devices.join(", ")
-        )?;
+    if count > 0 {
+        let times = if count > 1 { format!("{count} {times} ") } else { String::new() };
+        parts.push(format!("{times}{}", devices.join(", ")));
     }
     if let Some(distributed) = &trace.facts().distributed
         && let (Some(rank), Some(size)) = (distributed.rank, distributed.world_size)
     {
-        write!(out, "  ·  rank {rank} of {size}")?;
+        parts.push(format!("rank {rank} of {size}"));
     }
-    writeln!(out, "  ·  {} events", grouped(trace.entries().into()))?;
+    parts.push(format!("{} events", grouped(trace.entries().into())));
+    wrap(&parts.join(separator), "", "  ", style.width, out);
 
     let coverage = analysis.coverage();
     let total = coverage.linked_events + coverage.unlinked_events;
     let share = coverage.linked_time_us / (coverage.linked_time_us + coverage.unlinked_time_us) * 100.0;
-    writeln!(
-        out,
-        "{} of {} device events linked to their launch ({:.1} % of device time)",
+    let linked = format!(
+        "{} of {} device events linked to their launch ({:.1}% of device time)",
         grouped(coverage.linked_events as u64),
         grouped(total as u64),
         if share.is_nan() { 0.0 } else { share },
-    )
+    );
+    wrap(&linked, "", "  ", style.width, out);
 }
 
 fn write_timeline(out: &mut String, analysis: &Analysis, style: Style) {
-    let Some(timeline) = analysis.timeline() else {
-        out.push_str(
-            "\nNo device event is linked to a launch; --include_unlinked_kernels counts them all.\n",
-        );
-        return;
-    };
-    let ms = |time| analysis.trace().to_microseconds(time) / 1000.0;
+    let Some(timeline) = analysis.timeline() else { return };
+    let time = |time| duration(analysis.trace().to_microseconds(time));
     let _ = writeln!(
         out,
-        "\nGPU time {} ms: busy {} ms, idle {} ms",
-        decimal(ms(timeline.total), 3),
-        decimal(ms(timeline.busy), 3),
-        decimal(ms(timeline.idle), 3)
+        "\nGPU time {}: busy {}, idle {}",
+        time(timeline.total),
+        time(timeline.busy),
+        time(timeline.idle)
     );
     let parts = [
         ("computation", timeline.computation, Color::Green),
-        ("exposed communication", timeline.exposed_communication, Color::Magenta),
+        ("exposed comm", timeline.exposed_communication, Color::Magenta),
         ("exposed copies", timeline.exposed_memcpy, Color::Yellow),
         ("idle", timeline.idle, Color::Gray),
     ];
@@ -122,49 +199,62 @@ fn write_timeline(out: &mut String, analysis: &Analysis, style: Style) {
             color,
         })
         .collect();
-    out.push_str(&bar(&segments, Style { width: style.width.min(100), ..style }));
+    out.push_str(&bar(&segments, style));
 }
 
-fn write_top(
-    out: &mut String,
-    frame: &DataFrame,
-    headers: [&str; 4],
-    columns: [&str; 4],
+/// The first rows of a sheet: a name, a count, a time, a percentage.
+struct TopTable {
+    /// Documented name of the sheet.
+    sheet: &'static str,
+    headers: [&'static str; 4],
+    /// Columns of the sheet.
+    columns: [&'static str; 4],
     rows: usize,
-    style: Style,
-) {
-    let text = |column: &str, row: usize| -> Option<String> {
-        Some(frame.column(column).ok()?.str().ok()?.get(row)?.to_string())
-    };
-    let integer = |column: &str, row: usize| -> Option<String> {
-        Some(grouped(frame.column(column).ok()?.i64().ok()?.get(row)?.unsigned_abs()))
-    };
-    let float = |column: &str, row: usize, places: usize| -> Option<String> {
-        Some(decimal(frame.column(column).ok()?.f64().ok()?.get(row)?, places))
-    };
-    let cells: Vec<Vec<String>> = (0..frame.height().min(rows))
-        .map(|row| {
-            [
-                text(columns[0], row),
-                integer(columns[1], row),
-                float(columns[2], row, 3),
-                float(columns[3], row, 1),
-            ]
-            .into_iter()
-            .map(Option::unwrap_or_default)
-            .collect()
-        })
-        .collect();
-    let alignment = |position| if position == 0 { Alignment::Left } else { Alignment::Right };
-    let headers: Vec<TextColumn<'_>> = headers
-        .iter()
-        .enumerate()
-        .map(|(position, header)| TextColumn { header, alignment: alignment(position) })
-        .collect();
-    out.push('\n');
-    out.push_str(&table(&headers, &cells, Style { width: style.width.min(100), ..style }));
-    if frame.height() > rows {
-        let _ = writeln!(out, "… and {} more", frame.height() - rows);
+}
+
+impl TopTable {
+    /// Adds the table if the report has the sheet.
+    fn write(&self, out: &mut String, report: &Report, style: Style) {
+        let Some(frame) = report.tables().iter().find(|table| table.name() == self.sheet) else { return };
+        let frame = frame.frame();
+        let [name, count, time, percent] = self.columns;
+        let text = |row| Some(frame.column(name).ok()?.str().ok()?.get(row)?.to_string());
+        let integer = |row| Some(grouped(frame.column(count).ok()?.i64().ok()?.get(row)?.unsigned_abs()));
+        let float =
+            |column, row, places| Some(decimal(frame.column(column).ok()?.f64().ok()?.get(row)?, places));
+        let cells: Vec<Vec<String>> = (0..frame.height().min(self.rows))
+            .map(|row| {
+                [text(row), integer(row), float(time, row, 3), float(percent, row, 1)]
+                    .into_iter()
+                    .map(Option::unwrap_or_default)
+                    .collect()
+            })
+            .collect();
+        let alignment = |position| if position == 0 { Alignment::Left } else { Alignment::Right };
+        let headers: Vec<TextColumn<'_>> = self
+            .headers
+            .iter()
+            .enumerate()
+            .map(|(position, header)| TextColumn { header, alignment: alignment(position) })
+            .collect();
+        out.push('\n');
+        out.push_str(&table(&headers, &cells, style));
+        if frame.height() > self.rows {
+            let _ = writeln!(
+                out,
+                "{} and {} more",
+                if style.unicode { "…" } else { "..." },
+                frame.height() - self.rows
+            );
+        }
+    }
+}
+
+/// A time in the unit in which it can be read.
+fn duration(microseconds: f64) -> String {
+    match microseconds {
+        us if us >= 10e6 => format!("{} s", decimal(us / 1e6, 3)),
+        us => format!("{} ms", decimal(us / 1e3, 3)),
     }
 }
 
@@ -173,7 +263,7 @@ fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let groups: Vec<&str> =
         digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
-    groups.join(" ")
+    groups.join(",")
 }
 
 /// A number with its thousands apart and a fixed number of decimals.
@@ -194,10 +284,23 @@ mod tests {
 
     #[test]
     fn thousands_are_apart() {
-        for (value, text) in [(0, "0"), (999, "999"), (1000, "1 000"), (1_234_567, "1 234 567")] {
+        for (value, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
             assert_eq!(grouped(value), text);
         }
-        assert_eq!(decimal(1234.5678, 3), "1 234.568");
+        assert_eq!(decimal(1234.5678, 3), "1,234.568");
         assert_eq!(decimal(0.05, 1), "0.1");
+    }
+
+    #[test]
+    fn long_times_are_in_seconds() {
+        for (us, text) in [
+            (0.0, "0.000 ms"),
+            (7.6, "0.008 ms"),
+            (5_012_345.6, "5,012.346 ms"),
+            (12_345_678.0, "12.346 s"),
+            (3_600_000_000.0, "3,600.000 s"),
+        ] {
+            assert_eq!(duration(us), text);
+        }
     }
 }

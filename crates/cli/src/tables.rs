@@ -55,6 +55,8 @@ fn cell_kind(kind: ColumnKind) -> CellKind {
         ColumnKind::Microseconds => CellKind::Microseconds,
         ColumnKind::Milliseconds => CellKind::Milliseconds,
         ColumnKind::Percent => CellKind::Percent,
-        ColumnKind::Mebibytes | ColumnKind::Ratio => CellKind::Number,
+        // A byte shows up in the last place.
+        ColumnKind::Mebibytes => CellKind::Decimal { places: 6 },
+        ColumnKind::Ratio => CellKind::Number,
     }
 }

@@ -91,8 +91,8 @@ impl fmt::Display for Warning {
         match self {
             Self::TextCut { table, column, cells, limit } => write!(
                 f,
-                "{cells} text(s) in column `{column}` of `{table}` are cut after {limit} characters, the most \
-                 a workbook cell holds; csv and json hold them whole"
+                "{table}: {cells} text(s) of {column} cut after {limit} characters, a workbook cell's limit; csv \
+                 and json hold them whole"
             ),
             Self::RowsCut { table, rows, limit } => write!(
                 f,

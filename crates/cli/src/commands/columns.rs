@@ -4,6 +4,7 @@ use tree_perf::{PYTORCH_SHEETS, Sheet};
 
 use crate::console;
 use crate::error::Failure;
+use crate::wrapping::wrap;
 
 pub(crate) fn run(wanted: Option<&str>) -> Result<(), Failure> {
     let sheets: Vec<&Sheet> = PYTORCH_SHEETS
@@ -27,44 +28,10 @@ fn describe(sheet: &Sheet, width: usize) -> String {
         text.push_str(&format!(" ({} with --sheet-names current)", sheet.current_name));
     }
     text.push('\n');
-    wrap(sheet.description, 2, width, &mut text);
+    wrap(sheet.description, "  ", "  ", width, &mut text);
     for column in sheet.columns {
         text.push_str(&format!("\n  {}\n", column.name));
-        wrap(column.description, 6, width, &mut text);
+        wrap(column.description, "      ", "      ", width, &mut text);
     }
     text
-}
-
-/// Adds `text` in lines of at most `width` characters, each indented.
-fn wrap(text: &str, indent: usize, width: usize, out: &mut String) {
-    let mut used = 0;
-    for word in text.split_whitespace() {
-        let length = word.chars().count();
-        if used > 0 && used + 1 + length > width {
-            out.push('\n');
-            used = 0;
-        }
-        if used == 0 {
-            out.push_str(&" ".repeat(indent));
-            used = indent;
-        } else {
-            out.push(' ');
-            used += 1;
-        }
-        out.push_str(word);
-        used += length;
-    }
-    out.push('\n');
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_are_wrapped_at_words_and_indented() {
-        let mut out = String::new();
-        wrap("one two three four", 2, 11, &mut out);
-        assert_eq!(out, "  one two\n  three\n  four\n");
-    }
 }

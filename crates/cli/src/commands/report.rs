@@ -1,7 +1,7 @@
 //! `tracelens report` and `tracelens pytorch`.
 
 use report_writers::{Json, writer_by_name};
-use trace_ingest::{ReadOptions, Trace, read_path};
+use trace_ingest::{ReadOptions, Trace, Warning, read_path};
 use tree_perf::Analysis;
 
 use crate::arguments::ReportArguments;
@@ -13,33 +13,56 @@ use crate::summary::{self, Notes};
 use crate::tables;
 
 pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
-    let request = ReportRequest::new(arguments);
+    let request = ReportRequest::new(arguments)?;
     let trace = read(&request)?;
     let analysis = Analysis::new(trace, request.analysis.clone());
     if analysis.device_event_count() == 0 {
-        let events = analysis.trace().events().len();
-        return Err(Failure::NoGpuEvents { path: request.trace.clone(), events });
+        return Err(no_gpu_events(analysis.trace(), &request));
     }
     let title = request.trace.file_name().unwrap_or_default().to_string_lossy();
     let report = tables::report(&analysis, &title, request.sheet_names)?;
 
-    let mut notes = Notes::of(&analysis, &request.notices);
+    let mut notes = Notes::of(&analysis, &request);
+    // What can be written is written and shown even if something else cannot.
+    let mut failed = None;
     for (writer, destination) in &request.outputs {
         // The names are those of the registry.
         let Some(writer) = writer_by_name(writer) else { continue };
-        let written = writer.write(&report, destination)?;
-        notes.wrote(destination, written.paths.len());
-        notes.warnings.extend(written.warnings.iter().map(ToString::to_string));
+        match writer.write(&report, destination) {
+            Ok(written) => {
+                notes.wrote(destination, written.paths.len());
+                notes.warnings.extend(written.warnings.iter().map(ToString::to_string));
+            }
+            Err(error) => {
+                if let Some(earlier) = failed.replace(error) {
+                    console::error(earlier);
+                }
+            }
+        }
     }
     match request.print {
         Print::Summary => console::print(summary::text(&analysis, &report, &notes, console::style()))?,
         Print::Json => {
             console::write_with(|out| Json.write_to(&report, out))?;
-            notes.warnings.iter().for_each(console::warning);
+            notes.left_out.iter().chain(&notes.warnings).for_each(console::warning);
         }
         Print::Nothing => {}
     }
-    Ok(())
+    failed.map_or(Ok(()), |error| Err(error.into()))
+}
+
+/// The failure, and before it what reading got over: it may be the reason.
+fn no_gpu_events(trace: &Trace, request: &ReportRequest) -> Failure {
+    if request.print != Print::Nothing {
+        trace.warnings().iter().for_each(console::warning);
+    }
+    let is_loss =
+        |warning: &Warning| matches!(warning, Warning::Truncated { .. } | Warning::DamagedCompression { .. });
+    let advice = match trace.warnings().iter().any(is_loss) {
+        true => "they may be in the part that is lost: copy the file again, or record it again",
+        false => "record it with the GPU's activities (torch.profiler.ProfilerActivity.CUDA)",
+    };
+    Failure::NoGpuEvents { path: request.trace.clone(), events: trace.events().len(), advice }
 }
 
 fn read(request: &ReportRequest) -> Result<Trace, Failure> {

@@ -12,7 +12,18 @@ pub(crate) fn completions(shell: Shell) -> Result<(), Failure> {
     Ok(console::write_with(|out| out.write_all(&script))?)
 }
 
-pub(crate) fn man_page() -> Result<(), Failure> {
-    let page = clap_mangen::Man::new(arguments::command());
+/// The page of the program, or of one of its subcommands, to which the program's page refers.
+pub(crate) fn man_page(subcommand: Option<&str>) -> Result<(), Failure> {
+    let mut program = arguments::command();
+    // Gives the subcommands their full names.
+    program.build();
+    let described = match subcommand {
+        None => &program,
+        Some(name) => program.find_subcommand(name).ok_or_else(|| {
+            let known: Vec<&str> = program.get_subcommands().map(clap::Command::get_name).collect();
+            Failure::UnknownSubcommand { name: name.to_string(), known: known.join(", ") }
+        })?,
+    };
+    let page = clap_mangen::Man::new(described.clone());
     Ok(console::write_with(|mut out| page.render(&mut out))?)
 }

@@ -42,6 +42,10 @@ pub(crate) fn run(arguments: &TreeArguments) -> Result<(), Failure> {
         }
         out.1
     })?;
+    if starts.is_empty() {
+        let what = if arguments.all { "events" } else { "events with GPU work; --all prints the others" };
+        console::warning(format_args!("the tree has no {what}"));
+    }
     tree.trace().warnings().iter().for_each(console::warning);
     tree.warnings().iter().for_each(console::warning);
     Ok(())

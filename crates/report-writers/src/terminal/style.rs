@@ -47,7 +47,8 @@ impl Color {
 
 impl Style {
     /// `text` in `color`, if colours may be used.
-    pub(super) fn paint(self, text: &str, color: Color) -> String {
+    #[must_use]
+    pub fn paint(self, text: &str, color: Color) -> String {
         self.sequence(text, color.sgr())
     }
 

@@ -20,8 +20,17 @@ const CHARACTER_WIDTH: f64 = 7.0;
 const COLUMN_PADDING: f64 = 5.0;
 
 const CHART_WIDTH: u32 = 720;
-/// Category names longer than this get a fixed share of the chart's width.
+/// Names so long that they would need a higher chart may touch their neighbours.
+const HIGHEST_CHART: u32 = 1100;
+/// Pixels above the plot (title) and below it (value axis and legend).
+const ABOVE_PLOT: u32 = 50;
+const BELOW_PLOT: u32 = 90;
+/// Category names longer than this get a fixed share of the chart's width, where they are broken into
+/// lines.
 const LONG_NAME: usize = 30;
+/// Characters of a line of a long name, and pixels from line to line.
+const NAME_LINE: usize = 50;
+const NAME_LINE_HEIGHT: u32 = 12;
 /// A table narrower than this leaves room for the chart on the same screen.
 const SCREEN_ROOM: f64 = 900.0;
 
@@ -127,8 +136,30 @@ struct Shape {
     starts_at_zero: bool,
 }
 
+impl Shape {
+    /// Pixels from one bar to the next. A long name needs all its lines and, because it breaks at blanks
+    /// first, often one more.
+    fn bar_height(&self) -> u32 {
+        if self.longest_name <= LONG_NAME {
+            return 24;
+        }
+        let lines = u32::try_from(self.longest_name.div_ceil(NAME_LINE) + 1).unwrap_or(u32::MAX);
+        lines.saturating_mul(NAME_LINE_HEIGHT).saturating_add(6)
+    }
+}
+
 fn style(native: &mut NativeChart, chart: &Chart, shape: &Shape) {
     let horizontal = matches!(chart.kind, ChartKind::Bar | ChartKind::StackedBar);
+    let bars_per_category = if chart.kind == ChartKind::Bar { shape.series } else { 1 };
+    let bars = u32::try_from(shape.categories * bars_per_category).unwrap_or(u32::MAX);
+    let height = if horizontal {
+        bars.saturating_mul(shape.bar_height())
+            .saturating_add(ABOVE_PLOT + BELOW_PLOT)
+            .clamp(240, HIGHEST_CHART)
+    } else {
+        380
+    };
+    native.set_width(CHART_WIDTH).set_height(height);
     // The library names the axes of bar charts by what they show on the page: y is vertical.
     if horizontal {
         // Bars are drawn upwards from the origin; turned round, the first row is on top, and
@@ -138,9 +169,12 @@ fn style(native: &mut NativeChart, chart: &Chart, shape: &Shape) {
         if shape.longest_name > LONG_NAME {
             // Left alone, long names, of kernels for example, leave no room for the bars. Only an
             // explicit angle of zero makes every program break them into lines.
-            native
-                .plot_area()
-                .set_layout(&ChartLayout::new().set_offset(0.44, 0.14).set_dimensions(0.52, 0.66));
+            let share = |pixels: u32| f64::from(pixels) / f64::from(height);
+            native.plot_area().set_layout(
+                &ChartLayout::new()
+                    .set_offset(0.44, share(ABOVE_PLOT))
+                    .set_dimensions(0.52, share(height - ABOVE_PLOT - BELOW_PLOT)),
+            );
             native.y_axis().set_font(ChartFont::new().set_size(8).set_rotation(0));
         }
     }
@@ -159,12 +193,6 @@ fn style(native: &mut NativeChart, chart: &Chart, shape: &Shape) {
     } else {
         native.legend().set_hidden();
     }
-    let bars_per_category = if chart.kind == ChartKind::Bar { shape.series } else { 1 };
-    let bars = u32::try_from(shape.categories * bars_per_category).unwrap_or(u32::MAX);
-    let bar_height = if shape.longest_name > LONG_NAME { 48 } else { 24 };
-    let height =
-        if horizontal { bars.saturating_mul(bar_height).saturating_add(140).clamp(240, 900) } else { 380 };
-    native.set_width(CHART_WIDTH).set_height(height);
 }
 
 fn fill(series: usize) -> ChartFormat {
@@ -248,7 +276,18 @@ fn runs(numbers: &[usize]) -> Vec<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::runs;
+    use super::{Shape, runs};
+
+    #[test]
+    fn a_bar_is_as_high_as_the_lines_of_its_name() {
+        let height = |longest_name| {
+            Shape { series: 1, categories: 1, longest_name, starts_at_zero: true }.bar_height()
+        };
+        assert_eq!(height(30), 24);
+        assert_eq!(height(31), 30);
+        assert_eq!(height(51), 42);
+        assert_eq!(height(250), 78);
+    }
 
     #[test]
     fn consecutive_numbers_form_one_run() {

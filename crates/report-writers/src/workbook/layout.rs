@@ -24,6 +24,11 @@ pub(super) fn number_format(kind: CellKind) -> Format {
     }
 }
 
+/// The number format of booleans. Programs that know them ignore it.
+pub(super) fn boolean_format() -> Format {
+    Format::new().set_num_format(r#""TRUE";"TRUE";"FALSE""#)
+}
+
 /// Decimal places shown, or `None` where the spreadsheet program chooses.
 fn decimal_places(kind: CellKind) -> Option<usize> {
     match kind {

@@ -5,7 +5,7 @@ mod layout;
 mod sheet_name;
 
 use std::borrow::Cow;
-use std::io::{Seek, Write};
+use std::io::{Cursor, Seek, Write};
 use std::path::Path;
 
 use rust_xlsxwriter::{DocProperties, ExcelDateTime, Format, FormatAlign, Note, Worksheet, XlsxError};
@@ -79,12 +79,16 @@ impl Writer for Workbook {
     }
 
     fn write(&self, report: &Report, destination: &Path) -> Result<Written, WriteError> {
-        let mut file = create_file(destination)?;
-        let warnings = self.write_to(report, &mut file).map_err(|failed| match failed {
-            XlsxError::IoError(source) => WriteError::Write { path: destination.to_owned(), source },
-            other => WriteError::Workbook { path: destination.to_owned(), source: Box::new(other) },
+        // Assembled in memory, compressed: what fails from here on is the file.
+        let mut content = Cursor::new(Vec::new());
+        let warnings = self.write_to(report, &mut content).map_err(|source| WriteError::Workbook {
+            path: destination.to_owned(),
+            source: Box::new(source),
         })?;
-        file.flush().map_err(WriteError::writing(destination))?;
+        let mut file = create_file(destination)?;
+        file.write_all(content.get_ref())
+            .and_then(|()| file.flush())
+            .map_err(WriteError::writing(destination))?;
         Ok(Written { paths: vec![destination.to_owned()], warnings })
     }
 }
@@ -157,13 +161,15 @@ fn write_column(
     format: &Format,
     rows: usize,
 ) -> Result<usize, XlsxError> {
+    let boolean = layout::boolean_format();
     let mut cut = 0;
     for row in 0..rows {
         let row_number = row_number(row + 1)?;
         match column.get(row) {
             Cell::Null => {}
             Cell::Boolean(value) => {
-                sheet.write_boolean(row_number, column_number, value)?;
+                // Some programs show a boolean without a format of its own as 0 or 1.
+                sheet.write_boolean_with_format(row_number, column_number, value, &boolean)?;
             }
             Cell::Integer(value) if value.unsigned_abs() <= MAX_EXACT_INTEGER => {
                 sheet.write_number_with_format(row_number, column_number, value as f64, format)?;

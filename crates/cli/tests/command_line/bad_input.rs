@@ -1,0 +1,171 @@
+//! What profilers and disks really leave behind: a report with counted warnings, or one clear error.
+
+use std::io::Write;
+
+use flate2::{Compression, write::GzEncoder};
+
+use crate::program::{Workplace, recorded_without_gpu};
+use crate::trace::{one_operator, one_operator_and, trace};
+
+const FIGURES: &[&str] = &["GPU time 0.100 ms", "aten::mm 1 0.100 100.0"];
+
+fn report(content: impl AsRef<[u8]>) -> crate::program::Outcome {
+    Workplace::with(content).run(&["report", "trace.json"])
+}
+
+#[test]
+fn faulty_events_are_counted_and_the_others_reported() {
+    for (event, warnings) in [
+        // Raw control characters in a text are read as they are.
+        (
+            "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"a\u{1}\u{1b}[31mb\", \"pid\": 1, \"tid\": 1, \"ts\": 300, \"dur\": 1}",
+            &[][..],
+        ),
+        (
+            r#"{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": NaN, "dur": 1}"#,
+            &["warning: 1 events without a usable ts left out (first: event 3)"],
+        ),
+        (
+            r#"{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 300, "dur": Infinity}"#,
+            &["warning: 1 events without a usable dur read as zero long (first: event 3)"],
+        ),
+        (
+            r#"{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "dur": 1}"#,
+            &["warning: 1 events without a usable ts left out (first: event 3)"],
+        ),
+        (
+            r#"{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 300}"#,
+            &["warning: 1 events without a usable dur read as zero long (first: event 3)"],
+        ),
+        (
+            r#"{"ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 300, "dur": 1}"#,
+            &["warning: 1 events have no name (first: event 3)"],
+        ),
+        (
+            r#"{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 300, "dur": -5}"#,
+            &["warning: 1 negative durations read as zero (first: event 3)"],
+        ),
+        (
+            r#"{"ph": "B", "name": "a", "pid": 1, "tid": 1, "ts": 300}, {"ph": "E", "pid": 1, "tid": 1, "ts": 310}"#,
+            &[],
+        ),
+        (
+            r#"{"ph": "B", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 300}"#,
+            &["warning: 1 B events without an E closed at the end of their track (first: event 3)"],
+        ),
+        (
+            r#"{"ph": "E", "pid": 1, "tid": 1, "ts": 300}"#,
+            &["warning: 1 E events without a B left out (first: event 3)"],
+        ),
+        ("", &[]), // a trailing comma
+        ("17", &["warning: 1 malformed entries of traceEvents skipped"]),
+        (
+            r#"{"ph": "C", "name": "a", "pid": 1, "ts": 300}"#,
+            &["warning: 1 events with ph 'C' are of a kind that no analysis uses and were left out"],
+        ),
+    ] {
+        let outcome = report(one_operator_and(event)).exits_with(0).with_summary(FIGURES);
+        assert_eq!(outcome.out.matches("warning: ").count(), warnings.len(), "{outcome:#?}");
+        assert_eq!(outcome.err, "");
+        assert!(!outcome.out.contains(['\u{1}', '\u{1b}']), "{outcome:#?}");
+        outcome.with_summary(warnings);
+    }
+}
+
+#[test]
+fn of_duplicate_keys_the_last_one_counts() {
+    let content = trace(&one_operator()).replace(r#""dur": 100"#, r#""dur": 7, "dur": 100"#);
+    assert!(content.contains(r#""dur": 7"#));
+    report(content).exits_with(0).with_summary(FIGURES);
+}
+
+#[test]
+fn invalid_utf8_is_replaced_and_counted() {
+    let mut content = trace(&one_operator()).into_bytes();
+    let name = content.windows(4).position(|window| window == b"gemm").unwrap();
+    content[name] = 0xff;
+    report(content)
+        .exits_with(0)
+        .with_summary(&["GPU time 0.100 ms", "warning: 1 texts held invalid UTF-8, replaced by U+FFFD"]);
+}
+
+#[test]
+fn a_cut_off_file_is_reported_as_far_as_it_goes() {
+    let content = one_operator_and(r#"{"ph": "X", "name": "the rest of this event is mis"#);
+    let cut = &content[..content.find("is mis").unwrap()];
+    report(cut)
+        .exits_with(0)
+        .with_summary(FIGURES)
+        .with_summary(&["warning: the file ends early: every complete event was read, "]);
+}
+
+#[test]
+fn damaged_compression_is_reported_as_far_as_it_goes() {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::none());
+    let many = [one_operator(), vec![r#"{"ph": "i", "name": "x", "ts": 400}"#.to_string(); 10_000]].concat();
+    encoder.write_all(trace(&many).as_bytes()).unwrap();
+    let whole = encoder.finish().unwrap();
+    report(&whole[..whole.len() / 2])
+        .exits_with(0)
+        .with_summary(FIGURES)
+        .with_summary(&["warning: the compressed data is damaged"]);
+    let mut garbled = whole;
+    let middle = garbled.len() / 2;
+    garbled[middle..].fill(0xff);
+    report(garbled).exits_with(0).with_summary(FIGURES).with_summary(&["warning: "]);
+}
+
+#[test]
+fn what_is_no_trace_is_one_error() {
+    for (content, parts) in [
+        (&b""[..], &["trace.json: is empty", "record it again"][..]),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", &["trace.json: ", "found a PNG picture", "expected PyTorch"]),
+        (b"hello", &["trace.json: ", "found text that is not JSON", "expected PyTorch"]),
+        (br#"{"a": 1}"#, &["trace.json: ", "expected a Kineto trace", "traceEvents", "byte"]),
+        (b"{", &["trace.json: ", "traceEvents"]),
+        (b"[]", &["trace.json: "]),
+        (br#"{"traceEvents": []}"#, &["trace.json: "]),
+        (b"\x1f\x8b\x08\0\0\0\0\0\0\xff", &["trace.json: "]),
+    ] {
+        let place = Workplace::with(content);
+        let outcome = place.run(&["report", "trace.json"]).exits_with(2).with_error(parts);
+        assert_eq!(outcome.out, "");
+        assert_eq!(place.files("."), ["trace.json"], "an error writes nothing");
+    }
+}
+
+#[test]
+fn a_directory_and_a_missing_file_are_named() {
+    let place = Workplace::with("");
+    place.run(&["report", "."]).exits_with(2).with_error(&[".: is a directory; name one trace file in it"]);
+    place.run(&["report", "no.json"]).exits_with(2).with_error(&["no.json: cannot be read: No such file"]);
+    place.run(&["tree", "no.json"]).exits_with(2).with_error(&["no.json: cannot be read: No such file"]);
+}
+
+#[test]
+fn a_trace_without_gpu_events_says_how_to_record_them() {
+    let place = Workplace::with(trace(&one_operator()[..2]));
+    place
+        .run(&["report", "trace.json"])
+        .exits_with(2)
+        .with_error(&["holds no GPU events, only 2 events of the host", "ProfilerActivity.CUDA"]);
+    let recorded = recorded_without_gpu().to_str().unwrap();
+    place.run(&["report", recorded]).exits_with(2).with_error(&["holds no GPU events"]);
+}
+
+#[test]
+fn gpu_events_that_may_be_lost_are_not_said_to_be_unrecorded() {
+    let content = trace(&one_operator());
+    let cut = &content[..content.find("gemm").unwrap()];
+    let outcome = report(cut).exits_with(2).with_error(&["holds no GPU events", "in the part that is lost"]);
+    assert!(outcome.err.contains("tracelens: warning: the file ends early"), "{outcome:#?}");
+    assert!(!outcome.err.contains("ProfilerActivity"), "{outcome:#?}");
+}
+
+#[test]
+fn control_characters_of_a_device_name_do_not_reach_the_terminal() {
+    let events = trace(&one_operator());
+    let content =
+        events.replacen('{', r#"{"deviceProperties": [{"id": 0, "name": "GPU\u001b[31m \u0007X"}],"#, 1);
+    report(content).exits_with(0).with_summary(&["· GPU\u{fffd}[31m \u{fffd}X · 3 events"]);
+}

@@ -1,0 +1,285 @@
+//! Every option does what it says.
+
+use serde_json::Value;
+
+use crate::program::{Workplace, run_as};
+use crate::trace::{kernel, kernel_on_stream, launch, one_operator, operator, python_frame, trace};
+
+fn numbers(cells: &[&Value]) -> Vec<f64> {
+    cells.iter().map(|cell| cell.as_f64().unwrap()).collect()
+}
+
+#[test]
+fn topk_ops_keeps_the_first_rows_and_their_percentages() {
+    let place = Workplace::with_generated();
+    let (all, first) = (place.sheets(&[]), place.sheets(&["--topk_ops", "3"]));
+    assert!(all.rows("ops_all").len() > 3);
+    assert_eq!(first.rows("ops_all")[..], all.rows("ops_all")[..3]);
+    assert_eq!(first.rows("ops_summary"), all.rows("ops_summary"));
+}
+
+#[test]
+fn topk_short_kernels_keeps_the_first_rows() {
+    let place = Workplace::with_generated();
+    let study = ["--short_kernel_study", "--short_kernel_threshold_us=50"];
+    let all = place.sheets(&study);
+    let first = place.sheets(&[&study[..], &["--topk_short_kernels=2"]].concat());
+    let sheet = "short_kernels_all_details";
+    assert!(all.rows(sheet).len() > 2);
+    assert_eq!(first.rows(sheet)[..], all.rows(sheet)[..2]);
+}
+
+#[test]
+fn options_without_effect_are_pointed_out() {
+    let place = Workplace::with(trace(&one_operator()));
+    for (option, said) in [
+        ("--topk_roofline_ops=3", "warning: --topk_roofline_ops has no effect"),
+        (
+            "--topk_short_kernels=3",
+            "warning: --topk_short_kernels has no effect without --short_kernel_study",
+        ),
+        ("--short_kernel_threshold_us=3", "warning: --short_kernel_threshold_us has no effect"),
+        ("--short_kernel_histogram_bins=3", "warning: --short_kernel_histogram_bins has no effect"),
+        (
+            "--include_call_stack",
+            "warning: --include_call_stack finds nothing: the trace has no Python frames",
+        ),
+        ("--detect_recompute", "warning: --detect_recompute finds nothing: the trace has no Python frames"),
+    ] {
+        place.run(&["report", "trace.json", option]).exits_with(0).with_summary(&[said]);
+    }
+}
+
+#[test]
+fn unlinked_kernels_are_counted_when_asked_for() {
+    let mut events = one_operator();
+    events.push(kernel("early", 99, 500.0, 25.0));
+    let place = Workplace::with(trace(&events));
+    assert_eq!(place.sheets(&[]).timeline("busy_time"), 0.1);
+    assert_eq!(place.sheets(&["--include_unlinked_kernels"]).timeline("busy_time"), 0.125);
+
+    place.run(&["report", "trace.json"]).exits_with(0).with_summary(&[
+        "1 of 2 device events linked to their launch (80.0% of device time)",
+        "warning: 1 device events (0.025 ms) have no launch in the trace and are in no figure",
+    ]);
+    place.run(&["report", "trace.json", "--include_unlinked_kernels"]).exits_with(0).with_summary(&[
+        "(0.025 ms) have no launch in the trace and are in the timeline, but in no operator",
+    ]);
+}
+
+#[test]
+fn idle_time_is_split_at_the_threshold() {
+    let mut events = one_operator();
+    events.extend([launch(2, 4.0), kernel("gemm", 2, 123.0, 10.0)]);
+    events.extend([launch(3, 6.0), kernel("gemm", 3, 183.0, 10.0)]);
+    let place = Workplace::with(trace(&events));
+    assert_eq!(place.sheets(&[]).timeline("idle_time"), 0.053);
+    for (threshold, micro, macro_) in [("3", 0.0, 0.053), ("3.5", 0.003, 0.05), ("50.1", 0.053, 0.0)] {
+        let sheets = place.sheets(&["--micro_idle_thresh_us", threshold]);
+        let split = (sheets.timeline("micro_idle_time"), sheets.timeline("macro_idle_time"));
+        assert_eq!(split, (micro, macro_), "{threshold}");
+    }
+}
+
+#[test]
+fn the_short_kernel_study_has_its_threshold_and_bins() {
+    let place = Workplace::with_generated();
+    let histogram = "short_kernels_histogram";
+    assert!(!place.sheets(&[]).has(histogram));
+
+    let sheets = place.sheets(&["--short_kernel_study"]);
+    assert_eq!(sheets.rows(histogram).len(), 100);
+    assert!(sheets.has("short_kernels_all_details"));
+    let short: f64 = numbers(&sheets.column(histogram, "count")).iter().sum();
+
+    let wider = place.sheets(&["--short_kernel_study", "--short_kernel_threshold_us", "200"]);
+    assert!(numbers(&wider.column(histogram, "count")).iter().sum::<f64>() > short);
+    assert!(*numbers(&wider.column(histogram, "bin_end")).last().unwrap() > 10.0);
+
+    let coarse = place.sheets(&["--short_kernel_study", "--short_kernel_histogram_bins", "7"]);
+    assert_eq!(coarse.rows(histogram).len(), 7);
+    assert_eq!(numbers(&coarse.column(histogram, "count")).iter().sum::<f64>(), short);
+}
+
+#[test]
+fn the_kernel_summary_is_added() {
+    let place = Workplace::with(trace(&one_operator()));
+    assert!(!place.sheets(&[]).has("kernel_summary"));
+    for option in ["--enable_kernel_summary", "--enable-kernel-summary", "--kernel_summary"] {
+        assert_eq!(place.sheets(&[option]).column("kernel_summary", "Kernel name"), ["gemm"]);
+    }
+}
+
+#[test]
+fn recomputed_work_is_told_apart() {
+    let mut events = one_operator();
+    events.push(python_frame("torch/utils/checkpoint.py(1): recompute_fn", 200.0, 50.0));
+    events.extend([operator("aten::mm", 210.0, 10.0), launch(2, 212.0), kernel("gemm", 2, 230.0, 40.0)]);
+    let place = Workplace::with(trace(&events));
+    let plain = place.sheets(&[]);
+    assert!(!plain.columns("ops_summary").contains(&"is_recompute"));
+    assert_eq!(plain.rows("ops_summary").len(), 1);
+
+    let sheets = place.sheets(&["--detect_recompute"]);
+    assert_eq!(sheets.column("ops_summary", "is_recompute"), [false, true]);
+    let times = numbers(&sheets.column("ops_summary", "total_direct_kernel_time_sum"));
+    assert_eq!(times, [100.0, 40.0]);
+}
+
+#[test]
+fn call_stacks_are_added() {
+    let mut events = one_operator();
+    events.push(python_frame("model/train.py(3): main", 0.0, 500.0));
+    let place = Workplace::with(trace(&events));
+    let plain = place.sheets(&[]);
+    let sheets = place.sheets(&["--include_call_stack"]);
+    let added: Vec<&str> = sheets
+        .columns("ops_all")
+        .into_iter()
+        .filter(|column| !plain.columns("ops_all").contains(column))
+        .collect();
+    assert!(added.contains(&"call_stack_full"), "{added:?}");
+    let stack = sheets.column("ops_all", "call_stack_full")[0].to_string();
+    assert!(stack.contains("model/train.py(3): main"), "{stack}");
+}
+
+#[test]
+fn overlap_is_added() {
+    let mut events = one_operator();
+    events.extend([operator("aten::copy_", 12.0, 5.0), launch(2, 13.0)]);
+    events.push(kernel_on_stream(8, "copy", 2, 50.0, 10.0));
+    let place = Workplace::with(trace(&events));
+    assert!(!place.sheets(&[]).has("ops_all_kl_overlap"));
+    let sheets = place.sheets(&["--include_overlap_info"]);
+    let rows = serde_json::to_string(sheets.rows("ops_all_kl_overlap")).unwrap();
+    assert!(rows.contains("aten::mm") && rows.contains("copy"), "{rows}");
+}
+
+#[test]
+fn the_time_of_the_first_call_is_added() {
+    let place = Workplace::with(trace(&one_operator()));
+    let (plain, with) = (place.sheets(&[]), place.sheets(&["--include_first_occurrence_time"]));
+    assert_eq!(with.columns("ops_all").len(), plain.columns("ops_all").len() + 1);
+}
+
+#[test]
+fn calls_are_grouped_by_number_of_kernels() {
+    let mut events = one_operator();
+    events.extend([operator("aten::mm", 200.0, 10.0), launch(2, 202.0), launch(3, 204.0)]);
+    events.extend([kernel("gemm", 2, 230.0, 40.0), kernel("gemm", 3, 280.0, 40.0)]);
+    let place = Workplace::with(trace(&events));
+    assert_eq!(place.sheets(&[]).rows("ops_all").len(), 1);
+    assert_eq!(place.sheets(&["--group_by_num_kernels"]).rows("ops_all").len(), 2);
+}
+
+#[test]
+fn collectives_are_left_out() {
+    let place = Workplace::with_generated();
+    assert!(place.sheets(&[]).has("coll_analysis"));
+    assert!(!place.sheets(&["--disable_coll_analysis"]).has("coll_analysis"));
+}
+
+#[test]
+fn a_pattern_makes_kernels_communication() {
+    let place = Workplace::with(trace(&one_operator()));
+    assert_eq!(place.sheets(&[]).timeline("exposed_comm_time"), 0.0);
+    let sheets = place.sheets(&["--communication-pattern", "other", "--communication_pattern", "GEMM"]);
+    assert_eq!(sheets.timeline("exposed_comm_time"), 0.1);
+    assert_eq!(sheets.timeline("computation_time"), 0.0);
+}
+
+#[test]
+fn linking_by_flow_needs_arrows() {
+    let place = Workplace::with(trace(&one_operator()));
+    place
+        .run(&["report", "trace.json", "--link-by", "correlation"])
+        .exits_with(0)
+        .with_summary(&["1 of 1 device events linked"]);
+    place
+        .run(&["report", "trace.json", "--link_by=flow"])
+        .exits_with(0)
+        .with_summary(&["0 of 1 device events linked", "warning: 1 device events (0.100 ms)"]);
+}
+
+#[test]
+fn every_option_of_the_reference_tool_is_understood_in_both_spellings() {
+    let place = Workplace::with(trace(&one_operator()));
+    for option in [
+        "--topk_ops=1",
+        "--topk_short_kernels=1",
+        "--topk_roofline_ops=1",
+        "--include_unlinked_kernels",
+        "--micro_idle_thresh_us=5",
+        "--short_kernel_study",
+        "--short_kernel_threshold_us=10",
+        "--short_kernel_histogram_bins=100",
+        "--enable_kernel_summary",
+        "--detect_recompute",
+        "--include_call_stack",
+        "--include_overlap_info",
+        "--include_first_occurrence_time",
+        "--group_by_num_kernels",
+        "--disable_coll_analysis",
+        "--output_xlsx_path=x.xlsx",
+        "--output_csvs_dir=out",
+    ] {
+        for spelling in [option.to_string(), option.replace('_', "-")] {
+            let arguments = ["pytorch", "--profile_json_path", "trace.json", "--quiet", &spelling];
+            place.run(&arguments).exits_with(0);
+            let arguments = ["pytorch", "--profile-json-path", "trace.json", "--quiet", &spelling];
+            place.run(&arguments).exits_with(0);
+        }
+    }
+}
+
+#[test]
+fn wrong_usage_exits_with_2_and_says_what_is_wrong() {
+    let place = Workplace::with(trace(&one_operator()));
+    for (arguments, part) in [
+        (&["report"][..], "<FILE>"),
+        (&["report", "trace.json", "--no-such-option"], "--no-such-option"),
+        (&["report", "trace.json", "--topk_op", "3"], "--topk_ops"),
+        (&["report", "trace.json", "--topk_ops", "many"], "many"),
+        (&["report", "trace.json", "--micro_idle_thresh_us=-1"], "0 or more"),
+        (&["report", "trace.json", "--short_kernel_histogram_bins=0"], "--short_kernel_histogram_bins"),
+        (&["report", "trace.json", "--link-by", "name"], "correlation"),
+        (&["report", "trace.json", "--sheet-names", "legacy"], "documented"),
+        (&["report", "trace.json", "--json", "--quiet"], "--quiet"),
+        (&["pytorch", "trace.json", "--profile_json_path", "trace.json"], "--profile_json_path"),
+        (&["no-such-command"], "no-such-command"),
+        (&["trace.json"], "tracelens report trace.json"),
+        (&[], "Usage"),
+    ] {
+        let outcome = place.run(arguments).exits_with(2);
+        assert!(outcome.err.contains(part), "no {part:?} in {outcome:#?}");
+        assert_eq!((outcome.out.as_str(), place.files(".").len()), ("", 1));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn under_the_name_of_the_reference_tool_it_is_that_tool() {
+    let place = Workplace::with(trace(&one_operator()));
+    let link = place.path("TraceLens_generate_perf_report_pytorch");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_tracelens"), &link).unwrap();
+    let run = |arguments: &[&str]| run_as(&link, arguments, &place.path("."));
+
+    let names = |options: &[&str]| {
+        let arguments = [&["--profile_json_path", "trace.json", "--output_csvs_dir", "sheets"], options];
+        run(&arguments.concat()).exits_with(0);
+        place.files("sheets")
+    };
+    assert!(names(&[]).contains(&"ops_unique_args.csv".to_string()));
+    assert!(!names(&[]).contains(&"ops_all.csv".to_string()));
+    assert!(names(&["--sheet-names", "documented"]).contains(&"ops_all.csv".to_string()));
+
+    run(&["--profile_json_path", "trace.json"]).exits_with(0);
+    assert!(place.path("trace_perf_report.xlsx").exists());
+    let usage = run(&["--help"]).exits_with(0).out;
+    assert!(
+        usage.contains("TraceLens_generate_perf_report_pytorch [OPTIONS] --profile_json_path"),
+        "{usage}"
+    );
+    assert!(usage.contains("[default: current]"), "{usage}");
+    run(&[]).exits_with(2);
+}

@@ -1,0 +1,183 @@
+//! Runs the program and looks at what it said.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// What one run said.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Outcome {
+    /// Checks the exit code and that nothing panicked.
+    #[track_caller]
+    pub(crate) fn exits_with(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{self:#?}");
+        assert!(!self.err.contains("panicked"), "{self:#?}");
+        self
+    }
+
+    /// Checks that one line of standard error is the error, and what it says.
+    #[track_caller]
+    pub(crate) fn with_error(self, parts: &[&str]) -> Self {
+        let errors: Vec<&str> =
+            self.err.lines().filter(|line| line.starts_with("tracelens: error: ")).collect();
+        assert_eq!(errors.len(), 1, "{self:#?}");
+        for part in parts {
+            assert!(errors[0].contains(part), "no {part:?} in {self:#?}");
+        }
+        self
+    }
+
+    /// Checks what the summary says, lines joined.
+    #[track_caller]
+    pub(crate) fn with_summary(self, parts: &[&str]) -> Self {
+        let text = self.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in parts {
+            assert!(text.contains(part), "no {part:?} in {self:#?}");
+        }
+        self
+    }
+}
+
+/// Runs a program, here the built one or a link to it, with a plain environment.
+pub(crate) fn run_as(program: impl AsRef<OsStr>, arguments: &[&str], directory: &Path) -> Outcome {
+    let output = Command::new(program)
+        .args(arguments)
+        .current_dir(directory)
+        .env_remove("LC_ALL")
+        .env_remove("LC_CTYPE")
+        .env("LANG", "C.UTF-8")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    Outcome {
+        code: output.status.code().expect("not ended by a signal"),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// A directory of its own for one test, with a trace in it.
+pub(crate) struct Workplace {
+    directory: tempfile::TempDir,
+}
+
+impl Workplace {
+    /// A directory that holds `trace.json`.
+    pub(crate) fn with(trace: impl AsRef<[u8]>) -> Self {
+        let place = Workplace { directory: tempfile::tempdir().unwrap() };
+        place.put("trace.json", trace);
+        place
+    }
+
+    /// A directory that holds the generated trace as `trace.json.gz`.
+    pub(crate) fn with_generated() -> Self {
+        let place = Workplace { directory: tempfile::tempdir().unwrap() };
+        std::fs::copy(generated(), place.path("trace.json.gz")).unwrap();
+        place
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    pub(crate) fn put(&self, name: &str, content: impl AsRef<[u8]>) {
+        std::fs::write(self.path(name), content).unwrap();
+    }
+
+    /// Runs the built program in the directory.
+    #[track_caller]
+    pub(crate) fn run(&self, arguments: &[&str]) -> Outcome {
+        run_as(env!("CARGO_BIN_EXE_tracelens"), arguments, self.directory.path())
+    }
+
+    /// Names of everything in the directory (or one below), sorted.
+    pub(crate) fn files(&self, below: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.path(below)).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap()
+    }
+
+    /// The sheets that `report trace.json --json` prints with these options.
+    #[track_caller]
+    pub(crate) fn sheets(&self, options: &[&str]) -> Sheets {
+        let trace = if self.path("trace.json").exists() { "trace.json" } else { "trace.json.gz" };
+        let outcome = self.run(&[&["report", trace, "--json"], options].concat()).exits_with(0);
+        Sheets::parse(&outcome.out)
+    }
+}
+
+/// The trace of a training step that the project generated.
+pub(crate) fn generated() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/generated/cuda_training_step.json.gz"))
+}
+
+/// The trace that was recorded on a machine without GPU, with Python stacks.
+pub(crate) fn recorded_without_gpu() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/recorded/cpu/stacks_modules.json.gz"))
+}
+
+/// A report as JSON.
+#[derive(Debug)]
+pub(crate) struct Sheets(BTreeMap<String, Value>);
+
+impl Sheets {
+    #[track_caller]
+    pub(crate) fn parse(text: &str) -> Self {
+        let document: Value = serde_json::from_str(text).unwrap();
+        let tables = document["tables"].as_object().unwrap();
+        Sheets(tables.iter().map(|(name, table)| (name.clone(), table.clone())).collect())
+    }
+
+    pub(crate) fn names(&self) -> Vec<&str> {
+        self.0.keys().map(String::as_str).collect()
+    }
+
+    pub(crate) fn has(&self, sheet: &str) -> bool {
+        self.0.contains_key(sheet)
+    }
+
+    #[track_caller]
+    pub(crate) fn columns(&self, sheet: &str) -> Vec<&str> {
+        self.0[sheet]["columns"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|column| column["name"].as_str().unwrap())
+            .collect()
+    }
+
+    #[track_caller]
+    pub(crate) fn rows(&self, sheet: &str) -> &Vec<Value> {
+        self.0[sheet]["rows"].as_array().unwrap()
+    }
+
+    /// The cells of a column.
+    #[track_caller]
+    pub(crate) fn column(&self, sheet: &str, column: &str) -> Vec<&Value> {
+        let position = self.columns(sheet).iter().position(|name| *name == column).expect(column);
+        self.rows(sheet).iter().map(|row| &row[position]).collect()
+    }
+
+    /// A time in ms of the timeline.
+    #[track_caller]
+    pub(crate) fn timeline(&self, kind: &str) -> f64 {
+        let kinds = self.column("gpu_timeline", "type");
+        let row = kinds.iter().position(|name| *name == kind).expect(kind);
+        self.column("gpu_timeline", "time ms")[row].as_f64().unwrap()
+    }
+}

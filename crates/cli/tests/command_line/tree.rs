@@ -1,0 +1,105 @@
+//! `tracelens tree`.
+
+use crate::program::Workplace;
+use crate::trace::{kernel, launch, operator, python_frame, trace};
+
+/// A Python frame, an operator in an operator, its launch and kernel; then an operator without device work.
+fn place() -> Workplace {
+    Workplace::with(trace(&[
+        python_frame("train.py(3): main", 0.0, 500.0),
+        operator("aten::linear", 5.0, 90.0),
+        operator("aten::addmm", 10.0, 50.0),
+        launch(1, 20.0),
+        kernel("gemm", 1, 100.0, 12.5),
+        operator("aten::view", 200.0, 10.0),
+    ]))
+}
+
+fn tree(options: &[&str]) -> String {
+    place().run(&[&["tree", "trace.json"], options].concat()).exits_with(0).out
+}
+
+#[test]
+fn what_leads_to_device_work_is_printed() {
+    let expected = "\
+└── UID: 1, Category: cpu_op, Name: aten::linear
+    └── UID: 2, Category: cpu_op, Name: aten::addmm
+        └── UID: 3, Category: cuda_runtime, Name: cudaLaunchKernel
+            └── UID: 4, Category: kernel, Name: gemm, Duration: 12.5
+";
+    assert_eq!(tree(&[]), expected);
+}
+
+#[test]
+fn the_rest_is_printed_on_request() {
+    assert!(tree(&["--all"]).contains("aten::view"));
+    assert!(!tree(&["--all"]).contains("train.py"));
+    assert!(
+        tree(&["--python-frames"]).starts_with("└── UID: 0, Category: python_function, Name: train.py(3)")
+    );
+}
+
+#[test]
+fn a_tree_starts_where_it_is_told() {
+    let by_uid = tree(&["--uid", "2"]);
+    assert!(by_uid.starts_with("└── UID: 2, Category: cpu_op, Name: aten::addmm\n"), "{by_uid}");
+    assert_eq!(by_uid, tree(&["--name", "aten::addmm"]));
+    let found = tree(&["--external-id", "3", "--pid", "1", "--tid", "1"]);
+    assert!(found.contains("UID: "), "{found}");
+}
+
+#[test]
+fn callers_are_printed_instead() {
+    let callers = tree(&["--uid", "4", "--parents"]);
+    let order: Vec<usize> = ["gemm", "cudaLaunchKernel", "aten::addmm", "aten::linear"]
+        .map(|name| callers.find(name).unwrap_or_else(|| panic!("no {name} in {callers}")))
+        .to_vec();
+    assert!(order.is_sorted(), "{callers}");
+    place().run(&["tree", "trace.json", "--parents"]).exits_with(2);
+}
+
+#[test]
+fn depth_is_limited() {
+    for (depth, lines) in [("0", 1), ("1", 2), ("2", 3), ("9", 4)] {
+        assert_eq!(tree(&["--depth", depth]).lines().count(), lines, "{depth}");
+    }
+}
+
+#[test]
+fn arguments_are_shown() {
+    assert!(!tree(&[]).contains("Input Dims"));
+    for spelling in ["Input Dims", "input dims"] {
+        assert!(tree(&["--field", spelling]).contains("Input Dims: [[2, 3]]"));
+    }
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    for (options, parts) in [
+        (&["--uid", "6"][..], &["trace.json: has no event 6", "from 0 to 5"][..]),
+        (&["--name", "aten::none"], &["trace.json: has no event named \"aten::none\""]),
+        (
+            &["--external-id", "77", "--pid", "1", "--tid", "1"],
+            &["trace.json: has no event with External id 77"],
+        ),
+        (&["--field", "Colour"], &["unknown argument \"Colour\"", "Input Dims, "]),
+    ] {
+        place().run(&[&["tree", "trace.json"], options].concat()).exits_with(2).with_error(parts);
+    }
+}
+
+#[test]
+fn a_trace_without_gpu_work_says_how_to_see_it() {
+    let place = Workplace::with(trace(&[operator("aten::view", 0.0, 1.0)]));
+    let outcome = place.run(&["tree", "trace.json"]).exits_with(0);
+    assert!(outcome.err.contains("--all prints the others"), "{outcome:#?}");
+    let outcome = place.run(&["tree", "trace.json", "--all"]).exits_with(0);
+    assert_eq!((outcome.out.lines().count(), outcome.err.as_str()), (1, ""));
+}
+
+#[test]
+fn control_characters_of_a_name_do_not_reach_the_terminal() {
+    let place = Workplace::with(trace(&[operator("a\u{1b}[31m\u{7}b", 0.0, 1.0)]));
+    let outcome = place.run(&["tree", "trace.json", "--all"]).exits_with(0);
+    assert!(outcome.out.contains("a\u{fffd}[31m\u{fffd}b"), "{outcome:#?}");
+}
