@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum IngestError {
     /// The file cannot be opened or read.
-    #[error("{path}: cannot be read: {source}", path = .path.display())]
+    #[error("{path}: cannot be read: {source}; check the path and its permissions", path = .path.display())]
     Io {
         /// The file.
         path: PathBuf,

@@ -122,43 +122,38 @@ impl fmt::Display for Warning {
             ),
             Warning::MalformedEvents { count, first_offset, detail, bytes_skipped } => write!(
                 f,
-                "{count} malformed entries of traceEvents skipped ({bytes_skipped} bytes; first at byte {first_offset}: {detail})"
+                "malformed entries of traceEvents skipped: {count} ({bytes_skipped} bytes; first at byte {first_offset}: {detail})"
             ),
             Warning::WithoutTimestamp { count, first_uid } => {
-                write!(f, "{count} events without a usable ts left out (first: event {first_uid})")
+                write!(f, "events without a usable ts left out: {count} (first: event {first_uid})")
             }
             Warning::WithoutDuration { count, first_uid } => {
-                write!(f, "{count} events without a usable dur read as zero long (first: event {first_uid})")
+                write!(f, "events without a usable dur read as zero long: {count} (first: event {first_uid})")
             }
             Warning::NegativeDuration { count, first_uid } => {
-                write!(f, "{count} negative durations read as zero (first: event {first_uid})")
+                write!(f, "negative durations read as zero: {count} (first: event {first_uid})")
             }
             Warning::WithoutName { count, first_uid } => {
-                write!(f, "{count} events have no name (first: event {first_uid})")
+                write!(f, "events without a name: {count} (first: event {first_uid})")
             }
-            Warning::UnclosedBegin { count, first_uid } => {
-                write!(
-                    f,
-                    "{count} B events without an E closed at the end of their track (first: event {first_uid})"
-                )
-            }
+            Warning::UnclosedBegin { count, first_uid } => write!(
+                f,
+                "B events without an E closed at the end of their track: {count} (first: event {first_uid})"
+            ),
             Warning::UnopenedEnd { count, first_uid } => {
-                write!(f, "{count} E events without a B left out (first: event {first_uid})")
+                write!(f, "E events without a B left out: {count} (first: event {first_uid})")
             }
             Warning::UnusedPhase { phase: Some(phase), count } => {
-                write!(
-                    f,
-                    "{count} events with ph {phase:?} are of a kind that no analysis uses and were left out"
-                )
+                write!(f, "events with ph {phase:?}, which no analysis uses, left out: {count}")
             }
             Warning::UnusedPhase { phase: None, count } => {
-                write!(f, "{count} events without a usable ph left out")
+                write!(f, "events without a usable ph left out: {count}")
             }
             Warning::UnknownMetadata { count } => {
-                write!(f, "{count} metadata events of unknown kind or without a process left out")
+                write!(f, "metadata events of unknown kind or without a process left out: {count}")
             }
             Warning::InvalidUtf8 { count } => {
-                write!(f, "{count} texts held invalid UTF-8, replaced by U+FFFD")
+                write!(f, "texts with invalid UTF-8, replaced by U+FFFD: {count}")
             }
             Warning::UnreadableFact { key, detail } => {
                 write!(f, "top-level {key} could not be read and was left out ({detail})")

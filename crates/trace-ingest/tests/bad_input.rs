@@ -128,9 +128,9 @@ fn not_a_number_and_infinity_are_no_times_but_break_nothing() {
     assert_eq!(names(&trace), ["b", "c"]);
     assert_eq!(trace.events().uid(EventId(0)), 1);
     let warnings = warnings(&trace);
-    assert!(warnings[0].contains("1 events without a usable ts left out (first: event 0)"), "{warnings:?}");
+    assert!(warnings[0].contains("events without a usable ts left out: 1 (first: event 0)"), "{warnings:?}");
     assert!(
-        warnings[1].contains("1 events without a usable dur read as zero long (first: event 1)"),
+        warnings[1].contains("events without a usable dur read as zero long: 1 (first: event 1)"),
         "{warnings:?}"
     );
 }
@@ -142,7 +142,7 @@ fn invalid_utf8_is_replaced_and_counted() {
     text[at + 1] = 0xff;
     let trace = read_ok(text);
     assert_eq!(names(&trace), ["\u{fffd}"]);
-    assert!(warnings(&trace)[0].contains("1 texts held invalid UTF-8"), "{:?}", warnings(&trace));
+    assert!(warnings(&trace)[0].contains("texts with invalid UTF-8"), "{:?}", warnings(&trace));
 }
 
 #[test]
@@ -168,13 +168,13 @@ fn missing_fields_are_counted_by_kind() {
     assert_eq!(trace.entries(), 8);
     assert_eq!(trace.events().duration(EventId(2)), 0);
     let expected = [
-        "1 events without a usable ts left out (first: event 0)",
-        "1 events without a usable dur read as zero long (first: event 1)",
-        "1 negative durations read as zero (first: event 3)",
-        "1 events have no name (first: event 2)",
-        "1 events without a usable ph left out",
-        "1 events with ph 'C' are of a kind that no analysis uses and were left out",
-        "2 metadata events of unknown kind or without a process left out",
+        "events without a usable ts left out: 1 (first: event 0)",
+        "events without a usable dur read as zero long: 1 (first: event 1)",
+        "negative durations read as zero: 1 (first: event 3)",
+        "events without a name: 1 (first: event 2)",
+        "events without a usable ph left out: 1",
+        "events with ph 'C', which no analysis uses, left out: 1",
+        "metadata events of unknown kind or without a process left out: 2",
     ];
     assert_eq!(warnings(&trace), expected);
 }
@@ -196,8 +196,8 @@ fn begin_and_end_events_become_spans() {
     assert_eq!(spans, [("outer", 40_000), ("inner", 10_000), ("other thread", 39_000), ("moment", 0)]);
     assert_eq!(trace.events().phase(EventId(3)), Phase::Instant);
     let expected = [
-        "1 B events without an E closed at the end of their track (first: event 2)",
-        "1 E events without a B left out (first: event 5)",
+        "B events without an E closed at the end of their track: 1 (first: event 2)",
+        "E events without a B left out: 1 (first: event 5)",
     ];
     assert_eq!(warnings(&trace), expected);
 }
@@ -231,7 +231,8 @@ fn malformed_events_are_skipped_counted_and_located() {
         assert_eq!(warnings.len(), 1, "{warnings:?}");
         let position = format!("first at byte {}", text.find(broken).unwrap());
         assert!(
-            warnings[0].contains("1 malformed entries") && warnings[0].contains(&position),
+            warnings[0].contains("malformed entries of traceEvents skipped: 1")
+                && warnings[0].contains(&position),
             "{warnings:?}"
         );
         assert_eq!(trace.facts().trace_name.as_deref(), Some("t"), "{broken}");

@@ -23,27 +23,27 @@ fn faulty_events_are_counted_and_the_others_reported() {
         ),
         (
             r#"{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": NaN, "dur": 1}"#,
-            &["warning: 1 events without a usable ts left out (first: event 3)"],
+            &["warning: events without a usable ts left out: 1 (first: event 3)"],
         ),
         (
             r#"{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 300, "dur": Infinity}"#,
-            &["warning: 1 events without a usable dur read as zero long (first: event 3)"],
+            &["warning: events without a usable dur read as zero long: 1 (first: event 3)"],
         ),
         (
             r#"{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "dur": 1}"#,
-            &["warning: 1 events without a usable ts left out (first: event 3)"],
+            &["warning: events without a usable ts left out: 1 (first: event 3)"],
         ),
         (
             r#"{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 300}"#,
-            &["warning: 1 events without a usable dur read as zero long (first: event 3)"],
+            &["warning: events without a usable dur read as zero long: 1 (first: event 3)"],
         ),
         (
             r#"{"ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 300, "dur": 1}"#,
-            &["warning: 1 events have no name (first: event 3)"],
+            &["warning: events without a name: 1 (first: event 3)"],
         ),
         (
             r#"{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 300, "dur": -5}"#,
-            &["warning: 1 negative durations read as zero (first: event 3)"],
+            &["warning: negative durations read as zero: 1 (first: event 3)"],
         ),
         (
             r#"{"ph": "B", "name": "a", "pid": 1, "tid": 1, "ts": 300}, {"ph": "E", "pid": 1, "tid": 1, "ts": 310}"#,
@@ -51,17 +51,17 @@ fn faulty_events_are_counted_and_the_others_reported() {
         ),
         (
             r#"{"ph": "B", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 300}"#,
-            &["warning: 1 B events without an E closed at the end of their track (first: event 3)"],
+            &["warning: B events without an E closed at the end of their track: 1 (first: event 3)"],
         ),
         (
             r#"{"ph": "E", "pid": 1, "tid": 1, "ts": 300}"#,
-            &["warning: 1 E events without a B left out (first: event 3)"],
+            &["warning: E events without a B left out: 1 (first: event 3)"],
         ),
         ("", &[]), // a trailing comma
-        ("17", &["warning: 1 malformed entries of traceEvents skipped"]),
+        ("17", &["warning: malformed entries of traceEvents skipped: 1"]),
         (
             r#"{"ph": "C", "name": "a", "pid": 1, "ts": 300}"#,
-            &["warning: 1 events with ph 'C' are of a kind that no analysis uses and were left out"],
+            &["warning: events with ph 'C', which no analysis uses, left out: 1"],
         ),
     ] {
         let outcome = report(one_operator_and(event)).exits_with(0).with_summary(FIGURES);
@@ -86,7 +86,7 @@ fn invalid_utf8_is_replaced_and_counted() {
     content[name] = 0xff;
     report(content)
         .exits_with(0)
-        .with_summary(&["GPU time 0.100 ms", "warning: 1 texts held invalid UTF-8, replaced by U+FFFD"]);
+        .with_summary(&["GPU time 0.100 ms", "warning: texts with invalid UTF-8, replaced by U+FFFD"]);
 }
 
 #[test]
