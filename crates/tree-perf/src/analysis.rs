@@ -1,6 +1,6 @@
 //! A trace made ready for its sheets.
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use gpu_timeline::{Breakdown, Overlaps, StreamEvent, busy_time, overlaps};
 use perf_models::{Category, op_category};
@@ -11,6 +11,7 @@ use crate::device::{DeviceEvents, interval};
 use crate::launchers::Launchers;
 use crate::notice::Notice;
 use crate::options::AnalysisOptions;
+use crate::sheets::ops_all::calls_outside_kernel_lists;
 use crate::sheets::short_kernels::short_kernels_without_arguments;
 
 /// A trace with its tree, its device events and the operators that launched them: what all sheets are
@@ -22,7 +23,7 @@ pub struct Analysis {
     pub(crate) launchers: Launchers,
     /// Recomputed work; `None` when nobody asked.
     recomputed: Option<EventSet>,
-    overlaps: OnceCell<OverlapIndex>,
+    overlaps: OnceLock<OverlapIndex>,
 }
 
 /// Device time that is part of the figures, and that is not.
@@ -47,7 +48,7 @@ impl Analysis {
         let recomputed = options.detect_recompute.then(|| tree.recompute_events());
         let device = DeviceEvents::collect(&tree, &options.communication);
         let launchers = Launchers::find(&tree, &options.communication);
-        Analysis { tree, options, device, launchers, recomputed, overlaps: OnceCell::new() }
+        Analysis { tree, options, device, launchers, recomputed, overlaps: OnceLock::new() }
     }
 
     /// The tree.
@@ -78,7 +79,8 @@ impl Analysis {
 
     /// What the sheets leave out, so that nothing goes missing silently.
     pub fn notices(&self) -> Vec<Notice> {
-        short_kernels_without_arguments(self).into_iter().collect()
+        let notices = [calls_outside_kernel_lists(self), short_kernels_without_arguments(self)];
+        notices.into_iter().flatten().collect()
     }
 
     /// A time in µs.

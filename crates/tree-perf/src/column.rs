@@ -70,7 +70,7 @@ pub(crate) mod shared {
     pub(crate) const PERCENTAGE: Column = Column::new(
         "Percentage (%)",
         ColumnKind::Percent,
-        "Share of the direct kernel time of all rows of the sheet, in percent.",
+        "Share of the direct kernel time of all operators, those of rows that --topk_ops cuts off included, in percent.",
     );
     pub(crate) const CUMULATIVE: Column = Column::new(
         "Cumulative Percentage (%)",

@@ -37,12 +37,12 @@ impl FrameBuilder {
     /// Percentages of a total and their running sum, from exact integers.
     pub(crate) fn shares(&mut self, values: impl Iterator<Item = i64> + Clone) {
         let total: i64 = values.clone().sum();
-        self.float("Percentage (%)", values.clone().map(|value| Some(percent(value, total))));
+        self.float("Percentage (%)", values.clone().map(|value| percent(value, total)));
         let running = values.scan(0, |sum, value| {
             *sum += value;
             Some(*sum)
         });
-        self.float("Cumulative Percentage (%)", running.map(|sum| Some(percent(sum, total))));
+        self.float("Cumulative Percentage (%)", running.map(|sum| percent(sum, total)));
     }
 
     pub(crate) fn finish(self) -> PolarsResult<DataFrame> {
@@ -50,7 +50,7 @@ impl FrameBuilder {
     }
 }
 
-/// `part / whole * 100`; not a number when the whole is zero.
-pub(crate) fn percent(part: i64, whole: i64) -> f64 {
-    part as f64 / whole as f64 * 100.0
+/// `part / whole * 100`; `None` when there is no whole.
+pub(crate) fn percent(part: i64, whole: i64) -> Option<f64> {
+    (whole != 0).then(|| part as f64 / whole as f64 * 100.0)
 }

@@ -66,7 +66,12 @@ impl KernelList {
     /// The list with statistics, as a Python literal.
     pub(crate) fn details(&self, analysis: &Analysis) -> String {
         let us = |time: f64| time / analysis.trace().time_unit().per_microsecond() as f64;
-        self.literal(analysis.trace(), usize::MAX, |out, summary| {
+        self.literal(analysis.trace(), usize::MAX, |out, kernel, summary| {
+            if let Some(share) = kernel.overlap_share {
+                out.write_str("'overlap_pct': ")?;
+                write_float(out, share)?;
+                out.write_str(", ")?;
+            }
             let Some(summary) = summary else { return write!(out, "'count': 0, 'total_duration_us': 0.0") };
             write!(out, "'count': {}", summary.count)?;
             for (key, value) in [
@@ -87,7 +92,7 @@ impl KernelList {
     /// The list with shortened names and means only; `None` when it is empty.
     pub(crate) fn shortened(&self, analysis: &Analysis) -> Option<String> {
         let us = |time: f64| time / analysis.trace().time_unit().per_microsecond() as f64;
-        let list = self.literal(analysis.trace(), NAME_LENGTH, |out, summary| {
+        let list = self.literal(analysis.trace(), NAME_LENGTH, |out, _, summary| {
             out.write_str("'mean_duration_us': ")?;
             write_float(out, round2(summary.map_or(0.0, |summary| us(summary.mean))))
         });
@@ -98,7 +103,7 @@ impl KernelList {
         &self,
         trace: &Trace,
         name_length: usize,
-        mut statistics: impl FnMut(&mut String, Option<&Summary>) -> std::fmt::Result,
+        mut statistics: impl FnMut(&mut String, &ListedKernel, Option<&Summary>) -> std::fmt::Result,
     ) -> String {
         let mut out = String::from("[");
         for (position, (kernel, summary)) in self.positions.iter().enumerate() {
@@ -114,12 +119,7 @@ impl KernelList {
                     Some(stream) => write!(out, ", 'stream': {stream}, ")?,
                     None => out.write_str(", 'stream': None, ")?,
                 }
-                if let Some(share) = kernel.overlap_share {
-                    out.write_str("'overlap_pct': ")?;
-                    write_float(&mut out, share)?;
-                    out.write_str(", ")?;
-                }
-                statistics(&mut out, summary.as_ref())?;
+                statistics(&mut out, kernel, summary.as_ref())?;
                 out.write_str("}")
             })();
         }

@@ -9,7 +9,7 @@ pub(crate) struct KernelRecord {
     pub(crate) kernel: EventId,
     /// The call that launched it; `None` when the trace does not have it.
     pub(crate) launch: Option<EventId>,
-    /// The operator around that call.
+    /// The operator that the kernel is charged to, as in the operator sheets; `None` for calls outside any.
     pub(crate) operator: Option<EventId>,
 }
 
@@ -23,28 +23,16 @@ impl KernelRecord {
 /// All kernels in file order, the unlinked and those of communication included; copies and fills are not
 /// kernels.
 pub(crate) fn kernel_records(analysis: &Analysis) -> Vec<KernelRecord> {
-    let events = analysis.trace().events();
+    let (tree, events) = (analysis.tree(), analysis.trace().events());
     analysis
         .device
         .ids
         .iter()
         .filter(|&&id| events.category(id) == EventCategory::KERNEL)
         .map(|&kernel| {
-            let launch = analysis.tree().launch(kernel);
-            KernelRecord { kernel, launch, operator: operator_of(analysis, kernel) }
+            let (launch, launcher) = (tree.launch(kernel), tree.kernel_launcher(kernel));
+            let operator = launcher.filter(|&event| events.category(event) == EventCategory::CPU_OP);
+            KernelRecord { kernel, launch, operator }
         })
         .collect()
-}
-
-/// The operator that a kernel counts for: the nearest one that is not a mere `execute`, as in the operator
-/// sheets.
-fn operator_of(analysis: &Analysis, kernel: EventId) -> Option<EventId> {
-    let (trace, tree) = (analysis.trace(), analysis.tree());
-    let nearest = tree.operator(kernel)?;
-    let is_operator = |&event: &EventId| trace.events().category(event) == EventCategory::CPU_OP;
-    let named = std::iter::once(nearest)
-        .chain(tree.ancestors(nearest))
-        .filter(is_operator)
-        .find(|&operator| trace.name(operator) != "execute");
-    Some(named.unwrap_or(nearest))
 }

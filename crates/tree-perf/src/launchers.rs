@@ -2,7 +2,7 @@
 
 use gpu_timeline::{CommunicationPatterns, busy_time};
 use perf_models::{Category, op_category};
-use trace_ingest::{EventId, Trace};
+use trace_ingest::EventId;
 use trace2tree::TraceTree;
 
 use crate::device::interval;
@@ -22,6 +22,8 @@ pub(crate) struct Launcher {
 /// All launchers, by their start.
 pub(crate) struct Launchers {
     launchers: Vec<Launcher>,
+    /// Positions of the launchers, by their event.
+    by_event: Vec<u32>,
     /// Device events of the launchers, each launcher's by their start.
     kernels: Vec<EventId>,
 }
@@ -30,7 +32,11 @@ impl Launchers {
     pub(crate) fn find(tree: &TraceTree, communication: &CommunicationPatterns) -> Self {
         let trace = tree.trace();
         let found = tree.kernel_launchers(|name| !communication.is_communication(name));
-        let mut all = Launchers { launchers: Vec::with_capacity(found.len()), kernels: Vec::new() };
+        let mut all = Launchers {
+            launchers: Vec::with_capacity(found.len()),
+            by_event: (0..found.len() as u32).collect(),
+            kernels: Vec::new(),
+        };
         let mut scratch = Vec::new();
         for (event, kernels) in found.iter() {
             let first = all.kernels.len();
@@ -48,6 +54,7 @@ impl Launchers {
                 kernels: first as u32..all.kernels.len() as u32,
             });
         }
+        all.by_event.sort_unstable_by_key(|&position| all.launchers[position as usize].event);
         all
     }
 
@@ -65,11 +72,9 @@ impl Launchers {
     }
 
     /// The launcher that is this event.
-    pub(crate) fn of_event(&self, trace: &Trace, event: EventId) -> Option<&Launcher> {
-        let key = |id: EventId| (trace.events().start(id), id);
-        self.launchers
-            .binary_search_by_key(&key(event), |launcher| key(launcher.event))
-            .ok()
-            .map(|at| &self.launchers[at])
+    pub(crate) fn of_event(&self, event: EventId) -> Option<&Launcher> {
+        let launcher = |position: u32| &self.launchers[position as usize];
+        let at = self.by_event.binary_search_by_key(&event, |&position| launcher(position).event).ok()?;
+        Some(launcher(self.by_event[at]))
     }
 }

@@ -12,6 +12,14 @@ pub enum Notice {
         /// Sum of their durations in µs.
         time_us: f64,
     },
+    /// Calls with another number of kernels than the first call of their row in the operator sheet are no part
+    /// of the row's list of kernels.
+    CallsOutsideKernelLists {
+        /// How many.
+        calls: usize,
+        /// How many calls the sheet has.
+        of: usize,
+    },
 }
 
 impl fmt::Display for Notice {
@@ -21,6 +29,12 @@ impl fmt::Display for Notice {
                 f,
                 "{count} short kernels ({time_us:.3} µs) are in the histogram but not in the short-kernel details: \
                  no operator with recorded arguments launched them"
+            ),
+            Notice::CallsOutsideKernelLists { calls, of } => write!(
+                f,
+                "{calls} of {of} calls are in the counts and times of ops_all but not in its lists of kernels: \
+                 they launched another number of kernels than the first call of their row; \
+                 grouping by the number of kernels tells them apart"
             ),
         }
     }

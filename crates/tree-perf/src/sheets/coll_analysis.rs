@@ -14,7 +14,7 @@ use crate::sheet::Sheet;
 pub(crate) const SHEET: Sheet = Sheet {
     name: "coll_analysis",
     current_name: "coll_analysis",
-    description: "Kernels of collective communication by process group, collective, type, size and stream, most time first; left out with --disable_coll_analysis and when there are none.",
+    description: "Kernels of collective communication (those with a correlation or External id) by process group, collective, type, size and stream, most time first; left out with --disable_coll_analysis and when there are none.",
     columns: &[
         Column::new(
             "rank",
@@ -71,9 +71,10 @@ pub(crate) const SHEET: Sheet = Sheet {
 /// What tells two kinds of collective apart.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Key<'a> {
+    /// Without its name.
     collective: Collective,
-    /// Collective named after the kernel where the trace names none.
-    custom_name: Option<&'a str>,
+    /// Name of the collective; where the trace has none, that of a custom collective by its kernel.
+    name: Option<&'a str>,
     stream: Option<i64>,
 }
 
@@ -91,23 +92,23 @@ fn build(analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
     if kernels.is_empty() {
         return Ok(None);
     }
+    let text = |id: Option<StringId>| id.map(|id| trace.text(id));
     let mut order = Vec::new();
     let mut groups: HashMap<Key<'_>, Vec<i64>> = HashMap::new();
     for &kernel in &kernels {
         let collective = events.arguments().collective.get(kernel.index()).unwrap_or_default();
+        let name =
+            text(collective.name).or_else(|| analysis.options().communication.collective(trace.name(kernel)));
         // What varies between kernels of one kind does not tell kinds apart.
         let collective = Collective {
+            name: None,
             group_description: None,
             rank: None,
             global_rank_start: None,
             global_rank_stride: None,
             ..collective
         };
-        let custom_name = match collective.name {
-            Some(_) => None,
-            None => analysis.options().communication.collective(trace.name(kernel)),
-        };
-        let key = Key { collective, custom_name, stream: events.stream(kernel) };
+        let key = Key { collective, name, stream: events.stream(kernel) };
         groups.entry(key).or_insert_with(|| {
             order.push(key);
             Vec::new()
@@ -118,7 +119,14 @@ fn build(analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
     }
     let mut rows: Vec<(Key<'_>, Summary)> =
         order.into_iter().filter_map(|key| Some((key, Summary::of(&groups[&key])?))).collect();
-    rows.sort_by_key(|(_, summary)| std::cmp::Reverse(summary.sum));
+    // Equal times: by the key columns in their order.
+    rows.sort_by_key(|(key, summary)| {
+        let Key { collective, name, stream } = key;
+        let group = (text(collective.group_name), text(collective.group_ranks), *name, collective.group_size);
+        let sizes = (text(collective.dtype), collective.in_elements, collective.out_elements);
+        let splits = (text(collective.in_split_size), text(collective.out_split_size));
+        (std::cmp::Reverse(summary.sum), group, sizes, splits, *stream)
+    });
 
     let streams = rows.iter().map(|(key, _)| key.stream).collect::<std::collections::BTreeSet<_>>();
     let no_group_anywhere = rows.iter().all(|(key, _)| key.collective.group_name.is_none());
@@ -127,7 +135,6 @@ fn build(analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
     let us = |time: f64| time / trace.time_unit().per_microsecond() as f64;
 
     let mut frame = FrameBuilder::default();
-    let text = |id: Option<StringId>| id.map(|id| trace.text(id));
     let of = |part: fn(&Collective) -> Option<StringId>| {
         rows.iter().map(move |(key, _)| text(part(&key.collective)))
     };
@@ -135,13 +142,13 @@ fn build(analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
     let size = |part: fn(&Collective) -> Option<i64>| {
         rows.iter().map(move |(key, _)| {
             let bytes = element_size(text(key.collective.dtype)?)?;
-            Some((part(&key.collective)? * bytes) as f64 / (1024.0 * 1024.0))
+            Some(part(&key.collective)? as f64 * bytes / (1024.0 * 1024.0))
         })
     };
     frame.integer("rank", rows.iter().map(|_| Some(rank)));
     frame.text("Process Group Name", of(|c| c.group_name).map(|name| Some(name.unwrap_or(unknown_group))));
     frame.text("Process Group Ranks", of(|c| c.group_ranks));
-    frame.text("Collective name", rows.iter().map(|(key, _)| text(key.collective.name).or(key.custom_name)));
+    frame.text("Collective name", rows.iter().map(|(key, _)| key.name));
     frame.integer("Group size", count(|c| c.group_size));
     frame.text("dtype", of(|c| c.dtype));
     frame.integer("In msg nelems", count(|c| c.in_elements));
@@ -161,12 +168,12 @@ fn build(analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
 }
 
 /// Bytes of an element of the types that collectives name.
-fn element_size(dtype: &str) -> Option<i64> {
+fn element_size(dtype: &str) -> Option<f64> {
     Some(match dtype {
-        "Double" | "Long" => 8,
-        "Float" | "Int" => 4,
-        "BFloat16" | "Half" | "Short" => 2,
-        "Bool" | "Byte" => 1,
+        "Double" | "Long" => 8.0,
+        "Float" | "Int" => 4.0,
+        "BFloat16" | "Half" | "Short" => 2.0,
+        "Bool" | "Byte" => 1.0,
         _ => return None,
     })
 }

@@ -26,7 +26,7 @@ pub(crate) const SHEET: Sheet = Sheet {
         Column::new(
             "Parent cpu_op",
             ColumnKind::Text,
-            "Operator around the launch, or the launching call itself outside any operator; left out when no kernel of the trace has an operator.",
+            "Operator that the kernel is charged to, as in the operator sheets, or the launching call itself outside any operator; left out when no kernel of the trace has an operator.",
         ),
         Column::new("Kernel name", ColumnKind::Text, "Kernel, as the profiler names it."),
         Column::new("Kernel stream", ColumnKind::Identifier, "Stream it ran on."),
@@ -47,7 +47,7 @@ pub(crate) const SHEET: Sheet = Sheet {
         Column::new(
             "Percent of total time (%)",
             ColumnKind::Percent,
-            "Sum as a share of total_time of gpu_timeline, in percent; the column adds up to more than 100 when kernels overlap or when kernels without a launch are left out of the timeline.",
+            "Sum as a share of total_time of gpu_timeline (of the whole trace, also with --detect_recompute), in percent; empty when the timeline is; the column adds up to more than 100 when kernels overlap or when kernels without a launch are left out of the timeline.",
         ),
         Column::new(
             "Linked",
@@ -109,14 +109,9 @@ fn build(analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
     frame.float("Kernel duration (µs)_mean", rows.iter().map(|(_, _, summary)| Some(us(summary.mean))));
     frame.float("Kernel duration (µs)_min", rows.iter().map(|(_, _, summary)| Some(us(summary.min as f64))));
     frame.float("Kernel duration (µs)_max", rows.iter().map(|(_, _, summary)| Some(us(summary.max as f64))));
-    frame.float(
-        "Percent of kernels time (%)",
-        rows.iter().map(|(_, _, summary)| Some(percent(summary.sum, all))),
-    );
-    frame.float(
-        "Percent of total time (%)",
-        rows.iter().map(|(_, _, summary)| Some(percent(summary.sum, total))),
-    );
+    let share = |whole: i64| rows.iter().map(move |(_, _, summary)| percent(summary.sum, whole));
+    frame.float("Percent of kernels time (%)", share(all));
+    frame.float("Percent of total time (%)", share(total));
     frame.flag("Linked", rows.iter().map(|(_, linked, _)| *linked));
     frame.finish().map(Some)
 }
@@ -130,12 +125,10 @@ fn category(
     let trace = analysis.trace();
     match (record.operator, record.launch) {
         (Some(operator), _) => {
-            Some(*known.entry(operator).or_insert_with(
-                || match analysis.launchers.of_event(trace, operator) {
-                    Some(launcher) => launcher.category.as_str(),
-                    None => analysis.category(trace.events().name(operator), None).as_str(),
-                },
-            ))
+            Some(*known.entry(operator).or_insert_with(|| match analysis.launchers.of_event(operator) {
+                Some(launcher) => launcher.category.as_str(),
+                None => analysis.category(trace.events().name(operator), None).as_str(),
+            }))
         }
         (None, Some(launch)) => {
             let name = trace.name(launch).to_ascii_lowercase();

@@ -12,6 +12,7 @@ use crate::column::{Column, ColumnKind, shared};
 use crate::frame::FrameBuilder;
 use crate::kernel_list::{KernelList, ListedKernel, round2};
 use crate::launchers::Launcher;
+use crate::notice::Notice;
 use crate::sheet::Sheet;
 
 macro_rules! columns {
@@ -45,7 +46,7 @@ macro_rules! columns {
             Column::new("total_subtree_kernel_time_sum", ColumnKind::Microseconds, "Sum over calls of the subtree kernel time in µs."),
             Column::new("ex_UID", ColumnKind::Identifier, "Index in the trace's event list of the first of these calls, to look at it with tracelens tree --uid."),
             Column::new("kernel_details_summary", ColumnKind::Literal, "Kernels of a call, position by position, with count, total, mean, median, standard deviation (of a population, n), minimum and maximum over calls in µs; calls with another number of kernels than the first do not count."),
-            Column::new("trunc_kernel_details", ColumnKind::Literal, "kernel_details_summary with names cut at 64 characters and means rounded to 0.01 µs."),
+            Column::new("trunc_kernel_details", ColumnKind::Literal, "Name (cut at 64 characters), stream and mean duration (to 0.01 µs) of each kernel of kernel_details_summary."),
             $($after,)*
             Column::new("entry_point", ColumnKind::Text, "Python function through which the program reached the operator; with --include_call_stack only."),
             Column::new("call_stack_full", ColumnKind::Literal, "Frames from the outermost to the operator of the first of these calls; with --include_call_stack only."),
@@ -85,7 +86,7 @@ pub(crate) const WITH_OVERLAP: Sheet = Sheet {
             Column::new(
                 "trunc_overlapping_kernels_details",
                 ColumnKind::Literal,
-                "overlapping_kernels_details_summary with names cut at 64 characters and means rounded to 0.01 µs."
+                "Name (cut at 64 characters), stream and mean duration (to 0.01 µs) of each kernel of overlapping_kernels_details_summary."
             ),
             Column::new(
                 "overlap_pct_mean",
@@ -156,29 +157,7 @@ fn build(analysis: &Analysis, overlaps: Option<&OverlapIndex>) -> PolarsResult<O
     let events = analysis.trace().events();
     let mut places = Places::new(analysis);
     let mut name_lists = NameLists::default();
-    let mut index: HashMap<Key, usize> = HashMap::new();
-    let mut groups: Vec<Group<'_>> = Vec::new();
-    for call in analysis.launchers.iter() {
-        let (overlapping, overlap) = match overlaps {
-            None => (None, CallOverlap::default()),
-            Some(overlaps) => overlap_of(analysis, overlaps, call, &mut name_lists),
-        };
-        let key = Key {
-            name: events.name(call.event),
-            category: call.category,
-            place: places.of(events.track(call.event)),
-            signature: events.signature(call.event),
-            kernels: options.group_by_num_kernels.then(|| analysis.launchers.kernels(call).len() as u32),
-            is_recompute: analysis.is_recompute(call.event),
-            overlapping,
-        };
-        let at = *index.entry(key).or_insert_with(|| {
-            groups.push(Group { key, calls: Vec::new(), overlaps: Vec::new() });
-            groups.len() - 1
-        });
-        groups[at].calls.push(call);
-        groups[at].overlaps.push(overlap);
-    }
+    let mut groups = groups(analysis, overlaps, &mut places, &mut name_lists);
     let direct = |group: &Group<'_>| group.calls.iter().map(|call| call.direct_time).sum::<i64>();
     groups.sort_by_key(|group| (std::cmp::Reverse(direct(group)), events.uid(group.calls[0].event)));
     // Shares are of all rows, also when only the first are shown.
@@ -218,6 +197,60 @@ fn build(analysis: &Analysis, overlaps: Option<&OverlapIndex>) -> PolarsResult<O
     let mut frame = frame.finish()?;
     frame.hstack_mut(shares.columns())?;
     Ok(Some(frame))
+}
+
+/// The calls by what a row stands for, in order of their first call.
+fn groups<'a>(
+    analysis: &'a Analysis,
+    overlaps: Option<&OverlapIndex>,
+    places: &mut Places<'a>,
+    name_lists: &mut NameLists,
+) -> Vec<Group<'a>> {
+    let events = analysis.trace().events();
+    // Arguments none of which was recorded are no arguments.
+    let is_empty = |signature| analysis.trace().signatures().get(signature) == Signature::default();
+    let mut index: HashMap<Key, usize> = HashMap::new();
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for call in analysis.launchers.iter() {
+        let (overlapping, overlap) = match overlaps {
+            None => (None, CallOverlap::default()),
+            Some(overlaps) => overlap_of(analysis, overlaps, call, name_lists),
+        };
+        let key = Key {
+            name: events.name(call.event),
+            category: call.category,
+            place: places.of(events.track(call.event)),
+            signature: events.signature(call.event).filter(|&signature| !is_empty(signature)),
+            kernels: analysis
+                .options()
+                .group_by_num_kernels
+                .then(|| analysis.launchers.kernels(call).len() as u32),
+            is_recompute: analysis.is_recompute(call.event),
+            overlapping,
+        };
+        let at = *index.entry(key).or_insert_with(|| {
+            groups.push(Group { key, calls: Vec::new(), overlaps: Vec::new() });
+            groups.len() - 1
+        });
+        groups[at].calls.push(call);
+        groups[at].overlaps.push(overlap);
+    }
+    groups
+}
+
+/// The calls that the lists of kernels leave out, if there are any.
+pub(crate) fn calls_outside_kernel_lists(analysis: &Analysis) -> Option<Notice> {
+    if analysis.is_gpu_only() || analysis.options().group_by_num_kernels {
+        return None;
+    }
+    let kernels = |call: &Launcher| analysis.launchers.kernels(call).len();
+    let outside = |group: &Group<'_>| {
+        let listed = kernels(group.calls[0]);
+        group.calls.iter().filter(|call| kernels(call) != listed).count()
+    };
+    let groups = groups(analysis, None, &mut Places::new(analysis), &mut NameLists::default());
+    let calls: usize = groups.iter().map(outside).sum();
+    (calls > 0).then(|| Notice::CallsOutsideKernelLists { calls, of: analysis.launchers.iter().len() })
 }
 
 fn first_occurrence(analysis: &Analysis, group: &Group<'_>) -> i64 {

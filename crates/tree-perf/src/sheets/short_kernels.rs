@@ -36,7 +36,11 @@ pub(crate) const DETAILS: Sheet = Sheet {
     current_name: "short_kernels_summary",
     description: "Kernels shorter than the threshold by operator, arguments and kernel, most time first; with --short_kernel_study only. Kernels of calls without recorded arguments are left out.",
     columns: &[
-        Column::new("Parent cpu_op", ColumnKind::Text, "Operator around the launch."),
+        Column::new(
+            "Parent cpu_op",
+            ColumnKind::Text,
+            "Operator that the kernel is charged to, as in the operator sheets.",
+        ),
         Column::new("Input dims", ColumnKind::Literal, "Shapes of the operator's inputs."),
         Column::new("Input strides", ColumnKind::Literal, "Strides of the operator's inputs, in elements."),
         Column::new(
@@ -55,7 +59,7 @@ pub(crate) const DETAILS: Sheet = Sheet {
         Column::new(
             "Short Kernel duration (µs) percent of total time",
             ColumnKind::Percent,
-            "Sum as a share of total_time of gpu_timeline, in percent.",
+            "Sum as a share of total_time of gpu_timeline (of the whole trace, also with --detect_recompute), in percent; empty when the timeline is.",
         ),
     ],
     chart: None,
@@ -146,7 +150,7 @@ fn build_details(analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
     let mean = |sum: i64, count: i64| analysis.us(sum) / count as f64;
     frame
         .float("Short Kernel duration (µs) mean", rows.iter().map(|&(_, sum, count)| Some(mean(sum, count))));
-    let shares = rows.iter().map(|&(_, sum, _)| Some(percent(sum, total)));
+    let shares = rows.iter().map(|&(_, sum, _)| percent(sum, total));
     frame.float("Short Kernel duration (µs) percent of total time", shares);
     frame.finish().map(Some)
 }

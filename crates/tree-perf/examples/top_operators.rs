@@ -1,0 +1,30 @@
+//! Prints the operators of a trace that took most of the device's time:
+//! `cargo run --release -p tree-perf --example top_operators -- trace.json.gz`
+#![allow(clippy::print_stdout)] // an example prints
+
+use std::error::Error;
+use std::path::PathBuf;
+
+use trace_ingest::{ReadOptions, read_path};
+use tree_perf::{Analysis, AnalysisOptions, PYTORCH_SHEETS};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let generated =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/generated/cuda_training_step.json.gz");
+    let path = std::env::args_os().nth(1).map_or_else(|| PathBuf::from(generated), PathBuf::from);
+    let trace = read_path(&path, &ReadOptions::default())?;
+    let analysis = Analysis::new(trace, AnalysisOptions::default());
+
+    let sheet = PYTORCH_SHEETS.iter().find(|sheet| sheet.name == "ops_summary").ok_or("no such sheet")?;
+    let Some(operators) = sheet.build(&analysis)? else {
+        println!("no operator of this trace launched device work");
+        return Ok(());
+    };
+    let names = operators.column("name")?.str()?;
+    let times = operators.column("total_direct_kernel_time_ms")?.f64()?;
+    let shares = operators.column("Percentage (%)")?.f64()?;
+    for ((name, time), share) in names.iter().zip(times.iter()).zip(shares.iter()).take(10) {
+        println!("{:>10.3} ms {:>5.1} %  {}", time.unwrap_or(0.0), share.unwrap_or(0.0), name.unwrap_or(""));
+    }
+    Ok(())
+}

@@ -1,0 +1,9 @@
+//! Comparison of sheets with tables that another tool wrote.
+
+mod doubles;
+mod literal;
+mod sheet;
+mod timeline;
+mod verdict;
+
+pub(crate) use sheet::{Comparison, Reference};

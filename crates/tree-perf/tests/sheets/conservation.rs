@@ -1,0 +1,171 @@
+//! Nothing is lost and nothing counts twice, whatever the trace.
+
+use proptest::prelude::*;
+use tree_perf::{Analysis, AnalysisOptions};
+
+use crate::common::Table;
+use crate::fixture::Fixture;
+
+const KERNELS: [&str; 4] =
+    ["gemm", "void at::native::elementwise_kernel", "reduce", "ncclDevKernel_AllReduce"];
+const OPERATORS: [&str; 4] = ["aten::mm", "aten::add", "custom", "execute"];
+
+/// A kernel: name, stream, start and duration in ns.
+type Kernel = (usize, i64, i64, i64);
+
+/// What the host does at one place.
+#[derive(Clone, Debug)]
+struct Step {
+    operator: Option<usize>,
+    dims: i64,
+    kernels: Vec<Kernel>,
+    /// Kernels of a second operator inside the first.
+    inner: Vec<Kernel>,
+    /// Kernels whose launch is not in the trace.
+    unlinked: Vec<Kernel>,
+}
+
+fn kernels(at_most: usize) -> impl Strategy<Value = Vec<Kernel>> {
+    prop::collection::vec((0..KERNELS.len(), 7..9_i64, 0..3_000_i64, 0..400_i64), 0..=at_most)
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let operator = prop::option::weighted(0.8, 0..OPERATORS.len());
+    (operator, 0..3_i64, kernels(3), kernels(2), kernels(1)).prop_map(
+        |(operator, dims, kernels, inner, unlinked)| Step { operator, dims, kernels, inner, unlinked },
+    )
+}
+
+fn microseconds(nanoseconds: i64) -> f64 {
+    nanoseconds as f64 / 1000.0
+}
+
+fn trace(steps: &[Step]) -> Fixture {
+    let mut fixture = Fixture::new();
+    for (position, step) in steps.iter().enumerate() {
+        let at = position as f64 * 20.0;
+        let spans = |kernels: &[Kernel]| -> Vec<_> {
+            let later = 1_000_000;
+            kernels
+                .iter()
+                .map(|&(name, stream, start, length)| {
+                    (KERNELS[name], stream, microseconds(later + start), microseconds(length))
+                })
+                .collect()
+        };
+        if let Some(operator) = step.operator {
+            fixture.op_with_dims(OPERATORS[operator], (at, 15.0), &[&[step.dims]]);
+        }
+        fixture.launches(at + 1.0, &spans(&step.kernels));
+        if !step.inner.is_empty() {
+            fixture.op("inner", (at + 5.0, 5.0));
+            fixture.launches(at + 6.0, &spans(&step.inner));
+        }
+        for kernel in spans(&step.unlinked) {
+            fixture.unlinked(kernel);
+        }
+    }
+    fixture
+}
+
+fn analyse(steps: &[Step]) -> Analysis {
+    trace(steps).analyse(AnalysisOptions {
+        kernel_summary: true,
+        group_by_num_kernels: true,
+        ..AnalysisOptions::default()
+    })
+}
+
+/// The sum of a column in ns, exactly.
+fn nanoseconds(table: &Table, column: &str, per_unit: f64) -> i64 {
+    table.numbers(column).iter().map(|value| (value * per_unit).round() as i64).sum()
+}
+
+/// Time that at least one kernel covers, nanosecond by nanosecond.
+fn covered<'k>(kernels: impl IntoIterator<Item = &'k Kernel>) -> i64 {
+    let mut covered = [false; 4_000];
+    for &(_, _, start, length) in kernels {
+        covered[start as usize..(start + length) as usize].fill(true);
+    }
+    covered.iter().filter(|&&is| is).count() as i64
+}
+
+fn computes(kernel: &&Kernel) -> bool {
+    !KERNELS[kernel.0].starts_with("nccl")
+}
+
+/// Direct time of all launchers: an operator's own kernels count together, those of calls outside any
+/// operator (or below `execute` alone) each for themselves.
+fn direct_time(step: &Step) -> i64 {
+    let own = step.kernels.iter().filter(computes);
+    let own = match step.operator.map(|operator| OPERATORS[operator]) {
+        None | Some("execute") => own.map(|kernel| kernel.3).sum(),
+        Some(_) => covered(own),
+    };
+    own + covered(step.inner.iter().filter(computes))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn the_operator_sheets_agree_on_the_direct_time(steps in prop::collection::vec(step(), 0..8)) {
+        let analysis = analyse(&steps);
+        let launched: usize =
+            steps.iter().map(|step| step.kernels.iter().chain(&step.inner).filter(computes).count()).sum();
+        let Some(calls) = Table::build(&analysis, "ops_all") else {
+            prop_assert!(launched == 0 || analysis.is_gpu_only());
+            return Ok(());
+        };
+        let names = Table::of_sheet(&analysis, "ops_summary");
+        let categories = Table::of_sheet(&analysis, "ops_summary_by_category");
+        let expected: i64 = steps.iter().map(direct_time).sum();
+        prop_assert_eq!(nanoseconds(&calls, "total_direct_kernel_time_sum", 1e3), expected);
+        prop_assert_eq!(nanoseconds(&names, "total_direct_kernel_time_sum", 1e3), expected);
+        prop_assert_eq!(nanoseconds(&categories, "total_direct_kernel_time_ms", 1e6), expected);
+        let subtree = |table| nanoseconds(table, "total_subtree_kernel_time_sum", 1e3);
+        prop_assert_eq!(subtree(&calls), subtree(&names));
+        prop_assert!(subtree(&calls) >= expected);
+
+        // Every launched kernel that is no communication belongs to one call of one row.
+        let counts = calls.numbers("operation_count");
+        let kernels: f64 = calls.numbers("num_kernels").iter().zip(&counts).map(|(kernels, calls)| kernels * calls).sum();
+        prop_assert_eq!(kernels, launched as f64);
+        prop_assert_eq!(names.numbers("Count").iter().sum::<f64>(), counts.iter().sum::<f64>());
+        prop_assert_eq!(categories.numbers("Count").iter().sum::<f64>(), counts.iter().sum::<f64>());
+
+        for table in [&calls, &names, &categories].into_iter().filter(|_| expected > 0) {
+            let shares: f64 = table.numbers("Percentage (%)").iter().sum();
+            prop_assert!((shares - 100.0).abs() < 1e-9, "{}", shares);
+            prop_assert_eq!(table.numbers("Cumulative Percentage (%)").pop(), Some(100.0));
+        }
+    }
+
+    #[test]
+    fn every_kernel_is_in_the_kernel_summary(steps in prop::collection::vec(step(), 1..8)) {
+        let kernels = || steps.iter().flat_map(|step| step.kernels.iter().chain(&step.inner).chain(&step.unlinked));
+        let analysis = analyse(&steps);
+        let Some(table) = Table::build(&analysis, "kernel_summary") else {
+            prop_assert_eq!(kernels().count(), 0);
+            return Ok(());
+        };
+        prop_assert_eq!(table.numbers("Kernel duration (µs)_count").iter().sum::<f64>(), kernels().count() as f64);
+        let sum = nanoseconds(&table, "Kernel duration (µs)_sum", 1e3);
+        prop_assert_eq!(sum, kernels().map(|kernel| kernel.3).sum::<i64>());
+    }
+
+    #[test]
+    fn computation_exposed_and_idle_time_add_up_to_the_total(steps in prop::collection::vec(step(), 1..8)) {
+        let table = Table::of_sheet(&analyse(&steps), "gpu_timeline");
+        let times: Vec<i64> = table.numbers("time ms").iter().map(|ms| (ms * 1e6).round() as i64).collect();
+        let linked = || steps.iter().flat_map(|step| step.kernels.iter().chain(&step.inner));
+        let [computation, communication, memcpy, busy, idle, total, ..] = times[..] else {
+            prop_assert_eq!(linked().count(), 0);
+            return Ok(());
+        };
+        prop_assert_eq!(computation + communication + memcpy, busy);
+        prop_assert_eq!(busy + idle, total);
+        prop_assert_eq!(computation, covered(linked().filter(computes)));
+        prop_assert_eq!(busy, covered(linked()));
+    }
+}

@@ -1,0 +1,150 @@
+//! Small traces for tests, with times in microseconds.
+
+use trace_ingest::{ArgumentValue, Category, Collective, EventArguments, EventId, TraceBuilder};
+use tree_perf::{Analysis, AnalysisOptions};
+
+use crate::common::Table;
+
+/// A trace in the making: host threads of process 1, streams of device 0.
+pub(crate) struct Fixture {
+    pub(crate) builder: TraceBuilder,
+    next_correlation: i64,
+}
+
+/// A kernel: name, stream, start and duration.
+pub(crate) type Kernel<'a> = (&'a str, i64, f64, f64);
+
+fn nanoseconds(microseconds: f64) -> i64 {
+    (microseconds * 1000.0).round() as i64
+}
+
+impl Fixture {
+    pub(crate) fn new() -> Self {
+        Fixture { builder: TraceBuilder::new(), next_correlation: 1 }
+    }
+
+    /// Any event; `row` is `(pid, tid)`, `span` is `(ts, dur)`.
+    pub(crate) fn event(
+        &mut self,
+        category: Category,
+        name: &str,
+        row: (i64, i64),
+        span: (f64, f64),
+        arguments: EventArguments,
+    ) -> EventId {
+        let track = self.builder.track(row.0, row.1);
+        self.builder.event(category, name, track, nanoseconds(span.0), nanoseconds(span.1), arguments)
+    }
+
+    pub(crate) fn op(&mut self, name: &str, span: (f64, f64)) -> EventId {
+        self.event(Category::CPU_OP, name, (1, 1), span, EventArguments::default())
+    }
+
+    /// An operator with recorded arguments, of which the shapes of the inputs matter.
+    pub(crate) fn op_with_dims(&mut self, name: &str, span: (f64, f64), dims: &[&[i64]]) -> EventId {
+        let list = |values: Vec<ArgumentValue>| Some(ArgumentValue::List(values));
+        let shape =
+            |dims: &&[i64]| ArgumentValue::List(dims.iter().copied().map(ArgumentValue::Int).collect());
+        let text = |text: &str| ArgumentValue::Text(text.to_owned());
+        let signature = self.builder.signature([
+            list(dims.iter().map(shape).collect()),
+            list(dims.iter().map(|_| text("float")).collect()),
+            list(dims.iter().map(|_| ArgumentValue::List(vec![ArgumentValue::Int(1)])).collect()),
+            list(dims.iter().map(|_| text("")).collect()),
+        ]);
+        let arguments = EventArguments { signature: Some(signature), ..EventArguments::default() };
+        self.event(Category::CPU_OP, name, (1, 1), span, arguments)
+    }
+
+    pub(crate) fn python(&mut self, name: &str, span: (f64, f64)) -> EventId {
+        self.event(Category::PYTHON_FUNCTION, name, (1, 1), span, EventArguments::default())
+    }
+
+    pub(crate) fn launch(&mut self, name: &str, span: (f64, f64), correlation: i64) -> EventId {
+        let arguments = EventArguments { correlation: Some(correlation), ..EventArguments::default() };
+        self.event(Category::CUDA_RUNTIME, name, (1, 1), span, arguments)
+    }
+
+    /// A device event with the correlation of its launch.
+    pub(crate) fn device(
+        &mut self,
+        category: Category,
+        (name, stream, start, duration): Kernel<'_>,
+        correlation: i64,
+    ) -> EventId {
+        let arguments = EventArguments {
+            correlation: Some(correlation),
+            device: Some(0),
+            stream: Some(stream),
+            ..EventArguments::default()
+        };
+        self.event(category, name, (0, stream), (start, duration), arguments)
+    }
+
+    /// A kernel whose launch is not in the trace.
+    pub(crate) fn unlinked(&mut self, kernel: Kernel<'_>) -> EventId {
+        let correlation = self.correlation();
+        self.device(Category::KERNEL, kernel, correlation)
+    }
+
+    /// Launches, one after the other from `at` on, each with its kernel.
+    pub(crate) fn launches(&mut self, at: f64, kernels: &[Kernel<'_>]) {
+        for (position, &kernel) in kernels.iter().enumerate() {
+            let correlation = self.correlation();
+            self.launch("cudaLaunchKernel", (at + position as f64 * 0.2, 0.1), correlation);
+            self.device(Category::KERNEL, kernel, correlation);
+        }
+    }
+
+    /// An operator of 10 µs with its launches inside.
+    pub(crate) fn call(&mut self, name: &str, at: f64, kernels: &[Kernel<'_>]) -> EventId {
+        let op = self.op(name, (at, 10.0));
+        self.launches(at + 1.0, kernels);
+        op
+    }
+
+    /// [`Fixture::call`] of an operator with recorded arguments.
+    pub(crate) fn call_with_dims(
+        &mut self,
+        name: &str,
+        at: f64,
+        dims: &[&[i64]],
+        kernels: &[Kernel<'_>],
+    ) -> EventId {
+        let op = self.op_with_dims(name, (at, 10.0), dims);
+        self.launches(at + 1.0, kernels);
+        op
+    }
+
+    /// A kernel of communication with what the profiler recorded of it.
+    pub(crate) fn collective(&mut self, kernel: Kernel<'_>, collective: Collective) -> EventId {
+        let (name, stream, start, duration) = kernel;
+        let arguments = EventArguments {
+            correlation: Some(self.correlation()),
+            device: Some(0),
+            stream: Some(stream),
+            collective: Some(collective),
+            ..EventArguments::default()
+        };
+        self.event(Category::KERNEL, name, (0, stream), (start, duration), arguments)
+    }
+
+    pub(crate) fn correlation(&mut self) -> i64 {
+        self.next_correlation += 1;
+        self.next_correlation - 1
+    }
+
+    pub(crate) fn analyse(self, options: AnalysisOptions) -> Analysis {
+        Analysis::new(self.builder.finish(), options)
+    }
+
+    /// A sheet of the trace with default options.
+    pub(crate) fn table(self, sheet: &str) -> Table {
+        self.table_with(sheet, AnalysisOptions::default())
+    }
+
+    /// A sheet of the trace; panics when the report leaves it out.
+    pub(crate) fn table_with(self, sheet: &str, options: AnalysisOptions) -> Table {
+        Table::of_sheet(&self.analyse(options), sheet)
+    }
+}

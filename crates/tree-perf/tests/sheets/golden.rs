@@ -1,0 +1,77 @@
+//! The sheets of whole trace files, beside the text that they had when somebody last looked.
+
+use std::fmt::Write;
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use trace_ingest::{ReadOptions, read_path};
+use tree_perf::{Analysis, AnalysisOptions, PYTORCH_SHEETS};
+
+use crate::common::Table;
+use crate::incomplete_traces::{everything, sheets};
+
+const ROWS: usize = 10;
+const CELL: usize = 32;
+
+fn read(file: &str, options: AnalysisOptions) -> Analysis {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(file);
+    Analysis::new(read_path(&path, &ReadOptions::default()).unwrap(), options)
+}
+
+/// All sheets: how many rows, and the first of them with long cells cut; then what they leave out.
+fn first_rows(analysis: &Analysis) -> String {
+    let mut text = String::new();
+    for sheet in PYTORCH_SHEETS {
+        let Some(table) = Table::build(analysis, sheet.name) else { continue };
+        writeln!(text, "# {}, {} rows\n{}", sheet.name, table.rows.len(), table.headers.join(",")).unwrap();
+        for row in table.rows.iter().take(ROWS) {
+            let cells: Vec<String> = row
+                .iter()
+                .map(|cell| cell.iter().flat_map(|cell| cell.chars()).take(CELL).collect())
+                .collect();
+            writeln!(text, "{}", cells.join(",")).unwrap();
+        }
+        text.push('\n');
+    }
+    text.push_str("# left out\n");
+    for notice in analysis.notices() {
+        writeln!(text, "{notice}").unwrap();
+    }
+    text
+}
+
+#[test]
+fn generated_traces_have_the_sheets_they_had() {
+    for flavour in ["cuda", "rocm"] {
+        let options = AnalysisOptions {
+            micro_idle_threshold_us: Some(5.0),
+            kernel_summary: true,
+            short_kernel_study: true,
+            short_kernel_histogram_bins: NonZeroUsize::new(ROWS).unwrap(),
+            ..AnalysisOptions::default()
+        };
+        let analysis = read(&format!("generated/{flavour}_training_step.json.gz"), options);
+        insta::with_settings!({ snapshot_path => "../snapshots", prepend_module_to_snapshot => false }, {
+            insta::assert_snapshot!(format!("{flavour}_training_step"), first_rows(&analysis));
+        });
+    }
+}
+
+#[test]
+fn recordings_of_a_host_alone_have_empty_sheets() {
+    for name in [
+        "compiled_cpp",
+        "conv_net_step",
+        "gloo_collectives_rank0",
+        "gloo_collectives_rank1",
+        "stacks_modules",
+        "transformer_fp8",
+        "transformer_step",
+    ] {
+        let analysis = read(&format!("recorded/cpu/{name}.json.gz"), everything());
+        assert_eq!(analysis.device_event_count(), 0, "{name}");
+        assert!(!analysis.is_gpu_only(), "{name}");
+        let expected = ["gpu_timeline: 0", "short_kernels_histogram: 0", "short_kernels_all_details: 0"];
+        assert_eq!(sheets(&analysis), expected, "{name}");
+    }
+}

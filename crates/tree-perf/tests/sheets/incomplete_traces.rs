@@ -1,0 +1,93 @@
+//! Traces that lack a part: which sheets they have.
+
+use tree_perf::{Analysis, AnalysisOptions, PYTORCH_SHEETS};
+
+use crate::common::Table;
+use crate::fixture::Fixture;
+
+/// Every sheet that can be asked for.
+pub(crate) fn everything() -> AnalysisOptions {
+    AnalysisOptions {
+        detect_recompute: true,
+        include_call_stack: true,
+        include_overlap_info: true,
+        include_first_occurrence_time: true,
+        group_by_num_kernels: true,
+        kernel_summary: true,
+        short_kernel_study: true,
+        ..AnalysisOptions::default()
+    }
+}
+
+/// `sheet: rows` of the sheets that are not left out.
+pub(crate) fn sheets(analysis: &Analysis) -> Vec<String> {
+    PYTORCH_SHEETS
+        .iter()
+        .filter_map(|sheet| {
+            let table = Table::build(analysis, sheet.name)?;
+            Some(format!("{}: {}", sheet.name, table.rows.len()))
+        })
+        .collect()
+}
+
+#[test]
+fn a_trace_of_device_events_alone_has_the_sheets_of_the_device() {
+    let mut fixture = Fixture::new();
+    fixture.launches(0.0, &[("a", 7, 1000.0, 20.0), ("ncclDevKernel", 8, 1000.0, 5.0)]);
+    let analysis = fixture.analyse(everything());
+    assert!(analysis.is_gpu_only());
+    let expected = [
+        "gpu_timeline: 8",
+        "kernel_summary: 2",
+        "short_kernels_histogram: 100",
+        "short_kernels_all_details: 1",
+    ];
+    assert_eq!(sheets(&analysis), expected);
+}
+
+#[test]
+fn one_operator_makes_a_trace_more_than_device_events() {
+    let mut fixture = Fixture::new();
+    fixture.op("aten::mm", (0.0, 1.0));
+    assert!(!fixture.analyse(everything()).is_gpu_only());
+}
+
+#[test]
+fn a_trace_without_linked_work_has_no_operator_sheets() {
+    let mut fixture = Fixture::new();
+    fixture.op("aten::mm", (0.0, 10.0));
+    fixture.unlinked(("gemm", 7, 1000.0, 20.0));
+    let analysis = fixture.analyse(everything());
+    let expected = [
+        "gpu_timeline: 0",
+        "kernel_summary: 1",
+        "short_kernels_histogram: 0",
+        "short_kernels_all_details: 0",
+    ];
+    assert_eq!(sheets(&analysis), expected);
+    assert_eq!(analysis.timeline(), None);
+}
+
+#[test]
+fn a_trace_that_only_communicates_has_no_operator_sheets() {
+    let mut fixture = Fixture::new();
+    fixture.call("c10d::allreduce_", 0.0, &[("ncclDevKernel_AllReduce", 7, 1000.0, 20.0)]);
+    let expected = [
+        "gpu_timeline: 8",
+        "kernel_summary: 1",
+        "short_kernels_histogram: 0",
+        "short_kernels_all_details: 0",
+        "coll_analysis: 1",
+    ];
+    assert_eq!(sheets(&fixture.analyse(everything())), expected);
+}
+
+#[test]
+fn a_trace_without_device_events_has_empty_sheets() {
+    let mut host_only = Fixture::new();
+    host_only.op("aten::mm", (0.0, 10.0));
+    for fixture in [host_only, Fixture::new()] {
+        let expected = ["gpu_timeline: 0", "short_kernels_histogram: 0", "short_kernels_all_details: 0"];
+        assert_eq!(sheets(&fixture.analyse(everything())), expected);
+    }
+}
