@@ -14,7 +14,8 @@ use tree_perf::{Analysis, AnalysisOptions, PYTORCH_SHEETS};
 /// Name and path of every trace at hand.
 fn traces() -> Vec<(&'static str, PathBuf)> {
     let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-    let corpus = std::env::var_os("TRACE_CORPUS").map_or_else(|| root.join("../shared/corpus"), PathBuf::from);
+    let corpus =
+        std::env::var_os("TRACE_CORPUS").map_or_else(|| root.join("../shared/corpus"), PathBuf::from);
     let mut traces = vec![
         ("generated-cuda", root.join("testdata/generated/cuda_training_step.json.gz")),
         ("h100-owlv2-large", corpus.join("pytorch/h100-owlv2-large/trace.json.gz")),
@@ -28,7 +29,12 @@ fn read(path: &std::path::Path) -> Trace {
 }
 
 fn options() -> AnalysisOptions {
-    AnalysisOptions { kernel_summary: true, short_kernel_study: true, ..AnalysisOptions::default() }
+    AnalysisOptions {
+        kernel_summary: true,
+        short_kernel_study: true,
+        include_overlap_info: true,
+        ..AnalysisOptions::default()
+    }
 }
 
 fn ingest(criterion: &mut Criterion) {
@@ -93,7 +99,13 @@ fn tables(criterion: &mut Criterion) {
                 criterion::BatchSize::LargeInput,
             );
         });
-        let analysis = Analysis::new(trace.clone(), options());
+    }
+}
+
+fn sheets(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("tree-perf sheets");
+    for (name, path) in traces() {
+        let analysis = Analysis::new(read(&path), options());
         for sheet in PYTORCH_SHEETS {
             group.bench_function(BenchmarkId::new(sheet.name, name), |bencher| {
                 bencher.iter(|| sheet.build(black_box(&analysis)).unwrap());
@@ -124,5 +136,5 @@ fn writers(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(layers, ingest, tree, timeline, tables, writers);
+criterion_group!(layers, ingest, tree, timeline, tables, sheets, writers);
 criterion_main!(layers);
