@@ -1,10 +1,62 @@
 #![doc = include_str!("../README.md")]
 
+mod annotation;
+mod architecture;
+mod architectures;
+mod call;
 mod category;
+mod concrete;
+mod data_type;
 mod families;
 mod family;
+mod gemm_kernel;
+mod model;
 mod registry;
+mod roofline;
+mod softmax;
+mod tensor;
+mod undefined;
+mod value;
 
+pub use annotation::{
+    AnnotationKind, IterationAnnotation, StepPhase, StepStatistics, TokenStatistics, graph_capture,
+};
+pub use architecture::{Architecture, ArchitectureError, UnknownComputeSpec};
+pub use architectures::{Device, architecture, architecture_of_device, architectures};
+pub use call::OpCall;
 pub use category::Category;
+pub use data_type::{ComputeSpec, ComputeUnit, Precision, element_size, precision};
+pub use families::attention::{Attention, AttentionMask, MaskAlignment, PackedSequences};
+pub use families::collective::{AllReduceRmsNorm, CustomAllReduce, CustomReshard};
+pub use families::convolution::model::{Convolution, ConvolutionBackward, Gradients};
+pub use families::cross_entropy::CrossEntropy;
+pub use families::elementwise::binary::BinaryElementwise;
+pub use families::elementwise::unary::{
+    Activation, GatedActivation, Mxfp4DualQuantization, ResizingCopy, UnaryElementwise,
+};
+pub use families::gemm::model::{Gemm, GemmSizes};
+pub use families::grouped_gemm::{GroupShape, GroupedGemm, VariableKGroupedGemm};
+pub use families::hyper_connection::{HyperConnection, HyperConnectionStage, MixtureMatmul};
+pub use families::inference_attention::{
+    GatedDeltaAttention, InferenceAttention, KeyValueStore, SparsePrefillAttention,
+};
+pub use families::moe::{
+    ExpertLayer, ExpertMatmul, ExpertStage, ExpertTokens, RoutingOperands, SharedExpertAppend, TopkSoftplus,
+};
+pub use families::normalization::model::{Channels, Normalization, NormalizationBackward, NormalizationKind};
+pub use families::quantization::{GroupQuantizationFp8, Mxfp4Quantization, ScaledQuantization};
+pub use families::reduce::{Reduction, ReductionKind};
+pub use families::rms_norm::{InferenceRmsNorm, RmsNormFusion};
+pub use families::rope::{FusedRopeAndCache, RotaryEmbedding};
+pub use families::sampling::ExponentialSampling;
+pub use families::state_space::{CausalConvolution, SelectiveScan};
+pub use families::triton::{FusedOperator, TritonKernel};
 pub use family::Family;
-pub use registry::{family, op_category, ops_of_family, registered_category};
+pub use gemm_kernel::{DimensionEfficiency, GemmKernel, MacroTile};
+pub use model::{Figure, Parameter, PerfModel};
+pub use registry::{family, model, op_category, ops_of_family, registered_category};
+pub use roofline::{Bound, Roofline};
+pub use softmax::Softmax;
+pub use tensor::Tensor;
+pub use undefined::{Gap, Undefined};
+pub use value::Value;

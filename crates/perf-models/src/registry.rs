@@ -1,11 +1,19 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::families::{self, OpGroup};
-use crate::{Category, Family};
+use crate::families::{self, OpGroup, ReadModel, triton};
+use crate::{Category, Family, Gap, OpCall, PerfModel, Undefined};
 
-static OP_GROUPS: LazyLock<HashMap<&'static str, &'static OpGroup>> = LazyLock::new(|| {
-    families::groups().flat_map(|group| group.names.iter().map(move |&name| (name, group))).collect()
+/// What the tables say of a name.
+struct Registered {
+    group: &'static OpGroup,
+    read: Option<ReadModel>,
+}
+
+static OPS: LazyLock<HashMap<&'static str, Registered>> = LazyLock::new(|| {
+    families::groups()
+        .flat_map(|group| group.ops().map(move |(name, read)| (name, Registered { group, read })))
+        .collect()
 });
 
 /// The category of an operator of this name; never fails.
@@ -25,7 +33,7 @@ pub fn op_category(name: &str, first_kernel: Option<&str>) -> Category {
 /// The category that the tables give the operator of exactly this name.
 #[must_use]
 pub fn registered_category(name: &str) -> Option<Category> {
-    OP_GROUPS.get(name).map(|group| group.category)
+    OPS.get(name).map(|op| op.group.category)
 }
 
 /// The family of the operator of exactly this name; `None` if it has no model.
@@ -33,14 +41,27 @@ pub fn registered_category(name: &str) -> Option<Category> {
 /// Kernels that TorchInductor generated have a model without a family: their names are open-ended.
 #[must_use]
 pub fn family(name: &str) -> Option<Family> {
-    OP_GROUPS.get(name)?.family
+    OPS.get(name)?.group.family
+}
+
+/// The model of an operator call, read out of its recorded arguments.
+///
+/// # Errors
+///
+/// When no model knows the name, or when the arguments do not say what the model needs.
+pub fn model(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+    match OPS.get(call.name).and_then(|op| op.read) {
+        Some(read) => read(call),
+        None if triton::is_generated_kernel(call.name) => triton::generated_kernel(call),
+        None => Err(Undefined { gap: Gap::NoModel, reason: "no model knows this operator".into() }),
+    }
 }
 
 /// The names of the operators of a family.
 pub fn ops_of_family(family: Family) -> impl Iterator<Item = &'static str> {
     families::groups()
         .filter(move |group| group.family == Some(family))
-        .flat_map(|group| group.names.iter().copied())
+        .flat_map(|group| group.ops().map(|(name, _)| name))
 }
 
 fn category_of_prefix(name: &str) -> Option<Category> {
@@ -77,7 +98,7 @@ mod tests {
     fn every_name_stands_in_one_group() {
         let mut seen = HashSet::new();
         for group in families::groups() {
-            for &name in group.names {
+            for (name, _) in group.ops() {
                 assert!(seen.insert(name), "{name} is listed twice");
             }
         }
@@ -120,9 +141,9 @@ mod tests {
         let modelled: usize = Family::ALL.into_iter().map(|family| ops_of_family(family).count()).sum();
         assert_eq!(modelled, 245);
         let category_only: usize =
-            families::groups().filter(|group| group.family.is_none()).map(|group| group.names.len()).sum();
+            families::groups().filter(|group| group.family.is_none()).map(|group| group.ops().count()).sum();
         assert_eq!(category_only, 47);
-        assert_eq!(OP_GROUPS.len(), 292);
+        assert_eq!(OPS.len(), 292);
     }
 
     #[test]
@@ -222,7 +243,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_kernel_never_overrules_a_registered_name(position in 0..292_usize, kernel in ".*") {
-            let name = families::groups().flat_map(|group| group.names).nth(position).unwrap();
+            let name = families::groups().flat_map(|group| group.ops().map(|(name, _)| name)).nth(position).unwrap();
             prop_assert_eq!(op_category(name, Some(&kernel)), op_category(name, None));
             prop_assert_eq!(Some(op_category(name, None)), registered_category(name));
         }

@@ -5,22 +5,12 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)] // helpers of tests
 
+mod corpus;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use perf_models::{Category, op_category};
-
-fn corpus() -> Option<PathBuf> {
-    let beside_workspace = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    let corpus = std::env::var_os("TRACE_CORPUS").map_or_else(beside_workspace, PathBuf::from);
-    if corpus.is_dir() {
-        return Some(corpus);
-    }
-    let required = std::env::var("CI").is_ok_and(|ci| ci == "true");
-    assert!(!required, "no corpus at {}; set TRACE_CORPUS", corpus.display());
-    eprintln!("SKIPPED: no corpus at {}; set TRACE_CORPUS", corpus.display());
-    None
-}
 
 /// Every report of this name in the corpus, in order of path.
 fn reports(corpus: &Path, file: &str) -> Vec<PathBuf> {
@@ -46,7 +36,7 @@ fn kernel_names(details: &str) -> Vec<&str> {
 
 #[test]
 fn operators_of_recorded_traces_have_the_categories_of_their_reports() {
-    let Some(corpus) = corpus() else { return };
+    let Some(corpus) = corpus::corpus() else { return };
     let reports = reports(&corpus, "ops_unique_args.csv");
     assert!(!reports.is_empty(), "no reports in {}", corpus.display());
 

@@ -1,18 +1,241 @@
 //! Convolution.
 
+pub(crate) mod model;
+
 use super::OpGroup;
-use crate::{Category, Family};
+use crate::tensor::Tensor;
+use crate::{Category, Family, OpCall, PerfModel, Undefined, Value};
+use model::{Convolution, ConvolutionBackward, Gradients};
 
 pub(super) const GROUPS: &[OpGroup] = &[
     OpGroup::modelled(
         Family::Conv,
         Category::ConvForward,
-        &["aten::convolution", "ConvBias_", "ConvBiasReLU_"],
+        &[("aten::convolution", forward), ("ConvBias_", fused_forward), ("ConvBiasReLU_", fused_forward)],
     ),
     OpGroup::modelled(
         Family::Conv,
         Category::ConvBackward,
-        &["aten::convolution_backward", "ConvBias_Backward", "ConvBiasReLU_Backward"],
+        &[
+            ("aten::convolution_backward", backward),
+            ("ConvBias_Backward", fused_backward),
+            ("ConvBiasReLU_Backward", fused_backward),
+        ],
     ),
     OpGroup::category_only(Category::ConvForward, &["aten::miopen_convolution", "aten::cudnn_convolution"]),
 ];
+
+type Read = Result<Box<dyn PerfModel>, Undefined>;
+
+/// `convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)`.
+fn forward(call: &OpCall<'_>) -> Read {
+    let bias = call.has_dimensions(2);
+    Ok(Box::new(Convolution { bias, ..convolution(call, 0, 3)? }))
+}
+
+/// `convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed,
+/// output_padding, groups, output_mask)`.
+fn backward(call: &OpCall<'_>) -> Read {
+    // Without a recorded mask, the bias's shape says whether there is a bias; PyTorch records `[0]` for none.
+    let has_bias_shape = call.has_dimensions(3)
+        || call.concrete_text(3).is_ok_and(|text| !matches!(text, "" | "[0]" | "[]" | "None"));
+    let gradients = match call.concrete_flags(10).as_deref() {
+        Ok(&[input, filter, bias]) => Gradients { input, filter, bias },
+        _ => Gradients { input: true, filter: true, bias: has_bias_shape },
+    };
+    let forward = Convolution { bias: gradients.bias, ..convolution(call, 1, 4)? };
+    Ok(Box::new(ConvolutionBackward { forward, gradients }))
+}
+
+/// Input and filter from input `tensors` on, settings from input `settings` on.
+fn convolution(call: &OpCall<'_>, tensors: usize, settings: usize) -> Result<Convolution, Undefined> {
+    let (input, filter) = operands(call, tensors)?;
+    let spatial = input.shape.len().saturating_sub(2);
+    let convolution = Convolution {
+        stride: numbers(call, settings, spatial, 1)?,
+        padding: numbers(call, settings + 1, spatial, 0)?,
+        dilation: numbers(call, settings + 2, spatial, 1)?,
+        transposed: call.concrete_flag(settings + 3)?,
+        output_padding: numbers(call, settings + 4, spatial, 0)?,
+        groups: count(call.concrete_integer(settings + 5)?, settings + 5)?,
+        input_strides: call.strides_if_recorded(tensors)?,
+        filter_strides: call.strides_if_recorded(tensors + 1)?,
+        input,
+        filter,
+        ..Convolution::default()
+    };
+    convolution.spatial_dimensions()?;
+    Ok(convolution)
+}
+
+fn operands(call: &OpCall<'_>, first: usize) -> Result<(Tensor, Tensor), Undefined> {
+    let (input, filter) = (call.tensor(first)?, call.tensor(first + 1)?);
+    if input.element_type != filter.element_type {
+        let types = format!("{:?} and {:?}", input.element_type, filter.element_type);
+        return Err(Undefined::arguments(format!("input and filter have different types: {types}")));
+    }
+    Ok((input, filter))
+}
+
+/// The numbers of a setting, one for each spatial dimension: `[1, 1]`. A single number is for all.
+fn numbers(call: &OpCall<'_>, index: usize, spatial: usize, default: u64) -> Result<Vec<u64>, Undefined> {
+    if call.concrete_text(index).is_ok_and(|text| text.trim().is_empty()) {
+        return Ok(vec![default; spatial]);
+    }
+    let numbers: Vec<u64> = call
+        .concrete_integers(index)?
+        .into_iter()
+        .map(|number| count(number, index))
+        .collect::<Result<_, _>>()?;
+    Ok(if let [number] = numbers.as_slice() { vec![*number; spatial] } else { numbers })
+}
+
+fn count(number: i64, index: usize) -> Result<u64, Undefined> {
+    u64::try_from(number)
+        .map_err(|_| Undefined::arguments(format!("Concrete Inputs[{index}] is negative: {number}")))
+}
+
+/// `ConvBias_(input, weight, bias, padding or stride...)`: one number for all spatial dimensions each.
+fn fused_forward(call: &OpCall<'_>) -> Read {
+    Ok(Box::new(fused(call)?))
+}
+
+/// The gradients of the forward call: the backward call records no shapes of its own.
+fn fused_backward(call: &OpCall<'_>) -> Read {
+    let Some(forward) = call.forward else {
+        return Err(Undefined::arguments("the forward call of the same sequence number is not known"));
+    };
+    let gradients = Gradients { input: true, filter: true, bias: true };
+    Ok(Box::new(ConvolutionBackward { forward: fused(forward)?, gradients }))
+}
+
+fn fused(call: &OpCall<'_>) -> Result<Convolution, Undefined> {
+    let (input, filter) = operands(call, 0)?;
+    let spatial = input.shape.len().saturating_sub(2);
+    let convolution = Convolution {
+        bias: true,
+        stride: vec![count_or(call, 3, 1)?; spatial],
+        padding: vec![count_or(call, 4, 0)?; spatial],
+        dilation: vec![1; spatial],
+        output_padding: vec![0; spatial],
+        groups: 1,
+        input_strides: call.strides_of(0).ok(),
+        filter_strides: call.strides_of(1).ok(),
+        input,
+        filter,
+        ..Convolution::default()
+    };
+    convolution.spatial_dimensions()?;
+    Ok(convolution)
+}
+
+/// The number at input `index`, which may be absent.
+fn count_or(call: &OpCall<'_>, index: usize, default: u64) -> Result<u64, Undefined> {
+    match call.concrete.and_then(|values| values.get(index)) {
+        None | Some(Value::None) => Ok(default),
+        Some(Value::Text(text)) if text.trim().is_empty() => Ok(default),
+        Some(_) => match call.concrete_integers(index)?.as_slice() {
+            [number] => count(*number, index),
+            numbers => {
+                Err(Undefined::arguments(format!("Concrete Inputs[{index}] has {} numbers", numbers.len())))
+            }
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(values: &[&str]) -> Vec<Value> {
+        values.iter().map(|&value| Value::from(value)).collect()
+    }
+
+    #[test]
+    fn a_bias_counts_where_a_call_has_one() {
+        let strides = vec![Value::tuple([1]); 11];
+        let settings = ["[1]", "[0]", "[1]", "False", "[0]", "1"];
+        let types = texts(&["float"; 11]);
+        for (bias, expected) in [(vec![6], "True"), (vec![], "False")] {
+            let mut dims = vec![Value::tuple([2, 4, 10]), Value::tuple([6, 4, 3]), Value::tuple(bias)];
+            dims.extend(vec![Value::tuple([]); 6]);
+            let concrete = texts(&[["", "", ""].as_slice(), &settings].concat());
+            let call = OpCall {
+                dims: Some(&dims),
+                types: Some(&types),
+                strides: Some(&strides),
+                concrete: Some(&concrete),
+                ..OpCall::default()
+            };
+            let parameters = forward(&call).unwrap().parameters();
+            assert_eq!(parameters[6].0, "bias");
+            assert_eq!(parameters[6].1.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn the_mask_says_which_gradients_a_backward_call_computes() {
+        let dims = [vec![2, 6, 8], vec![2, 4, 10], vec![6, 4, 3]].map(Value::tuple);
+        let types = texts(&["float"; 3]);
+        let cases = [
+            ("[6]", "[True, True, True]", 4704.0, "True"),
+            ("[0]", "[True, True, False]", 4608.0, "False"),
+            ("[0]", "[False, True, False]", 2304.0, "False"),
+            ("[6]", "", 4704.0, "True"),
+            ("[0]", "", 4608.0, "False"),
+            ("", "[True, False]", 4608.0, "False"),
+        ];
+        for (bias, mask, flops, expected) in cases {
+            let concrete = texts(&["", "", "", bias, "[1]", "[0]", "[1]", "False", "[0]", "1", mask]);
+            let call = OpCall {
+                dims: Some(&dims),
+                types: Some(&types),
+                concrete: Some(&concrete),
+                ..OpCall::default()
+            };
+            let model = backward(&call).unwrap();
+            assert_eq!(model.flops(), Ok(flops), "{bias} {mask}");
+            assert_eq!(model.parameters()[6].1.to_string(), expected, "{bias} {mask}");
+        }
+    }
+
+    #[test]
+    fn settings_that_cannot_be_read_are_named() {
+        let dims = [vec![2, 4, 10], vec![6, 4, 3]].map(Value::tuple);
+        let types = texts(&["float"; 2]);
+        let good = ["", "", "", "[1]", "[0]", "[1]", "False", "[0]", "1"];
+        let cases = [
+            (3, "[]", "stride has 0 numbers for 1 spatial dimensions"),
+            (3, "[1, 1]", "stride has 2 numbers for 1 spatial dimensions"),
+            (4, "[-1]", "Concrete Inputs[4] is negative: -1"),
+            (6, "maybe", "Concrete Inputs[6] \"maybe\" holds no truth values"),
+            (8, "", "Concrete Inputs[8] \"\" is no whole number"),
+        ];
+        for (index, text, reason) in cases {
+            let mut concrete = good;
+            concrete[index] = text;
+            let concrete = texts(&concrete);
+            let call = OpCall {
+                dims: Some(&dims),
+                types: Some(&types),
+                concrete: Some(&concrete),
+                ..OpCall::default()
+            };
+            assert_eq!(forward(&call).unwrap_err().reason, reason);
+        }
+    }
+
+    #[test]
+    fn a_fused_backward_call_needs_its_forward_call() {
+        let dims = [vec![8, 64, 56, 56], vec![128, 64, 3, 3]].map(Value::tuple);
+        let types = texts(&["c10::BFloat16"; 2]);
+        let concrete = texts(&["", "", "", "1", "1"]);
+        let forward =
+            OpCall { dims: Some(&dims), types: Some(&types), concrete: Some(&concrete), ..OpCall::default() };
+        let alone = OpCall { name: "ConvBias_Backward", ..OpCall::default() };
+        assert_eq!(fused_backward(&alone).unwrap_err().gap, crate::Gap::Arguments);
+        let linked = OpCall { forward: Some(&forward), ..alone };
+        let model = fused_backward(&linked).unwrap();
+        assert_eq!((model.flops(), model.bytes()), (Ok(7_401_963_520.0), Ok(25_985_280.0)));
+    }
+}

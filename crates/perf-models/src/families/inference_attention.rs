@@ -1,29 +1,47 @@
 //! Attention of inference engines, over a key-value cache.
 
+mod gated_delta;
+mod layout;
+mod model;
+mod sparse;
+mod store_cache;
+
+pub use gated_delta::GatedDeltaAttention;
+pub use model::InferenceAttention;
+pub use sparse::SparsePrefillAttention;
+pub use store_cache::KeyValueStore;
+
 use super::OpGroup;
 use crate::{Category, Family};
+use gated_delta::gated_delta;
+use layout::{
+    KeyLengths, latent, paged_decode, paged_ragged, tilelang_sparse, unified, variable_length,
+    with_value_tensor,
+};
+use sparse::{Selection, deepseek_v4, sparse_prefill};
+use store_cache::store_cache;
 
 pub(super) const GROUPS: &[OpGroup] = &[
     OpGroup::modelled(
         Family::InferenceAttention,
         Category::InferenceAttention,
         &[
-            "vllm::unified_attention_with_output",
-            "vllm::gdn_attention_core",
-            "aiter::mha_varlen_fwd",
-            "aiter::fmha_v3_varlen_fwd",
-            "aiter::mha_batch_prefill",
-            "aiter::pa_decode_gluon",
-            "aiter::pa_sparse_prefill_opus_fwd",
-            "aiter::linear_attention_with_output_base",
-            "sglang_profiler::attention_paged_attention_ragged",
-            "sglang_profiler::tilelang_kernel_tilelang_sparse_fwd",
-            "pseudo_mla_decode_fwd",
-            "pseudo_mla_prefill_fwd",
-            "pseudo_v4_paged_decode_swa",
-            "pseudo_v4_paged_decode_csa",
-            "pseudo_v4_paged_decode_hca",
-            "sglang::store_cache",
+            ("vllm::unified_attention_with_output", unified),
+            ("vllm::gdn_attention_core", gated_delta),
+            ("aiter::mha_varlen_fwd", |call| variable_length(call, &KeyLengths::MHA_VARLEN)),
+            ("aiter::fmha_v3_varlen_fwd", |call| variable_length(call, &KeyLengths::FMHA_V3_VARLEN)),
+            ("aiter::mha_batch_prefill", |call| variable_length(call, &KeyLengths::BATCH_PREFILL)),
+            ("aiter::pa_decode_gluon", paged_decode),
+            ("aiter::pa_sparse_prefill_opus_fwd", sparse_prefill),
+            ("aiter::linear_attention_with_output_base", gated_delta),
+            ("sglang_profiler::attention_paged_attention_ragged", paged_ragged),
+            ("sglang_profiler::tilelang_kernel_tilelang_sparse_fwd", tilelang_sparse),
+            ("pseudo_mla_decode_fwd", latent),
+            ("pseudo_mla_prefill_fwd", with_value_tensor),
+            ("pseudo_v4_paged_decode_swa", |call| deepseek_v4(call, Selection::Window)),
+            ("pseudo_v4_paged_decode_csa", |call| deepseek_v4(call, Selection::CompressedTopk)),
+            ("pseudo_v4_paged_decode_hca", |call| deepseek_v4(call, Selection::HeavilyCompressed)),
+            ("sglang::store_cache", store_cache),
         ],
     ),
     OpGroup::category_only(

@@ -1,24 +1,352 @@
 //! Reductions and scans.
 
 use super::OpGroup;
-use crate::{Category, Family};
+use super::elementwise::binary::broadcast;
+use crate::tensor::{Tensor, count_value, elements, finite};
+use crate::{
+    Category, ComputeSpec, Family, Figure, OpCall, Parameter, PerfModel, Undefined, Value, element_size,
+};
 
 pub(super) const GROUPS: &[OpGroup] = &[OpGroup::modelled(
     Family::Reduce,
     Category::Reduce,
     &[
-        "aten::sum",
-        "aten::mean",
-        "aten::max",
-        "aten::min",
-        "aten::norm",
-        "aten::linalg_norm",
-        "aten::std",
-        "aten::var",
-        "aten::logsumexp",
-        "aten::cumsum",
-        "aten::cumprod",
-        "aten::amin",
-        "aten::amax",
+        ("aten::sum", |call| reduction(call, &of(ReductionKind::Sum))),
+        ("aten::mean", |call| reduction(call, &of(ReductionKind::Mean))),
+        ("aten::max", |call| maximum_or_minimum(call, ReductionKind::Max)),
+        ("aten::min", |call| maximum_or_minimum(call, ReductionKind::Min)),
+        ("aten::norm", |call| reduction(call, &NORM)),
+        ("aten::linalg_norm", |call| reduction(call, &NORM)),
+        ("aten::std", |call| reduction(call, &of(ReductionKind::Sum))),
+        ("aten::var", |call| reduction(call, &of(ReductionKind::Sum))),
+        ("aten::logsumexp", |call| reduction(call, &of(ReductionKind::Sum))),
+        ("aten::cumsum", scan),
+        ("aten::cumprod", scan),
+        ("aten::amin", |call| reduction(call, &of(ReductionKind::Min))),
+        ("aten::amax", |call| reduction(call, &of(ReductionKind::Max))),
     ],
 )];
+
+/// A tensor reduced along some of its dimensions, or scanned; or the larger or smaller of two tensors,
+/// element by element, which PyTorch names like the reduction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reduction {
+    /// What is reduced.
+    pub input: Tensor,
+    /// The tensor that it is compared with, where nothing is reduced.
+    pub other: Option<Tensor>,
+    /// Shape of the result; a reduced dimension may be 1 or left out.
+    pub output_shape: Vec<u64>,
+    /// Element type of the result; `None` for that of the input.
+    pub output_type: Option<String>,
+    /// How elements are brought together.
+    pub kind: ReductionKind,
+    /// Whether all dimensions were taken to be reduced because the call does not record which.
+    pub dimensions_assumed: bool,
+}
+
+/// How elements are brought together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReductionKind {
+    /// Sums, and whatever is made of them.
+    #[default]
+    Sum,
+    /// Mean.
+    Mean,
+    /// Maximum.
+    Max,
+    /// Minimum.
+    Min,
+    /// Norm of a vector or matrix.
+    Norm,
+}
+
+impl ReductionKind {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Sum => "sum",
+            Self::Mean => "mean",
+            Self::Max => "max",
+            Self::Min => "min",
+            Self::Norm => "norm",
+        }
+    }
+}
+
+impl PerfModel for Reduction {
+    /// One for each element of the input, or for each pair of elements.
+    fn flops(&self) -> Figure {
+        finite(match self.other {
+            None => self.input.elements(),
+            Some(_) => elements(&self.output_shape),
+        })
+    }
+
+    /// Input read, result written.
+    fn bytes(&self) -> Figure {
+        let input = element_size(&self.input.element_type)?;
+        let output = self.output_type.as_deref().map_or(Ok(input), element_size)?;
+        let other = self.other.as_ref().map_or(Ok(0.0), Tensor::bytes)?;
+        finite(self.input.elements() * input + other + elements(&self.output_shape) * output)
+    }
+
+    /// Counted like the forward pass.
+    fn backward_flops(&self) -> Figure {
+        self.flops()
+    }
+
+    /// Counted like the forward pass.
+    fn backward_bytes(&self) -> Figure {
+        self.bytes()
+    }
+
+    fn compute_spec(&self) -> Option<ComputeSpec> {
+        ComputeSpec::vector(&self.input.element_type)
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        // Conversion saturates.
+        let count = |elements: f64| count_value(elements as u64);
+        let inputs = self.input.elements() + self.other.as_ref().map_or(0.0, Tensor::elements);
+        let types = vec![self.input.element_type.as_str().into(), self.output_type.as_deref().into()];
+        vec![
+            ("num_input_elems", count(inputs)),
+            ("num_output_elems", count(elements(&self.output_shape))),
+            ("dtype_in_out", Value::Tuple(types)),
+            ("reduce_type", self.kind.as_str().into()),
+        ]
+    }
+
+    fn assumption(&self) -> Option<String> {
+        self.dimensions_assumed.then(|| "all dimensions reduced: the call does not record which".to_owned())
+    }
+}
+
+/// A reduction of which nothing is recorded.
+#[derive(Debug)]
+struct Unrecorded;
+
+impl PerfModel for Unrecorded {
+    fn flops(&self) -> Figure {
+        Ok(0.0)
+    }
+
+    fn bytes(&self) -> Figure {
+        Err(Undefined::arguments("Input Dims[0] is missing"))
+    }
+
+    fn backward_flops(&self) -> Figure {
+        self.flops()
+    }
+
+    fn backward_bytes(&self) -> Figure {
+        self.bytes()
+    }
+
+    fn compute_spec(&self) -> Option<ComputeSpec> {
+        None
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        vec![
+            ("num_input_elems", 0.into()),
+            ("num_output_elems", 0.into()),
+            ("dtype_in_out", Value::Tuple(vec![Value::None, Value::None])),
+        ]
+    }
+}
+
+/// Where a call records which dimensions are reduced, and how a single dimension is told from another
+/// argument in that place.
+struct Layout {
+    kind: ReductionKind,
+    dimensions: usize,
+    /// Whether a number that is no list is a dimension: `sum(self, dtype)` has a type there,
+    /// `std(self, unbiased)` a flag.
+    number_is_dimension: bool,
+}
+
+/// `sum(self, dim, keepdim, dtype)`.
+const fn of(kind: ReductionKind) -> Layout {
+    Layout { kind, dimensions: 1, number_is_dimension: false }
+}
+
+/// `norm(self, p, dim, keepdim)`, `linalg_norm(self, ord, dim, keepdim)`.
+const NORM: Layout = Layout { kind: ReductionKind::Norm, dimensions: 2, number_is_dimension: false };
+
+type Read = Result<Box<dyn PerfModel>, Undefined>;
+
+/// The input and the type of the result, if any of it was recorded.
+fn recorded(call: &OpCall<'_>, kind: ReductionKind) -> Result<Option<Reduction>, Undefined> {
+    if let Some([] | [Value::None, ..]) = call.dims {
+        return Ok(None);
+    }
+    let output_type = call.attribute("Output type").and_then(Value::items).and_then(<[Value]>::first);
+    Ok(Some(Reduction {
+        input: Tensor::new(call.dimensions(0)?, call.type_of(0).unwrap_or("")),
+        output_type: output_type.and_then(Value::as_text).map(str::to_owned),
+        kind,
+        ..Reduction::default()
+    }))
+}
+
+fn reduction(call: &OpCall<'_>, layout: &Layout) -> Read {
+    let Some(mut model) = recorded(call, layout.kind)? else { return Ok(Box::new(Unrecorded)) };
+    let dimensions = reduced_dimensions(call, layout)?;
+    model.dimensions_assumed = call.concrete.is_none() && call.input_count() > 1;
+    model.output_shape = remaining(&model.input.shape, &dimensions)?;
+    Ok(Box::new(model))
+}
+
+/// `max(self)`, `max(self, dim, keepdim)` or `max(self, other)`.
+fn maximum_or_minimum(call: &OpCall<'_>, kind: ReductionKind) -> Read {
+    let other_is_tensor = call.type_of(1).is_ok_and(|name| !matches!(name, "" | "Scalar" | "ScalarList"));
+    if !other_is_tensor {
+        return reduction(call, &Layout { number_is_dimension: true, ..of(kind) });
+    }
+    let Some(mut model) = recorded(call, kind)? else { return Ok(Box::new(Unrecorded)) };
+    let other = call.tensor(1)?;
+    model.output_shape = broadcast(&model.input.shape, &other.shape)?;
+    model.other = Some(other);
+    Ok(Box::new(model))
+}
+
+/// As many elements as before.
+fn scan(call: &OpCall<'_>) -> Read {
+    let Some(mut model) = recorded(call, ReductionKind::Sum)? else { return Ok(Box::new(Unrecorded)) };
+    model.output_shape.clone_from(&model.input.shape);
+    Ok(Box::new(model))
+}
+
+/// The dimensions that are reduced, negative ones counted from the last; none for all.
+fn reduced_dimensions(call: &OpCall<'_>, layout: &Layout) -> Result<Vec<i64>, Undefined> {
+    let index = layout.dimensions;
+    match call.concrete.and_then(|values| values.get(index)) {
+        Some(Value::Text(text)) => {
+            let is_list = text.trim_start().starts_with('[');
+            let is_number = layout.number_is_dimension && !text.trim().is_empty();
+            if is_list || is_number { call.concrete_integers(index) } else { Ok(Vec::new()) }
+        }
+        Some(Value::List(_) | Value::Tuple(_) | Value::Int(_)) => call.concrete_integers(index),
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// The shape without the reduced dimensions.
+fn remaining(shape: &[u64], dimensions: &[i64]) -> Result<Vec<u64>, Undefined> {
+    if dimensions.is_empty() {
+        return Ok(Vec::new());
+    }
+    // A scalar can be reduced along its first dimension although it has none.
+    let rank = shape.len().max(1) as i64;
+    let mut kept = vec![true; shape.len()];
+    for &dimension in dimensions {
+        if !(-rank..rank).contains(&dimension) {
+            let reason = format!("dimension {dimension} is none of {}", shape.len());
+            return Err(Undefined::arguments(reason));
+        }
+        if let Some(kept) = kept.get_mut(dimension.rem_euclid(rank) as usize) {
+            *kept = false;
+        }
+    }
+    Ok(shape.iter().zip(kept).filter(|(_, kept)| *kept).map(|(&extent, _)| extent).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(name: &str, dims: &[&[i64]], types: &[&str], concrete: Option<&[&str]>) -> Read {
+        let dims: Vec<Value> = dims.iter().map(|&shape| shape.into()).collect();
+        let types: Vec<Value> = types.iter().map(|&name| name.into()).collect();
+        let concrete: Option<Vec<Value>> =
+            concrete.map(|values| values.iter().map(|&text| text.into()).collect());
+        crate::model(&OpCall {
+            name,
+            dims: Some(&dims),
+            types: Some(&types),
+            concrete: concrete.as_deref(),
+            ..OpCall::default()
+        })
+    }
+
+    #[test]
+    fn reduced_dimensions_are_read() {
+        let (matrix, none): (&[i64], &[i64]) = (&[10, 1000], &[]);
+        // Name, type of input 1, values, elements of the result.
+        let cases: [(&str, &str, &[&str], f64); 17] = [
+            ("aten::sum", "ScalarList", &["", "[0]", "True", ""], 1000.0),
+            ("aten::sum", "ScalarList", &["", "[-1]", "False", ""], 10.0),
+            ("aten::sum", "ScalarList", &["", "[0, 1]", "False", ""], 1.0),
+            ("aten::sum", "", &["", ""], 1.0),
+            ("aten::sum", "Scalar", &["", "6"], 1.0),
+            ("aten::mean", "ScalarList", &["", "[]", "False", "", ""], 1.0),
+            ("aten::max", "Scalar", &["", "1", "False"], 10.0),
+            ("aten::min", "Scalar", &["", "-2", "False"], 1000.0),
+            ("aten::max", "", &[""], 1.0),
+            ("aten::norm", "Scalar", &["", "2", "[1]", "False"], 10.0),
+            ("aten::norm", "Scalar", &["", "2"], 1.0),
+            ("aten::linalg_norm", "", &["", "", "[-1]", "True", ""], 10.0),
+            ("aten::std", "Scalar", &["", "True"], 1.0),
+            ("aten::var", "ScalarList", &["", "[1]", "1", "False"], 10.0),
+            ("aten::logsumexp", "ScalarList", &["", "[1]", "False"], 10.0),
+            ("aten::amax", "ScalarList", &["", "[0]", "False"], 1000.0),
+            ("aten::cumsum", "Scalar", &["", "1", ""], 10000.0),
+        ];
+        for (name, second, concrete, output) in cases {
+            let model = read(name, &[matrix, none], &["float", second], Some(concrete)).unwrap();
+            assert_eq!(model.flops(), Ok(10000.0), "{name} {concrete:?}");
+            assert_eq!(model.bytes(), Ok(4.0 * (10000.0 + output)), "{name} {concrete:?}");
+            assert_eq!(model.assumption(), None);
+        }
+    }
+
+    #[test]
+    fn two_tensors_are_compared_element_by_element() {
+        let square: &[i64] = &[512, 512];
+        let model = read("aten::max", &[square, square], &["long int", "long int"], Some(&["", ""])).unwrap();
+        assert_eq!((model.flops(), model.bytes()), (Ok(262_144.0), Ok(3.0 * 8.0 * 262_144.0)));
+        let with_scalar = read("aten::min", &[square, &[]], &["float", "float"], Some(&["", ""])).unwrap();
+        assert_eq!(with_scalar.bytes(), Ok(4.0 * (2.0 * 262_144.0 + 1.0)));
+        let unequal = read("aten::min", &[square, &[3]], &["float", "float"], Some(&["", ""]));
+        assert_eq!(unequal.unwrap_err().gap, crate::Gap::Arguments);
+    }
+
+    #[test]
+    fn what_is_not_recorded_is_assumed_or_undefined() {
+        let model = read("aten::sum", &[&[4, 8], &[]], &["float", "ScalarList"], None).unwrap();
+        assert_eq!(model.bytes(), Ok(4.0 * 33.0));
+        assert!(model.assumption().is_some());
+        let alone = read("aten::sum", &[&[4, 8]], &["float"], None).unwrap();
+        assert_eq!(alone.assumption(), None);
+        let nothing = read("aten::sum", &[], &[], None).unwrap();
+        assert_eq!(nothing.flops(), Ok(0.0));
+        assert_eq!(nothing.bytes().unwrap_err().gap, crate::Gap::Arguments);
+        for text in ["[2]", "[-3]", "[x]"] {
+            let undefined = read("aten::sum", &[&[4, 8], &[]], &["float", "ScalarList"], Some(&["", text]));
+            assert_eq!(undefined.unwrap_err().gap, crate::Gap::Arguments, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_scalar_has_a_dimension_to_reduce() {
+        for text in ["[0]", "[-1]"] {
+            let model = read("aten::sum", &[&[], &[]], &["float", "ScalarList"], Some(&["", text])).unwrap();
+            assert_eq!(model.bytes(), Ok(8.0), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_result_has_no_more_elements_than_its_input(
+            shape in proptest::collection::vec(1_u64..100, 0..5), dimensions in proptest::collection::vec(-6_i64..6, 0..4),
+        ) {
+            if let Ok(left) = remaining(&shape, &dimensions) {
+                prop_assert!(elements(&left) <= elements(&shape));
+                prop_assert_eq!(elements(&shape) % elements(&left), 0.0);
+            }
+        }
+    }
+}

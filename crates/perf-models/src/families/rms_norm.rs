@@ -1,24 +1,229 @@
 //! RMS normalization of inference engines, alone or fused with addition or quantization.
+//!
+//! [Root mean square layer normalization](https://arxiv.org/abs/1910.07467): a row is squared, summed,
+//! divided by the root of the mean and scaled by a weight.
 
 use super::OpGroup;
-use crate::{Category, Family};
+use super::rope::vector_spec;
+use crate::tensor::{Tensor, count_value, shape_value, strides_value};
+use crate::{
+    Category, ComputeSpec, Family, Figure, OpCall, Parameter, PerfModel, Undefined, Value, element_size,
+};
+
+/// Elements that share one scale in the microscaling formats ([OCP MX], section 5.2).
+///
+/// [OCP MX]: https://www.opencompute.org/documents/ocp-microscaling-formats-mx-v1-0-spec-final-pdf
+pub(super) const MX_BLOCK: f64 = 32.0;
+
+/// RMS normalization of the rows of a tensor, with what is fused to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InferenceRmsNorm {
+    /// What is normalized.
+    pub input: Tensor,
+    /// Its strides in elements, for reports.
+    pub input_strides: Option<Vec<i64>>,
+    /// Elements of a row, and of the weight.
+    pub channels: u64,
+    /// Work in the same kernel.
+    pub fused: RmsNormFusion,
+}
+
+/// What is fused with an RMS normalization.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RmsNormFusion {
+    /// Nothing.
+    Nothing,
+    /// A residual is added first and the sum written as well.
+    Addition,
+    /// A residual is added first, the sum written as well and the rows of the result padded.
+    AdditionAndPadding {
+        /// Elements of a row of the result.
+        padded_channels: u64,
+    },
+    /// The result is quantized to 8 bits.
+    Quantization {
+        /// 32-bit scales of a row.
+        scales_per_row: u64,
+        /// Whether a residual is added first and the sum written as well.
+        addition: bool,
+    },
+    /// The result is quantized to 4 bits with a scale for each 32 elements.
+    Fp4Quantization {
+        /// Whether a residual is added first and the sum written as well.
+        addition: bool,
+        /// Elements of a row of a second tensor that is normalized beside the first.
+        second_channels: Option<u64>,
+    },
+}
+
+impl InferenceRmsNorm {
+    /// Rows that are complete; a tensor whose size is no multiple of the channels has a rest.
+    fn rows(&self) -> f64 {
+        (self.input.elements() / self.channels as f64).floor()
+    }
+
+    /// Squares and their sum, mean and root for each row: 2c + 2; division and weight: 2 for each element.
+    fn normalization_flops(&self) -> f64 {
+        let (elements, channels) = (self.input.elements(), self.channels as f64);
+        elements / channels * (2.0 * channels + 2.0) + 2.0 * elements
+    }
+}
+
+impl PerfModel for InferenceRmsNorm {
+    /// With E elements and c channels: (E/c)(2c + 2) + 2E, and E for an addition, 2E for a quantization.
+    fn flops(&self) -> Figure {
+        let elements = self.input.elements();
+        let fused = match self.fused {
+            RmsNormFusion::Nothing => 0.0,
+            RmsNormFusion::Addition | RmsNormFusion::AdditionAndPadding { .. } => elements,
+            RmsNormFusion::Quantization { addition: false, .. } => 2.0 * elements,
+            RmsNormFusion::Quantization { addition: true, .. } => 3.0 * elements,
+            RmsNormFusion::Fp4Quantization { addition, second_channels } => {
+                let addition = if addition { self.rows() * self.channels as f64 } else { 0.0 };
+                let second = second_channels.map_or(0.0, |second| {
+                    let second_elements = self.rows() * second as f64;
+                    (self.normalization_flops() * second_elements / elements.max(1.0)).trunc()
+                });
+                addition + second + 2.0 * elements
+            }
+        };
+        Ok(self.normalization_flops() + fused)
+    }
+
+    /// Input, weight and output, and the residual, the sum and the scales where there are any.
+    fn bytes(&self) -> Figure {
+        let size = element_size(&self.input.element_type)?;
+        let (input, weight) = (self.input.bytes()?, self.channels as f64 * size);
+        let elements = self.input.elements();
+        let rest = match self.fused {
+            RmsNormFusion::Nothing => input,
+            RmsNormFusion::Addition => 3.0 * input,
+            RmsNormFusion::AdditionAndPadding { padded_channels } => {
+                input + self.rows() * (padded_channels as f64 + self.channels as f64) * size
+            }
+            RmsNormFusion::Quantization { scales_per_row, addition } => {
+                let residual_and_sum = if addition { 2.0 * input } else { 0.0 };
+                residual_and_sum + elements + 4.0 * self.rows() * scales_per_row as f64
+            }
+            RmsNormFusion::Fp4Quantization { addition, second_channels } => {
+                let residual_and_sum = if addition { 2.0 * input } else { 0.0 };
+                let second =
+                    second_channels.map_or(0.0, |second| (2.0 * self.rows() + 1.0) * second as f64 * size);
+                residual_and_sum + 0.5 * elements + (elements / MX_BLOCK).floor() + second
+            }
+        };
+        Ok(input + weight + rest)
+    }
+
+    fn compute_spec(&self) -> Option<ComputeSpec> {
+        vector_spec(&self.input.element_type)
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        let element_types = Value::Tuple(vec![Value::from(self.input.element_type.as_str()), Value::None]);
+        vec![
+            ("op_shape", shape_value(&self.input.shape)),
+            ("dtype_in_out", element_types),
+            ("stride_input", strides_value(self.input_strides.as_deref())),
+            ("stride_output", Value::None),
+            ("num_channels", count_value(self.channels)),
+            ("has_bias", Value::Bool(false)),
+            ("is_affine", Value::Bool(true)),
+            ("is_training", Value::Bool(false)),
+        ]
+    }
+}
+
+/// Reads a normalization of input `input` with the weight `weight`.
+fn plain(call: &OpCall<'_>, input: usize, weight: usize) -> Result<InferenceRmsNorm, Undefined> {
+    let channels = call.dimension(weight, 0)?;
+    if channels == 0 {
+        return Err(Undefined::arguments(format!("the weight Input Dims[{weight}] has no elements")));
+    }
+    Ok(InferenceRmsNorm {
+        input: call.tensor(input)?,
+        input_strides: Some(call.strides_of(input)?),
+        channels,
+        fused: RmsNormFusion::Nothing,
+    })
+}
+
+fn with(model: InferenceRmsNorm, fused: RmsNormFusion) -> Result<Box<dyn PerfModel>, Undefined> {
+    Ok(Box::new(InferenceRmsNorm { fused, ..model }))
+}
+
+fn norm(call: &OpCall<'_>, input: usize, weight: usize) -> Result<Box<dyn PerfModel>, Undefined> {
+    with(plain(call, input, weight)?, RmsNormFusion::Nothing)
+}
+
+fn norm_of_sum(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+    with(plain(call, 1, 4)?, RmsNormFusion::Addition)
+}
+
+fn norm_and_row_quantization(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+    with(plain(call, 1, 3)?, RmsNormFusion::Quantization { scales_per_row: 1, addition: false })
+}
+
+/// A group size that is absent or not positive means one group: the row.
+fn norm_and_optional_group_quantization(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+    let model = plain(call, 1, 3)?;
+    let group =
+        call.concrete_integer(5).ok().and_then(|size| u64::try_from(size).ok()).filter(|&size| size > 0);
+    let scales_per_row = model.channels.div_ceil(group.unwrap_or(model.channels));
+    with(model, RmsNormFusion::Quantization { scales_per_row, addition: false })
+}
+
+fn norm_and_group_quantization(
+    call: &OpCall<'_>,
+    weight: usize,
+    group_size: usize,
+    addition: bool,
+) -> Result<Box<dyn PerfModel>, Undefined> {
+    let model = plain(call, 0, weight)?;
+    let group = call.concrete_integer(group_size)?;
+    let group = u64::try_from(group).ok().filter(|&size| size > 0).ok_or_else(|| {
+        Undefined::arguments(format!("Concrete Inputs[{group_size}], the size of a group, is {group}"))
+    })?;
+    let scales_per_row = model.channels.div_ceil(group);
+    with(model, RmsNormFusion::Quantization { scales_per_row, addition })
+}
+
+/// Rows are padded to a multiple of `Concrete Inputs[4]`, not at all if it is not positive.
+fn norm_of_sum_with_padding(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+    let model = plain(call, 0, 1)?;
+    let padded_channels = match u64::try_from(call.concrete_integer(4)?) {
+        Ok(multiple) if multiple > 0 => model.channels.div_ceil(multiple).saturating_mul(multiple),
+        _ => model.channels,
+    };
+    with(model, RmsNormFusion::AdditionAndPadding { padded_channels })
+}
+
+/// A second tensor at 3 and a residual at 6, if they are there: matrices.
+fn norm_and_fp4_quantization(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+    let model = plain(call, 0, 1)?;
+    let matrix = |index| call.dimensions_of::<2>(index).ok();
+    let second_channels = matrix(3).map(|[_, columns]| columns);
+    with(model, RmsNormFusion::Fp4Quantization { addition: matrix(6).is_some(), second_channels })
+}
 
 pub(super) const GROUPS: &[OpGroup] = &[OpGroup::modelled(
     Family::RmsNorm,
     Category::RmsNorm,
     &[
-        "aiter::fused_add_rmsnorm_pad_",
-        "aiter::rms_norm",
-        "aiter::rmsnorm",
-        "aiter::rmsnorm2d_fwd_ck",
-        "aiter::rmsnorm2d_fwd_with_add_ck",
-        "aiter::add_rmsnorm",
-        "aiter::rmsnorm2d_fwd_with_dynamicquant_ck",
-        "aiter::_fuse_rmsnorm_fp4_quant",
-        "aiter::rmsnorm_quant",
-        "vllm::rocm_aiter_rmsnorm_fp8_group_quant",
-        "vllm::rocm_aiter_rmsnorm_with_add_fp8_group_quant",
-        "vllm::rocm_aiter_triton_add_rmsnorm_pad",
-        "sglang_profiler::fused_mxfp4_quant_fused_rms_mxfp4_quant",
+        ("aiter::fused_add_rmsnorm_pad_", norm_of_sum_with_padding),
+        ("aiter::rms_norm", |call| norm(call, 0, 1)),
+        ("aiter::rmsnorm", |call| norm(call, 1, 2)),
+        ("aiter::rmsnorm2d_fwd_ck", |call| norm(call, 0, 1)),
+        ("aiter::rmsnorm2d_fwd_with_add_ck", norm_of_sum),
+        ("aiter::add_rmsnorm", norm_of_sum),
+        ("aiter::rmsnorm2d_fwd_with_dynamicquant_ck", norm_and_row_quantization),
+        ("aiter::_fuse_rmsnorm_fp4_quant", norm_and_fp4_quantization),
+        ("aiter::rmsnorm_quant", norm_and_optional_group_quantization),
+        ("vllm::rocm_aiter_rmsnorm_fp8_group_quant", |call| norm_and_group_quantization(call, 1, 3, false)),
+        ("vllm::rocm_aiter_rmsnorm_with_add_fp8_group_quant", |call| {
+            norm_and_group_quantization(call, 2, 4, true)
+        }),
+        ("vllm::rocm_aiter_triton_add_rmsnorm_pad", norm_of_sum_with_padding),
+        ("sglang_profiler::fused_mxfp4_quant_fused_rms_mxfp4_quant", norm_and_fp4_quantization),
     ],
 )];

@@ -1,0 +1,636 @@
+//! What inference engines write around each of their steps.
+
+use crate::Value;
+
+/// A step of an inference engine, read from the text that the engine put around it.
+///
+/// A step runs requests of two kinds: *context* requests, whose prompt it processes (all of it or a
+/// chunk), and *generation* requests, which it extends by a token or a few.
+///
+/// ```
+/// use perf_models::IterationAnnotation;
+///
+/// let text = "step[DECODE bs=64 g_sq=128 g_sqsq=256 g_sqsk=262144 g_sk=131072]";
+/// let step = IterationAnnotation::parse(text).unwrap();
+/// assert_eq!(step.generation_requests, 64);
+/// assert_eq!(step.chunk_statistics().unwrap().generation.keys, 131_072);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct IterationAnnotation {
+    /// Which engine wrote it, and how much it says.
+    pub kind: AnnotationKind,
+    /// Tokens that the step processes, as far as it says.
+    pub batch_size: i64,
+    /// Requests whose prompt is processed.
+    pub context_requests: i64,
+    /// Tokens of prompts.
+    pub context_sum: i64,
+    /// Requests that are extended.
+    pub generation_requests: i64,
+    /// Tokens that requests are extended by.
+    pub generation_sum: i64,
+    /// Token counts; those that the text does not say are 0.
+    pub statistics: StepStatistics,
+    /// Whether `statistics` has the products of lengths that the cost of attention depends on.
+    pub has_pair_statistics: bool,
+    /// What else the text says: `p`, `d`, `spec`, `tbo`, `ctx`, `resolution`.
+    pub details: Vec<(&'static str, Value)>,
+}
+
+/// Formats of [`IterationAnnotation`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AnnotationKind {
+    /// `execute_70_context_1(sq64sk64sqsq4096sqsk4096)_generation_6(sq6sk600sqsq6sqsk600)`
+    VllmDetailed,
+    /// `execute_context_1(64)_generation_6(6)`
+    VllmNative,
+    /// `execute_context_1(64_4096)_generation_6(6)`: tokens and the sum of their squared lengths.
+    VllmSquared,
+    /// `step[EXTEND bs=2 toks=64 c_sq=64 c_sqsq=2048 c_sqsk=2048 c_sk=64]`
+    SglangDetailed,
+    /// `step[DECODE bs=6]`
+    SglangNative,
+    /// `prefill[bs=6 tok=64 sqsq=4096 sqsk=4096 sk=64]`
+    AtomDetailed,
+    /// `decode[bs=6/8 tok=6 d=6]`
+    AtomNative,
+    /// `execute_diffusion_1_1024x1024`
+    DiffusionNative,
+}
+
+impl AnnotationKind {
+    /// The name that reports use.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            AnnotationKind::VllmDetailed => "vllm_detailed",
+            AnnotationKind::VllmNative => "vllm_native",
+            AnnotationKind::VllmSquared => "vllm_squared",
+            AnnotationKind::SglangDetailed => "sglang_detailed",
+            AnnotationKind::SglangNative => "sglang_native",
+            AnnotationKind::AtomDetailed => "atom_detailed",
+            AnnotationKind::AtomNative => "atom_native",
+            AnnotationKind::DiffusionNative => "diffusion_native",
+        }
+    }
+}
+
+/// Token counts of a step's requests of both kinds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct StepStatistics {
+    /// Requests whose prompt is processed.
+    pub context: TokenStatistics,
+    /// Requests that are extended.
+    pub generation: TokenStatistics,
+}
+
+/// Sums over requests, each with a number of new tokens and a number of tokens that these attend to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct TokenStatistics {
+    /// New tokens (`sq`).
+    pub queries: i64,
+    /// Tokens attended to, new ones included (`sk`).
+    pub keys: i64,
+    /// Squares of the numbers of new tokens (`sqsq`).
+    pub squared_queries: i64,
+    /// Products of both numbers (`sqsk`).
+    pub query_key_pairs: i64,
+}
+
+/// What kinds of requests a step runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StepPhase {
+    /// Context requests only.
+    PrefillOnly,
+    /// Both.
+    PrefillDecode,
+    /// Generation requests only.
+    DecodeOnly,
+}
+
+impl StepPhase {
+    /// The name that reports use.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            StepPhase::PrefillOnly => "prefill_only",
+            StepPhase::PrefillDecode => "prefilldecode",
+            StepPhase::DecodeOnly => "decode_only",
+        }
+    }
+}
+
+impl IterationAnnotation {
+    /// Reads an annotation; `None` for texts of no known format. What follows the known part is ignored.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        vllm_detailed(text)
+            .or_else(|| vllm_native(text))
+            .or_else(|| sglang_detailed(text))
+            .or_else(|| sglang_native(text))
+            .or_else(|| atom(text))
+            .or_else(|| diffusion(text))
+    }
+
+    /// Requests of both kinds.
+    #[must_use]
+    pub fn requests(&self) -> i64 {
+        self.context_requests.saturating_add(self.generation_requests)
+    }
+
+    /// What the step runs; `None` where it has no requests, as steps of diffusion models.
+    #[must_use]
+    pub fn phase(&self) -> Option<StepPhase> {
+        match (self.context_requests > 0, self.generation_requests > 0) {
+            (true, true) => Some(StepPhase::PrefillDecode),
+            (true, false) => Some(StepPhase::PrefillOnly),
+            (false, true) => Some(StepPhase::DecodeOnly),
+            (false, false) => None,
+        }
+    }
+
+    /// The token counts that the cost of attention depends on, if the text has them.
+    #[must_use]
+    pub fn chunk_statistics(&self) -> Option<StepStatistics> {
+        self.has_pair_statistics.then_some(self.statistics)
+    }
+
+    /// What [`chunk_statistics`](Self::chunk_statistics) takes for granted.
+    #[must_use]
+    pub fn assumption(&self) -> Option<&'static str> {
+        let assumed = self.kind == AnnotationKind::VllmSquared && self.has_pair_statistics;
+        assumed.then_some("assumed that prompts have no cached prefix")
+    }
+
+    fn new(kind: AnnotationKind) -> Self {
+        Self {
+            kind,
+            batch_size: 1,
+            context_requests: 0,
+            context_sum: 0,
+            generation_requests: 0,
+            generation_sum: 0,
+            statistics: StepStatistics::default(),
+            has_pair_statistics: false,
+            details: Vec::new(),
+        }
+    }
+}
+
+/// The batch size and mode that the capture of a graph is for: `capture_256_mixed_prefill`.
+#[must_use]
+pub fn graph_capture(text: &str) -> Option<(i64, &str)> {
+    let mut cursor = Cursor(text.strip_prefix("capture_")?);
+    let batch_size = cursor.number()?;
+    cursor.skip("_")?;
+    Some((batch_size, cursor.0.lines().next().unwrap_or_default()))
+}
+
+/// A text that is read from its start.
+struct Cursor<'a>(&'a str);
+
+impl Cursor<'_> {
+    fn skip(&mut self, literal: &str) -> Option<()> {
+        self.0 = self.0.strip_prefix(literal)?;
+        Some(())
+    }
+
+    fn number(&mut self) -> Option<i64> {
+        let digits = self.0.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, rest) = self.0.split_at_checked(digits)?;
+        self.0 = rest;
+        (digits > 0).then(|| saturating_number(number))
+    }
+
+    /// `(sq64sk64sqsq4096sqsk4096)`
+    fn token_statistics(&mut self) -> Option<TokenStatistics> {
+        self.skip("(sq")?;
+        let queries = self.number()?;
+        self.skip("sk")?;
+        let keys = self.number()?;
+        self.skip("sqsq")?;
+        let squared_queries = self.number()?;
+        self.skip("sqsk")?;
+        let query_key_pairs = self.number()?;
+        self.skip(")")?;
+        Some(TokenStatistics { queries, keys, squared_queries, query_key_pairs })
+    }
+
+    /// `(64)` or `(64_4096)`
+    fn sum_and_squares(&mut self) -> Option<(i64, Option<i64>)> {
+        self.skip("(")?;
+        let sum = self.number()?;
+        let squares = if self.skip("_").is_some() { Some(self.number()?) } else { None };
+        self.skip(")")?;
+        Some((sum, squares))
+    }
+}
+
+/// The number of a text of digits; the largest where it is larger.
+fn saturating_number(digits: &str) -> i64 {
+    digits.parse().unwrap_or(if digits.is_empty() { 0 } else { i64::MAX })
+}
+
+fn vllm_detailed(text: &str) -> Option<IterationAnnotation> {
+    let mut cursor = Cursor(text);
+    cursor.skip("execute_")?;
+    cursor.number()?;
+    cursor.skip("_context_")?;
+    let context_requests = cursor.number()?;
+    let context = cursor.token_statistics()?;
+    cursor.skip("_generation_")?;
+    let generation_requests = cursor.number()?;
+    let generation = cursor.token_statistics()?;
+    Some(IterationAnnotation {
+        // The number after `execute_` may count padding.
+        batch_size: context.queries.saturating_add(generation.queries),
+        context_requests,
+        context_sum: context.queries,
+        generation_requests,
+        generation_sum: generation.queries,
+        statistics: StepStatistics { context, generation },
+        has_pair_statistics: true,
+        ..IterationAnnotation::new(AnnotationKind::VllmDetailed)
+    })
+}
+
+fn vllm_native(text: &str) -> Option<IterationAnnotation> {
+    let mut cursor = Cursor(text);
+    cursor.skip("execute_context_")?;
+    let context_requests = cursor.number()?;
+    let (context_sum, context_squares) = cursor.sum_and_squares()?;
+    cursor.skip("_generation_")?;
+    let generation_requests = cursor.number()?;
+    let (generation_sum, generation_squares) = cursor.sum_and_squares()?;
+    let squared = context_squares.or(generation_squares);
+    let kind = if squared.is_some() { AnnotationKind::VllmSquared } else { AnnotationKind::VllmNative };
+    let mut context = TokenStatistics { queries: context_sum, ..TokenStatistics::default() };
+    // Without generation requests, whose contexts are not said, the prompts' lengths are enough.
+    let has_pair_statistics = context_squares.is_some() && generation_sum == 0;
+    if let Some(squares) = context_squares.filter(|_| has_pair_statistics) {
+        context.keys = context_sum;
+        context.squared_queries = squares;
+        context.query_key_pairs = squares;
+    }
+    Some(IterationAnnotation {
+        batch_size: context_sum.saturating_add(generation_sum),
+        context_requests,
+        context_sum,
+        generation_requests,
+        generation_sum,
+        statistics: StepStatistics {
+            context,
+            generation: TokenStatistics { queries: generation_sum, ..TokenStatistics::default() },
+        },
+        has_pair_statistics,
+        ..IterationAnnotation::new(kind)
+    })
+}
+
+/// The mode of `step[MODE ...]` and what follows it in the brackets.
+fn sglang_mode(text: &str) -> Option<(&str, &str)> {
+    let inner = text.strip_prefix("step[")?;
+    let mode = ["EXTEND", "DECODE", "MIXED"].into_iter().find(|mode| inner.starts_with(mode))?;
+    let rest = &inner[mode.len()..];
+    let ends = !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    ends.then_some((mode, rest))
+}
+
+fn sglang_detailed(text: &str) -> Option<IterationAnnotation> {
+    let (mode, rest) = sglang_mode(text)?;
+    let (first_bracket, _) = rest.split_once(']')?;
+    has_squares(first_bracket).then_some(())?;
+    let (body, _) = rest.rsplit_once(']')?;
+    let fields = counts(body);
+    // Where a key is repeated the last one counts.
+    let field = |key: &str| fields.iter().rev().find(|(name, _)| *name == key).map(|&(_, count)| count);
+    let count = |key: &str| field(key).unwrap_or(0);
+    let statistics = StepStatistics {
+        context: TokenStatistics {
+            queries: count("c_sq"),
+            keys: count("c_sk"),
+            squared_queries: count("c_sqsq"),
+            query_key_pairs: count("c_sqsk"),
+        },
+        generation: TokenStatistics {
+            queries: count("g_sq"),
+            keys: count("g_sk"),
+            squared_queries: count("g_sqsq"),
+            query_key_pairs: count("g_sqsk"),
+        },
+    };
+    let (context_tokens, generation_tokens) = (statistics.context.queries, statistics.generation.queries);
+    let mut step = IterationAnnotation {
+        statistics,
+        has_pair_statistics: true,
+        ..IterationAnnotation::new(AnnotationKind::SglangDetailed)
+    };
+    match mode {
+        "DECODE" => (step.generation_requests, step.generation_sum) = (count("bs"), generation_tokens),
+        "EXTEND" => (step.context_requests, step.context_sum) = (count("bs"), context_tokens),
+        _ => {
+            (step.context_requests, step.context_sum) = (count("c"), context_tokens);
+            (step.generation_requests, step.generation_sum) = (count("g"), generation_tokens);
+        }
+    }
+    step.batch_size = [context_tokens.saturating_add(generation_tokens), count("toks"), count("bs")]
+        .into_iter()
+        .find(|&tokens| tokens != 0)
+        .unwrap_or(0);
+    Some(step)
+}
+
+fn sglang_native(text: &str) -> Option<IterationAnnotation> {
+    let (mode, rest) = sglang_mode(text)?;
+    let mut cursor = Cursor(rest.trim_start());
+    (cursor.0.len() < rest.len()).then_some(())?;
+    cursor.skip("bs=")?;
+    let requests = cursor.number()?;
+    let spaced = cursor.0.trim_start();
+    let tokens = if spaced.len() < cursor.0.len() {
+        cursor.0 = spaced;
+        cursor.skip("toks=")?;
+        cursor.number()?
+    } else {
+        0
+    };
+    cursor.skip("]")?;
+    let mut step = IterationAnnotation::new(AnnotationKind::SglangNative);
+    if mode == "DECODE" {
+        (step.generation_requests, step.generation_sum) = (requests, requests);
+        step.statistics.generation.queries = requests;
+        step.batch_size = requests;
+    } else {
+        (step.context_requests, step.context_sum) = (requests, tokens);
+        step.statistics.context.queries = tokens;
+        step.batch_size = if tokens == 0 { requests } else { tokens };
+    }
+    Some(step)
+}
+
+fn atom(text: &str) -> Option<IterationAnnotation> {
+    let (prefill, rest) = match text.strip_prefix("prefill[") {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix("decode[")?),
+    };
+    // A line break ends what brackets may hold.
+    let (body, _) = rest.lines().next().unwrap_or_default().rsplit_once(']')?;
+    let fields = texts(body);
+    let field = |key: &str| fields.iter().rev().find(|(name, _)| *name == key).map(|&(_, text)| text);
+    let count = |key: &str| field(key).map_or(0, |text| text.parse::<i64>().unwrap_or(0).max(0));
+    let requests = field("bs").map_or(0, first_number);
+    let tokens = count("tok");
+    let statistics = TokenStatistics {
+        queries: tokens,
+        keys: count("sk"),
+        squared_queries: count("sqsq"),
+        query_key_pairs: count("sqsk"),
+    };
+    let kind = if has_squares(body) { AnnotationKind::AtomDetailed } else { AnnotationKind::AtomNative };
+    let mut step = IterationAnnotation {
+        batch_size: tokens,
+        has_pair_statistics: field("sqsq").is_some() && field("sqsk").is_some(),
+        ..IterationAnnotation::new(kind)
+    };
+    if prefill {
+        (step.context_requests, step.context_sum) = (requests, tokens);
+        step.statistics.context = statistics;
+        step.details.extend(field("ctx").map(|text| ("ctx", text.into())));
+    } else {
+        (step.generation_requests, step.generation_sum) = (requests, tokens);
+        step.statistics.generation = statistics;
+        for key in ["p", "d", "spec"] {
+            step.details.extend(field(key).map(|_| (key, count(key).into())));
+        }
+    }
+    step.details.extend(field("tbo").map(|_| ("tbo", true.into())));
+    Some(step)
+}
+
+fn diffusion(text: &str) -> Option<IterationAnnotation> {
+    let mut cursor = Cursor(text.strip_prefix("execute_diffusion_")?);
+    let batch_size = cursor.number()?;
+    cursor.skip("_")?;
+    let resolution = cursor.0;
+    cursor.number()?;
+    cursor.skip("x")?;
+    cursor.number()?;
+    let resolution = &resolution[..resolution.len() - cursor.0.len()];
+    Some(IterationAnnotation {
+        batch_size,
+        details: vec![("resolution", resolution.into())],
+        ..IterationAnnotation::new(AnnotationKind::DiffusionNative)
+    })
+}
+
+/// Whether there is a `sqsq=` with a number.
+fn has_squares(text: &str) -> bool {
+    text.split("sqsq=").skip(1).any(|value| value.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+fn first_number(text: &str) -> i64 {
+    let from_digit = text.trim_start_matches(|c: char| !c.is_ascii_digit());
+    Cursor(from_digit).number().unwrap_or(0)
+}
+
+/// The fields `key=123` of a text.
+fn counts(text: &str) -> Vec<(&str, i64)> {
+    let mut fields = Vec::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('=') {
+        let mut cursor = Cursor(after);
+        if let Some(count) = cursor.number()
+            && let Some(key) = last_word(before)
+        {
+            fields.push((key, count));
+        }
+        rest = cursor.0;
+    }
+    fields
+}
+
+/// The fields `key=text` of a text: up to a space, or a list in brackets and what it leaves out.
+fn texts(text: &str) -> Vec<(&str, &str)> {
+    let mut fields = Vec::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('=') {
+        let end = match after.starts_with('[').then(|| after.find(']')).flatten() {
+            Some(bracket) => {
+                let mut cursor = Cursor(&after[bracket + 1..]);
+                let left_out = cursor.skip("...+").and_then(|()| cursor.number());
+                if left_out.is_some() { after.len() - cursor.0.len() } else { bracket + 1 }
+            }
+            None => after.find(char::is_whitespace).unwrap_or(after.len()),
+        };
+        if let Some(key) = last_word(before).filter(|_| end > 0) {
+            fields.push((key, &after[..end]));
+            rest = &after[end..];
+        } else {
+            rest = after;
+        }
+    }
+    fields
+}
+
+/// The letters, digits and underscores that a text ends with.
+fn last_word(text: &str) -> Option<&str> {
+    let before = text.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_');
+    Some(&text[before.len()..]).filter(|word| !word.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Kind, requests of both kinds, batch size, statistics of both kinds, whether they are complete, phase.
+    type Read = (&'static str, (i64, i64), i64, [i64; 4], [i64; 4], bool, Option<&'static str>);
+
+    fn read(text: &str) -> Option<Read> {
+        let step = IterationAnnotation::parse(text)?;
+        let numbers = |t: TokenStatistics| [t.queries, t.keys, t.squared_queries, t.query_key_pairs];
+        Some((
+            step.kind.as_str(),
+            (step.context_requests, step.generation_requests),
+            step.batch_size,
+            numbers(step.statistics.context),
+            numbers(step.statistics.generation),
+            step.has_pair_statistics,
+            step.phase().map(StepPhase::as_str),
+        ))
+    }
+
+    const NONE: [i64; 4] = [0; 4];
+
+    #[test]
+    fn annotations_of_every_engine_are_read() {
+        let both = Some("prefilldecode");
+        let (prefill, decode) = (Some("prefill_only"), Some("decode_only"));
+        let cases: &[(&str, Option<Read>)] = &[
+            (
+                "execute_6147_context_2(sq6144sk7144sqsq20971520sqsk23019520)_generation_3(sq3sk6144sqsq3sqsk6144)",
+                Some((
+                    "vllm_detailed",
+                    (2, 3),
+                    6147,
+                    [6144, 7144, 20_971_520, 23_019_520],
+                    [3, 6144, 3, 6144],
+                    true,
+                    both,
+                )),
+            ),
+            (
+                "execute_context_2(6144)_generation_3(3)",
+                Some(("vllm_native", (2, 3), 6147, [6144, 0, 0, 0], [3, 0, 0, 0], false, both)),
+            ),
+            (
+                "execute_context_1(888_788544)_generation_0(0)",
+                Some(("vllm_squared", (1, 0), 888, [888, 888, 788_544, 788_544], NONE, true, prefill)),
+            ),
+            (
+                "execute_context_1(888_788544)_generation_2(2)",
+                Some(("vllm_squared", (1, 2), 890, [888, 0, 0, 0], [2, 0, 0, 0], false, both)),
+            ),
+            (
+                "step[EXTEND bs=2 toks=14721 c_sq=14721 c_sqsq=108745533 c_sqsk=108745533 c_sk=14721]",
+                Some((
+                    "sglang_detailed",
+                    (2, 0),
+                    14721,
+                    [14721, 14721, 108_745_533, 108_745_533],
+                    NONE,
+                    true,
+                    prefill,
+                )),
+            ),
+            (
+                "step[DECODE bs=64 g_sq=128 g_sqsq=256 g_sqsk=262144 g_sk=131072]",
+                Some(("sglang_detailed", (0, 64), 128, NONE, [128, 131_072, 256, 262_144], true, decode)),
+            ),
+            (
+                "step[MIXED bs=2 c=1 g=1 c_sq=5 c_sk=8 c_sqsq=25 c_sqsk=40 g_sq=1 g_sk=12 g_sqsq=1 g_sqsk=12]",
+                Some(("sglang_detailed", (1, 1), 6, [5, 8, 25, 40], [1, 12, 1, 12], true, both)),
+            ),
+            ("step[MIXED bs=2]", Some(("sglang_native", (2, 0), 2, NONE, NONE, false, prefill))),
+            (
+                "step[EXTEND bs=2 toks=9]",
+                Some(("sglang_native", (2, 0), 9, [9, 0, 0, 0], NONE, false, prefill)),
+            ),
+            ("step[DECODE bs=7]", Some(("sglang_native", (0, 7), 7, NONE, [7, 0, 0, 0], false, decode))),
+            ("step[DECODE bs=64 extra=1]", None),
+            ("step[DECODER bs=64]", None),
+            (
+                "prefill[bs=6 tok=17408 ctx=[4096, 4096, 4096]...+3]",
+                Some(("atom_native", (6, 0), 17408, [17408, 0, 0, 0], NONE, false, prefill)),
+            ),
+            (
+                "decode[bs=117/128 tok=117 d=117]",
+                Some(("atom_native", (0, 117), 117, NONE, [117, 0, 0, 0], false, decode)),
+            ),
+            (
+                "decode[bs=128 tok=384 p=2 d=126 sqsq=132612 sqsk=1114112 sk=258048 tbo=1]",
+                Some((
+                    "atom_detailed",
+                    (0, 128),
+                    384,
+                    NONE,
+                    [384, 258_048, 132_612, 1_114_112],
+                    true,
+                    decode,
+                )),
+            ),
+            ("decode[tok=4 sqsq=16]", Some(("atom_detailed", (0, 0), 4, NONE, [4, 0, 16, 0], false, None))),
+            ("execute_diffusion_1_1024x1024", Some(("diffusion_native", (0, 0), 1, NONE, NONE, false, None))),
+            ("ProfilerStep#3", None),
+            ("NA", None),
+            ("", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(read(text), *expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn details_keep_what_only_one_engine_says() {
+        let details = |text| IterationAnnotation::parse(text).unwrap().details;
+        let atom = details("decode[bs=128 tok=384 p=2 d=126 sqsq=132612 sqsk=1114112 sk=258048 tbo=1]");
+        assert_eq!(atom, [("p", 2.into()), ("d", 126.into()), ("tbo", true.into())]);
+        let prefill = details("prefill[bs=6 tok=17408 ctx=[4096, 4096, 4096]...+3]");
+        assert_eq!(prefill, [("ctx", "[4096, 4096, 4096]...+3".into())]);
+        assert_eq!(details("execute_diffusion_4_1024x512 more"), [("resolution", "1024x512".into())]);
+    }
+
+    #[test]
+    fn captures_have_a_batch_size_and_a_mode() {
+        for (text, expected) in [
+            ("capture_256_mixed_prefill", Some((256, "mixed_prefill"))),
+            ("capture_8_", Some((8, ""))),
+            ("capture_mixed_8", None),
+            ("execute_context_1(1)_generation_0(0)", None),
+        ] {
+            assert_eq!(graph_capture(text), expected, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics_and_no_count_is_negative(
+            text in "(execute_|step\\[|decode\\[|prefill\\[|capture_)?[a-zA-Z0-9_=() \\[\\]x.+é-]{0,60}",
+        ) {
+            let _ = graph_capture(&text);
+            if let Some(step) = IterationAnnotation::parse(&text) {
+                prop_assert!(step.batch_size >= 0 && step.requests() >= 0);
+                prop_assert!(step.statistics.context.queries >= 0);
+                prop_assert!(step.statistics.generation.query_key_pairs >= 0);
+            }
+        }
+
+        #[test]
+        fn numbers_beyond_the_largest_are_the_largest(digits in "[1-9][0-9]{19,40}") {
+            let step = IterationAnnotation::parse(&format!("execute_context_1({digits})_generation_1(1)")).unwrap();
+            prop_assert_eq!(step.context_sum, i64::MAX);
+            prop_assert_eq!(step.batch_size, i64::MAX);
+        }
+    }
+}

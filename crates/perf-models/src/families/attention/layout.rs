@@ -1,0 +1,365 @@
+//! Where the arguments of each attention operator stand.
+
+use super::mask::{AttentionMask, MaskAlignment};
+use super::model::{Attention, PackedSequences};
+use crate::tensor::strides_value;
+use crate::{ComputeSpec, Figure, OpCall, Parameter, PerfModel, Undefined, Value};
+
+/// Argument positions of an attention operator.
+pub(super) struct Layout {
+    /// Position of the queries; keys and values follow.
+    query: usize,
+    shape: Shape,
+    causal: Causal,
+    /// How far before the causal flag the dropout stands.
+    dropout_before_causal: Option<usize>,
+    alignment: MaskAlignment,
+    /// The two sides of the window follow the causal flag.
+    window: bool,
+    /// Strides are parameters of its rows.
+    strides: bool,
+    /// Element types are a parameter of its rows.
+    types: bool,
+    recomputes_scores: bool,
+    backward: bool,
+}
+
+/// What the dimensions of queries, keys and values are.
+enum Shape {
+    /// (batch, length, heads, head dimension).
+    LengthThenHeads,
+    /// (batch, heads, length, head dimension).
+    HeadsThenLength,
+    /// (length, heads, head dimension) of all sequences one after the other.
+    Packed {
+        /// Position of the queries' offsets; the keys' follow.
+        offsets: usize,
+        /// Position of the longest length of queries; that of keys follows.
+        longest: usize,
+    },
+}
+
+/// Position of the flag that makes the mask causal.
+enum Causal {
+    /// Always recorded.
+    At(usize),
+    /// Not causal where its text is empty.
+    DefaultsToFalse(&'static [usize]),
+    /// Causal where it is not recorded, as the training of language models is.
+    AssumedIfMissing(usize),
+}
+
+/// `(q, k, v, dropout_p, softmax_scale, causal, window_size_left, window_size_right, ...)`.
+pub(super) const FLASH: Layout = Layout {
+    query: 0,
+    shape: Shape::LengthThenHeads,
+    causal: Causal::At(5),
+    dropout_before_causal: Some(2),
+    alignment: MaskAlignment::BottomRight,
+    window: true,
+    strides: true,
+    types: true,
+    recomputes_scores: true,
+    backward: false,
+};
+
+/// `(dout, q, k, v, out, softmax_lse, dq, dk, dv, dropout_p, softmax_scale, causal, ...)`.
+pub(super) const FLASH_BACKWARD: Layout =
+    Layout { query: 1, causal: Causal::AssumedIfMissing(11), backward: true, ..FLASH };
+
+/// `(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p, softmax_scale, causal, ...)`.
+pub(super) const FLASH_VARLEN: Layout =
+    Layout { shape: Shape::Packed { offsets: 3, longest: 5 }, causal: Causal::At(9), ..FLASH };
+
+/// `(dout, q, k, v, out, softmax_lse, dq, dk, dv, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k,
+/// dropout_p, softmax_scale, causal, ...)`.
+pub(super) const FLASH_VARLEN_BACKWARD: Layout = Layout {
+    query: 1,
+    shape: Shape::Packed { offsets: 9, longest: 11 },
+    causal: Causal::At(15),
+    backward: true,
+    ..FLASH
+};
+
+/// `(query, key, value, dropout_p, is_causal, return_debug_mask, scale)`.
+pub(super) const TORCH_FLASH: Layout = Layout {
+    shape: Shape::HeadsThenLength,
+    causal: Causal::DefaultsToFalse(&[4]),
+    dropout_before_causal: Some(1),
+    window: false,
+    strides: false,
+    ..FLASH
+};
+
+/// `(query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, ...)`.
+pub(super) const TORCH_EFFICIENT: Layout = Layout {
+    causal: Causal::DefaultsToFalse(&[6]),
+    alignment: MaskAlignment::TopLeft,
+    recomputes_scores: false,
+    ..TORCH_FLASH
+};
+
+/// `(q, k, v, dropout_p, softmax_scale, is_causal, window_size_left, window_size_right, ...)`.
+pub(super) const AITER: Layout =
+    Layout { causal: Causal::DefaultsToFalse(&[5]), strides: false, types: false, ..FLASH };
+
+/// As [`AITER`], after the output.
+pub(super) const AITER_WRAPPER: Layout = Layout { query: 1, causal: Causal::DefaultsToFalse(&[6]), ..AITER };
+
+/// `(dout, q, k, v, out, softmax_lse, dq, dk, dv, dbias, dropout_p, softmax_scale, causal, ...)`; early
+/// releases have no `dbias`.
+pub(super) const AITER_BACKWARD: Layout =
+    Layout { query: 1, causal: Causal::DefaultsToFalse(&[12, 11]), backward: true, ..AITER };
+
+/// `(dout, q, k, v, out, softmax_lse, dropout_p, softmax_scale, is_causal, ...)`.
+pub(super) const AITER_MHA_BACKWARD: Layout =
+    Layout { causal: Causal::DefaultsToFalse(&[8]), ..AITER_BACKWARD };
+
+/// As [`AITER_MHA_BACKWARD`], with a buffer before the dropout.
+pub(super) const AITER_WRAPPER_BACKWARD: Layout =
+    Layout { causal: Causal::DefaultsToFalse(&[9]), ..AITER_BACKWARD };
+
+/// The causal flag stands after 23 tensors and numbers of paging, positions and scales.
+pub(super) const FLASH_3: Layout =
+    Layout { dropout_before_causal: None, causal: Causal::DefaultsToFalse(&[24]), ..AITER };
+
+/// Reads an attention call.
+pub(super) fn attention(call: &OpCall<'_>, layout: &Layout) -> Result<Box<dyn PerfModel>, Undefined> {
+    let mut attention = shapes(call, layout)?;
+    let (causal, causal_at, assumed_causal) = causal(call, &layout.causal)?;
+    attention.mask =
+        AttentionMask { causal, alignment: layout.alignment, window_left: None, window_right: None };
+    if layout.window {
+        [attention.mask.window_left, attention.mask.window_right] = window(call, causal_at + 1);
+    }
+    attention.recomputes_scores = layout.recomputes_scores;
+    attention.query_type = call.type_of(layout.query).unwrap_or_default().to_owned();
+    attention.key_type = call.type_of(layout.query + 1).unwrap_or_default().to_owned();
+    let strides = [layout.query, layout.query + 1, layout.query + 2].map(|input| call.strides_of(input).ok());
+    Ok(Box::new(RecordedAttention {
+        attention,
+        strides: layout.strides.then_some(strides),
+        dropout: Some(
+            layout.dropout_before_causal.map_or(0.0, |before| number(call, causal_at.saturating_sub(before))),
+        ),
+        types: if layout.types { Types::Pair } else { Types::Hidden },
+        backward: layout.backward,
+        assumed_causal,
+    }))
+}
+
+/// Reads `EvoformerAttention(q, k, v, biases...)`: (batch, sequences, residues, heads, head dimension).
+pub(super) fn evoformer(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+    let [batch, sequences, residues, heads, head_dim] = call.dimensions_of(0)?;
+    let element_type = call.type_of(0)?.to_owned();
+    Ok(Box::new(RecordedAttention {
+        attention: Attention {
+            batch: batch.saturating_mul(sequences),
+            query_length: residues,
+            query_heads: heads,
+            key_length: residues,
+            key_heads: heads,
+            head_dim,
+            value_head_dim: head_dim,
+            query_type: element_type.clone(),
+            key_type: element_type,
+            ..Attention::default()
+        },
+        strides: None,
+        dropout: None,
+        types: Types::One,
+        backward: false,
+        assumed_causal: false,
+    }))
+}
+
+fn shapes(call: &OpCall<'_>, layout: &Layout) -> Result<Attention, Undefined> {
+    let (query, key, value) = (layout.query, layout.query + 1, layout.query + 2);
+    if let Shape::Packed { offsets, longest } = layout.shape {
+        let [query_length, query_heads, head_dim] = call.dimensions_of(query)?;
+        let [key_length, key_heads, key_head_dim] = call.dimensions_of(key)?;
+        let [value_length, value_heads, value_head_dim] = call.dimensions_of(value)?;
+        consistent([(key_length, value_length), (key_heads, value_heads), (head_dim, key_head_dim)])?;
+        let packed = PackedSequences {
+            query_sequences: call.dimension(offsets, 0)?.saturating_sub(1),
+            key_sequences: call.dimension(offsets + 1, 0)?.saturating_sub(1),
+            longest_query: length(call, longest)?,
+            longest_key: length(call, longest + 1)?,
+        };
+        return Ok(Attention {
+            batch: 1,
+            query_length,
+            query_heads,
+            key_length,
+            key_heads,
+            head_dim,
+            value_head_dim,
+            packed: Some(packed),
+            ..Attention::default()
+        });
+    }
+    let dimensions = |input| -> Result<[u64; 4], Undefined> {
+        let [batch, second, third, head_dim] = call.dimensions_of(input)?;
+        Ok(match layout.shape {
+            Shape::HeadsThenLength => [batch, third, second, head_dim],
+            _ => [batch, second, third, head_dim],
+        })
+    };
+    let [batch, query_length, query_heads, head_dim] = dimensions(query)?;
+    let [key_batch, key_length, key_heads, key_head_dim] = dimensions(key)?;
+    let [value_batch, value_length, value_heads, value_head_dim] = dimensions(value)?;
+    consistent([(batch, key_batch), (batch, value_batch), (key_heads, value_heads)])?;
+    consistent([(key_length, value_length), (head_dim, key_head_dim)])?;
+    Ok(Attention {
+        batch,
+        query_length,
+        query_heads,
+        key_length,
+        key_heads,
+        head_dim,
+        value_head_dim,
+        ..Attention::default()
+    })
+}
+
+fn consistent<const N: usize>(pairs: [(u64, u64); N]) -> Result<(), Undefined> {
+    match pairs.iter().find(|(one, other)| one != other) {
+        None => Ok(()),
+        Some((one, other)) => Err(Undefined::arguments(format!(
+            "queries, keys and values do not fit together: {one} is not {other}"
+        ))),
+    }
+}
+
+/// Whether the mask is causal, where that stands, and whether it is only assumed.
+fn causal(call: &OpCall<'_>, causal: &Causal) -> Result<(bool, usize, bool), Undefined> {
+    match causal {
+        Causal::At(at) => Ok((flag(call, *at)?, *at, false)),
+        Causal::AssumedIfMissing(at) => match call.concrete_text(*at) {
+            Err(_) | Ok("") => Ok((true, *at, true)),
+            Ok(_) => Ok((flag(call, *at)?, *at, false)),
+        },
+        Causal::DefaultsToFalse(candidates) => {
+            let recorded =
+                candidates.iter().find_map(|&at| flag(call, at).ok().map(|causal| (causal, at, false)));
+            match (recorded, candidates) {
+                (Some(recorded), _) => Ok(recorded),
+                (None, &[at, ..]) => match call.concrete_text(*at)? {
+                    "" | "None" => Ok((false, *at, false)),
+                    text => Err(Undefined::arguments(format!(
+                        "Concrete Inputs[{at}] {text:?} does not say whether the mask is causal"
+                    ))),
+                },
+                (None, []) => Err(Undefined::arguments("no position of the causal flag is known")),
+            }
+        }
+    }
+}
+
+/// The truth value that input `index` was recorded as.
+pub(crate) fn flag(call: &OpCall<'_>, index: usize) -> Result<bool, Undefined> {
+    match call.concrete_flags(index)?.as_slice() {
+        [flag] => Ok(*flag),
+        flags => {
+            Err(Undefined::arguments(format!("Concrete Inputs[{index}] has {} truth values", flags.len())))
+        }
+    }
+}
+
+/// The number that input `index` was recorded as; 0 where there is none.
+fn number(call: &OpCall<'_>, index: usize) -> f64 {
+    let text = call.concrete_text(index).unwrap_or_default();
+    text.trim().parse().ok().filter(|number: &f64| number.is_finite()).unwrap_or_default()
+}
+
+/// The length that input `index` was recorded as: `4096`, also `4096.0`.
+pub(crate) fn length(call: &OpCall<'_>, index: usize) -> Result<u64, Undefined> {
+    let text = call.concrete_text(index)?.trim();
+    match text.parse::<f64>() {
+        // The cast saturates.
+        Ok(length) if length >= 0.0 => Ok(length as u64),
+        _ => Err(Undefined::arguments(format!("Concrete Inputs[{index}] {text:?} is no length"))),
+    }
+}
+
+/// The two sides of a sliding window: two numbers from position `at`, or a pair there. Negative is unbounded.
+pub(crate) fn window(call: &OpCall<'_>, at: usize) -> [Option<u64>; 2] {
+    let text = |index| call.concrete_text(index).unwrap_or_default().trim();
+    let side = |text: &str| text.trim().parse::<i64>().ok().and_then(|keys| u64::try_from(keys).ok());
+    let pair = text(at).trim_start_matches(['(', '[']).trim_end_matches([')', ']']).split_once(',');
+    match pair {
+        Some((left, right)) => [side(left), side(right)],
+        None => [side(text(at)), side(text(at + 1))],
+    }
+}
+
+/// An attention call with what only its rows show.
+#[derive(Debug)]
+struct RecordedAttention {
+    attention: Attention,
+    strides: Option<[Option<Vec<i64>>; 3]>,
+    dropout: Option<f64>,
+    types: Types,
+    /// The call is the backward pass itself.
+    backward: bool,
+    assumed_causal: bool,
+}
+
+/// How the rows of an operator show element types.
+#[derive(Debug)]
+enum Types {
+    Pair,
+    One,
+    Hidden,
+}
+
+impl PerfModel for RecordedAttention {
+    fn flops(&self) -> Figure {
+        if self.backward { self.attention.backward_flops() } else { self.attention.flops() }
+    }
+
+    fn bytes(&self) -> Figure {
+        if self.backward { self.attention.backward_bytes() } else { self.attention.bytes() }
+    }
+
+    fn backward_flops(&self) -> Figure {
+        self.attention.backward_flops()
+    }
+
+    fn backward_bytes(&self) -> Figure {
+        self.attention.backward_bytes()
+    }
+
+    fn compute_spec(&self) -> Option<ComputeSpec> {
+        self.attention.compute_spec()
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        let mut parameters = self.attention.shape_parameters();
+        if let Some(strides) = &self.strides {
+            let names = ["q_stride", "k_stride", "v_stride"];
+            parameters.extend(
+                names.into_iter().zip(strides.iter().map(|strides| strides_value(strides.as_deref()))),
+            );
+        }
+        parameters.extend(self.dropout.map(|dropout| ("dropout", dropout.into())));
+        parameters.push(("causal", self.attention.mask.causal.into()));
+        parameters.push(("flash_impl", self.attention.recomputes_scores.into()));
+        match self.types {
+            Types::Pair => parameters.push(self.attention.types_parameter()),
+            Types::One => {
+                let element_type = self.attention.query_type.as_str().into();
+                parameters.push(("dtype_A_B", Value::List(vec![element_type])));
+            }
+            Types::Hidden => {}
+        }
+        parameters.extend(self.attention.length_parameters());
+        parameters
+    }
+
+    fn assumption(&self) -> Option<String> {
+        let causal = self.assumed_causal.then(|| "assumed a causal mask".to_owned());
+        let notes: Vec<String> = causal.into_iter().chain(self.attention.assumption()).collect();
+        (!notes.is_empty()).then(|| notes.join("; "))
+    }
+}

@@ -1,0 +1,131 @@
+//! One matrix multiplication over all experts.
+
+use super::model::active_experts;
+use super::weights::{Width, activation, weight};
+use crate::tensor::count_value;
+use crate::{
+    ComputeSpec, ComputeUnit, Figure, OpCall, Parameter, PerfModel, Precision, Undefined, precision,
+};
+
+/// One of the matrix multiplications of a mixture-of-experts layer: `tokens * topk` rows, each with the
+/// `k x n` matrix of its expert.
+///
+/// Bytes count the matrices of the experts that are expected to get a row, as
+/// [`ExpertLayer`](crate::ExpertLayer) does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ExpertMatmul {
+    /// Tokens, before any is copied to its experts.
+    pub tokens: u64,
+    /// Experts of a token.
+    pub topk: u64,
+    /// Columns of a matrix.
+    pub n: u64,
+    /// Rows of a matrix.
+    pub k: u64,
+    /// Experts of the layer.
+    pub experts: u64,
+    /// Bytes of an input element.
+    pub input_bytes: f64,
+    /// Bytes of a weight.
+    pub weight_bytes: f64,
+    /// Bytes of an output element.
+    pub output_bytes: f64,
+    /// Precision of the multiplications.
+    pub precision: Option<Precision>,
+}
+
+impl ExpertMatmul {
+    fn rows(&self) -> u64 {
+        self.tokens.saturating_mul(self.topk)
+    }
+}
+
+impl PerfModel for ExpertMatmul {
+    fn flops(&self) -> Figure {
+        Ok(2.0 * self.rows() as f64 * self.n as f64 * self.k as f64)
+    }
+
+    fn bytes(&self) -> Figure {
+        let rows = self.rows() as f64;
+        let matrices = active_experts(self.experts, self.topk, self.tokens) * self.n as f64 * self.k as f64;
+        Ok(rows * self.k as f64 * self.input_bytes
+            + matrices * self.weight_bytes
+            + rows * self.n as f64 * self.output_bytes)
+    }
+
+    fn compute_spec(&self) -> Option<ComputeSpec> {
+        self.precision.map(|precision| ComputeSpec { unit: ComputeUnit::Matrix, precision })
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        vec![
+            ("m_work", count_value(self.rows())),
+            ("num_tokens", count_value(self.tokens)),
+            ("topk", count_value(self.topk)),
+            ("N", count_value(self.n)),
+            ("K", count_value(self.k)),
+            ("num_experts", count_value(self.experts)),
+        ]
+    }
+}
+
+/// `(A, B, bias, C, ..., topk ids)`: (experts, n, k) and (tokens, topk).
+pub(super) fn expert_matmul(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+    let [experts, n, k] = call.dimensions_of(1)?;
+    let [tokens, topk] = call.dimensions_of(8)?;
+    let type_of = |input| call.type_of(input).unwrap_or_default();
+    let (input_type, weight_type) = (type_of(0), type_of(1));
+    let output_type = if type_of(3).is_empty() { input_type } else { type_of(3) };
+    let (input, output) = (activation(input_type, 2.0), activation(output_type, 2.0));
+    let weights: Width = weight(weight_type, 1);
+    let matmul = ExpertMatmul {
+        tokens,
+        topk,
+        n,
+        k,
+        experts,
+        input_bytes: input.bytes,
+        weight_bytes: weights.bytes,
+        output_bytes: output.bytes,
+        precision: precision(weight_type),
+    };
+    let notes = [input.note("activations"), weights.note("weights"), output.note("outputs")];
+    let types = [("input_dtype", input_type), ("weight_dtype", weight_type), ("output_dtype", output_type)];
+    Ok(Box::new(RecordedMatmul {
+        matmul,
+        types: types.map(|(parameter, name)| (parameter, name.into())),
+        notes: notes.into_iter().flatten().collect(),
+    }))
+}
+
+/// An expert multiplication with what only its rows show.
+#[derive(Debug)]
+struct RecordedMatmul {
+    matmul: ExpertMatmul,
+    types: [Parameter; 3],
+    notes: Vec<String>,
+}
+
+impl PerfModel for RecordedMatmul {
+    fn flops(&self) -> Figure {
+        self.matmul.flops()
+    }
+
+    fn bytes(&self) -> Figure {
+        self.matmul.bytes()
+    }
+
+    fn compute_spec(&self) -> Option<ComputeSpec> {
+        self.matmul.compute_spec()
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        let mut parameters = self.matmul.parameters();
+        parameters.extend(self.types.iter().cloned());
+        parameters
+    }
+
+    fn assumption(&self) -> Option<String> {
+        (!self.notes.is_empty()).then(|| self.notes.join("; "))
+    }
+}

@@ -1,0 +1,377 @@
+//! The work of a normalization.
+
+use std::num::NonZeroU64;
+
+use crate::tensor::{Tensor, count_value, finite, shape_value, strides_value};
+use crate::{ComputeSpec, Figure, Parameter, PerfModel, Undefined, Value, element_size};
+
+/// A normalization over channels: batch, layer, group, instance or RMS normalization.
+///
+/// `channels` is the number of elements that share mean and variance, or that have a weight each.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Normalization {
+    /// What is normalized.
+    pub input: Tensor,
+    /// Strides of the input in elements, for reports.
+    pub input_strides: Option<Vec<i64>>,
+    /// Number of channels.
+    pub channels: Channels,
+    /// Whether each channel has a weight.
+    pub affine: bool,
+    /// Whether each channel has a bias, too.
+    pub bias: bool,
+    /// Whether statistics are computed rather than given.
+    pub training: bool,
+    /// What it is normalized by.
+    pub kind: NormalizationKind,
+}
+
+/// The number of channels of a normalization.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channels {
+    /// So many.
+    Count(u64),
+    /// Those of one group.
+    OfGroup {
+        /// Channels of all groups.
+        all: u64,
+        /// Groups.
+        groups: NonZeroU64,
+    },
+}
+
+impl Default for Channels {
+    fn default() -> Self {
+        Self::Count(0)
+    }
+}
+
+impl Channels {
+    /// The number; fractional where the groups do not divide the channels.
+    #[must_use]
+    pub fn count(self) -> f64 {
+        match self {
+            Self::Count(count) => count as f64,
+            Self::OfGroup { all, groups } => all as f64 / groups.get() as f64,
+        }
+    }
+
+    fn value(self) -> Value {
+        match self {
+            Self::Count(count) => count_value(count),
+            Self::OfGroup { .. } => Value::Float(self.count()),
+        }
+    }
+}
+
+/// What a normalization divides by, and what is fused with it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NormalizationKind {
+    /// Mean and variance.
+    #[default]
+    MeanAndVariance,
+    /// The root mean square.
+    Rms,
+    /// Mean and variance, then a shift and a scale that differ from sequence to sequence.
+    Modulated,
+}
+
+impl Normalization {
+    fn elements(&self) -> f64 {
+        self.input.elements()
+    }
+
+    fn element_size(&self) -> Figure {
+        element_size(&self.input.element_type)
+    }
+
+    /// Rows that are normalized each by itself.
+    fn rows(&self) -> Figure {
+        if self.elements() == 0.0 {
+            Ok(0.0)
+        } else if self.channels.count() > 0.0 {
+            Ok(self.elements() / self.channels.count())
+        } else {
+            Err(Undefined::arguments("no channels are normalized"))
+        }
+    }
+
+    /// Sequence length, batch and channels of a modulated normalization.
+    fn sequence_and_batch(&self) -> Result<[f64; 3], Undefined> {
+        match self.input.shape.as_slice() {
+            &[sequence, batch, channels] => Ok([sequence, batch, channels].map(|count| count as f64)),
+            shape => {
+                Err(Undefined::arguments(format!("a modulated input has 3 dimensions, not {}", shape.len())))
+            }
+        }
+    }
+}
+
+fn when(condition: bool, figure: f64) -> f64 {
+    if condition { figure } else { 0.0 }
+}
+
+impl PerfModel for Normalization {
+    /// Two for each element (difference and scaling) and 6 for each channel; three more for each element
+    /// where its statistics are computed.
+    fn flops(&self) -> Figure {
+        let (elements, channels) = (self.elements(), self.channels.count());
+        finite(match self.kind {
+            NormalizationKind::MeanAndVariance => {
+                6.0 * channels + 2.0 * elements + when(self.training, 3.0 * elements)
+            }
+            // Square and sum in each channel, root and reciprocal in each row, scaling and weight.
+            NormalizationKind::Rms => {
+                self.rows()? * (2.0 * channels + 2.0) + elements * if self.affine { 2.0 } else { 1.0 }
+            }
+            NormalizationKind::Modulated => 12.0 * elements,
+        })
+    }
+
+    /// Input read, result written, and the parameters of the channels.
+    fn bytes(&self) -> Figure {
+        let (elements, channels, size) = (self.elements(), self.channels.count(), self.element_size()?);
+        finite(match self.kind {
+            NormalizationKind::MeanAndVariance => {
+                let statistics = 2.0 + when(self.training, 2.0);
+                let parameters = when(self.affine, 1.0) + when(self.affine && self.bias, 1.0);
+                2.0 * elements * size + channels * size * (statistics + parameters)
+            }
+            NormalizationKind::Rms => 2.0 * elements * size + when(self.affine, channels * size),
+            NormalizationKind::Modulated => {
+                // Shift and scale for each sequence read, two 32-bit statistics for each row written.
+                let [sequence, batch, channels] = self.sequence_and_batch()?;
+                2.0 * elements * size + 2.0 * batch * channels * size + 8.0 * sequence * batch
+            }
+        })
+    }
+
+    fn compute_spec(&self) -> Option<ComputeSpec> {
+        ComputeSpec::vector(&self.input.element_type)
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        vec![
+            ("op_shape", shape_value(&self.input.shape)),
+            ("dtype_in_out", Value::Tuple(vec![self.input.element_type.as_str().into(), Value::None])),
+            ("stride_input", strides_value(self.input_strides.as_deref())),
+            ("stride_output", Value::None),
+            ("num_channels", self.channels.value()),
+            ("has_bias", self.bias.into()),
+            ("is_affine", self.affine.into()),
+            ("is_training", self.training.into()),
+        ]
+    }
+}
+
+/// The backward pass of a normalization.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NormalizationBackward {
+    /// The normalization whose gradients are wanted.
+    pub forward: Normalization,
+    /// Which gradients are computed: of the input, the weights, the biases, as far as recorded.
+    pub output_mask: Vec<bool>,
+}
+
+impl NormalizationBackward {
+    fn wants(&self, gradient: usize) -> bool {
+        self.output_mask.get(gradient).copied().unwrap_or(false)
+    }
+}
+
+impl PerfModel for NormalizationBackward {
+    /// Of the weights and biases four for each element; of the input two, and five more where it passed
+    /// through the statistics.
+    fn flops(&self) -> Figure {
+        let forward = &self.forward;
+        let (elements, channels) = (forward.elements(), forward.channels.count());
+        finite(match forward.kind {
+            NormalizationKind::MeanAndVariance => {
+                let to_input = match (self.wants(0), forward.training) {
+                    (true, true) => 5.0 * elements,
+                    (true, false) => 0.0,
+                    (false, _) => 2.0 * elements,
+                };
+                when(!forward.training, 3.0 * channels) + 4.0 * elements + to_input
+            }
+            NormalizationKind::Rms => {
+                let to_weight = elements + when(forward.rows()? > 1.0, elements);
+                elements
+                    + when(forward.affine, elements)
+                    + when(self.wants(0), 6.0 * elements)
+                    + when(self.wants(1) && forward.affine, to_weight)
+            }
+            NormalizationKind::Modulated => 15.0 * elements,
+        })
+    }
+
+    /// Gradient and input read, the input's gradient written, and the parameters of the channels and
+    /// their gradients.
+    fn bytes(&self) -> Figure {
+        let forward = &self.forward;
+        let (elements, channels, size) =
+            (forward.elements(), forward.channels.count(), forward.element_size()?);
+        finite(match forward.kind {
+            NormalizationKind::MeanAndVariance => {
+                let tensors = if self.wants(0) && forward.training { 3.0 } else { 2.0 };
+                let gradients = when(forward.training, if forward.bias { 2.0 } else { 1.0 });
+                let per_channel = when(forward.training, 1.0) + when(forward.affine, 1.0 + gradients);
+                tensors * elements * size + per_channel * channels * size
+            }
+            NormalizationKind::Rms => 3.0 * elements * size + when(forward.affine, 2.0 * channels * size),
+            NormalizationKind::Modulated => {
+                let [sequence, batch, channels] = forward.sequence_and_batch()?;
+                3.0 * elements * size + 8.0 * batch * sequence + 3.0 * batch * channels * size
+            }
+        })
+    }
+
+    /// The call is the backward pass.
+    fn backward_flops(&self) -> Figure {
+        self.unless_fused(self.flops())
+    }
+
+    /// The call is the backward pass.
+    fn backward_bytes(&self) -> Figure {
+        self.unless_fused(self.bytes())
+    }
+
+    fn compute_spec(&self) -> Option<ComputeSpec> {
+        self.forward.compute_spec()
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        let mut parameters = self.forward.parameters();
+        let mask = self.output_mask.iter().map(|&wanted| wanted.into()).collect();
+        parameters.push(("output_mask", Value::List(mask)));
+        parameters
+    }
+}
+
+impl NormalizationBackward {
+    fn unless_fused(&self, figure: Figure) -> Figure {
+        match self.forward.kind {
+            NormalizationKind::Modulated => Err(Undefined::no_formula("the call is itself a backward pass")),
+            _ => figure,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn normalization(shape: &[u64], channels: u64, element_type: &str) -> Normalization {
+        Normalization {
+            input: Tensor::new(shape, element_type),
+            channels: Channels::Count(channels),
+            affine: true,
+            bias: true,
+            training: true,
+            ..Normalization::default()
+        }
+    }
+
+    #[test]
+    fn forward_figures_follow_from_shapes() {
+        let bf16 = "c10::BFloat16";
+        let batch = normalization(&[10, 512, 7, 7], 512, bf16);
+        let evaluation = Normalization { training: false, ..batch.clone() };
+        let rms = Normalization {
+            kind: NormalizationKind::Rms,
+            bias: false,
+            training: false,
+            ..normalization(&[8, 16, 32, 32], 1024, "float")
+        };
+        let modulated = Normalization {
+            kind: NormalizationKind::Modulated,
+            ..normalization(&[256, 2, 3072], 3072, bf16)
+        };
+        let cases = [
+            (normalization(&[4, 197, 768], 768, bf16), 3_030_528.0, 2_429_952.0),
+            (batch, 1_257_472.0, 1_009_664.0),
+            (evaluation, 504_832.0, 1_007_616.0),
+            (normalization(&[8, 16, 32, 32], 16, "float"), 655_456.0, 1_048_960.0),
+            (normalization(&[1, 512, 32, 32], 512, bf16), 2_624_512.0, 2_103_296.0),
+            (rms, 524_544.0, 1_052_672.0),
+            (modulated, 18_874_368.0, 6_320_128.0),
+        ];
+        for (model, flops, bytes) in cases {
+            assert_eq!((model.flops(), model.bytes()), (Ok(flops), Ok(bytes)), "{model:?}");
+            assert_eq!(model.backward_flops().unwrap_err().gap, crate::Gap::NoFormula);
+        }
+    }
+
+    #[test]
+    fn backward_figures_follow_from_shapes_and_mask() {
+        let bf16 = "c10::BFloat16";
+        let layer = normalization(&[8, 16, 32, 32], 16384, "float");
+        let plain_layer = Normalization { affine: false, bias: false, ..layer.clone() };
+        let given = Normalization { training: false, ..normalization(&[8, 16, 32, 32], 16, "float") };
+        let rms =
+            Normalization { kind: NormalizationKind::Rms, ..normalization(&[8, 16, 32, 32], 1024, "float") };
+        let modulated = Normalization {
+            kind: NormalizationKind::Modulated,
+            ..normalization(&[256, 2, 3072], 3072, bf16)
+        };
+        let group = normalization(&[8, 16, 32, 32], 4, "float");
+        let all = [true, true, true].as_slice();
+        let cases = [
+            (normalization(&[10, 512, 7, 7], 512, bf16), &[true][..], 2_257_920.0, 1_509_376.0),
+            (given, &[true], 524_336.0, 1_048_640.0),
+            (group, all, 1_179_648.0, 1_572_928.0),
+            (layer, all, 1_179_648.0, 1_835_008.0),
+            (plain_layer, &[true, false, false], 1_179_648.0, 1_638_400.0),
+            (normalization(&[4, 8], 8, "float"), &[false, true, true], 192.0, 384.0),
+            (rms.clone(), &[true, true], 1_310_720.0, 1_581_056.0),
+            (rms, &[true, false], 1_048_576.0, 1_581_056.0),
+            (modulated, all, 23_592_960.0, 9_478_144.0),
+        ];
+        for (forward, mask, flops, bytes) in cases {
+            let fused = forward.kind == NormalizationKind::Modulated;
+            let model = NormalizationBackward { forward, output_mask: mask.to_vec() };
+            assert_eq!((model.flops(), model.bytes()), (Ok(flops), Ok(bytes)), "{model:?}");
+            assert_eq!(model.backward_flops().is_err(), fused);
+        }
+    }
+
+    #[test]
+    fn nothing_to_normalize_is_no_work_and_no_channels_are_undefined() {
+        let rms = |shape: &[u64], channels| Normalization {
+            kind: NormalizationKind::Rms,
+            ..normalization(shape, channels, "float")
+        };
+        assert_eq!(rms(&[0, 8], 8).flops(), Ok(0.0));
+        assert_eq!(rms(&[4, 8], 0).flops().unwrap_err().gap, crate::Gap::Arguments);
+        let flat = Normalization { kind: NormalizationKind::Modulated, ..normalization(&[4, 8], 8, "float") };
+        assert_eq!(flat.bytes().unwrap_err().gap, crate::Gap::Arguments);
+        assert_eq!(normalization(&[4, 8], 8, "").bytes().unwrap_err().gap, crate::Gap::DataType);
+    }
+
+    proptest! {
+        #[test]
+        fn more_is_never_less(
+            shape in proptest::collection::vec(1_u64..100, 3), channels in 1_u64..100,
+            affine: bool, bias: bool, training: bool, mask: [bool; 3], kind in 0..3_u8,
+        ) {
+            let kind = [NormalizationKind::MeanAndVariance, NormalizationKind::Rms, NormalizationKind::Modulated]
+                [usize::from(kind)];
+            let of = |first: u64| {
+                let shape = [first * shape[0], shape[1], shape[2]];
+                let forward =
+                    Normalization { affine, bias, training, kind, ..normalization(&shape, channels, "float") };
+                NormalizationBackward { forward, output_mask: mask.to_vec() }
+            };
+            let (one, two) = (of(1), of(2));
+            for (one, two) in [
+                (one.flops(), two.flops()), (one.bytes(), two.bytes()),
+                (one.forward.flops(), two.forward.flops()), (one.forward.bytes(), two.forward.bytes()),
+            ] {
+                let (one, two) = (one.unwrap(), two.unwrap());
+                prop_assert!(one > 0.0 && one < two && two <= 2.0 * one + 2.0 * shape.iter().product::<u64>() as f64);
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+use std::fmt::{self, Write};
+
+/// A recorded argument of an operator call, or a parameter of a model.
+///
+/// Displays as a Python literal, which is how reports print parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Nothing recorded.
+    None,
+    /// A truth value.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// Any other number.
+    Float(f64),
+    /// A text. The profiler records values of scalars as texts: `"True"`, `"0."`, `"[1, 1]"`.
+    Text(String),
+    /// A list that prints with brackets.
+    List(Vec<Value>),
+    /// A list that prints with parentheses.
+    Tuple(Vec<Value>),
+}
+
+impl Value {
+    /// The elements of a list or tuple.
+    #[must_use]
+    pub fn items(&self) -> Option<&[Value]> {
+        match self {
+            Value::List(items) | Value::Tuple(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The value of a whole number.
+    #[must_use]
+    pub fn as_int(&self) -> Option<i64> {
+        match self {
+            Value::Int(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The characters of a text.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A tuple of whole numbers: a shape, strides.
+    pub fn tuple(values: impl IntoIterator<Item = i64>) -> Self {
+        Value::Tuple(values.into_iter().map(Value::Int).collect())
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Value::Bool(value)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Value::Int(value)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Value::Float(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Value::Text(value.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Value::Text(value)
+    }
+}
+
+impl From<&[i64]> for Value {
+    fn from(values: &[i64]) -> Self {
+        Value::tuple(values.iter().copied())
+    }
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Value::None, Into::into)
+    }
+}
+
+impl fmt::Display for Value {
+    /// A text on its own prints bare, inside a list in quotes, like Python's `str`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Text(text) => f.write_str(text),
+            other => other.write_literal(f),
+        }
+    }
+}
+
+impl Value {
+    /// Writes the value as a Python literal, texts in quotes.
+    ///
+    /// # Errors
+    ///
+    /// When `out` cannot be written to.
+    pub fn write_literal(&self, out: &mut impl Write) -> fmt::Result {
+        match self {
+            Value::None => out.write_str("None"),
+            Value::Bool(true) => out.write_str("True"),
+            Value::Bool(false) => out.write_str("False"),
+            Value::Int(value) => write!(out, "{value}"),
+            Value::Float(value) => write_float(out, *value),
+            Value::Text(text) => write_quoted(out, text),
+            Value::List(items) => write_items(out, items, "[", "]"),
+            Value::Tuple(items) if items.len() == 1 => write_items(out, items, "(", ",)"),
+            Value::Tuple(items) => write_items(out, items, "(", ")"),
+        }
+    }
+}
+
+fn write_items(out: &mut impl Write, items: &[Value], open: &str, close: &str) -> fmt::Result {
+    out.write_str(open)?;
+    for (position, item) in items.iter().enumerate() {
+        if position > 0 {
+            out.write_str(", ")?;
+        }
+        // Formatted to a text of its own so that nesting does not nest the writer's type.
+        let mut text = String::new();
+        item.write_literal(&mut text)?;
+        out.write_str(&text)?;
+    }
+    out.write_str(close)
+}
+
+fn write_quoted(out: &mut impl Write, text: &str) -> fmt::Result {
+    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+    out.write_char(quote)?;
+    for c in text.chars() {
+        if c == quote || c == '\\' {
+            out.write_char('\\')?;
+        }
+        out.write_char(c)?;
+    }
+    out.write_char(quote)
+}
+
+/// Shortest digits that read back equal, `.0` on integral values, an exponent below 1e-4 and from 1e16 on.
+fn write_float(out: &mut impl Write, value: f64) -> fmt::Result {
+    let magnitude = value.abs();
+    if value.is_finite() && magnitude != 0.0 && !(1e-4..1e16).contains(&magnitude) {
+        let text = format!("{value:e}");
+        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let (sign, digits) = exponent.strip_prefix('-').map_or(('+', exponent), |digits| ('-', digits));
+        write!(out, "{mantissa}e{sign}{digits:0>2}")
+    } else if value.is_finite() && value.fract() == 0.0 {
+        write!(out, "{value:.1}")
+    } else {
+        write!(out, "{value}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_print_like_python() {
+        let nested = Value::Tuple(vec![Value::from("c10::Half"), Value::None, Value::List(vec![1.into()])]);
+        for (value, text) in [
+            (Value::from(true), "True"),
+            (Value::tuple([2048, 1]), "(2048, 1)"),
+            (Value::tuple([16]), "(16,)"),
+            (Value::tuple([]), "()"),
+            (Value::from(0.0), "0.0"),
+            (Value::from(1e-5), "1e-05"),
+            (Value::from("conv2d"), "conv2d"),
+            (nested, "('c10::Half', None, [1])"),
+        ] {
+            assert_eq!(value.to_string(), text);
+        }
+    }
+}
