@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use polars::prelude::df;
 use report_writers::{CellKind, ColumnFormat, Report, Table, Workbook, Writer};
 use trace_ingest::{ReadOptions, read_path};
-use tree_perf::{Analysis, AnalysisOptions, PYTORCH_SHEETS};
+use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
 
 #[allow(clippy::print_stdout)] // an example's output
 fn main() -> Result<(), Box<dyn Error>> {
@@ -17,7 +17,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let analysis = Analysis::new(read_path(&trace, &ReadOptions::default())?, AnalysisOptions::default());
 
     let mut tables = Vec::new();
-    for sheet in PYTORCH_SHEETS.iter().filter(|sheet| ["gpu_timeline", "ops_summary"].contains(&sheet.name)) {
+    for sheet in pytorch_sheets().iter().filter(|sheet| ["gpu_timeline", "ops_summary"].contains(&sheet.name))
+    {
         let Some(frame) = sheet.build(&analysis)? else { continue };
         let description = |name: &str| sheet.column(name).map_or("", |column| column.description);
         let formats = frame.columns().iter().map(|column| {

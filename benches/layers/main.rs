@@ -9,7 +9,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use report_writers::{CellKind, ColumnFormat, CsvDirectory, Report, Table, Workbook, Writer};
 use trace_ingest::{ReadOptions, Trace, read_path};
 use trace2tree::{LinkBy, TraceTree, TreeOptions};
-use tree_perf::{Analysis, AnalysisOptions, PYTORCH_SHEETS};
+use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
 
 /// Name and path of every trace at hand.
 fn traces() -> Vec<(&'static str, PathBuf)> {
@@ -106,7 +106,7 @@ fn sheets(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("tree-perf sheets");
     for (name, path) in traces() {
         let analysis = Analysis::new(read(&path), options());
-        for sheet in PYTORCH_SHEETS {
+        for sheet in pytorch_sheets() {
             group.bench_function(BenchmarkId::new(sheet.name, name), |bencher| {
                 bencher.iter(|| sheet.build(black_box(&analysis)).unwrap());
             });
@@ -120,7 +120,7 @@ fn writers(criterion: &mut Criterion) {
     let directory = tempfile::tempdir().unwrap();
     for (name, path) in traces() {
         let analysis = Analysis::new(read(&path), options());
-        let tables = PYTORCH_SHEETS.iter().filter_map(|sheet| {
+        let tables = pytorch_sheets().iter().filter_map(|sheet| {
             let frame = sheet.build(&analysis).unwrap()?;
             let formats = vec![ColumnFormat::new(CellKind::Number, ""); frame.width()];
             Some(Table::new(sheet.name, frame, formats).unwrap())

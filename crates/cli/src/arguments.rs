@@ -1,5 +1,7 @@
 //! Every flag of the command line: its names, its documentation, its parsing.
 
+pub(crate) mod model;
+
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -7,6 +9,8 @@ use std::path::{Path, PathBuf};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+
+pub(crate) use model::{ModelArguments, ModelCommand};
 
 /// Under this name the program takes the place of the reference tool's PyTorch report.
 const REFERENCE_PYTORCH: &str = "TraceLens_generate_perf_report_pytorch";
@@ -16,7 +20,8 @@ Examples:
   tracelens report trace.json.gz                             summary here, workbook beside the trace
   tracelens report trace.json.gz --output_csvs_dir sheets    CSV files instead of the workbook
   tracelens report trace.json.gz --json                      all sheets as JSON, no file
-  tracelens tree trace.json.gz --name aten::mm --parents     who calls aten::mm";
+  tracelens tree trace.json.gz --name aten::mm --parents     who calls aten::mm
+  tracelens model gemm --m 8192 --n 8192 --k 8192 --arch h100    FLOPs, bytes, least time";
 
 const SPELLINGS: &str = "\
 Options may be written with _ or with -: --topk_ops is --topk-ops. `tracelens columns` explains the sheets.";
@@ -45,6 +50,11 @@ pub(crate) enum Command {
     Pytorch(Box<ReportArguments>),
     /// Print the call tree of a trace: operators, launches, kernels
     Tree(TreeArguments),
+    /// Say how much work an operation is, and the least time that a GPU takes for it
+    #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true, after_help = model::EXAMPLES)]
+    Model(ModelArguments),
+    /// List the bundled architectures
+    Archs,
     /// Say what the columns of the sheets mean
     Columns {
         /// Only this sheet, such as ops_all
@@ -101,6 +111,10 @@ pub(crate) struct OutputArguments {
     /// Write all sheets as one JSON file
     #[arg(long = "output_json_path", value_name = "FILE")]
     pub(crate) output_json_path: Option<PathBuf>,
+
+    /// Draw the operators under the rooflines of the GPU as an SVG picture
+    #[arg(long = "roofline_svg", value_name = "FILE")]
+    pub(crate) roofline_svg: Option<PathBuf>,
 
     /// Names of the sheets: the documented ones (ops_all, short_kernels_histogram, short_kernels_all_details)
     /// or those that the reference tool writes at present (ops_unique_args, short_kernel_histogram,
@@ -186,6 +200,14 @@ pub(crate) struct AnalysisArguments {
     /// Leave out coll_analysis, the sheet of collective operations
     #[arg(long = "disable_coll_analysis")]
     pub(crate) disable_coll_analysis: bool,
+
+    /// Hold the figures against the architecture in this JSON file
+    #[arg(long = "gpu_arch_json_path", value_name = "FILE", conflicts_with = "gpu_arch_platform")]
+    pub(crate) gpu_arch_json_path: Option<PathBuf>,
+
+    /// Hold the figures against this bundled architecture; see tracelens archs [default: the GPU that the trace names]
+    #[arg(long = "gpu_arch_platform", value_name = "NAME")]
+    pub(crate) gpu_arch_platform: Option<String>,
 
     /// Kernels whose name contains this text are communication too (may be given several times)
     #[arg(long = "communication-pattern", value_name = "TEXT")]

@@ -1,11 +1,14 @@
 //! The `tracelens` command line: arguments in, library calls, text and files out.
 
+mod architecture_choice;
 mod arguments;
 mod commands;
 mod console;
 mod error;
+mod numbers;
 mod progress;
 mod report_request;
+mod rooflines;
 mod summary;
 mod tables;
 mod wrapping;
@@ -29,6 +32,8 @@ fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Report(arguments) | Command::Pytorch(arguments) => commands::report::run(&arguments),
         Command::Tree(arguments) => commands::tree::run(&arguments),
+        Command::Model(arguments) => commands::model::run(&arguments),
+        Command::Archs => commands::archs::run(),
         Command::Columns { sheet } => commands::columns::run(sheet.as_deref()),
         Command::Completions { shell } => commands::shell::completions(shell),
         Command::Man { command } => commands::shell::man_page(command.as_deref()),

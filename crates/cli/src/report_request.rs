@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use trace2tree::LinkBy;
 use tree_perf::AnalysisOptions;
 
+use crate::architecture_choice::chosen;
 use crate::arguments::{self, AnalysisArguments, OutputArguments, ReportArguments, SheetNames};
 use crate::error::Failure;
 
@@ -15,6 +16,8 @@ pub(crate) struct ReportRequest {
     pub(crate) sheet_names: SheetNames,
     /// Writers by name with their destinations.
     pub(crate) outputs: Vec<(&'static str, PathBuf)>,
+    /// Where the picture of the rooflines goes.
+    pub(crate) roofline_svg: Option<PathBuf>,
     pub(crate) print: Print,
     pub(crate) threads: Option<usize>,
     /// What the user asked for that cannot have an effect.
@@ -37,6 +40,10 @@ impl ReportRequest {
         for (writer, destination) in &outputs {
             check_destination(writer, destination, &trace)?;
         }
+        let roofline_svg = arguments.output.roofline_svg.clone();
+        if let Some(destination) = &roofline_svg {
+            check_destination("svg", destination, &trace)?;
+        }
         let print = match (arguments.output.json, arguments.output.quiet) {
             (true, _) => Print::Json,
             (false, true) => Print::Nothing,
@@ -44,9 +51,10 @@ impl ReportRequest {
         };
         Ok(ReportRequest {
             trace,
-            analysis: analysis_options(arguments),
+            analysis: analysis_options(arguments)?,
             sheet_names: arguments.output.sheet_names,
             outputs,
+            roofline_svg,
             print,
             threads: arguments.reading.threads.map(Into::into),
             notices: without_effect(&arguments.analysis),
@@ -57,9 +65,6 @@ impl ReportRequest {
 /// Options that do nothing for want of others.
 fn without_effect(asked: &AnalysisArguments) -> Vec<String> {
     let mut notices = Vec::new();
-    if asked.topk_roofline_ops.is_some() {
-        notices.push("--topk_roofline_ops has no effect: this version writes no roofline sheets".to_string());
-    }
     let defaults = AnalysisOptions::default();
     let of_short_kernels = [
         ("--topk_short_kernels", asked.topk_short_kernels.is_some()),
@@ -110,14 +115,14 @@ pub(crate) fn link_rule(rule: arguments::LinkBy) -> LinkBy {
     }
 }
 
-fn analysis_options(arguments: &ReportArguments) -> AnalysisOptions {
+fn analysis_options(arguments: &ReportArguments) -> Result<AnalysisOptions, Failure> {
     let asked = &arguments.analysis;
     let defaults = AnalysisOptions::default();
     let communication = asked
         .communication_pattern
         .iter()
         .fold(defaults.communication, |patterns, pattern| patterns.with_pattern(pattern));
-    AnalysisOptions {
+    Ok(AnalysisOptions {
         link_by: link_rule(arguments.reading.link_by),
         include_unlinked_kernels: asked.include_unlinked_kernels,
         micro_idle_threshold_us: asked.micro_idle_thresh_us,
@@ -133,8 +138,10 @@ fn analysis_options(arguments: &ReportArguments) -> AnalysisOptions {
         topk_short_kernels: asked.topk_short_kernels,
         topk_ops: asked.topk_ops,
         collective_analysis: !asked.disable_coll_analysis,
+        topk_roofline_ops: asked.topk_roofline_ops,
+        architecture: chosen(asked.gpu_arch_json_path.as_deref(), asked.gpu_arch_platform.as_deref())?,
         communication,
-    }
+    })
 }
 
 /// The workbook goes beside the trace when nothing else is asked for.
@@ -143,7 +150,7 @@ fn outputs(trace: &Path, asked: &OutputArguments) -> Vec<(&'static str, PathBuf)
     outputs.extend(asked.output_xlsx_path.clone().map(|path| ("xlsx", path)));
     outputs.extend(asked.output_csvs_dir.clone().map(|path| ("csv", path)));
     outputs.extend(asked.output_json_path.clone().map(|path| ("json", path)));
-    if outputs.is_empty() && !asked.json {
+    if outputs.is_empty() && asked.roofline_svg.is_none() && !asked.json {
         outputs.push(("xlsx", default_workbook(trace)));
     }
     outputs

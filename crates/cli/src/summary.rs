@@ -4,12 +4,14 @@ use std::fmt::Write;
 use std::path::Path;
 
 use report_writers::Report;
-use report_writers::terminal::{Alignment, Color, Segment, Style, TextColumn, bar, table};
+use report_writers::terminal::{Alignment, Color, Segment, Style, TextColumn, bar, table, truncate_middle};
 use trace_ingest::Category;
 use trace2tree::TreeWarning;
 use tree_perf::Analysis;
 
+use crate::numbers::{decimal, grouped};
 use crate::report_request::ReportRequest;
+use crate::rooflines::Rooflines;
 use crate::wrapping::wrap;
 
 /// Lines longer than this are hard to follow, however wide the terminal is.
@@ -73,14 +75,20 @@ fn left_out(analysis: &Analysis) -> Option<String> {
     (coverage.unlinked_events > 0).then(|| {
         format!(
             "{} device events ({}) have no launch in the trace and are {consequence}",
-            grouped(coverage.unlinked_events as u64),
+            grouped(coverage.unlinked_events as u128),
             duration(coverage.unlinked_time_us),
         )
     })
 }
 
 /// The summary as text.
-pub(crate) fn text(analysis: &Analysis, report: &Report, notes: &Notes, style: Style) -> String {
+pub(crate) fn text(
+    analysis: &Analysis,
+    report: &Report,
+    rooflines: Option<&Rooflines>,
+    notes: &Notes,
+    style: Style,
+) -> String {
     let style = Style { width: style.width.min(WIDEST), ..style };
     let mut out = String::new();
     write_head(&mut out, analysis, report.title(), style);
@@ -117,6 +125,9 @@ pub(crate) fn text(analysis: &Analysis, report: &Report, notes: &Notes, style: S
         of_kernels.write(&mut out, report, style);
     } else {
         out.push_str("\nThe trace has no operators; --enable_kernel_summary lists its kernels.\n");
+    }
+    if let (Some(rooflines), Some(architecture)) = (rooflines, analysis.architecture()) {
+        write_rooflines(&mut out, rooflines, &architecture.name, style);
     }
     if !(notes.warnings.is_empty() && notes.written.is_empty()) {
         out.push('\n');
@@ -168,8 +179,8 @@ fn write_head(out: &mut String, analysis: &Analysis, title: &str, style: Style) 
     let share = coverage.linked_time_us / (coverage.linked_time_us + coverage.unlinked_time_us) * 100.0;
     let linked = format!(
         "{} of {} device events linked to their launch ({:.1}% of device time)",
-        grouped(coverage.linked_events as u64),
-        grouped(total as u64),
+        grouped(coverage.linked_events as u128),
+        grouped(total as u128),
         if share.is_nan() { 0.0 } else { share },
     );
     wrap(&linked, "", "  ", style.width, out);
@@ -202,6 +213,28 @@ fn write_timeline(out: &mut String, analysis: &Analysis, style: Style) {
     out.push_str(&bar(&segments, style));
 }
 
+/// Operators named with the time that they lose to their roofline.
+const LOSSES: usize = 3;
+
+fn write_rooflines(out: &mut String, rooflines: &Rooflines, architecture: &str, style: Style) {
+    let Some(shares) = rooflines.shares() else { return };
+    let line = format!(
+        "rooflines for {architecture}: {:.1}% of kernel time modelled, {:.1}% of it above 50% of roofline",
+        shares.modelled_percent, shares.near_percent
+    );
+    out.push('\n');
+    wrap(&line, "", "  ", style.width, out);
+    let losses = rooflines.losses();
+    let most: Vec<String> = losses
+        .iter()
+        .take(LOSSES)
+        .map(|(name, lost)| format!("{} {}", truncate_middle(name, 44, style.unicode), duration(*lost)))
+        .collect();
+    if !most.is_empty() {
+        wrap(&format!("most time lost to it: {}", most.join(", ")), "", "  ", style.width, out);
+    }
+}
+
 /// The first rows of a sheet: a name, a count, a time, a percentage.
 struct TopTable {
     /// Documented name of the sheet.
@@ -219,7 +252,8 @@ impl TopTable {
         let frame = frame.frame();
         let [name, count, time, percent] = self.columns;
         let text = |row| Some(frame.column(name).ok()?.str().ok()?.get(row)?.to_string());
-        let integer = |row| Some(grouped(frame.column(count).ok()?.i64().ok()?.get(row)?.unsigned_abs()));
+        let integer =
+            |row| Some(grouped(frame.column(count).ok()?.i64().ok()?.get(row)?.unsigned_abs().into()));
         let float =
             |column, row, places| Some(decimal(frame.column(column).ok()?.f64().ok()?.get(row)?, places));
         let cells: Vec<Vec<String>> = (0..frame.height().min(self.rows))
@@ -258,38 +292,9 @@ fn duration(microseconds: f64) -> String {
     }
 }
 
-/// A count with its thousands apart.
-fn grouped(value: u64) -> String {
-    let digits = value.to_string();
-    let groups: Vec<&str> =
-        digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
-    groups.join(",")
-}
-
-/// A number with its thousands apart and a fixed number of decimals.
-fn decimal(value: f64, places: usize) -> String {
-    let text = format!("{value:.places$}");
-    match text.split_once('.') {
-        Some((whole, decimals)) => match whole.parse() {
-            Ok(whole) => format!("{}.{decimals}", grouped(whole)),
-            Err(_) => text,
-        },
-        None => text,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn thousands_are_apart() {
-        for (value, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
-            assert_eq!(grouped(value), text);
-        }
-        assert_eq!(decimal(1234.5678, 3), "1,234.568");
-        assert_eq!(decimal(0.05, 1), "0.1");
-    }
 
     #[test]
     fn long_times_are_in_seconds() {

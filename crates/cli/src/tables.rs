@@ -1,7 +1,7 @@
 //! From the analysis' sheets to the writers' tables.
 
 use report_writers::{CellKind, Chart, ChartKind, ColumnFormat, Report, SeriesFrom, Table};
-use tree_perf::{Analysis, ChartShape, ColumnKind, PYTORCH_SHEETS, Sheet, SheetChart};
+use tree_perf::{Analysis, ChartShape, ColumnKind, Sheet, SheetChart, pytorch_sheets};
 
 use crate::arguments::SheetNames;
 use crate::error::Failure;
@@ -17,7 +17,7 @@ pub(crate) fn sheet_name(sheet: &Sheet, names: SheetNames) -> &'static str {
 /// All sheets that the trace and the options give.
 pub(crate) fn report(analysis: &Analysis, title: &str, names: SheetNames) -> Result<Report, Failure> {
     let mut tables = Vec::new();
-    for sheet in PYTORCH_SHEETS {
+    for sheet in pytorch_sheets() {
         let Some(frame) = sheet.build(analysis)? else { continue };
         let format = |name: &str| match sheet.column(name) {
             Some(column) => ColumnFormat::new(cell_kind(column.kind), column.description),
@@ -31,7 +31,7 @@ pub(crate) fn report(analysis: &Analysis, title: &str, names: SheetNames) -> Res
             None => table,
         });
     }
-    let known = PYTORCH_SHEETS.iter().flat_map(|sheet| [sheet.name, sheet.current_name]);
+    let known = pytorch_sheets().iter().flat_map(|sheet| [sheet.name, sheet.current_name]);
     Ok(Report::new(title, tables)?.with_known_names(known))
 }
 

@@ -6,7 +6,7 @@ use std::error::Error;
 use std::path::PathBuf;
 
 use trace_ingest::{ReadOptions, read_path};
-use tree_perf::{Analysis, AnalysisOptions, PYTORCH_SHEETS};
+use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let generated =
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let trace = read_path(&path, &ReadOptions::default())?;
     let analysis = Analysis::new(trace, AnalysisOptions::default());
 
-    let sheet = PYTORCH_SHEETS.iter().find(|sheet| sheet.name == "ops_summary").ok_or("no such sheet")?;
+    let sheet = pytorch_sheets().iter().find(|sheet| sheet.name == "ops_summary").ok_or("no such sheet")?;
     let Some(operators) = sheet.build(&analysis)? else {
         println!("no operator of this trace launched device work");
         return Ok(());

@@ -3,16 +3,18 @@
 use std::sync::OnceLock;
 
 use gpu_timeline::{Breakdown, Overlaps, StreamEvent, busy_time, overlaps};
-use perf_models::{Category, op_category};
+use perf_models::{Architecture, Category, Device, architecture_of_device, op_category};
 use trace_ingest::{Category as EventCategory, EventId, StringId, Trace};
 use trace2tree::{EventSet, TraceTree, TreeOptions};
 
 use crate::device::{DeviceEvents, interval};
 use crate::launchers::Launchers;
+use crate::models::Models;
 use crate::notice::Notice;
 use crate::options::AnalysisOptions;
 use crate::sheets::ops_all::calls_outside_kernel_lists;
 use crate::sheets::short_kernels::short_kernels_without_arguments;
+use crate::unified::{UnifiedRow, peaks_missing, unified_rows};
 
 /// A trace with its tree, its device events and the operators that launched them: what all sheets are
 /// made from.
@@ -24,6 +26,11 @@ pub struct Analysis {
     /// Recomputed work; `None` when nobody asked.
     recomputed: Option<EventSet>,
     overlaps: OnceLock<OverlapIndex>,
+    models: Models,
+    unified: OnceLock<Vec<UnifiedRow>>,
+    charged: OnceLock<EventSet>,
+    /// Architecture of the device that the trace names.
+    recognised: Option<&'static Architecture>,
 }
 
 /// Device time that is part of the figures, and that is not.
@@ -48,7 +55,20 @@ impl Analysis {
         let recomputed = options.detect_recompute.then(|| tree.recompute_events());
         let device = DeviceEvents::collect(&tree, &options.communication);
         let launchers = Launchers::find(&tree, &options.communication);
-        Analysis { tree, options, device, launchers, recomputed, overlaps: OnceLock::new() }
+        let models = Models::new(tree.trace());
+        let recognised = recognised_architecture(tree.trace());
+        Analysis {
+            tree,
+            options,
+            device,
+            launchers,
+            recomputed,
+            overlaps: OnceLock::new(),
+            models,
+            unified: OnceLock::new(),
+            charged: OnceLock::new(),
+            recognised,
+        }
     }
 
     /// The tree.
@@ -79,8 +99,35 @@ impl Analysis {
 
     /// What the sheets leave out, so that nothing goes missing silently.
     pub fn notices(&self) -> Vec<Notice> {
-        let notices = [calls_outside_kernel_lists(self), short_kernels_without_arguments(self)];
+        let notices =
+            [calls_outside_kernel_lists(self), short_kernels_without_arguments(self), peaks_missing(self)];
         notices.into_iter().flatten().collect()
+    }
+
+    /// What the device can do at most: as asked for, else by the device that the trace names.
+    pub fn architecture(&self) -> Option<&Architecture> {
+        self.options.architecture.as_ref().or(self.recognised)
+    }
+
+    /// The performance models of the operators.
+    pub(crate) fn models(&self) -> &Models {
+        &self.models
+    }
+
+    /// The operators that account for the device's time, with their figures. Computed once.
+    pub(crate) fn unified_rows(&self) -> &[UnifiedRow] {
+        self.unified.get_or_init(|| unified_rows(self))
+    }
+
+    /// The device events that the unified rows account for.
+    pub(crate) fn charged_device_events(&self) -> &EventSet {
+        self.charged.get_or_init(|| {
+            let mut set = EventSet::with_capacity(self.trace().events().len());
+            for &event in self.unified_rows().iter().flat_map(|row| &row.charged.device_events) {
+                set.insert(event);
+            }
+            set
+        })
     }
 
     /// A time in µs.
@@ -142,6 +189,21 @@ impl Analysis {
     pub(crate) fn overlaps(&self) -> &OverlapIndex {
         self.overlaps.get_or_init(|| OverlapIndex::new(self))
     }
+}
+
+/// The bundled architecture of the first device that the trace describes.
+fn recognised_architecture(trace: &Trace) -> Option<&'static Architecture> {
+    trace.facts().devices.iter().find_map(|device| {
+        architecture_of_device(&Device {
+            name: device.name.as_deref().unwrap_or_default(),
+            memory_bytes: device.total_memory,
+            multiprocessors: device.multiprocessors.and_then(|count| u32::try_from(count).ok()),
+            compute_capability: device
+                .compute_major
+                .zip(device.compute_minor)
+                .and_then(|(major, minor)| Some((u32::try_from(major).ok()?, u32::try_from(minor).ok()?))),
+        })
+    })
 }
 
 /// Overlaps between the device events that the timeline counts.

@@ -72,6 +72,11 @@ pub(crate) mod shared {
         ColumnKind::Percent,
         "Share of the direct kernel time of all operators, those of rows that --topk_ops cuts off included, in percent.",
     );
+    pub(crate) const SHARE_OF_KERNEL_TIME: Column = Column::new(
+        "Percentage (%)",
+        ColumnKind::Percent,
+        "Share of the kernel time of all rows, in percent.",
+    );
     pub(crate) const CUMULATIVE: Column = Column::new(
         "Cumulative Percentage (%)",
         ColumnKind::Percent,

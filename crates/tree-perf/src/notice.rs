@@ -20,6 +20,13 @@ pub enum Notice {
         /// How many calls the sheet has.
         of: usize,
     },
+    /// Calls with FLOPs and bytes have no roofline because the architecture states no peak for what they do.
+    PeaksMissing {
+        /// Name of the architecture.
+        architecture: String,
+        /// Unit and precision with the number of calls, by name.
+        calls: Vec<(String, usize)>,
+    },
 }
 
 impl fmt::Display for Notice {
@@ -36,6 +43,14 @@ impl fmt::Display for Notice {
                  they launched another number of kernels than the first call of their row; \
                  grouping by the number of kernels tells them apart"
             ),
+            Notice::PeaksMissing { architecture, calls } => {
+                write!(f, "the architecture {architecture} states no peak for")?;
+                for (position, (spec, calls)) in calls.iter().enumerate() {
+                    let separator = if position > 0 { "," } else { "" };
+                    write!(f, "{separator} {spec} ({calls} calls)")?;
+                }
+                f.write_str(": these calls have no roofline")
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What an analysis is asked to do.
 
 use gpu_timeline::CommunicationPatterns;
+use perf_models::Architecture;
 use trace2tree::LinkBy;
 
 /// Options of an analysis and of the sheets made from it. The defaults are those of the report.
@@ -34,8 +35,13 @@ pub struct AnalysisOptions {
     pub topk_short_kernels: Option<usize>,
     /// Keep this many rows of the operator sheet.
     pub topk_ops: Option<usize>,
+    /// Keep this many rows of each roofline sheet.
+    pub topk_roofline_ops: Option<usize>,
     /// Write the collectives.
     pub collective_analysis: bool,
+    /// What the device can do at most; `None` takes the bundled architecture of the device that the trace
+    /// names, if there is one.
+    pub architecture: Option<Architecture>,
     /// Kernel names that mean communication.
     pub communication: CommunicationPatterns,
 }
@@ -57,7 +63,9 @@ impl Default for AnalysisOptions {
             short_kernel_histogram_bins: const { std::num::NonZeroUsize::new(100).unwrap() },
             topk_short_kernels: None,
             topk_ops: None,
+            topk_roofline_ops: None,
             collective_analysis: true,
+            architecture: None,
             communication: CommunicationPatterns::default(),
         }
     }

@@ -1,9 +1,12 @@
 //! The sheets of a report, as data.
 
+use std::sync::LazyLock;
+
 use polars::prelude::{DataFrame, PolarsResult};
 
 use crate::analysis::Analysis;
 use crate::column::Column;
+use crate::sheets;
 
 /// A sheet: a table of a report with everything that is known of it before a trace is read.
 pub struct Sheet {
@@ -54,22 +57,35 @@ impl Sheet {
         (self.build)(analysis)
     }
 
-    /// The description of a column of this sheet.
+    /// The description of a column of this sheet. The columns of a model's parameters share one.
     pub fn column(&self, name: &str) -> Option<&'static Column> {
+        let name = if name.starts_with("param: ") { "param: …" } else { name };
         self.columns.iter().find(|column| column.name == name)
     }
 }
 
 /// The sheets of the PyTorch report, in order.
-pub const PYTORCH_SHEETS: &[&Sheet] = &[
-    &crate::sheets::gpu_timeline::SHEET,
-    &crate::sheets::gpu_timeline::PER_DEVICE,
-    &crate::sheets::ops_summary_by_category::SHEET,
-    &crate::sheets::ops_summary::SHEET,
-    &crate::sheets::ops_all::SHEET,
-    &crate::sheets::ops_all::WITH_OVERLAP,
-    &crate::sheets::kernel_summary::SHEET,
-    &crate::sheets::short_kernels::HISTOGRAM,
-    &crate::sheets::short_kernels::DETAILS,
-    &crate::sheets::coll_analysis::SHEET,
-];
+pub fn pytorch_sheets() -> &'static [&'static Sheet] {
+    static ALL: LazyLock<Vec<&'static Sheet>> = LazyLock::new(|| {
+        let before = [
+            &sheets::gpu_timeline::SHEET,
+            &sheets::gpu_timeline::PER_DEVICE,
+            &sheets::ops_summary_by_category::SHEET,
+            &sheets::ops_summary::SHEET,
+            &sheets::ops_all::SHEET,
+            &sheets::ops_all::WITH_OVERLAP,
+            &sheets::unified_perf_summary::SHEET,
+            &sheets::unified_perf_summary::WITH_OVERLAP,
+            &sheets::coverage::SHEET,
+        ];
+        let after = [
+            &sheets::kernel_summary::SHEET,
+            &sheets::short_kernels::HISTOGRAM,
+            &sheets::short_kernels::DETAILS,
+            &sheets::coll_analysis::SHEET,
+        ];
+        let families = sheets::rooflines::SHEETS.iter().copied().flatten();
+        before.into_iter().chain(families).chain(after).collect()
+    });
+    &ALL
+}

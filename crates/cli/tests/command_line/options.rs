@@ -33,7 +33,6 @@ fn topk_short_kernels_keeps_the_first_rows() {
 fn options_without_effect_are_pointed_out() {
     let place = Workplace::with(trace(&one_operator()));
     for (option, said) in [
-        ("--topk_roofline_ops=3", "warning: --topk_roofline_ops has no effect"),
         (
             "--topk_short_kernels=3",
             "warning: --topk_short_kernels has no effect without --short_kernel_study",
@@ -204,6 +203,7 @@ fn linking_by_flow_needs_arrows() {
 #[test]
 fn every_option_of_the_reference_tool_is_understood_in_both_spellings() {
     let place = Workplace::with(trace(&one_operator()));
+    place.put("arch.json", r#"{"mem_bw_gbps": 1, "max_achievable_tflops": {}}"#);
     for option in [
         "--topk_ops=1",
         "--topk_short_kernels=1",
@@ -220,6 +220,8 @@ fn every_option_of_the_reference_tool_is_understood_in_both_spellings() {
         "--include_first_occurrence_time",
         "--group_by_num_kernels",
         "--disable_coll_analysis",
+        "--gpu_arch_platform=MI300X",
+        "--gpu_arch_json_path=arch.json",
         "--output_xlsx_path=x.xlsx",
         "--output_csvs_dir=out",
     ] {

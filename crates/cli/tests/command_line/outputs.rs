@@ -5,8 +5,14 @@ use std::process::{Command, Stdio};
 use crate::program::{Sheets, Workplace};
 use crate::trace::{one_operator, trace};
 
-const DOCUMENTED: &[&str] =
-    &["gpu_timeline.csv", "ops_all.csv", "ops_summary.csv", "ops_summary_by_category.csv"];
+const DOCUMENTED: &[&str] = &[
+    "coverage.csv",
+    "gpu_timeline.csv",
+    "ops_all.csv",
+    "ops_summary.csv",
+    "ops_summary_by_category.csv",
+    "unified_perf_summary.csv",
+];
 
 fn place() -> Workplace {
     Workplace::with(trace(&one_operator()))
@@ -82,7 +88,7 @@ fn sheets_have_their_current_names_when_asked() {
 #[test]
 fn quiet_prints_nothing_and_writes_all_the_same() {
     let place = place();
-    let outcome = place.run(&["report", "trace.json", "--quiet", "--topk_roofline_ops=1"]).exits_with(0);
+    let outcome = place.run(&["report", "trace.json", "--quiet", "--topk_short_kernels=1"]).exits_with(0);
     assert_eq!((outcome.out.as_str(), outcome.err.as_str()), ("", ""));
     assert!(place.path("trace_perf_report.xlsx").exists());
     place.run(&["report", "no.json", "-q"]).exits_with(2).with_error(&["no.json"]);
@@ -110,8 +116,8 @@ fn json_holds_the_sheets_of_the_other_formats_and_writes_no_file() {
 
 #[test]
 fn json_keeps_warnings_apart() {
-    let outcome = place().run(&["report", "trace.json", "--json", "--topk_roofline_ops=1"]).exits_with(0);
-    assert!(outcome.err.starts_with("tracelens: warning: --topk_roofline_ops"), "{outcome:#?}");
+    let outcome = place().run(&["report", "trace.json", "--json", "--topk_short_kernels=1"]).exits_with(0);
+    assert!(outcome.err.starts_with("tracelens: warning: --topk_short_kernels"), "{outcome:#?}");
     Sheets::parse(&outcome.out);
 }
 
@@ -197,7 +203,7 @@ fn one_place_that_cannot_be_written_does_not_take_the_rest_along() {
         .run(&arguments)
         .exits_with(1)
         .with_error(&["/dev/full", "No space left", "the file is incomplete"])
-        .with_summary(&["aten::mm", "wrote sheets (4 files)"]);
+        .with_summary(&["aten::mm", "wrote sheets (6 files)"]);
     assert!(!outcome.out.contains("wrote /dev/full"), "{outcome:#?}");
     assert_eq!(place.files("sheets"), DOCUMENTED);
 }

@@ -8,11 +8,8 @@ use rust_xlsxwriter::{
 use super::{column_number, row_number};
 use crate::cell::{Cell, Cells};
 use crate::chart::{Chart, ChartKind, SeriesFrom};
+use crate::palette::PALETTE;
 use crate::table::Table;
-
-/// Eight colours that people with colour-blindness can tell apart: Okabe and Ito,
-/// <https://jfly.uni-koeln.de/color/>, ordered so that neighbours differ most.
-const PALETTE: [u32; 8] = [0x0072B2, 0xE69F00, 0x009E73, 0xD55E00, 0x56B4E9, 0xCC79A7, 0xF0E442, 0x999999];
 
 /// Pixels of a default row, and of a character and the padding of a column.
 const ROW_HEIGHT: u32 = 20;

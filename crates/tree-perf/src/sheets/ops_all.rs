@@ -1,18 +1,20 @@
 //! Device time by operator and arguments.
 
-use gpu_timeline::{GroupOverlap, Summary};
+use gpu_timeline::Summary;
 use hashbrown::HashMap;
 use perf_models::Category;
 use polars::prelude::{DataFrame, PolarsResult};
-use trace_ingest::{EventId, Signature, SignatureId, StringId, TrackId, write_text};
+use trace_ingest::{Signature, SignatureId, StringId};
 
 use crate::analysis::{Analysis, OverlapIndex};
+use crate::call_overlap::{CallOverlap, NameLists, overlap_of};
 use crate::call_stack::{call_stack_text, entry_point};
 use crate::column::{Column, ColumnKind, shared};
 use crate::frame::FrameBuilder;
-use crate::kernel_list::{KernelList, ListedKernel, round2};
+use crate::kernel_list::{KernelList, ListedKernel};
 use crate::launchers::Launcher;
 use crate::notice::Notice;
+use crate::places::Places;
 use crate::sheet::Sheet;
 
 macro_rules! columns {
@@ -141,14 +143,6 @@ struct Group<'a> {
     overlaps: Vec<CallOverlap>,
 }
 
-/// What ran beside one call.
-#[derive(Default)]
-struct CallOverlap {
-    kernels: Vec<ListedKernel>,
-    /// Hundredths of the call's run time.
-    share: Option<f64>,
-}
-
 fn build(analysis: &Analysis, overlaps: Option<&OverlapIndex>) -> PolarsResult<Option<DataFrame>> {
     if analysis.is_gpu_only() || analysis.launchers.is_empty() {
         return Ok(None);
@@ -214,7 +208,7 @@ fn groups<'a>(
     for call in analysis.launchers.iter() {
         let (overlapping, overlap) = match overlaps {
             None => (None, CallOverlap::default()),
-            Some(overlaps) => overlap_of(analysis, overlaps, call, name_lists),
+            Some(overlaps) => overlap_of(analysis, overlaps, analysis.launchers.kernels(call), name_lists),
         };
         let key = Key {
             name: events.name(call.event),
@@ -346,138 +340,4 @@ fn kernels_of(analysis: &Analysis, group: &Group<'_>) -> KernelList {
         })
         .collect();
     KernelList::summarise(trace, lists.iter().map(Vec::as_slice))
-}
-
-/// What ran beside a call: the id of the list of names, and the kernels grouped by name.
-fn overlap_of(
-    analysis: &Analysis,
-    overlaps: &OverlapIndex,
-    call: &Launcher,
-    name_lists: &mut NameLists,
-) -> (Option<u32>, CallOverlap) {
-    let trace = analysis.trace();
-    let own = analysis.launchers.kernels(call).iter().filter_map(|&kernel| overlaps.position(kernel));
-    let own: Vec<u32> = own.collect();
-    let Some(group) = overlaps.overlaps.of_group(&overlaps.events, own.iter().copied(), &mut Vec::new())
-    else {
-        return (None, CallOverlap::default());
-    };
-    let kernels = by_name(analysis, overlaps, &group);
-    let mut partners: Vec<EventId> =
-        group.pairs.iter().map(|pair| overlaps.ids[pair.partner as usize]).collect();
-    partners.sort_by_key(|&partner| (trace.events().start(partner), partner));
-    let mut names: Vec<StringId> = Vec::new();
-    for partner in partners {
-        let name = trace.events().name(partner);
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    let share = round2(group.share_of_runtime(group.overlapped));
-    (Some(name_lists.intern(names)), CallOverlap { kernels, share: Some(share) })
-}
-
-fn by_name(analysis: &Analysis, overlaps: &OverlapIndex, group: &GroupOverlap) -> Vec<ListedKernel> {
-    let trace = analysis.trace();
-    let mut order: Vec<StringId> = Vec::new();
-    let mut found: HashMap<StringId, Partners> = HashMap::new();
-    for pair in &group.pairs {
-        let partner = overlaps.ids[pair.partner as usize];
-        let name = trace.events().name(partner);
-        let partners = found.entry(name).or_insert_with(|| {
-            order.push(name);
-            Partners { stream: trace.events().stream(partner), shares: Vec::new(), durations: Vec::new() }
-        });
-        partners.shares.push(round2(group.share_of_runtime(pair.shared)));
-        partners.durations.push(trace.events().duration(partner));
-    }
-    // A duration in a list is the mean over the partners of that name, to 0.01 µs.
-    let hundredth = trace.time_unit().per_microsecond() as f64 / 100.0;
-    order
-        .into_iter()
-        .map(|name| {
-            let Partners { stream, shares, durations } = &found[&name];
-            let mean = durations.iter().sum::<i64>() as f64 / durations.len() as f64;
-            ListedKernel {
-                name,
-                stream: *stream,
-                overlap_share: Some(round2(shares.iter().sum::<f64>() / shares.len() as f64)),
-                duration: ((mean / hundredth).round_ties_even() * hundredth).round() as i64,
-            }
-        })
-        .collect()
-}
-
-/// Kernels of one name that ran beside a call.
-struct Partners {
-    /// Stream of the first.
-    stream: Option<i64>,
-    shares: Vec<f64>,
-    durations: Vec<i64>,
-}
-
-/// Distinct lists of overlapping kernel names.
-#[derive(Default)]
-struct NameLists {
-    ids: HashMap<Vec<StringId>, u32>,
-    lists: Vec<Vec<StringId>>,
-}
-
-impl NameLists {
-    fn intern(&mut self, names: Vec<StringId>) -> u32 {
-        if let Some(&id) = self.ids.get(&names) {
-            return id;
-        }
-        let id = self.lists.len() as u32;
-        self.lists.push(names.clone());
-        self.ids.insert(names, id);
-        id
-    }
-
-    fn literal(&self, analysis: &Analysis, id: u32) -> String {
-        let mut out = String::from("[");
-        for (position, &name) in self.lists[id as usize].iter().enumerate() {
-            if position > 0 {
-                out.push_str(", ");
-            }
-            // Writing to a String cannot fail.
-            let _ = write_text(&mut out, analysis.trace().text(name));
-        }
-        out.push(']');
-        out
-    }
-}
-
-/// Names of process and thread, one id per distinct triple: different tracks may bear the same names.
-struct Places<'a> {
-    analysis: &'a Analysis,
-    by_track: Vec<Option<u32>>,
-    ids: HashMap<[&'a str; 3], u32>,
-    texts: Vec<[&'a str; 3]>,
-}
-
-impl<'a> Places<'a> {
-    fn new(analysis: &'a Analysis) -> Self {
-        let by_track = vec![None; analysis.trace().tracks().len()];
-        Places { analysis, by_track, ids: HashMap::new(), texts: Vec::new() }
-    }
-
-    fn of(&mut self, track: TrackId) -> u32 {
-        let Places { analysis, by_track, ids, texts } = self;
-        *by_track[track.index()].get_or_insert_with(|| {
-            let trace = analysis.trace();
-            let process = trace.process(track);
-            let text = |name: Option<StringId>| name.map_or("Unknown", |name| trace.text(name));
-            let place =
-                [text(process.name), text(process.labels), trace.thread_name(track).unwrap_or("Unknown")];
-            *ids.entry(place).or_insert_with(|| {
-                texts.push(place);
-                texts.len() as u32 - 1
-            })
-        })
-    }
-
-    fn texts(&self, place: u32) -> [&'a str; 3] {
-        self.texts[place as usize]
-    }
 }

@@ -40,6 +40,14 @@ impl Value {
         }
     }
 
+    /// The text itself; of anything else nothing.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Value::Text(text) => text.clone(),
+            _ => String::new(),
+        }
+    }
+
     pub(crate) fn get(&self, key: &str) -> Option<&Value> {
         match self {
             Value::Dictionary(entries) => {

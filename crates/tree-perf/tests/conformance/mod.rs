@@ -6,4 +6,4 @@ mod sheet;
 mod timeline;
 mod verdict;
 
-pub(crate) use sheet::{Comparison, Reference};
+pub(crate) use sheet::{ADDED_COLUMN, Comparison, Difference, Reference};

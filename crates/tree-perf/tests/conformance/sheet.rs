@@ -7,30 +7,30 @@ use super::literal::Value;
 use super::verdict::{Verdict, judge};
 use crate::common::Table;
 
-/// Columns that identify a row, by the reference's name of the sheet. Rows of other sheets are compared in
-/// order.
+/// Columns that identify a row, by the reference's name of the sheet. Sheets of modelled operators are told
+/// by their parameters, see [`PARAMETER`]; rows of other sheets are compared in order.
 const KEYS: &[(&str, &[&str])] = &[
     ("gpu_timeline", &["type"]),
     ("ops_summary_by_category", &["op category"]),
     ("ops_summary", &["name"]),
-    (
-        "ops_unique_args",
-        &[
-            "name",
-            "op category",
-            "Input Dims",
-            "Input type",
-            "Input Strides",
-            "Concrete Inputs",
-            "thread_name",
-        ],
-    ),
+    ("ops_unique_args", CALL),
+    ("unified_perf_summary", CALL),
     ("kernel_summary", &["Parent op category", "Parent cpu_op", "Kernel name", "Kernel stream"]),
     (
         "short_kernels_summary",
         &["Parent cpu_op", "Input dims", "Input strides", "Concrete Inputs", "Kernel name"],
     ),
 ];
+
+/// Columns that identify a row of calls with the same arguments.
+const CALL: &[&str] =
+    &["name", "op category", "Input Dims", "Input type", "Input Strides", "Concrete Inputs", "thread_name"];
+
+/// Columns of parameters identify a row of a sheet of modelled operators.
+const PARAMETER: &str = "param: ";
+
+/// What a column is that only we have.
+pub(crate) const ADDED_COLUMN: &str = "a column that the reference lacks";
 
 /// A table that another tool wrote.
 pub(crate) struct Reference {
@@ -44,8 +44,22 @@ pub(crate) struct Reference {
 pub(crate) struct Comparison {
     pub(crate) exact: usize,
     pub(crate) clock: usize,
-    /// `(column, what)`; what is no cell has the column `rows` or `columns`.
-    pub(crate) differences: Vec<(String, String)>,
+    pub(crate) differences: Vec<Difference>,
+}
+
+/// A cell, row or column that is not that of the reference.
+pub(crate) struct Difference {
+    /// Column of the cell; `rows` or `columns` where a whole row or column is meant.
+    pub(crate) column: String,
+    /// Name in the row, where it has one.
+    pub(crate) name: String,
+    pub(crate) what: String,
+}
+
+impl Comparison {
+    pub(crate) fn differ(&mut self, column: &str, name: &str, what: String) {
+        self.differences.push(Difference { column: column.to_owned(), name: name.to_owned(), what });
+    }
 }
 
 impl Reference {
@@ -71,13 +85,13 @@ impl Reference {
             .filter_map(|(at, header)| {
                 let ours = ours.headers.iter().position(|ours| ours == header);
                 if ours.is_none() {
-                    comparison.differences.push(("columns".to_owned(), format!("{header} is missing")));
+                    comparison.differ("columns", "", format!("{header} is missing"));
                 }
                 Some((at, ours?))
             })
             .collect();
         for extra in ours.headers.iter().filter(|header| !self.headers.contains(header)) {
-            comparison.differences.push((extra.clone(), "a column that the reference lacks".to_owned()));
+            comparison.differ(extra, "", ADDED_COLUMN.to_owned());
         }
         let ours: Vec<Vec<Value>> = ours
             .rows
@@ -91,9 +105,10 @@ impl Reference {
                 match judge(column, cell, our_cell, self.mean(column, reference)) {
                     Verdict::Exact => comparison.exact += 1,
                     Verdict::Clock => comparison.clock += 1,
-                    Verdict::Wrong => comparison
-                        .differences
-                        .push((column.clone(), format!("reference {cell:?}, ours {our_cell:?}"))),
+                    Verdict::Wrong => {
+                        let what = format!("reference {cell:?}, ours {our_cell:?}");
+                        comparison.differ(column, &self.name_in(reference), what);
+                    }
                 }
             }
         }
@@ -111,6 +126,10 @@ impl Reference {
             Some((_, keys)) => {
                 columns.iter().copied().filter(|&(at, _)| keys.contains(&self.headers[at].as_str())).collect()
             }
+            None if self.headers.iter().any(|header| header.starts_with(PARAMETER)) => {
+                let is_key = |header: &str| header == "name" || header.starts_with(PARAMETER);
+                columns.iter().copied().filter(|&(at, _)| is_key(&self.headers[at])).collect()
+            }
             None => Vec::new(),
         };
         let mut groups: BTreeMap<Vec<String>, [Vec<&[Value]>; 2]> = BTreeMap::new();
@@ -123,14 +142,38 @@ impl Reference {
             groups.entry(key).or_default()[1].push(row);
         }
         let mut pairs = Vec::new();
-        for (key, [reference, ours]) in groups {
-            if reference.len() != ours.len() {
-                let counts = format!("{} in the reference, {} of ours: {key:?}", reference.len(), ours.len());
-                comparison.differences.push(("rows".to_owned(), counts));
-            }
+        let mut alone: [Vec<&[Value]>; 2] = [Vec::new(), Vec::new()];
+        for [mut reference, mut ours] in groups.into_values() {
+            let both = reference.len().min(ours.len());
+            alone[0].extend(reference.split_off(both));
+            alone[1].extend(ours.split_off(both));
             pairs.extend(reference.into_iter().zip(ours));
         }
+        // Rows whose parameters differ are those of the same first call.
+        let [mut reference, mut ours] = alone;
+        let first_call = columns.iter().find(|&&(at, _)| self.headers[at] == "UID_first");
+        if let Some(&(at, ours_at)) = first_call {
+            reference.retain(|row| {
+                let same = ours.iter().position(|ours| ours[ours_at].key() == row[at].key());
+                pairs.extend(same.map(|position| (*row, ours.remove(position))));
+                same.is_none()
+            });
+        }
+        let our_name = columns.iter().find(|&&(at, _)| self.headers[at] == "name").map(|&(_, at)| at);
+        for row in reference {
+            comparison.differ("rows", &self.name_in(row), format!("only in the reference: {row:?}"));
+        }
+        for row in ours {
+            let name = our_name.map(|at| row[at].text()).unwrap_or_default();
+            comparison.differ("rows", &name, format!("not in the reference: {row:?}"));
+        }
         pairs
+    }
+
+    /// What names a row of operators.
+    fn name_in(&self, row: &[Value]) -> String {
+        let at = self.headers.iter().position(|header| header == "name");
+        at.map(|at| row[at].text()).unwrap_or_default()
     }
 
     fn mean(&self, column: &str, row: &[Value]) -> Option<f64> {

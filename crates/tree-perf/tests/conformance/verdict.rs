@@ -64,7 +64,7 @@ fn numbers(column: &str, reference: f64, ours: f64, mean: Option<f64>) -> Verdic
 
 fn is_measured(column: &str) -> bool {
     let column = column.to_lowercase();
-    ["time", "duration", "percent", "%", "bin_"].iter().any(|word| column.contains(word))
+    ["time", "duration", "percent", "%", "bin_", "tflops/s", "tb/s"].iter().any(|word| column.contains(word))
 }
 
 #[test]

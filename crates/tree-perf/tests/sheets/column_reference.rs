@@ -1,12 +1,12 @@
 //! The columns are documented: in the code, and from there in the README.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 
 use polars::prelude::DataType;
 use trace_ingest::{Category, Collective, EventArguments};
-use tree_perf::{Analysis, AnalysisOptions, ChartShape, ColumnKind, PYTORCH_SHEETS, Sheet};
+use tree_perf::{Analysis, AnalysisOptions, ChartShape, Column, ColumnKind, Sheet, pytorch_sheets};
 
 use crate::fixture::Fixture;
 
@@ -30,11 +30,32 @@ fn unit(kind: ColumnKind) -> &'static str {
 
 fn reference() -> String {
     let mut text = String::new();
-    for sheet in PYTORCH_SHEETS {
-        writeln!(text, "\n### `{}`\n\n{}", sheet.name, sheet.description).unwrap();
-        if sheet.current_name != sheet.name {
-            writeln!(text, "With `--sheet-names current` it is called `{}`.", sheet.current_name).unwrap();
+    // Sheets with the same columns are described together, where the first of them stands.
+    let mut described: Vec<&[Column]> = Vec::new();
+    for first in pytorch_sheets() {
+        if described.iter().any(|columns| std::ptr::eq(*columns, first.columns)) {
+            continue;
         }
+        described.push(first.columns);
+        let same: Vec<&Sheet> = pytorch_sheets()
+            .iter()
+            .copied()
+            .filter(|sheet| std::ptr::eq(sheet.columns, first.columns))
+            .collect();
+        let others = same.len() - 1;
+        if let [sheet] = same[..] {
+            writeln!(text, "\n### `{}`\n\n{}", sheet.name, sheet.description).unwrap();
+        } else {
+            writeln!(text, "\n### `{}` and {others} more\n", first.name).unwrap();
+            for sheet in &same {
+                writeln!(text, "- `{}`: {}", sheet.name, sheet.description).unwrap();
+            }
+        }
+        for sheet in same.iter().filter(|sheet| sheet.current_name != sheet.name) {
+            let (name, current) = (sheet.name, sheet.current_name);
+            writeln!(text, "\nWith `--sheet-names current` `{name}` is called `{current}`.").unwrap();
+        }
+        let sheet = first;
         text.push_str("\n| column | unit | meaning |\n| --- | --- | --- |\n");
         for column in sheet.columns {
             let meaning = column.description.replace('|', "\\|");
@@ -69,7 +90,7 @@ fn the_readme_lists_the_columns() {
 /// A trace with something for every sheet and column.
 fn everything_there_is() -> Fixture {
     let mut fixture = Fixture::new();
-    fixture.call_with_dims("aten::mm", 0.0, &[&[2, 2]], &[("gemm", 7, 1000.0, 5.0)]);
+    fixture.mm(0.0, &[("gemm", 7, 1000.0, 5.0)]);
     fixture.python("torch/utils/checkpoint.py(1110): recompute_fn", (20.0, 30.0));
     fixture.call_with_dims("aten::mm", 25.0, &[&[2, 2]], &[("gemm", 7, 1050.0, 6.0)]);
     fixture.call("c10d::allreduce_", 60.0, &[("ncclDevKernel_AllReduce", 8, 1040.0, 80.0)]);
@@ -87,7 +108,7 @@ fn everything_there_is() -> Fixture {
 
 /// Every combination of the options that change columns or rows.
 fn combinations() -> impl Iterator<Item = AnalysisOptions> {
-    (0..1u32 << 8).map(|bits| {
+    (0..1u32 << 9).map(|bits| {
         let is_set = |bit: u32| bits & (1 << bit) != 0;
         AnalysisOptions {
             detect_recompute: is_set(0),
@@ -98,6 +119,8 @@ fn combinations() -> impl Iterator<Item = AnalysisOptions> {
             include_unlinked_kernels: is_set(5),
             micro_idle_threshold_us: is_set(6).then_some(5.0),
             topk_ops: is_set(7).then_some(1),
+            topk_roofline_ops: is_set(7).then_some(1),
+            architecture: is_set(8).then(|| perf_models::architecture("MI300X").unwrap().clone()),
             kernel_summary: true,
             short_kernel_study: true,
             ..AnalysisOptions::default()
@@ -121,31 +144,42 @@ fn data_type(kind: ColumnKind) -> DataType {
 /// Checks the columns of a sheet of a trace; the names of those that it has.
 fn check_columns(sheet: &Sheet, analysis: &Analysis) -> Vec<&'static str> {
     let Some(frame) = sheet.build(analysis).unwrap() else { return Vec::new() };
-    let mut documented = sheet.columns.iter();
     let check = |column: &polars::prelude::Column| {
         let name = column.name().as_str();
-        let found = documented.find(|documented| documented.name == name).unwrap_or_else(|| {
-            panic!("{}: {name:?} is undocumented or in another place, {:?}", sheet.name, analysis.options())
-        });
+        let found = sheet.column(name).unwrap_or_else(|| panic!("{}: {name:?} is undocumented", sheet.name));
         assert_eq!(column.dtype(), &data_type(found.kind), "{}: {name}", sheet.name);
         found.name
     };
-    frame.columns().iter().map(check).collect()
+    let mut names: Vec<&str> = frame.columns().iter().map(check).collect();
+    // One description stands for all parameters.
+    names.dedup();
+    let mut documented = sheet.columns.iter();
+    for name in &names {
+        let in_order = documented.any(|documented| documented.name == *name);
+        assert!(in_order, "{}: {name:?} is in another place, {:?}", sheet.name, analysis.options());
+    }
+    names
 }
 
 #[test]
 fn columns_are_documented_in_their_order_whatever_the_options() {
-    let mut seen: Vec<BTreeSet<&str>> = vec![BTreeSet::new(); PYTORCH_SHEETS.len()];
+    // By columns: sheets of families share theirs, and no trace has operators of all families.
+    let mut seen: BTreeMap<*const Column, BTreeSet<&str>> = BTreeMap::new();
     for options in combinations() {
         let analysis = everything_there_is().analyse(options);
-        for (sheet, seen) in PYTORCH_SHEETS.iter().zip(&mut seen) {
-            seen.extend(check_columns(sheet, &analysis));
+        for sheet in pytorch_sheets() {
+            seen.entry(sheet.columns.as_ptr()).or_default().extend(check_columns(sheet, &analysis));
         }
     }
-    for (sheet, seen) in PYTORCH_SHEETS.iter().zip(seen) {
+    for sheet in pytorch_sheets() {
         let documented: BTreeSet<&str> = sheet.columns.iter().map(|column| column.name).collect();
         assert_eq!(documented.len(), sheet.columns.len(), "{}: a name occurs twice", sheet.name);
-        assert_eq!(seen, documented, "{}: documented columns that no option brings", sheet.name);
+        assert_eq!(
+            seen[&sheet.columns.as_ptr()],
+            documented,
+            "{}: documented columns that no option brings",
+            sheet.name
+        );
     }
 }
 
@@ -158,7 +192,7 @@ fn columns_are_documented_for_traces_that_lack_a_part() {
     unlinked.unlinked(("k", 7, 1000.0, 5.0));
     for fixture in [device_only, unlinked, Fixture::new()] {
         let analysis = fixture.analyse(crate::incomplete_traces::everything());
-        for sheet in PYTORCH_SHEETS {
+        for sheet in pytorch_sheets() {
             check_columns(sheet, &analysis);
         }
     }
@@ -173,7 +207,7 @@ fn charts_show_columns_and_rows_of_their_sheet() {
         let table = everything_there_is().table_with("gpu_timeline", options);
         rows_seen.extend(table.select(&["type"]));
     }
-    for sheet in PYTORCH_SHEETS {
+    for sheet in pytorch_sheets() {
         let Some(chart) = sheet.chart else { continue };
         for name in [chart.categories, chart.values] {
             assert!(sheet.column(name).is_some(), "{}: {name}", sheet.name);

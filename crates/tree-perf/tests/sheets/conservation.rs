@@ -23,6 +23,14 @@ struct Step {
     inner: Vec<Kernel>,
     /// Kernels whose launch is not in the trace.
     unlinked: Vec<Kernel>,
+    /// All of it inside a Python frame.
+    framed: bool,
+}
+
+impl Step {
+    fn all_kernels(&mut self) -> impl Iterator<Item = &mut Kernel> {
+        self.kernels.iter_mut().chain(&mut self.inner).chain(&mut self.unlinked)
+    }
 }
 
 fn kernels(at_most: usize) -> impl Strategy<Value = Vec<Kernel>> {
@@ -31,8 +39,15 @@ fn kernels(at_most: usize) -> impl Strategy<Value = Vec<Kernel>> {
 
 fn step() -> impl Strategy<Value = Step> {
     let operator = prop::option::weighted(0.8, 0..OPERATORS.len());
-    (operator, 0..3_i64, kernels(3), kernels(2), kernels(1)).prop_map(
-        |(operator, dims, kernels, inner, unlinked)| Step { operator, dims, kernels, inner, unlinked },
+    (operator, 0..3_i64, kernels(3), kernels(2), kernels(1), any::<bool>()).prop_map(
+        |(operator, dims, kernels, inner, unlinked, framed)| Step {
+            operator,
+            dims,
+            kernels,
+            inner,
+            unlinked,
+            framed,
+        },
     )
 }
 
@@ -53,6 +68,9 @@ fn trace(steps: &[Step]) -> Fixture {
                 })
                 .collect()
         };
+        if step.framed {
+            fixture.python("frame.py(1): call", (at, 18.0));
+        }
         if let Some(operator) = step.operator {
             fixture.op_with_dims(OPERATORS[operator], (at, 15.0), &[&[step.dims]]);
         }
@@ -138,6 +156,65 @@ proptest! {
             let shares: f64 = table.numbers("Percentage (%)").iter().sum();
             prop_assert!((shares - 100.0).abs() < 1e-9, "{}", shares);
             prop_assert_eq!(table.numbers("Cumulative Percentage (%)").pop(), Some(100.0));
+        }
+    }
+
+    #[test]
+    fn every_device_event_is_in_one_row_of_the_unified_table_or_of_the_rest(
+        mut steps in prop::collection::vec(step(), 1..8),
+        include_call_stack in any::<bool>(),
+    ) {
+        // One kernel after the other: nothing overlaps, so times add up.
+        let mut start = 0;
+        let mut total = 0;
+        let mut count = 0;
+        let (mut communication, mut unlinked) = (0, 0);
+        for step in &mut steps {
+            for kernel in step.all_kernels() {
+                (kernel.2, start) = (start, start + kernel.3);
+                total += kernel.3;
+                count += 1;
+            }
+            let launched = || step.kernels.iter().chain(&step.inner);
+            communication += launched().filter(|kernel| !computes(kernel)).map(|kernel| kernel.3).sum::<i64>();
+            unlinked += step.unlinked.iter().map(|kernel| kernel.3).sum::<i64>();
+        }
+        let analysis = trace(&steps).analyse(AnalysisOptions {
+            group_by_num_kernels: true,
+            include_call_stack,
+            ..AnalysisOptions::default()
+        });
+        let Some(coverage) = Table::build(&analysis, "coverage") else {
+            prop_assert!(count == 0 || analysis.is_gpu_only());
+            return Ok(());
+        };
+        let time = |table: &Table| nanoseconds(table, "Kernel Time (µs)_sum", 1e3);
+        prop_assert_eq!(time(&coverage), total);
+        let mut device_events = 0.0;
+        let mut rest = 0;
+        for row in coverage.select(&["status", "operation_count", "Kernel Time (µs)_sum"]) {
+            let cells: Vec<&str> = row.split(" | ").collect();
+            if ["communication", "unlinked"].contains(&cells[0]) {
+                device_events += cells[1].parse::<f64>().unwrap();
+                rest += (cells[2].parse::<f64>().unwrap() * 1e3).round() as i64;
+            }
+        }
+        if let Some(unified) = Table::build(&analysis, "unified_perf_summary") {
+            prop_assert_eq!(time(&unified) + rest, total);
+            let calls = unified.numbers("operation_count");
+            let kernels = unified.numbers("num_kernels");
+            device_events += kernels.iter().zip(&calls).map(|(kernels, calls)| kernels * calls).sum::<f64>();
+        } else {
+            prop_assert_eq!(rest, total);
+        }
+        prop_assert_eq!(device_events, f64::from(count));
+        // The launchers account for the same, but for what they leave out.
+        let direct = Table::build(&analysis, "ops_summary")
+            .map_or(0, |table| nanoseconds(&table, "total_direct_kernel_time_sum", 1e3));
+        prop_assert_eq!(direct + communication + unlinked, total);
+        if total > 0 {
+            let shares: f64 = coverage.numbers("Percentage (%)").iter().sum();
+            prop_assert!((shares - 100.0).abs() < 1e-9, "{}", shares);
         }
     }
 

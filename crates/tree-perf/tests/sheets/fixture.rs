@@ -14,6 +14,9 @@ pub(crate) struct Fixture {
 /// A kernel: name, stream, start and duration.
 pub(crate) type Kernel<'a> = (&'a str, i64, f64, f64);
 
+/// An input of an operator: shape, element type and value.
+pub(crate) type Input<'a> = (&'a [i64], &'a str, &'a str);
+
 fn nanoseconds(microseconds: f64) -> i64 {
     (microseconds * 1000.0).round() as i64
 }
@@ -54,6 +57,43 @@ impl Fixture {
         ]);
         let arguments = EventArguments { signature: Some(signature), ..EventArguments::default() };
         self.event(Category::CPU_OP, name, (1, 1), span, arguments)
+    }
+
+    /// Arguments of an operator as the profiler records them, per input its shape, element type and value;
+    /// tensors are contiguous.
+    pub(crate) fn arguments(&mut self, inputs: &[Input<'_>]) -> EventArguments {
+        let list = |values: Vec<ArgumentValue>| ArgumentValue::List(values);
+        let numbers = |values: &[i64]| list(values.iter().copied().map(ArgumentValue::Int).collect());
+        let text = |text: &str| ArgumentValue::Text(text.to_owned());
+        let strides = |shape: &[i64]| -> Vec<i64> {
+            (0..shape.len()).map(|at| shape[at + 1..].iter().product()).collect()
+        };
+        let signature = self.builder.signature([
+            Some(list(inputs.iter().map(|input| numbers(input.0)).collect())),
+            Some(list(inputs.iter().map(|input| text(input.1)).collect())),
+            Some(list(inputs.iter().map(|input| numbers(&strides(input.0))).collect())),
+            Some(list(inputs.iter().map(|input| text(input.2)).collect())),
+        ]);
+        EventArguments { signature: Some(signature), ..EventArguments::default() }
+    }
+
+    /// [`Fixture::call`] of an operator with all its arguments.
+    pub(crate) fn modelled_call(
+        &mut self,
+        name: &str,
+        at: f64,
+        inputs: &[Input<'_>],
+        kernels: &[Kernel<'_>],
+    ) -> EventId {
+        let arguments = self.arguments(inputs);
+        let op = self.event(Category::CPU_OP, name, (1, 1), (at, 10.0), arguments);
+        self.launches(at + 1.0, kernels);
+        op
+    }
+
+    /// `aten::mm` of 32×64 by 64×128 in FP32.
+    pub(crate) fn mm(&mut self, at: f64, kernels: &[Kernel<'_>]) -> EventId {
+        self.modelled_call("aten::mm", at, &[(&[32, 64], "float", ""), (&[64, 128], "float", "")], kernels)
     }
 
     pub(crate) fn python(&mut self, name: &str, span: (f64, f64)) -> EventId {

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use trace_ingest::{ReadOptions, read_path};
-use tree_perf::{Analysis, AnalysisOptions, PYTORCH_SHEETS};
+use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
 
 use crate::common::Table;
 use crate::incomplete_traces::{everything, sheets};
@@ -21,7 +21,7 @@ fn read(file: &str, options: AnalysisOptions) -> Analysis {
 /// All sheets: how many rows, and the first of them with long cells cut; then what they leave out.
 fn first_rows(analysis: &Analysis) -> String {
     let mut text = String::new();
-    for sheet in PYTORCH_SHEETS {
+    for sheet in pytorch_sheets() {
         let Some(table) = Table::build(analysis, sheet.name) else { continue };
         writeln!(text, "# {}, {} rows\n{}", sheet.name, table.rows.len(), table.headers.join(",")).unwrap();
         for row in table.rows.iter().take(ROWS) {

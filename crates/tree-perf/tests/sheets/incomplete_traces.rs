@@ -1,6 +1,6 @@
 //! Traces that lack a part: which sheets they have.
 
-use tree_perf::{Analysis, AnalysisOptions, PYTORCH_SHEETS};
+use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
 
 use crate::common::Table;
 use crate::fixture::Fixture;
@@ -21,7 +21,7 @@ pub(crate) fn everything() -> AnalysisOptions {
 
 /// `sheet: rows` of the sheets that are not left out.
 pub(crate) fn sheets(analysis: &Analysis) -> Vec<String> {
-    PYTORCH_SHEETS
+    pytorch_sheets()
         .iter()
         .filter_map(|sheet| {
             let table = Table::build(analysis, sheet.name)?;
@@ -60,6 +60,7 @@ fn a_trace_without_linked_work_has_no_operator_sheets() {
     let analysis = fixture.analyse(everything());
     let expected = [
         "gpu_timeline: 0",
+        "coverage: 1",
         "kernel_summary: 1",
         "short_kernels_histogram: 0",
         "short_kernels_all_details: 0",
@@ -74,6 +75,7 @@ fn a_trace_that_only_communicates_has_no_operator_sheets() {
     fixture.call("c10d::allreduce_", 0.0, &[("ncclDevKernel_AllReduce", 7, 1000.0, 20.0)]);
     let expected = [
         "gpu_timeline: 8",
+        "coverage: 1",
         "kernel_summary: 1",
         "short_kernels_histogram: 0",
         "short_kernels_all_details: 0",

@@ -17,4 +17,6 @@ mod kernel_summary;
 mod launchers;
 mod operators;
 mod recompute;
+mod rooflines;
 mod short_kernels;
+mod unified;

@@ -1,0 +1,67 @@
+//! Numbers for people.
+
+use serde_json::{Number, Value};
+
+/// A count with its thousands apart.
+pub(crate) fn grouped(value: u128) -> String {
+    let digits = value.to_string();
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
+    groups.join(",")
+}
+
+/// A number with its thousands apart and a fixed number of decimals.
+pub(crate) fn decimal(value: f64, places: usize) -> String {
+    let text = format!("{value:.places$}");
+    match text.split_once('.') {
+        Some((whole, decimals)) => match whole.parse() {
+            Ok(whole) => format!("{}.{decimals}", grouped(whole)),
+            Err(_) => text,
+        },
+        None => text.parse().map_or(text, grouped),
+    }
+}
+
+/// A number with its thousands apart, and decimals only where it has some.
+pub(crate) fn plain(value: f64) -> String {
+    decimal(value, if value.fract() == 0.0 { 0 } else { 3 })
+}
+
+/// A JSON number without a decimal point where it is whole.
+pub(crate) fn json_number(value: f64) -> Value {
+    // 2^64: from there on no integer of JSON readers holds the value.
+    let is_whole = value.fract() == 0.0 && (0.0..18_446_744_073_709_551_616.0).contains(&value);
+    if is_whole {
+        return Value::from(value as u64);
+    }
+    Number::from_f64(value).map_or(Value::Null, Value::Number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_apart() {
+        for (value, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(grouped(value), text);
+        }
+        assert_eq!(decimal(1234.5678, 3), "1,234.568");
+        assert_eq!(decimal(0.05, 1), "0.1");
+        assert_eq!((plain(12345.0).as_str(), plain(1234.5).as_str()), ("12,345", "1,234.500"));
+    }
+
+    #[test]
+    fn whole_numbers_are_integers_in_json() {
+        for (value, text) in [
+            (0.0, "0"),
+            (773_094_113_280.0, "773094113280"),
+            (1e19, "10000000000000000000"),
+            (1e20, "1e+20"),
+            (0.5, "0.5"),
+            (f64::NAN, "null"),
+        ] {
+            assert_eq!(json_number(value).to_string(), text);
+        }
+    }
+}

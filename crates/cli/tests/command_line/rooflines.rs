@@ -1,0 +1,123 @@
+//! Architectures, the sheets that hold work against them, and their picture.
+
+use crate::program::Workplace;
+use crate::trace::{one_operator, trace};
+
+const SHEET: &str = "unified_perf_summary";
+const BOUND: &str = "Roofline Bound";
+
+/// Roofline times in µs of the generated trace's rows, with these options.
+fn roofline_times(place: &Workplace, options: &[&str]) -> Vec<f64> {
+    let sheets = place.sheets(options);
+    sheets
+        .column(SHEET, "Roofline Time (µs)_first")
+        .into_iter()
+        .filter_map(serde_json::Value::as_f64)
+        .collect()
+}
+
+#[test]
+fn the_gpu_that_the_trace_names_is_the_default() {
+    let place = Workplace::with_generated();
+    let by_default = roofline_times(&place, &[]);
+    assert!(by_default.len() > 30, "{}", by_default.len());
+    assert_eq!(by_default, roofline_times(&place, &["--gpu_arch_platform", "H100-SXM"]));
+    let sheets = place.sheets(&[]);
+    assert!(sheets.column(SHEET, BOUND).iter().any(|bound| **bound == "COMPUTE_BOUND"));
+    assert!(sheets.has("GEMM") && sheets.has("coverage"), "{:?}", sheets.names());
+}
+
+#[test]
+fn without_an_architecture_there_are_no_rooflines() {
+    let place = Workplace::with(trace(&one_operator()));
+    assert!(!place.sheets(&[]).columns(SHEET).contains(&BOUND));
+    let outcome = place.run(&["report", "trace.json", "--roofline_svg", "r.svg"]).exits_with(0);
+    assert!(!outcome.out.contains("rooflines for"), "{outcome:#?}");
+    outcome.with_summary(&["--roofline_svg writes nothing: the trace names no GPU", "--gpu_arch_platform"]);
+    assert_eq!(place.files("."), ["trace.json"]);
+}
+
+#[test]
+fn an_architecture_is_named_or_read_from_a_file() {
+    let place = Workplace::with_generated();
+    let named = roofline_times(&place, &["--gpu_arch_platform", "mi300x"]);
+    assert_ne!(named, roofline_times(&place, &[]));
+    place.put(
+        "mine.json",
+        r#"{"name": "mine", "mem_bw_gbps": 5300,
+            "max_achievable_tflops": {"matrix_bf16": 708, "vector_bf16": 163, "vector_fp32": 81}}"#,
+    );
+    let mine = roofline_times(&place, &["--gpu_arch_json_path", "mine.json"]);
+    assert!(!mine.is_empty());
+    assert!(mine.iter().all(|time| named.contains(time)), "{mine:?}");
+    place.run(&["report", "trace.json.gz", "--gpu-arch-json-path=mine.json"]).exits_with(0).with_summary(&[
+        "rooflines for mine: ",
+        "% of kernel time modelled, ",
+        "most time lost to it: aten::mm ",
+    ]);
+}
+
+#[test]
+fn an_architecture_that_cannot_be_used_is_refused_before_reading() {
+    let place = Workplace::with(trace(&one_operator()));
+    place.put("text.json", "peaks");
+    place.put("short.json", r#"{"name": "x", "mem_bw_gbps": 1}"#);
+    for (options, parts) in [
+        (&["--gpu_arch_platform=h900"][..], &["unknown architecture \"h900\"", "H100-SXM", "MI300X"][..]),
+        (&["--gpu_arch_json_path=no.json"], &["no.json: is no architecture file", "No such file"]),
+        (&["--gpu_arch_json_path=text.json"], &["text.json: is no architecture file"]),
+        (&["--gpu_arch_json_path=short.json"], &["short.json: ", "max_achievable_tflops"]),
+    ] {
+        // The trace has not even been looked for.
+        let arguments = [&["report", "no-trace.json"], options].concat();
+        place.run(&arguments).exits_with(2).with_error(parts);
+    }
+    let both = ["report", "trace.json", "--gpu_arch_platform=h100", "--gpu_arch_json_path=short.json"];
+    let outcome = place.run(&both).exits_with(2);
+    assert!(outcome.err.contains("cannot be used with"), "{outcome:#?}");
+}
+
+#[test]
+fn the_bundled_architectures_are_listed() {
+    let outcome = Workplace::with("").run(&["archs"]).exits_with(0);
+    for part in ["H100-SXM", "MI300X", "3350", "989.4", "5300", "GB/s", "dense"] {
+        assert!(outcome.out.contains(part), "no {part:?} in {outcome:#?}");
+    }
+}
+
+#[test]
+fn topk_roofline_ops_keeps_the_first_rows_of_the_sheets_of_families() {
+    let place = Workplace::with_generated();
+    let (all, first) = (place.sheets(&[]), place.sheets(&["--topk_roofline_ops", "3"]));
+    assert!(all.rows("GEMM").len() > 3);
+    assert_eq!(first.rows("GEMM").len(), 3);
+    assert_eq!(first.rows(SHEET), all.rows(SHEET));
+}
+
+#[test]
+fn the_picture_shows_the_roofs_and_the_operators() {
+    let place = Workplace::with_generated();
+    let draw = |to: &str| {
+        let option = format!("--roofline_svg={to}");
+        let outcome = place.run(&["report", "trace.json.gz", &option]).exits_with(0);
+        outcome.with_summary(&["rooflines for H100-SXM: ", &format!("wrote {to}")]);
+        String::from_utf8(place.bytes(to)).unwrap()
+    };
+    let svg = draw("a.svg");
+    for part in ["Rooflines of H100-SXM", "matrix_bf16", "989 TFLOP/s", "3350 GB/s", "aten::mm", "GEMM"] {
+        assert!(svg.contains(part), "no {part:?} in the picture");
+    }
+    assert_eq!(svg, draw("b.svg"));
+    assert_eq!(place.files("."), ["a.svg", "b.svg", "trace.json.gz"]);
+}
+
+#[test]
+fn a_picture_that_cannot_be_written_is_one_error() {
+    let place = Workplace::with_generated();
+    for (to, part) in [("no/such/r.svg", "its directory does not exist"), (".", "it is a directory")] {
+        let option = format!("--roofline_svg={to}");
+        place.run(&["report", "no.json", &option]).exits_with(1).with_error(&["cannot write", part]);
+    }
+    let option = "--roofline_svg=./trace.json.gz";
+    place.run(&["report", "trace.json.gz", option]).exits_with(2).with_error(&["is the trace itself"]);
+}

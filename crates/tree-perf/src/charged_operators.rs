@@ -1,0 +1,226 @@
+//! The operators that device time is charged to in the unified table: every device event once.
+//!
+//! A walk from the roots takes the outermost operator that a model knows, or the operator that launched
+//! device work itself where no model is in sight. What the walk leaves over becomes a row per device event.
+
+use trace_ingest::{Category, EventId, StringId};
+use trace2tree::{EventSet, TraceTree};
+
+use crate::analysis::Analysis;
+
+/// Where the figures of a row come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FiguresFrom {
+    /// The operator's own model.
+    Own,
+    /// The backward figures of this forward operator's model: the row is its only backward operator.
+    BackwardOf(EventId),
+    /// No model.
+    Nowhere,
+}
+
+/// One operator with the device events that it is charged.
+pub(crate) struct ChargedOperator {
+    pub(crate) operator: EventId,
+    /// In file order of their launches.
+    pub(crate) device_events: Vec<EventId>,
+    pub(crate) figures: FiguresFrom,
+    /// The row stands for one device event of an operator that does more; the event names the row too.
+    pub(crate) is_leftover: bool,
+}
+
+/// All charged operators, in the order of the walk.
+pub(crate) fn charged_operators(analysis: &Analysis) -> Vec<ChargedOperator> {
+    let mut walk = Walk::new(analysis);
+    let tree = analysis.tree();
+    // Python frames at the top first, then operators that no frame leads to.
+    let is_frame = |root: &EventId| tree.trace().events().category(*root) == Category::PYTHON_FUNCTION;
+    let frames = tree.roots().iter().copied().filter(is_frame);
+    for root in frames.chain(tree.operator_roots().iter().copied()) {
+        walk.visit(root);
+    }
+    walk.leftovers();
+    walk.rows
+}
+
+struct Walk<'a> {
+    analysis: &'a Analysis,
+    tree: &'a TraceTree,
+    /// Operators with a modelled operator below them, seen through operators and frames.
+    modelled_below: EventSet,
+    /// Operators and frames with a call below them that launched device work, seen through calls and
+    /// frames: the work is their own.
+    launches_itself: EventSet,
+    execute: Option<StringId>,
+    visited: EventSet,
+    charged: EventSet,
+    rows: Vec<ChargedOperator>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(analysis: &'a Analysis) -> Self {
+        let tree = analysis.tree();
+        let count = tree.trace().events().len();
+        let set = || EventSet::with_capacity(count);
+        let execute = tree.trace().strings().find("execute");
+        let mut walk = Walk {
+            analysis,
+            tree,
+            modelled_below: set(),
+            launches_itself: set(),
+            execute,
+            visited: set(),
+            charged: set(),
+            rows: Vec::new(),
+        };
+        // Children come after their parents in pre-order, so backwards every child is known in time.
+        for &event in tree.host_events().iter().rev() {
+            let Some(parent) = tree.parent(event) else { continue };
+            if tree.non_gpu_path(event) {
+                continue;
+            }
+            let through = walk.is_operator(event) || walk.is_frame(event);
+            let modelled = walk.is_operator(event) && analysis.models().has_model(tree, event);
+            if through && (modelled || walk.modelled_below.contains(event)) {
+                walk.modelled_below.insert(parent);
+            }
+            let is_call = tree.trace().events().category(event).is_launch_api();
+            let launched = is_call && tree.children(event).iter().any(|&child| !tree.is_host(child));
+            // An operator named execute only passes on what a compiled graph launched.
+            let passes_on = is_call || walk.is_frame(event) || walk.is_execute(event);
+            if launched || (passes_on && walk.launches_itself.contains(event)) {
+                walk.launches_itself.insert(parent);
+            }
+        }
+        walk
+    }
+
+    fn category(&self, event: EventId) -> Category {
+        self.tree.trace().events().category(event)
+    }
+
+    fn is_operator(&self, event: EventId) -> bool {
+        self.category(event) == Category::CPU_OP
+    }
+
+    fn is_frame(&self, event: EventId) -> bool {
+        self.category(event) == Category::PYTHON_FUNCTION
+    }
+
+    fn is_execute(&self, event: EventId) -> bool {
+        self.is_operator(event) && Some(self.tree.trace().events().name(event)) == self.execute
+    }
+
+    /// Walks down from `start`; iterative, because Python stacks may be of any depth.
+    fn visit(&mut self, start: EventId) {
+        let mut pending = vec![start];
+        while let Some(event) = pending.pop() {
+            if self.tree.non_gpu_path(event) || !self.visited.insert(event) {
+                continue;
+            }
+            if !self.take(event) {
+                pending.extend(
+                    self.tree.children(event).iter().rev().filter(|&&child| self.tree.is_host(child)),
+                );
+            }
+        }
+    }
+
+    /// Charges the event's device work to it, if it is the one to charge.
+    fn take(&mut self, event: EventId) -> bool {
+        if !self.is_operator(event) {
+            return false;
+        }
+        if self.analysis.models().has_model(self.tree, event) {
+            self.charge(event, self.tree.device_events_in_file_order(event), FiguresFrom::Own);
+            return true;
+        }
+        if self.modelled_below.contains(event) {
+            return false;
+        }
+        if let Some(forward) = self.forward_of_sole_backward(event) {
+            let device_events = self.tree.device_events_in_file_order(event);
+            self.charge(event, device_events, FiguresFrom::BackwardOf(forward));
+            return true;
+        }
+        if self.launches_itself.contains(event) {
+            let mut device_events = self.tree.device_events_in_file_order(event);
+            device_events.retain(|&device_event| !self.is_communication(device_event));
+            if !device_events.is_empty() {
+                self.charge(event, device_events, FiguresFrom::Nowhere);
+            }
+            return true;
+        }
+        false
+    }
+
+    fn charge(&mut self, operator: EventId, device_events: Vec<EventId>, figures: FiguresFrom) {
+        for &device_event in &device_events {
+            self.charged.insert(device_event);
+        }
+        self.rows.push(ChargedOperator { operator, device_events, figures, is_leftover: false });
+    }
+
+    fn is_communication(&self, device_event: EventId) -> bool {
+        self.analysis.options().communication.is_communication(self.tree.trace().name(device_event))
+    }
+
+    /// The forward operator, when `event` is the only operator that does its backward: up to five levels
+    /// above is the autograd node that links to the forward operator, and below that node is one operator
+    /// with device work of the node's name.
+    fn forward_of_sole_backward(&self, event: EventId) -> Option<EventId> {
+        let (node, forward) = self
+            .tree
+            .ancestors(event)
+            .take(5)
+            .find_map(|above| Some((above, self.tree.forward_event(above)?)))?;
+        let name_of_node = self.tree.trace().name(node);
+        let wanted = name_of_node.split_once(": ").map(|(_, name)| name);
+        let mut pending = vec![node];
+        let mut found = 0;
+        while let Some(above) = pending.pop() {
+            for &child in self.tree.children(above) {
+                if self.is_operator(child) && !self.tree.non_gpu_path(child) {
+                    found += usize::from(wanted.is_none_or(|wanted| wanted == self.tree.trace().name(child)));
+                    pending.push(child);
+                }
+            }
+        }
+        (found == 1 && self.analysis.models().backward_category(self.tree, forward).is_some())
+            .then_some(forward)
+    }
+
+    /// Charges every device event that the walk did not reach: communication excepted, to the nearest
+    /// operator above it, else to the call that launched it.
+    fn leftovers(&mut self) {
+        let mut below_calls: Vec<(EventId, EventId)> = Vec::new();
+        let mut below_operators = Vec::new();
+        let mut linked: Vec<EventId> = self.tree.linked_device_events().to_vec();
+        linked.sort_unstable();
+        for event in linked {
+            if self.charged.contains(event) || self.is_communication(event) {
+                continue;
+            }
+            match (self.tree.operator(event), self.tree.launch(event)) {
+                (Some(operator), _) => below_operators.push((operator, event)),
+                (None, Some(call)) => below_calls.push((call, event)),
+                (None, None) => {}
+            }
+        }
+        // Device events of one call stand together, calls in the order of their first device event.
+        let mut rank = hashbrown::HashMap::new();
+        for &(call, _) in &below_calls {
+            let next = rank.len();
+            rank.entry(call).or_insert(next);
+        }
+        below_calls.sort_by_key(|(call, _)| rank[call]);
+        for (parent, event) in below_calls.into_iter().chain(below_operators) {
+            self.rows.push(ChargedOperator {
+                operator: parent,
+                device_events: vec![event],
+                figures: FiguresFrom::Nowhere,
+                is_leftover: true,
+            });
+        }
+    }
+}

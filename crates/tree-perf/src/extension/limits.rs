@@ -1,0 +1,108 @@
+//! Keeping a script from running on.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use starlark::codemap::FileSpanRef;
+use starlark::eval::{BeforeStmtFunc, BeforeStmtFuncDyn, Evaluator};
+
+use super::error::Fault;
+
+/// How much a script may use.
+///
+/// Work is counted in calls and passes of loops, so that a script ends at the same place on every machine; the
+/// clock is for work that this does not see. A single call of a builtin function (`list(range(n))`,
+/// `"a" * n`) is not interrupted: the limits are against mistakes, not against malice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Calls and passes of loops while loading, and again in the tree's postprocessing.
+    pub steps: u64,
+    /// The same for one model.
+    pub steps_per_model: u64,
+    /// Bytes of the script's values.
+    pub memory_bytes: usize,
+    /// Functions that call each other.
+    pub call_depth: usize,
+    /// Time of loading, of the tree's postprocessing, and of one model.
+    pub time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            steps: 100_000_000,
+            steps_per_model: 1_000_000,
+            memory_bytes: 1 << 30,
+            call_depth: 50,
+            time: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Longest script. Nested expressions take stack while they are compiled.
+pub(super) const LONGEST_SCRIPT: usize = 256 << 10;
+
+/// Stack of the thread that compiles a script: enough for the longest script that is nothing but nesting.
+pub(super) const COMPILER_STACK: usize = 512 << 20;
+
+impl Limits {
+    /// Puts an evaluator under the limits.
+    pub(super) fn apply(self, steps: u64, eval: &mut Evaluator<'_, '_, '_>) -> Result<Instant, Fault> {
+        let until = Instant::now() + self.time;
+        eval.set_check_cancelled(Box::new(move || Instant::now() > until));
+        eval.set_max_callstack_size(self.call_depth.max(1))
+            .and_then(|()| eval.set_max_heap_size(self.memory_bytes.max(1)))
+            .and_then(|()| eval.set_max_tick_count(steps.max(1)))
+            .map_err(|error| Fault::limit(error.to_string()))?;
+        Ok(until)
+    }
+
+    /// The limit that ended an evaluation, if one did.
+    pub(super) fn exceeded(
+        self,
+        steps: u64,
+        until: Instant,
+        eval: &mut Evaluator<'_, '_, '_>,
+    ) -> Option<String> {
+        if eval.get_total_tick_count() > steps {
+            Some(format!("the script made {steps} calls and passes of loops without an end"))
+        } else if eval.heap().peak_allocated_bytes() > self.memory_bytes {
+            Some(format!("the script holds more than {} MiB", self.memory_bytes >> 20))
+        } else if Instant::now() > until {
+            Some(format!("the script ran longer than {} s", self.time.as_secs_f64()))
+        } else {
+            None
+        }
+    }
+}
+
+/// The line of the statement that runs: an evaluation that a limit ends does not say where it was.
+#[derive(Clone, Default)]
+pub(super) struct CurrentLine(Rc<Cell<Option<usize>>>);
+
+impl CurrentLine {
+    /// Follows an evaluator.
+    pub(super) fn of(eval: &mut Evaluator<'_, '_, '_>) -> Self {
+        let line = CurrentLine::default();
+        eval.before_stmt_for_dap(BeforeStmtFunc::from_dyn(Box::new(line.clone())));
+        line
+    }
+
+    /// Counted from 1; `None` before the first statement.
+    pub(super) fn get(&self) -> Option<usize> {
+        self.0.get()
+    }
+}
+
+impl<'e> BeforeStmtFuncDyn<'e> for CurrentLine {
+    fn call<'v>(
+        &mut self,
+        span: FileSpanRef<'_>,
+        _: bool,
+        _: &mut Evaluator<'v, '_, 'e>,
+    ) -> starlark::Result<()> {
+        self.0.set(Some(span.file.find_line(span.span.begin()) + 1));
+        Ok(())
+    }
+}

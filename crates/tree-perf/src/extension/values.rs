@@ -1,0 +1,84 @@
+//! Values on their way into a script and out of it.
+
+use perf_models::Value;
+use starlark::values::float::UnpackFloat;
+use starlark::values::list::ListRef;
+use starlark::values::tuple::{AllocTuple, TupleRef};
+use starlark::values::{Heap, UnpackValue, Value as ScriptValue};
+use trace_ingest::ArgumentValue;
+
+/// Lists in lists are shapes of tensor lists; nothing recorded is deeper than a few levels.
+const DEEPEST: usize = 16;
+
+/// A recorded value as a script sees it. Lists become tuples: a script cannot change what was recorded.
+pub(super) fn to_script<'v>(value: &Value, heap: Heap<'v>) -> ScriptValue<'v> {
+    match value {
+        Value::None => ScriptValue::new_none(),
+        Value::Bool(value) => ScriptValue::new_bool(*value),
+        Value::Int(value) => heap.alloc(*value),
+        Value::Float(value) => heap.alloc(*value),
+        Value::Text(text) => heap.alloc(text.as_str()),
+        Value::List(items) | Value::Tuple(items) => all_to_script(items, heap),
+    }
+}
+
+/// Recorded values as a tuple.
+pub(super) fn all_to_script<'v>(items: &[Value], heap: Heap<'v>) -> ScriptValue<'v> {
+    let items: Vec<_> = items.iter().map(|item| to_script(item, heap)).collect();
+    heap.alloc(AllocTuple(items))
+}
+
+/// A value of a script; fails with what it is where it is none that reports can show.
+pub(super) fn from_script(value: ScriptValue<'_>) -> Result<Value, String> {
+    read(value, DEEPEST)
+}
+
+fn read(value: ScriptValue<'_>, depth: usize) -> Result<Value, String> {
+    let Some(deeper) = depth.checked_sub(1) else { return Err("a list nested too deeply".to_owned()) };
+    let items = |items: &[ScriptValue<'_>]| {
+        items.iter().map(|&item| read(item, deeper)).collect::<Result<Vec<_>, _>>()
+    };
+    if value.is_none() {
+        Ok(Value::None)
+    } else if let Some(flag) = value.unpack_bool() {
+        Ok(Value::Bool(flag))
+    } else if let Ok(Some(number)) = i64::unpack_value(value) {
+        Ok(Value::Int(number))
+    } else if let Ok(Some(UnpackFloat(number))) = UnpackFloat::unpack_value(value) {
+        Ok(Value::Float(number))
+    } else if let Some(text) = value.unpack_str() {
+        Ok(Value::from(text))
+    } else if let Some(list) = ListRef::from_value(value) {
+        items(list.content()).map(Value::List)
+    } else if let Some(tuple) = TupleRef::from_value(value) {
+        items(tuple.content()).map(Value::Tuple)
+    } else {
+        Err(format!("a {}", value.get_type()))
+    }
+}
+
+/// An argument of the trace as a value.
+pub(super) fn of_argument(argument: &ArgumentValue) -> Value {
+    match argument {
+        ArgumentValue::Null => Value::None,
+        ArgumentValue::Bool(value) => Value::Bool(*value),
+        ArgumentValue::Int(value) => Value::Int(*value),
+        ArgumentValue::Float(value) => Value::Float(*value),
+        ArgumentValue::Text(text) => Value::Text(text.clone()),
+        ArgumentValue::List(items) => Value::List(items.iter().map(of_argument).collect()),
+    }
+}
+
+/// A value as an argument of the trace.
+pub(super) fn to_argument(value: &Value) -> ArgumentValue {
+    match value {
+        Value::None => ArgumentValue::Null,
+        Value::Bool(value) => ArgumentValue::Bool(*value),
+        Value::Int(value) => ArgumentValue::Int(*value),
+        Value::Float(value) => ArgumentValue::Float(*value),
+        Value::Text(text) => ArgumentValue::Text(text.clone()),
+        Value::List(items) | Value::Tuple(items) => {
+            ArgumentValue::List(items.iter().map(to_argument).collect())
+        }
+    }
+}

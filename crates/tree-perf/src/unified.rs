@@ -1,0 +1,132 @@
+//! The rows of the unified table with their figures, made once for all sheets that show them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use gpu_timeline::busy_time;
+use perf_models::{Category, op_category};
+use trace_ingest::EventId;
+
+use crate::analysis::Analysis;
+use crate::charged_operators::{ChargedOperator, FiguresFrom, charged_operators};
+use crate::device::interval;
+use crate::figures::Figures;
+use crate::models::{Evaluated, Evaluation};
+use crate::notice::Notice;
+
+/// One operator with the device events that it accounts for, and the figures of its model.
+pub(crate) struct UnifiedRow {
+    pub(crate) charged: ChargedOperator,
+    pub(crate) category: Category,
+    /// Time in which at least one of the device events ran.
+    pub(crate) time: i64,
+    /// What the model says; `None` where there is none.
+    pub(crate) evaluation: Option<Arc<Evaluation>>,
+    pub(crate) figures: Option<Figures>,
+}
+
+impl UnifiedRow {
+    /// The answers of the model, if it has any.
+    pub(crate) fn evaluated(&self) -> Option<&Evaluated> {
+        (**self.evaluation.as_ref()?).as_ref().ok()
+    }
+
+    /// Whether a model claims the operator.
+    pub(crate) fn has_model(&self) -> bool {
+        self.charged.figures != FiguresFrom::Nowhere
+    }
+
+    /// Why there are no figures, as a clause.
+    pub(crate) fn reason(&self) -> Option<String> {
+        let Some(evaluation) = &self.evaluation else {
+            return Some("no model knows this operator".to_string());
+        };
+        let undefined = match &**evaluation {
+            Err(undefined) => undefined,
+            Ok(evaluated) => {
+                let work = match self.charged.figures {
+                    FiguresFrom::BackwardOf(_) => &evaluated.backward,
+                    FiguresFrom::Own | FiguresFrom::Nowhere => &evaluated.forward,
+                };
+                work.flops.as_ref().err().or(work.bytes.as_ref().err())?
+            }
+        };
+        Some(undefined.to_string())
+    }
+
+    /// Name of the row: that of the operator, with the device event's for what is left over.
+    pub(crate) fn name(&self, analysis: &Analysis) -> String {
+        let trace = analysis.trace();
+        let operator = trace.name(self.charged.operator);
+        match self.charged.device_events.first().filter(|_| self.charged.is_leftover) {
+            Some(&device_event) => format!("{operator}->{} (Synthetic Op)", trace.name(device_event)),
+            None => operator.to_owned(),
+        }
+    }
+}
+
+/// All rows, in the order of the walk.
+pub(crate) fn unified_rows(analysis: &Analysis) -> Vec<UnifiedRow> {
+    let mut scratch = Vec::new();
+    charged_operators(analysis).into_iter().map(|charged| row(analysis, charged, &mut scratch)).collect()
+}
+
+fn row(
+    analysis: &Analysis,
+    charged: ChargedOperator,
+    scratch: &mut Vec<gpu_timeline::Interval>,
+) -> UnifiedRow {
+    let (tree, trace, models) = (analysis.tree(), analysis.trace(), analysis.models());
+    let mut busy =
+        |events: &[EventId]| busy_time(events.iter().map(|&event| interval(trace, event)), scratch);
+    let time = busy(&charged.device_events);
+    let (evaluation, backward, time_of_figures) = match charged.figures {
+        FiguresFrom::Own => (Some(models.evaluate(tree, charged.operator)), false, time),
+        FiguresFrom::BackwardOf(forward) => {
+            // The forward operator's backward figures cover everything that its backward links launched.
+            let links = tree.backward_events_of_subtree(forward);
+            let mut events: Vec<EventId> =
+                links.iter().flat_map(|&link| tree.device_events(link)).copied().collect();
+            events.sort_unstable();
+            events.dedup();
+            (Some(models.evaluate(tree, forward)), true, busy(&events))
+        }
+        FiguresFrom::Nowhere => (None, false, time),
+    };
+    let figures = evaluation.as_ref().and_then(|evaluation| {
+        let evaluated = (**evaluation).as_ref().ok()?;
+        let work = if backward { &evaluated.backward } else { &evaluated.forward };
+        Figures::of(work, evaluated.spec, analysis.us(time_of_figures), analysis.architecture())
+    });
+    let mut row = UnifiedRow { charged, category: Category::Other, time, evaluation, figures };
+    row.category = category(analysis, &row);
+    row
+}
+
+/// The peaks that the architecture lacks, if there are any.
+pub(crate) fn peaks_missing(analysis: &Analysis) -> Option<Notice> {
+    let architecture = analysis.architecture()?;
+    let mut calls: BTreeMap<String, usize> = BTreeMap::new();
+    for figures in analysis.unified_rows().iter().filter_map(|row| row.figures) {
+        if let Some(spec) = figures.spec
+            && figures.roofline.is_none()
+            && figures.bytes.is_some()
+            && figures.flops > 0.0
+        {
+            *calls.entry(spec.to_string()).or_default() += 1;
+        }
+    }
+    let architecture = architecture.name.clone();
+    let calls: Vec<(String, usize)> = calls.into_iter().collect();
+    (!calls.is_empty()).then_some(Notice::PeaksMissing { architecture, calls })
+}
+
+fn category(analysis: &Analysis, row: &UnifiedRow) -> Category {
+    if let FiguresFrom::BackwardOf(forward) = row.charged.figures
+        && let Some(category) = analysis.models().backward_category(analysis.tree(), forward)
+    {
+        return category;
+    }
+    let first_kernel = row.charged.device_events.first().map(|&event| analysis.trace().name(event));
+    op_category(&row.name(analysis), first_kernel)
+}
