@@ -171,6 +171,11 @@ impl Trace {
         id
     }
 
+    /// Gives an event another name, interned with [`Trace::intern`].
+    pub fn rename(&mut self, event: EventId, name: StringId) {
+        self.events.name[event.index()] = name;
+    }
+
     /// Adds a text to the string table.
     pub fn intern(&mut self, text: &str) -> StringId {
         self.strings.intern(text)
@@ -378,5 +383,26 @@ impl Trace {
         for start in &mut self.events.start {
             *start -= self.origin;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_renamed_event_keeps_everything_but_its_name() {
+        let mut builder = TraceBuilder::new();
+        let track = builder.track(1, 1);
+        let arguments = EventArguments { sequence_number: Some(3), ..EventArguments::default() };
+        let renamed = builder.event(Category::CPU_OP, "gemm_17", track, 5, 10, arguments);
+        let other = builder.event(Category::CPU_OP, "gemm_17", track, 20, 10, EventArguments::default());
+        let mut trace = builder.finish();
+        let name = trace.intern("gemm");
+        trace.rename(renamed, name);
+        assert_eq!((trace.name(renamed), trace.name(other)), ("gemm", "gemm_17"));
+        let events = trace.events();
+        assert_eq!((events.start(renamed), events.duration(renamed)), (0, 10));
+        assert_eq!(events.sequence_number(renamed), Some(3));
     }
 }

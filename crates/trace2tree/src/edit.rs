@@ -1,6 +1,6 @@
 //! Adding operators that the trace does not have.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use trace_ingest::{ArgumentValue, Category, EventArguments, EventId, NewEvent, Phase};
 
@@ -50,8 +50,38 @@ pub enum EditError {
     },
 }
 
-/// The operators inserted so far with their further arguments, by event.
-pub(crate) type PseudoOperators = BTreeMap<EventId, Vec<(String, ArgumentValue)>>;
+/// What edits inserted.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PseudoOperators {
+    /// Further arguments by inserted operator.
+    attributes: BTreeMap<EventId, Vec<(String, ArgumentValue)>>,
+    /// Inserted operators that are charged with everything launched below them.
+    charged_with_subtree: BTreeSet<EventId>,
+    /// Launches of the device events that hang below an operator of their own, because the launch has others.
+    launches: BTreeMap<EventId, EventId>,
+}
+
+impl PseudoOperators {
+    /// The call that launched a device event whose parent is an inserted operator.
+    pub(crate) fn launch(&self, device_event: EventId) -> Option<EventId> {
+        self.launches.get(&device_event).copied()
+    }
+
+    /// Whether the operator was inserted.
+    pub(crate) fn contains(&self, event: EventId) -> bool {
+        self.attributes.contains_key(&event)
+    }
+
+    /// Whether any operator is charged with everything below it.
+    pub(crate) fn any_charged_with_subtree(&self) -> bool {
+        !self.charged_with_subtree.is_empty()
+    }
+
+    /// Whether this operator is charged with everything below it.
+    pub(crate) fn is_charged_with_subtree(&self, event: EventId) -> bool {
+        self.charged_with_subtree.contains(&event)
+    }
+}
 
 /// Insertions into a tree. Parents change at once; children, orders and indices are derived again when the
 /// value is dropped, once for all insertions.
@@ -63,22 +93,23 @@ pub struct TreeEdit<'t> {
     tree: &'t mut TraceTree,
     /// Inserted operators by their parent.
     inserted: BTreeMap<EventId, Vec<EventId>>,
+    renamed: bool,
 }
 
 impl TraceTree {
     /// Begins to insert operators.
     pub fn edit(&mut self) -> TreeEdit<'_> {
-        TreeEdit { tree: self, inserted: BTreeMap::new() }
+        TreeEdit { tree: self, inserted: BTreeMap::new(), renamed: false }
     }
 
     /// Whether the operator was inserted after the tree was built.
     pub fn is_pseudo_operator(&self, event: EventId) -> bool {
-        self.pseudo_operators.contains_key(&event)
+        self.pseudo_operators.contains(event)
     }
 
     /// Further arguments of an inserted operator; none for any other event.
     pub fn pseudo_attributes(&self, event: EventId) -> &[(String, ArgumentValue)] {
-        self.pseudo_operators.get(&event).map_or(&[], Vec::as_slice)
+        self.pseudo_operators.attributes.get(&event).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -100,9 +131,12 @@ impl TreeEdit<'_> {
         Ok(self.insert(target, above, operator, None))
     }
 
-    /// Inserts an operator between the launch of a device event and the launch's parent, so that the device
-    /// event (with all others of that launch) belongs to it alone. It has the span of the launch, and the
-    /// device event's correlation id as External id.
+    /// Inserts an operator that a device event belongs to alone. It has the span of the launch, and the device
+    /// event's correlation id as External id.
+    ///
+    /// It stands between the launch and the launch's parent. When the launch has other device events, as a
+    /// graph launch has, those stay where they are: the operator stands beside the launch with the device
+    /// event right below it, and [`TraceTree::launch`] still names the launch.
     ///
     /// # Errors
     /// [`EditError::NotLaunched`].
@@ -115,9 +149,20 @@ impl TreeEdit<'_> {
             let (uid, name) = self.describe(device_event);
             return Err(EditError::NotLaunched { uid, name });
         };
-        let above = self.tree.parent(launch);
         let external_id = self.tree.trace.events().correlation(device_event);
-        Ok(self.insert(launch, above, operator, external_id))
+        let parent = self.tree.parent(device_event);
+        if parent == Some(launch) && self.tree.device_events(launch).len() <= 1 {
+            let above = self.tree.parent(launch);
+            return Ok(self.insert(launch, above, operator, external_id));
+        }
+        let above = parent.filter(|&parent| parent != launch).or_else(|| self.tree.parent(launch));
+        let pseudo = self.append(launch, above, operator, external_id);
+        if let Some(above) = above {
+            self.set_parent(pseudo, above);
+        }
+        self.set_parent(device_event, pseudo);
+        self.tree.pseudo_operators.launches.insert(device_event, launch);
+        Ok(pseudo)
     }
 
     /// Inserts an operator between a host event and its host children. It has the span of the event; device
@@ -153,6 +198,22 @@ impl TreeEdit<'_> {
         }
         self.set_parent(pseudo, event);
         Ok(pseudo)
+    }
+
+    /// Makes an inserted operator the launcher ([`TraceTree::kernel_launcher`]) of all device events below it,
+    /// also of those that operators inside it launched: they are then parts of what it stands for. An operator
+    /// inserted inside it keeps its own.
+    pub fn charge_with_subtree(&mut self, pseudo_operator: EventId) {
+        if self.tree.is_pseudo_operator(pseudo_operator) {
+            self.tree.pseudo_operators.charged_with_subtree.insert(pseudo_operator);
+        }
+    }
+
+    /// Gives an event another name.
+    pub fn rename(&mut self, event: EventId, name: &str) {
+        let name = self.tree.trace.intern(name);
+        self.tree.trace.rename(event, name);
+        self.renamed = true;
     }
 
     /// Ends the edit. The same as dropping it, but visible.
@@ -205,7 +266,7 @@ impl TreeEdit<'_> {
         let category = Category::CPU_OP;
         let event = trace.append(NewEvent { phase, category, name, track, start, duration, arguments });
         self.tree.parent.push(crate::tree::NONE);
-        self.tree.pseudo_operators.insert(event, operator.attributes);
+        self.tree.pseudo_operators.attributes.insert(event, operator.attributes);
         event
     }
 
@@ -231,7 +292,7 @@ impl TreeEdit<'_> {
 
 impl Drop for TreeEdit<'_> {
     fn drop(&mut self) {
-        if !self.inserted.is_empty() {
+        if self.renamed || !self.inserted.is_empty() {
             self.tree.derive_layout();
         }
     }
@@ -333,6 +394,56 @@ mod tests {
         assert_eq!(names(&tree, tree.children(again)), ["up op", "inner"]);
         assert_eq!(tree.device_events(again), kernels);
         assert_eq!(tree.host_subtree(op).len(), 8);
+    }
+
+    #[test]
+    fn kernels_of_one_launch_can_be_isolated_one_by_one() {
+        let mut fixture = Fixture::new();
+        let op = fixture.op("moe", (0.0, 100.0));
+        let launch = fixture.launch("hipGraphLaunch", (10.0, 5.0), 1);
+        let kernels = ["up", "down", "sum"].map(|name| fixture.kernel(name, (200.0, 5.0), 1));
+        let mut tree = fixture.tree();
+        let mut edit = tree.edit();
+        let up = edit.isolate(kernels[0], named("pseudo_up")).unwrap();
+        let down = edit.isolate(kernels[1], named("pseudo_down")).unwrap();
+        edit.finish();
+        assert_eq!(tree.device_events(up), [kernels[0]]);
+        assert_eq!(tree.device_events(down), [kernels[1]]);
+        assert_eq!(tree.device_events(launch), [kernels[2]]);
+        assert_eq!(tree.device_events(op).len(), 3);
+        assert_eq!(kernels.map(|kernel| tree.kernel_launcher(kernel).unwrap()), [up, down, op]);
+        assert_eq!(kernels.map(|kernel| tree.launch(kernel).unwrap()), [launch; 3]);
+        assert_eq!(stack(&tree, kernels[0]), ["pseudo_up", "moe"]);
+
+        let inner = tree.edit().isolate(kernels[0], named("again")).unwrap();
+        assert_eq!(stack(&tree, kernels[0]), ["again", "pseudo_up", "moe"]);
+        assert_eq!(tree.kernel_launcher(kernels[0]), Some(inner));
+    }
+
+    #[test]
+    fn an_operator_charged_with_its_subtree_launches_what_operators_inside_it_launched() {
+        let Sample { mut tree, op, kernels, .. } = sample();
+        let mut edit = tree.edit();
+        let wrap = edit.wrap_children(op, named("wrap")).unwrap();
+        edit.finish();
+        let launchers = |tree: &TraceTree| {
+            kernels.map(|kernel| tree.trace().name(tree.kernel_launcher(kernel).unwrap()).to_owned())
+        };
+        assert_eq!(launchers(&tree), ["wrap", "inner"]);
+        tree.edit().charge_with_subtree(wrap);
+        assert_eq!(launchers(&tree), ["wrap", "wrap"]);
+        tree.edit().isolate(kernels[1], named("part")).unwrap();
+        assert_eq!(launchers(&tree), ["wrap", "part"]);
+        tree.edit().charge_with_subtree(op);
+        assert_eq!(launchers(&tree), ["wrap", "part"], "an operator of the trace cannot be charged so");
+    }
+
+    #[test]
+    fn a_renamed_event_is_found_by_its_new_name() {
+        let Sample { mut tree, op, .. } = sample();
+        assert_eq!(tree.find_by_name("moe"), [op]);
+        tree.edit().rename(op, "experts");
+        assert_eq!((tree.find_by_name("moe"), tree.find_by_name("experts")), (&[][..], &[op][..]));
     }
 
     #[test]

@@ -45,6 +45,8 @@ impl TraceTree {
     /// The launcher of a device event: the nearest `cpu_op` above its launch, Python frames skipped. An
     /// operator named `execute` (the host's wrapper around a compiled graph) passes its work on to the
     /// operator above it. A call below no operator is its own launcher, and so is one below another call.
+    /// Inserted operators may be charged with all that operators inside them launched
+    /// ([`crate::TreeEdit::charge_with_subtree`]).
     pub fn kernel_launcher(&self, device_event: EventId) -> Option<EventId> {
         self.launcher_of(device_event, self.trace.strings().find("execute"))
     }
@@ -52,16 +54,28 @@ impl TraceTree {
     /// [`TraceTree::kernel_launcher`], given the id of the name `execute`.
     fn launcher_of(&self, device_event: EventId, execute: Option<StringId>) -> Option<EventId> {
         let launch = self.launch(device_event)?;
+        let nearest = self.nearest_launcher(device_event, launch, execute);
+        let inserted = &self.pseudo_operators;
+        if !inserted.any_charged_with_subtree() || inserted.contains(nearest) {
+            return Some(nearest);
+        }
+        let charged = self.ancestors(device_event).find(|&above| inserted.is_charged_with_subtree(above));
+        Some(charged.unwrap_or(nearest))
+    }
+
+    /// The nearest operator that passes nothing on, else the launch.
+    fn nearest_launcher(&self, device_event: EventId, launch: EventId, execute: Option<StringId>) -> EventId {
         let events = self.trace.events();
-        for above in self.ancestors(launch) {
+        for above in self.ancestors(device_event) {
             match events.category(above) {
+                _ if above == launch => {}
                 Category::PYTHON_FUNCTION => {}
                 Category::CPU_OP if Some(events.name(above)) == execute => {}
-                Category::CPU_OP => return Some(above),
+                Category::CPU_OP => return above,
                 _ => break,
             }
         }
-        Some(launch)
+        launch
     }
 
     /// All launchers ([`TraceTree::kernel_launcher`]) of the linked device events whose name `include`

@@ -1,7 +1,10 @@
 //! Rules that run on a finished tree.
 
+use trace_ingest::EventId;
+
 use crate::edit::EditError;
 use crate::tree::TraceTree;
+use crate::warning::TreeWarning;
 
 /// A rule that runs after a tree is built and may insert operators ([`TraceTree::edit`]), for instance one
 /// that names the parts of a fused kernel sequence.
@@ -64,6 +67,28 @@ pub fn run_passes(tree: &mut TraceTree, passes: &[&dyn TreePass]) -> Vec<(String
     failures
 }
 
+impl TraceTree {
+    /// Adds to the tree's warnings that a pass left events as they are, or had to assume something for them.
+    /// It takes the place of what the same pass said of the same problem before; no event, no warning.
+    pub fn warn_of(&mut self, pass: &str, problem: &str, events: &[EventId]) {
+        let Some(&first) = events.first() else { return };
+        let is_same = |warning: &TreeWarning| match warning {
+            TreeWarning::Pass { pass: other, problem: met, .. } => other == pass && met == problem,
+            _ => false,
+        };
+        let warning = TreeWarning::Pass {
+            pass: pass.to_owned(),
+            problem: problem.to_owned(),
+            count: events.len() as u64,
+            first_uid: self.trace.events().uid(first),
+        };
+        match self.warnings.iter().position(is_same) {
+            Some(said) => self.warnings[said] = warning,
+            None => self.warnings.push(warning),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,6 +107,27 @@ mod tests {
             tree.edit().insert_above(self.1, PseudoOperator { name: self.0, ..PseudoOperator::default() })?;
             Ok(())
         }
+    }
+
+    #[test]
+    fn what_a_pass_met_is_a_warning_of_the_tree_said_once() {
+        let mut fixture = Fixture::new();
+        let ops = [fixture.op("a", (0.0, 10.0)), fixture.op("b", (20.0, 10.0))];
+        let mut tree = fixture.tree();
+        tree.warn_of("experts", "no top-k found", &[]);
+        assert!(tree.warnings().is_empty());
+        for count in [1, 2] {
+            tree.warn_of("experts", "no top-k found", &ops[..count]);
+            tree.warn_of("stages", "no top-k found", &ops[1..]);
+        }
+        let said: Vec<String> = tree.warnings().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            said,
+            [
+                "experts: no top-k found (events: 2, first: event 0)",
+                "stages: no top-k found (events: 1, first: event 1)"
+            ]
+        );
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub struct TraceTree {
     pub(crate) backward: BackwardLinks,
     pub(crate) pseudo_operators: PseudoOperators,
     statistics: TreeStatistics,
-    warnings: Vec<TreeWarning>,
+    pub(crate) warnings: Vec<TreeWarning>,
     pub(crate) by_name: OnceLock<NameIndex>,
     pub(crate) by_external_id: OnceLock<ExternalIdIndex>,
 }
@@ -139,7 +139,7 @@ impl TraceTree {
         &self.statistics
     }
 
-    /// What building got over, each kind once.
+    /// What building and the passes after it got over, each kind once.
     pub fn warnings(&self) -> &[TreeWarning] {
         &self.warnings
     }
@@ -159,7 +159,8 @@ impl TraceTree {
         self.layout.position(event).is_some()
     }
 
-    /// The event that this one ran in; for a device event its launch.
+    /// The event that this one ran in; for a device event its launch, or the inserted operator that it was
+    /// isolated under from others of that launch ([`crate::TreeEdit::isolate`]).
     #[inline]
     pub fn parent(&self, event: EventId) -> Option<EventId> {
         some(self.parent[event.index()])
@@ -234,7 +235,7 @@ impl TraceTree {
     /// reports list them.
     pub fn device_events_in_file_order(&self, event: EventId) -> Vec<EventId> {
         let mut events = self.device_events(event).to_vec();
-        events.sort_unstable_by_key(|&event| (self.parent[event.index()], event));
+        events.sort_unstable_by_key(|&event| (self.launch(event), event));
         events
     }
 
@@ -245,7 +246,8 @@ impl TraceTree {
 
     /// The call that launched a device event.
     pub fn launch(&self, event: EventId) -> Option<EventId> {
-        self.parent(event).filter(|_| self.trace.events().category(event).is_device())
+        let parent = self.parent(event).filter(|_| self.trace.events().category(event).is_device())?;
+        Some(self.pseudo_operators.launch(event).unwrap_or(parent))
     }
 
     /// The nearest operator (`cpu_op`) above an event.

@@ -35,7 +35,8 @@ impl TreeStatistics {
     }
 }
 
-/// A contradiction or gap of the trace that building got over. Each kind occurs once with its count.
+/// A contradiction or gap of the trace that building, or a pass after it, got over. Each kind occurs once
+/// with its count.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TreeWarning {
     /// Host events outlive the event they start in.
@@ -51,6 +52,17 @@ pub enum TreeWarning {
         count: u64,
         /// Time in which at least one of them ran, in microseconds.
         busy_microseconds: f64,
+    },
+    /// Events that a pass left as they are, or for which it had to assume something.
+    Pass {
+        /// Name of the pass.
+        pass: String,
+        /// What it met.
+        problem: String,
+        /// At how many events.
+        count: u64,
+        /// Index in the file's event list of the first one.
+        first_uid: u32,
     },
     /// Correlation ids of device events that several calls carry.
     SharedCorrelations {
@@ -72,6 +84,9 @@ impl fmt::Display for TreeWarning {
                 "{count} device events ({busy_microseconds:.3} µs) have no launch in the trace and belong to no \
                  operator"
             ),
+            TreeWarning::Pass { pass, problem, count, first_uid } => {
+                write!(f, "{pass}: {problem} (events: {count}, first: event {first_uid})")
+            }
             TreeWarning::SharedCorrelations { count } => write!(
                 f,
                 "{count} correlation ids of device events are shared by several calls; the most likely launch \

@@ -3,7 +3,9 @@
 mod corpus;
 
 use trace_ingest::EventId;
-use trace2tree::{CallStackOptions, OperatorField, PrintOptions, TraceTree, TreeOptions};
+use trace2tree::{
+    CallStackOptions, OperatorField, PrintOptions, TraceTree, TreeOptions, insert_pseudo_operators,
+};
 
 fn tree(file: &str, python_frames: bool) -> Option<TraceTree> {
     let trace = corpus::read(file)?;
@@ -112,4 +114,28 @@ fn launchers_are_the_same_with_and_without_python_frames() {
     let Some(without) = tree(file, false) else { return };
     assert_eq!(without.kernel_launchers(|_| true), with);
     assert_eq!(with.iter().map(|(_, device)| device.len()).sum::<usize>(), 1198);
+}
+
+#[test]
+fn numbered_operators_of_sglang_merge() {
+    let file = "inference/sglang-qwen3-8b-decode/capture_traces/bs_32_rank0.json.gz";
+    let Some(mut tree) = tree(file, false) else { return };
+    let name = "sglang_profiler::attention_paged_attention_ragged";
+    let numbered = tree.find_by_name(&format!("{name}_100")).to_vec();
+    assert_eq!((numbered.len(), tree.find_by_name(name).len()), (36, 0));
+    let failures = insert_pseudo_operators(&mut tree);
+    assert!(failures.is_empty(), "{failures:?}");
+    assert_eq!(tree.find_by_name(name), numbered);
+}
+
+#[test]
+fn mixtures_of_experts_without_kernels_get_no_operators() {
+    let file = "inference/vllm-prefilldecode-piecewise/capture_traces/\
+                graph_capture_rank_0.1773709679453551615.pt.trace.json.gz";
+    let Some(mut tree) = tree(file, true) else { return };
+    assert_eq!(tree.find_by_name("vllm::moe_forward").len(), 24);
+    let events = tree.trace().events().len();
+    let failures = insert_pseudo_operators(&mut tree);
+    assert!(failures.is_empty(), "{failures:?}");
+    assert_eq!(tree.trace().events().len(), events);
 }

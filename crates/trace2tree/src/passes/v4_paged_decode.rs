@@ -1,0 +1,182 @@
+//! DeepSeek-V4's sparse paged decode: a Python function that launches its kernels itself.
+
+use trace_ingest::{ArgumentValue, EventId};
+
+use super::python_frame::{frames, require_frames};
+use super::{Problems, has_inserted, outermost};
+use crate::edit::PseudoOperator;
+use crate::pass::{PassError, TreePass};
+use crate::tree::TraceTree;
+
+const OPERATOR: &str = "aiter::v4_attention_with_output";
+const PASS: &str = "V4_Paged_Decode";
+
+/// Names the calls of `sparse_attn_v4_paged_decode` by the attention that the layer uses.
+pub(super) struct V4PagedDecode;
+
+impl TreePass for V4PagedDecode {
+    fn name(&self) -> &str {
+        PASS
+    }
+
+    fn run(&self, tree: &mut TraceTree) -> Result<(), PassError> {
+        match require_frames(tree, OPERATOR)? {
+            true => wrap_calls(tree, &Deployment::from_environment()?),
+            false => Ok(()),
+        }
+    }
+}
+
+/// What the trace does not tell of the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Deployment {
+    model: Option<String>,
+    /// Ranks that share the heads.
+    tensor_parallel: i64,
+}
+
+impl Deployment {
+    /// From the variables `TL_MODEL` and `TL_TP`, the latter 1 unless set.
+    fn from_environment() -> Result<Self, PassError> {
+        Deployment::new(std::env::var("TL_MODEL").ok(), std::env::var("TL_TP").ok().as_deref())
+    }
+
+    fn new(model: Option<String>, tensor_parallel: Option<&str>) -> Result<Self, PassError> {
+        let tensor_parallel = match tensor_parallel {
+            None => 1,
+            Some(text) => text
+                .trim()
+                .parse()
+                .map_err(|_| PassError::Unmet(format!("TL_TP is not a whole number: {text:?}")))?,
+        };
+        Ok(Deployment { model, tensor_parallel })
+    }
+}
+
+struct Call {
+    frame: EventId,
+    donor: EventId,
+    index: i64,
+    layer: Layer,
+}
+
+/// What the kernels of one attention tell of it.
+#[derive(Debug, PartialEq, Eq)]
+struct Layer {
+    mode: &'static str,
+    /// Query heads and their size.
+    heads: Option<(i64, i64)>,
+}
+
+impl Layer {
+    /// Sliding window, compressed sparse or heavily compressed attention, by the compression kernels.
+    fn of(kernels: &[&str]) -> Layer {
+        let any = |prefix: &str| kernels.iter().any(|name| name.starts_with(prefix));
+        let mode = if any("hca_") {
+            "hca"
+        } else if any("fused_compress_attn") || any("_update_compressor_states_kernel") {
+            "csa"
+        } else {
+            "swa"
+        };
+        Layer { mode, heads: kernels.iter().find_map(|name| heads(name)) }
+    }
+
+    fn pseudo(&self) -> String {
+        format!("pseudo_v4_paged_decode_{}", self.mode)
+    }
+}
+
+/// Heads and head size in a kernel's name: `…qk_norm_rope_H32_D512_RD64…`.
+fn heads(name: &str) -> Option<(i64, i64)> {
+    name.match_indices("qk_norm_rope_H").find_map(|(start, marker)| {
+        let (heads, rest) = number(&name[start + marker.len()..])?;
+        let (size, rest) = number(rest.strip_prefix("_D")?)?;
+        number(rest.strip_prefix("_RD")?)?;
+        Some((heads, size))
+    })
+}
+
+/// The number that a text starts with, and what follows it.
+fn number(text: &str) -> Option<(i64, &str)> {
+    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    Some((text[..end].parse().ok()?, &text[end..]))
+}
+
+fn wrap_calls(tree: &mut TraceTree, deployment: &Deployment) -> Result<(), PassError> {
+    let (trace, events) = (tree.trace(), tree.trace().events());
+    let mut problems = Problems::of(PASS);
+    let found =
+        frames(tree, |name| name.is_in("paged_decode.py") && name.is_word("sparse_attn_v4_paged_decode"));
+    let mut frames = outermost(tree, found.into_iter());
+    frames.sort_by_key(|&frame| (trace.tracks().get(events.track(frame)), events.start(frame)));
+    let mut calls = Vec::new();
+    for (index, frame) in (0..).zip(frames) {
+        if has_inserted(tree, frame, "pseudo_v4_paged_decode_") {
+            continue;
+        }
+        match tree.ancestors(frame).find(|&above| trace.name(above) == OPERATOR) {
+            _ if tree.device_events(frame).is_empty() => {
+                problems.add("function without device work left as it is", frame);
+            }
+            None => problems.add("function outside aiter::v4_attention_with_output left as it is", frame),
+            Some(donor) => {
+                let kernels = tree.device_events_in_file_order(donor);
+                let names: Vec<&str> = kernels.iter().map(|&kernel| trace.name(kernel)).collect();
+                calls.push(Call { frame, donor, index, layer: Layer::of(&names) });
+            }
+        }
+    }
+    problems.report(tree);
+    let mut edit = tree.edit();
+    for Call { frame, donor, index, layer } in calls {
+        let model = deployment.model.clone().map_or(ArgumentValue::Null, ArgumentValue::Text);
+        let mut attributes = vec![
+            ("v4_mode", ArgumentValue::Text(layer.mode.to_owned())),
+            ("v4_call_index", ArgumentValue::Int(index)),
+            ("v4_model_name", model),
+            ("v4_tp", ArgumentValue::Int(deployment.tensor_parallel)),
+        ];
+        if let Some((heads, size)) = layer.heads {
+            attributes.push(("v4_H_Q", ArgumentValue::Int(heads)));
+            attributes.push(("v4_d_h", ArgumentValue::Int(size)));
+        }
+        let operator = PseudoOperator {
+            name: &layer.pseudo(),
+            donor: Some(donor),
+            attributes: attributes.into_iter().map(|(label, value)| (label.to_owned(), value)).collect(),
+            ..PseudoOperator::default()
+        };
+        let inserted = edit.wrap_children(frame, operator)?;
+        edit.charge_with_subtree(inserted);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_tell_the_mode_and_the_heads() {
+        for (kernels, mode, heads) in [
+            (&["qk_norm_rope_H32_D512_RD64_flydsl", "_swa_write_kernel"][..], "swa", Some((32, 512))),
+            (&["fused_compress_attn_D512_RD64"], "csa", None),
+            (&["_update_compressor_states_kernel"], "csa", None),
+            (&["fused_compress_attn_D512", "hca_compress_forward_D512"], "hca", None),
+            (&["my_hca_kernel", "qk_norm_rope_H_D512_RD64", "qk_norm_rope_H8_D64"], "swa", None),
+            (&["qk_norm_rope_H8_D64_RD4", "qk_norm_rope_H16_D64_RD4"], "swa", Some((8, 64))),
+        ] {
+            assert_eq!(Layer::of(kernels), Layer { mode, heads }, "{kernels:?}");
+        }
+    }
+
+    #[test]
+    fn the_environment_names_the_model_and_the_ranks() {
+        let unset = Deployment::new(None, None).unwrap();
+        assert_eq!((unset.model, unset.tensor_parallel), (None, 1));
+        assert_eq!(Deployment::new(None, Some(" 8 ")).unwrap().tensor_parallel, 8);
+        let error = Deployment::new(None, Some("eight")).unwrap_err();
+        assert_eq!(error.to_string(), "TL_TP is not a whole number: \"eight\"");
+    }
+}
