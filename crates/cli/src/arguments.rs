@@ -185,6 +185,10 @@ pub(crate) struct AnalysisArguments {
     #[arg(long = "include_call_stack")]
     pub(crate) include_call_stack: bool,
 
+    /// Split fused operators of inference engines (MoE, MLA …) into pseudo operators by their kernels
+    #[arg(long = "enable_pseudo_ops")]
+    pub(crate) enable_pseudo_ops: bool,
+
     /// Add ops_all_kl_overlap: what ran at the same time on other streams
     #[arg(long = "include_overlap_info")]
     pub(crate) include_overlap_info: bool,

@@ -128,6 +128,7 @@ fn analysis_options(arguments: &ReportArguments) -> Result<AnalysisOptions, Fail
         micro_idle_threshold_us: asked.micro_idle_thresh_us,
         detect_recompute: asked.detect_recompute,
         include_call_stack: asked.include_call_stack,
+        enable_pseudo_ops: asked.enable_pseudo_ops,
         include_overlap_info: asked.include_overlap_info,
         include_first_occurrence_time: asked.include_first_occurrence_time,
         group_by_num_kernels: asked.group_by_num_kernels,

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use gpu_timeline::{Breakdown, Overlaps, StreamEvent, busy_time, overlaps};
 use perf_models::{Architecture, Category, Device, architecture_of_device, op_category};
 use trace_ingest::{Category as EventCategory, EventId, StringId, Trace};
-use trace2tree::{EventSet, TraceTree, TreeOptions};
+use trace2tree::{EventSet, PassError, TraceTree, TreeOptions, insert_pseudo_operators, normalise_names};
 
 use crate::device::{DeviceEvents, interval};
 use crate::launchers::Launchers;
@@ -31,6 +31,8 @@ pub struct Analysis {
     charged: OnceLock<EventSet>,
     /// Architecture of the device that the trace names.
     recognised: Option<&'static Architecture>,
+    /// Passes for pseudo operators that could not run, and why.
+    failed_passes: Vec<(String, PassError)>,
 }
 
 /// Device time that is part of the figures, and that is not.
@@ -49,9 +51,15 @@ pub struct Coverage {
 impl Analysis {
     /// Builds the tree and finds the launchers.
     pub fn new(trace: Trace, options: AnalysisOptions) -> Self {
-        let python_frames = options.include_call_stack || options.detect_recompute;
+        let python_frames =
+            options.include_call_stack || options.detect_recompute || options.enable_pseudo_ops;
         let tree_options = TreeOptions { python_frames, link_by: options.link_by };
-        let tree = TraceTree::build(trace, &tree_options);
+        let mut tree = TraceTree::build(trace, &tree_options);
+        normalise_names(&mut tree);
+        let failed_passes = match options.enable_pseudo_ops {
+            true => insert_pseudo_operators(&mut tree),
+            false => Vec::new(),
+        };
         let recomputed = options.detect_recompute.then(|| tree.recompute_events());
         let device = DeviceEvents::collect(&tree, &options.communication);
         let launchers = Launchers::find(&tree, &options.communication);
@@ -68,6 +76,7 @@ impl Analysis {
             unified: OnceLock::new(),
             charged: OnceLock::new(),
             recognised,
+            failed_passes,
         }
     }
 
@@ -101,7 +110,11 @@ impl Analysis {
     pub fn notices(&self) -> Vec<Notice> {
         let notices =
             [calls_outside_kernel_lists(self), short_kernels_without_arguments(self), peaks_missing(self)];
-        notices.into_iter().flatten().collect()
+        let failed = self
+            .failed_passes
+            .iter()
+            .map(|(pass, error)| Notice::PassFailed { pass: pass.clone(), reason: error.to_string() });
+        notices.into_iter().flatten().chain(failed).collect()
     }
 
     /// What the device can do at most: as asked for, else by the device that the trace names.

@@ -20,6 +20,13 @@ pub enum Notice {
         /// How many calls the sheet has.
         of: usize,
     },
+    /// Pseudo operators of one kind were not inserted.
+    PassFailed {
+        /// Name of the pass.
+        pass: String,
+        /// What it lacks.
+        reason: String,
+    },
     /// Calls with FLOPs and bytes have no roofline because the architecture states no peak for what they do.
     PeaksMissing {
         /// Name of the architecture.
@@ -43,6 +50,9 @@ impl fmt::Display for Notice {
                  they launched another number of kernels than the first call of their row; \
                  grouping by the number of kernels tells them apart"
             ),
+            Notice::PassFailed { pass, reason } => {
+                write!(f, "pseudo operators of {pass} were not inserted: {reason}")
+            }
             Notice::PeaksMissing { architecture, calls } => {
                 write!(f, "the architecture {architecture} states no peak for")?;
                 for (position, (spec, calls)) in calls.iter().enumerate() {

@@ -17,6 +17,9 @@ pub struct AnalysisOptions {
     pub detect_recompute: bool,
     /// Read Python frames and show call stacks.
     pub include_call_stack: bool,
+    /// Split fused operators of inference engines into pseudo operators by their kernels; reads Python
+    /// frames.
+    pub enable_pseudo_ops: bool,
     /// Add the sheets of kernel overlap.
     pub include_overlap_info: bool,
     /// Add the time of the first call to the operator sheet.
@@ -54,6 +57,7 @@ impl Default for AnalysisOptions {
             micro_idle_threshold_us: None,
             detect_recompute: false,
             include_call_stack: false,
+            enable_pseudo_ops: false,
             include_overlap_info: false,
             include_first_occurrence_time: false,
             group_by_num_kernels: false,

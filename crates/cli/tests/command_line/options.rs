@@ -155,6 +155,20 @@ fn overlap_is_added() {
 }
 
 #[test]
+fn fused_operators_are_split_into_pseudo_operators() {
+    let events = [
+        operator("vllm::moe_forward", 0.0, 50.0),
+        operator("vllm::rocm_aiter_fused_moe", 1.0, 40.0),
+        launch(1, 2.0),
+        kernel("void aiter::fmoe_bf16_g1u1", 1, 60.0, 40.0),
+    ];
+    let place = Workplace::with(trace(&events));
+    let names = |options: &[&str]| serde_json::to_string(place.sheets(options).rows("ops_summary")).unwrap();
+    assert!(!names(&[]).contains("pseudo_op::"));
+    assert!(names(&["--enable_pseudo_ops"]).contains("pseudo_op::moe_aiter_fused_1stage"));
+}
+
+#[test]
 fn the_time_of_the_first_call_is_added() {
     let place = Workplace::with(trace(&one_operator()));
     let (plain, with) = (place.sheets(&[]), place.sheets(&["--include_first_occurrence_time"]));

@@ -16,6 +16,7 @@ mod kernel_overlap;
 mod kernel_summary;
 mod launchers;
 mod operators;
+mod pseudo_operators;
 mod recompute;
 mod rooflines;
 mod short_kernels;
