@@ -226,7 +226,8 @@ fn is_registered(name: &str) -> bool {
         || ["triton_poi_", "triton_red_", "triton_per_"].iter().any(|prefix| name.starts_with(prefix))
 }
 
-fn value(argument: &ArgumentValue) -> Value {
+/// An argument of the trace as the models take it.
+pub(crate) fn value(argument: &ArgumentValue) -> Value {
     match argument {
         ArgumentValue::Null => Value::None,
         ArgumentValue::Bool(value) => Value::Bool(*value),

@@ -22,7 +22,6 @@ pub(crate) struct Exception {
 
 /// What we say where the reference says something else.
 #[derive(Clone, Copy, Debug)]
-#[allow(dead_code)] // not every table needs every kind
 pub(crate) enum Ours {
     /// This figure.
     Figure(f64),

@@ -461,7 +461,7 @@ fn megatron_layers_get_their_three_matrix_multiplications() {
         let attributes: Vec<(&str, Value)> = tree
             .pseudo_attributes(event)
             .iter()
-            .map(|(name, value)| (name.as_str(), super::values::of_argument(value)))
+            .map(|(name, value)| (name.as_str(), crate::models::value(value)))
             .collect();
         let call = OpCall { name, attributes: &attributes, ..OpCall::default() };
         let model = extension.model(&call).unwrap().unwrap().model;

@@ -16,7 +16,7 @@ use trace_ingest::EventId;
 use trace2tree::{PseudoOperator, TraceTree};
 
 use super::host::{Host, complain};
-use super::values::{all_to_script, from_script, of_argument, to_argument, to_script};
+use super::values::{all_to_script, from_script, to_argument, to_script};
 
 /// Further arguments of events, by event.
 pub(super) type Attributes = BTreeMap<EventId, Vec<(String, Value)>>;
@@ -114,7 +114,7 @@ impl<'t> TreeHost<'t> {
     fn attributes_of(&self, event: EventId) -> Vec<(String, Value)> {
         let given = self.tree.pseudo_attributes(event);
         let mut all: Vec<(String, Value)> =
-            given.iter().map(|(name, value)| (name.clone(), of_argument(value))).collect();
+            given.iter().map(|(name, value)| (name.clone(), crate::models::value(value))).collect();
         for (name, value) in self.attributes.get(&event).into_iter().flatten() {
             set(&mut all, name, value.clone());
         }
@@ -125,7 +125,7 @@ impl<'t> TreeHost<'t> {
         let trace = self.tree.trace();
         let events = trace.events();
         let signature = events.signature(event).map(|id| trace.signatures().get(id)).unwrap_or_default();
-        let list = |id: Option<_>| match id.map(|id| of_argument(trace.signatures().argument(id))) {
+        let list = |id: Option<_>| match id.map(|id| crate::models::value(trace.signatures().argument(id))) {
             Some(Value::List(items)) => all_to_script(&items, heap),
             Some(other) => all_to_script(&[other], heap),
             None => all_to_script(&[], heap),

@@ -57,18 +57,6 @@ fn read(value: ScriptValue<'_>, depth: usize) -> Result<Value, String> {
     }
 }
 
-/// An argument of the trace as a value.
-pub(super) fn of_argument(argument: &ArgumentValue) -> Value {
-    match argument {
-        ArgumentValue::Null => Value::None,
-        ArgumentValue::Bool(value) => Value::Bool(*value),
-        ArgumentValue::Int(value) => Value::Int(*value),
-        ArgumentValue::Float(value) => Value::Float(*value),
-        ArgumentValue::Text(text) => Value::Text(text.clone()),
-        ArgumentValue::List(items) => Value::List(items.iter().map(of_argument).collect()),
-    }
-}
-
 /// A value as an argument of the trace.
 pub(super) fn to_argument(value: &Value) -> ArgumentValue {
     match value {
