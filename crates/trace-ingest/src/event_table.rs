@@ -168,8 +168,10 @@ pub struct ArgumentColumns {
     pub collective: SparseColumn<Collective>,
     /// Fields of a Triton kernel call.
     pub triton: SparseColumn<TritonCall>,
-    /// `graph node id` or `graph id`: node of a captured graph.
+    /// `graph node id`: node of a captured graph.
     pub graph_node: SparseColumn<i64>,
+    /// `kernel`: name of the kernel that a launch is for, also of launches that a graph capture records.
+    pub launched_kernel: SparseColumn<StringId>,
 }
 
 impl EventTable {

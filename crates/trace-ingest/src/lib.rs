@@ -26,6 +26,8 @@ pub use event_table::{
 };
 pub use facts::{DeviceProperties, DistributedInfo, ProcessGroup, TraceFacts};
 pub use format::{Certainty, Format, Progress, ReadOptions, detect, formats};
+#[cfg(feature = "kineto")]
+pub use kineto::{EntryVisitor, RawEntry, visit_entries};
 pub use source::TextSource;
 pub use sparse_column::SparseColumn;
 pub use string_table::{StringId, StringTable};

@@ -253,6 +253,7 @@ pub struct EventArguments {
     pub collective: Option<Collective>,
     pub triton: Option<TritonCall>,
     pub graph_node: Option<i64>,
+    pub launched_kernel: Option<StringId>,
 }
 
 impl EventArguments {
@@ -278,7 +279,8 @@ impl EventArguments {
             transfer,
             collective,
             triton,
-            graph_node
+            graph_node,
+            launched_kernel
         );
     }
 }

@@ -149,6 +149,7 @@ impl Appender {
                             trace.events.arguments.graph_node.push(at, node);
                         }
                     }
+                    RareField::LaunchedKernel => trace.events.arguments.launched_kernel.push(at, raw),
                     RareField::CollectiveName => collective.name = Some(raw),
                     RareField::GroupName => collective.group_name = Some(raw),
                     RareField::GroupDescription => collective.group_description = Some(raw),

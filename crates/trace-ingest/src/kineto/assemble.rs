@@ -1,16 +1,15 @@
-//! Puts a trace together from text and parsed runs that arrive in file order.
+//! Finds the way through text that arrives in file order, and hands what it finds to a sink.
 //!
 //! The assembler is the only place that knows where in the file it is. A run that was parsed ahead on
 //! another thread is used when the list of events is open exactly where the run begins; any other text
 //! is parsed here. So parsing ahead can be wrong about where events begin without ever being wrong in the
 //! result.
 
-use super::append::{Appender, TooManyEvents};
-use super::facts::{known_key, read_fact};
+use super::append::TooManyEvents;
+use super::facts::known_key;
 use super::run::{Run, RunEnd};
 use super::scanner::{Fault, Scanner, unescape};
-use crate::trace::Trace;
-use crate::warning::Warning;
+use super::trace_sink::TraceSink;
 
 /// Longest single event or known top-level value, in bytes. Real ones are thousands of times smaller; a
 /// file that claims a larger one is damaged or hostile, and must not fill the memory.
@@ -58,7 +57,34 @@ impl From<TooManyEvents> for Refusal {
     }
 }
 
-pub(crate) struct Assembler {
+/// What becomes of the text that the assembler finds.
+pub(crate) trait Sink {
+    /// Takes the value of a known top-level member.
+    fn fact(&mut self, key: &'static str, value: &[u8]);
+
+    /// Takes text that begins between two entries of the event list, at `offset` of the whole text.
+    fn entries(&mut self, text: &[u8], offset: u64) -> Result<RunEnd, Refusal>;
+
+    /// Takes note of text behind the end of the trace, in bytes.
+    fn trailing(&mut self, bytes: u64);
+
+    /// Whether it is of use to go on.
+    fn wants_more(&self) -> bool {
+        true
+    }
+}
+
+/// How the text ended.
+pub(crate) struct Ending {
+    /// The trace was closed.
+    pub(crate) complete: bool,
+    /// Bytes of text that were used.
+    pub(crate) used: u64,
+    /// Bytes at the end that were not: the beginning of an entry or member that does not end.
+    pub(crate) unused: u64,
+}
+
+pub(crate) struct Assembler<S> {
     state: State,
     /// The trace is a bare list of events: its end is the end of the trace.
     bare_list: bool,
@@ -68,12 +94,26 @@ pub(crate) struct Assembler {
     offset: u64,
     events_found: bool,
     keys: Vec<String>,
-    run: Run,
-    appender: Appender,
+    sink: S,
 }
 
-impl Assembler {
-    pub(crate) fn new() -> Self {
+impl Assembler<TraceSink> {
+    /// Takes the next stretch of text together with the run that was parsed from it as if it began
+    /// between two events.
+    pub(crate) fn take_parsed(&mut self, text: &[u8], run: &Run, end: RunEnd) -> Result<(), Refusal> {
+        if matches!(self.state, State::Events) && self.carry.is_empty() {
+            self.sink.append(run, self.offset)?;
+            let used = self.leave_run(end, text.len());
+            self.offset += used as u64;
+            self.use_text(&text[used..])
+        } else {
+            self.take(text)
+        }
+    }
+}
+
+impl<S: Sink> Assembler<S> {
+    pub(crate) fn new(sink: S) -> Self {
         Assembler {
             state: State::Start,
             bare_list: false,
@@ -81,21 +121,7 @@ impl Assembler {
             offset: 0,
             events_found: false,
             keys: Vec::new(),
-            run: Run::default(),
-            appender: Appender::default(),
-        }
-    }
-
-    /// Takes the next stretch of text together with the run that was parsed from it as if it began
-    /// between two events.
-    pub(crate) fn take_parsed(&mut self, text: &[u8], run: &Run, end: RunEnd) -> Result<(), Refusal> {
-        if matches!(self.state, State::Events) && self.carry.is_empty() {
-            self.appender.append(run, self.offset)?;
-            let used = self.leave_run(end, text.len());
-            self.offset += used as u64;
-            self.use_text(&text[used..])
-        } else {
-            self.take(text)
+            sink,
         }
     }
 
@@ -126,18 +152,13 @@ impl Assembler {
                     }
                 },
                 State::Events => {
-                    let mut run = std::mem::take(&mut self.run);
-                    run.clear();
-                    let end = run.parse(rest);
-                    let appended = self.appender.append(&run, self.offset);
-                    self.run = run;
-                    appended?;
+                    let end = self.sink.entries(rest, self.offset)?;
                     // Without progress the entry at the beginning goes on behind the text.
                     Some(self.leave_run(end, rest.len())).filter(|&used| used > 0)
                 }
                 State::Done => {
-                    self.appender.faults.trailing +=
-                        rest.iter().filter(|byte| !byte.is_ascii_whitespace()).count() as u64;
+                    let is_text = |byte: &&u8| !byte.is_ascii_whitespace();
+                    self.sink.trailing(rest.iter().filter(is_text).count() as u64);
                     self.offset += rest.len() as u64;
                     return Ok(());
                 }
@@ -231,9 +252,7 @@ impl Assembler {
         if let Some(key) = known_key(key) {
             let start = scanner.position;
             scanner.value()?;
-            let value = &text[start..scanner.position];
-            let trace = &mut self.appender.trace;
-            read_fact(key, value, &mut trace.facts, &mut trace.warnings);
+            self.sink.fact(key, &text[start..scanner.position]);
             return Ok(scanner.position);
         }
         if self.keys.len() < 8 {
@@ -243,8 +262,13 @@ impl Assembler {
         Ok(scanner.position)
     }
 
-    /// The trace, once all text was taken. `damage` tells how reading broke off, if it did.
-    pub(crate) fn finish(mut self, damage: Option<String>) -> Result<Trace, Refusal> {
+    /// Whether it is of use to go on.
+    pub(crate) fn wants_more(&self) -> bool {
+        self.sink.wants_more()
+    }
+
+    /// The sink, once all text was taken. `damage` tells how reading broke off, if it did.
+    pub(crate) fn finish(self, damage: Option<&str>) -> Result<(S, Ending), Refusal> {
         if !self.events_found {
             let detail = match (&self.state, self.keys.is_empty()) {
                 (State::Done, true) => "the top-level object has no \"traceEvents\" list".to_string(),
@@ -261,22 +285,9 @@ impl Assembler {
             };
             return Err(Refusal::NotATrace { detail, offset: self.offset });
         }
-        self.appender.close_begins();
         let complete = matches!(self.state, State::Done);
-        let mut warnings = Vec::new();
-        match damage {
-            Some(detail) => {
-                let bytes_read = self.offset + self.carry.len() as u64;
-                warnings.push(Warning::DamagedCompression { bytes_read, detail });
-            }
-            None if !complete => warnings.push(Warning::Truncated { bytes_lost: self.carry.len() as u64 }),
-            None => {}
-        }
-        let Appender { mut trace, faults, .. } = self.appender;
-        faults.report(&mut warnings);
-        trace.warnings.extend(warnings);
-        trace.rebase();
-        Ok(trace)
+        let ending = Ending { complete, used: self.offset, unused: self.carry.len() as u64 };
+        Ok((self.sink, ending))
     }
 }
 

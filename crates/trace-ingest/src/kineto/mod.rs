@@ -4,23 +4,29 @@ mod append;
 mod argument;
 mod assemble;
 mod boundary;
+mod entries;
 mod facts;
 mod faults;
 mod number;
 mod pipeline;
 mod run;
 mod scanner;
+mod trace_sink;
 mod translation;
+mod valid_json;
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use memchr::memmem;
 
 use assemble::Refusal;
+use entries::EntrySink;
+pub use entries::{EntryVisitor, RawEntry};
 
 use crate::error::IngestError;
-use crate::format::{Certainty, Format, ReadOptions};
-use crate::source::TextSource;
+use crate::format::{Certainty, Format, ReadOptions, detect};
+use crate::source::{self, TextSource};
 use crate::trace::Trace;
 
 /// Reader of Kineto JSON.
@@ -51,12 +57,41 @@ impl Format for Kineto {
         options: &ReadOptions<'_>,
     ) -> Result<Trace, IngestError> {
         let outcome = pipeline::read_text(source.text, options.thread_count(), pipeline::BLOCK);
-        let path = || path.to_path_buf();
-        let mut trace = outcome.map_err(|refusal| match refusal {
-            Refusal::NotATrace { detail, offset } => IngestError::NoEvents { path: path(), detail, offset },
-            Refusal::TooManyEvents => IngestError::TooManyEvents { path: path(), limit: u32::MAX },
-        })?;
+        let mut trace = outcome.map_err(|refusal| refused(path, refusal))?;
         trace.warnings.splice(0..0, source.warnings);
         Ok(trace)
     }
+}
+
+fn refused(path: &Path, refusal: Refusal) -> IngestError {
+    let path = path.to_path_buf();
+    match refusal {
+        Refusal::NotATrace { detail, offset } => IngestError::NoEvents { path, detail, offset },
+        Refusal::TooManyEvents => IngestError::TooManyEvents { path, limit: u32::MAX },
+    }
+}
+
+/// Goes through a Kineto file and hands its known top-level facts and the entries of its event list to
+/// `visitor` as they stand there, in constant memory. Returns the number of entries, malformed ones
+/// included; after the visitor broke off, the number so far.
+///
+/// For copying parts of a file: read it with [`crate::read_path`], choose events, and take their text here.
+/// What [`crate::read_path`] warns of (a cut-off end, damage) is got over here without a word.
+///
+/// # Errors
+/// Those of [`crate::read_path`], and [`IngestError::UnknownFormat`] for a trace of another format.
+pub fn visit_entries(
+    path: &Path,
+    options: &ReadOptions<'_>,
+    visitor: &mut dyn EntryVisitor,
+) -> Result<u32, IngestError> {
+    let (head, source) = source::open(path, options)?;
+    let format = detect(path, &head)?;
+    if format.name() != Kineto.name() {
+        let (found, expected) = (format.name().to_string(), Kineto.name().to_string());
+        return Err(IngestError::UnknownFormat { path: path.to_path_buf(), found, expected });
+    }
+    let sink = EntrySink { visitor, entries: 0, outcome: ControlFlow::Continue(()) };
+    let sink = pipeline::read_into(source.text, sink, pipeline::BLOCK);
+    sink.map(|sink| sink.entries).map_err(|refusal| refused(path, refusal))
 }

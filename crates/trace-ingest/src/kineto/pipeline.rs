@@ -11,9 +11,10 @@ use std::thread;
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
-use super::assemble::{Assembler, Refusal};
+use super::assemble::{Assembler, Ending, Refusal, Sink};
 use super::boundary::last_event_start;
 use super::run::{Run, RunEnd};
+use super::trace_sink::TraceSink;
 use crate::trace::Trace;
 
 /// Text per block, in bytes. Large enough that a block's fixed costs vanish, small enough to stay in the
@@ -79,11 +80,26 @@ impl<R: Read> BlockReader<R> {
 /// Reads a Kineto trace from its text, in blocks of about `block` bytes, with `threads` parsing threads.
 pub(crate) fn read_text(source: impl Read + Send, threads: usize, block: usize) -> Result<Trace, Refusal> {
     let reader = BlockReader { source, block: block.max(2), rest: Vec::new(), finished: false };
-    if threads <= 1 { read_here(reader) } else { read_threaded(reader, threads) }
+    if threads <= 1 {
+        let (sink, ending, damage) = read_here(reader, TraceSink::default())?;
+        Ok(sink.finish(&ending, damage))
+    } else {
+        read_threaded(reader, threads)
+    }
 }
 
-fn read_here(mut reader: BlockReader<impl Read>) -> Result<Trace, Refusal> {
-    let mut assembler = Assembler::new();
+/// Hands the text to a sink, in blocks of about `block` bytes, on this thread.
+pub(crate) fn read_into<S: Sink>(source: impl Read, sink: S, block: usize) -> Result<S, Refusal> {
+    let reader = BlockReader { source, block: block.max(2), rest: Vec::new(), finished: false };
+    read_here(reader, sink).map(|(sink, ..)| sink)
+}
+
+/// The sink, and how the text ended and broke off.
+fn read_here<S: Sink>(
+    mut reader: BlockReader<impl Read>,
+    sink: S,
+) -> Result<(S, Ending, Option<String>), Refusal> {
+    let mut assembler = Assembler::new(sink);
     let mut text = Vec::new();
     let mut damage = None;
     loop {
@@ -91,8 +107,9 @@ fn read_here(mut reader: BlockReader<impl Read>) -> Result<Trace, Refusal> {
         if let Err(error) = outcome {
             damage = Some(error.to_string());
         }
-        if !more {
-            return assembler.finish(damage);
+        if !more || !assembler.wants_more() {
+            let (sink, ending) = assembler.finish(damage.as_deref())?;
+            return Ok((sink, ending, damage));
         }
         assembler.take(&text)?;
     }
@@ -132,7 +149,7 @@ fn read_threaded(mut reader: BlockReader<impl Read + Send>, threads: usize) -> R
         }
         drop((filled, parsed_sender));
 
-        let mut assembler = Assembler::new();
+        let mut assembler = Assembler::new(TraceSink::default());
         let mut waiting = BTreeMap::new();
         let mut next = 0;
         while let Ok(block) = parsed.recv() {
@@ -146,7 +163,8 @@ fn read_threaded(mut reader: BlockReader<impl Read + Send>, threads: usize) -> R
         }
         drop(free_sender);
         let damage = reading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        assembler.finish(damage)
+        let (sink, ending) = assembler.finish(damage.as_deref())?;
+        Ok(sink.finish(&ending, damage))
     })
 }
 

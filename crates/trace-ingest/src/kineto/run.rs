@@ -4,6 +4,7 @@
 //! assembler translates the ids when it appends the run to the trace. A run is a reused buffer.
 
 use std::hash::BuildHasher;
+use std::ops::{ControlFlow, Range};
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
@@ -107,6 +108,7 @@ pub(crate) enum RareField {
     Bytes,
     Bandwidth,
     GraphNode,
+    LaunchedKernel,
     CollectiveName,
     GroupName,
     GroupDescription,
@@ -223,15 +225,15 @@ pub(crate) struct Run {
 }
 
 /// One entry of the event list while it is read: slices of the text, nothing kept.
-struct Entry<'t> {
-    phase: RawValue<'t>,
-    category: &'t [u8],
+pub(crate) struct Entry<'t> {
+    pub(crate) phase: RawValue<'t>,
+    pub(crate) category: &'t [u8],
     name: Option<&'t [u8]>,
-    pid: RawValue<'t>,
-    tid: RawValue<'t>,
-    timestamp: RawValue<'t>,
+    pub(crate) pid: RawValue<'t>,
+    pub(crate) tid: RawValue<'t>,
+    pub(crate) timestamp: RawValue<'t>,
     duration: RawValue<'t>,
-    id: RawValue<'t>,
+    pub(crate) id: RawValue<'t>,
 
     external_id: RawValue<'t>,
     correlation: RawValue<'t>,
@@ -308,40 +310,18 @@ impl Run {
 
     /// Parses `text`, which begins between two entries of the event list.
     pub(crate) fn parse(&mut self, text: &[u8]) -> RunEnd {
-        let mut scanner = Scanner::new(text);
-        let mut rare = Vec::new();
-        loop {
-            let Ok(byte) = scanner.peek() else { return RunEnd::Open };
-            match byte {
-                b',' => {
-                    scanner.position += 1;
-                    continue;
-                }
-                b']' => return RunEnd::Closed(scanner.position + 1),
-                _ => {}
-            }
-            let start = scanner.position;
-            rare.clear();
-            let parsed = if byte == b'{' {
-                parse_entry(&mut scanner, &mut rare)
-            } else {
-                scanner.value().and(Err(Fault::Malformed("an entry is not an object")))
-            };
+        walk(text, |range, parsed| {
             match parsed {
-                Ok(entry) => self.commit(&entry, &rare),
-                Err(Fault::Incomplete) => return RunEnd::Inside(start),
-                Err(Fault::Malformed(reason)) => match end_of_malformed(text, start) {
-                    None => return RunEnd::Inside(start),
-                    Some(end) => {
-                        scanner.position = end;
-                        self.faults.malformed += 1;
-                        self.faults.malformed_bytes += (end - start) as u64;
-                        self.faults.first_malformed.get_or_insert((start, reason));
-                    }
-                },
+                Ok((entry, rare)) => self.commit(entry, rare),
+                Err(reason) => {
+                    self.faults.malformed += 1;
+                    self.faults.malformed_bytes += range.len() as u64;
+                    self.faults.first_malformed.get_or_insert((range.start, reason));
+                }
             }
             self.entries += 1;
-        }
+            ControlFlow::Continue(())
+        })
     }
 
     fn commit(&mut self, entry: &Entry<'_>, rare: &[(RareField, RawValue<'_>)]) {
@@ -507,11 +487,11 @@ impl Run {
     }
 }
 
-fn time(value: RawValue<'_>) -> Option<i64> {
+pub(crate) fn time(value: RawValue<'_>) -> Option<i64> {
     microseconds_to_nanoseconds(value.number_text()?)
 }
 
-fn number(value: RawValue<'_>) -> Option<i64> {
+pub(crate) fn number(value: RawValue<'_>) -> Option<i64> {
     integer(value.number_text()?)
 }
 
@@ -527,6 +507,52 @@ fn dimensions(value: RawValue<'_>) -> [u32; 3] {
         }
     }
     extents
+}
+
+/// An entry and those of its arguments that few entries have, or why it is malformed.
+type Parsed<'p, 't> = Result<(&'p Entry<'t>, &'p [(RareField, RawValue<'t>)]), &'static str>;
+
+/// Goes through the entries of `text`, which begins between two of the event list, with where each stands.
+/// Breaking off ends the run inside the entry that comes next.
+#[inline]
+pub(crate) fn walk<'t>(
+    text: &'t [u8],
+    mut visit: impl FnMut(Range<usize>, Parsed<'_, 't>) -> ControlFlow<()>,
+) -> RunEnd {
+    let mut scanner = Scanner::new(text);
+    let mut rare = Vec::new();
+    loop {
+        let Ok(byte) = scanner.peek() else { return RunEnd::Open };
+        match byte {
+            b',' => {
+                scanner.position += 1;
+                continue;
+            }
+            b']' => return RunEnd::Closed(scanner.position + 1),
+            _ => {}
+        }
+        let start = scanner.position;
+        rare.clear();
+        let parsed = if byte == b'{' {
+            parse_entry(&mut scanner, &mut rare)
+        } else {
+            scanner.value().and(Err(Fault::Malformed("an entry is not an object")))
+        };
+        let outcome = match &parsed {
+            Ok(entry) => Ok((entry, &rare[..])),
+            Err(Fault::Incomplete) => return RunEnd::Inside(start),
+            Err(Fault::Malformed(reason)) => match end_of_malformed(text, start) {
+                None => return RunEnd::Inside(start),
+                Some(end) => {
+                    scanner.position = end;
+                    Err(*reason)
+                }
+            },
+        };
+        if visit(start..scanner.position, outcome).is_break() {
+            return RunEnd::Inside(scanner.position);
+        }
+    }
 }
 
 /// End of the malformed entry that begins at `start`: where its brackets balance or where the next event
@@ -633,6 +659,7 @@ fn rare_field(key: &[u8]) -> Option<RareField> {
         b"bytes" => RareField::Bytes,
         b"memory bandwidth (GB/s)" => RareField::Bandwidth,
         b"graph node id" => RareField::GraphNode,
+        b"kernel" => RareField::LaunchedKernel,
         b"Collective name" => RareField::CollectiveName,
         b"Process Group Name" => RareField::GroupName,
         b"Process Group Description" => RareField::GroupDescription,

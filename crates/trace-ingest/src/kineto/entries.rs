@@ -1,0 +1,133 @@
+//! The entries of the event list as they stand in the file, one after the other.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
+use super::assemble::{Refusal, Sink};
+use super::facts::read_fact;
+use super::run::{Entry, RunEnd, number, time, walk};
+use super::scanner::{RawValue, unescape};
+use super::valid_json::valid_json;
+use crate::event_table::{FlowEnd, FlowKind};
+use crate::facts::TraceFacts;
+use crate::trace::Trace;
+use crate::track_table::{RowId, Track, TrackId};
+
+/// An entry of the event list as it stands in the file.
+#[derive(Clone, Copy, Debug)]
+pub struct RawEntry<'t> {
+    /// Index in the list, the one that [`crate::EventTable::find_uid`] takes.
+    pub uid: u32,
+    /// The text, from brace to brace.
+    pub text: &'t [u8],
+    /// `ph`, where it is a single character.
+    pub phase: Option<u8>,
+    /// Kind, end and id of an end of a known kind of flow arrow.
+    pub flow: Option<(FlowKind, FlowEnd, i64)>,
+    /// `ts`, absolute, in nanoseconds.
+    pub time: Option<i64>,
+    pid: RawValue<'t>,
+    tid: RawValue<'t>,
+}
+
+impl<'t> RawEntry<'t> {
+    fn new(uid: u32, text: &'t [u8], entry: &Entry<'t>) -> Self {
+        let phase = match entry.phase {
+            RawValue::Text(&[phase]) => Some(phase),
+            _ => None,
+        };
+        let kind = match entry.category {
+            b"ac2g" => Some(FlowKind::Launch),
+            b"fwdbwd" => Some(FlowKind::ForwardBackward),
+            _ => None,
+        };
+        let end = match phase {
+            Some(b's') => Some(FlowEnd::Start),
+            Some(b'f') => Some(FlowEnd::Finish),
+            _ => None,
+        };
+        let flow = kind.zip(end).zip(number(entry.id)).map(|((kind, end), id)| (kind, end, id));
+        RawEntry { uid, text, phase, flow, time: time(entry.timestamp), pid: entry.pid, tid: entry.tid }
+    }
+
+    /// The track of `trace`, which was read from the same file, that the entry lies on; `None` when none of
+    /// its events does.
+    #[must_use]
+    pub fn track(&self, trace: &Trace) -> Option<TrackId> {
+        let track = Track { pid: row_id(self.pid, trace)?, tid: row_id(self.tid, trace)? };
+        trace.tracks().find(track)
+    }
+
+    /// The text as JSON that strict parsers take too: profilers write control characters into names, bytes that
+    /// are no UTF-8, `NaN`. `None` when it cannot be made so.
+    #[must_use]
+    pub fn valid_json(&self) -> Option<Cow<'t, [u8]>> {
+        valid_json(self.text)
+    }
+}
+
+/// The row id that a value stands for, if the trace has it.
+fn row_id(value: RawValue<'_>, trace: &Trace) -> Option<RowId> {
+    match value {
+        RawValue::Null | RawValue::Nested(_) => Some(RowId::Missing),
+        RawValue::Bare(text) | RawValue::Text(text) => match super::number::integer(text) {
+            Some(number) => Some(RowId::Number(number)),
+            None => trace.strings().find(&unescape(text).0).map(RowId::Text),
+        },
+    }
+}
+
+/// Takes what [`crate::visit_entries`] finds, in the order of the file, until it breaks off.
+pub trait EntryVisitor {
+    /// Takes a top-level fact that [`crate::TraceFacts`] knows, as valid JSON. Other top-level members, the
+    /// recorder's environment among them, are not handed out.
+    fn fact(&mut self, key: &'static str, value: &[u8]) -> ControlFlow<()>;
+
+    /// Takes an entry of the event list. Malformed ones are left out, but counted by the index.
+    fn entry(&mut self, entry: RawEntry<'_>) -> ControlFlow<()>;
+}
+
+/// Hands entries to a visitor.
+pub(crate) struct EntrySink<'v> {
+    pub(crate) visitor: &'v mut dyn EntryVisitor,
+    /// Entries so far.
+    pub(crate) entries: u32,
+    pub(crate) outcome: ControlFlow<()>,
+}
+
+impl Sink for EntrySink<'_> {
+    fn fact(&mut self, key: &'static str, value: &[u8]) {
+        // A value that is not what the key promises may be anything, so it is nothing to hand on.
+        let mut warnings = Vec::new();
+        read_fact(key, value, &mut TraceFacts::default(), &mut warnings);
+        if warnings.is_empty()
+            && self.outcome.is_continue()
+            && let Some(value) = valid_json(value)
+        {
+            self.outcome = self.visitor.fact(key, &value);
+        }
+    }
+
+    fn entries(&mut self, text: &[u8], _: u64) -> Result<RunEnd, Refusal> {
+        let mut too_many = false;
+        let end = walk(text, |range, parsed| {
+            self.outcome?;
+            let Some(next) = self.entries.checked_add(1) else {
+                too_many = true;
+                return ControlFlow::Break(());
+            };
+            let uid = std::mem::replace(&mut self.entries, next);
+            if let Ok((entry, _)) = parsed {
+                self.outcome = self.visitor.entry(RawEntry::new(uid, &text[range], entry));
+            }
+            self.outcome
+        });
+        if too_many { Err(Refusal::TooManyEvents) } else { Ok(end) }
+    }
+
+    fn trailing(&mut self, _: u64) {}
+
+    fn wants_more(&self) -> bool {
+        self.outcome.is_continue()
+    }
+}
