@@ -19,6 +19,8 @@ use crate::Value;
 pub struct IterationAnnotation {
     /// Which engine wrote it, and how much it says.
     pub kind: AnnotationKind,
+    /// What kind of step the engine calls it.
+    pub mode: StepMode,
     /// Tokens that the step processes, as far as it says.
     pub batch_size: i64,
     /// Requests whose prompt is processed.
@@ -56,6 +58,28 @@ pub enum AnnotationKind {
     AtomNative,
     /// `execute_diffusion_1_1024x1024`
     DiffusionNative,
+    /// `step[TARGET_VERIFY bs=8 ...]`, `step[IDLE bs=0]`: modes of SGLang beside `EXTEND`, `DECODE` and `MIXED`, and
+    /// steps of these three that say more than `bs` and `toks` without the squares of lengths.
+    SglangOther,
+    /// `execute_new_2_cached_30`: requests that the engine's worker sees for the first time, and the others.
+    VllmNewCached,
+    /// `[Executor] _forward_step 7: 1 ctx reqs, 30 gen reqs`
+    TensorRtLlm,
+}
+
+/// What kind of step an engine says it is, beside the numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StepMode {
+    /// The numbers of requests say it.
+    Counted,
+    /// Prompts are processed.
+    Context,
+    /// Requests are extended, drafted tokens and their verification included.
+    Generation,
+    /// Both, in numbers that the text may not say.
+    Mixed,
+    /// Nothing is run for any request.
+    Idle,
 }
 
 impl AnnotationKind {
@@ -71,6 +95,28 @@ impl AnnotationKind {
             AnnotationKind::AtomDetailed => "atom_detailed",
             AnnotationKind::AtomNative => "atom_native",
             AnnotationKind::DiffusionNative => "diffusion_native",
+            AnnotationKind::SglangOther => "sglang_other",
+            AnnotationKind::VllmNewCached => "vllm_new_cached",
+            AnnotationKind::TensorRtLlm => "tensorrt_llm",
+        }
+    }
+
+    /// Whether tools that know the annotations of attention's cost read it too. They take a step of any other
+    /// format for one decode step of one request; a comparison with them has to do the same.
+    #[must_use]
+    pub fn is_widely_read(self) -> bool {
+        match self {
+            AnnotationKind::VllmDetailed
+            | AnnotationKind::VllmNative
+            | AnnotationKind::SglangDetailed
+            | AnnotationKind::SglangNative
+            | AnnotationKind::AtomDetailed
+            | AnnotationKind::AtomNative
+            | AnnotationKind::DiffusionNative => true,
+            AnnotationKind::VllmSquared
+            | AnnotationKind::SglangOther
+            | AnnotationKind::VllmNewCached
+            | AnnotationKind::TensorRtLlm => false,
         }
     }
 }
@@ -128,8 +174,11 @@ impl IterationAnnotation {
             .or_else(|| vllm_native(text))
             .or_else(|| sglang_detailed(text))
             .or_else(|| sglang_native(text))
+            .or_else(|| sglang_other(text))
             .or_else(|| atom(text))
             .or_else(|| diffusion(text))
+            .or_else(|| vllm_new_cached(text))
+            .or_else(|| tensorrt_llm(text))
     }
 
     /// Requests of both kinds.
@@ -138,14 +187,39 @@ impl IterationAnnotation {
         self.context_requests.saturating_add(self.generation_requests)
     }
 
-    /// What the step runs; `None` where it has no requests, as steps of diffusion models.
+    /// What the step runs; `None` where it runs no request, as steps of diffusion models and idle ones.
+    ///
+    /// The mode that the engine names comes before the numbers: a `MIXED` step of SGLang without numbers of either
+    /// kind is mixed, and so is a step of ATOM that calls itself decode and has prompts (`p=2`) in it.
     #[must_use]
     pub fn phase(&self) -> Option<StepPhase> {
+        match self.mode {
+            StepMode::Counted => self.phase_by_counts(),
+            StepMode::Context => Some(StepPhase::PrefillOnly),
+            StepMode::Generation => Some(StepPhase::DecodeOnly),
+            StepMode::Mixed => Some(StepPhase::PrefillDecode),
+            StepMode::Idle => None,
+        }
+    }
+
+    /// What the numbers of requests alone say that the step runs, as tools do that do not look at the mode.
+    #[must_use]
+    pub fn phase_by_counts(&self) -> Option<StepPhase> {
         match (self.context_requests > 0, self.generation_requests > 0) {
             (true, true) => Some(StepPhase::PrefillDecode),
             (true, false) => Some(StepPhase::PrefillOnly),
             (false, true) => Some(StepPhase::DecodeOnly),
             (false, false) => None,
+        }
+    }
+
+    /// Whether the numbers of requests of each kind are what the text says of each kind. They are not in mixed steps
+    /// of which only the total is known, and then stand where the engine's own name of the step puts them.
+    #[must_use]
+    pub fn splits_requests(&self) -> bool {
+        match self.mode {
+            StepMode::Mixed => self.context_requests > 0 && self.generation_requests > 0,
+            _ => true,
         }
     }
 
@@ -165,6 +239,7 @@ impl IterationAnnotation {
     fn new(kind: AnnotationKind) -> Self {
         Self {
             kind,
+            mode: StepMode::Counted,
             batch_size: 1,
             context_requests: 0,
             context_sum: 0,
@@ -287,20 +362,57 @@ fn vllm_native(text: &str) -> Option<IterationAnnotation> {
     })
 }
 
+/// Modes of SGLang's steps.
+const SGLANG_MODES: [(&str, StepMode); 11] = [
+    ("EXTEND", StepMode::Context),
+    ("DECODE", StepMode::Generation),
+    ("MIXED", StepMode::Mixed),
+    ("SPLIT_PREFILL", StepMode::Context),
+    // A block of a diffusion language model is run like a chunk of a prompt.
+    ("DLLM_EXTEND", StepMode::Context),
+    // Drafted tokens of running requests are checked, or the draft model catches up with them.
+    ("TARGET_VERIFY", StepMode::Generation),
+    ("DRAFT_EXTEND", StepMode::Generation),
+    ("DRAFT_EXTEND_V2", StepMode::Generation),
+    ("IDLE", StepMode::Idle),
+    // The prompt was processed elsewhere.
+    ("PREBUILT", StepMode::Idle),
+    ("DUMMY_FIRST", StepMode::Idle),
+];
+
 /// The mode of `step[MODE ...]` and what follows it in the brackets.
-fn sglang_mode(text: &str) -> Option<(&str, &str)> {
+fn sglang_mode(text: &str) -> Option<(StepMode, &str)> {
     let inner = text.strip_prefix("step[")?;
-    let mode = ["EXTEND", "DECODE", "MIXED"].into_iter().find(|mode| inner.starts_with(mode))?;
-    let rest = &inner[mode.len()..];
-    let ends = !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
-    ends.then_some((mode, rest))
+    let end = inner.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(inner.len());
+    let (word, rest) = inner.split_at(end);
+    let (_, mode) = SGLANG_MODES.into_iter().find(|(name, _)| *name == word)?;
+    Some((mode, rest))
+}
+
+/// [`sglang_mode`] of the three modes that every version has.
+fn sglang_first_mode(text: &str) -> Option<(StepMode, &str)> {
+    let is_first = ["step[EXTEND", "step[DECODE", "step[MIXED"].iter().any(|mode| text.starts_with(mode));
+    sglang_mode(text).filter(|_| is_first)
 }
 
 fn sglang_detailed(text: &str) -> Option<IterationAnnotation> {
-    let (mode, rest) = sglang_mode(text)?;
+    let (mode, rest) = sglang_first_mode(text)?;
     let (first_bracket, _) = rest.split_once(']')?;
     has_squares(first_bracket).then_some(())?;
     let (body, _) = rest.rsplit_once(']')?;
+    Some(sglang_fields(AnnotationKind::SglangDetailed, mode, body))
+}
+
+/// The other modes, and what else a step of the first three may say.
+fn sglang_other(text: &str) -> Option<IterationAnnotation> {
+    let (mode, rest) = sglang_mode(text)?;
+    let (body, _) = rest.rsplit_once(']')?;
+    body.trim_start().starts_with("bs=").then_some(())?;
+    Some(sglang_fields(AnnotationKind::SglangOther, mode, body))
+}
+
+/// A step of SGLang with the fields `key=number`.
+fn sglang_fields(kind: AnnotationKind, mode: StepMode, body: &str) -> IterationAnnotation {
     let fields = counts(body);
     // Where a key is repeated the last one counts.
     let field = |key: &str| fields.iter().rev().find(|(name, _)| *name == key).map(|&(_, count)| count);
@@ -321,27 +433,42 @@ fn sglang_detailed(text: &str) -> Option<IterationAnnotation> {
     };
     let (context_tokens, generation_tokens) = (statistics.context.queries, statistics.generation.queries);
     let mut step = IterationAnnotation {
+        mode,
         statistics,
-        has_pair_statistics: true,
-        ..IterationAnnotation::new(AnnotationKind::SglangDetailed)
+        has_pair_statistics: has_squares(body),
+        context_sum: context_tokens,
+        generation_sum: generation_tokens,
+        ..IterationAnnotation::new(kind)
     };
     match mode {
-        "DECODE" => (step.generation_requests, step.generation_sum) = (count("bs"), generation_tokens),
-        "EXTEND" => (step.context_requests, step.context_sum) = (count("bs"), context_tokens),
-        _ => {
-            (step.context_requests, step.context_sum) = (count("c"), context_tokens);
-            (step.generation_requests, step.generation_sum) = (count("g"), generation_tokens);
+        StepMode::Generation => {
+            step.generation_requests = count("bs");
+            step.context_sum = 0;
+            // Tokens to verify attend to each other like a prompt's, so the engine counts them as such.
+            if kind == AnnotationKind::SglangOther {
+                let tokens = [generation_tokens, context_tokens, count("toks"), count("bs")];
+                step.generation_sum = tokens.into_iter().find(|&tokens| tokens != 0).unwrap_or(0);
+            }
         }
+        StepMode::Context => {
+            step.context_requests = count("bs");
+            step.generation_sum = 0;
+            if kind == AnnotationKind::SglangOther && context_tokens == 0 {
+                step.context_sum = count("toks");
+                step.statistics.context.queries = step.context_sum;
+            }
+        }
+        _ => (step.context_requests, step.generation_requests) = (count("c"), count("g")),
     }
     step.batch_size = [context_tokens.saturating_add(generation_tokens), count("toks"), count("bs")]
         .into_iter()
         .find(|&tokens| tokens != 0)
         .unwrap_or(0);
-    Some(step)
+    step
 }
 
 fn sglang_native(text: &str) -> Option<IterationAnnotation> {
-    let (mode, rest) = sglang_mode(text)?;
+    let (mode, rest) = sglang_first_mode(text)?;
     let mut cursor = Cursor(rest.trim_start());
     (cursor.0.len() < rest.len()).then_some(())?;
     cursor.skip("bs=")?;
@@ -355,8 +482,8 @@ fn sglang_native(text: &str) -> Option<IterationAnnotation> {
         0
     };
     cursor.skip("]")?;
-    let mut step = IterationAnnotation::new(AnnotationKind::SglangNative);
-    if mode == "DECODE" {
+    let mut step = IterationAnnotation { mode, ..IterationAnnotation::new(AnnotationKind::SglangNative) };
+    if mode == StepMode::Generation {
         (step.generation_requests, step.generation_sum) = (requests, requests);
         step.statistics.generation.queries = requests;
         step.batch_size = requests;
@@ -402,6 +529,10 @@ fn atom(text: &str) -> Option<IterationAnnotation> {
         for key in ["p", "d", "spec"] {
             step.details.extend(field(key).map(|_| (key, count(key).into())));
         }
+        // Requests of the step whose prompt is processed, among all that it counts.
+        if count("p") > 0 {
+            step.mode = StepMode::Mixed;
+        }
     }
     step.details.extend(field("tbo").map(|_| ("tbo", true.into())));
     Some(step)
@@ -421,6 +552,54 @@ fn diffusion(text: &str) -> Option<IterationAnnotation> {
         details: vec![("resolution", resolution.into())],
         ..IterationAnnotation::new(AnnotationKind::DiffusionNative)
     })
+}
+
+/// `execute_new_2_cached_30`. A request is new in the step that begins its prompt; whether a later one is in its
+/// prompt or beyond, the text does not say.
+fn vllm_new_cached(text: &str) -> Option<IterationAnnotation> {
+    let mut cursor = Cursor(text.strip_prefix("execute_new_")?);
+    let context_requests = cursor.number()?;
+    cursor.skip("_cached_")?;
+    let generation_requests = cursor.number()?;
+    cursor.0.is_empty().then(|| IterationAnnotation {
+        batch_size: context_requests.saturating_add(generation_requests),
+        context_requests,
+        generation_requests,
+        ..IterationAnnotation::new(AnnotationKind::VllmNewCached)
+    })
+}
+
+/// `[Executor] _forward_step 7: 1 ctx reqs, 30 gen reqs`, with or without executor, number, and the tokens of prompts.
+fn tensorrt_llm(text: &str) -> Option<IterationAnnotation> {
+    let mut cursor = Cursor(text);
+    let _ = cursor.skip("[Executor] ");
+    cursor.skip("_forward_step")?;
+    if cursor.skip(" ").is_some() {
+        cursor.number()?;
+    }
+    cursor.skip(": ")?;
+    let context_requests = cursor.number()?;
+    cursor.skip(" ctx reqs, ")?;
+    let mut generation_requests = cursor.number()?;
+    let mut context_sum = 0;
+    if cursor.skip(" ctx tokens, ").is_some() {
+        context_sum = generation_requests;
+        generation_requests = cursor.number()?;
+    }
+    cursor.skip(" gen reqs")?;
+    let mut step = IterationAnnotation {
+        batch_size: [context_sum, context_requests]
+            .into_iter()
+            .max()
+            .unwrap_or(0)
+            .saturating_add(generation_requests),
+        context_requests,
+        context_sum,
+        generation_requests,
+        ..IterationAnnotation::new(AnnotationKind::TensorRtLlm)
+    };
+    step.statistics.context.queries = context_sum;
+    Some(step)
 }
 
 /// Whether there is a `sqsq=` with a number.
@@ -552,13 +731,48 @@ mod tests {
                 "step[MIXED bs=2 c=1 g=1 c_sq=5 c_sk=8 c_sqsq=25 c_sqsk=40 g_sq=1 g_sk=12 g_sqsq=1 g_sqsk=12]",
                 Some(("sglang_detailed", (1, 1), 6, [5, 8, 25, 40], [1, 12, 1, 12], true, both)),
             ),
-            ("step[MIXED bs=2]", Some(("sglang_native", (2, 0), 2, NONE, NONE, false, prefill))),
+            ("step[MIXED bs=2]", Some(("sglang_native", (2, 0), 2, NONE, NONE, false, both))),
             (
                 "step[EXTEND bs=2 toks=9]",
                 Some(("sglang_native", (2, 0), 9, [9, 0, 0, 0], NONE, false, prefill)),
             ),
             ("step[DECODE bs=7]", Some(("sglang_native", (0, 7), 7, NONE, [7, 0, 0, 0], false, decode))),
-            ("step[DECODE bs=64 extra=1]", None),
+            ("step[DECODE bs=64 extra=1]", Some(("sglang_other", (0, 64), 64, NONE, NONE, false, decode))),
+            (
+                "step[EXTEND bs=2 toks=9 dp=1]",
+                Some(("sglang_other", (2, 0), 9, [9, 0, 0, 0], NONE, false, prefill)),
+            ),
+            ("step[SPLIT_PREFILL bs=2]", Some(("sglang_other", (2, 0), 2, NONE, NONE, false, prefill))),
+            (
+                "step[DLLM_EXTEND bs=1 toks=32]",
+                Some(("sglang_other", (1, 0), 32, [32, 0, 0, 0], NONE, false, prefill)),
+            ),
+            (
+                "step[TARGET_VERIFY bs=8 toks=32 c_sq=32 c_sqsq=128 c_sqsk=3200 c_sk=800]",
+                Some(("sglang_other", (0, 8), 32, [32, 800, 128, 3200], NONE, true, decode)),
+            ),
+            ("step[DRAFT_EXTEND bs=8]", Some(("sglang_other", (0, 8), 8, NONE, NONE, false, decode))),
+            ("step[DRAFT_EXTEND_V2 bs=8]", Some(("sglang_other", (0, 8), 8, NONE, NONE, false, decode))),
+            ("step[IDLE bs=0]", Some(("sglang_other", (0, 0), 0, NONE, NONE, false, None))),
+            ("step[PREBUILT bs=4]", Some(("sglang_other", (0, 0), 4, NONE, NONE, false, None))),
+            ("step[UNHEARD_OF bs=4]", None),
+            ("execute_new_2_cached_30", Some(("vllm_new_cached", (2, 30), 32, NONE, NONE, false, both))),
+            ("execute_new_0_cached_30", Some(("vllm_new_cached", (0, 30), 30, NONE, NONE, false, decode))),
+            ("execute_new_1_cached_0", Some(("vllm_new_cached", (1, 0), 1, NONE, NONE, false, prefill))),
+            ("execute_new_1_cached_0_more", None),
+            (
+                "[Executor] _forward_step 7: 1 ctx reqs, 30 gen reqs",
+                Some(("tensorrt_llm", (1, 30), 31, NONE, NONE, false, both)),
+            ),
+            (
+                "[Executor] _forward_step 7: 1 ctx reqs, 500 ctx tokens, 0 gen reqs",
+                Some(("tensorrt_llm", (1, 0), 500, [500, 0, 0, 0], NONE, false, prefill)),
+            ),
+            (
+                "_forward_step: 0 ctx reqs, 8 gen reqs",
+                Some(("tensorrt_llm", (0, 8), 8, NONE, NONE, false, decode)),
+            ),
+            ("_forward_step", None),
             ("step[DECODER bs=64]", None),
             (
                 "prefill[bs=6 tok=17408 ctx=[4096, 4096, 4096]...+3]",
@@ -570,15 +784,7 @@ mod tests {
             ),
             (
                 "decode[bs=128 tok=384 p=2 d=126 sqsq=132612 sqsk=1114112 sk=258048 tbo=1]",
-                Some((
-                    "atom_detailed",
-                    (0, 128),
-                    384,
-                    NONE,
-                    [384, 258_048, 132_612, 1_114_112],
-                    true,
-                    decode,
-                )),
+                Some(("atom_detailed", (0, 128), 384, NONE, [384, 258_048, 132_612, 1_114_112], true, both)),
             ),
             ("decode[tok=4 sqsq=16]", Some(("atom_detailed", (0, 0), 4, NONE, [4, 0, 16, 0], false, None))),
             ("execute_diffusion_1_1024x1024", Some(("diffusion_native", (0, 0), 1, NONE, NONE, false, None))),
@@ -589,6 +795,41 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(read(text), *expected, "{text}");
         }
+    }
+
+    #[test]
+    fn the_mode_comes_before_the_numbers_except_where_asked() {
+        for (text, by_mode, by_counts, splits) in [
+            ("step[MIXED bs=2]", Some(StepPhase::PrefillDecode), Some(StepPhase::PrefillOnly), false),
+            (
+                "decode[bs=128 tok=384 p=2 d=126]",
+                Some(StepPhase::PrefillDecode),
+                Some(StepPhase::DecodeOnly),
+                false,
+            ),
+            (
+                "decode[bs=128 tok=128 p=0 d=128]",
+                Some(StepPhase::DecodeOnly),
+                Some(StepPhase::DecodeOnly),
+                true,
+            ),
+            ("step[IDLE bs=3]", None, None, true),
+        ] {
+            let step = IterationAnnotation::parse(text).unwrap();
+            assert_eq!(
+                (step.phase(), step.phase_by_counts(), step.splits_requests()),
+                (by_mode, by_counts, splits)
+            );
+        }
+    }
+
+    #[test]
+    fn formats_that_other_tools_do_not_read_are_told_apart() {
+        let widely = |text| IterationAnnotation::parse(text).unwrap().kind.is_widely_read();
+        assert!(widely("step[DECODE bs=6]") && widely("decode[bs=6/8 tok=6 d=6]"));
+        assert!(
+            !widely("step[TARGET_VERIFY bs=6]") && !widely("execute_context_1(888_788544)_generation_0(0)")
+        );
     }
 
     #[test]

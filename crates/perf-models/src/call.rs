@@ -18,7 +18,8 @@ pub struct OpCall<'a> {
     pub strides: Option<&'a [Value]>,
     /// `Concrete Inputs`: per input the text of its value, `""` for tensors.
     pub concrete: Option<&'a [Value]>,
-    /// Further arguments by name, such as `MoE topk`, `v4_tp`, `kernel_kwargs`.
+    /// Further arguments by name, such as `MoE topk`, `v4_tp`, `kernel_kwargs`. `sliding_window` is the number
+    /// of keys that a query of an inference engine's attention sees, where the operator does not record it.
     pub attributes: &'a [(&'a str, Value)],
     /// Text of the inference engine's step around the call.
     pub annotation: Option<&'a str>,

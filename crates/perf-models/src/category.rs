@@ -73,6 +73,42 @@ pub enum Category {
 }
 
 impl Category {
+    /// Every category.
+    pub const ALL: [Self; 32] = [
+        Self::Gemm,
+        Self::GroupedGemmForward,
+        Self::GroupedGemmBackward,
+        Self::SdpaForward,
+        Self::SdpaBackward,
+        Self::InferenceAttention,
+        Self::ConvForward,
+        Self::ConvBackward,
+        Self::NormForward,
+        Self::NormBackward,
+        Self::RmsNorm,
+        Self::Elementwise,
+        Self::Reduce,
+        Self::MultiTensorApply,
+        Self::GroupQuant,
+        Self::MoeFused,
+        Self::MoeUnfused,
+        Self::MoeAuxiliary,
+        Self::MoeCommunicationForward,
+        Self::MoeCommunicationBackward,
+        Self::StateSpaceForward,
+        Self::StateSpaceBackward,
+        Self::RopeForward,
+        Self::RopeBackward,
+        Self::FusedRope,
+        Self::CrossEntropyForward,
+        Self::CrossEntropyBackward,
+        Self::CustomCollective,
+        Self::HyperConnection,
+        Self::Triton,
+        Self::RecordParamComms,
+        Self::Other,
+    ];
+
     /// The spelling in reports.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -116,5 +152,16 @@ impl Category {
 impl fmt::Display for Category {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Category;
+
+    #[test]
+    fn all_lists_every_category_once_in_order() {
+        assert!(Category::ALL.is_sorted_by(|a, b| a < b));
+        assert_eq!(Category::ALL.last().map(|&last| last as usize + 1), Some(Category::ALL.len()));
     }
 }

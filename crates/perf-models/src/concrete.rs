@@ -1,15 +1,38 @@
 //! Values of scalars and lists, which profilers record as texts.
 
+use std::borrow::Cow;
+
 use crate::{OpCall, Undefined, Value};
 
 impl<'a> OpCall<'a> {
+    /// The value of input `index` as the profiler writes it, whether it was recorded as that text or as a
+    /// value; empty where there is none.
+    pub(crate) fn written_value(&self, index: usize) -> Cow<'a, str> {
+        match self.concrete.and_then(|values| values.get(index)) {
+            None | Some(Value::None) => Cow::Borrowed(""),
+            Some(Value::Text(text)) => Cow::Borrowed(match text.trim() {
+                "None" => "",
+                text => text,
+            }),
+            Some(value) => Cow::Owned(value.to_string()),
+        }
+    }
+
     /// The numbers at input `index`: `[1, 1]`. A number alone is a list of one.
-    pub(crate) fn concrete_integers(&self, index: usize) -> Result<Vec<i64>, Undefined> {
+    ///
+    /// # Errors
+    ///
+    /// When it was not recorded or does not hold whole numbers.
+    pub fn concrete_integers(&self, index: usize) -> Result<Vec<i64>, Undefined> {
         self.concrete_list(index, "whole numbers", |text| text.parse().ok(), Value::as_int)
     }
 
     /// The numbers at input `index`: `[2., 2.]`.
-    pub(crate) fn concrete_floats(&self, index: usize) -> Result<Vec<f64>, Undefined> {
+    ///
+    /// # Errors
+    ///
+    /// When it was not recorded or does not hold numbers.
+    pub fn concrete_floats(&self, index: usize) -> Result<Vec<f64>, Undefined> {
         let number = |value: &Value| match value {
             Value::Int(number) => Some(*number as f64),
             Value::Float(number) => Some(*number),
@@ -19,7 +42,11 @@ impl<'a> OpCall<'a> {
     }
 
     /// The truth values at input `index`: `[True, False]`.
-    pub(crate) fn concrete_flags(&self, index: usize) -> Result<Vec<bool>, Undefined> {
+    ///
+    /// # Errors
+    ///
+    /// When it was not recorded or does not hold truth values.
+    pub fn concrete_flags(&self, index: usize) -> Result<Vec<bool>, Undefined> {
         let flag_of = |value: &Value| match value {
             Value::Bool(flag) => Some(*flag),
             _ => None,
@@ -28,7 +55,11 @@ impl<'a> OpCall<'a> {
     }
 
     /// The truth value at input `index`; no where none was given.
-    pub(crate) fn concrete_flag(&self, index: usize) -> Result<bool, Undefined> {
+    ///
+    /// # Errors
+    ///
+    /// When it was not recorded or does not hold one truth value.
+    pub fn concrete_flag(&self, index: usize) -> Result<bool, Undefined> {
         if let Ok("" | "None") = self.concrete_text(index).map(str::trim) {
             return Ok(false);
         }
@@ -105,6 +136,22 @@ mod tests {
         }
         assert_eq!(with("[2., 0.5]".into(), |call| call.concrete_floats(0).ok()), Some(vec![2.0, 0.5]));
         assert_eq!(with("[True, False]".into(), |call| call.concrete_flags(0).ok()), Some(vec![true, false]));
+    }
+
+    #[test]
+    fn values_are_written_as_the_profiler_does() {
+        for (value, expected) in [
+            (Value::from(" 7 "), "7"),
+            (Value::Int(7), "7"),
+            (Value::Float(0.5), "0.5"),
+            (Value::from(true), "True"),
+            (Value::List(vec![1.into(), 2.into()]), "[1, 2]"),
+            (Value::from("None"), ""),
+            (Value::None, ""),
+        ] {
+            assert_eq!(with(value.clone(), |call| call.written_value(0).into_owned()), expected, "{value:?}");
+        }
+        assert_eq!(OpCall::default().written_value(0), "");
     }
 
     #[test]

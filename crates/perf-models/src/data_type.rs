@@ -58,10 +58,12 @@ impl ComputeSpec {
         precision(type_name).map(|precision| Self { unit: ComputeUnit::Matrix, precision })
     }
 
-    /// The ordinary arithmetic units' peak for elements of this type; `None` where none is stated.
+    /// The ordinary arithmetic units' peak for elements of this type; `None` where none is stated, as for
+    /// integers of every width.
     #[must_use]
     pub fn vector(type_name: &str) -> Option<Self> {
-        precision(type_name).map(|precision| Self { unit: ComputeUnit::Vector, precision })
+        let precision = precision(type_name).filter(|&precision| precision != Precision::Int8)?;
+        Some(Self { unit: ComputeUnit::Vector, precision })
     }
 }
 
@@ -120,4 +122,48 @@ pub fn precision(type_name: &str) -> Option<Precision> {
         "signed char" => Precision::Int8,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_have_the_peaks_of_their_arithmetic() {
+        let shown = |spec: Option<ComputeSpec>| spec.map(|spec| spec.to_string()).unwrap_or_default();
+        for (name, matrix, vector) in [
+            ("c10::BFloat16", "matrix_bf16", "vector_bf16"),
+            ("FLOAT", "matrix_fp32", "vector_fp32"),
+            ("c10::Float8_e5m2", "matrix_fp8", "vector_fp8"),
+            ("unsigned char", "matrix_fp8", "vector_fp8"),
+            ("c10::Float4_e2m1fn_x2", "matrix_fp4", "vector_fp4"),
+            ("signed char", "matrix_int8", ""),
+            ("c10::Float8_e8m0fnu", "", ""),
+            ("int", "", ""),
+            ("bool", "", ""),
+            ("", "", ""),
+        ] {
+            assert_eq!(shown(ComputeSpec::matrix(name)), matrix, "{name}");
+            assert_eq!(shown(ComputeSpec::vector(name)), vector, "{name}");
+        }
+    }
+
+    #[test]
+    fn every_element_type_has_a_size() {
+        for (size, names) in [
+            (16.0, "c10::complex<double>"),
+            (8.0, "double|long int|c10::complex<float>"),
+            (4.0, "float|Scalar|int|unsigned int"),
+            (2.0, "c10::Half|c10::BFloat16|short int|unsigned short int"),
+            (1.0, "c10::Float8_e4m3fn|c10::Float8_e4m3fnuz|c10::Float8_e5m2|c10::Float8_e5m2fnuz"),
+            (1.0, "c10::Float8_e8m0fnu|c10::Float4_e2m1fn_x2|unsigned char|signed char|bool|fp8|fp4"),
+        ] {
+            for name in names.split('|') {
+                assert_eq!(element_size(name), Ok(size), "{name}");
+            }
+        }
+        for name in ["", "ScalarList", "BFloat16", "Tensor"] {
+            assert!(element_size(name).is_err(), "{name}");
+        }
+    }
 }

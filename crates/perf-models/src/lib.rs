@@ -3,6 +3,7 @@
 mod annotation;
 mod architecture;
 mod architectures;
+mod assumptions;
 mod call;
 mod category;
 mod concrete;
@@ -19,7 +20,7 @@ mod undefined;
 mod value;
 
 pub use annotation::{
-    AnnotationKind, IterationAnnotation, StepPhase, StepStatistics, TokenStatistics, graph_capture,
+    AnnotationKind, IterationAnnotation, StepMode, StepPhase, StepStatistics, TokenStatistics, graph_capture,
 };
 pub use architecture::{Architecture, ArchitectureError, UnknownComputeSpec};
 pub use architectures::{Device, architecture, architecture_of_device, architectures};
@@ -54,7 +55,7 @@ pub use families::triton::{FusedOperator, TritonKernel};
 pub use family::Family;
 pub use gemm_kernel::{DimensionEfficiency, GemmKernel, MacroTile};
 pub use model::{Figure, Parameter, PerfModel};
-pub use registry::{family, model, op_category, ops_of_family, registered_category};
+pub use registry::{family, has_model, model, op_category, ops_of_family, registered_category};
 pub use roofline::{Bound, Roofline};
 pub use softmax::Softmax;
 pub use tensor::Tensor;

@@ -2,6 +2,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::families::{self, OpGroup, ReadModel, triton};
+use crate::model::Finite;
 use crate::{Category, Family, Gap, OpCall, PerfModel, Undefined};
 
 /// What the tables say of a name.
@@ -16,6 +17,22 @@ static OPS: LazyLock<HashMap<&'static str, Registered>> = LazyLock::new(|| {
         .collect()
 });
 
+/// What the tables say of the operator of this name.
+///
+/// SGLang numbers the operators that it names itself, call site by call site: `sglang_profiler::gemm_17` is
+/// the operator `sglang_profiler::gemm`. A name that stands in the tables as it is keeps its number.
+fn registered(name: &str) -> Option<&'static Registered> {
+    OPS.get(name).or_else(|| OPS.get(without_running_number(name)?))
+}
+
+fn without_running_number(name: &str) -> Option<&str> {
+    if !name.starts_with("sglang_profiler::") {
+        return None;
+    }
+    let (operator, number) = name.rsplit_once('_')?;
+    (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(operator)
+}
+
 /// The category of an operator of this name; never fails.
 ///
 /// `first_kernel` is the name of the first kernel that the operator launched, if it is known to have
@@ -26,22 +43,39 @@ static OPS: LazyLock<HashMap<&'static str, Registered>> = LazyLock::new(|| {
 pub fn op_category(name: &str, first_kernel: Option<&str>) -> Category {
     registered_category(name)
         .or_else(|| category_of_prefix(name))
+        .or_else(|| category_of_unclaimed_kernel(name))
         .or_else(|| first_kernel.and_then(category_of_kernel))
         .unwrap_or(Category::Other)
 }
 
-/// The category that the tables give the operator of exactly this name.
+/// The category that the tables give the operator of this name.
+///
+/// The running number that SGLang puts behind the names of its operators does not count.
 #[must_use]
 pub fn registered_category(name: &str) -> Option<Category> {
-    OPS.get(name).map(|op| op.group.category)
+    registered(name).map(|op| op.group.category)
 }
 
-/// The family of the operator of exactly this name; `None` if it has no model.
+/// The family of the operator of this name; `None` if it has no model.
+///
+/// The running number that SGLang puts behind the names of its operators does not count.
 ///
 /// Kernels that TorchInductor generated have a model without a family: their names are open-ended.
 #[must_use]
 pub fn family(name: &str) -> Option<Family> {
-    OPS.get(name)?.group.family
+    registered(name)?.group.family
+}
+
+/// Whether [`model`] has a model for operators of this name; a call may still lack what the model needs.
+#[must_use]
+pub fn has_model(name: &str) -> bool {
+    reader(name).is_some()
+}
+
+/// How the model of operators of this name is read.
+fn reader(name: &str) -> Option<ReadModel> {
+    let generated = || triton::is_generated_kernel(name).then_some(triton::generated_kernel as ReadModel);
+    registered(name).and_then(|op| op.read).or_else(generated)
 }
 
 /// The model of an operator call, read out of its recorded arguments.
@@ -50,11 +84,9 @@ pub fn family(name: &str) -> Option<Family> {
 ///
 /// When no model knows the name, or when the arguments do not say what the model needs.
 pub fn model(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
-    match OPS.get(call.name).and_then(|op| op.read) {
-        Some(read) => read(call),
-        None if triton::is_generated_kernel(call.name) => triton::generated_kernel(call),
-        None => Err(Undefined { gap: Gap::NoModel, reason: "no model knows this operator".into() }),
-    }
+    let unknown = || Undefined { gap: Gap::NoModel, reason: "no model knows this operator".into() };
+    let read = reader(call.name).ok_or_else(unknown)?;
+    Ok(Box::new(Finite(read(call)?)))
 }
 
 /// The names of the operators of a family.
@@ -69,6 +101,28 @@ fn category_of_prefix(name: &str) -> Option<Category> {
         Some(Category::Triton)
     } else if name.starts_with("record_param_comms") {
         Some(Category::RecordParamComms)
+    } else {
+        None
+    }
+}
+
+/// Kernels that no row of their own stands for are listed as `<operator>-><kernel> (Synthetic Op)`.
+///
+/// The names of some engines' kernels hold numbers that differ from model to model, so these are told by
+/// their parts; a name that stands in the tables as a whole was found before.
+fn category_of_unclaimed_kernel(name: &str) -> Option<Category> {
+    let (operator, kernel) = name.strip_suffix(" (Synthetic Op)")?.rsplit_once("->")?;
+    let is = |start: &str, end: &str| kernel.starts_with(start) && kernel.ends_with(end);
+    if is("aiter::allgather_lastdim<", "") {
+        return Some(Category::CustomCollective);
+    }
+    if operator != "aiter::v4_attention_with_output" {
+        return None;
+    }
+    if is("_inverse_rope_", "_kernel") || is("qk_norm_rope_", "_flydsl") || is("hca_norm_rope_", "_flydsl") {
+        Some(Category::FusedRope)
+    } else if is("fused_compress_attn_", "_flydsl") || is("hca_compress_forward_", "_flydsl") {
+        Some(Category::InferenceAttention)
     } else {
         None
     }
@@ -147,6 +201,22 @@ mod tests {
     }
 
     #[test]
+    fn a_category_alone_is_no_model() {
+        for (name, expected) in [
+            ("aten::mm", true),
+            ("sglang_profiler::quant_dynamic_mxfp4_quant_7", true),
+            ("triton_poi_fused_add_0", true),
+            ("triton_tem_fused_mm_0", false),
+            ("aiter::moe_sum", false),
+            ("my::operator", false),
+        ] {
+            assert_eq!(has_model(name), expected, "{name}");
+            let known = model(&OpCall { name, ..OpCall::default() });
+            assert_eq!(!matches!(known, Err(Undefined { gap: Gap::NoModel, .. })), expected, "{name}");
+        }
+    }
+
+    #[test]
     fn names_decide_before_kernels() {
         const ELEMENTWISE: Option<&str> = Some("void at::native::elementwise_kernel<128, 2>");
         let cases = [
@@ -184,6 +254,37 @@ mod tests {
             ("aiter::fused_qk_rope_cat_and_cache_mla", None, "RoPE_fwd"),
             ("FusedRoPEFuncBackward", None, "RoPE_bwd"),
             ("aiter::v4_attention_with_output->_inverse_rope_gptj_kernel (Synthetic Op)", None, "FusedRoPE"),
+            (
+                "aiter::v4_attention_with_output->qk_norm_rope_H16_D512_RD64_flydsl (Synthetic Op)",
+                None,
+                "FusedRoPE",
+            ),
+            (
+                "aiter::v4_attention_with_output->hca_norm_rope_scatter_D128_RD64_R128_KB1_flydsl (Synthetic Op)",
+                None,
+                "FusedRoPE",
+            ),
+            (
+                "aiter::v4_attention_with_output->hca_compress_forward_D512_R64_NW2_flydsl (Synthetic Op)",
+                None,
+                "InferenceAttention",
+            ),
+            ("aiter::v4_attention_with_output->_swa_write_kernel (Synthetic Op)", None, "InferenceAttention"),
+            ("aiter::v4_attention_with_output->Cijk_Alik_Bljk (Synthetic Op)", None, "other"),
+            ("my::attention->qk_norm_rope_H16_flydsl (Synthetic Op)", None, "other"),
+            (
+                "sglang::gather->aiter::allgather_lastdim<std::bfloat16_t, 8>(aiter::RankData*) (Synthetic Op)",
+                None,
+                "CustomCollective",
+            ),
+            ("sglang::gather->aiter::allgather_lastdim<std::bfloat16_t, 8>", None, "other"),
+            // SGLang numbers its operators.
+            ("sglang_profiler::fp8_utils_gemm_a8w8_blockscale_17", None, "GEMM"),
+            ("sglang_profiler::quant_dynamic_mxfp4_quant_0", None, "GroupQuant"),
+            ("sglang_profiler::quant_dynamic_mxfp4_quant_1_0", None, "other"),
+            ("sglang_profiler::quant_dynamic_mxfp4_quant_", None, "other"),
+            ("sglang_profiler::quant_dynamic_mxfp4_quant_x", None, "other"),
+            ("aiter::silu_and_mul_3", None, "other"),
             ("CrossEntropyFunction", None, "CrossEntropy_fwd"),
             ("CrossEntropyFunctionBackward", None, "CrossEntropy_bwd"),
             ("_C_custom_ar::all_reduce", None, "CustomCollective"),
@@ -238,6 +339,7 @@ mod tests {
             assert_eq!(registered_category(name), Some(expected_category), "{name}");
         }
         assert_eq!(family("triton_poi_fused_add_0"), None);
+        assert_eq!(family("sglang_profiler::gemm_kernels_flydsl_hgemm_42"), Some(Family::Gemm));
     }
 
     proptest! {

@@ -4,6 +4,15 @@ use crate::{ComputeSpec, Figure, Parameter, PerfModel, element_size, tensor::cou
 /// Softmax of each row of a batch of matrices, as attention takes it between its two multiplications.
 ///
 /// No operator is read as one: traces show softmax inside attention, or as an operator without a model.
+///
+/// ```
+/// use perf_models::{PerfModel, Softmax};
+///
+/// let scores = Softmax { batch: 2, rows: 128, columns: 4096, element_type: "c10::BFloat16".into() };
+/// assert_eq!(scores.flops()?, 3.0 * 2.0 * 128.0 * 4096.0);
+/// assert_eq!(scores.bytes()?, 2.0 * 2.0 * 2.0 * 128.0 * 4096.0);
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Softmax {
     /// Matrices.

@@ -62,7 +62,11 @@ pub(crate) fn strides_value(strides: Option<&[i64]>) -> Value {
 
 impl OpCall<'_> {
     /// Shape of input `index`, none of its dimensions negative.
-    pub(crate) fn dimensions(&self, index: usize) -> Result<Vec<u64>, Undefined> {
+    ///
+    /// # Errors
+    ///
+    /// When it was not recorded, is no list of whole numbers or has a negative dimension.
+    pub fn dimensions(&self, index: usize) -> Result<Vec<u64>, Undefined> {
         self.shape(index)?
             .into_iter()
             .map(|dimension| {
@@ -76,7 +80,11 @@ impl OpCall<'_> {
     }
 
     /// Dimension `axis` of input `index`.
-    pub(crate) fn dimension(&self, index: usize, axis: usize) -> Result<u64, Undefined> {
+    ///
+    /// # Errors
+    ///
+    /// As [`OpCall::dimensions`], and when the input has no such axis.
+    pub fn dimension(&self, index: usize, axis: usize) -> Result<u64, Undefined> {
         self.dimensions(index)?
             .get(axis)
             .copied()
@@ -84,7 +92,11 @@ impl OpCall<'_> {
     }
 
     /// Shape of input `index`, which must have exactly `N` dimensions, none of them negative.
-    pub(crate) fn dimensions_of<const N: usize>(&self, index: usize) -> Result<[u64; N], Undefined> {
+    ///
+    /// # Errors
+    ///
+    /// As [`OpCall::dimensions`], and when it has another number of dimensions.
+    pub fn dimensions_of<const N: usize>(&self, index: usize) -> Result<[u64; N], Undefined> {
         let shape = self.dimensions(index)?;
         let found = shape.len();
         shape
@@ -93,22 +105,38 @@ impl OpCall<'_> {
     }
 
     /// Shape and element type of input `index`.
-    pub(crate) fn tensor(&self, index: usize) -> Result<Tensor, Undefined> {
+    ///
+    /// # Errors
+    ///
+    /// As [`OpCall::dimensions`] and [`OpCall::type_of`].
+    pub fn tensor(&self, index: usize) -> Result<Tensor, Undefined> {
         Ok(Tensor::new(self.dimensions(index)?, self.type_of(index)?))
     }
 
     /// Whether input `index` has dimensions: absent tensors and scalars have none.
-    pub(crate) fn has_dimensions(&self, index: usize) -> bool {
+    #[must_use]
+    pub fn has_dimensions(&self, index: usize) -> bool {
         self.dims_entry(index).is_ok_and(|entry| entry.items().is_some_and(|dims| !dims.is_empty()))
     }
 
     /// Strides of input `index`; `None` where the call records no strides at all.
-    pub(crate) fn strides_if_recorded(&self, index: usize) -> Result<Option<Vec<i64>>, Undefined> {
+    ///
+    /// # Errors
+    ///
+    /// When the call records strides, but not these.
+    pub fn strides_if_recorded(&self, index: usize) -> Result<Option<Vec<i64>>, Undefined> {
         self.strides.map(|_| self.strides_of(index)).transpose()
     }
 
     /// The whole number that the value of input `index` was recorded as.
-    pub(crate) fn concrete_integer(&self, index: usize) -> Result<i64, Undefined> {
+    ///
+    /// # Errors
+    ///
+    /// When it was not recorded or is no whole number.
+    pub fn concrete_integer(&self, index: usize) -> Result<i64, Undefined> {
+        if let Some(&Value::Int(number)) = self.concrete.and_then(|values| values.get(index)) {
+            return Ok(number);
+        }
         let text = self.concrete_text(index)?.trim();
         text.parse().map_err(|_| {
             Undefined::arguments(format!("Concrete Inputs[{index}] {text:?} is no whole number"))

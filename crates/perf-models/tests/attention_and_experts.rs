@@ -38,6 +38,8 @@ impl Call {
     }
 
     /// Values of scalars from input `first` on, separated by blanks.
+    ///
+    /// What was given before stands before them.
     fn scalars(mut self, first: usize, texts: &str) -> Self {
         self.concrete.resize(first, Value::from(""));
         self.concrete.extend(texts.split_whitespace().map(Value::from));
@@ -115,7 +117,7 @@ fn attention_of_every_layout_has_the_figures_of_its_worked_example() {
     let mla = "1,1024,16,192 1,1024,16,192 1,1024,16,128";
     let causal_bf16 = [274_877_906_944.0, 167_772_160.0, 687_197_913_088.0, 268_435_456.0];
     // FLOPs and bytes of the forward pass, then of the backward pass.
-    let cases: [(&str, Call, [f64; 4], &str); 13] = [
+    let cases: [(&str, Call, [f64; 4], &str); 14] = [
         ("causal", flash(SQUARE, "bf16", "True"), causal_bf16, "matrix_bf16"),
         (
             "not causal",
@@ -135,6 +137,18 @@ fn attention_of_every_layout_has_the_figures_of_its_worked_example() {
             // Outputs take twice as many bytes as queries.
             [274_877_906_944.0, 117_440_512.0, 687_197_913_088.0, 167_772_160.0],
             "matrix_fp8",
+        ),
+        (
+            "packed sequences of flash-attention 3",
+            Call::new(
+                "flash_attn_3::fwd",
+                "8192,32,128 8192,8,128 8192,8,128 - - - 8192,32,128 5 5 - - - - -",
+                "bf16",
+            )
+            .scalars(12, "4096 4096")
+            .scalars(24, "True -1 -1"),
+            [183_229_571_072.0, 167_772_160.0, 458_077_073_024.0, 268_435_456.0],
+            "matrix_bf16",
         ),
         (
             "scores are not recomputed",
@@ -227,6 +241,13 @@ fn backward_operators_are_their_own_backward_pass() {
             "True",
         ),
         (Call::new("flash_attn::_flash_attn_backward", grouped, "bf16"), all / 2.0, "True"),
+        // Without the dropout.
+        (
+            Call::new("flash_attn::_flash_attn_backward", grouped, "bf16")
+                .scalars(9, "0.0883 False -1 -1 0."),
+            all,
+            "False",
+        ),
         (
             Call::new("aiter::_flash_attn_backward", grouped, "bf16")
                 .scalars(9, "None 0.1 0.0883 False -1 -1"),
@@ -257,6 +278,57 @@ fn backward_operators_are_their_own_backward_pass() {
             if call.concrete.iter().any(|text| text.as_text() == Some("0.1")) { "0.1" } else { "0.0" };
         assert_eq!(call.parameter("dropout"), dropout, "{}", call.name);
     }
+}
+
+#[test]
+fn earlier_releases_of_pytorch_have_no_bias_before_the_flag() {
+    let head_major = "2,32,4096,128 2,8,4096,128 2,8,4096,128";
+    let cases = [
+        ("aten::_scaled_dot_product_cudnn_attention", "0.1 True False", "True", "0.1"),
+        ("aten::_scaled_dot_product_cudnn_attention", "0. False False", "False", "0.0"),
+        ("aten::_scaled_dot_product_efficient_attention", "False True", "True", "0.0"),
+        ("aten::_scaled_dot_product_efficient_attention", "True False", "False", "0.0"),
+    ];
+    for (name, scalars, causal, dropout) in cases {
+        let call = Call::new(name, head_major, "bf16").scalars(3, scalars);
+        let flops = if causal == "True" { 274_877_906_944.0 } else { 549_755_813_888.0 };
+        assert_eq!(call.read().unwrap().flops(), Ok(flops), "{name} {scalars}");
+        assert_eq!((call.parameter("causal"), call.parameter("dropout")), (causal.into(), dropout.into()));
+    }
+}
+
+#[test]
+fn a_backward_call_of_three_inputs_records_no_gradient() {
+    let call = Call::new("aiter::_flash_attn_backward", SQUARE, "bf16").scalars(10, "0.1 0.0883 True");
+    let model = call.read().unwrap();
+    assert_eq!((model.flops(), model.bytes()), (Ok(687_197_913_088.0), Ok(268_435_456.0)));
+    assert_eq!((call.parameter("N_Q"), call.parameter("H_Q")), ("4096".into(), "32".into()));
+}
+
+#[test]
+fn packed_sequences_of_flash_attention_3_need_their_offsets() {
+    let shapes = "8192,32,128 8192,8,128 8192,8,128 - - - 8192,32,128";
+    let call = Call::new("flash_attn_3::fwd", shapes, "bf16").scalars(12, "4096 4096").scalars(24, "True");
+    assert_eq!(call.read().unwrap_err().reason, "Input Dims[7] is missing");
+}
+
+#[test]
+fn values_are_read_as_texts_are() {
+    let mut call = Call::new("flash_attn::_flash_attn_varlen_forward", VARLEN, "bf16")
+        .scalars(5, "4096 4096 0.5 0.088 True 15 0");
+    let of = |call: &Call| (call.read().unwrap().flops().unwrap(), call.read().unwrap().parameters());
+    let as_texts = of(&call);
+    let values = [
+        Value::Int(4096),
+        Value::Int(4096),
+        Value::Float(0.5),
+        Value::Float(0.088),
+        true.into(),
+        Value::Int(15),
+        Value::Int(0),
+    ];
+    call.concrete.splice(5.., values);
+    assert_eq!(of(&call), as_texts);
 }
 
 #[test]
@@ -395,6 +467,26 @@ fn attention_without_token_counts_says_why_it_has_no_figures() {
     }
 }
 
+#[test]
+fn a_window_can_be_given_where_it_is_not_recorded() {
+    let unified =
+        Call::new("vllm::unified_attention_with_output", "64,8,64 64,8,64 64,8,64", "bf16").step(DECODE);
+    let gluon = Call::new("aiter::pa_decode_gluon", "64,8,64 64,8,64 1000,8,16,64", "bf16")
+        .scalars(19, "-1")
+        .step(DECODE);
+    let ragged = Call::new(RAGGED, "- - 64,8,64 128,16,8,64 128,16,8,64", "bf16").step(DECODE);
+    for call in [unified, gluon, ragged] {
+        let all = call.read().unwrap();
+        assert_eq!(all.flops(), Ok(4.0 * 8.0 * 64.0 * 131_072.0), "{}", call.name);
+        let windowed = call.attribute("sliding_window", 128);
+        let model = windowed.read().unwrap();
+        // 64 queries, each with 128 of its 2048 keys.
+        assert_eq!(model.flops(), Ok(4.0 * 8.0 * 64.0 * 64.0 * 128.0), "{}", windowed.name);
+        assert!(model.bytes().unwrap() < all.bytes().unwrap() / 8.0, "{}", windowed.name);
+        assert_eq!(windowed.parameter("sliding_window"), "128", "{}", windowed.name);
+    }
+}
+
 const FUSED: &str = "pseudo_op::moe_aiter_fused_1stage";
 const BLOCKSCALE: &str = "aiter::fmoe_fp8_blockscale_g1u1";
 const GEMM1: &str = "aiter::moe_cktile2stages_gemm1_ck";
@@ -435,6 +527,13 @@ fn experts_have_the_figures_of_their_worked_example() {
         (triton(TRITON_DOWN, "32,3072 32,32", "_matmul_ogs_NNT_bf16xbf16xmxfp4", 4), 2_415_919_104.0, 142.93016346657365 * 1_048_576.0, "matrix_fp4"),
         (triton(TRITON_UP, "8192,3072 8192,32", "_matmul_ogs_NNT_bf16xbf16xmxfp4", 4), 1_236_950_581_248.0, 528.0 * 1_048_576.0, "matrix_fp4"),
         (triton(TRITON_DOWN, "8192,3072 8192,32", "_matmul_ogs_NNT_bf16xbf16xmxfp4", 4), 618_475_290_624.0, 384.0 * 1_048_576.0, "matrix_fp4"),
+        (Call::new(GPTQ_UP, "32,2048 64,2816,1024 64,2048,704 32,6 32,6", "bf16 uint8").attribute("MoE topk", 6).attribute("MoE GEMM gated", true), 2_214_592_512.0, 177_313_437.7928822, "matrix_bf16"),
+        (Call::new(GPTQ_DOWN, "32,2048 64,2816,1024 64,2048,704 32,6 32,6", "bf16 uint8").attribute("MoE topk", 6), 1_107_296_256.0, 88_992_590.8964411, "matrix_bf16"),
+        (Call::new("aiter::ck_moe_stage1", "16,7168 32,4096,3584 32,7168,1024 1 1 1 16,8,2048", "bf16 fp4"), 7_516_192_768.0, 465_807_476.890625, "matrix_bf16"),
+        (Call::new("aiter::ck_moe_stage2", "16,8,1024 32,4096,3584 32,7168,1024", "fp4"), 3_758_096_384.0, 232_715_322.4453125, "matrix_fp4"),
+        (Call::new("pseudo_op::moe_flydsl_stage1", "32,7168 32,4096,3584 32,7168,1024 32,8", "bf16 fp4"), 15_032_385_536.0, 471_222_187.2627669, "matrix_fp4"),
+        (Call::new("pseudo_op::moe_flydsl_stage2", "32,7168 32,4096,3584 32,7168,1024 32,8", "bf16 fp4"), 7_516_192_768.0, 236_364_757.63138345, "matrix_fp4"),
+        (Call::new("aiter::moe_sorting_fwd", "64,8 64,8 2048 2048 64 2 64,7168", "int float int float int int bf16"), 458_752.0, 938_248.0, "vector_bf16"),
         (gptq(GPTQ_UP), 7_516_192_768.0, 236_037_077.63138345, "matrix_bf16"),
         (gptq(GPTQ_DOWN), 3_758_096_384.0, 118_608_362.81569172, "matrix_bf16"),
         (Call::new(INVOKE, "64,2048 128,1536,2048 - 512,1536 - - - - 64,4", "bf16 fp8 none bf16"), 1_610_612_736.0, 351_706_788.95098263, "matrix_fp8"),

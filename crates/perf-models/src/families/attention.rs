@@ -3,6 +3,7 @@
 mod layout;
 mod mask;
 mod model;
+mod recorded;
 
 pub use mask::{AttentionMask, MaskAlignment};
 pub use model::{Attention, PackedSequences};
@@ -12,8 +13,8 @@ pub(super) use layout::{flag, length, window};
 use super::OpGroup;
 use crate::{Category, Family};
 use layout::{
-    AITER, AITER_BACKWARD, AITER_MHA_BACKWARD, AITER_WRAPPER, AITER_WRAPPER_BACKWARD, FLASH, FLASH_3,
-    FLASH_BACKWARD, FLASH_VARLEN, FLASH_VARLEN_BACKWARD, TORCH_EFFICIENT, TORCH_FLASH, attention, evoformer,
+    AITER, AITER_MHA_BACKWARD, AITER_WRAPPER, AITER_WRAPPER_BACKWARD, FLASH, FLASH_BACKWARD, FLASH_VARLEN,
+    FLASH_VARLEN_BACKWARD, TORCH_FLASH, aiter_backward, attention, evoformer, flash_3, torch_efficient,
 };
 
 pub(super) const GROUPS: &[OpGroup] = &[
@@ -25,14 +26,14 @@ pub(super) const GROUPS: &[OpGroup] = &[
             ("EvoformerAttention", evoformer),
             ("flash_attn::_flash_attn_forward", |call| attention(call, &FLASH)),
             ("flash_attn::_flash_attn_varlen_forward", |call| attention(call, &FLASH_VARLEN)),
-            ("aten::_scaled_dot_product_cudnn_attention", |call| attention(call, &TORCH_EFFICIENT)),
-            ("aten::_scaled_dot_product_efficient_attention", |call| attention(call, &TORCH_EFFICIENT)),
+            ("aten::_scaled_dot_product_cudnn_attention", torch_efficient),
+            ("aten::_scaled_dot_product_efficient_attention", torch_efficient),
             ("aten::_scaled_dot_product_flash_attention", |call| attention(call, &TORCH_FLASH)),
             ("aiter::_flash_attn_forward", |call| attention(call, &AITER)),
             ("aiter::wrapper_fmha_v3_fwd", |call| attention(call, &AITER_WRAPPER)),
             ("aiter::mha_fwd", |call| attention(call, &AITER)),
             ("aiter::fmha_v3_fwd", |call| attention(call, &AITER)),
-            ("flash_attn_3::fwd", |call| attention(call, &FLASH_3)),
+            ("flash_attn_3::fwd", flash_3),
         ],
     ),
     OpGroup::modelled(
@@ -41,7 +42,7 @@ pub(super) const GROUPS: &[OpGroup] = &[
         &[
             ("flash_attn::_flash_attn_backward", |call| attention(call, &FLASH_BACKWARD)),
             ("flash_attn::_flash_attn_varlen_backward", |call| attention(call, &FLASH_VARLEN_BACKWARD)),
-            ("aiter::_flash_attn_backward", |call| attention(call, &AITER_BACKWARD)),
+            ("aiter::_flash_attn_backward", aiter_backward),
             ("aiter::wrapper_fmha_v3_bwd", |call| attention(call, &AITER_WRAPPER_BACKWARD)),
             ("aiter::mha_bwd", |call| attention(call, &AITER_MHA_BACKWARD)),
         ],

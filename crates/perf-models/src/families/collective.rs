@@ -10,6 +10,15 @@ use crate::{
 };
 
 /// Sum over devices, read and written once by each.
+///
+/// ```
+/// use perf_models::{CustomAllReduce, PerfModel, Tensor};
+///
+/// let input = Tensor::new([64, 7168], "c10::BFloat16");
+/// let sum = CustomAllReduce { input, input_strides: None };
+/// assert_eq!((sum.flops()?, sum.bytes()?), (0.0, 2.0 * 2.0 * 64.0 * 7168.0));
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CustomAllReduce {
     /// What each device contributes.
@@ -43,6 +52,21 @@ impl PerfModel for CustomAllReduce {
 }
 
 /// Sum over devices, addition of a residual and RMS normalization in one kernel.
+///
+/// ```
+/// use perf_models::{AllReduceRmsNorm, PerfModel, Tensor};
+///
+/// let sum = AllReduceRmsNorm {
+///     input: Tensor::new([64, 7168], "c10::BFloat16"),
+///     input_strides: None,
+///     channels: 7168,
+/// };
+/// // Residual and normalization take five operations an element, and two a row.
+/// assert_eq!(sum.flops()?, 64.0 * (5.0 * 7168.0 + 2.0));
+/// // Four passes over the tokens, and the weight.
+/// assert_eq!(sum.bytes()?, 2.0 * (4.0 * 64.0 + 1.0) * 7168.0);
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AllReduceRmsNorm {
     /// What each device contributes.
@@ -83,6 +107,19 @@ impl PerfModel for AllReduceRmsNorm {
 }
 
 /// A collective whose result has another size than its input: reduce-scatter, all-gather.
+///
+/// ```
+/// use perf_models::{CustomReshard, PerfModel, Tensor};
+///
+/// // A reduce-scatter over 8 devices: each keeps 8 of 64 rows.
+/// let reduce_scatter = CustomReshard {
+///     input: Tensor::new([64, 7168], "c10::BFloat16"),
+///     input_strides: None,
+///     output_shape: vec![8, 7168],
+/// };
+/// assert_eq!((reduce_scatter.flops()?, reduce_scatter.bytes()?), (0.0, 2.0 * (64.0 + 8.0) * 7168.0));
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CustomReshard {
     /// What each device contributes.

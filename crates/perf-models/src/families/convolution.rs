@@ -57,7 +57,7 @@ fn convolution(call: &OpCall<'_>, tensors: usize, settings: usize) -> Result<Con
         dilation: numbers(call, settings + 2, spatial, 1)?,
         transposed: call.concrete_flag(settings + 3)?,
         output_padding: numbers(call, settings + 4, spatial, 0)?,
-        groups: count(call.concrete_integer(settings + 5)?, settings + 5)?,
+        groups: count_or(call, settings + 5, 1)?,
         input_strides: call.strides_if_recorded(tensors)?,
         filter_strides: call.strides_if_recorded(tensors + 1)?,
         input,
@@ -209,7 +209,7 @@ mod tests {
             (3, "[1, 1]", "stride has 2 numbers for 1 spatial dimensions"),
             (4, "[-1]", "Concrete Inputs[4] is negative: -1"),
             (6, "maybe", "Concrete Inputs[6] \"maybe\" holds no truth values"),
-            (8, "", "Concrete Inputs[8] \"\" is no whole number"),
+            (8, "two", "Concrete Inputs[8] \"two\" holds no whole numbers"),
         ];
         for (index, text, reason) in cases {
             let mut concrete = good;

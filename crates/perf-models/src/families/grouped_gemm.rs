@@ -22,6 +22,22 @@ pub(super) const GROUPS: &[OpGroup] = &[OpGroup::modelled(
 )];
 
 /// Multiplications that share `k` and `n`: `m` rows in all, divided among `groups` weights.
+///
+/// ```
+/// use perf_models::{GroupedGemm, PerfModel};
+///
+/// let experts = GroupedGemm {
+///     m: 16384,
+///     k: 2048,
+///     n: 4096,
+///     groups: 8,
+///     input_type: "c10::BFloat16".into(),
+///     output_type: "c10::BFloat16".into(),
+/// };
+/// assert_eq!(experts.flops()?, 274_877_906_944.0);
+/// assert_eq!(experts.bytes()?, 335_544_320.0);
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupedGemm {
     /// Rows of all groups together.
@@ -69,6 +85,20 @@ impl PerfModel for GroupedGemm {
 
 /// Multiplications that differ in the dimension that is summed over, as for the gradients of the weights
 /// of [`GroupedGemm`].
+///
+/// ```
+/// use perf_models::{GroupShape, PerfModel, VariableKGroupedGemm};
+///
+/// // The weights of two experts, which got 300 and 212 of 512 tokens.
+/// let gradients = VariableKGroupedGemm {
+///     groups: [300, 212].map(|k| GroupShape { m: 2048, k, n: 4096 }).to_vec(),
+///     input_type: "c10::BFloat16".into(),
+///     output_type: "float".into(),
+/// };
+/// assert_eq!(gradients.flops()?, 2.0 * 2048.0 * 512.0 * 4096.0);
+/// assert_eq!(gradients.bytes()?, 2.0 * 512.0 * (2048.0 + 4096.0) + 4.0 * 2.0 * 2048.0 * 4096.0);
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VariableKGroupedGemm {
     /// The multiplications.

@@ -9,6 +9,7 @@
 //! [manifold-constrained]: https://arxiv.org/abs/2512.24880
 
 use super::OpGroup;
+use crate::assumptions::Assumptions;
 use crate::tensor::count_value;
 use crate::{
     Category, ComputeSpec, ComputeUnit, Family, Figure, OpCall, Parameter, PerfModel, Undefined, Value,
@@ -19,6 +20,24 @@ use crate::{
 const FP32: f64 = 4.0;
 
 /// A kernel of a hyper-connection.
+///
+/// ```
+/// use perf_models::{HyperConnection, HyperConnectionStage, PerfModel};
+///
+/// // After a layer: 64 tokens, 4 streams of 4096 channels.
+/// let post = HyperConnection {
+///     tokens: 64,
+///     streams: 4,
+///     channels: 4096,
+///     element_type: "c10::BFloat16".into(),
+///     stage: HyperConnectionStage::Post,
+/// };
+/// // Each of the 4 new streams is a sum of the layer's output and the 4 streams, each times a coefficient.
+/// assert_eq!(post.flops()?, 64.0 * 4096.0 * 4.0 * 2.0 * (4.0 + 1.0));
+/// // The output and the streams read, the new streams written; 4·4 + 4 coefficients a token.
+/// assert_eq!(post.bytes()?, 2.0 * 64.0 * 4096.0 * (1.0 + 4.0 + 4.0) + 4.0 * 64.0 * (16.0 + 4.0));
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct HyperConnection {
     /// Tokens (M).
@@ -97,6 +116,8 @@ impl HyperConnection {
 }
 
 impl PerfModel for HyperConnection {
+    /// With M tokens, n streams of C channels, c coefficients and inner dimension K: the mixture of the streams is
+    /// `2·M·n·C·(n + 1)`, the multiplication `2·M·c·K`, mixture and normalization before a layer `2·M·n·C + 5·M·C`.
     fn flops(&self) -> Figure {
         let tokens = self.tokens as f64;
         Ok(match self.stage {
@@ -109,6 +130,8 @@ impl PerfModel for HyperConnection {
         })
     }
 
+    /// Streams and the layer's input or output in their own type; coefficients, the weight of the multiplication
+    /// and its partial results in FP32. Each is read or written once.
     fn bytes(&self) -> Figure {
         let size = element_size(&self.element_type)?;
         let (tokens, layer, streams) = (self.tokens as f64, self.layer_elements(), self.stream_elements());
@@ -159,19 +182,23 @@ impl PerfModel for HyperConnection {
     }
 }
 
-fn element_type(call: &OpCall<'_>, index: usize) -> String {
-    call.type_of(index).unwrap_or("c10::BFloat16").to_owned()
+/// A kernel on streams of the element type of input `typed`; `sizes` are tokens, streams and channels.
+fn connection(
+    call: &OpCall<'_>,
+    typed: usize,
+    sizes: [u64; 3],
+    stage: HyperConnectionStage,
+) -> Result<Box<dyn PerfModel>, Undefined> {
+    let [tokens, streams, channels] = sizes;
+    let mut assumed = Assumptions::default();
+    let element_type =
+        assumed.recorded_or(call.type_of(typed).ok(), "element type", "c10::BFloat16").to_owned();
+    Ok(assumed.noted_on(HyperConnection { tokens, streams, channels, element_type, stage }))
 }
 
 fn post(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
     let [tokens, channels] = call.dimensions_of(1)?;
-    Ok(Box::new(HyperConnection {
-        tokens,
-        streams: call.dimension(0, 1)?,
-        channels,
-        element_type: element_type(call, 1),
-        stage: HyperConnectionStage::Post,
-    }))
+    connection(call, 1, [tokens, call.dimension(0, 1)?, channels], HyperConnectionStage::Post)
 }
 
 fn matmul(call: &OpCall<'_>, weight: usize) -> Result<MixtureMatmul, Undefined> {
@@ -180,37 +207,21 @@ fn matmul(call: &OpCall<'_>, weight: usize) -> Result<MixtureMatmul, Undefined> 
 }
 
 fn pre_matmul(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
-    let [tokens, streams, channels] = call.dimensions_of(2)?;
-    Ok(Box::new(HyperConnection {
-        tokens,
-        streams,
-        channels,
-        element_type: element_type(call, 2),
-        stage: HyperConnectionStage::PreMatmul(matmul(call, 3)?),
-    }))
+    let sizes = call.dimensions_of(2)?;
+    connection(call, 2, sizes, HyperConnectionStage::PreMatmul(matmul(call, 3)?))
 }
 
 fn pre_norm(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
     let [tokens, channels] = call.dimensions_of(2)?;
     let (coefficients, splits) = (call.dimension(6, 0)?, call.dimension(3, 0)?);
-    Ok(Box::new(HyperConnection {
-        tokens,
-        streams: call.dimension(0, 1)?,
-        channels,
-        element_type: element_type(call, 7),
-        stage: HyperConnectionStage::PreNorm { coefficients, splits },
-    }))
+    let sizes = [tokens, call.dimension(0, 1)?, channels];
+    connection(call, 7, sizes, HyperConnectionStage::PreNorm { coefficients, splits })
 }
 
 fn post_and_pre_matmul(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
     let [tokens, channels] = call.dimensions_of(3)?;
-    Ok(Box::new(HyperConnection {
-        tokens,
-        streams: call.dimension(2, 1)?,
-        channels,
-        element_type: element_type(call, 3),
-        stage: HyperConnectionStage::PostAndPreMatmul(matmul(call, 7)?),
-    }))
+    let sizes = [tokens, call.dimension(2, 1)?, channels];
+    connection(call, 3, sizes, HyperConnectionStage::PostAndPreMatmul(matmul(call, 7)?))
 }
 
 pub(super) const GROUPS: &[OpGroup] = &[OpGroup::modelled(

@@ -6,8 +6,8 @@ pub(crate) mod model;
 use super::OpGroup;
 use crate::{Category, Family};
 use layout::{
-    BATCH, GROUP, LAYER, NATIVE_GROUP, RMS, batch_backward, forward, group_backward, instance_backward,
-    layer_backward, modulated, modulated_backward, rms_backward, vendor_batch_backward,
+    BATCH, GROUP, LAYER, NATIVE_GROUP, RMS, batch_backward, forward, group_backward, group_forward,
+    instance_backward, layer_backward, modulated, modulated_backward, rms_backward, vendor_batch_backward,
 };
 
 pub(super) const GROUPS: &[OpGroup] = &[
@@ -32,7 +32,7 @@ pub(super) const GROUPS: &[OpGroup] = &[
             ("aten::cudnn_group_norm", |call| forward(call, &GROUP)),
             ("aten::cudnn_instance_norm", |call| forward(call, &BATCH)),
             ("aten::_fused_rms_norm", |call| forward(call, &RMS)),
-            ("aiter::_groupnorm_run", |call| forward(call, &GROUP)),
+            ("aiter::_groupnorm_run", group_forward),
             ("primus::fused_ln_modulate", modulated),
         ],
     ),

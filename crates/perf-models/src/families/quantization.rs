@@ -2,11 +2,25 @@
 
 use super::OpGroup;
 use super::rms_norm::MX_BLOCK;
-use super::rope::vector_spec;
 use crate::tensor::{Tensor, count_value, elements, shape_value, strides_value};
 use crate::{Category, ComputeSpec, Family, Figure, OpCall, Parameter, PerfModel, Undefined, Value};
 
 /// Dynamic quantization that writes the scales it finds.
+///
+/// ```
+/// use perf_models::{PerfModel, ScaledQuantization, Tensor};
+///
+/// // To FP8 with a scale for each of 64 tokens.
+/// let quantization = ScaledQuantization {
+///     input: Tensor::new([64, 7168], "c10::BFloat16"),
+///     scales: Tensor::new([64, 1], "float"),
+///     output: Tensor::new([64, 7168], "c10::Float8_e4m3fn"),
+///     ..ScaledQuantization::default()
+/// };
+/// assert_eq!(quantization.flops()?, 2.59375 * 64.0 * 7168.0);
+/// assert_eq!(quantization.bytes()?, 64.0 * 7168.0 * (2.0 + 1.0) + 4.0 * 64.0);
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScaledQuantization {
     /// What is quantized.
@@ -32,7 +46,7 @@ impl PerfModel for ScaledQuantization {
     }
 
     fn compute_spec(&self) -> Option<ComputeSpec> {
-        vector_spec(&self.input.element_type)
+        ComputeSpec::vector(&self.input.element_type)
     }
 
     fn parameters(&self) -> Vec<Parameter> {
@@ -54,6 +68,20 @@ impl PerfModel for ScaledQuantization {
 }
 
 /// Quantization to FP8 with a 32-bit scale for each group of a row.
+///
+/// ```
+/// use perf_models::{GroupQuantizationFp8, PerfModel, Tensor};
+///
+/// let quantization = GroupQuantizationFp8 {
+///     input: Tensor::new([64, 7168], "c10::BFloat16"),
+///     group_size: 128,
+///     group_size_assumed: false,
+/// };
+/// let elements = 64.0 * 7168.0;
+/// assert_eq!(quantization.flops()?, 6.0 * elements);
+/// assert_eq!(quantization.bytes()?, (2.0 + 1.0) * elements + 4.0 * elements / 128.0);
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GroupQuantizationFp8 {
     /// What is quantized; its last dimension is the row.
@@ -100,7 +128,7 @@ impl PerfModel for GroupQuantizationFp8 {
     }
 
     fn compute_spec(&self) -> Option<ComputeSpec> {
-        vector_spec(&self.input.element_type)
+        ComputeSpec::vector(&self.input.element_type)
     }
 
     fn parameters(&self) -> Vec<Parameter> {
@@ -131,6 +159,16 @@ impl PerfModel for GroupQuantizationFp8 {
 }
 
 /// Quantization to MXFP4: 4 bits an element and an 8-bit scale for each 32.
+///
+/// ```
+/// use perf_models::{Mxfp4Quantization, PerfModel, Tensor};
+///
+/// let input = Tensor::new([64, 7168], "c10::BFloat16");
+/// let quantization = Mxfp4Quantization { input, ..Mxfp4Quantization::default() };
+/// assert_eq!(quantization.flops()?, 2.0 * 64.0 * 7168.0);
+/// assert_eq!(quantization.bytes()?, 64.0 * 7168.0 * (2.0 + 0.5) + 64.0 * 7168.0 / 32.0);
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mxfp4Quantization {
     /// What is quantized.
@@ -152,7 +190,7 @@ impl PerfModel for Mxfp4Quantization {
     }
 
     fn compute_spec(&self) -> Option<ComputeSpec> {
-        vector_spec(&self.input.element_type)
+        ComputeSpec::vector(&self.input.element_type)
     }
 
     fn parameters(&self) -> Vec<Parameter> {

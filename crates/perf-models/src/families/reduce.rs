@@ -29,6 +29,20 @@ pub(super) const GROUPS: &[OpGroup] = &[OpGroup::modelled(
 
 /// A tensor reduced along some of its dimensions, or scanned; or the larger or smaller of two tensors,
 /// element by element, which PyTorch names like the reduction.
+///
+/// ```
+/// use perf_models::{PerfModel, Reduction, ReductionKind, Tensor};
+///
+/// let mean = Reduction {
+///     input: Tensor::new([16, 559, 1024], "float"),
+///     output_shape: vec![16, 559, 1],
+///     kind: ReductionKind::Mean,
+///     ..Reduction::default()
+/// };
+/// assert_eq!(mean.flops()?, 16.0 * 559.0 * 1024.0);
+/// assert_eq!(mean.bytes()?, 4.0 * 16.0 * 559.0 * (1024.0 + 1.0));
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reduction {
     /// What is reduced.

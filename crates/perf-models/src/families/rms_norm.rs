@@ -4,8 +4,7 @@
 //! divided by the root of the mean and scaled by a weight.
 
 use super::OpGroup;
-use super::rope::vector_spec;
-use crate::tensor::{Tensor, count_value, shape_value, strides_value};
+use crate::tensor::{Tensor, count_value, finite, shape_value, strides_value};
 use crate::{
     Category, ComputeSpec, Family, Figure, OpCall, Parameter, PerfModel, Undefined, Value, element_size,
 };
@@ -16,6 +15,22 @@ use crate::{
 pub(super) const MX_BLOCK: f64 = 32.0;
 
 /// RMS normalization of the rows of a tensor, with what is fused to it.
+///
+/// ```
+/// use perf_models::{InferenceRmsNorm, PerfModel, RmsNormFusion, Tensor};
+///
+/// let norm = InferenceRmsNorm {
+///     input: Tensor::new([64, 7168], "c10::BFloat16"),
+///     input_strides: None,
+///     channels: 7168,
+///     fused: RmsNormFusion::Addition,
+/// };
+/// let elements = 64.0 * 7168.0;
+/// assert_eq!(norm.flops()?, 64.0 * (2.0 * 7168.0 + 2.0) + 2.0 * elements + elements);
+/// // Input, residual, sum and result; the weight once.
+/// assert_eq!(norm.bytes()?, 2.0 * (4.0 * elements + 7168.0));
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct InferenceRmsNorm {
     /// What is normalized.
@@ -57,15 +72,23 @@ pub enum RmsNormFusion {
 }
 
 impl InferenceRmsNorm {
+    /// Elements of a row.
+    fn row_length(&self) -> Figure {
+        match self.channels {
+            0 => Err(Undefined::arguments("a row has no elements")),
+            channels => Ok(channels as f64),
+        }
+    }
+
     /// Rows that are complete; a tensor whose size is no multiple of the channels has a rest.
-    fn rows(&self) -> f64 {
-        (self.input.elements() / self.channels as f64).floor()
+    fn rows(&self) -> Figure {
+        Ok((self.input.elements() / self.row_length()?).floor())
     }
 
     /// Squares and their sum, mean and root for each row: 2c + 2; division and weight: 2 for each element.
-    fn normalization_flops(&self) -> f64 {
-        let (elements, channels) = (self.input.elements(), self.channels as f64);
-        elements / channels * (2.0 * channels + 2.0) + 2.0 * elements
+    fn normalization_flops(&self) -> Figure {
+        let (elements, channels) = (self.input.elements(), self.row_length()?);
+        Ok(elements / channels * (2.0 * channels + 2.0) + 2.0 * elements)
     }
 }
 
@@ -79,15 +102,13 @@ impl PerfModel for InferenceRmsNorm {
             RmsNormFusion::Quantization { addition: false, .. } => 2.0 * elements,
             RmsNormFusion::Quantization { addition: true, .. } => 3.0 * elements,
             RmsNormFusion::Fp4Quantization { addition, second_channels } => {
-                let addition = if addition { self.rows() * self.channels as f64 } else { 0.0 };
-                let second = second_channels.map_or(0.0, |second| {
-                    let second_elements = self.rows() * second as f64;
-                    (self.normalization_flops() * second_elements / elements.max(1.0)).trunc()
-                });
+                let addition = if addition { self.rows()? * self.channels as f64 } else { 0.0 };
+                let second_elements = self.rows()? * second_channels.unwrap_or(0) as f64;
+                let second = (self.normalization_flops()? * second_elements / elements.max(1.0)).trunc();
                 addition + second + 2.0 * elements
             }
         };
-        Ok(self.normalization_flops() + fused)
+        finite(self.normalization_flops()? + fused)
     }
 
     /// Input, weight and output, and the residual, the sum and the scales where there are any.
@@ -99,24 +120,23 @@ impl PerfModel for InferenceRmsNorm {
             RmsNormFusion::Nothing => input,
             RmsNormFusion::Addition => 3.0 * input,
             RmsNormFusion::AdditionAndPadding { padded_channels } => {
-                input + self.rows() * (padded_channels as f64 + self.channels as f64) * size
+                input + self.rows()? * (padded_channels as f64 + self.channels as f64) * size
             }
             RmsNormFusion::Quantization { scales_per_row, addition } => {
                 let residual_and_sum = if addition { 2.0 * input } else { 0.0 };
-                residual_and_sum + elements + 4.0 * self.rows() * scales_per_row as f64
+                residual_and_sum + elements + 4.0 * self.rows()? * scales_per_row as f64
             }
             RmsNormFusion::Fp4Quantization { addition, second_channels } => {
                 let residual_and_sum = if addition { 2.0 * input } else { 0.0 };
-                let second =
-                    second_channels.map_or(0.0, |second| (2.0 * self.rows() + 1.0) * second as f64 * size);
+                let second = (2.0 * self.rows()? + 1.0) * second_channels.unwrap_or(0) as f64 * size;
                 residual_and_sum + 0.5 * elements + (elements / MX_BLOCK).floor() + second
             }
         };
-        Ok(input + weight + rest)
+        finite(input + weight + rest)
     }
 
     fn compute_spec(&self) -> Option<ComputeSpec> {
-        vector_spec(&self.input.element_type)
+        ComputeSpec::vector(&self.input.element_type)
     }
 
     fn parameters(&self) -> Vec<Parameter> {

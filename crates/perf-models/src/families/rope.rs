@@ -8,8 +8,7 @@
 use super::OpGroup;
 use crate::tensor::{count_value, elements, shape_value};
 use crate::{
-    Category, ComputeSpec, ComputeUnit, Family, Figure, OpCall, Parameter, PerfModel, Undefined, Value,
-    element_size, precision,
+    Category, ComputeSpec, Family, Figure, OpCall, Parameter, PerfModel, Undefined, Value, element_size,
 };
 
 const OPERATIONS_PER_ELEMENT: f64 = 3.0;
@@ -18,6 +17,20 @@ const OPERATIONS_PER_ELEMENT: f64 = 3.0;
 const ASSUMED_ELEMENT_SIZE: f64 = 2.0;
 
 /// Rotation of query and key elements in place or into a copy.
+///
+/// ```
+/// use perf_models::{PerfModel, RotaryEmbedding};
+///
+/// // 4096 tokens, 32 heads of queries and 8 of keys, 128 channels of each.
+/// let rope = RotaryEmbedding {
+///     rotated_elements: 4096 * (32 + 8) * 128,
+///     element_type: Some("c10::BFloat16".into()),
+///     ..RotaryEmbedding::default()
+/// };
+/// assert_eq!(rope.flops()?, 3.0 * 20_971_520.0);
+/// assert_eq!(rope.bytes()?, 2.0 * 2.0 * 20_971_520.0);
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RotaryEmbedding {
     /// Elements that are rotated, query and key together.
@@ -47,7 +60,7 @@ impl PerfModel for RotaryEmbedding {
     }
 
     fn compute_spec(&self) -> Option<ComputeSpec> {
-        vector_spec(self.element_type.as_deref()?)
+        ComputeSpec::vector(self.element_type.as_deref()?)
     }
 
     fn parameters(&self) -> Vec<Parameter> {
@@ -66,6 +79,26 @@ impl PerfModel for RotaryEmbedding {
 /// attention ([DeepSeek-V2], section 2.1).
 ///
 /// [DeepSeek-V2]: https://arxiv.org/abs/2405.04434
+///
+/// ```
+/// use perf_models::{FusedRopeAndCache, PerfModel};
+///
+/// // 64 tokens with 16 heads of queries; the cache is FP8.
+/// let rope = FusedRopeAndCache {
+///     tokens: 64,
+///     query_heads: 16,
+///     key_heads: 1,
+///     latent_dim: 512,
+///     rope_dim: 64,
+///     input_type: "c10::BFloat16".into(),
+///     cache_type: "c10::Float8_e4m3fn".into(),
+///     output_type: None,
+/// };
+/// assert_eq!(rope.flops()?, 3.0 * 64.0 * 64.0 * (16.0 + 1.0));
+/// // Query and key read, query written, key written to the cache.
+/// assert_eq!(rope.bytes()?, 64.0 * (512.0 + 64.0) * (2.0 * (16.0 + 1.0) + 2.0 * 16.0 + 1.0));
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FusedRopeAndCache {
     /// Tokens.
@@ -104,7 +137,7 @@ impl PerfModel for FusedRopeAndCache {
     }
 
     fn compute_spec(&self) -> Option<ComputeSpec> {
-        vector_spec(&self.input_type)
+        ComputeSpec::vector(&self.input_type)
     }
 
     fn parameters(&self) -> Vec<Parameter> {
@@ -122,10 +155,6 @@ impl PerfModel for FusedRopeAndCache {
         }
         parameters
     }
-}
-
-pub(super) fn vector_spec(element_type: &str) -> Option<ComputeSpec> {
-    Some(ComputeSpec { unit: ComputeUnit::Vector, precision: precision(element_type)? })
 }
 
 /// One tensor of (sequence, batch, heads, head dimension).
@@ -160,7 +189,7 @@ fn two_channels(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
 /// head) or (tokens, heads, head).
 fn positions_query_key(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
     let (query, key) = (call.dimensions(1)?, call.dimensions(2)?);
-    let recorded_head = call.concrete_text(3).map_or("", str::trim);
+    let recorded_head = call.written_value(3);
     let head: u64 = if recorded_head.is_empty() {
         query.last().copied().ok_or_else(|| Undefined::arguments("Input Dims[1] is empty"))?
     } else {

@@ -1,7 +1,7 @@
 //! Sampling of the next token.
 
 use super::OpGroup;
-use super::rope::vector_spec;
+use crate::assumptions::Assumptions;
 use crate::tensor::count_value;
 use crate::{
     Category, ComputeSpec, Family, Figure, OpCall, Parameter, PerfModel, Undefined, Value, element_size,
@@ -9,6 +9,20 @@ use crate::{
 
 /// Sampling by exponential noise: each logit is divided by its noise and the largest quotient of a row
 /// wins, which samples from the softmax without computing it (the Gumbel-max trick).
+///
+/// ```
+/// use perf_models::{ExponentialSampling, PerfModel};
+///
+/// let sampling = ExponentialSampling {
+///     tokens: 64,
+///     vocabulary: 151_936,
+///     logits_type: "c10::BFloat16".into(),
+///     noise_type: "float".into(),
+/// };
+/// assert_eq!(sampling.flops()?, 2.0 * 64.0 * 151_936.0);
+/// assert_eq!(sampling.bytes()?, 64.0 * (151_936.0 * (2.0 + 4.0) + 4.0));
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExponentialSampling {
     /// Tokens that are sampled: rows of logits.
@@ -35,7 +49,7 @@ impl PerfModel for ExponentialSampling {
     }
 
     fn compute_spec(&self) -> Option<ComputeSpec> {
-        vector_spec(&self.logits_type)
+        ComputeSpec::vector(&self.logits_type)
     }
 
     fn parameters(&self) -> Vec<Parameter> {
@@ -51,12 +65,14 @@ impl PerfModel for ExponentialSampling {
 /// Output, logits of (tokens, vocabulary), noise.
 fn logits_and_noise(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
     let logits = call.dimensions(1)?;
-    Ok(Box::new(ExponentialSampling {
-        tokens: logits.first().copied().unwrap_or(1),
-        vocabulary: logits.get(1).copied().unwrap_or(1),
-        logits_type: call.type_of(1).unwrap_or("c10::bfloat16").to_owned(),
-        noise_type: call.type_of(2).unwrap_or("float").to_owned(),
-    }))
+    let mut assumed = Assumptions::default();
+    let sampling = ExponentialSampling {
+        tokens: assumed.recorded_or(logits.first().copied(), "number of tokens", 1),
+        vocabulary: assumed.recorded_or(logits.get(1).copied(), "number of logits", 1),
+        logits_type: assumed.recorded_or(call.type_of(1).ok(), "type of logits", "c10::bfloat16").to_owned(),
+        noise_type: assumed.recorded_or(call.type_of(2).ok(), "type of noise", "float").to_owned(),
+    };
+    Ok(assumed.noted_on(sampling))
 }
 
 pub(super) const GROUPS: &[OpGroup] = &[OpGroup::modelled(

@@ -21,6 +21,22 @@ pub(super) const GROUPS: &[OpGroup] = &[
 ];
 
 /// Convolution of each channel with its own short filter over past positions only.
+///
+/// ```
+/// use perf_models::{CausalConvolution, PerfModel};
+///
+/// let convolution = CausalConvolution {
+///     batch: 2,
+///     channels: 4352,
+///     sequence_length: 4096,
+///     filter_length: 4,
+///     bias: true,
+///     element_type: "c10::BFloat16".into(),
+/// };
+/// assert_eq!(convolution.flops()?, 285_212_672.0);
+/// assert_eq!(convolution.bytes()?, 142_649_856.0);
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CausalConvolution {
     /// Sequences.
@@ -87,6 +103,28 @@ fn causal_convolution(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined
 
 /// The mixer of Mamba 2 in one kernel: causal convolution, then the scan by state-space duality in
 /// chunks (Dao and Gu 2024, arXiv:2405.21060).
+///
+/// ```
+/// use perf_models::{PerfModel, SelectiveScan};
+///
+/// let mamba = SelectiveScan {
+///     batch: 2,
+///     sequence_length: 4096,
+///     heads: 64,
+///     head_dim: 64,
+///     groups: 1,
+///     state_dim: 128,
+///     chunk: 256,
+///     filter_length: 4,
+///     convolution_channels: 4096 + 2 * 128,
+///     combined_dim: 2 * 4096 + 2 * 128 + 64,
+///     element_type: "c10::BFloat16".into(),
+///     head_parameter_sizes: [4, 4, 2],
+/// };
+/// assert_eq!(mamba.flops()?, 35_181_821_952.0);
+/// assert_eq!(mamba.bytes()?, 206_613_632.0);
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SelectiveScan {
     /// Sequences.
@@ -231,14 +269,14 @@ fn state_dim(combined_dim: u64, heads: u64, head_dim: u64, groups: u64) -> Resul
 
 /// The number that input `index` was recorded as, or the kernel's default.
 fn count_or(call: &OpCall<'_>, index: usize, default: u64) -> Result<u64, Undefined> {
-    match call.concrete_text(index) {
-        Ok(text) if !text.trim().is_empty() => {
-            let count = u64::try_from(call.concrete_integer(index)?).map_err(|_| {
-                Undefined::arguments(format!("Concrete Inputs[{index}] {text:?} is negative"))
-            })?;
-            Ok(if count == 0 { default } else { count })
-        }
-        _ => Ok(default),
+    if call.written_value(index).is_empty() {
+        return Ok(default);
+    }
+    let count = call.concrete_integer(index)?;
+    match u64::try_from(count) {
+        Ok(0) => Ok(default),
+        Ok(count) => Ok(count),
+        Err(_) => Err(Undefined::arguments(format!("Concrete Inputs[{index}] is negative: {count}"))),
     }
 }
 

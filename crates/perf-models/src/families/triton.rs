@@ -29,6 +29,22 @@ pub(crate) fn is_generated_kernel(name: &str) -> bool {
 }
 
 /// A kernel that TorchInductor generated.
+///
+/// ```
+/// use perf_models::{FusedOperator, PerfModel, Tensor, TritonKernel};
+///
+/// // `triton_poi_fused_mul_silu_0`: two matrices in, one out.
+/// let kernel = TritonKernel {
+///     operators: ["mul", "silu"].map(FusedOperator::Known).to_vec(),
+///     grid_elements: 64 * 4096,
+///     reduced_elements: 1,
+///     tensors: vec![Tensor::new([64, 4096], "c10::BFloat16"); 3],
+///     first_is_updated: false,
+/// };
+/// assert_eq!(kernel.flops()?, (1.0 + 4.0) * 64.0 * 4096.0);
+/// assert_eq!(kernel.bytes()?, 3.0 * 2.0 * 64.0 * 4096.0);
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TritonKernel {
     /// The fused operators.

@@ -29,9 +29,6 @@ const FLOAT: &str = "elements of float have four bytes";
 const TYPED: &str = "the types of queries and keys are recorded";
 const PACKED: &str = "the sequences do not attend to each other in the backward pass either";
 const LATENT: &str = "keys and values are one latent in the cache, read once";
-const MASK: &str = "the causal flag is argument 11, which is no flag in this made-up call";
-const GRADIENT_FIRST: &str =
-    "the output's gradient stands before the queries; this made-up call has no values";
 
 const INFERENCE_PARAMETERS: Ours = Ours::Text(
     "B, N_Q, H_Q, H_V, H_K, N_KV, H_KV, d_h_qk, d_h_v, dropout, causal, flash_impl, \
@@ -67,15 +64,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         Ours::Figure(536_870_912.0),
         FLOAT,
     ),
-    exception(
-        "flash_attn::_flash_attn_backward",
-        "\"0.088\", \"True\", \"-1\"",
-        "*",
-        "03 #8",
-        Ours::Absent,
-        MASK,
-    ),
-    exception("aiter::_flash_attn_backward", "*", "*", "03 #9", Ours::Absent, GRADIENT_FIRST),
+    exception("aiter::_flash_attn_backward", "*", "spec", "03 #9", Ours::Text("matrix_bf16"), TYPED),
     exception("aiter::_flash_attn_forward", "*", "spec", "03 #9", Ours::Text("matrix_bf16"), TYPED),
     exception("aiter::fmha_v3_fwd", "*", "spec", "03 #9", Ours::Text("matrix_bf16"), TYPED),
     exception("aiter::mha_bwd", "*", "spec", "03 #9", Ours::Text("matrix_bf16"), TYPED),

@@ -2,8 +2,8 @@
 
 use super::mask::{AttentionMask, MaskAlignment};
 use super::model::{Attention, PackedSequences};
-use crate::tensor::strides_value;
-use crate::{ComputeSpec, Figure, OpCall, Parameter, PerfModel, Undefined, Value};
+use super::recorded::{RecordedAttention, Types};
+use crate::{OpCall, PerfModel, Undefined};
 
 /// Argument positions of an attention operator.
 pub(super) struct Layout {
@@ -45,8 +45,9 @@ enum Causal {
     At(usize),
     /// Not causal where its text is empty.
     DefaultsToFalse(&'static [usize]),
-    /// Causal where it is not recorded, as the training of language models is.
-    AssumedIfMissing(usize),
+    /// Causal where it is not recorded, as the training of language models is. The first position that
+    /// holds a flag counts.
+    AssumedIfMissing(&'static [usize]),
 }
 
 /// `(q, k, v, dropout_p, softmax_scale, causal, window_size_left, window_size_right, ...)`.
@@ -63,9 +64,10 @@ pub(super) const FLASH: Layout = Layout {
     backward: false,
 };
 
-/// `(dout, q, k, v, out, softmax_lse, dq, dk, dv, dropout_p, softmax_scale, causal, ...)`.
+/// `(dout, q, k, v, out, softmax_lse, dq, dk, dv, dropout_p, softmax_scale, causal, ...)`; without
+/// `dropout_p` the flag stands one earlier.
 pub(super) const FLASH_BACKWARD: Layout =
-    Layout { query: 1, causal: Causal::AssumedIfMissing(11), backward: true, ..FLASH };
+    Layout { query: 1, causal: Causal::AssumedIfMissing(&[11, 10]), backward: true, ..FLASH };
 
 /// `(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p, softmax_scale, causal, ...)`.
 pub(super) const FLASH_VARLEN: Layout =
@@ -92,12 +94,27 @@ pub(super) const TORCH_FLASH: Layout = Layout {
 };
 
 /// `(query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, ...)`.
-pub(super) const TORCH_EFFICIENT: Layout = Layout {
+const TORCH_EFFICIENT: Layout = Layout {
     causal: Causal::DefaultsToFalse(&[6]),
     alignment: MaskAlignment::TopLeft,
     recomputes_scores: false,
     ..TORCH_FLASH
 };
+
+/// Reads a call of PyTorch's memory-efficient or cuDNN backend.
+///
+/// Input 3 is a tensor, so that its value is not recorded. Earlier releases had no such bias: there stood the
+/// dropout of cuDNN's, the flag for the logarithms of the sums of the memory-efficient one.
+pub(super) fn torch_efficient(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+    let third = call.written_value(3);
+    let has_dropout = third.parse::<f64>().is_ok();
+    let without_bias = Layout {
+        causal: Causal::DefaultsToFalse(&[4]),
+        dropout_before_causal: has_dropout.then_some(1),
+        ..TORCH_EFFICIENT
+    };
+    attention(call, if third.is_empty() { &TORCH_EFFICIENT } else { &without_bias })
+}
 
 /// `(q, k, v, dropout_p, softmax_scale, is_causal, window_size_left, window_size_right, ...)`.
 pub(super) const AITER: Layout =
@@ -108,7 +125,7 @@ pub(super) const AITER_WRAPPER: Layout = Layout { query: 1, causal: Causal::Defa
 
 /// `(dout, q, k, v, out, softmax_lse, dq, dk, dv, dbias, dropout_p, softmax_scale, causal, ...)`; early
 /// releases have no `dbias`.
-pub(super) const AITER_BACKWARD: Layout =
+const AITER_BACKWARD: Layout =
     Layout { query: 1, causal: Causal::DefaultsToFalse(&[12, 11]), backward: true, ..AITER };
 
 /// `(dout, q, k, v, out, softmax_lse, dropout_p, softmax_scale, is_causal, ...)`.
@@ -119,9 +136,26 @@ pub(super) const AITER_MHA_BACKWARD: Layout =
 pub(super) const AITER_WRAPPER_BACKWARD: Layout =
     Layout { causal: Causal::DefaultsToFalse(&[9]), ..AITER_BACKWARD };
 
-/// The causal flag stands after 23 tensors and numbers of paging, positions and scales.
-pub(super) const FLASH_3: Layout =
+/// `(q, k, v, k_new, v_new, q_v, out, cu_seqlens_q, cu_seqlens_k, ..., max_seqlen_q (12), max_seqlen_k,
+/// ..., softmax_scale, causal (24), window_size_left, window_size_right, ...)`.
+const FLASH_3: Layout =
     Layout { dropout_before_causal: None, causal: Causal::DefaultsToFalse(&[24]), ..AITER };
+
+/// As [`FLASH_3`], with the tokens of all sequences one after the other.
+const FLASH_3_PACKED: Layout = Layout { shape: Shape::Packed { offsets: 7, longest: 12 }, ..FLASH_3 };
+
+/// Reads a call of flash-attention 3, which has one operator for both shapes.
+pub(super) fn flash_3(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+    let is_packed = call.dimensions(FLASH_3.query)?.len() == 3;
+    attention(call, if is_packed { &FLASH_3_PACKED } else { &FLASH_3 })
+}
+
+/// Reads a call of aiter's backward pass. Where three inputs are recorded they are the queries, keys and
+/// values: a gradient without what it belongs to has no shapes to fit.
+pub(super) fn aiter_backward(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+    let without_gradient = Layout { query: 0, ..AITER_BACKWARD };
+    attention(call, if call.input_count() == 3 { &without_gradient } else { &AITER_BACKWARD })
+}
 
 /// Reads an attention call.
 pub(super) fn attention(call: &OpCall<'_>, layout: &Layout) -> Result<Box<dyn PerfModel>, Undefined> {
@@ -233,26 +267,23 @@ fn consistent<const N: usize>(pairs: [(u64, u64); N]) -> Result<(), Undefined> {
 
 /// Whether the mask is causal, where that stands, and whether it is only assumed.
 fn causal(call: &OpCall<'_>, causal: &Causal) -> Result<(bool, usize, bool), Undefined> {
-    match causal {
-        Causal::At(at) => Ok((flag(call, *at)?, *at, false)),
-        Causal::AssumedIfMissing(at) => match call.concrete_text(*at) {
-            Err(_) | Ok("") => Ok((true, *at, true)),
-            Ok(_) => Ok((flag(call, *at)?, *at, false)),
-        },
-        Causal::DefaultsToFalse(candidates) => {
-            let recorded =
-                candidates.iter().find_map(|&at| flag(call, at).ok().map(|causal| (causal, at, false)));
-            match (recorded, candidates) {
-                (Some(recorded), _) => Ok(recorded),
-                (None, &[at, ..]) => match call.concrete_text(*at)? {
-                    "" | "None" => Ok((false, *at, false)),
-                    text => Err(Undefined::arguments(format!(
-                        "Concrete Inputs[{at}] {text:?} does not say whether the mask is causal"
-                    ))),
-                },
-                (None, []) => Err(Undefined::arguments("no position of the causal flag is known")),
-            }
-        }
+    let candidates = match causal {
+        Causal::At(at) => std::slice::from_ref(at),
+        Causal::DefaultsToFalse(candidates) | Causal::AssumedIfMissing(candidates) => candidates,
+    };
+    if let Some((causal, at)) = candidates.iter().find_map(|&at| Some((flag(call, at).ok()?, at))) {
+        return Ok((causal, at, false));
+    }
+    let &[at, ..] = candidates else {
+        return Err(Undefined::arguments("no position of the causal flag is known"));
+    };
+    match (causal, call.concrete_text(at)) {
+        (Causal::DefaultsToFalse(_), Ok("" | "None")) => Ok((false, at, false)),
+        (Causal::AssumedIfMissing(_), Ok("") | Err(_)) => Ok((true, at, true)),
+        (_, Ok(text)) => Err(Undefined::arguments(format!(
+            "Concrete Inputs[{at}] {text:?} does not say whether the mask is causal"
+        ))),
+        (_, Err(undefined)) => Err(undefined),
     }
 }
 
@@ -268,13 +299,12 @@ pub(crate) fn flag(call: &OpCall<'_>, index: usize) -> Result<bool, Undefined> {
 
 /// The number that input `index` was recorded as; 0 where there is none.
 fn number(call: &OpCall<'_>, index: usize) -> f64 {
-    let text = call.concrete_text(index).unwrap_or_default();
-    text.trim().parse().ok().filter(|number: &f64| number.is_finite()).unwrap_or_default()
+    call.written_value(index).parse().ok().filter(|number: &f64| number.is_finite()).unwrap_or_default()
 }
 
 /// The length that input `index` was recorded as: `4096`, also `4096.0`.
 pub(crate) fn length(call: &OpCall<'_>, index: usize) -> Result<u64, Undefined> {
-    let text = call.concrete_text(index)?.trim();
+    let text = call.written_value(index);
     match text.parse::<f64>() {
         // The cast saturates.
         Ok(length) if length >= 0.0 => Ok(length as u64),
@@ -284,82 +314,11 @@ pub(crate) fn length(call: &OpCall<'_>, index: usize) -> Result<u64, Undefined> 
 
 /// The two sides of a sliding window: two numbers from position `at`, or a pair there. Negative is unbounded.
 pub(crate) fn window(call: &OpCall<'_>, at: usize) -> [Option<u64>; 2] {
-    let text = |index| call.concrete_text(index).unwrap_or_default().trim();
     let side = |text: &str| text.trim().parse::<i64>().ok().and_then(|keys| u64::try_from(keys).ok());
-    let pair = text(at).trim_start_matches(['(', '[']).trim_end_matches([')', ']']).split_once(',');
+    let first = call.written_value(at);
+    let pair = first.trim_start_matches(['(', '[']).trim_end_matches([')', ']']).split_once(',');
     match pair {
         Some((left, right)) => [side(left), side(right)],
-        None => [side(text(at)), side(text(at + 1))],
-    }
-}
-
-/// An attention call with what only its rows show.
-#[derive(Debug)]
-struct RecordedAttention {
-    attention: Attention,
-    strides: Option<[Option<Vec<i64>>; 3]>,
-    dropout: Option<f64>,
-    types: Types,
-    /// The call is the backward pass itself.
-    backward: bool,
-    assumed_causal: bool,
-}
-
-/// How the rows of an operator show element types.
-#[derive(Debug)]
-enum Types {
-    Pair,
-    One,
-    Hidden,
-}
-
-impl PerfModel for RecordedAttention {
-    fn flops(&self) -> Figure {
-        if self.backward { self.attention.backward_flops() } else { self.attention.flops() }
-    }
-
-    fn bytes(&self) -> Figure {
-        if self.backward { self.attention.backward_bytes() } else { self.attention.bytes() }
-    }
-
-    fn backward_flops(&self) -> Figure {
-        self.attention.backward_flops()
-    }
-
-    fn backward_bytes(&self) -> Figure {
-        self.attention.backward_bytes()
-    }
-
-    fn compute_spec(&self) -> Option<ComputeSpec> {
-        self.attention.compute_spec()
-    }
-
-    fn parameters(&self) -> Vec<Parameter> {
-        let mut parameters = self.attention.shape_parameters();
-        if let Some(strides) = &self.strides {
-            let names = ["q_stride", "k_stride", "v_stride"];
-            parameters.extend(
-                names.into_iter().zip(strides.iter().map(|strides| strides_value(strides.as_deref()))),
-            );
-        }
-        parameters.extend(self.dropout.map(|dropout| ("dropout", dropout.into())));
-        parameters.push(("causal", self.attention.mask.causal.into()));
-        parameters.push(("flash_impl", self.attention.recomputes_scores.into()));
-        match self.types {
-            Types::Pair => parameters.push(self.attention.types_parameter()),
-            Types::One => {
-                let element_type = self.attention.query_type.as_str().into();
-                parameters.push(("dtype_A_B", Value::List(vec![element_type])));
-            }
-            Types::Hidden => {}
-        }
-        parameters.extend(self.attention.length_parameters());
-        parameters
-    }
-
-    fn assumption(&self) -> Option<String> {
-        let causal = self.assumed_causal.then(|| "assumed a causal mask".to_owned());
-        let notes: Vec<String> = causal.into_iter().chain(self.attention.assumption()).collect();
-        (!notes.is_empty()).then(|| notes.join("; "))
+        None => [side(&first), side(&call.written_value(at + 1))],
     }
 }

@@ -192,11 +192,13 @@ impl Attention {
 }
 
 impl PerfModel for Attention {
+    /// `2·(head_dim + value_head_dim)` for each kept score of each head.
     fn flops(&self) -> Figure {
         let per_score = 2.0 * (self.head_dim as f64 + self.value_head_dim as f64);
         Ok(self.kept_scores() * self.query_heads as f64 * per_score)
     }
 
+    /// Queries, keys and values read, the output written.
     fn bytes(&self) -> Figure {
         let [query, key, output] = self.sizes()?;
         let [q, k, v, o] = self.elements();

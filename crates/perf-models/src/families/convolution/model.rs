@@ -7,6 +7,26 @@ use crate::{ComputeSpec, Figure, Parameter, PerfModel, Undefined, Value};
 ///
 /// `input` is (batch, channels, spatial...). `filter` is (output channels, input channels of a group,
 /// spatial...), transposed (input channels, output channels of a group, spatial...).
+///
+/// ```
+/// use perf_models::{Convolution, PerfModel, Tensor};
+///
+/// // Patches of 16×16 of four images, each a vector of 768.
+/// let patches = Convolution {
+///     input: Tensor::new([4, 3, 224, 224], "c10::BFloat16"),
+///     filter: Tensor::new([768, 3, 16, 16], "c10::BFloat16"),
+///     stride: vec![16, 16],
+///     padding: vec![0, 0],
+///     dilation: vec![1, 1],
+///     output_padding: vec![0, 0],
+///     groups: 1,
+///     ..Convolution::default()
+/// };
+/// assert_eq!(patches.output_shape()?, [4, 768, 14, 14]);
+/// assert_eq!(patches.flops()?, 924_844_032.0);
+/// assert_eq!(patches.bytes()?, 3_588_096.0);
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Convolution {
     /// What is convolved.
@@ -208,6 +228,28 @@ pub struct Gradients {
 }
 
 /// The backward pass of a convolution.
+///
+/// ```
+/// use perf_models::{Convolution, ConvolutionBackward, Gradients, PerfModel, Tensor};
+///
+/// let forward = Convolution {
+///     input: Tensor::new([10, 512, 7, 7], "c10::BFloat16"),
+///     filter: Tensor::new([512, 512, 3, 3], "c10::BFloat16"),
+///     stride: vec![1, 1],
+///     padding: vec![1, 1],
+///     dilation: vec![1, 1],
+///     output_padding: vec![0, 0],
+///     groups: 1,
+///     ..Convolution::default()
+/// };
+/// let backward = ConvolutionBackward {
+///     gradients: Gradients { input: true, filter: true, bias: false },
+///     forward: forward.clone(),
+/// };
+/// assert_eq!(backward.flops()?, 2.0 * forward.flops()?);
+/// assert_eq!(backward.bytes()?, 11_444_224.0);
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConvolutionBackward {
     /// The convolution whose gradients are wanted.

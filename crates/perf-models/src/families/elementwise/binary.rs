@@ -4,6 +4,17 @@ use crate::tensor::{Tensor, elements, finite, shape_value, strides_value};
 use crate::{ComputeSpec, Figure, OpCall, Parameter, PerfModel, Undefined, Value, element_size};
 
 /// One operation on each pair of elements of two tensors, broadcast to one shape.
+///
+/// ```
+/// use perf_models::{BinaryElementwise, PerfModel, Tensor};
+///
+/// // A number for each channel is added to the pixels of four images.
+/// let [pixels, bias] = [[4, 768, 14, 14], [1, 768, 1, 1]].map(|shape| Tensor::new(shape, "c10::BFloat16"));
+/// let sum = BinaryElementwise { inputs: [pixels, bias], ..BinaryElementwise::default() };
+/// assert_eq!(sum.flops()?, 602_112.0);
+/// assert_eq!(sum.bytes()?, 2_409_984.0);
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BinaryElementwise {
     /// The operands.

@@ -7,6 +7,20 @@ use crate::{ComputeSpec, Figure, OpCall, Parameter, PerfModel, Undefined, Value,
 type Read = Result<Box<dyn PerfModel>, Undefined>;
 
 /// One operation on each element of a tensor.
+///
+/// ```
+/// use perf_models::{PerfModel, Tensor, UnaryElementwise};
+///
+/// // A copy from BF16 to FP32.
+/// let copy = UnaryElementwise {
+///     input: Tensor::new([4096, 2048], "c10::BFloat16"),
+///     output_type: Some("float".into()),
+///     ..UnaryElementwise::default()
+/// };
+/// assert_eq!(copy.flops()?, 4096.0 * 2048.0);
+/// assert_eq!(copy.bytes()?, 4096.0 * 2048.0 * (2.0 + 4.0));
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnaryElementwise {
     /// What is operated on; its shape is that of the result.
@@ -84,6 +98,22 @@ pub(super) fn quantization_fp8(call: &OpCall<'_>) -> Read {
 }
 
 /// Quantization of a matrix to MXFP4 along its rows and along its columns.
+///
+/// ```
+/// use perf_models::{Mxfp4DualQuantization, PerfModel};
+///
+/// let quantization = Mxfp4DualQuantization {
+///     rows: 64,
+///     columns: 7168,
+///     element_type: "c10::BFloat16".into(),
+///     strides: None,
+/// };
+/// assert_eq!(quantization.flops()?, 64.0 * 7168.0);
+/// // 7168 / 32 scales for each row, 64 / 32 for each column.
+/// let scales = 64.0 * 224.0 + 7168.0 * 2.0;
+/// assert_eq!(quantization.bytes()?, 64.0 * 7168.0 * (2.0 + 0.5 + 0.5) + scales);
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mxfp4DualQuantization {
     /// Rows of the matrix.
@@ -128,6 +158,21 @@ pub(super) fn quantization_mxfp4_dual(call: &OpCall<'_>) -> Read {
 }
 
 /// An activation of one half of the last dimension, multiplied with the other half.
+///
+/// ```
+/// use perf_models::{Activation, GatedActivation, PerfModel, Tensor};
+///
+/// let gelu = GatedActivation {
+///     output: Tensor::new([4, 256], "c10::BFloat16"),
+///     input_type: "c10::BFloat16".into(),
+///     input_strides: None,
+///     output_strides: None,
+///     activation: Activation::Gelu,
+/// };
+/// assert_eq!(gelu.flops()?, 8.0 * 4.0 * 256.0);
+/// assert_eq!(gelu.bytes()?, 2.0 * 3.0 * 4.0 * 256.0);
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct GatedActivation {
     /// The result.
@@ -202,6 +247,20 @@ pub(super) fn gated(call: &OpCall<'_>, activation: Activation) -> Read {
 }
 
 /// A copy into a tensor of another shape: padding, upsampling.
+///
+/// ```
+/// use perf_models::{PerfModel, ResizingCopy, Tensor};
+///
+/// // Images of 64 channels, enlarged from 32 × 32 to 64 × 64.
+/// let upsampling = ResizingCopy {
+///     input: Tensor::new([1, 64, 32, 32], "c10::BFloat16"),
+///     output_shape: vec![1, 64, 64, 64],
+///     ..ResizingCopy::default()
+/// };
+/// assert_eq!(upsampling.flops()?, 64.0 * 64.0 * 64.0);
+/// assert_eq!(upsampling.bytes()?, 2.0 * 64.0 * (32.0 * 32.0 + 64.0 * 64.0));
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResizingCopy {
     /// What is copied.
@@ -274,7 +333,7 @@ pub(super) fn upsampling(call: &OpCall<'_>) -> Read {
     let [batch, channels, spatial @ ..] = input.shape.as_slice() else {
         return Err(Undefined::arguments(format!("Input Dims[0] has {} dimensions", input.shape.len())));
     };
-    let size = if call.concrete_text(1).is_ok_and(|text| matches!(text.trim(), "" | "None")) {
+    let size = if call.written_value(1).is_empty() {
         enlarged(spatial, &call.concrete_floats(2)?)?
     } else {
         let sides = call.concrete_integers(1)?;

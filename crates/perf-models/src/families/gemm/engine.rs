@@ -40,9 +40,15 @@ impl<'a> EngineGemm<'a> {
     }
 }
 
-/// `m`, `n`, `k` of an activation and a weight.
+/// `m`, `n`, `k` of an activation, whose leading dimensions are all rows, and a weight.
 fn activation_and_weight(call: &OpCall<'_>) -> Result<[u64; 3], Undefined> {
-    Ok([call.dimension(0, 0)?, call.dimension(1, 0)?, call.dimension(0, 1)?])
+    let activation = call.dimensions(0)?;
+    let [first, others @ .., k] = activation.as_slice() else {
+        let found = activation.len();
+        return Err(Undefined::arguments(format!("Input Dims[0] has {found} dimensions, fewer than 2")));
+    };
+    let m = others.iter().fold(*first, |rows, &extent| rows.saturating_mul(extent));
+    Ok([m, call.dimension(1, 0)?, *k])
 }
 
 fn type_or_none<'a>(call: &OpCall<'a>, index: usize) -> &'a str {

@@ -127,9 +127,9 @@ pub(super) fn int8_linear_matmul(call: &OpCall<'_>) -> Read {
 
 /// The type that input `index` chooses: none means that of the operands.
 fn recorded_output<'a>(call: &OpCall<'a>, index: usize) -> Output<'a> {
-    match (call.type_of(index), call.concrete_text(index)) {
-        (Ok(""), _) => call.type_of(0).map_or(Output::Unrecorded, Output::Is),
-        (Ok("Scalar"), Ok(code)) => scalar_type(code.trim()).map_or(Output::Unrecorded, Output::Is),
+    match call.type_of(index) {
+        Ok("") => call.type_of(0).map_or(Output::Unrecorded, Output::Is),
+        Ok("Scalar") => scalar_type(&call.written_value(index)).map_or(Output::Unrecorded, Output::Is),
         _ => Output::Unrecorded,
     }
 }
@@ -212,9 +212,12 @@ pub(super) fn linear_layer(call: &OpCall<'_>) -> Read {
 pub(super) fn transformer_engine(call: &OpCall<'_>) -> Read {
     let (rows_a, columns_a) = (call.dimension(0, 0)?, call.dimension(0, 1)?);
     let (rows_b, columns_b) = (call.dimension(5, 0)?, call.dimension(5, 1)?);
-    let (m, k) = if call.concrete_text(4)? == "1" { (rows_a, columns_a) } else { (columns_a, rows_a) };
-    let n = if call.concrete_text(9)? == "1" { columns_b } else { rows_b };
-    let bias = !call.concrete_text(14)?.is_empty();
+    if call.concrete.is_none() {
+        return Err(Undefined::arguments("Concrete Inputs were not recorded"));
+    }
+    let (m, k) = if is_true(call, 4) { (rows_a, columns_a) } else { (columns_a, rows_a) };
+    let n = if is_true(call, 9) { columns_b } else { rows_b };
+    let bias = !call.written_value(14).is_empty();
     let types = vec![call.type_of(0)?, call.type_of(5)?, call.type_of(10)?, call.type_of(18)?];
     let sizes = sizes(types[0], types[1], if bias { types[3] } else { types[2] }, types[2]);
     let recorded = Recorded {

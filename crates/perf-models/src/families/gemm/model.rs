@@ -4,6 +4,15 @@ use crate::tensor::count_value;
 use crate::{ComputeSpec, ComputeUnit, Figure, Parameter, PerfModel, Precision, Undefined, element_size};
 
 /// A matrix multiplication, alone or in a batch: `m`×`k` by `k`×`n`.
+///
+/// ```
+/// use perf_models::{Gemm, PerfModel};
+///
+/// let gemm = Gemm::new(40960, 6144, 1536, "c10::BFloat16");
+/// assert_eq!(gemm.flops()?, 773_094_113_280.0);
+/// assert_eq!(gemm.bytes()?, 648_019_968.0);
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gemm {
     /// Multiplications of this shape in the call.

@@ -2,14 +2,35 @@
 
 use super::layout::step;
 use crate::tensor::count_value;
-use crate::{ComputeSpec, Figure, OpCall, Parameter, PerfModel, Undefined};
+use crate::{ComputeSpec, Figure, OpCall, Parameter, PerfModel, Undefined, element_size};
+
+/// Bytes of an element in the 16-bit types that the kernels run in.
+const ELEMENT_SIZE: f64 = 2.0;
 
 /// The gated delta rule ([Yang et al. 2024](https://arxiv.org/abs/2412.06464)): a state of
 /// `head_dim x value_head_dim` per value head takes in one token after the other.
 ///
 /// FLOPs: 7 per token and element of the state (decay, read-out by the key, update by the outer product,
 /// read-out by the query). Bytes: keys, values, outputs and two gates per token and head, of 2 bytes
-/// each; the state's own traffic is not counted.
+/// each whatever the element type; the state's own traffic is not counted.
+///
+/// ```
+/// use perf_models::{GatedDeltaAttention, PerfModel};
+///
+/// let decode = GatedDeltaAttention {
+///     context_tokens: 0,
+///     generation_tokens: 64,
+///     key_heads: 16,
+///     value_heads: 32,
+///     head_dim: 128,
+///     value_head_dim: 128,
+///     element_type: "c10::BFloat16".into(),
+///     token_source: None,
+/// };
+/// assert_eq!(decode.flops()?, 7.0 * 64.0 * 32.0 * 128.0 * 128.0);
+/// assert_eq!(decode.bytes()?, 2.0 * 64.0 * 32.0 * (128.0 + 2.0 * 128.0 + 2.0));
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GatedDeltaAttention {
     /// Tokens of context requests.
@@ -24,7 +45,7 @@ pub struct GatedDeltaAttention {
     pub head_dim: u64,
     /// Elements of a value in one head.
     pub value_head_dim: u64,
-    /// Element type of the queries, keys and values, as PyTorch names it.
+    /// Element type of the queries, keys and values, as PyTorch names it: decides the precision, not the bytes.
     pub element_type: String,
     /// Where the token counts are from, if not from the engine.
     pub token_source: Option<String>,
@@ -76,13 +97,15 @@ impl GatedDeltaAttention {
 }
 
 impl PerfModel for GatedDeltaAttention {
+    /// 7 for each token and element of the state.
     fn flops(&self) -> Figure {
         Ok(self.tokens()? * self.value_heads as f64 * 7.0 * self.value_head_dim as f64 * self.head_dim as f64)
     }
 
+    /// 2 for each element of keys, values and outputs, and for the two gates.
     fn bytes(&self) -> Figure {
         let row = self.head_dim as f64 + 2.0 * self.value_head_dim as f64 + 2.0;
-        Ok(self.tokens()? * self.value_heads as f64 * row * 2.0)
+        Ok(self.tokens()? * self.value_heads as f64 * row * ELEMENT_SIZE)
     }
 
     fn compute_spec(&self) -> Option<ComputeSpec> {
@@ -116,6 +139,8 @@ impl PerfModel for GatedDeltaAttention {
 
     fn assumption(&self) -> Option<String> {
         let heads = "assumed two value heads per key head".to_owned();
-        Some(self.token_source.iter().cloned().chain([heads]).collect::<Vec<_>>().join("; "))
+        let is_counted = element_size(&self.element_type) == Ok(ELEMENT_SIZE);
+        let size = (!is_counted).then(|| format!("assumed {ELEMENT_SIZE}-byte elements"));
+        Some(self.token_source.iter().cloned().chain([heads]).chain(size).collect::<Vec<_>>().join("; "))
     }
 }

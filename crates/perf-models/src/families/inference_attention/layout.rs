@@ -75,7 +75,7 @@ impl KeyLengths {
         let after_lengths = self.longest + 2;
         let count = call.concrete.map_or(0, <[Value]>::len);
         let named = |index| {
-            let text = call.concrete_text(index).unwrap_or_default();
+            let text = call.written_value(index);
             text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false")
         };
         (after_lengths + 1..count).find(|&index| named(index - 1) && named(index))
@@ -141,7 +141,8 @@ pub(super) fn variable_length(
         recorded.attention.causal_context = causal;
         recorded.notes.extend(step.assumption);
     }
-    if let Some(causal) = lengths.causal(call)
+    if !recorded.window_parameter
+        && let Some(causal) = lengths.causal(call)
         && let [Some(left), _] = window(call, causal + 1)
     {
         // The window counts keys before a query's own.
@@ -203,6 +204,7 @@ pub(super) fn paged_ragged(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Unde
         head_dim,
         value_head_dim: from_end(call, 4, 1)?,
         statistics: step.statistics,
+        sliding_window: given_window(call),
         key_type: query_type.clone(),
         query_type,
         ..InferenceAttention::default()
@@ -220,6 +222,7 @@ pub(super) fn paged_decode(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Unde
     let step = generation_only(step(call));
     let query_type = call.type_of(0).unwrap_or_default().to_owned();
     let key_type = call.type_of(2).ok().filter(|name| !name.is_empty()).unwrap_or(&query_type).to_owned();
+    let given = given_window(call);
     let recorded_window = call.concrete_integer(19).unwrap_or(0);
     let attention = InferenceAttention {
         query_tokens,
@@ -229,20 +232,31 @@ pub(super) fn paged_decode(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Unde
         head_dim,
         value_head_dim: head_dim,
         statistics: step.statistics,
-        sliding_window: u64::try_from(recorded_window).ok().filter(|&window| window > 0),
+        sliding_window: given.or(u64::try_from(recorded_window).ok()).filter(|&window| window > 0),
         query_type,
         key_type,
         ..InferenceAttention::default()
     };
     let mut recorded = RecordedInference::new(attention, step.assumption);
     recorded.window_parameter = true;
-    recorded.recorded_window = Some(recorded_window);
+    recorded.recorded_window = given.is_none().then_some(recorded_window);
     Ok(recorded.boxed())
 }
 
 /// Keys that generation requests attend to.
 pub(super) fn generation_keys(step: &Step) -> u64 {
     step.statistics.as_ref().map_or(0, |statistics| u64::try_from(statistics.generation.keys).unwrap_or(0))
+}
+
+/// The number of keys that a query of this layer sees, where someone says so: the operators of some engines
+/// do not record it. Positive.
+fn given_window(call: &OpCall<'_>) -> Option<u64> {
+    let window = match call.attribute("sliding_window")? {
+        Value::Int(window) => u64::try_from(*window).ok(),
+        Value::Text(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    window.filter(|&window| window > 0)
 }
 
 fn from_end(call: &OpCall<'_>, input: usize, back: usize) -> Result<u64, Undefined> {
@@ -267,10 +281,10 @@ pub(super) struct RecordedInference {
 impl RecordedInference {
     pub(super) fn new(attention: InferenceAttention, assumption: Option<String>) -> Self {
         Self {
+            window_parameter: attention.sliding_window.is_some(),
             attention,
             notes: assumption.into_iter().collect(),
             key_type_parameter: true,
-            window_parameter: false,
             recorded_window: None,
         }
     }
@@ -296,6 +310,7 @@ impl RecordedInference {
             head_dim,
             value_head_dim,
             statistics: step.statistics,
+            sliding_window: given_window(call),
             query_type: query_type.to_owned(),
             key_type: key_type.to_owned(),
             ..InferenceAttention::default()

@@ -15,6 +15,34 @@ use crate::{ComputeSpec, Figure, Parameter, PerfModel, Undefined, Value, element
 ///   tokens; a generation request computes all.
 /// * Bytes: queries read and outputs written, keys and values of new tokens, and the cached keys and
 ///   values once per request.
+///
+/// ```
+/// use perf_models::{InferenceAttention, PerfModel, StepStatistics, TokenStatistics};
+///
+/// // 32 requests generate a token each, over 55086 cached tokens in all.
+/// let step = StepStatistics {
+///     context: TokenStatistics::default(),
+///     generation: TokenStatistics { queries: 32, keys: 55086, squared_queries: 32, query_key_pairs: 55086 },
+/// };
+/// let decode = InferenceAttention {
+///     query_tokens: 32,
+///     query_heads: 64,
+///     key_tokens: 32,
+///     key_heads: 8,
+///     head_dim: 64,
+///     value_head_dim: 64,
+///     statistics: Ok(step),
+///     causal_context: true,
+///     sliding_window: None,
+///     shared_latent: false,
+///     query_type: "c10::BFloat16".into(),
+///     key_type: "c10::BFloat16".into(),
+/// };
+/// assert_eq!(decode.flops()?, 2.0 * 64.0 * (64.0 + 64.0) * 55086.0);
+/// // Queries and outputs of 64 heads, then new and cached keys and values of 8.
+/// assert_eq!(decode.bytes()?, 2.0 * (32.0 * 64.0 * 128.0 + 55086.0 * 8.0 * 128.0));
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct InferenceAttention {
     /// Rows of the query tensor; may count padding, no figure depends on it.
@@ -130,6 +158,7 @@ impl InferenceAttention {
 }
 
 impl PerfModel for InferenceAttention {
+    /// `2·(head_dim + value_head_dim)` for each pair of query and key that is computed, in each head.
     fn flops(&self) -> Figure {
         let statistics = self.statistics()?;
         let context = &statistics.context;
@@ -140,6 +169,7 @@ impl PerfModel for InferenceAttention {
         Ok(per_pair * (context_pairs + generation_pairs))
     }
 
+    /// Queries, outputs, new and cached keys and values, each once.
     fn bytes(&self) -> Figure {
         let statistics = self.statistics()?;
         let (context, generation) = (&statistics.context, &statistics.generation);

@@ -105,6 +105,23 @@ fn whole_number(value: &Value) -> Option<u64> {
 /// Prefill of DeepSeek-V4, whose queries attend to given keys of one latent.
 ///
 /// FLOPs: `4 head_dim` per query head and pair. Bytes: queries, outputs, and a latent per pair.
+///
+/// ```
+/// use perf_models::{PerfModel, SparsePrefillAttention};
+///
+/// // 100 queries of 64 heads, each attending to 128 latents.
+/// let prefill = SparsePrefillAttention {
+///     query_tokens: 100,
+///     query_heads: 64,
+///     head_dim: 512,
+///     pairs: 100 * 128,
+///     query_type: "c10::BFloat16".into(),
+///     key_type: "c10::BFloat16".into(),
+/// };
+/// assert_eq!(prefill.flops()?, 12_800.0 * 64.0 * 4.0 * 512.0);
+/// assert_eq!(prefill.bytes()?, 2.0 * 512.0 * (2.0 * 100.0 * 64.0 + 12_800.0));
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SparsePrefillAttention {
     /// Queries.

@@ -5,6 +5,15 @@ use crate::tensor::{count_value, shape_value};
 use crate::{ComputeSpec, Figure, OpCall, Parameter, PerfModel, Tensor, Undefined};
 
 /// Copies keys and values of new tokens to the cache: each is read and written.
+///
+/// ```
+/// use perf_models::{KeyValueStore, PerfModel, Tensor};
+///
+/// // 32 tokens, 8 heads of 128 elements.
+/// let store = KeyValueStore { keys: Tensor::new([32, 8, 128], "c10::BFloat16") };
+/// assert_eq!((store.flops()?, store.bytes()?), (0.0, 4.0 * 2.0 * 32.0 * 8.0 * 128.0));
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KeyValueStore {
     /// The new keys; values have the same shape and type.
@@ -18,10 +27,12 @@ pub(super) fn store_cache(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undef
 }
 
 impl PerfModel for KeyValueStore {
+    /// None: elements are copied.
     fn flops(&self) -> Figure {
         Ok(0.0)
     }
 
+    /// Keys and values, each read and written.
     fn bytes(&self) -> Figure {
         Ok(4.0 * self.keys.elements() * size_or(&self.keys.element_type, 2.0))
     }

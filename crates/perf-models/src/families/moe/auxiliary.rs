@@ -1,9 +1,23 @@
 //! Choosing experts, sorting tokens by them.
 
+use crate::assumptions::Assumptions;
 use crate::tensor::{count_value, elements, shape_value};
 use crate::{ComputeSpec, Figure, OpCall, Parameter, PerfModel, Tensor, Undefined, Value, element_size};
 
 /// Routing and sorting of tokens: every operand moves once, every element of the largest costs one operation.
+///
+/// ```
+/// use perf_models::{PerfModel, RoutingOperands};
+///
+/// // Scores of 256 experts for 64 tokens; weights and ids of the 8 chosen.
+/// let chosen = |element_type: &str| (vec![64, 8], Some(element_type.to_owned()));
+/// let routing = RoutingOperands {
+///     operands: vec![(vec![64, 256], Some("c10::BFloat16".into())), chosen("float"), chosen("int")],
+/// };
+/// assert_eq!(routing.flops()?, 64.0 * 256.0);
+/// assert_eq!(routing.bytes()?, 2.0 * 64.0 * 256.0 + 4.0 * 64.0 * 8.0 + 4.0 * 64.0 * 8.0);
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoutingOperands {
     /// Inputs and outputs; the element type is `None` where it is not recorded.
@@ -31,6 +45,7 @@ pub(super) fn routing_operands(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, 
 }
 
 impl PerfModel for RoutingOperands {
+    /// One for each element of the largest operand.
     fn flops(&self) -> Figure {
         Ok(self.largest().map_or(0.0, |(shape, _)| elements(shape)))
     }
@@ -61,6 +76,17 @@ impl PerfModel for RoutingOperands {
 }
 
 /// Appends the experts that every token has to those chosen for it: ids and weights are copied.
+///
+/// ```
+/// use perf_models::{PerfModel, SharedExpertAppend, Tensor};
+///
+/// // 8 experts of each of 64 tokens.
+/// let append = SharedExpertAppend { ids: Tensor::new([64, 8], "int"), weights: Tensor::new([64, 8], "float") };
+/// assert_eq!(append.flops()?, 64.0 * 8.0);
+/// // 4 bytes an id and 4 a weight, read and written.
+/// assert_eq!(append.bytes()?, 2.0 * 64.0 * 8.0 * (4.0 + 4.0));
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SharedExpertAppend {
     /// Ids of the experts chosen.
@@ -95,10 +121,12 @@ impl SharedExpertAppend {
 }
 
 impl PerfModel for SharedExpertAppend {
+    /// One for each id.
     fn flops(&self) -> Figure {
         Ok(self.ids.elements())
     }
 
+    /// Ids and weights read and written.
     fn bytes(&self) -> Figure {
         let moved = [&self.ids, &self.weights].map(|tensor| tensor.elements() * Self::size(tensor));
         Ok(2.0 * moved.iter().sum::<f64>())
@@ -132,6 +160,15 @@ impl PerfModel for SharedExpertAppend {
 ///
 /// FLOPs: 6 per score (exponential, logarithm, bias, selection). Bytes: scores, a bias of 4 bytes per
 /// expert, and an id and a weight of 4 bytes per chosen expert.
+///
+/// ```
+/// use perf_models::{PerfModel, TopkSoftplus};
+///
+/// let choice = TopkSoftplus { tokens: 64, experts: 256, topk: 8, element_type: "float".into() };
+/// assert_eq!(choice.flops()?, 6.0 * 64.0 * 256.0);
+/// assert_eq!(choice.bytes()?, 4.0 * 64.0 * 256.0 + 4.0 * 256.0 + (4.0 + 4.0) * 64.0 * 8.0);
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TopkSoftplus {
     /// Tokens.
@@ -147,12 +184,10 @@ pub struct TopkSoftplus {
 /// `(weights, ids, scores, ...)`.
 pub(super) fn topk_softplus(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
     let [tokens, experts] = call.dimensions_of(2)?;
-    Ok(Box::new(TopkSoftplus {
-        tokens,
-        experts,
-        topk: call.dimension(0, 1)?,
-        element_type: call.type_of(2).unwrap_or("c10::BFloat16").to_owned(),
-    }))
+    let topk = call.dimension(0, 1)?;
+    let mut assumed = Assumptions::default();
+    let element_type = assumed.recorded_or(call.type_of(2).ok(), "element type", "c10::BFloat16").to_owned();
+    Ok(assumed.noted_on(TopkSoftplus { tokens, experts, topk, element_type }))
 }
 
 impl PerfModel for TopkSoftplus {

@@ -7,6 +7,19 @@ use crate::{ComputeSpec, Figure, OpCall, Parameter, PerfModel, Undefined, Value,
 ///
 /// Bytes are those of the tokens, each once; how many leave the device is not recorded. The backward pass
 /// sends as many the other way.
+///
+/// ```
+/// use perf_models::{ExpertTokens, PerfModel};
+///
+/// let dispatch = ExpertTokens {
+///     tokens: Some(4096),
+///     hidden: Some(7168),
+///     element_type: Some("c10::BFloat16".into()),
+/// };
+/// assert_eq!((dispatch.flops()?, dispatch.bytes()?), (0.0, 2.0 * 4096.0 * 7168.0));
+/// assert_eq!(dispatch.backward_bytes()?, dispatch.bytes()?);
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExpertTokens {
     /// Tokens, if recorded.

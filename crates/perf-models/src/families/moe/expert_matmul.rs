@@ -12,6 +12,26 @@ use crate::{
 ///
 /// Bytes count the matrices of the experts that are expected to get a row, as
 /// [`ExpertLayer`](crate::ExpertLayer) does.
+///
+/// ```
+/// use perf_models::{ExpertMatmul, PerfModel};
+///
+/// // A token of one request: exactly `topk` experts have a row.
+/// let matmul = ExpertMatmul {
+///     tokens: 1,
+///     topk: 8,
+///     n: 4096,
+///     k: 7168,
+///     experts: 256,
+///     input_bytes: 1.0,
+///     weight_bytes: 1.0,
+///     output_bytes: 2.0,
+///     precision: None,
+/// };
+/// assert_eq!(matmul.flops()?, 2.0 * 8.0 * 4096.0 * 7168.0);
+/// assert!((matmul.bytes()? / (8.0 * (7168.0 + 4096.0 * 7168.0 + 2.0 * 4096.0)) - 1.0).abs() < 1e-9);
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExpertMatmul {
     /// Tokens, before any is copied to its experts.
@@ -41,10 +61,12 @@ impl ExpertMatmul {
 }
 
 impl PerfModel for ExpertMatmul {
+    /// `2·tokens·topk·n·k`.
     fn flops(&self) -> Figure {
         Ok(2.0 * self.rows() as f64 * self.n as f64 * self.k as f64)
     }
 
+    /// Rows read, matrices of the experts that are expected to get a row read, results written.
     fn bytes(&self) -> Figure {
         let rows = self.rows() as f64;
         let matrices = active_experts(self.experts, self.topk, self.tokens) * self.n as f64 * self.k as f64;

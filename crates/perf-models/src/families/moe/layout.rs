@@ -278,6 +278,7 @@ fn assumed_topk(topk: u64, notes: &mut Vec<String>) -> u64 {
 fn recorded_gate(call: &OpCall<'_>) -> Option<bool> {
     match call.attribute("MoE GEMM gated")? {
         Value::Bool(gated) => Some(*gated),
+        Value::Text(text) => text.trim().to_ascii_lowercase().parse().ok(),
         _ => None,
     }
 }

@@ -57,6 +57,11 @@ pub(super) const GROUP: Layout = Layout { channels: ChannelsOf::SecondDimension,
 /// `native_group_norm(input, weight, bias, N, C, HxW, group, eps)`.
 pub(super) const NATIVE_GROUP: Layout = Layout { weight: 1, bias: Some(2), ..GROUP };
 
+/// As [`GROUP`] or, from releases that do not record the number of groups, `(input, weight, bias, ...)`.
+pub(super) fn group_forward(call: &OpCall<'_>) -> Read {
+    forward(call, if call.has_dimensions(1) { &NATIVE_GROUP } else { &GROUP })
+}
+
 /// `_fused_rms_norm(input, normalized_shape, weight, eps)`.
 pub(super) const RMS: Layout =
     Layout { bias: None, training: Training::Never, kind: NormalizationKind::Rms, ..LAYER };

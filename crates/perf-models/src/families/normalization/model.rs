@@ -8,6 +8,24 @@ use crate::{ComputeSpec, Figure, Parameter, PerfModel, Undefined, Value, element
 /// A normalization over channels: batch, layer, group, instance or RMS normalization.
 ///
 /// `channels` is the number of elements that share mean and variance, or that have a weight each.
+///
+/// ```
+/// use perf_models::{Channels, Normalization, NormalizationKind, PerfModel, Tensor};
+///
+/// // Layer normalization of 4×197 tokens.
+/// let layer_norm = Normalization {
+///     input: Tensor::new([4, 197, 768], "c10::BFloat16"),
+///     input_strides: None,
+///     channels: Channels::Count(768),
+///     affine: true,
+///     bias: true,
+///     training: true,
+///     kind: NormalizationKind::MeanAndVariance,
+/// };
+/// assert_eq!(layer_norm.flops()?, 3_030_528.0);
+/// assert_eq!(layer_norm.bytes()?, 2_429_952.0);
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Normalization {
     /// What is normalized.
@@ -165,6 +183,27 @@ impl PerfModel for Normalization {
 }
 
 /// The backward pass of a normalization.
+///
+/// ```
+/// use perf_models::{Channels, Normalization, NormalizationBackward, NormalizationKind, PerfModel, Tensor};
+///
+/// // Layer normalization over the last three dimensions, all three gradients.
+/// let backward = NormalizationBackward {
+///     forward: Normalization {
+///         input: Tensor::new([8, 16, 32, 32], "float"),
+///         input_strides: None,
+///         channels: Channels::Count(16 * 32 * 32),
+///         affine: true,
+///         bias: true,
+///         training: true,
+///         kind: NormalizationKind::MeanAndVariance,
+///     },
+///     output_mask: vec![true, true, true],
+/// };
+/// assert_eq!(backward.flops()?, 1_179_648.0);
+/// assert_eq!(backward.bytes()?, 1_835_008.0);
+/// # Ok::<(), perf_models::Undefined>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NormalizationBackward {
     /// The normalization whose gradients are wanted.
