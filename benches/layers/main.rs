@@ -64,7 +64,7 @@ fn tree(criterion: &mut Criterion) {
             ("flow", false, LinkBy::Flow),
             ("with python frames", true, LinkBy::Correlation),
         ] {
-            let options = TreeOptions { python_frames, link_by };
+            let options = TreeOptions { python_frames, link_by, ..TreeOptions::default() };
             group.bench_function(BenchmarkId::new(label, name), |bencher| {
                 bencher.iter_batched(
                     || trace.clone(),

@@ -2,12 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use trace_ingest::{ArgumentValue, Category, EventArguments, EventId, NewEvent, Phase};
+use trace_ingest::{ArgumentValue, Category, EventArguments, EventId, NewEvent, Phase, SignatureId};
 
 use crate::tree::TraceTree;
 
-/// An operator to insert into a tree. It takes its shapes, types, strides, concrete inputs and sequence number
-/// from a donor.
+mod error;
+#[cfg(test)]
+mod tests;
+
+pub use error::EditError;
+
+/// An operator to insert into a tree. What it is not given of shapes, types, strides, concrete inputs and
+/// sequence number, it takes from a donor.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PseudoOperator<'n> {
     /// Its name.
@@ -15,39 +21,12 @@ pub struct PseudoOperator<'n> {
     /// The event that lends its arguments; `None` for the event that the operator is inserted below, which
     /// for [`TreeEdit::wrap_children`] is the wrapped one.
     pub donor: Option<EventId>,
+    /// Its argument lists in the order shapes, types, strides, concrete inputs; `None` for the donor's.
+    pub lists: [Option<ArgumentValue>; 4],
     /// Its sequence number; `None` for the donor's.
     pub sequence_number: Option<i64>,
     /// Further arguments, by label ([`TraceTree::pseudo_attributes`]).
     pub attributes: Vec<(String, ArgumentValue)>,
-}
-
-/// Why an operator cannot be inserted.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum EditError {
-    /// The event is not a host node.
-    #[error("event {uid} ({name}) is not a host event of the tree; only host events can be moved")]
-    NotAHostEvent {
-        /// Index in the file's event list.
-        uid: u32,
-        /// Name.
-        name: String,
-    },
-    /// The event is not a device event whose launch is known.
-    #[error("event {uid} ({name}) is not a device event with a launch in the tree")]
-    NotLaunched {
-        /// Index in the file's event list.
-        uid: u32,
-        /// Name.
-        name: String,
-    },
-    /// The event calls nothing on the host.
-    #[error("event {uid} ({name}) has no host children to wrap")]
-    NoChildren {
-        /// Index in the file's event list.
-        uid: u32,
-        /// Name.
-        name: String,
-    },
 }
 
 /// What edits inserted.
@@ -90,16 +69,17 @@ impl PseudoOperators {
 /// complete: from a kernel below one, [`TraceTree::ancestors`] passes through it.
 #[derive(Debug)]
 pub struct TreeEdit<'t> {
-    tree: &'t mut TraceTree,
+    pub(crate) tree: &'t mut TraceTree,
     /// Inserted operators by their parent.
     inserted: BTreeMap<EventId, Vec<EventId>>,
-    renamed: bool,
+    /// Whether anything else asks for the orders to be derived again.
+    pub(crate) changed: bool,
 }
 
 impl TraceTree {
     /// Begins to insert operators.
     pub fn edit(&mut self) -> TreeEdit<'_> {
-        TreeEdit { tree: self, inserted: BTreeMap::new(), renamed: false }
+        TreeEdit { tree: self, inserted: BTreeMap::new(), changed: false }
     }
 
     /// Whether the operator was inserted after the tree was built.
@@ -203,17 +183,23 @@ impl TreeEdit<'_> {
     /// Makes an inserted operator the launcher ([`TraceTree::kernel_launcher`]) of all device events below it,
     /// also of those that operators inside it launched: they are then parts of what it stands for. An operator
     /// inserted inside it keeps its own.
-    pub fn charge_with_subtree(&mut self, pseudo_operator: EventId) {
-        if self.tree.is_pseudo_operator(pseudo_operator) {
-            self.tree.pseudo_operators.charged_with_subtree.insert(pseudo_operator);
+    ///
+    /// # Errors
+    /// [`EditError::NotInserted`] for an operator of the trace.
+    pub fn charge_with_subtree(&mut self, pseudo_operator: EventId) -> Result<(), EditError> {
+        if !self.tree.is_pseudo_operator(pseudo_operator) {
+            let (uid, name) = self.describe(pseudo_operator);
+            return Err(EditError::NotInserted { uid, name });
         }
+        self.tree.pseudo_operators.charged_with_subtree.insert(pseudo_operator);
+        Ok(())
     }
 
     /// Gives an event another name.
     pub fn rename(&mut self, event: EventId, name: &str) {
         let name = self.tree.trace.intern(name);
         self.tree.trace.rename(event, name);
-        self.renamed = true;
+        self.changed = true;
     }
 
     /// Ends the edit. The same as dropping it, but visible.
@@ -250,12 +236,14 @@ impl TreeEdit<'_> {
         operator: PseudoOperator<'_>,
         external_id: Option<i64>,
     ) -> EventId {
+        let donor = operator.donor.or(above);
+        let signature = self.signature(donor, operator.lists);
         let trace = &mut self.tree.trace;
         let name = trace.intern(operator.name);
-        let (events, donor) = (trace.events(), operator.donor.or(above));
+        let events = trace.events();
         let arguments = EventArguments {
             external_id,
-            signature: donor.and_then(|donor| events.signature(donor)),
+            signature,
             sequence_number: operator
                 .sequence_number
                 .or_else(|| donor.and_then(|donor| events.sequence_number(donor))),
@@ -267,7 +255,31 @@ impl TreeEdit<'_> {
         let event = trace.append(NewEvent { phase, category, name, track, start, duration, arguments });
         self.tree.parent.push(crate::tree::NONE);
         self.tree.pseudo_operators.attributes.insert(event, operator.attributes);
+        if self.tree.captured.contains(like) {
+            self.tree.captured.insert(event);
+        }
         event
+    }
+
+    /// The signature of the donor with these lists in place of its own.
+    fn signature(
+        &mut self,
+        donor: Option<EventId>,
+        mut lists: [Option<ArgumentValue>; 4],
+    ) -> Option<SignatureId> {
+        let trace = &mut self.tree.trace;
+        let donated = donor.and_then(|donor| trace.events().signature(donor));
+        if lists.iter().all(Option::is_none) {
+            return donated;
+        }
+        let of_donor = donated.map(|id| trace.signatures().get(id)).unwrap_or_default();
+        let of_donor = [of_donor.dims, of_donor.types, of_donor.strides, of_donor.concrete];
+        for (list, id) in lists.iter_mut().zip(of_donor) {
+            if list.is_none() {
+                *list = id.map(|id| trace.signatures().argument(id).clone());
+            }
+        }
+        Some(trace.intern_signature(lists))
     }
 
     fn set_parent(&mut self, child: EventId, parent: EventId) {
@@ -275,16 +287,16 @@ impl TreeEdit<'_> {
         self.inserted.entry(parent).or_default().push(child);
     }
 
-    fn is_host(&self, event: EventId) -> bool {
+    pub(crate) fn is_host(&self, event: EventId) -> bool {
         self.tree.is_host(event) || self.tree.is_pseudo_operator(event)
     }
 
-    fn describe(&self, event: EventId) -> (u32, String) {
+    pub(crate) fn describe(&self, event: EventId) -> (u32, String) {
         let trace = self.tree.trace();
         (trace.events().uid(event), trace.name(event).to_owned())
     }
 
-    fn not_a_host_event(&self, event: EventId) -> EditError {
+    pub(crate) fn not_a_host_event(&self, event: EventId) -> EditError {
         let (uid, name) = self.describe(event);
         EditError::NotAHostEvent { uid, name }
     }
@@ -292,174 +304,8 @@ impl TreeEdit<'_> {
 
 impl Drop for TreeEdit<'_> {
     fn drop(&mut self) {
-        if self.renamed || !self.inserted.is_empty() {
+        if self.changed || !self.inserted.is_empty() {
             self.tree.derive_layout();
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fixture::{Fixture, names};
-
-    struct Sample {
-        tree: TraceTree,
-        op: EventId,
-        first: EventId,
-        kernels: [EventId; 2],
-    }
-
-    /// An operator with arguments that launches two kernels, the second through an operator inside it.
-    fn sample() -> Sample {
-        let mut fixture = Fixture::new();
-        let dims = ArgumentValue::List(vec![ArgumentValue::List(vec![ArgumentValue::Int(4)])]);
-        let signature = fixture.builder.signature([Some(dims), None, None, None]);
-        let arguments = EventArguments {
-            signature: Some(signature),
-            sequence_number: Some(6),
-            ..EventArguments::default()
-        };
-        let op = fixture.event(Category::CPU_OP, "moe", (1, 1), (0.0, 100.0), arguments);
-        let first = fixture.launch("hipLaunchKernel", (10.0, 5.0), 1);
-        fixture.op("inner", (20.0, 20.0));
-        fixture.launch("hipLaunchKernel", (21.0, 5.0), 2);
-        let kernels = [fixture.kernel("up", (200.0, 5.0), 1), fixture.kernel("down", (210.0, 5.0), 2)];
-        Sample { tree: fixture.tree(), op, first, kernels }
-    }
-
-    fn named(name: &str) -> PseudoOperator<'_> {
-        PseudoOperator { name, ..PseudoOperator::default() }
-    }
-
-    fn stack(tree: &TraceTree, event: EventId) -> Vec<&str> {
-        names(tree, &tree.ancestors(event).collect::<Vec<_>>())
-    }
-
-    #[test]
-    fn an_isolated_kernel_belongs_to_its_pseudo_operator_upwards_and_downwards() {
-        let Sample { mut tree, op, kernels, .. } = sample();
-        let attributes = vec![("MoE GEMM type".to_owned(), ArgumentValue::Text("up".into()))];
-        let pseudo = tree
-            .edit()
-            .isolate(kernels[0], PseudoOperator { attributes: attributes.clone(), ..named("pseudo_up") })
-            .unwrap();
-        assert_eq!(stack(&tree, kernels[0]), ["hipLaunchKernel", "pseudo_up", "moe"]);
-        assert_eq!(tree.device_events(pseudo), [kernels[0]]);
-        assert_eq!(tree.device_events(op), kernels);
-        assert_eq!(tree.kernel_launcher(kernels[0]), Some(pseudo));
-        assert_eq!(names(&tree, tree.children(op)), ["pseudo_up", "inner"]);
-        assert_eq!(tree.find_by_name("pseudo_up"), [pseudo]);
-        assert_eq!((tree.is_pseudo_operator(pseudo), tree.is_pseudo_operator(op)), (true, false));
-        assert_eq!(tree.pseudo_attributes(pseudo), attributes);
-        let events = tree.trace().events();
-        assert_eq!((events.external_id(pseudo), events.sequence_number(pseudo)), (Some(1), Some(6)));
-        assert_eq!(events.signature(pseudo), events.signature(op));
-    }
-
-    #[test]
-    fn wrapped_children_move_below_the_pseudo_operator() {
-        let Sample { mut tree, op, kernels, .. } = sample();
-        let pseudo = tree.edit().wrap_children(op, named("pseudo")).unwrap();
-        assert_eq!(tree.children(op), [pseudo]);
-        assert_eq!(names(&tree, tree.children(pseudo)), ["hipLaunchKernel", "inner"]);
-        assert_eq!(tree.device_events(pseudo), kernels);
-        assert_eq!(tree.operator_roots(), [op]);
-        assert_eq!(tree.trace().events().duration(pseudo), 100_000);
-    }
-
-    #[test]
-    fn an_operator_can_be_inserted_above_a_root() {
-        let Sample { mut tree, op, kernels, .. } = sample();
-        let pseudo =
-            tree.edit().insert_above(op, PseudoOperator { donor: Some(op), ..named("top") }).unwrap();
-        assert_eq!((tree.roots(), tree.operator_roots()), (&[pseudo][..], &[pseudo][..]));
-        assert_eq!((tree.parent(op), tree.device_events(pseudo)), (Some(pseudo), &kernels[..]));
-    }
-
-    #[test]
-    fn insertions_of_one_edit_build_on_each_other() {
-        let Sample { mut tree, op, first, kernels } = sample();
-        let mut edit = tree.edit();
-        let up = edit.isolate(kernels[0], named("up op")).unwrap();
-        let inner = edit.insert_above(first, named("inside up")).unwrap();
-        let wrap = edit.wrap_children(op, named("wrap")).unwrap();
-        let again = edit.wrap_children(wrap, named("wrap again")).unwrap();
-        edit.finish();
-        assert_eq!(
-            stack(&tree, kernels[0]),
-            ["hipLaunchKernel", "inside up", "up op", "wrap again", "wrap", "moe"]
-        );
-        assert_eq!((tree.children(wrap), tree.children(up)), (&[again][..], &[inner][..]));
-        assert_eq!(names(&tree, tree.children(again)), ["up op", "inner"]);
-        assert_eq!(tree.device_events(again), kernels);
-        assert_eq!(tree.host_subtree(op).len(), 8);
-    }
-
-    #[test]
-    fn kernels_of_one_launch_can_be_isolated_one_by_one() {
-        let mut fixture = Fixture::new();
-        let op = fixture.op("moe", (0.0, 100.0));
-        let launch = fixture.launch("hipGraphLaunch", (10.0, 5.0), 1);
-        let kernels = ["up", "down", "sum"].map(|name| fixture.kernel(name, (200.0, 5.0), 1));
-        let mut tree = fixture.tree();
-        let mut edit = tree.edit();
-        let up = edit.isolate(kernels[0], named("pseudo_up")).unwrap();
-        let down = edit.isolate(kernels[1], named("pseudo_down")).unwrap();
-        edit.finish();
-        assert_eq!(tree.device_events(up), [kernels[0]]);
-        assert_eq!(tree.device_events(down), [kernels[1]]);
-        assert_eq!(tree.device_events(launch), [kernels[2]]);
-        assert_eq!(tree.device_events(op).len(), 3);
-        assert_eq!(kernels.map(|kernel| tree.kernel_launcher(kernel).unwrap()), [up, down, op]);
-        assert_eq!(kernels.map(|kernel| tree.launch(kernel).unwrap()), [launch; 3]);
-        assert_eq!(stack(&tree, kernels[0]), ["pseudo_up", "moe"]);
-
-        let inner = tree.edit().isolate(kernels[0], named("again")).unwrap();
-        assert_eq!(stack(&tree, kernels[0]), ["again", "pseudo_up", "moe"]);
-        assert_eq!(tree.kernel_launcher(kernels[0]), Some(inner));
-    }
-
-    #[test]
-    fn an_operator_charged_with_its_subtree_launches_what_operators_inside_it_launched() {
-        let Sample { mut tree, op, kernels, .. } = sample();
-        let mut edit = tree.edit();
-        let wrap = edit.wrap_children(op, named("wrap")).unwrap();
-        edit.finish();
-        let launchers = |tree: &TraceTree| {
-            kernels.map(|kernel| tree.trace().name(tree.kernel_launcher(kernel).unwrap()).to_owned())
-        };
-        assert_eq!(launchers(&tree), ["wrap", "inner"]);
-        tree.edit().charge_with_subtree(wrap);
-        assert_eq!(launchers(&tree), ["wrap", "wrap"]);
-        tree.edit().isolate(kernels[1], named("part")).unwrap();
-        assert_eq!(launchers(&tree), ["wrap", "part"]);
-        tree.edit().charge_with_subtree(op);
-        assert_eq!(launchers(&tree), ["wrap", "part"], "an operator of the trace cannot be charged so");
-    }
-
-    #[test]
-    fn a_renamed_event_is_found_by_its_new_name() {
-        let Sample { mut tree, op, .. } = sample();
-        assert_eq!(tree.find_by_name("moe"), [op]);
-        tree.edit().rename(op, "experts");
-        assert_eq!((tree.find_by_name("moe"), tree.find_by_name("experts")), (&[][..], &[op][..]));
-    }
-
-    #[test]
-    fn what_cannot_be_moved_is_refused_and_changes_nothing() {
-        let Sample { mut tree, first, kernels, .. } = sample();
-        let before = tree.node_count();
-        let mut edit = tree.edit();
-        assert!(matches!(edit.insert_above(kernels[0], named("p")), Err(EditError::NotAHostEvent { .. })));
-        assert!(matches!(edit.wrap_children(kernels[0], named("p")), Err(EditError::NotAHostEvent { .. })));
-        assert!(matches!(edit.isolate(first, named("p")), Err(EditError::NotLaunched { .. })));
-        let refused = edit.wrap_children(first, named("p")).unwrap_err();
-        assert_eq!(
-            refused.to_string(),
-            format!("event {} (hipLaunchKernel) has no host children to wrap", first.0)
-        );
-        edit.finish();
-        assert_eq!(tree.node_count(), before);
     }
 }

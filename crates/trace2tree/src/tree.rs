@@ -4,9 +4,10 @@ use std::sync::OnceLock;
 
 use trace_ingest::{Category, EventId, Trace};
 
-use crate::backward::BackwardLinks;
+use crate::backward::{BackwardLinks, LinkBackwardBy};
 use crate::busy_time::busy_time;
 use crate::edit::PseudoOperators;
+use crate::event_set::EventSet;
 use crate::layout::Layout;
 use crate::linking::{self, LinkBy};
 use crate::lookup::{ExternalIdIndex, NameIndex};
@@ -25,6 +26,8 @@ pub struct TreeOptions {
     pub python_frames: bool,
     /// How the launch of a device event is found.
     pub link_by: LinkBy,
+    /// How the forward operator of a backward operator is found.
+    pub link_backward_by: LinkBackwardBy,
 }
 
 /// A trace as a forest: operators, the calls inside them, and below the calls the device events they launched.
@@ -47,6 +50,8 @@ pub struct TraceTree {
     unlinked: Vec<EventId>,
     pub(crate) backward: BackwardLinks,
     pub(crate) pseudo_operators: PseudoOperators,
+    /// Events put here from other recordings.
+    pub(crate) captured: EventSet,
     statistics: TreeStatistics,
     pub(crate) warnings: Vec<TreeWarning>,
     pub(crate) by_name: OnceLock<NameIndex>,
@@ -65,7 +70,7 @@ impl TraceTree {
         let links = linking::link(&trace, options.link_by, &mut parent);
         let layout = Layout::new(&trace, &names, &hosts, &parent);
         let unlinked = linking::unlinked(&trace, &parent);
-        let backward = BackwardLinks::new(&trace, &names);
+        let backward = BackwardLinks::new(&trace, &names, options.link_backward_by);
         let statistics = TreeStatistics {
             host_events: hosts.len() as u64,
             sibling_overlaps: nesting.sibling_overlaps,
@@ -99,6 +104,7 @@ impl TraceTree {
             unlinked,
             backward,
             pseudo_operators: PseudoOperators::default(),
+            captured: EventSet::default(),
             statistics,
             warnings,
             by_name: OnceLock::new(),

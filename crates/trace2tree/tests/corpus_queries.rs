@@ -4,7 +4,8 @@ mod corpus;
 
 use trace_ingest::EventId;
 use trace2tree::{
-    CallStackOptions, OperatorField, PrintOptions, TraceTree, TreeOptions, insert_pseudo_operators,
+    CallStackOptions, LinkBackwardBy, OperatorField, PrintOptions, TraceTree, TreeOptions,
+    insert_pseudo_operators,
 };
 
 fn tree(file: &str, python_frames: bool) -> Option<TraceTree> {
@@ -104,6 +105,19 @@ fn backward_operators_find_their_forward_ones() {
         └── UID: 150, Category: cpu_op, Name: NativeLayerNormBackward0
 ";
     assert!(text.contains(backward), "{text}");
+}
+
+#[test]
+fn one_forward_thread_links_backwards_as_numbers_alone_do() {
+    let file = "pytorch/normalization-layers/trace.json.gz";
+    let Some(by_number) = tree(file, false) else { return };
+    let Some(trace) = corpus::read(file) else { return };
+    let link_backward_by = LinkBackwardBy::ForwardThread;
+    let by_thread = TraceTree::build(trace, &TreeOptions { link_backward_by, ..TreeOptions::default() });
+    assert_eq!(by_thread.statistics().backward_links, 51);
+    for event in by_thread.trace().events().ids() {
+        assert_eq!(by_thread.forward_event(event), by_number.forward_event(event));
+    }
 }
 
 #[test]

@@ -163,7 +163,7 @@ fn for_each_case(mut check: impl FnMut(&Case, Trace)) {
 }
 
 fn build(trace: Trace, python_frames: bool, link_by: LinkBy) -> TraceTree {
-    TraceTree::build(trace, &TreeOptions { python_frames, link_by })
+    TraceTree::build(trace, &TreeOptions { python_frames, link_by, ..TreeOptions::default() })
 }
 
 fn device_events(trace: &Trace) -> u64 {

@@ -53,7 +53,7 @@ impl Analysis {
     pub fn new(trace: Trace, options: AnalysisOptions) -> Self {
         let python_frames =
             options.include_call_stack || options.detect_recompute || options.enable_pseudo_ops;
-        let tree_options = TreeOptions { python_frames, link_by: options.link_by };
+        let tree_options = TreeOptions { python_frames, link_by: options.link_by, ..TreeOptions::default() };
         let mut tree = TraceTree::build(trace, &tree_options);
         normalise_names(&mut tree);
         let failed_passes = match options.enable_pseudo_ops {

@@ -19,8 +19,11 @@ pub(crate) fn run(arguments: &TreeArguments) -> Result<(), Failure> {
     let threads = arguments.reading.threads.map(Into::into);
     let trace = read_path(&arguments.file, &ReadOptions { threads, progress: Some(&update) })?;
     drop(progress);
-    let options =
-        TreeOptions { python_frames: arguments.python_frames, link_by: link_rule(arguments.reading.link_by) };
+    let options = TreeOptions {
+        python_frames: arguments.python_frames,
+        link_by: link_rule(arguments.reading.link_by),
+        ..TreeOptions::default()
+    };
     let tree = TraceTree::build(trace, &options);
     let starts = starts(&tree, arguments)?;
     let options = PrintOptions {

@@ -61,7 +61,7 @@ impl TreePass for Mla {
             let donor = Some(stage);
             let operator = PseudoOperator { name: self.pseudo, donor, ..PseudoOperator::default() };
             let inserted = edit.wrap_children(frame, operator)?;
-            edit.charge_with_subtree(inserted);
+            edit.charge_with_subtree(inserted)?;
         }
         Ok(())
     }

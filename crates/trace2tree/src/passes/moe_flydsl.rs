@@ -63,7 +63,7 @@ impl TreePass for MoeFlydsl {
                 ..PseudoOperator::default()
             };
             let inserted = edit.insert_above(frame, operator)?;
-            edit.charge_with_subtree(inserted);
+            edit.charge_with_subtree(inserted)?;
         }
         Ok(())
     }

@@ -148,7 +148,7 @@ fn wrap_calls(tree: &mut TraceTree, deployment: &Deployment) -> Result<(), PassE
             ..PseudoOperator::default()
         };
         let inserted = edit.wrap_children(frame, operator)?;
-        edit.charge_with_subtree(inserted);
+        edit.charge_with_subtree(inserted)?;
     }
     Ok(())
 }
