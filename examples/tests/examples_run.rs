@@ -46,3 +46,47 @@ fn own_report_writes_a_workbook() {
     output(env!("CARGO_BIN_EXE_own_report"), &[trace, workbook.to_str().unwrap()]);
     assert!(std::fs::read(&workbook).unwrap().starts_with(b"PK"));
 }
+
+#[test]
+fn rooflines_without_trace_find_where_arithmetic_takes_over() {
+    let text = output(env!("CARGO_BIN_EXE_rooflines_without_trace"), &["h100-sxm"]);
+    let bound = |tokens: &str| {
+        let mut rows = text.lines().filter(|line| line.starts_with("down projection"));
+        rows.find(|row| row.split_whitespace().nth(2) == Some(tokens)).unwrap().split_whitespace().last()
+    };
+    // The intensity is about the number of tokens; 989 TFLOP/s over 3.35 TB/s is 295 FLOP/B.
+    assert_eq!((bound("256"), bound("512")), (Some("MEMORY_BOUND"), Some("COMPUTE_BOUND")), "{text}");
+    let unknown = Command::new(env!("CARGO_BIN_EXE_rooflines_without_trace")).arg("abacus").output().unwrap();
+    assert!(!unknown.status.success());
+}
+
+#[test]
+fn own_pass_puts_operators_above_kernels() {
+    let text = output(env!("CARGO_BIN_EXE_own_pass"), &[]);
+    for part in ["row_sums", "gradients"] {
+        let name = format!("flash_attention_backward::{part}");
+        assert!(text.lines().any(|line| line.contains(&format!("Category: cpu_op, Name: {name}"))), "{text}");
+        assert!(text.lines().any(|line| line.starts_with(&format!("{name}: 6 calls, "))), "{text}");
+    }
+}
+
+#[test]
+fn own_model_is_held_against_the_device() {
+    let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/generated/cuda_training_step.json.gz");
+    // 4096·4096 + 11008·4096 + 4096 elements, 14 operations and 7 transfers of 2 bytes each.
+    let text = output(env!("CARGO_BIN_EXE_own_model"), &[trace, "c10::BFloat16"]);
+    for line in [
+        "aten::_fused_adamw_ (optimizer), 3 calls",
+        "  FLOPs      0.866 G",
+        "  intensity  1.000 FLOP/B",
+        "  least time 258.6 µs, MEMORY_BOUND",
+        "coverage: modelled",
+    ] {
+        assert!(text.lines().any(|found| found == line), "no {line:?} in {text}");
+    }
+    let wrong = output(env!("CARGO_BIN_EXE_own_model"), &[trace, "float"]);
+    for part in ["  least time 517.1 µs, MEMORY_BOUND\n", "  took       270.6 µs\n", "coverage: above peak\n"]
+    {
+        assert!(wrong.contains(part), "no {part:?} in {wrong}");
+    }
+}

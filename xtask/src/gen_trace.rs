@@ -1,6 +1,7 @@
-//! Synthetic Kineto traces: training of a transformer on one of several devices, of any length.
+//! Synthetic Kineto traces: training of a transformer on one of several devices, or steps of an inference engine,
+//! of any length.
 //!
-//! A *plan* says what the program does (`forward`, `backward`, `step`, with the names of
+//! A *plan* says what the program does (`forward`, `backward`, `step`, `serving`, with the names of
 //! `kernels` and `flavour` and the sizes of `model`), the *player* gives it times and numbers, a
 //! *segment* is what was recorded in one stretch of it and writes itself. Memory is that of one
 //! segment, whatever the length of the trace.
@@ -17,6 +18,7 @@ mod player;
 mod random;
 mod recording;
 mod segment;
+mod serving;
 mod signature;
 mod step;
 #[cfg(test)]
@@ -42,6 +44,9 @@ pub(crate) struct Arguments {
     /// Whose trace to imitate
     #[arg(long, value_enum)]
     flavour: Flavour,
+    /// What the recorded program does
+    #[arg(long, value_enum, default_value_t)]
+    workload: Workload,
     /// Seed of the random numbers: the same seed gives the same bytes
     #[arg(long)]
     seed: u64,
@@ -56,11 +61,22 @@ pub(crate) struct Arguments {
     compact: bool,
 }
 
+/// What a recorded program does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Workload {
+    /// Trains a transformer.
+    #[default]
+    Training,
+    /// Answers requests: an inference engine's annotated steps of prefill, decode by captured graphs, and both.
+    Serving,
+}
+
 /// What a trace is made from.
 #[derive(Debug, Clone, Copy)]
 struct Options {
     events: u64,
     flavour: Flavour,
+    workload: Workload,
     seed: u64,
     python_frames: bool,
     layout: Layout,
@@ -71,6 +87,7 @@ pub(crate) fn run(arguments: &Arguments) -> ChoreResult {
     let options = Options {
         events: arguments.events,
         flavour: arguments.flavour,
+        workload: arguments.workload,
         seed: arguments.seed,
         python_frames: arguments.python_frames,
         layout: if arguments.compact { Layout::Compact } else { Layout::Lines },

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `layers` | fails when a crate depends on a crate below it in the house order |
 //! | `gen-trace` | writes a synthetic Kineto trace of any size, the same bytes for the same seed |
+//! | `phase-bench` | scores the prefill and decode detector on recorded traces against their annotations |
 //! | `corpus` | runs the release binary over recorded traces and compares with the reference |
 //!
 //! A chore prints what it found and ends with exit code 1 when it found something wrong.
@@ -12,6 +13,7 @@
 mod corpus;
 mod gen_trace;
 mod layers;
+mod phase_bench;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -35,6 +37,8 @@ enum Chore {
     GenTrace(gen_trace::Arguments),
     /// Compare reports of recorded traces with the reference's.
     Corpus(corpus::Arguments),
+    /// Score the prefill and decode detector on recorded traces.
+    PhaseBench(phase_bench::Arguments),
 }
 
 /// What a chore found, apart from failing to run at all.
@@ -49,6 +53,7 @@ fn main() -> ExitCode {
         Chore::Layers => layers::run(workspace_root()),
         Chore::GenTrace(arguments) => gen_trace::run(&arguments),
         Chore::Corpus(arguments) => corpus::run(&arguments, workspace_root()),
+        Chore::PhaseBench(arguments) => phase_bench::run(&arguments, &workspace_root()),
     };
     match outcome {
         Ok(Outcome::Good) => ExitCode::SUCCESS,

@@ -1,6 +1,10 @@
 //! Every flag of the command line: its names, its documentation, its parsing.
 
+pub(crate) mod inference;
+pub(crate) mod match_blocks;
 pub(crate) mod model;
+pub(crate) mod phases;
+pub(crate) mod split;
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -10,10 +14,20 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use inference::InferenceArguments;
+use match_blocks::MatchArguments;
 pub(crate) use model::{ModelArguments, ModelCommand};
+use phases::PhaseArguments;
+use split::SplitArguments;
 
 /// Under this name the program takes the place of the reference tool's PyTorch report.
 const REFERENCE_PYTORCH: &str = "TraceLens_generate_perf_report_pytorch";
+
+/// Under this name the program takes the place of the reference tool's report of inference engines' traces.
+const REFERENCE_INFERENCE: &str = "TraceLens_generate_perf_report_pytorch_inference";
+
+/// Under this name the program takes the place of the reference tool's splitter.
+const REFERENCE_SPLIT: &str = "TraceLens_split_inference_trace";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,8 +62,17 @@ pub(crate) enum Command {
     /// Write a performance report of a PyTorch trace
     #[command(after_help = SPELLINGS)]
     Pytorch(Box<ReportArguments>),
+    /// Write a performance report of a trace of an inference engine: vLLM, SGLang, ATOM, diffusion
+    #[command(after_help = inference::EXAMPLES)]
+    Inference(Box<InferenceArguments>),
     /// Print the call tree of a trace: operators, launches, kernels
     Tree(TreeArguments),
+    /// Split a trace into traces of single steps, of the steady state, or of phases
+    #[command(after_help = split::EXAMPLES)]
+    Split(SplitArguments),
+    /// Find steps of two traces in which an inference engine does the same work
+    #[command(after_help = match_blocks::EXAMPLES)]
+    Match(MatchArguments),
     /// Say how much work an operation is, and the least time that a GPU takes for it
     #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true, after_help = model::EXAMPLES)]
     Model(ModelArguments),
@@ -87,6 +110,8 @@ pub(crate) struct ReportArguments {
     #[command(flatten)]
     pub(crate) analysis: AnalysisArguments,
     #[command(flatten)]
+    pub(crate) phases: PhaseArguments,
+    #[command(flatten)]
     pub(crate) reading: ReadingArguments,
 }
 
@@ -115,6 +140,10 @@ pub(crate) struct OutputArguments {
     /// Draw the operators under the rooflines of the GPU as an SVG picture
     #[arg(long = "roofline_svg", value_name = "FILE")]
     pub(crate) roofline_svg: Option<PathBuf>,
+
+    /// Draw the steps of the engine over time, coloured by phase, as an SVG picture
+    #[arg(long = "step_svg", value_name = "FILE", requires = "inference_phase_analysis")]
+    pub(crate) step_svg: Option<PathBuf>,
 
     /// Names of the sheets: the documented ones (ops_all, short_kernels_histogram, short_kernels_all_details)
     /// or those that the reference tool writes at present (ops_unique_args, short_kernel_histogram,
@@ -212,6 +241,10 @@ pub(crate) struct AnalysisArguments {
     /// Hold the figures against this bundled architecture; see tracelens archs [default: the GPU that the trace names]
     #[arg(long = "gpu_arch_platform", value_name = "NAME")]
     pub(crate) gpu_arch_platform: Option<String>,
+
+    /// Add the models, categories and tree rules of this Starlark script to the built-in ones
+    #[arg(long = "extension_file", value_name = "FILE")]
+    pub(crate) extension_file: Option<PathBuf>,
 
     /// Kernels whose name contains this text are communication too (may be given several times)
     #[arg(long = "communication-pattern", value_name = "TEXT")]
@@ -323,9 +356,16 @@ fn with_both_spellings(command: clap::Command) -> clap::Command {
 pub(crate) fn parse(mut arguments: Vec<OsString>) -> Command {
     let mut command = command();
     let name = arguments.first().map(Path::new).and_then(Path::file_stem);
-    if name.is_some_and(|name| name == REFERENCE_PYTORCH) {
-        arguments.insert(1, "pytorch".into());
-        command = command.mut_subcommand("pytorch", as_reference_tool);
+    let of_report = [(REFERENCE_PYTORCH, "pytorch"), (REFERENCE_INFERENCE, "inference")];
+    if let Some((reference, report)) =
+        of_report.into_iter().find(|(reference, _)| name.is_some_and(|name| name == *reference))
+    {
+        arguments.insert(1, report.into());
+        command = command.mut_subcommand(report, |report| as_reference_tool(report, reference));
+    } else if name.is_some_and(|name| name == REFERENCE_SPLIT) {
+        arguments.insert(1, "split".into());
+        let usage = format!("{REFERENCE_SPLIT} [OPTIONS] <FILE>");
+        command = command.mut_subcommand("split", |split| split.override_usage(usage));
     }
     let parsed = command
         .try_get_matches_from(&arguments)
@@ -335,9 +375,9 @@ pub(crate) fn parse(mut arguments: Vec<OsString>) -> Command {
 }
 
 /// The subcommand with the usage and the defaults of the tool whose place it takes.
-fn as_reference_tool(subcommand: clap::Command) -> clap::Command {
+fn as_reference_tool(subcommand: clap::Command, reference: &str) -> clap::Command {
     subcommand
-        .override_usage(format!("{REFERENCE_PYTORCH} [OPTIONS] --profile_json_path <FILE>"))
+        .override_usage(format!("{reference} [OPTIONS] --profile_json_path <FILE>"))
         .mut_arg("sheet_names", |arg| arg.default_value("current"))
 }
 

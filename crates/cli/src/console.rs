@@ -1,9 +1,10 @@
 //! Standard output and standard error: the only place that prints.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal, Write};
 
 use report_writers::terminal::Style;
+use tree_perf::Notice;
 
 /// Widest text when the terminal does not say how wide it is.
 const DEFAULT_WIDTH: usize = 110;
@@ -49,6 +50,24 @@ pub(crate) fn error(message: impl fmt::Display) {
 /// Prints what the run got over to standard error.
 pub(crate) fn warning(message: impl fmt::Display) {
     to_stderr(format_args!("tracelens: warning: {message}"));
+}
+
+/// Prints what an extension says to standard error: what its script prints, as it is, and what went wrong.
+pub(crate) fn extension(notice: &Notice) {
+    match notice {
+        Notice::ExtensionSays { text } => to_stderr(format_args!("{}", Plain(text))),
+        notice => warning(Plain(&notice.to_string())),
+    }
+}
+
+/// A text without control characters but ends of lines and tabs: names in traces may have any.
+struct Plain<'a>(&'a str);
+
+impl fmt::Display for Plain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_unsafe = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+        self.0.chars().try_for_each(|c| f.write_char(if is_unsafe(c) { '\u{fffd}' } else { c }))
+    }
 }
 
 fn to_stderr(line: fmt::Arguments<'_>) {

@@ -3,9 +3,13 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use inference_phase::capture::CaptureError;
+use inference_phase::methods::UnknownMethod;
+use inference_phase::split::SplitError;
 use report_writers::roofline_chart::DrawError;
 use report_writers::{TableError, WriteError};
 use trace_ingest::IngestError;
+use tree_perf::extension::ExtensionError;
 
 /// Why the program gives up.
 #[derive(Debug, thiserror::Error)]
@@ -26,10 +30,45 @@ pub(crate) enum Failure {
     UnknownArchitecture { name: String, known: String },
     #[error("the sizes do not fit: {detail}")]
     Sizes { detail: String },
+    #[error(
+        "{option} shows steps of the engine, which only the method hybrid looks for; leave out --phase_detection_method and --phase_legacy"
+    )]
+    StepsNotLookedFor { option: &'static str },
+    #[error("{option} is not supported: {instead}")]
+    Unsupported { option: &'static str, instead: &'static str },
+    /// Says itself which folder or file.
+    #[error(transparent)]
+    Captures(#[from] CaptureError),
     #[error("{path}: cannot be read: {detail}", path = .path.display())]
     Input { path: PathBuf, detail: String },
-    #[error("{path}: {count} malformed lines (first: line {first}); the others are answered", path = .path.display())]
+    #[error(
+        "{path}: {count} malformed line{s} (first: line {first}); the others are answered",
+        path = .path.display(),
+        s = if *.count == 1 { "" } else { "s" }
+    )]
     MalformedLines { path: PathBuf, count: u64, first: u64 },
+    /// Says itself which file and line.
+    #[error(transparent)]
+    Extension(#[from] ExtensionError),
+    #[error(
+        "{path}: has no steps: neither annotations of an inference engine (vLLM's execute_…, SGLang's step[…], ATOM's prefill[…] and decode[…], execute_diffusion_…) nor a loop that does the same GPU work three times or more; {advice}",
+        path = .path.display()
+    )]
+    NoSteps { path: PathBuf, advice: &'static str },
+    #[error("{path}: no step is annotated by an inference engine (vLLM's execute_…, SGLang's step[…], ATOM's prefill[…] and decode[…]); steps are matched by what annotations say", path = .path.display())]
+    NoAnnotatedSteps { path: PathBuf },
+    #[error("{path}: has no step {step}; its steps are 0 to {last}", path = .path.display(), last = .count - 1)]
+    NoSuchStep { path: PathBuf, step: usize, count: usize },
+    #[error("{path}: nothing is written: {detail}", path = .path.display())]
+    NothingToSplit { path: PathBuf, detail: String },
+    #[error(transparent)]
+    Split(#[from] SplitError),
+    #[error(
+        "--phase_detection_method {name} is a method of the reference tool alone: give --phase_legacy with it, or choose one of {known}"
+    )]
+    LegacyMethod { name: String, known: String },
+    #[error("--phase_detection_method: {0}")]
+    PhaseMethod(#[from] UnknownMethod),
     #[error("unknown sheet {name:?}; the sheets are {known}")]
     UnknownSheet { name: String, known: String },
     #[error("unknown subcommand {name:?}; the subcommands are {known}")]
@@ -66,12 +105,24 @@ impl Failure {
             | Failure::UnknownArchitecture { .. }
             | Failure::Sizes { .. }
             | Failure::Input { .. }
+            | Failure::StepsNotLookedFor { .. }
+            | Failure::Unsupported { .. }
+            | Failure::Captures(_)
             | Failure::MalformedLines { .. }
+            | Failure::Extension(_)
+            | Failure::NoSteps { .. }
+            | Failure::NoAnnotatedSteps { .. }
+            | Failure::NoSuchStep { .. }
+            | Failure::NothingToSplit { .. }
+            | Failure::Split(SplitError::Ingest(_))
+            | Failure::LegacyMethod { .. }
+            | Failure::PhaseMethod(_)
             | Failure::UnknownSheet { .. }
             | Failure::UnknownSubcommand { .. }
             | Failure::OverwritesTrace { .. }
             | Failure::UnknownField { .. } => ExitCode::from(2),
             Failure::Destination { .. }
+            | Failure::Split(_)
             | Failure::Write(_)
             | Failure::Picture { .. }
             | Failure::Drawing(_)

@@ -6,9 +6,12 @@ mod commands;
 mod console;
 mod error;
 mod numbers;
+mod phases;
 mod progress;
 mod report_request;
 mod rooflines;
+mod sanity_check;
+mod step_picture;
 mod summary;
 mod tables;
 mod wrapping;
@@ -31,7 +34,10 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Report(arguments) | Command::Pytorch(arguments) => commands::report::run(&arguments),
+        Command::Inference(arguments) => commands::inference::run(&arguments),
         Command::Tree(arguments) => commands::tree::run(&arguments),
+        Command::Split(arguments) => commands::split::run(&arguments),
+        Command::Match(arguments) => commands::match_blocks::run(&arguments),
         Command::Model(arguments) => commands::model::run(&arguments),
         Command::Archs => commands::archs::run(),
         Command::Columns { sheet } => commands::columns::run(sheet.as_deref()),

@@ -2,24 +2,39 @@
 
 use std::path::{Path, PathBuf};
 
+use inference_phase::sheets::PhaseOptions;
 use trace2tree::LinkBy;
-use tree_perf::AnalysisOptions;
+use tree_perf::extension::Extension;
+use tree_perf::{AnalysisOptions, ReportLayout, Sheet, pytorch_sheets};
 
 use crate::architecture_choice::chosen;
 use crate::arguments::{self, AnalysisArguments, OutputArguments, ReportArguments, SheetNames};
 use crate::error::Failure;
+use crate::phases;
 
 /// What to read, compute and write.
 pub(crate) struct ReportRequest {
     pub(crate) trace: PathBuf,
     pub(crate) analysis: AnalysisOptions,
+    /// How the phases of inference are told apart, if they are.
+    pub(crate) phases: Option<PhaseOptions>,
+    /// Models, categories and tree rules of the user.
+    pub(crate) extension: Option<Extension>,
+    /// The sheets that the report may have.
+    pub(crate) sheets: &'static [&'static Sheet],
     pub(crate) sheet_names: SheetNames,
+    /// Whether the tree has Python frames whatever the analysis needs.
+    pub(crate) python_frames: bool,
     /// Writers by name with their destinations.
     pub(crate) outputs: Vec<(&'static str, PathBuf)>,
     /// Where the picture of the rooflines goes.
     pub(crate) roofline_svg: Option<PathBuf>,
+    /// Where the picture of the steps goes.
+    pub(crate) step_svg: Option<PathBuf>,
     pub(crate) print: Print,
     pub(crate) threads: Option<usize>,
+    /// What was written before the report.
+    pub(crate) written: Vec<PathBuf>,
     /// What the user asked for that cannot have an effect.
     pub(crate) notices: Vec<String>,
 }
@@ -41,8 +56,14 @@ impl ReportRequest {
             check_destination(writer, destination, &trace)?;
         }
         let roofline_svg = arguments.output.roofline_svg.clone();
-        if let Some(destination) = &roofline_svg {
+        let step_svg = arguments.output.step_svg.clone();
+        for destination in roofline_svg.iter().chain(&step_svg) {
             check_destination("svg", destination, &trace)?;
+        }
+        let phases = phases::options(&arguments.phases)?;
+        let finds_steps = phases.is_some_and(|phases| phases.finds_steps());
+        if step_svg.is_some() && !finds_steps {
+            return Err(Failure::StepsNotLookedFor { option: "--step_svg" });
         }
         let print = match (arguments.output.json, arguments.output.quiet) {
             (true, _) => Print::Json,
@@ -52,14 +73,27 @@ impl ReportRequest {
         Ok(ReportRequest {
             trace,
             analysis: analysis_options(arguments)?,
+            phases,
+            extension: arguments.analysis.extension_file.as_deref().map(load_extension).transpose()?,
+            sheets: pytorch_sheets(),
             sheet_names: arguments.output.sheet_names,
+            python_frames: false,
             outputs,
             roofline_svg,
+            step_svg,
             print,
             threads: arguments.reading.threads.map(Into::into),
-            notices: without_effect(&arguments.analysis),
+            written: Vec::new(),
+            notices: [without_effect(&arguments.analysis), phases::without_effect(&arguments.phases)]
+                .concat(),
         })
     }
+}
+
+fn load_extension(path: &Path) -> Result<Extension, Failure> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::Input { path: path.to_path_buf(), detail: error.to_string() })?;
+    Ok(Extension::load(&path.to_string_lossy(), &text)?)
 }
 
 /// Options that do nothing for want of others.
@@ -124,6 +158,7 @@ fn analysis_options(arguments: &ReportArguments) -> Result<AnalysisOptions, Fail
         .fold(defaults.communication, |patterns, pattern| patterns.with_pattern(pattern));
     Ok(AnalysisOptions {
         link_by: link_rule(arguments.reading.link_by),
+        layout: ReportLayout::Standard,
         include_unlinked_kernels: asked.include_unlinked_kernels,
         micro_idle_threshold_us: asked.micro_idle_thresh_us,
         detect_recompute: asked.detect_recompute,
@@ -132,6 +167,7 @@ fn analysis_options(arguments: &ReportArguments) -> Result<AnalysisOptions, Fail
         include_overlap_info: asked.include_overlap_info,
         include_first_occurrence_time: asked.include_first_occurrence_time,
         group_by_num_kernels: asked.group_by_num_kernels,
+        group_by_parent_module: false,
         kernel_summary: asked.enable_kernel_summary,
         short_kernel_study: asked.short_kernel_study,
         short_kernel_threshold_us: asked.short_kernel_threshold_us,
@@ -151,7 +187,8 @@ fn outputs(trace: &Path, asked: &OutputArguments) -> Vec<(&'static str, PathBuf)
     outputs.extend(asked.output_xlsx_path.clone().map(|path| ("xlsx", path)));
     outputs.extend(asked.output_csvs_dir.clone().map(|path| ("csv", path)));
     outputs.extend(asked.output_json_path.clone().map(|path| ("json", path)));
-    if outputs.is_empty() && asked.roofline_svg.is_none() && !asked.json {
+    let has_picture = asked.roofline_svg.is_some() || asked.step_svg.is_some();
+    if outputs.is_empty() && !has_picture && !asked.json {
         outputs.push(("xlsx", default_workbook(trace)));
     }
     outputs

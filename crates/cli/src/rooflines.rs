@@ -1,24 +1,19 @@
 //! What the report says of rooflines: the rows of `unified_perf_summary`, their sums, their picture.
 
-use perf_models::{Architecture, ComputeSpec, Roofline};
+use perf_models::Architecture;
 use report_writers::Report;
 use report_writers::roofline_chart::{DrawError, RooflineChart, RooflinePanel, RooflinePoint};
+use tree_perf::Roof;
 
 use crate::numbers::decimal;
 
 /// One row of the sheet.
 struct Row {
     name: String,
-    category: String,
     calls: f64,
     kernel_time_us: f64,
     /// Of one call.
     roofline_time_us: Option<f64>,
-    /// Of one call.
-    gflops: Option<f64>,
-    intensity: Option<f64>,
-    tflops_per_s: Option<f64>,
-    spec: Option<ComputeSpec>,
 }
 
 /// The rows of the report.
@@ -35,14 +30,9 @@ impl Rooflines {
         let count = |row: usize, name: &str| frame.column(name).ok()?.i64().ok()?.get(row);
         let rows = (0..frame.height()).map(|row| Row {
             name: text(row, "name").unwrap_or_default(),
-            category: text(row, "op category").unwrap_or_default(),
             calls: count(row, "operation_count").unwrap_or_default() as f64,
             kernel_time_us: float(row, "Kernel Time (µs)_sum").unwrap_or_default(),
             roofline_time_us: float(row, "Roofline Time (µs)_first"),
-            gflops: float(row, "GFLOPS"),
-            intensity: float(row, "FLOPS/Byte"),
-            tflops_per_s: float(row, "TFLOPS/s_mean"),
-            spec: text(row, "Compute Spec").and_then(|spec| spec.parse().ok()),
         });
         Some(Rooflines { rows: rows.collect() })
     }
@@ -82,45 +72,26 @@ impl Rooflines {
     }
 
     /// The picture, or `None` when no row can be drawn.
-    pub(crate) fn svg(&self, title: &str, architecture: &Architecture) -> Result<Option<String>, DrawError> {
-        let mut panels: Vec<(ComputeSpec, RooflinePanel)> = Vec::new();
-        let mut drawn_us = 0.0;
-        for row in &self.rows {
-            let (Some(spec), Some(intensity), Some(tflops)) = (row.spec, row.intensity, row.tflops_per_s)
-            else {
-                continue;
-            };
-            let has_place = intensity > 0.0 && tflops > 0.0 && row.gflops.is_some();
-            let Some(peak) = peak_of(spec, architecture).filter(|_| has_place) else { continue };
-            drawn_us += row.kernel_time_us;
-            let point = RooflinePoint {
-                name: row.name.clone(),
-                group: row.category.clone(),
-                intensity,
-                tflops,
-                weight: row.kernel_time_us,
-            };
-            match panels.iter_mut().find(|(known, _)| *known == spec) {
-                Some((_, panel)) => panel.points.push(point),
-                None => panels.push((
-                    spec,
-                    RooflinePanel {
-                        title: match peak == spec {
-                            true => spec.to_string(),
-                            false => format!("{spec} (held against {peak})"),
-                        },
-                        peak_tflops: architecture.peak_tflops(peak).unwrap_or_default(),
-                        bandwidth_gb_per_s: architecture.memory_bandwidth_gb_per_s,
-                        points: vec![point],
-                    },
-                )),
-            }
-        }
-        if panels.is_empty() {
+    pub(crate) fn svg(
+        &self,
+        title: &str,
+        roofs: &[Roof],
+        architecture: &Architecture,
+    ) -> Result<Option<String>, DrawError> {
+        if roofs.is_empty() {
             return Ok(None);
         }
-        let weight = |panel: &RooflinePanel| panel.points.iter().map(|point| point.weight).sum::<f64>();
-        panels.sort_by(|a, b| weight(&b.1).total_cmp(&weight(&a.1)).then(a.0.cmp(&b.0)));
+        let panel = |roof: &Roof| RooflinePanel {
+            title: match roof.peak == roof.spec {
+                true => roof.spec.to_string(),
+                false => format!("{} (held against {})", roof.spec, roof.peak),
+            },
+            peak_tflops: roof.peak_tflops,
+            bandwidth_gb_per_s: roof.bandwidth_gb_per_s,
+            points: roof.points.iter().map(drawn).collect(),
+        };
+        let panels: Vec<RooflinePanel> = roofs.iter().map(panel).collect();
+        let drawn_us: f64 = panels.iter().flat_map(|panel| &panel.points).map(|point| point.weight).sum();
         let share = drawn_us / self.time_us(|_| true) * 100.0;
         let chart = RooflineChart {
             title: format!("Rooflines of {} · {title}", architecture.name),
@@ -129,9 +100,19 @@ impl Rooflines {
                 "{}% of the kernel time is shown; the rest has no model, no arithmetic, or no stated peak.",
                 decimal(share, 1)
             ),
-            panels: panels.into_iter().map(|(_, panel)| panel).collect(),
+            panels,
         };
         chart.to_svg().map(Some)
+    }
+}
+
+fn drawn(point: &tree_perf::RooflinePoint) -> RooflinePoint {
+    RooflinePoint {
+        name: point.name.clone(),
+        group: point.category.as_str().to_owned(),
+        intensity: point.intensity,
+        tflops: point.tflops,
+        weight: point.kernel_time_us,
     }
 }
 
@@ -141,9 +122,4 @@ pub(crate) struct Shares {
     pub(crate) modelled_percent: f64,
     /// Of that: what runs at more than half of its roofline.
     pub(crate) near_percent: f64,
-}
-
-/// The peak that work of this spec is held against.
-fn peak_of(spec: ComputeSpec, architecture: &Architecture) -> Option<ComputeSpec> {
-    Roofline::new(1.0, 1.0, Some(spec), architecture).ok()?.peak
 }

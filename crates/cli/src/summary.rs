@@ -3,15 +3,18 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use inference_phase::sheets::PhaseAnalysis;
 use report_writers::Report;
 use report_writers::terminal::{Alignment, Color, Segment, Style, TextColumn, bar, table, truncate_middle};
 use trace_ingest::Category;
 use trace2tree::TreeWarning;
-use tree_perf::Analysis;
+use tree_perf::{Analysis, Notice, ReportLayout};
 
 use crate::numbers::{decimal, grouped};
+use crate::phases;
 use crate::report_request::ReportRequest;
 use crate::rooflines::Rooflines;
+use crate::sanity_check;
 use crate::wrapping::wrap;
 
 /// Lines longer than this are hard to follow, however wide the terminal is.
@@ -22,6 +25,8 @@ pub(crate) struct Notes {
     /// Device time that is not in the operators' figures.
     pub(crate) left_out: Option<String>,
     pub(crate) warnings: Vec<String>,
+    /// What the extension said and what went wrong in it; for standard error, whatever goes to standard output.
+    pub(crate) of_extension: Vec<Notice>,
     written: Vec<String>,
 }
 
@@ -35,8 +40,10 @@ impl Notes {
         let is_said = |warning: &&TreeWarning| matches!(warning, TreeWarning::UnlinkedDeviceEvents { .. });
         let of_tree = analysis.tree().warnings().iter().filter(|warning| !is_said(warning));
         warnings.extend(of_tree.map(ToString::to_string));
-        warnings.extend(analysis.notices().iter().map(ToString::to_string));
-        Notes { left_out: left_out(analysis), warnings, written: Vec::new() }
+        let (of_extension, of_analysis): (Vec<_>, Vec<_>) =
+            analysis.notices().into_iter().partition(Notice::is_of_extension);
+        warnings.extend(of_analysis.iter().map(ToString::to_string));
+        Notes { left_out: left_out(analysis), warnings, of_extension, written: Vec::new() }
     }
 
     pub(crate) fn wrote(&mut self, destination: &Path, files: usize) {
@@ -51,6 +58,7 @@ fn without_stacks(analysis: &Analysis) -> Option<String> {
     let asked: Vec<&str> = [
         ("--include_call_stack", options.include_call_stack),
         ("--detect_recompute", options.detect_recompute),
+        ("--group_by_parent_module", options.group_by_parent_module),
     ]
     .into_iter()
     .filter_map(|(option, asked)| asked.then_some(option))
@@ -81,11 +89,18 @@ fn left_out(analysis: &Analysis) -> Option<String> {
     })
 }
 
+/// What the report says beside its tables.
+#[derive(Clone, Copy)]
+pub(crate) struct Found<'a> {
+    pub(crate) rooflines: Option<&'a Rooflines>,
+    pub(crate) phases: Option<&'a PhaseAnalysis<'a>>,
+}
+
 /// The summary as text.
 pub(crate) fn text(
     analysis: &Analysis,
     report: &Report,
-    rooflines: Option<&Rooflines>,
+    found: Found<'_>,
     notes: &Notes,
     style: Style,
 ) -> String {
@@ -126,7 +141,16 @@ pub(crate) fn text(
     } else {
         out.push_str("\nThe trace has no operators; --enable_kernel_summary lists its kernels.\n");
     }
-    if let (Some(rooflines), Some(architecture)) = (rooflines, analysis.architecture()) {
+    if analysis.options().layout == ReportLayout::Inference
+        && let Some(check) = analysis.sanity_check()
+    {
+        sanity_check::write(&mut out, &check, style);
+    }
+    if let Some(line) = found.phases.and_then(phases::summary_line) {
+        out.push('\n');
+        wrap(&line, "", "  ", style.width, &mut out);
+    }
+    if let (Some(rooflines), Some(architecture)) = (found.rooflines, analysis.architecture()) {
         write_rooflines(&mut out, rooflines, &architecture.name, style);
     }
     if !(notes.warnings.is_empty() && notes.written.is_empty()) {
@@ -251,7 +275,16 @@ impl TopTable {
         let Some(frame) = report.tables().iter().find(|table| table.name() == self.sheet) else { return };
         let frame = frame.frame();
         let [name, count, time, percent] = self.columns;
-        let text = |row| Some(frame.column(name).ok()?.str().ok()?.get(row)?.to_string());
+        let cell = |column, row| Some(frame.column(column).ok()?.str().ok()?.get(row)?.to_string());
+        let text = |row| {
+            let name = cell(name, row)?;
+            let module = cell("parent_module", row);
+            // Rows of one name are told apart by it.
+            Some(match module.as_deref().and_then(|module| module.strip_prefix("nn.Module: ")) {
+                Some(module) => format!("{name} in {module}"),
+                None => name,
+            })
+        };
         let integer =
             |row| Some(grouped(frame.column(count).ok()?.i64().ok()?.get(row)?.unsigned_abs().into()));
         let float =
@@ -285,7 +318,7 @@ impl TopTable {
 }
 
 /// A time in the unit in which it can be read.
-fn duration(microseconds: f64) -> String {
+pub(crate) fn duration(microseconds: f64) -> String {
     match microseconds {
         us if us >= 10e6 => format!("{} s", decimal(us / 1e6, 3)),
         us => format!("{} ms", decimal(us / 1e3, 3)),

@@ -1,7 +1,14 @@
 //! From the analysis' sheets to the writers' tables.
 
-use report_writers::{CellKind, Chart, ChartKind, ColumnFormat, Report, SeriesFrom, Table};
-use tree_perf::{Analysis, ChartShape, ColumnKind, Sheet, SheetChart, pytorch_sheets};
+use inference_phase::sheets::{PhaseAnalysis, phase_sheets};
+use polars::prelude::DataFrame;
+use report_writers::{
+    CellKind, Chart, ChartKind, ColumnFormat, GroupColumns, Report, ScatterAxis, ScatterChart, ScatterPoints,
+    ScatterWeights, SeriesFrom, Table, TableError,
+};
+use tree_perf::{
+    Analysis, ChartShape, Column, ColumnKind, ExtensionSheet, Sheet, SheetChart, pytorch_sheets,
+};
 
 use crate::arguments::SheetNames;
 use crate::error::Failure;
@@ -15,36 +22,112 @@ pub(crate) fn sheet_name(sheet: &Sheet, names: SheetNames) -> &'static str {
 }
 
 /// All sheets that the trace and the options give.
-pub(crate) fn report(analysis: &Analysis, title: &str, names: SheetNames) -> Result<Report, Failure> {
+pub(crate) fn report(
+    analysis: &Analysis,
+    phases: Option<&PhaseAnalysis<'_>>,
+    title: &str,
+    sheets: &[&Sheet],
+    names: SheetNames,
+) -> Result<Report, Failure> {
     let mut tables = Vec::new();
-    for sheet in pytorch_sheets() {
-        let Some(frame) = sheet.build(analysis)? else { continue };
-        let format = |name: &str| match sheet.column(name) {
-            Some(column) => ColumnFormat::new(cell_kind(column.kind), column.description),
-            None => ColumnFormat::new(CellKind::Text, ""),
-        };
-        let formats = frame.columns().iter().map(|column| format(column.name())).collect();
-        let has_rows = frame.height() > 0;
-        let table = Table::new(sheet_name(sheet, names), frame, formats)?;
-        tables.push(match sheet.chart.filter(|_| has_rows) {
-            Some(described) => table.with_chart(chart(described))?,
-            None => table,
-        });
+    let last_unified = sheets.iter().rposition(|sheet| sheet.name.starts_with("unified_perf_summary"));
+    for (position, sheet) in sheets.iter().enumerate() {
+        if let Some(frame) = sheet.build(analysis)? {
+            let name = sheet_name(sheet, names);
+            tables.push(table(name, frame, |name| sheet.column(name), sheet.chart, names)?);
+        }
+        if let (Some(phases), true) = (phases, Some(position) == last_unified) {
+            for sheet in phase_sheets() {
+                let Some(frame) = sheet.build(phases)? else { continue };
+                tables.push(table(sheet.name, frame, |name| sheet.column(name), sheet.chart, names)?);
+            }
+        }
     }
-    let known = pytorch_sheets().iter().flat_map(|sheet| [sheet.name, sheet.current_name]);
+    let of_extension = analysis.extension_sheets();
+    for sheet in &of_extension {
+        let Some(frame) = sheet.build(analysis)? else { continue };
+        let formats = formats(&frame, |name| sheet.column(name));
+        tables.push(Table::new(sheet.name(), frame, formats)?);
+    }
+    let known = sheets.iter().flat_map(|sheet| [sheet.name, sheet.current_name]);
+    let known = known.chain(phase_sheets().iter().map(|sheet| sheet.name));
+    let known = known.chain(of_extension.iter().map(ExtensionSheet::name));
     Ok(Report::new(title, tables)?.with_known_names(known))
 }
 
-fn chart(described: SheetChart) -> Chart {
+fn table(
+    name: &str,
+    frame: DataFrame,
+    column: impl Fn(&str) -> Option<&'static Column>,
+    chart: Option<SheetChart>,
+    names: SheetNames,
+) -> Result<Table, TableError> {
+    let formats = formats(&frame, column);
+    let has_rows = frame.height() > 0;
+    let table = Table::new(name, frame, formats)?;
+    match chart.filter(|_| has_rows) {
+        Some(described) => with_chart(table, &described, names),
+        None => Ok(table),
+    }
+}
+
+/// How the columns of a sheet are written.
+fn formats(frame: &DataFrame, column: impl Fn(&str) -> Option<&'static Column>) -> Vec<ColumnFormat> {
+    let format = |name: &str| match column(name) {
+        Some(column) => ColumnFormat::new(cell_kind(column.kind), column.description),
+        None => ColumnFormat::new(CellKind::Text, ""),
+    };
+    frame.columns().iter().map(|column| format(column.name())).collect()
+}
+
+fn with_chart(table: Table, described: &SheetChart, names: SheetNames) -> Result<Table, TableError> {
     let make = |kind| Chart::new(kind, described.title, described.categories, [described.values]);
     let chart = match described.shape {
+        ChartShape::Scatter { x, x_axis, groups, points } => {
+            let axis = |column: &str, title: &str| ScatterAxis { column: column.into(), title: title.into() };
+            // A sheet that does not exist is refused with the report.
+            let sheet = pytorch_sheets().iter().find(|sheet| sheet.name == points.sheet);
+            return table.with_scatter(ScatterChart {
+                title: described.title.into(),
+                x: axis(x, x_axis),
+                y: axis(described.values, described.axis),
+                groups: groups.into(),
+                names: described.categories.into(),
+                points: ScatterPoints {
+                    table: sheet.map_or(points.sheet, |sheet| sheet_name(sheet, names)).into(),
+                    x: points.x.into(),
+                    y: points.y.into(),
+                    groups: points.groups.into(),
+                    labels: points.labels.into(),
+                    weights: ScatterWeights {
+                        column: points.weights.into(),
+                        thresholds: points.thresholds.to_vec(),
+                    },
+                },
+            });
+        }
+        ChartShape::Grouped { title, groups, order, labels, rows } => {
+            let owned = |names: &[&str]| names.iter().copied().map(String::from).collect();
+            return table.with_group_columns(GroupColumns {
+                title: described.title.into(),
+                categories: described.categories.into(),
+                category_axis: title.into(),
+                values: described.values.into(),
+                value_axis: described.axis.into(),
+                groups: groups.into(),
+                group_order: owned(order),
+                labels: owned(labels),
+                max_rows: rows,
+            });
+        }
         ChartShape::Stacked(rows) => Chart {
             series: SeriesFrom::Rows,
             ..make(ChartKind::StackedBar).with_only_rows(rows.iter().copied())
         },
         ChartShape::Bars(rows) => make(ChartKind::Bar).with_max_rows(rows),
+        ChartShape::Columns(title) => make(ChartKind::Column).with_category_axis(title),
     };
-    chart.with_value_axis(described.axis)
+    table.with_chart(chart.with_value_axis(described.axis))
 }
 
 fn cell_kind(kind: ColumnKind) -> CellKind {

@@ -32,9 +32,9 @@ pub use families::collective::{AllReduceRmsNorm, CustomAllReduce, CustomReshard}
 pub use families::convolution::model::{Convolution, ConvolutionBackward, Gradients};
 pub use families::cross_entropy::CrossEntropy;
 pub use families::elementwise::binary::BinaryElementwise;
-pub use families::elementwise::unary::{
-    Activation, GatedActivation, Mxfp4DualQuantization, ResizingCopy, UnaryElementwise,
-};
+pub use families::elementwise::gated::{Activation, GatedActivation};
+pub use families::elementwise::resizing::ResizingCopy;
+pub use families::elementwise::unary::{Mxfp4DualQuantization, UnaryElementwise};
 pub use families::gemm::model::{Gemm, GemmSizes};
 pub use families::grouped_gemm::{GroupShape, GroupedGemm, VariableKGroupedGemm};
 pub use families::hyper_connection::{HyperConnection, HyperConnectionStage, MixtureMatmul};

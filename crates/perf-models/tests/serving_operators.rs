@@ -543,6 +543,44 @@ fn what_is_assumed_is_noted() {
 }
 
 #[test]
+fn element_types_that_are_assumed_are_noted() {
+    type Untyped = (&'static str, &'static [&'static [i64]], &'static str);
+    let untyped: [Untyped; 4] = [
+        (
+            "aiter::mixed_sample_outer_exponential",
+            &[&[64], &[64, 100], &[64, 100]],
+            "assumed type of logits c10::bfloat16; assumed type of noise float",
+        ),
+        (
+            "aiter::mixed_sample_outer_exponential",
+            &[&[64], &[]],
+            "assumed number of tokens 1; assumed number of logits 1; assumed type of logits c10::bfloat16; \
+             assumed type of noise float",
+        ),
+        ("aiter::mhc_post", &[&[64, 4, 4096], &[64, 4096]], "assumed element type c10::BFloat16"),
+        ("aiter::topk_softplus", &[&[64, 8], &[64, 8], &[64, 256]], "assumed element type c10::BFloat16"),
+    ];
+    for (name, dims, note) in untyped {
+        let typed = Call::new(name, dims, &[BF], &[]);
+        let untyped = Call { types: Vec::new(), ..Call::new(name, dims, &[], &[]) }.model().unwrap();
+        assert_eq!(untyped.assumption().as_deref(), Some(note), "{name}");
+        assert_eq!(untyped.flops(), typed.model().unwrap().flops(), "{name}");
+        assert!(untyped.bytes().unwrap() > 0.0, "{name}");
+    }
+    let typed = Call::new("aiter::topk_softplus", &[&[64, 8], &[64, 8], &[64, 256]], &[BF], &[]);
+    assert_eq!(typed.model().unwrap().assumption(), None);
+    let dims: &[&[i64]] = &[&[64, 1536], &[64, 8], &[64, 8], &[64, 8, 128]];
+    let note = |element_type| {
+        Call::new("vllm::gdn_attention_core", dims, &[element_type], &[])
+            .model()
+            .unwrap()
+            .assumption()
+            .unwrap()
+    };
+    assert_eq!(note("float"), format!("{}; assumed 2-byte elements", note(BF)));
+}
+
+#[test]
 fn data_movement_has_a_roofline() {
     let model = Call::new("_C_custom_ar::all_reduce", &[&[], &[4, 7168]], &[BF], &[]).model().unwrap();
     let roofline = Roofline::of_model(model.as_ref(), architecture("mi300x").unwrap()).unwrap();

@@ -6,15 +6,17 @@ use std::error::Error;
 use std::path::PathBuf;
 
 use polars::prelude::*;
+use report_writers::step_timeline::{StepBar, StepEngine, StepTimeline};
 use report_writers::{
-    CellKind, Chart, ChartKind, ColumnFormat, Report, SeriesFrom, Table, WRITERS, terminal,
+    CellKind, Chart, ChartKind, ColumnFormat, GroupColumns, Report, SeriesFrom, Table, WRITERS, terminal,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
     let directory = std::env::args_os().nth(1).map(PathBuf::from).ok_or("usage: sample_report DIRECTORY")?;
     std::fs::create_dir_all(&directory)?;
-    let report = Report::new("Sample report", vec![timeline()?, categories()?, kernels()?, histogram()?])?
-        .with_known_names(["timeline", "categories", "kernels", "histogram", "collectives"]);
+    let report =
+        Report::new("Sample report", vec![timeline()?, categories()?, kernels()?, histogram()?, steps()?])?
+            .with_known_names(["timeline", "categories", "kernels", "histogram", "steps", "collectives"]);
     for writer in WRITERS {
         let written = writer.write(&report, &directory.join(format!("sample.{}", writer.name())))?;
         for path in written.paths {
@@ -24,6 +26,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!("warning: {warning}");
         }
     }
+
+    let picture = directory.join("steps.svg");
+    std::fs::write(&picture, step_picture()?)?;
+    println!("{}", picture.display());
 
     let style = terminal::Style { width: 72, colored: true, unicode: true };
     let parts = [
@@ -40,6 +46,71 @@ fn main() -> Result<(), Box<dyn Error>> {
         KERNELS.iter().map(|k| vec![k.1.to_owned(), format!("{:.3}", k.2)]).collect();
     print!("{}", terminal::table(&columns, &rows, style));
     Ok(())
+}
+
+const PHASES: [&str; 3] = ["Prefill", "Decode", "Mixed"];
+
+/// Phase, tokens of prompts, generated tokens, busy time in ms.
+const STEPS: [(usize, i64, i64, f64); 8] = [
+    (0, 15360, 0, 92.0),
+    (1, 0, 32, 6.1),
+    (1, 0, 32, 6.2),
+    (1, 0, 31, 6.0),
+    (2, 2048, 31, 21.5),
+    (1, 0, 32, 6.3),
+    (1, 0, 32, 6.1),
+    (1, 0, 30, 5.9),
+];
+
+fn steps() -> Result<Table, Box<dyn Error>> {
+    let frame = df!(
+        "step" => (0_i64..).take(STEPS.len()).collect::<Vec<_>>(),
+        "phase" => STEPS.map(|step| PHASES[step.0]),
+        "prompt tokens" => STEPS.map(|step| step.1),
+        "generated tokens" => STEPS.map(|step| step.2),
+        "busy (ms)" => STEPS.map(|step| step.3),
+    )?;
+    let formats = vec![
+        ColumnFormat::new(CellKind::Integer, "Number of the step."),
+        ColumnFormat::new(CellKind::Text, "What it does."),
+        ColumnFormat::new(CellKind::Integer, "Tokens of prompts."),
+        ColumnFormat::new(CellKind::Integer, "Tokens that it generates."),
+        ColumnFormat::new(CellKind::Milliseconds, "Time in ms that the device is busy with it."),
+    ];
+    let chart = GroupColumns {
+        title: "Busy time of steps".into(),
+        categories: "step".into(),
+        category_axis: "step".into(),
+        values: "busy (ms)".into(),
+        value_axis: "busy time (ms)".into(),
+        groups: "phase".into(),
+        group_order: PHASES.map(String::from).to_vec(),
+        labels: vec!["prompt tokens".into(), "generated tokens".into()],
+        max_rows: 500,
+    };
+    Ok(Table::new("steps", frame, formats)?.with_group_columns(chart)?)
+}
+
+fn step_picture() -> Result<String, Box<dyn Error>> {
+    let mut at = 0.0;
+    let bars = STEPS.map(|(phase, prompt, generated, busy_ms)| {
+        let from = at;
+        at += busy_ms + 0.7;
+        StepBar {
+            span_ms: Some((from, from + busy_ms)),
+            busy_ms,
+            phase,
+            label: (prompt + generated).to_string(),
+        }
+    });
+    let timeline = StepTimeline {
+        title: "Sample steps".into(),
+        phases: PHASES.map(String::from).to_vec(),
+        label_meaning: "tokens".into(),
+        engines: vec![StepEngine { name: String::new(), steps: bars.to_vec() }],
+        footnote: String::new(),
+    };
+    Ok(timeline.to_svg()?)
 }
 
 fn timeline() -> Result<Table, Box<dyn Error>> {

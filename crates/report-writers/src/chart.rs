@@ -40,6 +40,9 @@ pub struct Chart {
     pub values: Vec<String>,
     /// Title of the value axis, with the unit: `time (ms)`. Empty: no title.
     pub value_axis: String,
+    /// Title below the columns of a [`ChartKind::Column`] chart. Empty: no title. Bars have none: their names
+    /// say what they are.
+    pub category_axis: String,
     /// At most this many rows, from the top (after `only_rows`); `None`: all of them.
     pub max_rows: Option<usize>,
     /// Only the rows whose category cell has one of these texts; `None`: all rows.
@@ -65,6 +68,7 @@ impl Chart {
             categories: categories.into(),
             values: values.into_iter().map(Into::into).collect(),
             value_axis: String::new(),
+            category_axis: String::new(),
             max_rows: None,
             only_rows: None,
             series: SeriesFrom::Columns,
@@ -75,6 +79,13 @@ impl Chart {
     #[must_use]
     pub fn with_value_axis(mut self, title: impl Into<String>) -> Self {
         self.value_axis = title.into();
+        self
+    }
+
+    /// Sets the title below columns.
+    #[must_use]
+    pub fn with_category_axis(mut self, title: impl Into<String>) -> Self {
+        self.category_axis = title.into();
         self
     }
 

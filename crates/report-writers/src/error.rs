@@ -61,6 +61,16 @@ pub enum TableError {
         /// The missing column.
         column: String,
     },
+    /// A chart draws points from a table that the report lacks.
+    #[error("chart `{chart}` of table `{table}` needs table `{points}`, which the report does not have")]
+    ChartTable {
+        /// The chart's table.
+        table: String,
+        /// The chart's title.
+        chart: String,
+        /// The missing table.
+        points: String,
+    },
     /// A chart draws a column that holds no numbers.
     #[error(
         "chart `{chart}` cannot draw column `{column}` of table `{table}`: its dtype is {dtype}, not a number"

@@ -19,13 +19,17 @@ impl Report {
     /// # Errors
     ///
     /// When two tables have the same name. Upper and lower case count as the same, because they
-    /// do in a workbook's sheet names and on some file systems.
+    /// do in a workbook's sheet names and on some file systems. When a scatter chart draws points from a table
+    /// that is missing, or lacks the columns.
     pub fn new(title: impl Into<String>, tables: Vec<Table>) -> Result<Self, TableError> {
         let mut seen = HashSet::new();
         for table in &tables {
             if !seen.insert(table.name().to_lowercase()) {
                 return Err(TableError::DuplicateName { name: table.name().to_owned() });
             }
+        }
+        for table in &tables {
+            check_points(table, &tables)?;
         }
         Ok(Self { title: title.into(), tables, known_names: Vec::new() })
     }
@@ -57,6 +61,24 @@ impl Report {
         let held = |name: &str| self.tables.iter().any(|table| table.name().eq_ignore_ascii_case(name));
         self.known_names.iter().map(String::as_str).filter(move |name| names_a_file(name) && !held(name))
     }
+}
+
+/// Whether the points of a table's scatter chart can be drawn.
+fn check_points(table: &Table, tables: &[Table]) -> Result<(), TableError> {
+    let Some(chart) = table.scatter() else { return Ok(()) };
+    let points = &chart.points;
+    let Some(other) = tables.iter().find(|other| other.name() == points.table) else {
+        return Err(TableError::ChartTable {
+            table: table.name().to_owned(),
+            chart: chart.title.clone(),
+            points: points.table.clone(),
+        });
+    };
+    other.check_chart_columns(
+        &chart.title,
+        [points.groups.as_str(), &points.labels],
+        [points.x.as_str(), &points.y, &points.weights.column],
+    )
 }
 
 #[cfg(test)]

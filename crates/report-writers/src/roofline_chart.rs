@@ -30,9 +30,12 @@
 //! ```
 
 use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::text_anchor::HPos;
 
+use crate::label_room::{Rect, shortened, text_width};
 use crate::palette::PALETTE;
+pub use crate::picture::DrawError;
+use crate::picture::{Area, FONT, GRID, INK, MARGIN, SOFT_INK, WIDTH, pixels, rgb, text, trimmed};
 
 /// Panels one below the other.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -75,37 +78,16 @@ pub struct RooflinePoint {
     pub weight: f64,
 }
 
-/// A chart that cannot be drawn: a ceiling that is not a positive number.
-#[derive(Debug, thiserror::Error)]
-#[error("the roofline chart cannot be drawn: {0}")]
-pub struct DrawError(String);
-
-impl<E: std::error::Error + Send + Sync> From<DrawingAreaErrorKind<E>> for DrawError {
-    fn from(error: DrawingAreaErrorKind<E>) -> Self {
-        DrawError(error.to_string())
-    }
-}
-
-const WIDTH: u32 = 1040;
 const PANEL_HEIGHT: u32 = 520;
 /// Title and legend.
 const HEADER_HEIGHT: u32 = 84;
 const FOOTER_HEIGHT: u32 = 34;
-const MARGIN: i32 = 24;
 /// Radius of the heaviest point and of the lightest.
 const LARGEST_RADIUS: f64 = 17.0;
 const SMALLEST_RADIUS: f64 = 3.0;
 /// Points of different names that are labelled in a panel.
 const LABELS: usize = 8;
 const LONGEST_LABEL: usize = 36;
-const FONT: &str = "sans-serif";
-/// Width of a character of a sans-serif font for its size, on average and generously: no font is read.
-const CHARACTER: f64 = 0.56;
-const INK: RGBColor = RGBColor(38, 38, 38);
-const SOFT_INK: RGBColor = RGBColor(105, 105, 105);
-const GRID: RGBColor = RGBColor(228, 228, 228);
-
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
 impl RooflineChart {
     /// The picture. The same chart gives the same text.
@@ -294,7 +276,7 @@ impl RooflinePanel {
             let (x, y) = pixel((point.intensity, point.tflops));
             // The square inside the circle and a little more: corners may be touched.
             let reach = radius(point) * 4 / 5;
-            labels.taken.push(Rect { left: x - reach, top: y - reach, right: x + reach, bottom: y + reach });
+            labels.taken.push(Rect::around((x, y), reach));
         }
         let mut named: Vec<&str> = Vec::new();
         for point in points {
@@ -308,35 +290,6 @@ impl RooflinePanel {
             }
         }
         Ok(())
-    }
-}
-
-/// A rectangle in pixels.
-#[derive(Debug, Clone, Copy)]
-struct Rect {
-    left: i32,
-    top: i32,
-    right: i32,
-    bottom: i32,
-}
-
-impl Rect {
-    fn of_text(text: &str, (left, top): (i32, i32), size: f64) -> Self {
-        Rect { left, top, right: left + text_width(text, size), bottom: top + (size * 1.25).ceil() as i32 }
-    }
-
-    fn overlaps(&self, other: &Rect) -> bool {
-        self.left < other.right
-            && other.left < self.right
-            && self.top < other.bottom
-            && other.top < self.bottom
-    }
-
-    fn holds(&self, other: &Rect) -> bool {
-        self.left <= other.left
-            && other.right <= self.right
-            && self.top <= other.top
-            && other.bottom <= self.bottom
     }
 }
 
@@ -399,41 +352,8 @@ impl Labels {
     }
 }
 
-fn text(
-    root: &Area<'_>,
-    text: &str,
-    at: (i32, i32),
-    size: f64,
-    ink: &RGBColor,
-    anchor: HPos,
-) -> Result<(), DrawError> {
-    if text.is_empty() {
-        return Ok(());
-    }
-    // Characters that no XML document may hold.
-    let shown: String = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    let style = (FONT, size).into_font().color(ink).pos(Pos::new(anchor, VPos::Top));
-    Ok(root.draw(&Text::new(shown, at, style))?)
-}
-
-fn text_width(text: &str, size: f64) -> i32 {
-    (text.chars().count() as f64 * size * CHARACTER).ceil() as i32
-}
-
-fn shortened(text: &str, longest: usize) -> String {
-    match text.chars().count() > longest {
-        true => text.chars().take(longest - 1).chain(['…']).collect(),
-        false => text.to_owned(),
-    }
-}
-
 fn color(group: usize) -> RGBColor {
-    let [_, red, green, blue] = PALETTE[group % PALETTE.len()].to_be_bytes();
-    RGBColor(red, green, blue)
-}
-
-fn pixels(length: u32) -> i32 {
-    i32::try_from(length).unwrap_or(i32::MAX)
+    rgb(PALETTE[group % PALETTE.len()])
 }
 
 /// Three digits at least, no exponent where people expect none.
@@ -465,10 +385,6 @@ fn tick(value: f64) -> String {
         v if (1e-4..1.0).contains(&v) => trimmed(format!("{v:.6}")),
         v => format!("{v:e}"),
     }
-}
-
-fn trimmed(text: String) -> String {
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]
@@ -538,7 +454,7 @@ mod tests {
         let mut without_peak = chart(Vec::new());
         without_peak.panels[0].peak_tflops = 0.0;
         let error = without_peak.to_svg().unwrap_err().to_string();
-        assert_eq!(error, "the roofline chart cannot be drawn: the peak 0 of matrix_bf16 is not above zero");
+        assert_eq!(error, "the picture cannot be drawn: the peak 0 of matrix_bf16 is not above zero");
     }
 
     #[test]

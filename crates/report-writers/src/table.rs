@@ -5,6 +5,8 @@ use polars::prelude::{Column, DataFrame};
 use crate::cell::{Cell, Cells};
 use crate::chart::Chart;
 use crate::error::TableError;
+use crate::group_columns::GroupColumns;
+use crate::scatter::ScatterChart;
 
 /// How the cells of a column are meant, whatever their dtype.
 ///
@@ -57,7 +59,15 @@ pub struct Table {
     name: String,
     frame: DataFrame,
     columns: Vec<ColumnFormat>,
-    chart: Option<Chart>,
+    chart: Option<TableChart>,
+}
+
+/// The chart of a table.
+#[derive(Debug, Clone)]
+enum TableChart {
+    Bars(Chart),
+    Scatter(ScatterChart),
+    GroupColumns(GroupColumns),
 }
 
 impl Table {
@@ -98,33 +108,73 @@ impl Table {
         Ok(Self { name, frame, columns, chart: None })
     }
 
-    /// The same table with `chart`.
+    /// The same table with `chart` instead of what it had.
     ///
     /// # Errors
     ///
     /// When a column that the chart names is missing, or a value column is not numeric.
     pub fn with_chart(mut self, chart: Chart) -> Result<Self, TableError> {
+        let values = chart.values.iter().map(String::as_str);
+        self.check_chart_columns(&chart.title, [chart.categories.as_str()], values)?;
+        self.chart = Some(TableChart::Bars(chart));
+        Ok(self)
+    }
+
+    /// The same table with `chart` instead of what it had.
+    ///
+    /// # Errors
+    ///
+    /// When a column of this table that the chart names is missing, or is not numeric and has to be.
+    pub fn with_scatter(mut self, chart: ScatterChart) -> Result<Self, TableError> {
+        let numbers = [&chart.x.column, &chart.y.column];
+        self.check_chart_columns(
+            &chart.title,
+            [chart.groups.as_str(), &chart.names],
+            numbers.map(String::as_str),
+        )?;
+        self.chart = Some(TableChart::Scatter(chart));
+        Ok(self)
+    }
+
+    /// The same table with `chart` instead of what it had.
+    ///
+    /// # Errors
+    ///
+    /// When a column that the chart names is missing, or is not numeric and has to be.
+    pub fn with_group_columns(mut self, chart: GroupColumns) -> Result<Self, TableError> {
+        let numbers = std::iter::once(&chart.values).chain(&chart.labels).map(String::as_str);
+        self.check_chart_columns(&chart.title, [chart.categories.as_str(), &chart.groups], numbers)?;
+        self.chart = Some(TableChart::GroupColumns(chart));
+        Ok(self)
+    }
+
+    /// Whether the table has the columns that a chart names, numeric ones where it draws numbers.
+    pub(crate) fn check_chart_columns<'a>(
+        &self,
+        chart: &str,
+        any: impl IntoIterator<Item = &'a str>,
+        numbers: impl IntoIterator<Item = &'a str>,
+    ) -> Result<(), TableError> {
         let not_found = |column: &str| TableError::ChartColumn {
             table: self.name.clone(),
-            chart: chart.title.clone(),
+            chart: chart.to_owned(),
             column: column.to_owned(),
         };
-        if self.frame.get_column_index(&chart.categories).is_none() {
-            return Err(not_found(&chart.categories));
+        for name in any {
+            self.frame.column(name).map_err(|_| not_found(name))?;
         }
-        for name in &chart.values {
+        for name in numbers {
             let column = self.frame.column(name).map_err(|_| not_found(name))?;
             if !Cells::of(column).is_some_and(|cells| cells.is_numeric()) {
                 return Err(TableError::ChartValues {
                     table: self.name.clone(),
-                    chart: chart.title.clone(),
-                    column: name.clone(),
+                    chart: chart.to_owned(),
+                    column: name.to_owned(),
                     dtype: column.dtype().to_string(),
                 });
             }
         }
-        self.chart = Some(chart);
-        Ok(self)
+        Ok(())
     }
 
     /// The table's name.
@@ -145,10 +195,31 @@ impl Table {
         &self.columns
     }
 
-    /// The chart, if there is one.
+    /// The chart of bars, if there is one.
     #[must_use]
     pub fn chart(&self) -> Option<&Chart> {
-        self.chart.as_ref()
+        match &self.chart {
+            Some(TableChart::Bars(chart)) => Some(chart),
+            _ => None,
+        }
+    }
+
+    /// The scatter chart, if there is one.
+    #[must_use]
+    pub fn scatter(&self) -> Option<&ScatterChart> {
+        match &self.chart {
+            Some(TableChart::Scatter(chart)) => Some(chart),
+            _ => None,
+        }
+    }
+
+    /// The chart of columns coloured by group, if there is one.
+    #[must_use]
+    pub fn group_columns(&self) -> Option<&GroupColumns> {
+        match &self.chart {
+            Some(TableChart::GroupColumns(chart)) => Some(chart),
+            _ => None,
+        }
     }
 
     /// The columns as cells, in order.

@@ -11,6 +11,11 @@ use report_writers::{
     Writer,
 };
 
+#[path = "workbook/group_columns.rs"]
+mod group_columns;
+#[path = "workbook/scatter.rs"]
+mod scatter;
+
 fn text_formats(columns: usize) -> Vec<ColumnFormat> {
     vec![ColumnFormat::new(CellKind::Text, ""); columns]
 }
@@ -248,6 +253,16 @@ fn bars_start_at_zero_with_the_first_row_on_top() {
     let mut signed = ops();
     signed.with_column(polars::prelude::Column::new("ms".into(), [1.0, -2.0, 0.0, 3.0])).unwrap();
     assert!(!part(&charted(signed, chart()), "xl/charts/chart1.xml").contains("<c:min"));
+}
+
+#[test]
+fn columns_say_what_they_stand_on() {
+    let chart = |kind| Chart::new(kind, "Time", "op", ["ms"]).with_category_axis("start of the bin (µs)");
+    let xml = part(&charted(ops(), chart(ChartKind::Column)), "xl/charts/chart1.xml");
+    let (category_axis, _) = xml.split_once("<c:catAx>").unwrap().1.split_once("</c:catAx>").unwrap();
+    assert!(category_axis.contains("<a:t>start of the bin (µs)</a:t>"), "{xml}");
+    let bars = part(&charted(ops(), chart(ChartKind::Bar)), "xl/charts/chart1.xml");
+    assert!(!bars.contains("start of the bin"), "{bars}");
 }
 
 #[test]

@@ -3,16 +3,20 @@
 use std::sync::OnceLock;
 
 use gpu_timeline::{Breakdown, Overlaps, StreamEvent, busy_time, overlaps};
-use perf_models::{Architecture, Category, Device, architecture_of_device, op_category};
-use trace_ingest::{Category as EventCategory, EventId, StringId, Trace};
-use trace2tree::{EventSet, PassError, TraceTree, TreeOptions, insert_pseudo_operators, normalise_names};
+use perf_models::{Architecture, Device, architecture_of_device};
+use trace_ingest::{Category as EventCategory, EventId, Trace};
+use trace2tree::{EventSet, PassError, TraceTree, insert_pseudo_operators, normalise_names};
 
+use crate::analysis_extension::{AnalysisExtension, TreeChanges};
 use crate::device::{DeviceEvents, interval};
-use crate::launchers::Launchers;
+use crate::extended_operators::ExtendedOperators;
+use crate::launchers::{LauncherRow, Launchers};
 use crate::models::Models;
 use crate::notice::Notice;
 use crate::options::AnalysisOptions;
+use crate::roofs::{Roof, roofs};
 use crate::sheets::ops_all::calls_outside_kernel_lists;
+use crate::sheets::rooflines::{ExtensionSheet, SheetMembers, extension_sheets};
 use crate::sheets::short_kernels::short_kernels_without_arguments;
 use crate::unified::{UnifiedRow, peaks_missing, unified_rows};
 
@@ -28,11 +32,15 @@ pub struct Analysis {
     overlaps: OnceLock<OverlapIndex>,
     models: Models,
     unified: OnceLock<Vec<UnifiedRow>>,
+    roofs: OnceLock<Vec<Roof>>,
     charged: OnceLock<EventSet>,
     /// Architecture of the device that the trace names.
     recognised: Option<&'static Architecture>,
     /// Passes for pseudo operators that could not run, and why.
     failed_passes: Vec<(String, PassError)>,
+    /// What the extension's rule on the tree had to say.
+    of_tree_rule: Vec<Notice>,
+    sheet_members: OnceLock<SheetMembers>,
 }
 
 /// Device time that is part of the figures, and that is not.
@@ -51,19 +59,56 @@ pub struct Coverage {
 impl Analysis {
     /// Builds the tree and finds the launchers.
     pub fn new(trace: Trace, options: AnalysisOptions) -> Self {
-        let python_frames =
-            options.include_call_stack || options.detect_recompute || options.enable_pseudo_ops;
-        let tree_options = TreeOptions { python_frames, link_by: options.link_by, ..TreeOptions::default() };
-        let mut tree = TraceTree::build(trace, &tree_options);
+        Self::of_tree(TraceTree::build(trace, &options.tree_options()), options, None)
+    }
+
+    /// The same of a tree that was built before, from [`AnalysisOptions::tree_options`], and perhaps changed.
+    pub fn from_tree(tree: TraceTree, options: AnalysisOptions) -> Self {
+        Self::of_tree(tree, options, None)
+    }
+
+    /// [`Analysis::from_tree`] with an extension, see [`Analysis::with_extension`].
+    pub fn from_tree_with_extension(
+        tree: TraceTree,
+        options: AnalysisOptions,
+        extension: Box<dyn AnalysisExtension>,
+    ) -> Self {
+        Self::of_tree(tree, options, Some(extension))
+    }
+
+    /// The same with models, categories, sheets and a rule on the tree beside the built-in ones. The rule runs after
+    /// the pseudo operators are inserted and before recomputed work is told apart.
+    pub fn with_extension(
+        trace: Trace,
+        options: AnalysisOptions,
+        extension: Box<dyn AnalysisExtension>,
+    ) -> Self {
+        Self::of_tree(TraceTree::build(trace, &options.tree_options()), options, Some(extension))
+    }
+
+    fn of_tree(
+        mut tree: TraceTree,
+        options: AnalysisOptions,
+        extension: Option<Box<dyn AnalysisExtension>>,
+    ) -> Self {
         normalise_names(&mut tree);
         let failed_passes = match options.enable_pseudo_ops {
             true => insert_pseudo_operators(&mut tree),
             false => Vec::new(),
         };
+        let mut of_tree_rule = Vec::new();
+        let extended = extension.map(|extension| {
+            let changes = extension.change_tree(&mut tree).unwrap_or_else(|error| {
+                let failed = Notice::ExtensionRuleFailed { reason: error.to_string() };
+                TreeChanges { notices: vec![failed], ..TreeChanges::default() }
+            });
+            of_tree_rule = changes.notices;
+            ExtendedOperators::new(extension, changes.attributes, tree.trace())
+        });
         let recomputed = options.detect_recompute.then(|| tree.recompute_events());
         let device = DeviceEvents::collect(&tree, &options.communication);
-        let launchers = Launchers::find(&tree, &options.communication);
-        let models = Models::new(tree.trace());
+        let models = Models::new(tree.trace(), extended);
+        let launchers = Launchers::find(&tree, &options.communication, &models);
         let recognised = recognised_architecture(tree.trace());
         Analysis {
             tree,
@@ -74,9 +119,12 @@ impl Analysis {
             overlaps: OnceLock::new(),
             models,
             unified: OnceLock::new(),
+            roofs: OnceLock::new(),
             charged: OnceLock::new(),
             recognised,
             failed_passes,
+            of_tree_rule,
+            sheet_members: OnceLock::new(),
         }
     }
 
@@ -106,6 +154,22 @@ impl Analysis {
         self.device.len()
     }
 
+    /// The operators that launched device work, by start: what the operator sheets count. Empty for a trace of the
+    /// device alone.
+    pub fn launchers(&self) -> impl ExactSizeIterator<Item = LauncherRow<'_>> + Clone {
+        self.launchers.iter().map(|launcher| LauncherRow {
+            event: launcher.event,
+            category: &launcher.category,
+            direct_time: launcher.direct_time,
+            kernels: self.launchers.kernels(launcher),
+        })
+    }
+
+    /// All device events, in file order.
+    pub fn device_events(&self) -> impl ExactSizeIterator<Item = EventId> + '_ {
+        self.device.ids.iter().copied()
+    }
+
     /// What the sheets leave out, so that nothing goes missing silently.
     pub fn notices(&self) -> Vec<Notice> {
         let notices =
@@ -114,7 +178,20 @@ impl Analysis {
             .failed_passes
             .iter()
             .map(|(pass, error)| Notice::PassFailed { pass: pass.clone(), reason: error.to_string() });
-        notices.into_iter().flatten().chain(failed).collect()
+        let of_models = self.models.failures(&self.tree);
+        let of_extension = self.models.extended().map(ExtendedOperators::notices).unwrap_or_default();
+        let of_extension = self.of_tree_rule.iter().cloned().chain(of_models).chain(of_extension);
+        notices.into_iter().flatten().chain(failed).chain(of_extension).collect()
+    }
+
+    /// The roofline sheets that the extension's categories and lists make beside the built-in ones.
+    pub fn extension_sheets(&self) -> Vec<ExtensionSheet> {
+        extension_sheets(self)
+    }
+
+    /// Which operators the extension puts in which roofline sheet. Computed once.
+    pub(crate) fn sheet_members(&self) -> &SheetMembers {
+        self.sheet_members.get_or_init(|| SheetMembers::of(self))
     }
 
     /// What the device can do at most: as asked for, else by the device that the trace names.
@@ -130,6 +207,12 @@ impl Analysis {
     /// The operators that account for the device's time, with their figures. Computed once.
     pub(crate) fn unified_rows(&self) -> &[UnifiedRow] {
         self.unified.get_or_init(|| unified_rows(self))
+    }
+
+    /// The peaks of the architecture with the operators that are held against each, that with the most kernel
+    /// time first. Empty without an architecture or where no operator has FLOPs, bytes and time. Computed once.
+    pub fn roofs(&self) -> &[Roof] {
+        self.roofs.get_or_init(|| roofs(self))
     }
 
     /// The device events that the unified rows account for.
@@ -189,12 +272,6 @@ impl Analysis {
         let ((linked_events, linked_time_us), (unlinked_events, unlinked_time_us)) =
             (busy(true), busy(false));
         Coverage { linked_events, unlinked_events, linked_time_us, unlinked_time_us }
-    }
-
-    /// Kind of work of an operator, by its name or else by its first kernel.
-    pub(crate) fn category(&self, op: StringId, first_kernel: Option<StringId>) -> Category {
-        let trace = self.trace();
-        op_category(trace.text(op), first_kernel.map(|kernel| trace.text(kernel)))
     }
 
     /// The device events that take part in overlap, and which of them ran at the same time. Computed once,

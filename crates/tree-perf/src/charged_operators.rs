@@ -1,12 +1,16 @@
 //! The operators that device time is charged to in the unified table: every device event once.
 //!
 //! A walk from the roots takes the outermost operator that a model knows, or the operator that launched
-//! device work itself where no model is in sight. What the walk leaves over becomes a row per device event.
+//! device work itself where no model is in sight. An operator that was inserted to stand for a part of a modelled
+//! one is taken beside it, when a model knows it too. What the walk leaves over becomes a row per device event.
 
 use trace_ingest::{Category, EventId, StringId};
 use trace2tree::{EventSet, TraceTree};
 
 use crate::analysis::Analysis;
+
+#[cfg(test)]
+mod tests;
 
 /// Where the figures of a row come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +55,8 @@ struct Walk<'a> {
     /// Operators and frames with a call below them that launched device work, seen through calls and
     /// frames: the work is their own.
     launches_itself: EventSet,
+    /// Host events with a modelled operator below them that was inserted.
+    modelled_part_below: EventSet,
     execute: Option<StringId>,
     visited: EventSet,
     charged: EventSet,
@@ -68,6 +74,7 @@ impl<'a> Walk<'a> {
             tree,
             modelled_below: set(),
             launches_itself: set(),
+            modelled_part_below: set(),
             execute,
             visited: set(),
             charged: set(),
@@ -75,19 +82,26 @@ impl<'a> Walk<'a> {
         };
         // Children come after their parents in pre-order, so backwards every child is known in time.
         for &event in tree.host_events().iter().rev() {
-            let Some(parent) = tree.parent(event) else { continue };
             if tree.non_gpu_path(event) {
                 continue;
             }
+            let has_device_child = tree.children(event).iter().any(|&child| !tree.is_host(child));
+            let is_call = tree.trace().events().category(event).is_launch_api();
+            if has_device_child && !is_call {
+                // Inserted above some of the device events of one launch.
+                walk.launches_itself.insert(event);
+            }
+            let Some(parent) = tree.parent(event) else { continue };
             let through = walk.is_operator(event) || walk.is_frame(event);
-            let modelled = walk.is_operator(event) && analysis.models().has_model(tree, event);
-            if through && (modelled || walk.modelled_below.contains(event)) {
+            if through && (walk.is_modelled(event) || walk.modelled_below.contains(event)) {
                 walk.modelled_below.insert(parent);
             }
-            let is_call = tree.trace().events().category(event).is_launch_api();
-            let launched = is_call && tree.children(event).iter().any(|&child| !tree.is_host(child));
+            if walk.is_modelled_part(event) || walk.modelled_part_below.contains(event) {
+                walk.modelled_part_below.insert(parent);
+            }
             // An operator named execute only passes on what a compiled graph launched.
             let passes_on = is_call || walk.is_frame(event) || walk.is_execute(event);
+            let launched = is_call && has_device_child;
             if launched || (passes_on && walk.launches_itself.contains(event)) {
                 walk.launches_itself.insert(parent);
             }
@@ -105,6 +119,23 @@ impl<'a> Walk<'a> {
 
     fn is_frame(&self, event: EventId) -> bool {
         self.category(event) == Category::PYTHON_FUNCTION
+    }
+
+    fn is_modelled(&self, event: EventId) -> bool {
+        self.is_operator(event) && self.analysis.models().has_model(self.tree, event)
+    }
+
+    fn is_modelled_part(&self, event: EventId) -> bool {
+        self.tree.is_pseudo_operator(event) && self.is_modelled(event)
+    }
+
+    /// The nearest operator above that does not only pass its work on.
+    fn operator_above(&self, event: EventId) -> Option<EventId> {
+        let mut operator = self.tree.operator(event);
+        while let Some(passing_on) = operator.filter(|&operator| self.is_execute(operator)) {
+            operator = self.tree.operator(passing_on);
+        }
+        operator
     }
 
     fn is_execute(&self, event: EventId) -> bool {
@@ -131,8 +162,8 @@ impl<'a> Walk<'a> {
         if !self.is_operator(event) {
             return false;
         }
-        if self.analysis.models().has_model(self.tree, event) {
-            self.charge(event, self.tree.device_events_in_file_order(event), FiguresFrom::Own);
+        if self.is_modelled(event) {
+            self.charge_modelled(event);
             return true;
         }
         if self.modelled_below.contains(event) {
@@ -143,7 +174,8 @@ impl<'a> Walk<'a> {
             self.charge(event, device_events, FiguresFrom::BackwardOf(forward));
             return true;
         }
-        if self.launches_itself.contains(event) {
+        // What an operator named execute passes on belongs to the operator above it, else to the call.
+        if self.launches_itself.contains(event) && !self.is_execute(event) {
             let mut device_events = self.tree.device_events_in_file_order(event);
             device_events.retain(|&device_event| !self.is_communication(device_event));
             if !device_events.is_empty() {
@@ -152,6 +184,43 @@ impl<'a> Walk<'a> {
             return true;
         }
         false
+    }
+
+    /// Charges a modelled operator with its device work, except for what modelled operators stand for that were
+    /// inserted inside it; those are charged next.
+    fn charge_modelled(&mut self, outermost: EventId) {
+        let mut pending = vec![outermost];
+        while let Some(event) = pending.pop() {
+            let mut device_events = self.tree.device_events_in_file_order(event);
+            let parts = self.outermost_modelled_parts(event);
+            let mut of_parts = EventSet::default();
+            for &device_event in parts.iter().flat_map(|&part| self.tree.device_events(part)) {
+                of_parts.insert(device_event);
+            }
+            device_events.retain(|&device_event| !of_parts.contains(device_event));
+            if !device_events.is_empty() {
+                self.charge(event, device_events, FiguresFrom::Own);
+            }
+            pending.extend(parts.into_iter().rev());
+        }
+    }
+
+    /// The modelled operators that were inserted inside an operator, but not inside one another.
+    fn outermost_modelled_parts(&self, event: EventId) -> Vec<EventId> {
+        let mut parts = Vec::new();
+        if !self.modelled_part_below.contains(event) {
+            return parts;
+        }
+        let mut below = self.tree.host_subtree(event)[1..].iter().copied();
+        while let Some(part) = below.find(|&below| self.is_modelled_part(below)) {
+            parts.push(part);
+            // In pre-order, what is inside the part comes right after it.
+            let inside = self.tree.host_subtree(part).len() - 1;
+            if inside > 0 {
+                below.nth(inside - 1);
+            }
+        }
+        parts
     }
 
     fn charge(&mut self, operator: EventId, device_events: Vec<EventId>, figures: FiguresFrom) {
@@ -201,7 +270,7 @@ impl<'a> Walk<'a> {
             if self.charged.contains(event) || self.is_communication(event) {
                 continue;
             }
-            match (self.tree.operator(event), self.tree.launch(event)) {
+            match (self.operator_above(event), self.tree.launch(event)) {
                 (Some(operator), _) => below_operators.push((operator, event)),
                 (None, Some(call)) => below_calls.push((call, event)),
                 (None, None) => {}

@@ -38,8 +38,15 @@ pub struct Column {
 }
 
 impl Column {
-    pub(crate) const fn new(name: &'static str, kind: ColumnKind, description: &'static str) -> Self {
+    /// A column.
+    #[must_use]
+    pub const fn new(name: &'static str, kind: ColumnKind, description: &'static str) -> Self {
         Column { name, kind, description }
+    }
+
+    /// The same under another name.
+    pub(crate) const fn named(self, name: &'static str) -> Self {
+        Column { name, ..self }
     }
 }
 
@@ -55,7 +62,51 @@ pub(crate) mod shared {
     pub(crate) const OP_CATEGORY: Column = Column::new(
         "op category",
         ColumnKind::Text,
-        "Kind of work of the operator (GEMM, SDPA_fwd, elementwise …), by its name or else by its first kernel.",
+        "Kind of work of the operator (GEMM, SDPA_fwd, elementwise …), by its name or else by its first kernel; an extension may say otherwise.",
+    );
+    pub(crate) const PROCESS_NAME: Column = Column::new(
+        "process_name",
+        ColumnKind::Text,
+        "Process of the calls; Unknown when the trace does not name it.",
+    );
+    pub(crate) const PROCESS_LABEL: Column = Column::new(
+        "process_label",
+        ColumnKind::Text,
+        "Label of the process; Unknown when the trace does not name it.",
+    );
+    pub(crate) const THREAD_NAME: Column = Column::new(
+        "thread_name",
+        ColumnKind::Text,
+        "Thread of the calls; Unknown when the trace does not name it.",
+    );
+    pub(crate) const INPUT_DIMS: Column = Column::new(
+        "Input Dims",
+        ColumnKind::Literal,
+        "Shapes of the inputs; empty when the profiler did not record shapes.",
+    );
+    pub(crate) const INPUT_TYPE: Column =
+        Column::new("Input type", ColumnKind::Literal, "Element types of the inputs.");
+    pub(crate) const INPUT_STRIDES: Column =
+        Column::new("Input Strides", ColumnKind::Literal, "Strides of the inputs, in elements.");
+    pub(crate) const CONCRETE_INPUTS: Column = Column::new(
+        "Concrete Inputs",
+        ColumnKind::Literal,
+        "Values of the inputs that are no tensors, as texts.",
+    );
+    pub(crate) const NUM_KERNELS: Column = Column::new(
+        "num_kernels",
+        ColumnKind::Count,
+        "Device events of one call; with --group_by_num_kernels only.",
+    );
+    pub(crate) const PARENT_MODULE: Column = Column::new(
+        "parent_module",
+        ColumnKind::Text,
+        "nn.Module that the operators ran in, without the number of the instance; NA outside of all modules; with --group_by_parent_module only.",
+    );
+    pub(crate) const CALL_STACK: Column = Column::new(
+        "call_stack",
+        ColumnKind::Literal,
+        "Operator and the nn.Modules around it, from the inside out, of the first call; with --group_by_parent_module only.",
     );
     pub(crate) const IS_RECOMPUTE: Column = Column::new(
         "is_recompute",

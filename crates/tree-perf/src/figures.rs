@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn rates_follow_from_work_and_time() {
-        // 02 §20 A: aten::mm (8944, 1024) x (1024, 2816) bf16.
+        // aten::mm (8944, 1024) x (1024, 2816) bf16.
         let figures = Figures {
             flops: 51_581_550_592.0,
             bytes: Some(71.0078125 * 1_048_576.0),

@@ -36,6 +36,8 @@ impl ListedKernel {
 /// The lists of a group of calls, put together position by position.
 pub(crate) struct KernelList {
     positions: Vec<(ListedKernel, Option<Summary>)>,
+    /// Place of each position in the calls' lists.
+    places: Vec<usize>,
 }
 
 impl KernelList {
@@ -52,15 +54,22 @@ impl KernelList {
                 durations.push(kernel.duration);
             }
         }
-        let mut positions: Vec<_> = template
-            .iter()
-            .zip(&durations)
-            .map(|(&kernel, durations)| (kernel, Summary::of(durations)))
-            .collect();
-        positions.sort_by_key(|(kernel, summary)| {
-            (summary.map_or(0, |summary| summary.sum), trace.text(kernel.name))
+        let summaries: Vec<Option<Summary>> =
+            durations.iter().map(|durations| Summary::of(durations)).collect();
+        let mut places: Vec<usize> = (0..template.len()).collect();
+        places.sort_by_key(|&place| {
+            (summaries[place].map_or(0, |summary| summary.sum), trace.text(template[place].name))
         });
-        KernelList { positions }
+        let positions = places.iter().map(|&place| (template[place], summaries[place])).collect();
+        KernelList { positions, places }
+    }
+
+    /// A call's kernels in the order of the list; those of a call of another length as they are.
+    pub(crate) fn in_order(&self, kernels: &[EventId]) -> Vec<EventId> {
+        match kernels.len() == self.places.len() {
+            true => self.places.iter().map(|&place| kernels[place]).collect(),
+            false => kernels.to_vec(),
+        }
     }
 
     /// The list with statistics, as a Python literal.

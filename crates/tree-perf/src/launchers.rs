@@ -1,22 +1,36 @@
 //! The operators that launched device work, with what they launched.
 
 use gpu_timeline::{CommunicationPatterns, busy_time};
-use perf_models::{Category, op_category};
 use trace_ingest::EventId;
 use trace2tree::TraceTree;
 
 use crate::device::interval;
+use crate::models::Models;
+use crate::op_category::OpCategory;
 
 /// One operator call that launched device work itself; a runtime call where no operator did. The base of
 /// the operator sheets.
 pub(crate) struct Launcher {
     pub(crate) event: EventId,
-    pub(crate) category: Category,
+    pub(crate) category: OpCategory,
     /// Time in which at least one of its own device events ran; communication is left out.
     pub(crate) direct_time: i64,
     /// The same over everything below it, communication included.
     pub(crate) subtree_time: i64,
     kernels: std::ops::Range<u32>,
+}
+
+/// An operator call that launched device work itself; a runtime call where no operator did.
+#[derive(Clone, Copy, Debug)]
+pub struct LauncherRow<'a> {
+    /// The operator or call.
+    pub event: EventId,
+    /// Kind of work.
+    pub category: &'a OpCategory,
+    /// Time in which at least one of its own device events ran, in the trace's unit; communication is left out.
+    pub direct_time: i64,
+    /// What it launched itself, by start; communication is left out.
+    pub kernels: &'a [EventId],
 }
 
 /// All launchers, by their start.
@@ -29,7 +43,7 @@ pub(crate) struct Launchers {
 }
 
 impl Launchers {
-    pub(crate) fn find(tree: &TraceTree, communication: &CommunicationPatterns) -> Self {
+    pub(crate) fn find(tree: &TraceTree, communication: &CommunicationPatterns, models: &Models) -> Self {
         let trace = tree.trace();
         let found = tree.kernel_launchers(|name| !communication.is_communication(name));
         let mut all = Launchers {
@@ -48,7 +62,7 @@ impl Launchers {
             let first_kernel = kernels.first().map(|&kernel| trace.name(kernel));
             all.launchers.push(Launcher {
                 event,
-                category: op_category(trace.name(event), first_kernel),
+                category: models.category(tree, event, first_kernel),
                 direct_time: busy(kernels),
                 subtree_time: busy(below),
                 kernels: first as u32..all.kernels.len() as u32,

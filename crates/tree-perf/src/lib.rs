@@ -1,11 +1,14 @@
 #![doc = include_str!("../README.md")]
 
 mod analysis;
+mod analysis_extension;
+mod call_key;
 mod call_overlap;
 mod call_stack;
 mod charged_operators;
 mod column;
 mod device;
+mod extended_operators;
 #[cfg(feature = "starlark")]
 pub mod extension;
 mod figures;
@@ -15,14 +18,27 @@ mod kernel_records;
 mod launchers;
 mod models;
 mod notice;
+mod op_category;
 mod options;
+mod parent_module;
 mod places;
+mod roofs;
+mod sanity_check;
 mod sheet;
 mod sheets;
+mod step_annotations;
 mod unified;
 
 pub use analysis::{Analysis, Coverage};
+pub use analysis_extension::{AnalysisExtension, ExtensionModel, TreeChanges};
 pub use column::{Column, ColumnKind};
+pub use frame::FrameBuilder;
+pub use launchers::LauncherRow;
 pub use notice::Notice;
-pub use options::AnalysisOptions;
-pub use sheet::{ChartShape, Sheet, SheetChart, pytorch_sheets};
+pub use op_category::OpCategory;
+pub use options::{AnalysisOptions, ReportLayout};
+pub use roofs::{Roof, RooflinePoint};
+pub use sanity_check::{CountMismatch, KernelSums, SanityCheck};
+pub use sheet::{ChartShape, ScatterPoints, Sheet, SheetChart, all_sheets, inference_sheets, pytorch_sheets};
+pub use sheets::kernel_summary::{KERNEL_TABLE_COLUMNS, kernel_table};
+pub use sheets::rooflines::ExtensionSheet;

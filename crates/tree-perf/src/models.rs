@@ -1,33 +1,26 @@
 //! Performance models of the operators of a trace; every distinct call is evaluated once.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hashbrown::HashMap;
-use perf_models::{
-    Category, ComputeSpec, Family, Figure, Gap, OpCall, Parameter, PerfModel, Undefined, Value, family, model,
+use perf_models::{Category, Family, Gap, OpCall, Value, family, has_model, model, op_category};
+use trace_ingest::{
+    ArgumentId, ArgumentValue, Category as EventCategory, EventId, SignatureId, StringId, Trace,
 };
-use trace_ingest::{ArgumentId, ArgumentValue, EventId, SignatureId, StringId, Trace};
-use trace2tree::{TraceTree, annotate};
+use trace2tree::TraceTree;
 
-/// What a model says of a call, or why there is none.
-pub(crate) type Evaluation = Result<Evaluated, Undefined>;
+use crate::extended_operators::ExtendedOperators;
+use crate::notice::Notice;
+use crate::op_category::OpCategory;
+use crate::step_annotations::step_annotations;
 
-/// The answers of a model, kept.
-#[derive(Clone, Debug)]
-pub(crate) struct Evaluated {
-    pub(crate) forward: Work,
-    pub(crate) backward: Work,
-    pub(crate) spec: Option<ComputeSpec>,
-    pub(crate) parameters: Vec<Parameter>,
-    pub(crate) assumption: Option<String>,
-}
+mod arguments;
+mod evaluation;
 
-/// FLOPs and bytes of one direction.
-#[derive(Clone, Debug)]
-pub(crate) struct Work {
-    pub(crate) flops: Figure,
-    pub(crate) bytes: Figure,
-}
+use arguments::{Recorded, recorded_attributes};
+pub(crate) use arguments::{set_attribute, value};
+pub(crate) use evaluation::{Evaluated, Evaluation, Work};
 
 /// What distinguishes calls for a model.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -39,10 +32,9 @@ struct CallKey {
     annotation: Option<StringId>,
     /// Arguments of the forward call, where the call records none of its own.
     forward: Option<(StringId, Option<SignatureId>)>,
+    /// The call itself, where it has arguments that differ call by call.
+    call: Option<EventId>,
 }
-
-/// Operators whose work is in the text of the inference engine's step around them.
-const ANNOTATED: &str = "vllm::unified_attention_with_output";
 
 /// Forward operators whose backward, called the same with `Backward` behind it, records no shapes: it is the
 /// call with the same sequence number.
@@ -58,16 +50,20 @@ pub(crate) struct Models {
     forward: HashMap<(&'static str, i64), EventId>,
     evaluations: Mutex<HashMap<CallKey, Arc<Evaluation>>>,
     arguments: Mutex<HashMap<ArgumentId, Arc<Vec<Value>>>>,
+    /// What the user adds to the built-in models; asked first.
+    extended: Option<ExtendedOperators>,
 }
 
 impl Models {
-    pub(crate) fn new(trace: &Trace) -> Self {
-        let by_name = trace.strings().iter().map(|(_, name)| is_registered(name)).collect();
+    pub(crate) fn new(trace: &Trace, extended: Option<ExtendedOperators>) -> Self {
+        let is_extended =
+            |name: StringId| extended.as_ref().is_some_and(|extended| extended.is_modelled(name));
+        let by_name = trace.strings().iter().map(|(id, name)| is_extended(id) || has_model(name)).collect();
         let events = trace.events();
-        let annotations = annotate(trace, &[ANNOTATED])
-            .into_iter()
-            .filter_map(|found| Some((found.event, events.name(found.annotation?))))
-            .collect();
+        let extended_names = extended.iter().flat_map(ExtendedOperators::names);
+        let modelled = extended_names.filter(|(_, operator)| operator.is_modelled);
+        let annotated: Vec<&str> = modelled.map(|(name, _)| trace.text(name)).collect();
+        let annotations = step_annotations(trace, &annotated);
         let mut forward = HashMap::new();
         for name in SHAPES_ARE_FORWARD {
             let Some(id) = trace.strings().find(name) else { continue };
@@ -75,7 +71,46 @@ impl Models {
                 forward.extend(events.sequence_number(event).map(|number| ((name, number), event)));
             }
         }
-        Models { by_name, annotations, forward, evaluations: Mutex::default(), arguments: Mutex::default() }
+        Models {
+            by_name,
+            annotations,
+            forward,
+            evaluations: Mutex::default(),
+            arguments: Mutex::default(),
+            extended,
+        }
+    }
+
+    /// What the user adds to the built-in models.
+    pub(crate) fn extended(&self) -> Option<&ExtendedOperators> {
+        self.extended.as_ref()
+    }
+
+    /// Kind of work of an operator call: as the extension says, else by its name or its first kernel.
+    pub(crate) fn category(
+        &self,
+        tree: &TraceTree,
+        event: EventId,
+        first_kernel: Option<&str>,
+    ) -> OpCategory {
+        self.category_by_extension(tree, event)
+            .unwrap_or_else(|| op_category(tree.trace().name(event), first_kernel).into())
+    }
+
+    /// Kind of work of something that is no event, by its name or its first kernel.
+    pub(crate) fn category_of_name(&self, name: &str, first_kernel: Option<&str>) -> OpCategory {
+        let by_extension = self.extended.as_ref().and_then(|extended| extended.category_of_text(name));
+        by_extension.unwrap_or_else(|| op_category(name, first_kernel).into())
+    }
+
+    /// What the extension says of the kind of work; the name comes before the model.
+    pub(crate) fn category_by_extension(&self, tree: &TraceTree, event: EventId) -> Option<OpCategory> {
+        let extended = self.extended.as_ref()?;
+        let operator = extended.get(tree.trace().events().name(event))?;
+        operator.category.clone().or_else(|| {
+            let evaluation = operator.is_modelled.then(|| self.evaluate(tree, event))?;
+            Some((*evaluation).as_ref().ok()?.by_extension.as_ref()?.category.clone())
+        })
     }
 
     /// Whether a model claims the operator; its figures may still be undefined.
@@ -85,21 +120,22 @@ impl Models {
     }
 
     /// Category of the backward work of the operator, if its model has figures of it.
-    pub(crate) fn backward_category(&self, tree: &TraceTree, event: EventId) -> Option<Category> {
+    pub(crate) fn backward_category(&self, tree: &TraceTree, event: EventId) -> Option<OpCategory> {
         if !self.is_registered(tree, event) {
             return None;
         }
-        let name = tree.trace().name(event);
-        let category = match family(name)? {
-            Family::Sdpa => Category::SdpaBackward,
-            Family::Conv => Category::ConvBackward,
-            Family::GroupedGemm => Category::GroupedGemmBackward,
-            Family::MoeCommunication => Category::MoeCommunicationBackward,
-            Family::StateSpace if name.starts_with("Mamba") => Category::StateSpaceBackward,
-            _ => return None,
+        let category = match self.is_extended(tree, event) {
+            true => self.category_by_extension(tree, event)?.of_backward(),
+            false => built_in_backward_category(tree.trace().name(event))?.into(),
         };
         let evaluation = self.evaluate(tree, event);
         matches!(&*evaluation, Ok(evaluated) if evaluated.backward.flops.is_ok()).then_some(category)
+    }
+
+    /// Whether the extension models the operator.
+    pub(crate) fn is_extended(&self, tree: &TraceTree, event: EventId) -> bool {
+        let name = tree.trace().events().name(event);
+        self.extended.as_ref().is_some_and(|extended| extended.is_modelled(name))
     }
 
     fn is_registered(&self, tree: &TraceTree, event: EventId) -> bool {
@@ -113,18 +149,15 @@ impl Models {
         device_events.sort_by_key(|&device_event| events.start(device_event));
         let kernels: Vec<StringId> =
             device_events.iter().map(|&device_event| events.name(device_event)).collect();
-        let forward = self.forward_of(tree.trace(), event);
+        let forward = self.forward_of(tree, event);
         let key = CallKey {
             name: events.name(event),
             signature: events.signature(event),
             kernels,
             annotation: self.annotations.get(&event).copied(),
             forward: forward.map(|forward| (events.name(forward), events.signature(forward))),
+            call: self.has_own_arguments(tree, event).then_some(event),
         };
-        // What passes put on operators that they insert differs call by call.
-        if !tree.pseudo_attributes(event).is_empty() {
-            return Arc::new(self.evaluate_call(tree, event, &key));
-        }
         if let Some(known) = lock(&self.evaluations).get(&key) {
             return Arc::clone(known);
         }
@@ -133,7 +166,23 @@ impl Models {
         evaluation
     }
 
-    fn forward_of(&self, trace: &Trace, event: EventId) -> Option<EventId> {
+    /// Whether the call has arguments of its own beside what its signature says: passes put them on operators
+    /// that they insert, an extension on any, and collectives are recorded with some.
+    fn has_own_arguments(&self, tree: &TraceTree, event: EventId) -> bool {
+        let recorded = || tree.trace().events().arguments().collective.get(event.index()).is_some();
+        !tree.pseudo_attributes(event).is_empty()
+            || self.extended.as_ref().is_some_and(|extended| !extended.attributes(event).is_empty())
+            || (self.is_extended(tree, event) && recorded())
+    }
+
+    fn forward_of(&self, tree: &TraceTree, event: EventId) -> Option<EventId> {
+        let trace = tree.trace();
+        if self.is_extended(tree, event) {
+            // The link is that of the autograd node around the operator.
+            return std::iter::once(event)
+                .chain(tree.ancestors(event).take(1))
+                .find_map(|linked| tree.forward_event(linked));
+        }
         let forward = trace.name(event).strip_suffix("Backward")?;
         let name = SHAPES_ARE_FORWARD.into_iter().find(|&name| name == forward)?;
         self.forward.get(&(name, trace.events().sequence_number(event)?)).copied()
@@ -142,7 +191,7 @@ impl Models {
     fn evaluate_call(&self, tree: &TraceTree, event: EventId, key: &CallKey) -> Evaluation {
         let trace = tree.trace();
         let kernels: Vec<&str> = key.kernels.iter().map(|&name| trace.text(name)).collect();
-        let attributes = attributes(tree, event);
+        let attributes = self.attributes(tree, event);
         let recorded = self.recorded(trace, key.signature);
         let forward = key.forward.map(|(name, signature)| (name, self.recorded(trace, signature)));
         let forward = forward.as_ref().map(|(name, recorded)| recorded.call(trace.text(*name)));
@@ -153,7 +202,42 @@ impl Models {
             forward: forward.as_ref(),
             ..recorded.call(trace.text(key.name))
         };
-        model(&call).map(|model| Evaluated::of(&*model))
+        let extended = self.extended.as_ref().filter(|extended| extended.is_modelled(key.name));
+        match extended.and_then(|extended| extended.model(&call)) {
+            Some(answer) => answer.map(Evaluated::by_extension),
+            None => model(&call).map(|model| Evaluated::of(&*model)),
+        }
+    }
+
+    /// Arguments beside the four lists that a model may read.
+    fn attributes<'a>(&'a self, tree: &'a TraceTree, event: EventId) -> Vec<(&'a str, Value)> {
+        let mut all = recorded_attributes(tree.trace(), event, self.is_extended(tree, event));
+        let inserted = tree.pseudo_attributes(event).iter().map(|(name, text)| (name.as_str(), value(text)));
+        let given = self.extended.iter().flat_map(|extended| extended.attributes(event));
+        for (name, value) in inserted.chain(given.map(|(name, value)| (name.as_str(), value.clone()))) {
+            set_attribute(&mut all, name, value);
+        }
+        all
+    }
+
+    /// Calls that the extension models but cannot read, by reason.
+    pub(crate) fn failures(&self, tree: &TraceTree) -> Vec<Notice> {
+        let mut failures: BTreeMap<String, usize> = BTreeMap::new();
+        let extended = self.extended.iter().flat_map(ExtendedOperators::names);
+        for (name, _) in extended.filter(|(_, operator)| operator.is_modelled) {
+            for &event in tree.find_by_name_id(name) {
+                if tree.non_gpu_path(event) || tree.trace().events().category(event) != EventCategory::CPU_OP
+                {
+                    continue;
+                }
+                if let Err(undefined) = &*self.evaluate(tree, event)
+                    && undefined.gap == Gap::Arguments
+                {
+                    *failures.entry(undefined.to_string()).or_default() += 1;
+                }
+            }
+        }
+        failures.into_iter().map(|(reason, calls)| Notice::ExtensionModelFailed { reason, calls }).collect()
     }
 
     fn recorded(&self, trace: &Trace, signature: Option<SignatureId>) -> Recorded {
@@ -174,66 +258,19 @@ impl Models {
     }
 }
 
-/// Recorded arguments of a call: shapes, types, strides, values.
-struct Recorded([Option<Arc<Vec<Value>>>; 4]);
-
-impl Recorded {
-    fn call<'a>(&'a self, name: &'a str) -> OpCall<'a> {
-        let [dims, types, strides, concrete] =
-            self.0.each_ref().map(|list| list.as_deref().map(Vec::as_slice));
-        OpCall { name, dims, types, strides, concrete, ..OpCall::default() }
-    }
-}
-
 /// The content of a mutex. A panic elsewhere leaves a cache whole: entries are put in complete.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Arguments beside the four lists that a model may read.
-fn attributes(tree: &TraceTree, event: EventId) -> Vec<(&str, Value)> {
-    let trace = tree.trace();
-    let inserted = tree.pseudo_attributes(event).iter().map(|(name, text)| (name.as_str(), value(text)));
-    let triton = trace.events().arguments().triton.get(event.index());
-    let triton = triton.map(|triton| {
-        [
-            ("kernel_file", triton.file),
-            ("kernel_hash", triton.hash),
-            ("kernel_kwargs", triton.keyword_arguments),
-        ]
-    });
-    let generated = triton.into_iter().flatten();
-    inserted
-        .chain(generated.filter_map(|(name, text)| Some((name, Value::from(trace.text(text?))))))
-        .collect()
-}
-
-impl Evaluated {
-    fn of(model: &dyn PerfModel) -> Self {
-        Evaluated {
-            forward: Work { flops: model.flops(), bytes: model.bytes() },
-            backward: Work { flops: model.backward_flops(), bytes: model.backward_bytes() },
-            spec: model.compute_spec(),
-            parameters: model.parameters(),
-            assumption: model.assumption(),
-        }
-    }
-}
-
-/// Whether a model is registered for operators of this name.
-fn is_registered(name: &str) -> bool {
-    family(name).is_some()
-        || ["triton_poi_", "triton_red_", "triton_per_"].iter().any(|prefix| name.starts_with(prefix))
-}
-
-/// An argument of the trace as the models take it.
-pub(crate) fn value(argument: &ArgumentValue) -> Value {
-    match argument {
-        ArgumentValue::Null => Value::None,
-        ArgumentValue::Bool(value) => Value::Bool(*value),
-        ArgumentValue::Int(value) => Value::Int(*value),
-        ArgumentValue::Float(value) => Value::Float(*value),
-        ArgumentValue::Text(text) => Value::Text(text.clone()),
-        ArgumentValue::List(items) => Value::List(items.iter().map(value).collect()),
+/// Category of the backward work of operators that have a built-in model with figures of it.
+fn built_in_backward_category(name: &str) -> Option<Category> {
+    match family(name)? {
+        Family::Sdpa => Some(Category::SdpaBackward),
+        Family::Conv => Some(Category::ConvBackward),
+        Family::GroupedGemm => Some(Category::GroupedGemmBackward),
+        Family::MoeCommunication => Some(Category::MoeCommunicationBackward),
+        Family::StateSpace if name.starts_with("Mamba") => Some(Category::StateSpaceBackward),
+        _ => None,
     }
 }

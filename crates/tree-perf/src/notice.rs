@@ -27,6 +27,28 @@ pub enum Notice {
         /// What it lacks.
         reason: String,
     },
+    /// Something that an extension says, such as what its script prints.
+    ExtensionSays {
+        /// The text, with its origin.
+        text: String,
+    },
+    /// A part of an extension has no effect.
+    ExtensionWithoutEffect {
+        /// Which part, where, and why.
+        reason: String,
+    },
+    /// An extension's rule on the tree failed; the tree is as it was then.
+    ExtensionRuleFailed {
+        /// Where and why.
+        reason: String,
+    },
+    /// An extension has a model for these calls but could not read them: they have no figures.
+    ExtensionModelFailed {
+        /// Where and why.
+        reason: String,
+        /// How many.
+        calls: usize,
+    },
     /// Calls with FLOPs and bytes have no roofline because the architecture states no peak for what they do.
     PeaksMissing {
         /// Name of the architecture.
@@ -34,6 +56,23 @@ pub enum Notice {
         /// Unit and precision with the number of calls, by name.
         calls: Vec<(String, usize)>,
     },
+}
+
+impl Notice {
+    /// Whether it is about what the user added to the analysis, not about the trace.
+    #[must_use]
+    pub fn is_of_extension(&self) -> bool {
+        match self {
+            Notice::ExtensionSays { .. }
+            | Notice::ExtensionWithoutEffect { .. }
+            | Notice::ExtensionRuleFailed { .. }
+            | Notice::ExtensionModelFailed { .. } => true,
+            Notice::ShortKernelsWithoutArguments { .. }
+            | Notice::CallsOutsideKernelLists { .. }
+            | Notice::PassFailed { .. }
+            | Notice::PeaksMissing { .. } => false,
+        }
+    }
 }
 
 impl fmt::Display for Notice {
@@ -52,6 +91,15 @@ impl fmt::Display for Notice {
             ),
             Notice::PassFailed { pass, reason } => {
                 write!(f, "pseudo operators of {pass} were not inserted: {reason}")
+            }
+            Notice::ExtensionSays { text } => f.write_str(text),
+            Notice::ExtensionWithoutEffect { reason } => f.write_str(reason),
+            Notice::ExtensionRuleFailed { reason } => {
+                write!(f, "{reason}; the report is of the tree as it was then")
+            }
+            Notice::ExtensionModelFailed { reason, calls } => {
+                let noun = if *calls == 1 { "call has" } else { "calls have" };
+                write!(f, "{calls} {noun} no figures: {reason}")
             }
             Notice::PeaksMissing { architecture, calls } => {
                 write!(f, "the architecture {architecture} states no peak for")?;

@@ -2,13 +2,25 @@
 
 use gpu_timeline::CommunicationPatterns;
 use perf_models::Architecture;
-use trace2tree::LinkBy;
+use trace2tree::{LinkBy, TreeOptions};
+
+/// Which report the sheets are for, where reports differ in columns that no other option decides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReportLayout {
+    /// Training and everything else.
+    #[default]
+    Standard,
+    /// Inference engines: `ops_summary` counts the device events below operators.
+    Inference,
+}
 
 /// Options of an analysis and of the sheets made from it. The defaults are those of the report.
 #[derive(Clone, Debug)]
 pub struct AnalysisOptions {
     /// How device events find their launch.
     pub link_by: LinkBy,
+    /// Which report the sheets are for.
+    pub layout: ReportLayout,
     /// Count device events without a launch in the timeline too.
     pub include_unlinked_kernels: bool,
     /// Split idle time at this gap length in µs.
@@ -26,6 +38,9 @@ pub struct AnalysisOptions {
     pub include_first_occurrence_time: bool,
     /// Group calls by their number of kernels too.
     pub group_by_num_kernels: bool,
+    /// Group calls by the `nn.Module` that they ran in too, and show the modules around them; reads Python
+    /// frames.
+    pub group_by_parent_module: bool,
     /// Write the kernel summary.
     pub kernel_summary: bool,
     /// Write the short-kernel sheets.
@@ -53,6 +68,7 @@ impl Default for AnalysisOptions {
     fn default() -> Self {
         AnalysisOptions {
             link_by: LinkBy::default(),
+            layout: ReportLayout::default(),
             include_unlinked_kernels: false,
             micro_idle_threshold_us: None,
             detect_recompute: false,
@@ -61,6 +77,7 @@ impl Default for AnalysisOptions {
             include_overlap_info: false,
             include_first_occurrence_time: false,
             group_by_num_kernels: false,
+            group_by_parent_module: false,
             kernel_summary: false,
             short_kernel_study: false,
             short_kernel_threshold_us: 10.0,
@@ -72,5 +89,19 @@ impl Default for AnalysisOptions {
             architecture: None,
             communication: CommunicationPatterns::default(),
         }
+    }
+}
+
+impl AnalysisOptions {
+    /// What a tree must be built from so that an analysis with these options can be made of it
+    /// ([`Analysis::from_tree`]).
+    ///
+    /// [`Analysis::from_tree`]: crate::Analysis::from_tree
+    pub fn tree_options(&self) -> TreeOptions {
+        let python_frames = self.include_call_stack
+            || self.detect_recompute
+            || self.enable_pseudo_ops
+            || self.group_by_parent_module;
+        TreeOptions { python_frames, link_by: self.link_by, ..TreeOptions::default() }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gpu_timeline::busy_time;
-use perf_models::{Category, op_category};
+use perf_models::Category;
 use trace_ingest::EventId;
 
 use crate::analysis::Analysis;
@@ -13,11 +13,12 @@ use crate::device::interval;
 use crate::figures::Figures;
 use crate::models::{Evaluated, Evaluation};
 use crate::notice::Notice;
+use crate::op_category::OpCategory;
 
 /// One operator with the device events that it accounts for, and the figures of its model.
 pub(crate) struct UnifiedRow {
     pub(crate) charged: ChargedOperator,
-    pub(crate) category: Category,
+    pub(crate) category: OpCategory,
     /// Time in which at least one of the device events ran.
     pub(crate) time: i64,
     /// What the model says; `None` where there is none.
@@ -98,7 +99,7 @@ fn row(
         let work = if backward { &evaluated.backward } else { &evaluated.forward };
         Figures::of(work, evaluated.spec, analysis.us(time_of_figures), analysis.architecture())
     });
-    let mut row = UnifiedRow { charged, category: Category::Other, time, evaluation, figures };
+    let mut row = UnifiedRow { charged, category: Category::Other.into(), time, evaluation, figures };
     row.category = category(analysis, &row);
     row
 }
@@ -121,12 +122,19 @@ pub(crate) fn peaks_missing(analysis: &Analysis) -> Option<Notice> {
     (!calls.is_empty()).then_some(Notice::PeaksMissing { architecture, calls })
 }
 
-fn category(analysis: &Analysis, row: &UnifiedRow) -> Category {
-    if let FiguresFrom::BackwardOf(forward) = row.charged.figures
-        && let Some(category) = analysis.models().backward_category(analysis.tree(), forward)
-    {
-        return category;
-    }
+fn category(analysis: &Analysis, row: &UnifiedRow) -> OpCategory {
+    let (tree, models) = (analysis.tree(), analysis.models());
     let first_kernel = row.charged.device_events.first().map(|&event| analysis.trace().name(event));
-    op_category(&row.name(analysis), first_kernel)
+    if row.charged.is_leftover {
+        return models.category_of_name(&row.name(analysis), first_kernel);
+    }
+    if let FiguresFrom::BackwardOf(forward) = row.charged.figures {
+        let category = models
+            .category_by_extension(tree, row.charged.operator)
+            .or_else(|| models.backward_category(tree, forward));
+        if let Some(category) = category {
+            return category;
+        }
+    }
+    models.category(tree, row.charged.operator, first_kernel)
 }

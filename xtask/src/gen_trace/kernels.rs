@@ -202,3 +202,44 @@ pub(super) fn collective(flavour: Flavour, operation: &str, bytes: u64, about: R
     kernel.collective = about;
     kernel
 }
+
+/// A kernel of an inference engine that reads and writes so many bytes, a block for each row.
+fn streaming(name: &str, rows: u64, bytes: u64) -> Kernel {
+    kernel(name.into(), Call::LaunchKernel, bytes / BYTES_PER_NS, [rows, 1, 1], [256, 1, 1])
+}
+
+/// Normalization by the root mean square.
+pub(super) fn rms_norm(rows: u64, width: u64) -> Kernel {
+    let name = "void vllm::rms_norm_kernel<c10::BFloat16>(c10::BFloat16*, c10::BFloat16 const*, c10::BFloat16 const*, float, int, int)";
+    streaming(name, rows, 4 * rows * width)
+}
+
+/// Rotary position embedding in place.
+pub(super) fn rotary(rows: u64, width: u64) -> Kernel {
+    let name = "void vllm::rotary_embedding_kernel<c10::BFloat16, true>(long const*, c10::BFloat16*, c10::BFloat16*)";
+    streaming(name, rows, 4 * rows * width)
+}
+
+/// Keys and values into the cache.
+pub(super) fn store_keys(rows: u64, width: u64) -> Kernel {
+    let name = "void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16, __nv_bfloat16, (vllm::Fp8KVCacheDataType)0>(__nv_bfloat16 const*, __nv_bfloat16 const*)";
+    streaming(name, rows, 8 * rows * width)
+}
+
+/// Gated activation.
+pub(super) fn silu_and_mul(rows: u64, width: u64) -> Kernel {
+    let name = "void vllm::act_and_mul_kernel<c10::BFloat16, vllm::silu_kernel<c10::BFloat16>, true>(c10::BFloat16*, c10::BFloat16 const*, int)";
+    streaming(name, rows, 6 * rows * width)
+}
+
+/// Rows picked out of a matrix.
+pub(super) fn gather_rows(rows: u64, width: u64) -> Kernel {
+    let name = "void at::native::index_elementwise_kernel<128, 4, at::native::OpaqueType<2> >(long)";
+    streaming(name, rows, 4 * rows * width)
+}
+
+/// Place of the largest in each row.
+pub(super) fn argmax(rows: u64, width: u64) -> Kernel {
+    let name = "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<c10::BFloat16, at::native::ArgMaxOps<float>, unsigned int, long, 4> >(at::native::ReduceOp)";
+    streaming(name, rows, 2 * rows * width)
+}

@@ -114,7 +114,7 @@ pub(super) fn graded(
 }
 
 /// A `user_annotation` around these nodes.
-pub(super) fn annotation(name: &'static str, children: Vec<Node>) -> Node {
+pub(super) fn annotation(name: impl Into<Cow<'static, str>>, children: Vec<Node>) -> Node {
     let kind = OpKind::Annotation;
     Node::Op(Op { name: name.into(), kind, arguments: "".into(), gradient: Gradient::None, children })
 }

@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::io::{self, Write};
 
-use super::Options;
 use super::document::{FOOTER_EVENTS, write_footer, write_header};
 use super::flavour::{Flavour, Thread};
 use super::forward::Recipe;
@@ -13,6 +12,8 @@ use super::plan::{FrameName, Node};
 use super::player::{Place, Player};
 use super::random::Random;
 use super::segment::{Segment, Span};
+use super::serving::{Batch, Engine};
+use super::{Options, Workload};
 
 /// Room for the document's end and for the frames that are always open.
 pub(super) const FEWEST_EVENTS: u64 = 100;
@@ -24,7 +25,16 @@ const FINAL_WAIT_EVENTS: u64 = 2;
 const FIRST_STEP: u64 = 3;
 
 /// The frames that all steps run in.
-const PROGRAM_FRAMES: [&str; 2] = ["train.py(9): <module>", "train.py(101): main"];
+const PROGRAM_FRAMES: usize = 2;
+
+impl Workload {
+    fn frames(self) -> [&'static str; PROGRAM_FRAMES] {
+        match self {
+            Workload::Training => ["train.py(9): <module>", "train.py(101): main"],
+            Workload::Serving => ["serve.py(7): <module>", "serve.py(58): main"],
+        }
+    }
+}
 
 /// Why recording ended.
 enum Stop {
@@ -51,6 +61,7 @@ pub(super) fn record(options: Options, out: &mut dyn Write) -> io::Result<()> {
         writer: EventWriter::new(out, options.layout),
         player: Player::new(random, options.flavour, options.python_frames),
         flavour: options.flavour,
+        workload: options.workload,
         limit: options.events,
     };
     write_header(&mut recording.writer, options.flavour, trace_id);
@@ -65,13 +76,30 @@ struct Recording<'w> {
     writer: EventWriter<'w>,
     player: Player,
     flavour: Flavour,
+    workload: Workload,
     limit: u64,
 }
 
 impl Recording<'_> {
-    /// Trains for ever; the length of the trace stops it.
+    /// Works for ever; the length of the trace stops it.
     fn program(&mut self, model: Model) -> Result<Infallible, Stop> {
-        self.enter(&PROGRAM_FRAMES)?;
+        self.enter(&self.workload.frames())?;
+        match self.workload {
+            Workload::Training => self.train(model),
+            Workload::Serving => self.serve(),
+        }
+    }
+
+    fn serve(&mut self) -> Result<Infallible, Stop> {
+        let engine = Engine { flavour: self.flavour, layout: self.writer.layout() };
+        loop {
+            for batch in Batch::round(self.player.random()) {
+                self.run(&engine.step(batch), Thread::Main, 0)?;
+            }
+        }
+    }
+
+    fn train(&mut self, model: Model) -> Result<Infallible, Stop> {
         for number in FIRST_STEP.. {
             let shape = model.batch(self.player.random());
             self.step(number, shape)?;
@@ -174,7 +202,7 @@ impl Recording<'_> {
             let nodes = if 2 * pair + 1 == missing { &filler[..1] } else { &filler[..] };
             self.player.play(nodes, main, &mut end);
         }
-        self.player.leave_to(PROGRAM_FRAMES.len(), &mut end);
+        self.player.leave_to(PROGRAM_FRAMES, &mut end);
         self.player.end_step(&mut end);
         self.player.leave_to(0, &mut end);
         self.player.synchronize(&mut end);

@@ -8,8 +8,15 @@ use serde_json::Value;
 
 use super::*;
 
-const SMALL: Options =
-    Options { events: 3_000, flavour: Flavour::Cuda, seed: 11, python_frames: true, layout: Layout::Lines };
+const SMALL: Options = Options {
+    events: 3_000,
+    flavour: Flavour::Cuda,
+    workload: Workload::Training,
+    seed: 11,
+    python_frames: true,
+    layout: Layout::Lines,
+};
+const SERVING: Options = Options { workload: Workload::Serving, ..SMALL };
 const FLAVOURS: [Flavour; 2] = [Flavour::Cuda, Flavour::Rocm];
 
 fn bytes(options: Options) -> Vec<u8> {
@@ -56,8 +63,10 @@ fn number_of_events_is_exact_for_both_flavours_with_and_without_frames() {
     for flavour in FLAVOURS {
         for python_frames in [true, false] {
             for count in [100, 101, 137, 200, 999, 1_000, 3_000, 7_777] {
-                let options = Options { events: count, flavour, python_frames, ..SMALL };
-                assert_eq!(events(options).len() as u64, count, "{options:?}");
+                for workload in [Workload::Training, Workload::Serving] {
+                    let options = Options { events: count, flavour, python_frames, workload, ..SMALL };
+                    assert_eq!(events(options).len() as u64, count, "{options:?}");
+                }
             }
         }
     }
@@ -303,17 +312,57 @@ fn times_are_microseconds_of_thirteen_digits_with_three_decimals() {
     assert_eq!(seen, 3_000);
 }
 
+#[test]
+fn served_steps_are_annotated_and_generate_by_graph() {
+    for flavour in FLAVOURS {
+        let events = events(Options { flavour, ..SERVING });
+        let steps: Vec<&Value> = of_category(&events, "user_annotation");
+        let [mut prompts, mut generation, mut both] = [0; 3];
+        for step in &steps {
+            let name = text(step, "name");
+            let inside = |event: &&Value| {
+                nanoseconds(event, "ts") > nanoseconds(step, "ts")
+                    && nanoseconds(event, "ts") < nanoseconds(step, "ts") + nanoseconds(step, "dur")
+                    && event["pid"] == step["pid"]
+                    && event["tid"] == step["tid"]
+            };
+            let count = |part: &str| {
+                events.iter().filter(inside).filter(|event| text(event, "name").contains(part)).count()
+            };
+            let kind = match (name.contains("context_0("), name.contains("generation_0(")) {
+                (false, true) => &mut prompts,
+                (true, false) => &mut generation,
+                (false, false) => &mut both,
+                (true, true) => panic!("{name} does nothing"),
+            };
+            *kind += 1;
+            let graphs = count("GraphLaunch");
+            assert_eq!(graphs, usize::from(name.contains("context_0(")), "{name}");
+            assert_eq!(count("vllm::unified_attention_with_output"), 4 * (1 - graphs), "{name}");
+            assert_eq!(count("aten::argmax"), 1, "{name}");
+        }
+        assert!(prompts >= 2 && generation >= 6 && both >= 1, "{prompts} {generation} {both}");
+        let launched: BTreeSet<u64> = of_category(&events, "kernel")
+            .iter()
+            .map(|kernel| kernel["args"]["correlation"].as_u64().expect("correlation"))
+            .collect();
+        assert!(launched.len() < of_category(&events, "kernel").len(), "graphs launch many kernels");
+    }
+}
+
 /// The traces kept in the repository; `testdata/generated/README.md` gives the same commands.
 #[test]
 fn kept_traces_are_those_that_the_generator_writes() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/generated");
-    for (name, flavour) in
-        [("cuda_training_step.json.gz", Flavour::Cuda), ("rocm_training_step.json.gz", Flavour::Rocm)]
-    {
+    let training = Options { seed: 1, ..SMALL };
+    for (name, options) in [
+        ("cuda_training_step.json.gz", training),
+        ("rocm_training_step.json.gz", Options { flavour: Flavour::Rocm, ..training }),
+        ("cuda_serving.json.gz", Options { events: 2_000, seed: 1, ..SERVING }),
+    ] {
         let file = File::open(folder.join(name)).expect(name);
         let mut kept = Vec::new();
         flate2::read::GzDecoder::new(file).read_to_end(&mut kept).expect(name);
-        let options = Options { events: 3_000, flavour, seed: 1, python_frames: true, layout: Layout::Lines };
         assert!(kept == bytes(options), "{name} differs: write it again as its README says");
     }
 }

@@ -9,7 +9,7 @@ Examples:
   tracelens model --list                                      what can be asked, with its arguments
   tracelens model gemm --m 8192 --n 8192 --k 8192 --arch h100
   tracelens model sdpa --batch 1 --heads 64 --kv-heads 8 --q-len 4096 --head-dim 128 --causal --json
-  tracelens model --jsonl calls.jsonl                         recorded operator calls, one JSON object a line";
+  tracelens model --jsonl calls.jsonl                         recorded calls, one JSON object a line";
 
 #[derive(Args)]
 pub(crate) struct ModelArguments {
@@ -58,6 +58,9 @@ pub(crate) enum ModelCommand {
 pub(crate) struct Question<A: Args> {
     #[command(flatten)]
     pub(crate) sizes: A,
+    /// Element type of what goes in
+    #[arg(long, value_enum, default_value = "bf16")]
+    pub(crate) dtype: DataType,
     #[command(flatten)]
     pub(crate) answer: AnswerArguments,
 }
@@ -124,9 +127,6 @@ pub(crate) struct GemmArguments {
     /// Multiplications of this shape
     #[arg(long, default_value = "1", value_name = "B")]
     pub(crate) batch: u64,
-    /// Element type of the operands
-    #[arg(long, value_enum, default_value = "bf16")]
-    pub(crate) dtype: DataType,
     /// Element type of bias and result [default: that of the operands; bf16 for fp8 and fp4]
     #[arg(long = "output-dtype", value_enum, value_name = "DTYPE")]
     pub(crate) output_dtype: Option<DataType>,
@@ -149,9 +149,6 @@ pub(crate) struct GroupedGemmArguments {
     /// Weights, one a group
     #[arg(long, value_name = "G")]
     pub(crate) groups: u64,
-    /// Element type of the operands
-    #[arg(long, value_enum, default_value = "bf16")]
-    pub(crate) dtype: DataType,
     /// Element type of the result [default: that of the operands; bf16 for fp8]
     #[arg(long = "output-dtype", value_enum, value_name = "DTYPE")]
     pub(crate) output_dtype: Option<DataType>,
@@ -183,9 +180,6 @@ pub(crate) struct SdpaArguments {
     /// No query sees a key after its own position
     #[arg(long)]
     pub(crate) causal: bool,
-    /// Element type of queries, keys and values
-    #[arg(long, value_enum, default_value = "bf16")]
-    pub(crate) dtype: DataType,
 }
 
 #[derive(Args)]
@@ -218,9 +212,6 @@ pub(crate) struct ConvArguments {
     /// Add a number for each output channel
     #[arg(long)]
     pub(crate) bias: bool,
-    /// Element type
-    #[arg(long, value_enum, default_value = "bf16")]
-    pub(crate) dtype: DataType,
 }
 
 #[derive(Args)]
@@ -228,9 +219,6 @@ pub(crate) struct UnaryArguments {
     /// Shape of the tensor
     #[arg(long, value_delimiter = ',', required = true, value_name = "N,…")]
     pub(crate) shape: Vec<u64>,
-    /// Element type of the input
-    #[arg(long, value_enum, default_value = "bf16")]
-    pub(crate) dtype: DataType,
     /// Element type of the result [default: that of the input]
     #[arg(long = "output-dtype", value_enum, value_name = "DTYPE")]
     pub(crate) output_dtype: Option<DataType>,
@@ -244,9 +232,6 @@ pub(crate) struct BinaryArguments {
     /// Shape of the second operand, broadcast where it is smaller [default: that of the first]
     #[arg(long = "other-shape", value_delimiter = ',', value_name = "N,…")]
     pub(crate) other_shape: Option<Vec<u64>>,
-    /// Element type of both operands
-    #[arg(long, value_enum, default_value = "bf16")]
-    pub(crate) dtype: DataType,
     /// Element type of the result [default: that of the operands]
     #[arg(long = "output-dtype", value_enum, value_name = "DTYPE")]
     pub(crate) output_dtype: Option<DataType>,
@@ -272,9 +257,6 @@ pub(crate) struct NormArguments {
     /// Statistics are given and not computed
     #[arg(long)]
     pub(crate) inference: bool,
-    /// Element type
-    #[arg(long, value_enum, default_value = "bf16")]
-    pub(crate) dtype: DataType,
 }
 
 #[derive(Args)]
@@ -288,9 +270,6 @@ pub(crate) struct ReduceArguments {
     /// How elements are brought together
     #[arg(long, value_enum, default_value = "sum")]
     pub(crate) kind: Reduce,
-    /// Element type
-    #[arg(long, value_enum, default_value = "bf16")]
-    pub(crate) dtype: DataType,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -316,9 +295,6 @@ pub(crate) struct RopeArguments {
     /// Elements of a head that are rotated
     #[arg(long = "rope-dim", value_name = "D")]
     pub(crate) rope_dim: u64,
-    /// Element type
-    #[arg(long, value_enum, default_value = "bf16")]
-    pub(crate) dtype: DataType,
 }
 
 #[derive(Args)]
@@ -329,9 +305,6 @@ pub(crate) struct CrossEntropyArguments {
     /// Scores of an element
     #[arg(long, value_name = "N")]
     pub(crate) classes: u64,
-    /// Element type of the scores
-    #[arg(long, value_enum, default_value = "bf16")]
-    pub(crate) dtype: DataType,
 }
 
 #[derive(Args)]
@@ -351,7 +324,4 @@ pub(crate) struct CausalConv1dArguments {
     /// Add a number for each channel
     #[arg(long)]
     pub(crate) bias: bool,
-    /// Element type
-    #[arg(long, value_enum, default_value = "bf16")]
-    pub(crate) dtype: DataType,
 }

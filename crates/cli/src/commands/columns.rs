@@ -1,39 +1,67 @@
 //! `tracelens columns`: what the columns of the sheets mean.
 
-use tree_perf::{Sheet, pytorch_sheets};
+use inference_phase::sheets::phase_sheets;
+use tree_perf::{Column, all_sheets};
 
 use crate::console;
 use crate::error::Failure;
 use crate::wrapping::wrap;
 
+/// What is known of a sheet without a trace.
+struct Described {
+    name: &'static str,
+    current_name: &'static str,
+    description: &'static str,
+    columns: &'static [Column],
+}
+
+/// All sheets that any report may have.
+fn sheets() -> Vec<Described> {
+    let of_reports = all_sheets().iter().map(|sheet| Described {
+        name: sheet.name,
+        current_name: sheet.current_name,
+        description: sheet.description,
+        columns: sheet.columns,
+    });
+    let of_phases = phase_sheets().iter().map(|sheet| Described {
+        name: sheet.name,
+        current_name: sheet.name,
+        description: sheet.description,
+        columns: sheet.columns,
+    });
+    of_reports.chain(of_phases).collect()
+}
+
 pub(crate) fn run(wanted: Option<&str>) -> Result<(), Failure> {
-    let sheets: Vec<&Sheet> = pytorch_sheets()
-        .iter()
-        .copied()
-        .filter(|sheet| wanted.is_none_or(|name| name == sheet.name || name == sheet.current_name))
-        .collect();
-    if let (Some(name), true) = (wanted, sheets.is_empty()) {
-        let known: Vec<&str> = pytorch_sheets().iter().map(|sheet| sheet.name).collect();
+    let all = sheets();
+    let is_wanted =
+        |sheet: &&Described| wanted.is_none_or(|name| name == sheet.name || name == sheet.current_name);
+    let chosen: Vec<&Described> = all.iter().filter(is_wanted).collect();
+    if let (Some(name), true) = (wanted, chosen.is_empty()) {
+        let known: Vec<&str> = all.iter().map(|sheet| sheet.name).collect();
         return Err(Failure::UnknownSheet { name: name.to_string(), known: known.join(", ") });
     }
     let width = console::style().width.min(110);
     // Sheets that differ in what they show and not in their columns are described together.
-    let text: Vec<String> = sheets
+    let text: Vec<String> = chosen
         .chunk_by(|a, b| std::ptr::eq(a.columns, b.columns))
         .map(|alike| describe(alike, width))
         .collect();
     Ok(console::print(text.join("\n"))?)
 }
 
-fn describe(sheets: &[&Sheet], width: usize) -> String {
+fn describe(sheets: &[&Described], width: usize) -> String {
     let mut text = String::new();
-    for sheet in sheets {
+    for (position, sheet) in sheets.iter().enumerate() {
         text.push_str(sheet.name);
         if sheet.current_name != sheet.name {
             text.push_str(&format!(" ({} with --sheet-names current)", sheet.current_name));
         }
         text.push('\n');
-        wrap(sheet.description, "  ", "  ", width, &mut text);
+        // One description for sheets that share it too.
+        if sheets.get(position + 1).is_none_or(|next| next.description != sheet.description) {
+            wrap(sheet.description, "  ", "  ", width, &mut text);
+        }
     }
     for column in sheets.first().map_or(&[][..], |sheet| sheet.columns) {
         text.push_str(&format!("\n  {}\n", column.name));

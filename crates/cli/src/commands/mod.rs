@@ -2,7 +2,10 @@
 
 pub(crate) mod archs;
 pub(crate) mod columns;
+pub(crate) mod inference;
+pub(crate) mod match_blocks;
 pub(crate) mod model;
 pub(crate) mod report;
 pub(crate) mod shell;
+pub(crate) mod split;
 pub(crate) mod tree;

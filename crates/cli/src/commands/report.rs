@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use inference_phase::sheets::PhaseAnalysis;
 use report_writers::{Json, writer_by_name};
 use trace_ingest::{ReadOptions, Trace, Warning, read_path};
+use trace2tree::TraceTree;
 use tree_perf::Analysis;
 
 use crate::arguments::ReportArguments;
@@ -12,20 +14,41 @@ use crate::error::Failure;
 use crate::progress::ReadingProgress;
 use crate::report_request::{Print, ReportRequest};
 use crate::rooflines::Rooflines;
-use crate::summary::{self, Notes};
+use crate::step_picture;
+use crate::summary::{self, Found, Notes};
 use crate::tables;
 
 pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
-    let request = ReportRequest::new(arguments)?;
+    write(ReportRequest::new(arguments)?, |_, _| Ok(()))
+}
+
+/// Writes and prints the report of a tree, after it was changed. The change may add to the notices of the request.
+pub(crate) fn write(
+    mut request: ReportRequest,
+    change: impl FnOnce(&mut TraceTree, &mut ReportRequest) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let trace = read(&request)?;
-    let analysis = Analysis::new(trace, request.analysis.clone());
+    let mut options = request.analysis.tree_options();
+    options.python_frames |= request.python_frames;
+    let mut tree = TraceTree::build(trace, &options);
+    change(&mut tree, &mut request)?;
+    let options = request.analysis.clone();
+    let analysis = match request.extension.take() {
+        Some(extension) => Analysis::from_tree_with_extension(tree, options, Box::new(extension)),
+        None => Analysis::from_tree(tree, options),
+    };
     if analysis.device_event_count() == 0 {
         return Err(no_gpu_events(analysis.trace(), &request));
     }
     let title = request.trace.file_name().unwrap_or_default().to_string_lossy();
-    let report = tables::report(&analysis, &title, request.sheet_names)?;
+    let phases = request.phases.map(|options| PhaseAnalysis::new(&analysis, options));
+    let report = tables::report(&analysis, phases.as_ref(), &title, request.sheets, request.sheet_names)?;
 
     let mut notes = Notes::of(&analysis, &request);
+    if let Some(phases) = &phases {
+        notes.warnings.extend(phases.notices().iter().map(ToString::to_string));
+    }
+    request.written.iter().for_each(|path| notes.wrote(path, 1));
     // What can be written is written and shown even if something else cannot.
     let mut pending: Vec<Failure> = Vec::new();
     for (writer, destination) in &request.outputs {
@@ -47,9 +70,19 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
             Err(error) => pending.push(error),
         }
     }
+    if let (Some(destination), Some(phases)) = (&request.step_svg, &phases) {
+        match step_picture::svg(phases, &title)? {
+            Some(svg) => match save_picture(destination, &svg) {
+                Ok(()) => notes.wrote(destination, 1),
+                Err(error) => pending.push(error),
+            },
+            None => notes.warnings.push("--step_svg writes nothing: the trace has no steps".into()),
+        }
+    }
     match request.print {
         Print::Summary => {
-            let text = summary::text(&analysis, &report, rooflines.as_ref(), &notes, console::style());
+            let found = Found { rooflines: rooflines.as_ref(), phases: phases.as_ref() };
+            let text = summary::text(&analysis, &report, found, &notes, console::style());
             console::print(text)?;
         }
         Print::Json => {
@@ -57,6 +90,9 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
             notes.left_out.iter().chain(&notes.warnings).for_each(console::warning);
         }
         Print::Nothing => {}
+    }
+    if request.print != Print::Nothing {
+        notes.of_extension.iter().for_each(console::extension);
     }
     // The last one is for the caller, who prints it too.
     let last = pending.pop();
@@ -82,7 +118,7 @@ fn draw(
         return Ok(Drawn::Nothing(why.into()));
     };
     let svg = match rooflines {
-        Some(rooflines) => rooflines.svg(title, architecture)?,
+        Some(rooflines) => rooflines.svg(title, analysis.roofs(), architecture)?,
         None => None,
     };
     let Some(svg) = svg else {
@@ -90,9 +126,13 @@ fn draw(
             format!("no operator of the trace has FLOPs and bytes under a peak of {}", architecture.name);
         return Ok(Drawn::Nothing(why));
     };
-    std::fs::write(destination, svg)
-        .map_err(|source| Failure::Picture { path: destination.to_path_buf(), source })?;
+    save_picture(destination, &svg)?;
     Ok(Drawn::Written)
+}
+
+fn save_picture(destination: &Path, svg: &str) -> Result<(), Failure> {
+    std::fs::write(destination, svg)
+        .map_err(|source| Failure::Picture { path: destination.to_path_buf(), source })
 }
 
 /// The failure, and before it what reading got over: it may be the reason.

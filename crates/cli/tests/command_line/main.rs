@@ -3,12 +3,18 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a test helper may stop at a fault
 
 mod bad_input;
+mod extensions;
+mod inference;
+mod match_blocks;
 mod model;
 mod options;
 mod outputs;
+mod phases;
 mod program;
 mod rooflines;
 mod secrets;
 mod shell;
+mod split;
+mod steps;
 mod trace;
 mod tree;

@@ -126,6 +126,9 @@ fn the_backward_pass_is_another_figure_or_none() {
     let backward = answer(&[&sdpa[..], &["--backward"]].concat());
     // Five products of 2·4·4·8 for each of two heads.
     assert_eq!((&backward["flops"], &backward["model"]), (&json!(2_560), &json!("sdpa backward")));
+    // Nine for each element; three passes over 32 elements of 2 bytes, and three numbers a channel.
+    let backward = answer(&["norm", "--shape", "4,8", "--backward"]);
+    assert_eq!((&backward["flops"], &backward["bytes"]), (&json!(288), &json!(240)));
     let none = answer(&["unary", "--shape", "4", "--backward"]);
     assert_eq!(none["flops"], Value::Null);
     assert!(none["reason"].as_str().unwrap().contains("no formula"), "{none}");
@@ -154,6 +157,12 @@ fn wrong_questions_are_answered_with_what_is_wrong() {
         ("sdpa --heads 4 --kv-heads 3 --q-len 1 --head-dim 8", "--kv-heads 3 does not divide"),
         ("sdpa --heads 4 --q-len 1 --head-dim 8 --dtype fp4", "only gemm knows fp4"),
         ("reduce --shape 4,8 --dim 2", "--shape has no dimension 2"),
+        ("norm --shape 4,8 --channels 7", "--channels 7 does not divide the 32 elements"),
+        (
+            "conv --input 1,4,5,5 --filter 8,3,3,3",
+            "filters for 3 channels a group and 1 of --groups, an input of 4",
+        ),
+        ("conv --transposed --input 1,4,5,5 --filter 8,4,3,3", "filters for 8 channels, an input of 4"),
     ] {
         let arguments: Vec<&str> = line.split(' ').collect();
         let outcome = model(&arguments).exits_with(2);
@@ -181,9 +190,28 @@ fn recorded_calls_are_answered_line_by_line() {
     assert_eq!((&answers[0]["params"]["M"], &answers[0]["params"]["bias"]), (&json!("2"), &json!("False")));
     assert_eq!((&answers[1]["line"], &answers[2]["line"]), (&json!(3), &json!(4)));
     assert!(answers[1]["error"].as_str().unwrap().contains("expected a string"), "{outcome:#?}");
+    assert!(
+        answers[2]["error"].as_str().unwrap().starts_with("a line must be a JSON object"),
+        "{outcome:#?}"
+    );
     assert_eq!((&answers[3]["category"], &answers[3]["flops"]), (&json!("reduce"), &Value::Null));
     assert_eq!(answers[3]["reason"], "no model knows this operator");
     outcome.with_error(&["calls.jsonl: 2 malformed lines (first: line 3)"]);
+    for (line, error) in [
+        ("[1]", "a line must be a JSON object"),
+        (r#"{"args": {}}"#, "missing field `name`"),
+        (r#"{"name": "aten::mm", "args": {"Input Dims": "x"}}"#, "Input Dims must be a list"),
+        (
+            r#"{"name": "f", "forward": {"name": "g", "args": {"Input type": 1}}}"#,
+            "forward: Input type must be a list",
+        ),
+    ] {
+        place.put("call.jsonl", line);
+        let outcome = place.run(&["model", "--jsonl", "call.jsonl"]).exits_with(2);
+        let answer: Value = serde_json::from_str(&outcome.out).unwrap();
+        assert!(answer["error"].as_str().unwrap().starts_with(error), "{outcome:#?}");
+        outcome.with_error(&["call.jsonl: 1 malformed line (first: line 1)"]);
+    }
 }
 
 #[test]

@@ -1,6 +1,9 @@
-//! Architectures, the sheets that hold work against them, and their picture.
+//! Architectures, the sheets that hold work against them, and their pictures.
 
-use crate::program::Workplace;
+use std::collections::BTreeSet;
+use std::io::{Cursor, Read};
+
+use crate::program::{Sheets, Workplace};
 use crate::trace::{one_operator, trace};
 
 const SHEET: &str = "unified_perf_summary";
@@ -109,6 +112,58 @@ fn the_picture_shows_the_roofs_and_the_operators() {
     }
     assert_eq!(svg, draw("b.svg"));
     assert_eq!(place.files("."), ["a.svg", "b.svg", "trace.json.gz"]);
+}
+
+/// The charts of a workbook, as XML.
+fn charts(workbook: Vec<u8>) -> Vec<String> {
+    let mut archive = zip::ZipArchive::new(Cursor::new(workbook)).unwrap();
+    let names = archive.file_names().map(|name| name.unwrap().into_owned());
+    let names: Vec<String> = names.filter(|name| name.starts_with("xl/charts/chart")).collect();
+    let read = |name: &String| {
+        let mut xml = String::new();
+        archive.by_name(name).unwrap().read_to_string(&mut xml).unwrap();
+        xml
+    };
+    names.iter().map(read).collect()
+}
+
+#[test]
+fn the_workbook_has_the_picture_as_a_chart_of_the_same_points() {
+    let place = Workplace::with_generated();
+    let outputs = ["--output_xlsx_path=r.xlsx", "--output_json_path=r.json", "--roofline_svg=r.svg"];
+    place.run(&[&["report", "trace.json.gz", "-q"], &outputs[..]].concat()).exits_with(0);
+    let charts = charts(place.bytes("r.xlsx"));
+    let scatter: Vec<&String> = charts.iter().filter(|xml| xml.contains("<c:scatterChart>")).collect();
+    assert_eq!(scatter.len(), 1, "of {} charts", charts.len());
+    let xml = scatter[0];
+    assert_eq!(xml.matches(r#"<c:logBase val="10"/>"#).count(), 2);
+    assert!(xml.contains("<a:t>arithmetic intensity (FLOP/byte)</a:t>"), "{xml}");
+
+    // The heights of all series together are the rows of both sheets, each once.
+    let sheets = Sheets::parse(&String::from_utf8(place.bytes("r.json")).unwrap());
+    for (sheet, column) in [("roofline", "Attainable TFLOPS/s"), ("roofline_points", "TFLOPS/s_mean")] {
+        let at = sheets.columns(sheet).iter().position(|name| *name == column).unwrap();
+        let letter = char::from(b'A' + u8::try_from(at).unwrap());
+        let mut rows: Vec<usize> = Vec::new();
+        for heights in xml.split("<c:yVal>").skip(1) {
+            let range = heights.split_once("<c:f>").unwrap().1.split_once("</c:f>").unwrap().0;
+            let Some(cells) = range.strip_prefix(&format!("{sheet}!${letter}$")) else { continue };
+            let (first, last) = cells.split_once(&format!(":${letter}$")).unwrap_or((cells, cells));
+            rows.extend(first.parse::<usize>().unwrap()..=last.parse().unwrap());
+        }
+        rows.sort_unstable();
+        assert_eq!(rows, (2..=sheets.rows(sheet).len() + 1).collect::<Vec<_>>(), "{sheet}");
+    }
+
+    // The picture draws each point as a disk and its rim, and a disk per kind of work in the legend.
+    let svg = String::from_utf8(place.bytes("r.svg")).unwrap();
+    let kinds: BTreeSet<&str> = sheets
+        .column("roofline_points", "op category")
+        .into_iter()
+        .filter_map(|kind| kind.as_str())
+        .collect();
+    let points = sheets.rows("roofline_points").len();
+    assert_eq!(svg.matches("<circle").count(), 2 * points + kinds.len());
 }
 
 #[test]

@@ -17,6 +17,11 @@ pub(crate) fn operator(name: &str, start: f64, duration: f64) -> String {
     span("cpu_op", name, HOST, start, duration, r#""External id": 3, "Input Dims": [[2, 3]]"#)
 }
 
+/// An operator with arguments as the profiler records them, without the braces around them.
+pub(crate) fn operator_with(name: &str, start: f64, duration: f64, arguments: &str) -> String {
+    span("cpu_op", name, HOST, start, duration, arguments)
+}
+
 pub(crate) fn python_frame(name: &str, start: f64, duration: f64) -> String {
     span("python_function", name, HOST, start, duration, "")
 }
@@ -24,6 +29,16 @@ pub(crate) fn python_frame(name: &str, start: f64, duration: f64) -> String {
 pub(crate) fn launch(correlation: u32, start: f64) -> String {
     let arguments = format!(r#""correlation": {correlation}"#);
     span("cuda_runtime", "cudaLaunchKernel", HOST, start, 1.0, &arguments)
+}
+
+/// A call of the runtime with arguments as the profiler records them, without the braces around them.
+pub(crate) fn runtime_call(name: &str, start: f64, arguments: &str) -> String {
+    span("cuda_runtime", name, HOST, start, 1.0, arguments)
+}
+
+/// A span that the program itself named.
+pub(crate) fn annotation(name: &str, start: f64, duration: f64) -> String {
+    span("user_annotation", name, HOST, start, duration, "")
 }
 
 pub(crate) fn kernel(name: &str, correlation: u32, start: f64, duration: f64) -> String {

@@ -1,12 +1,16 @@
 //! Operators that treat each element by itself.
 
 pub(crate) mod binary;
+pub(crate) mod gated;
+pub(crate) mod resizing;
 pub(crate) mod unary;
 
 use super::OpGroup;
 use crate::{Category, Family};
 use binary::{binary, binary_without_output};
-use unary::{Activation, gated, padding, quantization_fp8, quantization_mxfp4_dual, unary, upsampling};
+use gated::{Activation, gated};
+use resizing::{padding, upsampling};
+use unary::{quantization_fp8, quantization_mxfp4_dual, unary};
 
 pub(super) const GROUPS: &[OpGroup] = &[
     OpGroup::modelled(

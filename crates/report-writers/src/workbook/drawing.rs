@@ -28,8 +28,12 @@ const LONG_NAME: usize = 30;
 /// Characters of a line of a long name, and pixels from line to line.
 const NAME_LINE: usize = 50;
 const NAME_LINE_HEIGHT: u32 = 12;
-/// A table narrower than this leaves room for the chart on the same screen.
-const SCREEN_ROOM: f64 = 900.0;
+/// Columns of a chart that are named.
+pub(super) const MOST_COLUMN_NAMES: usize = 12;
+/// Space between columns in percent of their width.
+const COLUMN_GAP: u16 = 15;
+/// A table and a chart that are together no wider than this are side by side on one screen.
+const SCREEN_WIDTH: f64 = 1620.0;
 
 /// Puts `chart` beside or below the cells of its table. A chart without rows or values is
 /// nothing to look at and is left out.
@@ -67,6 +71,9 @@ pub(super) fn insert_chart(
                 series.set_categories(&cells.in_column(categories, &data_rows)?);
                 series.set_values(&cells.in_column(column, &data_rows)?);
                 series.set_format(&mut fill(position));
+                if chart.kind == ChartKind::Column {
+                    series.set_gap(COLUMN_GAP);
+                }
             }
         }
         SeriesFrom::Rows => {
@@ -81,11 +88,22 @@ pub(super) fn insert_chart(
     }
     style(&mut native, chart, &shape(&table.cells(), chart.series, categories, &values, &drawn));
 
+    place(sheet, native, CHART_WIDTH, widths, rows)
+}
+
+/// Puts a chart beside the cells where the screen has room for both, else below them.
+pub(super) fn place(
+    sheet: &mut Worksheet,
+    mut native: NativeChart,
+    chart_width: u32,
+    widths: &[f64],
+    rows: usize,
+) -> Result<(), XlsxError> {
     let beside_column = widths.len() + 1;
     let below_row = rows + 2;
     let table_width: f64 = widths.iter().map(|width| width * CHARACTER_WIDTH + COLUMN_PADDING).sum();
     let table_height = f64::from(row_number(rows)?) * f64::from(ROW_HEIGHT);
-    let beside = table_width <= SCREEN_ROOM || table_width <= table_height;
+    let beside = table_width + f64::from(chart_width) <= SCREEN_WIDTH || table_width <= table_height;
     // A filter hides rows; a chart beside them must not shrink with them.
     native.set_object_movement(ObjectMovement::DontMoveOrSizeWithCells);
     if beside {
@@ -184,6 +202,14 @@ fn style(native: &mut NativeChart, chart: &Chart, shape: &Shape) {
         // Lengths are compared from zero; left alone, some programs cut the axis off below.
         values.set_min(0);
     }
+    if !horizontal {
+        if !chart.category_axis.is_empty() {
+            native.x_axis().set_name(&chart.category_axis);
+        }
+        // More names than these are turned round and hard to read.
+        let interval = shape.categories.div_ceil(MOST_COLUMN_NAMES);
+        native.x_axis().set_label_interval(u16::try_from(interval).unwrap_or(u16::MAX));
+    }
     native.title().set_font(ChartFont::new().set_size(14).set_bold());
     if shape.series > 1 {
         native.legend().set_position(ChartLegendPosition::Bottom);
@@ -199,17 +225,17 @@ fn fill(series: usize) -> ChartFormat {
 }
 
 /// References to cells of one sheet, rows and columns counted from zero.
-struct SheetCells<'a> {
-    sheet_name: &'a str,
+pub(super) struct SheetCells<'a> {
+    pub(super) sheet_name: &'a str,
 }
 
 impl SheetCells<'_> {
-    fn one(&self, row: usize, column: usize) -> Result<ChartRange, XlsxError> {
+    pub(super) fn one(&self, row: usize, column: usize) -> Result<ChartRange, XlsxError> {
         self.area(row, column, row, column)
     }
 
     /// The cells of `column` in ascending `rows`.
-    fn in_column(&self, column: usize, rows: &[usize]) -> Result<ChartRange, XlsxError> {
+    pub(super) fn in_column(&self, column: usize, rows: &[usize]) -> Result<ChartRange, XlsxError> {
         self.union(&runs(rows), |first, last| (first, column, last, column))
     }
 

@@ -1,7 +1,10 @@
 //! xlsx: one workbook, one sheet per table, charts as native charts.
 
 mod drawing;
+mod group_columns;
 mod layout;
+mod point_labels;
+mod scatter;
 mod sheet_name;
 
 use std::borrow::Cow;
@@ -60,13 +63,36 @@ impl Workbook {
         workbook
             .set_properties(&DocProperties::new().set_title(report.title()).set_creation_datetime(&created));
         let names = sheet_name::sheet_names(report.tables().iter().map(Table::name));
-        for (table, name) in report.tables().iter().zip(names) {
-            if name != table.name() {
+        for (table, name) in report.tables().iter().zip(&names) {
+            if *name != table.name() {
                 warnings.push(Warning::SheetRenamed { table: table.name().to_owned(), sheet: name.clone() });
             }
             let sheet = workbook.add_worksheet();
-            sheet.set_name(&name)?;
-            write_sheet(sheet, table, &name, &mut warnings)?;
+            sheet.set_name(name)?;
+            let widths = write_sheet(sheet, table, &mut warnings)?;
+            let rows = sheet_rows(table);
+            if let Some(chart) = table.chart() {
+                drawing::insert_chart(sheet, table, chart, name, &widths, rows)?;
+            }
+            if let Some(chart) = table.group_columns() {
+                let own = scatter::Source { table, sheet_name: name };
+                group_columns::insert(sheet, chart, &own, &widths)?;
+            }
+            if let Some(chart) = table.scatter() {
+                let sheets: Vec<scatter::Source<'_>> = report
+                    .tables()
+                    .iter()
+                    .zip(&names)
+                    .map(|(table, sheet_name)| scatter::Source { table, sheet_name })
+                    .collect();
+                scatter::insert(
+                    sheet,
+                    chart,
+                    &scatter::Source { table, sheet_name: name },
+                    &sheets,
+                    &widths,
+                )?;
+            }
         }
         workbook.save_to_writer(output)?;
         Ok(warnings)
@@ -93,12 +119,17 @@ impl Writer for Workbook {
     }
 }
 
+/// Rows of a table that a sheet can hold.
+fn sheet_rows(table: &Table) -> usize {
+    table.frame().height().min(MAX_DATA_ROWS)
+}
+
+/// Writes the cells of a table and returns the widths of the columns, in characters.
 fn write_sheet(
     sheet: &mut Worksheet,
     table: &Table,
-    sheet_name: &str,
     warnings: &mut Vec<Warning>,
-) -> Result<(), XlsxError> {
+) -> Result<Vec<f64>, XlsxError> {
     let mut cells = table.cells();
     if cells.len() > MAX_COLUMNS {
         warnings.push(Warning::ColumnsCut {
@@ -108,7 +139,7 @@ fn write_sheet(
         });
         cells.truncate(MAX_COLUMNS);
     }
-    let rows = table.frame().height().min(MAX_DATA_ROWS);
+    let rows = sheet_rows(table);
     if rows < table.frame().height() {
         warnings.push(Warning::RowsCut {
             table: table.name().to_owned(),
@@ -147,10 +178,7 @@ fn write_sheet(
         sheet.set_repeat_rows(0, 0)?;
         sheet.autofilter(0, 0, row_number(rows)?, column_number(last_column)?)?;
     }
-    if let Some(chart) = table.chart() {
-        drawing::insert_chart(sheet, table, chart, sheet_name, &widths, rows)?;
-    }
-    Ok(())
+    Ok(widths)
 }
 
 /// Writes the cells below the header and returns how many texts were cut.

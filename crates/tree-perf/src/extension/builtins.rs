@@ -16,8 +16,9 @@ use starlark::values::float::UnpackFloat;
 use starlark::values::none::NoneOr;
 
 use super::families::ModelFamily;
-use super::host::{Host, ScriptModel, complain};
+use super::host::{Host, complain};
 use super::values::from_script;
+use crate::analysis_extension::ExtensionModel;
 
 /// Figures that a script computed itself.
 #[derive(Debug)]
@@ -60,29 +61,42 @@ impl PerfModel for Work {
     }
 }
 
-/// A model without its backward pass, which consists of calls of their own.
+/// A model with figures of the backward pass that the script computed itself, or with none because the backward
+/// consists of calls of their own.
 #[derive(Debug)]
-struct ForwardOnly(Arc<dyn PerfModel>);
+struct OwnBackward {
+    forward: Arc<dyn PerfModel>,
+    flops: Option<f64>,
+    bytes: Option<f64>,
+}
 
-impl PerfModel for ForwardOnly {
+impl PerfModel for OwnBackward {
     fn flops(&self) -> Figure {
-        self.0.flops()
+        self.forward.flops()
     }
 
     fn bytes(&self) -> Figure {
-        self.0.bytes()
+        self.forward.bytes()
+    }
+
+    fn backward_flops(&self) -> Figure {
+        given(self.flops, "FLOPs of the backward pass")
+    }
+
+    fn backward_bytes(&self) -> Figure {
+        given(self.bytes, "bytes of the backward pass")
     }
 
     fn compute_spec(&self) -> Option<ComputeSpec> {
-        self.0.compute_spec()
+        self.forward.compute_spec()
     }
 
     fn parameters(&self) -> Vec<Parameter> {
-        self.0.parameters()
+        self.forward.parameters()
     }
 
     fn assumption(&self) -> Option<String> {
-        self.0.assumption()
+        self.forward.assumption()
     }
 }
 
@@ -117,12 +131,12 @@ fn values(given: SmallMap<String, ScriptValue<'_>>) -> Result<Vec<(String, Value
         .collect()
 }
 
-fn figure(name: &str, value: NoneOr<UnpackFloat>) -> Result<Option<f64>, String> {
+fn figure(function: &str, name: &str, value: NoneOr<UnpackFloat>) -> Result<Option<f64>, String> {
     match value.into_option() {
         None => Ok(None),
         Some(UnpackFloat(figure)) if figure.is_finite() && figure >= 0.0 => Ok(Some(figure)),
         Some(UnpackFloat(figure)) => {
-            Err(format!("work needs a number of at least 0 as {name}, found {figure}"))
+            Err(format!("{function} needs a number of at least 0 as {name}, found {figure}"))
         }
     }
 }
@@ -135,15 +149,22 @@ pub(super) fn builtins(builder: &mut GlobalsBuilder) {
         #[starlark(require = pos)] family: &str,
         #[starlark(require = named, default = NoneOr::None)] category: NoneOr<&str>,
         #[starlark(require = named, default = true)] backward: bool,
+        #[starlark(require = named, default = NoneOr::None)] backward_flops: NoneOr<UnpackFloat>,
+        #[starlark(require = named, default = NoneOr::None)] backward_bytes: NoneOr<UnpackFloat>,
         #[starlark(kwargs)] parameters: SmallMap<String, ScriptValue<'v>>,
         eval: &mut Evaluator<'v, '_, '_>,
     ) -> starlark::Result<ScriptValue<'v>> {
         let family = ModelFamily::named(family).map_err(complain)?;
         let parameters: BTreeMap<String, Value> = values(parameters).map_err(complain)?.into_iter().collect();
         let model = family.build(parameters).map_err(complain)?;
-        let model = if backward { model } else { Arc::new(ForwardOnly(model)) };
+        let flops = figure("model", "backward_flops", backward_flops).map_err(complain)?;
+        let bytes = figure("model", "backward_bytes", backward_bytes).map_err(complain)?;
+        let model = match backward && flops.is_none() && bytes.is_none() {
+            true => model,
+            false => Arc::new(OwnBackward { forward: model, flops, bytes }),
+        };
         let category = category.into_option().unwrap_or(family.category.as_str()).to_owned();
-        let model = ScriptModel { model, family: Some(family.family), category };
+        let model = ExtensionModel { model, family: Some(family.family), category };
         Ok(Host::of(eval)?.keep(model, eval))
     }
 
@@ -169,14 +190,14 @@ pub(super) fn builtins(builder: &mut GlobalsBuilder) {
             parameters.push((parameter_name(&name).map_err(complain)?, value));
         }
         let work = Work {
-            flops: figure("flops", flops).map_err(complain)?,
-            bytes: figure("bytes", bytes).map_err(complain)?,
-            backward_flops: figure("backward_flops", backward_flops).map_err(complain)?,
-            backward_bytes: figure("backward_bytes", backward_bytes).map_err(complain)?,
+            flops: figure("work", "flops", flops).map_err(complain)?,
+            bytes: figure("work", "bytes", bytes).map_err(complain)?,
+            backward_flops: figure("work", "backward_flops", backward_flops).map_err(complain)?,
+            backward_bytes: figure("work", "backward_bytes", backward_bytes).map_err(complain)?,
             spec,
             parameters,
         };
-        let model = ScriptModel { model: Arc::new(work), family: None, category: category.to_owned() };
+        let model = ExtensionModel { model: Arc::new(work), family: None, category: category.to_owned() };
         Ok(Host::of(eval)?.keep(model, eval))
     }
 

@@ -103,6 +103,16 @@ impl Fault {
         Fault { line, reason, kind }
     }
 
+    /// Where the script asked for a field that is not there, and none is called much like it: says which
+    /// `fields` there are.
+    pub(super) fn naming_fields(mut self, fields: impl FnOnce() -> String) -> Self {
+        let is_missing = self.reason.starts_with("Object of type `struct` has no attribute");
+        if is_missing && !self.reason.contains("did you mean") {
+            self.reason = format!("{}; {}", self.reason, fields());
+        }
+        self
+    }
+
     pub(super) fn at(self, path: &str, text: &str, activity: &'static str) -> ExtensionError {
         let at = Place { path: path.to_owned(), line: self.line };
         match self.kind {
@@ -119,9 +129,19 @@ fn syntax(at: Place, parser: &str, text: &str) -> ExtensionError {
     let statements = python_statements(text);
     let there = at.line.and_then(|line| python_in(text, line));
     let Some(PythonLine { line, found, instead }) = there.or_else(|| statements.first().copied()) else {
-        let help =
-            "extension scripts are written in Starlark, which has a part of Python's syntax".to_owned();
-        return ExtensionError::Syntax { at, found: parser.to_owned(), help };
+        // The parser blames the line before the tab.
+        let tab = text.lines().position(|line| line.trim_start_matches(' ').starts_with('\t'));
+        let (line, help) = match tab.filter(|_| parser.contains("tabs are not allowed")) {
+            Some(position) => (Some(position + 1), "indent with spaces"),
+            None => {
+                (at.line, "extension scripts are written in Starlark, which has a part of Python's syntax")
+            }
+        };
+        return ExtensionError::Syntax {
+            at: Place { line, ..at },
+            found: parser.to_owned(),
+            help: help.to_owned(),
+        };
     };
     let others: Vec<String> = statements
         .iter()
@@ -130,6 +150,7 @@ fn syntax(at: Place, parser: &str, text: &str) -> ExtensionError {
         .collect();
     let more = match others.as_slice() {
         [] => String::new(),
+        [other] => format!("; to be changed, too: line {other}"),
         others => format!("; to be changed, too: lines {}", others.join(", ")),
     };
     ExtensionError::Syntax {

@@ -4,9 +4,7 @@
 #![allow(unsafe_code)]
 
 use std::cell::RefCell;
-use std::sync::Arc;
 
-use perf_models::{Family, PerfModel};
 use starlark::any::ProvidesStaticType;
 use starlark::eval::Evaluator;
 use starlark::values::structs::AllocStruct;
@@ -14,23 +12,13 @@ use starlark::values::{UnpackValue, Value as ScriptValue};
 use trace2tree::TraceTree;
 
 use super::tree::TreeHost;
-
-/// What a script says of a call.
-#[derive(Clone, Debug)]
-pub struct ScriptModel {
-    /// The figures.
-    pub model: Arc<dyn PerfModel>,
-    /// The family whose parameters they have, which decides the table in reports; `None` for free figures.
-    pub family: Option<Family>,
-    /// The category, one of the tool's or one of the script's own.
-    pub category: String,
-}
+use crate::analysis_extension::ExtensionModel;
 
 /// What scripts and the tool share during an evaluation.
 #[derive(Default, ProvidesStaticType)]
 pub(super) struct Host<'t> {
     /// Models that the script made; it holds their positions.
-    models: RefCell<Vec<ScriptModel>>,
+    models: RefCell<Vec<ExtensionModel>>,
     /// What the script printed.
     pub(super) printed: RefCell<Vec<String>>,
     /// The tree, while it is postprocessed.
@@ -75,7 +63,7 @@ impl<'t> Host<'t> {
     }
 
     /// Keeps a model; gives what stands for it in the script.
-    pub(super) fn keep<'v>(&self, model: ScriptModel, eval: &Evaluator<'v, '_, '_>) -> ScriptValue<'v> {
+    pub(super) fn keep<'v>(&self, model: ExtensionModel, eval: &Evaluator<'v, '_, '_>) -> ScriptValue<'v> {
         let mut models = self.models.borrow_mut();
         models.push(model);
         eval.heap().alloc(AllocStruct([(MODEL, models.len() as u64 - 1)]))
@@ -86,7 +74,7 @@ impl<'t> Host<'t> {
         &self,
         returned: ScriptValue<'v>,
         eval: &Evaluator<'v, '_, '_>,
-    ) -> Option<ScriptModel> {
+    ) -> Option<ExtensionModel> {
         let position = returned.get_attr(MODEL, eval.heap()).ok()??;
         let position = usize::unpack_value(position).ok()??;
         self.models.borrow().get(position).cloned()

@@ -16,10 +16,12 @@ use super::error::Fault;
 /// `"a" * n`) is not interrupted: the limits are against mistakes, not against malice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Calls and passes of loops while loading, and again in the tree's postprocessing.
-    pub steps: u64,
+    /// Calls and passes of loops while loading, which takes no more than seconds.
+    pub loading_steps: u64,
+    /// The same for the rule on the tree, which may look at millions of events.
+    pub tree_steps: u64,
     /// The same for one model.
-    pub steps_per_model: u64,
+    pub model_steps: u64,
     /// Bytes of the script's values.
     pub memory_bytes: usize,
     /// Functions that call each other.
@@ -31,8 +33,9 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Limits {
-            steps: 100_000_000,
-            steps_per_model: 1_000_000,
+            loading_steps: 10_000_000,
+            tree_steps: 100_000_000,
+            model_steps: 1_000_000,
             memory_bytes: 1 << 30,
             call_depth: 50,
             time: Duration::from_secs(60),

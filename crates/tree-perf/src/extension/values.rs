@@ -1,8 +1,10 @@
 //! Values on their way into a script and out of it.
 
-use perf_models::Value;
+use perf_models::{OpCall, Value};
+use starlark::values::dict::AllocDict;
 use starlark::values::float::UnpackFloat;
 use starlark::values::list::ListRef;
+use starlark::values::structs::AllocStruct;
 use starlark::values::tuple::{AllocTuple, TupleRef};
 use starlark::values::{Heap, UnpackValue, Value as ScriptValue};
 use trace_ingest::ArgumentValue;
@@ -26,6 +28,28 @@ pub(super) fn to_script<'v>(value: &Value, heap: Heap<'v>) -> ScriptValue<'v> {
 pub(super) fn all_to_script<'v>(items: &[Value], heap: Heap<'v>) -> ScriptValue<'v> {
     let items: Vec<_> = items.iter().map(|item| to_script(item, heap)).collect();
     heap.alloc(AllocTuple(items))
+}
+
+/// The fields of a call as a model's function sees it.
+pub(super) const CALL_FIELDS: [&str; 9] =
+    ["name", "dims", "types", "strides", "concrete", "args", "kernels", "annotation", "forward"];
+
+/// A call as a model's function sees it.
+pub(super) fn call_to_script<'v>(call: &OpCall<'_>, heap: Heap<'v>) -> ScriptValue<'v> {
+    let list = |items: Option<&[Value]>| all_to_script(items.unwrap_or_default(), heap);
+    let args = call.attributes.iter().map(|(name, value)| (*name, to_script(value, heap)));
+    let values = [
+        heap.alloc(call.name),
+        list(call.dims),
+        list(call.types),
+        list(call.strides),
+        list(call.concrete),
+        heap.alloc(AllocDict(args)),
+        heap.alloc(AllocTuple(call.kernels.iter().copied())),
+        call.annotation.map_or(ScriptValue::new_none(), |text| heap.alloc(text)),
+        call.forward.map_or(ScriptValue::new_none(), |forward| call_to_script(forward, heap)),
+    ];
+    heap.alloc(AllocStruct(CALL_FIELDS.into_iter().zip(values)))
 }
 
 /// A value of a script; fails with what it is where it is none that reports can show.

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use gpu_timeline::busy_time;
-use perf_models::Category;
 use polars::prelude::{DataFrame, PolarsResult};
 
 use crate::analysis::Analysis;
 use crate::column::{Column, ColumnKind, shared};
 use crate::device::interval;
 use crate::frame::FrameBuilder;
+use crate::op_category::OpCategory;
 use crate::sheet::Sheet;
 
 /// One row per operator and what is known of it.
@@ -79,7 +79,7 @@ impl Status {
     }
 }
 
-type Key = (Status, String, Option<Category>, Option<String>);
+type Key = (Status, String, Option<OpCategory>, Option<String>);
 
 fn build(analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
     if analysis.is_gpu_only() || analysis.device_event_count() == 0 {
@@ -100,7 +100,7 @@ fn build(analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
             }
             Some(_) => Status::Modelled,
         };
-        add((status, row.name(analysis), Some(row.category), row.reason()), row.time);
+        add((status, row.name(analysis), Some(row.category.clone()), row.reason()), row.time);
     }
     let trace = analysis.trace();
     let mut scratch = Vec::new();
@@ -122,7 +122,10 @@ fn build(analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
     let mut frame = FrameBuilder::default();
     frame.text("status", rows.iter().map(|((status, ..), _)| Some(status.as_str())));
     frame.text("name", rows.iter().map(|((_, name, ..), _)| Some(name)));
-    frame.text("op category", rows.iter().map(|((_, _, category, _), _)| category.map(Category::as_str)));
+    frame.text(
+        "op category",
+        rows.iter().map(|((_, _, category, _), _)| category.as_ref().map(OpCategory::as_str)),
+    );
     frame.integer("operation_count", rows.iter().map(|(_, (count, _))| Some(*count)));
     frame.float("Kernel Time (µs)_sum", rows.iter().map(|(_, (_, time))| Some(analysis.us(*time))));
     frame.shares(rows.iter().map(|(_, (_, time))| *time));

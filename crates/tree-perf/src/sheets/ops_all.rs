@@ -2,11 +2,12 @@
 
 use gpu_timeline::Summary;
 use hashbrown::HashMap;
-use perf_models::Category;
 use polars::prelude::{DataFrame, PolarsResult};
-use trace_ingest::{Signature, SignatureId, StringId};
+use trace_ingest::{EventId, StringId};
+use trace2tree::TraceTree;
 
 use crate::analysis::{Analysis, OverlapIndex};
+use crate::call_key::{CallKey, append_key_columns};
 use crate::call_overlap::{CallOverlap, NameLists, overlap_of};
 use crate::call_stack::{call_stack_text, entry_point};
 use crate::column::{Column, ColumnKind, shared};
@@ -14,8 +15,10 @@ use crate::frame::FrameBuilder;
 use crate::kernel_list::{KernelList, ListedKernel};
 use crate::launchers::Launcher;
 use crate::notice::Notice;
+use crate::parent_module::module_call_stack;
 use crate::places::Places;
 use crate::sheet::Sheet;
+use crate::sheets::metric_columns::overlap;
 
 macro_rules! columns {
     ([$($before:expr),*], [$($after:expr),*]) => {
@@ -23,13 +26,14 @@ macro_rules! columns {
             shared::OP_NAME,
             $($before,)*
             shared::OP_CATEGORY,
-            Column::new("process_name", ColumnKind::Text, "Process of the calls; Unknown when the trace does not name it."),
-            Column::new("process_label", ColumnKind::Text, "Label of the process; Unknown when the trace does not name it."),
-            Column::new("thread_name", ColumnKind::Text, "Thread of the calls; Unknown when the trace does not name it."),
-            Column::new("Input Dims", ColumnKind::Literal, "Shapes of the inputs; empty when the profiler did not record shapes."),
-            Column::new("Input type", ColumnKind::Literal, "Element types of the inputs."),
-            Column::new("Input Strides", ColumnKind::Literal, "Strides of the inputs, in elements."),
-            Column::new("Concrete Inputs", ColumnKind::Literal, "Values of the inputs that are no tensors, as texts."),
+            shared::PARENT_MODULE,
+            shared::PROCESS_NAME,
+            shared::PROCESS_LABEL,
+            shared::THREAD_NAME,
+            shared::INPUT_DIMS,
+            shared::INPUT_TYPE,
+            shared::INPUT_STRIDES,
+            shared::CONCRETE_INPUTS,
             Column::new("num_kernels", ColumnKind::Count, "Kernels that one call launched itself; with --group_by_num_kernels only."),
             shared::IS_RECOMPUTE,
             Column::new("operation_count", ColumnKind::Count, "Calls with these arguments that launched device work."),
@@ -47,6 +51,7 @@ macro_rules! columns {
             Column::new("total_direct_kernel_time_sum", ColumnKind::Microseconds, "Sum over calls of the direct kernel time in µs."),
             Column::new("total_subtree_kernel_time_sum", ColumnKind::Microseconds, "Sum over calls of the subtree kernel time in µs."),
             Column::new("ex_UID", ColumnKind::Identifier, "Index in the trace's event list of the first of these calls, to look at it with tracelens tree --uid."),
+            shared::CALL_STACK,
             Column::new("kernel_details_summary", ColumnKind::Literal, "Kernels of a call, position by position, with count, total, mean, median, standard deviation (of a population, n), minimum and maximum over calls in µs; calls with another number of kernels than the first do not count."),
             Column::new("trunc_kernel_details", ColumnKind::Literal, "Name (cut at 64 characters), stream and mean duration (to 0.01 µs) of each kernel of kernel_details_summary."),
             $($after,)*
@@ -74,22 +79,10 @@ pub(crate) const WITH_OVERLAP: Sheet = Sheet {
     current_name: "ops_unique_args_kl_overlap",
     description: "ops_all with calls told apart by the kernels that ran at the same time on other streams; with --include_overlap_info only.",
     columns: columns!(
-        [Column::new(
-            "overlapping_kernel_names",
-            ColumnKind::Literal,
-            "Kernels of other operators that ran at the same time on another stream for at least 1 µs, by start; empty when there are none."
-        )],
+        [overlap::NAMES],
         [
-            Column::new(
-                "overlapping_kernels_details_summary",
-                ColumnKind::Literal,
-                "Overlapping kernels with the mean share of the call's run time that each ran beside, and their durations over calls in µs."
-            ),
-            Column::new(
-                "trunc_overlapping_kernels_details",
-                ColumnKind::Literal,
-                "Name (cut at 64 characters), stream and mean duration (to 0.01 µs) of each kernel of overlapping_kernels_details_summary."
-            ),
+            overlap::DETAILS,
+            overlap::DETAILS_SHORT,
             Column::new(
                 "overlap_pct_mean",
                 ColumnKind::Ratio,
@@ -101,8 +94,8 @@ pub(crate) const WITH_OVERLAP: Sheet = Sheet {
                 ColumnKind::Ratio,
                 "Standard deviation (of a sample, n − 1) over calls of the overlap; empty for one call."
             ),
-            Column::new("overlap_pct_min", ColumnKind::Ratio, "Smallest overlap of a call."),
-            Column::new("overlap_pct_max", ColumnKind::Ratio, "Largest overlap of a call.")
+            overlap::SHARE.min,
+            overlap::SHARE.max
         ]
     ),
     chart: None,
@@ -124,21 +117,8 @@ const AGGREGATES: [(&str, Aggregate); 5] = [
     ("max", |summary| Some(summary.max as f64)),
 ];
 
-/// What calls of one row have in common. All ids, so that grouping compares integers.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Key {
-    name: StringId,
-    category: Category,
-    place: u32,
-    signature: Option<SignatureId>,
-    kernels: Option<u32>,
-    is_recompute: bool,
-    /// Index into the distinct lists of overlapping names.
-    overlapping: Option<u32>,
-}
-
 struct Group<'a> {
-    key: Key,
+    key: CallKey<StringId>,
     calls: Vec<&'a Launcher>,
     overlaps: Vec<CallOverlap>,
 }
@@ -163,7 +143,10 @@ fn build(analysis: &Analysis, overlaps: Option<&OverlapIndex>) -> PolarsResult<O
     groups.truncate(shown);
 
     let mut frame = FrameBuilder::default();
-    append_key_columns(&mut frame, analysis, &groups, &places, overlaps.map(|_| &name_lists));
+    let keys: Vec<&CallKey<StringId>> = groups.iter().map(|group| &group.key).collect();
+    let text = |name: &StringId| analysis.trace().text(*name);
+    let name_lists = overlaps.map(|_| &name_lists);
+    append_key_columns(&mut frame, analysis, &keys, text, &places, name_lists);
     frame.integer("operation_count", groups.iter().map(|group| Some(group.calls.len() as i64)));
     if options.include_first_occurrence_time {
         let since_first = |group| analysis.us(first_occurrence(analysis, group) - first_start);
@@ -171,6 +154,10 @@ fn build(analysis: &Analysis, overlaps: Option<&OverlapIndex>) -> PolarsResult<O
     }
     append_time_columns(&mut frame, analysis, &groups);
     frame.integer("ex_UID", groups.iter().map(|group| Some(i64::from(events.uid(group.calls[0].event)))));
+    if options.group_by_parent_module {
+        let stack = |group: &Group<'_>| module_call_stack(analysis.tree(), group.calls[0].event);
+        frame.text("call_stack", groups.iter().map(|group| Some(stack(group))));
+    }
 
     let lists: Vec<KernelList> = groups.iter().map(|group| kernels_of(analysis, group)).collect();
     frame.text("kernel_details_summary", lists.iter().map(|list| Some(list.details(analysis))));
@@ -179,14 +166,16 @@ fn build(analysis: &Analysis, overlaps: Option<&OverlapIndex>) -> PolarsResult<O
         append_overlap_columns(&mut frame, analysis, &groups);
     }
     if options.include_call_stack {
-        let calls =
-            || groups.iter().map(|group| (group.calls[0].event, analysis.launchers.kernels(group.calls[0])));
         let tree = analysis.tree();
-        frame.text("entry_point", calls().map(|(event, kernels)| Some(entry_point(tree, event, kernels))));
-        frame.text(
-            "call_stack_full",
-            calls().map(|(event, kernels)| Some(call_stack_text(tree, event, kernels))),
-        );
+        let of = |text: fn(&TraceTree, EventId, &[EventId]) -> String| {
+            let cell = move |(group, list): (&Group<'_>, &KernelList)| {
+                let kernels = list.in_order(analysis.launchers.kernels(group.calls[0]));
+                Some(text(tree, group.calls[0].event, &kernels))
+            };
+            groups.iter().zip(&lists).map(cell)
+        };
+        frame.text("entry_point", of(entry_point));
+        frame.text("call_stack_full", of(call_stack_text));
     }
     let mut frame = frame.finish()?;
     frame.hstack_mut(shares.columns())?;
@@ -201,28 +190,18 @@ fn groups<'a>(
     name_lists: &mut NameLists,
 ) -> Vec<Group<'a>> {
     let events = analysis.trace().events();
-    // Arguments none of which was recorded are no arguments.
-    let is_empty = |signature| analysis.trace().signatures().get(signature) == Signature::default();
-    let mut index: HashMap<Key, usize> = HashMap::new();
+    let mut index: HashMap<CallKey<StringId>, usize> = HashMap::new();
     let mut groups: Vec<Group<'_>> = Vec::new();
     for call in analysis.launchers.iter() {
         let (overlapping, overlap) = match overlaps {
             None => (None, CallOverlap::default()),
             Some(overlaps) => overlap_of(analysis, overlaps, analysis.launchers.kernels(call), name_lists),
         };
-        let key = Key {
-            name: events.name(call.event),
-            category: call.category,
-            place: places.of(events.track(call.event)),
-            signature: events.signature(call.event).filter(|&signature| !is_empty(signature)),
-            kernels: analysis
-                .options()
-                .group_by_num_kernels
-                .then(|| analysis.launchers.kernels(call).len() as u32),
-            is_recompute: analysis.is_recompute(call.event),
-            overlapping,
-        };
-        let at = *index.entry(key).or_insert_with(|| {
+        let key = CallKey::of(analysis, call.event, events.name(call.event), call.category.clone(), places)
+            .with_module(analysis, call.event, places)
+            .with_kernels(analysis, analysis.launchers.kernels(call).len())
+            .with_overlapping(overlapping);
+        let at = *index.entry(key.clone()).or_insert_with(|| {
             groups.push(Group { key, calls: Vec::new(), overlaps: Vec::new() });
             groups.len() - 1
         });
@@ -250,42 +229,6 @@ pub(crate) fn calls_outside_kernel_lists(analysis: &Analysis) -> Option<Notice> 
 fn first_occurrence(analysis: &Analysis, group: &Group<'_>) -> i64 {
     let events = analysis.trace().events();
     group.calls.iter().map(|call| events.start(call.event)).min().unwrap_or(0)
-}
-
-fn append_key_columns(
-    frame: &mut FrameBuilder,
-    analysis: &Analysis,
-    groups: &[Group<'_>],
-    places: &Places<'_>,
-    name_lists: Option<&NameLists>,
-) {
-    let trace = analysis.trace();
-    let keys = || groups.iter().map(|group| group.key);
-    frame.text("name", keys().map(|key| Some(trace.text(key.name))));
-    if let Some(name_lists) = name_lists {
-        let list = |id: u32| name_lists.literal(analysis, id);
-        frame.text("overlapping_kernel_names", keys().map(|key| key.overlapping.map(list)));
-    }
-    frame.text("op category", keys().map(|key| Some(key.category.as_str())));
-    for (position, name) in ["process_name", "process_label", "thread_name"].into_iter().enumerate() {
-        frame.text(name, keys().map(|key| Some(places.texts(key.place)[position])));
-    }
-    let signatures = trace.signatures();
-    for (position, name) in
-        ["Input Dims", "Input type", "Input Strides", "Concrete Inputs"].into_iter().enumerate()
-    {
-        let text = |key: Key| {
-            let Signature { dims, types, strides, concrete } = signatures.get(key.signature?);
-            [dims, types, strides, concrete][position].map(|id| signatures.argument_text(id))
-        };
-        frame.text(name, keys().map(text));
-    }
-    if analysis.options().group_by_num_kernels {
-        frame.integer("num_kernels", keys().map(|key| key.kernels.map(i64::from)));
-    }
-    if analysis.options().detect_recompute {
-        frame.flag("is_recompute", keys().map(|key| key.is_recompute));
-    }
 }
 
 fn append_time_columns(frame: &mut FrameBuilder, analysis: &Analysis, groups: &[Group<'_>]) {

@@ -10,7 +10,7 @@ use crate::column::{Column, ColumnKind};
 use crate::frame::{FrameBuilder, percent};
 use crate::kernel_records::{KernelRecord, kernel_records};
 use crate::notice::Notice;
-use crate::sheet::Sheet;
+use crate::sheet::{ChartShape, Sheet, SheetChart};
 
 /// How many short kernels there are by duration.
 pub(crate) const HISTOGRAM: Sheet = Sheet {
@@ -26,7 +26,13 @@ pub(crate) const HISTOGRAM: Sheet = Sheet {
         ),
         Column::new("count", ColumnKind::Count, "Short kernels in the bin."),
     ],
-    chart: None,
+    chart: Some(SheetChart {
+        title: "Short kernels by duration",
+        categories: "bin_start",
+        values: "count",
+        axis: "kernels",
+        shape: ChartShape::Columns("start of the bin (µs)"),
+    }),
     build: build_histogram,
 };
 

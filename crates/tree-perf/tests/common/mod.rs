@@ -2,7 +2,7 @@
 #![allow(dead_code)] // each test program uses a part
 
 use polars::prelude::{DataFrame, DataType};
-use tree_perf::{Analysis, Sheet, pytorch_sheets};
+use tree_perf::{Analysis, Sheet, all_sheets};
 
 /// A sheet that was built.
 pub(crate) struct Table {
@@ -13,7 +13,7 @@ pub(crate) struct Table {
 
 /// The sheet with this name.
 pub(crate) fn sheet(name: &str) -> &'static Sheet {
-    pytorch_sheets().iter().find(|sheet| sheet.name == name).unwrap_or_else(|| panic!("no sheet {name}"))
+    all_sheets().iter().find(|sheet| sheet.name == name).unwrap_or_else(|| panic!("no sheet {name}"))
 }
 
 impl Table {

@@ -2,8 +2,10 @@
 
 mod doubles;
 mod literal;
+mod meant;
 mod sheet;
 mod timeline;
 mod verdict;
 
-pub(crate) use sheet::{ADDED_COLUMN, Comparison, Difference, Reference};
+pub(crate) use meant::{Meant, Verdicts};
+pub(crate) use sheet::{Comparison, Reference};

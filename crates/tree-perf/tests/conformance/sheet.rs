@@ -11,8 +11,8 @@ use crate::common::Table;
 /// by their parameters, see [`PARAMETER`]; rows of other sheets are compared in order.
 const KEYS: &[(&str, &[&str])] = &[
     ("gpu_timeline", &["type"]),
-    ("ops_summary_by_category", &["op category"]),
-    ("ops_summary", &["name"]),
+    ("ops_summary_by_category", &["op category", "parent_module"]),
+    ("ops_summary", &["name", "parent_module"]),
     ("ops_unique_args", CALL),
     ("unified_perf_summary", CALL),
     ("kernel_summary", &["Parent op category", "Parent cpu_op", "Kernel name", "Kernel stream"]),
@@ -23,8 +23,17 @@ const KEYS: &[(&str, &[&str])] = &[
 ];
 
 /// Columns that identify a row of calls with the same arguments.
-const CALL: &[&str] =
-    &["name", "op category", "Input Dims", "Input type", "Input Strides", "Concrete Inputs", "thread_name"];
+const CALL: &[&str] = &[
+    "name",
+    "op category",
+    "parent_module",
+    "Input Dims",
+    "Input type",
+    "Input Strides",
+    "Concrete Inputs",
+    "thread_name",
+    "num_kernels",
+];
 
 /// Columns of parameters identify a row of a sheet of modelled operators.
 const PARAMETER: &str = "param: ";

@@ -1,4 +1,7 @@
-//! The recorded traces.
+//! The recorded traces, and what holds of them without a reference.
+
+mod conservation;
+mod roofline;
 
 use std::path::{Path, PathBuf};
 

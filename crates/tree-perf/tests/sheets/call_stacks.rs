@@ -39,3 +39,10 @@ fn only_frames_of_the_framework_are_no_entry_point() {
     fixture.call("aten::mm", 10.0, &[("k", 7, 1000.0, 20.0)]);
     assert_eq!(stacks(fixture), ["Not found | ['torch/_ops.py(9): __call__', 'aten::mm', 'k']"]);
 }
+
+#[test]
+fn kernels_are_in_the_order_of_their_list_the_shortest_first() {
+    let mut fixture = Fixture::new();
+    fixture.call("aten::mm", 10.0, &[("long", 7, 1000.0, 20.0), ("short", 7, 1030.0, 2.0)]);
+    assert_eq!(stacks(fixture), ["Not found | ['aten::mm', ['short'], ['long']]"]);
+}

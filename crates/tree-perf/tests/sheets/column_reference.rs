@@ -6,7 +6,7 @@ use std::path::Path;
 
 use polars::prelude::DataType;
 use trace_ingest::{Category, Collective, EventArguments};
-use tree_perf::{Analysis, AnalysisOptions, ChartShape, Column, ColumnKind, Sheet, pytorch_sheets};
+use tree_perf::{Analysis, AnalysisOptions, ChartShape, Column, ColumnKind, ReportLayout, Sheet, all_sheets};
 
 use crate::fixture::Fixture;
 
@@ -32,16 +32,13 @@ fn reference() -> String {
     let mut text = String::new();
     // Sheets with the same columns are described together, where the first of them stands.
     let mut described: Vec<&[Column]> = Vec::new();
-    for first in pytorch_sheets() {
+    for first in all_sheets() {
         if described.iter().any(|columns| std::ptr::eq(*columns, first.columns)) {
             continue;
         }
         described.push(first.columns);
-        let same: Vec<&Sheet> = pytorch_sheets()
-            .iter()
-            .copied()
-            .filter(|sheet| std::ptr::eq(sheet.columns, first.columns))
-            .collect();
+        let same: Vec<&Sheet> =
+            all_sheets().iter().copied().filter(|sheet| std::ptr::eq(sheet.columns, first.columns)).collect();
         let others = same.len() - 1;
         if let [sheet] = same[..] {
             writeln!(text, "\n### `{}`\n\n{}", sheet.name, sheet.description).unwrap();
@@ -108,7 +105,7 @@ fn everything_there_is() -> Fixture {
 
 /// Every combination of the options that change columns or rows.
 fn combinations() -> impl Iterator<Item = AnalysisOptions> {
-    (0..1u32 << 9).map(|bits| {
+    (0..1u32 << 10).map(|bits| {
         let is_set = |bit: u32| bits & (1 << bit) != 0;
         AnalysisOptions {
             detect_recompute: is_set(0),
@@ -121,6 +118,8 @@ fn combinations() -> impl Iterator<Item = AnalysisOptions> {
             topk_ops: is_set(7).then_some(1),
             topk_roofline_ops: is_set(7).then_some(1),
             architecture: is_set(8).then(|| perf_models::architecture("MI300X").unwrap().clone()),
+            group_by_parent_module: is_set(9),
+            layout: if is_set(9) { ReportLayout::Inference } else { ReportLayout::Standard },
             kernel_summary: true,
             short_kernel_study: true,
             ..AnalysisOptions::default()
@@ -167,11 +166,11 @@ fn columns_are_documented_in_their_order_whatever_the_options() {
     let mut seen: BTreeMap<*const Column, BTreeSet<&str>> = BTreeMap::new();
     for options in combinations() {
         let analysis = everything_there_is().analyse(options);
-        for sheet in pytorch_sheets() {
+        for sheet in all_sheets() {
             seen.entry(sheet.columns.as_ptr()).or_default().extend(check_columns(sheet, &analysis));
         }
     }
-    for sheet in pytorch_sheets() {
+    for sheet in all_sheets() {
         let documented: BTreeSet<&str> = sheet.columns.iter().map(|column| column.name).collect();
         assert_eq!(documented.len(), sheet.columns.len(), "{}: a name occurs twice", sheet.name);
         assert_eq!(
@@ -192,7 +191,7 @@ fn columns_are_documented_for_traces_that_lack_a_part() {
     unlinked.unlinked(("k", 7, 1000.0, 5.0));
     for fixture in [device_only, unlinked, Fixture::new()] {
         let analysis = fixture.analyse(crate::incomplete_traces::everything());
-        for sheet in pytorch_sheets() {
+        for sheet in all_sheets() {
             check_columns(sheet, &analysis);
         }
     }
@@ -207,16 +206,33 @@ fn charts_show_columns_and_rows_of_their_sheet() {
         let table = everything_there_is().table_with("gpu_timeline", options);
         rows_seen.extend(table.select(&["type"]));
     }
-    for sheet in pytorch_sheets() {
+    for sheet in all_sheets() {
         let Some(chart) = sheet.chart else { continue };
         for name in [chart.categories, chart.values] {
             assert!(sheet.column(name).is_some(), "{}: {name}", sheet.name);
         }
-        if let ChartShape::Stacked(rows) = chart.shape {
-            assert_eq!(sheet.name, "gpu_timeline");
-            for row in rows {
-                assert!(rows_seen.contains(*row), "{row}");
+        match chart.shape {
+            ChartShape::Stacked(rows) => {
+                assert_eq!(sheet.name, "gpu_timeline");
+                for row in rows {
+                    assert!(rows_seen.contains(*row), "{row}");
+                }
             }
+            ChartShape::Scatter { x, groups, points, .. } => {
+                let other = crate::common::sheet(points.sheet);
+                for name in [x, groups] {
+                    assert!(sheet.column(name).is_some(), "{}: {name}", sheet.name);
+                }
+                for name in [points.x, points.y, points.groups, points.labels, points.weights] {
+                    assert!(other.column(name).is_some(), "{}: {name}", other.name);
+                }
+            }
+            ChartShape::Grouped { groups, labels, .. } => {
+                for name in labels.iter().chain([&groups]) {
+                    assert!(sheet.column(name).is_some(), "{}: {name}", sheet.name);
+                }
+            }
+            ChartShape::Bars(_) | ChartShape::Columns(_) => {}
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Traces that lack a part: which sheets they have.
 
+use trace_ingest::{Category, EventArguments};
 use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
 
 use crate::common::Table;
@@ -92,4 +93,29 @@ fn a_trace_without_device_events_has_empty_sheets() {
         let expected = ["gpu_timeline: 0", "short_kernels_histogram: 0", "short_kernels_all_details: 0"];
         assert_eq!(sheets(&fixture.analyse(everything())), expected);
     }
+}
+
+#[test]
+fn launches_without_operators_are_no_operators() {
+    // Calls, graph launches and annotations, but no operator anywhere: the trace is one of the device alone.
+    let mut fixture = Fixture::new();
+    fixture.launch("hipGraphLaunch", (0.0, 5.0), 90);
+    fixture.device(Category::KERNEL, ("g1", 7, 1000.0, 4.0), 90);
+    fixture.device(Category::GPU_MEMCPY, ("Memcpy DtoH", 7, 1010.0, 3.0), 90);
+    fixture.unlinked(("g2", 7, 1020.0, 5.0));
+    fixture.event(Category::USER_ANNOTATION, "step", (1, 1), (0.0, 50.0), EventArguments::default());
+    let analysis = fixture.analyse(everything());
+    assert!(analysis.is_gpu_only());
+    let expected = [
+        "gpu_timeline: 8",
+        "kernel_summary: 2",
+        "short_kernels_histogram: 100",
+        "short_kernels_all_details: 2",
+    ];
+    assert_eq!(sheets(&analysis), expected);
+    let columns = ["Kernel name", "Parent op category", "Linked"];
+    assert_eq!(
+        Table::of_sheet(&analysis, "kernel_summary").select(&columns),
+        ["g2 | - | False", "g1 | graph | True"]
+    );
 }

@@ -4,7 +4,7 @@ use trace_ingest::{Category, EventArguments};
 use tree_perf::AnalysisOptions;
 
 use crate::common::Table;
-use crate::fixture::{Fixture, Kernel};
+use crate::fixture::{Fixture, Input, Kernel};
 
 const SHEET: &str = "ops_all_kl_overlap";
 
@@ -183,4 +183,22 @@ fn kernels_without_a_launch_take_part_only_when_they_count() {
 fn the_sheet_is_left_out_unless_asked_for() {
     let analysis = operators(&[&[("ka", 7, 1000.0, 100.0)]]).analyse(AnalysisOptions::default());
     assert!(Table::build(&analysis, SHEET).is_none());
+}
+
+#[test]
+fn rows_that_only_differ_in_their_partners_stand_together() {
+    let mut fixture = Fixture::new();
+    let small: &[Input<'_>] = &[(&[2, 2], "float", ""), (&[2, 2], "float", "")];
+    // 30 beside another kernel and 25 alone: 55 together, which is more than 40.
+    fixture.mm(0.0, &[("gemm", 7, 1000.0, 30.0)]);
+    fixture.mm(20.0, &[("gemm", 7, 2000.0, 25.0)]);
+    fixture.modelled_call("aten::mm", 40.0, small, &[("gemm", 7, 3000.0, 40.0)]);
+    fixture.call("other", 60.0, &[("beside", 8, 1010.0, 5.0)]);
+    let analysis = fixture.analyse(options());
+    let columns = ["overlapping_kernel_names", "Kernel Time (µs)_sum"];
+    let rows = Table::of_sheet(&analysis, "unified_perf_summary_kl_overlap").select(&columns);
+    assert_eq!(rows, ["['beside'] | 30", "- | 25", "- | 40", "['gemm'] | 5"]);
+    let columns = ["overlapping_kernel_names_first", "Kernel Time (µs)_sum"];
+    let rows = Table::of_sheet(&analysis, "GEMM_kl_overlap").select(&columns);
+    assert_eq!(rows, ["['beside'] | 30", "- | 25", "- | 40"]);
 }

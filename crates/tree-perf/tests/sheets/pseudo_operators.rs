@@ -54,3 +54,13 @@ fn numbered_names_of_the_sglang_profiler_are_one_operator() {
     let table = fixture.table("ops_summary");
     assert_eq!(table.select(&["name"]), ["sglang_profiler::attention_paged_attention_ragged"]);
 }
+
+#[test]
+fn an_operator_inserted_around_a_kernel_took_no_time_on_the_host() {
+    let table = mixture().table_with("unified_perf_summary", options(true));
+    let columns = ["name", "total_duration_us", "mean_duration_us", "std_duration_us", "duration_us_max"];
+    let rows = table.select(&columns);
+    assert_eq!(rows[0], "pseudo_op::moe_aiter_fused_1stage | 0 | - | - | -");
+    assert!(rows[1].starts_with("vllm::rocm_aiter_fused_moe->"), "{rows:?}");
+    assert!(rows[1].ends_with(" | 10 | 10 | - | 10"), "{rows:?}");
+}

@@ -112,3 +112,18 @@ fn kernels_of_both_parts_overlap_each_other() {
     ]);
     assert_eq!(rows, ["aten::mm | ['add'] | False | 0.5", "aten::add | ['gemm'] | True | 1"]);
 }
+
+#[test]
+fn sheets_of_models_tell_recomputed_calls_apart() {
+    let mut fixture = Fixture::new();
+    fixture.mm(0.0, &[("gemm", 7, 1000.0, 100.0)]);
+    fixture.python(FRAME, (20.0, 30.0));
+    fixture.mm(25.0, &[("gemm", 7, 1100.0, 50.0)]);
+    fixture.mm(60.0, &[("gemm", 7, 1200.0, 10.0)]);
+    let analysis = fixture.analyse(AnalysisOptions { include_overlap_info: true, ..options(true) });
+    let columns = ["name", "is_recompute", "Kernel Time (µs)_sum"];
+    for sheet in ["unified_perf_summary", "unified_perf_summary_kl_overlap", "GEMM", "GEMM_kl_overlap"] {
+        let rows = Table::of_sheet(&analysis, sheet).select(&columns);
+        assert_eq!(rows, ["aten::mm | False | 110", "aten::mm | True | 50"], "{sheet}");
+    }
+}

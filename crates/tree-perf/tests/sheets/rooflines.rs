@@ -150,7 +150,7 @@ fn parameters_that_some_calls_lack_print_as_floats() {
 
 #[test]
 fn the_roofline_is_that_of_the_architecture() {
-    // 02 section 20 C: addmm of 788×768 by 768×768 in BF16, and a layer norm of (4, 197, 768).
+    // addmm of 788×768 by 768×768 in BF16, and a layer norm of (4, 197, 768).
     let mut fixture = Fixture::new();
     let bf16 = "c10::BFloat16";
     let operands: [Input<'_>; 5] = [
@@ -278,21 +278,28 @@ fn calls_inside_calls_of_the_sheet_are_marked() {
     call(&mut fixture, "aten::layer_norm", (0.0, 20.0));
     call(&mut fixture, "aten::native_layer_norm", (1.0, 15.0));
     fixture.launches(2.0, &[("norm", 7, 1000.0, 5.0)]);
-    let nested = |fixture: Fixture| fixture.table("Normalization").select(&["name", "nested", "name_count"]);
+    let columns = ["name", "nested", "nested_count", "name_count"];
+    let nested = |fixture: Fixture| fixture.table("Normalization").select(&columns);
     // One more outside any: then the row is not all nested.
     let mut other = Fixture::new();
     call(&mut other, "aten::layer_norm", (0.0, 20.0));
     call(&mut other, "aten::native_layer_norm", (1.0, 15.0));
     call(&mut other, "aten::native_layer_norm", (30.0, 15.0));
     other.launches(31.0, &[("norm", 7, 1000.0, 5.0)]);
-    assert_eq!(nested(fixture), ["aten::layer_norm | False | 1", "aten::native_layer_norm | True | 1"]);
-    assert_eq!(nested(other), ["aten::native_layer_norm | False | 2", "aten::layer_norm | False | 1"]);
+    assert_eq!(
+        nested(fixture),
+        ["aten::layer_norm | False | 0 | 1", "aten::native_layer_norm | True | 1 | 1"]
+    );
+    assert_eq!(
+        nested(other),
+        ["aten::native_layer_norm | False | 1 | 2", "aten::layer_norm | False | 0 | 1"]
+    );
 }
 
 #[test]
 fn the_backward_of_attention_has_the_figures_of_its_forward() {
     let mut fixture = Fixture::new();
-    // The forward operator is the first event of the trace, which is no reason to lose the link (02 Q5).
+    // The forward operator is the first event of the trace, which is no reason to lose the link.
     linked(&mut fixture, 0, &ATTENTION_BACKWARD);
     let analysis = fixture.analyse(AnalysisOptions::default());
     let rows = Table::of_sheet(&analysis, "unified_perf_summary").select(&[

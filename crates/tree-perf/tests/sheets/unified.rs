@@ -17,8 +17,7 @@ fn times(fixture: Fixture) -> Vec<String> {
 
 #[test]
 fn every_device_event_is_in_one_row() {
-    // 02 section 20 F, with one launcher rule for all sheets (02 Q2) and operators that communicate as well
-    // as compute kept whole (02 Q4).
+    // One launcher rule for all sheets; operators that communicate as well as compute are kept whole.
     let mut fixture = Fixture::new();
     fixture.launch("hipLaunchKernel", (0.0, 1.0), 90);
     fixture.device(Category::KERNEL, ("orphanK", 7, 1000.0, 7.5), 90);
@@ -61,7 +60,6 @@ fn the_outermost_modelled_operator_accounts_for_all_below_it() {
 
 #[test]
 fn launches_of_the_driver_are_launches() {
-    // 02 Q3.
     let mut fixture = Fixture::new();
     fixture.op("driven", (0.0, 10.0));
     let launched = EventArguments { correlation: Some(90), ..EventArguments::default() };
@@ -95,7 +93,7 @@ fn python_frames_change_no_row() {
 
 #[test]
 fn calls_without_figures_keep_their_row_and_say_why() {
-    // 02 Q19: nothing disappears because a model has no formula or arguments are missing.
+    // Nothing disappears because a model has no formula or arguments are missing.
     let mut fixture = Fixture::new();
     fixture.call("aten::mm", 0.0, &[("gemm", 7, 1000.0, 30.0)]);
     fixture.call("aten::instance_norm_backward", 20.0, &[("norm", 7, 1100.0, 20.0)]);
@@ -148,4 +146,95 @@ fn coverage_tells_what_is_known_of_the_time() {
     let reasons = table.select(&["reason"]);
     assert_eq!(reasons[0], "-");
     assert!(reasons[2].contains("c10::Strange"), "{reasons:?}");
+}
+
+#[test]
+fn an_operator_named_execute_accounts_for_nothing_itself() {
+    // One rule for all sheets: its work is the operator's above it, else the call's.
+    let mut fixture = Fixture::new();
+    fixture.op("execute", (0.0, 10.0));
+    fixture.launches(1.0, &[("alone", 7, 1000.0, 9.0)]);
+    // With a modelled operator beside it, so that the operator above is not charged as a whole.
+    fixture.op("outer", (20.0, 60.0));
+    fixture.mm(21.0, &[("gemm", 7, 1100.0, 5.0)]);
+    fixture.op("execute", (40.0, 30.0));
+    fixture.op("execute", (41.0, 20.0));
+    fixture.launches(42.0, &[("graph", 7, 1200.0, 7.0)]);
+    let options = AnalysisOptions { kernel_summary: true, ..AnalysisOptions::default() };
+    let analysis = fixture.analyse(options);
+    let expected = [
+        format!("cudaLaunchKernel->alone {SYNTHETIC} | 9"),
+        format!("outer->graph {SYNTHETIC} | 7"),
+        "aten::mm | 5".to_owned(),
+    ];
+    assert_eq!(Table::of_sheet(&analysis, UNIFIED).select(&["name", "Kernel Time (µs)_sum"]), expected);
+    let launchers = Table::of_sheet(&analysis, "ops_summary");
+    let expected = ["cudaLaunchKernel | 9", "outer | 7", "aten::mm | 5"];
+    assert_eq!(launchers.select(&["name", "total_direct_kernel_time_sum"]), expected);
+    let parents = Table::of_sheet(&analysis, "kernel_summary").select(&["Parent cpu_op", "Kernel name"]);
+    assert_eq!(parents, ["cudaLaunchKernel | alone", "outer | graph", "aten::mm | gemm"]);
+}
+
+/// Attention of an inference engine: 96 queries of 8 heads of 64 over a cache of as many heads.
+const CACHED: &[Input<'_>] = &[
+    (&[96, 8, 64], "c10::BFloat16", ""),
+    (&[96, 8, 64], "c10::BFloat16", ""),
+    (&[96, 8, 64], "c10::BFloat16", ""),
+];
+
+#[test]
+fn attention_over_a_cache_gets_its_work_from_the_step_around_it() {
+    let attention = "vllm::unified_attention_with_output";
+    let step = "execute_2_context_1(sq64sk64sqsq4096sqsk4096)_generation_1(sq1sk100sqsq1sqsk100)";
+    let table = |annotations: &[&str]| {
+        let mut fixture = Fixture::new();
+        for (depth, annotation) in annotations.iter().enumerate() {
+            let span = (depth as f64, 100.0 - 2.0 * depth as f64);
+            fixture.event(Category::USER_ANNOTATION, annotation, (1, 1), span, EventArguments::default());
+        }
+        fixture.modelled_call(attention, 20.0, CACHED, &[("attend", 7, 1000.0, 10.0)]);
+        fixture.table(UNIFIED)
+    };
+    // Heads times both depths, over the pairs of the prompt less half of its square and those of the
+    // request that is extended: 8·128·(2·4096 − 4096 + 2·100) FLOPs.
+    let gflops = format!("{}", 8.0 * 128.0 * (4096.0 + 200.0) / 1e9);
+    let columns = ["name", "op category", "GFLOPS", "reason"];
+    let expected = [format!("{attention} | InferenceAttention | {gflops} | -")];
+    assert_eq!(table(&[step]).select(&columns), expected);
+    // The profiler's own step around the engine's does not hide it.
+    assert_eq!(table(&["ProfilerStep#4", step]).select(&columns), expected);
+    for annotations in [&[][..], &["ProfilerStep#4"]] {
+        let without = table(annotations);
+        assert_eq!(
+            without.select(&["name", "GFLOPS", "Kernel Time (µs)_sum"]),
+            [format!("{attention} | - | 10")]
+        );
+        assert_ne!(without.select(&["reason"]), ["-"]);
+    }
+}
+
+#[test]
+fn a_note_stands_only_beside_figures() {
+    // Gated delta attention: without a step its rows are counted, which is an assumption; a step without
+    // tokens leaves no figure that anything could be assumed for.
+    let inputs: &[Input<'_>] = &[
+        (&[64, 8192], "c10::BFloat16", ""),
+        (&[64, 32], "c10::BFloat16", ""),
+        (&[64, 32], "c10::BFloat16", ""),
+        (&[64, 32, 128], "c10::BFloat16", ""),
+    ];
+    let empty = "execute_0_context_0(sq0sk0sqsq0sqsk0)_generation_0(sq0sk0sqsq0sqsk0)";
+    let cells = |step: Option<&str>, column: &str| {
+        let mut fixture = Fixture::new();
+        if let Some(step) = step {
+            let none = EventArguments::default();
+            fixture.event(Category::USER_ANNOTATION, step, (1, 1), (0.0, 100.0), none);
+        }
+        fixture.modelled_call("vllm::gdn_attention_core", 20.0, inputs, &[("gdn", 7, 1000.0, 10.0)]);
+        fixture.table(UNIFIED).select(&[column]).remove(0)
+    };
+    assert_ne!((cells(None, "GFLOPS").as_str(), cells(None, "note").as_str()), ("-", "-"));
+    assert_eq!(cells(None, "reason"), "-");
+    assert_eq!([cells(Some(empty), "GFLOPS"), cells(Some(empty), "note")], ["-", "-"]);
+    assert_eq!(cells(Some(empty), "reason"), "the step around the call counts no tokens");
 }

@@ -2,8 +2,8 @@
 
 use perf_models::{
     Attention, AttentionMask, BinaryElementwise, CausalConvolution, Channels, Convolution, CrossEntropy,
-    Gemm, GemmSizes, GroupedGemm, Normalization, NormalizationKind, PerfModel, Reduction, ReductionKind,
-    RotaryEmbedding, Tensor, UnaryElementwise, element_size,
+    Gemm, GemmSizes, GroupedGemm, Normalization, NormalizationBackward, NormalizationKind, PerfModel,
+    Reduction, ReductionKind, RotaryEmbedding, Tensor, UnaryElementwise, element_size,
 };
 
 use crate::arguments::model::{
@@ -17,14 +17,21 @@ type Model = Box<dyn PerfModel>;
 
 /// Sizes that make a model.
 pub(super) trait Sizes {
-    fn data_type(&self) -> DataType;
-
-    /// The model.
+    /// The model for operands of an element type.
     ///
     /// # Errors
     ///
     /// When sizes do not fit each other.
-    fn model(&self) -> Result<Model, Failure>;
+    fn model(&self, dtype: DataType) -> Result<Model, Failure>;
+
+    /// The model that has the figures of the backward pass: another where that is an operator of its own.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sizes::model`].
+    fn backward_model(&self, dtype: DataType) -> Result<Model, Failure> {
+        self.model(dtype)
+    }
 }
 
 /// The element type as PyTorch records it. Only matrix multiplications know how numbers of four bits lie.
@@ -56,49 +63,37 @@ fn bytes_of(data_type: DataType) -> Result<f64, Failure> {
 }
 
 impl Sizes for GemmArguments {
-    fn data_type(&self) -> DataType {
-        self.dtype
-    }
-
-    fn model(&self) -> Result<Model, Failure> {
-        let operand = bytes_of(self.dtype)?;
-        let output = bytes_of(self.output_dtype.unwrap_or(usual_output(self.dtype)))?;
+    fn model(&self, dtype: DataType) -> Result<Model, Failure> {
+        let operand = bytes_of(dtype)?;
+        let output = bytes_of(self.output_dtype.unwrap_or(usual_output(dtype)))?;
         let sizes = GemmSizes { bias: output, output, ..GemmSizes::uniform(operand) };
-        let gemm = Gemm::new(self.m, self.n, self.k, self.dtype.recorded_name());
+        let gemm = Gemm::new(self.m, self.n, self.k, dtype.recorded_name());
         Ok(Box::new(Gemm { batch: self.batch, bias: self.bias, sizes: Ok(sizes), ..gemm }))
     }
 }
 
 impl Sizes for GroupedGemmArguments {
-    fn data_type(&self) -> DataType {
-        self.dtype
-    }
-
-    fn model(&self) -> Result<Model, Failure> {
-        let output = self.output_dtype.unwrap_or(usual_output(self.dtype));
+    fn model(&self, dtype: DataType) -> Result<Model, Failure> {
+        let output = self.output_dtype.unwrap_or(usual_output(dtype));
         Ok(Box::new(GroupedGemm {
             m: self.m,
             n: self.n,
             k: self.k,
             groups: self.groups,
-            input_type: recorded(self.dtype)?.into(),
+            input_type: recorded(dtype)?.into(),
             output_type: recorded(output)?.into(),
         }))
     }
 }
 
 impl Sizes for SdpaArguments {
-    fn data_type(&self) -> DataType {
-        self.dtype
-    }
-
-    fn model(&self) -> Result<Model, Failure> {
+    fn model(&self, dtype: DataType) -> Result<Model, Failure> {
         let key_heads = self.kv_heads.unwrap_or(self.heads);
         if key_heads == 0 || !self.heads.is_multiple_of(key_heads) {
             let detail = format!("--kv-heads {key_heads} does not divide --heads {}", self.heads);
             return Err(Failure::Sizes { detail });
         }
-        let element_type = recorded(self.dtype)?;
+        let element_type = recorded(dtype)?;
         Ok(Box::new(Attention {
             batch: self.batch,
             query_length: self.q_len,
@@ -116,19 +111,39 @@ impl Sizes for SdpaArguments {
     }
 }
 
-impl Sizes for ConvArguments {
-    fn data_type(&self) -> DataType {
-        self.dtype
+impl ConvArguments {
+    /// Whether the filters are made for the input's channels; both have their channels, as they have extents.
+    fn check_channels(&self) -> Result<(), Failure> {
+        let channels = self.input[1];
+        let expected = match self.transposed {
+            true => Some(self.filter[0]),
+            false => self.filter[1].checked_mul(self.groups),
+        };
+        if expected == Some(channels) {
+            return Ok(());
+        }
+        let detail = match self.transposed {
+            true => format!("filters for {} channels, an input of {channels}", self.filter[0]),
+            false => {
+                let (of_group, groups) = (self.filter[1], self.groups);
+                format!(
+                    "filters for {of_group} channels a group and {groups} of --groups, an input of {channels}"
+                )
+            }
+        };
+        Err(Failure::Sizes { detail })
     }
+}
 
-    fn model(&self) -> Result<Model, Failure> {
+impl Sizes for ConvArguments {
+    fn model(&self, dtype: DataType) -> Result<Model, Failure> {
         let extents = self.input.len().saturating_sub(2);
         // One number stands for all extents.
         let each = |numbers: &[u64]| match numbers {
             [one] => vec![*one; extents],
             several => several.to_vec(),
         };
-        let element_type = recorded(self.dtype)?;
+        let element_type = recorded(dtype)?;
         let convolution = Convolution {
             input: Tensor::new(self.input.clone(), element_type),
             filter: Tensor::new(self.filter.clone(), element_type),
@@ -143,18 +158,15 @@ impl Sizes for ConvArguments {
             filter_strides: None,
         };
         convolution.output_shape().map_err(|undefined| Failure::Sizes { detail: undefined.to_string() })?;
+        self.check_channels()?;
         Ok(Box::new(convolution))
     }
 }
 
 impl Sizes for UnaryArguments {
-    fn data_type(&self) -> DataType {
-        self.dtype
-    }
-
-    fn model(&self) -> Result<Model, Failure> {
+    fn model(&self, dtype: DataType) -> Result<Model, Failure> {
         Ok(Box::new(UnaryElementwise {
-            input: Tensor::new(self.shape.clone(), recorded(self.dtype)?),
+            input: Tensor::new(self.shape.clone(), recorded(dtype)?),
             output_type: optional(self.output_dtype)?,
             ..UnaryElementwise::default()
         }))
@@ -162,12 +174,8 @@ impl Sizes for UnaryArguments {
 }
 
 impl Sizes for BinaryArguments {
-    fn data_type(&self) -> DataType {
-        self.dtype
-    }
-
-    fn model(&self) -> Result<Model, Failure> {
-        let operand = |shape: &Vec<u64>| Ok::<_, Failure>(Tensor::new(shape.clone(), recorded(self.dtype)?));
+    fn model(&self, dtype: DataType) -> Result<Model, Failure> {
+        let operand = |shape: &Vec<u64>| Ok::<_, Failure>(Tensor::new(shape.clone(), recorded(dtype)?));
         let model = BinaryElementwise {
             inputs: [operand(&self.shape)?, operand(self.other_shape.as_ref().unwrap_or(&self.shape))?],
             output_type: optional(self.output_dtype)?,
@@ -178,31 +186,40 @@ impl Sizes for BinaryArguments {
     }
 }
 
-impl Sizes for NormArguments {
-    fn data_type(&self) -> DataType {
-        self.dtype
-    }
-
-    fn model(&self) -> Result<Model, Failure> {
+impl NormArguments {
+    fn normalization(&self, dtype: DataType) -> Result<Normalization, Failure> {
+        let input = Tensor::new(self.shape.clone(), recorded(dtype)?);
         let channels = self.channels.or(self.shape.last().copied()).unwrap_or(1);
-        Ok(Box::new(Normalization {
-            input: Tensor::new(self.shape.clone(), recorded(self.dtype)?),
+        if input.elements() % channels as f64 != 0.0 {
+            let detail = format!("--channels {channels} does not divide the {} elements", input.elements());
+            return Err(Failure::Sizes { detail });
+        }
+        Ok(Normalization {
+            input,
             channels: Channels::Count(channels),
             affine: !self.no_weight,
             bias: self.bias,
             training: !self.inference,
             kind: if self.rms { NormalizationKind::Rms } else { NormalizationKind::MeanAndVariance },
             ..Normalization::default()
-        }))
+        })
+    }
+}
+
+impl Sizes for NormArguments {
+    fn model(&self, dtype: DataType) -> Result<Model, Failure> {
+        Ok(Box::new(self.normalization(dtype)?))
+    }
+
+    fn backward_model(&self, dtype: DataType) -> Result<Model, Failure> {
+        let forward = self.normalization(dtype)?;
+        let output_mask = vec![true, forward.affine, forward.bias];
+        Ok(Box::new(NormalizationBackward { forward, output_mask }))
     }
 }
 
 impl Sizes for ReduceArguments {
-    fn data_type(&self) -> DataType {
-        self.dtype
-    }
-
-    fn model(&self) -> Result<Model, Failure> {
+    fn model(&self, dtype: DataType) -> Result<Model, Failure> {
         let mut output_shape = self.shape.clone();
         match &self.dim {
             None => output_shape.fill(1),
@@ -214,7 +231,7 @@ impl Sizes for ReduceArguments {
             }
         }
         Ok(Box::new(Reduction {
-            input: Tensor::new(self.shape.clone(), recorded(self.dtype)?),
+            input: Tensor::new(self.shape.clone(), recorded(dtype)?),
             output_shape,
             kind: match self.kind {
                 Reduce::Sum => ReductionKind::Sum,
@@ -229,11 +246,7 @@ impl Sizes for ReduceArguments {
 }
 
 impl Sizes for RopeArguments {
-    fn data_type(&self) -> DataType {
-        self.dtype
-    }
-
-    fn model(&self) -> Result<Model, Failure> {
+    fn model(&self, dtype: DataType) -> Result<Model, Failure> {
         let key_heads = self.kv_heads.unwrap_or(self.heads);
         let rotated = self
             .heads
@@ -243,7 +256,7 @@ impl Sizes for RopeArguments {
         let shown = |count: u64| i64::try_from(count).unwrap_or(i64::MAX).into();
         Ok(Box::new(RotaryEmbedding {
             rotated_elements: rotated,
-            element_type: Some(recorded(self.dtype)?.into()),
+            element_type: Some(recorded(dtype)?.into()),
             dimensions: vec![
                 ("tokens", shown(self.tokens)),
                 ("H_Q", shown(self.heads)),
@@ -255,28 +268,20 @@ impl Sizes for RopeArguments {
 }
 
 impl Sizes for CrossEntropyArguments {
-    fn data_type(&self) -> DataType {
-        self.dtype
-    }
-
-    fn model(&self) -> Result<Model, Failure> {
-        Ok(Box::new(CrossEntropy { logits: Tensor::new([self.tokens, self.classes], recorded(self.dtype)?) }))
+    fn model(&self, dtype: DataType) -> Result<Model, Failure> {
+        Ok(Box::new(CrossEntropy { logits: Tensor::new([self.tokens, self.classes], recorded(dtype)?) }))
     }
 }
 
 impl Sizes for CausalConv1dArguments {
-    fn data_type(&self) -> DataType {
-        self.dtype
-    }
-
-    fn model(&self) -> Result<Model, Failure> {
+    fn model(&self, dtype: DataType) -> Result<Model, Failure> {
         Ok(Box::new(CausalConvolution {
             batch: self.batch,
             channels: self.channels,
             sequence_length: self.seq_len,
             filter_length: self.taps,
             bias: self.bias,
-            element_type: recorded(self.dtype)?.into(),
+            element_type: recorded(dtype)?.into(),
         }))
     }
 }

@@ -23,20 +23,30 @@ pub(crate) fn run(arguments: &ModelArguments) -> Result<(), Failure> {
 }
 
 fn ask(command: &ModelCommand) -> Result<(), Failure> {
-    let (name, sizes, asked): (&str, &dyn Sizes, _) = match command {
-        ModelCommand::Gemm(question) => ("gemm", &question.sizes, &question.answer),
-        ModelCommand::GroupedGemm(question) => ("grouped-gemm", &question.sizes, &question.answer),
-        ModelCommand::Sdpa(question) => ("sdpa", &question.sizes, &question.answer),
-        ModelCommand::Conv(question) => ("conv", &question.sizes, &question.answer),
-        ModelCommand::Unary(question) => ("unary", &question.sizes, &question.answer),
-        ModelCommand::Binary(question) => ("binary", &question.sizes, &question.answer),
-        ModelCommand::Norm(question) => ("norm", &question.sizes, &question.answer),
-        ModelCommand::Reduce(question) => ("reduce", &question.sizes, &question.answer),
-        ModelCommand::Rope(question) => ("rope", &question.sizes, &question.answer),
-        ModelCommand::CrossEntropy(question) => ("cross-entropy", &question.sizes, &question.answer),
-        ModelCommand::CausalConv1d(question) => ("causal-conv1d", &question.sizes, &question.answer),
+    let (name, sizes, dtype, asked): (&str, &dyn Sizes, _, _) = match command {
+        ModelCommand::Gemm(question) => ("gemm", &question.sizes, question.dtype, &question.answer),
+        ModelCommand::GroupedGemm(question) => {
+            ("grouped-gemm", &question.sizes, question.dtype, &question.answer)
+        }
+        ModelCommand::Sdpa(question) => ("sdpa", &question.sizes, question.dtype, &question.answer),
+        ModelCommand::Conv(question) => ("conv", &question.sizes, question.dtype, &question.answer),
+        ModelCommand::Unary(question) => ("unary", &question.sizes, question.dtype, &question.answer),
+        ModelCommand::Binary(question) => ("binary", &question.sizes, question.dtype, &question.answer),
+        ModelCommand::Norm(question) => ("norm", &question.sizes, question.dtype, &question.answer),
+        ModelCommand::Reduce(question) => ("reduce", &question.sizes, question.dtype, &question.answer),
+        ModelCommand::Rope(question) => ("rope", &question.sizes, question.dtype, &question.answer),
+        ModelCommand::CrossEntropy(question) => {
+            ("cross-entropy", &question.sizes, question.dtype, &question.answer)
+        }
+        ModelCommand::CausalConv1d(question) => {
+            ("causal-conv1d", &question.sizes, question.dtype, &question.answer)
+        }
     };
-    answer::print(name, sizes.model()?.as_ref(), sizes.data_type(), asked)
+    let model = match asked.backward {
+        true => sizes.backward_model(dtype)?,
+        false => sizes.model(dtype)?,
+    };
+    answer::print(name, model.as_ref(), dtype, asked)
 }
 
 /// The models as the command line knows them: they cannot be out of step with it.

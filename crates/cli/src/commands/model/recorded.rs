@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use perf_models::{Figure, OpCall, Value, model, op_category, registered_category};
 use serde::ser::{SerializeMap, Serializer};
@@ -16,9 +16,9 @@ use crate::numbers::json_number;
 
 /// Answers every line. What is no call is answered with an error, and makes the run fail at its end.
 pub(super) fn run(path: &Path) -> Result<(), Failure> {
-    let unreadable =
-        |error: io::Error| Failure::Input { path: path.to_path_buf(), detail: error.to_string() };
     let is_standard_input = path == Path::new("-");
+    let source = if is_standard_input { PathBuf::from("standard input") } else { path.to_path_buf() };
+    let unreadable = |error: io::Error| Failure::Input { path: source.clone(), detail: error.to_string() };
     let mut input: Box<dyn BufRead> = match is_standard_input {
         true => Box::new(io::stdin().lock()),
         false => Box::new(BufReader::new(File::open(path).map_err(unreadable)?)),
@@ -51,9 +51,7 @@ pub(super) fn run(path: &Path) -> Result<(), Failure> {
     }
     match lines.first_malformed {
         None => Ok(()),
-        Some(first) => {
-            Err(Failure::MalformedLines { path: path.to_path_buf(), count: lines.malformed, first })
-        }
+        Some(first) => Err(Failure::MalformedLines { path: source, count: lines.malformed, first }),
     }
 }
 
@@ -74,16 +72,16 @@ impl Lines {
         if line.trim_ascii().is_empty() {
             return None;
         }
-        let answer = serde_json::from_slice::<Line>(line).and_then(|line| {
+        let answer = parsed(line).and_then(|line| {
             let call = RecordedCall::from(line);
             let answer = serde_json::to_string(&self.ask(&call));
             self.keep(call);
-            answer
+            answer.map_err(|error| error.to_string())
         });
-        Some(answer.unwrap_or_else(|error| {
+        Some(answer.unwrap_or_else(|reason| {
             self.malformed += 1;
             self.first_malformed.get_or_insert(self.read);
-            serde_json::json!({ "line": self.read, "error": reason(&error) }).to_string()
+            serde_json::json!({ "line": self.read, "error": reason }).to_string()
         }))
     }
 
@@ -110,7 +108,18 @@ impl Lines {
 /// What the names of backward calls end with.
 const BACKWARD: &str = "Backward";
 
-/// The error without a position: a line is one object.
+/// The call of a line, or what is wrong with it.
+fn parsed(line: &[u8]) -> Result<Line, String> {
+    // The parser would take a list for an object without names.
+    if !line.trim_ascii_start().starts_with(b"{") {
+        return Err("a line must be a JSON object: {\"name\": …, \"args\": {…}}".to_owned());
+    }
+    let line: Line = serde_json::from_slice(line).map_err(|error| reason(&error))?;
+    line.check()?;
+    Ok(line)
+}
+
+/// The error without its line, which is always the first: a line of the file is parsed alone.
 fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rsplit_once(" at line ") {
@@ -127,6 +136,22 @@ struct Line {
     annotation: Option<String>,
     kernel_details: Option<Vec<Kernel>>,
     forward: Option<Box<Line>>,
+}
+
+/// The arguments of each input, in the order of [`OpCall`]'s fields.
+const LISTS: [&str; 4] = ["Input Dims", "Input type", "Input Strides", "Concrete Inputs"];
+
+impl Line {
+    /// Whether the lists of arguments are lists.
+    fn check(&self) -> Result<(), String> {
+        let is_wrong =
+            |name: &&str| self.args.get(*name).is_some_and(|list| !list.is_array() && !list.is_null());
+        if let Some(name) = LISTS.into_iter().find(|name| is_wrong(name)) {
+            return Err(format!("{name} must be a list"));
+        }
+        let forward = self.forward.as_ref().map_or(Ok(()), |forward| forward.check());
+        forward.map_err(|reason| format!("forward: {reason}"))
+    }
 }
 
 #[derive(Deserialize)]
@@ -158,12 +183,13 @@ impl From<Line> for RecordedCall {
             ..RecordedCall::default()
         };
         for (key, value) in line.args {
-            match (key.as_str(), value_of(value)) {
-                ("Input Dims", Value::List(items)) => call.dims = Some(items),
-                ("Input type", Value::List(items)) => call.types = Some(items),
-                ("Input Strides", Value::List(items)) => call.strides = Some(items),
-                ("Concrete Inputs", Value::List(items)) => call.concrete = Some(items),
-                (_, value) => call.attributes.push((key, value)),
+            let [dims, types, strides, concrete] = LISTS;
+            match value_of(value) {
+                Value::List(items) if key == dims => call.dims = Some(items),
+                Value::List(items) if key == types => call.types = Some(items),
+                Value::List(items) if key == strides => call.strides = Some(items),
+                Value::List(items) if key == concrete => call.concrete = Some(items),
+                value => call.attributes.push((key, value)),
             }
         }
         call

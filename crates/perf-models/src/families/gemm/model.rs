@@ -130,6 +130,17 @@ pub(super) enum Backward {
     CallsOfTheirOwn,
 }
 
+impl GemmCall {
+    fn unless_calls_of_their_own(&self, of_backward: Figure) -> Figure {
+        match self.backward {
+            Backward::Included => of_backward,
+            Backward::CallsOfTheirOwn => Err(Undefined::no_formula(
+                "the backward pass consists of matrix multiplications of their own",
+            )),
+        }
+    }
+}
+
 impl PerfModel for GemmCall {
     fn flops(&self) -> Figure {
         self.gemm.flops()
@@ -140,12 +151,11 @@ impl PerfModel for GemmCall {
     }
 
     fn backward_flops(&self) -> Figure {
-        match self.backward {
-            Backward::Included => self.gemm.backward_flops(),
-            Backward::CallsOfTheirOwn => Err(Undefined::no_formula(
-                "the backward pass consists of matrix multiplications of their own",
-            )),
-        }
+        self.unless_calls_of_their_own(self.gemm.backward_flops())
+    }
+
+    fn backward_bytes(&self) -> Figure {
+        self.unless_calls_of_their_own(self.gemm.backward_bytes())
     }
 
     fn compute_spec(&self) -> Option<ComputeSpec> {

@@ -1,0 +1,71 @@
+//! Flags of `tracelens inference` beside those of a report.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::ReportArguments;
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  tracelens inference trace.json.gz                                  summary here, workbook beside the trace
+  tracelens inference decode.json.gz --capture_folder captures       operators of replayed graphs
+  tracelens inference trace.json.gz --group_by_parent_module --enable_pseudo_ops    by module, fused operators split
+
+Options may be written with _ or with -. `tracelens columns` explains the sheets.";
+
+#[derive(Args)]
+pub(crate) struct InferenceArguments {
+    #[command(flatten)]
+    pub(crate) report: ReportArguments,
+    #[command(flatten)]
+    pub(crate) engine: EngineArguments,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Inference")]
+pub(crate) struct EngineArguments {
+    /// Give replayed graphs the operators of the traces in this folder, which were recorded while the graphs were
+    /// captured; execution_details.json in it says what is what, and is written where there is none
+    #[arg(long = "capture_folder", value_name = "DIR")]
+    pub(crate) capture_folder: Option<PathBuf>,
+
+    /// Tell calls in different nn.Modules apart in ops_summary, ops_summary_by_category and ops_all, and show the
+    /// modules around them; needs a trace with stacks
+    #[arg(long = "group_by_parent_module")]
+    pub(crate) group_by_parent_module: bool,
+
+    // What the tool whose place the subcommand takes has and this one has not: refused, never ignored.
+    #[arg(long = "comparison_json_path", value_name = "FILE", hide = true)]
+    comparison_json_path: Option<PathBuf>,
+    #[arg(
+        long = "comparison_capture_folder",
+        value_name = "DIR",
+        hide = true,
+        requires = "comparison_json_path"
+    )]
+    comparison_capture_folder: Option<PathBuf>,
+    #[arg(long = "enable-origami", hide = true)]
+    enable_origami: bool,
+    #[arg(long = "python_path", value_name = "FILE", hide = true)]
+    python_path: Option<PathBuf>,
+}
+
+impl EngineArguments {
+    /// The first option that is given and not supported, and what to do instead.
+    pub(crate) fn unsupported(&self) -> Option<(&'static str, &'static str)> {
+        const NO_SIMULATION: &str =
+            "times of matrix products are not simulated here; the roofline columns say the least time";
+        [
+            (
+                self.comparison_json_path.is_some(),
+                "--comparison_json_path",
+                "this report is of one trace; write one of each and compare their unified_perf_summary",
+            ),
+            (self.enable_origami, "--enable-origami", NO_SIMULATION),
+            (self.python_path.is_some(), "--python_path", NO_SIMULATION),
+        ]
+        .into_iter()
+        .find_map(|(given, option, instead)| given.then_some((option, instead)))
+    }
+}

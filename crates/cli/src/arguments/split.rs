@@ -1,0 +1,144 @@
+//! Flags of `tracelens split`.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::ops::Range;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::ReadingArguments;
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  tracelens split trace.json.gz                          what steps there are
+  tracelens split trace.json.gz -o steps --store-single-iteration
+  tracelens split trace.json.gz -o steps --store-single-iteration -i 10:20
+  tracelens split trace.json.gz -o steady --find-steady-state --num-steps 16
+  tracelens split trace.json.gz -o phases --divide-phases
+
+Each trace has what its steps did on their thread, with everything that this launched on GPUs.
+execution_details.json and execution_details.csv beside the traces say what they hold.";
+
+#[derive(Args)]
+pub(crate) struct SplitArguments {
+    /// The trace: plain, gzip, zstd or zip
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Write into this directory, which is made if need be
+    #[arg(long = "output-dir", short = 'o', value_name = "DIR")]
+    pub(crate) output_dir: Option<PathBuf>,
+
+    /// Only these steps: all, one (N, from 0), or from A up to before B (A:B). Named steps count as steady state
+    #[arg(long, short, value_name = "all|N|A:B", value_parser = iterations, default_value = "all")]
+    pub(crate) iterations: Iterations,
+
+    /// Write a trace per step
+    #[arg(long = "store-single-iteration")]
+    pub(crate) store_single_iteration: bool,
+
+    /// Write windows of the steady state, in which as many requests are served as ever: a mixed one with the
+    /// usual share of prefill, one of decode only, one with prefill in every step
+    #[arg(long = "find-steady-state")]
+    pub(crate) find_steady_state: bool,
+
+    /// Steps of a window
+    #[arg(long = "num-steps", value_name = "N", default_value = "32")]
+    pub(crate) num_steps: NonZeroUsize,
+
+    /// Requests that were served at a time: with --OSL and --R, the share of prefill that the mixed window shall
+    /// have, in place of the one that the steady state has
+    #[arg(long = "CONC", value_name = "N", requires_all = ["osl", "ratio", "find_steady_state"])]
+    pub(crate) conc: Option<NonZeroU32>,
+
+    /// Longest output of a request, in tokens
+    #[arg(long = "OSL", id = "osl", value_name = "TOKENS", requires_all = ["conc", "ratio"], value_parser = tokens)]
+    pub(crate) osl: Option<f64>,
+
+    /// Shortest output as a share of the longest, 0 to 1
+    #[arg(long = "R", id = "ratio", value_name = "SHARE", requires_all = ["conc", "osl"], value_parser = share)]
+    pub(crate) ratio: Option<f64>,
+
+    /// Write a trace per run of steps with prefill, and per run of decode steps, of the steady state; goes before
+    /// --find-steady-state
+    #[arg(long = "divide-phases")]
+    pub(crate) divide_phases: bool,
+
+    /// Find the steady state as the reference tool does, which counts stray steps over the whole of it and leaves
+    /// out the last step
+    #[arg(long)]
+    pub(crate) parity: bool,
+
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) reading: ReadingArguments,
+}
+
+impl SplitArguments {
+    /// Whether there is anything to write.
+    pub(crate) fn has_action(&self) -> bool {
+        self.store_single_iteration || self.find_steady_state || self.divide_phases
+    }
+}
+
+/// Steps by number, from 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Iterations {
+    All,
+    Only(Range<usize>),
+}
+
+fn iterations(text: &str) -> Result<Iterations, String> {
+    if text == "all" {
+        return Ok(Iterations::All);
+    }
+    let expected = || "expected all, a number of a step, or two with a colon between".to_string();
+    let number = |text: &str| text.parse::<usize>().map_err(|_| expected());
+    let range = match text.split_once(':') {
+        Some((start, end)) => number(start)?..number(end)?,
+        None => {
+            let step = number(text)?;
+            step..step.checked_add(1).ok_or_else(expected)?
+        }
+    };
+    if range.is_empty() {
+        return Err("there is no step in that range: it ends before the second number".to_string());
+    }
+    Ok(Iterations::Only(range))
+}
+
+fn tokens(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
+        _ => Err("expected a number of tokens above 0".to_string()),
+    }
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() => Ok(value),
+        _ => Err("expected a number from 0 to 1".to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_named_in_three_ways() {
+        for (text, expected) in [
+            ("all", Ok(Iterations::All)),
+            ("3", Ok(Iterations::Only(3..4))),
+            ("0:5", Ok(Iterations::Only(0..5))),
+        ] {
+            assert_eq!(iterations(text), expected);
+        }
+        for text in ["", "-1", "5:5", "5:3", "1:", ":3", "a", "1:2:3", "18446744073709551615"] {
+            assert!(iterations(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! `tracelens match`: steps of two traces that do the same work.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use inference_phase::matching::{
+    MatchNote, MatchOptions, MatchSide, Matches, match_blocks, match_outputs, phase_name, shown_distance,
+    write_report,
+};
+use inference_phase::split::{self, Membership, SplitError, SplitOutput, SplitStep, StepWork};
+use trace_ingest::{ReadOptions, read_path};
+use trace2tree::{TraceTree, TreeOptions};
+
+use crate::arguments::match_blocks::MatchArguments;
+use crate::console;
+use crate::error::Failure;
+use crate::progress::ReadingProgress;
+use crate::report_request::link_rule;
+
+/// A trace with its steps.
+struct Side<'a> {
+    path: &'a Path,
+    tree: TraceTree,
+    steps: Vec<SplitStep>,
+}
+
+pub(crate) fn run(arguments: &MatchArguments) -> Result<(), Failure> {
+    let directory = arguments.output_dir.as_path();
+    super::split::check_directory(directory)?;
+    let sides = [read(&arguments.first, arguments)?, read(&arguments.second, arguments)?];
+    let mut phases: Vec<_> = Vec::new();
+    for phase in arguments.phases.iter().map(|&phase| phase.into()) {
+        if !phases.contains(&phase) {
+            phases.push(phase);
+        }
+    }
+    let window = usize::try_from(arguments.num_steps).ok().filter(|&window| window > 0);
+    let works =
+        sides.each_ref().map(|side| side.steps.iter().map(|step| step.work).collect::<Vec<StepWork>>());
+    let matches = match_blocks(&works[0], &works[1], &MatchOptions { phases, window });
+
+    fs::create_dir_all(directory)
+        .map_err(|source| SplitError::Write { path: directory.to_path_buf(), source })?;
+    let mut paths = vec![[PathBuf::new(), PathBuf::new()]; matches.pairs.len()];
+    for (at, side) in sides.iter().enumerate() {
+        let outputs = match_outputs(&matches.pairs, at, &side.steps, &split::base_name(side.path));
+        for (paths, output) in paths.iter_mut().zip(&outputs) {
+            paths[at] = directory.join(&output.path);
+        }
+        if !arguments.no_extract && !outputs.is_empty() {
+            extract(side, &outputs, directory, arguments)?;
+        }
+    }
+    let described = sides.each_ref().map(|side| MatchSide {
+        path: side.path,
+        trace: side.tree.trace(),
+        steps: &side.steps,
+    });
+    write_report(&matches, described, &paths, directory)?;
+    if !arguments.quiet {
+        console::print(listing(&matches, &paths, arguments))?;
+        matches.notes.iter().for_each(|note| console::warning(why_none(note)));
+    }
+    Ok(())
+}
+
+fn read<'a>(path: &'a Path, arguments: &MatchArguments) -> Result<Side<'a>, Failure> {
+    let trace = {
+        let progress = ReadingProgress::new(arguments.quiet);
+        let update = |state| progress.update(state);
+        let threads = arguments.reading.threads.map(Into::into);
+        read_path(path, &ReadOptions { threads, progress: Some(&update) })?
+    };
+    if !arguments.quiet {
+        trace.warnings().iter().for_each(console::warning);
+    }
+    let steps = split::annotated_steps(&trace);
+    if steps.is_empty() {
+        return Err(Failure::NoAnnotatedSteps { path: path.to_path_buf() });
+    }
+    let link_by = link_rule(arguments.reading.link_by);
+    let tree = TraceTree::build(trace, &TreeOptions { link_by, ..TreeOptions::default() });
+    Ok(Side { path, tree, steps })
+}
+
+fn extract(
+    side: &Side<'_>,
+    outputs: &[SplitOutput],
+    directory: &Path,
+    arguments: &MatchArguments,
+) -> Result<(), Failure> {
+    let membership = Membership::of(&side.tree, &side.steps);
+    let progress = ReadingProgress::new(arguments.quiet);
+    let update = |state| progress.update(state);
+    let threads = arguments.reading.threads.map(Into::into);
+    let options = ReadOptions { threads, progress: Some(&update) };
+    split::write_outputs(side.path, &side.tree, &membership, outputs, directory, &options)?;
+    Ok(())
+}
+
+fn listing(matches: &Matches, paths: &[[PathBuf; 2]], arguments: &MatchArguments) -> String {
+    let mut lines = Vec::new();
+    for (pair, paths) in matches.pairs.iter().zip(paths) {
+        let [a, b] = pair.blocks.each_ref().map(|block| match block.steps.len() {
+            1 => format!("step {}", block.steps.start),
+            _ => format!("steps {} to {}", block.steps.start, block.steps.end - 1),
+        });
+        let terms = inference_phase::matching::distance_terms(pair.phase);
+        let distance = terms.iter().zip(shown_distance(&pair.distance));
+        let distance: Vec<String> = distance.map(|(term, value)| format!("{term} {value}")).collect();
+        let phase = phase_name(pair.phase);
+        lines.push(format!("{phase}: {a} of A and {b} of B; apart by {}", distance.join(", ")));
+        if !arguments.no_extract {
+            lines.extend(paths.iter().map(|path| format!("  {}", path.display())));
+        }
+    }
+    let reports =
+        if matches.pairs.is_empty() { "match_notes.json" } else { "match_report.json, match_report.csv" };
+    lines.push(format!("wrote {reports} to {}\n", arguments.output_dir.display()));
+    lines.join("\n")
+}
+
+fn why_none(note: &MatchNote) -> String {
+    format!("no steps match for {}: {}", phase_name(note.phase), note.reason())
+}

@@ -1,0 +1,243 @@
+//! `tracelens split`: traces of steps, of windows of the steady state, of phases.
+
+use std::fmt::{self, Write as _};
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+
+use inference_phase::Phase;
+use inference_phase::split::{
+    self, ExecutionDetails, Membership, RegionRule, ServerLoad, SplitError, SplitOptions, SplitPlan,
+    SplitStep, WindowLoad, WindowOptions,
+};
+use trace_ingest::{Category, ReadOptions, Trace, read_path};
+use trace2tree::{TraceTree, TreeOptions};
+
+use crate::arguments::split::{Iterations, SplitArguments};
+use crate::console;
+use crate::error::Failure;
+use crate::numbers::{decimal, grouped};
+use crate::progress::ReadingProgress;
+use crate::report_request::link_rule;
+
+/// Files that are listed one by one; the table has all of them.
+const LISTED: usize = 20;
+
+pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
+    let directory = prepared_directory(arguments)?;
+    let threads = arguments.reading.threads.map(Into::into);
+    let trace = {
+        let progress = ReadingProgress::new(arguments.quiet);
+        let update = |state| progress.update(state);
+        read_path(&arguments.file, &ReadOptions { threads, progress: Some(&update) })?
+    };
+    if !arguments.quiet {
+        trace.warnings().iter().for_each(console::warning);
+    }
+    // Loops are looked for where nothing is annotated, and are in Python mostly.
+    let tree_options = TreeOptions {
+        python_frames: split::annotated_steps(&trace).is_empty(),
+        link_by: link_rule(arguments.reading.link_by),
+        ..TreeOptions::default()
+    };
+    let tree = TraceTree::build(trace, &tree_options);
+    let steps = split::steps(&tree);
+    if steps.is_empty() {
+        return Err(no_steps(&arguments.file, tree.trace()));
+    }
+    let range = chosen(arguments, steps.len())?;
+    let options = options(arguments, range);
+    let base = split::base_name(&arguments.file);
+    let plan = split::plan(tree.trace(), &steps, &options, &base);
+    if !arguments.quiet {
+        console::print(overview(&arguments.file, &steps, &plan))?;
+        without_effect(arguments, &steps, &plan).iter().for_each(console::warning);
+    }
+    let Some(directory) = directory else {
+        let missing = if arguments.has_action() {
+            "name a directory to write to with -o"
+        } else {
+            "say what to write: --store-single-iteration, --find-steady-state or --divide-phases"
+        };
+        return Err(Failure::NothingToSplit { path: arguments.file.clone(), detail: missing.to_string() });
+    };
+    if plan.outputs.is_empty() {
+        let detail = format!("no step is right for {}", plan.missing.join(" or "));
+        return Err(Failure::NothingToSplit { path: arguments.file.clone(), detail });
+    }
+
+    let membership = Membership::of(&tree, &steps);
+    let written = {
+        let progress = ReadingProgress::new(arguments.quiet);
+        let update = |state| progress.update(state);
+        let options = ReadOptions { threads, progress: Some(&update) };
+        split::write_outputs(&arguments.file, &tree, &membership, &plan.outputs, directory, &options)?
+    };
+    let details = split::execution_details(tree.trace(), &steps, &membership, plan.outputs, &written);
+    split::write_details(&details, directory)?;
+    if arguments.quiet {
+        return Ok(());
+    }
+    console::print(Listing { details: &details, directory })?;
+    let unusable: u64 = written.iter().map(|file| file.unusable).sum();
+    if unusable > 0 {
+        console::warning(format_args!("entries left out because they are not JSON: {unusable}"));
+    }
+    let unassigned = membership.unassigned_device_events;
+    if unassigned > 0 {
+        let unassigned = grouped(unassigned as u128);
+        console::warning(format_args!(
+            "GPU events that no step's thread launched, which are in no file: {unassigned}"
+        ));
+    }
+    Ok(())
+}
+
+/// The output directory, once it is sure that files can be made in it; `None` when nothing can be written.
+fn prepared_directory(arguments: &SplitArguments) -> Result<Option<&Path>, Failure> {
+    let Some(directory) = arguments.output_dir.as_deref().filter(|_| arguments.has_action()) else {
+        return Ok(None);
+    };
+    check_directory(directory)?;
+    let failed = |source| SplitError::Write { path: directory.to_path_buf(), source };
+    fs::create_dir_all(directory).map_err(failed)?;
+    Ok(Some(directory))
+}
+
+/// Refuses a file where a directory belongs.
+pub(crate) fn check_directory(directory: &Path) -> Result<(), Failure> {
+    if directory.exists() && !directory.is_dir() {
+        let detail = "a file has this name; name a directory";
+        return Err(Failure::Destination { path: directory.to_path_buf(), detail });
+    }
+    Ok(())
+}
+
+/// The steps that were asked for, if not all.
+fn chosen(arguments: &SplitArguments, count: usize) -> Result<Option<Range<usize>>, Failure> {
+    let Iterations::Only(range) = &arguments.iterations else { return Ok(None) };
+    if range.start >= count {
+        return Err(Failure::NoSuchStep { path: arguments.file.clone(), step: range.start, count });
+    }
+    if range.end > count && !arguments.quiet {
+        console::warning(format_args!("the trace has steps 0 to {} only", count - 1));
+    }
+    Ok(Some(range.start..range.end.min(count)))
+}
+
+fn options(arguments: &SplitArguments, range: Option<Range<usize>>) -> SplitOptions {
+    let length = arguments.num_steps.get();
+    let load = match (arguments.conc, arguments.osl, arguments.ratio) {
+        (Some(concurrency), Some(output_tokens), Some(range_ratio)) => {
+            Some(ServerLoad { concurrency: concurrency.get().into(), output_tokens, range_ratio })
+        }
+        _ => None,
+    };
+    SplitOptions {
+        range,
+        single_steps: arguments.store_single_iteration,
+        steady_windows: (arguments.find_steady_state && !arguments.divide_phases)
+            .then_some(WindowOptions { length, load }),
+        divide_phases: arguments.divide_phases.then_some(length),
+        region_rule: if arguments.parity { RegionRule::Reference } else { RegionRule::InARow },
+    }
+}
+
+/// What was asked for in vain.
+fn without_effect(arguments: &SplitArguments, steps: &[SplitStep], plan: &SplitPlan) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if arguments.divide_phases && arguments.find_steady_state {
+        warnings.push("--find-steady-state has no effect with --divide-phases".to_string());
+    }
+    if arguments.parity && plan.regions.is_empty() {
+        warnings.push("--parity has no effect without --find-steady-state or --divide-phases".to_string());
+    } else if arguments.parity && arguments.iterations != Iterations::All {
+        warnings.push("--parity has no effect with --iterations, which names the steady state".to_string());
+    }
+    if !plan.outputs.is_empty() {
+        warnings
+            .extend(plan.missing.iter().map(|label| format!("no step is right for {label}: not written")));
+    }
+    let in_regions = plan.regions.iter().flat_map(|region| &steps[region.clone()]);
+    let unknown = in_regions.filter(|step| step.work.phase == Phase::Unknown).count();
+    if arguments.divide_phases && unknown > 0 {
+        warnings.push(format!("steps without requests, or of unknown phase, in no file: {unknown}"));
+    }
+    warnings
+}
+
+fn no_steps(path: &Path, trace: &Trace) -> Failure {
+    let events = trace.events();
+    let has_stacks = events.ids().any(|event| events.category(event) == Category::PYTHON_FUNCTION);
+    let advice = match has_stacks {
+        true => "record it with the annotations of the engine",
+        false => "record it with Python stacks (with_stack=True) or with the annotations of the engine",
+    };
+    Failure::NoSteps { path: path.to_path_buf(), advice }
+}
+
+fn overview(path: &Path, steps: &[SplitStep], plan: &SplitPlan) -> String {
+    let load = WindowLoad::of(steps.iter().map(|step| &step.work));
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let mut text = format!("{name}: {}", counted(steps.len(), "step"));
+    let phases = [(load.prefill, "prefill"), (load.mixed, "mixed"), (load.decode, "decode")];
+    let unknown = steps.len() - load.prefill - load.mixed - load.decode;
+    let known = phases.into_iter().chain([(unknown, "of unknown phase")]).filter(|(count, _)| *count > 0);
+    let listed: Vec<String> =
+        known.map(|(count, phase)| format!("{} {phase}", grouped(count as u128))).collect();
+    let source = if steps.iter().any(|step| step.annotation.is_some()) {
+        "annotated by the engine"
+    } else if unknown < steps.len() {
+        "found without annotations"
+    } else {
+        "passes of the program's loop"
+    };
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, " ({}), {source}", listed.join(", "));
+    if !plan.regions.is_empty() {
+        let region = |region: &Range<usize>| match region.len() {
+            1 => region.start.to_string(),
+            _ => format!("{} to {}", region.start, region.end - 1),
+        };
+        let regions: Vec<String> = plan.regions.iter().map(region).collect();
+        let _ = writeln!(text, "steady state: steps {}", regions.join(", "));
+    }
+    text
+}
+
+/// What was written.
+struct Listing<'d> {
+    details: &'d [ExecutionDetails],
+    directory: &'d Path,
+}
+
+impl fmt::Display for Listing<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for details in self.details.iter().take(LISTED) {
+            writeln!(f, "  {}", details.output.path.display())?;
+            writeln!(
+                f,
+                "    {}, {}, {} on GPUs: {} ms in {} ms",
+                counted(details.steps.len(), "step"),
+                counted(usize::try_from(details.entries).unwrap_or(usize::MAX), "event"),
+                grouped(details.device_events as u128),
+                decimal(details.device_busy / 1000.0, 3),
+                decimal(details.device_span / 1000.0, 3),
+            )?;
+        }
+        if self.details.len() > LISTED {
+            writeln!(f, "  and {} more", self.details.len() - LISTED)?;
+        }
+        let directory = self.directory.display();
+        writeln!(
+            f,
+            "wrote {}, execution_details.json and execution_details.csv to {directory}",
+            counted(self.details.len(), "trace")
+        )
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", grouped(count as u128))
+}

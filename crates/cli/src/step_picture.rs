@@ -1,0 +1,74 @@
+//! The steps of inference over time, as a picture.
+
+use inference_phase::sheets::PhaseAnalysis;
+use inference_phase::{Phase, Step};
+use report_writers::DrawError;
+use report_writers::step_timeline::{StepBar, StepEngine, StepTimeline};
+use trace_ingest::{RowId, Trace, TrackId};
+
+use crate::numbers::grouped;
+
+/// The picture, or `None` when the trace has no steps.
+pub(crate) fn svg(phases: &PhaseAnalysis<'_>, title: &str) -> Result<Option<String>, DrawError> {
+    let Some(steps) = phases.steps().filter(|steps| !steps.steps().is_empty()) else { return Ok(None) };
+    let trace = phases.analysis().trace();
+    let ms = |time: i64| trace.to_microseconds(time) / 1e3;
+    // Engines in the order of their first steps.
+    let mut tracks: Vec<Option<TrackId>> = Vec::new();
+    let mut engines: Vec<StepEngine> = Vec::new();
+    for (step, figures) in steps.steps().iter().zip(phases.step_statistics()) {
+        let engine = tracks.iter().position(|track| *track == step.track).unwrap_or_else(|| {
+            tracks.push(step.track);
+            engines.push(StepEngine::default());
+            tracks.len() - 1
+        });
+        engines[engine].steps.push(StepBar {
+            span_ms: figures.device_span.map(|(from, to)| (ms(from), ms(to))),
+            busy_ms: ms(figures.busy_time),
+            phase: Phase::ALL.iter().position(|phase| *phase == step.phase).unwrap_or_default(),
+            label: tokens(step),
+        });
+    }
+    // The only engine needs no name.
+    if let [_, _, ..] = tracks[..] {
+        for (engine, track) in engines.iter_mut().zip(tracks) {
+            engine.name = thread_name(trace, track);
+        }
+    }
+    let outside = steps.links().none;
+    let events = if outside == 1 { "device event of no step is" } else { "device events of no step are" };
+    let timeline = StepTimeline {
+        title: format!("Steps · {title}"),
+        phases: Phase::ALL.map(|phase| phase.to_string()).to_vec(),
+        label_meaning: "tokens of prompts + generated ones".into(),
+        engines,
+        footnote: match outside {
+            0 => String::new(),
+            outside => format!("{} {events} not shown.", grouped(outside.into())),
+        },
+    };
+    timeline.to_svg().map(Some)
+}
+
+/// Tokens of prompts and generated ones, as far as there are any and the trace says so.
+fn tokens(step: &Step) -> String {
+    let counts = [step.load.context_tokens, step.load.generation_tokens];
+    let counts: Vec<String> =
+        counts.into_iter().flatten().filter(|count| *count > 0).map(|count| count.to_string()).collect();
+    counts.join("+")
+}
+
+fn thread_name(trace: &Trace, track: Option<TrackId>) -> String {
+    let Some(track) = track else { return "no thread of the host".into() };
+    let id = |row: RowId| match row {
+        RowId::Missing => "without id".to_owned(),
+        RowId::Number(number) => number.to_string(),
+        RowId::Text(text) => trace.strings().get(text).to_owned(),
+    };
+    let row = trace.tracks().get(track);
+    let ids = format!("process {}, thread {}", id(row.pid), id(row.tid));
+    match trace.thread_name(track) {
+        Some(name) => format!("{name} ({ids})"),
+        None => ids,
+    }
+}

@@ -1,0 +1,167 @@
+//! What is known of one step besides annotations and frames.
+
+use super::calls::{AttentionCall, Call};
+use super::items::{Item, What};
+use super::names::Words;
+use super::vocabulary::Vocabulary;
+
+/// What a step's calls, launches and device events say.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Evidence {
+    /// Most rows of activations that are tokens: embeddings, normalizations, selections, attention.
+    pub(super) token_rows: Option<i64>,
+    /// Most rows of projections' activations. Low-precision ones pad them, so they count only without the others.
+    pub(super) projected_rows: Option<i64>,
+    /// Rows that the language-model head reads.
+    pub(super) head_rows: Option<i64>,
+    /// Rows that tokens are chosen for.
+    pub(super) sampled_rows: Option<i64>,
+    /// New tokens per request where activations have a dimension of requests.
+    pub(super) tokens_per_request: Option<i64>,
+    /// Longest queries of attention with a dimension of requests, and the longest keys with them.
+    pub(super) lengths: Option<(i64, Option<i64>)>,
+    /// Query tokens and requests of packed attention, of the call with most tokens per request.
+    pub(super) packed: Option<(i64, i64)>,
+    /// Calls of attention over prompts, by name.
+    pub(super) context_attention: usize,
+    /// Calls of attention of generation, by name.
+    pub(super) generation_attention: usize,
+    /// Graph launches.
+    pub(super) graph_launches: usize,
+    /// Graph launches that have attention in them.
+    pub(super) attending_graphs: usize,
+    /// Σ of device time of graph launches.
+    pub(super) graph_time: i64,
+    /// Attention outside of graphs: operators, and kernels.
+    pub(super) eager_attention: usize,
+    pub(super) eager_attention_kernels: usize,
+    /// Σ of device time.
+    pub(super) device_time: i64,
+    /// Work on images.
+    pub(super) images: usize,
+    /// Device time under kernels whose names have a word of the prompt's phase, and of generation's.
+    pub(super) named_kernel_time: [i64; 2],
+    /// The same under operators of engines.
+    pub(super) named_operator_calls: [i64; 2],
+    /// Host calls with shapes, or launches: whether the host says anything at all.
+    pub(super) host_items: usize,
+}
+
+impl Evidence {
+    /// Rows of logits.
+    pub(super) fn logit_rows(&self) -> Option<i64> {
+        self.head_rows.or(self.sampled_rows)
+    }
+
+    /// Tokens that the step processes.
+    pub(super) fn tokens(&self) -> Option<i64> {
+        self.token_rows.or(self.projected_rows)
+    }
+
+    pub(super) fn add(&mut self, item: &Item, vocabulary: &Vocabulary) {
+        self.host_items += 1;
+        match item.what {
+            What::Launch(launch) if launch.is_graph => {
+                self.graph_launches += 1;
+                self.attending_graphs += usize::from(launch.attention > 0);
+                self.graph_time = self.graph_time.saturating_add(launch.device_time);
+            }
+            What::Launch(_) | What::Named => {}
+            What::Attends => self.eager_attention += 1,
+            What::Call(call) => self.add_call(call, vocabulary),
+        }
+    }
+
+    fn add_call(&mut self, call: Call, vocabulary: &Vocabulary) {
+        match call {
+            Call::Projection { rows, inner, outer, per_request } => {
+                if vocabulary.is_head(inner, outer) {
+                    most(&mut self.head_rows, rows);
+                } else if vocabulary.is_hidden(inner) {
+                    most(&mut self.projected_rows, rows);
+                    if let Some(tokens) = per_request {
+                        most(&mut self.tokens_per_request, tokens);
+                    }
+                }
+            }
+            Call::Embedding { entries, tokens, per_request, .. } => {
+                if entries >= super::calls::NARROWEST_VOCABULARY {
+                    most(&mut self.token_rows, tokens);
+                    if let Some(tokens) = per_request {
+                        most(&mut self.tokens_per_request, tokens);
+                    }
+                }
+            }
+            Call::Norm { rows, width } if vocabulary.is_hidden(width) && width >= LEAST_HIDDEN => {
+                most(&mut self.token_rows, rows);
+            }
+            // A table of embeddings is as wide as activations and as long as the vocabulary.
+            Call::Selection { rows, width }
+                if vocabulary.is_hidden(width) && width >= LEAST_HIDDEN && !vocabulary.is_logits(rows) =>
+            {
+                most(&mut self.token_rows, rows);
+            }
+            Call::Attention(call) => self.add_attention(call),
+            Call::Sampling { rows, width, .. } if vocabulary.is_logits(width) => {
+                most(&mut self.sampled_rows, rows);
+            }
+            Call::Image => self.images += 1,
+            Call::Norm { .. } | Call::Selection { .. } | Call::Sampling { .. } | Call::Wide { .. } => {}
+        }
+    }
+
+    fn add_attention(&mut self, call: AttentionCall) {
+        self.eager_attention += 1;
+        if let Some(rows) = call.rows {
+            most(&mut self.token_rows, rows);
+        }
+        match (call.queries, call.rows, call.requests) {
+            (Some(queries), ..) => {
+                let (before, keys) = self.lengths.unwrap_or_default();
+                self.lengths = Some((before.max(queries), keys.max(call.keys)));
+            }
+            (None, Some(rows), Some(requests)) if requests > 0 => {
+                let more = |(other_rows, other_requests): (i64, i64)| {
+                    i128::from(rows) * i128::from(other_requests)
+                        > i128::from(other_rows) * i128::from(requests)
+                };
+                if self.packed.is_none_or(more) {
+                    self.packed = Some((rows, requests));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds what an operator's name says.
+    pub(super) fn add_operator(&mut self, words: Words) {
+        self.context_attention += usize::from(words.context);
+        self.generation_attention += usize::from(words.generation);
+        if words.engine {
+            self.named_operator_calls[0] += i64::from(words.weak_context);
+            self.named_operator_calls[1] += i64::from(words.weak_generation);
+        }
+    }
+
+    /// Adds what a kernel's name says. Kernels of prompts are used for generation too where a graph has them: it was
+    /// captured with a batch of one token per request, and some libraries have no better kernel for that.
+    pub(super) fn add_kernel(&mut self, words: Words, duration: i64, in_graph: bool) {
+        self.device_time += duration;
+        self.eager_attention_kernels += usize::from(words.attention && !in_graph);
+        self.context_attention += usize::from(words.context && !in_graph);
+        self.generation_attention += usize::from(words.generation);
+        if words.weak_context && !in_graph {
+            self.named_kernel_time[0] += duration;
+        }
+        if words.weak_generation {
+            self.named_kernel_time[1] += duration;
+        }
+    }
+}
+
+/// Heads of attention are normalized too; no model's activations are as narrow.
+const LEAST_HIDDEN: i64 = 512;
+
+fn most(value: &mut Option<i64>, other: i64) {
+    *value = Some(value.map_or(other, |value| value.max(other)));
+}

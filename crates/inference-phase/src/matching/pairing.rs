@@ -1,0 +1,245 @@
+//! Which block of one trace is most like which of another.
+
+use std::cmp::Ordering;
+
+use perf_models::StepStatistics;
+
+use super::blocks::{Block, blocks};
+use crate::phase::Phase;
+use crate::split::StepWork;
+
+/// How to look for blocks that match.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MatchOptions {
+    /// Phases to find a pair for, in this order.
+    pub phases: Vec<Phase>,
+    /// Longer runs are cut into windows of so many steps; `None` keeps runs whole.
+    pub window: Option<usize>,
+}
+
+impl Default for MatchOptions {
+    fn default() -> Self {
+        MatchOptions { phases: vec![Phase::Decode, Phase::Mixed], window: Some(16) }
+    }
+}
+
+/// Two blocks that do nearly the same work.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BlockMatch {
+    /// What both do.
+    pub phase: Phase,
+    /// How far apart they are: means over steps of the absolute differences of what [`distance_terms`] names.
+    pub distance: Vec<f64>,
+    /// That of the first trace and that of the second.
+    pub blocks: [Block; 2],
+}
+
+/// A phase that no pair was found for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MatchNote {
+    /// The phase.
+    pub phase: Phase,
+    /// Blocks of each trace whose steps all say the token counts that blocks are compared by.
+    pub eligible: [usize; 2],
+    /// Pairs of such blocks with as many steps.
+    pub same_size: usize,
+}
+
+impl MatchNote {
+    /// Why there is no pair, for people; the traces are called A and B.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        let [a, b] = self.eligible;
+        let lacking = match (a, b) {
+            (0, 0) => "neither trace has",
+            (0, _) => "A does not have",
+            (_, 0) => "B does not have",
+            _ => return format!("of {a} blocks of A and {b} of B, no two have the same number of steps"),
+        };
+        let least = if self.phase == Phase::Decode { "two or more steps" } else { "steps" };
+        format!("{lacking} {least} of the phase in a row that all say their token counts")
+    }
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Matches {
+    /// The nearest pair of each phase, in the order of the phases.
+    pub pairs: Vec<BlockMatch>,
+    /// The phases without one.
+    pub notes: Vec<MatchNote>,
+}
+
+/// What blocks of a phase are compared by, most important first: `sq` are new tokens, `sk` tokens attended to, of
+/// context (`c`) and generation (`g`) requests.
+#[must_use]
+pub fn distance_terms(phase: Phase) -> &'static [&'static str] {
+    match phase {
+        Phase::Decode => &["g_sq", "g_sk"],
+        _ => &["context_requests", "generation_requests", "c_sq", "g_sq"],
+    }
+}
+
+/// The nearest pair of equally long blocks for each phase: least distance, term by term; of equally near ones that
+/// from the longest runs, then the longest, then the first.
+#[must_use]
+pub fn match_blocks(first: &[StepWork], second: &[StepWork], options: &MatchOptions) -> Matches {
+    let steps = [first, second];
+    let all = steps.map(|steps| blocks(steps, options.window));
+    let mut matches = Matches::default();
+    for &phase in &options.phases {
+        let eligible = [0, 1].map(|side| -> Vec<&Block> {
+            let says_tokens = |block: &&Block| {
+                steps[side][block.steps.clone()].iter().all(|work| work.statistics.is_some())
+            };
+            all[side].iter().filter(|block| block.phase == phase).filter(says_tokens).collect()
+        });
+        let pairs = eligible[0].iter().flat_map(|a| eligible[1].iter().map(move |b| [*a, *b]));
+        let pairs = pairs.filter(|[a, b]| a.steps.len() == b.steps.len());
+        let mut same_size = 0;
+        let mut best: Option<BlockMatch> = None;
+        for [a, b] in pairs {
+            same_size += 1;
+            let distance = distance(phase, &first[a.steps.clone()], &second[b.steps.clone()]);
+            let pair = BlockMatch { phase, distance, blocks: [a.clone(), b.clone()] };
+            if best.as_ref().is_none_or(|best| nearness(&pair, best).is_lt()) {
+                best = Some(pair);
+            }
+        }
+        match best {
+            Some(pair) => matches.pairs.push(pair),
+            None => {
+                let eligible = eligible.map(|blocks| blocks.len());
+                matches.notes.push(MatchNote { phase, eligible, same_size });
+            }
+        }
+    }
+    matches
+}
+
+/// Less for the nearer pair.
+fn nearness(one: &BlockMatch, other: &BlockMatch) -> Ordering {
+    let shorter_run = |pair: &BlockMatch| pair.blocks.iter().map(|block| block.run_length).min();
+    let steps = |pair: &BlockMatch| pair.blocks[0].steps.len();
+    let differing = one.distance.iter().zip(&other.distance).map(|(a, b)| a.total_cmp(b));
+    let by_distance = differing.fold(Ordering::Equal, Ordering::then);
+    by_distance.then(shorter_run(other).cmp(&shorter_run(one))).then(steps(other).cmp(&steps(one)))
+}
+
+fn distance(phase: Phase, first: &[StepWork], second: &[StepWork]) -> Vec<f64> {
+    type Term = fn(&StepWork, StepStatistics) -> i64;
+    let terms: &[Term] = match phase {
+        Phase::Decode => &[|_, s| s.generation.queries, |_, s| s.generation.keys],
+        _ => &[
+            |work, _| work.context_requests,
+            |work, _| work.generation_requests,
+            |_, s| s.context.queries,
+            |_, s| s.generation.queries,
+        ],
+    };
+    let value = |term: &Term, work: &StepWork| term(work, work.statistics.unwrap_or_default()) as f64;
+    let mean = |term: &Term| {
+        let pairs = first.iter().zip(second);
+        let sum: f64 = pairs.map(|(a, b)| (value(term, a) - value(term, b)).abs()).sum();
+        sum / first.len().max(1) as f64
+    };
+    terms.iter().map(mean).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use perf_models::TokenStatistics;
+
+    use super::*;
+
+    fn tokens(queries: i64, keys: i64) -> TokenStatistics {
+        TokenStatistics { queries, keys, ..TokenStatistics::default() }
+    }
+
+    fn decode(requests: i64, keys: i64) -> StepWork {
+        let generation = tokens(requests, keys);
+        StepWork {
+            phase: Phase::Decode,
+            generation_requests: requests,
+            statistics: Some(StepStatistics { generation, ..StepStatistics::default() }),
+            ..StepWork::UNKNOWN
+        }
+    }
+
+    fn mixed(context_requests: i64, context_tokens: i64, generation_requests: i64) -> StepWork {
+        let (context, generation) =
+            (tokens(context_tokens, context_tokens), tokens(generation_requests, 100));
+        StepWork {
+            phase: Phase::Mixed,
+            context_requests,
+            generation_requests,
+            statistics: Some(StepStatistics { context, generation }),
+            ..StepWork::UNKNOWN
+        }
+    }
+
+    fn options(phase: Phase, window: Option<usize>) -> MatchOptions {
+        MatchOptions { phases: vec![phase], window }
+    }
+
+    /// Block numbers and distance of the only pair.
+    fn pair(first: &[StepWork], second: &[StepWork], options: &MatchOptions) -> (usize, usize, Vec<f64>) {
+        let matches = match_blocks(first, second, options);
+        assert_eq!((matches.pairs.len(), matches.notes.len()), (1, 0), "{matches:?}");
+        let [a, b] = &matches.pairs[0].blocks;
+        (a.index, b.index, matches.pairs[0].distance.clone())
+    }
+
+    #[test]
+    fn a_trace_matches_itself() {
+        let steps = [vec![decode(8, 800); 20], vec![mixed(1, 50, 7); 3], vec![decode(8, 900); 20]].concat();
+        let matches = match_blocks(&steps, &steps, &MatchOptions::default());
+        let found: Vec<_> = matches.pairs.iter().map(|pair| (pair.phase, pair.distance.clone())).collect();
+        assert_eq!(found, [(Phase::Decode, vec![0.0; 2]), (Phase::Mixed, vec![0.0; 4])]);
+        assert!(matches.pairs.iter().all(|pair| pair.blocks[0] == pair.blocks[1]));
+        assert_eq!(
+            (matches.pairs[0].blocks[0].steps.clone(), matches.pairs[0].blocks[0].run_length),
+            (0..16, 20)
+        );
+    }
+
+    #[test]
+    fn requests_count_before_contexts() {
+        let first = vec![decode(8, 1000); 2];
+        let second = [vec![decode(9, 1000); 2], vec![StepWork::UNKNOWN], vec![decode(8, 5250); 2]].concat();
+        assert_eq!(pair(&first, &second, &options(Phase::Decode, None)), (0, 1, vec![0.0, 4250.0]));
+        let (first, second) = ([mixed(2, 600, 6)], [mixed(3, 600, 6), StepWork::UNKNOWN, mixed(1, 175, 6)]);
+        assert_eq!(pair(&first, &second, &options(Phase::Mixed, None)), (0, 0, vec![1.0, 0.0, 0.0, 0.0]));
+        assert_eq!(
+            pair(&first, &second[2..], &options(Phase::Mixed, None)),
+            (0, 0, vec![1.0, 0.0, 425.0, 0.0])
+        );
+    }
+
+    #[test]
+    fn of_equally_near_blocks_those_of_longer_runs_and_the_longer_are_taken() {
+        let gap = vec![StepWork::UNKNOWN];
+        let steps =
+            [vec![decode(8, 800); 4], gap.clone(), vec![decode(8, 800); 9], gap, vec![decode(8, 800); 6]]
+                .concat();
+        // Windows: 0..4, 5..9, 9..13, 14..18.
+        assert_eq!(pair(&steps, &steps, &options(Phase::Decode, Some(4))), (1, 1, vec![0.0, 0.0]));
+        assert_eq!(pair(&steps, &steps, &options(Phase::Decode, None)), (1, 1, vec![0.0, 0.0]));
+    }
+
+    #[test]
+    fn a_phase_without_pair_says_how_near_it_came() {
+        let silent = StepWork { statistics: None, ..decode(8, 800) };
+        let first = [vec![decode(8, 800); 3], vec![mixed(1, 50, 7)], vec![silent; 4]].concat();
+        let second = vec![decode(8, 800); 4];
+        let matches = match_blocks(&first, &second, &MatchOptions::default());
+        let note = |phase, eligible| MatchNote { phase, eligible, same_size: 0 };
+        assert_eq!(matches.notes, [note(Phase::Decode, [1, 1]), note(Phase::Mixed, [1, 0])]);
+        assert!(matches.pairs.is_empty());
+        assert_eq!(
+            matches.notes[0].reason(),
+            "of 1 blocks of A and 1 of B, no two have the same number of steps"
+        );
+        assert!(matches.notes[1].reason().starts_with("B does not have steps of the phase"));
+    }
+}

@@ -1,0 +1,199 @@
+//! One rule each over calls that launched device work. What a name or shape says of the phase is read the same way
+//! as for steps: words as wholes, nothing out of names of matrix kernels, writes to the cache neutral.
+
+use hashbrown::HashMap;
+use trace_ingest::{Category, EventId, StringId, Trace};
+
+use super::{DetectionMethod, LaunchingCall};
+use crate::detect::calls::{AttentionCall, Call, CallReader};
+use crate::detect::names::{Names, Words, is_gemm_kernel};
+use crate::phase::Phase;
+
+/// Below this share of the device time that names speak of, a phase's names in a call are noise.
+const LEAST_SHARE: i64 = 5;
+
+pub(super) fn phases(
+    method: DetectionMethod,
+    trace: &Trace,
+    calls: &[LaunchingCall<'_>],
+    threshold: i64,
+) -> Vec<Phase> {
+    let mut rules = Rules {
+        trace,
+        names: Names::new(trace),
+        lengths: HashMap::new(),
+        reader: CallReader::new(trace),
+        threshold,
+    };
+    match method {
+        DetectionMethod::Hybrid => vec![Phase::Unknown; calls.len()],
+        DetectionMethod::OperationFrequency => by_frequency(trace, calls),
+        DetectionMethod::KernelNames => calls.iter().map(|call| rules.by_names(call)).collect(),
+        DetectionMethod::FrameworkApis => calls.iter().map(|call| rules.by_framework(call)).collect(),
+        DetectionMethod::AttentionPatterns => calls.iter().map(|call| rules.by_attention(call)).collect(),
+        DetectionMethod::GemmParams => calls.iter().map(|call| rules.by_rows(call)).collect(),
+    }
+}
+
+struct Rules<'t> {
+    trace: &'t Trace,
+    names: Names<'t>,
+    /// What lengths in a name say, by name.
+    lengths: HashMap<StringId, Option<Phase>>,
+    reader: CallReader<'t>,
+    threshold: i64,
+}
+
+impl Rules<'_> {
+    fn words(&mut self, event: EventId) -> Words {
+        self.names.get(self.trace.events().name(event)).words
+    }
+
+    /// The operator's own name, else the names of what it launched, weighed by time.
+    fn by_names(&mut self, call: &LaunchingCall<'_>) -> Phase {
+        self.weak_words(call.event).unwrap_or_else(|| {
+            self.weigh(call, |rules, kernel| rules.weak_words(kernel).or_else(|| rules.length(kernel)))
+        })
+    }
+
+    /// What the kernels of a call say, by their time.
+    fn weigh(
+        &mut self,
+        call: &LaunchingCall<'_>,
+        says: impl Fn(&mut Self, EventId) -> Option<Phase>,
+    ) -> Phase {
+        let [mut context, mut generation] = [0i64; 2];
+        for &kernel in call.kernels {
+            let time = self.trace.events().duration(kernel);
+            let phase = says(self, kernel);
+            // A kernel that names both counts for each.
+            if matches!(phase, Some(Phase::Prefill | Phase::Mixed)) {
+                context = context.saturating_add(time);
+            }
+            if matches!(phase, Some(Phase::Decode | Phase::Mixed)) {
+                generation = generation.saturating_add(time);
+            }
+        }
+        let all = context.saturating_add(generation);
+        let counts = |part: i64| part > 0 && part.saturating_mul(LEAST_SHARE) >= all;
+        said(counts(context), counts(generation)).unwrap_or(Phase::Unknown)
+    }
+
+    /// What the words of the phases anywhere in a name say.
+    fn weak_words(&mut self, event: EventId) -> Option<Phase> {
+        let words = self.words(event);
+        said(words.weak_context, words.weak_generation)
+    }
+
+    /// What the name of attention says.
+    fn attention_words(&mut self, event: EventId) -> Option<Phase> {
+        let words = self.words(event);
+        said(words.context, words.generation)
+    }
+
+    fn length(&mut self, kernel: EventId) -> Option<Phase> {
+        let name = self.trace.events().name(kernel);
+        *self.lengths.entry(name).or_insert_with(|| sequence_length(self.trace.text(name)))
+    }
+
+    /// The operator's own name alone, if an engine has it.
+    fn by_framework(&mut self, call: &LaunchingCall<'_>) -> Phase {
+        let is_of_engine = self.words(call.event).engine;
+        is_of_engine.then(|| self.weak_words(call.event)).flatten().unwrap_or(Phase::Unknown)
+    }
+
+    /// The name of attention, else its lengths, else the names of its kernels.
+    fn by_attention(&mut self, call: &LaunchingCall<'_>) -> Phase {
+        if let Some(phase) = self.attention_words(call.event) {
+            return phase;
+        }
+        let shapes = match self.reader.read(call.event, &mut self.names) {
+            Some(Call::Attention(shapes)) => by_lengths(shapes, self.threshold),
+            _ => None,
+        };
+        shapes.unwrap_or_else(|| self.weigh(call, Self::attention_words))
+    }
+
+    /// Names that say it outright, else the rows of a matrix product's activations.
+    fn by_rows(&mut self, call: &LaunchingCall<'_>) -> Phase {
+        let named = self.weak_words(call.event).unwrap_or_else(|| self.weigh(call, Self::weak_words));
+        if named != Phase::Unknown {
+            return named;
+        }
+        match self.reader.read(call.event, &mut self.names) {
+            Some(Call::Projection { rows, .. }) if rows > self.threshold => Phase::Prefill,
+            Some(Call::Projection { rows, .. }) if rows > 0 => Phase::Decode,
+            _ => Phase::Unknown,
+        }
+    }
+}
+
+/// What words of both phases say.
+fn said(context: bool, generation: bool) -> Option<Phase> {
+    match (context, generation) {
+        (true, true) => Some(Phase::Mixed),
+        (true, false) => Some(Phase::Prefill),
+        (false, true) => Some(Phase::Decode),
+        (false, false) => None,
+    }
+}
+
+/// New tokens per request: as many as keys are a whole prompt, however short.
+fn by_lengths(call: AttentionCall, threshold: i64) -> Option<Phase> {
+    let (tokens, keys) = match (call.queries, call.rows, call.requests) {
+        (Some(queries), ..) => (queries, call.keys),
+        (None, Some(rows), Some(requests)) if requests > 0 => (rows.div_euclid(requests), None),
+        _ => return None,
+    };
+    let is_whole_prompt = tokens > 1 && keys == Some(tokens);
+    Some(if tokens > threshold || is_whole_prompt { Phase::Prefill } else { Phase::Decode })
+}
+
+/// What a length in a name says: one token is generation, more than ten are a prompt. Only whole words count (`seqlen_128`,
+/// `sl128`), and matrix kernels' names have none: theirs are about tiles.
+fn sequence_length(name: &str) -> Option<Phase> {
+    let lower = name.to_ascii_lowercase();
+    if is_gemm_kernel(&lower) {
+        return None;
+    }
+    let mut words =
+        lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).peekable();
+    let mut lengths = Vec::new();
+    while let Some(word) = words.next() {
+        let digits = ["seqlen", "seq", "sl"].iter().find_map(|start| word.strip_prefix(start));
+        let number: Option<f64> = match digits {
+            Some("") if word == "seqlen" => words.peek().and_then(|next| next.parse().ok()),
+            Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => digits.parse().ok(),
+            _ => None,
+        };
+        lengths.extend(number.filter(|&length| length > 0.0));
+    }
+    let mean = lengths.iter().sum::<f64>() / lengths.len() as f64;
+    if mean == 1.0 { Some(Phase::Decode) } else { (mean > 10.0).then_some(Phase::Prefill) }
+}
+
+/// Names that are called more often than half of all names generate; those rarer than 85 % of them process prompts.
+/// Nothing is said of what lies between, nor where all are called equally often.
+fn by_frequency(trace: &Trace, calls: &[LaunchingCall<'_>]) -> Vec<Phase> {
+    let mut counts: HashMap<(Category, StringId), i64> = HashMap::new();
+    let key = |call: &LaunchingCall<'_>| {
+        let events = trace.events();
+        (events.category(call.event), events.name(call.event))
+    };
+    for call in calls {
+        *counts.entry(key(call)).or_default() += 1;
+    }
+    let mut sorted: Vec<i64> = counts.values().copied().collect();
+    sorted.sort_unstable();
+    let at = |share: f64| sorted.get((sorted.len().saturating_sub(1) as f64 * share).round() as usize);
+    let (Some(&rare), Some(&usual)) = (at(0.15), at(0.5)) else { return Vec::new() };
+    let phase = |call| match counts[&key(call)] {
+        count if count > usual => Phase::Decode,
+        count if count < rare => Phase::Prefill,
+        _ => Phase::Unknown,
+    };
+    calls.iter().map(phase).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! Many gzip files that grow at the same time.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use flate2::{Compress, Compression, Crc, FlushCompress, Status};
+
+/// Compressed bytes that a file is given at a time, at least.
+const ROOM: usize = 64 << 10;
+
+/// A gzip file that is open only while something is added to it.
+///
+/// A trace of a thousand steps becomes a thousand files, more than a process may have open, and a compressor
+/// takes 300 KiB. So text is compressed in pieces, each independent of those before it, by one compressor for
+/// all files; together the pieces are one ordinary gzip member.
+#[derive(Debug)]
+pub(crate) struct GzipFile {
+    pub(crate) path: PathBuf,
+    checksum: Crc,
+}
+
+/// Compresses pieces for any number of files.
+pub(crate) struct Deflater {
+    compress: Compress,
+    out: Vec<u8>,
+}
+
+impl Deflater {
+    pub(crate) fn new() -> Self {
+        Deflater { compress: Compress::new(Compression::default(), false), out: Vec::new() }
+    }
+
+    /// The text compressed, ending at a byte.
+    fn piece(&mut self, text: &[u8], flush: FlushCompress) -> io::Result<&[u8]> {
+        self.compress.reset();
+        self.out.clear();
+        loop {
+            self.out.reserve(ROOM);
+            let used = usize::try_from(self.compress.total_in()).map_err(io::Error::other)?;
+            let status = self.compress.compress_vec(&text[used..], &mut self.out, flush)?;
+            let has_room = self.out.len() < self.out.capacity();
+            let all_used = self.compress.total_in() == text.len() as u64;
+            if status == Status::StreamEnd || all_used && has_room && flush != FlushCompress::Finish {
+                return Ok(&self.out);
+            }
+        }
+    }
+}
+
+impl GzipFile {
+    /// Makes the file, or empties it.
+    pub(crate) fn create(path: PathBuf) -> io::Result<Self> {
+        // Deflate, no name, no time, unknown system.
+        File::create(&path)?.write_all(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255])?;
+        Ok(GzipFile { path, checksum: Crc::new() })
+    }
+
+    /// Adds text.
+    pub(crate) fn add(&mut self, text: &[u8], deflater: &mut Deflater) -> io::Result<()> {
+        self.checksum.update(text);
+        append(&self.path, deflater.piece(text, FlushCompress::Full)?)
+    }
+
+    /// Adds the last text and ends the file.
+    pub(crate) fn finish(mut self, text: &[u8], deflater: &mut Deflater) -> io::Result<()> {
+        self.checksum.update(text);
+        append(&self.path, deflater.piece(text, FlushCompress::Finish)?)?;
+        let [sum, length] = [self.checksum.sum(), self.checksum.amount()].map(u32::to_le_bytes);
+        append(&self.path, &[sum, length].concat())
+    }
+}
+
+fn append(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    OpenOptions::new().append(true).open(path)?.write_all(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use flate2::bufread::GzDecoder;
+
+    use super::*;
+
+    #[test]
+    fn pieces_are_one_member_that_any_reader_takes() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut deflater = Deflater::new();
+        let texts = ["a".repeat(500_000), String::new(), noise(300_000), "end".to_string()];
+        let [mut one, mut other] =
+            ["one", "other"].map(|name| GzipFile::create(directory.path().join(name)).unwrap());
+        for text in &texts[..3] {
+            one.add(text.as_bytes(), &mut deflater).unwrap();
+            other.add(b"x", &mut deflater).unwrap();
+        }
+        one.finish(texts[3].as_bytes(), &mut deflater).unwrap();
+        other.finish(b"", &mut deflater).unwrap();
+        for (name, expected) in [("one", texts.concat()), ("other", "xxx".to_string())] {
+            let bytes = std::fs::read(directory.path().join(name)).unwrap();
+            let (mut rest, mut text) = (&bytes[..], String::new());
+            GzDecoder::new(&mut rest).read_to_string(&mut text).unwrap();
+            assert!(text == expected && rest.is_empty(), "{name}");
+        }
+    }
+
+    /// Text that hardly compresses.
+    fn noise(length: usize) -> String {
+        let mut state = 1u64;
+        let mut letter = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            char::from(b' ' + (state >> 33) as u8 % 94)
+        };
+        (0..length).map(|_| letter()).collect()
+    }
+}

@@ -1,0 +1,232 @@
+//! Which files a trace is split into.
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use trace_ingest::Trace;
+
+use super::load::WindowLoad;
+use super::names;
+use super::regions::{RegionRule, steady_regions};
+use super::steps::{SplitStep, StepWork};
+use super::windows::{ServerLoad, steady_windows};
+use crate::phase::Phase;
+
+/// What to split a trace into. The default is nothing.
+#[derive(Clone, Debug, Default)]
+pub struct SplitOptions {
+    /// Only these steps, which then are the steady state; `None` for all, of which it is looked for.
+    pub range: Option<Range<usize>>,
+    /// A file per step.
+    pub single_steps: bool,
+    /// A file per kind of window of the steady state.
+    pub steady_windows: Option<WindowOptions>,
+    /// A file per run of steps with, and without, context requests in the steady state; the length of windows
+    /// that [`steady_regions`] takes.
+    pub divide_phases: Option<usize>,
+    /// How the steady state is found.
+    pub region_rule: RegionRule,
+}
+
+/// Windows of the steady state.
+#[derive(Clone, Copy, Debug)]
+pub struct WindowOptions {
+    /// Steps of a window.
+    pub length: usize,
+    /// The load that the engine was under, if known.
+    pub load: Option<ServerLoad>,
+}
+
+/// A file to write.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SplitOutput {
+    /// Number among the files of its kind; of a file with one step the number of the step.
+    pub index: usize,
+    /// Path below the output directory.
+    pub path: PathBuf,
+    /// Positions of its steps among all.
+    pub steps: Vec<usize>,
+    /// What these run.
+    pub load: WindowLoad,
+}
+
+/// What a trace is split into.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SplitPlan {
+    /// The files.
+    pub outputs: Vec<SplitOutput>,
+    /// The steady state, as positions of steps; empty when nothing asked for it.
+    pub regions: Vec<Range<usize>>,
+    /// Asked-for files that there are no steps for.
+    pub missing: Vec<&'static str>,
+}
+
+/// Plans the files. `base` is the trace file's name without endings ([`super::base_name`]).
+#[must_use]
+pub fn plan(trace: &Trace, steps: &[SplitStep], options: &SplitOptions, base: &str) -> SplitPlan {
+    let range = options.range.clone().unwrap_or(0..steps.len());
+    let range = range.start.min(steps.len())..range.end.min(steps.len());
+    let works: Vec<StepWork> = steps.iter().map(|step| step.work).collect();
+    let mut planner = Planner { works: &works, base, plan: SplitPlan::default() };
+
+    if options.single_steps {
+        for index in range.clone() {
+            let step_name = steps[index].annotation.map(|annotation| trace.name(annotation));
+            let path = PathBuf::from(names::of_step(base, index, step_name));
+            planner.push(index, path, vec![index]);
+        }
+    }
+    let regions = |window: usize| match options.range {
+        Some(_) => vec![range.clone()],
+        None => {
+            let requests: Vec<i64> = works.iter().map(StepWork::requests).collect();
+            steady_regions(&requests, window, options.region_rule)
+        }
+    };
+    if let Some(window) = options.steady_windows {
+        planner.plan.regions = regions(window.length);
+        planner.windows(window);
+    }
+    if let Some(window) = options.divide_phases {
+        planner.plan.regions = regions(window);
+        planner.phases();
+    }
+    planner.plan
+}
+
+struct Planner<'s> {
+    works: &'s [StepWork],
+    base: &'s str,
+    plan: SplitPlan,
+}
+
+impl Planner<'_> {
+    fn push(&mut self, index: usize, path: PathBuf, steps: Vec<usize>) {
+        let load = WindowLoad::of(steps.iter().map(|&step| &self.works[step]));
+        self.plan.outputs.push(SplitOutput { index, path, steps, load });
+    }
+
+    fn push_labelled(&mut self, index: usize, directory: &str, label: &str, steps: Vec<usize>) {
+        let load = WindowLoad::of(steps.iter().map(|&step| &self.works[step]));
+        let path = PathBuf::from(directory).join(names::of_window(label, &load, self.base));
+        self.push(index, path, steps);
+    }
+
+    fn windows(&mut self, options: WindowOptions) {
+        let windows = steady_windows(self.works, &self.plan.regions, options.length, options.load);
+        let labelled = [
+            ("mixed_steady_state", windows.mixed),
+            ("decode_only_steady_state", windows.decode_only),
+            ("prefilldecode_steady_state", windows.context_bearing),
+        ];
+        for (index, (label, window)) in labelled.into_iter().enumerate() {
+            match window {
+                Some(window) if !window.is_empty() => self.push_labelled(index, "", label, window.collect()),
+                _ => self.plan.missing.push(label),
+            }
+        }
+    }
+
+    /// A file for each run of steps of a kind; steps that run nothing belong to no kind and end no run.
+    fn phases(&mut self) {
+        const KINDS: [&str; 2] = ["prefilldecodemix", "decode_only"];
+        let mut runs: Vec<(usize, Vec<usize>)> = Vec::new();
+        for step in self.plan.regions.iter().cloned().flatten() {
+            let kind = match self.works[step].phase {
+                Phase::Prefill | Phase::Mixed => 0,
+                Phase::Decode => 1,
+                Phase::Unknown => continue,
+            };
+            match runs.last_mut() {
+                Some((last, run)) if *last == kind => run.push(step),
+                _ => runs.push((kind, vec![step])),
+            }
+        }
+        let mut counts = [0; 2];
+        for (kind, run) in runs {
+            let load = WindowLoad::of(run.iter().map(|&step| &self.works[step]));
+            let label = format!(
+                "{}_chunk{}_steps{}_bs{}_conc{}",
+                KINDS[kind],
+                counts[kind],
+                run.len(),
+                load.mean_batch_size,
+                load.mean_requests
+            );
+            self.push_labelled(counts[kind], KINDS[kind], &label, run);
+            counts[kind] += 1;
+        }
+        self.plan
+            .missing
+            .extend(KINDS.iter().zip(counts).filter(|(_, count)| *count == 0).map(|(kind, _)| *kind));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trace_ingest::{Category, EventArguments, TraceBuilder};
+
+    use super::*;
+    use crate::split::annotated_steps;
+
+    fn planned(names: &[&str], options: &SplitOptions) -> SplitPlan {
+        let mut builder = TraceBuilder::new();
+        let track = builder.track(1, 1);
+        for (name, start) in names.iter().zip((0..).step_by(100)) {
+            builder.event(Category::USER_ANNOTATION, name, track, start, 90, EventArguments::default());
+        }
+        let trace = builder.finish();
+        plan(&trace, &annotated_steps(&trace), options, "t")
+    }
+
+    fn paths(plan: &SplitPlan) -> Vec<(&str, &[usize])> {
+        plan.outputs.iter().map(|output| (output.path.to_str().unwrap(), &output.steps[..])).collect()
+    }
+
+    const PREFILL: &str = "execute_context_2(100)_generation_0(0)";
+    const MIXED: &str = "execute_context_1(50)_generation_3(3)";
+    const DECODE: &str = "execute_context_0(0)_generation_4(4)";
+
+    #[test]
+    fn a_file_per_step_is_named_after_it() {
+        let options = SplitOptions { single_steps: true, range: Some(1..9), ..SplitOptions::default() };
+        let plan = planned(&[PREFILL, DECODE, "step[DECODE bs=4]"], &options);
+        assert_eq!(
+            paths(&plan),
+            [
+                ("t_annotation_iteration_1_execute_context_0_0_generation_4_4.json.gz", &[1][..]),
+                ("t_annotation_iteration_2_step[DECODE_bs=4].json.gz", &[2]),
+            ]
+        );
+        assert_eq!(plan.outputs[0].index, 1);
+        assert!(plan.regions.is_empty());
+    }
+
+    #[test]
+    fn windows_are_labelled_and_missing_ones_are_told() {
+        let window = WindowOptions { length: 3, load: None };
+        let options = SplitOptions { steady_windows: Some(window), ..SplitOptions::default() };
+        let plan = planned(&[DECODE; 9], &options);
+        assert_eq!(plan.regions, [Range { start: 0, end: 9 }]);
+        let name = |label| format!("{label}_prefill_0_prefilldecode_0_decode_3_bs4_conc4_t.json.gz");
+        let (mixed, decode) = (name("mixed_steady_state"), name("decode_only_steady_state"));
+        assert_eq!(paths(&plan), [(&mixed[..], &[0, 1, 2][..]), (&decode, &[0, 1, 2])]);
+        assert_eq!(plan.missing, ["prefilldecode_steady_state"]);
+    }
+
+    #[test]
+    fn phases_are_runs_that_idle_steps_do_not_break() {
+        let names = [DECODE, DECODE, "execute_diffusion_1_8x8", DECODE, PREFILL, MIXED, DECODE];
+        let range = Some(0..names.len());
+        let options = SplitOptions { divide_phases: Some(32), range, ..SplitOptions::default() };
+        let plan = planned(&names, &options);
+        let steps: Vec<_> = plan.outputs.iter().map(|output| output.steps.len()).collect();
+        assert_eq!(steps, [3, 2, 1]);
+        assert_eq!(
+            plan.outputs[1].path.to_str().unwrap(),
+            "prefilldecodemix/prefilldecodemix_chunk0_steps2_bs76_conc3_prefill_1_prefilldecode_1_decode_0_bs76_conc3_t.json.gz"
+        );
+        assert!(plan.outputs[2].path.starts_with("decode_only"), "{plan:?}");
+        assert_eq!((plan.outputs[2].index, plan.missing.len()), (1, 0));
+    }
+}

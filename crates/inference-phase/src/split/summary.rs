@@ -1,0 +1,160 @@
+//! What was split off, for other programs and for people.
+
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use trace_ingest::Trace;
+
+use super::membership::{DeviceWork, Membership};
+use super::plan::SplitOutput;
+use super::steps::SplitStep;
+use super::write::{SplitError, Written};
+
+/// Name of the summary for programs.
+const DETAILS_JSON: &str = "execution_details.json";
+/// Name of the summary for people.
+const DETAILS_CSV: &str = "execution_details.csv";
+
+/// A file that was written, with what it holds. Times are in µs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExecutionDetails {
+    /// What was planned.
+    pub output: SplitOutput,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Entries of its event list.
+    pub entries: u64,
+    /// Kernels, copies, fills.
+    pub device_events: usize,
+    /// Time from the first to the last of them of each step, summed over steps, in µs.
+    pub device_span: f64,
+    /// Their durations, in µs.
+    pub device_busy: f64,
+    /// What its steps run.
+    pub steps: Vec<super::StepWork>,
+}
+
+/// The details of written files.
+#[must_use]
+pub fn execution_details(
+    trace: &Trace,
+    steps: &[SplitStep],
+    membership: &Membership,
+    outputs: Vec<SplitOutput>,
+    written: &[Written],
+) -> Vec<ExecutionDetails> {
+    let details = |(output, written): (SplitOutput, &Written)| {
+        let sum = output.steps.iter().fold(DeviceWork::default(), |sum, &step| {
+            let work = membership.device_work(step);
+            DeviceWork {
+                events: sum.events + work.events,
+                span: sum.span + work.span,
+                busy: sum.busy + work.busy,
+            }
+        });
+        ExecutionDetails {
+            path: written.path.clone(),
+            entries: written.entries,
+            device_events: sum.events,
+            device_span: trace.to_microseconds(sum.span),
+            device_busy: trace.to_microseconds(sum.busy),
+            steps: output.steps.iter().filter_map(|&step| steps.get(step)).map(|step| step.work).collect(),
+            output,
+        }
+    };
+    outputs.into_iter().zip(written).map(details).collect()
+}
+
+/// Writes the details as `execution_details.json` and `execution_details.csv` into a directory, and returns where
+/// they are.
+///
+/// # Errors
+/// When one cannot be written.
+pub fn write_details(details: &[ExecutionDetails], directory: &Path) -> Result<[PathBuf; 2], SplitError> {
+    let paths = [DETAILS_JSON, DETAILS_CSV].map(|name| directory.join(name));
+    let writers = [write_json, write_csv];
+    for (path, write) in paths.iter().zip(writers) {
+        let file = fs::File::create(path).map(BufWriter::new);
+        let outcome = file.and_then(|mut file| {
+            write(details, &mut file)?;
+            file.flush()
+        });
+        outcome.map_err(|source| SplitError::Write { path: path.clone(), source })?;
+    }
+    Ok(paths)
+}
+
+fn write_json(details: &[ExecutionDetails], out: &mut dyn Write) -> io::Result<()> {
+    let rows: Vec<Value> = details.iter().map(as_json).collect();
+    serde_json::to_writer_pretty(&mut *out, &rows)?;
+    out.write_all(b"\n")
+}
+
+fn as_json(details: &ExecutionDetails) -> Value {
+    let step = |work: &super::StepWork| {
+        json!({
+            "batch_size": work.batch_size,
+            "num_requests": work.requests(),
+            "context_requests": work.context_requests,
+            "context_sum": work.context_tokens,
+            "generation_requests": work.generation_requests,
+            "generation_sum": work.generation_tokens,
+        })
+    };
+    let load = &details.output.load;
+    json!({
+        "idx": details.output.index,
+        "output_path": details.path.to_string_lossy(),
+        "event_count": details.entries,
+        "num_gpu_events": details.device_events,
+        "gpu_duration": details.device_span,
+        "gpu_busy_duration": details.device_busy,
+        "steps": details.steps.iter().map(step).collect::<Vec<_>>(),
+        "phase": {
+            "num_prefill": load.prefill,
+            "num_prefilldecode": load.mixed,
+            "num_decode": load.decode,
+            "avg_bs": load.mean_batch_size,
+            "avg_conc": load.mean_requests,
+        },
+    })
+}
+
+fn write_csv(details: &[ExecutionDetails], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "idx,output_path,event_count,num_gpu_events,gpu_duration,gpu_busy_duration,phase_num_prefill,\
+         phase_num_prefilldecode,phase_num_decode,phase_avg_bs,phase_avg_conc,num_steps"
+    )?;
+    for details in details {
+        let load = &details.output.load;
+        writeln!(
+            out,
+            "{},{},{},{},{:.2},{:.2},{},{},{},{},{},{}",
+            details.output.index,
+            csv_cell(&details.path.to_string_lossy()),
+            details.entries,
+            details.device_events,
+            details.device_span,
+            details.device_busy,
+            load.prefill,
+            load.mixed,
+            load.decode,
+            load.mean_batch_size,
+            load.mean_requests,
+            details.steps.len(),
+        )?;
+    }
+    Ok(())
+}
+
+/// A cell of a CSV file.
+pub(crate) fn csv_cell(text: &str) -> String {
+    if text.contains(['"', ',', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_string()
+    }
+}

@@ -1,0 +1,115 @@
+//! Recorded traces of engines, with and without what says their phases.
+//!
+//! The corpus is not part of the repository: `TRACE_CORPUS` names it, or it lies beside the workspace. Without it
+//! these tests are skipped, except under `CI=true`, where that is a failure.
+
+use std::path::{Path, PathBuf};
+
+use inference_phase::Phase::{Decode, Mixed, Prefill, Unknown};
+use inference_phase::{DetectOptions, Phase, Source, Steps};
+use trace_ingest::{EventId, ReadOptions};
+use trace2tree::{TraceTree, TreeOptions};
+
+fn corpus() -> Option<PathBuf> {
+    let folder = std::env::var_os("TRACE_CORPUS")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus"), PathBuf::from);
+    let is_there = folder.join("inference").is_dir();
+    let is_needed = std::env::var_os("CI").is_some_and(|ci| ci == "true");
+    assert!(is_there || !is_needed, "no corpus at {}: TRACE_CORPUS names it", folder.display());
+    if !is_there {
+        eprintln!("skipped: no corpus at {}", folder.display());
+    }
+    is_there.then_some(folder)
+}
+
+const BLIND: DetectOptions = DetectOptions { decode_threshold: 10, use_annotations: false, use_frames: true };
+const NO_STACK: DetectOptions =
+    DetectOptions { decode_threshold: 10, use_annotations: false, use_frames: false };
+
+/// Phases with the part of the device time that each has, of what was launched while recording, largest first; and all
+/// of that time in microseconds. What was launched before has no phase.
+fn shares(tree: &TraceTree, options: &DetectOptions) -> (Vec<(Phase, f64)>, f64) {
+    let steps = Steps::detect(tree, options);
+    let events = tree.trace().events();
+    let time = |all: &[EventId]| all.iter().map(|&event| events.duration(event)).sum::<i64>();
+    let (linked, unlinked) = (time(tree.linked_device_events()), time(tree.unlinked_device_events()));
+    assert_eq!(Phase::ALL.iter().map(|&phase| steps.time_of(phase)).sum::<i64>(), linked + unlinked);
+    let of_linked = |phase| steps.time_of(phase) - if phase == Unknown { unlinked } else { 0 };
+    let mut shares: Vec<(Phase, f64)> = Phase::ALL
+        .into_iter()
+        .map(|phase| (phase, of_linked(phase) as f64 / linked as f64))
+        .filter(|share| share.1 > 0.0)
+        .collect();
+    shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+    (shares, tree.trace().to_microseconds(linked))
+}
+
+fn read(path: &Path) -> TraceTree {
+    TraceTree::build(trace_ingest::read_path(path, &ReadOptions::default()).unwrap(), &TreeOptions::default())
+}
+
+#[test]
+fn recorded_steps_are_found_with_and_without_annotations() {
+    let Some(corpus) = corpus() else { return };
+    for (file, annotated, inferred, microseconds) in [
+        ("inference/sglang-qwen3-8b-decode/sglang_Qwen3-8B_decode.json.gz", Decode, Decode, 9778.618),
+        ("inference/vllm-prefilldecode-piecewise/graph_execution.json.gz", Mixed, Prefill, 156_085.793),
+        // The model without its head, in a framework that keeps a dimension of requests.
+        ("pytorch/h100-qwen1.5-0.5b/trace.json.gz", Prefill, Prefill, f64::NAN),
+        ("pytorch/mi300-qwen1.5-0.5b/trace.json.gz", Prefill, Prefill, f64::NAN),
+    ] {
+        let tree = read(&corpus.join(file));
+        for (options, phase) in
+            [(&DetectOptions::default(), annotated), (&BLIND, inferred), (&NO_STACK, inferred)]
+        {
+            let (shares, total) = shares(&tree, options);
+            assert!(shares[0].0 == phase && shares[0].1 > 0.9999, "{file} {options:?}: {shares:?}");
+            assert!(microseconds.is_nan() || (total - microseconds).abs() < 1.0, "{file}: {total}");
+        }
+    }
+}
+
+#[test]
+fn annotated_steps_carry_their_source_and_load() {
+    let Some(corpus) = corpus() else { return };
+    let tree = read(&corpus.join("inference/vllm-prefilldecode-piecewise/graph_execution.json.gz"));
+    let steps = Steps::detect(&tree, &DetectOptions::default());
+    let [step] = steps.steps() else { panic!("{:?}", steps.steps()) };
+    assert_eq!((step.source, step.confidence, steps.inferred_share()), (Source::Annotation, 1.0, 0.0));
+    let load = step.load;
+    assert_eq!((load.context_requests, load.context_tokens), (Some(9), Some(8155)));
+    assert_eq!((load.generation_requests, load.generation_tokens), (Some(37), Some(37)));
+}
+
+#[test]
+fn models_of_images_have_no_phase() {
+    let Some(corpus) = corpus() else { return };
+    for case in [
+        "pytorch/h100-falconsai-vit/trace.json.gz",
+        "pytorch/h100-owlv2-large/trace.json.gz",
+        "inference/xdit-sd-3.5/profile_trace_rank_0.json.gz",
+    ] {
+        let (shares, _) = shares(&read(&corpus.join(case)), &DetectOptions::default());
+        // One of them encodes a text as well.
+        assert!(shares[0].0 == Unknown && shares[0].1 > 0.99, "{case}: {shares:?}");
+    }
+}
+
+#[test]
+fn every_trace_of_the_corpus_keeps_its_device_time() {
+    let Some(corpus) = corpus() else { return };
+    let mut seen = 0;
+    for folder in std::fs::read_dir(corpus.join("pytorch")).unwrap() {
+        let path = folder.unwrap().path().join("trace.json.gz");
+        if path.is_file() {
+            let tree = read(&path);
+            for options in [&DetectOptions::default(), &NO_STACK] {
+                // Fails when time is lost.
+                let (shares, total) = shares(&tree, options);
+                assert!(total == 0.0 || (shares.iter().map(|share| share.1).sum::<f64>() - 1.0).abs() < 1e-9);
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen > 0);
+}

@@ -1,0 +1,188 @@
+//! The calls of one family with their figures, put together by operator and parameters.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use gpu_timeline::busy_time;
+use hashbrown::HashMap;
+use perf_models::Parameter;
+use trace_ingest::EventId;
+use trace2tree::EventSet;
+
+use crate::analysis::Analysis;
+use crate::call_overlap::{CallOverlap, NameLists, overlap_of};
+use crate::device::interval;
+use crate::figures::Figures;
+use crate::models::{Evaluated, Evaluation};
+
+use super::members::Subject;
+use super::parameters::{parameter_names, parameter_texts};
+
+/// Serves prefill and decode only; it has no backward pass.
+const NEVER_BACKWARD: &str = "vllm::unified_attention_with_output";
+
+/// One call with its figures.
+pub(super) struct Row {
+    pub(super) operator: EventId,
+    pub(super) evaluation: Arc<Evaluation>,
+    pub(super) figures: Figures,
+    /// Time in which at least one of the device events ran.
+    time: i64,
+    /// By start.
+    pub(super) device_events: Vec<EventId>,
+    pub(super) overlap: (Option<u32>, CallOverlap),
+}
+
+impl Row {
+    pub(super) fn evaluated(&self) -> Option<&Evaluated> {
+        self.evaluation.as_ref().as_ref().ok()
+    }
+}
+
+/// Calls of one row of the sheet: same operator, same parameters.
+pub(super) struct Group {
+    /// Parameters as text, by the sheet's parameter columns.
+    pub(super) parameters: Vec<Option<String>>,
+    pub(super) rows: Vec<Row>,
+    /// Calls that lie inside other calls of the sheet.
+    pub(super) nested: usize,
+}
+
+impl Group {
+    pub(super) fn time(&self) -> i64 {
+        self.rows.iter().map(|row| row.time).sum()
+    }
+}
+
+/// Groups with the parameter columns that they have.
+#[derive(Default)]
+pub(super) struct SheetRows {
+    pub(super) parameters: Vec<&'static str>,
+    pub(super) groups: Vec<Group>,
+}
+
+impl SheetRows {
+    /// Adds groups behind those here, under the union of the parameter columns.
+    pub(super) fn extend(&mut self, more: SheetRows) {
+        for name in
+            more.parameters.iter().filter(|name| !self.parameters.contains(name)).copied().collect::<Vec<_>>()
+        {
+            self.parameters.push(name);
+        }
+        let width = self.parameters.len();
+        self.groups.iter_mut().for_each(|group| group.parameters.resize(width, None));
+        let places: Vec<Option<usize>> = self
+            .parameters
+            .iter()
+            .map(|name| more.parameters.iter().position(|other| other == name))
+            .collect();
+        self.groups.extend(more.groups.into_iter().map(|mut group| Group {
+            parameters: places.iter().map(|&place| group.parameters[place?].take()).collect(),
+            ..group
+        }));
+    }
+
+    /// Counts the calls that lie inside other calls of the sheet.
+    pub(super) fn count_nested(&mut self, analysis: &Analysis) {
+        let tree = analysis.tree();
+        let mut calls = EventSet::with_capacity(analysis.trace().events().len());
+        for row in self.groups.iter().flat_map(|group| &group.rows) {
+            calls.insert(row.operator);
+        }
+        let lies_inside = |row: &Row| tree.ancestors(row.operator).any(|above| calls.contains(above));
+        for group in &mut self.groups {
+            group.nested = group.rows.iter().filter(|row| lies_inside(row)).count();
+        }
+    }
+}
+
+/// The calls of the family's operators that have figures, grouped, most time first.
+pub(super) fn grouped_calls(
+    analysis: &Analysis,
+    subject: &Subject,
+    backward: bool,
+    with_overlap: bool,
+    name_lists: &mut NameLists,
+) -> SheetRows {
+    let rows = calls(analysis, subject, backward, with_overlap, name_lists);
+    let of_calls: Vec<&[Parameter]> =
+        rows.iter().map(|row| row.evaluated().map_or(&[][..], |evaluated| &evaluated.parameters)).collect();
+    let parameters = parameter_names(&of_calls);
+    let texts = parameter_texts(&of_calls, &parameters);
+
+    let options = analysis.options();
+    let events = analysis.trace().events();
+    // Calls that only differ in what ran beside them stand together: by time and first call of them all.
+    let mut together = HashMap::new();
+    let mut of_all: Vec<(i64, u32)> = Vec::new();
+    let mut index = HashMap::new();
+    let mut groups: Vec<(usize, Group)> = Vec::new();
+    for (row, parameters) in rows.into_iter().zip(texts) {
+        let key = (
+            events.name(row.operator),
+            parameters.clone(),
+            options.group_by_num_kernels.then_some(row.device_events.len()),
+            analysis.is_recompute(row.operator),
+        );
+        let same = *together.entry(key).or_insert_with(|| {
+            of_all.push((0, events.uid(row.operator)));
+            of_all.len() - 1
+        });
+        of_all[same].0 += row.time;
+        let at = *index.entry((same, row.overlap.0)).or_insert_with(|| {
+            groups.push((same, Group { parameters, rows: Vec::new(), nested: 0 }));
+            groups.len() - 1
+        });
+        groups[at].1.rows.push(row);
+    }
+    // Stable: calls came in file order, so of equal groups the first in the file comes first.
+    groups.sort_by_key(|(same, group)| {
+        let (time, first) = of_all[*same];
+        (Reverse(time), first, Reverse(group.time()))
+    });
+    SheetRows { parameters, groups: groups.into_iter().map(|(_, group)| group).collect() }
+}
+
+fn calls(
+    analysis: &Analysis,
+    subject: &Subject,
+    backward: bool,
+    with_overlap: bool,
+    name_lists: &mut NameLists,
+) -> Vec<Row> {
+    let (tree, trace) = (analysis.tree(), analysis.trace());
+    let mut calls = analysis.sheet_members().calls(analysis, subject);
+    calls.retain(|&operator| !(backward && trace.name(operator) == NEVER_BACKWARD));
+    let mut scratch = Vec::new();
+    calls
+        .into_iter()
+        .filter_map(|operator| {
+            let mut device_events: Vec<EventId> = match backward {
+                false => tree.device_events(operator).to_vec(),
+                true => {
+                    // Only operators that a backward links to themselves, though figures are of all below.
+                    if tree.backward_events(operator).is_empty() {
+                        return None;
+                    }
+                    let links = tree.backward_events_of_subtree(operator);
+                    let mut all: Vec<EventId> =
+                        links.iter().flat_map(|&link| tree.device_events(link)).copied().collect();
+                    all.sort_unstable();
+                    all.dedup();
+                    all
+                }
+            };
+            device_events.sort_by_key(|&event| trace.events().start(event));
+            let evaluation = analysis.models().evaluate(tree, operator);
+            let evaluated = (*evaluation).as_ref().ok()?;
+            let work = if backward { &evaluated.backward } else { &evaluated.forward };
+            let time = busy_time(device_events.iter().map(|&event| interval(trace, event)), &mut scratch);
+            let figures = Figures::of(work, evaluated.spec, analysis.us(time), analysis.architecture())?;
+            let overlap = match with_overlap {
+                true => overlap_of(analysis, analysis.overlaps(), &device_events, name_lists),
+                false => (None, CallOverlap::default()),
+            };
+            Some(Row { operator, evaluation, figures, time, device_events, overlap })
+        })
+        .collect()
+}

@@ -1,0 +1,161 @@
+//! A performance model of one's own over a trace: the optimizer step `aten::_fused_adamw_`, which the built-in models
+//! do not know: `cargo run -p examples --bin own_model [TRACE [ELEMENT_TYPE]]`
+//!
+//! The trace does not record the element type of lists of tensors. With `float` instead of `c10::BFloat16` the step
+//! would be faster than the device allows: `coverage` then says `above peak`, and so that the guess is wrong.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use perf_models::{
+    ComputeSpec, Figure, OpCall, Parameter, PerfModel, Tensor, Undefined, Value, element_size,
+};
+use polars::prelude::DataFrame;
+use trace_ingest::{ReadOptions, read_path};
+use tree_perf::{Analysis, AnalysisExtension, AnalysisOptions, ExtensionModel, pytorch_sheets};
+
+/// A step of AdamW over all parameters in one kernel ([Loshchilov and Hutter 2019], algorithm 2).
+///
+/// [Loshchilov and Hutter 2019]: https://arxiv.org/abs/1711.05101
+#[derive(Debug)]
+struct AdamWStep {
+    /// The parameters; gradients and both moments have the same shapes and are taken to have the same type.
+    parameters: Vec<Tensor>,
+    /// Whether the largest second moment so far is kept, too (AMSGrad).
+    amsgrad: bool,
+}
+
+impl AdamWStep {
+    fn elements(&self) -> f64 {
+        self.parameters.iter().map(Tensor::elements).sum()
+    }
+
+    fn element_type(&self) -> &str {
+        self.parameters.first().map_or("", |parameter| &parameter.element_type)
+    }
+}
+
+impl PerfModel for AdamWStep {
+    /// For each element: first moment 3, second moment 4, denominator 3 (root, correction, epsilon), decay and update
+    /// 4; one more for the larger second moment.
+    fn flops(&self) -> Figure {
+        Ok(if self.amsgrad { 15.0 } else { 14.0 } * self.elements())
+    }
+
+    /// Parameter, gradient and moments read, parameter and moments written.
+    fn bytes(&self) -> Figure {
+        let transfers = if self.amsgrad { 9.0 } else { 7.0 };
+        Ok(transfers * self.elements() * element_size(self.element_type())?)
+    }
+
+    /// The kernel computes in FP32, whatever the type of the elements.
+    fn compute_spec(&self) -> Option<ComputeSpec> {
+        ComputeSpec::vector("float")
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        vec![
+            ("tensors", Value::Int(i64::try_from(self.parameters.len()).unwrap_or(i64::MAX))),
+            ("elements", Value::Float(self.elements())),
+            ("dtype", self.element_type().into()),
+            ("amsgrad", self.amsgrad.into()),
+        ]
+    }
+
+    fn assumption(&self) -> Option<String> {
+        Some(format!("elements of type {}: the types of a tensor list are not recorded", self.element_type()))
+    }
+}
+
+/// Models of optimizers.
+struct Optimizers {
+    /// Element type of parameters and moments, as PyTorch names it.
+    element_type: String,
+}
+
+const ADAMW: &str = "aten::_fused_adamw_";
+
+impl Optimizers {
+    /// `_fused_adamw_(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, ...)`, lists of tensors.
+    fn adamw(&self, call: &OpCall<'_>) -> Result<AdamWStep, Undefined> {
+        let shapes =
+            call.dims_entry(0)?.items().map(|shapes| shapes.iter().map(shape).collect::<Option<Vec<_>>>());
+        let shapes = shapes.flatten().filter(|shapes| !shapes.is_empty());
+        let shapes = shapes.ok_or_else(|| Undefined::arguments("Input Dims[0] is no list of shapes"))?;
+        let parameters = shapes.into_iter().map(|shape| Tensor::new(shape, self.element_type.as_str()));
+        Ok(AdamWStep { parameters: parameters.collect(), amsgrad: call.has_dimensions(4) })
+    }
+}
+
+/// The dimensions in a list.
+fn shape(list: &Value) -> Option<Vec<u64>> {
+    list.items()?.iter().map(|dimension| u64::try_from(dimension.as_int()?).ok()).collect()
+}
+
+impl AnalysisExtension for Optimizers {
+    fn has_model(&self, operator: &str) -> bool {
+        operator == ADAMW
+    }
+
+    fn model(&self, call: &OpCall<'_>) -> Option<Result<ExtensionModel, Undefined>> {
+        (call.name == ADAMW).then(|| {
+            // The category is a new one: reports sum its time apart from other kernels over lists of tensors.
+            let step = Arc::new(self.adamw(call)?);
+            Ok(ExtensionModel { model: step, family: None, category: "optimizer".to_owned() })
+        })
+    }
+}
+
+#[allow(clippy::print_stdout)] // an example's output
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args_os().skip(1);
+    let path = arguments.next().map_or_else(default_trace, PathBuf::from);
+    let element_type = arguments.next().map(|name| name.to_string_lossy().into_owned());
+    let optimizers = Optimizers { element_type: element_type.unwrap_or_else(|| "c10::BFloat16".to_owned()) };
+    let trace = read_path(&path, &ReadOptions::default())?;
+    let analysis = Analysis::with_extension(trace, AnalysisOptions::default(), Box::new(optimizers));
+    for notice in analysis.notices() {
+        println!("note: {notice}");
+    }
+
+    let sheets = ["unified_perf_summary", "coverage"].map(|name| rows_of(&analysis, name));
+    let [operators, coverage] = sheets;
+    for (frame, row) in operators? {
+        let text = |column: &str| {
+            frame.column(column)?.str().map(|texts| texts.get(row).unwrap_or("none").to_owned())
+        };
+        let number =
+            |column: &str| frame.column(column)?.f64().map(|numbers| numbers.get(row).unwrap_or(f64::NAN));
+        println!(
+            "{} ({}), {} calls",
+            text("name")?,
+            text("op category")?,
+            frame.column("operation_count")?.get(row)?
+        );
+        println!("  FLOPs      {:.3} G", number("GFLOPS")?);
+        println!("  bytes      {:.1} MiB", number("Data Moved (MB)")?);
+        println!("  intensity  {:.3} FLOP/B", number("FLOPS/Byte")?);
+        println!("  least time {:.1} µs, {}", number("Roofline Time (µs)_first")?, text("Roofline Bound")?);
+        println!("  took       {:.1} µs", number("Kernel Time (µs)_mean")?);
+        println!("  reached    {:.1} % of the roofline", number("Pct Roofline_mean")?);
+        println!("  note       {}", text("note")?);
+    }
+    for (frame, row) in coverage? {
+        println!("coverage: {}", frame.column("status")?.str()?.get(row).unwrap_or_default());
+    }
+    Ok(())
+}
+
+/// The rows of a sheet that are about the own operator.
+fn rows_of(analysis: &Analysis, name: &str) -> Result<Vec<(DataFrame, usize)>, Box<dyn Error>> {
+    let sheet = pytorch_sheets().iter().find(|sheet| sheet.name == name).ok_or("no such sheet")?;
+    let Some(frame) = sheet.build(analysis)? else { return Ok(Vec::new()) };
+    let names = frame.column("name")?.str()?;
+    let rows = (0..frame.height()).filter(|&row| names.get(row) == Some(ADAMW));
+    Ok(rows.map(|row| (frame.clone(), row)).collect())
+}
+
+fn default_trace() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/generated/cuda_training_step.json.gz"))
+}
