@@ -208,6 +208,16 @@ impl TraceTree {
         self.captured.contains(event)
     }
 
+    /// The call of this recording that a device event was launched by: [`TraceTree::launch`], or the launch of the
+    /// graph above it where that was put here from another recording.
+    pub fn recorded_launch(&self, device_event: EventId) -> Option<EventId> {
+        let launch = self.launch(device_event)?;
+        match self.is_captured(launch) {
+            true => self.ancestors(launch).find(|&above| !self.is_captured(above)),
+            false => Some(launch),
+        }
+    }
+
     /// Whether any event was put here from another recording.
     pub fn has_captured(&self) -> bool {
         !self.captured.is_empty()

@@ -131,6 +131,9 @@ fn a_capture_gives_the_operators_of_replayed_graphs() {
     let with = sheets(&place, &options);
     assert_eq!(rows(&with, "ops_summary", ["name", "Count"]), ["aten::mm | 2", "aten::silu | 2"]);
     assert_eq!(rows(&with, "GEMM", ["name", "name_count"]), ["aten::mm | 2"]);
+    let phases = sheets(&place, &[&options[..], &["--inference_phase_analysis"]].concat());
+    let launches = phases.column("step_summary", "graph_launches");
+    assert_eq!(launches.into_iter().filter_map(serde_json::Value::as_i64).sum::<i64>(), 2);
     // The host did not run them.
     let host_times = with.column("unified_perf_summary", "total_duration_us");
     assert!(host_times.iter().all(|time| time.is_null()), "{host_times:?}");

@@ -94,9 +94,11 @@ pub(super) fn of_steps(analysis: &Analysis, steps: &Steps) -> Vec<StepStatistics
         .collect();
     // Sorted by launch: each one's device events stand together.
     let mut is_graph: HashMap<StringId, bool> = HashMap::new();
-    for group in tree.linked_device_events().chunk_by(|&a, &b| tree.launch(a) == tree.launch(b)) {
+    for group in
+        tree.linked_device_events().chunk_by(|&a, &b| tree.recorded_launch(a) == tree.recorded_launch(b))
+    {
         let Some((step, launch)) =
-            group.first().and_then(|&event| Some((steps.step_of(event)?, tree.launch(event)?)))
+            group.first().and_then(|&event| Some((steps.step_of(event)?, tree.recorded_launch(event)?)))
         else {
             continue;
         };

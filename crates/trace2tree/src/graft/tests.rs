@@ -82,6 +82,7 @@ fn device_events_get_the_operators_of_the_capture() {
         Some("nn.Module: Linear_0")
     );
     assert_eq!(tree.launch(kernels[0]), tree.parent(kernels[0]));
+    assert_eq!(tree.recorded_launch(kernels[0]), Some(launch));
     assert_eq!(tree.device_events(launch), kernels);
     assert_eq!(tree.find_by_name("aten::mm"), [operator]);
     assert_eq!(tree.find_by_name("aten::idle"), []);
