@@ -11,6 +11,10 @@ const CONFIDENCE: f64 = 0.8;
 /// Decides by attention. Attention of both kinds in one step is a mixed one.
 pub(super) fn decide(evidence: &Evidence, threshold: i64) -> Option<Verdict> {
     let (context, generation) = kinds(evidence, threshold);
+    // A kernel of either kind beside generation's own leaves open what it is for.
+    if generation && !context && evidence.attends_otherwise() {
+        return None;
+    }
     let phase = match (context, generation) {
         (true, true) => Phase::Mixed,
         (true, false) => Phase::Prefill,

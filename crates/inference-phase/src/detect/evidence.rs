@@ -35,6 +35,8 @@ pub(super) struct Evidence {
     /// Attention outside of graphs: operators, and kernels.
     pub(super) eager_attention: usize,
     pub(super) eager_attention_kernels: usize,
+    /// Those among them that say nothing of their kind.
+    pub(super) plain_attention_kernels: usize,
     /// Σ of device time.
     pub(super) device_time: i64,
     /// Work on images.
@@ -58,6 +60,13 @@ impl Evidence {
         self.token_rows.or(self.projected_rows)
     }
 
+    /// Whether attention of generation is not all there is: every layer may have prompts' beside it.
+    pub(super) fn attends_otherwise(&self) -> bool {
+        self.generation_attention > 0
+            && self.context_attention == 0
+            && self.plain_attention_kernels * 4 > self.generation_attention
+    }
+
     pub(super) fn add(&mut self, item: &Item, vocabulary: &Vocabulary) {
         self.host_items += 1;
         match item.what {
@@ -66,7 +75,7 @@ impl Evidence {
                 self.attending_graphs += usize::from(launch.attention > 0);
                 self.graph_time = self.graph_time.saturating_add(launch.device_time);
             }
-            What::Launch(_) | What::Named => {}
+            What::Launch(_) | What::Named | What::Chooses => {}
             What::Attends => self.eager_attention += 1,
             What::Call(call) => self.add_call(call, vocabulary),
         }
@@ -148,6 +157,7 @@ impl Evidence {
     pub(super) fn add_kernel(&mut self, words: Words, duration: i64, in_graph: bool) {
         self.device_time += duration;
         self.eager_attention_kernels += usize::from(words.attention && !in_graph);
+        self.plain_attention_kernels += usize::from(words.plain_attention && !in_graph);
         self.context_attention += usize::from(words.context && !in_graph);
         self.generation_attention += usize::from(words.generation);
         if words.weak_context && !in_graph {

@@ -2,6 +2,7 @@
 //! attention, and how often steps of a kind occur. Each labels a whole step, never a kernel, and none is sure.
 
 use std::collections::BTreeMap;
+use std::ops::Bound::{Excluded, Unbounded};
 
 use super::evidence::Evidence;
 use super::{Draft, Verdict};
@@ -24,8 +25,11 @@ pub(super) fn decide(drafts: &mut [Draft], threshold: i64) {
     let times = Times::new(drafts);
     for draft in drafts.iter_mut().filter(|draft| draft.is_open()) {
         let evidence = &draft.evidence;
-        let found = by_names(evidence.named_kernel_time)
-            .or_else(|| by_names(evidence.named_operator_calls))
+        let found = Some(evidence)
+            .filter(|evidence| !evidence.attends_otherwise())
+            .and_then(|evidence| {
+                by_names(evidence.named_kernel_time).or_else(|| by_names(evidence.named_operator_calls))
+            })
             .map(|phase| (phase, BY_NAME))
             .or_else(|| by_lengths(evidence, threshold))
             .or_else(|| kinds.decide(evidence))
@@ -63,8 +67,8 @@ struct Kinds {
     by_size: BTreeMap<i64, (usize, Option<Phase>)>,
     /// The number of tokens that most steps have; the smallest of equals.
     usual: i64,
-    /// Whether steps of generation are replayed from whole graphs.
-    replays_generation: bool,
+    /// Whether steps of generation are replayed from whole graphs, or have attention of their own.
+    generates_otherwise: bool,
 }
 
 impl Kinds {
@@ -93,18 +97,25 @@ impl Kinds {
             .iter()
             .max_by_key(|&(&size, &(count, _))| (count, std::cmp::Reverse(size)))
             .map_or(0, |(&size, _)| size);
-        let is_replay =
-            |draft: &Draft| draft.verdict.phase == Phase::Decode && draft.evidence.attending_graphs > 0;
-        Kinds { by_size, usual, replays_generation: drafts.iter().any(is_replay) }
+        let is_apart = |draft: &Draft| {
+            let evidence = &draft.evidence;
+            draft.verdict.phase == Phase::Decode
+                && (evidence.attending_graphs > 0
+                    || (evidence.generation_attention > 0 && evidence.plain_attention_kernels == 0))
+        };
+        Kinds { by_size, usual, generates_otherwise: drafts.iter().any(is_apart) }
     }
 
     /// As steps of the same size are; else, among steps of several sizes, the small ones that recur are generation and
     /// the larger, rarer ones prompts. Steps of one size alone have nothing to be compared with.
     fn decide(&self, evidence: &Evidence) -> Option<(Phase, f64)> {
         let Some(size) = size(evidence) else {
-            // An engine that replays generation launches one by one what it has no graph for.
-            let is_eager = evidence.graph_launches == 0 && evidence.eager_attention_kernels > 1;
-            return (self.replays_generation && is_eager).then_some((Phase::Prefill, BY_CHANCE));
+            // An engine that replays generation launches one by one what it has no graph for, and one with attention
+            // for generation alone has other for prompts.
+            let is_eager = evidence.graph_launches == 0
+                && evidence.eager_attention_kernels > 1
+                && evidence.generation_attention == 0;
+            return (self.generates_otherwise && is_eager).then_some((Phase::Prefill, BY_CHANCE));
         };
         let &(count, known) = self.by_size.get(&size)?;
         if let Some(phase) = known {
@@ -115,13 +126,16 @@ impl Kinds {
         {
             return Some((Phase::Prefill, BY_CHANCE));
         }
-        let has_larger = self.by_size.range(size + 1..).any(|(_, &(other, _))| other < count);
+        let has_larger =
+            self.by_size.range((Excluded(size), Unbounded)).any(|(_, &(other, _))| other < count);
         (size == self.usual && count > 1 && has_larger).then_some((Phase::Decode, BY_CHANCE))
     }
 }
 
 /// Steps by their device time, where the engine's frames mark them and no shapes were recorded.
 struct Times {
+    /// Up to this a step takes like most.
+    usual: i64,
     /// Above this a step is of the long kind.
     long: i64,
 }
@@ -140,15 +154,21 @@ impl Times {
             .filter(|&time| time > 0)
             .collect();
         times.sort_unstable();
-        let long = times.get(times.len() / 2)?.saturating_mul(2);
+        let &median = times.get(times.len() / 2)?;
+        let (usual, long) = (median.saturating_add(median / 4), median.saturating_mul(2));
         let of_long = times.len() - times.partition_point(|&time| time <= long);
-        (times.len() >= LEAST_STEPS && of_long > 0 && of_long * 3 <= times.len()).then_some(Times { long })
+        (times.len() >= LEAST_STEPS && of_long > 0 && of_long * 3 <= times.len())
+            .then_some(Times { usual, long })
     }
 
-    /// Steps of generation recur and take alike; the few that take more than twice as long have prompts in them.
+    /// Steps of generation recur and take alike; the few that take more than twice as long have prompts in them. A
+    /// short prompt beside a large batch may take anything between.
     fn decide(&self, evidence: &Evidence) -> Option<(Phase, f64)> {
-        let phase = if evidence.device_time > self.long { Phase::Prefill } else { Phase::Decode };
-        (evidence.device_time > 0).then_some((phase, BY_CHANCE))
+        match evidence.device_time {
+            ..=0 => None,
+            time if time > self.long => Some((Phase::Prefill, BY_CHANCE)),
+            time => (time <= self.usual).then_some((Phase::Decode, BY_CHANCE)),
+        }
     }
 }
 
@@ -223,6 +243,8 @@ mod tests {
         let mut expected = vec![Phase::Decode; 6];
         expected[2] = Phase::Prefill;
         assert_eq!(phases_of(&[10, 11, 80, 10, 9, 12]), expected);
+        expected[4] = Phase::Unknown;
+        assert_eq!(phases_of(&[10, 11, 80, 10, 18, 12]), expected);
         assert_eq!(phases_of(&[10, 11, 12, 10, 9, 12]), [Phase::Unknown; 6]);
         assert_eq!(phases_of(&[10, 80]), [Phase::Unknown; 2]);
     }

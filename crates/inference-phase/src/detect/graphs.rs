@@ -13,7 +13,9 @@ const CONFIDENCE: f64 = 0.7;
 /// decode step, and so are several with attention in each: passes of one step, which drafts or schedules ahead. Models
 /// of images are captured whole too.
 pub(super) fn decide(evidence: &Evidence) -> Option<Verdict> {
-    let most_of_step = evidence.graph_time.saturating_mul(2) > evidence.device_time;
+    let most_of_step = evidence.graph_time.saturating_mul(2) > evidence.device_time
+        // Attention is in every layer: what is outside of a graph with all of it is the head and the choice of tokens.
+        || (evidence.attending_graphs > 0 && evidence.eager_attention_kernels == 0);
     let are_whole = match evidence.graph_launches {
         0 => false,
         1 => true,

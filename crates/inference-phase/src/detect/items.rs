@@ -4,7 +4,7 @@ use trace_ingest::{Category, EventId, StringId, TrackId};
 use trace2tree::TraceTree;
 
 use super::calls::{Call, CallReader};
-use super::names::Names;
+use super::names::{Names, Transfer, Words};
 
 /// A call of interest or a launch.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,8 @@ pub(super) enum What {
     Call(Call),
     /// An operator without shapes that attends.
     Attends,
+    /// An operator without shapes that chooses tokens.
+    Chooses,
     /// An operator whose name has a word of a phase.
     Named,
     /// A call that launched device work.
@@ -37,6 +39,19 @@ pub(super) struct Launch {
     pub(super) device_time: i64,
     /// How many of them attend.
     pub(super) attention: usize,
+    /// How it attends, if it is no graph.
+    pub(super) attends: Option<Attends>,
+    /// Which way it copies.
+    pub(super) transfer: Option<Transfer>,
+}
+
+/// How a kernel attends, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Attends {
+    /// As for generation alone.
+    Generation,
+    /// As for prompts, or for either.
+    Otherwise,
 }
 
 /// Items of one thread, by start, of equal starts the longest first.
@@ -50,7 +65,8 @@ impl ThreadItems {
     /// Whether anything says that the thread runs a model, rather than copying for one that does.
     pub(super) fn runs_model(&self) -> bool {
         self.items.iter().any(|item| match item.what {
-            What::Call(Call::Image | Call::Wide { .. } | Call::Selection { .. }) | What::Named => false,
+            What::Call(Call::Image | Call::Wide { .. } | Call::Selection { .. }) => false,
+            What::Named | What::Chooses => false,
             What::Call(_) | What::Attends => true,
             What::Launch(launch) => launch.is_graph || launch.attention > 0,
         })
@@ -77,6 +93,7 @@ pub(super) fn gather(tree: &TraceTree, names: &mut Names<'_>) -> Vec<ThreadItems
         let what = match reader.read(event, names) {
             Some(call) => What::Call(call),
             None if words.attention => What::Attends,
+            None if names.get(name).chooses && events.signature(event).is_none() => What::Chooses,
             None if words.weak_context || words.weak_generation => What::Named,
             None => continue,
         };
@@ -85,8 +102,17 @@ pub(super) fn gather(tree: &TraceTree, names: &mut Names<'_>) -> Vec<ThreadItems
     }
     for (event, device_events) in launches(tree) {
         let name = events.name(event);
+        let is_graph = names.get(name).graph_launch;
+        let kernel =
+            device_events.first().filter(|_| !is_graph).map(|&device| names.get(events.name(device)));
         let launch = Launch {
-            is_graph: names.get(name).graph_launch,
+            is_graph,
+            attends: kernel.and_then(|kernel| match kernel.words {
+                Words { generation: true, .. } => Some(Attends::Generation),
+                Words { context: true, .. } | Words { plain_attention: true, .. } => Some(Attends::Otherwise),
+                _ => None,
+            }),
+            transfer: kernel.and_then(|kernel| kernel.transfer),
             device_time: device_events.iter().map(|&device| events.duration(device)).sum(),
             attention: device_events
                 .iter()

@@ -249,7 +249,7 @@ impl<'t> Detector<'t> {
                 let mut evidence = Evidence::default();
                 for item in pass {
                     evidence.add(item, &self.vocabulary);
-                    self.add_words(&mut evidence, item);
+                    add_words(&mut self.names, &mut evidence, item);
                 }
                 // What a thread of marked steps does between them is no step, unless the model ran for it.
                 let is_pass = evidence.logit_rows().is_some()
@@ -269,12 +269,6 @@ impl<'t> Detector<'t> {
         }
     }
 
-    fn add_words(&mut self, evidence: &mut Evidence, item: &items::Item) {
-        if !matches!(item.what, items::What::Launch(_)) {
-            evidence.add_operator(self.names.get(item.name).words);
-        }
-    }
-
     /// Gathers what the calls of marked steps say.
     fn weigh_marked_steps(&mut self) {
         for thread in std::mem::take(&mut self.threads) {
@@ -282,11 +276,10 @@ impl<'t> Detector<'t> {
                 let Some(step) = self.spans.find(thread.track, item.start).map(|span| span.step) else {
                     continue;
                 };
-                if self.drafts[step].marked {
-                    let mut evidence = std::mem::take(&mut self.drafts[step].evidence);
-                    evidence.add(item, &self.vocabulary);
-                    self.add_words(&mut evidence, item);
-                    self.drafts[step].evidence = evidence;
+                let draft = &mut self.drafts[step];
+                if draft.marked {
+                    draft.evidence.add(item, &self.vocabulary);
+                    add_words(&mut self.names, &mut draft.evidence, item);
                 }
             }
             self.threads.push(thread);
@@ -342,6 +335,13 @@ impl<'t> Detector<'t> {
             }
         }
         (step_of, links)
+    }
+}
+
+/// Adds what the name of an operator says.
+fn add_words(names: &mut Names<'_>, evidence: &mut Evidence, item: &items::Item) {
+    if !matches!(item.what, items::What::Launch(_)) {
+        evidence.add_operator(names.get(item.name).words);
     }
 }
 

@@ -47,6 +47,8 @@ pub(crate) struct Words {
     pub(crate) generation: bool,
     /// Attention of any kind.
     pub(crate) attention: bool,
+    /// Attention that says nothing of its kind, and not only the end of one that was split.
+    pub(crate) plain_attention: bool,
     /// A word of the prompt's phase anywhere in the name.
     pub(crate) weak_context: bool,
     /// A word of the generation's phase anywhere in the name.
@@ -60,6 +62,16 @@ pub(crate) struct NameClass {
     pub(crate) kind: OpKind,
     pub(crate) words: Words,
     pub(crate) graph_launch: bool,
+    pub(crate) transfer: Option<Transfer>,
+    /// Whether the operator chooses tokens whatever its shapes are.
+    pub(crate) chooses: bool,
+}
+
+/// Which way a copy goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transfer {
+    ToHost,
+    ToDevice,
 }
 
 /// Classes of names, computed when first asked for: most strings of a trace are Python frames.
@@ -82,6 +94,8 @@ impl<'t> Names<'t> {
                 kind: op_kind(text, &lower),
                 words: words(text, &lower),
                 graph_launch: lower.contains("graphlaunch"),
+                transfer: transfer(&lower),
+                chooses: matches!(lower.as_str(), "aten::argmax" | "aten::multinomial"),
             }
         })
     }
@@ -105,6 +119,15 @@ fn is_cache_write(lower: &str) -> bool {
 /// Library GEMMs carry their tuning in their names (`USL1`, `SL128`, `MT256x32x64`); none of it is about requests.
 pub(crate) fn is_gemm_kernel(lower: &str) -> bool {
     ["cijk_", "gemm", "nvjet", "cutlass_80_", "matmul"].iter().any(|part| lower.contains(part))
+}
+
+fn transfer(lower: &str) -> Option<Transfer> {
+    match lower {
+        _ if !lower.starts_with("memcpy") => None,
+        _ if lower.contains("dtoh") => Some(Transfer::ToHost),
+        _ if lower.contains("htod") => Some(Transfer::ToDevice),
+        _ => None,
+    }
 }
 
 fn op_kind(text: &str, lower: &str) -> OpKind {
@@ -180,8 +203,10 @@ fn words(text: &str, lower: &str) -> Words {
     let attention = words.attention;
     // A name with both, such as `chunked_prefill_paged_decode`, is of code for both.
     let both = prefill && decode;
+    // Causal attention of this library reads whole prompts; encoders have it without the mask.
+    let causal = contains(&["fmha_v2"]) && contains(&["causal"]);
     words.context = !both
-        && (prefill || (has(&["context"]) && has(&["fmha", "mha", "attention", "attn"])))
+        && (prefill || causal || (has(&["context"]) && has(&["fmha", "mha", "attention", "attn"])))
         && !contains(&["forgen"]);
     words.generation = !both
         && !words.context
@@ -203,6 +228,12 @@ fn words(text: &str, lower: &str) -> Words {
                 "forgen",
             ])
             || has(&["mmha", "xqa"]));
+    // Inductor names kernels after the operators around them.
+    words.plain_attention = attention
+        && !words.context
+        && !words.generation
+        && !lower.starts_with("triton_")
+        && !has(&["combine", "reduce", "merge", "metadata"]);
     words.weak_context =
         words.context || (!both && has(&["prefill", "prompt"])) || contains(&["first_token"]);
     words.weak_generation = words.generation
@@ -243,6 +274,8 @@ mod tests {
     fn attention_names_say_the_phase_in_whole_words_only() {
         for (name, context, generation) in [
             ("aiter::mha_batch_prefill", true, false),
+            ("fmha_v2_flash_attention_bf16_64_128_S_qkv_128_causal_tma_ws_sm90_kernel", true, false),
+            ("fmha_v2_flash_attention_fp16_64_64_S_qkv_64_sm80_kernel", false, false),
             ("void flashinfer::BatchPrefillWithPagedKVCacheKernel<x>", true, false),
             ("void flashinfer::BatchDecodeWithPagedKVCacheKernel<x>", false, true),
             ("fmhaSm100Kernel_QkvE4m3H128PagedKvCausalVarSeqQ128Kv128PersistentContext", true, false),

@@ -1,24 +1,33 @@
 //! Steps of a thread that nothing marks: one pass over the model each, told apart by what passes begin and end with.
 
 use super::calls::{Call, NARROWEST_VOCABULARY};
-use super::items::{Item, What};
+use super::items::{Attends, Item, What};
+use super::names::Transfer;
 use super::vocabulary::Vocabulary;
 
 /// Moments at which a step begins, ascending. Items before the first belong to a step that began before them.
 ///
-/// - Logits end a step, with the choice of tokens that reads them; what follows prepares the next step.
+/// - Logits end a step, with the choice of tokens that reads them and its copy to the host; what follows prepares the
+///   next step.
 /// - The embedding of tokens begins one, if the model ran since the last began: a chunk of a prompt whose logits nobody
 ///   wants has no other end.
 /// - A graph launch right after another begins one: within one pass, graphs alternate with attention outside of them.
 ///   A graph with attention in it holds a pass, so attention outside of graphs is of another.
-/// - Attention over another number of tokens, layer after layer, begins one.
+/// - Attention over another number of tokens, layer after layer, begins one, and so does attention of the other kind.
 pub(super) fn boundaries(items: &[Item], vocabulary: &Vocabulary) -> Vec<i64> {
     let mut found = Vec::new();
     let mut pass = Pass::default();
+    let mut kinds = Kinds::default();
     for item in items {
-        if let Some(boundary) = pass.next(item, vocabulary) {
-            found.push(boundary);
+        let by_pass = pass.next(item, vocabulary);
+        if by_pass.is_some() {
+            kinds = Kinds::default();
         }
+        let by_kind = kinds.next(item);
+        if by_pass.is_none() && by_kind.is_some() {
+            pass = Pass::default();
+        }
+        found.extend(by_pass.or(by_kind));
     }
     found
 }
@@ -28,8 +37,10 @@ pub(super) fn boundaries(items: &[Item], vocabulary: &Vocabulary) -> Vec<i64> {
 struct Pass {
     /// Whether the model ran.
     ran: bool,
-    /// End of the last operator on logits.
+    /// End of the last operator on logits, or of the copy of what was chosen.
     logits_end: Option<i64>,
+    /// Whether anything was copied since.
+    copied: bool,
     /// End of the last graph launch, if nothing attended since.
     graph_end: Option<i64>,
     /// Whether that graph has attention in it.
@@ -49,7 +60,16 @@ impl Pass {
     fn next(&mut self, item: &Item, vocabulary: &Vocabulary) -> Option<i64> {
         if is_logits(item, vocabulary) {
             self.logits_end = Some(self.logits_end.map_or(item.end, |end| end.max(item.end)));
+            self.copied = false;
             return None;
+        }
+        if let (What::Launch(launch), Some(end)) = (item.what, self.logits_end)
+            && let Some(transfer) = launch.transfer.filter(|_| !self.copied && item.start >= end)
+        {
+            self.copied = true;
+            if transfer == Transfer::ToHost {
+                self.logits_end = Some(item.end);
+            }
         }
         if !runs_model(item, vocabulary) {
             return None;
@@ -142,10 +162,56 @@ impl Pass {
     }
 }
 
+/// Follows whether attention is generation's, where kernels' names say.
+#[derive(Default)]
+struct Kinds {
+    /// The kind so far and how often in a row.
+    current: Option<(Attends, usize)>,
+    /// How often in a row the other kind since, and where its step begins.
+    other: Option<(usize, i64)>,
+    /// End of the last launch; the longest pause of the host since the last attention, and where it ends.
+    last_end: Option<i64>,
+    pause: Option<(i64, i64)>,
+}
+
+/// One layer may attend for both kinds, and with several kernels each; this many in a row are of several layers.
+const LAYER_AFTER_LAYER: usize = 3;
+
+impl Kinds {
+    /// Takes an item; the moment a step of the other kind began, once that is sure. The host pauses between steps.
+    fn next(&mut self, item: &Item) -> Option<i64> {
+        let What::Launch(launch) = item.what else { return None };
+        let pause = item.start.saturating_sub(self.last_end.unwrap_or(item.start));
+        if self.pause.is_none_or(|(longest, _)| pause > longest) {
+            self.pause = Some((pause, item.start));
+        }
+        self.last_end = Some(item.end);
+        let kind = launch.attends?;
+        let begin = self.pause.take().map_or(item.start, |(_, end)| end);
+        let Some((current, times)) = self.current else {
+            self.current = Some((kind, 1));
+            return None;
+        };
+        if kind == current {
+            self.current = Some((kind, if self.other.is_some() { 1 } else { times + 1 }));
+            self.other = None;
+            return None;
+        }
+        let (count, begin) = self.other.map_or((1, begin), |(count, begin)| (count + 1, begin));
+        if times >= LAYER_AFTER_LAYER && count >= LAYER_AFTER_LAYER {
+            (self.current, self.other) = (Some((kind, count)), None);
+            return Some(begin);
+        }
+        self.other = Some((count, begin));
+        None
+    }
+}
+
 fn is_logits(item: &Item, vocabulary: &Vocabulary) -> bool {
     match item.what {
         What::Call(Call::Projection { inner, outer, .. }) => vocabulary.is_head(inner, outer),
         What::Call(Call::Sampling { width, .. } | Call::Wide { width, .. }) => vocabulary.is_logits(width),
+        What::Chooses => true,
         _ => false,
     }
 }
@@ -158,5 +224,39 @@ fn runs_model(item: &Item, vocabulary: &Vocabulary) -> bool {
         What::Call(Call::Norm { width, .. }) => vocabulary.is_hidden(width),
         What::Launch(launch) => launch.is_graph || launch.attention > 0,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::detect::items::Launch;
+    use trace_ingest::StringId;
+
+    /// Launches 10 apart, with a longer pause before those marked `true`.
+    fn launches(all: &[(bool, Option<Attends>)]) -> Vec<Item> {
+        let mut start = 0;
+        let mut item = |&(pauses, attends): &(bool, Option<Attends>)| {
+            start += if pauses { 50 } else { 10 };
+            let attention = usize::from(attends.is_some());
+            let launch = Launch { is_graph: false, device_time: 1, attention, attends, transfer: None };
+            Item { start, end: start + 5, name: StringId::EMPTY, what: What::Launch(launch) }
+        };
+        all.iter().map(&mut item).collect()
+    }
+
+    #[test]
+    fn attention_of_the_other_kind_layer_after_layer_begins_a_step_after_the_pause_before_it() {
+        let (generation, otherwise) = (Some(Attends::Generation), Some(Attends::Otherwise));
+        let layers = |kind, times: usize| [(false, None), (false, kind), (false, None)].repeat(times);
+        let mut items = layers(otherwise, 4);
+        items.push((true, None));
+        items.extend(layers(generation, 4));
+        let items = launches(&items);
+        assert_eq!(boundaries(&items, &Vocabulary::default()), [items[12].start]);
+
+        // Every layer attends for both kinds, with two kernels for one of them.
+        let mixed = [(false, otherwise), (false, generation), (false, generation)].repeat(6);
+        assert!(boundaries(&launches(&mixed), &Vocabulary::default()).is_empty());
     }
 }

@@ -61,8 +61,9 @@ pub(super) fn find(threads: &[ThreadItems]) -> Vocabulary {
     let mut sampled: HashMap<i64, HashSet<i64>> = HashMap::new();
     let mut ranked: HashMap<i64, HashSet<i64>> = HashMap::new();
     let mut tables: HashSet<(i64, i64)> = HashSet::new();
-    let mut inners: HashSet<i64> = HashSet::new();
     let mut weights: HashMap<(i64, i64), Weight> = HashMap::new();
+    // By width of activations what is computed from them.
+    let mut readers: HashMap<i64, HashSet<Option<i64>>> = HashMap::new();
     for thread in threads {
         weigh(thread, &mut weights);
         for item in &thread.items {
@@ -76,8 +77,8 @@ pub(super) fn find(threads: &[ThreadItems]) -> Vocabulary {
                 What::Call(Call::Embedding { entries, width, .. }) if entries >= NARROWEST_VOCABULARY => {
                     tables.insert((entries, width));
                 }
-                What::Call(Call::Projection { inner, .. }) => {
-                    inners.insert(inner);
+                What::Call(Call::Projection { inner, outer, .. }) => {
+                    readers.entry(inner).or_default().insert(outer);
                 }
                 _ => {}
             }
@@ -104,7 +105,7 @@ pub(super) fn find(threads: &[ThreadItems]) -> Vocabulary {
     let mut heads = Vec::new();
     for &(inner, outer) in &candidates {
         let weight = &weights[&(inner, outer)];
-        let surety = surety((inner, outer), weight, &choices, &tables, &inners);
+        let surety = surety((inner, outer), weight, &choices, &tables, &readers);
         if surety > best {
             (best, heads) = (surety, Vec::new());
         }
@@ -176,36 +177,45 @@ fn surety(
     weight: &Weight,
     choices: &HashMap<i64, HashSet<i64>>,
     tables: &HashSet<(i64, i64)>,
-    inners: &HashSet<i64>,
+    readers: &HashMap<i64, HashSet<Option<i64>>>,
 ) -> u8 {
-    // A choice among as many, for as many requests; a rank may hold a share of the vocabulary.
-    let is_sampled = choices.iter().any(|(&width, rows)| {
-        let same_rows = || !rows.is_disjoint(&weight.rows);
-        is_padded(outer, width)
-            || [2, 4, 8, 16, 32, 64].into_iter().any(|ranks| {
-                outer >= NARROWEST_VOCABULARY / ranks
-                    && is_padded(outer.saturating_mul(ranks), width)
-                    && same_rows()
-            })
-    });
-    if is_sampled {
-        return 3;
-    }
     // The table that embeds tokens, transposed; a rank has the same share of both.
-    if tables.iter().any(|&(entries, width)| width == inner && is_padded(outer, entries)) {
-        return 2;
-    }
+    let is_embedded = tables.iter().any(|&(entries, width)| width == inner && is_padded(outer, entries));
     // Nothing multiplies logits; outputs of a gate or an up-projection go on to a weight of as many, or half as many,
     // inputs. This is what tells a vocabulary from a wider feed-forward layer.
-    let is_read = inners.contains(&outer) || (outer % 2 == 0 && inners.contains(&(outer / 2)));
-    if outer < NARROWEST_VOCABULARY || is_read {
-        return 0;
+    let reads = |width: i64| {
+        let others = |other: &Option<i64>| (width, *other) != (inner, Some(outer));
+        readers.get(&width).is_some_and(|outers| outers.iter().any(others))
+    };
+    let is_read = reads(outer) || (outer % 2 == 0 && reads(outer / 2));
+    // A choice among as many.
+    if choices.keys().any(|&width| outer == width || (is_padded(outer, width) && !is_read)) {
+        return 5;
     }
     // Projections inside layers run once per attention, a head once per pass over all layers.
     let once_per_pass = weight.attention >= weight.calls.saturating_mul(2);
-    let nothing_against = weight.attention == 0 && outer >= LIKELY_VOCABULARY;
     // Rows are left out before a head; a projection inside a layer sees fewer rows only when a smaller step begins.
     let is_selective = weight.selective.saturating_mul(2) >= weight.calls;
+    // A choice among what all ranks have, for as many requests. Many vocabularies are near a power of two, and so are
+    // the widths of layers: what can be a layer's is no share.
+    let is_share = choices.iter().any(|(&width, rows)| {
+        [2, 4, 8, 16, 32, 64].into_iter().any(|ranks| {
+            outer >= NARROWEST_VOCABULARY / ranks
+                && is_padded(outer.saturating_mul(ranks), width)
+                && !rows.is_disjoint(&weight.rows)
+        })
+    });
+    let can_be_head = !is_read && (once_per_pass || is_selective || weight.attention == 0);
+    match (is_share, is_embedded) {
+        (true, true) => return 4,
+        (true, false) if can_be_head => return 3,
+        (false, true) => return 2,
+        _ => {}
+    }
+    if outer < NARROWEST_VOCABULARY || is_read {
+        return 0;
+    }
+    let nothing_against = weight.attention == 0 && outer >= LIKELY_VOCABULARY;
     u8::from(outer >= WIDER_THAN_LAYERS || is_selective || once_per_pass || nothing_against)
 }
 
@@ -277,6 +287,21 @@ mod tests {
             calls.push(mm(3, 8192, share));
             calls.push(Call::Sampling { rows: 3, width: all, sure: true });
             assert!(find(&thread(&calls)).is_head(8192, Some(share)), "{share}");
+        }
+    }
+
+    #[test]
+    fn a_layer_whose_width_divides_the_vocabulary_is_no_share_of_it() {
+        // 4096 on eight ranks would be 32768, within the padding of 32000; in decode the rows agree as well.
+        for (hidden, all) in [(4096, 32_000), (8192, 32_000), (4096, 131_072)] {
+            let mut calls = layers(4, 30, [hidden, 6144, 14_336]);
+            calls.push(mm(30, hidden, all));
+            calls.push(Call::Sampling { rows: 30, width: all, sure: true });
+            let vocabulary = find(&thread(&calls));
+            assert!(vocabulary.is_head(hidden, Some(all)) && !vocabulary.is_head(hidden, Some(hidden)));
+            // The same where graphs hide the head.
+            calls.remove(calls.len() - 2);
+            assert!(!find(&thread(&calls)).is_head(hidden, Some(hidden)));
         }
     }
 

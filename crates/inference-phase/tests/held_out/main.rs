@@ -1,0 +1,12 @@
+//! Engines as they were never shown to the detector: their traces are written from what the engines do, with the
+//! truth known from how they were written.
+#![allow(clippy::unwrap_used, clippy::print_stderr)] // helpers of tests
+
+mod cases;
+mod frameworks;
+mod models;
+mod recorded;
+mod recorder;
+mod robustness;
+mod sglang;
+mod vllm;
