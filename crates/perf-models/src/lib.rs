@@ -11,6 +11,7 @@ mod data_type;
 mod families;
 mod family;
 mod gemm_kernel;
+pub mod hlo;
 mod model;
 mod registry;
 mod roofline;

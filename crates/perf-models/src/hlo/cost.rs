@@ -1,0 +1,109 @@
+//! What an instruction costs.
+
+mod attention;
+mod bytes;
+mod contraction;
+mod custom_call;
+mod work;
+
+use super::{HloKind, InstructionRef};
+use crate::tensor::finite;
+use crate::{ComputeSpec, Figure, Parameter, PerfModel, Undefined};
+use work::Evaluation;
+
+/// What an instruction costs: the operations that it takes and the bytes that it moves at least.
+///
+/// Work of matrix units and of the ordinary arithmetic units is kept apart, because a fused kernel does both
+/// at the same time: [`flops`](Self::flops) is what [`spec`](Self::spec) is the peak of, the matrix
+/// multiplications and convolutions where there are any, and the arithmetic on floating-point elements where
+/// there are none. So a fusion costs what the matrix multiplication in it costs. Operations on integers are
+/// counted in matrix multiplications only.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HloCost {
+    /// The kind of work.
+    pub kind: HloKind,
+    /// Operations against the peak of `spec`, or why there is no figure.
+    pub flops: Figure,
+    /// Operations of the ordinary arithmetic units; `flops` has them only where there are no others.
+    pub vector_flops: f64,
+    /// Bytes read and written, or why there is no figure.
+    pub bytes: Figure,
+    /// The peak that `flops` are held against.
+    pub spec: Option<ComputeSpec>,
+    /// Dimensions and settings, by the names that reports use.
+    pub parameters: Vec<Parameter>,
+    /// What was taken for granted.
+    pub assumption: Option<String>,
+}
+
+impl HloCost {
+    pub(super) fn undefined(kind: HloKind, reason: Undefined) -> Self {
+        Self {
+            kind,
+            flops: Err(reason.clone()),
+            vector_flops: 0.0,
+            bytes: Err(reason),
+            spec: None,
+            parameters: Vec::new(),
+            assumption: None,
+        }
+    }
+}
+
+impl PerfModel for HloCost {
+    fn flops(&self) -> Figure {
+        self.flops.clone()
+    }
+
+    fn bytes(&self) -> Figure {
+        self.bytes.clone()
+    }
+
+    fn backward_flops(&self) -> Figure {
+        Err(Undefined::no_formula("the backward pass has instructions of its own"))
+    }
+
+    fn backward_bytes(&self) -> Figure {
+        Err(Undefined::no_formula("the backward pass has instructions of its own"))
+    }
+
+    fn compute_spec(&self) -> Option<ComputeSpec> {
+        self.spec
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        self.parameters.clone()
+    }
+
+    fn assumption(&self) -> Option<String> {
+        self.assumption.clone()
+    }
+}
+
+impl InstructionRef<'_> {
+    /// What the instruction costs, with all that it calls.
+    ///
+    /// The end of an asynchronous operation has no cost of its own: its start has it.
+    #[must_use]
+    pub fn cost(self) -> HloCost {
+        if self.opcode.ends_with("-done") || self.opcode.ends_with("-update") {
+            let start = self.async_start();
+            let kind = match start {
+                Some(start) => start.cost().kind,
+                None => HloKind::of_opcode(&self).unwrap_or(HloKind::Other),
+            };
+            let name = start.map_or("its start", |start| start.instruction().name.as_str());
+            return HloCost::undefined(
+                kind,
+                Undefined::no_formula(format!("waits for {name}, whose cost it is")),
+            );
+        }
+        if let Some(attention) = attention::model(self) {
+            return attention::cost(self, attention);
+        }
+        let mut cost = Evaluation::new(self.module()).of(self).into_cost(self);
+        cost.flops = cost.flops.and_then(finite);
+        cost.bytes = cost.bytes.and_then(finite);
+        cost
+    }
+}

@@ -1,0 +1,308 @@
+//! The operations of instructions and of the computations that they call.
+
+use std::collections::HashMap;
+
+use super::HloCost;
+use super::bytes;
+use super::contraction::{Contraction, convolution, dot};
+use super::custom_call;
+use crate::hlo::backend_config::BackendConfig;
+use crate::hlo::collective::is_collective;
+use crate::hlo::kind::{is_arithmetic, is_elementwise};
+use crate::hlo::{ElementType, HloKind, HloModule, InstructionRef};
+use crate::{ComputeSpec, Undefined};
+
+/// Computations that call each other deeper than this are not followed.
+const DEEPEST: usize = 64;
+
+/// Work of an instruction or a computation.
+#[derive(Clone, Debug)]
+pub(super) struct Work {
+    /// The matrix multiplications and convolutions: operations of each, the largest first.
+    pub(super) largest: Option<Contraction>,
+    /// Operations of all matrix multiplications and convolutions.
+    pub(super) matrix_flops: f64,
+    /// Operations that the author of a kernel states.
+    pub(super) stated_flops: Option<f64>,
+    /// Operations of the ordinary arithmetic units, by the type of element.
+    pub(super) vector: Vec<(ElementType, f64)>,
+    /// Whether elements are combined with each other.
+    pub(super) reduces: bool,
+    /// Whether elements are changed at all.
+    pub(super) changes_elements: bool,
+    /// Whether other devices take part.
+    pub(super) communicates: bool,
+    /// Why the operations are unknown.
+    pub(super) gap: Option<Undefined>,
+    /// Bytes moved, each instruction by itself.
+    pub(super) bytes: Result<f64, Undefined>,
+    /// What was taken for granted.
+    pub(super) assumption: Option<String>,
+}
+
+impl Default for Work {
+    fn default() -> Self {
+        Self {
+            largest: None,
+            matrix_flops: 0.0,
+            stated_flops: None,
+            vector: Vec::new(),
+            reduces: false,
+            changes_elements: false,
+            communicates: false,
+            gap: None,
+            bytes: Ok(0.0),
+            assumption: None,
+        }
+    }
+}
+
+impl Work {
+    pub(super) fn unknown(reason: Undefined) -> Self {
+        Self { gap: Some(reason), ..Self::default() }
+    }
+
+    pub(super) fn of_contraction(found: Result<Contraction, Undefined>) -> Self {
+        match found {
+            Ok(contraction) => {
+                Self { matrix_flops: contraction.flops, largest: Some(contraction), ..Self::default() }
+            }
+            Err(reason) => Self::unknown(reason),
+        }
+    }
+
+    pub(super) fn add_vector(&mut self, element: ElementType, operations: f64) {
+        if !element.is_floating_point() || operations <= 0.0 {
+            return;
+        }
+        match self.vector.iter_mut().find(|(known, _)| *known == element) {
+            Some((_, sum)) => *sum += operations,
+            None => self.vector.push((element, operations)),
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        let flops = |of: &Option<Contraction>| of.as_ref().map_or(-1.0, |contraction| contraction.flops);
+        if flops(&other.largest) > flops(&self.largest) {
+            self.largest.clone_from(&other.largest);
+        }
+        self.matrix_flops += other.matrix_flops;
+        if let Some(stated) = other.stated_flops {
+            self.stated_flops = Some(stated + self.stated_flops.unwrap_or(0.0));
+        }
+        for &(element, operations) in &other.vector {
+            self.add_vector(element, operations);
+        }
+        self.reduces |= other.reduces;
+        self.changes_elements |= other.changes_elements;
+        self.communicates |= other.communicates;
+        if self.gap.is_none() {
+            self.gap.clone_from(&other.gap);
+        }
+        self.bytes = match (&self.bytes, &other.bytes) {
+            (Ok(sum), Ok(bytes)) => Ok(sum + bytes),
+            (Err(reason), _) | (_, Err(reason)) => Err(reason.clone()),
+        };
+        if self.assumption.is_none() {
+            self.assumption.clone_from(&other.assumption);
+        }
+    }
+
+    /// The work done several times over.
+    fn times(mut self, count: f64) -> Self {
+        self.matrix_flops = product(self.matrix_flops, count);
+        self.stated_flops = self.stated_flops.map(|stated| product(stated, count));
+        for (_, operations) in &mut self.vector {
+            *operations = product(*operations, count);
+        }
+        self.bytes = self.bytes.map(|bytes| product(bytes, count));
+        self
+    }
+
+    pub(super) fn into_cost(self, of: InstructionRef<'_>) -> HloCost {
+        let kind = HloKind::of_opcode(&of).unwrap_or_else(|| self.kind(&of.opcode));
+        let vector_flops = self.vector.iter().map(|(_, operations)| operations).sum();
+        let main = self.vector.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(element, _)| *element);
+        let (flops, spec): (f64, Option<ComputeSpec>) = match &self.largest {
+            Some(contraction) => (self.matrix_flops, contraction.spec),
+            None => (vector_flops, main.and_then(ElementType::vector_spec)),
+        };
+        let flops = match self.gap {
+            Some(reason) => Err(reason),
+            None if kind == HloKind::Communication => {
+                Err(Undefined::no_formula("communication is not held against a peak of arithmetic"))
+            }
+            None => Ok(flops + self.stated_flops.unwrap_or(0.0)),
+        };
+        HloCost {
+            kind,
+            flops,
+            vector_flops,
+            bytes: self.bytes,
+            spec,
+            parameters: self.largest.map(|contraction| contraction.parameters).unwrap_or_default(),
+            assumption: self.assumption,
+        }
+    }
+
+    /// The kind of what calls this work.
+    fn kind(&self, opcode: &str) -> HloKind {
+        match &self.largest {
+            Some(contraction) => contraction.kind,
+            None if self.communicates => HloKind::Communication,
+            None if self.reduces => HloKind::Reduction,
+            None if self.changes_elements => HloKind::Elementwise,
+            None if opcode == "fusion" => HloKind::DataMovement,
+            None => HloKind::ControlFlow,
+        }
+    }
+}
+
+/// A product in which nothing is nothing, however large the other factor is.
+fn product(a: f64, b: f64) -> f64 {
+    if a == 0.0 || b == 0.0 { 0.0 } else { a * b }
+}
+
+/// One look at a module: computations that several instructions call are evaluated once.
+pub(super) struct Evaluation<'m> {
+    module: &'m HloModule,
+    known: HashMap<i64, Work>,
+    open: Vec<i64>,
+}
+
+impl<'m> Evaluation<'m> {
+    pub(super) fn new(module: &'m HloModule) -> Self {
+        Self { module, known: HashMap::new(), open: Vec::new() }
+    }
+
+    /// The work of an instruction.
+    pub(super) fn of(&mut self, instruction: InstructionRef<'m>) -> Work {
+        let mut work = self.operations(instruction);
+        let calls_unfused = matches!(instruction.opcode.as_str(), "call" | "while" | "conditional")
+            || (instruction.opcode == "async-start" && !instruction.called_computations.is_empty());
+        if !calls_unfused {
+            work.bytes = bytes::of(instruction);
+        }
+        work
+    }
+
+    fn operations(&mut self, instruction: InstructionRef<'m>) -> Work {
+        let opcode = instruction.opcode.as_str();
+        let mut work = match opcode {
+            "dot" | "scaled-dot" | "ragged-dot" => Work::of_contraction(dot(instruction)),
+            "convolution" => Work::of_contraction(convolution(instruction)),
+            "custom-call" => custom_call::work(instruction),
+            "fusion" | "call" | "async-start" => self.of_computations(&instruction.called_computations),
+            "while" => self.of_loop(instruction),
+            "conditional" => self.of_branches(instruction),
+            "reduce" | "reduce-window" | "map" | "scatter" | "select-and-scatter" => {
+                self.of_applications(instruction)
+            }
+            "fft"
+            | "cholesky"
+            | "triangular-solve"
+            | "batch-norm-training"
+            | "batch-norm-inference"
+            | "batch-norm-grad" => Work::unknown(Undefined::no_formula(format!("no formula for {opcode}"))),
+            _ if is_arithmetic(opcode) => elementwise(instruction),
+            _ => Work::default(),
+        };
+        work.changes_elements |= is_elementwise(opcode);
+        work.communicates |= is_collective(opcode);
+        work
+    }
+
+    fn of_computations(&mut self, ids: &[i64]) -> Work {
+        let mut sum = Work::default();
+        for &id in ids {
+            sum.add(&self.of_computation(id));
+        }
+        sum
+    }
+
+    fn of_computation(&mut self, id: i64) -> Work {
+        if let Some(work) = self.known.get(&id) {
+            return work.clone();
+        }
+        let Some(instructions) = self.module.instructions_of(id) else {
+            return Work::unknown(Undefined::arguments(format!("the program lacks computation {id}")));
+        };
+        if self.open.contains(&id) || self.open.len() >= DEEPEST {
+            return Work::unknown(Undefined::arguments("computations call each other too deeply"));
+        }
+        self.open.push(id);
+        let mut sum = Work::default();
+        for instruction in instructions {
+            sum.add(&self.of(instruction));
+        }
+        self.open.pop();
+        self.known.insert(id, sum.clone());
+        sum
+    }
+
+    /// A loop takes as long as its rounds, if the compiler knows how many there are.
+    fn of_loop(&mut self, instruction: InstructionRef<'m>) -> Work {
+        let rounds = BackendConfig::read(&instruction.backend_config).number("/known_trip_count/n");
+        let once = self.of_computations(&instruction.called_computations);
+        match rounds.filter(|rounds| *rounds >= 0.0) {
+            Some(rounds) => once.times(rounds),
+            None => {
+                let reason = Undefined::arguments("the number of the loop's rounds is not known");
+                Work { bytes: Err(reason.clone()), gap: Some(reason), ..once }
+            }
+        }
+    }
+
+    /// One of the branches runs: known where all are alike.
+    fn of_branches(&mut self, instruction: InstructionRef<'m>) -> Work {
+        let mut works = instruction.called_computations.iter().map(|&id| self.of_computation(id));
+        let Some(first) = works.next() else { return Work::default() };
+        let alike = |other: &Work| {
+            (other.matrix_flops, &other.vector, &other.bytes, &other.gap)
+                == (first.matrix_flops, &first.vector, &first.bytes, &first.gap)
+        };
+        if works.all(|other| alike(&other)) {
+            return first;
+        }
+        let reason = Undefined::arguments("which branch runs is not known");
+        Work { bytes: Err(reason.clone()), gap: Some(reason), ..first }
+    }
+
+    /// Instructions that apply a computation on scalars many times.
+    fn of_applications(&mut self, instruction: InstructionRef<'m>) -> Work {
+        let result = instruction.shape.elements();
+        let elements_of =
+            |operand: usize| instruction.operand(operand).map_or(0.0, |operand| operand.shape.elements());
+        let window = || {
+            let dimensions = instruction.window.iter().flat_map(|window| &window.dimensions);
+            dimensions.map(|dimension| dimension.size.max(0) as f64).product::<f64>()
+        };
+        // A reduction of several arrays side by side combines their elements together.
+        let arrays = instruction.shape.arrays().len().max(1) as f64;
+        let applications = match instruction.opcode.as_str() {
+            "map" => result,
+            "reduce" => elements_of(0) - result / arrays,
+            "reduce-window" => result / arrays * (window() - 1.0),
+            "scatter" => elements_of(instruction.operands.len().saturating_sub(1)),
+            // Every element of the source is compared with its window, then added to what is chosen.
+            _ => elements_of(1) * window(),
+        };
+        let mut work = self.of_computations(&instruction.called_computations).times(applications.max(0.0));
+        work.reduces |= !matches!(instruction.opcode.as_str(), "map" | "scatter");
+        work
+    }
+}
+
+/// An operation for each element of the result; on complex numbers the operations on their parts.
+fn elementwise(instruction: InstructionRef<'_>) -> Work {
+    let mut work = Work::default();
+    if let Some(array) = instruction.shape.as_array() {
+        let operations = match (array.element_type.is_complex(), instruction.opcode.as_str()) {
+            (false, _) => 1.0,
+            (true, "multiply") => 6.0,
+            (true, _) => 2.0,
+        };
+        work.add_vector(array.element_type, operations * array.elements());
+    }
+    work
+}

@@ -1,0 +1,239 @@
+//! Element types of arrays in HLO.
+
+use std::fmt;
+
+use crate::{ComputeSpec, ComputeUnit, Precision};
+
+/// The type of an array's elements. Displays as HLO text writes it: `bf16`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[allow(missing_docs)] // the names are those of XLA
+pub enum ElementType {
+    Pred,
+    S1,
+    S2,
+    S4,
+    S8,
+    S16,
+    S32,
+    S64,
+    U1,
+    U2,
+    U4,
+    U8,
+    U16,
+    U32,
+    U64,
+    F16,
+    #[default]
+    F32,
+    Bf16,
+    F64,
+    F8E5M2,
+    F8E4M3,
+    F8E4M3Fn,
+    F8E4M3B11Fnuz,
+    F8E3M4,
+    F8E5M2Fnuz,
+    F8E4M3Fnuz,
+    F4E2M1Fn,
+    F8E8M0Fnu,
+    C64,
+    C128,
+    /// A number that names no type of this list, or no type of elements at all.
+    Unknown(i32),
+}
+
+use ElementType as T;
+
+/// Type, number in XLA's protocol buffers, name, bits of an element.
+///
+/// A truth value takes a byte in memory.
+const TYPES: [(ElementType, i32, &str, u32); 30] = [
+    (T::Pred, 1, "pred", 8),
+    (T::S1, 30, "s1", 1),
+    (T::S2, 26, "s2", 2),
+    (T::S4, 21, "s4", 4),
+    (T::S8, 2, "s8", 8),
+    (T::S16, 3, "s16", 16),
+    (T::S32, 4, "s32", 32),
+    (T::S64, 5, "s64", 64),
+    (T::U1, 31, "u1", 1),
+    (T::U2, 27, "u2", 2),
+    (T::U4, 22, "u4", 4),
+    (T::U8, 6, "u8", 8),
+    (T::U16, 7, "u16", 16),
+    (T::U32, 8, "u32", 32),
+    (T::U64, 9, "u64", 64),
+    (T::F16, 10, "f16", 16),
+    (T::F32, 11, "f32", 32),
+    (T::Bf16, 16, "bf16", 16),
+    (T::F64, 12, "f64", 64),
+    (T::F8E5M2, 19, "f8e5m2", 8),
+    (T::F8E4M3, 28, "f8e4m3", 8),
+    (T::F8E4M3Fn, 20, "f8e4m3fn", 8),
+    (T::F8E4M3B11Fnuz, 23, "f8e4m3b11fnuz", 8),
+    (T::F8E3M4, 29, "f8e3m4", 8),
+    (T::F8E5M2Fnuz, 24, "f8e5m2fnuz", 8),
+    (T::F8E4M3Fnuz, 25, "f8e4m3fnuz", 8),
+    (T::F4E2M1Fn, 32, "f4e2m1fn", 4),
+    (T::F8E8M0Fnu, 33, "f8e8m0fnu", 8),
+    (T::C64, 15, "c64", 64),
+    (T::C128, 18, "c128", 128),
+];
+
+impl ElementType {
+    /// The type that XLA's protocol buffers give this number (`xla.PrimitiveType`).
+    #[must_use]
+    pub fn from_number(number: i32) -> Self {
+        TYPES.iter().find(|row| row.1 == number).map_or(Self::Unknown(number), |row| row.0)
+    }
+
+    /// The type of this name, upper or lower case.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        TYPES.iter().find(|row| row.2.eq_ignore_ascii_case(name)).map(|row| row.0)
+    }
+
+    fn row(self) -> Option<&'static (ElementType, i32, &'static str, u32)> {
+        TYPES.iter().find(|row| row.0 == self)
+    }
+
+    /// Bits that an element takes in memory; `None` for an unknown type.
+    ///
+    /// Types of less than a byte are packed; a layout may say otherwise
+    /// ([`Layout::element_bits`](super::Layout::element_bits)).
+    #[must_use]
+    pub fn bits(self) -> Option<u32> {
+        self.row().map(|row| row.3)
+    }
+
+    /// Whether its values have a fraction: floating-point and complex types.
+    #[must_use]
+    pub fn is_floating_point(self) -> bool {
+        self.is_complex() || self.row().is_some_and(|row| row.2.starts_with('f') || row.2 == "bf16")
+    }
+
+    /// Whether its values have a real and an imaginary part.
+    #[must_use]
+    pub fn is_complex(self) -> bool {
+        matches!(self, T::C64 | T::C128)
+    }
+
+    /// Precision of arithmetic on it, as architectures state peaks; `None` where none is stated. That of a
+    /// complex type is the one of its parts.
+    #[must_use]
+    pub fn precision(self) -> Option<Precision> {
+        Some(match self {
+            T::F64 | T::C128 => Precision::Fp64,
+            T::F32 | T::C64 => Precision::Fp32,
+            T::F16 => Precision::Fp16,
+            T::Bf16 => Precision::Bf16,
+            T::F8E5M2
+            | T::F8E4M3
+            | T::F8E4M3Fn
+            | T::F8E4M3B11Fnuz
+            | T::F8E3M4
+            | T::F8E5M2Fnuz
+            | T::F8E4M3Fnuz => Precision::Fp8,
+            T::F4E2M1Fn => Precision::Fp4,
+            T::S8 | T::U8 => Precision::Int8,
+            _ => return None,
+        })
+    }
+
+    /// The peak of the ordinary arithmetic units for it; `None` for integers, which have none.
+    #[must_use]
+    pub fn vector_spec(self) -> Option<ComputeSpec> {
+        let precision = self.precision().filter(|_| self.is_floating_point())?;
+        Some(ComputeSpec { unit: ComputeUnit::Vector, precision })
+    }
+
+    /// The name that PyTorch has for it, in lower case, as reports show types of operands.
+    #[must_use]
+    pub fn torch_name(self) -> String {
+        match self {
+            T::Pred => "bool",
+            T::S8 => "signed char",
+            T::U8 => "unsigned char",
+            T::S16 => "short int",
+            T::U16 => "unsigned short int",
+            T::S32 => "int",
+            T::U32 => "unsigned int",
+            T::S64 => "long int",
+            T::F16 => "c10::half",
+            T::Bf16 => "c10::bfloat16",
+            T::F32 => "float",
+            T::F64 => "double",
+            T::C64 => "c10::complex<float>",
+            T::C128 => "c10::complex<double>",
+            T::F8E4M3Fn => "c10::float8_e4m3fn",
+            T::F8E4M3Fnuz => "c10::float8_e4m3fnuz",
+            T::F8E5M2 => "c10::float8_e5m2",
+            T::F8E5M2Fnuz => "c10::float8_e5m2fnuz",
+            T::F8E4M3 | T::F8E4M3B11Fnuz | T::F8E3M4 => "fp8",
+            T::F8E8M0Fnu => "c10::float8_e8m0fnu",
+            T::F4E2M1Fn => "fp4",
+            other => return other.to_string(),
+        }
+        .to_owned()
+    }
+}
+
+impl fmt::Display for ElementType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.row() {
+            Some(row) => f.pad(row.2),
+            None => f.pad("invalid"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_type_has_one_number_and_one_name() {
+        let distinct: HashSet<_> =
+            TYPES.iter().flat_map(|row| [row.1.to_string(), row.2.to_owned()]).collect();
+        assert_eq!(distinct.len(), 2 * TYPES.len());
+        for (element, number, name, _) in TYPES {
+            assert_eq!(ElementType::from_number(number), element);
+            assert_eq!(ElementType::from_name(&name.to_uppercase()), Some(element));
+            assert_eq!(element.to_string(), name);
+        }
+        assert_eq!(ElementType::from_number(13), ElementType::Unknown(13));
+        assert_eq!(ElementType::Unknown(13).bits(), None);
+    }
+
+    #[test]
+    fn sizes_are_those_that_names_state() {
+        for (element, _, name, bits) in TYPES {
+            let digits: String =
+                name.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).collect();
+            let stated = if name == "pred" { 8 } else { digits.parse().unwrap() };
+            assert_eq!((element.bits(), bits), (Some(stated), stated), "{name}");
+        }
+    }
+
+    #[test]
+    fn sizes_agree_with_those_of_pytorch_names() {
+        for (element, _, name, bits) in TYPES.iter().filter(|row| row.3 >= 8) {
+            assert_eq!(crate::element_size(&element.torch_name()).ok(), known(*bits, name), "{name}");
+        }
+        fn known(bits: u32, name: &str) -> Option<f64> {
+            (name != "u64").then_some(f64::from(bits) / 8.0)
+        }
+    }
+
+    #[test]
+    fn integers_have_no_peak_of_the_vector_units() {
+        assert_eq!(T::S32.vector_spec(), None);
+        assert_eq!(T::S8.vector_spec(), None);
+        assert_eq!(T::Bf16.vector_spec().unwrap().to_string(), "vector_bf16");
+        assert_eq!(T::C64.vector_spec().unwrap().to_string(), "vector_fp32");
+        assert_eq!(T::S8.precision(), Some(Precision::Int8));
+    }
+}
