@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use report_writers::{CellKind, ColumnFormat, CsvDirectory, Report, Table, Workbook, Writer};
+use trace_ingest::xplane::read_profile;
 use trace_ingest::{ReadOptions, Trace, read_path};
 use trace2tree::{LinkBy, TraceTree, TreeOptions};
 use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
@@ -51,6 +52,37 @@ fn ingest(criterion: &mut Criterion) {
                 bencher.iter(|| read_path(black_box(&path), &options).unwrap());
             });
         }
+    }
+}
+
+/// Name and path of every XPlane profile at hand.
+fn profiles() -> Vec<(&'static str, PathBuf)> {
+    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let corpus =
+        std::env::var_os("TRACE_CORPUS").map_or_else(|| root.join("../shared/corpus"), PathBuf::from);
+    let mut profiles = vec![
+        ("cpu-jax-step", root.join("testdata/recorded/cpu/jax_step.xplane.pb")),
+        ("mi300-conv3d-jax06", corpus.join("jax/mi300-conv3d-jax06/trace.xplane.pb")),
+        ("tpu-v6e-inference", corpus.join("jax/tpu-v6e-inference/trace.xplane.pb")),
+    ];
+    profiles.retain(|(_, path)| path.is_file());
+    profiles
+}
+
+fn xplane(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("xplane");
+    for (name, path) in profiles() {
+        group.throughput(Throughput::Bytes(std::fs::metadata(&path).unwrap().len()));
+        let options = ReadOptions::default();
+        group.bench_function(BenchmarkId::new("read", name), |bencher| {
+            bencher.iter(|| read_profile(black_box(&path), &options).unwrap());
+        });
+        group.bench_function(BenchmarkId::new("read with all modules", name), |bencher| {
+            bencher.iter(|| {
+                let profile = read_profile(black_box(&path), &options).unwrap();
+                profile.programs.ids().filter(|&id| profile.programs.module(id).is_some()).count()
+            });
+        });
     }
 }
 
@@ -136,5 +168,5 @@ fn writers(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(layers, ingest, tree, timeline, tables, sheets, writers);
+criterion_group!(layers, ingest, xplane, tree, timeline, tables, sheets, writers);
 criterion_main!(layers);

@@ -63,6 +63,20 @@ pub enum IngestError {
         /// Where reading stopped, in bytes of decompressed text.
         offset: u64,
     },
+    /// The content is of a binary format and breaks its rules.
+    #[error("{path}: is a damaged {format} file: {field} at byte {offset}: {detail}; copy or record it again", path = .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What the file is.
+        format: &'static str,
+        /// Message and field that are broken.
+        field: String,
+        /// Where, in bytes of decompressed content.
+        offset: u64,
+        /// What was found.
+        detail: String,
+    },
     /// More events than 32-bit ids can name.
     #[error("{path}: holds more than {limit} events; split the trace", path = .path.display())]
     TooManyEvents {

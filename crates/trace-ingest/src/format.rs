@@ -70,6 +70,8 @@ pub fn formats() -> &'static [&'static dyn Format] {
     &[
         #[cfg(feature = "kineto")]
         &crate::kineto::Kineto,
+        #[cfg(feature = "xplane")]
+        &crate::xplane::XPlane,
     ]
 }
 

@@ -14,6 +14,8 @@ mod string_table;
 mod trace;
 mod track_table;
 mod warning;
+#[cfg(feature = "xplane")]
+pub mod xplane;
 
 pub use argument::{
     ArgumentId, ArgumentValue, Sequence, Signature, SignatureId, SignatureTable, write_float, write_text,

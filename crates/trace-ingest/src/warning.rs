@@ -88,6 +88,11 @@ pub enum Warning {
         /// How many distinct texts.
         count: u64,
     },
+    /// Arguments of events whose name the file does not give were left out.
+    UnnamedArguments {
+        /// How many.
+        count: u64,
+    },
     /// A known top-level entry could not be understood and was left out.
     UnreadableFact {
         /// Its key.
@@ -154,6 +159,9 @@ impl fmt::Display for Warning {
             }
             Warning::InvalidUtf8 { count } => {
                 write!(f, "texts with invalid UTF-8, replaced by U+FFFD: {count}")
+            }
+            Warning::UnnamedArguments { count } => {
+                write!(f, "arguments whose name the file does not give left out: {count}")
             }
             Warning::UnreadableFact { key, detail } => {
                 write!(f, "top-level {key} could not be read and was left out ({detail})")

@@ -1,0 +1,106 @@
+//! XPlane: the profiles of JAX, TensorFlow and PyTorch/XLA, one protobuf message per file
+//! (`*.xplane.pb`), with the HLO modules that ran embedded.
+//!
+//! [`read_profile`] gives a [`Profile`]: the same [`Trace`] that other formats give, in integer
+//! picoseconds, and beside it what only this format has. [`crate::read_path`] reads the same files and
+//! keeps the trace alone.
+//!
+//! The file is held in memory as it is. Events are read where they lie, once, into columns; stats that have
+//! no column are found again when they are asked for ([`Profile::stat`]), and a module is decoded when it
+//! is asked for ([`Programs::module`]).
+
+mod appender;
+mod categories;
+mod decode;
+mod derived;
+mod details;
+mod facts;
+pub mod hlo;
+mod id_table;
+mod instruction_index;
+mod kinds;
+mod probe;
+mod profile;
+mod programs;
+pub mod proto;
+mod rows;
+mod scan;
+mod stat;
+mod wire;
+
+use std::path::Path;
+
+pub use categories::{DEVICE_NOTE, OTHER_PLANE, XLA_ASYNC_OP, XLA_MODULE, XLA_OP, XLA_STEP};
+pub use profile::{AggregatedEvent, EventMetadata, KindId, Line, Plane, PlaneKind, Profile, XlaCall};
+pub use programs::{ProgramError, Programs};
+pub use stat::StatValue;
+
+use crate::error::IngestError;
+use crate::format::{Certainty, Format, ReadOptions, detect};
+use crate::source::{self, TextSource};
+use crate::trace::Trace;
+
+/// What users call the format.
+const NAME: &str = "XPlane protobuf";
+
+/// Reader of XPlane files.
+pub(crate) struct XPlane;
+
+impl Format for XPlane {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn probe(&self, head: &[u8]) -> Certainty {
+        probe::probe(head)
+    }
+
+    fn read(
+        &self,
+        path: &Path,
+        source: TextSource<'_>,
+        _options: &ReadOptions<'_>,
+    ) -> Result<Trace, IngestError> {
+        read_source(path, source).map(|profile| profile.trace)
+    }
+}
+
+/// Reads an XPlane profile: plain, gzip, zstd or zip, recognised by content.
+///
+/// # Errors
+/// When the file cannot be opened, is of another format, or is damaged: a message that breaks the wire
+/// format says at which byte and in which field. What can be got over is in [`Trace::warnings`].
+pub fn read_profile(path: &Path, options: &ReadOptions<'_>) -> Result<Profile, IngestError> {
+    let (head, source) = source::open(path, options)?;
+    let format = detect(path, &head)?;
+    if format.name() != NAME {
+        let (found, expected) = (format.name().to_string(), NAME.to_string());
+        return Err(IngestError::UnknownFormat { path: path.to_path_buf(), found, expected });
+    }
+    read_source(path, source)
+}
+
+fn read_source(path: &Path, mut source: TextSource<'_>) -> Result<Profile, IngestError> {
+    let mut bytes = Vec::new();
+    if let Err(error) = source.text.read_to_end(&mut bytes) {
+        return Err(IngestError::Damaged {
+            path: path.to_path_buf(),
+            format: NAME,
+            field: "the compressed data".to_string(),
+            offset: bytes.len() as u64,
+            detail: error.to_string(),
+        });
+    }
+    let mut profile = profile_from_bytes(path, bytes)?;
+    profile.trace.warnings.splice(0..0, source.warnings);
+    Ok(profile)
+}
+
+/// Reads an XPlane profile that is in memory, decompressed. The file name of `path` gives
+/// [`Profile::host`].
+///
+/// # Errors
+/// When the profile is damaged, as in [`read_profile`].
+pub fn profile_from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Profile, IngestError> {
+    decode::decode(path, bytes)
+}
