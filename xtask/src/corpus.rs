@@ -88,23 +88,26 @@ impl Case {
 enum Kind {
     Training,
     Inference,
+    /// XLA profiles of JAX.
+    Jax,
 }
 
 impl Kind {
-    const ALL: [Kind; 2] = [Kind::Training, Kind::Inference];
+    const ALL: [Kind; 3] = [Kind::Training, Kind::Inference, Kind::Jax];
 
     /// Folder of its cases in the corpus.
     fn folder(self) -> &'static str {
         match self {
             Kind::Training => "pytorch",
             Kind::Inference => "inference",
+            Kind::Jax => "jax",
         }
     }
 
     /// Folder of the reference's sheets in a case.
     fn reference(self) -> &'static str {
         match self {
-            Kind::Training => "reference",
+            Kind::Training | Kind::Jax => "reference",
             Kind::Inference => "perf_csvs",
         }
     }
@@ -113,7 +116,15 @@ impl Kind {
     fn sheets(self) -> Option<&'static [&'static str]> {
         match self {
             Kind::Training => Some(&SHEETS),
-            Kind::Inference => None,
+            Kind::Inference | Kind::Jax => None,
+        }
+    }
+
+    /// How the name of a trace ends.
+    fn trace_suffix(self) -> &'static str {
+        match self {
+            Kind::Training | Kind::Inference => ".json.gz",
+            Kind::Jax => ".xplane.pb",
         }
     }
 
@@ -130,6 +141,8 @@ impl Kind {
                 "--disable_coll_analysis",
                 "--sheet-names=current",
             ],
+            // What is right instead is compared cell by cell in the tests.
+            Kind::Jax => &["jax", "--parity"],
         };
         let mut arguments: Vec<OsString> = texts.iter().map(OsString::from).collect();
         let captures = case.join("capture_traces");
@@ -215,7 +228,7 @@ fn cases(corpus: &Path, filter: Option<&str>) -> Result<Vec<Recording>, Box<dyn 
                 continue;
             }
             // A case has one trace beside its folders.
-            let is_trace = |path: &PathBuf| path.is_file() && file_name(path).ends_with(".json.gz");
+            let is_trace = |path: &PathBuf| path.is_file() && file_name(path).ends_with(kind.trace_suffix());
             if let Some(trace) = entries(&case)?.into_iter().find(is_trace) {
                 recordings.push(Recording { kind, folder: case, trace });
             }
@@ -245,14 +258,17 @@ fn report(
     folder: &Path,
     link_by: &str,
 ) -> Result<PathBuf, Box<dyn Error>> {
-    let run = Command::new(binary)
+    let mut command = Command::new(binary);
+    command
         .args(recording.kind.arguments(&recording.folder))
         .arg(&recording.trace)
         .arg("--output_csvs_dir")
         .arg(folder)
-        .args(["--link-by", link_by, "--quiet"])
-        .output()
-        .map_err(|error| format!("could not start {}: {error}", binary.display()))?;
+        .arg("--quiet");
+    if recording.kind != Kind::Jax {
+        command.args(["--link-by", link_by]);
+    }
+    let run = command.output().map_err(|error| format!("could not start {}: {error}", binary.display()))?;
     if !run.status.success() {
         let said = String::from_utf8_lossy(&run.stderr);
         return Err(format!("{}: {}", run.status, last_line(&said)).into());

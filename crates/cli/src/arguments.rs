@@ -1,6 +1,7 @@
 //! Every flag of the command line: its names, its documentation, its parsing.
 
 pub(crate) mod inference;
+pub(crate) mod jax;
 pub(crate) mod match_blocks;
 pub(crate) mod model;
 pub(crate) mod phases;
@@ -15,6 +16,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use inference::InferenceArguments;
+use jax::JaxArguments;
 use match_blocks::MatchArguments;
 pub(crate) use model::{ModelArguments, ModelCommand};
 use phases::PhaseArguments;
@@ -28,6 +30,9 @@ const REFERENCE_INFERENCE: &str = "TraceLens_generate_perf_report_pytorch_infere
 
 /// Under this name the program takes the place of the reference tool's splitter.
 const REFERENCE_SPLIT: &str = "TraceLens_split_inference_trace";
+
+/// Under this name the program takes the place of the reference tool's JAX report.
+const REFERENCE_JAX: &str = "TraceLens_generate_perf_report_jax";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -65,6 +70,9 @@ pub(crate) enum Command {
     /// Write a performance report of a trace of an inference engine: vLLM, SGLang, ATOM, diffusion
     #[command(after_help = inference::EXAMPLES)]
     Inference(Box<InferenceArguments>),
+    /// Write a performance report of an XPlane profile (*.xplane.pb): JAX, TensorFlow, PyTorch/XLA on GPUs and TPUs
+    #[command(after_help = jax::EXAMPLES)]
+    Jax(Box<JaxArguments>),
     /// Print the call tree of a trace: operators, launches, kernels
     Tree(TreeArguments),
     /// Split a trace into traces of single steps, of the steady state, or of phases
@@ -366,6 +374,10 @@ pub(crate) fn parse(mut arguments: Vec<OsString>) -> Command {
         arguments.insert(1, "split".into());
         let usage = format!("{REFERENCE_SPLIT} [OPTIONS] <FILE>");
         command = command.mut_subcommand("split", |split| split.override_usage(usage));
+    } else if name.is_some_and(|name| name == REFERENCE_JAX) {
+        arguments.insert(1, "jax".into());
+        let usage = format!("{REFERENCE_JAX} [OPTIONS] --profile_path <FILE>");
+        command = command.mut_subcommand("jax", |jax| jax.override_usage(usage));
     }
     let parsed = command
         .try_get_matches_from(&arguments)

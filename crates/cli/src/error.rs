@@ -18,6 +18,15 @@ pub(crate) enum Failure {
     Ingest(#[from] IngestError),
     #[error("{path}: holds no GPU events, only {events} events of the host; {advice}; `tracelens tree --all` shows what there is", path = .path.display())]
     NoGpuEvents { path: PathBuf, events: usize, advice: &'static str },
+    #[error("{path}: is no XPlane profile: {found}; {advice}", path = .path.display())]
+    NoXPlane { path: PathBuf, found: String, advice: String },
+    #[error("{path}: is a directory; name a profile: {profiles}", path = .path.display())]
+    ProfileDirectory { path: PathBuf, profiles: String },
+    #[error(
+        "{path}: records no device, only {planes}; record it where the program runs on a GPU or TPU{lost}; `tracelens tree --all` shows the host's events",
+        path = .path.display()
+    )]
+    NoDevicePlane { path: PathBuf, planes: String, lost: String },
     #[error("{path}: has no event {uid}; indices count the entries of the event list from 0 to {last}", path = .path.display())]
     NoSuchEvent { path: PathBuf, uid: u32, last: u32 },
     #[error("{path}: has no event {what}", path = .path.display())]
@@ -99,6 +108,9 @@ impl Failure {
         match self {
             Failure::Ingest(_)
             | Failure::NoGpuEvents { .. }
+            | Failure::NoXPlane { .. }
+            | Failure::ProfileDirectory { .. }
+            | Failure::NoDevicePlane { .. }
             | Failure::NoSuchEvent { .. }
             | Failure::NothingFound { .. }
             | Failure::ArchitectureFile { .. }

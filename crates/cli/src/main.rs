@@ -5,6 +5,7 @@ mod arguments;
 mod commands;
 mod console;
 mod error;
+mod jax_summary;
 mod numbers;
 mod phases;
 mod progress;
@@ -35,6 +36,7 @@ fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Report(arguments) | Command::Pytorch(arguments) => commands::report::run(&arguments),
         Command::Inference(arguments) => commands::inference::run(&arguments),
+        Command::Jax(arguments) => commands::jax::run(&arguments),
         Command::Tree(arguments) => commands::tree::run(&arguments),
         Command::Split(arguments) => commands::split::run(&arguments),
         Command::Match(arguments) => commands::match_blocks::run(&arguments),

@@ -120,7 +120,7 @@ fn without_effect(asked: &AnalysisArguments) -> Vec<String> {
 }
 
 /// What can be seen of a destination before it is written.
-fn check_destination(writer: &str, destination: &Path, trace: &Path) -> Result<(), Failure> {
+pub(crate) fn check_destination(writer: &str, destination: &Path, trace: &Path) -> Result<(), Failure> {
     let path = || destination.to_path_buf();
     let resolved = |path: &Path| std::fs::canonicalize(path).ok();
     if resolved(destination).is_some_and(|destination| Some(destination) == resolved(trace)) {
@@ -194,10 +194,10 @@ fn outputs(trace: &Path, asked: &OutputArguments) -> Vec<(&'static str, PathBuf)
     outputs
 }
 
-/// The trace's path up to its last `.json` (or without its compression's suffix) and `_perf_report.xlsx`.
-fn default_workbook(trace: &Path) -> PathBuf {
+/// The trace's path up to its last `.json` or `.xplane.pb` (or without its compression's suffix) and `_perf_report.xlsx`.
+pub(crate) fn default_workbook(trace: &Path) -> PathBuf {
     let name = trace.file_name().unwrap_or_default().to_string_lossy();
-    let stem = match name.rfind(".json") {
+    let stem = match name.rfind(".json").or_else(|| name.rfind(".xplane.pb")) {
         Some(at) => &name[..at],
         None => [".gz", ".zst", ".zip"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(&name),
     };
@@ -214,6 +214,8 @@ mod tests {
             ("a.json", "a_perf_report.xlsx"),
             ("dir/a.pt.trace.json.gz", "dir/a.pt.trace_perf_report.xlsx"),
             ("a.json.json.gz", "a.json_perf_report.xlsx"),
+            ("host.name.xplane.pb", "host.name_perf_report.xlsx"),
+            ("host.xplane.pb.gz", "host_perf_report.xlsx"),
             ("trace.zip", "trace_perf_report.xlsx"),
             ("trace.zst", "trace_perf_report.xlsx"),
             ("trace", "trace_perf_report.xlsx"),

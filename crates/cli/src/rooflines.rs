@@ -24,14 +24,23 @@ pub(crate) struct Rooflines {
 impl Rooflines {
     /// `None` if the report has no operators.
     pub(crate) fn of(report: &Report) -> Option<Self> {
-        let frame = report.tables().iter().find(|table| table.name() == "unified_perf_summary")?.frame();
+        Self::of_sheet(report, "unified_perf_summary", "Kernel Time (µs)_sum")
+    }
+
+    /// The same of the instructions of an XLA profile.
+    pub(crate) fn of_instructions(report: &Report) -> Option<Self> {
+        Self::of_sheet(report, "ops_all", "total_direct_kernel_time_sum")
+    }
+
+    fn of_sheet(report: &Report, sheet: &str, time: &str) -> Option<Self> {
+        let frame = report.tables().iter().find(|table| table.name() == sheet)?.frame();
         let text = |row: usize, name: &str| Some(frame.column(name).ok()?.str().ok()?.get(row)?.to_string());
         let float = |row: usize, name: &str| frame.column(name).ok()?.f64().ok()?.get(row);
         let count = |row: usize, name: &str| frame.column(name).ok()?.i64().ok()?.get(row);
         let rows = (0..frame.height()).map(|row| Row {
             name: text(row, "name").unwrap_or_default(),
             calls: count(row, "operation_count").unwrap_or_default() as f64,
-            kernel_time_us: float(row, "Kernel Time (µs)_sum").unwrap_or_default(),
+            kernel_time_us: float(row, time).unwrap_or_default(),
             roofline_time_us: float(row, "Roofline Time (µs)_first"),
         });
         Some(Rooflines { rows: rows.collect() })

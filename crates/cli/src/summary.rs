@@ -18,7 +18,7 @@ use crate::sanity_check;
 use crate::wrapping::wrap;
 
 /// Lines longer than this are hard to follow, however wide the terminal is.
-const WIDEST: usize = 100;
+pub(crate) const WIDEST: usize = 100;
 
 /// What is said around the figures.
 pub(crate) struct Notes {
@@ -164,7 +164,7 @@ pub(crate) fn text(
     out
 }
 
-fn write_warnings(out: &mut String, warnings: &[String], style: Style) {
+pub(crate) fn write_warnings(out: &mut String, warnings: &[String], style: Style) {
     for warning in warnings {
         let mut lines = String::new();
         wrap(&format!("warning: {warning}"), "", "  ", style.width, &mut lines);
@@ -240,7 +240,7 @@ fn write_timeline(out: &mut String, analysis: &Analysis, style: Style) {
 /// Operators named with the time that they lose to their roofline.
 const LOSSES: usize = 3;
 
-fn write_rooflines(out: &mut String, rooflines: &Rooflines, architecture: &str, style: Style) {
+pub(crate) fn write_rooflines(out: &mut String, rooflines: &Rooflines, architecture: &str, style: Style) {
     let Some(shares) = rooflines.shares() else { return };
     let line = format!(
         "rooflines for {architecture}: {:.1}% of kernel time modelled, {:.1}% of it above 50% of roofline",
@@ -260,18 +260,18 @@ fn write_rooflines(out: &mut String, rooflines: &Rooflines, architecture: &str, 
 }
 
 /// The first rows of a sheet: a name, a count, a time, a percentage.
-struct TopTable {
+pub(crate) struct TopTable {
     /// Documented name of the sheet.
-    sheet: &'static str,
-    headers: [&'static str; 4],
+    pub(crate) sheet: &'static str,
+    pub(crate) headers: [&'static str; 4],
     /// Columns of the sheet.
-    columns: [&'static str; 4],
-    rows: usize,
+    pub(crate) columns: [&'static str; 4],
+    pub(crate) rows: usize,
 }
 
 impl TopTable {
     /// Adds the table if the report has the sheet.
-    fn write(&self, out: &mut String, report: &Report, style: Style) {
+    pub(crate) fn write(&self, out: &mut String, report: &Report, style: Style) {
         let Some(frame) = report.tables().iter().find(|table| table.name() == self.sheet) else { return };
         let frame = frame.frame();
         let [name, count, time, percent] = self.columns;

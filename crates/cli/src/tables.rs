@@ -6,6 +6,7 @@ use report_writers::{
     CellKind, Chart, ChartKind, ColumnFormat, GroupColumns, Report, ScatterAxis, ScatterChart, ScatterPoints,
     ScatterWeights, SeriesFrom, Table, TableError,
 };
+use tree_perf::jax::{JaxAnalysis, jax_sheets};
 use tree_perf::{
     Analysis, ChartShape, Column, ColumnKind, ExtensionSheet, Sheet, SheetChart, pytorch_sheets,
 };
@@ -53,6 +54,17 @@ pub(crate) fn report(
     let known = known.chain(phase_sheets().iter().map(|sheet| sheet.name));
     let known = known.chain(of_extension.iter().map(ExtensionSheet::name));
     Ok(Report::new(title, tables)?.with_known_names(known))
+}
+
+/// All sheets that an XLA profile and the options give.
+pub(crate) fn jax_report(analysis: &JaxAnalysis, title: &str) -> Result<Report, Failure> {
+    let mut tables = Vec::new();
+    for sheet in jax_sheets() {
+        let Some(frame) = sheet.build(analysis)? else { continue };
+        let column = |name: &str| sheet.column(name);
+        tables.push(table(sheet.name, frame, column, sheet.chart, SheetNames::Documented)?);
+    }
+    Ok(Report::new(title, tables)?.with_known_names(jax_sheets().iter().map(|sheet| sheet.name)))
 }
 
 fn table(

@@ -3,7 +3,7 @@
 //! Everything here can be made by hand and needs no profile: an [`HloModule`] of [`HloComputation`]s of
 //! [`HloInstruction`]s with [`Shape`]s. [`InstructionRef::cost`] answers how many operations an instruction
 //! takes and how many bytes it moves, as a [`HloCost`] that [`Roofline`](crate::Roofline) takes like any
-//! other model. [`reference`] has the coarser rules of an established report, for comparison.
+//! other model.
 
 mod backend_config;
 mod collective;
@@ -12,7 +12,6 @@ mod dimension_numbers;
 mod element_type;
 mod kind;
 mod module;
-pub mod reference;
 mod replica_groups;
 mod shape;
 

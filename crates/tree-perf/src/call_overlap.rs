@@ -89,8 +89,9 @@ pub(crate) fn append_overlap(
         KernelList::summarise(analysis.trace(), calls.iter().map(|overlap| &overlap.kernels[..]))
     };
     let lists: Vec<KernelList> = groups.iter().map(list).collect();
-    frame.text(details, lists.iter().map(|list| Some(list.details(analysis))));
-    frame.text("trunc_overlapping_kernels_details", lists.iter().map(|list| list.shortened(analysis)));
+    frame.text(details, lists.iter().map(|list| Some(list.details(analysis.trace()))));
+    frame
+        .text("trunc_overlapping_kernels_details", lists.iter().map(|list| list.shortened(analysis.trace())));
     let spread = |calls: &Vec<&CallOverlap>| {
         let spread = Spread::of(calls.iter().map(|overlap| overlap.share));
         Spread { std: spread.std.or(spread.mean.map(|_| 0.0)), ..spread }

@@ -5,8 +5,6 @@ use std::fmt::Write;
 use gpu_timeline::Summary;
 use trace_ingest::{EventId, StringId, Trace, write_float, write_text};
 
-use crate::analysis::Analysis;
-
 /// Longest kernel name in a shortened list, in characters.
 const NAME_LENGTH: usize = 64;
 
@@ -73,9 +71,9 @@ impl KernelList {
     }
 
     /// The list with statistics, as a Python literal.
-    pub(crate) fn details(&self, analysis: &Analysis) -> String {
-        let us = |time: f64| time / analysis.trace().time_unit().per_microsecond() as f64;
-        self.literal(analysis.trace(), usize::MAX, |out, kernel, summary| {
+    pub(crate) fn details(&self, trace: &Trace) -> String {
+        let us = |time: f64| time / trace.time_unit().per_microsecond() as f64;
+        self.literal(trace, usize::MAX, |out, kernel, summary| {
             if let Some(share) = kernel.overlap_share {
                 out.write_str("'overlap_pct': ")?;
                 write_float(out, share)?;
@@ -99,9 +97,9 @@ impl KernelList {
     }
 
     /// The list with shortened names and means only; `None` when it is empty.
-    pub(crate) fn shortened(&self, analysis: &Analysis) -> Option<String> {
-        let us = |time: f64| time / analysis.trace().time_unit().per_microsecond() as f64;
-        let list = self.literal(analysis.trace(), NAME_LENGTH, |out, _, summary| {
+    pub(crate) fn shortened(&self, trace: &Trace) -> Option<String> {
+        let us = |time: f64| time / trace.time_unit().per_microsecond() as f64;
+        let list = self.literal(trace, NAME_LENGTH, |out, _, summary| {
             out.write_str("'mean_duration_us': ")?;
             write_float(out, round2(summary.map_or(0.0, |summary| us(summary.mean))))
         });

@@ -13,6 +13,7 @@ mod extended_operators;
 pub mod extension;
 mod figures;
 mod frame;
+pub mod jax;
 mod kernel_list;
 mod kernel_records;
 mod launchers;

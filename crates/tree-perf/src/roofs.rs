@@ -99,7 +99,8 @@ pub(crate) fn roofs(analysis: &Analysis) -> Vec<Roof> {
     roofs
 }
 
-fn roof_of(
+/// The roof of this peak with its first point; `None` where the architecture states no such peak.
+pub(crate) fn roof_of(
     architecture: &Architecture,
     spec: ComputeSpec,
     peak: ComputeSpec,

@@ -9,8 +9,9 @@ use crate::column::Column;
 use crate::options::ReportLayout;
 use crate::sheets;
 
-/// A sheet: a table of a report with everything that is known of it before a trace is read.
-pub struct Sheet {
+/// A sheet: a table of a report with everything that is known of it before a trace is read. `A` is what it is made
+/// from.
+pub struct Sheet<A: 'static = Analysis> {
     /// Name in the report.
     pub name: &'static str,
     /// Name that the reference tool gives it at present; the same as `name` where they agree.
@@ -22,7 +23,7 @@ pub struct Sheet {
     /// Picture that goes with it.
     pub chart: Option<SheetChart>,
     /// Makes the table; `None` when there is nothing to show and the sheet is left out.
-    pub(crate) build: fn(&Analysis) -> PolarsResult<Option<DataFrame>>,
+    pub(crate) build: fn(&A) -> PolarsResult<Option<DataFrame>>,
 }
 
 /// What a sheet's chart shows.
@@ -94,12 +95,12 @@ pub struct ScatterPoints {
     pub thresholds: &'static [f64],
 }
 
-impl Sheet {
+impl<A> Sheet<A> {
     /// Makes the table of a trace; `None` when there is nothing to show and the sheet is left out.
     ///
     /// # Errors
     /// When polars refuses the columns, which is a fault of this crate.
-    pub fn build(&self, analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
+    pub fn build(&self, analysis: &A) -> PolarsResult<Option<DataFrame>> {
         (self.build)(analysis)
     }
 

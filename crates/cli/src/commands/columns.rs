@@ -1,6 +1,7 @@
 //! `tracelens columns`: what the columns of the sheets mean.
 
 use inference_phase::sheets::phase_sheets;
+use tree_perf::jax::jax_sheets;
 use tree_perf::{Column, all_sheets};
 
 use crate::console;
@@ -9,6 +10,8 @@ use crate::wrapping::wrap;
 
 /// What is known of a sheet without a trace.
 struct Described {
+    /// Report that it is of, where other reports have a sheet of this name.
+    report: Option<&'static str>,
     name: &'static str,
     current_name: &'static str,
     description: &'static str,
@@ -18,27 +21,41 @@ struct Described {
 /// All sheets that any report may have.
 fn sheets() -> Vec<Described> {
     let of_reports = all_sheets().iter().map(|sheet| Described {
+        report: None,
         name: sheet.name,
         current_name: sheet.current_name,
         description: sheet.description,
         columns: sheet.columns,
     });
     let of_phases = phase_sheets().iter().map(|sheet| Described {
+        report: None,
         name: sheet.name,
         current_name: sheet.name,
         description: sheet.description,
         columns: sheet.columns,
     });
-    of_reports.chain(of_phases).collect()
+    let of_profiles = jax_sheets().iter().map(|sheet| Described {
+        report: Some("tracelens jax"),
+        name: sheet.name,
+        current_name: sheet.current_name,
+        description: sheet.description,
+        columns: sheet.columns,
+    });
+    of_reports.chain(of_phases).chain(of_profiles).collect()
 }
 
 pub(crate) fn run(wanted: Option<&str>) -> Result<(), Failure> {
     let all = sheets();
-    let is_wanted =
-        |sheet: &&Described| wanted.is_none_or(|name| name == sheet.name || name == sheet.current_name);
+    // Sheets of several reports share a name, under whichever one was asked for.
+    let documented =
+        |name| all.iter().find(|sheet| sheet.current_name == name).map_or(name, |sheet| sheet.name);
+    let documented = wanted.map(documented);
+    let is_wanted = |sheet: &&Described| documented.is_none_or(|name| name == sheet.name);
     let chosen: Vec<&Described> = all.iter().filter(is_wanted).collect();
     if let (Some(name), true) = (wanted, chosen.is_empty()) {
-        let known: Vec<&str> = all.iter().map(|sheet| sheet.name).collect();
+        let mut known: Vec<&str> = all.iter().map(|sheet| sheet.name).collect();
+        let mut seen = std::collections::HashSet::new();
+        known.retain(|name| seen.insert(*name));
         return Err(Failure::UnknownSheet { name: name.to_string(), known: known.join(", ") });
     }
     let width = console::style().width.min(110);
@@ -54,6 +71,9 @@ fn describe(sheets: &[&Described], width: usize) -> String {
     let mut text = String::new();
     for (position, sheet) in sheets.iter().enumerate() {
         text.push_str(sheet.name);
+        if let Some(report) = sheet.report {
+            text.push_str(&format!(" ({report})"));
+        }
         if sheet.current_name != sheet.name {
             text.push_str(&format!(" ({} with --sheet-names current)", sheet.current_name));
         }

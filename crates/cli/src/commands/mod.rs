@@ -3,6 +3,7 @@
 pub(crate) mod archs;
 pub(crate) mod columns;
 pub(crate) mod inference;
+pub(crate) mod jax;
 pub(crate) mod match_blocks;
 pub(crate) mod model;
 pub(crate) mod report;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use inference_phase::sheets::PhaseAnalysis;
 use report_writers::{Json, writer_by_name};
-use trace_ingest::{ReadOptions, Trace, Warning, read_path};
+use trace_ingest::{ReadOptions, TimeUnit, Trace, Warning, read_path};
 use trace2tree::TraceTree;
 use tree_perf::Analysis;
 
@@ -28,6 +28,11 @@ pub(crate) fn write(
     change: impl FnOnce(&mut TraceTree, &mut ReportRequest) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let trace = read(&request)?;
+    // Of all formats only XPlane counts in picoseconds.
+    if trace.time_unit() == TimeUnit::Picoseconds {
+        let better = "this is an XPlane profile: `tracelens jax` knows its programs and their work, and this report only its times";
+        request.notices.push(better.to_owned());
+    }
     let mut options = request.analysis.tree_options();
     options.python_frames |= request.python_frames;
     let mut tree = TraceTree::build(trace, &options);

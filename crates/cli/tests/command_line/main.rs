@@ -5,6 +5,7 @@
 mod bad_input;
 mod extensions;
 mod inference;
+mod jax;
 mod match_blocks;
 mod model;
 mod options;

@@ -35,7 +35,7 @@ pub(crate) struct Work {
 }
 
 impl Evaluated {
-    pub(super) fn of(model: &dyn PerfModel) -> Self {
+    pub(crate) fn of(model: &dyn PerfModel) -> Self {
         Evaluated {
             forward: Work { flops: model.flops(), bytes: model.bytes() },
             backward: Work { flops: model.backward_flops(), bytes: model.backward_bytes() },

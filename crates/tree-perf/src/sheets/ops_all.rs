@@ -160,8 +160,8 @@ fn build(analysis: &Analysis, overlaps: Option<&OverlapIndex>) -> PolarsResult<O
     }
 
     let lists: Vec<KernelList> = groups.iter().map(|group| kernels_of(analysis, group)).collect();
-    frame.text("kernel_details_summary", lists.iter().map(|list| Some(list.details(analysis))));
-    frame.text("trunc_kernel_details", lists.iter().map(|list| list.shortened(analysis)));
+    frame.text("kernel_details_summary", lists.iter().map(|list| Some(list.details(analysis.trace()))));
+    frame.text("trunc_kernel_details", lists.iter().map(|list| list.shortened(analysis.trace())));
     if overlaps.is_some() {
         append_overlap_columns(&mut frame, analysis, &groups);
     }
@@ -253,8 +253,12 @@ fn append_overlap_columns(frame: &mut FrameBuilder, analysis: &Analysis, groups:
         KernelList::summarise(analysis.trace(), group.overlaps.iter().map(|overlap| &overlap.kernels[..]))
     };
     let lists: Vec<KernelList> = groups.iter().map(list).collect();
-    frame.text("overlapping_kernels_details_summary", lists.iter().map(|list| Some(list.details(analysis))));
-    frame.text("trunc_overlapping_kernels_details", lists.iter().map(|list| list.shortened(analysis)));
+    frame.text(
+        "overlapping_kernels_details_summary",
+        lists.iter().map(|list| Some(list.details(analysis.trace()))),
+    );
+    frame
+        .text("trunc_overlapping_kernels_details", lists.iter().map(|list| list.shortened(analysis.trace())));
     // Shares are rounded to hundredths, so their statistics are exact on integers.
     let hundredths = |group: &Group<'_>| -> Vec<i64> {
         group

@@ -58,10 +58,13 @@ pub(crate) const SHEET: Sheet = Sheet {
             points: POINTS,
         },
     }),
-    build: |analysis| {
-        analysis.roofs().iter().max_by(by_ridge).map(|highest| build(highest, analysis.roofs())).transpose()
-    },
+    build: |analysis| table(analysis.roofs()),
 };
+
+/// The table of these roofs; `None` where there are none.
+pub(crate) fn table(roofs: &[Roof]) -> PolarsResult<Option<DataFrame>> {
+    roofs.iter().max_by(by_ridge).map(|highest| build(highest, roofs)).transpose()
+}
 
 /// End of a line.
 struct LineEnd<'a> {

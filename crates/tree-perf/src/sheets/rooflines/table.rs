@@ -64,9 +64,9 @@ pub(super) fn table(
     let lists: Vec<KernelList> = groups.iter().map(|group| kernels(analysis, group)).collect();
     frame.text(
         "kernel_details__summarize_kernel_stats",
-        lists.iter().map(|list| Some(list.details(analysis))),
+        lists.iter().map(|list| Some(list.details(analysis.trace()))),
     );
-    frame.text("trunc_kernel_details", lists.iter().map(|list| list.shortened(analysis)));
+    frame.text("trunc_kernel_details", lists.iter().map(|list| list.shortened(analysis.trace())));
     if name_lists.is_some() {
         let overlaps: Vec<Vec<&CallOverlap>> =
             groups.iter().map(|group| group.rows.iter().map(|row| &row.overlap.1).collect()).collect();

@@ -83,8 +83,8 @@ fn build(analysis: &Analysis, with_overlap: bool) -> PolarsResult<Option<DataFra
     append_rates(&mut frame, analysis, &groups, &host);
 
     let lists: Vec<KernelList> = groups.iter().map(|group| kernels(analysis, group)).collect();
-    frame.text("kernel_details_summary", lists.iter().map(|list| Some(list.details(analysis))));
-    frame.text("trunc_kernel_details", lists.iter().map(|list| list.shortened(analysis)));
+    frame.text("kernel_details_summary", lists.iter().map(|list| Some(list.details(analysis.trace()))));
+    frame.text("trunc_kernel_details", lists.iter().map(|list| list.shortened(analysis.trace())));
     if with_overlap {
         let overlaps: Vec<Vec<&CallOverlap>> =
             groups.iter().map(|group| group.overlaps.iter().collect()).collect();

@@ -1,0 +1,100 @@
+//! Flags of `tracelens jax`.
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use clap::Args;
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  tracelens jax host.xplane.pb                              summary here, workbook beside the profile
+  tracelens jax host.xplane.pb --output_csvs_dir sheets     CSV files instead of the workbook
+  tracelens jax host.xplane.pb --kernel_metadata_keyword_filters attention mlp    kernels of these operations only
+
+jax.profiler.trace(DIR) writes profiles to DIR/plugins/profile/<time>/<host>.xplane.pb.
+Options may be written with _ or with -. `tracelens columns` explains the sheets.";
+
+#[derive(Args)]
+pub(crate) struct JaxArguments {
+    /// The profile: plain, gzip, zstd or zip
+    #[arg(value_name = "FILE", required_unless_present = "profile_path")]
+    file: Option<PathBuf>,
+
+    /// The same as FILE
+    #[arg(long = "profile_path", value_name = "FILE", conflicts_with = "file")]
+    profile_path: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) output: JaxOutput,
+    #[command(flatten)]
+    pub(crate) analysis: JaxAnalysisArguments,
+}
+
+impl JaxArguments {
+    /// The profile, whichever way it was named.
+    pub(crate) fn profile(&self) -> PathBuf {
+        self.file.as_ref().or(self.profile_path.as_ref()).cloned().unwrap_or_default()
+    }
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct JaxOutput {
+    /// Write the workbook here [default: <profile>_perf_report.xlsx beside the profile, unless another output is named]
+    #[arg(long = "output_xlsx_path", value_name = "FILE")]
+    pub(crate) output_xlsx_path: Option<PathBuf>,
+
+    /// Write one CSV file per sheet into this directory
+    #[arg(long = "output_csvs_dir", value_name = "DIR")]
+    pub(crate) output_csvs_dir: Option<PathBuf>,
+
+    /// Write all sheets as one JSON file
+    #[arg(long = "output_json_path", value_name = "FILE")]
+    pub(crate) output_json_path: Option<PathBuf>,
+
+    /// Print all sheets as JSON instead of the summary; writes no file unless one is named
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) json: bool,
+
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Analysis")]
+pub(crate) struct JaxAnalysisArguments {
+    /// Keep only kernels whose instruction comes from an operation or a source file with one of these texts
+    #[arg(long = "kernel_metadata_keyword_filters", value_name = "TEXT", num_args = 1..)]
+    pub(crate) kernel_metadata_keyword_filters: Vec<String>,
+
+    /// Hold the figures against the architecture in this JSON file
+    #[arg(long = "gpu_arch_json_path", value_name = "FILE", conflicts_with = "gpu_arch_platform")]
+    pub(crate) gpu_arch_json_path: Option<PathBuf>,
+
+    /// Hold the figures against this bundled architecture; see tracelens archs [default: the device that the
+    /// profile describes]
+    #[arg(long = "gpu_arch_platform", value_name = "NAME")]
+    pub(crate) gpu_arch_platform: Option<String>,
+
+    /// Give the figures of the reference tool where it is known to be wrong: work of library calls by its formulas,
+    /// credited to every kernel, in the sheets op_…
+    #[arg(long)]
+    pub(crate) parity: bool,
+
+    /// Count kernels of the ROCm runtime that only copy or fill memory as copies, not as computation
+    #[arg(long = "rebucket_copy_kernels")]
+    pub(crate) rebucket_copy_kernels: bool,
+
+    /// GPUs of one host, from which ranks follow
+    #[arg(long = "gpus_per_node", value_name = "N", default_value = "8")]
+    pub(crate) gpus_per_node: NonZeroU32,
+
+    /// Kernels whose name contains this text are communication too (may be given several times)
+    #[arg(long = "communication-pattern", value_name = "TEXT")]
+    pub(crate) communication_pattern: Vec<String>,
+
+    // What the tool whose place the subcommand takes has and this one has not: refused, never ignored.
+    #[arg(long = "enable-origami", hide = true)]
+    pub(crate) enable_origami: bool,
+}

@@ -1,0 +1,163 @@
+//! The summary of an XLA profile on the terminal.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use gpu_timeline::Breakdown;
+use report_writers::Report;
+use report_writers::terminal::{Color, Segment, Style, bar};
+use tree_perf::jax::tpu::{TpuAnalysis, TpuNotice, tpu_finding};
+use tree_perf::jax::{JaxAnalysis, jax_finding};
+
+use crate::numbers::grouped;
+use crate::rooflines::Rooflines;
+use crate::summary::{TopTable, WIDEST, duration, write_rooflines, write_warnings};
+use crate::wrapping::wrap;
+
+/// What is said around the figures.
+pub(crate) struct Notes {
+    pub(crate) warnings: Vec<String>,
+    written: Vec<String>,
+}
+
+impl Notes {
+    /// What reading and the analysis got over.
+    pub(crate) fn of(analysis: &JaxAnalysis) -> Self {
+        let of_reading = analysis.trace().warnings().iter().map(ToString::to_string);
+        let of_analysis = analysis.notices().into_iter().map(|notice| notice.to_string());
+        let of_tpus = analysis.tpu().map(|profile| TpuNotice::of(&TpuAnalysis::new(profile)));
+        let of_tpus = of_tpus.into_iter().flatten().map(|notice| notice.to_string());
+        Notes { warnings: of_reading.chain(of_analysis).chain(of_tpus).collect(), written: Vec::new() }
+    }
+
+    pub(crate) fn wrote(&mut self, destination: &Path, files: usize) {
+        let count = if destination.is_dir() { format!(" ({files} files)") } else { String::new() };
+        self.written.push(format!("wrote {}{count}", destination.display()));
+    }
+}
+
+/// The summary as text.
+pub(crate) fn text(analysis: &JaxAnalysis, report: &Report, notes: &Notes, style: Style) -> String {
+    let style = Style { width: style.width.min(WIDEST), ..style };
+    let mut out = String::new();
+    write_head(&mut out, analysis, report.title(), style);
+    let of_gpus = jax_finding(analysis).map(|finding| finding.to_string());
+    let of_tpus = analysis.tpu().and_then(|profile| tpu_finding(&TpuAnalysis::new(profile)));
+    for finding in of_gpus.into_iter().chain(of_tpus.map(|finding| finding.to_string())) {
+        wrap(&finding, "", "  ", style.width, &mut out);
+    }
+    write_timelines(&mut out, analysis, style);
+    write_steps(&mut out, analysis, style);
+    for table in TABLES {
+        table.write(&mut out, report, style);
+    }
+    if let (Some(rooflines), Some(architecture)) =
+        (Rooflines::of_instructions(report), analysis.architecture())
+    {
+        write_rooflines(&mut out, &rooflines, &architecture.name, style);
+    }
+    if !(notes.warnings.is_empty() && notes.written.is_empty()) {
+        out.push('\n');
+    }
+    write_warnings(&mut out, &notes.warnings, style);
+    for written in &notes.written {
+        out.push_str(written);
+        out.push('\n');
+    }
+    out
+}
+
+const TABLES: [TopTable; 3] = [
+    TopTable {
+        sheet: "ops_summary_by_category",
+        headers: ["category", "calls", "kernel ms", "%"],
+        columns: ["op category", "Count", "total_direct_kernel_time_ms", "Percentage (%)"],
+        rows: 6,
+    },
+    TopTable {
+        sheet: "ops_summary",
+        headers: ["instruction", "calls", "kernel ms", "%"],
+        columns: ["name", "Count", "total_direct_kernel_time_ms", "Percentage (%)"],
+        rows: 10,
+    },
+    TopTable {
+        sheet: "hlo_stats",
+        headers: ["instruction", "calls", "self us", "%"],
+        columns: ["HLO op name", "#Occurrences", "Total self time (us)", "Total self time (%)"],
+        rows: 10,
+    },
+];
+
+fn write_head(out: &mut String, analysis: &JaxAnalysis, title: &str, style: Style) {
+    let (separator, times) = if style.unicode { (" · ", "×") } else { (" - ", "x") };
+    let mut parts = vec![title.to_owned()];
+    let devices = analysis.gpus().len();
+    if let Some(architecture) = analysis.architecture() {
+        let count = if devices > 1 { format!("{devices} {times} ") } else { String::new() };
+        parts.push(format!("{count}{}", architecture.name));
+    } else if devices > 0 {
+        parts.push(format!("{devices} GPU{}", if devices == 1 { "" } else { "s" }));
+    }
+    let programs = analysis.profile().programs.len();
+    parts.push(format!("{} program{}", grouped(programs as u128), if programs == 1 { "" } else { "s" }));
+    parts.push(format!("{} events", grouped(analysis.trace().events().len() as u128)));
+    wrap(&parts.join(separator), "", "  ", style.width, out);
+}
+
+/// GPUs whose timeline is drawn; the sheet has all.
+const DRAWN: usize = 4;
+
+fn write_timelines(out: &mut String, analysis: &JaxAnalysis, style: Style) {
+    let time = |time| duration(analysis.trace().to_microseconds(time));
+    for gpu in analysis.gpus().iter().take(DRAWN) {
+        let Breakdown { total, busy, idle, .. } = gpu.breakdown;
+        let name = analysis.profile().planes.get(gpu.plane).map_or("", |plane| plane.name.as_str());
+        let _ = writeln!(out, "\n{name} time {}: busy {}, idle {}", time(total), time(busy), time(idle));
+        out.push_str(&timeline_bar(&gpu.breakdown, style));
+    }
+    if analysis.gpus().len() > DRAWN {
+        let _ = writeln!(out, "and {} GPUs more, see gpu_timeline", analysis.gpus().len() - DRAWN);
+    }
+}
+
+fn timeline_bar(timeline: &Breakdown, style: Style) -> String {
+    let parts = [
+        ("computation", timeline.computation, Color::Green),
+        ("exposed comm", timeline.exposed_communication, Color::Magenta),
+        ("exposed copies", timeline.exposed_memcpy, Color::Yellow),
+        ("idle", timeline.idle, Color::Gray),
+    ];
+    let segment =
+        |(label, time, color)| Segment { label, fraction: timeline.percent_of_total(time) / 100.0, color };
+    bar(&parts.map(segment), style)
+}
+
+/// How often the program with the most time ran, and how long it takes.
+fn write_steps(out: &mut String, analysis: &JaxAnalysis, style: Style) {
+    let busy = |program| {
+        let of = analysis.executions().iter().filter(move |execution| execution.program == program);
+        of.map(|execution| execution.busy).sum::<i64>()
+    };
+    let Some(most) = analysis.executions().iter().max_by_key(|execution| busy(execution.program)) else {
+        return;
+    };
+    let of = analysis.executions().iter().filter(|execution| execution.program == most.program);
+    let (warm_up, steady): (Vec<_>, Vec<_>) = of.partition(|execution| execution.is_warm_up);
+    let us = |time| analysis.trace().to_microseconds(time);
+    let mean = |executions: &[&tree_perf::jax::Execution]| {
+        us(executions.iter().map(|execution| execution.busy).sum()) / executions.len() as f64
+    };
+    let count = warm_up.len() + steady.len();
+    let name = analysis.program_name(&most.program).unwrap_or("a program");
+    let mut line = format!(
+        "{name}: {} execution{} on GPUs, busy {} on average",
+        grouped(count as u128),
+        if count == 1 { "" } else { "s" },
+        duration(mean(&steady)),
+    );
+    if !warm_up.is_empty() {
+        let _ = write!(line, " after {} to warm up ({})", warm_up.len(), duration(mean(&warm_up)));
+    }
+    out.push('\n');
+    wrap(&line, "", "  ", style.width, out);
+}

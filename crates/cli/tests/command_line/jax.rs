@@ -1,0 +1,167 @@
+//! `tracelens jax`: reports of XPlane profiles, and what it says of files that are none.
+
+use crate::program::{Workplace, generated, run_as};
+
+/// A field of a protobuf message: a number, or the bytes of a text or message.
+fn number(field: u64, value: u64) -> Vec<u8> {
+    [varint(field << 3), varint(value)].concat()
+}
+
+fn bytes(field: u64, content: impl AsRef<[u8]>) -> Vec<u8> {
+    let content = content.as_ref();
+    [varint(field << 3 | 2), varint(content.len() as u64), content.to_vec()].concat()
+}
+
+fn varint(mut value: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+    out
+}
+
+/// A GPU that ran these kernels one after the other for so many microseconds, each for the instruction of its name.
+fn profile(kernels: &[(&str, u64)]) -> Vec<u8> {
+    let named = |field, id, name: &str| {
+        bytes(field, [number(1, id), bytes(2, [number(1, id), bytes(2, name)].concat())].concat())
+    };
+    let mut plane = [number(1, 0), bytes(2, "/device:GPU:0")].concat();
+    plane.extend([named(5, 1, "hlo_op"), named(5, 2, "hlo_module"), named(5, 3, "program_id")].concat());
+    let mut line = [number(1, 7), bytes(2, "Stream #7(Kernel)")].concat();
+    let mut offset = 0;
+    for (at, (name, us)) in kernels.iter().enumerate() {
+        let id = at as u64 + 1;
+        plane.extend(named(4, id, name));
+        let text = |stat, text: &str| bytes(4, [number(1, stat), bytes(5, text)].concat());
+        let stats = [text(1, name), text(2, "jit_f"), bytes(4, [number(1, 3), number(4, 9)].concat())];
+        let duration = us * 1_000_000;
+        line.extend(bytes(
+            4,
+            [number(1, id), number(2, offset), number(3, duration), stats.concat()].concat(),
+        ));
+        offset += duration + 1_000_000;
+    }
+    plane.extend(bytes(3, line));
+    bytes(1, plane)
+}
+
+fn recorded_on_cpu() -> &'static str {
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/recorded/cpu/jax_step.xplane.pb")
+}
+
+fn place(kernels: &[(&str, u64)]) -> Workplace {
+    let place = Workplace::with("{}");
+    place.put("host.xplane.pb", profile(kernels));
+    place
+}
+
+const KERNELS: &[(&str, u64)] =
+    &[("gemm_fusion_dot.1", 60), ("loop_add_fusion", 30), ("loop_add_fusion.2", 10)];
+
+#[test]
+fn a_report_names_what_bounds_the_program() {
+    let place = place(KERNELS);
+    place.run(&["jax", "host.xplane.pb"]).exits_with(0).with_summary(&[
+        "program is bound by GEMM: GEMM 60.0 %, gemm_fusion_dot 60.0 %; compute 98.0 % of the time",
+        "/device:GPU:0 time 0.102 ms: busy 0.100 ms, idle 0.002 ms",
+        "jit_f: 1 execution on GPUs",
+        "gemm_fusion_dot 1 0.060 60.0",
+        "loop_add_fusion 2 0.040 40.0",
+        "warning: 3 kernels (100.000 µs) name instructions that the profile does not embed",
+        "wrote host_perf_report.xlsx",
+    ]);
+    assert_eq!(place.files(""), ["host.xplane.pb", "host_perf_report.xlsx", "trace.json"]);
+}
+
+#[test]
+fn the_report_of_other_traces_points_to_this_one() {
+    let place = place(KERNELS);
+    place
+        .run(&["report", "host.xplane.pb"])
+        .exits_with(0)
+        .with_summary(&["`tracelens jax` knows its programs"]);
+}
+
+#[test]
+fn the_reference_tools_arguments_work_under_its_name() {
+    let place = place(KERNELS);
+    let link = place.path("TraceLens_generate_perf_report_jax");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_tracelens"), &link).unwrap();
+    let arguments = ["--profile_path", "host.xplane.pb", "--output_csvs_dir", "sheets", "--quiet"];
+    let outcome = run_as(&link, &arguments, &place.path("")).exits_with(0);
+    assert_eq!((outcome.out.as_str(), outcome.err.as_str()), ("", ""));
+    let files = place.files("sheets");
+    for sheet in [
+        "gpu_timeline",
+        "gpu_events_averages",
+        "kernel_launchers",
+        "kernel_launchers_summary",
+        "kernel_launchers_summary_by_category",
+        "kernel_launchers_unique_args",
+        "df_xla_perf",
+        "xla_summary",
+        "ops_summary_by_category",
+        "ops_summary",
+        "ops_all",
+        "op_gemm",
+        "steps",
+    ] {
+        assert!(files.contains(&format!("{sheet}.csv")), "{sheet} in {files:?}");
+    }
+    let summary = String::from_utf8(place.bytes("sheets/kernel_launchers_summary_by_category.csv")).unwrap();
+    assert!(summary.lines().nth(1).unwrap().starts_with("GEMM,1,0.06,60.0,60.0,0.06"), "{summary}");
+}
+
+#[test]
+fn options_of_the_report_have_an_effect() {
+    let copies = &[("gemm_fusion_dot.1", 60), ("__amd_rocclr_copyBuffer.kd", 30)];
+    let place = place(copies);
+    let with_copies = |options: &[&str]| {
+        let outcome = place.run(&[&["jax", "host.xplane.pb", "--json"], options].concat()).exits_with(0);
+        crate::program::Sheets::parse(&outcome.out).timeline("total_memcpy_time")
+    };
+    assert_eq!(with_copies(&[]), 0.0);
+    assert_eq!(with_copies(&["--rebucket_copy_kernels"]), 0.03);
+    let keyword = &["jax", "host.xplane.pb", "--json", "--kernel_metadata_keyword_filters", "nothing"];
+    let outcome = place.run(keyword).exits_with(0);
+    assert!(
+        outcome.err.contains("no kernel comes from an operation or a source file with nothing"),
+        "{outcome:?}"
+    );
+    assert!(crate::program::Sheets::parse(&outcome.out).rows("kernel_launchers").is_empty());
+    place.run(&["jax", "host.xplane.pb", "--enable-origami"]).exits_with(2).with_error(&["not supported"]);
+    place
+        .run(&["jax", "host.xplane.pb", "--gpu_arch_platform", "x"])
+        .exits_with(2)
+        .with_error(&["unknown architecture"]);
+}
+
+#[test]
+fn what_is_no_profile_of_a_device_is_told() {
+    let place = Workplace::with(r#"{"traceEvents": []}"#);
+    place.put("text", "hello");
+    let run = |path: &str| place.run(&["jax", path]).exits_with(2);
+    run(recorded_on_cpu()).with_error(&["records no device, only", "/host:CPU", "on a GPU or TPU"]);
+    run("trace.json").with_error(&["trace.json: is no XPlane profile", "`tracelens report`"]);
+    run(generated().to_str().unwrap()).with_error(&["is no XPlane profile", "`tracelens report`"]);
+    run("text").with_error(&["text: is no XPlane profile", "plugins/profile/<time>/<host>.xplane.pb"]);
+    run("absent").with_error(&["absent: cannot be read"]);
+    run(".").with_error(&["is a directory", "it has none of these"]);
+    std::fs::create_dir_all(place.path("plugins/profile/today")).unwrap();
+    place.put("plugins/profile/today/host.xplane.pb", profile(KERNELS));
+    run(".").with_error(&["is a directory; name a profile: ./plugins/profile/today/host.xplane.pb"]);
+    place.run(&["jax"]).exits_with(2);
+}
+
+#[test]
+fn a_profile_cut_anywhere_is_reported_or_refused() {
+    let whole = profile(KERNELS);
+    for length in (0..whole.len()).step_by(13) {
+        let place = Workplace::with("{}");
+        place.put("host.xplane.pb", &whole[..length]);
+        let outcome = place.run(&["jax", "host.xplane.pb", "--quiet", "--output_csvs_dir", "s"]);
+        assert!([0, 2].contains(&outcome.code) && !outcome.err.contains("panicked"), "{length}: {outcome:?}");
+    }
+}

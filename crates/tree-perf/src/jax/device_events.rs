@@ -1,0 +1,114 @@
+//! What ran on the GPUs of a profile.
+
+use gpu_timeline::{Activity, CommunicationPatterns, TimelineEvent};
+use hashbrown::HashMap;
+use trace_ingest::xplane::{Plane, PlaneKind, Profile};
+use trace_ingest::{Category, EventId, StringId};
+
+use super::kernel_category::KernelCategory;
+use super::options::{CopyKernels, JaxOptions};
+use super::programs::innermost;
+
+/// Something that ran on a GPU: a kernel, a copy or a fill.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceEvent {
+    /// The event in the trace.
+    pub event: EventId,
+    /// Position of the GPU in [`super::JaxAnalysis::gpus`].
+    pub gpu: usize,
+    /// Id of the GPU's plane plus 1: the process id of trace viewers.
+    pub pid: i64,
+    /// Stream: the number of its line.
+    pub stream: i64,
+    /// What the GPU did meanwhile, as the timeline counts it.
+    pub activity: Activity,
+    /// Kind of kernel; `None` for copies and fills.
+    pub category: Option<KernelCategory>,
+    /// The host's call that launched it: the last with the same correlation id.
+    pub launch: Option<EventId>,
+    /// Position of its instruction in [`super::JaxAnalysis::operators`].
+    pub operator: usize,
+}
+
+impl DeviceEvent {
+    /// As the timeline needs it.
+    pub(super) fn timeline_event(&self, profile: &Profile) -> TimelineEvent {
+        let events = profile.trace.events();
+        TimelineEvent {
+            start: events.start(self.event),
+            end: events.end(self.event),
+            activity: self.activity,
+        }
+    }
+}
+
+/// The events of all GPUs in the order of their uids, without what takes a look at other events: GPU, launch,
+/// instruction.
+pub(super) fn collect(profile: &Profile, options: &JaxOptions) -> Vec<DeviceEvent> {
+    let events = profile.trace.events();
+    let launches = launches(profile);
+    let mut found = Vec::new();
+    for plane in gpu_planes(profile) {
+        for line in plane.lines.iter().filter(|line| line.name.starts_with("Stream")) {
+            let collected = line.events.iter().map(|&event| {
+                let (activity, category) = kind(profile, event, options);
+                DeviceEvent {
+                    event,
+                    gpu: 0,
+                    pid: plane.id + 1,
+                    stream: line.id,
+                    activity,
+                    category,
+                    launch: events.correlation(event).and_then(|id| launches.get(&id).copied()),
+                    operator: 0,
+                }
+            });
+            found.extend(collected);
+        }
+    }
+    found.sort_by_key(|event| events.uid(event.event));
+    found
+}
+
+/// The planes of GPUs, in file order.
+pub(super) fn gpu_planes(profile: &Profile) -> impl Iterator<Item = &Plane> {
+    profile.planes.iter().filter(|plane| matches!(plane.kind, PlaneKind::Gpu { .. }))
+}
+
+/// The host's calls by correlation id.
+fn launches(profile: &Profile) -> HashMap<i64, EventId> {
+    let events = profile.trace.events();
+    let host = profile.planes.iter().filter(|plane| plane.kind == PlaneKind::HostCpu);
+    let mut calls: Vec<(i64, EventId)> = host
+        .flat_map(|plane| &plane.lines)
+        .flat_map(|line| &line.events)
+        .filter_map(|&event| Some((events.correlation(event)?, event)))
+        .collect();
+    // Of several calls with one id the last counts.
+    calls.sort_by_key(|&(_, event)| events.uid(event));
+    calls.into_iter().collect()
+}
+
+/// What an event is, by its name and that of its instruction.
+fn kind(profile: &Profile, event: EventId, options: &JaxOptions) -> (Activity, Option<KernelCategory>) {
+    let name = profile.trace.name(event);
+    let copies = options.copy_kernels == CopyKernels::Memcpy && is_copy_kernel(name);
+    if copies || profile.trace.events().category(event) != Category::KERNEL {
+        return (Activity::Memcpy, None);
+    }
+    let hlo_op: Option<StringId> = profile.xla(event).and_then(|call| call.hlo_op);
+    let instruction = hlo_op.map(|id| innermost(profile.trace.text(id)));
+    (activity(name, &options.communication), Some(KernelCategory::of_kernel(name, instruction)))
+}
+
+fn activity(kernel: &str, communication: &CommunicationPatterns) -> Activity {
+    match communication.is_communication(kernel) {
+        true => Activity::Communication,
+        false => Activity::Computation,
+    }
+}
+
+/// Kernels of the ROCm runtime that copy or fill memory.
+pub(super) fn is_copy_kernel(name: &str) -> bool {
+    name.starts_with("__amd_rocclr_copyBuffer") || name.starts_with("__amd_rocclr_fillBuffer")
+}

@@ -1,0 +1,64 @@
+//! The compiled programs of a profile, converted when they are first asked for.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use perf_models::hlo::{HloModule, InstructionRef};
+use trace_ingest::xplane::{Profile, XlaCall};
+
+use super::convert;
+
+/// HLO modules by program id.
+#[derive(Default)]
+pub(super) struct ConvertedPrograms {
+    modules: BTreeMap<u64, OnceLock<Option<HloModule>>>,
+}
+
+impl ConvertedPrograms {
+    pub(super) fn of(profile: &Profile) -> Self {
+        ConvertedPrograms { modules: profile.programs.ids().map(|id| (id, OnceLock::new())).collect() }
+    }
+
+    /// The module of a program; `None` when the profile has none or a damaged one.
+    pub(super) fn module(&self, profile: &Profile, program_id: u64) -> Option<&HloModule> {
+        let convert = || profile.programs.module(program_id)?.ok().map(convert::module);
+        self.modules.get(&program_id)?.get_or_init(convert).as_ref()
+    }
+
+    /// The program that an event belongs to: the one it names, or else the only one whose module has the name.
+    pub(super) fn program_of(&self, profile: &Profile, call: &XlaCall) -> Option<u64> {
+        if let Some(id) = call.program_id.filter(|id| self.modules.contains_key(id)) {
+            return Some(id);
+        }
+        let mut of_name = profile.programs.find_by_name(profile.trace.text(call.hlo_module?));
+        let only = of_name.next()?;
+        of_name.next().is_none().then_some(only)
+    }
+
+    /// The instruction that an event ran: the innermost where calls nest.
+    pub(super) fn instruction(&self, profile: &Profile, call: &XlaCall) -> Option<InstructionRef<'_>> {
+        let name = innermost(profile.trace.text(call.hlo_op?));
+        find(self.module(profile, self.program_of(profile, call)?)?, name)
+    }
+}
+
+/// The innermost instruction of nested calls, which profilers join by `::`.
+pub(super) fn innermost(hlo_op: &str) -> &str {
+    hlo_op.rsplit_once("::").map_or(hlo_op, |(_, innermost)| innermost)
+}
+
+/// Collectives whose events some runtimes name after the plain collective, with a number of their own.
+const RENAMED: [&str; 3] = ["all-to-all", "reduce-scatter", "all-gather"];
+
+/// The instruction of this name. Of a collective that the module has under the name of its start, the start with
+/// the same number, or else the only one.
+fn find<'m>(module: &'m HloModule, name: &str) -> Option<InstructionRef<'m>> {
+    module.instruction(name).or_else(|| {
+        let family = RENAMED.into_iter().find(|family| name.starts_with(family))?;
+        let suffix = &name[family.len()..];
+        let started = module.instruction(&format!("{family}-start{suffix}"));
+        let starts =
+            || module.instructions().filter(|other| other.name.starts_with(&format!("{family}-start")));
+        started.or_else(|| starts().next().filter(|_| starts().nth(1).is_none()))
+    })
+}

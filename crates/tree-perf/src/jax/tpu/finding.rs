@@ -1,0 +1,73 @@
+//! One sentence on where the time goes.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::analysis::TpuAnalysis;
+use super::category::{WorkClass, work_class};
+
+/// What most of the time of all cores went to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TpuFinding {
+    /// The kind of work.
+    pub class: WorkClass,
+    /// The category of operations of this kind that takes most of it; `None` of idle time.
+    pub category: Option<String>,
+    /// Own time of that category, or of the idle time, as a share of all time, 0 to 1.
+    pub share: f64,
+    /// Own time of computing operations as a share of all time, 0 to 1.
+    pub compute_share: f64,
+}
+
+impl fmt::Display for TpuFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let share = self.share * 100.0;
+        let compute = self.compute_share * 100.0;
+        match (&self.category, self.class) {
+            (Some(category), WorkClass::Compute) => write!(
+                f,
+                "program is bound by compute: {compute:.1} % of device time, {category} {share:.1} %"
+            ),
+            (Some(category), class) => write!(
+                f,
+                "program is bound by {}: {category} {share:.1} % of device time, compute {compute:.1} %",
+                class.as_str()
+            ),
+            (None, _) => write!(f, "device is idle {share:.1} % of its time, compute {compute:.1} %"),
+        }
+    }
+}
+
+/// The kind of work that takes most of the time; `None` when nothing was recorded.
+#[must_use]
+pub fn tpu_finding(analysis: &TpuAnalysis<'_>) -> Option<TpuFinding> {
+    let table = &analysis.table;
+    let total = table.total_ps.max(table.op_time_ps());
+    if total == 0 {
+        return None;
+    }
+    let mut classes: BTreeMap<WorkClass, BTreeMap<&str, u64>> = BTreeMap::new();
+    for op in &table.ops {
+        let class = work_class(&op.op.category, &op.op.expression);
+        *classes.entry(class).or_default().entry(&op.op.category).or_default() += op.self_time_ps;
+    }
+    let sum = |categories: &BTreeMap<&str, u64>| categories.values().sum::<u64>();
+    let share = |time_ps: u64| time_ps as f64 / total as f64;
+    let compute_share = share(classes.get(&WorkClass::Compute).map_or(0, sum));
+    let longest = classes.iter().max_by_key(|(_, categories)| sum(categories));
+    let idle_ps = table.idle_ps();
+    match longest.filter(|(_, categories)| sum(categories) >= idle_ps) {
+        Some((&class, categories)) => {
+            let (category, time_ps) = categories.iter().max_by_key(|entry| *entry.1)?;
+            Some(TpuFinding {
+                class,
+                category: Some((*category).to_string()),
+                share: share(*time_ps),
+                compute_share,
+            })
+        }
+        None => {
+            Some(TpuFinding { class: WorkClass::Idle, category: None, share: share(idle_ps), compute_share })
+        }
+    }
+}
