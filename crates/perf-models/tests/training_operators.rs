@@ -3,8 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests
 
-use perf_models::{Family, Figure, Gap, OpCall, PerfModel, Undefined, Value, model, ops_of_family};
-use proptest::prelude::*;
+use perf_models::{Figure, Gap, OpCall, PerfModel, Undefined, Value, model};
 
 /// A recorded call, written short.
 struct Call {
@@ -417,51 +416,6 @@ fn unknown_element_types_leave_the_operations() {
     }
 }
 
-fn names() -> Vec<&'static str> {
-    let families = [
-        Family::Gemm,
-        Family::GroupedGemm,
-        Family::Conv,
-        Family::Normalization,
-        Family::BinaryElementwise,
-        Family::UnaryElementwise,
-        Family::Reduce,
-        Family::CrossEntropy,
-        Family::StateSpace,
-    ];
-    families.into_iter().flat_map(ops_of_family).collect()
-}
-
-/// Anything that an argument could be recorded as, likely values more often.
-fn value() -> impl Strategy<Value = Value> {
-    let side = || prop_oneof![0..70_i64, any::<i64>(), Just(i64::MAX), Just(-1)];
-    let text = prop_oneof![
-        Just("c10::BFloat16".to_owned()),
-        Just("float".to_owned()),
-        Just("Scalar".to_owned()),
-        Just(String::new()),
-        Just("True".to_owned()),
-        Just("[1, 1]".to_owned()),
-        Just("[True, False, True]".to_owned()),
-        side().prop_map(|number| number.to_string()),
-        side().prop_map(|number| format!("[{number}]")),
-        ".{0,5}",
-    ];
-    let leaf = prop_oneof![
-        1 => Just(Value::None),
-        1 => any::<bool>().prop_map(Value::Bool),
-        1 => side().prop_map(Value::Int),
-        1 => any::<f64>().prop_map(Value::Float),
-        4 => text.prop_map(Value::Text),
-        6 => proptest::collection::vec(side(), 0..6).prop_map(Value::tuple),
-    ];
-    leaf.prop_recursive(2, 8, 4, |inner| proptest::collection::vec(inner, 0..4).prop_map(Value::List))
-}
-
-fn is_sound(figure: &Figure) -> bool {
-    figure.as_ref().map_or(true, |figure| *figure >= 0.0 && figure.is_finite())
-}
-
 fn figures(model: &dyn PerfModel) -> [Figure; 4] {
     [model.flops(), model.bytes(), model.backward_flops(), model.backward_bytes()]
 }
@@ -501,48 +455,4 @@ fn twice_the_batch_takes_twice_the_operations() {
         call.read(&[], |model| assert_eq!(model.unwrap().flops(), Ok(2.0 * flops), "{name}"));
     }
     assert_eq!(checked.len(), GROWING.len());
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4000))]
-
-    #[test]
-    fn no_call_makes_a_figure_unsound(
-        name in proptest::sample::select(names()),
-        dims in proptest::option::of(proptest::collection::vec(value(), 0..8)),
-        types in proptest::option::of(proptest::collection::vec(value(), 0..8)),
-        strides in proptest::option::of(proptest::collection::vec(value(), 0..8)),
-        concrete in proptest::option::of(proptest::collection::vec(value(), 0..12)),
-    ) {
-        let call = OpCall {
-            name,
-            dims: dims.as_deref(),
-            types: types.as_deref(),
-            strides: strides.as_deref(),
-            concrete: concrete.as_deref(),
-            ..OpCall::default()
-        };
-        for call in [call, OpCall { forward: Some(&call), ..call }] {
-            if let Ok(model) = model(&call) {
-                prop_assert!(figures(&*model).iter().all(is_sound), "{:?}", model);
-                let _ = (model.parameters(), model.compute_spec(), model.assumption());
-            }
-        }
-    }
-
-    /// Shapes that fit an operator, of every extent.
-    #[test]
-    fn extents_of_any_size_are_figures(example in 0..EXAMPLES.len(), extents in proptest::collection::vec(any::<i64>(), 40)) {
-        let (name, shapes, types, concrete, ..) = EXAMPLES[example];
-        let mut call = Call::new(name, shapes, types, concrete);
-        let mut extents = extents.into_iter();
-        for shape in &mut call.dims {
-            let Value::Tuple(sides) = shape else { unreachable!() };
-            for side in sides {
-                *side = Value::Int(extents.next().unwrap().saturating_abs());
-            }
-        }
-        let sound = call.read(&[], |model| model.map_or(true, |model| figures(&*model).iter().all(is_sound)));
-        prop_assert!(sound, "{} {:?}", name, call.dims);
-    }
 }

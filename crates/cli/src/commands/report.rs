@@ -28,8 +28,7 @@ pub(crate) fn write(
     change: impl FnOnce(&mut TraceTree, &mut ReportRequest) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let trace = read(&request)?;
-    // Of all formats only XPlane counts in picoseconds.
-    if trace.time_unit() == TimeUnit::Picoseconds {
+    if is_xplane(&trace) {
         let better = "this is an XPlane profile: `tracelens jax` knows its programs and their work, and this report only its times";
         request.notices.push(better.to_owned());
     }
@@ -147,11 +146,19 @@ fn no_gpu_events(trace: &Trace, request: &ReportRequest) -> Failure {
     }
     let is_loss =
         |warning: &Warning| matches!(warning, Warning::Truncated { .. } | Warning::DamagedCompression { .. });
-    let advice = match trace.warnings().iter().any(is_loss) {
-        true => "they may be in the part that is lost: copy the file again, or record it again",
-        false => "record it with the GPU's activities (torch.profiler.ProfilerActivity.CUDA)",
+    let advice = if is_xplane(trace) {
+        "this is an XPlane profile: `tracelens jax` reads it"
+    } else if trace.warnings().iter().any(is_loss) {
+        "they may be in the part that is lost: copy the file again, or record it again"
+    } else {
+        "record it with the GPU's activities (torch.profiler.ProfilerActivity.CUDA)"
     };
     Failure::NoGpuEvents { path: request.trace.clone(), events: trace.events().len(), advice }
+}
+
+/// Of all formats only XPlane counts in picoseconds.
+fn is_xplane(trace: &Trace) -> bool {
+    trace.time_unit() == TimeUnit::Picoseconds
 }
 
 fn read(request: &ReportRequest) -> Result<Trace, Failure> {

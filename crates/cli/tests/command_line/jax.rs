@@ -165,3 +165,12 @@ fn a_profile_cut_anywhere_is_reported_or_refused() {
         assert!([0, 2].contains(&outcome.code) && !outcome.err.contains("panicked"), "{length}: {outcome:?}");
     }
 }
+
+#[test]
+fn the_report_of_other_traces_says_which_one_is_meant() {
+    for command in ["report", "pytorch"] {
+        let place = Workplace::with("{}");
+        let outcome = place.run(&[command, recorded_on_cpu()]).exits_with(2);
+        outcome.with_error(&["holds no GPU events", "this is an XPlane profile: `tracelens jax` reads it"]);
+    }
+}

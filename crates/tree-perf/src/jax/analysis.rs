@@ -8,6 +8,7 @@ use perf_models::{Architecture, Device, architecture_of_device};
 use trace_ingest::xplane::{Plane, PlaneKind, Profile};
 use trace_ingest::{EventId, Trace};
 
+use super::collectives::CollectiveAnalysis;
 use super::device_events::{self, DeviceEvent, gpu_planes};
 use super::executions::{self, Call, Execution};
 use super::notice::JaxNotice;
@@ -30,6 +31,7 @@ pub struct JaxAnalysis {
     calls: Vec<Call>,
     roofs: OnceLock<Vec<Roof>>,
     tpu: OnceLock<Option<TpuProfile>>,
+    collectives: OnceLock<CollectiveAnalysis>,
     /// Architecture of the device that the profile describes.
     recognised: Option<&'static Architecture>,
 }
@@ -66,6 +68,7 @@ impl JaxAnalysis {
             calls,
             roofs: OnceLock::new(),
             tpu: OnceLock::new(),
+            collectives: OnceLock::new(),
             recognised,
         }
     }
@@ -139,6 +142,11 @@ impl JaxAnalysis {
     /// What was recorded of tensor cores; `None` when no device of the profile is a TPU.
     pub fn tpu(&self) -> Option<&TpuProfile> {
         self.tpu.get_or_init(|| TpuProfile::of(&self.profile)).as_ref()
+    }
+
+    /// The collectives of this profile alone, as those of one node. Computed once.
+    pub fn collectives(&self) -> &CollectiveAnalysis {
+        self.collectives.get_or_init(|| CollectiveAnalysis::of_profiles(&[self], self.options.gpus_per_node))
     }
 
     /// What the sheets leave out or assume, so that nothing goes missing silently.

@@ -65,7 +65,7 @@ pub(in crate::jax) const SHEET: Sheet<JaxAnalysis> = Sheet {
         rows.sort_by_key(|row| (row.start, row.operation, row.index));
         let us = |time: i64| Some(analysis.us(time));
         let mut frame = FrameBuilder::default();
-        columns::identity(&mut frame, &collectives, rows.iter().map(|row| row.operation));
+        columns::identity(&mut frame, collectives, rows.iter().map(|row| row.operation));
         frame.integer("slice", rows.iter().map(|row| Some(row.index as i64)));
         frame.float("start_ms", rows.iter().map(|row| Some(analysis.ms(row.start))));
         frame.integer("num_devices", rows.iter().map(|row| Some(row.ranks.len() as i64)));

@@ -118,7 +118,7 @@ pub(in crate::jax) const SHEET: Sheet<JaxAnalysis> = Sheet {
         };
 
         let mut frame = FrameBuilder::default();
-        columns::identity(&mut frame, &collectives, rows.iter().map(|row| row.operation));
+        columns::identity(&mut frame, collectives, rows.iter().map(|row| row.operation));
         frame.integer("channel_id", rows.iter().map(|row| operation(row).channel));
         frame.text(
             "replica_groups",

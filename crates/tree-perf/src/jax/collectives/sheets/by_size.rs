@@ -145,7 +145,7 @@ pub(in crate::jax) const RANGES: Sheet<JaxAnalysis> = Sheet {
 };
 
 /// The collectives with known buffers; `None` where there are none.
-fn rows(analysis: &JaxAnalysis) -> Option<(CollectiveAnalysis, Vec<BufferedCollective>)> {
+fn rows(analysis: &JaxAnalysis) -> Option<(&CollectiveAnalysis, Vec<BufferedCollective>)> {
     let collectives = super::collectives(analysis)?;
     let rows = buffered(&collectives.by_operation, &collectives.operations, collectives.devices.total);
     (!rows.is_empty()).then_some((collectives, rows))

@@ -21,7 +21,7 @@ pub(in crate::jax) static SHEETS: [&Sheet<JaxAnalysis>; 6] = [
 ];
 
 /// The collectives of the profile; `None` where it has none.
-fn collectives(analysis: &JaxAnalysis) -> Option<CollectiveAnalysis> {
-    let collectives = CollectiveAnalysis::of_profiles(&[analysis], analysis.options().gpus_per_node);
+fn collectives(analysis: &JaxAnalysis) -> Option<&CollectiveAnalysis> {
+    let collectives = analysis.collectives();
     (!collectives.slices.is_empty()).then_some(collectives)
 }
