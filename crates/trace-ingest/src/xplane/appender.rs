@@ -1,6 +1,7 @@
 //! Appends events to the trace and to the columns of the profile.
 
 use std::cmp::Reverse;
+use std::num::NonZeroUsize;
 
 use hashbrown::HashMap;
 
@@ -138,12 +139,11 @@ impl Appender {
         let uid = self.profile.trace.entries;
         self.count(1)?;
         let mut facts = self.kinds.get(row.kind).facts.clone();
-        let Some(offset) = row.offset else { return Ok(()) };
+        let Some(offset) = row.offset.map(NonZeroUsize::get) else { return Ok(()) };
         let own_call = self.read_stats(place.plane, offset, row.stats, &mut facts)?;
 
         let role = self.roles[place.plane][place.line];
-        let kind = self.kinds.get(row.kind);
-        let (kind_role, kind_call) = (kind.role, kind.call);
+        let kind_call = self.kinds.get(row.kind).call;
         let strings = &mut self.profile.trace.strings;
         let label = self.kinds.label(row.kind, strings);
         let name = if facts.step_name == StringId::EMPTY { label } else { facts.step_name };
@@ -153,7 +153,7 @@ impl Appender {
         if row.duration < 0 {
             self.faults.negative_duration.add(uid);
         }
-        let category = category(role, kind_role, &facts, || strings.get(name), self.module);
+        let category = category(role, row.role, &facts, || strings.get(name), self.module);
         let moment = category == Category::CPU_INSTANT_EVENT && row.duration <= 0;
         let event = self.profile.trace.events.push(Event {
             uid,

@@ -11,7 +11,7 @@ use super::derived::{DerivedLines, is_derived_thread};
 use super::kinds::KindRole;
 use super::profile::{FileBytes, Line, Plane, PlaneKind, Profile};
 use super::programs::Programs;
-use super::rows::{LineContext, Row, add_pool_regions, read_rows, sort_rows};
+use super::rows::{LineContext, Noticed, Row, add_pool_regions, read_rows, sort_rows};
 use super::scan::{PlaneScan, read_text, scan_plane};
 use super::wire::{Fault, Message, Wire};
 use crate::error::IngestError;
@@ -186,22 +186,29 @@ fn append_events(appender: &mut Appender) -> Result<(), Refusal> {
     let mut left_out: Vec<(Place, Row)> = Vec::new();
     for thread in shown {
         rows.clear();
-        let mut places = Vec::new();
+        let (mut places, mut in_order) = (Vec::new(), true);
         for source in &thread {
             if let Source::Line { plane, line } = *source {
                 let first = rows.len();
                 places.push(Place { plane, line });
-                append_rows(appender, &bytes, places.len() - 1, Place { plane, line }, &mut rows)?;
-                if appender.scans[plane].kind == PlaneKind::HostCpu {
-                    sort_rows(&mut rows[first..]);
-                    add_pool_regions(&mut rows, first, &appender.kinds);
+                let noticed =
+                    append_rows(appender, &bytes, places.len() - 1, Place { plane, line }, &mut rows)?;
+                in_order &= noticed.in_order && first == 0;
+                if noticed.pool_tasks && appender.scans[plane].kind == PlaneKind::HostCpu {
+                    if !noticed.in_order {
+                        sort_rows(&mut rows[first..]);
+                    }
+                    add_pool_regions(&mut rows, first);
+                    in_order = false;
                 }
             }
         }
-        sort_rows(&mut rows);
+        if !in_order {
+            sort_rows(&mut rows);
+        }
         for &row in &rows {
             let place = places[row.line as usize];
-            match appender.kinds.role(row.kind) {
+            match row.role {
                 _ if row.offset.is_none() => appender.count(1)?,
                 KindRole::Allocation | KindRole::Hidden => left_out.push((place, row)),
                 _ => appender.push(place, row)?,
@@ -221,8 +228,9 @@ fn append_events(appender: &mut Appender) -> Result<(), Refusal> {
     for source in hidden {
         if let Source::Line { plane, line } = source {
             rows.clear();
-            append_rows(appender, &bytes, 0, Place { plane, line }, &mut rows)?;
-            sort_rows(&mut rows);
+            if !append_rows(appender, &bytes, 0, Place { plane, line }, &mut rows)?.in_order {
+                sort_rows(&mut rows);
+            }
             for &row in &rows {
                 appender.push(Place { plane, line }, row)?;
             }
@@ -239,7 +247,7 @@ fn append_rows(
     position: usize,
     Place { plane, line }: Place,
     rows: &mut Vec<Row>,
-) -> Wire<()> {
+) -> Wire<Noticed> {
     let Appender { profile, scans, kinds, base_ns, .. } = appender;
     let context = LineContext {
         bytes,

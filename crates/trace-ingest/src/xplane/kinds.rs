@@ -41,7 +41,6 @@ pub(crate) enum KindRole {
 pub(crate) struct Kind {
     /// Interned label, once an event has needed it.
     label: Option<StringId>,
-    pub(crate) role: KindRole,
     /// What the stats of the kind say.
     pub(crate) facts: Facts,
     /// The call that these stats name.
@@ -53,6 +52,8 @@ pub(crate) struct Kind {
 pub(crate) struct Kinds {
     pub(crate) metadata: Vec<EventMetadata>,
     kinds: Vec<Kind>,
+    /// What the names of kinds say, apart because every event asks for it.
+    roles: Vec<KindRole>,
     /// Per plane the position of its first kind, and positions from there by id.
     tables: Vec<(usize, IdTable)>,
 }
@@ -63,7 +64,8 @@ impl Kinds {
         let first = self.metadata.len();
         self.tables.push((first, IdTable::new(kinds.iter().map(|(kind, _)| kind.id))));
         for (metadata, facts) in kinds {
-            self.kinds.push(Kind { label: None, role: role(metadata.label()), facts, call: None });
+            self.kinds.push(Kind { label: None, facts, call: None });
+            self.roles.push(role(metadata.label()));
             self.metadata.push(metadata);
         }
     }
@@ -84,8 +86,8 @@ impl Kinds {
         let (first, table) = &mut self.tables[plane];
         table.add(id, position - *first);
         self.metadata.push(EventMetadata { id, plane, ..EventMetadata::default() });
-        let (label, role) = (Some(StringId::EMPTY), KindRole::Plain);
-        self.kinds.push(Kind { label, role, facts: Facts::NONE, call: None });
+        self.kinds.push(Kind { label: Some(StringId::EMPTY), facts: Facts::NONE, call: None });
+        self.roles.push(KindRole::Plain);
         position as u32
     }
 
@@ -102,7 +104,7 @@ impl Kinds {
     }
 
     pub(crate) fn role(&self, kind: u32) -> KindRole {
-        self.kinds[kind as usize].role
+        self.roles[kind as usize]
     }
 
     /// Interned label of a kind.

@@ -1,5 +1,8 @@
 //! Events of a line: where each lies in time, before its stats are read.
 
+use std::cmp::Reverse;
+use std::num::NonZeroUsize;
+
 use super::kinds::{KindRole, Kinds};
 use super::profile::{AggregatedEvent, KindId};
 use super::scan::LineScan;
@@ -7,9 +10,6 @@ use super::wire::{Message, Wire};
 
 /// Times and lengths beyond this many picoseconds (26 days) are damage. Sums of a few stay within 64 bits.
 const LONGEST_PS: i64 = 1 << 61;
-
-/// The fields that place an event, a bit each: kind, offset, duration.
-const PLACED: u32 = 1 << 1 | 1 << 2 | 1 << 3;
 
 /// An event, placed.
 #[derive(Clone, Copy, Debug)]
@@ -19,13 +19,22 @@ pub(crate) struct Row {
     /// In picoseconds; damage may make it negative.
     pub(crate) duration: i64,
     /// Where its tag stands; `None` for a span that the viewer makes of two events.
-    pub(crate) offset: Option<usize>,
+    pub(crate) offset: Option<NonZeroUsize>,
     /// How far behind its tag its stats begin at the earliest.
     pub(crate) stats: u32,
     /// In the table of all kinds.
     pub(crate) kind: u32,
     /// Position of the line among the lines of the same thread.
     pub(crate) line: u32,
+    pub(crate) role: KindRole,
+}
+
+/// What was noticed of a line's rows while they were read.
+pub(crate) struct Noticed {
+    /// Whether they are sorted as [`sort_rows`] does.
+    pub(crate) in_order: bool,
+    /// Whether workers of a thread pool began or ended tasks.
+    pub(crate) pool_tasks: bool,
 }
 
 /// What a line's events refer to.
@@ -46,44 +55,19 @@ pub(crate) fn read_rows(
     kinds: &mut Kinds,
     rows: &mut Vec<Row>,
     aggregated: &mut Vec<AggregatedEvent>,
-) -> Wire<()> {
+) -> Wire<Noticed> {
     let LineContext { bytes, plane, line, position, base_ns } = *context;
     let mut message = Message::new(bytes, line.span.clone(), "XLine");
     // Saturated timestamps are out of range for every event, which is then the one to blame.
     let begin = line.timestamp_ns.saturating_sub(base_ns).saturating_mul(1000);
+    let mut noticed = Noticed { in_order: true, pool_tasks: false };
+    let mut last = (i64::MIN, Reverse(i64::MAX));
     while let Some(field) = message.next_field()? {
         if field.number != 4 {
             continue;
         }
-        let tag = field.offset;
-        let mut event = message.message(field, "XEvent")?;
-        let (mut kind, mut offset, mut duration, mut occurrences) = (0, 0i64, 0i64, None);
-        let (mut seen, mut stats) = (0, 0);
-        while let Some(field) = event.next_field()? {
-            let begin = field.offset;
-            match field.number {
-                1 => kind = event.signed(field)?,
-                2 => {
-                    offset = event.signed(field)?;
-                    occurrences = None;
-                }
-                3 => duration = event.signed(field)?,
-                4 => {
-                    event.span(field)?;
-                    if stats == 0 {
-                        stats = u32::try_from(begin - tag).unwrap_or(0);
-                    }
-                    if seen == PLACED {
-                        // Profilers write fields in order: nothing but stats follows, and these are
-                        // read when the event is appended.
-                        break;
-                    }
-                }
-                5 => occurrences = Some(event.signed(field)?),
-                _ => {}
-            }
-            seen |= 1u32.checked_shl(field.number).unwrap_or(0);
-        }
+        let event = message.message(field, "XEvent")?;
+        let Placement { kind, offset, duration, occurrences, stats } = read_placement(event, field.offset)?;
         let kind = kinds.find(plane, kind);
         if let Some(occurrences) = occurrences {
             let kind = KindId(kind);
@@ -95,26 +79,99 @@ pub(crate) fn read_rows(
         if !(-LONGEST_PS..=LONGEST_PS).contains(&start) || duration > LONGEST_PS {
             return message.refuse(field, "an event lies weeks away from the others");
         }
-        rows.push(Row { start, duration, offset: Some(field.offset), stats, kind, line: position });
+        let role = kinds.role(kind);
+        noticed.pool_tasks |= matches!(role, KindRole::RegionStart | KindRole::RegionStop);
+        let row = Row {
+            start,
+            duration,
+            offset: NonZeroUsize::new(field.offset),
+            stats,
+            kind,
+            line: position,
+            role,
+        };
+        noticed.in_order &= last <= row.key();
+        last = row.key();
+        rows.push(row);
     }
-    Ok(())
+    Ok(noticed)
+}
+
+/// What places an event.
+#[derive(Default)]
+struct Placement {
+    /// Id of its kind.
+    kind: i64,
+    /// In picoseconds after the line's timestamp.
+    offset: i64,
+    /// In picoseconds.
+    duration: i64,
+    /// How many events it stands for, if it does.
+    occurrences: Option<i64>,
+    /// How far behind the event's tag its stats begin at the earliest; 0 when it has none.
+    stats: u32,
+}
+
+/// Reads what places an event whose tag stands at `tag`.
+#[inline(always)]
+fn read_placement(mut event: Message<'_>, tag: usize) -> Wire<Placement> {
+    let mut placement = Placement::default();
+    // Profilers write fields in order: then nothing but stats follows, and these are read when the event is
+    // appended.
+    if let Some(kind) = event.integer_if_next(1) {
+        placement.kind = kind as i64;
+        if let Some(offset) = event.integer_if_next(2) {
+            placement.offset = offset as i64;
+            if let Some(duration) = event.integer_if_next(3) {
+                placement.duration = duration as i64;
+                if let Some(stats) = event.delimited_is_next(4) {
+                    placement.stats = u32::try_from(stats - tag).unwrap_or(0);
+                    return Ok(placement);
+                }
+            }
+        }
+    }
+    while let Some(field) = event.next_field()? {
+        match field.number {
+            1 => placement.kind = event.signed(field)?,
+            2 => {
+                placement.offset = event.signed(field)?;
+                placement.occurrences = None;
+            }
+            3 => placement.duration = event.signed(field)?,
+            4 => {
+                event.span(field)?;
+                if placement.stats == 0 {
+                    placement.stats = u32::try_from(field.offset - tag).unwrap_or(0);
+                }
+            }
+            5 => placement.occurrences = Some(event.signed(field)?),
+            _ => {}
+        }
+    }
+    Ok(placement)
+}
+
+impl Row {
+    /// Rows are sorted by start, longer ones first.
+    #[inline]
+    fn key(&self) -> (i64, Reverse<i64>) {
+        (self.start, Reverse(self.duration))
+    }
 }
 
 /// Sorts rows by start, longer ones first, equal ones as they stand in the file.
 pub(crate) fn sort_rows(rows: &mut [Row]) {
-    let key = |row: &Row| (row.start, std::cmp::Reverse(row.duration));
-    if !rows.is_sorted_by_key(key) {
-        rows.sort_by_key(key);
-    }
+    rows.sort_by_key(Row::key);
 }
 
 /// Adds the spans that the viewer makes of a thread pool's two events: from where a worker begins a task to
 /// where it ends it. `rows` are those of one line, sorted.
-pub(crate) fn add_pool_regions(rows: &mut Vec<Row>, first: usize, kinds: &Kinds) {
+pub(crate) fn add_pool_regions(rows: &mut Vec<Row>, first: usize) {
     let mut begin: Option<Row> = None;
     for index in first..rows.len() {
         let row = rows[index];
-        match kinds.role(row.kind) {
+        match row.role {
             KindRole::RegionStart => begin = Some(row),
             KindRole::RegionStop => {
                 if let Some(begin) = begin.take() {

@@ -118,7 +118,8 @@ fn scan_line(mut line: Message<'_>, span: Range<usize>, invalid_utf8: &mut u64) 
             1 => id = line.signed(field)?,
             2 => name = read_text(&line, field, invalid_utf8)?,
             3 => timestamp_ns = line.signed(field)?,
-            4 => events += 1,
+            // Most events are short, and most fields are events.
+            4 => events += 1 + line.skip_short(4),
             10 => display_id = line.signed(field)?,
             11 => display_name = read_text(&line, field, invalid_utf8)?,
             _ => {}

@@ -111,6 +111,17 @@ pub(crate) enum RawValue {
 #[inline(always)]
 pub(crate) fn read_stat(mut message: Message<'_>) -> Wire<RawStat> {
     let mut stat = RawStat { metadata_id: 0, value: RawValue::Missing };
+    // Profilers write the name, then the value, which mostly is an integer.
+    if let Some(id) = message.integer_if_next(1) {
+        stat.metadata_id = id as i64;
+    }
+    if let Some(value) = message.integer_if_next(4) {
+        stat.value = RawValue::Signed(value as i64);
+    } else if let Some(value) = message.integer_if_next(3) {
+        stat.value = RawValue::Unsigned(value);
+    } else if let Some(value) = message.integer_if_next(7) {
+        stat.value = RawValue::Reference(value as i64);
+    }
     while let Some(field) = message.next_field()? {
         match field.number {
             1 => stat.metadata_id = message.signed(field)?,

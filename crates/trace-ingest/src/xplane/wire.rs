@@ -109,6 +109,45 @@ impl<'a> Message<'a> {
         Ok(Some(Field { number, value, offset }))
     }
 
+    /// The integer of field `number` if that field comes next, as it does where profilers write fields in
+    /// order; otherwise nothing was read, and [`Message::next_field`] tells what comes. `number` is below 16.
+    #[inline(always)]
+    pub(crate) fn integer_if_next(&mut self, number: u8) -> Option<u64> {
+        let tag = self.at;
+        if tag >= self.end || self.bytes[tag] != number << 3 {
+            return None;
+        }
+        self.at = tag + 1;
+        let value = self.short_varint();
+        if value.is_none() {
+            self.at = tag;
+        }
+        value
+    }
+
+    /// Where the tag of field `number` stands if that field comes next and is text, bytes or a message.
+    /// `number` is below 16.
+    #[inline(always)]
+    pub(crate) fn delimited_is_next(&self, number: u8) -> Option<usize> {
+        (self.at < self.end && self.bytes[self.at] == number << 3 | 2).then_some(self.at)
+    }
+
+    /// Steps over fields `number`, each text, bytes or a message shorter than 128 bytes, as long as one comes
+    /// next, and says over how many. `number` is below 16.
+    #[inline(always)]
+    pub(crate) fn skip_short(&mut self, number: u8) -> usize {
+        let mut count = 0;
+        while let Some([tag, length, ..]) = self.bytes[self.at..self.end].first_chunk::<2>() {
+            let next = self.at + 2 + usize::from(*length);
+            if *tag != number << 3 | 2 || *length >= 0x80 || next > self.end {
+                break;
+            }
+            self.at = next;
+            count += 1;
+        }
+        count
+    }
+
     /// A length and the span behind it, which must lie within the message.
     #[inline(always)]
     fn length(&mut self, number: u32, offset: usize) -> Wire<(usize, usize)> {
@@ -123,13 +162,22 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// A number of one byte, as most are, or of up to eight, put together without a loop.
     #[inline(always)]
     fn varint(&mut self, number: u32) -> Wire<u64> {
+        match self.short_varint() {
+            Some(value) => Ok(value),
+            None => self.long_varint(number),
+        }
+    }
+
+    /// A number of one byte, as most are, or of up to eight, put together without a loop. Nothing is read of
+    /// longer ones, and at the end of the file.
+    #[inline(always)]
+    fn short_varint(&mut self) -> Option<u64> {
         let start = self.at;
         if start < self.end && self.bytes[start] < 0x80 {
             self.at = start + 1;
-            return Ok(u64::from(self.bytes[start]));
+            return Some(u64::from(self.bytes[start]));
         }
         if let Some(&chunk) = self.bytes[start..].first_chunk() {
             let word = u64::from_le_bytes(chunk);
@@ -141,10 +189,10 @@ impl<'a> Message<'a> {
                 let kept = word & (u64::MAX >> (64 - 8 * length)) & 0x7f7f_7f7f_7f7f_7f7f;
                 let pairs = (kept & 0x007f_007f_007f_007f) | ((kept & 0x7f00_7f00_7f00_7f00) >> 1);
                 let fours = (pairs & 0x0000_3fff_0000_3fff) | ((pairs & 0x3fff_0000_3fff_0000) >> 2);
-                return Ok((fours & 0x0fff_ffff) | ((fours & 0x0fff_ffff_0000_0000) >> 4));
+                return Some((fours & 0x0fff_ffff) | ((fours & 0x0fff_ffff_0000_0000) >> 4));
             }
         }
-        self.long_varint(number)
+        None
     }
 
     #[cold]
