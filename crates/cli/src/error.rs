@@ -27,6 +27,22 @@ pub(crate) enum Failure {
         path = .path.display()
     )]
     NoDevicePlane { path: PathBuf, planes: String, lost: String },
+    #[error(
+        "{option} is for the report of one profile; that of several is about their collectives: leave the option out, or name one profile"
+    )]
+    SeveralProfiles { option: &'static str },
+    #[error("{path}: is named twice; each host of a run has a profile of its own", path = .path.display())]
+    SameProfile { path: PathBuf },
+    #[error(
+        "{path}: shows GPU {gpu}, and of {gpus_per_node} GPUs per host the last is {last}; say how many there are with --gpus_per_node",
+        path = .path.display(),
+        last = .gpus_per_node - 1
+    )]
+    MoreGpus { path: PathBuf, gpu: i64, gpus_per_node: u32 },
+    #[error(
+        "none of the {profiles} profiles shows a collective on GPUs, and the report of several profiles is about these; name one profile for everything else"
+    )]
+    NoCollectives { profiles: usize },
     #[error("{path}: has no event {uid}; indices count the entries of the event list from 0 to {last}", path = .path.display())]
     NoSuchEvent { path: PathBuf, uid: u32, last: u32 },
     #[error("{path}: has no event {what}", path = .path.display())]
@@ -111,6 +127,10 @@ impl Failure {
             | Failure::NoXPlane { .. }
             | Failure::ProfileDirectory { .. }
             | Failure::NoDevicePlane { .. }
+            | Failure::SeveralProfiles { .. }
+            | Failure::SameProfile { .. }
+            | Failure::MoreGpus { .. }
+            | Failure::NoCollectives { .. }
             | Failure::NoSuchEvent { .. }
             | Failure::NothingFound { .. }
             | Failure::ArchitectureFile { .. }

@@ -1,39 +1,26 @@
 //! The summary of an XLA profile on the terminal.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use gpu_timeline::Breakdown;
 use report_writers::Report;
 use report_writers::terminal::{Color, Segment, Style, bar};
-use tree_perf::jax::tpu::{TpuAnalysis, TpuNotice, tpu_finding};
+use tree_perf::jax::collectives::CollectiveAnalysis;
+use tree_perf::jax::tpu::{TpuNotice, tpu_finding};
 use tree_perf::jax::{JaxAnalysis, jax_finding};
 
+use crate::notes::Notes;
 use crate::numbers::grouped;
 use crate::rooflines::Rooflines;
-use crate::summary::{TopTable, WIDEST, duration, write_rooflines, write_warnings};
+use crate::summary::{TopTable, WIDEST, duration, write_rooflines};
 use crate::wrapping::wrap;
 
-/// What is said around the figures.
-pub(crate) struct Notes {
-    pub(crate) warnings: Vec<String>,
-    written: Vec<String>,
-}
-
-impl Notes {
-    /// What reading and the analysis got over.
-    pub(crate) fn of(analysis: &JaxAnalysis) -> Self {
-        let of_reading = analysis.trace().warnings().iter().map(ToString::to_string);
-        let of_analysis = analysis.notices().into_iter().map(|notice| notice.to_string());
-        let of_tpus = analysis.tpu().map(|profile| TpuNotice::of(&TpuAnalysis::new(profile)));
-        let of_tpus = of_tpus.into_iter().flatten().map(|notice| notice.to_string());
-        Notes { warnings: of_reading.chain(of_analysis).chain(of_tpus).collect(), written: Vec::new() }
-    }
-
-    pub(crate) fn wrote(&mut self, destination: &Path, files: usize) {
-        let count = if destination.is_dir() { format!(" ({files} files)") } else { String::new() };
-        self.written.push(format!("wrote {}{count}", destination.display()));
-    }
+/// What reading and the analysis got over.
+pub(crate) fn warnings(analysis: &JaxAnalysis) -> Vec<String> {
+    let of_reading = analysis.trace().warnings().iter().map(ToString::to_string);
+    let of_analysis = analysis.notices().into_iter().map(|notice| notice.to_string());
+    let of_tpus = analysis.tpu().map(TpuNotice::of).into_iter().flatten();
+    of_reading.chain(of_analysis).chain(of_tpus.map(|notice| notice.to_string())).collect()
 }
 
 /// The summary as text.
@@ -42,7 +29,7 @@ pub(crate) fn text(analysis: &JaxAnalysis, report: &Report, notes: &Notes, style
     let mut out = String::new();
     write_head(&mut out, analysis, report.title(), style);
     let of_gpus = jax_finding(analysis).map(|finding| finding.to_string());
-    let of_tpus = analysis.tpu().and_then(|profile| tpu_finding(&TpuAnalysis::new(profile)));
+    let of_tpus = analysis.tpu().and_then(tpu_finding);
     for finding in of_gpus.into_iter().chain(of_tpus.map(|finding| finding.to_string())) {
         wrap(&finding, "", "  ", style.width, &mut out);
     }
@@ -56,16 +43,52 @@ pub(crate) fn text(analysis: &JaxAnalysis, report: &Report, notes: &Notes, style
     {
         write_rooflines(&mut out, &rooflines, &architecture.name, style);
     }
-    if !(notes.warnings.is_empty() && notes.written.is_empty()) {
-        out.push('\n');
-    }
-    write_warnings(&mut out, &notes.warnings, style);
-    for written in &notes.written {
-        out.push_str(written);
-        out.push('\n');
-    }
+    notes.write(&mut out, style);
     out
 }
+
+/// The summary of the collectives of a run as text.
+pub(crate) fn text_of_run(
+    profiles: usize,
+    collectives: &CollectiveAnalysis,
+    report: &Report,
+    notes: &Notes,
+    style: Style,
+) -> String {
+    let style = Style { width: style.width.min(WIDEST), ..style };
+    let mut out = String::new();
+    let count = |number: usize, what: &str| {
+        format!("{} {what}{}", grouped(number as u128), if number == 1 { "" } else { "s" })
+    };
+    let parts = [
+        report.title().to_owned(),
+        count(profiles, "profile"),
+        count(collectives.devices.shown.len(), "GPU"),
+        count(collectives.operations.len(), "collective"),
+        count(collectives.slices.len(), "execution"),
+    ];
+    wrap(&parts.join(if style.unicode { " · " } else { " - " }), "", "  ", style.width, &mut out);
+    for table in TABLES_OF_RUN {
+        table.write(&mut out, report, style);
+    }
+    notes.write(&mut out, style);
+    out
+}
+
+const TABLES_OF_RUN: [TopTable; 2] = [
+    TopTable {
+        sheet: "collective_types",
+        headers: ["kind", "executions", "kernel ms", "exposed %"],
+        columns: ["type", "total_slices", "total_time_ms", "exposed (%)"],
+        rows: 6,
+    },
+    TopTable {
+        sheet: "collectives",
+        headers: ["collective", "executions", "kernel ms", "exposed %"],
+        columns: ["collective_name", "num_slices", "total_time_ms", "exposed (%)"],
+        rows: 10,
+    },
+];
 
 const TABLES: [TopTable; 3] = [
     TopTable {

@@ -196,12 +196,17 @@ fn outputs(trace: &Path, asked: &OutputArguments) -> Vec<(&'static str, PathBuf)
 
 /// The trace's path up to its last `.json` or `.xplane.pb` (or without its compression's suffix) and `_perf_report.xlsx`.
 pub(crate) fn default_workbook(trace: &Path) -> PathBuf {
+    workbook_beside(trace, "_perf_report")
+}
+
+/// The same with another ending than `_perf_report`.
+pub(crate) fn workbook_beside(trace: &Path, ending: &str) -> PathBuf {
     let name = trace.file_name().unwrap_or_default().to_string_lossy();
     let stem = match name.rfind(".json").or_else(|| name.rfind(".xplane.pb")) {
         Some(at) => &name[..at],
         None => [".gz", ".zst", ".zip"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(&name),
     };
-    trace.with_file_name(format!("{stem}_perf_report.xlsx"))
+    trace.with_file_name(format!("{stem}{ending}.xlsx"))
 }
 
 #[cfg(test)]

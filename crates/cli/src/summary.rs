@@ -1,7 +1,6 @@
 //! The summary on the terminal.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use inference_phase::sheets::PhaseAnalysis;
 use report_writers::Report;
@@ -10,6 +9,7 @@ use trace_ingest::Category;
 use trace2tree::TreeWarning;
 use tree_perf::{Analysis, Notice, ReportLayout};
 
+use crate::notes::{Notes, write_warnings};
 use crate::numbers::{decimal, grouped};
 use crate::phases;
 use crate::report_request::ReportRequest;
@@ -19,16 +19,6 @@ use crate::wrapping::wrap;
 
 /// Lines longer than this are hard to follow, however wide the terminal is.
 pub(crate) const WIDEST: usize = 100;
-
-/// What is said around the figures.
-pub(crate) struct Notes {
-    /// Device time that is not in the operators' figures.
-    pub(crate) left_out: Option<String>,
-    pub(crate) warnings: Vec<String>,
-    /// What the extension said and what went wrong in it; for standard error, whatever goes to standard output.
-    pub(crate) of_extension: Vec<Notice>,
-    written: Vec<String>,
-}
 
 impl Notes {
     /// What reading, the tree and the analysis got over.
@@ -43,12 +33,9 @@ impl Notes {
         let (of_extension, of_analysis): (Vec<_>, Vec<_>) =
             analysis.notices().into_iter().partition(Notice::is_of_extension);
         warnings.extend(of_analysis.iter().map(ToString::to_string));
-        Notes { left_out: left_out(analysis), warnings, of_extension, written: Vec::new() }
-    }
-
-    pub(crate) fn wrote(&mut self, destination: &Path, files: usize) {
-        let count = if destination.is_dir() { format!(" ({files} files)") } else { String::new() };
-        self.written.push(format!("wrote {}{count}", destination.display()));
+        let mut notes = Notes::of_warnings(warnings);
+        (notes.left_out, notes.of_extension) = (left_out(analysis), of_extension);
+        notes
     }
 }
 
@@ -153,24 +140,8 @@ pub(crate) fn text(
     if let (Some(rooflines), Some(architecture)) = (found.rooflines, analysis.architecture()) {
         write_rooflines(&mut out, rooflines, &architecture.name, style);
     }
-    if !(notes.warnings.is_empty() && notes.written.is_empty()) {
-        out.push('\n');
-    }
-    write_warnings(&mut out, &notes.warnings, style);
-    for written in &notes.written {
-        out.push_str(written);
-        out.push('\n');
-    }
+    notes.write(&mut out, style);
     out
-}
-
-pub(crate) fn write_warnings(out: &mut String, warnings: &[String], style: Style) {
-    for warning in warnings {
-        let mut lines = String::new();
-        wrap(&format!("warning: {warning}"), "", "  ", style.width, &mut lines);
-        // Painted afterwards: colours have no width.
-        out.push_str(&lines.replacen("warning:", &style.paint("warning:", Color::Yellow), 1));
-    }
 }
 
 fn write_head(out: &mut String, analysis: &Analysis, title: &str, style: Style) {

@@ -6,6 +6,7 @@ use report_writers::{
     CellKind, Chart, ChartKind, ColumnFormat, GroupColumns, Report, ScatterAxis, ScatterChart, ScatterPoints,
     ScatterWeights, SeriesFrom, Table, TableError,
 };
+use tree_perf::jax::collectives::{CollectiveAnalysis, collective_sheets};
 use tree_perf::jax::{JaxAnalysis, jax_sheets};
 use tree_perf::{
     Analysis, ChartShape, Column, ColumnKind, ExtensionSheet, Sheet, SheetChart, pytorch_sheets,
@@ -65,6 +66,17 @@ pub(crate) fn jax_report(analysis: &JaxAnalysis, title: &str) -> Result<Report, 
         tables.push(table(sheet.name, frame, column, sheet.chart, SheetNames::Documented)?);
     }
     Ok(Report::new(title, tables)?.with_known_names(jax_sheets().iter().map(|sheet| sheet.name)))
+}
+
+/// The sheets of the collectives of a run, whose nodes have a profile each.
+pub(crate) fn collectives_report(collectives: &CollectiveAnalysis, title: &str) -> Result<Report, Failure> {
+    let mut tables = Vec::new();
+    for sheet in collective_sheets() {
+        let Some(frame) = sheet.build(collectives)? else { continue };
+        let column = |name: &str| sheet.column(name);
+        tables.push(table(sheet.name, frame, column, sheet.chart, SheetNames::Documented)?);
+    }
+    Ok(Report::new(title, tables)?.with_known_names(collective_sheets().iter().map(|sheet| sheet.name)))
 }
 
 fn table(

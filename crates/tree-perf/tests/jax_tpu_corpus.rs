@@ -107,8 +107,7 @@ fn hlo_stats_row(row: &HloStatsRow<'_>) -> Vec<(&'static str, Value)> {
 #[test]
 fn op_stats_are_those_of_the_profiler() {
     let Some(folder) = folder() else { return };
-    let profile = profile(&folder);
-    let analysis = TpuAnalysis::new(&profile);
+    let analysis = TpuAnalysis::new(profile(&folder));
     let rows: Vec<_> = hlo_stats(&analysis).iter().map(hlo_stats_row).collect();
     assert_table(&rows, &reference(&folder, "hlo_stats"), "hlo_stats");
     assert_eq!(analysis.table.idle_ps(), 48_611_795_062_500);
@@ -168,15 +167,14 @@ fn roofline_row(row: &RooflineRow<'_>) -> Vec<(&'static str, Value)> {
 #[test]
 fn roofline_is_that_of_the_profiler() {
     let Some(folder) = folder() else { return };
-    let profile = profile(&folder);
-    let analysis = TpuAnalysis::new(&profile);
+    let analysis = TpuAnalysis::new(profile(&folder));
     let theirs = reference(&folder, "roofline_model");
     let rows: Vec<_> = roofline(&analysis).iter().map(roofline_row).collect();
     assert_table(&rows, &theirs[0], "roofline_model");
 
     let facts = &theirs[0]["p"];
-    let peaks = profile.peaks.as_ref().unwrap();
-    assert_eq!(facts["device_type"], profile.device_type.as_str());
+    let peaks = analysis.profile.peaks.as_ref().unwrap();
+    assert_eq!(facts["device_type"], analysis.profile.device_type.as_str());
     assert_eq!(facts["has_merged_vmem"], if peaks.has_merged_vmem { "1" } else { "0" });
     assert_eq!(facts["megacore"], if peaks.has_megacore { "1" } else { "0" });
     assert_eq!(facts["has_cmem"], if peaks.has_cmem() { "1" } else { "0" });
@@ -250,8 +248,7 @@ fn assert_node(ours: &OpProfileNode<'_>, theirs: &Value, place: &str) -> usize {
 #[test]
 fn op_profile_is_that_of_the_profiler() {
     let Some(folder) = folder() else { return };
-    let profile = profile(&folder);
-    let analysis = TpuAnalysis::new(&profile);
+    let analysis = TpuAnalysis::new(profile(&folder));
     let theirs = reference(&folder, "op_profile");
     for (name, grouping, idle, nodes) in [
         ("byCategory", OpProfileGrouping::ByCategory, IdleTime::Included, 25),
@@ -293,8 +290,7 @@ fn framework_row(row: &FrameworkOpRow<'_>) -> Vec<(&'static str, Value)> {
 #[test]
 fn framework_op_stats_are_those_of_the_profiler() {
     let Some(folder) = folder() else { return };
-    let profile = profile(&folder);
-    let analysis = TpuAnalysis::new(&profile);
+    let analysis = TpuAnalysis::new(profile(&folder));
     let theirs = reference(&folder, "framework_op_stats");
     for (at, idle) in [IdleTime::Included, IdleTime::Excluded].into_iter().enumerate() {
         let rows: Vec<_> = framework_op_stats(&analysis, idle).iter().map(framework_row).collect();
@@ -305,8 +301,7 @@ fn framework_op_stats_are_those_of_the_profiler() {
 #[test]
 fn overview_is_that_of_the_profiler() {
     let Some(folder) = folder() else { return };
-    let profile = profile(&folder);
-    let overview = overview(&TpuAnalysis::new(&profile));
+    let overview = overview(&TpuAnalysis::new(profile(&folder)));
     let theirs = reference(&folder, "overview_page");
     let top: Vec<_> = overview
         .top_ops
@@ -338,8 +333,7 @@ fn overview_is_that_of_the_profiler() {
 #[test]
 fn the_finding_names_what_the_time_goes_to() {
     let Some(folder) = folder() else { return };
-    let profile = profile(&folder);
-    let finding = tpu_finding(&TpuAnalysis::new(&profile)).unwrap();
+    let finding = tpu_finding(&TpuAnalysis::new(profile(&folder))).unwrap();
     assert_eq!(
         finding.to_string(),
         "program is bound by host-offload copies: copy-done 83.6 % of device time, compute 2.6 %"
@@ -349,8 +343,7 @@ fn the_finding_names_what_the_time_goes_to() {
 #[test]
 fn runs_of_a_program_have_their_times_on_each_core() {
     let Some(folder) = folder() else { return };
-    let profile = profile(&folder);
-    let analysis = TpuAnalysis::new(&profile);
+    let analysis = TpuAnalysis::new(profile(&folder));
     let rows = module_runs(&analysis);
     assert_eq!(rows.len(), 105 + 3 * 103);
     let of_core = rows.iter().filter(|row| row.core == 0 && row.run.module == "jit_f(12190760917235803885)");
@@ -369,8 +362,7 @@ fn runs_of_a_program_have_their_times_on_each_core() {
 #[test]
 fn every_asynchronous_copy_has_its_start_and_its_end() {
     let Some(folder) = folder() else { return };
-    let profile = profile(&folder);
-    let analysis = TpuAnalysis::new(&profile);
+    let analysis = TpuAnalysis::new(profile(&folder));
     let (transfers, unfinished) = transfers(&analysis);
     // 6 copies in each of 100 runs on 4 cores
     assert_eq!((transfers.len(), unfinished), (2400, 0));
@@ -391,8 +383,8 @@ fn every_asynchronous_copy_has_its_start_and_its_end() {
 #[test]
 fn every_exchange_has_its_four_cores() {
     let Some(folder) = folder() else { return };
-    let profile = profile(&folder);
-    let rows = tpu_collectives(&TpuAnalysis::new(&profile));
+    let analysis = TpuAnalysis::new(profile(&folder));
+    let rows = tpu_collectives(&analysis);
     assert_eq!(rows.len(), 3);
     for row in &rows {
         let mut cores: Vec<u32> = row.cores.iter().map(|core| core.0).collect();

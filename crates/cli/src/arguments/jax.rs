@@ -10,19 +10,21 @@ Examples:
   tracelens jax host.xplane.pb                              summary here, workbook beside the profile
   tracelens jax host.xplane.pb --output_csvs_dir sheets     CSV files instead of the workbook
   tracelens jax host.xplane.pb --kernel_metadata_keyword_filters attention mlp    kernels of these operations only
+  tracelens jax host0.xplane.pb host1.xplane.pb             collectives of a run on two hosts
 
 jax.profiler.trace(DIR) writes profiles to DIR/plugins/profile/<time>/<host>.xplane.pb.
 Options may be written with _ or with -. `tracelens columns` explains the sheets.";
 
 #[derive(Args)]
 pub(crate) struct JaxArguments {
-    /// The profile: plain, gzip, zstd or zip
+    /// The profile: plain, gzip, zstd or zip. Of several, one per host of a run in the order of the hosts' ranks, the
+    /// report is about the collectives of all hosts together
     #[arg(value_name = "FILE", required_unless_present = "profile_path")]
-    file: Option<PathBuf>,
+    files: Vec<PathBuf>,
 
     /// The same as FILE
-    #[arg(long = "profile_path", value_name = "FILE", conflicts_with = "file")]
-    profile_path: Option<PathBuf>,
+    #[arg(long = "profile_path", value_name = "FILE", num_args = 1.., conflicts_with = "files")]
+    profile_path: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(crate) output: JaxOutput,
@@ -31,16 +33,17 @@ pub(crate) struct JaxArguments {
 }
 
 impl JaxArguments {
-    /// The profile, whichever way it was named.
-    pub(crate) fn profile(&self) -> PathBuf {
-        self.file.as_ref().or(self.profile_path.as_ref()).cloned().unwrap_or_default()
+    /// The profiles, whichever way they were named; one at least.
+    pub(crate) fn profiles(&self) -> &[PathBuf] {
+        if self.files.is_empty() { &self.profile_path } else { &self.files }
     }
 }
 
 #[derive(Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct JaxOutput {
-    /// Write the workbook here [default: <profile>_perf_report.xlsx beside the profile, unless another output is named]
+    /// Write the workbook here [default: <profile>_perf_report.xlsx beside the profile, <first>_collectives.xlsx of
+    /// several, unless another output is named]
     #[arg(long = "output_xlsx_path", value_name = "FILE")]
     pub(crate) output_xlsx_path: Option<PathBuf>,
 
@@ -51,6 +54,10 @@ pub(crate) struct JaxOutput {
     /// Write all sheets as one JSON file
     #[arg(long = "output_json_path", value_name = "FILE")]
     pub(crate) output_json_path: Option<PathBuf>,
+
+    /// Draw the instructions of GPUs under the rooflines of the GPU as an SVG picture
+    #[arg(long = "roofline_svg", value_name = "FILE")]
+    pub(crate) roofline_svg: Option<PathBuf>,
 
     /// Print all sheets as JSON instead of the summary; writes no file unless one is named
     #[arg(long, conflicts_with = "quiet")]
@@ -86,9 +93,9 @@ pub(crate) struct JaxAnalysisArguments {
     #[arg(long = "rebucket_copy_kernels")]
     pub(crate) rebucket_copy_kernels: bool,
 
-    /// GPUs of one host, from which ranks follow
-    #[arg(long = "gpus_per_node", value_name = "N", default_value = "8")]
-    pub(crate) gpus_per_node: NonZeroU32,
+    /// GPUs of one host, from which ranks follow where there are several profiles: host times N plus GPU [default: 8]
+    #[arg(long = "gpus_per_node", value_name = "N")]
+    pub(crate) gpus_per_node: Option<NonZeroU32>,
 
     /// Kernels whose name contains this text are communication too (may be given several times)
     #[arg(long = "communication-pattern", value_name = "TEXT")]

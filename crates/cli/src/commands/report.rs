@@ -1,9 +1,7 @@
 //! `tracelens report` and `tracelens pytorch`.
 
-use std::path::Path;
-
 use inference_phase::sheets::PhaseAnalysis;
-use report_writers::{Json, writer_by_name};
+use report_writers::Json;
 use trace_ingest::{ReadOptions, TimeUnit, Trace, Warning, read_path};
 use trace2tree::TraceTree;
 use tree_perf::Analysis;
@@ -11,11 +9,13 @@ use tree_perf::Analysis;
 use crate::arguments::ReportArguments;
 use crate::console;
 use crate::error::Failure;
+use crate::notes::Notes;
 use crate::progress::ReadingProgress;
+use crate::report_files::{RooflinePicture, end_with, save_picture, write_tables};
 use crate::report_request::{Print, ReportRequest};
 use crate::rooflines::Rooflines;
 use crate::step_picture;
-use crate::summary::{self, Found, Notes};
+use crate::summary::{self, Found};
 use crate::tables;
 
 pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
@@ -54,32 +54,21 @@ pub(crate) fn write(
     }
     request.written.iter().for_each(|path| notes.wrote(path, 1));
     // What can be written is written and shown even if something else cannot.
-    let mut pending: Vec<Failure> = Vec::new();
-    for (writer, destination) in &request.outputs {
-        // The names are those of the registry.
-        let Some(writer) = writer_by_name(writer) else { continue };
-        match writer.write(&report, destination) {
-            Ok(written) => {
-                notes.wrote(destination, written.paths.len());
-                notes.warnings.extend(written.warnings.iter().map(ToString::to_string));
-            }
-            Err(error) => pending.push(error.into()),
-        }
-    }
+    let mut pending = write_tables(&report, &request.outputs, &mut notes);
     let rooflines = Rooflines::of(&report);
     if let Some(destination) = &request.roofline_svg {
-        match draw(rooflines.as_ref(), &analysis, &title, destination) {
-            Ok(Drawn::Written) => notes.wrote(destination, 1),
-            Ok(Drawn::Nothing(why)) => notes.warnings.push(format!("--roofline_svg writes nothing: {why}")),
-            Err(error) => pending.push(error),
-        }
+        let picture = RooflinePicture {
+            rooflines: rooflines.as_ref(),
+            roofs: analysis.roofs(),
+            architecture: analysis.architecture(),
+            title: &title,
+            recording: "trace",
+        };
+        pending.extend(picture.write(destination, &mut notes).err());
     }
     if let (Some(destination), Some(phases)) = (&request.step_svg, &phases) {
         match step_picture::svg(phases, &title)? {
-            Some(svg) => match save_picture(destination, &svg) {
-                Ok(()) => notes.wrote(destination, 1),
-                Err(error) => pending.push(error),
-            },
+            Some(svg) => pending.extend(save_picture(destination, &svg, &mut notes).err()),
             None => notes.warnings.push("--step_svg writes nothing: the trace has no steps".into()),
         }
     }
@@ -98,45 +87,7 @@ pub(crate) fn write(
     if request.print != Print::Nothing {
         notes.of_extension.iter().for_each(console::extension);
     }
-    // The last one is for the caller, who prints it too.
-    let last = pending.pop();
-    pending.iter().for_each(console::error);
-    last.map_or(Ok(()), Err)
-}
-
-/// What became of a picture.
-enum Drawn {
-    Written,
-    /// There is nothing to draw, for this reason.
-    Nothing(String),
-}
-
-fn draw(
-    rooflines: Option<&Rooflines>,
-    analysis: &Analysis,
-    title: &str,
-    destination: &Path,
-) -> Result<Drawn, Failure> {
-    let Some(architecture) = analysis.architecture() else {
-        let why = "the trace names no GPU with known peaks; name one with --gpu_arch_platform or --gpu_arch_json_path";
-        return Ok(Drawn::Nothing(why.into()));
-    };
-    let svg = match rooflines {
-        Some(rooflines) => rooflines.svg(title, analysis.roofs(), architecture)?,
-        None => None,
-    };
-    let Some(svg) = svg else {
-        let why =
-            format!("no operator of the trace has FLOPs and bytes under a peak of {}", architecture.name);
-        return Ok(Drawn::Nothing(why));
-    };
-    save_picture(destination, &svg)?;
-    Ok(Drawn::Written)
-}
-
-fn save_picture(destination: &Path, svg: &str) -> Result<(), Failure> {
-    std::fs::write(destination, svg)
-        .map_err(|source| Failure::Picture { path: destination.to_path_buf(), source })
+    end_with(pending)
 }
 
 /// The failure, and before it what reading got over: it may be the reason.

@@ -1,50 +1,10 @@
 //! `tracelens jax`: reports of XPlane profiles, and what it says of files that are none.
 
-use crate::program::{Workplace, generated, run_as};
+use crate::program::{Sheets, Workplace, generated, run_as};
+use crate::xplane::{bytes, gpu, number, program};
 
-/// A field of a protobuf message: a number, or the bytes of a text or message.
-fn number(field: u64, value: u64) -> Vec<u8> {
-    [varint(field << 3), varint(value)].concat()
-}
-
-fn bytes(field: u64, content: impl AsRef<[u8]>) -> Vec<u8> {
-    let content = content.as_ref();
-    [varint(field << 3 | 2), varint(content.len() as u64), content.to_vec()].concat()
-}
-
-fn varint(mut value: u64) -> Vec<u8> {
-    let mut out = Vec::new();
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-    out
-}
-
-/// A GPU that ran these kernels one after the other for so many microseconds, each for the instruction of its name.
 fn profile(kernels: &[(&str, u64)]) -> Vec<u8> {
-    let named = |field, id, name: &str| {
-        bytes(field, [number(1, id), bytes(2, [number(1, id), bytes(2, name)].concat())].concat())
-    };
-    let mut plane = [number(1, 0), bytes(2, "/device:GPU:0")].concat();
-    plane.extend([named(5, 1, "hlo_op"), named(5, 2, "hlo_module"), named(5, 3, "program_id")].concat());
-    let mut line = [number(1, 7), bytes(2, "Stream #7(Kernel)")].concat();
-    let mut offset = 0;
-    for (at, (name, us)) in kernels.iter().enumerate() {
-        let id = at as u64 + 1;
-        plane.extend(named(4, id, name));
-        let text = |stat, text: &str| bytes(4, [number(1, stat), bytes(5, text)].concat());
-        let stats = [text(1, name), text(2, "jit_f"), bytes(4, [number(1, 3), number(4, 9)].concat())];
-        let duration = us * 1_000_000;
-        line.extend(bytes(
-            4,
-            [number(1, id), number(2, offset), number(3, duration), stats.concat()].concat(),
-        ));
-        offset += duration + 1_000_000;
-    }
-    plane.extend(bytes(3, line));
-    bytes(1, plane)
+    gpu(0, kernels)
 }
 
 fn recorded_on_cpu() -> &'static str {
@@ -54,6 +14,14 @@ fn recorded_on_cpu() -> &'static str {
 fn place(kernels: &[(&str, u64)]) -> Workplace {
     let place = Workplace::with("{}");
     place.put("host.xplane.pb", profile(kernels));
+    place
+}
+
+/// One host of two GPUs, with the program that they ran.
+fn with_program() -> Workplace {
+    let place = Workplace::with("{}");
+    let kernels = &[("dot.1", 60), ("all-reduce.1", 35)];
+    place.put("host.xplane.pb", [gpu(0, kernels), gpu(1, kernels), program()].concat());
     place
 }
 
@@ -120,7 +88,7 @@ fn options_of_the_report_have_an_effect() {
     let place = place(copies);
     let with_copies = |options: &[&str]| {
         let outcome = place.run(&[&["jax", "host.xplane.pb", "--json"], options].concat()).exits_with(0);
-        crate::program::Sheets::parse(&outcome.out).timeline("total_memcpy_time")
+        Sheets::parse(&outcome.out).timeline("total_memcpy_time")
     };
     assert_eq!(with_copies(&[]), 0.0);
     assert_eq!(with_copies(&["--rebucket_copy_kernels"]), 0.03);
@@ -130,7 +98,7 @@ fn options_of_the_report_have_an_effect() {
         outcome.err.contains("no kernel comes from an operation or a source file with nothing"),
         "{outcome:?}"
     );
-    assert!(crate::program::Sheets::parse(&outcome.out).rows("kernel_launchers").is_empty());
+    assert!(Sheets::parse(&outcome.out).rows("kernel_launchers").is_empty());
     place.run(&["jax", "host.xplane.pb", "--enable-origami"]).exits_with(2).with_error(&["not supported"]);
     place
         .run(&["jax", "host.xplane.pb", "--gpu_arch_platform", "x"])
@@ -173,4 +141,73 @@ fn the_report_of_other_traces_says_which_one_is_meant() {
         let outcome = place.run(&[command, recorded_on_cpu()]).exits_with(2);
         outcome.with_error(&["holds no GPU events", "this is an XPlane profile: `tracelens jax` reads it"]);
     }
+}
+
+#[test]
+fn kernels_with_a_given_text_in_their_name_communicate() {
+    let place = place(&[("gemm_fusion_dot.1", 60), ("halo_exchange", 30)]);
+    let run = |options: &[&str]| {
+        let outcome = place.run(&[&["jax", "host.xplane.pb", "--json"], options].concat()).exits_with(0);
+        Sheets::parse(&outcome.out)
+    };
+    let by_default = run(&[]);
+    assert_eq!(by_default.timeline("total_comm_time"), 0.0);
+    assert_eq!(by_default.timeline("computation_time"), 0.09);
+    assert!(!by_default.has("collectives"), "{:?}", by_default.names());
+    for (options, communication_ms) in [
+        (&["--communication-pattern", "halo_"][..], 0.03),
+        (&["--communication_pattern=halo", "--communication_pattern=gemm"], 0.09),
+    ] {
+        let sheets = run(options);
+        assert_eq!(sheets.timeline("total_comm_time"), communication_ms);
+        let names = sheets.column("collectives", "collective_name");
+        assert!(names.iter().any(|name| **name == "halo_exchange"), "{names:?}");
+    }
+}
+
+#[test]
+fn the_picture_shows_instructions_under_the_roofs() {
+    let place = with_program();
+    let draw = |to: &str| {
+        let option = format!("--roofline_svg={to}");
+        let arguments = ["jax", "host.xplane.pb", "--gpu_arch_platform=H100-SXM", &option];
+        place
+            .run(&arguments)
+            .exits_with(0)
+            .with_summary(&["rooflines for H100-SXM: ", &format!("wrote {to}")]);
+        String::from_utf8(place.bytes(to)).unwrap()
+    };
+    let svg = draw("a.svg");
+    for part in ["Rooflines of H100-SXM · host.xplane.pb", "3350 GB/s", "\ndot\n", "63.2% of the kernel time"]
+    {
+        assert!(svg.contains(part), "no {part:?} in the picture: {svg}");
+    }
+    assert_eq!(svg, draw("b.svg"));
+    // The picture is an output of its own: there is no workbook.
+    assert_eq!(place.files("."), ["a.svg", "b.svg", "host.xplane.pb", "trace.json"]);
+}
+
+#[test]
+fn a_profile_without_roofs_has_no_picture_and_a_reason() {
+    let place = with_program();
+    place.put("plain.xplane.pb", profile(KERNELS));
+    place.put("tpu.xplane.pb", bytes(1, [number(1, 2), bytes(2, "/device:TPU:0")].concat()));
+    for (arguments, reason) in [
+        (&["host.xplane.pb"][..], "the profile names no GPU with known peaks"),
+        (
+            &["plain.xplane.pb", "--gpu_arch_platform=H100-SXM"],
+            "no operator of the profile has FLOPs and bytes",
+        ),
+        (&["tpu.xplane.pb"], "the sheet roofline_model has what ran on TPUs"),
+    ] {
+        let outcome = place.run(&[&["jax", "--roofline_svg=r.svg"], arguments].concat()).exits_with(0);
+        outcome.with_summary(&["--roofline_svg writes nothing: ", reason]);
+    }
+    assert!(!place.path("r.svg").exists());
+    for (to, part) in [("no/such/r.svg", "its directory does not exist"), (".", "it is a directory")] {
+        let option = format!("--roofline_svg={to}");
+        place.run(&["jax", "host.xplane.pb", &option]).exits_with(1).with_error(&["cannot write", part]);
+    }
+    let option = "--roofline_svg=./host.xplane.pb";
+    place.run(&["jax", "host.xplane.pb", option]).exits_with(2).with_error(&["is the trace itself"]);
 }

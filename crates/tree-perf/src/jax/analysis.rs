@@ -16,7 +16,7 @@ use super::operators::{self, Operator, Program};
 use super::options::JaxOptions;
 use super::programs::ConvertedPrograms;
 use super::roofs::roofs;
-use super::tpu::TpuProfile;
+use super::tpu::{TpuAnalysis, TpuProfile};
 use crate::roofs::Roof;
 
 /// A profile with its compiled programs and what ran on its GPUs: what all sheets are made from.
@@ -30,7 +30,7 @@ pub struct JaxAnalysis {
     executions: Vec<Execution>,
     calls: Vec<Call>,
     roofs: OnceLock<Vec<Roof>>,
-    tpu: OnceLock<Option<TpuProfile>>,
+    tpu: OnceLock<Option<TpuAnalysis>>,
     collectives: OnceLock<CollectiveAnalysis>,
     /// Architecture of the device that the profile describes.
     recognised: Option<&'static Architecture>,
@@ -139,9 +139,9 @@ impl JaxAnalysis {
         self.profile.planes.iter().any(|plane| matches!(plane.kind, PlaneKind::Tpu { .. }))
     }
 
-    /// What was recorded of tensor cores; `None` when no device of the profile is a TPU.
-    pub fn tpu(&self) -> Option<&TpuProfile> {
-        self.tpu.get_or_init(|| TpuProfile::of(&self.profile)).as_ref()
+    /// What was recorded of tensor cores, summed up; `None` when no device of the profile is a TPU. Computed once.
+    pub fn tpu(&self) -> Option<&TpuAnalysis> {
+        self.tpu.get_or_init(|| TpuProfile::of(&self.profile).map(TpuAnalysis::new)).as_ref()
     }
 
     /// The collectives of this profile alone, as those of one node. Computed once.

@@ -106,8 +106,7 @@ fn with_loop(mut plane: Plane) -> Plane {
 
 #[test]
 fn loops_count_once_and_feeds_can_be_left_out() {
-    let profile = read(vec![with_loop(core(0))]);
-    let analysis = TpuAnalysis::new(&profile);
+    let analysis = TpuAnalysis::new(read(vec![with_loop(core(0))]));
     let rows = hlo_stats(&analysis);
     let times: Vec<_> = rows
         .iter()
@@ -151,8 +150,7 @@ fn loops_count_once_and_feeds_can_be_left_out() {
 
 #[test]
 fn loops_are_in_no_category_and_their_own_time_is_the_programs() {
-    let profile = read(vec![with_loop(core(0))]);
-    let analysis = TpuAnalysis::new(&profile);
+    let analysis = TpuAnalysis::new(read(vec![with_loop(core(0))]));
     let root = op_profile(&analysis, OpProfileGrouping::ByProgram, IdleTime::Included);
     let parts: Vec<_> =
         root.children.iter().map(|part| (part.name.as_str(), part.metrics.work.time_ps)).collect();
@@ -178,8 +176,7 @@ fn work_of_the_core_is_what_its_duty_cycle_has() {
     let mut plane = with_loop(core(0));
     let run = plane.kind("jit_f(7)", "", &[]);
     plane.line(2, "XLA Modules", &[(run, 0, 1500, vec![("run_id", Stat::Number(4))])]);
-    let profile = read(vec![plane]);
-    let analysis = TpuAnalysis::new(&profile);
+    let analysis = TpuAnalysis::new(read(vec![plane]));
     // [100, 1100) and [1200, 1300) of [0, 1500)
     let cycle = analysis.duty_cycle_ps();
     assert_eq!((cycle.active_ps, cycle.span_ps), (1_100_000, 1_500_000));
@@ -198,8 +195,7 @@ fn work_of_the_core_is_what_its_duty_cycle_has() {
 #[test]
 fn without_peaks_there_are_reasons_and_no_roofline() {
     let plane = Plane::new(2, "/device:TPU:0").stat("peak_teraflops_per_second", Stat::Double(100.0));
-    let profile = read(vec![with_loop(plane)]);
-    let analysis = TpuAnalysis::new(&profile);
+    let analysis = TpuAnalysis::new(read(vec![with_loop(plane)]));
     assert!(roofline(&analysis).is_empty());
     let rows = hlo_stats(&analysis);
     assert_eq!(rows.len(), 5);
@@ -219,8 +215,7 @@ fn framework_operations_count_the_most_executions_of_their_parts() {
     let inner = host.kind("model/inner:Inner", "", &[]);
     let other = host.kind("PjitFunction(f)", "", &[]);
     host.line(1, "python", &[at(outer, 0, 100), at(inner, 20, 30), at(other, 60, 500), at(inner, 150, 10)]);
-    let profile = read(vec![with_loop(core(0)), host]);
-    let analysis = TpuAnalysis::new(&profile);
+    let analysis = TpuAnalysis::new(read(vec![with_loop(core(0)), host]));
     let rows = framework_op_stats(&analysis, IdleTime::Included);
     let rows: Vec<_> = rows
         .iter()
@@ -256,8 +251,7 @@ fn the_clock_of_the_device_counts_where_it_is_complete() {
         "XLA Ops",
         &[(add, 0, 10, clock(5, 70)), (add, 100, 20, half), (add, 200, 30, clock(300, 1))],
     );
-    let profile = read(vec![plane]);
-    let analysis = TpuAnalysis::new(&profile);
+    let analysis = TpuAnalysis::new(read(vec![plane]));
     let rows = hlo_stats(&analysis);
     // 70 and 1 by the clock of the device, 20 by that of the profile; from 5 to 301
     assert_eq!((rows[0].times.occurrences, rows[0].times.total_us), (3, 0.091));
@@ -281,8 +275,7 @@ fn steps_have_a_row_each_and_an_average() {
         plane.line(1, "Steps", &events);
         plane
     });
-    let profile = read(planes.into());
-    let analysis = TpuAnalysis::new(&profile);
+    let analysis = TpuAnalysis::new(read(planes.into()));
     // from 0 to the end of the last step, 290 and 190
     assert_eq!(analysis.table.total_ps, 480_000);
     let rows = roofline(&analysis);
@@ -336,8 +329,7 @@ fn copies_are_hidden_by_what_is_computed_meanwhile() {
             at(start, 200, 5), // without an end
         ],
     );
-    let profile = read(vec![plane]);
-    let analysis = TpuAnalysis::new(&profile);
+    let analysis = TpuAnalysis::new(read(vec![plane]));
     let (found, unfinished) = transfers(&analysis);
     assert_eq!((found.len(), unfinished), (1, 1));
     let copy = &found[0];
@@ -361,8 +353,8 @@ fn executions_that_overlap_are_one_exchange() {
         plane.line(3, "XLA Ops", &[at(reduce, late, 100 - late), at(reduce, 200 + late, 110 - late)]);
         plane
     });
-    let profile = read(planes.into());
-    let rows = tpu_collectives(&TpuAnalysis::new(&profile));
+    let analysis = TpuAnalysis::new(read(planes.into()));
+    let rows = tpu_collectives(&analysis);
     let figures: Vec<_> = rows
         .iter()
         .map(|row| (row.cores.len(), row.start_skew_ps(), row.end_skew_ps(), row.shared_ps()))
@@ -376,8 +368,7 @@ fn sparse_cores_and_empty_cores_are_told_and_do_no_harm() {
     let mut sparse = Plane::new(9, "/device:TPU:0 SparseCore 1");
     let kind = sparse.kind("gather", "", &[]);
     sparse.line(1, "Sparse Core Ops", &[at(kind, 0, 5)]);
-    let profile = read(vec![core(0), sparse]);
-    let analysis = TpuAnalysis::new(&profile);
+    let analysis = TpuAnalysis::new(read(vec![core(0), sparse]));
     let planes = vec!["/device:TPU:0 SparseCore 1".to_string()];
     assert_eq!(TpuNotice::of(&analysis), [TpuNotice::SparseCores { planes }]);
     assert!(hlo_stats(&analysis).is_empty() && module_runs(&analysis).is_empty());
@@ -412,4 +403,15 @@ fn every_sheet_has_its_columns_and_is_absent_without_rows() {
     assert_eq!(sheets(vec![with_loop(without_peaks)]), tables);
     assert!(sheets(vec![Plane::new(0, "/host:CPU")]).is_empty());
     assert!(tpu_sheets().iter().all(|sheet| sheet.name.len() <= 31));
+}
+
+#[test]
+fn the_sums_of_a_profile_are_made_once_for_all_sheets() {
+    let analysis = JaxAnalysis::new(decoded(vec![with_loop(core(0))]), JaxOptions::default());
+    let sums = analysis.tpu().unwrap();
+    for sheet in tpu_sheets() {
+        sheet.build(&analysis).unwrap();
+    }
+    assert!(std::ptr::eq(sums, analysis.tpu().unwrap()));
+    assert_eq!(sums.table, TpuAnalysis::new(sums.profile.clone()).table);
 }

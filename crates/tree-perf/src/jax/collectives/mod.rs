@@ -35,5 +35,6 @@ pub use groups::{Devices, ExchangeGroups};
 pub use kind::CollectiveKind;
 pub use measurement::{Bandwidth, GroupMeasurement, SliceMeasurement, measure};
 pub use operation::CollectiveOperation;
-pub(in crate::jax) use sheets::SHEETS;
+pub(in crate::jax) use sheets::OF_PROFILE;
+pub use sheets::collective_sheets;
 pub use summary::{Distribution, KindSummary, OperationSummary, by_kind, by_operation};

@@ -3,7 +3,7 @@
 use polars::prelude::{AnyValue, DataFrame};
 
 use super::fixture::{Recorded, analysis, gpu, kernel};
-use super::{CollectiveAnalysis, CollectiveKind, SHEETS};
+use super::{CollectiveAnalysis, CollectiveKind, OF_PROFILE, collective_sheets};
 use crate::jax::JaxAnalysis;
 
 const GATHER: &str = "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
@@ -60,9 +60,26 @@ fn groups_over_two_nodes_are_measured_by_their_fastest_device() {
 }
 
 #[test]
+fn the_sheets_of_a_run_have_the_devices_of_all_nodes() {
+    let (first, second) = (node(0, [4_000, 8_000]), node(5_000_000, [5_000, 2_000]));
+    let run = CollectiveAnalysis::of_profiles(&[&first, &second], 2);
+    let sheet = |name: &str| {
+        let sheet = collective_sheets().iter().find(|sheet| sheet.name == name).unwrap();
+        sheet.build(&run).unwrap().unwrap()
+    };
+    assert_eq!(integers(&sheet("collectives"), "num_kernels"), [6, 6]);
+    let slices = sheet("collective_slices");
+    assert_eq!(integers(&slices, "num_devices"), [2, 2, 4, 4]);
+    // Of two equal all-reduces the first; of the gathers those of 4 µs, on the first node.
+    assert_eq!(integers(&slices, "fastest_device"), [0, 0, 0, 0]);
+    let empty = CollectiveAnalysis::of_profiles(&[], 2);
+    assert!(collective_sheets().iter().all(|sheet| sheet.build(&empty).unwrap().is_none()));
+}
+
+#[test]
 fn sheets_say_what_each_column_means() {
     let analysis = node(0, [4_000, 8_000]);
-    for sheet in SHEETS {
+    for sheet in &OF_PROFILE {
         let frame = sheet.build(&analysis).unwrap().unwrap_or_else(|| panic!("{} is empty", sheet.name));
         let columns: Vec<&str> = sheet.columns.iter().map(|column| column.name).collect();
         let found: Vec<String> = frame.get_column_names().iter().map(ToString::to_string).collect();
@@ -70,7 +87,7 @@ fn sheets_say_what_each_column_means() {
         assert!(frame.height() > 0 && sheet.name.len() <= 31, "{}", sheet.name);
     }
     let sheet = |name: &str| {
-        SHEETS.iter().find(|sheet| sheet.name == name).unwrap().build(&analysis).unwrap().unwrap()
+        OF_PROFILE.iter().find(|sheet| sheet.name == name).unwrap().build(&analysis).unwrap().unwrap()
     };
     let collectives = sheet("collectives");
     assert_eq!(texts(&collectives, "collective_name"), ["all-gather-start", "all-reduce.1"]);
@@ -87,7 +104,7 @@ fn sheets_say_what_each_column_means() {
 #[test]
 fn a_profile_without_collectives_has_no_such_sheets() {
     let analysis = analysis(vec![gpu(0, vec![kernel("fusion_kernel", "fusion.remat", 0, 10, 1)])], 8);
-    assert!(SHEETS.iter().all(|sheet| sheet.build(&analysis).unwrap().is_none()));
+    assert!(OF_PROFILE.iter().all(|sheet| sheet.build(&analysis).unwrap().is_none()));
 }
 
 pub(in crate::jax) fn texts(frame: &DataFrame, column: &str) -> Vec<String> {

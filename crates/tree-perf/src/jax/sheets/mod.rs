@@ -61,7 +61,7 @@ pub fn jax_sheets() -> &'static [&'static Sheet<JaxAnalysis>] {
     ];
     static ALL: LazyLock<Vec<&'static Sheet<JaxAnalysis>>> = LazyLock::new(|| {
         let of_tpus = tpu_sheets().iter().copied();
-        OWN.into_iter().chain(of_tpus).chain(collectives::SHEETS).chain(details::SHEETS).collect()
+        OWN.into_iter().chain(of_tpus).chain(&collectives::OF_PROFILE).chain(details::SHEETS).collect()
     });
     &ALL
 }

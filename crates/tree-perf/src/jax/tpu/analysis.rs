@@ -5,45 +5,60 @@ use std::collections::HashMap;
 use gpu_timeline::{Interval, busy_time};
 
 use super::category;
-use super::op_metrics::{OpTable, OpTableBuilder, extent_ps, op_table, own_times};
-use super::profile::{Execution, PicoSpan, TpuCore, TpuProfile, TpuStep};
+use super::op_metrics::{OpMetrics, OpTable, OpTableBuilder, extent_ps, op_table, own_times};
+use super::profile::{Execution, PicoSpan, TpuCore, TpuOp, TpuProfile, TpuStep};
 
 /// A profile of TPUs with the sums that its tables are made from.
 #[derive(Clone, Debug)]
-pub struct TpuAnalysis<'a> {
+pub struct TpuAnalysis {
     /// The profile.
-    pub profile: &'a TpuProfile,
+    pub profile: TpuProfile,
     /// Own times of the executions of each core, in picoseconds; positions are those of the profile.
     pub own_times: Vec<Vec<u64>>,
     /// Sums over all executions on all cores.
-    pub table: OpTable<'a>,
+    pub table: OpTable,
 }
 
 /// The operations of one step, on all cores that have the step.
 #[derive(Clone, Debug)]
-pub struct StepTable<'a> {
+pub struct StepTable {
     /// What the profiler calls the step.
     pub name: String,
     /// Its operations. The total is the length of the step, summed over cores.
-    pub table: OpTable<'a>,
+    pub table: OpTable,
     /// Length of the step on each core that has it, in picoseconds.
     pub lengths_ps: Vec<u64>,
 }
 
-impl<'a> TpuAnalysis<'a> {
+impl TpuAnalysis {
     /// Sums up a profile.
     #[must_use]
-    pub fn new(profile: &'a TpuProfile) -> Self {
-        let own_times = own_times(profile);
-        let table = op_table(profile, &own_times);
+    pub fn new(profile: TpuProfile) -> Self {
+        let own_times = own_times(&profile);
+        let table = op_table(&profile, &own_times);
         TpuAnalysis { profile, own_times, table }
+    }
+
+    /// The operation that some sums are of.
+    ///
+    /// # Panics
+    /// When they are sums of another profile that has more operations.
+    #[must_use]
+    pub fn op(&self, metrics: &OpMetrics) -> &TpuOp {
+        &self.profile.ops[metrics.op]
+    }
+
+    /// Whether the category of the operation that some sums are of is one of operations around others.
+    #[must_use]
+    pub fn may_have_inner_ops(&self, metrics: &OpMetrics) -> bool {
+        category::may_have_inner_ops(&self.op(metrics).category)
     }
 
     /// The steps that every core with steps has, in order of their first start. An execution belongs to the step of
     /// its group, or else to the one that it starts in.
     #[must_use]
-    pub fn steps(&self) -> Vec<StepTable<'a>> {
-        let profile = self.profile;
+    pub fn steps(&self) -> Vec<StepTable> {
+        let profile = &self.profile;
         let with_steps = || {
             let cores = profile.cores.iter().zip(&self.own_times);
             cores.filter(|(core, _)| !core.steps.is_empty())
@@ -51,8 +66,8 @@ impl<'a> TpuAnalysis<'a> {
         let Some((first, _)) = with_steps().next() else { return Vec::new() };
         let names = first.steps.iter().map(|step| step.name.as_str());
         let places: HashMap<&str, usize> = names.enumerate().map(|(place, name)| (name, place)).collect();
-        let mut steps: Vec<(OpTableBuilder<'a>, Vec<u64>)> = Vec::new();
-        steps.resize_with(first.steps.len(), Default::default);
+        let mut steps: Vec<(OpTableBuilder<'_>, Vec<u64>)> = Vec::new();
+        steps.resize_with(first.steps.len(), || (OpTableBuilder::new(&profile.ops), Vec::new()));
         for (core, own) in with_steps() {
             let on_core = StepsOfCore::new(core, &places);
             for &(step, span) in &on_core.by_start {
@@ -60,7 +75,7 @@ impl<'a> TpuAnalysis<'a> {
             }
             for (execution, &own) in core.executions.iter().zip(own) {
                 if let Some(step) = on_core.step_of(execution) {
-                    steps[step].0.add_execution(&profile.ops[execution.op], execution, own);
+                    steps[step].0.add_execution(execution, own);
                 }
             }
         }

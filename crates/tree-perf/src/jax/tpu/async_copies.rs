@@ -82,8 +82,8 @@ impl Transfer<'_> {
 /// Every start with its end, in order of the starts on each core. An end belongs to the latest start of the operation
 /// that it names; starts without an end are in the second value.
 #[must_use]
-pub fn transfers<'a>(analysis: &TpuAnalysis<'a>) -> (Vec<Transfer<'a>>, u64) {
-    let profile = analysis.profile;
+pub fn transfers<'a>(analysis: &'a TpuAnalysis) -> (Vec<Transfer<'a>>, u64) {
+    let profile = &analysis.profile;
     let starts = start_of_done(profile);
     let (mut found, mut unfinished) = (Vec::new(), 0);
     if starts.is_empty() {

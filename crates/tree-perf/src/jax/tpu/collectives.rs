@@ -73,8 +73,8 @@ fn spread(times: impl Iterator<Item = i64> + Clone) -> u64 {
 /// The exchanges by start of their first core. Executions of one operation on several cores are one exchange when they
 /// overlap in time, because no core gets out of an exchange before all got in.
 #[must_use]
-pub fn tpu_collectives<'a>(analysis: &TpuAnalysis<'a>) -> Vec<CollectiveRow<'a>> {
-    let profile = analysis.profile;
+pub fn tpu_collectives<'a>(analysis: &'a TpuAnalysis) -> Vec<CollectiveRow<'a>> {
+    let profile = &analysis.profile;
     let mut by_op: BTreeMap<(u64, &'a str), Vec<Part<'a>>> = BTreeMap::new();
     for core in &profile.cores {
         for execution in &core.executions {

@@ -40,7 +40,7 @@ impl fmt::Display for TpuFinding {
 
 /// The kind of work that takes most of the time; `None` when nothing was recorded.
 #[must_use]
-pub fn tpu_finding(analysis: &TpuAnalysis<'_>) -> Option<TpuFinding> {
+pub fn tpu_finding(analysis: &TpuAnalysis) -> Option<TpuFinding> {
     let table = &analysis.table;
     let total = table.total_ps.max(table.op_time_ps());
     if total == 0 {
@@ -48,8 +48,9 @@ pub fn tpu_finding(analysis: &TpuAnalysis<'_>) -> Option<TpuFinding> {
     }
     let mut classes: BTreeMap<WorkClass, BTreeMap<&str, u64>> = BTreeMap::new();
     for op in &table.ops {
-        let class = work_class(&op.op.category, &op.op.expression);
-        *classes.entry(class).or_default().entry(&op.op.category).or_default() += op.self_time_ps;
+        let described = analysis.op(op);
+        let class = work_class(&described.category, &described.expression);
+        *classes.entry(class).or_default().entry(&described.category).or_default() += op.self_time_ps;
     }
     let sum = |categories: &BTreeMap<&str, u64>| categories.values().sum::<u64>();
     let share = |time_ps: u64| time_ps as f64 / total as f64;

@@ -116,7 +116,7 @@ impl<'a> Sums<'a> {
 
 /// The rows, those of the device before those of the host, each most own time first.
 #[must_use]
-pub fn framework_op_stats<'a>(analysis: &TpuAnalysis<'a>, idle: IdleTime) -> Vec<FrameworkOpRow<'a>> {
+pub fn framework_op_stats<'a>(analysis: &'a TpuAnalysis, idle: IdleTime) -> Vec<FrameworkOpRow<'a>> {
     let mut rows = Vec::new();
     let (host, host_idle_ps) = host_ops(&analysis.profile.host_threads);
     let device = (Place::Device, device_ops(analysis), analysis.table.idle_ps());
@@ -131,12 +131,13 @@ pub fn framework_op_stats<'a>(analysis: &TpuAnalysis<'a>, idle: IdleTime) -> Vec
     rows
 }
 
-fn device_ops<'a>(analysis: &TpuAnalysis<'a>) -> Sums<'a> {
+fn device_ops<'a>(analysis: &'a TpuAnalysis) -> Sums<'a> {
     let mut sums = Sums::default();
     for op in &analysis.table.ops {
-        let framework = op.op.framework.as_str();
+        let described = analysis.op(op);
+        let framework = described.framework.as_str();
         let (name, kind) = match (framework.is_empty(), parse_framework_op(framework)) {
-            (true, _) => (op.op.name.as_str(), "Unknown"),
+            (true, _) => (described.name.as_str(), "Unknown"),
             (false, Some(parsed)) if !parsed.kind.is_empty() => (parsed.name, parsed.kind),
             (false, Some(parsed)) => (parsed.name, "Unknown"),
             (false, None) => (framework, "Unknown"),
@@ -175,12 +176,7 @@ fn host_ops(threads: &[Vec<HostOp>]) -> (Sums<'_>, u64) {
     (sums, idle_ps)
 }
 
-fn push_rows<'a>(
-    analysis: &TpuAnalysis<'a>,
-    place: Place,
-    sums: Sums<'a>,
-    rows: &mut Vec<FrameworkOpRow<'a>>,
-) {
+fn push_rows<'a>(analysis: &TpuAnalysis, place: Place, sums: Sums<'a>, rows: &mut Vec<FrameworkOpRow<'a>>) {
     let mut sums = sums.rows;
     sums.sort_by(|a, b| (b.2.self_time_ps, a.0).cmp(&(a.2.self_time_ps, b.0)));
     let total: u64 = sums.iter().map(|row| row.2.self_time_ps).sum();

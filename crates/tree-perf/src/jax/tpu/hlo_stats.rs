@@ -25,7 +25,7 @@ pub struct OpTimes {
 
 impl OpTimes {
     /// The times of an operation.
-    pub(super) fn of(op: &OpMetrics<'_>) -> Self {
+    pub(super) fn of(op: &OpMetrics) -> Self {
         let total_us = op.work.time_ps as f64 / 1e6;
         let self_us = op.self_time_ps as f64 / 1e6;
         let occurrences = op.occurrences as f64;
@@ -67,27 +67,28 @@ pub struct HloStatsRow<'a> {
 
 /// Rows of all operations, most own time first.
 #[must_use]
-pub fn hlo_stats<'a>(analysis: &TpuAnalysis<'a>) -> Vec<HloStatsRow<'a>> {
+pub fn hlo_stats<'a>(analysis: &'a TpuAnalysis) -> Vec<HloStatsRow<'a>> {
     let total = analysis.table.total_ps as f64;
     let mut cumulative = 0.0;
     let mut rank = 0;
     let ops = analysis.table.ops.iter();
     let rows = ops.map(|op| {
+        let described = analysis.op(op);
         let self_fraction = ratio(op.self_time_ps as f64, total);
         cumulative += self_fraction;
         rank += 1;
         let rates = Rates::of(&op.work);
         HloStatsRow {
             rank,
-            op: op.op,
+            op: described,
             program: op.program,
             times: OpTimes::of(op),
             self_fraction,
             cumulative_fraction: cumulative,
             roof: analysis.profile.peaks.as_ref().map(|peaks| Roof::of(&rates, peaks)),
             rates,
-            is_rematerialized: is_rematerialized(&op.op.expression, &op.op.framework),
-            is_outside_compilation: is_outside_compilation(&op.op.expression, &op.op.framework),
+            is_rematerialized: is_rematerialized(&described.expression, &described.framework),
+            is_outside_compilation: is_outside_compilation(&described.expression, &described.framework),
         }
     });
     rows.collect()

@@ -34,7 +34,7 @@ pub struct ModuleRunRow<'a> {
 /// The runs of each core, in order. Runs of one program on several cores are the same run when they are as many from
 /// the first on each core.
 #[must_use]
-pub fn module_runs<'a>(analysis: &TpuAnalysis<'a>) -> Vec<ModuleRunRow<'a>> {
+pub fn module_runs<'a>(analysis: &'a TpuAnalysis) -> Vec<ModuleRunRow<'a>> {
     let mut rows = Vec::new();
     for (core, own) in analysis.profile.cores.iter().zip(&analysis.own_times) {
         let mut starts: Vec<(i64, usize)> = core

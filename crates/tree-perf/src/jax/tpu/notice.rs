@@ -35,9 +35,9 @@ pub enum TpuNotice {
 impl TpuNotice {
     /// What there is to say of a profile.
     #[must_use]
-    pub fn of(analysis: &TpuAnalysis<'_>) -> Vec<Self> {
+    pub fn of(analysis: &TpuAnalysis) -> Vec<Self> {
         let mut notices = Vec::new();
-        let profile = analysis.profile;
+        let profile = &analysis.profile;
         if !profile.sparse_cores.is_empty() {
             notices.push(TpuNotice::SparseCores { planes: profile.sparse_cores.clone() });
         }

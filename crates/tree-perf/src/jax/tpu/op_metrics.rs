@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use super::category;
 use super::profile::{AccessKind, Execution, MemorySpace, PicoSpan, TpuCore, TpuOp, TpuProfile};
 use super::self_time::self_times;
 
@@ -76,9 +75,9 @@ impl Work {
 
 /// All executions of one operation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct OpMetrics<'a> {
-    /// What it is; of several descriptions the first.
-    pub op: &'a TpuOp,
+pub struct OpMetrics {
+    /// Position of the operation in [`TpuProfile::ops`]; of several descriptions the first.
+    pub op: usize,
     /// Number of its program.
     pub program: u64,
     /// How often it ran.
@@ -91,25 +90,19 @@ pub struct OpMetrics<'a> {
     pub work: Work,
 }
 
-impl OpMetrics<'_> {
+impl OpMetrics {
     /// Whether nothing ran inside it.
     #[must_use]
     pub fn is_leaf(&self) -> bool {
         self.self_time_ps == self.work.time_ps
     }
-
-    /// Whether its category is one of operations around others.
-    #[must_use]
-    pub fn may_have_inner_ops(&self) -> bool {
-        category::may_have_inner_ops(&self.op.category)
-    }
 }
 
 /// All operations, with the time that they are shares of.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct OpTable<'a> {
+pub struct OpTable {
     /// Most own time first, then by name and program.
-    pub ops: Vec<OpMetrics<'a>>,
+    pub ops: Vec<OpMetrics>,
     /// From the first start to the last end, per core, summed over cores, in picoseconds.
     pub total_ps: u64,
     /// Executions that belong to no operation of a program: how many.
@@ -118,7 +111,7 @@ pub struct OpTable<'a> {
     pub left_out_ps: u64,
 }
 
-impl OpTable<'_> {
+impl OpTable {
     /// Time of all operations, in picoseconds.
     #[must_use]
     pub fn op_time_ps(&self) -> u64 {
@@ -133,10 +126,10 @@ impl OpTable<'_> {
 }
 
 /// A table in the making.
-#[derive(Default)]
 pub(super) struct OpTableBuilder<'a> {
+    ops: &'a [TpuOp],
     places: HashMap<(u64, &'a str), usize>,
-    table: OpTable<'a>,
+    table: OpTable,
 }
 
 /// What one entry of a line adds to its operation.
@@ -148,8 +141,14 @@ struct Share {
 }
 
 impl<'a> OpTableBuilder<'a> {
-    fn add(&mut self, op: &'a TpuOp, share: &Share) {
-        let Some(key) = op.key() else {
+    /// A table without rows of operations that have positions in these.
+    pub(super) fn new(ops: &'a [TpuOp]) -> Self {
+        OpTableBuilder { ops, places: HashMap::new(), table: OpTable::default() }
+    }
+
+    fn add(&mut self, op: usize, share: &Share) {
+        let described = &self.ops[op];
+        let Some(key) = described.key() else {
             self.table.left_out += share.occurrences;
             self.table.left_out_ps += share.self_ps;
             return;
@@ -171,24 +170,25 @@ impl<'a> OpTableBuilder<'a> {
         metrics.self_time_ps += share.self_ps;
         metrics.dma_stall_ps += share.dma_stall_ps;
         metrics.work.time_ps += share.time_ps;
-        metrics.work.add_execution(op, share.occurrences);
+        metrics.work.add_execution(described, share.occurrences);
     }
 
-    pub(super) fn add_execution(&mut self, op: &'a TpuOp, execution: &Execution, self_ps: u64) {
+    pub(super) fn add_execution(&mut self, execution: &Execution, self_ps: u64) {
         let share = Share {
             occurrences: 1,
             time_ps: execution.span.duration_ps,
             self_ps,
             dma_stall_ps: execution.dma_stall_ps,
         };
-        self.add(op, &share);
+        self.add(execution.op, &share);
     }
 
-    pub(super) fn finish(mut self, total_ps: u64) -> OpTable<'a> {
+    pub(super) fn finish(mut self, total_ps: u64) -> OpTable {
         self.table.total_ps = total_ps;
-        self.table.ops.sort_by(|a, b| {
-            (b.self_time_ps, &a.op.name, a.program).cmp(&(a.self_time_ps, &b.op.name, b.program))
-        });
+        let name = |metrics: &OpMetrics| self.ops[metrics.op].name.as_str();
+        self.table
+            .ops
+            .sort_by(|a, b| (b.self_time_ps, name(a), a.program).cmp(&(a.self_time_ps, name(b), b.program)));
         self.table
     }
 }
@@ -196,12 +196,12 @@ impl<'a> OpTableBuilder<'a> {
 /// The table of everything in a profile.
 ///
 /// `own` has the own times of each core's executions, in picoseconds.
-pub(super) fn op_table<'a>(profile: &'a TpuProfile, own: &[Vec<u64>]) -> OpTable<'a> {
-    let mut builder = OpTableBuilder::default();
+pub(super) fn op_table(profile: &TpuProfile, own: &[Vec<u64>]) -> OpTable {
+    let mut builder = OpTableBuilder::new(&profile.ops);
     let mut total_ps = 0;
     for (core, own) in profile.cores.iter().zip(own) {
         for (execution, &self_ps) in core.executions.iter().zip(own) {
-            builder.add_execution(&profile.ops[execution.op], execution, self_ps);
+            builder.add_execution(execution, self_ps);
         }
         for sum in &core.aggregated {
             let share = Share {
@@ -210,7 +210,7 @@ pub(super) fn op_table<'a>(profile: &'a TpuProfile, own: &[Vec<u64>]) -> OpTable
                 self_ps: sum.self_ps,
                 dma_stall_ps: sum.dma_stall_ps,
             };
-            builder.add(&profile.ops[sum.op], &share);
+            builder.add(sum.op, &share);
         }
         let spans = core.executions.iter().map(|execution| execution.span);
         let spans = spans.chain(core.steps.iter().map(|step| step.span));

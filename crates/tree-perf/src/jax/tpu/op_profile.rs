@@ -90,7 +90,7 @@ pub struct OpProfileNode<'a> {
 /// are 0.
 #[must_use]
 pub fn op_profile<'a>(
-    analysis: &TpuAnalysis<'a>,
+    analysis: &'a TpuAnalysis,
     grouping: OpProfileGrouping,
     idle: IdleTime,
 ) -> OpProfileNode<'a> {
@@ -100,12 +100,12 @@ pub fn op_profile<'a>(
         root.add_part(op);
         let mut around = &mut root;
         if grouping == OpProfileGrouping::ByProgram {
-            let title = program_title(analysis.profile, op.program);
+            let title = program_title(&analysis.profile, op.program);
             around = around.child(&op.program.to_string(), title, OpProfileLevel::Program, None);
             around.add_part(op);
         }
         if op.is_leaf() {
-            around.add_leaf(op);
+            around.add_leaf(op, analysis.op(op));
         }
     }
     let total_ps = match idle {
@@ -164,27 +164,30 @@ impl<'a> Node<'a> {
     }
 
     /// Counts an operation among others: its own time, and its work unless others inside did it.
-    fn add_part(&mut self, op: &OpMetrics<'a>) {
+    fn add_part(&mut self, op: &OpMetrics) {
         self.metrics.work.time_ps += op.self_time_ps;
         if op.is_leaf() {
             self.metrics.work.add_work(&op.work);
         }
     }
 
-    fn add_whole(&mut self, op: &OpMetrics<'a>) {
+    fn add_whole(&mut self, op: &OpMetrics) {
         self.metrics.occurrences += op.occurrences;
         self.metrics.work.time_ps += op.work.time_ps;
         self.metrics.work.add_work(&op.work);
     }
 
-    fn add_leaf(&mut self, op: &OpMetrics<'a>) {
-        let category = self.child(&op.op.category, op.op.category.clone(), OpProfileLevel::Category, None);
+    fn add_leaf(&mut self, op: &OpMetrics, described: &'a TpuOp) {
+        let category =
+            self.child(&described.category, described.category.clone(), OpProfileLevel::Category, None);
         category.add_whole(op);
-        let original = if op.op.deduplicated.is_empty() { &op.op.name } else { &op.op.deduplicated };
+        let original =
+            if described.deduplicated.is_empty() { &described.name } else { &described.deduplicated };
         let program = Some(op.program);
-        let group = category.child(original, original.clone(), OpProfileLevel::Duplicates(op.op), program);
+        let group =
+            category.child(original, original.clone(), OpProfileLevel::Duplicates(described), program);
         group.add_whole(op);
-        let mut leaf = Node::new(op.op.name.clone(), OpProfileLevel::Op(op.op), program);
+        let mut leaf = Node::new(described.name.clone(), OpProfileLevel::Op(described), program);
         leaf.add_whole(op);
         group.push(leaf);
     }

@@ -86,12 +86,12 @@ pub struct Overview {
 
 /// The figures of a profile.
 #[must_use]
-pub fn overview(analysis: &TpuAnalysis<'_>) -> Overview {
-    let profile = analysis.profile;
+pub fn overview(analysis: &TpuAnalysis) -> Overview {
+    let profile = &analysis.profile;
     let table = &analysis.table;
     let roof = profile.peaks.as_ref().ok().filter(|_| table.total_ps > 0).map(|peaks| {
         let mut work = Work { time_ps: table.total_ps, ..Work::default() };
-        for op in table.ops.iter().filter(|op| !op.may_have_inner_ops()) {
+        for op in table.ops.iter().filter(|op| !analysis.may_have_inner_ops(op)) {
             work.add_work(&op.work);
         }
         let rates = Rates::of(&work);
@@ -135,7 +135,7 @@ fn top_ops(rows: &[FrameworkOpRow<'_>]) -> Vec<TopOp> {
     top.collect()
 }
 
-fn step_times(analysis: &TpuAnalysis<'_>) -> Option<StepTimes> {
+fn step_times(analysis: &TpuAnalysis) -> Option<StepTimes> {
     let steps = analysis.steps();
     if !steps.is_empty() {
         let lengths = steps.iter().flat_map(|step| step.lengths_ps.iter().copied()).collect();
@@ -167,16 +167,17 @@ fn statistics(source: StepSource, lengths_ps: Vec<u64>) -> Option<StepTimes> {
 }
 
 /// Own time of computing operations whose results have 16 bits an element, 32, and any number, in picoseconds.
-fn time_by_width(analysis: &TpuAnalysis<'_>) -> (u64, u64, u64) {
+fn time_by_width(analysis: &TpuAnalysis) -> (u64, u64, u64) {
     let mut times = (0, 0, 0);
-    for op in analysis.table.ops.iter().filter(|op| !op.may_have_inner_ops()) {
-        let (category, expression) = (&op.op.category, &op.op.expression);
+    for op in analysis.table.ops.iter().filter(|op| !analysis.may_have_inner_ops(op)) {
+        let described = analysis.op(op);
+        let (category, expression) = (&described.category, &described.expression);
         if work_class(category, expression) != WorkClass::Compute {
             continue;
         }
-        let shape = match op.op.shape.is_empty() {
+        let shape = match described.shape.is_empty() {
             true => expression.split_once(" = ").map_or("", |sides| sides.1),
-            false => &op.op.shape,
+            false => &described.shape,
         };
         match element_bits(shape) {
             Some(16) => times.0 += op.self_time_ps,

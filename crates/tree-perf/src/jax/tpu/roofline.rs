@@ -65,13 +65,13 @@ pub struct RooflineRow<'a> {
 /// operations; of the average step and of each step it is the only row, and all its figures are 0 without complete
 /// steps. Empty when the profile does not say what a core can do.
 #[must_use]
-pub fn roofline<'a>(analysis: &TpuAnalysis<'a>) -> Vec<RooflineRow<'a>> {
+pub fn roofline<'a>(analysis: &'a TpuAnalysis) -> Vec<RooflineRow<'a>> {
     let Ok(peaks) = &analysis.profile.peaks else { return Vec::new() };
     let cores = analysis.profile.cores.len() as f64;
     let steps = analysis.steps();
     let mut rows = Vec::new();
     for includes_feeds in [true, false] {
-        let pass = |step: RooflineStep| Pass { step, includes_feeds, cores, peaks };
+        let pass = |step: RooflineStep| Pass { analysis, step, includes_feeds, cores, peaks };
         pass(RooflineStep::Total).push_rows(&analysis.table, &mut rows);
         let tables = || steps.iter().map(|step| &step.table);
         rows.push(pass(RooflineStep::Average).program_row(tables(), steps.len() as f64));
@@ -84,19 +84,20 @@ pub fn roofline<'a>(analysis: &TpuAnalysis<'a>) -> Vec<RooflineRow<'a>> {
 }
 
 /// One of the times, in one of the two ways.
-struct Pass<'p> {
+struct Pass<'a> {
+    analysis: &'a TpuAnalysis,
     step: RooflineStep,
     includes_feeds: bool,
     cores: f64,
-    peaks: &'p Peaks,
+    peaks: &'a Peaks,
 }
 
-impl Pass<'_> {
-    fn counts(&self, op: &OpMetrics<'_>) -> bool {
-        self.includes_feeds || !category::is_infeed_or_outfeed(&op.op.category)
+impl<'a> Pass<'a> {
+    fn counts(&self, op: &OpMetrics) -> bool {
+        self.includes_feeds || !category::is_infeed_or_outfeed(&self.analysis.op(op).category)
     }
 
-    fn push_rows<'a>(&self, table: &OpTable<'a>, rows: &mut Vec<RooflineRow<'a>>) {
+    fn push_rows(&self, table: &OpTable, rows: &mut Vec<RooflineRow<'a>>) {
         rows.push(self.program_row(std::iter::once(table), 1.0));
         let total_ps = self.total_ps(table) as f64;
         let mut cumulative = 0.0;
@@ -107,27 +108,24 @@ impl Pass<'_> {
             cumulative += self_fraction;
             let shares = (self_fraction, cumulative, ratio(op.work.time_ps as f64, total_ps));
             let row = self.row(rank, &op.work, OpTimes::of(op), shares);
-            rows.push(RooflineRow { op: Some(op.op), program: op.program, ..row });
+            rows.push(RooflineRow { op: Some(self.analysis.op(op)), program: op.program, ..row });
         }
     }
 
     /// All time of a table, without that of operations that are not counted.
-    fn total_ps(&self, table: &OpTable<'_>) -> u64 {
+    fn total_ps(&self, table: &OpTable) -> u64 {
         let left_out = table.ops.iter().filter(|op| !self.counts(op));
         table.total_ps.saturating_sub(left_out.map(|op| op.work.time_ps).sum())
     }
 
     /// The sum of some tables; its time is per step. Operations that may run others inside are left out: what they did
     /// is what those did.
-    fn program_row<'t, 'a: 't>(
-        &self,
-        tables: impl Iterator<Item = &'t OpTable<'a>>,
-        steps: f64,
-    ) -> RooflineRow<'a> {
+    fn program_row<'t>(&self, tables: impl Iterator<Item = &'t OpTable>, steps: f64) -> RooflineRow<'a> {
         let mut work = Work::default();
         for table in tables {
             work.time_ps += self.total_ps(table);
-            for op in table.ops.iter().filter(|op| self.counts(op) && !op.may_have_inner_ops()) {
+            let is_counted = |op: &&OpMetrics| self.counts(op) && !self.analysis.may_have_inner_ops(op);
+            for op in table.ops.iter().filter(is_counted) {
                 work.add_work(&op.work);
             }
         }
@@ -142,7 +140,7 @@ impl Pass<'_> {
         self.row(0, &work, times, (0.0, 0.0, total_fraction))
     }
 
-    fn row<'a>(&self, rank: u32, work: &Work, times: OpTimes, shares: (f64, f64, f64)) -> RooflineRow<'a> {
+    fn row(&self, rank: u32, work: &Work, times: OpTimes, shares: (f64, f64, f64)) -> RooflineRow<'a> {
         let rates = Rates::of(work);
         RooflineRow {
             step: self.step.clone(),

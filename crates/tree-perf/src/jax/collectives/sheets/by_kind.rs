@@ -1,9 +1,8 @@
 //! Collectives by kind.
 
-use super::columns;
+use super::{HasCollectives, columns};
 use crate::column::{Column, ColumnKind};
 use crate::frame::{FrameBuilder, percent};
-use crate::jax::JaxAnalysis;
 use crate::jax::collectives::summary::{Distribution, KindSummary};
 use crate::sheet::{ChartShape, Sheet, SheetChart};
 
@@ -77,41 +76,43 @@ const COLUMNS: [Column; 28] = {
 type OfKind = fn(&KindSummary) -> Option<Distribution>;
 
 /// One row per kind of collective.
-pub(in crate::jax) const SHEET: Sheet<JaxAnalysis> = Sheet {
-    name: "collective_types",
-    current_name: "collective_types",
-    description: "Collectives by kind, the largest mean bandwidth first.",
-    columns: &COLUMNS,
-    chart: Some(SheetChart {
-        title: "Bandwidth by kind of collective",
-        categories: "type",
-        values: "avg_bandwidth (GiB/s)",
-        axis: "algorithmic bandwidth (GiB/s)",
-        shape: ChartShape::Bars(6),
-    }),
-    build: |analysis| {
-        let Some(collectives) = super::collectives(analysis) else { return Ok(None) };
-        let kinds = &collectives.by_kind;
-        let mut frame = FrameBuilder::default();
-        frame.text("type", kinds.iter().map(|kind| Some(kind.kind.name())));
-        frame.integer("num_operations", kinds.iter().map(|kind| Some(kind.operations as i64)));
-        frame.integer("total_slices", kinds.iter().map(|kind| Some(kind.slices as i64)));
-        frame.integer("total_measurements", kinds.iter().map(|kind| Some(kind.measurements as i64)));
-        frame.float("total_time_ms", kinds.iter().map(|kind| Some(analysis.ms(kind.total_duration))));
-        frame.float("exposed (%)", kinds.iter().map(|kind| percent(kind.exposed, kind.total_duration)));
-        frame.float("avg_data_size (MiB)", kinds.iter().map(|kind| kind.mean_data));
-        let figures: [(&[Column; 7], OfKind); 3] = [
-            (&ALGORITHMIC, |kind| kind.algorithmic),
-            (&BUS, |kind| kind.bus),
-            (&MESSAGE_BUS, |kind| kind.message_bus),
-        ];
-        for (columns, figure) in figures {
-            let aggregates: [fn(Distribution) -> f64; 7] =
-                [|d| d.mean, |d| d.median, |d| d.min, |d| d.max, |d| d.std, |d| d.p25, |d| d.p75];
-            for (column, aggregate) in columns.iter().zip(aggregates) {
-                frame.float(column.name, kinds.iter().map(|kind| figure(kind).map(aggregate)));
+pub(super) const fn sheet<A: HasCollectives>() -> Sheet<A> {
+    Sheet {
+        name: "collective_types",
+        current_name: "collective_types",
+        description: "Collectives by kind, the largest mean bandwidth first.",
+        columns: &COLUMNS,
+        chart: Some(SheetChart {
+            title: "Bandwidth by kind of collective",
+            categories: "type",
+            values: "avg_bandwidth (GiB/s)",
+            axis: "algorithmic bandwidth (GiB/s)",
+            shape: ChartShape::Bars(6),
+        }),
+        build: |of| {
+            let Some(collectives) = super::collectives(of) else { return Ok(None) };
+            let kinds = &collectives.by_kind;
+            let mut frame = FrameBuilder::default();
+            frame.text("type", kinds.iter().map(|kind| Some(kind.kind.name())));
+            frame.integer("num_operations", kinds.iter().map(|kind| Some(kind.operations as i64)));
+            frame.integer("total_slices", kinds.iter().map(|kind| Some(kind.slices as i64)));
+            frame.integer("total_measurements", kinds.iter().map(|kind| Some(kind.measurements as i64)));
+            frame.float("total_time_ms", kinds.iter().map(|kind| Some(columns::ms(kind.total_duration))));
+            frame.float("exposed (%)", kinds.iter().map(|kind| percent(kind.exposed, kind.total_duration)));
+            frame.float("avg_data_size (MiB)", kinds.iter().map(|kind| kind.mean_data));
+            let figures: [(&[Column; 7], OfKind); 3] = [
+                (&ALGORITHMIC, |kind| kind.algorithmic),
+                (&BUS, |kind| kind.bus),
+                (&MESSAGE_BUS, |kind| kind.message_bus),
+            ];
+            for (columns, figure) in figures {
+                let aggregates: [fn(Distribution) -> f64; 7] =
+                    [|d| d.mean, |d| d.median, |d| d.min, |d| d.max, |d| d.std, |d| d.p25, |d| d.p75];
+                for (column, aggregate) in columns.iter().zip(aggregates) {
+                    frame.float(column.name, kinds.iter().map(|kind| figure(kind).map(aggregate)));
+                }
             }
-        }
-        frame.finish().map(Some)
-    },
-};
+            frame.finish().map(Some)
+        },
+    }
+}

@@ -1,5 +1,7 @@
 //! Columns that sheets of collectives share.
 
+use trace_ingest::TimeUnit;
+
 use crate::column::{Column, ColumnKind};
 use crate::frame::FrameBuilder;
 use crate::jax::collectives::collective_analysis::CollectiveAnalysis;
@@ -39,6 +41,16 @@ pub(super) const EXPOSED_SHARE: Column = Column::new(
     ColumnKind::Percent,
     "Share of total_time_ms in which the device computed nothing, in percent.",
 );
+
+/// A time of collectives, which is in ps, in µs.
+pub(super) fn us(time: i64) -> f64 {
+    TimeUnit::Picoseconds.to_microseconds(time)
+}
+
+/// The same in ms.
+pub(super) fn ms(time: i64) -> f64 {
+    time as f64 / (TimeUnit::Picoseconds.per_microsecond() * 1000) as f64
+}
 
 /// Columns that say which collective a row is about, by its index.
 pub(super) fn identity(

@@ -10,18 +10,45 @@ use super::collective_analysis::CollectiveAnalysis;
 use crate::jax::JaxAnalysis;
 use crate::sheet::Sheet;
 
-/// The sheets of collectives, in order.
-pub(in crate::jax) static SHEETS: [&Sheet<JaxAnalysis>; 6] = [
-    &by_kind::SHEET,
-    &by_operation::SHEET,
-    &by_execution::SHEET,
-    &by_size::BUFFERS,
-    &by_size::SIZES,
-    &by_size::RANGES,
-];
+/// What collectives were found in.
+pub(in crate::jax) trait HasCollectives {
+    fn collectives(&self) -> &CollectiveAnalysis;
+}
 
-/// The collectives of the profile; `None` where it has none.
-fn collectives(analysis: &JaxAnalysis) -> Option<&CollectiveAnalysis> {
-    let collectives = analysis.collectives();
+impl HasCollectives for JaxAnalysis {
+    fn collectives(&self) -> &CollectiveAnalysis {
+        self.collectives()
+    }
+}
+
+impl HasCollectives for CollectiveAnalysis {
+    fn collectives(&self) -> &CollectiveAnalysis {
+        self
+    }
+}
+
+/// The sheets of the collectives of one profile, in order.
+pub(in crate::jax) static OF_PROFILE: [Sheet<JaxAnalysis>; 6] = sheets();
+
+/// The sheets of the collectives of a run, whose nodes have a profile each: the same as those of one profile.
+pub fn collective_sheets() -> &'static [Sheet<CollectiveAnalysis>] {
+    static OF_RUN: [Sheet<CollectiveAnalysis>; 6] = sheets();
+    &OF_RUN
+}
+
+const fn sheets<A: HasCollectives>() -> [Sheet<A>; 6] {
+    [
+        by_kind::sheet(),
+        by_operation::sheet(),
+        by_execution::sheet(),
+        by_size::buffers(),
+        by_size::sizes(),
+        by_size::ranges(),
+    ]
+}
+
+/// The collectives; `None` where there are none.
+fn collectives<A: HasCollectives>(of: &A) -> Option<&CollectiveAnalysis> {
+    let collectives = of.collectives();
     (!collectives.slices.is_empty()).then_some(collectives)
 }

@@ -36,7 +36,7 @@ struct Row<'a> {
     busy_ps: u64,
 }
 
-fn rows<'a>(tpu: &TpuAnalysis<'a>) -> Vec<Row<'a>> {
+fn rows<'a>(tpu: &'a TpuAnalysis) -> Vec<Row<'a>> {
     let rows = framework_op_stats(tpu, IdleTime::Included);
     let busy_ps = |place: Place| -> u64 {
         let busy = rows.iter().filter(|row| row.place == place && !row.is_idle());

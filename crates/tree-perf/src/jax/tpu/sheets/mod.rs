@@ -36,10 +36,7 @@ pub fn tpu_sheets() -> &'static [&'static Sheet<JaxAnalysis>] {
 /// A table of the sums of a TPU profile; `None` when there is no tensor core.
 fn summed(
     analysis: &JaxAnalysis,
-    table: impl FnOnce(&TpuAnalysis<'_>) -> PolarsResult<Option<DataFrame>>,
+    table: impl FnOnce(&TpuAnalysis) -> PolarsResult<Option<DataFrame>>,
 ) -> PolarsResult<Option<DataFrame>> {
-    match analysis.tpu() {
-        Some(profile) => table(&TpuAnalysis::new(profile)),
-        None => Ok(None),
-    }
+    analysis.tpu().map_or(Ok(None), table)
 }

@@ -37,7 +37,7 @@ struct Row<'a> {
     node: OpProfileNode<'a>,
 }
 
-fn rows<'a>(tpu: &TpuAnalysis<'a>) -> Vec<Row<'a>> {
+fn rows<'a>(tpu: &'a TpuAnalysis) -> Vec<Row<'a>> {
     let mut rows = Vec::new();
     if tpu.table.ops.is_empty() {
         return rows;

@@ -52,7 +52,7 @@ const fn fields() -> [Field<Row>; 5] {
 
 const NOT_SAMPLED: &str = "the host's plane does not say";
 
-fn rows(tpu: &TpuAnalysis<'_>) -> Vec<Row> {
+fn rows(tpu: &TpuAnalysis) -> Vec<Row> {
     let overview = overview(tpu);
     let mut rows = Vec::new();
     let mut push = |metric: &str, value: Option<f64>, unit, text: String, meaning| {

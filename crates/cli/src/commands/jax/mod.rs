@@ -1,0 +1,124 @@
+//! `tracelens jax`.
+
+mod reading;
+mod run_of_nodes;
+
+use std::path::{Path, PathBuf};
+
+use gpu_timeline::CommunicationPatterns;
+use report_writers::{Json, Report};
+use tree_perf::jax::{CopyKernels, JaxAnalysis, JaxFigures, JaxOptions};
+
+use crate::architecture_choice::chosen;
+use crate::arguments::jax::{JaxAnalysisArguments, JaxArguments, JaxOutput};
+use crate::console;
+use crate::error::Failure;
+use crate::jax_summary;
+use crate::notes::Notes;
+use crate::report_files::{RooflinePicture, end_with, write_tables};
+use crate::report_request::{check_destination, default_workbook, workbook_beside};
+use crate::rooflines::Rooflines;
+use crate::tables;
+
+pub(crate) fn run(arguments: &JaxArguments) -> Result<(), Failure> {
+    if arguments.analysis.enable_origami {
+        let instead =
+            "times of matrix products are not simulated here; the roofline columns say the least time";
+        return Err(Failure::Unsupported { option: "--enable-origami", instead });
+    }
+    match arguments.profiles() {
+        [path] => of_profile(path, arguments),
+        paths => run_of_nodes::report(paths, arguments),
+    }
+}
+
+fn of_profile(path: &Path, arguments: &JaxArguments) -> Result<(), Failure> {
+    let output = &arguments.output;
+    let mut outputs = outputs(output);
+    if outputs.is_empty() && output.roofline_svg.is_none() && !output.json {
+        outputs.push(("xlsx", default_workbook(path)));
+    }
+    let pictures = output.roofline_svg.iter().map(|picture| ("svg", picture));
+    for (writer, destination) in outputs.iter().map(|(writer, path)| (*writer, path)).chain(pictures) {
+        check_destination(writer, destination, path)?;
+    }
+    let options = options(&arguments.analysis)?;
+    let analysis = JaxAnalysis::new(reading::read(path, output.quiet)?, options);
+    let title = path.file_name().unwrap_or_default().to_string_lossy();
+    let report = tables::jax_report(&analysis, &title)?;
+    let mut notes = Notes::of_warnings(jax_summary::warnings(&analysis));
+    if arguments.analysis.gpus_per_node.is_some() {
+        notes.warnings.push("--gpus_per_node has no effect on one profile: its GPUs are one host's".into());
+    }
+    // What can be written is written and shown even if something else cannot.
+    let mut pending = write_tables(&report, &outputs, &mut notes);
+    if let Some(destination) = &output.roofline_svg {
+        pending.extend(draw_rooflines(&analysis, &title, &report, destination, &mut notes).err());
+    }
+    show(output, &report, &notes, || jax_summary::text(&analysis, &report, &notes, console::style()))?;
+    end_with(pending)
+}
+
+/// The picture of GPUs; TPUs have a sheet.
+fn draw_rooflines(
+    analysis: &JaxAnalysis,
+    title: &str,
+    report: &Report,
+    destination: &Path,
+    notes: &mut Notes,
+) -> Result<(), Failure> {
+    if analysis.has_tpus() && analysis.gpus().is_empty() {
+        let why = "--roofline_svg writes nothing: it draws what ran on GPUs; the sheet roofline_model has what \
+                   ran on TPUs";
+        notes.warnings.push(why.to_owned());
+        return Ok(());
+    }
+    let rooflines = Rooflines::of_instructions(report);
+    let (roofs, architecture) = (analysis.roofs(), analysis.architecture());
+    let rooflines = rooflines.as_ref();
+    let picture = RooflinePicture { rooflines, roofs, architecture, title, recording: "profile" };
+    picture.write(destination, notes)
+}
+
+/// Prints what was asked for.
+fn show(
+    output: &JaxOutput,
+    report: &Report,
+    notes: &Notes,
+    summary: impl FnOnce() -> String,
+) -> Result<(), Failure> {
+    if output.json {
+        console::write_with(|out| Json.write_to(report, out))?;
+        notes.warnings.iter().for_each(console::warning);
+    } else if !output.quiet {
+        console::print(summary())?;
+    }
+    Ok(())
+}
+
+/// What an analysis is asked to do.
+fn options(asked: &JaxAnalysisArguments) -> Result<JaxOptions, Failure> {
+    let patterns = asked.communication_pattern.iter();
+    let defaults = JaxOptions::default();
+    Ok(JaxOptions {
+        architecture: chosen(asked.gpu_arch_json_path.as_deref(), asked.gpu_arch_platform.as_deref())?,
+        keyword_filters: asked.kernel_metadata_keyword_filters.clone(),
+        figures: if asked.parity { JaxFigures::Reference } else { JaxFigures::Correct },
+        copy_kernels: match asked.rebucket_copy_kernels {
+            true => CopyKernels::Memcpy,
+            false => CopyKernels::Computation,
+        },
+        communication: patterns
+            .fold(CommunicationPatterns::default(), |all, pattern| all.with_pattern(pattern)),
+        gpus_per_node: asked.gpus_per_node.map_or(defaults.gpus_per_node, Into::into),
+    })
+}
+
+/// Writers by name with the destinations that were asked for.
+fn outputs(asked: &JaxOutput) -> Vec<(&'static str, PathBuf)> {
+    let mut outputs = Vec::new();
+    outputs.extend(asked.output_xlsx_path.clone().map(|path| ("xlsx", path)));
+    outputs.extend(asked.output_csvs_dir.clone().map(|path| ("csv", path)));
+    outputs.extend(asked.output_json_path.clone().map(|path| ("json", path)));
+    outputs
+}
