@@ -63,6 +63,18 @@ pub enum IngestError {
         /// Where reading stopped, in bytes of decompressed text.
         offset: u64,
     },
+    /// The content is no profile of `rocprofv3`, or lacks what every such profile has.
+    #[error("{path}: Not a valid rocprofv3 file: {missing}; found {found}, expected the output of rocprofv3: *_results.json, *_results.db, *_results.pftrace or a directory of *_trace.csv", path = .path.display())]
+    NotRocprof {
+        /// The file.
+        path: PathBuf,
+        /// What it lacks, such as `missing 'rocprofiler-sdk-tool' key`.
+        missing: String,
+        /// What it looks like instead.
+        found: String,
+        /// Name of the format among [`crate::formats`] that it is of, if it is of one.
+        format: Option<&'static str>,
+    },
     /// The content is of a binary format and breaks its rules.
     #[error("{path}: is a damaged {format} file: {field} at byte {offset}: {detail}; copy or record it again", path = .path.display())]
     Damaged {
@@ -75,6 +87,16 @@ pub enum IngestError {
         /// Where, in bytes of decompressed content.
         offset: u64,
         /// What was found.
+        detail: String,
+    },
+    /// The content is an SQLite database that cannot be read.
+    #[error("{path}: is a damaged database: reading {table}: {detail}; copy or record it again", path = .path.display())]
+    DamagedDatabase {
+        /// The file.
+        path: PathBuf,
+        /// The table that was read.
+        table: String,
+        /// What SQLite said.
         detail: String,
     },
     /// More events than 32-bit ids can name.

@@ -4,6 +4,8 @@
 /// the host's environment, is skipped unread and never reaches an output.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TraceFacts {
+    /// Profiler that recorded the trace, where the format has only one: `rocprofv3`
+    pub recorder: Option<&'static str>,
     /// `schemaVersion`
     pub schema_version: Option<i64>,
     /// `traceName`: where the recorder wrote the trace

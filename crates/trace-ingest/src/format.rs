@@ -72,6 +72,10 @@ pub fn formats() -> &'static [&'static dyn Format] {
         &crate::kineto::Kineto,
         #[cfg(feature = "xplane")]
         &crate::xplane::XPlane,
+        #[cfg(feature = "rocprof")]
+        &crate::rocprof::RocprofJson,
+        #[cfg(feature = "rocprof")]
+        &crate::rocprof::Perfetto,
     ]
 }
 
@@ -99,7 +103,7 @@ pub fn detect(path: &Path, head: &[u8]) -> Result<&'static dyn Format, IngestErr
 }
 
 /// What a text that no format claims looks like. Never its content: that may be anything.
-fn describe(head: &[u8]) -> &'static str {
+pub(crate) fn describe(head: &[u8]) -> &'static str {
     const SIGNATURES: &[(&[u8], &str)] = &[
         (b"\x89PNG", "a PNG picture"),
         (b"\xff\xd8\xff", "a JPEG picture"),

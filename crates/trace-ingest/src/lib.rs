@@ -7,13 +7,23 @@ mod event_table;
 mod facts;
 mod format;
 #[cfg(feature = "kineto")]
+mod json;
+#[cfg(feature = "kineto")]
 mod kineto;
+#[cfg(feature = "rocprof")]
+mod read_ahead;
+#[cfg(feature = "rocprof")]
+pub mod rocprof;
 mod source;
 mod sparse_column;
 mod string_table;
 mod trace;
 mod track_table;
 mod warning;
+// The other formats use a part of it.
+#[cfg(any(feature = "xplane", feature = "rocprof"))]
+#[cfg_attr(not(feature = "xplane"), allow(dead_code))]
+mod wire;
 #[cfg(feature = "xplane")]
 pub mod xplane;
 

@@ -86,8 +86,8 @@ fn read_head(source: &mut dyn Read) -> (Vec<u8>, io::Result<()>) {
     (head, outcome)
 }
 
-/// The trace in a zip archive: its first member whose name ends in `.json` or `.xplane.pb` (or one of these
-/// and `.gz`), else its first file.
+/// The trace in a zip archive: its first member whose name ends in `.json`, `.xplane.pb` or `.pftrace` (or one
+/// of these and `.gz`), else its first file.
 fn open_member<'a>(
     path: &Path,
     options: &ReadOptions<'a>,
@@ -107,7 +107,7 @@ fn open_member<'a>(
         .collect();
     let is_trace = |name: &&String| {
         let name = name.strip_suffix(".gz").unwrap_or(name);
-        name.ends_with(".json") || name.ends_with(".xplane.pb")
+        [".json", ".xplane.pb", ".pftrace"].iter().any(|ending| name.ends_with(ending))
     };
     let Some(chosen) = files.iter().find(is_trace).or_else(|| files.first()) else {
         return Err(archive_error("the zip archive holds no file".to_string()));

@@ -112,6 +112,9 @@ pub enum Warning {
         /// How many were not.
         ignored: u64,
     },
+    /// What reading a profile of `rocprofv3` got over.
+    #[cfg(feature = "rocprof")]
+    Rocprof(crate::rocprof::ProfileWarning),
 }
 
 impl fmt::Display for Warning {
@@ -172,6 +175,8 @@ impl fmt::Display for Warning {
             Warning::OtherArchiveMembers { read, ignored } => {
                 write!(f, "the archive holds {ignored} more files; only {read:?} was read")
             }
+            #[cfg(feature = "rocprof")]
+            Warning::Rocprof(warning) => warning.fmt(f),
         }
     }
 }

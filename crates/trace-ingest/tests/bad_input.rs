@@ -249,7 +249,7 @@ fn files_that_are_no_traces_say_what_they_are() {
         (b"   \n", &["found text that is not JSON"]),
         (b"{}", &["no \"traceEvents\" list (at byte 2"]),
         (b"{\"a\": 1, \"b\": {\"c\": 2}}", &["it begins with a, b"]),
-        (b"{\"traceEvents\": 5}", &["it begins with traceEvents"]),
+        (b"{\"traceEvents\": 5}", &["'traceEvents' must be a list"]),
         (b"{\"a\": 1, ", &["ends before the list of events begins"]),
         (b"{oops", &["not JSON: expected a key in quotes (at byte 1"]),
     ] {

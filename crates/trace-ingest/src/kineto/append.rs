@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 
 use super::argument::parse_argument;
 use super::faults::Faults;
-use super::number::{float, integer};
+use crate::json::number::{float, integer};
 use super::run::{RareField, RareValue, RowKind, Run, Tally};
 use super::translation::Translation;
 use crate::argument::Sequence;

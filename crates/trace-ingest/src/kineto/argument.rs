@@ -1,6 +1,6 @@
 //! Operator arguments from their JSON text.
 
-use super::scanner::{Fault, RawValue, Scanner, unescape};
+use crate::json::scanner::{Fault, RawValue, Scanner, unescape};
 use crate::argument::ArgumentValue;
 
 /// Deepest nesting of an operator's arguments; a tensor list takes three levels.

@@ -8,12 +8,16 @@
 use super::append::TooManyEvents;
 use super::facts::known_key;
 use super::run::{Run, RunEnd};
-use super::scanner::{Fault, Scanner, unescape};
 use super::trace_sink::TraceSink;
+use crate::json::scanner::{Fault, Scanner, unescape};
+use crate::json::skipped_value::SkippedValue;
 
 /// Longest single event or known top-level value, in bytes. Real ones are thousands of times smaller; a
 /// file that claims a larger one is damaged or hostile, and must not fill the memory.
 const LONGEST_VALUE: usize = 64 << 20;
+
+/// What is wrong with a `traceEvents` that holds something else.
+pub(crate) const EVENTS_ARE_NO_LIST: &str = "'traceEvents' must be a list";
 
 /// Where in the file the assembler is.
 #[derive(Debug)]
@@ -22,20 +26,12 @@ enum State {
     Start,
     /// Between the members of the top-level object.
     TopLevel,
-    /// In the value of a top-level member that nobody needs: brackets open, inside a string, after a
-    /// backslash. The value is not kept.
+    /// In the value of a top-level member that nobody needs, which is not kept.
     Skipping(SkippedValue),
     /// In the list of events, between two of them.
     Events,
     /// After the end of the trace.
     Done,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct SkippedValue {
-    depth: u32,
-    in_string: bool,
-    escaped: bool,
 }
 
 /// Why a text cannot be read as a Kineto trace.
@@ -93,6 +89,7 @@ pub(crate) struct Assembler<S> {
     /// Bytes of text used so far, the carry excluded.
     offset: u64,
     events_found: bool,
+    events_are_no_list: bool,
     keys: Vec<String>,
     sink: S,
 }
@@ -120,6 +117,7 @@ impl<S: Sink> Assembler<S> {
             carry: Vec::new(),
             offset: 0,
             events_found: false,
+            events_are_no_list: false,
             keys: Vec::new(),
             sink,
         }
@@ -249,6 +247,7 @@ impl<S: Sink> Assembler<S> {
             self.events_found = true;
             return Ok(scanner.position + 1);
         }
+        self.events_are_no_list |= key == b"traceEvents";
         if let Some(key) = known_key(key) {
             let start = scanner.position;
             scanner.value()?;
@@ -271,6 +270,7 @@ impl<S: Sink> Assembler<S> {
     pub(crate) fn finish(self, damage: Option<&str>) -> Result<(S, Ending), Refusal> {
         if !self.events_found {
             let detail = match (&self.state, self.keys.is_empty()) {
+                (State::Done, _) if self.events_are_no_list => EVENTS_ARE_NO_LIST.to_string(),
                 (State::Done, true) => "the top-level object has no \"traceEvents\" list".to_string(),
                 (State::Done, false) => {
                     format!(
@@ -288,61 +288,5 @@ impl<S: Sink> Assembler<S> {
         let complete = matches!(self.state, State::Done);
         let ending = Ending { complete, used: self.offset, unused: self.carry.len() as u64 };
         Ok((self.sink, ending))
-    }
-}
-
-impl SkippedValue {
-    /// Skips to the end of the value; `None` when the text ends first. The value's first byte is the first
-    /// byte that is given.
-    fn skip(&mut self, text: &[u8]) -> Option<usize> {
-        for (position, &byte) in text.iter().enumerate() {
-            if self.in_string {
-                match byte {
-                    _ if self.escaped => self.escaped = false,
-                    b'\\' => self.escaped = true,
-                    b'"' => {
-                        self.in_string = false;
-                        if self.depth == 0 {
-                            return Some(position + 1);
-                        }
-                    }
-                    _ => {}
-                }
-                continue;
-            }
-            match byte {
-                b'"' => self.in_string = true,
-                b'{' | b'[' => self.depth += 1,
-                b'}' | b']' if self.depth == 0 => return Some(position),
-                b'}' | b']' => {
-                    self.depth -= 1;
-                    if self.depth == 0 {
-                        return Some(position + 1);
-                    }
-                }
-                b',' if self.depth == 0 => return Some(position),
-                _ => {}
-            }
-        }
-        None
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_skipped_value_ends_where_it_ends() {
-        for (text, used) in [
-            (r#"{"a": "}"}, 1"#, Some(10)),
-            (r#""a\"b", 1"#, Some(6)),
-            ("12, 1", Some(2)),
-            ("12}", Some(2)),
-            ("[[1], 2] ,", Some(8)),
-            (r#"{"a": ["#, None),
-        ] {
-            assert_eq!(SkippedValue::default().skip(text.as_bytes()), used, "{text}");
-        }
     }
 }

@@ -6,10 +6,10 @@ use std::ops::ControlFlow;
 use super::assemble::{Refusal, Sink};
 use super::facts::read_fact;
 use super::run::{Entry, RunEnd, number, time, walk};
-use super::scanner::{RawValue, unescape};
 use super::valid_json::valid_json;
 use crate::event_table::{FlowEnd, FlowKind};
 use crate::facts::TraceFacts;
+use crate::json::scanner::{RawValue, unescape};
 use crate::trace::Trace;
 use crate::track_table::{RowId, Track, TrackId};
 
@@ -70,7 +70,7 @@ impl<'t> RawEntry<'t> {
 fn row_id(value: RawValue<'_>, trace: &Trace) -> Option<RowId> {
     match value {
         RawValue::Null | RawValue::Nested(_) => Some(RowId::Missing),
-        RawValue::Bare(text) | RawValue::Text(text) => match super::number::integer(text) {
+        RawValue::Bare(text) | RawValue::Text(text) => match crate::json::number::integer(text) {
             Some(number) => Some(RowId::Number(number)),
             None => trace.strings().find(&unescape(text).0).map(RowId::Text),
         },

@@ -7,10 +7,8 @@ mod boundary;
 mod entries;
 mod facts;
 mod faults;
-mod number;
 mod pipeline;
 mod run;
-mod scanner;
 mod trace_sink;
 mod translation;
 mod valid_json;
@@ -23,6 +21,14 @@ use memchr::memmem;
 use assemble::Refusal;
 use entries::EntrySink;
 pub use entries::{EntryVisitor, RawEntry};
+
+/// For other formats whose files are lists of events in the same JSON.
+#[cfg(feature = "rocprof")]
+pub(crate) mod event_list {
+    pub(crate) use super::assemble::{EVENTS_ARE_NO_LIST, Refusal, Sink};
+    pub(crate) use super::pipeline::{BLOCK, read_into};
+    pub(crate) use super::run::{RunEnd, members, walk};
+}
 
 use crate::error::IngestError;
 use crate::format::{Certainty, Format, ReadOptions, detect};
@@ -93,5 +99,5 @@ pub fn visit_entries(
     }
     let sink = EntrySink { visitor, entries: 0, outcome: ControlFlow::Continue(()) };
     let sink = pipeline::read_into(source.text, sink, pipeline::BLOCK);
-    sink.map(|sink| sink.entries).map_err(|refusal| refused(path, refusal))
+    sink.map(|(sink, ..)| sink.entries).map_err(|refusal| refused(path, refusal))
 }

@@ -88,10 +88,15 @@ pub(crate) fn read_text(source: impl Read + Send, threads: usize, block: usize) 
     }
 }
 
-/// Hands the text to a sink, in blocks of about `block` bytes, on this thread.
-pub(crate) fn read_into<S: Sink>(source: impl Read, sink: S, block: usize) -> Result<S, Refusal> {
+/// Hands the text to a sink, in blocks of about `block` bytes, on this thread. Returns the sink, and how the text
+/// ended and broke off.
+pub(crate) fn read_into<S: Sink>(
+    source: impl Read,
+    sink: S,
+    block: usize,
+) -> Result<(S, Ending, Option<String>), Refusal> {
     let reader = BlockReader { source, block: block.max(2), rest: Vec::new(), finished: false };
-    read_here(reader, sink).map(|(sink, ..)| sink)
+    read_here(reader, sink)
 }
 
 /// The sink, and how the text ended and broke off.

@@ -9,8 +9,8 @@ use std::ops::{ControlFlow, Range};
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
 use super::boundary::event_starts;
-use super::number::{integer, microseconds_to_nanoseconds};
-use super::scanner::{Fault, RawValue, Scan, Scanner};
+use crate::json::number::{integer, microseconds_to_nanoseconds};
+use crate::json::scanner::{Fault, RawValue, Scan, Scanner};
 use crate::category::{Category, KNOWN};
 use crate::event_table::{FlowEnd, FlowKind};
 
@@ -601,7 +601,7 @@ fn parse_entry<'t>(scanner: &mut Scanner<'t>, rare: &mut Vec<(RareField, RawValu
 
 /// Reads the members of an object up to and with its closing brace; a trailing comma is tolerated.
 #[inline]
-fn members<'t>(
+pub(crate) fn members<'t>(
     scanner: &mut Scanner<'t>,
     mut member: impl FnMut(&mut Scanner<'t>, &'t [u8]) -> Scan<()>,
 ) -> Scan<()> {

@@ -3,9 +3,9 @@
 use hashbrown::HashMap;
 
 use super::argument::parse_argument;
-use super::number::integer;
+use crate::json::number::integer;
 use super::run::{LocalMetadata, LocalRowId, Run};
-use super::scanner::unescape;
+use crate::json::scanner::unescape;
 use crate::argument::{ArgumentId, Signature, SignatureId};
 use crate::category::{Category, KNOWN};
 use crate::string_table::StringId;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
 
-use super::scanner::{RawValue, Scanner, unescape};
+use crate::json::scanner::{RawValue, Scanner, unescape};
 
 /// The value as valid JSON; `None` when it is beyond mending.
 pub(crate) fn valid_json(text: &[u8]) -> Option<Cow<'_, [u8]>> {

@@ -17,13 +17,13 @@ use super::programs::split_title;
 use super::rows::Row;
 use super::scan::PlaneScan;
 use super::stat::{StatValue, read_stat};
-use super::wire::{Message, Wire};
 use crate::category::Category;
 use crate::event_table::{Event, EventId, LaunchGeometry, MemoryTransfer, Phase};
 use crate::facts::DeviceProperties;
 use crate::string_table::StringId;
 use crate::trace::EventArguments;
 use crate::warning::Warning;
+use crate::wire::{Message, Wire};
 
 /// A line: position of its plane, and its position there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

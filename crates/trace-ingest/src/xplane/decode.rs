@@ -13,10 +13,10 @@ use super::profile::{FileBytes, Line, Plane, PlaneKind, Profile};
 use super::programs::Programs;
 use super::rows::{LineContext, Noticed, Row, add_pool_regions, read_rows, sort_rows};
 use super::scan::{PlaneScan, read_text, scan_plane};
-use super::wire::{Fault, Message, Wire};
 use crate::error::IngestError;
 use crate::trace::TimeUnit;
 use crate::track_table::{RowId, Track};
+use crate::wire::{Fault, Message, Wire};
 
 /// The viewer's process number of the host's threads.
 const HOST_PROCESS: i64 = 701;

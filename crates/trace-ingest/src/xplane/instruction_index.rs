@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 
 use super::programs::Programs;
-use super::wire::{Message, Wire};
+use crate::wire::{Message, Wire};
 
 /// Where an instruction comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -26,7 +26,6 @@ pub mod proto;
 mod rows;
 mod scan;
 mod stat;
-mod wire;
 
 use std::path::Path;
 

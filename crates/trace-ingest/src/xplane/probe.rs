@@ -1,8 +1,8 @@
 //! Whether a text looks like an XPlane profile. The format has no magic number: it is a protobuf message
 //! whose first field is a plane.
 
-use super::wire::{Message, Value};
 use crate::format::Certainty;
+use crate::wire::{Message, Value};
 
 /// Beginnings of plane names that profilers write.
 const KNOWN_PLANES: &[&str] =

@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use super::kinds::{KindRole, Kinds};
 use super::profile::{AggregatedEvent, KindId};
 use super::scan::LineScan;
-use super::wire::{Message, Wire};
+use crate::wire::{Message, Wire};
 
 /// Times and lengths beyond this many picoseconds (26 days) are damage. Sums of a few stay within 64 bits.
 const LONGEST_PS: i64 = 1 << 61;

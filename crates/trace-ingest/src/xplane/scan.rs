@@ -9,8 +9,8 @@ use super::facts::{Facts, StatReader};
 use super::id_table::IdTable;
 use super::profile::{EventMetadata, METADATA_STATS, PlaneKind};
 use super::stat::{RawStat, StatNames, StatValue, read_stat};
-use super::wire::{Field, Message, Wire};
 use crate::string_table::StringTable;
+use crate::wire::{Field, Message, Wire};
 
 /// A plane, its events still unread.
 pub(crate) struct PlaneScan {

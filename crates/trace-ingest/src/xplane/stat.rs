@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::id_table::IdTable;
-use super::wire::{Message, Wire};
+use crate::wire::{Message, Wire};
 
 /// Value of a stat.
 #[derive(Clone, Debug, PartialEq)]

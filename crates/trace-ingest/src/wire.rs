@@ -223,6 +223,18 @@ impl<'a> Message<'a> {
         }
     }
 
+    /// The next number of a packed list, or `None` at its end.
+    #[cfg(feature = "rocprof")]
+    pub(crate) fn next_packed(&mut self) -> Wire<Option<u64>> {
+        if self.at >= self.end { Ok(None) } else { self.varint(0).map(Some) }
+    }
+
+    /// The bytes of the field's text, bytes or message.
+    #[cfg(feature = "rocprof")]
+    pub(crate) fn bytes(&self, field: Field) -> Wire<&'a [u8]> {
+        self.span(field).map(|span| &self.bytes[span])
+    }
+
     /// The field's integer.
     #[inline]
     pub(crate) fn unsigned(&self, field: Field) -> Wire<u64> {

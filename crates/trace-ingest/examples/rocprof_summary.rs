@@ -1,0 +1,56 @@
+//! Reads a profile of rocprofv3 and says what is in it and how fast it was read:
+//! `cargo run --release -p trace-ingest --example rocprof_summary -- 908_results.json`
+
+#![allow(clippy::print_stdout)] // an example's output
+
+use std::path::Path;
+use std::time::Instant;
+
+use trace_ingest::ReadOptions;
+use trace_ingest::rocprof::{KernelNames, read_profile};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let path = arguments.next().ok_or("name a profile, and how many threads to use if not all")?;
+    let threads = arguments.next().map(|text| text.parse()).transpose()?;
+    let begin = Instant::now();
+    let profile = read_profile(Path::new(&path), &ReadOptions { threads, ..ReadOptions::default() })?;
+    let elapsed = begin.elapsed();
+    for process in &profile.processes {
+        println!("{process:?}");
+    }
+    for agent in &profile.agents {
+        println!("{:?} {}: {:?} {:?}", agent.kind, agent.label, agent.name, agent.product_name);
+    }
+    println!(
+        "{} kernels, {} launch configurations, {} dispatches, {} copies, {} calls, {} allocations, {} scratch \
+         events, {} counters with {} values, {} samples",
+        profile.kernels.len(),
+        profile.launches.len(),
+        profile.dispatches.len(),
+        profile.copies.len(),
+        profile.calls.len(),
+        profile.allocations.len(),
+        profile.scratch.len(),
+        profile.counters.len(),
+        profile.counter_values.len(),
+        profile.samples.len(),
+    );
+    let mut times = vec![(0, 0); profile.kernels.len()];
+    for dispatch in &profile.dispatches {
+        let (time, count) = &mut times[dispatch.kernel as usize];
+        *time += dispatch.duration();
+        *count += 1;
+    }
+    let mut longest: Vec<u32> = (0..profile.kernels.len() as u32).collect();
+    longest.sort_by_key(|&kernel| std::cmp::Reverse(times[kernel as usize]));
+    for kernel in longest.into_iter().take(5) {
+        let (time, count) = times[kernel as usize];
+        println!("{time:>14} ns {count:>6} x {}", profile.kernel_name(kernel, KernelNames::Truncated));
+    }
+    for warning in &profile.warnings {
+        println!("warning: {warning}");
+    }
+    println!("{elapsed:.2?}");
+    Ok(())
+}

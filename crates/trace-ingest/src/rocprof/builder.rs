@@ -1,0 +1,129 @@
+//! Puts a profile together, whichever format its records come from.
+
+use hashbrown::HashMap;
+
+use super::fault::ProfileWarning;
+use super::profile::{Agent, Counter, Kernel, Launch, Profile};
+
+/// A profile in the making: finds agents, kernels, launch configurations and counters again that were seen
+/// before, and counts what was wrong.
+#[derive(Default)]
+pub(crate) struct ProfileBuilder {
+    pub(crate) profile: Profile,
+    agents: HashMap<String, u32>,
+    kernels: HashMap<(u32, u64), u32>,
+    named_kernels: HashMap<Kernel, u32>,
+    launches: HashMap<Launch, u32>,
+    counters: HashMap<String, u32>,
+    negative_durations: u64,
+    pub(crate) unknown_agents: u64,
+    pub(crate) invalid_utf8: u64,
+}
+
+impl ProfileBuilder {
+    /// Position of the agent that records call `label`. `None` when no agent has it.
+    pub(crate) fn find_agent(&self, label: &str) -> Option<u32> {
+        self.agents.get(label).copied()
+    }
+
+    /// Adds an agent; of several with one label the last counts.
+    pub(crate) fn add_agent(&mut self, agent: Agent) -> u32 {
+        let position = self.profile.agents.len() as u32;
+        self.agents.insert(agent.label.clone(), position);
+        self.profile.agents.push(agent);
+        position
+    }
+
+    /// Position of the agent that records call `label`, added with `describe` when none has it.
+    pub(crate) fn agent(&mut self, label: &str, describe: impl FnOnce() -> Agent) -> u32 {
+        match self.find_agent(label) {
+            Some(position) => position,
+            None => self.add_agent(describe()),
+        }
+    }
+
+    /// Adds a kernel with a number; of several with one number the last counts.
+    pub(crate) fn add_kernel(&mut self, kernel: Kernel) -> u32 {
+        let key = kernel.id.map(|id| (kernel.process, id));
+        match key.and_then(|key| self.kernels.get(&key).copied()) {
+            Some(position) => {
+                self.profile.kernels[position as usize] = kernel;
+                position
+            }
+            None => {
+                let position = self.profile.kernels.len() as u32;
+                if let Some(key) = key {
+                    self.kernels.insert(key, position);
+                }
+                self.profile.kernels.push(kernel);
+                position
+            }
+        }
+    }
+
+    /// Position of the kernel with a number, added without a name when the file has not described it yet.
+    pub(crate) fn kernel(&mut self, process: u32, id: u64) -> u32 {
+        match self.kernels.get(&(process, id)) {
+            Some(&position) => position,
+            None => self.add_kernel(Kernel { process, id: Some(id), ..Kernel::default() }),
+        }
+    }
+
+    /// Position of a kernel that is known by its names alone, or by names and number together.
+    pub(crate) fn named_kernel(&mut self, kernel: Kernel) -> u32 {
+        let kernels = &mut self.profile.kernels;
+        *self.named_kernels.entry(kernel).or_insert_with(|| {
+            kernels.push(kernel);
+            kernels.len() as u32 - 1
+        })
+    }
+
+    /// Position of a launch configuration.
+    pub(crate) fn launch(&mut self, launch: Launch) -> u32 {
+        let launches = &mut self.profile.launches;
+        *self.launches.entry(launch).or_insert_with(|| {
+            launches.push(launch);
+            launches.len() as u32 - 1
+        })
+    }
+
+    /// Position of the counter with a name, added with `describe` when none has it.
+    pub(crate) fn counter(&mut self, name: &str, describe: impl FnOnce() -> Counter) -> u32 {
+        if let Some(&position) = self.counters.get(name) {
+            return position;
+        }
+        let position = self.profile.counters.len() as u32;
+        self.counters.insert(name.to_string(), position);
+        self.profile.counters.push(describe());
+        position
+    }
+
+    /// Start and end of a record; one that ends before it begins has no length.
+    pub(crate) fn span(&mut self, start: i64, end: i64) -> (i64, i64) {
+        if end < start {
+            self.negative_durations += 1;
+        }
+        (start, end.max(start))
+    }
+
+    /// The profile, once everything was added.
+    pub(crate) fn finish(self) -> Profile {
+        let ProfileBuilder { mut profile, negative_durations, unknown_agents, invalid_utf8, .. } = self;
+        let unnamed = |kernel: u32| {
+            let Kernel { mangled, demangled, formatted, truncated, .. } = profile.kernels[kernel as usize];
+            [mangled, demangled, formatted, truncated].iter().all(Option::is_none)
+        };
+        let unknown_kernels = profile.dispatches.iter().filter(|dispatch| unnamed(dispatch.kernel)).count() as u64;
+        for (count, warning) in [
+            (negative_durations, ProfileWarning::NegativeDuration { count: negative_durations }),
+            (unknown_kernels, ProfileWarning::UnknownKernels { count: unknown_kernels }),
+            (unknown_agents, ProfileWarning::UnknownAgents { count: unknown_agents }),
+            (invalid_utf8, ProfileWarning::InvalidUtf8 { count: invalid_utf8 }),
+        ] {
+            if count > 0 {
+                profile.warnings.push(warning);
+            }
+        }
+        profile
+    }
+}

@@ -1,0 +1,176 @@
+//! The CSV files of the profiler: a file for each kind of record of each process, named
+//! `<prefix>_<kind>_trace.csv`. Columns are found by name, because releases of the profiler have added some and left
+//! out others.
+
+mod agents;
+mod counters;
+mod files;
+mod records;
+mod table;
+
+use std::path::Path;
+
+use self::files::{Content, Group};
+use self::records::Records;
+use self::table::Table;
+use super::builder::ProfileBuilder;
+use super::fault::ProfileWarning;
+use super::kernel_names;
+use super::machines::Machines;
+use super::profile::{Process, Profile, SourceFormat};
+use crate::error::IngestError;
+use crate::string_table::StringId;
+
+/// Whether a text begins with the header of one of the profiler's CSV files.
+pub(crate) fn is_trace(head: &[u8]) -> bool {
+    recognise(head).is_some()
+}
+
+/// What a CSV file holds, by its header.
+fn recognise(head: &[u8]) -> Option<Content> {
+    let line = head.split(|&byte| byte == b'\n').next().filter(|line| line.contains(&b','))?;
+    let mut reader = ::csv::ReaderBuilder::new().has_headers(false).from_reader(line);
+    let mut header = ::csv::ByteRecord::new();
+    reader.read_byte_record(&mut header).ok()?;
+    files::recognise(&table::normalised(&header))
+}
+
+/// Reads all traces of a directory, and of the directories in it: the profiler makes one for each machine.
+pub(crate) fn read_directory(path: &Path) -> Result<Profile, IngestError> {
+    let failed = |source| IngestError::Io { path: path.to_path_buf(), source };
+    let groups = files::groups_below(path).map_err(failed)?;
+    if groups.is_empty() {
+        return Err(IngestError::NotRocprof {
+            path: path.to_path_buf(),
+            missing:
+                "neither it nor a directory in it has a file named *_kernel_trace.csv, *_api_trace.csv, \
+                      *_memory_copy_trace.csv or *_counter_collection.csv"
+                    .to_string(),
+            found: "a directory without traces (name a JSON, database or Perfetto file itself)".to_string(),
+            format: None,
+        });
+    }
+    read_groups(&groups, None)
+}
+
+/// Reads a trace and those that were recorded with it: the files beside it with the same prefix.
+pub(crate) fn read_file(path: &Path) -> Result<Profile, IngestError> {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let group = files::classify(&name).and_then(|(prefix, _)| {
+        // Where the directory cannot be listed, the file alone is read.
+        let groups = files::groups_in(directory).ok()?;
+        groups.into_iter().find(|group| group.prefix == prefix)
+    });
+    let group = match group {
+        Some(group) => group,
+        None => {
+            let options = crate::format::ReadOptions::default();
+            let (head, _) = crate::source::open(path, &options)?;
+            let content = recognise(&head).unwrap_or(Content::Calls);
+            Group { prefix: String::new(), host: None, files: vec![(content, path.to_path_buf())] }
+        }
+    };
+    if group.files.iter().all(|(content, _)| matches!(content, Content::Agents | Content::Statistics)) {
+        return Err(IngestError::NotRocprof {
+            path: path.to_path_buf(),
+            missing: "there is no *_trace.csv or *_counter_collection.csv beside it".to_string(),
+            found: "a table without records of what ran".to_string(),
+            format: None,
+        });
+    }
+    read_groups(&[group], Some(path))
+}
+
+/// Reads the files of all processes. A file that cannot be read ends the run when it is the one that was `named`,
+/// when it has the kernels, or when no other could be read.
+fn read_groups(groups: &[Group], named: Option<&Path>) -> Result<Profile, IngestError> {
+    let mut builder = ProfileBuilder::default();
+    builder.profile.source = SourceFormat::Csv;
+    let mut machines = Machines::default();
+    let mut read = 0;
+    let mut first_error = None;
+    for group in groups {
+        let process = builder.profile.processes.len() as u32;
+        builder.profile.processes.push(Process {
+            pid: group.pid(),
+            hostname: group.host.clone(),
+            ..Process::default()
+        });
+        let mut records = Records::new(&mut builder, &mut machines, group.host.clone(), process);
+        for (content, path) in &group.files {
+            if *content == Content::Statistics {
+                continue;
+            }
+            let is_named = named.is_some_and(|named| named.file_name() == path.file_name());
+            match read_one(&mut records, *content, path) {
+                Ok(()) if *content == Content::Agents => {}
+                Ok(()) => read += 1,
+                // A kind of which nothing was recorded may leave an empty file.
+                Err(IngestError::Empty { .. }) if !is_named => {}
+                Err(error) if is_named || *content == Content::Kernels => return Err(error),
+                Err(error) => {
+                    let name =
+                        path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                    let warning = ProfileWarning::UnreadFile { name, detail: reason(&error) };
+                    records.builder.profile.warnings.push(warning);
+                    first_error.get_or_insert(error);
+                }
+            }
+        }
+    }
+    match first_error {
+        Some(error) if read == 0 => Err(error),
+        _ => {
+            put_truncated_names(&mut builder.profile);
+            Ok(builder.finish())
+        }
+    }
+}
+
+fn read_one(records: &mut Records<'_>, content: Content, path: &Path) -> Result<(), IngestError> {
+    let mut table = Table::open(path)?;
+    let outcome = match content {
+        Content::Agents => records.describe_agents(&mut table),
+        Content::Kernels => records.dispatches(&mut table),
+        Content::Copies => records.copies(&mut table),
+        Content::Allocations => records.allocations(&mut table),
+        Content::Scratch => records.scratch(&mut table),
+        Content::Calls => records.calls(&mut table),
+        Content::Samples => records.samples(&mut table),
+        Content::Counters => records.counters(&mut table),
+        Content::Statistics => Ok(()),
+    };
+    records.builder.profile.warnings.append(&mut table.warnings);
+    outcome
+}
+
+/// What an error says of a file that the warning already names.
+fn reason(error: &IngestError) -> String {
+    match error {
+        IngestError::NotRocprof { missing, found, .. } => format!("{missing}; found {found}"),
+        IngestError::Io { source, .. } => source.to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// Files have one name of a kernel: the formatted one, or the truncated one when that was asked for at capture.
+/// Nothing says which, but formatted names of C++ kernels have parameter lists.
+fn put_truncated_names(profile: &mut Profile) {
+    let Profile { kernels, strings, .. } = profile;
+    let is_formatted =
+        |name: Option<StringId>| name.is_some_and(|name| kernel_names::has_parameter_list(strings.get(name)));
+    let formatted = kernels.iter().any(|kernel| is_formatted(kernel.formatted));
+    for kernel in kernels {
+        let Some(name) = kernel.formatted.filter(|&name| name != StringId::EMPTY) else { continue };
+        kernel.truncated = Some(if formatted {
+            let short = kernel_names::truncated_from_formatted(strings.get(name)).into_owned();
+            strings.intern(&short)
+        } else {
+            name
+        });
+    }
+}

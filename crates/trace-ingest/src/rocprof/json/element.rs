@@ -1,0 +1,421 @@
+//! One element of `rocprofiler-sdk-tool`: what a process recorded. Records are taken as they come, with numbers in
+//! place of what other parts of the element describe; [`Element::resolve`] puts positions and names there at the end.
+
+use hashbrown::HashMap;
+use memchr::memchr;
+
+use super::descriptions::{self, Registers};
+use super::faults::Faults;
+use super::records::{self, CounterRecord, DispatchRecord, Head};
+use super::tables::{Labels, Tables};
+use super::walker::{Found, Tally, Walk, Walker};
+use crate::json::scanner::{Scan, Scanner, unescape};
+use crate::rocprof::builder::ProfileBuilder;
+use crate::rocprof::machines::Machines;
+use crate::rocprof::profile::{
+    Agent, Allocation, Call, CopyDirection, Dispatch, Domain, Kernel, Launch, MemoryCopy, Process, Sample,
+    ScratchEvent,
+};
+use crate::string_table::StringId;
+
+/// Numbers by which records refer to agents, in the order of their first use.
+#[derive(Default)]
+pub(super) struct Handles {
+    pub(super) seen: Vec<u64>,
+    positions: HashMap<u64, u32>,
+    last: Option<(u64, u32)>,
+}
+
+impl Handles {
+    /// Position among the seen handles.
+    #[inline]
+    fn position(&mut self, handle: Option<u64>) -> Option<u32> {
+        let handle = handle?;
+        if let Some((last, position)) = self.last
+            && last == handle
+        {
+            return Some(position);
+        }
+        let position = *self.positions.entry(handle).or_insert_with(|| {
+            self.seen.push(handle);
+            self.seen.len() as u32 - 1
+        });
+        self.last = Some((handle, position));
+        Some(position)
+    }
+}
+
+/// Launch configurations, registers left out.
+#[derive(Default)]
+pub(super) struct Launches {
+    pub(super) distinct: Vec<Launch>,
+    positions: HashMap<Launch, u32>,
+}
+
+/// How many records of each kind the profile has from elements before.
+#[derive(Clone, Copy)]
+pub(super) struct Begins {
+    pub(super) dispatches: usize,
+    pub(super) copies: usize,
+    pub(super) calls: usize,
+    pub(super) allocations: usize,
+    pub(super) scratch: usize,
+    pub(super) samples: usize,
+}
+
+/// An element in the reading.
+pub(super) struct Element<'b> {
+    pub(super) builder: &'b mut ProfileBuilder,
+    pub(super) machines: &'b mut Machines,
+    pub(super) faults: &'b mut Faults,
+    /// Position of the process.
+    pub(super) process: u32,
+    pub(super) begins: Begins,
+    pub(super) tables: Tables,
+    pub(super) handles: Handles,
+    pub(super) launches: Launches,
+    pub(super) described_agents: Vec<Agent>,
+    /// Registers of kernels, by position.
+    pub(super) registers: Vec<Registers>,
+    /// Names of counters, by handle.
+    pub(super) counters: HashMap<u64, u32>,
+    pub(super) counter_records: Vec<CounterRecord>,
+    pub(super) copy_labels: Vec<Labels>,
+    pub(super) call_labels: Vec<Labels>,
+    pub(super) allocation_labels: Vec<Labels>,
+    pub(super) scratch_labels: Vec<Labels>,
+    /// Positions of sampled instructions in their table.
+    pub(super) instructions: Vec<Option<i64>>,
+    /// Texts of the record that is being read which hold bytes that are not UTF-8.
+    pub(super) lossy: u64,
+    /// Whether there is a `buffer_records`.
+    pub(super) has_records: bool,
+}
+
+impl<'b> Element<'b> {
+    pub(super) fn new(
+        builder: &'b mut ProfileBuilder,
+        machines: &'b mut Machines,
+        faults: &'b mut Faults,
+    ) -> Self {
+        let profile = &mut builder.profile;
+        let process = profile.processes.len() as u32;
+        profile.processes.push(Process::default());
+        let begins = Begins {
+            dispatches: profile.dispatches.len(),
+            copies: profile.copies.len(),
+            calls: profile.calls.len(),
+            allocations: profile.allocations.len(),
+            scratch: profile.scratch.len(),
+            samples: profile.samples.len(),
+        };
+        Element {
+            builder,
+            machines,
+            faults,
+            process,
+            begins,
+            tables: Tables::default(),
+            handles: Handles::default(),
+            launches: Launches::default(),
+            described_agents: Vec::new(),
+            registers: Vec::new(),
+            counters: HashMap::new(),
+            counter_records: Vec::new(),
+            copy_labels: Vec::new(),
+            call_labels: Vec::new(),
+            allocation_labels: Vec::new(),
+            scratch_labels: Vec::new(),
+            instructions: Vec::new(),
+            lossy: 0,
+            has_records: false,
+        }
+    }
+
+    /// Interns the characters of a string, escapes not resolved.
+    pub(super) fn intern(&mut self, raw: &[u8]) -> StringId {
+        let strings = &mut self.builder.profile.strings;
+        if memchr(b'\\', raw).is_none()
+            && let Ok(text) = std::str::from_utf8(raw)
+        {
+            return strings.intern(text);
+        }
+        let (text, lossy) = unescape(raw);
+        self.lossy += u64::from(lossy);
+        strings.intern(&text)
+    }
+
+    /// Reads the element.
+    pub(super) fn walk(&mut self, walker: &mut Walker<'_>) -> Walk<()> {
+        let found = walker.object(&mut |walker, key| match key {
+            "metadata" => self.metadata(walker),
+            "agents" => {
+                let keep = |element: &mut Self, agent| element.described_agents.push(agent);
+                self.list(walker, key, descriptions::agent, keep)
+            }
+            "counters" => self.list(walker, key, descriptions::counter, |element, (handle, counter)| {
+                let name = counter.name.clone();
+                let position = element.builder.counter(&name, || counter);
+                element.counters.insert(handle, position);
+            }),
+            "strings" => self.strings(walker),
+            "kernel_symbols" => self.list(walker, key, descriptions::kernel, Self::keep_kernel),
+            "callback_records" => self.members(walker, key, Self::callback_records),
+            "buffer_records" => {
+                self.has_records = true;
+                self.members(walker, key, Self::buffer_records)
+            }
+            _ => walker.skip(),
+        })?;
+        if found != Found::Expected {
+            self.faults.malformed("rocprofiler-sdk-tool", walker.offset(), "expected an object");
+        }
+        Ok(())
+    }
+
+    /// Reads a list of records.
+    fn list<T>(
+        &mut self,
+        walker: &mut Walker<'_>,
+        name: &str,
+        mut read: impl FnMut(&mut Self, &mut Scanner<'_>) -> Scan<T>,
+        mut keep: impl FnMut(&mut Self, T),
+    ) -> Walk<()> {
+        let mut tally = Tally::default();
+        let outcome = walker.records(
+            &mut tally,
+            self,
+            |element, scanner| {
+                element.lossy = 0;
+                read(element, scanner)
+            },
+            |element, record| {
+                element.builder.invalid_utf8 += element.lossy;
+                keep(element, record);
+            },
+        );
+        self.faults.tally(name, tally);
+        outcome
+    }
+
+    /// Goes through an object of lists.
+    fn members(
+        &mut self,
+        walker: &mut Walker<'_>,
+        name: &str,
+        member: fn(&mut Self, &mut Walker<'_>, &str) -> Walk<()>,
+    ) -> Walk<()> {
+        if walker.object(&mut |walker, key| member(self, walker, key))? == Found::Other {
+            self.faults.malformed(name, walker.offset(), "expected an object");
+        }
+        Ok(())
+    }
+
+    fn metadata(&mut self, walker: &mut Walker<'_>) -> Walk<()> {
+        self.lossy = 0;
+        let process = walker.step(|scanner| descriptions::metadata(self, scanner))?;
+        self.builder.invalid_utf8 += self.lossy;
+        self.builder.profile.processes[self.process as usize] = process;
+        Ok(())
+    }
+
+    fn strings(&mut self, walker: &mut Walker<'_>) -> Walk<()> {
+        self.members(walker, "strings", |element, walker, key| match key {
+            "buffer_records" => {
+                element.list(walker, "strings.buffer_records", descriptions::kind, |element, kind| {
+                    element.tables.kinds.push(kind);
+                })
+            }
+            "marker_api" => {
+                element.list(walker, "strings.marker_api", descriptions::marker, |element, marker| {
+                    element.tables.markers.extend(marker);
+                })
+            }
+            "pc_sample_instructions" => {
+                let keep = |element: &mut Self, text| element.tables.instructions.push(text);
+                element.list(walker, "strings.pc_sample_instructions", descriptions::instruction, keep)
+            }
+            _ => walker.skip(),
+        })
+    }
+
+    fn callback_records(&mut self, walker: &mut Walker<'_>, key: &str) -> Walk<()> {
+        match key {
+            "counter_collection" => self.list(walker, key, records::counters, |element, record| {
+                element.counter_records.push(record);
+            }),
+            _ => self.unused(walker, key),
+        }
+    }
+
+    fn buffer_records(&mut self, walker: &mut Walker<'_>, key: &str) -> Walk<()> {
+        match key {
+            "kernel_dispatch" => self.list(walker, key, records::dispatch, |element, record| {
+                let dispatch = element.dispatch(&record);
+                element.faults.times("kernel_dispatch", &record.head);
+                element.builder.profile.dispatches.push(dispatch);
+            }),
+            "memory_copy" => self.list(walker, key, records::copy, Self::keep_copy),
+            "memory_allocation" => self.list(walker, key, records::memory, Self::keep_allocation),
+            "scratch_memory" => self.list(walker, key, records::memory, Self::keep_scratch),
+            "pc_sample_host_trap" | "pc_sample_stochastic" => {
+                self.list(walker, key, records::sample, Self::keep_sample)
+            }
+            _ if key.ends_with("_api") => {
+                let domain = Domain::of_kind(key);
+                let kind = self.builder.profile.strings.intern(&key.to_ascii_uppercase());
+                self.list(walker, key, records::call, |element, head| {
+                    element.keep_call(key, domain, kind, &head)
+                })
+            }
+            _ => self.unused(walker, key),
+        }
+    }
+
+    /// Counts the records of a list that no analysis uses.
+    fn unused(&mut self, walker: &mut Walker<'_>, name: &str) -> Walk<()> {
+        let mut tally = Tally::default();
+        let outcome = walker.records(&mut tally, self, |_, scanner| scanner.value().map(drop), |_, ()| {});
+        self.faults.unused(name, tally);
+        outcome
+    }
+
+    fn keep_kernel(&mut self, (mut kernel, registers): (Kernel, Registers)) {
+        // A symbol without any name that says something is known by its number.
+        if kernel.mangled.is_none() {
+            for name in [&mut kernel.truncated, &mut kernel.formatted] {
+                *name = name.filter(|&name| name != StringId::EMPTY);
+            }
+        }
+        let position = self.builder.add_kernel(kernel) as usize;
+        if self.registers.len() <= position {
+            self.registers.resize(position + 1, [0; 3]);
+        }
+        self.registers[position] = registers;
+    }
+
+    /// A dispatch with handles and a launch configuration of this element in place of positions.
+    pub(super) fn dispatch(&mut self, record: &DispatchRecord) -> Dispatch {
+        let DispatchRecord { head, info } = record;
+        let (start, end) = self.span(head);
+        let launch = Launch {
+            grid: info.grid,
+            workgroup: info.workgroup,
+            private_segment: info.private_segment,
+            group_segment: info.group_segment,
+            ..Launch::default()
+        };
+        let launches = &mut self.launches;
+        let launch = *launches.positions.entry(launch).or_insert_with(|| {
+            launches.distinct.push(launch);
+            launches.distinct.len() as u32 - 1
+        });
+        let kernel = match info.kernel {
+            Some(id) => self.builder.kernel(self.process, id),
+            None => self.builder.named_kernel(Kernel { process: self.process, ..Kernel::default() }),
+        };
+        Dispatch {
+            start,
+            end,
+            correlation: head.correlation,
+            dispatch_id: info.dispatch,
+            thread: head.thread,
+            queue: info.queue,
+            stream: head.stream,
+            process: self.process,
+            agent: self.handles.position(info.agent),
+            kernel,
+            launch,
+        }
+    }
+
+    fn span(&mut self, head: &Head) -> (i64, i64) {
+        let start = head.start.or(head.end).unwrap_or_default();
+        self.builder.span(start, head.end.unwrap_or(start))
+    }
+
+    fn keep_copy(&mut self, record: records::CopyRecord) {
+        self.faults.times("memory_copy", &record.head);
+        let (start, end) = self.span(&record.head);
+        let copy = MemoryCopy {
+            start,
+            end,
+            correlation: record.head.correlation,
+            bytes: record.bytes,
+            thread: record.head.thread,
+            stream: record.head.stream,
+            process: self.process,
+            source: self.handles.position(record.source),
+            destination: self.handles.position(record.destination),
+            direction: CopyDirection::Other,
+            name: StringId::EMPTY,
+        };
+        self.builder.profile.copies.push(copy);
+        self.copy_labels.push(record.head.labels);
+    }
+
+    fn keep_call(&mut self, list: &str, domain: Domain, kind: StringId, head: &Head) {
+        self.faults.times(list, head);
+        let (start, end) = self.span(head);
+        let call = Call {
+            start,
+            end,
+            correlation: head.correlation,
+            thread: head.thread,
+            stream: head.stream,
+            operation: 0,
+            process: self.process,
+            domain,
+            kind,
+            name: StringId::EMPTY,
+        };
+        self.builder.profile.calls.push(call);
+        self.call_labels.push(head.labels);
+    }
+
+    fn keep_allocation(&mut self, record: records::MemoryRecord) {
+        self.faults.times("memory_allocation", &record.head);
+        let (start, end) = self.span(&record.head);
+        let allocation = Allocation {
+            start,
+            end,
+            correlation: record.head.correlation,
+            address: record.address,
+            bytes: record.bytes.unwrap_or_default(),
+            process: self.process,
+            agent: self.handles.position(record.agent),
+            name: StringId::EMPTY,
+        };
+        self.builder.profile.allocations.push(allocation);
+        self.allocation_labels.push(record.head.labels);
+    }
+
+    fn keep_scratch(&mut self, record: records::MemoryRecord) {
+        self.faults.times("scratch_memory", &record.head);
+        let (start, end) = self.span(&record.head);
+        let event = ScratchEvent {
+            start,
+            end,
+            bytes: record.bytes,
+            queue: record.queue,
+            process: self.process,
+            agent: self.handles.position(record.agent),
+            name: StringId::EMPTY,
+        };
+        self.builder.profile.scratch.push(event);
+        self.scratch_labels.push(record.head.labels);
+    }
+
+    fn keep_sample(&mut self, record: records::SampleRecord) {
+        let sample = Sample {
+            time: record.time,
+            dispatch_id: record.dispatch,
+            code_object: record.code_object,
+            offset: record.offset,
+            process: self.process,
+            instruction: StringId::EMPTY,
+        };
+        self.builder.profile.samples.push(sample);
+        self.instructions.push(record.instruction);
+    }
+}

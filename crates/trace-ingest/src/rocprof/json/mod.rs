@@ -1,0 +1,198 @@
+//! `*_results.json`: a list of processes, each with its agents, kernels, tables of names and records.
+//!
+//! The text is never held as a whole: a window moves over it (`walker.rs`), records go straight into the profile
+//! (`records.rs`, `element.rs`), and what they refer to is put in at the end of a process (`resolve.rs`).
+
+mod chrome;
+mod descriptions;
+mod element;
+mod faults;
+mod records;
+mod refusal;
+mod resolve;
+mod tables;
+mod values;
+mod walker;
+
+use std::path::Path;
+
+use memchr::memmem;
+
+use self::chrome::Origin;
+use self::element::Element;
+use self::faults::Faults;
+use self::refusal::refuse;
+use self::walker::{Found, Stop, Walk, Walker};
+use super::builder::ProfileBuilder;
+use super::fault::ProfileWarning;
+use super::machines::Machines;
+use super::pftrace;
+use super::profile::Profile;
+use crate::error::IngestError;
+use crate::format::{Certainty, Format, ReadOptions};
+use crate::read_ahead::read_ahead;
+use crate::source::{self, TextSource};
+use crate::trace::Trace;
+
+/// What users call the format.
+const NAME: &str = "rocprofv3 JSON";
+
+/// The member of the root that makes a text a profile.
+const ROOT: &str = "rocprofiler-sdk-tool";
+
+/// Reader of `*_results.json`, as a trace.
+pub(crate) struct RocprofJson;
+
+impl Format for RocprofJson {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn probe(&self, head: &[u8]) -> Certainty {
+        let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+        let has_root = || memmem::find(text, b"\"rocprofiler-sdk-tool\"").is_some();
+        match text.first() {
+            Some(b'{') if has_root() => Certainty::Certain,
+            _ => Certainty::No,
+        }
+    }
+
+    fn read(
+        &self,
+        path: &Path,
+        source: TextSource<'_>,
+        options: &ReadOptions<'_>,
+    ) -> Result<Trace, IngestError> {
+        read(path, &[], source, options).map(|profile| profile.to_trace())
+    }
+}
+
+/// Reads a profile; `head` is the beginning of the text. A Perfetto trace that was converted to Chrome's JSON is
+/// one too.
+pub(crate) fn read(
+    path: &Path,
+    head: &[u8],
+    source: TextSource<'_>,
+    options: &ReadOptions<'_>,
+) -> Result<Profile, IngestError> {
+    let mut reading = Reading::default();
+    let (outcome, damage, offset, unused) = read_ahead(source.text, options.thread_count(), |blocks| {
+        let mut walker = Walker::new(blocks);
+        let outcome = reading.walk(&mut walker);
+        let offset = walker.offset();
+        let unused = if reading.is_refused() { 0 } else { walker.drain() };
+        (outcome, walker.damage.take(), offset, unused)
+    });
+    if reading.chrome == Some(Origin::Rocprof) {
+        let (_, source) = source::open(path, options)?;
+        return pftrace::read_chrome(path, source);
+    }
+    if outcome == Err(Stop::TooLong) {
+        return Err(IngestError::Damaged {
+            path: path.to_path_buf(),
+            format: NAME,
+            field: "a record".to_string(),
+            offset,
+            detail: "it has no end within 64 MiB".to_string(),
+        });
+    }
+    if let Some(missing) = reading.missing(outcome, damage.as_deref()) {
+        return Err(refuse(path, head, missing, &reading.keys));
+    }
+    let Reading { mut builder, faults, .. } = reading;
+    let warnings = &mut builder.profile.warnings;
+    warnings.extend(ProfileWarning::of_opening(source.warnings));
+    match (damage, outcome) {
+        (Some(detail), _) => warnings.push(ProfileWarning::DamagedCompression { detail }),
+        (None, Err(Stop::Malformed(detail))) => {
+            let (detail, bytes_lost) = (detail.to_string(), unused);
+            warnings.push(ProfileWarning::BrokenText { offset, detail, bytes_lost });
+        }
+        (None, Err(_)) => warnings.push(ProfileWarning::Truncated { bytes_lost: unused }),
+        (None, Ok(())) => {}
+    }
+    faults.report(warnings);
+    Ok(builder.finish())
+}
+
+/// What was found in the root.
+#[derive(Default)]
+struct Reading {
+    builder: ProfileBuilder,
+    machines: Machines,
+    faults: Faults,
+    /// Its first members.
+    keys: Vec<String>,
+    /// What stood at [`ROOT`].
+    root: Option<Found>,
+    elements: u64,
+    has_records: bool,
+    chrome: Option<Origin>,
+}
+
+impl Reading {
+    fn walk(&mut self, walker: &mut Walker<'_>) -> Walk<()> {
+        walker.skip_byte_order_mark();
+        if walker.peek()? != b'{' {
+            return Err(Stop::Malformed("the text is no JSON object"));
+        }
+        walker.object(&mut |walker, key| self.member(walker, key))?;
+        walker.used = walker.offset();
+        match walker.peek() {
+            Ok(_) => Err(Stop::Malformed("the text goes on behind the end of the profile")),
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn member(&mut self, walker: &mut Walker<'_>, key: &str) -> Walk<()> {
+        if self.keys.len() < 8 {
+            self.keys.push(key.chars().take(40).collect());
+        }
+        match key {
+            ROOT => {
+                self.root = Some(Found::Expected);
+                self.root = Some(walker.list(&mut |walker| self.element(walker))?);
+                Ok(())
+            }
+            "traceEvents" if self.root.is_none() => {
+                self.chrome = Some(chrome::origin(walker)?);
+                // What it is is known, and reading begins anew where it can be read.
+                Err(Stop::Malformed("the text is a Chrome trace"))
+            }
+            _ => walker.skip(),
+        }
+    }
+
+    fn element(&mut self, walker: &mut Walker<'_>) -> Walk<()> {
+        self.elements += 1;
+        let mut element = Element::new(&mut self.builder, &mut self.machines, &mut self.faults);
+        let outcome = element.walk(walker);
+        self.has_records |= element.has_records;
+        element.resolve();
+        outcome
+    }
+
+    /// Whether the text is no profile, so that how it ends is of no interest.
+    fn is_refused(&self) -> bool {
+        self.root.is_none() || !self.has_records
+    }
+
+    /// What a text lacks to be a profile, if it lacks anything.
+    fn missing(&self, outcome: Walk<()>, damage: Option<&str>) -> Option<String> {
+        let missing = match (self.chrome, self.root) {
+            (Some(Origin::NotAList), _) => return Some("'traceEvents' must be a list".to_string()),
+            (_, None) => "missing 'rocprofiler-sdk-tool' key",
+            (_, Some(Found::Null | Found::Other)) => "'rocprofiler-sdk-tool' is no list",
+            (..) if self.elements == 0 => "'rocprofiler-sdk-tool' is an empty list",
+            (..) if !self.has_records => "missing 'buffer_records'",
+            _ => return None,
+        };
+        let reason = match (outcome, damage) {
+            (_, Some(damage)) => format!(": the compressed data is damaged before it ({damage})"),
+            (Err(Stop::Cut), None) => ": the text ends before it".to_string(),
+            (Err(Stop::Malformed(detail)), None) if self.chrome.is_none() => format!(" ({detail})"),
+            _ => String::new(),
+        };
+        Some(format!("{missing}{reason}"))
+    }
+}

@@ -1,0 +1,274 @@
+//! The records of `buffer_records` and `callback_records`, one function per kind of record.
+
+use super::element::Element;
+use super::tables::{Label, Labels};
+use super::values::{elements, extents, handle, members, real, skip, small, text, time, unsigned, whole};
+use crate::json::scanner::{Scan, Scanner};
+
+/// What records of all kinds begin with.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Head {
+    pub(super) labels: Labels,
+    pub(super) start: Option<i64>,
+    pub(super) end: Option<i64>,
+    pub(super) correlation: Option<u64>,
+    pub(super) thread: i64,
+    pub(super) stream: u64,
+}
+
+impl Head {
+    /// Reads a member that records of all kinds have; skips any other.
+    #[inline]
+    fn take(&mut self, element: &mut Element<'_>, key: &[u8], scanner: &mut Scanner<'_>) -> Scan<()> {
+        match key {
+            b"start_timestamp" => self.start = time(scanner)?,
+            b"end_timestamp" => self.end = time(scanner)?,
+            b"correlation_id" => self.correlation = correlation(scanner)?,
+            b"thread_id" => self.thread = whole(scanner)?.unwrap_or_default(),
+            b"stream_id" => self.stream = handle(scanner)?.unwrap_or_default(),
+            b"kind" => self.labels.kind = label(element, scanner)?,
+            b"operation" => self.labels.operation = label(element, scanner)?,
+            _ => skip(scanner)?,
+        }
+        Ok(())
+    }
+}
+
+fn label(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan<Label> {
+    if scanner.peek()? != b'"' {
+        return Ok(small(scanner)?.map_or(Label::Missing, Label::Number));
+    }
+    Ok(text(scanner)?.map_or(Label::Missing, |raw| Label::Text(element.intern(raw))))
+}
+
+/// The number that a record shares with the call that caused it; the profiler's 0 is none.
+fn correlation(scanner: &mut Scanner<'_>) -> Scan<Option<u64>> {
+    let mut found = None;
+    if scanner.peek()? == b'{' {
+        members(scanner, |key, scanner| {
+            match key {
+                b"internal" => found = unsigned(scanner)?,
+                _ => skip(scanner)?,
+            }
+            Ok(())
+        })?;
+    } else {
+        found = unsigned(scanner)?;
+    }
+    Ok(found.filter(|&number| number != 0))
+}
+
+/// `dispatch_info`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DispatchInfo {
+    pub(super) agent: Option<u64>,
+    pub(super) queue: u64,
+    pub(super) kernel: Option<u64>,
+    pub(super) dispatch: u64,
+    pub(super) private_segment: u32,
+    pub(super) group_segment: u32,
+    pub(super) workgroup: [u32; 3],
+    pub(super) grid: [u32; 3],
+}
+
+impl Default for DispatchInfo {
+    fn default() -> Self {
+        DispatchInfo {
+            agent: None,
+            queue: 0,
+            kernel: None,
+            dispatch: 0,
+            private_segment: 0,
+            group_segment: 0,
+            workgroup: [1; 3],
+            grid: [1; 3],
+        }
+    }
+}
+
+#[inline]
+fn dispatch_info(scanner: &mut Scanner<'_>) -> Scan<DispatchInfo> {
+    let mut info = DispatchInfo::default();
+    members(scanner, |key, scanner| {
+        match key {
+            b"agent_id" => info.agent = handle(scanner)?,
+            b"queue_id" => info.queue = handle(scanner)?.unwrap_or_default(),
+            b"kernel_id" => info.kernel = unsigned(scanner)?,
+            b"dispatch_id" => info.dispatch = unsigned(scanner)?.unwrap_or_default(),
+            b"private_segment_size" => info.private_segment = small(scanner)?.unwrap_or_default(),
+            b"group_segment_size" => info.group_segment = small(scanner)?.unwrap_or_default(),
+            b"workgroup_size" => info.workgroup = extents(scanner)?,
+            b"grid_size" => info.grid = extents(scanner)?,
+            _ => skip(scanner)?,
+        }
+        Ok(())
+    })?;
+    Ok(info)
+}
+
+/// An entry of `kernel_dispatch`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct DispatchRecord {
+    pub(super) head: Head,
+    pub(super) info: DispatchInfo,
+}
+
+#[inline]
+pub(super) fn dispatch(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan<DispatchRecord> {
+    let mut record = DispatchRecord::default();
+    members(scanner, |key, scanner| match key {
+        b"dispatch_info" => {
+            record.info = dispatch_info(scanner)?;
+            Ok(())
+        }
+        _ => record.head.take(element, key, scanner),
+    })?;
+    Ok(record)
+}
+
+/// An entry of `hip_api`, `marker_api`, ….
+pub(super) fn call(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan<Head> {
+    let mut head = Head::default();
+    members(scanner, |key, scanner| head.take(element, key, scanner))?;
+    Ok(head)
+}
+
+/// An entry of `memory_copy`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct CopyRecord {
+    pub(super) head: Head,
+    pub(super) source: Option<u64>,
+    pub(super) destination: Option<u64>,
+    pub(super) bytes: Option<u64>,
+}
+
+pub(super) fn copy(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan<CopyRecord> {
+    let mut record = CopyRecord::default();
+    members(scanner, |key, scanner| {
+        match key {
+            b"src_agent_id" => record.source = handle(scanner)?,
+            b"dst_agent_id" => record.destination = handle(scanner)?,
+            b"bytes" => record.bytes = unsigned(scanner)?,
+            _ => record.head.take(element, key, scanner)?,
+        }
+        Ok(())
+    })?;
+    Ok(record)
+}
+
+/// An entry of `memory_allocation` or `scratch_memory`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct MemoryRecord {
+    pub(super) head: Head,
+    pub(super) agent: Option<u64>,
+    pub(super) queue: u64,
+    pub(super) address: u64,
+    pub(super) bytes: Option<u64>,
+}
+
+pub(super) fn memory(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan<MemoryRecord> {
+    let mut record = MemoryRecord::default();
+    members(scanner, |key, scanner| {
+        match key {
+            b"agent_id" => record.agent = handle(scanner)?,
+            b"queue_id" => record.queue = handle(scanner)?.unwrap_or_default(),
+            b"address" => record.address = handle(scanner)?.unwrap_or_default(),
+            b"allocation_size" => record.bytes = unsigned(scanner)?,
+            _ => record.head.take(element, key, scanner)?,
+        }
+        Ok(())
+    })?;
+    Ok(record)
+}
+
+/// An entry of `counter_collection`.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CounterRecord {
+    pub(super) dispatch: DispatchRecord,
+    pub(super) vgprs: u32,
+    pub(super) sgprs: u32,
+    /// Handles of counters with their values, one pair per instance.
+    pub(super) values: Vec<(u64, f64)>,
+}
+
+pub(super) fn counters(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan<CounterRecord> {
+    let mut record = CounterRecord::default();
+    members(scanner, |key, scanner| {
+        match key {
+            b"dispatch_data" => members(scanner, |key, scanner| match key {
+                b"dispatch_info" => {
+                    record.dispatch.info = dispatch_info(scanner)?;
+                    Ok(())
+                }
+                _ => record.dispatch.head.take(element, key, scanner),
+            })?,
+            b"records" => {
+                record.values.clear();
+                elements(scanner, |scanner| {
+                    record.values.extend(counter_value(scanner)?);
+                    Ok(())
+                })?;
+            }
+            b"arch_vgpr_count" => record.vgprs = small(scanner)?.unwrap_or_default(),
+            b"sgpr_count" => record.sgprs = small(scanner)?.unwrap_or_default(),
+            _ => record.dispatch.head.take(element, key, scanner)?,
+        }
+        Ok(())
+    })?;
+    Ok(record)
+}
+
+fn counter_value(scanner: &mut Scanner<'_>) -> Scan<Option<(u64, f64)>> {
+    let (mut counter, mut value) = (None, None);
+    members(scanner, |key, scanner| {
+        match key {
+            b"counter_id" => counter = handle(scanner)?,
+            b"value" => value = real(scanner)?,
+            _ => skip(scanner)?,
+        }
+        Ok(())
+    })?;
+    Ok(counter.zip(value))
+}
+
+/// An entry of `pc_sample_host_trap` or `pc_sample_stochastic`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SampleRecord {
+    pub(super) time: i64,
+    pub(super) dispatch: u64,
+    pub(super) code_object: u64,
+    pub(super) offset: u64,
+    /// Position in the table of instructions.
+    pub(super) instruction: Option<i64>,
+}
+
+pub(super) fn sample(_: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan<SampleRecord> {
+    let mut record = SampleRecord::default();
+    members(scanner, |key, scanner| match key {
+        b"inst_index" => {
+            record.instruction = whole(scanner)?;
+            Ok(())
+        }
+        b"record" => members(scanner, |key, scanner| match key {
+            b"timestamp" => {
+                record.time = time(scanner)?.unwrap_or_default();
+                Ok(())
+            }
+            b"dispatch_id" => {
+                record.dispatch = unsigned(scanner)?.unwrap_or_default();
+                Ok(())
+            }
+            b"pc" => members(scanner, |key, scanner| {
+                match key {
+                    b"code_object_id" => record.code_object = unsigned(scanner)?.unwrap_or_default(),
+                    b"code_object_offset" => record.offset = unsigned(scanner)?.unwrap_or_default(),
+                    _ => skip(scanner)?,
+                }
+                Ok(())
+            }),
+            _ => skip(scanner),
+        }),
+        _ => skip(scanner),
+    })?;
+    Ok(record)
+}

@@ -1,0 +1,41 @@
+//! Perfetto traces (`*_results.pftrace`), and Chrome's JSON that was converted from them.
+//!
+//! A trace is a list of packets. Each slice of the profiler carries its exact times in its annotations, so records
+//! are made in one pass, in file order; only slices of older releases, without these annotations, are paired with
+//! their ends. Tracks of counters repeat what the slices tell (bytes that are copied at a time) and are not read.
+
+mod arguments;
+pub(super) mod chrome;
+mod class;
+mod clocks;
+mod collector;
+mod decoder;
+mod event;
+mod kernel;
+mod lanes;
+mod packets;
+mod pairing;
+mod probe;
+mod sequence;
+mod slice;
+mod tracks;
+
+use std::path::Path;
+
+pub(crate) use chrome::read_chrome;
+pub(crate) use probe::is_perfetto;
+
+use super::fault::ProfileWarning;
+use super::profile::Profile;
+use crate::error::IngestError;
+use crate::source::TextSource;
+
+/// Reads a trace.
+///
+/// # Errors
+/// When it is damaged from its first packet on, holds a packet of more than 256 MiB, or is another program's.
+pub(crate) fn read(path: &Path, source: TextSource<'_>) -> Result<Profile, IngestError> {
+    let mut profile = decoder::Decoder::default().read(path, source.text)?;
+    profile.warnings.splice(0..0, ProfileWarning::of_opening(source.warnings));
+    Ok(profile)
+}

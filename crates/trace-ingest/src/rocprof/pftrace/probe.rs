@@ -1,0 +1,103 @@
+//! Whether a text looks like a Perfetto trace. The format has no magic number, and other protobuf profiles begin with
+//! the same byte: what tells it apart are the fields of its packets.
+
+use crate::wire::{Message, Value};
+
+/// How many packets are looked at.
+const PACKETS: usize = 16;
+/// After this many packets what comes behind them may be damaged.
+const ENOUGH: usize = 2;
+
+/// Whether a text that begins with `head` is a trace.
+pub(crate) fn is_perfetto(head: &[u8]) -> bool {
+    let mut at = 0;
+    for number in 0..PACKETS {
+        if at == head.len() {
+            return number > 0;
+        }
+        let Some((start, length)) = packet(head, at) else {
+            // The head may end within the length; what is no packet at all is told by its first byte.
+            return number >= ENOUGH || number > 0 && head[at] == 0x0a && head.len() - at < 10;
+        };
+        let whole = length <= (head.len() - start) as u64;
+        let end = if whole { start + length as usize } else { head.len() };
+        if !is_packet(head, start, end, whole) {
+            return number >= ENOUGH;
+        }
+        if !whole {
+            return true;
+        }
+        at = end;
+    }
+    true
+}
+
+/// Where the packet at `at` begins behind its length, and the length.
+fn packet(head: &[u8], at: usize) -> Option<(usize, u64)> {
+    if *head.get(at)? != 0x0a {
+        return None;
+    }
+    let mut length = 0u64;
+    for (index, &byte) in head.get(at + 1..)?.iter().take(5).enumerate() {
+        length |= u64::from(byte & 0x7f) << (7 * index);
+        if byte < 0x80 {
+            return Some((at + 2 + index, length));
+        }
+    }
+    None
+}
+
+/// Whether the fields from `start` to `end` are those of a packet; all of them if it is `whole`.
+fn is_packet(head: &[u8], start: usize, end: usize, whole: bool) -> bool {
+    let mut packet = Message::new(head, start..end, "TracePacket");
+    // Every packet has a time, a writer or other packets in it, and those fields have numbers that other profiles do
+    // not reach.
+    let mut known = false;
+    loop {
+        let field = match packet.next_field() {
+            Ok(Some(field)) => field,
+            Ok(None) => return known,
+            Err(_) => return known && !whole,
+        };
+        let is_number = matches!(field.value, Value::Varint(_));
+        let is_bytes = matches!(field.value, Value::Delimited(..));
+        match field.number {
+            // The time, the writer's number, its process.
+            8 | 10 | 79 if is_number => known = true,
+            50 if is_bytes => known = true,
+            3 | 13 | 41 | 42 | 58 | 87 | 98 if is_number => {}
+            6 | 11 | 12 | 59 | 60 if is_bytes => {}
+            3 | 6 | 8 | 10..=13 | 41 | 42 | 50 | 58..=60 | 79 | 87 | 98 => return false,
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_are_told_from_other_messages() {
+        let cases: [(&[u8], bool); 11] = [
+            (&[0x0a, 4, 0x40, 5, 0x50, 1], true),
+            // The second packet ends behind the head.
+            (&[0x0a, 4, 0x40, 5, 0x50, 1, 0x0a, 9, 0x40, 5, 0x50], true),
+            (&[0x0a, 4, 0x40, 5, 0x50, 1, 0x0a], true),
+            // Damage behind one packet, and behind two.
+            (&[0x0a, 2, 0x50, 1, 0xff, 0xff], false),
+            (&[0x0a, 2, 0x50, 1, 0x0a, 2, 0x50, 1, 0xff, 0xff], true),
+            // A plane: number, name.
+            (&[0x0a, 6, 0x08, 1, 0x12, 2, b'/', b'd'], false),
+            // Nothing but bytes of an unknown field.
+            (&[0x0a, 2, 0x12, 0], false),
+            (&[0x0a, 4, 0x40, 5, 0x52, 0], false),
+            (b"\n{\"traceEvents\": []}", false),
+            (&[0x0a], false),
+            (&[], false),
+        ];
+        for (head, expected) in cases {
+            assert_eq!(is_perfetto(head), expected, "{head:x?}");
+        }
+    }
+}

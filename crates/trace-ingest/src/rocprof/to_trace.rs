@@ -1,0 +1,217 @@
+//! A profile as a [`Trace`], for every analysis that is not this profiler's alone.
+
+use std::path::Path;
+
+use super::pftrace;
+use super::profile::{Agent, AgentKind, Call, Dispatch, Domain, KernelNames, Launch, MemoryCopy, Profile};
+use crate::category::Category;
+use crate::error::IngestError;
+use crate::event_table::{LaunchGeometry, MemoryTransfer, Phase};
+use crate::facts::{DeviceProperties, TraceFacts};
+use crate::format::{Certainty, Format, ReadOptions};
+use crate::source::TextSource;
+use crate::string_table::StringId;
+use crate::trace::{EventArguments, NewEvent, Trace};
+use crate::track_table::{RowId, Track, TrackId};
+use crate::warning::Warning;
+
+/// Reader of Perfetto traces, as a trace.
+pub(crate) struct Perfetto;
+
+impl Format for Perfetto {
+    fn name(&self) -> &'static str {
+        "Perfetto trace"
+    }
+
+    fn probe(&self, head: &[u8]) -> Certainty {
+        if pftrace::is_perfetto(head) { Certainty::Certain } else { Certainty::No }
+    }
+
+    fn read(
+        &self,
+        path: &Path,
+        source: TextSource<'_>,
+        _options: &ReadOptions<'_>,
+    ) -> Result<Trace, IngestError> {
+        pftrace::read(path, source).map(|profile| profile.to_trace())
+    }
+}
+
+/// Bits of a correlation number; those above tell processes apart.
+const CORRELATION_BITS: u32 = 40;
+
+impl Profile {
+    /// The profile as a trace: dispatches are kernels, memory copies are copies, calls of HIP and HSA are runtime
+    /// calls, those of other libraries operators, and markers annotations of the user's. Device events lie on the
+    /// GPU's ordinal and the HIP stream; what was launched shares its correlation number with the call.
+    pub fn to_trace(&self) -> Trace {
+        Conversion { profile: self, trace: Trace::default(), interned: vec![None; self.strings.len()] }.run()
+    }
+}
+
+struct Conversion<'p> {
+    profile: &'p Profile,
+    trace: Trace,
+    /// Strings of the profile that the trace has.
+    interned: Vec<Option<StringId>>,
+}
+
+impl Conversion<'_> {
+    fn run(mut self) -> Trace {
+        let profile = self.profile;
+        for call in &profile.calls {
+            self.call(call);
+        }
+        let mut names = vec![None; profile.kernels.len()];
+        for dispatch in &profile.dispatches {
+            let name = *names[dispatch.kernel as usize].get_or_insert_with(|| {
+                self.trace.intern(&profile.kernel_name(dispatch.kernel, KernelNames::Formatted))
+            });
+            self.dispatch(dispatch, name);
+        }
+        for copy in &profile.copies {
+            self.copy(copy);
+        }
+        self.describe_processes();
+        let mut trace = self.trace;
+        trace.facts = TraceFacts {
+            recorder: Some("rocprofv3"),
+            devices: profile.agents.iter().filter_map(device).collect(),
+            ..TraceFacts::default()
+        };
+        trace.warnings = profile.warnings.iter().cloned().map(Warning::Rocprof).collect();
+        trace.rebase();
+        trace
+    }
+
+    fn call(&mut self, call: &Call) {
+        let (category, launches) = match call.domain {
+            Domain::Hip | Domain::Hsa => (Category::CUDA_RUNTIME, true),
+            Domain::Marker => (Category::USER_ANNOTATION, false),
+            Domain::Rccl | Domain::Rocdecode | Domain::Rocjpeg | Domain::Other => (Category::CPU_OP, false),
+        };
+        let track = Track { pid: self.process(call.process), tid: RowId::Number(call.thread) };
+        let arguments = EventArguments {
+            correlation: call.correlation.filter(|_| launches).map(|id| correlation(call.process, id)),
+            ..EventArguments::default()
+        };
+        let (track, name) = (self.trace.intern_track(track), self.intern(call.name));
+        self.push(category, name, track, (call.start, call.end), arguments);
+    }
+
+    fn dispatch(&mut self, dispatch: &Dispatch, name: StringId) {
+        let launch = &self.profile.launches[dispatch.launch as usize];
+        let arguments = EventArguments {
+            correlation: dispatch.correlation.map(|id| correlation(dispatch.process, id)),
+            device: Some(self.device(dispatch.agent)),
+            stream: Some(dispatch.stream as i64),
+            geometry: Some(geometry(launch)),
+            ..EventArguments::default()
+        };
+        let track = self.stream(dispatch.agent, dispatch.stream);
+        self.push(Category::KERNEL, name, track, (dispatch.start, dispatch.end), arguments);
+    }
+
+    fn copy(&mut self, copy: &MemoryCopy) {
+        // A copy runs on the GPU it writes to, or else on the one it reads from.
+        let is_gpu = |agent: &u32| self.profile.agents[*agent as usize].kind == AgentKind::Gpu;
+        let agent = copy.destination.filter(is_gpu).or(copy.source.filter(is_gpu));
+        let arguments = EventArguments {
+            correlation: copy.correlation.map(|id| correlation(copy.process, id)),
+            device: Some(self.device(agent)),
+            stream: Some(copy.stream as i64),
+            transfer: copy.bytes.map(|bytes| MemoryTransfer { bytes: Some(bytes), bandwidth_gb_per_s: None }),
+            ..EventArguments::default()
+        };
+        let (track, name) = (self.stream(agent, copy.stream), self.intern(copy.name));
+        self.push(Category::GPU_MEMCPY, name, track, (copy.start, copy.end), arguments);
+    }
+
+    fn push(
+        &mut self,
+        category: Category,
+        name: StringId,
+        track: TrackId,
+        (start, end): (i64, i64),
+        arguments: EventArguments,
+    ) {
+        let duration = end.saturating_sub(start);
+        self.trace.append(NewEvent {
+            phase: Phase::Complete,
+            category,
+            name,
+            track,
+            start,
+            duration,
+            arguments,
+        });
+    }
+
+    fn intern(&mut self, id: StringId) -> StringId {
+        *self.interned[id.index()].get_or_insert_with(|| self.trace.intern(self.profile.text(id)))
+    }
+
+    /// A process without a number is told from GPUs, which have small ones, by a name.
+    fn process(&mut self, process: u32) -> RowId {
+        match self.profile.processes.get(process as usize).and_then(|process| process.pid) {
+            Some(pid) => RowId::Number(pid),
+            None => RowId::Text(self.trace.intern(&format!("process {process}"))),
+        }
+    }
+
+    /// Ordinal of a GPU; where the file does not give it, its place among the agents.
+    fn device(&self, agent: Option<u32>) -> i64 {
+        let Some(agent) = agent else { return 0 };
+        self.profile.agents[agent as usize].ordinal.unwrap_or(i64::from(agent))
+    }
+
+    fn stream(&mut self, agent: Option<u32>, stream: u64) -> TrackId {
+        let track = Track { pid: RowId::Number(self.device(agent)), tid: RowId::Number(stream as i64) };
+        self.trace.intern_track(track)
+    }
+
+    fn describe_processes(&mut self) {
+        for position in 0..self.profile.processes.len() as u32 {
+            let process = self.process(position);
+            let label = self.trace.intern("CPU");
+            self.trace.tracks.process_mut(process).labels = Some(label);
+        }
+        for agent in self.profile.agents.iter().filter(|agent| agent.kind == AgentKind::Gpu) {
+            if let Some(ordinal) = agent.ordinal {
+                let label = self.trace.intern(&format!("GPU {ordinal}"));
+                let name = agent.product_name.as_deref().map(|name| self.trace.intern(name));
+                let info = self.trace.tracks.process_mut(RowId::Number(ordinal));
+                (info.labels, info.name) = (Some(label), name);
+            }
+        }
+    }
+}
+
+/// Numbers of several processes are alike; the process stands in the high bits.
+fn correlation(process: u32, id: u64) -> i64 {
+    (id ^ u64::from(process) << CORRELATION_BITS) as i64
+}
+
+fn geometry(launch: &Launch) -> LaunchGeometry {
+    let blocks = |axis: usize| launch.grid[axis].div_ceil(launch.workgroup[axis].max(1));
+    LaunchGeometry {
+        grid: std::array::from_fn(blocks),
+        block: launch.workgroup,
+        registers_per_thread: Some(launch.vgprs).filter(|&registers| registers > 0),
+        shared_memory: Some(launch.group_segment),
+    }
+}
+
+fn device(agent: &Agent) -> Option<DeviceProperties> {
+    if agent.kind != AgentKind::Gpu {
+        return None;
+    }
+    Some(DeviceProperties {
+        id: agent.ordinal,
+        name: agent.product_name.clone().or(agent.name.clone()),
+        total_memory: agent.memory_bytes,
+        multiprocessors: agent.compute_units.map(i64::from),
+        warp_size: agent.wave_size.map(i64::from),
+        ..DeviceProperties::default()
+    })
+}
