@@ -23,6 +23,7 @@ mod op_category;
 mod options;
 mod parent_module;
 mod places;
+pub mod rocprof;
 mod roofs;
 mod sanity_check;
 mod sheet;

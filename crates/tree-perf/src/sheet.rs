@@ -104,7 +104,8 @@ impl<A> Sheet<A> {
         (self.build)(analysis)
     }
 
-    /// The description of a column of this sheet. The columns of a model's parameters share one.
+    /// The description of a column of this sheet. The columns of a model's parameters share one, as do those of
+    /// hardware counters.
     pub fn column(&self, name: &str) -> Option<&'static Column> {
         column_of(self.columns, name)
     }
@@ -112,7 +113,11 @@ impl<A> Sheet<A> {
 
 /// The description of a column among those that a sheet may have.
 pub(crate) fn column_of(columns: &'static [Column], name: &str) -> Option<&'static Column> {
-    let name = if name.starts_with("param: ") { "param: …" } else { name };
+    let name = match name.split_once(": ") {
+        Some(("param", _)) => "param: …",
+        Some(("counter", _)) => "counter: …",
+        _ => name,
+    };
     columns.iter().find(|column| column.name == name)
 }
 

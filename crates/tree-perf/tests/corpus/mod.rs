@@ -2,6 +2,7 @@
 
 mod conservation;
 mod jax;
+mod rocprof;
 mod roofline;
 
 use std::path::{Path, PathBuf};

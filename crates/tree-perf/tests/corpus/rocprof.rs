@@ -1,0 +1,183 @@
+//! The sheets of a recorded rocprofv3 profile against the reference's, and figures known by heart.
+
+use std::path::PathBuf;
+
+use trace_ingest::ReadOptions;
+use trace_ingest::rocprof::read_profile;
+use tree_perf::rocprof::{RocprofAnalysis, RocprofOptions, rocprof_sheets};
+
+use super::{folder, tables};
+use crate::common::Table;
+use crate::conformance::{Meant, Verdicts};
+
+const CASE: &str = "mi300-allreduce";
+
+const MEANT: &[Meant] = &[
+    Meant {
+        cases: &[CASE],
+        sheets: &["kernel_summary"],
+        names: &["__amd_rocclr_fillBufferAligned.kd"],
+        columns: &["Category"],
+        why: "07-Q5: fills move memory.",
+    },
+    Meant {
+        cases: &[CASE],
+        sheets: &["kernel_summary_by_category"],
+        names: &[""],
+        columns: &["Count", "total_direct_kernel_time_ms", "Percentage (%)", "Cumulative Percentage (%)"],
+        why: "07-Q5: as above; Memory has what Other loses, and stands before Reduction.",
+    },
+];
+
+fn analysis(options: RocprofOptions) -> Option<(PathBuf, RocprofAnalysis)> {
+    let case = folder()?.join("rocprof").join(CASE);
+    let profile = read_profile(&case.join("908_results.json.gz"), &ReadOptions::default()).unwrap();
+    Some((case, RocprofAnalysis::new(profile, options)))
+}
+
+fn everything() -> RocprofOptions {
+    RocprofOptions { kernel_details: true, short_kernel_study: true, ..RocprofOptions::default() }
+}
+
+fn table(analysis: &RocprofAnalysis, name: &str) -> Table {
+    let sheet = rocprof_sheets().iter().find(|sheet| sheet.name == name).unwrap();
+    Table::of(&sheet.build(analysis).unwrap().unwrap())
+}
+
+#[test]
+fn sheets_agree_with_the_reference_cell_by_cell() {
+    for (folder, options) in [("reference", RocprofOptions::default()), ("reference-full", everything())] {
+        let Some((case, analysis)) = analysis(options) else { return };
+        let mut verdicts = Verdicts::new(MEANT, &[]);
+        for (name, reference) in tables(&case.join(folder)) {
+            verdicts.add(CASE, &name, reference.compare(&table(&analysis, &name)));
+        }
+        let (exact, clock) = (verdicts.exact, verdicts.clock);
+        let wrong = verdicts.wrong();
+        assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
+        // Times are whole nanoseconds on both sides. What moves between categories moves their sums a little.
+        assert!(exact > 500 && clock <= 1, "{folder}: {exact} cells exact, {clock} within the clock");
+    }
+}
+
+#[test]
+fn kernels_one_by_one_are_in_order() {
+    let Some((_, analysis)) = analysis(everything()) else { return };
+    let details = table(&analysis, "kernel_details");
+    let (durations, dispatches) = (details.numbers("Kernel duration (µs)"), details.numbers("dispatch_id"));
+    assert_eq!(durations.len(), 43_915);
+    let keys: Vec<(f64, f64)> =
+        durations.into_iter().zip(dispatches).map(|(duration, dispatch)| (-duration, dispatch)).collect();
+    assert!(keys.is_sorted());
+    let columns =
+        ["Kernel duration (µs)", "stream", "dispatch_id", "grid_x", "block_x", "agent_id", "thread_id"];
+    let rows = details.select(&columns);
+    assert_eq!(rows[0], "733003.332 | 565 | 2809 | 26624 | 256 | 37946 | 908");
+    assert_eq!(rows[5], "127681.08 | 0 | 43915 | 256 | 256 | 37946 | 908");
+}
+
+#[test]
+fn figures_of_the_reference_are_its_raw_ones() {
+    let parity = RocprofOptions { parity: true, ..everything() };
+    let Some((_, analysis)) = analysis(parity) else { return };
+    let rows = table(&analysis, "kernel_summary").select(&[
+        "name",
+        "Count",
+        "Mean Kernel Time (µs)",
+        "Median Kernel Time (µs)",
+        "Min Kernel Time (µs)",
+        "Max Kernel Time (µs)",
+        "Total Kernel Time (ms)",
+        "Category",
+    ]);
+    assert_eq!(rows.len(), 44);
+    assert_eq!(
+        rows[0],
+        "ncclDevKernel_Generic_1 | 1310 | 3174623.4183206107 | 1217193 | 70280 | 733003332 | 4158756.678 | COMM"
+    );
+    assert_eq!(
+        rows[43],
+        "compute_num_of_partial_segments | 50 | 2656.04 | 2060 | 600 | 8800 | 132.802 | Other"
+    );
+    let cumulated = table(&analysis, "kernel_summary").numbers("Cumulative Percentage (%)");
+    assert!((cumulated[0] - 97.710_911_456_853_4).abs() < 1e-9, "{}", cumulated[0]);
+    assert!((cumulated[43] - 2.399_052_689_735_417).abs() < 1e-9, "{}", cumulated[43]);
+
+    let columns = ["op category", "Count", "total_direct_kernel_time_ms"];
+    let categories = table(&analysis, "kernel_summary_by_category");
+    assert_eq!(
+        categories.select(&columns),
+        [
+            "COMM | 1310 | 4158756.678",
+            "Elementwise | 21571 | 103507.352",
+            "GEMM | 5350 | 65590.5",
+            "Other | 7813 | 63265.169",
+            "Reduction | 2050 | 18963.593",
+            "Memory | 3671 | 16590.646",
+            "Normalization | 1750 | 11158.277",
+            "Attention | 400 | 3909.163",
+        ]
+    );
+    let expected = [
+        93.7169791473618,
+        96.04731185229309,
+        97.52399620687687,
+        99.57305949657659,
+        100.00000000000001,
+        97.89751291098247,
+        98.14872692932373,
+        0.08800969411146116,
+    ];
+    for (ours, expected) in categories.numbers("Cumulative Percentage (%)").into_iter().zip(expected) {
+        assert!((ours - expected).abs() < 1e-9, "{ours} {expected}");
+    }
+    assert!(table(&analysis, "short_kernels_summary").rows.is_empty(), "no kernel is as short as 10 ns");
+    let rows = table(&analysis, "gpu_timeline").select(&["type", "time ms"]);
+    assert_eq!(
+        rows,
+        [
+            "total_time | 19207.53247",
+            "kernel | 4233.112334",
+            "memory | 0",
+            "busy_time | 4233.112334",
+            "idle | 14974.420136",
+        ]
+    );
+}
+
+#[test]
+fn the_gpu_that_communicates_hides_little_of_it() {
+    let Some((_, analysis)) = analysis(RocprofOptions::default()) else { return };
+    let rows = table(&analysis, "gpu_timeline_by_agent").select(&["agent", "gpu", "type", "time ms"]);
+    assert_eq!(
+        rows,
+        [
+            "37946 | 0 | total_time | 15122.023494",
+            "37946 | 0 | kernel | 4233.112334",
+            "37946 | 0 | memory | 0",
+            "37946 | 0 | busy_time | 4233.112334",
+            "37946 | 0 | idle | 10888.91116",
+            "37946 | 0 | computation_time | 281.681933",
+            "37946 | 0 | comm_time | 4158.756678",
+            "37946 | 0 | exposed_comm_time | 3951.430401",
+            "37946 | 0 | exposed_memcpy_time | 0",
+        ]
+    );
+}
+
+#[test]
+fn another_threshold_and_other_bins_are_other_short_kernels() {
+    for (threshold, bins, names, counts) in [
+        (10.0, 5, 37, vec![3718.0, 10986.0, 13764.0, 4060.0, 3440.0]),
+        (5.0, 10, 20, vec![94.0, 364.0, 698.0, 1917.0, 2689.0, 2704.0, 2333.0, 2459.0, 2807.0, 4608.0]),
+    ] {
+        let options = RocprofOptions {
+            short_kernel_threshold_us: threshold,
+            short_kernel_histogram_bins: std::num::NonZeroUsize::new(bins).unwrap(),
+            ..everything()
+        };
+        let Some((_, analysis)) = analysis(options) else { return };
+        assert_eq!(table(&analysis, "short_kernels_summary").rows.len(), names);
+        assert_eq!(table(&analysis, "short_kernel_histogram").numbers("count"), counts);
+    }
+}
