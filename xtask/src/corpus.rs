@@ -90,10 +90,14 @@ enum Kind {
     Inference,
     /// XLA profiles of JAX.
     Jax,
+    /// Profiles of rocprofv3, with the options' defaults.
+    Rocprof,
+    /// The same profiles with every sheet of the reference.
+    RocprofFull,
 }
 
 impl Kind {
-    const ALL: [Kind; 3] = [Kind::Training, Kind::Inference, Kind::Jax];
+    const ALL: [Kind; 5] = [Kind::Training, Kind::Inference, Kind::Jax, Kind::Rocprof, Kind::RocprofFull];
 
     /// Folder of its cases in the corpus.
     fn folder(self) -> &'static str {
@@ -101,13 +105,20 @@ impl Kind {
             Kind::Training => "pytorch",
             Kind::Inference => "inference",
             Kind::Jax => "jax",
+            Kind::Rocprof | Kind::RocprofFull => "rocprof",
         }
+    }
+
+    /// What tells cases of one folder apart.
+    fn suffix(self) -> &'static str {
+        if self == Kind::RocprofFull { "-full" } else { "" }
     }
 
     /// Folder of the reference's sheets in a case.
     fn reference(self) -> &'static str {
         match self {
-            Kind::Training | Kind::Jax => "reference",
+            Kind::Training | Kind::Jax | Kind::Rocprof => "reference",
+            Kind::RocprofFull => "reference-full",
             Kind::Inference => "perf_csvs",
         }
     }
@@ -116,14 +127,14 @@ impl Kind {
     fn sheets(self) -> Option<&'static [&'static str]> {
         match self {
             Kind::Training => Some(&SHEETS),
-            Kind::Inference | Kind::Jax => None,
+            Kind::Inference | Kind::Jax | Kind::Rocprof | Kind::RocprofFull => None,
         }
     }
 
     /// How the name of a trace ends.
     fn trace_suffix(self) -> &'static str {
         match self {
-            Kind::Training | Kind::Inference => ".json.gz",
+            Kind::Training | Kind::Inference | Kind::Rocprof | Kind::RocprofFull => ".json.gz",
             Kind::Jax => ".xplane.pb",
         }
     }
@@ -143,6 +154,9 @@ impl Kind {
             ],
             // What is right instead is compared cell by cell in the tests.
             Kind::Jax => &["jax", "--parity"],
+            // The reference's files hold the right units.
+            Kind::Rocprof => &["rocprof"],
+            Kind::RocprofFull => &["rocprof", "--kernel_details", "--short_kernel_study"],
         };
         let mut arguments: Vec<OsString> = texts.iter().map(OsString::from).collect();
         let captures = case.join("capture_traces");
@@ -160,6 +174,12 @@ struct Recording {
     trace: PathBuf,
 }
 
+impl Recording {
+    fn name(&self) -> String {
+        file_name(&self.folder) + self.kind.suffix()
+    }
+}
+
 /// Runs every case and prints the summary.
 pub(crate) fn run(arguments: &Arguments, root: PathBuf) -> ChoreResult {
     let corpus = corpus_folder(arguments, &root)?;
@@ -175,7 +195,7 @@ pub(crate) fn run(arguments: &Arguments, root: PathBuf) -> ChoreResult {
     let output = tempfile::tempdir()?;
     let mut results = Vec::new();
     for recording in recordings {
-        let name = file_name(&recording.folder);
+        let name = recording.name();
         let sheets = report(&binary, &recording, &output.path().join(&name), &arguments.link_by)
             .and_then(|ours| compare_case(&compare, &recording, &ours))
             .map(|mut sheets| {
@@ -265,7 +285,7 @@ fn report(
         .arg("--output_csvs_dir")
         .arg(folder)
         .arg("--quiet");
-    if recording.kind != Kind::Jax {
+    if matches!(recording.kind, Kind::Training | Kind::Inference) {
         command.args(["--link-by", link_by]);
     }
     let run = command.output().map_err(|error| format!("could not start {}: {error}", binary.display()))?;
@@ -423,18 +443,27 @@ mod tests {
             "inference/decode/capture_traces/bs_32.json.gz",
             "inference/eager/run.json.gz",
             "inference/eager/perf_csvs/GEMM.csv",
+            "rocprof/reduce/run_results.json.gz",
+            "rocprof/reduce/reference/gpu_timeline.csv",
+            "rocprof/reduce/reference-full/gpu_timeline.csv",
         ] {
             put(path);
         }
         let found = cases(corpus.path(), None).expect("cases");
         let names: Vec<(Kind, String)> =
-            found.iter().map(|recording| (recording.kind, file_name(&recording.folder))).collect();
-        let expected = [(Kind::Training, "vit"), (Kind::Inference, "decode"), (Kind::Inference, "eager")];
+            found.iter().map(|recording| (recording.kind, recording.name())).collect();
+        let expected = [
+            (Kind::Training, "vit"),
+            (Kind::Inference, "decode"),
+            (Kind::Inference, "eager"),
+            (Kind::Rocprof, "reduce"),
+            (Kind::RocprofFull, "reduce-full"),
+        ];
         assert_eq!(names, expected.map(|(kind, name)| (kind, name.to_owned())));
         let captures = found.iter().map(|recording| {
             recording.kind.arguments(&recording.folder).iter().any(|argument| argument == "--capture_folder")
         });
-        assert_eq!(captures.collect::<Vec<_>>(), [false, true, false]);
+        assert_eq!(captures.collect::<Vec<_>>(), [false, true, false, false, false]);
         assert_eq!(cases(corpus.path(), Some("eag")).expect("case").len(), 1);
         assert!(cases(corpus.path(), Some("no such")).is_err());
     }

@@ -1,5 +1,5 @@
 //! Synthetic Kineto traces: training of a transformer on one of several devices, or steps of an inference engine,
-//! of any length.
+//! of any length; and runs recorded by `rocprofv3` ([`rocprof`]).
 //!
 //! A *plan* says what the program does (`forward`, `backward`, `step`, `serving`, with the names of
 //! `kernels` and `flavour` and the sizes of `model`), the *player* gives it times and numbers, a
@@ -17,6 +17,7 @@ mod plan;
 mod player;
 mod random;
 mod recording;
+mod rocprof;
 mod segment;
 mod serving;
 mod signature;
@@ -27,7 +28,7 @@ mod tests;
 use std::error::Error;
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use flate2::{Compression, GzBuilder};
 
@@ -41,33 +42,58 @@ pub(crate) struct Arguments {
     /// Events to write: exactly so many, at least 100
     #[arg(long)]
     events: u64,
-    /// Whose trace to imitate
+    /// Whose trace to imitate; rocprof has only one
     #[arg(long, value_enum)]
-    flavour: Flavour,
+    flavour: Option<Flavour>,
     /// What the recorded program does
     #[arg(long, value_enum, default_value_t)]
-    workload: Workload,
+    workload: Recorded,
     /// Seed of the random numbers: the same seed gives the same bytes
     #[arg(long)]
     seed: u64,
-    /// File to write, compressed when its name ends in .gz [default: standard output]
+    /// Format of a rocprof run [default: json]
+    #[arg(long, value_enum)]
+    format: Option<rocprof::Format>,
+    /// File to write, compressed when its name ends in .gz; of CSV, the directory [default: standard output]
     #[arg(long)]
     out: Option<PathBuf>,
-    /// Whether Python's frames are recorded
-    #[arg(long, default_value_t = true, action = clap::ArgAction::Set)]
-    python_frames: bool,
+    /// Whether Python's frames are recorded [default: true]
+    #[arg(long, action = clap::ArgAction::Set)]
+    python_frames: Option<bool>,
     /// No line breaks and no blanks between the fields of events, instead of Kineto's layout
     #[arg(long)]
     compact: bool,
 }
 
-/// What a recorded program does.
+/// What was recorded, and by which profiler.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Workload {
-    /// Trains a transformer.
+pub(crate) enum Recorded {
+    /// Training of a transformer.
     #[default]
     Training,
-    /// Answers requests: an inference engine's annotated steps of prefill, decode by captured graphs, and both.
+    /// Answers to requests: an inference engine's annotated steps of prefill, decode by captured graphs, and both.
+    Serving,
+    /// Training on two GPUs, recorded by rocprofv3 in one of its formats.
+    Rocprof,
+}
+
+impl Recorded {
+    /// What Kineto has recorded; `None` of another profiler's.
+    fn of_kineto(self) -> Option<Workload> {
+        match self {
+            Recorded::Training => Some(Workload::Training),
+            Recorded::Serving => Some(Workload::Serving),
+            Recorded::Rocprof => None,
+        }
+    }
+}
+
+/// What a program recorded by Kineto does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Workload {
+    /// Trains a transformer.
+    Training,
+    /// Answers requests.
     Serving,
 }
 
@@ -84,30 +110,59 @@ struct Options {
 
 /// Writes the trace.
 pub(crate) fn run(arguments: &Arguments) -> ChoreResult {
+    let Some(workload) = arguments.workload.of_kineto() else { return run_rocprof(arguments) };
+    if arguments.format.is_some() {
+        return Err("--format is for --workload rocprof: other traces are Kineto's".into());
+    }
     let options = Options {
         events: arguments.events,
-        flavour: arguments.flavour,
-        workload: arguments.workload,
+        flavour: arguments.flavour.ok_or("--flavour says whose trace to imitate: cuda or rocm")?,
+        workload,
         seed: arguments.seed,
-        python_frames: arguments.python_frames,
+        python_frames: arguments.python_frames.unwrap_or(true),
         layout: if arguments.compact { Layout::Compact } else { Layout::Lines },
     };
     match &arguments.out {
         None => generate(options, &mut io::stdout().lock())?,
-        Some(path) => {
-            let named = |error: io::Error| format!("{}: {error}", path.display());
-            let mut file = File::create(path).map_err(named)?;
-            if path.extension().is_some_and(|extension| extension == "gz") {
-                // No time and no name in the header: the same trace is the same file.
-                let mut zip = GzBuilder::new().mtime(0).write(file, Compression::default());
-                generate(options, &mut zip)?;
-                zip.finish().and_then(|mut file| file.flush()).map_err(named)?;
-            } else {
-                generate(options, &mut file)?;
-            }
-        }
+        Some(path) => write_file(path, |out| generate(options, out))?,
     }
     Ok(Outcome::Good)
+}
+
+fn run_rocprof(arguments: &Arguments) -> ChoreResult {
+    let of_kineto = [
+        ("--flavour", arguments.flavour.is_some()),
+        ("--python-frames", arguments.python_frames.is_some()),
+        ("--compact", arguments.compact),
+    ];
+    if let Some((option, _)) = of_kineto.into_iter().find(|(_, given)| *given) {
+        return Err(format!("{option} is for Kineto's traces, not for --workload rocprof").into());
+    }
+    let format = arguments.format.unwrap_or(rocprof::Format::Json);
+    let (events, seed) = (arguments.events, arguments.seed);
+    match &arguments.out {
+        None => rocprof::write(format, events, seed, &mut io::stdout().lock())?,
+        Some(path) => rocprof::write_to(path, format, events, seed)?,
+    }
+    Ok(Outcome::Good)
+}
+
+/// Writes a file, compressed when its name ends in `.gz`.
+fn write_file(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), Box<dyn Error>>,
+) -> Result<(), Box<dyn Error>> {
+    let named = |error: io::Error| format!("{}: {error}", path.display());
+    let mut file = File::create(path).map_err(named)?;
+    if path.extension().is_some_and(|extension| extension == "gz") {
+        // No time and no name in the header: the same trace is the same file.
+        let mut zip = GzBuilder::new().mtime(0).write(file, Compression::default());
+        write(&mut zip)?;
+        zip.finish().and_then(|mut file| file.flush()).map_err(named)?;
+    } else {
+        write(&mut file)?;
+    }
+    Ok(())
 }
 
 /// Writes one trace, exactly `options.events` events long.

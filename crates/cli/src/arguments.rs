@@ -5,6 +5,8 @@ pub(crate) mod jax;
 pub(crate) mod match_blocks;
 pub(crate) mod model;
 pub(crate) mod phases;
+pub(crate) mod profile_output;
+pub(crate) mod rocprof;
 pub(crate) mod split;
 
 use std::ffi::OsString;
@@ -20,6 +22,7 @@ use jax::JaxArguments;
 use match_blocks::MatchArguments;
 pub(crate) use model::{ModelArguments, ModelCommand};
 use phases::PhaseArguments;
+use rocprof::RocprofArguments;
 use split::SplitArguments;
 
 /// Under this name the program takes the place of the reference tool's PyTorch report.
@@ -33,6 +36,9 @@ const REFERENCE_SPLIT: &str = "TraceLens_split_inference_trace";
 
 /// Under this name the program takes the place of the reference tool's JAX report.
 const REFERENCE_JAX: &str = "TraceLens_generate_perf_report_jax";
+
+/// Under this name the program takes the place of the reference tool's report of rocprofv3's profiles.
+const REFERENCE_ROCPROF: &str = "TraceLens_generate_perf_report_rocprof";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -73,6 +79,9 @@ pub(crate) enum Command {
     /// Write a performance report of an XPlane profile (*.xplane.pb): JAX, TensorFlow, PyTorch/XLA on GPUs and TPUs
     #[command(after_help = jax::EXAMPLES)]
     Jax(Box<JaxArguments>),
+    /// Write a performance report of a profile of AMD's rocprofv3: JSON, CSV, rocpd or Perfetto
+    #[command(after_help = rocprof::EXAMPLES)]
+    Rocprof(Box<RocprofArguments>),
     /// Print the call tree of a trace: operators, launches, kernels
     Tree(TreeArguments),
     /// Split a trace into traces of single steps, of the steady state, or of phases
@@ -378,6 +387,10 @@ pub(crate) fn parse(mut arguments: Vec<OsString>) -> Command {
         arguments.insert(1, "jax".into());
         let usage = format!("{REFERENCE_JAX} [OPTIONS] --profile_path <FILE>");
         command = command.mut_subcommand("jax", |jax| jax.override_usage(usage));
+    } else if name.is_some_and(|name| name == REFERENCE_ROCPROF) {
+        arguments.insert(1, "rocprof".into());
+        let usage = format!("{REFERENCE_ROCPROF} [OPTIONS] --profile_json_path <FILE>");
+        command = command.mut_subcommand("rocprof", |rocprof| rocprof.override_usage(usage));
     }
     let parsed = command
         .try_get_matches_from(&arguments)

@@ -20,6 +20,9 @@ pub(crate) enum Failure {
     NoGpuEvents { path: PathBuf, events: usize, advice: &'static str },
     #[error("{path}: is no XPlane profile: {found}; {advice}", path = .path.display())]
     NoXPlane { path: PathBuf, found: String, advice: String },
+    /// Of a format that another subcommand reads, or may read.
+    #[error("{error}; {advice}")]
+    OtherReader { error: IngestError, advice: &'static str },
     #[error("{path}: is a directory; name a profile: {profiles}", path = .path.display())]
     ProfileDirectory { path: PathBuf, profiles: String },
     #[error(
@@ -125,6 +128,7 @@ impl Failure {
             Failure::Ingest(_)
             | Failure::NoGpuEvents { .. }
             | Failure::NoXPlane { .. }
+            | Failure::OtherReader { .. }
             | Failure::ProfileDirectory { .. }
             | Failure::NoDevicePlane { .. }
             | Failure::SeveralProfiles { .. }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use gpu_timeline::Breakdown;
 use report_writers::Report;
-use report_writers::terminal::{Color, Segment, Style, bar};
+use report_writers::terminal::Style;
 use tree_perf::jax::collectives::CollectiveAnalysis;
 use tree_perf::jax::tpu::{TpuNotice, tpu_finding};
 use tree_perf::jax::{JaxAnalysis, jax_finding};
@@ -12,7 +12,7 @@ use tree_perf::jax::{JaxAnalysis, jax_finding};
 use crate::notes::Notes;
 use crate::numbers::grouped;
 use crate::rooflines::Rooflines;
-use crate::summary::{TopTable, WIDEST, duration, write_rooflines};
+use crate::summary::{TopTable, WIDEST, duration, timeline_bar, write_rooflines};
 use crate::wrapping::wrap;
 
 /// What reading and the analysis got over.
@@ -141,18 +141,6 @@ fn write_timelines(out: &mut String, analysis: &JaxAnalysis, style: Style) {
     if analysis.gpus().len() > DRAWN {
         let _ = writeln!(out, "and {} GPUs more, see gpu_timeline", analysis.gpus().len() - DRAWN);
     }
-}
-
-fn timeline_bar(timeline: &Breakdown, style: Style) -> String {
-    let parts = [
-        ("computation", timeline.computation, Color::Green),
-        ("exposed comm", timeline.exposed_communication, Color::Magenta),
-        ("exposed copies", timeline.exposed_memcpy, Color::Yellow),
-        ("idle", timeline.idle, Color::Gray),
-    ];
-    let segment =
-        |(label, time, color)| Segment { label, fraction: timeline.percent_of_total(time) / 100.0, color };
-    bar(&parts.map(segment), style)
 }
 
 /// How often the program with the most time ran, and how long it takes.

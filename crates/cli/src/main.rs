@@ -10,8 +10,10 @@ mod notes;
 mod numbers;
 mod phases;
 mod progress;
+mod readers;
 mod report_files;
 mod report_request;
+mod rocprof_summary;
 mod rooflines;
 mod sanity_check;
 mod step_picture;
@@ -39,6 +41,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Report(arguments) | Command::Pytorch(arguments) => commands::report::run(&arguments),
         Command::Inference(arguments) => commands::inference::run(&arguments),
         Command::Jax(arguments) => commands::jax::run(&arguments),
+        Command::Rocprof(arguments) => commands::rocprof::run(&arguments),
         Command::Tree(arguments) => commands::tree::run(&arguments),
         Command::Split(arguments) => commands::split::run(&arguments),
         Command::Match(arguments) => commands::match_blocks::run(&arguments),

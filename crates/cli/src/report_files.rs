@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use perf_models::Architecture;
-use report_writers::{Report, writer_by_name};
+use report_writers::{Json, Report, writer_by_name};
 use tree_perf::Roof;
 
+use crate::arguments::profile_output::ProfileOutput;
 use crate::console;
 use crate::error::Failure;
 use crate::notes::Notes;
@@ -30,6 +31,22 @@ pub(crate) fn write_tables(
         }
     }
     failures
+}
+
+/// Prints what was asked for of the report of a profile.
+pub(crate) fn show(
+    output: &ProfileOutput,
+    report: &Report,
+    notes: &Notes,
+    summary: impl FnOnce() -> String,
+) -> Result<(), Failure> {
+    if output.json {
+        console::write_with(|out| Json.write_to(report, out))?;
+        notes.warnings.iter().for_each(console::warning);
+    } else if !output.quiet {
+        console::print(summary())?;
+    }
+    Ok(())
 }
 
 /// What the picture of the rooflines shows.

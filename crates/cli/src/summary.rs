@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use gpu_timeline::Breakdown;
 use inference_phase::sheets::PhaseAnalysis;
 use report_writers::Report;
 use report_writers::terminal::{Alignment, Color, Segment, Style, TextColumn, bar, table, truncate_middle};
@@ -191,21 +192,20 @@ fn write_timeline(out: &mut String, analysis: &Analysis, style: Style) {
         time(timeline.busy),
         time(timeline.idle)
     );
+    out.push_str(&timeline_bar(&timeline, style));
+}
+
+/// Where the time went, as a bar with its legend.
+pub(crate) fn timeline_bar(timeline: &Breakdown, style: Style) -> String {
     let parts = [
         ("computation", timeline.computation, Color::Green),
         ("exposed comm", timeline.exposed_communication, Color::Magenta),
         ("exposed copies", timeline.exposed_memcpy, Color::Yellow),
         ("idle", timeline.idle, Color::Gray),
     ];
-    let segments: Vec<Segment<'_>> = parts
-        .iter()
-        .map(|&(label, time, color)| Segment {
-            label,
-            fraction: timeline.percent_of_total(time) / 100.0,
-            color,
-        })
-        .collect();
-    out.push_str(&bar(&segments, style));
+    let segment =
+        |(label, time, color)| Segment { label, fraction: timeline.percent_of_total(time) / 100.0, color };
+    bar(&parts.map(segment), style)
 }
 
 /// Operators named with the time that they lose to their roofline.

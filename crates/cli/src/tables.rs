@@ -8,6 +8,7 @@ use report_writers::{
 };
 use tree_perf::jax::collectives::{CollectiveAnalysis, collective_sheets};
 use tree_perf::jax::{JaxAnalysis, jax_sheets};
+use tree_perf::rocprof::{RocprofAnalysis, rocprof_sheets};
 use tree_perf::{
     Analysis, ChartShape, Column, ColumnKind, ExtensionSheet, Sheet, SheetChart, pytorch_sheets,
 };
@@ -59,24 +60,31 @@ pub(crate) fn report(
 
 /// All sheets that an XLA profile and the options give.
 pub(crate) fn jax_report(analysis: &JaxAnalysis, title: &str) -> Result<Report, Failure> {
-    let mut tables = Vec::new();
-    for sheet in jax_sheets() {
-        let Some(frame) = sheet.build(analysis)? else { continue };
-        let column = |name: &str| sheet.column(name);
-        tables.push(table(sheet.name, frame, column, sheet.chart, SheetNames::Documented)?);
-    }
-    Ok(Report::new(title, tables)?.with_known_names(jax_sheets().iter().map(|sheet| sheet.name)))
+    report_of(analysis, jax_sheets().iter().copied(), title)
 }
 
 /// The sheets of the collectives of a run, whose nodes have a profile each.
 pub(crate) fn collectives_report(collectives: &CollectiveAnalysis, title: &str) -> Result<Report, Failure> {
+    report_of(collectives, collective_sheets().iter(), title)
+}
+
+/// All sheets that a profile of rocprofv3 and the options give.
+pub(crate) fn rocprof_report(analysis: &RocprofAnalysis, title: &str) -> Result<Report, Failure> {
+    report_of(analysis, rocprof_sheets().iter().copied(), title)
+}
+
+fn report_of<A: 'static>(
+    analysis: &A,
+    sheets: impl Iterator<Item = &'static Sheet<A>> + Clone,
+    title: &str,
+) -> Result<Report, Failure> {
     let mut tables = Vec::new();
-    for sheet in collective_sheets() {
-        let Some(frame) = sheet.build(collectives)? else { continue };
+    for sheet in sheets.clone() {
+        let Some(frame) = sheet.build(analysis)? else { continue };
         let column = |name: &str| sheet.column(name);
         tables.push(table(sheet.name, frame, column, sheet.chart, SheetNames::Documented)?);
     }
-    Ok(Report::new(title, tables)?.with_known_names(collective_sheets().iter().map(|sheet| sheet.name)))
+    Ok(Report::new(title, tables)?.with_known_names(sheets.map(|sheet| sheet.name)))
 }
 
 fn table(

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::profile_output::ProfileOutput;
+
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   tracelens jax host.xplane.pb                              summary here, workbook beside the profile
@@ -18,7 +20,7 @@ Options may be written with _ or with -. `tracelens columns` explains the sheets
 #[derive(Args)]
 pub(crate) struct JaxArguments {
     /// The profile: plain, gzip, zstd or zip. Of several, one per host of a run in the order of the hosts' ranks, the
-    /// report is about the collectives of all hosts together
+    /// report is about the collectives of all hosts together, and its workbook is <first>_collectives.xlsx
     #[arg(value_name = "FILE", required_unless_present = "profile_path")]
     files: Vec<PathBuf>,
 
@@ -42,30 +44,12 @@ impl JaxArguments {
 #[derive(Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct JaxOutput {
-    /// Write the workbook here [default: <profile>_perf_report.xlsx beside the profile, <first>_collectives.xlsx of
-    /// several, unless another output is named]
-    #[arg(long = "output_xlsx_path", value_name = "FILE")]
-    pub(crate) output_xlsx_path: Option<PathBuf>,
-
-    /// Write one CSV file per sheet into this directory
-    #[arg(long = "output_csvs_dir", value_name = "DIR")]
-    pub(crate) output_csvs_dir: Option<PathBuf>,
-
-    /// Write all sheets as one JSON file
-    #[arg(long = "output_json_path", value_name = "FILE")]
-    pub(crate) output_json_path: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) tables: ProfileOutput,
 
     /// Draw the instructions of GPUs under the rooflines of the GPU as an SVG picture
     #[arg(long = "roofline_svg", value_name = "FILE")]
     pub(crate) roofline_svg: Option<PathBuf>,
-
-    /// Print all sheets as JSON instead of the summary; writes no file unless one is named
-    #[arg(long, conflicts_with = "quiet")]
-    pub(crate) json: bool,
-
-    /// Print nothing but errors
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
 }
 
 #[derive(Args)]

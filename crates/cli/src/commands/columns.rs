@@ -2,6 +2,7 @@
 
 use inference_phase::sheets::phase_sheets;
 use tree_perf::jax::jax_sheets;
+use tree_perf::rocprof::rocprof_sheets;
 use tree_perf::{Column, all_sheets};
 
 use crate::console;
@@ -41,7 +42,14 @@ fn sheets() -> Vec<Described> {
         description: sheet.description,
         columns: sheet.columns,
     });
-    of_reports.chain(of_phases).chain(of_profiles).collect()
+    let of_rocprof = rocprof_sheets().iter().map(|sheet| Described {
+        report: Some("tracelens rocprof"),
+        name: sheet.name,
+        current_name: sheet.current_name,
+        description: sheet.description,
+        columns: sheet.columns,
+    });
+    of_reports.chain(of_phases).chain(of_profiles).chain(of_rocprof).collect()
 }
 
 pub(crate) fn run(wanted: Option<&str>) -> Result<(), Failure> {

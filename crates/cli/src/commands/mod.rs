@@ -7,6 +7,7 @@ pub(crate) mod jax;
 pub(crate) mod match_blocks;
 pub(crate) mod model;
 pub(crate) mod report;
+pub(crate) mod rocprof;
 pub(crate) mod shell;
 pub(crate) mod split;
 pub(crate) mod tree;

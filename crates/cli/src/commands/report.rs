@@ -11,6 +11,7 @@ use crate::console;
 use crate::error::Failure;
 use crate::notes::Notes;
 use crate::progress::ReadingProgress;
+use crate::readers::unread;
 use crate::report_files::{RooflinePicture, end_with, save_picture, write_tables};
 use crate::report_request::{Print, ReportRequest};
 use crate::rooflines::Rooflines;
@@ -30,6 +31,10 @@ pub(crate) fn write(
     let trace = read(&request)?;
     if is_xplane(&trace) {
         let better = "this is an XPlane profile: `tracelens jax` knows its programs and their work, and this report only its times";
+        request.notices.push(better.to_owned());
+    }
+    if is_rocprof(&trace) {
+        let better = "this is a profile of rocprofv3: `tracelens rocprof` has its calls, copies and counters, and this report only what it has in common with other traces";
         request.notices.push(better.to_owned());
     }
     let mut options = request.analysis.tree_options();
@@ -99,6 +104,8 @@ fn no_gpu_events(trace: &Trace, request: &ReportRequest) -> Failure {
         |warning: &Warning| matches!(warning, Warning::Truncated { .. } | Warning::DamagedCompression { .. });
     let advice = if is_xplane(trace) {
         "this is an XPlane profile: `tracelens jax` reads it"
+    } else if is_rocprof(trace) {
+        "this is a profile of rocprofv3: `tracelens rocprof` says what to check"
     } else if trace.warnings().iter().any(is_loss) {
         "they may be in the part that is lost: copy the file again, or record it again"
     } else {
@@ -112,9 +119,13 @@ fn is_xplane(trace: &Trace) -> bool {
     trace.time_unit() == TimeUnit::Picoseconds
 }
 
+fn is_rocprof(trace: &Trace) -> bool {
+    trace.facts().recorder == Some("rocprofv3")
+}
+
 fn read(request: &ReportRequest) -> Result<Trace, Failure> {
     let progress = ReadingProgress::new(request.print == Print::Nothing);
     let update = |state| progress.update(state);
     let options = ReadOptions { threads: request.threads, progress: Some(&update) };
-    Ok(read_path(&request.trace, &options)?)
+    read_path(&request.trace, &options).map_err(unread)
 }

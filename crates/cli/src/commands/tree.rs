@@ -10,6 +10,7 @@ use crate::arguments::TreeArguments;
 use crate::console;
 use crate::error::Failure;
 use crate::progress::ReadingProgress;
+use crate::readers::unread;
 use crate::report_request::link_rule;
 
 pub(crate) fn run(arguments: &TreeArguments) -> Result<(), Failure> {
@@ -17,7 +18,8 @@ pub(crate) fn run(arguments: &TreeArguments) -> Result<(), Failure> {
     let progress = ReadingProgress::new(false);
     let update = |state| progress.update(state);
     let threads = arguments.reading.threads.map(Into::into);
-    let trace = read_path(&arguments.file, &ReadOptions { threads, progress: Some(&update) })?;
+    let options = ReadOptions { threads, progress: Some(&update) };
+    let trace = read_path(&arguments.file, &options).map_err(unread)?;
     drop(progress);
     let options = TreeOptions {
         python_frames: arguments.python_frames,

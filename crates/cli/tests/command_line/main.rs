@@ -13,6 +13,7 @@ mod options;
 mod outputs;
 mod phases;
 mod program;
+mod rocprof;
 mod rooflines;
 mod secrets;
 mod shell;

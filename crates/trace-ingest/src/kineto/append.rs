@@ -4,13 +4,13 @@ use hashbrown::HashMap;
 
 use super::argument::parse_argument;
 use super::faults::Faults;
-use crate::json::number::{float, integer};
 use super::run::{RareField, RareValue, RowKind, Run, Tally};
 use super::translation::Translation;
 use crate::argument::Sequence;
 use crate::event_table::{
     Collective, Event, EventId, Flow, LaunchGeometry, MemoryTransfer, Phase, PythonFrame, TritonCall,
 };
+use crate::json::number::{float, integer};
 use crate::string_table::StringId;
 use crate::trace::Trace;
 use crate::track_table::TrackId;

@@ -1,7 +1,7 @@
 //! Operator arguments from their JSON text.
 
-use crate::json::scanner::{Fault, RawValue, Scanner, unescape};
 use crate::argument::ArgumentValue;
+use crate::json::scanner::{Fault, RawValue, Scanner, unescape};
 
 /// Deepest nesting of an operator's arguments; a tensor list takes three levels.
 const DEEPEST_ARGUMENT: usize = 64;

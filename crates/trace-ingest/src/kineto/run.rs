@@ -9,10 +9,10 @@ use std::ops::{ControlFlow, Range};
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
 use super::boundary::event_starts;
-use crate::json::number::{integer, microseconds_to_nanoseconds};
-use crate::json::scanner::{Fault, RawValue, Scan, Scanner};
 use crate::category::{Category, KNOWN};
 use crate::event_table::{FlowEnd, FlowKind};
+use crate::json::number::{integer, microseconds_to_nanoseconds};
+use crate::json::scanner::{Fault, RawValue, Scan, Scanner};
 
 /// How the parsing of a run ended; offsets are in bytes of the run's text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,11 +3,11 @@
 use hashbrown::HashMap;
 
 use super::argument::parse_argument;
-use crate::json::number::integer;
 use super::run::{LocalMetadata, LocalRowId, Run};
-use crate::json::scanner::unescape;
 use crate::argument::{ArgumentId, Signature, SignatureId};
 use crate::category::{Category, KNOWN};
+use crate::json::number::integer;
+use crate::json::scanner::unescape;
 use crate::string_table::StringId;
 use crate::trace::Trace;
 use crate::track_table::{RowId, Track, TrackId};

@@ -113,7 +113,8 @@ impl ProfileBuilder {
             let Kernel { mangled, demangled, formatted, truncated, .. } = profile.kernels[kernel as usize];
             [mangled, demangled, formatted, truncated].iter().all(Option::is_none)
         };
-        let unknown_kernels = profile.dispatches.iter().filter(|dispatch| unnamed(dispatch.kernel)).count() as u64;
+        let unknown_kernels =
+            profile.dispatches.iter().filter(|dispatch| unnamed(dispatch.kernel)).count() as u64;
         for (count, warning) in [
             (negative_durations, ProfileWarning::NegativeDuration { count: negative_durations }),
             (unknown_kernels, ProfileWarning::UnknownKernels { count: unknown_kernels }),

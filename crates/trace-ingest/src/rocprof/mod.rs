@@ -16,8 +16,8 @@ use std::path::Path;
 
 pub use fault::ProfileWarning;
 pub use profile::{
-    Agent, AgentKind, Allocation, Call, CopyDirection, Counter, CounterValue, Dispatch, Domain, Kernel, KernelNames,
-    Launch, MemoryCopy, Process, Profile, Sample, ScratchEvent, SourceFormat,
+    Agent, AgentKind, Allocation, Call, CopyDirection, Counter, CounterValue, Dispatch, Domain, Kernel,
+    KernelNames, Launch, MemoryCopy, Process, Profile, Sample, ScratchEvent, SourceFormat,
 };
 
 pub(crate) use json::RocprofJson;

@@ -73,9 +73,8 @@ pub fn rocprof_finding(analysis: &RocprofAnalysis) -> Option<RocprofFinding> {
     let (category, time) =
         categories.into_iter().max_by_key(|&(category, time)| (time, std::cmp::Reverse(category)))?;
     let agents = agent_timelines(analysis);
-    let sum = |time: fn(&Breakdown) -> i64| {
-        agents.iter().map(|agent| time(&agent.breakdown)).sum::<i64>() as f64
-    };
+    let sum =
+        |time: fn(&Breakdown) -> i64| agents.iter().map(|agent| time(&agent.breakdown)).sum::<i64>() as f64;
     let busy = sum(|breakdown| breakdown.busy);
     let mut finding = RocprofFinding {
         bound: RocprofBound::Kernels,
@@ -152,7 +151,9 @@ impl fmt::Display for RocprofFinding {
             }
         }
         // Idle GPUs have a reason beside what they do when they are not.
-        if matches!(self.bound, RocprofBound::Launches | RocprofBound::Idle) && self.exposed_communication_share > 0.5 {
+        if matches!(self.bound, RocprofBound::Launches | RocprofBound::Idle)
+            && self.exposed_communication_share > 0.5
+        {
             write!(f, "; communication is exposed {communication:.1} % of busy time")?;
         }
         match self.bound {
@@ -226,11 +227,26 @@ mod tests {
         let communication = [("gemm", 0, 40), ("ncclDevKernel", 30, 110)];
         let gaps = [("gemm", 0, 20), ("gemm", 100, 120)];
         for (kernels, call_before, bound, text) in [
-            (&communication[..], None, RocprofBound::Communication, "bound by communication: exposed 63.6 % of busy time"),
+            (
+                &communication[..],
+                None,
+                RocprofBound::Communication,
+                "bound by communication: exposed 63.6 % of busy time",
+            ),
             (&gaps, None, RocprofBound::Idle, "what feeds the GPUs: idle 66.7 % of the time"),
-            (&gaps, Some(5), RocprofBound::Launches, "bound by launches: GPUs are idle 66.7 % of the time and begin kernels 5.0 µs after"),
+            (
+                &gaps,
+                Some(5),
+                RocprofBound::Launches,
+                "bound by launches: GPUs are idle 66.7 % of the time and begin kernels 5.0 µs after",
+            ),
             (&gaps, Some(21), RocprofBound::Idle, "what feeds the GPUs"),
-            (&[("gemm", 0, 60), ("add", 60, 100)], None, RocprofBound::Kernels, "bound by kernels: GEMM 60.0 % of kernel time, gemm 60.0 %; idle 0.0 %"),
+            (
+                &[("gemm", 0, 60), ("add", 60, 100)],
+                None,
+                RocprofBound::Kernels,
+                "bound by kernels: GEMM 60.0 % of kernel time, gemm 60.0 %; idle 0.0 %",
+            ),
         ] {
             let found = finding(recorded(kernels, call_before)).unwrap();
             assert_eq!(found.bound, bound, "{found:?}");

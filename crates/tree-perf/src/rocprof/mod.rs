@@ -5,8 +5,8 @@
 
 mod analysis;
 mod category;
-mod finding;
 mod details;
+mod finding;
 #[cfg(test)]
 mod fixture;
 mod kernel_groups;

@@ -3,20 +3,20 @@
 mod reading;
 mod run_of_nodes;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use gpu_timeline::CommunicationPatterns;
-use report_writers::{Json, Report};
+use report_writers::Report;
 use tree_perf::jax::{CopyKernels, JaxAnalysis, JaxFigures, JaxOptions};
 
 use crate::architecture_choice::chosen;
-use crate::arguments::jax::{JaxAnalysisArguments, JaxArguments, JaxOutput};
+use crate::arguments::jax::{JaxAnalysisArguments, JaxArguments};
 use crate::console;
 use crate::error::Failure;
 use crate::jax_summary;
 use crate::notes::Notes;
-use crate::report_files::{RooflinePicture, end_with, write_tables};
-use crate::report_request::{check_destination, default_workbook, workbook_beside};
+use crate::report_files::{RooflinePicture, end_with, show, write_tables};
+use crate::report_request::{check_destination, default_workbook};
 use crate::rooflines::Rooflines;
 use crate::tables;
 
@@ -34,8 +34,8 @@ pub(crate) fn run(arguments: &JaxArguments) -> Result<(), Failure> {
 
 fn of_profile(path: &Path, arguments: &JaxArguments) -> Result<(), Failure> {
     let output = &arguments.output;
-    let mut outputs = outputs(output);
-    if outputs.is_empty() && output.roofline_svg.is_none() && !output.json {
+    let mut outputs = output.tables.destinations();
+    if outputs.is_empty() && output.roofline_svg.is_none() && !output.tables.json {
         outputs.push(("xlsx", default_workbook(path)));
     }
     let pictures = output.roofline_svg.iter().map(|picture| ("svg", picture));
@@ -43,7 +43,7 @@ fn of_profile(path: &Path, arguments: &JaxArguments) -> Result<(), Failure> {
         check_destination(writer, destination, path)?;
     }
     let options = options(&arguments.analysis)?;
-    let analysis = JaxAnalysis::new(reading::read(path, output.quiet)?, options);
+    let analysis = JaxAnalysis::new(reading::read(path, output.tables.quiet)?, options);
     let title = path.file_name().unwrap_or_default().to_string_lossy();
     let report = tables::jax_report(&analysis, &title)?;
     let mut notes = Notes::of_warnings(jax_summary::warnings(&analysis));
@@ -55,7 +55,9 @@ fn of_profile(path: &Path, arguments: &JaxArguments) -> Result<(), Failure> {
     if let Some(destination) = &output.roofline_svg {
         pending.extend(draw_rooflines(&analysis, &title, &report, destination, &mut notes).err());
     }
-    show(output, &report, &notes, || jax_summary::text(&analysis, &report, &notes, console::style()))?;
+    show(&output.tables, &report, &notes, || {
+        jax_summary::text(&analysis, &report, &notes, console::style())
+    })?;
     end_with(pending)
 }
 
@@ -80,22 +82,6 @@ fn draw_rooflines(
     picture.write(destination, notes)
 }
 
-/// Prints what was asked for.
-fn show(
-    output: &JaxOutput,
-    report: &Report,
-    notes: &Notes,
-    summary: impl FnOnce() -> String,
-) -> Result<(), Failure> {
-    if output.json {
-        console::write_with(|out| Json.write_to(report, out))?;
-        notes.warnings.iter().for_each(console::warning);
-    } else if !output.quiet {
-        console::print(summary())?;
-    }
-    Ok(())
-}
-
 /// What an analysis is asked to do.
 fn options(asked: &JaxAnalysisArguments) -> Result<JaxOptions, Failure> {
     let patterns = asked.communication_pattern.iter();
@@ -112,13 +98,4 @@ fn options(asked: &JaxAnalysisArguments) -> Result<JaxOptions, Failure> {
             .fold(CommunicationPatterns::default(), |all, pattern| all.with_pattern(pattern)),
         gpus_per_node: asked.gpus_per_node.map_or(defaults.gpus_per_node, Into::into),
     })
-}
-
-/// Writers by name with the destinations that were asked for.
-fn outputs(asked: &JaxOutput) -> Vec<(&'static str, PathBuf)> {
-    let mut outputs = Vec::new();
-    outputs.extend(asked.output_xlsx_path.clone().map(|path| ("xlsx", path)));
-    outputs.extend(asked.output_csvs_dir.clone().map(|path| ("csv", path)));
-    outputs.extend(asked.output_json_path.clone().map(|path| ("json", path)));
-    outputs
 }

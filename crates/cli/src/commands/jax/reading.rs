@@ -7,6 +7,7 @@ use trace_ingest::{IngestError, ReadOptions, Warning, formats};
 
 use crate::error::Failure;
 use crate::progress::ReadingProgress;
+use crate::readers::reader_of;
 
 /// Reads a profile that records a device.
 pub(super) fn read(path: &Path, quiet: bool) -> Result<Profile, Failure> {
@@ -21,7 +22,7 @@ pub(super) fn read(path: &Path, quiet: bool) -> Result<Profile, Failure> {
         IngestError::UnknownFormat { path, found, .. } => {
             let is_other = formats().iter().any(|format| format.name() == found);
             let (found, advice) = match is_other {
-                true => (format!("it is a trace of the format {found}"), "`tracelens report` reads it"),
+                true => (format!("it is a trace of the format {found}"), reader_of(&found)),
                 false => (
                     format!("found {found}"),
                     "jax.profiler.trace(DIR) writes DIR/plugins/profile/<time>/<host>.xplane.pb",

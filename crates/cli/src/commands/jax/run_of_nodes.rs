@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use tree_perf::jax::JaxAnalysis;
 use tree_perf::jax::collectives::CollectiveAnalysis;
 
-use super::{check_destination, options, outputs, reading, show, workbook_beside};
+use super::{options, reading};
 use crate::arguments::jax::JaxArguments;
 use crate::console;
 use crate::error::Failure;
 use crate::jax_summary;
 use crate::notes::Notes;
-use crate::report_files::{end_with, write_tables};
+use crate::report_files::{end_with, show, write_tables};
+use crate::report_request::{check_destination, workbook_beside};
 use crate::tables;
 
 /// The report of the profiles of a run's nodes, in the order of the nodes.
@@ -23,8 +24,8 @@ pub(super) fn report(paths: &[PathBuf], arguments: &JaxArguments) -> Result<(), 
         return Err(Failure::SameProfile { path: path.clone() });
     }
     let Some(first) = paths.first() else { return Ok(()) };
-    let output = &arguments.output;
-    let mut outputs = outputs(output);
+    let output = &arguments.output.tables;
+    let mut outputs = output.destinations();
     if outputs.is_empty() && !output.json {
         outputs.push(("xlsx", workbook_beside(first, "_collectives")));
     }

@@ -1,0 +1,41 @@
+//! Where the reports of profiles go: flags that several subcommands share.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[derive(Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct ProfileOutput {
+    /// Write the workbook here [default: <profile>_perf_report.xlsx beside the profile, unless another output is named]
+    #[arg(long = "output_xlsx_path", value_name = "FILE")]
+    output_xlsx_path: Option<PathBuf>,
+
+    /// Write one CSV file per sheet into this directory
+    #[arg(long = "output_csvs_dir", value_name = "DIR")]
+    output_csvs_dir: Option<PathBuf>,
+
+    /// Write all sheets as one JSON file
+    #[arg(long = "output_json_path", value_name = "FILE")]
+    output_json_path: Option<PathBuf>,
+
+    /// Print all sheets as JSON instead of the summary; writes no file unless one is named
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) json: bool,
+
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+impl ProfileOutput {
+    /// Writers by name with the destinations that were asked for.
+    pub(crate) fn destinations(&self) -> Vec<(&'static str, PathBuf)> {
+        let asked = [
+            ("xlsx", &self.output_xlsx_path),
+            ("csv", &self.output_csvs_dir),
+            ("json", &self.output_json_path),
+        ];
+        asked.into_iter().filter_map(|(writer, path)| Some((writer, path.clone()?))).collect()
+    }
+}

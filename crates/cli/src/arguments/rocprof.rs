@@ -1,0 +1,203 @@
+//! Flags of `tracelens rocprof`.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use tree_perf::rocprof::KernelPattern;
+
+use super::microseconds;
+use super::profile_output::ProfileOutput;
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  tracelens rocprof 908_results.json                           summary here, workbook beside the profile
+  tracelens rocprof 908_results.db --output_csvs_dir sheets    CSV files instead of the workbook
+  tracelens rocprof out/node-7 --kernel_details                the CSV files of a directory, with a row per dispatch
+  tracelens rocprof 908_results.pftrace --pftrace_tables       with the tables known from Perfetto traces
+
+rocprofv3 --sys-trace --output-format json -- PROGRAM writes <host>/<pid>_results.json; csv, rocpd and pftrace are
+read, too. Options may be written with _ or with -. `tracelens columns` explains the sheets.";
+
+#[derive(Args)]
+pub(crate) struct RocprofArguments {
+    /// The profile: *_results.json, *_results.db, *_results.pftrace or *_kernel_trace.csv, plain or compressed, or a
+    /// directory of CSV files
+    #[arg(value_name = "PROFILE", required_unless_present = "profile_json_path")]
+    profile: Option<PathBuf>,
+
+    /// The same as PROFILE, of any format
+    #[arg(long = "profile_json_path", value_name = "FILE", conflicts_with = "profile")]
+    profile_json_path: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) output: ProfileOutput,
+    #[command(flatten)]
+    pub(crate) analysis: RocprofAnalysisArguments,
+    #[command(flatten)]
+    pub(crate) pftrace: PftraceArguments,
+}
+
+impl RocprofArguments {
+    /// The profile, whichever way it was named.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.profile.as_ref().or(self.profile_json_path.as_ref()).cloned().unwrap_or_default()
+    }
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Analysis")]
+pub(crate) struct RocprofAnalysisArguments {
+    /// Leave out kernel_summary and kernel_summary_by_category
+    #[arg(long = "disable_kernel_summary")]
+    pub(crate) disable_kernel_summary: bool,
+
+    /// Add kernel_details: a row per dispatch
+    #[arg(long = "kernel_details")]
+    pub(crate) kernel_details: bool,
+
+    /// Keep only the first N rows of kernel_details
+    #[arg(long = "topk_kernels", value_name = "N")]
+    pub(crate) topk_kernels: Option<usize>,
+
+    /// Add short_kernels_summary and short_kernel_histogram
+    #[arg(long = "short_kernel_study")]
+    pub(crate) short_kernel_study: bool,
+
+    /// A kernel is short below this duration
+    #[arg(long = "short_kernel_threshold_us", value_name = "US", default_value = "10", value_parser = microseconds)]
+    pub(crate) short_kernel_threshold_us: f64,
+
+    /// Bins of the short-kernel histogram
+    #[arg(long = "short_kernel_histogram_bins", value_name = "N", default_value = "100")]
+    pub(crate) short_kernel_histogram_bins: NonZeroUsize,
+
+    /// Which of a kernel's names the sheets show: without namespace, template arguments and parameters (truncated),
+    /// with them (formatted), with the suffix of the code object, too (demangled), or the symbol's (mangled).
+    /// Kernels that share the name are one row [default: truncated; formatted in the tables known from Perfetto
+    /// traces]
+    #[arg(long = "kernel_names", value_enum, value_name = "NAMES")]
+    pub(crate) kernel_names: Option<KernelNames>,
+
+    /// Give the figures of the reference tool where it is known to be wrong: nanoseconds under headers that say µs,
+    /// percentages cumulated before sorting, its kinds of kernels
+    #[arg(long)]
+    pub(crate) parity: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KernelNames {
+    Truncated,
+    Formatted,
+    Demangled,
+    Mangled,
+}
+
+/// All but the first say how the tables are made, and need it.
+#[derive(Args)]
+#[command(next_help_heading = "Tables known from Perfetto traces")]
+pub(crate) struct PftraceArguments {
+    /// Add category_summary, xla_top, pftrace_kernel_summary, hip_summary, api_kernel_summary and
+    /// memory_copy_by_copy_bytes, whatever the format of the profile
+    #[arg(long = "pftrace_tables")]
+    pub(crate) pftrace_tables: bool,
+
+    /// Count kernels whose names differ in digits only as one
+    #[arg(long = "merge_kernels", requires = "pftrace_tables")]
+    pub(crate) merge_kernels: bool,
+
+    /// Leave out what threads with lower numbers launched and called [default: -1000000000]
+    #[arg(long = "min_tid", value_name = "N", requires = "pftrace_tables", allow_negative_numbers = true)]
+    pub(crate) min_tid: Option<i64>,
+
+    /// Leave out what threads with higher numbers launched and called [default: 1000000000]
+    #[arg(long = "max_tid", value_name = "N", requires = "pftrace_tables", allow_negative_numbers = true)]
+    pub(crate) max_tid: Option<i64>,
+
+    /// Leave out shorter kernels and HIP calls, but not from xla_top [default: 5000]
+    #[arg(
+        long = "min_event_ns",
+        value_name = "NS",
+        requires = "pftrace_tables",
+        allow_negative_numbers = true
+    )]
+    pub(crate) min_event_ns: Option<i64>,
+
+    /// Leave out pftrace_kernel_summary
+    #[arg(long = "no_kernel_summary", requires = "pftrace_tables")]
+    pub(crate) no_kernel_summary: bool,
+
+    /// Add collectives to pftrace_kernel_summary
+    #[arg(long = "kernel_summary_include_rccl", requires = "pftrace_tables")]
+    pub(crate) kernel_summary_include_rccl: bool,
+
+    /// What percentages of pftrace_kernel_summary are of [default: total]
+    #[arg(long = "kernel_summary_baseline", value_enum, value_name = "WHAT", requires = "pftrace_tables")]
+    pub(crate) kernel_summary_baseline: Option<KernelSummaryBaseline>,
+
+    /// What a row of pftrace_kernel_summary is: a kernel with its launch configuration, or a kernel [default: config]
+    #[arg(long = "kernel_summary_group", value_enum, value_name = "BY", requires = "pftrace_tables")]
+    pub(crate) kernel_summary_group: Option<KernelSummaryGroup>,
+
+    /// Leave out hip_summary
+    #[arg(long = "no_hip_summary", requires = "pftrace_tables")]
+    pub(crate) no_hip_summary: bool,
+
+    /// What a row of hip_summary is [default: name]
+    #[arg(long = "hip_summary_group", value_enum, value_name = "BY", requires = "pftrace_tables")]
+    pub(crate) hip_summary_group: Option<HipSummaryGroup>,
+
+    /// Rows of xla_top [default: 30]
+    #[arg(long = "top_xla", value_name = "N", requires = "pftrace_tables")]
+    pub(crate) top_xla: Option<usize>,
+
+    /// Leave kernels whose name this regular expression finds out of api_kernel_summary; an empty one leaves none out
+    /// [default: redzone_checker_kernel as a word]
+    #[arg(long = "exclude_kernel_regex", value_name = "REGEX", requires = "pftrace_tables", value_parser = pattern)]
+    pub(crate) exclude_kernel_regex: Option<ExcludedKernels>,
+
+    /// Count a call with each kernel that it launched, not only with the first
+    #[arg(long = "allow_multi_kernel_per_api", requires = "pftrace_tables")]
+    pub(crate) allow_multi_kernel_per_api: bool,
+
+    /// Add HIP calls that launch nothing to api_kernel_summary
+    #[arg(long = "include_nonlaunch_apis", requires = "pftrace_tables")]
+    pub(crate) include_nonlaunch_apis: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KernelSummaryBaseline {
+    Total,
+    Compute,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KernelSummaryGroup {
+    Config,
+    Name,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HipSummaryGroup {
+    Name,
+    #[value(name = "name+stream")]
+    NameStream,
+    #[value(name = "name+op")]
+    NameOp,
+    #[value(name = "name+stream+op")]
+    NameStreamOp,
+}
+
+/// Kernels that are left out; none without a pattern.
+#[derive(Clone, Debug)]
+pub(crate) struct ExcludedKernels(pub(crate) Option<KernelPattern>);
+
+fn pattern(text: &str) -> Result<ExcludedKernels, String> {
+    match text {
+        "" => Ok(ExcludedKernels(None)),
+        text => match text.parse() {
+            Ok(pattern) => Ok(ExcludedKernels(Some(pattern))),
+            Err(error) => Err(error.to_string()),
+        },
+    }
+}
