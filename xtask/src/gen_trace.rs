@@ -1,5 +1,5 @@
 //! Synthetic Kineto traces: training of a transformer on one of several devices, or steps of an inference engine,
-//! of any length; and runs recorded by `rocprofv3` ([`rocprof`]).
+//! of any length; runs recorded by `rocprofv3` ([`rocprof`]); and operations listed by tt-metal ([`metal`]).
 //!
 //! A *plan* says what the program does (`forward`, `backward`, `step`, `serving`, with the names of
 //! `kernels` and `flavour` and the sizes of `model`), the *player* gives it times and numbers, a
@@ -12,6 +12,7 @@ mod flavour;
 mod forward;
 mod json;
 mod kernels;
+mod metal;
 mod model;
 mod plan;
 mod player;
@@ -42,7 +43,7 @@ pub(crate) struct Arguments {
     /// Events to write: exactly so many, at least 100
     #[arg(long)]
     events: u64,
-    /// Whose trace to imitate; rocprof has only one
+    /// Whose trace to imitate; rocprof and metal have only one
     #[arg(long, value_enum)]
     flavour: Option<Flavour>,
     /// What the recorded program does
@@ -75,6 +76,8 @@ pub(crate) enum Recorded {
     Serving,
     /// Training on two GPUs, recorded by rocprofv3 in one of its formats.
     Rocprof,
+    /// A decoder on four Tenstorrent chips, as tt-metal's CSV of operations.
+    Metal,
 }
 
 impl Recorded {
@@ -83,7 +86,7 @@ impl Recorded {
         match self {
             Recorded::Training => Some(Workload::Training),
             Recorded::Serving => Some(Workload::Serving),
-            Recorded::Rocprof => None,
+            Recorded::Rocprof | Recorded::Metal => None,
         }
     }
 }
@@ -110,7 +113,7 @@ struct Options {
 
 /// Writes the trace.
 pub(crate) fn run(arguments: &Arguments) -> ChoreResult {
-    let Some(workload) = arguments.workload.of_kineto() else { return run_rocprof(arguments) };
+    let Some(workload) = arguments.workload.of_kineto() else { return run_other(arguments) };
     if arguments.format.is_some() {
         return Err("--format is for --workload rocprof: other traces are Kineto's".into());
     }
@@ -129,17 +132,30 @@ pub(crate) fn run(arguments: &Arguments) -> ChoreResult {
     Ok(Outcome::Good)
 }
 
-fn run_rocprof(arguments: &Arguments) -> ChoreResult {
+/// Writes what another profiler than Kineto recorded.
+fn run_other(arguments: &Arguments) -> ChoreResult {
     let of_kineto = [
         ("--flavour", arguments.flavour.is_some()),
         ("--python-frames", arguments.python_frames.is_some()),
         ("--compact", arguments.compact),
     ];
+    let is_metal = arguments.workload == Recorded::Metal;
     if let Some((option, _)) = of_kineto.into_iter().find(|(_, given)| *given) {
-        return Err(format!("{option} is for Kineto's traces, not for --workload rocprof").into());
+        let workload = if is_metal { "metal" } else { "rocprof" };
+        return Err(format!("{option} is for Kineto's traces, not for --workload {workload}").into());
+    }
+    let (events, seed) = (arguments.events, arguments.seed);
+    if is_metal {
+        if arguments.format.is_some() {
+            return Err("--format is for --workload rocprof: operations of tt-metal are CSV".into());
+        }
+        match &arguments.out {
+            None => metal::write(events, seed, &mut io::stdout().lock())?,
+            Some(path) => write_file(path, |out| metal::write(events, seed, out))?,
+        }
+        return Ok(Outcome::Good);
     }
     let format = arguments.format.unwrap_or(rocprof::Format::Json);
-    let (events, seed) = (arguments.events, arguments.seed);
     match &arguments.out {
         None => rocprof::write(format, events, seed, &mut io::stdout().lock())?,
         Some(path) => rocprof::write_to(path, format, events, seed)?,

@@ -3,6 +3,7 @@
 pub(crate) mod inference;
 pub(crate) mod jax;
 pub(crate) mod match_blocks;
+pub(crate) mod metal;
 pub(crate) mod model;
 pub(crate) mod phases;
 pub(crate) mod profile_output;
@@ -20,6 +21,7 @@ use clap_complete::Shell;
 use inference::InferenceArguments;
 use jax::JaxArguments;
 use match_blocks::MatchArguments;
+use metal::MetalArguments;
 pub(crate) use model::{ModelArguments, ModelCommand};
 use phases::PhaseArguments;
 use rocprof::RocprofArguments;
@@ -39,6 +41,9 @@ const REFERENCE_JAX: &str = "TraceLens_generate_perf_report_jax";
 
 /// Under this name the program takes the place of the reference tool's report of rocprofv3's profiles.
 const REFERENCE_ROCPROF: &str = "TraceLens_generate_perf_report_rocprof";
+
+/// Under this name the program takes the place of the reference tool's report of Tenstorrent's operations.
+const REFERENCE_METAL: &str = "tt-perf-report";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -82,6 +87,9 @@ pub(crate) enum Command {
     /// Write a performance report of a profile of AMD's rocprofv3: JSON, CSV, rocpd or Perfetto
     #[command(after_help = rocprof::EXAMPLES)]
     Rocprof(Box<RocprofArguments>),
+    /// Write a performance report of Tenstorrent operations: the CSV of tt-metal's profiler (ops_perf_results_*.csv)
+    #[command(after_help = metal::EXAMPLES, infer_long_args = true)]
+    Metal(Box<MetalArguments>),
     /// Print the call tree of a trace: operators, launches, kernels
     Tree(TreeArguments),
     /// Split a trace into traces of single steps, of the steady state, or of phases
@@ -351,7 +359,11 @@ fn microseconds(text: &str) -> Result<f64, String> {
 
 /// The command as clap knows it, every option under its own spelling and with `-` and `_` exchanged.
 pub(crate) fn command() -> clap::Command {
-    with_both_spellings(CommandLine::command())
+    // No workbook is written unless one is asked for, as it is by the other reports.
+    let metal = |metal: clap::Command| {
+        metal.mut_arg("output_xlsx_path", |arg| arg.help("Write the tables as a workbook here"))
+    };
+    with_both_spellings(CommandLine::command().mut_subcommand("metal", metal))
 }
 
 fn with_both_spellings(command: clap::Command) -> clap::Command {
@@ -391,6 +403,10 @@ pub(crate) fn parse(mut arguments: Vec<OsString>) -> Command {
         arguments.insert(1, "rocprof".into());
         let usage = format!("{REFERENCE_ROCPROF} [OPTIONS] --profile_json_path <FILE>");
         command = command.mut_subcommand("rocprof", |rocprof| rocprof.override_usage(usage));
+    } else if name.is_some_and(|name| name == REFERENCE_METAL) {
+        arguments.insert(1, "metal".into());
+        let usage = format!("{REFERENCE_METAL} [OPTIONS] <FILE>...");
+        command = command.mut_subcommand("metal", |metal| metal.override_usage(usage));
     }
     let parsed = command
         .try_get_matches_from(&arguments)

@@ -23,6 +23,11 @@ pub(crate) fn style() -> Style {
     }
 }
 
+/// Columns of the terminal that standard output is; `None` where it is a file or pipe and lines may have any length.
+pub(crate) fn terminal_width() -> Option<usize> {
+    io::stdout().is_terminal().then(|| style().width)
+}
+
 /// Prints to standard output. A reader that has seen enough and closed the pipe is no failure.
 pub(crate) fn print(text: impl fmt::Display) -> io::Result<()> {
     let mut out = io::BufWriter::new(io::stdout().lock());
@@ -50,6 +55,11 @@ pub(crate) fn error(message: impl fmt::Display) {
 /// Prints what the run got over to standard error.
 pub(crate) fn warning(message: impl fmt::Display) {
     to_stderr(format_args!("tracelens: warning: {message}"));
+}
+
+/// Prints what the reader should know of what the run did to standard error.
+pub(crate) fn note(message: impl fmt::Display) {
+    to_stderr(format_args!("tracelens: note: {}", Plain(&message.to_string())));
 }
 
 /// Prints what an extension says to standard error: what its script prints, as it is, and what went wrong.

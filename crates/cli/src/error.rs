@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use inference_phase::capture::CaptureError;
 use inference_phase::methods::UnknownMethod;
 use inference_phase::split::SplitError;
+use metal_perf::MetalError;
 use report_writers::roofline_chart::DrawError;
 use report_writers::{TableError, WriteError};
 use trace_ingest::IngestError;
@@ -46,6 +47,8 @@ pub(crate) enum Failure {
         "none of the {profiles} profiles shows a collective on GPUs, and the report of several profiles is about these; name one profile for everything else"
     )]
     NoCollectives { profiles: usize },
+    #[error("{files}: {error}", files = of_files(.paths))]
+    Metal { paths: Vec<PathBuf>, error: MetalError },
     #[error("{path}: has no event {uid}; indices count the entries of the event list from 0 to {last}", path = .path.display())]
     NoSuchEvent { path: PathBuf, uid: u32, last: u32 },
     #[error("{path}: has no event {what}", path = .path.display())]
@@ -111,6 +114,8 @@ pub(crate) enum Failure {
     Write(#[from] WriteError),
     #[error("cannot write {path}: {source}", path = .path.display())]
     Picture { path: PathBuf, source: std::io::Error },
+    #[error("cannot write {path}: {source}", path = .path.display())]
+    File { path: PathBuf, source: std::io::Error },
     #[error("{0}")]
     Drawing(#[from] DrawError),
     #[error("the report cannot be put together: {0}; please report this as a bug")]
@@ -119,6 +124,15 @@ pub(crate) enum Failure {
     Frame(#[from] polars::error::PolarsError),
     #[error("standard output cannot be written: {0}")]
     Output(#[from] std::io::Error),
+}
+
+/// The first file, and how many more there are.
+fn of_files(paths: &[PathBuf]) -> String {
+    match paths {
+        [] => String::new(),
+        [path] => path.display().to_string(),
+        [first, others @ ..] => format!("{} and {} more", first.display(), others.len()),
+    }
 }
 
 impl Failure {
@@ -135,6 +149,7 @@ impl Failure {
             | Failure::SameProfile { .. }
             | Failure::MoreGpus { .. }
             | Failure::NoCollectives { .. }
+            | Failure::Metal { .. }
             | Failure::NoSuchEvent { .. }
             | Failure::NothingFound { .. }
             | Failure::ArchitectureFile { .. }
@@ -161,6 +176,7 @@ impl Failure {
             | Failure::Split(_)
             | Failure::Write(_)
             | Failure::Picture { .. }
+            | Failure::File { .. }
             | Failure::Drawing(_)
             | Failure::Table(_)
             | Failure::Frame(_)

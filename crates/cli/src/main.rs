@@ -6,6 +6,7 @@ mod commands;
 mod console;
 mod error;
 mod jax_summary;
+mod metal_table;
 mod notes;
 mod numbers;
 mod phases;
@@ -42,6 +43,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Inference(arguments) => commands::inference::run(&arguments),
         Command::Jax(arguments) => commands::jax::run(&arguments),
         Command::Rocprof(arguments) => commands::rocprof::run(&arguments),
+        Command::Metal(arguments) => commands::metal::run(&arguments),
         Command::Tree(arguments) => commands::tree::run(&arguments),
         Command::Split(arguments) => commands::split::run(&arguments),
         Command::Match(arguments) => commands::match_blocks::run(&arguments),

@@ -1,6 +1,7 @@
 //! From the analysis' sheets to the writers' tables.
 
 use inference_phase::sheets::{PhaseAnalysis, phase_sheets};
+use metal_perf::{MetalReport, metal_sheets};
 use polars::prelude::DataFrame;
 use report_writers::{
     CellKind, Chart, ChartKind, ColumnFormat, GroupColumns, Report, ScatterAxis, ScatterChart, ScatterPoints,
@@ -14,6 +15,7 @@ use tree_perf::{
 };
 
 use crate::arguments::SheetNames;
+use crate::commands::metal::comparison::{self, Comparison};
 use crate::error::Failure;
 
 /// Name of a sheet in the report.
@@ -73,18 +75,41 @@ pub(crate) fn rocprof_report(analysis: &RocprofAnalysis, title: &str) -> Result<
     report_of(analysis, rocprof_sheets().iter().copied(), title)
 }
 
+/// All sheets of Tenstorrent operations, and the comparison with a baseline if there is one.
+pub(crate) fn metal_report(
+    report: &MetalReport,
+    comparison: Option<&Comparison>,
+    title: &str,
+) -> Result<Report, Failure> {
+    let sheets = metal_sheets();
+    let mut tables = tables_of(report, sheets.iter().copied())?;
+    if let Some(comparison) = comparison {
+        tables.extend(tables_of(comparison, [&comparison::SHEET].into_iter())?);
+    }
+    let known = sheets.iter().map(|sheet| sheet.name).chain([comparison::SHEET.name]);
+    Ok(Report::new(title, tables)?.with_known_names(known))
+}
+
 fn report_of<A: 'static>(
     analysis: &A,
     sheets: impl Iterator<Item = &'static Sheet<A>> + Clone,
     title: &str,
 ) -> Result<Report, Failure> {
+    let tables = tables_of(analysis, sheets.clone())?;
+    Ok(Report::new(title, tables)?.with_known_names(sheets.map(|sheet| sheet.name)))
+}
+
+fn tables_of<A: 'static>(
+    analysis: &A,
+    sheets: impl Iterator<Item = &'static Sheet<A>>,
+) -> Result<Vec<Table>, Failure> {
     let mut tables = Vec::new();
-    for sheet in sheets.clone() {
+    for sheet in sheets {
         let Some(frame) = sheet.build(analysis)? else { continue };
         let column = |name: &str| sheet.column(name);
         tables.push(table(sheet.name, frame, column, sheet.chart, SheetNames::Documented)?);
     }
-    Ok(Report::new(title, tables)?.with_known_names(sheets.map(|sheet| sheet.name)))
+    Ok(tables)
 }
 
 fn table(

@@ -14,6 +14,7 @@ mod picture;
 mod report;
 pub mod roofline_chart;
 mod scatter;
+pub mod stacked_time;
 pub mod step_timeline;
 mod table;
 pub mod terminal;

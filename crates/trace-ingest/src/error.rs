@@ -75,6 +75,36 @@ pub enum IngestError {
         /// Name of the format among [`crate::formats`] that it is of, if it is of one.
         format: Option<&'static str>,
     },
+    /// The content is no CSV of operations from tt-metal's profiler.
+    #[error("{path}: is not a Tenstorrent ops CSV: found {found}; name an ops_perf_results_*.csv, which tt-metal's profiler writes below generated/profiler/reports", path = .path.display())]
+    NotOpsCsv {
+        /// The file.
+        path: PathBuf,
+        /// What it looks like instead.
+        found: String,
+    },
+    /// A CSV of operations lacks columns that no report can do without.
+    #[error("{path}: lacks the {missing}; its header is {header}; give the columns the names that tt-metal's profiler writes, or record the run again", path = .path.display())]
+    MissingColumns {
+        /// The file.
+        path: PathBuf,
+        /// `column "OP CODE"` or `columns "OP CODE", "OP TYPE"`.
+        missing: String,
+        /// Names of the columns that it has, cut when they are many.
+        header: String,
+    },
+    /// CSV files of operations that were named together are of runs on different numbers of devices.
+    #[error("{path}: has {devices} device(s), but {first} has {expected}; files that are read together have to be of hosts with the same number of devices, read them one by one", path = .path.display(), first = .first.display())]
+    DifferentDevices {
+        /// The file.
+        path: PathBuf,
+        /// How many devices it has: one more than its highest device number.
+        devices: u32,
+        /// The first file that has devices.
+        first: PathBuf,
+        /// How many that one has.
+        expected: u32,
+    },
     /// The content is of a binary format and breaks its rules.
     #[error("{path}: is a damaged {format} file: {field} at byte {offset}: {detail}; copy or record it again", path = .path.display())]
     Damaged {

@@ -122,6 +122,10 @@ pub(crate) fn describe(head: &[u8]) -> &'static str {
     if let Some((_, name)) = SIGNATURES.iter().find(|(signature, _)| head.starts_with(signature)) {
         return name;
     }
+    #[cfg(feature = "metal")]
+    if crate::metal::is_ops_csv(head) {
+        return "a Tenstorrent ops CSV (`tracelens metal` reads it)";
+    }
     match std::str::from_utf8(&head[..head.len().min(512)]) {
         Ok(_) => "text that is not JSON",
         Err(error) if error.valid_up_to() > 256 => "text that is not JSON",

@@ -10,6 +10,8 @@ mod format;
 mod json;
 #[cfg(feature = "kineto")]
 mod kineto;
+#[cfg(feature = "metal")]
+pub mod metal;
 #[cfg(feature = "rocprof")]
 mod read_ahead;
 #[cfg(feature = "rocprof")]

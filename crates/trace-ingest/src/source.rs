@@ -136,6 +136,13 @@ fn open_member<'a>(
     }
 }
 
+/// Whether an error of reading comes from damaged compression: what was read before is sound.
+#[cfg(any(feature = "metal", feature = "rocprof"))]
+pub(crate) fn is_damage(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof};
+    matches!(kind, UnexpectedEof | InvalidData | InvalidInput | Other)
+}
+
 /// Reports how much was read.
 struct Counting<'a, R> {
     source: R,

@@ -4,8 +4,8 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-/// Handle of an interned string. Equal ids mean equal text within one [`StringTable`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// Handle of an interned string. Equal ids mean equal text within one [`StringTable`]. The default is the empty string.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StringId(pub(crate) u32);
 
 impl StringId {

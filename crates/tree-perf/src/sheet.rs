@@ -96,6 +96,22 @@ pub struct ScatterPoints {
 }
 
 impl<A> Sheet<A> {
+    /// A sheet of another crate's analysis, with one name in all reports and no picture.
+    pub const fn new(
+        name: &'static str,
+        description: &'static str,
+        columns: &'static [Column],
+        build: fn(&A) -> PolarsResult<Option<DataFrame>>,
+    ) -> Self {
+        Sheet { name, current_name: name, description, columns, chart: None, build }
+    }
+
+    /// The same with a picture.
+    #[must_use]
+    pub const fn with_chart(self, chart: SheetChart) -> Self {
+        Sheet { chart: Some(chart), ..self }
+    }
+
     /// Makes the table of a trace; `None` when there is nothing to show and the sheet is left out.
     ///
     /// # Errors

@@ -1,10 +1,12 @@
 //! `tracelens columns`: what the columns of the sheets mean.
 
 use inference_phase::sheets::phase_sheets;
+use metal_perf::metal_sheets;
 use tree_perf::jax::jax_sheets;
 use tree_perf::rocprof::rocprof_sheets;
 use tree_perf::{Column, all_sheets};
 
+use crate::commands::metal::comparison;
 use crate::console;
 use crate::error::Failure;
 use crate::wrapping::wrap;
@@ -49,7 +51,27 @@ fn sheets() -> Vec<Described> {
         description: sheet.description,
         columns: sheet.columns,
     });
-    of_reports.chain(of_phases).chain(of_profiles).chain(of_rocprof).collect()
+    let of_metal = metal_sheets().iter().map(|sheet| Described {
+        report: Some("tracelens metal"),
+        name: sheet.name,
+        current_name: sheet.current_name,
+        description: sheet.description,
+        columns: sheet.columns,
+    });
+    let of_comparison = [&comparison::SHEET].into_iter().map(|sheet| Described {
+        report: Some("tracelens metal"),
+        name: sheet.name,
+        current_name: sheet.current_name,
+        description: sheet.description,
+        columns: sheet.columns,
+    });
+    of_reports
+        .chain(of_phases)
+        .chain(of_profiles)
+        .chain(of_rocprof)
+        .chain(of_metal)
+        .chain(of_comparison)
+        .collect()
 }
 
 pub(crate) fn run(wanted: Option<&str>) -> Result<(), Failure> {

@@ -5,6 +5,7 @@ pub(crate) mod columns;
 pub(crate) mod inference;
 pub(crate) mod jax;
 pub(crate) mod match_blocks;
+pub(crate) mod metal;
 pub(crate) mod model;
 pub(crate) mod report;
 pub(crate) mod rocprof;

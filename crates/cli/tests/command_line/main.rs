@@ -8,6 +8,7 @@ mod inference;
 mod jax;
 mod jax_hosts;
 mod match_blocks;
+mod metal;
 mod model;
 mod options;
 mod outputs;

@@ -9,7 +9,7 @@ use ::csv::{ByteRecord, Reader, ReaderBuilder};
 use crate::error::IngestError;
 use crate::format::ReadOptions;
 use crate::rocprof::fault::ProfileWarning;
-use crate::source;
+use crate::source::{self, is_damage};
 
 /// A column that a reader wants: the profiler's name of it, in lower case, and other names that it goes by.
 pub(super) type Names = &'static [&'static str];
@@ -135,11 +135,6 @@ impl Table {
             _ => Err(IngestError::Io { path: self.path.clone(), source: io::Error::other(detail) }),
         }
     }
-}
-
-fn is_damage(kind: io::ErrorKind) -> bool {
-    use io::ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof};
-    matches!(kind, UnexpectedEof | InvalidData | InvalidInput | Other)
 }
 
 /// Names of columns in lower case, with underscores.

@@ -1,0 +1,266 @@
+//! Flags of `tracelens metal`.
+
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use metal_perf::IdRange;
+
+use super::profile_output::ProfileOutput;
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  tracelens metal ops_perf_results.csv                       the operations, what bounds each, advice
+  tracelens metal ops.csv --signpost run --end-signpost end  what ran between two signposts
+  tracelens metal ops.csv --id-range 5-10                    these rows only; 31- and -12 are open ranges
+  tracelens metal ops.csv --baseline before.csv              what got faster and slower
+  tracelens metal ops.csv --csv report.csv --summary-svg time.svg    files instead of the table
+
+TT_METAL_DEVICE_PROFILER=1 and `python -m tracy -r -p -m pytest …` write ops_perf_results_<date>.csv. Options may be
+written with _ or with -.";
+
+#[derive(Args)]
+pub(crate) struct MetalArguments {
+    /// Operations as the profiler of tt-metal lists them, a row each; files of several hosts of one run are put together
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) output: MetalOutput,
+    #[command(flatten)]
+    pub(crate) rows: RowArguments,
+    #[command(flatten)]
+    pub(crate) figures: FigureArguments,
+    #[command(flatten)]
+    pub(crate) terminal: TerminalArguments,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct MetalOutput {
+    #[command(flatten)]
+    pub(crate) tables: ProfileOutput,
+
+    /// Write the operations as a CSV file instead of printing them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+
+    /// Add a column with the operation as the profiler names it to --csv
+    #[arg(long = "raw-op-codes")]
+    pub(crate) raw_op_codes: bool,
+
+    /// Write the summary as a CSV file
+    #[arg(long = "summary-file", value_name = "FILE", alias = "stacked-csv")]
+    pub(crate) summary_file: Option<PathBuf>,
+
+    /// Draw the summary as a stacked bar, one per device with --no-merge-devices, as an SVG picture
+    #[arg(long = "summary-svg", value_name = "FILE")]
+    pub(crate) summary_svg: Option<PathBuf>,
+
+    /// Stack the picture by time alone, not by category
+    #[arg(long = "classic-colors")]
+    pub(crate) classic_colors: bool,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Rows")]
+pub(crate) struct RowArguments {
+    /// Report what comes after this signpost [default: the last one with operations after it]
+    #[arg(long = "start-signpost", value_name = "NAME", visible_alias = "signpost")]
+    pub(crate) start_signpost: Option<String>,
+
+    /// Report what comes before this signpost
+    #[arg(long = "end-signpost", value_name = "NAME")]
+    pub(crate) end_signpost: Option<String>,
+
+    /// Which of the signposts of that name is the start, counted from 1 [default: the first]
+    #[arg(long, value_name = "N", requires = "start_signpost")]
+    pub(crate) occurrence: Option<NonZeroUsize>,
+
+    /// Report the whole file
+    #[arg(long = "ignore-signposts", conflicts_with_all = ["start_signpost", "end_signpost"])]
+    pub(crate) ignore_signposts: bool,
+
+    /// Show signposts among the operations
+    #[arg(long = "print-signposts")]
+    pub(crate) print_signposts: bool,
+
+    /// List the signposts with the operations and the time after each, and report nothing
+    #[arg(long = "list-signposts")]
+    pub(crate) list_signposts: bool,
+
+    /// Report rows with these IDs only: 5-10, 31- (from there on), -12 (up to there). An ID is the row's line when the
+    /// file is opened as a spreadsheet
+    #[arg(long = "id-range", value_name = "RANGE", allow_hyphen_values = true, value_parser = id_range)]
+    pub(crate) id_range: Option<IdRange>,
+
+    /// Leave out operations that ran on the host
+    #[arg(long = "no-host-ops")]
+    pub(crate) no_host_ops: bool,
+
+    /// Keep the order of the file: a replayed trace has the host's times of its capture
+    #[arg(long = "tracing-mode")]
+    pub(crate) tracing_mode: bool,
+
+    /// Show what each device did instead of one row for all
+    #[arg(long = "no-merge-devices")]
+    pub(crate) no_merge_devices: bool,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Figures")]
+pub(crate) struct FigureArguments {
+    /// Chip that the operations ran on, such as wormhole, blackhole, p100 [default: what the file says, else wormhole]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) arch: Option<String>,
+
+    /// Experts that a sparse product computes, where its attributes do not say
+    #[arg(long = "active-experts", value_name = "K")]
+    pub(crate) active_experts: Option<NonZeroU64>,
+
+    /// Which duration counts: that of the kernel, or with the firmware around it (fw)
+    #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
+    pub(crate) duration: Duration,
+
+    /// Time of a collective on several devices: their mean, the shortest (of the device that came last and did not
+    /// wait), or the longest
+    #[arg(long = "collective-time", value_enum, default_value_t, value_name = "WHICH")]
+    pub(crate) collective_time: CollectiveTime,
+
+    /// Compare with this run: operations by their name and place, biggest changes first
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+
+    /// Give the figures, rules and layout of tt-perf-report 1.4.1, where it is known to be wrong too
+    #[arg(long)]
+    pub(crate) compat: bool,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Terminal")]
+pub(crate) struct TerminalArguments {
+    /// Share of the time in percent below which a row is minor: grey, and left out where there is no colour
+    #[arg(long = "min-percentage", value_name = "PERCENT", default_value = "0.5", value_parser = percentage)]
+    pub(crate) min_percentage: f64,
+
+    /// Leave minor rows out of the table
+    #[arg(long = "hide-minor")]
+    pub(crate) hide_minor: bool,
+
+    /// Print colours, whether or not this is a terminal
+    #[arg(long)]
+    pub(crate) color: bool,
+
+    /// Print no colours
+    #[arg(long = "no-color")]
+    pub(crate) no_color: bool,
+
+    /// Print no advice, and leave its column out of --csv
+    #[arg(long = "no-advice")]
+    pub(crate) no_advice: bool,
+
+    /// Print no summary
+    #[arg(long = "no-summary", alias = "no-stacked-report")]
+    pub(crate) no_summary: bool,
+
+    /// What a row of the summary is: an operation (op), an operation and where its first input lies (memory), or a
+    /// category [default: memory]
+    #[arg(long = "group-by", value_enum, value_name = "BY")]
+    pub(crate) group_by: Option<GroupBy>,
+
+    /// The same as --group-by op
+    #[arg(long = "no-stack-by-in0", hide = true, conflicts_with = "group_by")]
+    pub(crate) no_stack_by_in0: bool,
+}
+
+impl TerminalArguments {
+    /// What a row of the summary is, whichever way it was said.
+    pub(crate) fn group_by(&self) -> metal_perf::GroupBy {
+        match self.group_by {
+            Some(GroupBy::Op) => metal_perf::GroupBy::Op,
+            Some(GroupBy::Category) => metal_perf::GroupBy::Category,
+            Some(GroupBy::Memory) => metal_perf::GroupBy::Memory,
+            None if self.no_stack_by_in0 => metal_perf::GroupBy::Op,
+            None => metal_perf::GroupBy::Memory,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Duration {
+    #[default]
+    Kernel,
+    Fw,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CollectiveTime {
+    #[default]
+    Mean,
+    Min,
+    Max,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GroupBy {
+    Op,
+    Memory,
+    Category,
+}
+
+fn percentage(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
+        _ => Err("expected a number of percent, 0 or more".to_string()),
+    }
+}
+
+/// `5-10`, `31-` or `-12`; thousands may be apart: `1,024-2,048`.
+fn id_range(text: &str) -> Result<IdRange, String> {
+    const EXPECTED: &str =
+        "expected two IDs with a dash between, such as 5-10; 31- is open at the end, -12 at the start";
+    let (first, last) = text.split_once('-').ok_or(EXPECTED)?;
+    let end = |text: &str| match text.trim().replace(',', "") {
+        empty if empty.is_empty() => Ok(None),
+        digits => digits.parse::<u32>().map(Some).map_err(|_| format!("{text:?} is no ID; {EXPECTED}")),
+    };
+    match (end(first)?, end(last)?) {
+        (None, None) => Err(EXPECTED.to_owned()),
+        (Some(first), Some(last)) if first > last => {
+            Err(format!("the range ends before it begins; did you mean {last}-{first}?"))
+        }
+        (first, last) => Ok(IdRange { first, last }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_of_ids_may_be_open_at_one_end() {
+        for (text, first, last) in [
+            ("5-10", Some(5), Some(10)),
+            ("31-", Some(31), None),
+            ("-12", None, Some(12)),
+            ("7-7", Some(7), Some(7)),
+            ("1,024-2,048", Some(1024), Some(2048)),
+        ] {
+            assert_eq!(id_range(text), Ok(IdRange { first, last }), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_range_is_said() {
+        for (text, says) in [
+            ("10-5", "did you mean 5-10?"),
+            ("-", "such as 5-10"),
+            ("12", "such as 5-10"),
+            ("", "such as 5-10"),
+            ("a-5", "\"a\" is no ID"),
+            ("1-2-3", "\"2-3\" is no ID"),
+        ] {
+            assert!(id_range(text).is_err_and(|error| error.contains(says)), "{text}");
+        }
+    }
+}

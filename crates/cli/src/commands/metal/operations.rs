@@ -1,0 +1,102 @@
+//! The table of operations.
+
+use std::fmt::Write;
+
+use metal_perf::{MetalReport, Op};
+
+use super::request::Screen;
+use crate::metal_table::{Cell, Grid, OpColumns, micros_text, percent_text};
+use crate::numbers::{decimal, grouped};
+use crate::wrapping::wrap;
+
+/// Operations with a line of sums, or a sentence where there are none.
+pub(super) fn write(report: &MetalReport, screen: &Screen, out: &mut String) {
+    title(report, screen, out);
+    if report.ops.is_empty() {
+        out.push_str("no operations to show\n");
+        return;
+    }
+    let columns = OpColumns::new(report);
+    let shown: Vec<&Op> =
+        report.ops.iter().filter(|op| !(screen.hides_minor && columns.is_minor(op))).collect();
+    let rows: Vec<Vec<Cell>> = shown.iter().map(|op| columns.row(op)).collect();
+    let total = columns.total();
+    let grid = Grid::new(columns.columns(), rows.iter().chain([&total]), screen.frame, screen.paint);
+    out.push_str(&grid.head());
+    rows.iter().for_each(|row| out.push_str(&grid.line(row)));
+    out.push_str(&grid.rule());
+    out.push_str(&grid.line(&total));
+    out.push_str(&grid.foot());
+    notes(report, &columns, &grid, shown.len(), screen, out);
+}
+
+fn title(report: &MetalReport, screen: &Screen, out: &mut String) {
+    if report.options.compat {
+        out.push_str("🚀 Operations 🚀\n================\n\n");
+        return;
+    }
+    let names = report.table.files.iter().map(|file| file.path.file_name().unwrap_or_default());
+    let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
+    let mut devices: Vec<u32> = report.table.rows.iter().filter_map(|row| row.device).collect();
+    devices.sort_unstable();
+    devices.dedup();
+    let devices = match devices.len() {
+        1 => String::new(),
+        count => format!(" · {count} devices"),
+    };
+    let chip = report.chip;
+    let text = format!(
+        "🚀 {} · {}, {} worker cores, {} GB/s{devices} · {} rows",
+        names.join(", "),
+        chip.name,
+        report.worker_cores,
+        decimal(chip.dram_gb_per_s, 0),
+        grouped(report.table.rows.len() as u128),
+    );
+    wrap(&text, "", "  ", screen.text_width, out);
+    out.push('\n');
+}
+
+/// What the table does not show.
+fn notes(
+    report: &MetalReport,
+    columns: &OpColumns<'_>,
+    grid: &Grid,
+    shown: usize,
+    screen: &Screen,
+    out: &mut String,
+) {
+    let mut say = |text: String| wrap(&text, "", "  ", screen.text_width, out);
+    let hidden = report.ops.len() - shown;
+    if hidden > 0 {
+        let minor = || report.ops.iter().filter(|op| columns.is_minor(op));
+        let device: f64 = minor().filter_map(|op| op.device_time_us).sum();
+        let gap: f64 = minor().filter_map(|op| op.gap_us).sum();
+        let share: f64 = minor().filter_map(|op| op.total_percent).sum();
+        say(format!(
+            "{} minor rows (each below {} %) are not shown: device time {}, gaps {}, together {}; \
+             --min-percentage 0 shows them",
+            grouped(hidden as u128),
+            report.options.min_percentage,
+            micros_text(device, 0),
+            micros_text(gap, 0),
+            percent_text(share, 1),
+        ));
+    }
+    let left_out = grid.left_out();
+    if !left_out.is_empty() {
+        say(format!("no room for {}; a wider terminal or --csv has them", left_out.join(", ")));
+    }
+}
+
+/// How the DRAM was used, in a line.
+pub(super) fn roofline(report: &MetalReport, out: &mut String) {
+    if let (Some(rate), Some(share)) = (report.totals.dram_gb_per_s, report.totals.dram_percent) {
+        let _ = writeln!(
+            out,
+            "DRAM: {} GB/s over all device time, {} of the chip's bandwidth",
+            decimal(rate, 0),
+            percent_text(share, 1)
+        );
+    }
+}

@@ -1,0 +1,53 @@
+//! The summary as a stacked bar, or one per device.
+
+use metal_perf::{MetalReport, OpCategory, StackedGroup, stacked};
+use report_writers::DrawError;
+use report_writers::stacked_time::{Arrangement, StackedBar, StackedSegment, StackedTime};
+
+use crate::metal_table::micros_text;
+
+/// In the order of reports.
+const CATEGORIES: [OpCategory; 6] = [
+    OpCategory::Compute,
+    OpCategory::Ccl,
+    OpCategory::Tm,
+    OpCategory::Dm,
+    OpCategory::Host,
+    OpCategory::Other,
+];
+
+/// The picture of a report; `by_time` stacks without regard to categories.
+pub(super) fn svg(report: &MetalReport, title: &str, by_time: bool) -> Result<String, DrawError> {
+    let groups = stacked(report);
+    let mut devices: Vec<Option<u32>> = groups.iter().map(|group| group.device).collect();
+    devices.sort_unstable();
+    devices.dedup();
+    let bars = devices.into_iter().map(|device| StackedBar {
+        name: device.map_or(String::new(), |device| format!("Dev {device}")),
+        segments: groups.iter().filter(|group| group.device == device).map(segment).collect(),
+    });
+    let total: f64 = groups.iter().map(|group| group.time_us).sum();
+    let picture = StackedTime {
+        title: format!("{title}: device time {}", micros_text(total, 1)),
+        categories: CATEGORIES.map(|category| category.as_str().to_owned()).to_vec(),
+        bars: bars.collect(),
+        arrangement: if by_time { Arrangement::ByTime } else { Arrangement::ByCategory },
+        footnote: format!("{}, {} rows", report.chip.name, report.ops.len()),
+    };
+    picture.to_svg()
+}
+
+fn segment(group: &StackedGroup) -> StackedSegment {
+    let category = group.category.unwrap_or(OpCategory::Other);
+    let mut details = vec![format!("{} operations", group.count)];
+    if let Some(spread) = &group.flops {
+        let by_time = spread.weighted_mean.map_or(String::new(), |mean| format!(", by time {mean:.1} %"));
+        details.push(format!("FLOPs {:.1} % to {:.1} %{by_time}", spread.min, spread.max));
+    }
+    StackedSegment {
+        name: group.name.clone(),
+        category: CATEGORIES.iter().position(|one| *one == category).unwrap_or(CATEGORIES.len() - 1),
+        time_us: group.time_us,
+        details,
+    }
+}

@@ -1,0 +1,200 @@
+//! What is printed.
+
+use std::path::{Path, PathBuf};
+
+use super::place::{Row, generated, op, place, place_of, printed, signpost};
+use crate::program::{Outcome, Workplace, run_as};
+
+const WHOLE: &[&str] = &["--ignore-signposts"];
+
+fn table_lines(outcome: &Outcome) -> Vec<&str> {
+    outcome.out.lines().filter(|line| line.starts_with('│')).collect()
+}
+
+#[test]
+fn the_table_has_lines_around_and_sums_below() {
+    let outcome = printed(&place(), &["--signpost", "iteration", "--end-signpost", "iteration finished"]);
+    let lines = table_lines(&outcome);
+    assert!(lines[0].contains("OP Code") && lines[0].contains("Math Fidelity"), "{outcome:#?}");
+    let length = lines[0].chars().count();
+    let table = outcome.out.lines().filter(|line| line.starts_with(['│', '┌', '├', '└']));
+    assert!(table.take(5).all(|line| line.chars().count() == length), "{outcome:#?}");
+    let parts =
+        ["device ops", "1 host ops", "0 signposts", "blackhole", "4 devices", "MatmulDeviceOperation"];
+    outcome.with_summary(&parts);
+}
+
+#[test]
+fn minor_rows_are_counted_where_there_is_no_colour() {
+    let place = place();
+    let plain = printed(&place, WHOLE);
+    let all = printed(&place, &["--ignore-signposts", "--min-percentage", "0"]);
+    let colored = printed(&place, &["--ignore-signposts", "--color"]);
+    let hidden = printed(&place, &["--ignore-signposts", "--color", "--hide-minor"]);
+    let high = printed(&place, &["--ignore-signposts", "--min-percentage", "90"]);
+    assert!(plain.out.contains("minor rows (each below 0.5 %) are not shown"), "{plain:#?}");
+    assert!(hidden.out.contains("minor rows"));
+    assert!(!all.out.contains("minor rows") && !colored.out.contains("minor rows"));
+    assert!(table_lines(&plain).len() < table_lines(&all).len());
+    assert!(table_lines(&high).len() < table_lines(&plain).len());
+    assert!(colored.out.contains("\u{1b}[38;5;8m"), "grey");
+    assert_eq!(table_lines(&hidden).len(), table_lines(&plain).len());
+}
+
+#[test]
+fn colours_are_on_request_where_there_is_no_terminal() {
+    let place = place();
+    assert!(!printed(&place, WHOLE).out.contains('\u{1b}'));
+    let colored = printed(&place, &["--ignore-signposts", "--color"]).out;
+    for (what, sequence) in
+        [("gap", "9"), ("matmul", "13"), ("conv", "208"), ("layer norm", "14"), ("green", "10")]
+    {
+        assert!(colored.contains(&format!("\u{1b}[38;5;{sequence}m")), "{what}");
+    }
+    assert!(!printed(&place, &["--color", "--no-color"]).out.contains('\u{1b}'));
+}
+
+#[test]
+fn few_cores_are_red_and_all_cores_green() {
+    let row = |cores| Row { cores, ..op("A") };
+    let outcome = printed(&place_of(&[row("9"), row("110"), row("64")]), &["--color"]);
+    assert!(outcome.out.contains("\u{1b}[38;5;9m9\u{1b}[0m"), "{outcome:#?}");
+    assert!(outcome.out.contains("\u{1b}[38;5;10m110\u{1b}[0m"), "{outcome:#?}");
+    assert!(outcome.out.contains(" 64 "), "{outcome:#?}");
+}
+
+#[test]
+fn gaps_are_long_above_6500_ns() {
+    let row = |gap| Row { gap, ..op("A") };
+    let outcome = printed(&place_of(&[row("0"), row("6500"), row("6501")]), &["--color"]);
+    let red = "\u{1b}[38;5;9m";
+    assert_eq!(outcome.out.matches(&format!("{red}7 μs")).count() % 2, 0, "in the table and in the advice");
+    assert!(outcome.out.contains(&format!("{red}7 μs")), "{outcome:#?}");
+    assert!(outcome.out.contains(" 6 μs ") && !outcome.out.contains(&format!("{red}6 μs")), "{outcome:#?}");
+}
+
+#[test]
+fn advice_and_summary_may_be_left_out() {
+    let place = place();
+    let all = printed(&place, WHOLE).out;
+    let without_advice = printed(&place, &["--ignore-signposts", "--no-advice"]).out;
+    let without_summary = printed(&place, &["--ignore-signposts", "--no-summary"]).out;
+    assert!(all.contains("High op-to-op gaps") && all.contains("Device Time Sum"), "{all}");
+    assert!(!without_advice.contains("High op-to-op gaps") && without_advice.contains("Device Time Sum"));
+    assert!(without_summary.contains("High op-to-op gaps") && !without_summary.contains("Device Time Sum"));
+    let old_name = printed(&place, &["--ignore-signposts", "--no-stacked-report"]).out;
+    assert_eq!(old_name, without_summary);
+}
+
+#[test]
+fn advice_says_what_to_change() {
+    let product = Row { product: Some([512, 512, 512]), ..op("MatmulDeviceOperation") };
+    let host = Row { kind: "python_fallback", device: None, duration: "", gap: "", ..op("add (torch)") };
+    let late = Row { gap: "106000", ..op("B") };
+    let outcome = printed(&place_of(&[op("A"), host, product, late]), &[]);
+    outcome.with_summary(&["add (torch)", "program config", "L1", "100 μs"]);
+}
+
+#[test]
+fn the_summary_groups_by_what_was_asked() {
+    let place = place();
+    let summary = |options: &[&str]| {
+        let text = printed(&place, &[WHOLE, options].concat()).out;
+        text.split_once("Device Time Sum").map(|(_, summary)| summary.to_owned()).unwrap_or_default()
+    };
+    assert!(summary(&[]).contains("(in0:l1_interleaved)"));
+    let by_op = summary(&["--group-by", "op"]);
+    assert!(by_op.contains("MatmulDeviceOperation") && !by_op.contains("(in0:"), "{by_op}");
+    assert_eq!(summary(&["--no-stack-by-in0"]), by_op);
+    let by_category = summary(&["--group-by", "category"]);
+    assert!(by_category.contains("CCL") && !by_category.contains("MatmulDeviceOperation"), "{by_category}");
+    // A device each.
+    let of_devices = summary(&["--group-by", "category", "--no-merge-devices"]);
+    assert!(of_devices.matches("CCL").count() == 4, "{of_devices}");
+}
+
+#[test]
+fn two_runs_are_compared() {
+    let slow = Row { duration: "30000", ..op("A") };
+    let place = place_of(&[slow, op("B"), op("N")]);
+    let gone = Row { duration: "5000", ..op("G") };
+    place.put("before.csv", super::place::table(&[op("A"), op("B"), gone]));
+    let outcome = printed(&place, &["--baseline", "before.csv", "--no-summary", "--no-advice"]);
+    let compared = outcome.out.split_once("before.csv").expect("a comparison").1;
+    let line = |name: &str| compared.lines().find(|line| line.contains(&format!(" {name} "))).expect(name);
+    assert!(line("A").contains("+20"), "{outcome:#?}");
+    assert!(line("N").contains("new"), "{outcome:#?}");
+    assert!(line("G").contains("gone"), "{outcome:#?}");
+    let position = |name: &str| compared.find(&format!(" {name} ")).expect(name);
+    assert!(position("A") < position("G"), "the biggest change first: {outcome:#?}");
+}
+
+#[test]
+fn names_from_the_file_cannot_steer_the_terminal() {
+    let place = place_of(&[op("A\u{1b}[2J"), signpost("s\u{1b}[2J"), op("B")]);
+    let outcome = printed(&place, &["--ignore-signposts", "--print-signposts"]);
+    assert!(!outcome.out.contains('\u{1b}') && !outcome.err.contains('\u{1b}'), "{outcome:#?}");
+}
+
+#[test]
+fn a_reader_that_closes_the_pipe_is_no_failure() {
+    let script = format!(
+        "{} metal {} --ignore-signposts --color | head -n 1; exit ${{PIPESTATUS[0]}}",
+        env!("CARGO_BIN_EXE_tracelens"),
+        generated().display()
+    );
+    let outcome = run_as("bash", &["-c", &script], Path::new("."));
+    assert!(!outcome.err.contains("panicked") && !outcome.err.contains("error"), "{outcome:#?}");
+    outcome.exits_with(0);
+}
+
+#[test]
+fn under_its_old_name_the_program_needs_no_subcommand() {
+    let place = place();
+    let link = place.path("tt-perf-report");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_tracelens"), &link).unwrap();
+    let directory = link.parent().unwrap();
+    let outcome = run_as(&link, &["ops.csv", "--ignore-sign", "--no-color"], directory).exits_with(0);
+    assert_eq!(outcome.out, printed(&place, WHOLE).out, "options may be shortened, too");
+    let usage = run_as(&link, &["--help"], directory).exits_with(0).out;
+    assert!(usage.contains("tt-perf-report [OPTIONS] <FILE>..."), "{usage}");
+}
+
+/// Recorded tables and what tt-perf-report prints of them, where they are at hand.
+fn recorded() -> Vec<PathBuf> {
+    let beside_workspace = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+    let corpus = std::env::var_os("TRACE_CORPUS").map_or_else(beside_workspace, PathBuf::from);
+    let entries = std::fs::read_dir(corpus.join("metal")).into_iter().flatten().flatten();
+    let cases: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    let required = std::env::var("CI").is_ok_and(|ci| ci == "true");
+    assert!(!cases.is_empty() || !required, "no corpus; set TRACE_CORPUS");
+    cases
+}
+
+/// The cells of the tables in a text, blanks between them made one.
+fn tables(text: &str) -> Vec<Vec<String>> {
+    let is_row = |line: &&str| {
+        let mut words = line.split_whitespace();
+        let first = words.next().unwrap_or_default();
+        let (is_number, second) = (first.parse::<f64>().is_ok(), words.next().unwrap_or_default());
+        is_number && (second == "%" || second == "🪧" || words.any(|word| word == "%" || word == "μs"))
+    };
+    let cells = |line: &str| line.split_whitespace().map(ToOwned::to_owned).collect();
+    text.lines().filter(is_row).map(cells).collect()
+}
+
+#[test]
+fn compat_prints_the_cells_of_the_tool_that_came_before() {
+    for case in recorded() {
+        let place = Workplace::with("{}");
+        std::fs::copy(case.join("ops.csv"), place.path("ops.csv")).unwrap();
+        let ours = printed(&place, &["--compat", "--ignore-signposts", "--no-color"]).out;
+        let reference = std::fs::read_to_string(case.join("ref_terminal.txt")).unwrap();
+        let (ours, reference) = (tables(&ours), tables(&reference));
+        assert!(reference.len() > 20, "{}", case.display());
+        for (position, (ours, reference)) in ours.iter().zip(&reference).enumerate() {
+            assert_eq!(ours, reference, "{} row {position}", case.display());
+        }
+        assert_eq!(ours.len(), reference.len(), "{}", case.display());
+    }
+}

@@ -1,0 +1,49 @@
+#![doc = include_str!("../README.md")]
+
+mod advice;
+mod align;
+mod attributes;
+mod category;
+mod chips;
+mod compare;
+mod counts;
+mod csv;
+mod derive;
+mod devices;
+mod exact_sum;
+mod fidelity;
+mod filters;
+mod hardware;
+mod merge;
+mod model;
+mod names;
+mod notice;
+mod observations;
+mod op;
+mod options;
+mod report;
+#[cfg(feature = "sheets")]
+mod sheets;
+mod stacked;
+mod timing;
+mod window;
+
+#[cfg(test)]
+mod hand_made;
+
+pub use advice::{Advice, Finding, HIGH_GAP_US, USUAL_GAP_US, advice_of, findings};
+pub use chips::{Chip, FidelityPeaks, UnknownChip, chip, chips};
+pub use compare::{DeltaKind, OpDelta, compare};
+pub use counts::Counts;
+pub use csv::{CsvOptions, write_csv, write_summary_csv};
+pub use derive::{BOUND_PERCENT, Totals};
+pub use devices::{DeviceLoad, OpImbalance, device_loads, imbalances};
+pub use fidelity::{Fidelity, FidelityHint, FidelityVerdict, Verdict, fidelity_verdict};
+pub use filters::IdRangeError;
+pub use notice::{MetalNotice, SignpostMark};
+pub use op::{Analysed, Bound, Op, OpCategory, OpKind, SparseBatches};
+pub use options::{CollectiveTime, DurationSource, GroupBy, IdRange, MetalOptions};
+pub use report::{MetalError, MetalReport};
+#[cfg(feature = "sheets")]
+pub use sheets::metal_sheets;
+pub use stacked::{FlopsSpread, StackedGroup, stacked};

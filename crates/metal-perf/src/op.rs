@@ -1,0 +1,134 @@
+//! A row of the report.
+
+use trace_ingest::StringId;
+
+/// What a row of the report is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OpKind {
+    /// An operation of a device.
+    #[default]
+    Device,
+    /// An operation of the host.
+    Host,
+    /// A mark of the program.
+    Signpost,
+}
+
+/// Which figures an operation's model has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Analysed {
+    /// DRAM and FLOPs.
+    Full,
+    /// FLOPs.
+    FlopsOnly,
+    /// DRAM.
+    DramOnly,
+    /// None.
+    #[default]
+    None,
+}
+
+/// What bounds an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// At least 65 % of the DRAM bandwidth.
+    Dram,
+    /// At least 65 % of the FLOPs.
+    Flop,
+    /// Both.
+    Both,
+    /// Neither.
+    Slow,
+    /// It runs on the host.
+    Host,
+}
+
+/// Category of an operation, in the order of reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum OpCategory {
+    /// Arithmetic.
+    Compute,
+    /// Communication between devices (collective communication library).
+    Ccl,
+    /// Tensor manipulation: layout and shape.
+    Tm,
+    /// Data movement.
+    Dm,
+    /// On the host.
+    Host,
+    /// Any other.
+    Other,
+}
+
+/// Batches of a sparse matrix product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SparseBatches {
+    /// Products that are computed; `None` when neither the operation nor the user says.
+    pub active: Option<u64>,
+    /// Products that a dense operation would compute.
+    pub dense: u64,
+}
+
+/// A row of the report: an operation of a device (or the same operation of all devices), of the host, or a signpost.
+/// Figures are `None` where there are none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Op {
+    /// Position of the row of the table that it stands for.
+    pub row: u32,
+    /// ID: line in a spreadsheet of the file.
+    pub id: u32,
+    /// What it is.
+    pub kind: OpKind,
+    /// Name with the sizes of what it computes: `Matmul 3200 x 1792 x 1536`.
+    pub label: String,
+    /// `OP CODE`
+    pub raw_op_code: StringId,
+    /// Device.
+    pub device: Option<u32>,
+    /// Positions of the rows of other devices that it stands for too.
+    pub merged_rows: Vec<u32>,
+    /// Time on the device, in microseconds.
+    pub device_time_us: Option<f64>,
+    /// Time on the host of a host operation, in microseconds.
+    pub host_time_us: Option<f64>,
+    /// From the end of the operation before, in microseconds.
+    pub gap_us: Option<f64>,
+    /// Whether its duration cannot be right.
+    pub invalid_duration: bool,
+    /// Cores that it ran on.
+    pub cores: Option<u32>,
+    /// Cores that it could have run on.
+    pub available_cores: u32,
+    /// Bytes moved from and to DRAM.
+    pub bytes: Option<f64>,
+    /// In 1e9 bytes per second.
+    pub dram_gb_per_s: Option<f64>,
+    /// Of the chip's bandwidth.
+    pub dram_percent: Option<f64>,
+    /// In 1e12 operations per second.
+    pub tflop_per_s: Option<f64>,
+    /// Of what its cores reach at its fidelity.
+    pub flops_percent: Option<f64>,
+    /// Fidelity and datatypes: `HiFi2 BF16 x BFP8 => BF16`.
+    pub math_fidelity: String,
+    /// Whether its weights are sharded over DRAM banks.
+    pub dram_sharded: bool,
+    /// `in0_block_w` of the program configuration.
+    pub inner_block_width: Option<u32>,
+    /// `out_subblock_h` of the program configuration.
+    pub out_subblock_h: Option<u32>,
+    /// `out_subblock_w` of the program configuration.
+    pub out_subblock_w: Option<u32>,
+    /// Category; signposts have none.
+    pub category: Option<OpCategory>,
+    /// Which figures its model has.
+    pub analysed: Analysed,
+    /// Batches, for sparse products.
+    pub sparse: Option<SparseBatches>,
+    /// Device time and gap, of those of all rows.
+    pub total_percent: Option<f64>,
+    /// Device time, of that of all rows.
+    pub device_percent: Option<f64>,
+    /// What bounds it.
+    pub bound: Option<Bound>,
+}

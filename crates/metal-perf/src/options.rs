@@ -1,0 +1,106 @@
+//! What to report and how.
+
+use std::num::NonZeroU64;
+
+/// What to report and how. The defaults are those of the command.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetalOptions {
+    /// Figures and rules of the tool that came before, where it is held to be wrong too.
+    pub compat: bool,
+    /// Report what comes after this signpost.
+    pub start_signpost: Option<String>,
+    /// Report what comes before this signpost.
+    pub end_signpost: Option<String>,
+    /// Which occurrence of the start signpost counts, from 1; `None` takes the first.
+    pub occurrence: Option<usize>,
+    /// Report whole files.
+    pub ignore_signposts: bool,
+    /// Keep rows of signposts.
+    pub print_signposts: bool,
+    /// Report these rows only.
+    pub id_range: Option<IdRange>,
+    /// Chip; `None` takes what the file says.
+    pub arch: Option<String>,
+    /// Keep the order of the file.
+    pub tracing_mode: bool,
+    /// Leave out operations of the host.
+    pub no_host_ops: bool,
+    /// Put the rows of all devices that belong to one call together.
+    pub merge_devices: bool,
+    /// Time of a collective that ran on several devices.
+    pub collective_time: CollectiveTime,
+    /// Which duration counts.
+    pub duration: DurationSource,
+    /// Experts that a sparse product computes, where its attributes do not say.
+    pub active_experts: Option<NonZeroU64>,
+    /// What the summary groups by.
+    pub group_by: GroupBy,
+    /// Share of the total in percent below which a row is minor.
+    pub min_percentage: f64,
+}
+
+impl Default for MetalOptions {
+    fn default() -> Self {
+        MetalOptions {
+            compat: false,
+            start_signpost: None,
+            end_signpost: None,
+            occurrence: None,
+            ignore_signposts: false,
+            print_signposts: false,
+            id_range: None,
+            arch: None,
+            tracing_mode: false,
+            no_host_ops: false,
+            merge_devices: true,
+            collective_time: CollectiveTime::default(),
+            duration: DurationSource::default(),
+            active_experts: None,
+            group_by: GroupBy::default(),
+            min_percentage: 0.5,
+        }
+    }
+}
+
+/// Rows from one ID to another, both included; an open end has no bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdRange {
+    /// First ID.
+    pub first: Option<u32>,
+    /// Last ID.
+    pub last: Option<u32>,
+}
+
+/// Time of a collective that ran on several devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CollectiveTime {
+    /// The mean: devices that come early wait for the others.
+    #[default]
+    Mean,
+    /// The shortest: that of the device that came last and did not wait.
+    Min,
+    /// The longest.
+    Max,
+}
+
+/// Which duration of an operation counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DurationSource {
+    /// `DEVICE KERNEL DURATION [ns]`
+    #[default]
+    Kernel,
+    /// `DEVICE FW DURATION [ns]`: with the firmware around the kernel.
+    Firmware,
+}
+
+/// What the summary groups by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GroupBy {
+    /// Operation.
+    Op,
+    /// Operation and where its first input lies.
+    #[default]
+    Memory,
+    /// Category.
+    Category,
+}
