@@ -42,6 +42,39 @@ impl<'t> RawValue<'t> {
     }
 }
 
+/// Strings up to about this long are looked through word by word, in bytes.
+const SHORT: usize = 32;
+
+/// Which bytes end a number, `true`, `false` or `null`.
+const ENDS_BARE: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = byte <= b' ' as usize || matches!(byte as u8, b',' | b']' | b'}' | b'"' | b':');
+        byte += 1;
+    }
+    table
+};
+
+/// Which bytes matter for where an array or object ends.
+const STRUCTURAL: [bool; 256] = {
+    let mut table = [false; 256];
+    let bytes = b"{}[]\"";
+    let mut index = 0;
+    while index < bytes.len() {
+        table[bytes[index] as usize] = true;
+        index += 1;
+    }
+    table
+};
+
+/// The highest bit of every byte of `word` that equals `byte`; bytes above the lowest of these may be marked too.
+#[inline]
+fn equal_bytes(word: u64, byte: u8) -> u64 {
+    let zeros = word ^ (u64::from(byte) * 0x0101_0101_0101_0101);
+    zeros.wrapping_sub(0x0101_0101_0101_0101) & !zeros & 0x8080_8080_8080_8080
+}
+
 /// A position in the text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scanner<'t> {
@@ -97,6 +130,29 @@ impl<'t> Scanner<'t> {
     fn string(&mut self) -> Scan<&'t [u8]> {
         let start = self.position + 1;
         let mut at = start;
+        // Most keys and values are short: looking at a word at a time costs less than a call.
+        while at < start + SHORT
+            && let Some(&word) = self.text.get(at..).and_then(|rest| rest.first_chunk())
+        {
+            let word = u64::from_le_bytes(word);
+            let ends = equal_bytes(word, b'"') | equal_bytes(word, b'\\');
+            if ends == 0 {
+                at += 8;
+                continue;
+            }
+            // The lowest mark is right, whatever those above it are.
+            at += ends.trailing_zeros() as usize / 8;
+            if self.text[at] == b'"' {
+                self.position = at + 1;
+                return Ok(&self.text[start..at]);
+            }
+            at += 2;
+        }
+        self.long_string(start, at)
+    }
+
+    /// A string that begins at `start` and has not ended before `at`.
+    fn long_string(&mut self, start: usize, mut at: usize) -> Scan<&'t [u8]> {
         loop {
             let rest = self.text.get(at..).unwrap_or_default();
             let Some(found) = memchr2(b'"', b'\\', rest) else { return Err(Fault::Incomplete) };
@@ -129,10 +185,8 @@ impl<'t> Scanner<'t> {
             b'0'..=b'9' | b'-' | b'+' | b'.' | b't' | b'f' | b'n' | b'N' | b'I' | b'i' => {
                 let start = self.position;
                 let rest = &self.text[start..];
-                let length = rest
-                    .iter()
-                    .position(|&byte| byte <= b' ' || matches!(byte, b',' | b']' | b'}' | b'"' | b':'))
-                    .ok_or(Fault::Incomplete)?;
+                let length =
+                    rest.iter().position(|&byte| ENDS_BARE[byte as usize]).ok_or(Fault::Incomplete)?;
                 if matches!(rest[length], b'"' | b':') {
                     return Err(Fault::Malformed("expected a comma after a value"));
                 }
@@ -150,8 +204,11 @@ impl<'t> Scanner<'t> {
     fn nested(&mut self) -> Scan<&'t [u8]> {
         let start = self.position;
         let (mut at, mut depth) = (start, 0usize);
-        while let Some(&byte) = self.text.get(at) {
-            match byte {
+        while let Some(skipped) =
+            self.text.get(at..).and_then(|rest| rest.iter().position(|&byte| STRUCTURAL[byte as usize]))
+        {
+            at += skipped;
+            match self.text[at] {
                 b'{' | b'[' => depth += 1,
                 b'}' | b']' => {
                     depth -= 1;
@@ -260,6 +317,38 @@ mod tests {
             (", 1", Err(Fault::Malformed("expected a value"))),
         ] {
             assert_eq!(Scanner::new(text.as_bytes()).value(), value, "{text}");
+        }
+    }
+
+    /// End of a string whose opening quote is the first byte, byte by byte.
+    fn end_of_string(text: &[u8]) -> Option<usize> {
+        let mut at = 1;
+        while let Some(&byte) = text.get(at) {
+            match byte {
+                b'"' => return Some(at),
+                b'\\' => at += 2,
+                _ => at += 1,
+            }
+        }
+        None
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn strings_of_every_length_end_where_their_quote_stands(
+            body in proptest::collection::vec(proptest::sample::select(&b"ab\"\\\x01\xa2\xdc\xff"[..]), 0..90),
+            plain in 0usize..90,
+        ) {
+            let text = [b"\"", vec![b'x'; plain].as_slice(), &body, b"\" "].concat();
+            for cut in 1..=text.len() {
+                let text = &text[..cut];
+                let expected = end_of_string(text).map(|end| &text[1..end]).ok_or(Fault::Incomplete);
+                let mut scanner = Scanner::new(text);
+                proptest::prop_assert_eq!(scanner.string(), expected);
+                if let Ok(read) = expected {
+                    proptest::prop_assert_eq!(scanner.position, read.len() + 2);
+                }
+            }
         }
     }
 
