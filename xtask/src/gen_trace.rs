@@ -132,6 +132,13 @@ pub(crate) fn run(arguments: &Arguments) -> ChoreResult {
     Ok(Outcome::Good)
 }
 
+/// Writes a trace of training on CUDA, of which only size and random numbers are chosen.
+pub(crate) fn write_training(path: &Path, events: u64, seed: u64) -> Result<(), Box<dyn Error>> {
+    let (flavour, workload, layout) = (Flavour::Cuda, Workload::Training, Layout::Lines);
+    let options = Options { events, flavour, workload, seed, python_frames: true, layout };
+    write_file(path, |out| generate(options, out))
+}
+
 /// Writes what another profiler than Kineto recorded.
 fn run_other(arguments: &Arguments) -> ChoreResult {
     let of_kineto = [

@@ -10,11 +10,12 @@ use serde::Deserialize;
 use crate::{ChoreResult, Outcome};
 
 /// The house order, top first. A crate may depend on crates that come before it.
-const ORDER: [&str; 9] = [
+const ORDER: [&str; 10] = [
     "trace-ingest",
     "trace2tree",
     "perf-models",
     "gpu-timeline",
+    "atomic-file",
     "tree-perf",
     "inference-phase",
     "metal-perf",
@@ -26,7 +27,8 @@ const ORDER: [&str; 9] = [
 const ALONE: [&str; 1] = ["perf-models"];
 
 /// Crates that must build in seconds, so without any package named `polars*`.
-const WITHOUT_POLARS: [&str; 4] = ["trace-ingest", "trace2tree", "perf-models", "gpu-timeline"];
+const WITHOUT_POLARS: [&str; 5] =
+    ["trace-ingest", "trace2tree", "perf-models", "gpu-timeline", "atomic-file"];
 
 /// Packages outside the house: they use the crates, and no crate uses them.
 const OUTSIDE: [&str; 3] = ["xtask", "benches", "examples"];

@@ -2,6 +2,7 @@
 //!
 //! | chore | what it does |
 //! | --- | --- |
+//! | `bench` | time and memory of the release binary over sizes, against the least that reading takes |
 //! | `layers` | fails when a crate depends on a crate below it in the house order |
 //! | `gen-trace` | writes a synthetic Kineto trace of any size, the same bytes for the same seed |
 //! | `phase-bench` | scores the prefill and decode detector on recorded traces against their annotations |
@@ -10,6 +11,7 @@
 //! A chore prints what it found and ends with exit code 1 when it found something wrong.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to the person who runs it")]
 
+mod bench;
 mod corpus;
 mod gen_trace;
 mod layers;
@@ -31,6 +33,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Chore {
+    /// Measure the whole program on generated and recorded traces.
+    Bench(bench::Arguments),
     /// Check that every crate depends only on crates above it.
     Layers,
     /// Write a synthetic Kineto trace.
@@ -50,6 +54,7 @@ enum Outcome {
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().chore {
+        Chore::Bench(arguments) => bench::run(&arguments, &workspace_root()),
         Chore::Layers => layers::run(workspace_root()),
         Chore::GenTrace(arguments) => gen_trace::run(&arguments),
         Chore::Corpus(arguments) => corpus::run(&arguments, workspace_root()),

@@ -9,6 +9,7 @@ pub(crate) mod phases;
 pub(crate) mod profile_output;
 pub(crate) mod rocprof;
 pub(crate) mod split;
+pub(crate) mod timings;
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -26,6 +27,7 @@ pub(crate) use model::{ModelArguments, ModelCommand};
 use phases::PhaseArguments;
 use rocprof::RocprofArguments;
 use split::SplitArguments;
+use timings::{TimingsArguments, TimingsForm};
 
 /// Under this name the program takes the place of the reference tool's PyTorch report.
 const REFERENCE_PYTORCH: &str = "TraceLens_generate_perf_report_pytorch";
@@ -120,6 +122,21 @@ pub(crate) enum Command {
     },
 }
 
+impl Command {
+    /// How the times of the run are to be printed, if they are.
+    pub(crate) fn timings(&self) -> Option<TimingsForm> {
+        let asked = match self {
+            Command::Report(arguments) | Command::Pytorch(arguments) => &arguments.output.timings,
+            Command::Inference(arguments) => &arguments.report.output.timings,
+            Command::Jax(arguments) => &arguments.output.tables.timings,
+            Command::Rocprof(arguments) => &arguments.output.timings,
+            Command::Metal(arguments) => &arguments.output.tables.timings,
+            _ => return None,
+        };
+        asked.timings
+    }
+}
+
 #[derive(Args)]
 pub(crate) struct ReportArguments {
     /// The trace: plain, gzip, zstd or zip
@@ -183,6 +200,9 @@ pub(crate) struct OutputArguments {
     /// Print nothing but errors
     #[arg(long, short)]
     pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) timings: TimingsArguments,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -62,6 +62,11 @@ pub(crate) fn note(message: impl fmt::Display) {
     to_stderr(format_args!("tracelens: note: {}", Plain(&message.to_string())));
 }
 
+/// Prints where the time of the run went to standard error.
+pub(crate) fn timings(text: impl fmt::Display) {
+    to_stderr(format_args!("{text}"));
+}
+
 /// Prints what an extension says to standard error: what its script prints, as it is, and what went wrong.
 pub(crate) fn extension(notice: &Notice) {
     match notice {

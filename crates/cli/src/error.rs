@@ -112,9 +112,15 @@ pub(crate) enum Failure {
     Destination { path: PathBuf, detail: &'static str },
     #[error(transparent)]
     Write(#[from] WriteError),
-    #[error("cannot write {path}: {source}", path = .path.display())]
+    #[error(
+        "cannot write {path}: {source}; check that its folder exists, that you may write to it and that there is room, or choose another place",
+        path = .path.display()
+    )]
     Picture { path: PathBuf, source: std::io::Error },
-    #[error("cannot write {path}: {source}", path = .path.display())]
+    #[error(
+        "cannot write {path}: {source}; check that its folder exists, that you may write to it and that there is room, or choose another place",
+        path = .path.display()
+    )]
     File { path: PathBuf, source: std::io::Error },
     #[error("{0}")]
     Drawing(#[from] DrawError),

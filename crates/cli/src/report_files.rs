@@ -1,5 +1,6 @@
 //! The files of a report: its tables in the formats that were asked for, and pictures.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use perf_models::Architecture;
@@ -87,7 +88,7 @@ impl RooflinePicture<'_> {
 }
 
 pub(crate) fn save_picture(destination: &Path, svg: &str, notes: &mut Notes) -> Result<(), Failure> {
-    std::fs::write(destination, svg)
+    atomic_file::write_with(destination, |file| file.write_all(svg.as_bytes()))
         .map_err(|source| Failure::Picture { path: destination.to_path_buf(), source })?;
     notes.wrote(destination, 1);
     Ok(())

@@ -115,9 +115,9 @@ pub enum WriteError {
         /// What the system said.
         source: io::Error,
     },
-    /// Writing stopped half-way; the file is incomplete.
+    /// Writing stopped half-way; a file that was there before is as it was.
     #[error(
-        "cannot write `{}`: {source}; the file is incomplete, make room or choose another place",
+        "cannot write `{}`: {source}; what was there before is unchanged, make room or choose another place",
         path.display()
     )]
     Write {

@@ -53,7 +53,10 @@ impl Writer for Json {
     }
 
     fn write(&self, report: &Report, destination: &Path) -> Result<Written, WriteError> {
-        self.write_to(report, create_file(destination)?).map_err(WriteError::writing(destination))?;
+        let mut file = create_file(destination)?;
+        self.write_to(report, &mut file)
+            .and_then(|()| file.commit())
+            .map_err(WriteError::writing(destination))?;
         Ok(Written { paths: vec![destination.to_owned()], warnings: Vec::new() })
     }
 }

@@ -1,10 +1,12 @@
 #![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
 
 mod cell;
 mod chart;
 mod csv_directory;
 mod error;
 mod float_text;
+mod formula_guard;
 mod group_columns;
 mod json;
 mod label_room;

@@ -1,9 +1,9 @@
 //! The one trait of all output formats, and the registry of those that exist.
 
 use std::fmt;
-use std::fs::File;
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
+
+use atomic_file::AtomicFile;
 
 use crate::csv_directory::CsvDirectory;
 use crate::error::WriteError;
@@ -17,7 +17,8 @@ pub trait Writer: Sync {
     fn name(&self) -> &'static str;
 
     /// Writes `report` to `destination`: a file, or for formats of one file per table a
-    /// directory, which is made if missing. What is already there is overwritten.
+    /// directory, which is made if missing. What is already there is replaced when all is written, and
+    /// is as it was when something fails.
     ///
     /// # Errors
     ///
@@ -113,9 +114,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Opens `path` for writing.
-pub(crate) fn create_file(path: &Path) -> Result<BufWriter<File>, WriteError> {
-    File::create(path)
-        .map(BufWriter::new)
-        .map_err(|source| WriteError::Create { path: path.to_owned(), source })
+/// Begins the file that is to be at `path`.
+pub(crate) fn create_file(path: &Path) -> Result<AtomicFile, WriteError> {
+    AtomicFile::create(path).map_err(|source| WriteError::Create { path: path.to_owned(), source })
 }

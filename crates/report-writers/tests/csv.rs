@@ -49,7 +49,7 @@ fn floats_without_digits_are_inf_or_empty() {
 }
 
 #[test]
-fn only_commas_quotes_and_line_breaks_are_quoted() {
+fn only_commas_quotes_and_line_breaks_are_quoted_and_formulas_stay_text() {
     let frame = df!(
         "a,b" => ["((8944, 1024), (1,))", "say \"hi\"", "two\nlines", "it's; [1]", "=1+1", "@x"],
         "n" => [0i64; 6],
@@ -57,7 +57,7 @@ fn only_commas_quotes_and_line_breaks_are_quoted() {
     .unwrap();
     assert_eq!(
         csv(frame),
-        "\"a,b\",n\n\"((8944, 1024), (1,))\",0\n\"say \"\"hi\"\"\",0\n\"two\nlines\",0\nit's; [1],0\n=1+1,0\n@x,0\n"
+        "\"a,b\",n\n\"((8944, 1024), (1,))\",0\n\"say \"\"hi\"\"\",0\n\"two\nlines\",0\nit's; [1],0\n'=1+1,0\n'@x,0\n"
     );
 }
 
@@ -106,4 +106,24 @@ fn a_file_in_the_directorys_place_is_an_error_that_names_it() {
     let error = CsvDirectory.write(&Report::new("r", Vec::new()).unwrap(), &blocked).unwrap_err();
     assert!(matches!(error, WriteError::CreateDirectory { .. }));
     assert!(error.to_string().contains(&blocked.display().to_string()), "{error}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_table_that_finds_no_room_leaves_every_file_as_it_was() {
+    let root = tempfile::tempdir().unwrap();
+    let at = |name: &str| root.path().join(name);
+    for name in ["first.csv", "stale.csv"] {
+        fs::write(at(name), "old").unwrap();
+    }
+    std::os::unix::fs::symlink("/dev/full", at("second.csv")).unwrap();
+    let rows = df!("a" => [1i64]).unwrap();
+    let tables = vec![table("first", rows.clone()), table("second", rows)];
+    let report = Report::new("r", tables).unwrap().with_known_names(["first", "second", "stale"]);
+    let error = CsvDirectory.write(&report, root.path()).unwrap_err();
+
+    assert!(matches!(&error, WriteError::Write { path, .. } if *path == at("second.csv")), "{error}");
+    assert_eq!(fs::read_to_string(at("first.csv")).unwrap(), "old");
+    assert_eq!(fs::read_to_string(at("stale.csv")).unwrap(), "old");
+    assert_eq!(fs::read_dir(root.path()).unwrap().count(), 3);
 }

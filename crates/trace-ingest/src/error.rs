@@ -129,6 +129,16 @@ pub enum IngestError {
         /// What SQLite said.
         detail: String,
     },
+    /// Something in the content is larger than profilers make it; reading on could take all memory or time.
+    #[error("{path}: {what} is more than {limit}, which no profiler writes; copy or record it again", path = .path.display())]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+        /// What is too large, such as `the header of the table`.
+        what: &'static str,
+        /// What it may have at most, such as `16384 columns`.
+        limit: String,
+    },
     /// More events than 32-bit ids can name.
     #[error("{path}: holds more than {limit} events; split the trace", path = .path.display())]
     TooManyEvents {

@@ -1,7 +1,10 @@
 #![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
 
 mod argument;
 mod category;
+#[cfg(any(feature = "metal", feature = "rocprof"))]
+mod csv_limits;
 mod error;
 mod event_table;
 mod facts;
@@ -58,5 +61,6 @@ use std::path::Path;
 /// [`Warning`] of the trace.
 pub fn read_path(path: &Path, options: &ReadOptions<'_>) -> Result<Trace, IngestError> {
     let (head, source) = source::open(path, options)?;
-    detect(path, &head)?.read(path, source, options)
+    let expansion = source.expansion.clone();
+    expansion.end(path, detect(path, &head)?.read(path, source, options))
 }

@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::error::IngestError;
 use crate::format::{Progress, ReadOptions};
@@ -14,12 +16,47 @@ const HEAD: usize = 64 << 10;
 /// Compression in compression in compression: a trace has one layer, an upload may add a second.
 const MOST_LAYERS: usize = 4;
 
+/// How much larger unpacked text may be than the part of the file that it comes from, all layers together. Traces are
+/// ten to forty times larger; gzip cannot do more than about 1030 times, zstd and layers can do any.
+const MOST_EXPANSION: u64 = 256;
+
+/// Unpacked text that any file may have, however small it is, in bytes.
+const ALWAYS_UNPACKED: u64 = 256 << 20;
+
 /// The decompressed text of a file, as a stream.
 pub struct TextSource<'a> {
     /// The text from its beginning.
     pub text: Box<dyn Read + Send + 'a>,
     /// What opening got over.
     pub warnings: Vec<Warning>,
+    /// Whether reading `text` broke off because it is too much; known when reading is over.
+    pub(crate) expansion: Expansion,
+}
+
+/// How much was read from a file, and whether what it unpacks to is more than [`MOST_EXPANSION`] allows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Expansion {
+    packed: Arc<AtomicU64>,
+    exceeded: Arc<AtomicBool>,
+}
+
+impl Expansion {
+    /// What reading came to, unless it broke off because the text is too much.
+    ///
+    /// # Errors
+    /// `outcome`'s, and [`IngestError::TooLong`].
+    pub(crate) fn end<T>(&self, path: &Path, outcome: Result<T, IngestError>) -> Result<T, IngestError> {
+        if !self.exceeded.load(Ordering::Relaxed) {
+            return outcome;
+        }
+        let (what, limit) = ("the text that it unpacks to", format!("{MOST_EXPANSION} times its size"));
+        Err(IngestError::TooLong { path: path.to_path_buf(), what, limit })
+    }
+
+    /// Unpacked text that ends with an error where it becomes too much.
+    fn limited<'a>(&self, source: impl Read + Send + 'a) -> Box<dyn Read + Send + 'a> {
+        Box::new(Limited { source, bytes: 0, expansion: self.clone() })
+    }
 }
 
 /// Opens `path` and looks through compression to the text. Returns the beginning of the text too.
@@ -35,8 +72,10 @@ pub(crate) fn open<'a>(
     let file = File::open(path).map_err(failed)?;
     let mut warnings = Vec::new();
     let total = metadata.len();
-    let mut text: Box<dyn Read + Send + 'a> =
-        Box::new(Counting { source: file, bytes: 0, total, options: *options });
+    let expansion = Expansion::default();
+    let packed =
+        Counting { source: file, bytes: 0, total, options: *options, packed: expansion.packed.clone() };
+    let mut text: Box<dyn Read + Send + 'a> = Box::new(packed);
     for layer in 0..MOST_LAYERS {
         let (head, outcome) = read_head(&mut text);
         if head.is_empty() {
@@ -53,13 +92,13 @@ pub(crate) fn open<'a>(
         };
         let whole = Cursor::new(head.clone()).chain(ending);
         text = if head.starts_with(&[0x1f, 0x8b]) {
-            Box::new(flate2::read::MultiGzDecoder::new(whole))
+            expansion.limited(flate2::read::MultiGzDecoder::new(whole))
         } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-            Box::new(zstd::stream::read::Decoder::new(whole).map_err(failed)?)
+            expansion.limited(zstd::stream::read::Decoder::new(whole).map_err(failed)?)
         } else if head.starts_with(b"PK\x03\x04") && layer == 0 {
-            open_member(path, options, &mut warnings)?
+            open_member(path, options, &expansion, &mut warnings)?
         } else {
-            return Ok((head, TextSource { text: Box::new(whole), warnings }));
+            return Ok((head, TextSource { text: Box::new(whole), warnings, expansion }));
         };
     }
     let detail = format!("is compressed more than {MOST_LAYERS} times over");
@@ -91,6 +130,7 @@ fn read_head(source: &mut dyn Read) -> (Vec<u8>, io::Result<()>) {
 fn open_member<'a>(
     path: &Path,
     options: &ReadOptions<'a>,
+    expansion: &Expansion,
     warnings: &mut Vec<Warning>,
 ) -> Result<Box<dyn Read + Send + 'a>, IngestError> {
     let archive_error = |detail: String| IngestError::Archive { path: path.to_path_buf(), detail };
@@ -126,10 +166,12 @@ fn open_member<'a>(
     };
     let mut file = File::open(path).map_err(failed)?;
     file.seek(SeekFrom::Start(start)).map_err(failed)?;
-    let packed = Counting { source: file.take(size), bytes: 0, total: size, options: *options };
+    let counter = expansion.packed.clone();
+    let packed =
+        Counting { source: file.take(size), bytes: 0, total: size, options: *options, packed: counter };
     match method {
         zip::CompressionMethod::Stored => Ok(Box::new(packed)),
-        zip::CompressionMethod::Deflated => Ok(Box::new(flate2::read::DeflateDecoder::new(packed))),
+        zip::CompressionMethod::Deflated => Ok(expansion.limited(flate2::read::DeflateDecoder::new(packed))),
         other => {
             Err(archive_error(format!("member {chosen:?} is packed with {other}, which is not supported")))
         }
@@ -149,14 +191,41 @@ struct Counting<'a, R> {
     bytes: u64,
     total: u64,
     options: ReadOptions<'a>,
+    packed: Arc<AtomicU64>,
 }
 
 impl<R: Read> Read for Counting<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.source.read(buffer)?;
         self.bytes += read as u64;
+        self.packed.fetch_add(read as u64, Ordering::Relaxed);
         if let Some(progress) = self.options.progress {
             progress(Progress { bytes: self.bytes, total: self.total });
+        }
+        Ok(read)
+    }
+}
+
+/// Text that is unpacked, up to [`MOST_EXPANSION`].
+struct Limited<R> {
+    source: R,
+    bytes: u64,
+    expansion: Expansion,
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.source.read(buffer)?;
+        self.bytes += read as u64;
+        if self.bytes > ALWAYS_UNPACKED {
+            let packed = self.expansion.packed.load(Ordering::Relaxed);
+            if self.bytes > packed.saturating_mul(MOST_EXPANSION) {
+                self.expansion.exceeded.store(true, Ordering::Relaxed);
+                return Err(io::Error::new(
+                    io::ErrorKind::FileTooLarge,
+                    "unpacks to far more than a trace does",
+                ));
+            }
         }
         Ok(read)
     }

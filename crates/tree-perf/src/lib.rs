@@ -1,4 +1,6 @@
 #![doc = include_str!("../README.md")]
+// A derive macro of the script host expands to `unsafe`.
+#![cfg_attr(not(feature = "starlark"), forbid(unsafe_code))]
 
 mod analysis;
 mod analysis_extension;

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::timings::TimingsArguments;
+
 #[derive(Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct ProfileOutput {
@@ -26,6 +28,9 @@ pub(crate) struct ProfileOutput {
     /// Print nothing but errors
     #[arg(long, short)]
     pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) timings: TimingsArguments,
 }
 
 impl ProfileOutput {

@@ -12,8 +12,9 @@ use crate::commands::report;
 use crate::error::Failure;
 use crate::numbers::grouped;
 use crate::report_request::ReportRequest;
+use crate::timings::{Stage, Timings};
 
-pub(crate) fn run(arguments: &InferenceArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &InferenceArguments, timings: &mut Timings) -> Result<(), Failure> {
     let engine = &arguments.engine;
     if let Some((option, instead)) = engine.unsupported() {
         return Err(Failure::Unsupported { option, instead });
@@ -24,12 +25,13 @@ pub(crate) fn run(arguments: &InferenceArguments) -> Result<(), Failure> {
     request.analysis.group_by_parent_module = engine.group_by_parent_module;
     let reading = ReadOptions { threads: request.threads, progress: None };
     let Some(folder) = &engine.capture_folder else {
-        return report::write(request, |tree, request| {
+        return report::write(request, timings, |tree, request| {
             request.notices.extend(graphs_without_operators(tree));
             Ok(())
         });
     };
     // Before the trace is read: a folder that cannot be used costs no time.
+    timings.begin(Stage::Read);
     let mut captures = CaptureLibrary::open(folder, &reading)?;
     match captures.save() {
         Ok(path) => request.written.extend(path),
@@ -37,7 +39,7 @@ pub(crate) fn run(arguments: &InferenceArguments) -> Result<(), Failure> {
         Err(error) => request.notices.push(error.to_string()),
     }
     request.python_frames = true;
-    report::write(request, |tree, request| {
+    report::write(request, timings, |tree, request| {
         let merged = merge(tree, &mut captures, &reading);
         request.notices.extend(captures.warnings().iter().map(ToString::to_string));
         request.notices.extend(of_merge(&merged, folder));

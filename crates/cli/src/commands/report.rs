@@ -18,17 +18,22 @@ use crate::rooflines::Rooflines;
 use crate::step_picture;
 use crate::summary::{self, Found};
 use crate::tables;
+use crate::timings::{Stage, Timings};
 
-pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
-    write(ReportRequest::new(arguments)?, |_, _| Ok(()))
+pub(crate) fn run(arguments: &ReportArguments, timings: &mut Timings) -> Result<(), Failure> {
+    write(ReportRequest::new(arguments)?, timings, |_, _| Ok(()))
 }
 
 /// Writes and prints the report of a tree, after it was changed. The change may add to the notices of the request.
 pub(crate) fn write(
     mut request: ReportRequest,
+    timings: &mut Timings,
     change: impl FnOnce(&mut TraceTree, &mut ReportRequest) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
+    timings.begin(Stage::Read);
     let trace = read(&request)?;
+    timings.count_events(trace.events().len());
+    timings.begin(Stage::Analysis);
     if is_xplane(&trace) {
         let better = "this is an XPlane profile: `tracelens jax` knows its programs and their work, and this report only its times";
         request.notices.push(better.to_owned());
@@ -51,8 +56,10 @@ pub(crate) fn write(
     }
     let title = request.trace.file_name().unwrap_or_default().to_string_lossy();
     let phases = request.phases.map(|options| PhaseAnalysis::new(&analysis, options));
+    timings.begin(Stage::Sheets);
     let report = tables::report(&analysis, phases.as_ref(), &title, request.sheets, request.sheet_names)?;
 
+    timings.begin(Stage::Write);
     let mut notes = Notes::of(&analysis, &request);
     if let Some(phases) = &phases {
         notes.warnings.extend(phases.notices().iter().map(ToString::to_string));
@@ -77,6 +84,7 @@ pub(crate) fn write(
             None => notes.warnings.push("--step_svg writes nothing: the trace has no steps".into()),
         }
     }
+    timings.begin(Stage::Terminal);
     match request.print {
         Print::Summary => {
             let found = Found { rooflines: rooflines.as_ref(), phases: phases.as_ref() };
@@ -92,6 +100,7 @@ pub(crate) fn write(
     if request.print != Print::Nothing {
         notes.of_extension.iter().for_each(console::extension);
     }
+    timings.end();
     end_with(pending)
 }
 

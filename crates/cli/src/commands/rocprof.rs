@@ -19,8 +19,9 @@ use crate::report_files::{end_with, show, write_tables};
 use crate::report_request::check_destination;
 use crate::rocprof_summary;
 use crate::tables;
+use crate::timings::{Stage, Timings};
 
-pub(crate) fn run(arguments: &RocprofArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &RocprofArguments, timings: &mut Timings) -> Result<(), Failure> {
     let path = arguments.path();
     let output = &arguments.output;
     let mut outputs = output.destinations();
@@ -30,14 +31,29 @@ pub(crate) fn run(arguments: &RocprofArguments) -> Result<(), Failure> {
     for (writer, destination) in &outputs {
         check_destination(writer, destination, &path)?;
     }
-    let analysis = RocprofAnalysis::new(read(&path, output.quiet)?, options(arguments));
+    timings.begin(Stage::Read);
+    let profile = read(&path, output.quiet)?;
+    timings.count_events(records(&profile));
+    timings.begin(Stage::Analysis);
+    let analysis = RocprofAnalysis::new(profile, options(arguments));
+    timings.begin(Stage::Sheets);
     let report = tables::rocprof_report(&analysis, &title(&path))?;
     let mut notes = Notes::of_warnings(rocprof_summary::warnings(&analysis));
     notes.warnings.extend(without_effect(&arguments.analysis));
+    timings.begin(Stage::Write);
     // What can be written is written and shown even if something else cannot.
     let pending = write_tables(&report, &outputs, &mut notes);
+    timings.begin(Stage::Terminal);
     show(output, &report, &notes, || rocprof_summary::text(&analysis, &report, &notes, console::style()))?;
+    timings.end();
     end_with(pending)
+}
+
+/// Everything that happened, of whatever kind.
+fn records(profile: &Profile) -> usize {
+    let Profile { dispatches, copies, calls, allocations, scratch, counter_values, samples, .. } = profile;
+    let of_memory = copies.len() + allocations.len() + scratch.len();
+    dispatches.len() + calls.len() + of_memory + counter_values.len() + samples.len()
 }
 
 fn read(path: &Path, quiet: bool) -> Result<Profile, Failure> {

@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod extensions;
+mod hostile;
 mod inference;
 mod jax;
 mod jax_hosts;
@@ -11,6 +12,7 @@ mod match_blocks;
 mod metal;
 mod model;
 mod options;
+mod output_safety;
 mod outputs;
 mod phases;
 mod program;
@@ -20,6 +22,7 @@ mod secrets;
 mod shell;
 mod split;
 mod steps;
+mod timings;
 mod trace;
 mod tree;
 mod xplane;

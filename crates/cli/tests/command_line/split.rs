@@ -31,7 +31,7 @@ fn decode(requests: u32) -> String {
 }
 
 /// A prefill of 8 requests and nine decode steps of them.
-fn served() -> Workplace {
+pub(crate) fn served() -> Workplace {
     Workplace::with(steps(&[vec![prefill(8)], vec![decode(8); 9]].concat()))
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -107,7 +108,8 @@ fn capture_file(entry: &Value) -> Result<CaptureFile, String> {
 /// Writes the list of captures into their folder.
 pub(super) fn write(folder: &Path, files: &[CaptureFile]) -> Result<PathBuf, CaptureError> {
     let path = folder.join(EXECUTION_DETAILS);
-    fs::write(&path, text(files)).map_err(|source| CaptureError::Io { path: path.clone(), source })?;
+    let write = atomic_file::write_with(&path, |file| file.write_all(text(files).as_bytes()));
+    write.map_err(|source| CaptureError::Io { path: path.clone(), source })?;
     Ok(path)
 }
 

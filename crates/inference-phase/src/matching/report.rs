@@ -1,6 +1,5 @@
 //! The match report as files.
 
-use std::fs;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -79,7 +78,8 @@ pub fn write_report(
     let mut written = Vec::new();
     let mut write = |name: &str, content: io::Result<Vec<u8>>| {
         let path = directory.join(name);
-        let outcome = content.and_then(|content| fs::write(&path, content));
+        let outcome =
+            content.and_then(|content| atomic_file::write_with(&path, |file| file.write_all(&content)));
         outcome.map_err(|source| SplitError::Write { path: path.clone(), source })?;
         written.push(path);
         Ok::<(), SplitError>(())

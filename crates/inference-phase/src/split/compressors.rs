@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Scope, ScopedJoinHandle};
+
+use atomic_file::PendingFile;
 
 use super::gzip_file::{Deflater, GzipFile};
 use super::write::SplitError;
@@ -22,7 +24,7 @@ struct Piece {
 /// The threads. Each has files of its own, so that a file's pieces stay in order.
 pub(crate) struct Compressors<'scope> {
     queues: Vec<SyncSender<Piece>>,
-    threads: Vec<ScopedJoinHandle<'scope, Result<(), SplitError>>>,
+    threads: Vec<ScopedJoinHandle<'scope, Result<Vec<PendingFile>, SplitError>>>,
 }
 
 impl<'scope> Compressors<'scope> {
@@ -47,30 +49,38 @@ impl<'scope> Compressors<'scope> {
         queue.send(Piece { file, text, is_last }).is_ok()
     }
 
-    /// Waits until everything is written.
-    pub(crate) fn finish(self) -> Result<(), SplitError> {
+    /// Waits until everything is written; the files, which are to be put in their places, in any order.
+    pub(crate) fn finish(self) -> Result<Vec<PendingFile>, SplitError> {
         drop(self.queues);
-        let mut outcome = Ok(());
+        let mut outcome = Ok(Vec::new());
         for thread in self.threads {
-            let ended = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            outcome = outcome.and(ended);
+            let ended: Result<Vec<PendingFile>, SplitError> =
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            outcome = outcome.and_then(|mut files: Vec<_>| {
+                files.append(&mut ended?);
+                Ok(files)
+            });
         }
         outcome
     }
 }
 
-fn compress(pieces: &Receiver<Piece>, mut files: HashMap<usize, GzipFile>) -> Result<(), SplitError> {
+fn compress(
+    pieces: &Receiver<Piece>,
+    mut files: HashMap<usize, GzipFile>,
+) -> Result<Vec<PendingFile>, SplitError> {
+    let mut finished = Vec::new();
     let mut deflater = Deflater::new();
     for Piece { file: number, text, is_last } in pieces {
-        let failed = |path: PathBuf| |source: io::Error| SplitError::Write { path, source };
+        let failed = |path: &Path, source: io::Error| SplitError::Write { path: path.to_owned(), source };
         if is_last {
             if let Some(file) = files.remove(&number) {
-                let path = file.path.clone();
-                file.finish(&text, &mut deflater).map_err(failed(path))?;
+                let path = file.destination().to_owned();
+                finished.push(file.finish(&text, &mut deflater).map_err(|source| failed(&path, source))?);
             }
         } else if let Some(file) = files.get_mut(&number) {
-            file.add(&text, &mut deflater).map_err(|source| failed(file.path.clone())(source))?;
+            file.add(&text, &mut deflater).map_err(|source| failed(file.destination(), source))?;
         }
     }
-    Ok(())
+    Ok(finished)
 }

@@ -1,9 +1,10 @@
 //! Many gzip files that grow at the same time.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use atomic_file::PendingFile;
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 
 /// Compressed bytes that a file is given at a time, at least.
@@ -16,7 +17,7 @@ const ROOM: usize = 64 << 10;
 /// all files; together the pieces are one ordinary gzip member.
 #[derive(Debug)]
 pub(crate) struct GzipFile {
-    pub(crate) path: PathBuf,
+    pending: PendingFile,
     checksum: Crc,
 }
 
@@ -49,25 +50,32 @@ impl Deflater {
 }
 
 impl GzipFile {
-    /// Makes the file, or empties it.
-    pub(crate) fn create(path: PathBuf) -> io::Result<Self> {
+    /// Begins the file that is to be at `path`.
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        let (pending, mut file) = PendingFile::create(path)?;
         // Deflate, no name, no time, unknown system.
-        File::create(&path)?.write_all(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255])?;
-        Ok(GzipFile { path, checksum: Crc::new() })
+        file.write_all(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255])?;
+        Ok(GzipFile { pending, checksum: Crc::new() })
+    }
+
+    /// Where the file is to be.
+    pub(crate) fn destination(&self) -> &Path {
+        self.pending.destination()
     }
 
     /// Adds text.
     pub(crate) fn add(&mut self, text: &[u8], deflater: &mut Deflater) -> io::Result<()> {
         self.checksum.update(text);
-        append(&self.path, deflater.piece(text, FlushCompress::Full)?)
+        append(self.pending.path(), deflater.piece(text, FlushCompress::Full)?)
     }
 
-    /// Adds the last text and ends the file.
-    pub(crate) fn finish(mut self, text: &[u8], deflater: &mut Deflater) -> io::Result<()> {
+    /// Adds the last text and ends the file, which is then to be put in its place.
+    pub(crate) fn finish(mut self, text: &[u8], deflater: &mut Deflater) -> io::Result<PendingFile> {
         self.checksum.update(text);
-        append(&self.path, deflater.piece(text, FlushCompress::Finish)?)?;
+        append(self.pending.path(), deflater.piece(text, FlushCompress::Finish)?)?;
         let [sum, length] = [self.checksum.sum(), self.checksum.amount()].map(u32::to_le_bytes);
-        append(&self.path, &[sum, length].concat())
+        append(self.pending.path(), &[sum, length].concat())?;
+        Ok(self.pending)
     }
 }
 
@@ -89,13 +97,13 @@ mod tests {
         let mut deflater = Deflater::new();
         let texts = ["a".repeat(500_000), String::new(), noise(300_000), "end".to_string()];
         let [mut one, mut other] =
-            ["one", "other"].map(|name| GzipFile::create(directory.path().join(name)).unwrap());
+            ["one", "other"].map(|name| GzipFile::create(&directory.path().join(name)).unwrap());
         for text in &texts[..3] {
             one.add(text.as_bytes(), &mut deflater).unwrap();
             other.add(b"x", &mut deflater).unwrap();
         }
-        one.finish(texts[3].as_bytes(), &mut deflater).unwrap();
-        other.finish(b"", &mut deflater).unwrap();
+        one.finish(texts[3].as_bytes(), &mut deflater).unwrap().commit().unwrap();
+        other.finish(b"", &mut deflater).unwrap().commit().unwrap();
         for (name, expected) in [("one", texts.concat()), ("other", "xxx".to_string())] {
             let bytes = std::fs::read(directory.path().join(name)).unwrap();
             let (mut rest, mut text) = (&bytes[..], String::new());

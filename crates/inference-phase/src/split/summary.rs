@@ -1,7 +1,6 @@
 //! What was split off, for other programs and for people.
 
-use std::fs;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -76,12 +75,8 @@ pub fn write_details(details: &[ExecutionDetails], directory: &Path) -> Result<[
     let paths = [DETAILS_JSON, DETAILS_CSV].map(|name| directory.join(name));
     let writers = [write_json, write_csv];
     for (path, write) in paths.iter().zip(writers) {
-        let file = fs::File::create(path).map(BufWriter::new);
-        let outcome = file.and_then(|mut file| {
-            write(details, &mut file)?;
-            file.flush()
-        });
-        outcome.map_err(|source| SplitError::Write { path: path.clone(), source })?;
+        atomic_file::write_with(path, |file| write(details, file))
+            .map_err(|source| SplitError::Write { path: path.clone(), source })?;
     }
     Ok(paths)
 }

@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use atomic_file::PendingFile;
 use trace_ingest::{EntryVisitor, IngestError, RawEntry, ReadOptions, TrackId, visit_entries};
 use trace2tree::TraceTree;
 
@@ -31,7 +32,10 @@ pub enum SplitError {
         path: PathBuf,
     },
     /// A file or directory cannot be written.
-    #[error("cannot write {path}: {source}", path = .path.display())]
+    #[error(
+        "cannot write {path}: {source}; check that you may write to its folder and that there is room, or choose another place",
+        path = .path.display()
+    )]
     Write {
         /// The file or directory.
         path: PathBuf,
@@ -53,7 +57,8 @@ pub struct Written {
 
 /// Writes the files of `outputs`, in their order, below `directory`, each a Kineto trace of its own: what `trace`
 /// (the file that `tree` was read from) says of the recording, the events of the steps with the arrows between
-/// them, and the names of processes and threads. The text of entries is copied. On failure no file is left.
+/// them, and the names of processes and threads. The text of entries is copied. Files take their places when all are
+/// written; on failure everything is as it was.
 ///
 /// Nothing else of the trace is copied; above all not the environment of the machine that recorders dump.
 ///
@@ -67,42 +72,23 @@ pub fn write_outputs(
     directory: &Path,
     options: &ReadOptions<'_>,
 ) -> Result<Vec<Written>, SplitError> {
-    let mut made = Vec::new();
-    let outcome = write(trace, tree, membership, outputs, directory, options, &mut made);
-    if outcome.is_err() {
-        for path in made {
-            // The failure that is reported is the first one.
-            let _ = fs::remove_file(path);
-        }
-    }
-    outcome
-}
-
-fn write(
-    trace: &Path,
-    tree: &TraceTree,
-    membership: &Membership,
-    outputs: &[SplitOutput],
-    directory: &Path,
-    options: &ReadOptions<'_>,
-    made: &mut Vec<PathBuf>,
-) -> Result<Vec<Written>, SplitError> {
+    let failed = |path: &Path, source| SplitError::Write { path: path.to_path_buf(), source };
     let mut files = Vec::new();
+    let mut paths = Vec::new();
     for output in outputs {
         let path = directory.join(&output.path);
-        let failed = |path: &Path, source| SplitError::Write { path: path.to_path_buf(), source };
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(|source| failed(parent, source))?;
         }
-        files.push(GzipFile::create(path.clone()).map_err(|source| failed(&path, source))?);
-        made.push(path);
+        files.push(GzipFile::create(&path).map_err(|source| failed(&path, source))?);
+        paths.push(path);
     }
     let mut of_step =
         vec![Vec::new(); outputs.iter().flat_map(|output| &output.steps).max().map_or(0, |step| step + 1)];
     for (output, number) in outputs.iter().zip(0..) {
         output.steps.iter().for_each(|&step| of_step[step].push(number));
     }
-    let (entries, parts) = thread::scope(|scope| {
+    let (entries, (parts, finished)) = thread::scope(|scope| {
         let mut copier = Copier {
             tree,
             membership,
@@ -124,8 +110,12 @@ fn write(
     if entries != tree.trace().entries() {
         return Err(SplitError::Changed { path: trace.to_path_buf() });
     }
-    let written = made.iter().zip(parts).map(|(path, part)| Written {
-        path: path.clone(),
+    for file in finished {
+        let path = file.destination().to_path_buf();
+        file.commit().map_err(|source| failed(&path, source))?;
+    }
+    let written = paths.into_iter().zip(parts).map(|(path, part)| Written {
+        path,
         entries: part.entries,
         unusable: part.unusable,
     });
@@ -208,8 +198,8 @@ impl Copier<'_, '_> {
         }
     }
 
-    /// Ends the files.
-    fn finish(mut self) -> Result<Vec<Part>, SplitError> {
+    /// Ends the files, which are then to be put in their places.
+    fn finish(mut self) -> Result<(Vec<Part>, Vec<PendingFile>), SplitError> {
         self.write_head();
         let ending = [b"\n]", &self.tail[..], b"}\n"].concat();
         let Parts { mut parts, compressors, .. } = self.parts;
@@ -220,8 +210,7 @@ impl Copier<'_, '_> {
                 break;
             }
         }
-        compressors.finish()?;
-        Ok(parts)
+        Ok((parts, compressors.finish()?))
     }
 }
 

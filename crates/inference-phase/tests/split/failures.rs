@@ -33,17 +33,20 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_takes_the_others_with_it() {
+fn when_a_file_cannot_be_written_the_others_stay_as_they_were() {
     let directory = tempfile::tempdir().unwrap();
     assert_eq!(split(directory.path(), |_| ()).unwrap().len(), 2);
     let taken = "t_annotation_iteration_1_step[DECODE_bs=2].json.gz";
     let outcome = split(directory.path(), |directory| {
         fs::remove_file(directory.join("out").join(taken)).unwrap();
         fs::create_dir(directory.join("out").join(taken)).unwrap();
+        let [other] = &files(directory)[..] else { panic!("one file is left") };
+        fs::write(other, "kept").unwrap();
     });
     assert!(matches!(&outcome, Err(SplitError::Write { path, .. }) if path.ends_with(taken)), "{outcome:?}");
     assert!(outcome.unwrap_err().to_string().starts_with("cannot write "));
-    assert!(files(directory.path()).is_empty());
+    let [other] = &files(directory.path())[..] else { panic!("one file is left, and no temporary one") };
+    assert_eq!(fs::read_to_string(other).unwrap(), "kept");
 }
 
 #[test]

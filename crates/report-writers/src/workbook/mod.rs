@@ -113,7 +113,7 @@ impl Writer for Workbook {
         })?;
         let mut file = create_file(destination)?;
         file.write_all(content.get_ref())
-            .and_then(|()| file.flush())
+            .and_then(|()| file.commit())
             .map_err(WriteError::writing(destination))?;
         Ok(Written { paths: vec![destination.to_owned()], warnings })
     }

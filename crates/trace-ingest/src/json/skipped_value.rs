@@ -3,7 +3,8 @@
 /// How far a value was skipped: brackets open, inside a string, after a backslash.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SkippedValue {
-    depth: u32,
+    /// Wide enough for a text that is nothing but brackets.
+    depth: u64,
     in_string: bool,
     escaped: bool,
 }

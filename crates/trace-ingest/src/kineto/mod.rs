@@ -98,6 +98,7 @@ pub fn visit_entries(
         return Err(IngestError::UnknownFormat { path: path.to_path_buf(), found, expected });
     }
     let sink = EntrySink { visitor, entries: 0, outcome: ControlFlow::Continue(()) };
-    let sink = pipeline::read_into(source.text, sink, pipeline::BLOCK);
-    sink.map(|(sink, ..)| sink.entries).map_err(|refusal| refused(path, refusal))
+    let outcome = pipeline::read_into(source.text, sink, pipeline::BLOCK);
+    let entries = outcome.map(|(sink, ..)| sink.entries).map_err(|refusal| refused(path, refusal));
+    source.expansion.end(path, entries)
 }

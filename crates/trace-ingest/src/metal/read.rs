@@ -9,6 +9,7 @@ use super::columns::Columns;
 use super::header::Header;
 use super::ops_table::{OpsFile, OpsTable, OpsWarning};
 use super::row::RowReader;
+use crate::csv_limits::{LimitedRows, is_too_long, read_header, read_row};
 use crate::error::IngestError;
 use crate::format::ReadOptions;
 use crate::source::{self, is_damage};
@@ -30,7 +31,7 @@ pub fn read_ops(paths: &[PathBuf]) -> Result<OpsTable, IngestError> {
         let (head, source) = source::open(path, &ReadOptions::default())?;
         let warning = |detail| OpsWarning::Source { path: path.clone(), detail };
         joined.table.warnings.extend(source.warnings.iter().map(|fault| warning(fault.to_string())));
-        joined.add(path, &head, source.text)?;
+        source.expansion.end(path, joined.add(path, &head, source.text))?;
     }
     Ok(joined.finish())
 }
@@ -77,11 +78,9 @@ struct Joined {
 impl Joined {
     /// Appends a file whose text begins with `head`.
     fn add(&mut self, path: &Path, head: &[u8], text: impl Read) -> Result<(), IngestError> {
+        let text = LimitedRows::new(text);
         let mut reader = ReaderBuilder::new().flexible(true).buffer_capacity(HEAD).from_reader(text);
-        let header = match reader.byte_headers() {
-            Ok(names) => Header::of(names),
-            Err(error) => return Err(IngestError::Io { path: path.to_path_buf(), source: error.into() }),
-        };
+        let header = Header::of(&read_header(path, &mut reader)?);
         if header.names.iter().all(String::is_empty) {
             return Err(IngestError::Empty { path: path.to_path_buf() });
         }
@@ -113,7 +112,7 @@ impl Joined {
     fn read_rows(
         &mut self,
         path: &Path,
-        reader: &mut Reader<impl Read>,
+        reader: &mut Reader<LimitedRows<impl Read>>,
         rows: &mut RowReader,
         Shape { width, lag }: Shape,
     ) -> Result<(), IngestError> {
@@ -123,12 +122,12 @@ impl Joined {
         let mut malformed = 0;
         let mut first_malformed = None;
         loop {
-            match reader.read_byte_record(&mut record) {
+            match read_row(reader, &mut record) {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => {
                     let source = io::Error::from(error);
-                    if !is_damage(source.kind()) {
+                    if !is_damage(source.kind()) && !is_too_long(reader) {
                         return Err(IngestError::Io { path: path.to_path_buf(), source });
                     }
                     let detail = format!("ends early, rows before were read: {source}");

@@ -41,11 +41,14 @@ pub fn read_profile(path: &Path, options: &ReadOptions<'_>) -> Result<Profile, I
     if rocpd::is_database(&head) {
         return rocpd::read(path);
     }
-    if pftrace::is_perfetto(&head) {
-        return pftrace::read(path, source);
-    }
     if csv::is_trace(&head) {
         return csv::read_file(path);
     }
-    json::read(path, &head, source, options)
+    let expansion = source.expansion.clone();
+    let outcome = if pftrace::is_perfetto(&head) {
+        pftrace::read(path, source)
+    } else {
+        json::read(path, &head, source, options)
+    };
+    expansion.end(path, outcome)
 }

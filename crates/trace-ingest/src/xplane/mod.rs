@@ -27,6 +27,7 @@ mod rows;
 mod scan;
 mod stat;
 
+use std::io::Read;
 use std::path::Path;
 
 pub use categories::{DEVICE_NOTE, OTHER_PLANE, XLA_ASYNC_OP, XLA_MODULE, XLA_OP, XLA_STEP};
@@ -41,6 +42,9 @@ use crate::trace::Trace;
 
 /// What users call the format.
 const NAME: &str = "XPlane protobuf";
+
+/// Longest message, in bytes: protobuf allows less than 2 GiB, and a file is one message.
+const LONGEST_MESSAGE: u64 = i32::MAX as u64;
 
 /// Reader of XPlane files.
 pub(crate) struct XPlane;
@@ -76,12 +80,14 @@ pub fn read_profile(path: &Path, options: &ReadOptions<'_>) -> Result<Profile, I
         let (found, expected) = (format.name().to_string(), NAME.to_string());
         return Err(IngestError::UnknownFormat { path: path.to_path_buf(), found, expected });
     }
-    read_source(path, source)
+    let expansion = source.expansion.clone();
+    expansion.end(path, read_source(path, source))
 }
 
-fn read_source(path: &Path, mut source: TextSource<'_>) -> Result<Profile, IngestError> {
+fn read_source(path: &Path, source: TextSource<'_>) -> Result<Profile, IngestError> {
     let mut bytes = Vec::new();
-    if let Err(error) = source.text.read_to_end(&mut bytes) {
+    // One byte more shows that the message is too long.
+    if let Err(error) = source.text.take(LONGEST_MESSAGE + 1).read_to_end(&mut bytes) {
         return Err(IngestError::Damaged {
             path: path.to_path_buf(),
             format: NAME,
@@ -95,11 +101,20 @@ fn read_source(path: &Path, mut source: TextSource<'_>) -> Result<Profile, Inges
     Ok(profile)
 }
 
+fn check_length(path: &Path, length: u64) -> Result<(), IngestError> {
+    if length > LONGEST_MESSAGE {
+        let (what, limit) = ("its protobuf message", "2 GiB".to_string());
+        return Err(IngestError::TooLong { path: path.to_path_buf(), what, limit });
+    }
+    Ok(())
+}
+
 /// Reads an XPlane profile that is in memory, decompressed. The file name of `path` gives
 /// [`Profile::host`].
 ///
 /// # Errors
 /// When the profile is damaged, as in [`read_profile`].
 pub fn profile_from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Profile, IngestError> {
+    check_length(path, bytes.len() as u64)?;
     decode::decode(path, bytes)
 }

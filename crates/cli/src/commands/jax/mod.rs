@@ -19,20 +19,21 @@ use crate::report_files::{RooflinePicture, end_with, show, write_tables};
 use crate::report_request::{check_destination, default_workbook};
 use crate::rooflines::Rooflines;
 use crate::tables;
+use crate::timings::{Stage, Timings};
 
-pub(crate) fn run(arguments: &JaxArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &JaxArguments, timings: &mut Timings) -> Result<(), Failure> {
     if arguments.analysis.enable_origami {
         let instead =
             "times of matrix products are not simulated here; the roofline columns say the least time";
         return Err(Failure::Unsupported { option: "--enable-origami", instead });
     }
     match arguments.profiles() {
-        [path] => of_profile(path, arguments),
-        paths => run_of_nodes::report(paths, arguments),
+        [path] => of_profile(path, arguments, timings),
+        paths => run_of_nodes::report(paths, arguments, timings),
     }
 }
 
-fn of_profile(path: &Path, arguments: &JaxArguments) -> Result<(), Failure> {
+fn of_profile(path: &Path, arguments: &JaxArguments, timings: &mut Timings) -> Result<(), Failure> {
     let output = &arguments.output;
     let mut outputs = output.tables.destinations();
     if outputs.is_empty() && output.roofline_svg.is_none() && !output.tables.json {
@@ -43,21 +44,29 @@ fn of_profile(path: &Path, arguments: &JaxArguments) -> Result<(), Failure> {
         check_destination(writer, destination, path)?;
     }
     let options = options(&arguments.analysis)?;
-    let analysis = JaxAnalysis::new(reading::read(path, output.tables.quiet)?, options);
+    timings.begin(Stage::Read);
+    let profile = reading::read(path, output.tables.quiet)?;
+    timings.count_events(profile.trace.events().len());
+    timings.begin(Stage::Analysis);
+    let analysis = JaxAnalysis::new(profile, options);
+    timings.begin(Stage::Sheets);
     let title = path.file_name().unwrap_or_default().to_string_lossy();
     let report = tables::jax_report(&analysis, &title)?;
     let mut notes = Notes::of_warnings(jax_summary::warnings(&analysis));
     if arguments.analysis.gpus_per_node.is_some() {
         notes.warnings.push("--gpus_per_node has no effect on one profile: its GPUs are one host's".into());
     }
+    timings.begin(Stage::Write);
     // What can be written is written and shown even if something else cannot.
     let mut pending = write_tables(&report, &outputs, &mut notes);
     if let Some(destination) = &output.roofline_svg {
         pending.extend(draw_rooflines(&analysis, &title, &report, destination, &mut notes).err());
     }
+    timings.begin(Stage::Terminal);
     show(&output.tables, &report, &notes, || {
         jax_summary::text(&analysis, &report, &notes, console::style())
     })?;
+    timings.end();
     end_with(pending)
 }
 

@@ -14,9 +14,14 @@ use crate::notes::Notes;
 use crate::report_files::{end_with, show, write_tables};
 use crate::report_request::{check_destination, workbook_beside};
 use crate::tables;
+use crate::timings::{Stage, Timings};
 
 /// The report of the profiles of a run's nodes, in the order of the nodes.
-pub(super) fn report(paths: &[PathBuf], arguments: &JaxArguments) -> Result<(), Failure> {
+pub(super) fn report(
+    paths: &[PathBuf],
+    arguments: &JaxArguments,
+    timings: &mut Timings,
+) -> Result<(), Failure> {
     if let Some(option) = of_one_profile(arguments) {
         return Err(Failure::SeveralProfiles { option });
     }
@@ -35,7 +40,11 @@ pub(super) fn report(paths: &[PathBuf], arguments: &JaxArguments) -> Result<(), 
     let options = options(&arguments.analysis)?;
     let mut nodes = Vec::with_capacity(paths.len());
     for path in paths {
-        let analysis = JaxAnalysis::new(reading::read(path, output.quiet)?, options.clone());
+        timings.begin(Stage::Read);
+        let profile = reading::read(path, output.quiet)?;
+        timings.count_events(profile.trace.events().len());
+        timings.begin(Stage::Analysis);
+        let analysis = JaxAnalysis::new(profile, options.clone());
         check_gpus(path, &analysis, options.gpus_per_node)?;
         nodes.push(analysis);
     }
@@ -44,6 +53,7 @@ pub(super) fn report(paths: &[PathBuf], arguments: &JaxArguments) -> Result<(), 
     if collectives.slices.is_empty() {
         return Err(Failure::NoCollectives { profiles: paths.len() });
     }
+    timings.begin(Stage::Sheets);
     let report = tables::collectives_report(&collectives, &title(first, paths.len() - 1))?;
     let of_node = |(path, analysis): (&PathBuf, &JaxAnalysis)| {
         let said = jax_summary::warnings(analysis).into_iter();
@@ -51,10 +61,13 @@ pub(super) fn report(paths: &[PathBuf], arguments: &JaxArguments) -> Result<(), 
     };
     let warnings = paths.iter().zip(&nodes).flat_map(of_node).collect();
     let mut notes = Notes::of_warnings(warnings);
+    timings.begin(Stage::Write);
     let pending = write_tables(&report, &outputs, &mut notes);
+    timings.begin(Stage::Terminal);
     show(output, &report, &notes, || {
         jax_summary::text_of_run(paths.len(), &collectives, &report, &notes, console::style())
     })?;
+    timings.end();
     end_with(pending)
 }
 

@@ -1,9 +1,9 @@
 //! The files that are this report's own: operations and summary as CSV, the summary as a picture.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::path::Path;
 
+use atomic_file::AtomicFile;
 use metal_perf::{CsvOptions, MetalReport, write_csv, write_summary_csv};
 
 use super::picture;
@@ -34,14 +34,10 @@ pub(super) fn write(arguments: &MetalArguments, report: &MetalReport, notes: &mu
 fn save(
     path: &Path,
     notes: &mut Notes,
-    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+    write: impl FnOnce(&mut AtomicFile) -> io::Result<()>,
 ) -> Result<(), Failure> {
-    let written = File::create(path).and_then(|file| {
-        let mut out = BufWriter::new(file);
-        write(&mut out)?;
-        out.flush()
-    });
-    written.map_err(|source| Failure::File { path: path.to_path_buf(), source })?;
+    atomic_file::write_with(path, write)
+        .map_err(|source| Failure::File { path: path.to_path_buf(), source })?;
     notes.wrote(path, 1);
     Ok(())
 }

@@ -21,28 +21,37 @@ use crate::error::Failure;
 use crate::notes::Notes;
 use crate::report_files::{end_with, write_tables};
 use crate::tables;
+use crate::timings::{Stage, Timings};
 use comparison::Comparison;
 use request::Screen;
 
-pub(crate) fn run(arguments: &MetalArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &MetalArguments, timings: &mut Timings) -> Result<(), Failure> {
     let outputs = arguments.output.tables.destinations();
     request::check_destinations(arguments, &outputs)?;
     let options = request::options(arguments);
     let quiet = arguments.output.tables.quiet;
-    let table = read_ops(&arguments.files)?;
+    let table = read(&arguments.files, timings)?;
+    timings.begin(Stage::Analysis);
     if arguments.rows.list_signposts {
-        return list_signposts(table, arguments, options);
+        return list_signposts(table, arguments, options, timings);
     }
     let report = report(table, &arguments.files, options.clone())?;
     let comparison = match &arguments.figures.baseline {
-        Some(path) => Some(Comparison::new(&report_of_baseline(path, options)?, &report)),
+        Some(path) => Some(Comparison::new(&report_of_baseline(path, options, timings)?, &report)),
         None => None,
     };
     if !quiet {
         request::without_effect(arguments).iter().for_each(console::warning);
         report.notices.iter().for_each(notify);
     }
-    present(arguments, &report, comparison.as_ref(), &outputs)
+    present(arguments, &report, comparison.as_ref(), &outputs, timings)
+}
+
+fn read(paths: &[PathBuf], timings: &mut Timings) -> Result<OpsTable, Failure> {
+    timings.begin(Stage::Read);
+    let table = read_ops(paths)?;
+    timings.count_events(table.rows.len());
+    Ok(table)
 }
 
 /// Says what a reader should know: what is amiss as a warning, what was done as a note.
@@ -58,7 +67,12 @@ fn notify(notice: &MetalNotice) {
     }
 }
 
-fn list_signposts(table: OpsTable, arguments: &MetalArguments, options: MetalOptions) -> Result<(), Failure> {
+fn list_signposts(
+    table: OpsTable,
+    arguments: &MetalArguments,
+    options: MetalOptions,
+    timings: &mut Timings,
+) -> Result<(), Failure> {
     let whole = MetalOptions {
         start_signpost: None,
         end_signpost: None,
@@ -68,6 +82,7 @@ fn list_signposts(table: OpsTable, arguments: &MetalArguments, options: MetalOpt
         ..options
     };
     let report = report(table, &arguments.files, whole)?;
+    timings.begin(Stage::Terminal);
     Ok(console::print(signposts::text(&report, &Screen::new(arguments)))?)
 }
 
@@ -76,9 +91,15 @@ fn report(table: OpsTable, paths: &[PathBuf], options: MetalOptions) -> Result<M
 }
 
 /// The other run under the same options, but all of its window: IDs of one file say nothing of another.
-fn report_of_baseline(path: &PathBuf, options: MetalOptions) -> Result<MetalReport, Failure> {
+fn report_of_baseline(
+    path: &PathBuf,
+    options: MetalOptions,
+    timings: &mut Timings,
+) -> Result<MetalReport, Failure> {
     let paths = std::slice::from_ref(path);
-    report(read_ops(paths)?, paths, MetalOptions { id_range: None, ..options })
+    let table = read(paths, timings)?;
+    timings.begin(Stage::Analysis);
+    report(table, paths, MetalOptions { id_range: None, ..options })
 }
 
 /// Writes what was asked for and prints the rest. What can be written is written even if something else cannot.
@@ -87,17 +108,22 @@ fn present(
     report: &MetalReport,
     comparison: Option<&Comparison>,
     outputs: &[(&'static str, PathBuf)],
+    timings: &mut Timings,
 ) -> Result<(), Failure> {
+    timings.begin(Stage::Write);
     let output = &arguments.output;
     let mut notes = Notes::default();
     let mut pending = files::write(arguments, report, &mut notes);
+    timings.begin(Stage::Sheets);
     let sheets = match outputs.is_empty() && !output.tables.json {
         true => None,
         false => Some(sheets(arguments, report, comparison)?),
     };
+    timings.begin(Stage::Write);
     if let Some(sheets) = &sheets {
         pending.extend(write_tables(sheets, outputs, &mut notes));
     }
+    timings.begin(Stage::Terminal);
     if let (true, Some(sheets)) = (output.tables.json, &sheets) {
         console::write_with(|out| Json.write_to(sheets, out))?;
         notes.warnings.iter().for_each(console::warning);
@@ -106,6 +132,7 @@ fn present(
         notes.write(&mut text, console::style());
         console::print(text)?;
     }
+    timings.end();
     end_with(pending)
 }
 

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use ::csv::{ByteRecord, Reader, ReaderBuilder};
 
+use crate::csv_limits::{LimitedRows, is_too_long, read_header, read_row, too_long};
 use crate::error::IngestError;
 use crate::format::ReadOptions;
 use crate::rocprof::fault::ProfileWarning;
-use crate::source::{self, is_damage};
+use crate::source::{self, Expansion, is_damage};
 
 /// A column that a reader wants: the profiler's name of it, in lower case, and other names that it goes by.
 pub(super) type Names = &'static [&'static str];
@@ -29,7 +30,8 @@ pub(super) struct Table {
     path: PathBuf,
     /// Name of the file, for warnings.
     pub(super) name: String,
-    reader: Reader<Box<dyn Read + Send>>,
+    reader: Reader<LimitedRows<Box<dyn Read + Send>>>,
+    expansion: Expansion,
     columns: Vec<String>,
     header: String,
     pub(super) warnings: Vec<ProfileWarning>,
@@ -44,17 +46,13 @@ impl Table {
     pub(super) fn open(path: &Path) -> Result<Table, IngestError> {
         let (_, source) = source::open(path, &ReadOptions::default())?;
         let warnings = ProfileWarning::of_opening(source.warnings).collect();
-        let mut reader = ReaderBuilder::new().flexible(true).from_reader(source.text);
-        let header = match reader.byte_headers() {
-            Ok(header) => header.clone(),
-            Err(error) => {
-                return Err(IngestError::Io { path: path.to_path_buf(), source: io::Error::other(error) });
-            }
-        };
+        let mut reader = ReaderBuilder::new().flexible(true).from_reader(LimitedRows::new(source.text));
+        let header = source.expansion.end(path, read_header(path, &mut reader))?;
         Ok(Table {
             path: path.to_path_buf(),
             name: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
             reader,
+            expansion: source.expansion,
             columns: normalised(&header),
             header: shown(&header),
             warnings,
@@ -96,9 +94,17 @@ impl Table {
         let mut refused = 0;
         let mut first = None;
         loop {
-            match self.reader.read_byte_record(&mut record) {
+            match read_row(&mut self.reader, &mut record) {
                 Ok(true) => {}
                 Ok(false) => break,
+                Err(_) if is_too_long(&self.reader) => {
+                    refused += 1;
+                    let line = record.position().map_or(0, |position| position.line());
+                    let detail = format!("line {line}: {}, and nothing behind it was read", too_long());
+                    // Of all faults this is the one that costs the most.
+                    first = Some(detail);
+                    break;
+                }
                 Err(error) => {
                     self.broken(error)?;
                     break;
@@ -124,6 +130,7 @@ impl Table {
 
     /// Damaged compression ends a file; anything else that stops reading ends the run.
     fn broken(&mut self, error: ::csv::Error) -> Result<(), IngestError> {
+        self.expansion.end(&self.path, Ok(()))?;
         let detail = error.to_string();
         match error.into_kind() {
             ::csv::ErrorKind::Io(error) if is_damage(error.kind()) => {

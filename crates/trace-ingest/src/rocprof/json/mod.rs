@@ -85,7 +85,8 @@ pub(crate) fn read(
     });
     if reading.chrome == Some(Origin::Rocprof) {
         let (_, source) = source::open(path, options)?;
-        return pftrace::read_chrome(path, source);
+        let expansion = source.expansion.clone();
+        return expansion.end(path, pftrace::read_chrome(path, source));
     }
     if outcome == Err(Stop::TooLong) {
         return Err(IngestError::Damaged {

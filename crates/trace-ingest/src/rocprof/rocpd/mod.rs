@@ -15,6 +15,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use self::context::Context;
@@ -44,10 +45,7 @@ pub(crate) fn is_database(head: &[u8]) -> bool {
 pub(crate) fn read(path: &Path) -> Result<Profile, IngestError> {
     check_length(path)?;
     let broken = |broken: Broken| damaged(path, broken);
-    let flags =
-        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let database = Connection::open_with_flags(uri(path), flags)
-        .map_err(|error| broken(Broken { table: "the file".to_string(), error }))?;
+    let database = open(path).map_err(|error| broken(Broken { table: "the file".to_string(), error }))?;
     let schema = Schema::of(&database).map_err(broken)?;
     if !TABLES_OF_RECORDS.iter().any(|table| schema.has(table)) {
         return Err(foreign(path, &schema));
@@ -58,6 +56,17 @@ pub(crate) fn read(path: &Path) -> Result<Profile, IngestError> {
     context.read_descriptions().map_err(broken)?;
     context.read_records().map_err(broken)?;
     Ok(context.builder.finish())
+}
+
+/// Opens a database that nobody vouches for: it is only read, and its views may not reach virtual tables and
+/// functions that do more than compute.
+fn open(path: &Path) -> rusqlite::Result<Connection> {
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let database = Connection::open_with_flags(uri(path), flags)?;
+    database.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    database.pragma_update(None, "trusted_schema", false)?;
+    Ok(database)
 }
 
 /// Refuses files that are shorter than their header says: SQLite would read what is there and stop with an error
@@ -170,5 +179,28 @@ mod tests {
     fn addresses_escape_what_has_a_meaning_in_them() {
         assert_eq!(uri(Path::new("/a b/c?d#e%.db")), "file:///a%20b/c%3fd%23e%25.db?mode=ro&immutable=1");
         assert_eq!(uri(Path::new("x.db")), "file:x.db?mode=ro&immutable=1");
+    }
+
+    #[test]
+    fn views_of_a_database_reach_tables_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.db");
+        let written = Connection::open(&path).unwrap();
+        written
+            .execute_batch(
+                "CREATE TABLE kept (id INTEGER);
+                INSERT INTO kept VALUES (7);
+                CREATE VIEW plain AS SELECT id FROM kept;
+                CREATE VIEW reaching AS SELECT name FROM pragma_table_info('kept');",
+            )
+            .unwrap();
+        drop(written);
+
+        let database = open(&path).unwrap();
+        let id: i64 = database.query_row("SELECT id FROM plain", [], |row| row.get(0)).unwrap();
+        assert_eq!(id, 7);
+        let refused = database.prepare("SELECT name FROM reaching").unwrap_err().to_string();
+        assert!(refused.contains("unsafe use of virtual table"), "{refused}");
+        assert!(database.execute("INSERT INTO kept VALUES (8)", []).is_err());
     }
 }

@@ -1,0 +1,24 @@
+//! `--timings`, a flag of all reports.
+
+use clap::{Args, ValueEnum};
+
+#[derive(Args)]
+pub(crate) struct TimingsArguments {
+    /// Say on standard error where the time and memory of this run went, as a table (text) or as a line of JSON
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORM",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "text"
+    )]
+    pub(crate) timings: Option<TimingsForm>,
+}
+
+/// How the times of a run are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TimingsForm {
+    Text,
+    Json,
+}

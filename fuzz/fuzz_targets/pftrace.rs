@@ -1,0 +1,6 @@
+//! Perfetto traces of rocprofv3.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    tracelens_fuzz::probes().rocprof(bytes);
+});

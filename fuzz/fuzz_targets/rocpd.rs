@@ -1,0 +1,6 @@
+//! Databases of rocprofv3.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    tracelens_fuzz::probes().rocprof(bytes);
+});

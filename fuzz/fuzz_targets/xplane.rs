@@ -1,0 +1,6 @@
+//! XPlane profiles and the programs in them.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    tracelens_fuzz::reader_probes::xplane(bytes);
+});

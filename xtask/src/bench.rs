@@ -1,0 +1,189 @@
+//! Time and memory of the whole program against the least that reading takes, over sizes.
+//!
+//! Everything is measured in one run of the chore, because figures of several drift apart. The program runs as its
+//! users run it, trace in and CSV files out. The *floor* is inflating (libdeflate) and finding the structure of the
+//! JSON (simd-json's tape), one after the other on one thread, in memory: a reader that does nothing else.
+
+mod floor;
+mod input;
+mod plot;
+mod process;
+mod table;
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{ChoreResult, Outcome};
+use floor::Floor;
+use input::Input;
+use process::{Program, Run};
+
+/// What to measure with, and how often.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Runs of each trace, of which the median counts
+    #[arg(long, default_value = "5", value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// Sizes of the generated traces in events
+    #[arg(long, value_name = "N,N…", value_delimiter = ',', default_values_t = [100_000, 1_000_000])]
+    events: Vec<u64>,
+    /// A generated trace of ten million events too: 3 GB of text
+    #[arg(long)]
+    large: bool,
+    /// Binary to run [default: build the release binary]
+    #[arg(long)]
+    bin: Option<PathBuf>,
+    /// Folder of the corpus [default: $TRACE_CORPUS, else ../shared/corpus beside the workspace]
+    #[arg(long)]
+    corpus: Option<PathBuf>,
+    /// Folder of the generated traces, kept between runs [default: target/bench-traces]
+    #[arg(long)]
+    cache: Option<PathBuf>,
+    /// Picture of the times over the sizes [default: benches/scaling.svg]
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+}
+
+/// The largest size, for `--large`.
+const LARGE: u64 = 10_000_000;
+
+/// What was measured of a trace.
+struct Row {
+    input: Input,
+    events: u64,
+    run: Run,
+    floor: Floor,
+}
+
+/// Measures, prints the table and draws the picture; bad when a trace could not be measured.
+pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
+    let mut sizes = arguments.events.clone();
+    sizes.extend(arguments.large.then_some(LARGE));
+    sizes.sort_unstable();
+    sizes.dedup();
+    let binary = match &arguments.bin {
+        Some(binary) => {
+            std::fs::canonicalize(binary).map_err(|error| format!("{}: {error}", binary.display()))?
+        }
+        None => build(root)?,
+    };
+    let floor = floor::build(root)?;
+    let corpus = arguments
+        .corpus
+        .clone()
+        .or_else(|| std::env::var_os("TRACE_CORPUS").map(PathBuf::from))
+        .unwrap_or_else(|| root.join("../shared/corpus"));
+    let cache = arguments.cache.clone().unwrap_or_else(|| root.join("target/bench-traces"));
+    let mut inputs = input::generated(&cache, &sizes)?;
+    inputs.extend(input::recorded(&corpus));
+
+    let program = Program::new(binary)?;
+    if !program.knows_usage() {
+        eprintln!(
+            "bench: no GNU time at /usr/bin/time: processor time is left out, memory is what the program says"
+        );
+    }
+    let mut rows = Vec::new();
+    let mut failed = 0;
+    for input in inputs {
+        let path = input.path.clone();
+        match measure(input, &program, &floor, arguments.runs) {
+            Ok(row) => rows.push(row),
+            Err(error) => {
+                failed += 1;
+                eprintln!("bench: {}: {error}", path.display());
+            }
+        }
+    }
+    print!("{}", table::markdown(&rows, arguments.runs));
+    let picture = arguments.svg.clone().unwrap_or_else(|| root.join("benches/scaling.svg"));
+    if let Some(svg) = plot::svg(&rows)? {
+        std::fs::write(&picture, svg).map_err(|error| format!("{}: {error}", picture.display()))?;
+        eprintln!("bench: wrote {}", picture.display());
+    }
+    Ok(if failed == 0 { Outcome::Good } else { Outcome::Bad })
+}
+
+/// Builds the release binary and says where it is.
+fn build(root: &Path) -> Result<PathBuf, Box<dyn Error>> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let built = Command::new(cargo)
+        .args(["build", "--release", "--quiet", "--package", "tracelens"])
+        .current_dir(root)
+        .status()?;
+    match built.success() {
+        true => Ok(root.join("target/release").join(format!("tracelens{}", std::env::consts::EXE_SUFFIX))),
+        false => Err("the release binary does not build".into()),
+    }
+}
+
+fn measure(input: Input, program: &Program, floor: &Path, runs: u32) -> Result<Row, Box<dyn Error>> {
+    let own = program.warm_up(&input.path)?;
+    let measured = (0..runs).map(|_| program.run(&input.path)).collect::<Result<Vec<Run>, _>>()?;
+    let mut run = middle(&measured);
+    run.peak_bytes = run.peak_bytes.or(own.peak_memory_bytes);
+    let floor = floor::measure(floor, &input.path, runs)?;
+    Ok(Row { input, events: own.events, run, floor })
+}
+
+/// The median of each figure.
+fn middle(runs: &[Run]) -> Run {
+    let of = |figure: fn(&Run) -> Option<f64>| median(runs.iter().filter_map(figure).collect());
+    Run {
+        wall_seconds: of(|run| Some(run.wall_seconds)).unwrap_or_default(),
+        user_seconds: of(|run| run.user_seconds),
+        system_seconds: of(|run| run.system_seconds),
+        // The most, as for every peak.
+        peak_bytes: runs.iter().filter_map(|run| run.peak_bytes).max(),
+    }
+}
+
+/// The middle value; of an even number the mean of the two in the middle.
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let half = values.len() / 2;
+    let upper = *values.get(half)?;
+    match values.len() % 2 {
+        0 => Some((values[half - 1] + upper) / 2.0),
+        _ => Some(upper),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A row of a generated trace whose figures are those of one run on a quiet machine, rounded.
+    pub(super) fn row(series: &'static str, events: u64) -> Row {
+        let scale = events as f64 / 1e6;
+        let input =
+            Input { name: format!("generated, {series}"), path: PathBuf::new(), series: Some(series) };
+        let run = Run {
+            wall_seconds: 0.5 * scale,
+            user_seconds: Some(0.6 * scale),
+            system_seconds: Some(0.1 * scale),
+            peak_bytes: Some(events * 130),
+        };
+        let floor = Floor {
+            text_bytes: events * 300,
+            inflate_seconds: (series == "gzip").then_some(0.15 * scale),
+            tape_seconds: Some(0.25 * scale),
+            tape_refused: None,
+        };
+        Row { input, events, run, floor }
+    }
+
+    #[test]
+    fn medians_are_middle_values() {
+        assert_eq!(median(vec![]), None);
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), Some(2.5));
+        let runs = [(1.0, Some(7)), (9.0, Some(9)), (2.0, None)].map(|(wall_seconds, peak_bytes)| Run {
+            wall_seconds,
+            peak_bytes,
+            ..Run::default()
+        });
+        assert_eq!(middle(&runs), Run { wall_seconds: 2.0, peak_bytes: Some(9), ..Run::default() });
+    }
+}

@@ -1,0 +1,95 @@
+//! What is measured: generated traces of several sizes, and the large ones of the corpus.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::gen_trace;
+
+/// Seed of the generated traces.
+const SEED: u64 = 1;
+
+/// Recordings smaller than this, in compressed bytes, say more of the start of a process than of reading.
+const SMALLEST_RECORDING: u64 = 1 << 20;
+
+/// A trace to measure with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Input {
+    pub(super) name: String,
+    pub(super) path: PathBuf,
+    /// Which line of the plot it belongs to; `None` of recordings, which are of no series of sizes.
+    pub(super) series: Option<&'static str>,
+}
+
+/// Generated traces of these sizes, plain and as gzip, taken from the folder where they are in it.
+pub(super) fn generated(cache: &Path, sizes: &[u64]) -> Result<Vec<Input>, Box<dyn Error>> {
+    fs::create_dir_all(cache).map_err(|error| format!("{}: {error}", cache.display()))?;
+    let mut inputs = Vec::new();
+    for &events in sizes {
+        for (series, suffix) in [("plain", "json"), ("gzip", "json.gz")] {
+            let path = cache.join(format!("training-cuda-{events}-seed{SEED}.{suffix}"));
+            if !path.exists() {
+                eprintln!("bench: generating {}", path.display());
+                // Under another name at first: what was cut off is not taken for the trace.
+                let unfinished = cache.join(format!("unfinished.{suffix}"));
+                gen_trace::write_training(&unfinished, events, SEED)?;
+                fs::rename(&unfinished, &path)?;
+            }
+            inputs.push(Input { name: format!("generated, {series}"), path, series: Some(series) });
+        }
+    }
+    Ok(inputs)
+}
+
+/// The large Kineto traces of the corpus, by name; none where there is no corpus.
+pub(super) fn recorded(corpus: &Path) -> Vec<Input> {
+    let entries = |folder: &Path| {
+        let mut paths: Vec<PathBuf> =
+            fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();
+        paths.sort();
+        paths
+    };
+    let cases = ["pytorch", "inference"].into_iter().flat_map(|group| entries(&corpus.join(group)));
+    let mut inputs = Vec::new();
+    for case in cases {
+        let is_large = |path: &PathBuf| {
+            path.to_string_lossy().ends_with(".json.gz")
+                && path.metadata().is_ok_and(|file| file.is_file() && file.len() >= SMALLEST_RECORDING)
+        };
+        let name = case.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let traces = entries(&case).into_iter().filter(is_large);
+        inputs.extend(traces.map(|path| Input { name: name.clone(), path, series: None }));
+    }
+    inputs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn traces_are_generated_once() {
+        let cache = tempfile::tempdir().unwrap();
+        let inputs = generated(cache.path(), &[200]).unwrap();
+        assert_eq!(inputs.len(), 2);
+        let plain = fs::read(&inputs[0].path).unwrap();
+        assert!(plain.starts_with(b"{") && fs::read(&inputs[1].path).unwrap().starts_with(&[0x1f, 0x8b]));
+        fs::write(&inputs[0].path, "kept").unwrap();
+        assert_eq!(generated(cache.path(), &[200]).unwrap(), inputs);
+        assert_eq!(fs::read(&inputs[0].path).unwrap(), b"kept");
+    }
+
+    #[test]
+    fn only_large_recordings_are_taken() {
+        let corpus = tempfile::tempdir().unwrap();
+        assert_eq!(recorded(corpus.path()), []);
+        let case = corpus.path().join("pytorch/b200");
+        fs::create_dir_all(&case).unwrap();
+        fs::write(case.join("small.json.gz"), "").unwrap();
+        fs::write(case.join("large.txt"), vec![0; 1 << 20]).unwrap();
+        fs::write(case.join("large.json.gz"), vec![0; 1 << 20]).unwrap();
+        let found = recorded(corpus.path());
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].name.as_str(), &found[0].path), ("b200", &case.join("large.json.gz")));
+    }
+}
