@@ -521,6 +521,7 @@ pub(crate) fn walk<'t>(
 ) -> RunEnd {
     let mut scanner = Scanner::new(text);
     let mut rare = Vec::new();
+    let mut search = RECOVERY_SEARCH.max(8 * text.len());
     loop {
         let Ok(byte) = scanner.peek() else { return RunEnd::Open };
         match byte {
@@ -541,7 +542,7 @@ pub(crate) fn walk<'t>(
         let outcome = match &parsed {
             Ok(entry) => Ok((entry, &rare[..])),
             Err(Fault::Incomplete) => return RunEnd::Inside(start),
-            Err(Fault::Malformed(reason)) => match end_of_malformed(text, start) {
+            Err(Fault::Malformed(reason)) => match end_of_malformed(text, start, &mut search) {
                 None => return RunEnd::Inside(start),
                 Some(end) => {
                     scanner.position = end;
@@ -555,14 +556,26 @@ pub(crate) fn walk<'t>(
     }
 }
 
+/// How much of a text is looked at in all to find the way back after malformed entries, at least, in bytes. What
+/// looks like the beginning of an event may have no end, and thousands of these would be followed to the end of the
+/// text each.
+const RECOVERY_SEARCH: usize = 16 << 20;
+
 /// End of the malformed entry that begins at `start`: where its brackets balance or where the next event
-/// begins, whichever comes first. `None` when the text shows neither.
-fn end_of_malformed(text: &[u8], start: usize) -> Option<usize> {
+/// begins, whichever comes first. `None` when the text shows neither. `search` is how much may still be looked at to
+/// find the next event, in bytes; once that is spent, the rest of the text is given up.
+fn end_of_malformed(text: &[u8], start: usize, search: &mut usize) -> Option<usize> {
     let is_event = |&at: &usize| {
-        let entry = parse_entry(&mut Scanner { text, position: at }, &mut Vec::new());
-        entry.is_ok_and(|entry| entry.phase != RawValue::Null)
+        let mut scanner = Scanner { text, position: at };
+        let entry = parse_entry(&mut scanner, &mut Vec::new());
+        let end = if matches!(entry, Err(Fault::Incomplete)) { text.len() } else { scanner.position };
+        *search = search.saturating_sub(end - at);
+        entry.is_ok_and(|entry| entry.phase != RawValue::Null) || *search == 0
     };
-    let next = event_starts(text, start + 1).find(is_event);
+    let mut next = event_starts(text, start + 1).find(is_event);
+    if *search == 0 {
+        next = Some(text.len());
+    }
     let mut scanner = Scanner { text: &text[..next.unwrap_or(text.len())], position: start };
     scanner.value().ok().map(|_| scanner.position).or(next)
 }
@@ -680,4 +693,26 @@ fn rare_field(key: &[u8]) -> Option<RareField> {
         b"num_stages" => RareField::TritonStages,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_back_behind_a_malformed_entry_is_not_searched_for_ever() {
+        let text = [&b"{\"ph\" 1}"[..], &b",{\"ph\":[".repeat(20_000)].concat();
+        let mut search = RECOVERY_SEARCH;
+        assert_eq!(end_of_malformed(&text, 0, &mut search), Some(8));
+        assert_eq!(search, 0);
+        let open = &text[..7];
+        let text = [open, &text[8..]].concat();
+        assert_eq!(end_of_malformed(&text, 0, &mut RECOVERY_SEARCH.clone()), Some(text.len()));
+
+        let text = br#"{"ph" 1, {"ph":["#;
+        let text = [&text[..], br#"{"ph":"X","ts":1},{"ph":"X"}"#].concat();
+        let mut search = RECOVERY_SEARCH;
+        assert_eq!(end_of_malformed(&text, 0, &mut search), Some(text.len() - 10));
+        assert!(search > RECOVERY_SEARCH - 200);
+    }
 }
