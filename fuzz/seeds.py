@@ -11,6 +11,7 @@ import sqlite3
 import sys
 import tempfile
 import zipfile
+import zlib
 
 # Files of a CSV profile in one input: ASCII's record separator, in the order of `CSV_FILES` of the probes.
 SEPARATOR = b"\x1e"
@@ -36,10 +37,14 @@ def main(testdata, corpus):
     put(corpus / "rocprof_json", "chrome", chrome_of_rocprof())
     for keep in (1, 3):
         packets = gzip.decompress((run / "run_results.pftrace.gz").read_bytes())
-        put(corpus / "pftrace", f"run_{keep}", trimmed_message(packets, 8 * keep))
+        packets = trimmed_message(packets, 8 * keep)
+        put(corpus / "pftrace", f"run_{keep}", packets)
+        put(corpus / "pftrace", f"packed_{keep}", packed(packets))
         plane = (testdata / "recorded" / "cpu" / "jax_step.xplane.pb").read_bytes()
         put(corpus / "xplane", f"jax_{keep}", trimmed_message(plane, keep))
-        put(corpus / "rocpd", f"run_{keep}", trimmed_database(run / "run_results.db", keep))
+        database = trimmed_database(run / "run_results.db", keep)
+        put(corpus / "rocpd", f"run_{keep}", database)
+        put(corpus / "rocpd", f"statements_{keep}", statements(database))
     seed_rocprof_csv(run / "csv", corpus / "rocprof_csv")
     ops = (testdata / "generated" / "metal_ops.csv").read_bytes().splitlines(keepends=True)
     put(corpus / "metal_ops", "one", b"".join(ops[:6]))
@@ -69,11 +74,18 @@ def seed_kineto(path, corpus):
     if name == "compiled_cpp":
         put(corpus, "list", json.dumps(events).encode())
         put(corpus, "gzip", gzip.compress(text, mtime=0))
+        put(corpus, "zstd", stored_as_zstd(text))
         archive = io.BytesIO()
         with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as members:
             members.writestr("readme.txt", "no trace")
             members.writestr("trace.json", text)
         put(corpus, "zip", archive.getvalue())
+
+
+def stored_as_zstd(text):
+    """A frame of Zstandard with one block that is not compressed, which the fuzzer can make one that is."""
+    header = (len(text) << 3) | 1
+    return b"\x28\xb5\x2f\xfd\xa0" + len(text).to_bytes(4, "little") + header.to_bytes(3, "little") + text
 
 
 def trimmed_json(text, keep):
@@ -142,6 +154,26 @@ def trimmed_database(path, keep):
         database.execute("VACUUM")
         database.close()
         return small.read_bytes()
+
+
+def statements(content):
+    """The statements that make a database, one in a line."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = pathlib.Path(directory) / "small.db"
+        path.write_bytes(content)
+        database = sqlite3.connect(path)
+        lines = [line.replace("\n", " ") for line in database.iterdump()]
+        database.close()
+    return "\n".join(line for line in lines if not line.startswith(("BEGIN", "COMMIT"))).encode()
+
+
+def packed(packets):
+    """A trace of one packet that holds all others in deflate's stored blocks, where the fuzzer can reach them."""
+
+    def field(number, content):
+        return encoded(number << 3 | 2) + encoded(len(content)) + content
+
+    return field(1, field(50, zlib.compress(packets, 0)))
 
 
 def varint(data, at):

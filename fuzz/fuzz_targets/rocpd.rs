@@ -1,6 +1,6 @@
-//! Databases of rocprofv3.
+//! Databases of rocprofv3, as files and as the statements that make them.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    tracelens_fuzz::probes().rocprof(bytes);
+    tracelens_fuzz::probes().rocpd(bytes);
 });

@@ -194,7 +194,22 @@ fn rocprof_csv() {
 #[test]
 fn rocpd() {
     let database = testdata("generated/rocprof/run_results.db");
-    with_probes(|probes| survive(&database, |bytes| probes.rocprof(bytes)));
+    with_probes(|probes| survive(&database, |bytes| probes.rocpd(bytes)));
+}
+
+#[test]
+fn rocpd_of_statements() {
+    let statements = "CREATE TABLE rocpd_string (id INTEGER, string TEXT);
+INSERT INTO rocpd_string VALUES (1, 'KERNEL_DISPATCH');
+CREATE TABLE kept (id INTEGER, guid TEXT, kernel_id INTEGER, start INTEGER, end INTEGER, event_id INTEGER);
+INSERT INTO kept VALUES (1, 'run', 1, 100, 200, 1);
+INSERT INTO kept VALUES (2, 'run', 1, 200, 300, 2);
+CREATE VIEW rocpd_kernel_dispatch AS SELECT * FROM kept;
+CREATE TABLE rocpd_event (id INTEGER, guid TEXT, category_id INTEGER, correlation_id INTEGER);
+INSERT INTO rocpd_event VALUES (1, 'run', 1, 7);
+CREATE TABLE rocpd_memory_copy_00000e57_6f6a (id INTEGER, start INTEGER, end INTEGER, size INTEGER);
+INSERT INTO rocpd_memory_copy_00000e57_6f6a VALUES (1, 300, 400, 4096);";
+    with_probes(|probes| survive(statements.as_bytes(), |bytes| probes.rocpd(bytes)));
 }
 
 #[test]

@@ -156,8 +156,12 @@ const BOMB_MESSAGE: &str = "the text that it unpacks to is more than 256 times i
 fn a_file_that_unpacks_to_far_more_than_a_trace_is_refused() {
     let _turn = TURN.lock().unwrap_or_else(|poison| poison.into_inner());
     let place = Place::new();
-    let path = place.packed("bomb.json.gz", br#"{"metadata": ""#, b"x", BOMB);
-    assert!(refused(&path, 64, read_path).contains(BOMB_MESSAGE));
+    for (begin, part) in
+        [(&br#"{"metadata": ""#[..], &b"x"[..]), (br#"{"traceEvents": ["#, b" "), (b"[", b",")]
+    {
+        let path = place.packed("bomb.json.gz", begin, part, BOMB);
+        assert!(refused(&path, 64, read_path).contains(BOMB_MESSAGE));
+    }
 }
 
 #[test]
@@ -215,6 +219,26 @@ mod rocprof {
         let path = place.packed("b_results.json.gz", br#"{"rocprofiler-sdk-tool": [{"x": "#, b"[", BOMB);
         assert!(refused(&path, 64, read_profile).contains(BOMB_MESSAGE));
         assert!(refused(&path, 64, read_path).contains(BOMB_MESSAGE));
+    }
+
+    #[test]
+    fn packets_of_absurd_length_are_refused() {
+        let _turn = TURN.lock().unwrap_or_else(|poison| poison.into_inner());
+        let place = Place::new();
+        let huge = [0x0a, 0xff, 0xff, 0xff, 0xff, 0x7f];
+        let path = place.repeated("a_results.pftrace", &huge, b"\0", MIB);
+        let error = refused(&path, 16, read_profile);
+        assert!(error.contains("Not a valid rocprofv3 file"), "{error}");
+        // Behind packets that show what the file is.
+        let packet = [0x0a, 0x06, 0x40, 0x01, 0x50, 0x01, 0x68, 0x01];
+        let path =
+            place.repeated("b_results.pftrace", &[&packet[..], &packet, &packet, &huge].concat(), b"\0", MIB);
+        let (outcome, taken) = measured(|| read_profile(&path, &ReadOptions::default()));
+        assert!(taken <= 16, "{taken} MiB");
+        match outcome {
+            Ok(profile) => assert!(!profile.warnings.is_empty()),
+            Err(error) => assert!(error.to_string().contains("is above the limit of 256 MiB"), "{error}"),
+        }
     }
 
     const HEADER: &[u8] =

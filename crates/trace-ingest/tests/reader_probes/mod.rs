@@ -7,6 +7,8 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use rusqlite::Connection;
+use rusqlite::limits::Limit;
 use trace_ingest::rocprof::KernelNames;
 use trace_ingest::{
     EntryVisitor, RawEntry, ReadOptions, Trace, metal, read_path, rocprof, visit_entries, xplane,
@@ -80,6 +82,17 @@ impl Probes {
         profile(&path)
     }
 
+    /// A rocpd database: the file itself, or the statements that make it, one in a line. Those of damaged statements
+    /// are sound databases with any tables, views and values, which damaged files hardly ever are.
+    pub fn rocpd(&self, bytes: &[u8]) -> Option<Found> {
+        if bytes.starts_with(b"SQLite format 3") {
+            return self.rocprof(bytes);
+        }
+        let path = self.put("made.db", b"")?;
+        execute(&path, &String::from_utf8_lossy(bytes)).ok()?;
+        profile(&path)
+    }
+
     /// CSV files of rocprofv3: one, known by its header, or those of [`CSV_FILES`] with a [`SEPARATOR`] between
     /// them.
     pub fn rocprof_csv(&self, bytes: &[u8]) -> Option<Found> {
@@ -135,6 +148,26 @@ pub fn metal_ops(bytes: &[u8]) -> Option<Found> {
     }
     let warnings = table.warnings.iter().map(ToString::to_string).count();
     Some(Found { records: table.rows.len() + table.tensors.len(), strings: table.strings.len(), warnings })
+}
+
+/// Executes what can be executed of `statements`, without spending long on any.
+fn execute(path: &Path, statements: &str) -> rusqlite::Result<()> {
+    const STEPS: i32 = 20_000;
+    let database = Connection::open(path)?;
+    database.execute_batch(
+        "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 512; BEGIN",
+    )?;
+    database.set_limit(Limit::SQLITE_LIMIT_LENGTH, 1 << 16)?;
+    database.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
+    for statement in statements.lines() {
+        let mut looked = false;
+        database.progress_handler(STEPS, Some(move || std::mem::replace(&mut looked, true)));
+        let _ = database.execute_batch(statement);
+    }
+    if !database.is_autocommit() {
+        database.execute_batch("COMMIT")?;
+    }
+    database.close().map_err(|(_, error)| error)
 }
 
 fn one_thread() -> ReadOptions<'static> {

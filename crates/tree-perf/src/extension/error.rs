@@ -38,7 +38,9 @@ pub enum ExtensionError {
         found: String,
     },
     /// The script took more time, memory or calls than it may.
-    #[error("{at}: {reason} (in {activity}); look for a loop or recursion that does not end")]
+    #[error(
+        "{at}: {reason} (in {activity}); look for a loop or recursion that does not end, or a value that grows too large"
+    )]
     Limit {
         /// Where it was stopped.
         at: Place,

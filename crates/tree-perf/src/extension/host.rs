@@ -11,12 +11,16 @@ use starlark::values::structs::AllocStruct;
 use starlark::values::{UnpackValue, Value as ScriptValue};
 use trace2tree::TraceTree;
 
+use super::limits::Limits;
+use super::memory::Memory;
 use super::tree::TreeHost;
 use crate::analysis_extension::ExtensionModel;
 
 /// What scripts and the tool share during an evaluation.
-#[derive(Default, ProvidesStaticType)]
+#[derive(ProvidesStaticType)]
 pub(super) struct Host<'t> {
+    /// What the script holds.
+    pub(super) memory: Memory,
     /// Models that the script made; it holds their positions.
     models: RefCell<Vec<ExtensionModel>>,
     /// What the script printed.
@@ -25,13 +29,15 @@ pub(super) struct Host<'t> {
     pub(super) tree: Option<RefCell<TreeHost<'t>>>,
 }
 
-/// More printing than this is a script's debugging gone wrong.
+/// More printing than this is a script's debugging gone wrong: lines, and bytes in all of them.
 const MOST_PRINTED: usize = 1000;
+const MOST_PRINTED_BYTES: usize = 1 << 20;
 
 impl starlark::PrintHandler for Host<'_> {
     fn println(&self, text: &str) -> starlark::Result<()> {
         let mut printed = self.printed.borrow_mut();
-        if printed.len() < MOST_PRINTED {
+        let bytes: usize = printed.iter().map(String::len).sum();
+        if printed.len() < MOST_PRINTED && bytes + text.len() <= MOST_PRINTED_BYTES {
             printed.push(text.to_owned());
         }
         Ok(())
@@ -51,9 +57,19 @@ pub(super) fn complain(reason: impl Into<String>) -> starlark::Error {
 const MODEL: &str = "model";
 
 impl<'t> Host<'t> {
+    /// A host of a script that may use so much.
+    pub(super) fn new(limits: Limits) -> Self {
+        Host {
+            memory: Memory::new(limits.memory_bytes),
+            models: RefCell::default(),
+            printed: RefCell::default(),
+            tree: None,
+        }
+    }
+
     /// A host that lets the script at a tree.
-    pub(super) fn with_tree(tree: &'t mut TraceTree) -> Self {
-        Host { tree: Some(RefCell::new(TreeHost::new(tree))), ..Host::default() }
+    pub(super) fn with_tree(tree: &'t mut TraceTree, limits: Limits) -> Self {
+        Host { tree: Some(RefCell::new(TreeHost::new(tree))), ..Host::new(limits) }
     }
 
     /// The host of an evaluation.

@@ -8,6 +8,9 @@ use super::builtins::builtins;
 use super::error::{Fault, FaultKind};
 use super::host::Host;
 use super::limits::{COMPILER_STACK, CurrentLine, LONGEST_SCRIPT, Limits};
+use super::memory::calls::{calls, names};
+use super::memory::operators::{operators, replacements};
+use super::memory::rewrite::{methods_asked_for, methods_in, rewritten};
 
 /// What a script's text says, as far as Starlark has it.
 fn dialect() -> Dialect {
@@ -22,6 +25,20 @@ fn dialect() -> Dialect {
     }
 }
 
+/// Parses a script and changes it so that it asks for the memory that it takes.
+fn bounded(path: &str, text: &str) -> Result<AstModule, Fault> {
+    let parse = |text: String| AstModule::parse(path, text, &dialect()).map_err(|error| Fault::of(&error));
+    let ast = parse(text.to_owned())?;
+    let mut changed = parse(rewritten(text, &ast)?)?;
+    if methods_asked_for(&changed) != methods_in(&ast) {
+        let reason =
+            "brackets around what a method is called of are not understood; put it into a variable first";
+        return Err(Fault { line: None, reason: reason.to_owned(), kind: FaultKind::Script });
+    }
+    changed.replace_binary_operators(&replacements());
+    Ok(changed)
+}
+
 /// Runs a script from top to bottom; gives what it defined and what it printed.
 pub(super) fn run(path: &str, text: &str, limits: Limits) -> Result<(FrozenModule, Vec<String>), Fault> {
     if text.len() > LONGEST_SCRIPT {
@@ -32,7 +49,7 @@ pub(super) fn run(path: &str, text: &str, limits: Limits) -> Result<(FrozenModul
         )));
     }
     let compile = || {
-        let ast = AstModule::parse(path, text.to_owned(), &dialect()).map_err(|error| Fault::of(&error))?;
+        let ast = bounded(path, text)?;
         let globals = GlobalsBuilder::extended_by(&[
             LibraryExtension::StructType,
             LibraryExtension::SetType,
@@ -43,8 +60,11 @@ pub(super) fn run(path: &str, text: &str, limits: Limits) -> Result<(FrozenModul
             LibraryExtension::Typing,
         ])
         .with(builtins)
+        .with(operators)
+        .with(calls)
+        .with(names)
         .build();
-        let host = Host::default();
+        let host = Host::new(limits);
         let module = Module::with_temp_heap(|module| {
             evaluate(&module, &host, limits, limits.loading_steps, |eval| {
                 eval.eval_module(ast, &globals).map(|_| ())
@@ -80,7 +100,7 @@ pub(super) fn evaluate<'v, 't, R>(
     body(&mut eval).map_err(|error| {
         let fault = Fault::of(&error);
         let line = fault.line.or_else(|| current.get());
-        match limits.exceeded(steps, until, &mut eval) {
+        match host.memory.refused().or_else(|| limits.exceeded(steps, until, &mut eval)) {
             Some(reason) => Fault { reason, kind: FaultKind::Limit, line },
             None => Fault { line, ..fault },
         }

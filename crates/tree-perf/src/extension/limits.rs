@@ -8,12 +8,15 @@ use starlark::codemap::FileSpanRef;
 use starlark::eval::{BeforeStmtFunc, BeforeStmtFuncDyn, Evaluator};
 
 use super::error::Fault;
+use super::host::Host;
 
 /// How much a script may use.
 ///
 /// Work is counted in calls and passes of loops, so that a script ends at the same place on every machine; the
-/// clock is for work that this does not see. A single call of a builtin function (`list(range(n))`,
-/// `"a" * n`) is not interrupted: the limits are against mistakes, not against malice.
+/// clock is for work that this does not see. What would make a large value out of little (`"a" * n`,
+/// `list(range(n))`, `text.replace(…)`) is refused before it is made. A single call of a builtin function is not
+/// interrupted, so what only takes time in one, such as comparing lists that hold one another many times over, is not
+/// bounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Calls and passes of loops while loading, which takes no more than seconds.
@@ -22,7 +25,7 @@ pub struct Limits {
     pub tree_steps: u64,
     /// The same for one model.
     pub model_steps: u64,
-    /// Bytes of the script's values.
+    /// Bytes of the script's values. A text may have a 64th of them.
     pub memory_bytes: usize,
     /// Functions that call each other.
     pub call_depth: usize,
@@ -49,13 +52,16 @@ pub(super) const LONGEST_SCRIPT: usize = 256 << 10;
 /// Stack of the thread that compiles a script: enough for the longest script that is nothing but nesting.
 pub(super) const COMPILER_STACK: usize = 512 << 20;
 
+/// Bytes of a compiled script, which the interpreter counts among the values.
+const COMPILED: usize = 64 << 20;
+
 impl Limits {
     /// Puts an evaluator under the limits.
     pub(super) fn apply(self, steps: u64, eval: &mut Evaluator<'_, '_, '_>) -> Result<Instant, Fault> {
         let until = Instant::now() + self.time;
         eval.set_check_cancelled(Box::new(move || Instant::now() > until));
         eval.set_max_callstack_size(self.call_depth.max(1))
-            .and_then(|()| eval.set_max_heap_size(self.memory_bytes.max(1)))
+            .and_then(|()| eval.set_max_heap_size(self.memory_bytes.saturating_add(COMPILED)))
             .and_then(|()| eval.set_max_tick_count(steps.max(1)))
             .map_err(|error| Fault::limit(error.to_string()))?;
         Ok(until)
@@ -103,9 +109,9 @@ impl<'e> BeforeStmtFuncDyn<'e> for CurrentLine {
         &mut self,
         span: FileSpanRef<'_>,
         _: bool,
-        _: &mut Evaluator<'v, '_, 'e>,
+        eval: &mut Evaluator<'v, '_, 'e>,
     ) -> starlark::Result<()> {
         self.0.set(Some(span.file.find_line(span.span.begin()) + 1));
-        Ok(())
+        Host::of(eval)?.memory.room(eval.heap(), 0)
     }
 }

@@ -48,6 +48,7 @@
 //! An event of the tree has `id`, `name`, `category`, `is_gpu`, `start_us`, `duration_us`, `dims`, `types`, `strides`,
 //! `concrete`, `sequence_number`, `external_id`, `correlation` and `args`. A function or rule that fails, and a model's
 //! function that does not end, leave the rest of the report as it is; [`Limits`] says what "does not end" means.
+//! Methods that can make much of little have to be called where they stand: `",".join(names)`, not `f = ",".join`.
 //!
 //! ```
 //! use perf_models::{OpCall, Value};
@@ -80,6 +81,7 @@ mod host;
 mod interpreter;
 mod limits;
 mod members;
+mod memory;
 mod notice;
 mod python;
 #[cfg(test)]
@@ -188,7 +190,7 @@ impl Extension {
     /// names script and line.
     pub fn model(&self, call: &OpCall<'_>) -> Option<Result<ExtensionModel, Undefined>> {
         let models = self.members.models.as_ref().filter(|_| self.has_model(call.name))?;
-        let host = Host::default();
+        let host = Host::new(self.limits);
         let steps = self.limits.model_steps;
         let answer = Module::with_temp_heap(|module| {
             let heap = module.heap();
@@ -244,7 +246,7 @@ impl Extension {
     /// When the rule fails or does not end. What it inserted until then may be in the tree.
     pub fn postprocess(&self, tree: &mut TraceTree) -> Result<Postprocessed, ExtensionError> {
         let Some(rule) = &self.members.postprocess else { return Ok(Postprocessed::default()) };
-        let host = Host::with_tree(tree);
+        let host = Host::with_tree(tree, self.limits);
         let done = Module::with_temp_heap(|module| {
             let heap = module.heap();
             let rule = heap.access_owned_frozen_value(rule);

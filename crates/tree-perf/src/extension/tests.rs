@@ -7,6 +7,7 @@ use crate::ExtensionModel;
 
 mod fixture;
 mod megatron;
+mod memory;
 mod tree;
 
 const MY_ATTENTION: &str = include_str!("../../../../examples/extensions/my_attention.star");
@@ -164,11 +165,12 @@ fn a_script_that_does_not_end_is_an_error() {
     assert_eq!(
         error("x = 1\nfor i in range(1000000000):\n    x = i", limits),
         "my.star:3: the script made 10000 calls and passes of loops without an end (in loading); look for a loop or \
-         recursion that does not end"
+         recursion that does not end, or a value that grows too large"
     );
     assert_eq!(
         error("def f(n):\n    return f(n + 1)\nf(0)", limits),
-        "my.star:2: functions call each other too deeply (in loading); look for a loop or recursion that does not end"
+        "my.star:2: functions call each other too deeply (in loading); look for a loop or recursion \
+         that does not end, or a value that grows too large"
     );
     let grown =
         error("x = ['a']\nfor i in range(5000):\n    x.append('abcdefghijklmnop' * 100 + str(i))", limits);

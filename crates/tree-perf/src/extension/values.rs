@@ -52,15 +52,20 @@ pub(super) fn call_to_script<'v>(call: &OpCall<'_>, heap: Heap<'v>) -> ScriptVal
     heap.alloc(AllocStruct(CALL_FIELDS.into_iter().zip(values)))
 }
 
+/// Elements, and bytes of texts, of one value. A list that holds another many times is small in a script only.
+const LARGEST: usize = 1 << 20;
+
 /// A value of a script; fails with what it is where it is none that reports can show.
 pub(super) fn from_script(value: ScriptValue<'_>) -> Result<Value, String> {
-    read(value, DEEPEST)
+    read(value, DEEPEST, &mut LARGEST.clone())
 }
 
-fn read(value: ScriptValue<'_>, depth: usize) -> Result<Value, String> {
+fn read(value: ScriptValue<'_>, depth: usize, left: &mut usize) -> Result<Value, String> {
     let Some(deeper) = depth.checked_sub(1) else { return Err("a list nested too deeply".to_owned()) };
-    let items = |items: &[ScriptValue<'_>]| {
-        items.iter().map(|&item| read(item, deeper)).collect::<Result<Vec<_>, _>>()
+    let size = 1 + value.unpack_str().map_or(0, str::len);
+    *left = left.checked_sub(size).ok_or_else(|| format!("more than {LARGEST} elements and letters"))?;
+    let mut items = |items: &[ScriptValue<'_>]| {
+        items.iter().map(|&item| read(item, deeper, left)).collect::<Result<Vec<_>, _>>()
     };
     if value.is_none() {
         Ok(Value::None)

@@ -1,8 +1,8 @@
 //! What records of a rocpd database refer to: names, processes, agents, kernels, events.
 
 use hashbrown::HashMap;
-use rusqlite::Connection;
 
+use super::bounded::Database;
 use super::schema::{self, Broken, Columns, Fault, Record, Runs, Schema};
 use crate::rocprof::builder::ProfileBuilder;
 use crate::rocprof::machines::Machines;
@@ -44,7 +44,7 @@ pub(super) struct Registers {
 
 /// A database being read.
 pub(super) struct Context<'d> {
-    pub(super) database: &'d Connection,
+    pub(super) database: &'d Database,
     pub(super) schema: Schema,
     pub(super) runs: Runs,
     pub(super) builder: ProfileBuilder,
@@ -64,7 +64,7 @@ pub(super) struct Context<'d> {
 }
 
 impl<'d> Context<'d> {
-    pub(super) fn new(database: &'d Connection, schema: Schema) -> Self {
+    pub(super) fn new(database: &'d Database, schema: Schema) -> Self {
         Context {
             database,
             schema,

@@ -3,9 +3,11 @@
 //! Each run has tables with its id behind their names, and views of the plain names. Releases of the schema differ
 //! in columns, so every query asks for those that a table has.
 
+use hashbrown::HashMap;
+use rusqlite::Row;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Row};
 
+use super::bounded::{Database, Failure};
 use crate::rocprof::fault::ProfileWarning;
 
 /// The tables of a database.
@@ -19,23 +21,25 @@ pub(super) struct Schema {
 pub(super) struct Broken {
     /// Table that was read.
     pub(super) table: String,
-    /// What SQLite said.
-    pub(super) error: rusqlite::Error,
+    /// What is wrong with it.
+    pub(super) failure: Failure,
 }
 
 /// A field that cannot be read.
 pub(super) struct Fault(String);
 
 impl Schema {
-    pub(super) fn of(database: &Connection) -> Result<Schema, Broken> {
-        let broken = |error| Broken { table: "sqlite_master".to_string(), error };
+    /// Virtual tables are none of a profile's: they have no pages of their own.
+    pub(super) fn of(database: &Database) -> Result<Schema, Broken> {
         let read = || {
             let mut statement = database.prepare(
-                "SELECT name, type = 'view' FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name",
+                "SELECT name, type = 'view' FROM sqlite_master
+                WHERE type = 'view' OR (type = 'table' AND rootpage > 0) ORDER BY name",
             )?;
             let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            rows.collect::<Result<Vec<(String, bool)>, _>>()
+            rows.collect::<Result<Vec<(String, bool)>, _>>().map_err(|error| database.explained(error))
         };
+        let broken = |failure| Broken { table: "sqlite_master".to_string(), failure };
         Ok(Schema { entries: read().map_err(broken)? })
     }
 
@@ -88,19 +92,17 @@ impl Columns {
 /// Ids of runs, by position. Rows of one run stand together, so the last one is tried first.
 #[derive(Default)]
 pub(super) struct Runs {
-    ids: Vec<String>,
-    last: usize,
+    positions: HashMap<String, u32>,
+    last: (String, u32),
 }
 
 impl Runs {
     fn position(&mut self, id: &str) -> u32 {
-        if self.ids.get(self.last).is_none_or(|last| last != id) {
-            self.last = self.ids.iter().position(|known| known == id).unwrap_or_else(|| {
-                self.ids.push(id.to_string());
-                self.ids.len() - 1
-            });
+        if self.positions.is_empty() || self.last.0 != id {
+            let next = self.positions.len() as u32;
+            self.last = (id.to_string(), *self.positions.entry_ref(id).or_insert(next));
         }
-        self.last as u32
+        self.last.1
     }
 }
 
@@ -114,7 +116,7 @@ pub(super) struct Record<'r> {
 
 /// Reads `columns` of every row of `table`, all of its `parts`. Rows that `read` refuses are counted in a warning.
 pub(super) fn rows(
-    database: &Connection,
+    database: &Database,
     parts: &[String],
     runs: &mut Runs,
     warnings: &mut Vec<ProfileWarning>,
@@ -122,7 +124,8 @@ pub(super) fn rows(
     columns: &[&str],
     mut read: impl FnMut(&Record<'_>, &Columns) -> Result<(), Fault>,
 ) -> Result<(), Broken> {
-    let broken = |error| Broken { table: table.to_string(), error };
+    let broken = |failure| Broken { table: table.to_string(), failure };
+    let said = |error| broken(database.explained(error));
     let mut refused = 0;
     let mut first = None;
     for part in parts {
@@ -140,10 +143,11 @@ pub(super) fn rows(
             .map(|column| if has(column) { quoted(column, '"') } else { "NULL".to_string() })
             .collect();
         let query = format!("SELECT {run}, {} FROM {}", wanted.join(", "), quoted(part, '"'));
-        let mut statement = database.prepare(&query).map_err(broken)?;
-        let mut found = statement.query([]).map_err(broken)?;
-        while let Some(row) = found.next().map_err(broken)? {
-            let run = match row.get_ref(0).map_err(broken)? {
+        let mut statement = database.prepare_scan(&query).map_err(broken)?;
+        let mut found = statement.query([]).map_err(said)?;
+        while let Some(row) = found.next().map_err(said)? {
+            database.count(row, columns.len()).map_err(broken)?;
+            let run = match row.get_ref(0).map_err(said)? {
                 ValueRef::Text(id) => runs.position(&String::from_utf8_lossy(id)),
                 _ => runs.position(""),
             };
@@ -159,9 +163,10 @@ pub(super) fn rows(
     Ok(())
 }
 
-fn columns_of(database: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
+fn columns_of(database: &Database, table: &str) -> Result<Vec<String>, Failure> {
     let mut statement = database.prepare(&format!("PRAGMA table_info({})", quoted(table, '"')))?;
-    statement.query_map([], |row| row.get(1))?.collect()
+    let names = statement.query_map([], |row| row.get(1))?;
+    names.collect::<Result<_, _>>().map_err(|error| database.explained(error))
 }
 
 fn quoted(text: &str, quote: char) -> String {

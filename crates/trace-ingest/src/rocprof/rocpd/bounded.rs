@@ -1,0 +1,184 @@
+//! A database that nobody vouches for, and how much work reading it may be.
+//!
+//! A file of a few KiB can hold views that compute forever, so nothing of it is only trusted to end: what views may
+//! do is limited to showing rows of tables, and steps, rows and text are counted against the length of the file.
+
+use std::cell::Cell;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rusqlite::config::DbConfig;
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use rusqlite::limits::Limit;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Error, ErrorCode, OpenFlags, Row, Statement};
+
+/// Steps of SQLite's machine per byte of the file. A row takes some thirty for the columns that are asked for and has
+/// at least six bytes, its place in the page included.
+const STEPS_PER_BYTE: u64 = 16;
+/// Steps of any file: a fraction of a second.
+const LEAST_STEPS: u64 = 5_000_000;
+/// How often the steps are looked at.
+const STEPS_BETWEEN_LOOKS: i32 = 1000;
+
+/// Time, because one step may handle a long text: so much for any file, and a second more for each of so many bytes.
+const LEAST_TIME: Duration = Duration::from_secs(60);
+const BYTES_PER_SECOND: u64 = 1 << 20;
+
+/// Bytes of a file for a row at least.
+const BYTES_PER_ROW: u64 = 4;
+/// Text per byte of the file: each text is read once, and some are named by several rows of a view.
+const TEXT_PER_BYTE: u64 = 4;
+
+/// Longest text of any file, in bytes; larger files may have texts of their length.
+const SHORT_TEXT: u64 = 1 << 16;
+/// Longest text at all, in bytes: the longest are the names of generated kernels.
+const LONGEST_TEXT: u64 = 64 << 20;
+
+/// Instructions that keep rows: for sorting, grouping, recursion, joins without an index.
+const KEEPING: [&str; 5] = ["OpenEphemeral", "OpenAutoindex", "OpenDup", "SorterOpen", "RowSetAdd"];
+
+/// A database under these bounds.
+pub(super) struct Database {
+    connection: Connection,
+    /// Length of the file, in bytes.
+    length: u64,
+    rows_left: Cell<u64>,
+    text_left: Cell<u64>,
+}
+
+/// What is wrong with a database.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// What SQLite said.
+    Sqlite(Error),
+    /// It exceeds a bound.
+    Refused(String),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::Sqlite(error)
+    }
+}
+
+impl Database {
+    /// Opens a file of `length` bytes at an address: it is only read, and its views may not reach virtual tables and
+    /// functions.
+    pub(super) fn open(uri: &str, length: u64) -> rusqlite::Result<Database> {
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(Path::new(uri), flags)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+        connection.pragma_update(None, "trusted_schema", false)?;
+        let longest = length.clamp(SHORT_TEXT, LONGEST_TEXT) as i32;
+        for (limit, most) in [
+            (Limit::SQLITE_LIMIT_LENGTH, longest),
+            (Limit::SQLITE_LIMIT_SQL_LENGTH, longest.min(1 << 20)),
+            (Limit::SQLITE_LIMIT_COLUMN, 500),
+            (Limit::SQLITE_LIMIT_EXPR_DEPTH, 100),
+            (Limit::SQLITE_LIMIT_COMPOUND_SELECT, 500),
+            (Limit::SQLITE_LIMIT_VDBE_OP, 1_000_000),
+            (Limit::SQLITE_LIMIT_FUNCTION_ARG, 10),
+            (Limit::SQLITE_LIMIT_ATTACHED, 0),
+            (Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 100),
+            (Limit::SQLITE_LIMIT_TRIGGER_DEPTH, 1),
+            (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
+        ] {
+            connection.set_limit(limit, most)?;
+        }
+        connection.authorizer(Some(authorize));
+        connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(watch(length)));
+        Ok(Database {
+            connection,
+            length,
+            rows_left: Cell::new(length / BYTES_PER_ROW),
+            text_left: Cell::new(length.saturating_mul(TEXT_PER_BYTE)),
+        })
+    }
+
+    /// Prepares a query of the reader's own.
+    pub(super) fn prepare(&self, query: &str) -> Result<Statement<'_>, Failure> {
+        self.connection.prepare(query).map_err(|error| self.explained(error))
+    }
+
+    /// Prepares a query for the rows of a table or of a view of the file, which may do nothing but show rows.
+    pub(super) fn prepare_scan(&self, query: &str) -> Result<Statement<'_>, Failure> {
+        let mut explanation = self.prepare(&format!("EXPLAIN {query}"))?;
+        let mut instructions = explanation.query([])?;
+        while let Some(instruction) = instructions.next()? {
+            let operation: String = instruction.get("opcode")?;
+            if KEEPING.contains(&operation.as_str()) {
+                return Err(Failure::Refused(
+                    "the view sorts, groups or repeats what it shows, and only views that show rows of tables are \
+                     read"
+                        .to_string(),
+                ));
+            }
+        }
+        self.prepare(query)
+    }
+
+    /// Counts a row and its texts, `columns` after the first.
+    pub(super) fn count(&self, row: &Row<'_>, columns: usize) -> Result<(), Failure> {
+        let Some(rows_left) = self.rows_left.get().checked_sub(1) else {
+            return Err(self.refused("more rows than"));
+        };
+        self.rows_left.set(rows_left);
+        let mut text = 0;
+        for column in 1..=columns {
+            if let ValueRef::Text(bytes) | ValueRef::Blob(bytes) = row.get_ref(column)? {
+                text += bytes.len() as u64;
+            }
+        }
+        let Some(text_left) = self.text_left.get().checked_sub(text) else {
+            return Err(self.refused("more text than"));
+        };
+        self.text_left.set(text_left);
+        Ok(())
+    }
+
+    fn refused(&self, what: &str) -> Failure {
+        Failure::Refused(format!("there are {what} a file of {} bytes has room for", self.length))
+    }
+
+    /// An error of SQLite, which says no more than "interrupted" of what ended by the bounds.
+    pub(super) fn explained(&self, error: Error) -> Failure {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::OperationInterrupted) => Failure::Refused(format!(
+                "its views and indexes take more than the {} steps and {} s that a file of {} bytes has work for",
+                most_steps(self.length),
+                most_time(self.length).as_secs(),
+                self.length
+            )),
+            _ => Failure::Sqlite(error),
+        }
+    }
+}
+
+fn most_steps(length: u64) -> u64 {
+    length.saturating_mul(STEPS_PER_BYTE).saturating_add(LEAST_STEPS)
+}
+
+fn most_time(length: u64) -> Duration {
+    LEAST_TIME + Duration::from_secs(length / BYTES_PER_SECOND)
+}
+
+/// Tells SQLite to stop after the steps, or after the time, of a file of `length` bytes.
+fn watch(length: u64) -> impl FnMut() -> bool + Send + 'static {
+    let mut looks_left = most_steps(length) / STEPS_BETWEEN_LOOKS as u64;
+    let until = Instant::now() + most_time(length);
+    move || {
+        looks_left = looks_left.saturating_sub(1);
+        looks_left == 0 || Instant::now() > until
+    }
+}
+
+/// Rows of tables, and which columns they have; functions can make much of little, and recursion has no end.
+fn authorize(context: AuthContext<'_>) -> Authorization {
+    match context.action {
+        AuthAction::Select | AuthAction::Read { .. } => Authorization::Allow,
+        AuthAction::Pragma { pragma_name: "table_info", .. } => Authorization::Allow,
+        _ => Authorization::Deny,
+    }
+}
