@@ -204,6 +204,13 @@ impl Analysis {
         &self.models
     }
 
+    /// Computes what several sheets share, which the first of them computes else. Where sheets are made on several
+    /// threads, one that does this first keeps the others from waiting for each other.
+    pub fn prepare_sheets(&self) {
+        self.unified_rows();
+        self.roofs();
+    }
+
     /// The operators that account for the device's time, with their figures. Computed once.
     pub(crate) fn unified_rows(&self) -> &[UnifiedRow] {
         self.unified.get_or_init(|| unified_rows(self))

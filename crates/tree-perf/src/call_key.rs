@@ -1,5 +1,7 @@
 //! What calls of one row of a table have in common: operator, place and arguments.
 
+use std::borrow::Cow;
+
 use trace_ingest::{EventId, Signature, SignatureId};
 
 use crate::analysis::Analysis;
@@ -76,7 +78,7 @@ pub(crate) fn append_key_columns<'k, Name>(
     frame: &mut FrameBuilder,
     analysis: &'k Analysis,
     keys: &[&'k CallKey<Name>],
-    name: impl Fn(&'k Name) -> &'k str,
+    name: impl Fn(&'k Name) -> Cow<'k, str>,
     places: &Places<'_>,
     name_lists: Option<&NameLists>,
 ) {

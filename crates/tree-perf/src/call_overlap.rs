@@ -86,7 +86,11 @@ pub(crate) fn append_overlap(
     groups: &[Vec<&CallOverlap>],
 ) {
     let list = |calls: &Vec<&CallOverlap>| {
-        KernelList::summarise(analysis.trace(), calls.iter().map(|overlap| &overlap.kernels[..]))
+        KernelList::summarise(
+            analysis.trace(),
+            calls.iter().map(|overlap| &overlap.kernels[..]),
+            ListedKernel::clone,
+        )
     };
     let lists: Vec<KernelList> = groups.iter().map(list).collect();
     frame.text(details, lists.iter().map(|list| Some(list.details(analysis.trace()))));

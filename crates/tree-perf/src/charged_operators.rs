@@ -231,7 +231,7 @@ impl<'a> Walk<'a> {
     }
 
     fn is_communication(&self, device_event: EventId) -> bool {
-        self.analysis.options().communication.is_communication(self.tree.trace().name(device_event))
+        self.analysis.device.is_communication(self.tree.trace().events().name(device_event))
     }
 
     /// The forward operator, when `event` is the only operator that does its backward: up to five levels

@@ -1,7 +1,8 @@
 //! The device events of a trace, as the sheets need them.
 
 use gpu_timeline::{Activity, CommunicationPatterns, DeviceEventKind, Interval, TimelineEvent};
-use trace_ingest::{Category, EventId, Trace};
+use hashbrown::HashSet;
+use trace_ingest::{Category, EventId, StringId, Trace};
 use trace2tree::TraceTree;
 
 /// Columns over the device events, in file order.
@@ -10,6 +11,8 @@ pub(crate) struct DeviceEvents {
     pub(crate) activity: Vec<Activity>,
     /// Whether a launch was found.
     pub(crate) linked: Vec<bool>,
+    /// Names of communication among those of device events.
+    communication: HashSet<StringId>,
 }
 
 impl DeviceEvents {
@@ -29,7 +32,15 @@ impl DeviceEvents {
             })
             .collect();
         let linked = ids.iter().map(|&id| tree.contains(id)).collect();
-        DeviceEvents { ids, activity, linked }
+        let names: HashSet<StringId> = ids.iter().map(|&id| events.name(id)).collect();
+        let is_communication = |name: &StringId| communication.is_communication(trace.text(*name));
+        let communication = names.into_iter().filter(is_communication).collect();
+        DeviceEvents { ids, activity, linked, communication }
+    }
+
+    /// Whether device events of this name communicate, whatever their kind.
+    pub(crate) fn is_communication(&self, name: StringId) -> bool {
+        self.communication.contains(&name)
     }
 
     pub(crate) fn len(&self) -> usize {

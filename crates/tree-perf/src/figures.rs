@@ -80,7 +80,7 @@ pub(crate) struct Spread {
 impl Spread {
     pub(crate) fn of(values: impl Iterator<Item = Option<f64>>) -> Self {
         let mut values: Vec<f64> = values.flatten().filter(|value| !value.is_nan()).collect();
-        values.sort_by(f64::total_cmp);
+        values.sort_unstable_by(f64::total_cmp);
         let (Some(&min), Some(&max)) = (values.first(), values.last()) else { return Spread::default() };
         let count = values.len();
         let mean = values.iter().sum::<f64>() / count as f64;

@@ -39,22 +39,30 @@ pub(crate) struct KernelList {
 }
 
 impl KernelList {
+    /// Puts the lists of kernels of calls together.
+    pub(crate) fn of_events<'l>(trace: &Trace, calls: impl Iterator<Item = &'l [EventId]> + Clone) -> Self {
+        Self::summarise(trace, calls, |&kernel| ListedKernel::of(trace, kernel))
+    }
+
     /// Puts lists together. The first list that is not empty gives the positions; lists of another length
     /// are other work and do not count.
-    pub(crate) fn summarise<'l>(
+    pub(crate) fn summarise<'l, Item: 'l>(
         trace: &Trace,
-        lists: impl Iterator<Item = &'l [ListedKernel]> + Clone,
+        lists: impl Iterator<Item = &'l [Item]> + Clone,
+        listed: impl Fn(&Item) -> ListedKernel,
     ) -> Self {
         let template = lists.clone().find(|list| !list.is_empty()).unwrap_or_default();
-        let mut durations = vec![Vec::new(); template.len()];
-        for list in lists.filter(|list| list.len() == template.len()) {
+        let alike = lists.filter(|list| list.len() == template.len());
+        let mut durations = vec![Vec::with_capacity(alike.clone().count()); template.len()];
+        for list in alike {
             for (kernel, durations) in list.iter().zip(&mut durations) {
-                durations.push(kernel.duration);
+                durations.push(listed(kernel).duration);
             }
         }
         let summaries: Vec<Option<Summary>> =
             durations.iter().map(|durations| Summary::of(durations)).collect();
         let mut places: Vec<usize> = (0..template.len()).collect();
+        let template: Vec<ListedKernel> = template.iter().map(listed).collect();
         places.sort_by_key(|&place| {
             (summaries[place].map_or(0, |summary| summary.sum), trace.text(template[place].name))
         });

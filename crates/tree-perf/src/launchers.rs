@@ -60,11 +60,13 @@ impl Launchers {
             let below = tree.device_events(event);
             let mut busy = |of: &[EventId]| busy_time(of.iter().map(|&id| interval(trace, id)), &mut scratch);
             let first_kernel = kernels.first().map(|&kernel| trace.name(kernel));
+            let direct_time = busy(kernels);
+            let only_own = below.len() == 1 && below == kernels;
             all.launchers.push(Launcher {
                 event,
                 category: models.category(tree, event, first_kernel),
-                direct_time: busy(kernels),
-                subtree_time: busy(below),
+                direct_time,
+                subtree_time: if only_own { direct_time } else { busy(below) },
                 kernels: first as u32..all.kernels.len() as u32,
             });
         }

@@ -30,6 +30,7 @@ mod roofs;
 mod sanity_check;
 mod sheet;
 mod sheets;
+mod short_kernel_histogram;
 mod step_annotations;
 mod unified;
 

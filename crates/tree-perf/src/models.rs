@@ -15,9 +15,11 @@ use crate::notice::Notice;
 use crate::op_category::OpCategory;
 use crate::step_annotations::step_annotations;
 
+mod answers;
 mod arguments;
 mod evaluation;
 
+use answers::Answers;
 use arguments::{Recorded, recorded_attributes};
 pub(crate) use arguments::{set_attribute, value};
 pub(crate) use evaluation::{Evaluated, Evaluation, Work};
@@ -48,7 +50,7 @@ pub(crate) struct Models {
     annotations: HashMap<EventId, StringId>,
     /// Forward calls by name and sequence number.
     forward: HashMap<(&'static str, i64), EventId>,
-    evaluations: Mutex<HashMap<CallKey, Arc<Evaluation>>>,
+    answers: Answers,
     arguments: Mutex<HashMap<ArgumentId, Arc<Vec<Value>>>>,
     /// What the user adds to the built-in models; asked first.
     extended: Option<ExtendedOperators>,
@@ -75,7 +77,7 @@ impl Models {
             by_name,
             annotations,
             forward,
-            evaluations: Mutex::default(),
+            answers: Answers::new(events.len()),
             arguments: Mutex::default(),
             extended,
         }
@@ -144,26 +146,22 @@ impl Models {
 
     /// What the operator's model says of this call.
     pub(crate) fn evaluate(&self, tree: &TraceTree, event: EventId) -> Arc<Evaluation> {
+        self.answers.of(event, || self.key(tree, event), |key| self.evaluate_call(tree, event, key))
+    }
+
+    fn key(&self, tree: &TraceTree, event: EventId) -> CallKey {
         let events = tree.trace().events();
         let mut device_events = tree.device_events(event).to_vec();
         device_events.sort_by_key(|&device_event| events.start(device_event));
-        let kernels: Vec<StringId> =
-            device_events.iter().map(|&device_event| events.name(device_event)).collect();
         let forward = self.forward_of(tree, event);
-        let key = CallKey {
+        CallKey {
             name: events.name(event),
             signature: events.signature(event),
-            kernels,
+            kernels: device_events.iter().map(|&device_event| events.name(device_event)).collect(),
             annotation: self.annotations.get(&event).copied(),
             forward: forward.map(|forward| (events.name(forward), events.signature(forward))),
             call: self.has_own_arguments(tree, event).then_some(event),
-        };
-        if let Some(known) = lock(&self.evaluations).get(&key) {
-            return Arc::clone(known);
         }
-        let evaluation = Arc::new(self.evaluate_call(tree, event, &key));
-        lock(&self.evaluations).insert(key, Arc::clone(&evaluation));
-        evaluation
     }
 
     /// Whether the call has arguments of its own beside what its signature says: passes put them on operators

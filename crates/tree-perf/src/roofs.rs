@@ -65,7 +65,7 @@ impl RooflinePoint {
             Some((figures.spec?, figures.roofline?.peak?, intensity))
         })?;
         let point = RooflinePoint {
-            name: group.name().to_owned(),
+            name: group.name().text(analysis).into_owned(),
             category: group.category().clone(),
             calls: group.rows.len(),
             intensity,

@@ -74,7 +74,7 @@ impl Analysis {
         let mut in_trace: HashMap<StringId, usize> = HashMap::new();
         for position in linked() {
             let name = self.trace().events().name(self.device.ids[position]);
-            if !self.options().communication.is_communication(self.trace().text(name)) {
+            if !self.device.is_communication(name) {
                 *in_trace.entry(name).or_default() += 1;
             }
         }

@@ -1,11 +1,12 @@
 //! The rows of the unified table with their figures, made once for all sheets that show them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gpu_timeline::busy_time;
 use perf_models::Category;
-use trace_ingest::EventId;
+use trace_ingest::{EventId, StringId};
 
 use crate::analysis::Analysis;
 use crate::charged_operators::{ChargedOperator, FiguresFrom, charged_operators};
@@ -37,6 +38,12 @@ impl UnifiedRow {
         self.charged.figures != FiguresFrom::Nowhere
     }
 
+    /// The model's answer and whether it is that for backward work: rows with the same have the same reason.
+    pub(crate) fn answer(&self) -> (Option<*const Evaluation>, bool) {
+        let backward = matches!(self.charged.figures, FiguresFrom::BackwardOf(_));
+        (self.evaluation.as_ref().map(Arc::as_ptr), backward)
+    }
+
     /// Why there are no figures, as a clause.
     pub(crate) fn reason(&self) -> Option<String> {
         let Some(evaluation) = &self.evaluation else {
@@ -56,12 +63,31 @@ impl UnifiedRow {
     }
 
     /// Name of the row: that of the operator, with the device event's for what is left over.
-    pub(crate) fn name(&self, analysis: &Analysis) -> String {
+    pub(crate) fn name(&self, analysis: &Analysis) -> RowName {
+        let events = analysis.trace().events();
+        let device_event = self.charged.device_events.first().filter(|_| self.charged.is_leftover);
+        RowName {
+            operator: events.name(self.charged.operator),
+            device_event: device_event.map(|&event| events.name(event)),
+        }
+    }
+}
+
+/// Name of a row, by the ids of its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct RowName {
+    operator: StringId,
+    /// Where the row is of a device event that is left over.
+    device_event: Option<StringId>,
+}
+
+impl RowName {
+    pub(crate) fn text(self, analysis: &Analysis) -> Cow<'_, str> {
         let trace = analysis.trace();
-        let operator = trace.name(self.charged.operator);
-        match self.charged.device_events.first().filter(|_| self.charged.is_leftover) {
-            Some(&device_event) => format!("{operator}->{} (Synthetic Op)", trace.name(device_event)),
-            None => operator.to_owned(),
+        let operator = trace.text(self.operator);
+        match self.device_event {
+            Some(name) => Cow::Owned(format!("{operator}->{} (Synthetic Op)", trace.text(name))),
+            None => Cow::Borrowed(operator),
         }
     }
 }
@@ -126,7 +152,7 @@ fn category(analysis: &Analysis, row: &UnifiedRow) -> OpCategory {
     let (tree, models) = (analysis.tree(), analysis.models());
     let first_kernel = row.charged.device_events.first().map(|&event| analysis.trace().name(event));
     if row.charged.is_leftover {
-        return models.category_of_name(&row.name(analysis), first_kernel);
+        return models.category_of_name(&row.name(analysis).text(analysis), first_kernel);
     }
     if let FiguresFrom::BackwardOf(forward) = row.charged.figures {
         let category = models

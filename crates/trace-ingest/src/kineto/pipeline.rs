@@ -25,9 +25,31 @@ pub(crate) const BLOCK: usize = 1 << 20;
 #[derive(Default)]
 struct Block {
     number: u64,
-    text: Vec<u8>,
+    text: BlockText,
     run: Run,
     end: RunEnd,
+}
+
+/// Text in a buffer that is used again: bytes behind it are of blocks before, so that no block is zeroed first.
+#[derive(Default)]
+struct BlockText {
+    buffer: Vec<u8>,
+    length: usize,
+}
+
+impl BlockText {
+    fn as_bytes(&self) -> &[u8] {
+        &self.buffer[..self.length]
+    }
+
+    /// Room for `more` bytes behind the text.
+    fn room(&mut self, more: usize) -> &mut [u8] {
+        let needed = self.length + more;
+        if self.buffer.len() < needed {
+            self.buffer.resize(needed, 0);
+        }
+        &mut self.buffer[self.length..needed]
+    }
 }
 
 /// Cuts a stream of text into blocks.
@@ -42,21 +64,21 @@ struct BlockReader<R> {
 impl<R: Read> BlockReader<R> {
     /// Fills `text` with the next block. `false` at the end of the text; an error is damage of the source,
     /// after which `text` holds what was still read.
-    fn fill(&mut self, text: &mut Vec<u8>) -> (bool, io::Result<()>) {
-        text.clear();
-        text.append(&mut self.rest);
+    fn fill(&mut self, text: &mut BlockText) -> (bool, io::Result<()>) {
+        text.length = 0;
+        text.room(self.rest.len()).copy_from_slice(&self.rest);
+        text.length = self.rest.len();
+        self.rest.clear();
         let mut outcome = Ok(());
         if !self.finished {
-            let start = text.len();
-            text.resize(start.max(self.block / 2) + self.block / 2, 0);
-            let mut length = start;
-            while length < text.len() {
-                match self.source.read(&mut text[length..]) {
+            let wanted = text.length.max(self.block / 2) + self.block / 2;
+            while text.length < wanted {
+                match self.source.read(text.room(wanted - text.length)) {
                     Ok(0) => {
                         self.finished = true;
                         break;
                     }
-                    Ok(read) => length += read,
+                    Ok(read) => text.length += read,
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                     Err(error) => {
                         self.finished = true;
@@ -65,15 +87,14 @@ impl<R: Read> BlockReader<R> {
                     }
                 }
             }
-            text.truncate(length);
             if !self.finished
-                && let Some(cut) = last_event_start(text)
+                && let Some(cut) = last_event_start(text.as_bytes())
             {
-                self.rest.extend_from_slice(&text[cut..]);
-                text.truncate(cut);
+                self.rest.extend_from_slice(&text.as_bytes()[cut..]);
+                text.length = cut;
             }
         }
-        (!text.is_empty(), outcome)
+        (text.length > 0, outcome)
     }
 }
 
@@ -105,7 +126,7 @@ fn read_here<S: Sink>(
     sink: S,
 ) -> Result<(S, Ending, Option<String>), Refusal> {
     let mut assembler = Assembler::new(sink);
-    let mut text = Vec::new();
+    let mut text = BlockText::default();
     let mut damage = None;
     loop {
         let (more, outcome) = reader.fill(&mut text);
@@ -116,7 +137,7 @@ fn read_here<S: Sink>(
             let (sink, ending) = assembler.finish(damage.as_deref())?;
             return Ok((sink, ending, damage));
         }
-        assembler.take(&text)?;
+        assembler.take(text.as_bytes())?;
     }
 }
 
@@ -160,7 +181,7 @@ fn read_threaded(mut reader: BlockReader<impl Read + Send>, threads: usize) -> R
         while let Ok(block) = parsed.recv() {
             waiting.insert(block.number, block);
             while let Some(block) = waiting.remove(&next) {
-                assembler.take_parsed(&block.text, &block.run, block.end)?;
+                assembler.take_parsed(block.text.as_bytes(), &block.run, block.end)?;
                 next += 1;
                 // The reader may have finished; then the block is not needed any more.
                 let _ = free_sender.send(block);
@@ -177,7 +198,7 @@ fn parse_blocks(filled: &Receiver<Box<Block>>, parsed: &Sender<Box<Block>>) {
     while let Ok(mut block) = filled.recv() {
         let Block { text, run, end, .. } = &mut *block;
         run.clear();
-        *end = run.parse(text);
+        *end = run.parse(text.as_bytes());
         if parsed.send(block).is_err() {
             return;
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use gpu_timeline::busy_time;
+use hashbrown::HashMap;
 use polars::prelude::{DataFrame, PolarsResult};
 
 use crate::analysis::Analysis;
@@ -11,6 +12,7 @@ use crate::device::interval;
 use crate::frame::FrameBuilder;
 use crate::op_category::OpCategory;
 use crate::sheet::Sheet;
+use crate::unified::UnifiedRow;
 
 /// One row per operator and what is known of it.
 pub(crate) const SHEET: Sheet = Sheet {
@@ -56,7 +58,7 @@ pub(crate) const SHEET: Sheet = Sheet {
 };
 
 /// What is known of an operator's work.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Status {
     Modelled,
     AbovePeak,
@@ -86,11 +88,13 @@ fn build(analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
         return Ok(None);
     }
     let mut groups: BTreeMap<Key, (i64, i64)> = BTreeMap::new();
-    let mut add = |key: Key, time: i64| {
+    let mut add = |key: Key, calls: i64, time: i64| {
         let (count, sum) = groups.entry(key).or_default();
-        *count += 1;
+        *count += calls;
         *sum += time;
     };
+    // By ids first: what is said of calls that a model answers alike is put into words once.
+    let mut of_rows: HashMap<_, (&UnifiedRow, i64, i64)> = HashMap::new();
     for row in analysis.unified_rows() {
         let status = match &row.figures {
             None => Status::Unmodelled,
@@ -100,7 +104,13 @@ fn build(analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
             }
             Some(_) => Status::Modelled,
         };
-        add((status, row.name(analysis), Some(row.category.clone()), row.reason()), row.time);
+        let key = (status, row.name(analysis), &row.category, row.answer());
+        let (_, calls, time) = of_rows.entry(key).or_insert((row, 0, 0));
+        *calls += 1;
+        *time += row.time;
+    }
+    for ((status, name, category, ..), (row, calls, time)) in of_rows {
+        add((status, name.text(analysis).into_owned(), Some(category.clone()), row.reason()), calls, time);
     }
     let trace = analysis.trace();
     let mut scratch = Vec::new();
@@ -114,7 +124,7 @@ fn build(analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
             false => Status::Unlinked,
         };
         let time = busy_time([interval(trace, event)], &mut scratch);
-        add((status, trace.name(event).to_owned(), None, None), time);
+        add((status, trace.name(event).to_owned(), None, None), 1, time);
     }
     let mut rows: Vec<(Key, (i64, i64))> = groups.into_iter().collect();
     rows.sort_by_key(|((status, ..), (_, time))| (*status, std::cmp::Reverse(*time)));

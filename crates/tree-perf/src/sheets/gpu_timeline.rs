@@ -18,6 +18,11 @@ const TIME: Column = Column::new(
     ColumnKind::Milliseconds,
     "Length in ms of the union of the spans in question, over all devices of the trace together.",
 );
+const TIME_OF_DEVICE: Column = Column::new(
+    "time ms",
+    ColumnKind::Milliseconds,
+    "Length in ms of the union of the spans in question, on this device.",
+);
 const PERCENT: Column =
     Column::new("percent", ColumnKind::Percent, "time ms as a share of total_time, in percent.");
 const DEVICE: Column = Column::new("device", ColumnKind::Identifier, "Index of the device.");
@@ -50,7 +55,7 @@ pub(crate) const PER_DEVICE: Sheet = Sheet {
     name: "gpu_timeline_per_device",
     current_name: "gpu_timeline_per_device",
     description: "Where the time of each device went; only for traces of several devices.",
-    columns: &[DEVICE, TYPE, TIME, PERCENT],
+    columns: &[DEVICE, TYPE, TIME_OF_DEVICE, PERCENT],
     chart: None,
     build: build_per_device,
 };

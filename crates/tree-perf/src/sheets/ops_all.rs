@@ -1,5 +1,7 @@
 //! Device time by operator and arguments.
 
+use std::borrow::Cow;
+
 use gpu_timeline::Summary;
 use hashbrown::HashMap;
 use polars::prelude::{DataFrame, PolarsResult};
@@ -144,7 +146,7 @@ fn build(analysis: &Analysis, overlaps: Option<&OverlapIndex>) -> PolarsResult<O
 
     let mut frame = FrameBuilder::default();
     let keys: Vec<&CallKey<StringId>> = groups.iter().map(|group| &group.key).collect();
-    let text = |name: &StringId| analysis.trace().text(*name);
+    let text = |name: &StringId| Cow::Borrowed(analysis.trace().text(*name));
     let name_lists = overlaps.map(|_| &name_lists);
     append_key_columns(&mut frame, analysis, &keys, text, &places, name_lists);
     frame.integer("operation_count", groups.iter().map(|group| Some(group.calls.len() as i64)));
@@ -250,7 +252,11 @@ fn append_time_columns(frame: &mut FrameBuilder, analysis: &Analysis, groups: &[
 
 fn append_overlap_columns(frame: &mut FrameBuilder, analysis: &Analysis, groups: &[Group<'_>]) {
     let list = |group: &Group<'_>| {
-        KernelList::summarise(analysis.trace(), group.overlaps.iter().map(|overlap| &overlap.kernels[..]))
+        KernelList::summarise(
+            analysis.trace(),
+            group.overlaps.iter().map(|overlap| &overlap.kernels[..]),
+            ListedKernel::clone,
+        )
     };
     let lists: Vec<KernelList> = groups.iter().map(list).collect();
     frame.text(
@@ -278,13 +284,5 @@ fn append_overlap_columns(frame: &mut FrameBuilder, analysis: &Analysis, groups:
 }
 
 fn kernels_of(analysis: &Analysis, group: &Group<'_>) -> KernelList {
-    let trace = analysis.trace();
-    let lists: Vec<Vec<ListedKernel>> = group
-        .calls
-        .iter()
-        .map(|call| {
-            analysis.launchers.kernels(call).iter().map(|&kernel| ListedKernel::of(trace, kernel)).collect()
-        })
-        .collect();
-    KernelList::summarise(trace, lists.iter().map(Vec::as_slice))
+    KernelList::of_events(analysis.trace(), group.calls.iter().map(|call| analysis.launchers.kernels(call)))
 }

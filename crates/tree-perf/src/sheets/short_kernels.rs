@@ -1,6 +1,5 @@
 //! Kernels too short to be worth a launch.
 
-use gpu_timeline::Histogram;
 use hashbrown::HashMap;
 use polars::prelude::{DataFrame, PolarsResult};
 use trace_ingest::{ArgumentId, StringId};
@@ -10,29 +9,16 @@ use crate::column::{Column, ColumnKind};
 use crate::frame::{FrameBuilder, percent};
 use crate::kernel_records::{KernelRecord, kernel_records};
 use crate::notice::Notice;
-use crate::sheet::{ChartShape, Sheet, SheetChart};
+use crate::sheet::Sheet;
+use crate::short_kernel_histogram;
 
 /// How many short kernels there are by duration.
 pub(crate) const HISTOGRAM: Sheet = Sheet {
     name: "short_kernels_histogram",
     current_name: "short_kernel_histogram",
-    description: "How many kernels shorter than the threshold there are by duration: equal bins from the shortest to the longest; with --short_kernel_study only.",
-    columns: &[
-        Column::new("bin_start", ColumnKind::Microseconds, "Shortest duration in the bin, in µs."),
-        Column::new(
-            "bin_end",
-            ColumnKind::Microseconds,
-            "Duration in µs at which the next bin begins; the last bin includes it.",
-        ),
-        Column::new("count", ColumnKind::Count, "Short kernels in the bin."),
-    ],
-    chart: Some(SheetChart {
-        title: "Short kernels by duration",
-        categories: "bin_start",
-        values: "count",
-        axis: "kernels",
-        shape: ChartShape::Columns("start of the bin (µs)"),
-    }),
+    description: short_kernel_histogram::DESCRIPTION,
+    columns: short_kernel_histogram::COLUMNS,
+    chart: Some(short_kernel_histogram::CHART),
     build: build_histogram,
 };
 
@@ -88,13 +74,7 @@ fn build_histogram(analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
     let events = analysis.trace().events();
     let durations: Vec<f64> =
         short_kernels(analysis).iter().map(|record| analysis.us(events.duration(record.kernel))).collect();
-    let histogram = Histogram::equal_width(&durations, analysis.options().short_kernel_histogram_bins);
-    let bins: Vec<(f64, f64, u64)> = histogram.iter().flat_map(Histogram::bins).collect();
-    let mut frame = FrameBuilder::default();
-    frame.float("bin_start", bins.iter().map(|&(start, _, _)| Some(start)));
-    frame.float("bin_end", bins.iter().map(|&(_, end, _)| Some(end)));
-    frame.integer("count", bins.iter().map(|&(_, _, count)| Some(count as i64)));
-    frame.finish().map(Some)
+    short_kernel_histogram::table(&durations, analysis.options().short_kernel_histogram_bins).map(Some)
 }
 
 /// What a row is made of: the operator's name and arguments where the trace has operators, and the kernel.

@@ -62,15 +62,11 @@ impl<'a> CallGroup<'a> {
 
     /// The calls' kernels, position by position.
     pub(super) fn kernels(&self, analysis: &JaxAnalysis) -> KernelList {
-        let list = |call: &&Call| {
-            let listed = |&at: &usize| {
-                let event = &analysis.device_events()[at];
-                ListedKernel { stream: Some(event.stream), ..ListedKernel::of(analysis.trace(), event.event) }
-            };
-            call.kernels.iter().map(listed).collect::<Vec<_>>()
+        let listed = |&at: &usize| {
+            let event = &analysis.device_events()[at];
+            ListedKernel { stream: Some(event.stream), ..ListedKernel::of(analysis.trace(), event.event) }
         };
-        let lists: Vec<Vec<ListedKernel>> = self.calls.iter().map(list).collect();
-        KernelList::summarise(analysis.trace(), lists.iter().map(Vec::as_slice))
+        KernelList::summarise(analysis.trace(), self.calls.iter().map(|call| &call.kernels[..]), listed)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 
-use gpu_timeline::Histogram;
 use hashbrown::HashMap;
 use polars::prelude::{DataFrame, PolarsResult};
 use trace_ingest::rocprof::Dispatch;
@@ -11,7 +10,8 @@ use super::{share, whole_times};
 use crate::column::{Column, ColumnKind};
 use crate::frame::FrameBuilder;
 use crate::rocprof::analysis::RocprofAnalysis;
-use crate::sheet::{ChartShape, Sheet, SheetChart};
+use crate::sheet::Sheet;
+use crate::short_kernel_histogram;
 
 /// Which they are.
 pub(in crate::rocprof) const SUMMARY: Sheet<RocprofAnalysis> = Sheet {
@@ -41,23 +41,9 @@ pub(in crate::rocprof) const SUMMARY: Sheet<RocprofAnalysis> = Sheet {
 pub(in crate::rocprof) const HISTOGRAM: Sheet<RocprofAnalysis> = Sheet {
     name: "short_kernel_histogram",
     current_name: "short_kernel_histogram",
-    description: "How many kernels shorter than the threshold there are by duration: equal bins from the shortest to the longest; with --short_kernel_study only.",
-    columns: &[
-        Column::new("bin_start", ColumnKind::Microseconds, "Shortest duration in the bin, in µs."),
-        Column::new(
-            "bin_end",
-            ColumnKind::Microseconds,
-            "Duration in µs at which the next bin begins; the last bin includes it.",
-        ),
-        Column::new("count", ColumnKind::Count, "Short kernels in the bin."),
-    ],
-    chart: Some(SheetChart {
-        title: "Short kernels by duration",
-        categories: "bin_start",
-        values: "count",
-        axis: "kernels",
-        shape: ChartShape::Columns("start of the bin (µs)"),
-    }),
+    description: short_kernel_histogram::DESCRIPTION,
+    columns: short_kernel_histogram::COLUMNS,
+    chart: Some(short_kernel_histogram::CHART),
     build: build_histogram,
 };
 
@@ -102,11 +88,5 @@ fn build_histogram(analysis: &RocprofAnalysis) -> PolarsResult<Option<DataFrame>
     }
     let durations: Vec<f64> =
         short_kernels(analysis).map(|dispatch| analysis.us(dispatch.duration() as f64)).collect();
-    let histogram = Histogram::equal_width(&durations, analysis.options().short_kernel_histogram_bins);
-    let bins: Vec<(f64, f64, u64)> = histogram.iter().flat_map(Histogram::bins).collect();
-    let mut frame = FrameBuilder::default();
-    frame.float("bin_start", bins.iter().map(|&(start, _, _)| Some(start)));
-    frame.float("bin_end", bins.iter().map(|&(_, end, _)| Some(end)));
-    frame.integer("count", bins.iter().map(|&(_, _, count)| Some(count as i64)));
-    frame.finish().map(Some)
+    short_kernel_histogram::table(&durations, analysis.options().short_kernel_histogram_bins).map(Some)
 }

@@ -105,10 +105,7 @@ pub(super) fn grouped_calls(
     name_lists: &mut NameLists,
 ) -> SheetRows {
     let rows = calls(analysis, subject, backward, with_overlap, name_lists);
-    let of_calls: Vec<&[Parameter]> =
-        rows.iter().map(|row| row.evaluated().map_or(&[][..], |evaluated| &evaluated.parameters)).collect();
-    let parameters = parameter_names(&of_calls);
-    let texts = parameter_texts(&of_calls, &parameters);
+    let (parameters, of_rows) = ParameterTexts::of(&rows);
 
     let options = analysis.options();
     let events = analysis.trace().events();
@@ -117,10 +114,10 @@ pub(super) fn grouped_calls(
     let mut of_all: Vec<(i64, u32)> = Vec::new();
     let mut index = HashMap::new();
     let mut groups: Vec<(usize, Group)> = Vec::new();
-    for (row, parameters) in rows.into_iter().zip(texts) {
+    for (row, text) in rows.into_iter().zip(of_rows.ids) {
         let key = (
             events.name(row.operator),
-            parameters.clone(),
+            text,
             options.group_by_num_kernels.then_some(row.device_events.len()),
             analysis.is_recompute(row.operator),
         );
@@ -130,6 +127,7 @@ pub(super) fn grouped_calls(
         });
         of_all[same].0 += row.time;
         let at = *index.entry((same, row.overlap.0)).or_insert_with(|| {
+            let parameters = of_rows.texts[text].clone();
             groups.push((same, Group { parameters, rows: Vec::new(), nested: 0 }));
             groups.len() - 1
         });
@@ -141,6 +139,40 @@ pub(super) fn grouped_calls(
         (Reverse(time), first, Reverse(group.time()))
     });
     SheetRows { parameters, groups: groups.into_iter().map(|(_, group)| group).collect() }
+}
+
+/// The parameters of calls as texts: each answer of a model is put into words once, however many calls share it.
+struct ParameterTexts {
+    /// Distinct texts, by the parameter columns.
+    texts: Vec<Vec<Option<String>>>,
+    /// Which of them each call has.
+    ids: Vec<usize>,
+}
+
+impl ParameterTexts {
+    /// The names of the parameters, and the texts.
+    fn of(rows: &[Row]) -> (Vec<&'static str>, Self) {
+        let mut answers: HashMap<*const Evaluation, usize> = HashMap::new();
+        let mut of_answers: Vec<&[Parameter]> = Vec::new();
+        let mut of_rows = Vec::with_capacity(rows.len());
+        for row in rows {
+            of_rows.push(*answers.entry(Arc::as_ptr(&row.evaluation)).or_insert_with(|| {
+                of_answers.push(row.evaluated().map_or(&[], |evaluated| &evaluated.parameters));
+                of_answers.len() - 1
+            }));
+        }
+        let names = parameter_names(&of_answers);
+        let mut ids: HashMap<Vec<Option<String>>, usize> = HashMap::new();
+        let id_of = |text| {
+            let next = ids.len();
+            *ids.entry(text).or_insert(next)
+        };
+        let of_answers: Vec<usize> = parameter_texts(&of_answers, &names).into_iter().map(id_of).collect();
+        let mut texts = vec![Vec::new(); ids.len()];
+        ids.into_iter().for_each(|(text, id)| texts[id] = text);
+        let ids = of_rows.into_iter().map(|answer| of_answers[answer]).collect();
+        (names, ParameterTexts { texts, ids })
+    }
 }
 
 fn calls(

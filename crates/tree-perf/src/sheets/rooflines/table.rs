@@ -8,7 +8,7 @@ use crate::analysis::Analysis;
 use crate::call_overlap::{CallOverlap, NameLists, append_overlap};
 use crate::figures::{AGGREGATES, Figures, Spread};
 use crate::frame::FrameBuilder;
-use crate::kernel_list::{KernelList, ListedKernel};
+use crate::kernel_list::KernelList;
 use crate::places::Places;
 
 use super::groups::{Group, Row, SheetRows};
@@ -104,12 +104,7 @@ fn statistics(frame: &mut FrameBuilder, column: &str, groups: &[Group], figure: 
 }
 
 fn kernels(analysis: &Analysis, group: &Group) -> KernelList {
-    let lists: Vec<Vec<ListedKernel>> = group
-        .rows
-        .iter()
-        .map(|row| row.device_events.iter().map(|&event| ListedKernel::of(analysis.trace(), event)).collect())
-        .collect();
-    KernelList::summarise(analysis.trace(), lists.iter().map(Vec::as_slice))
+    KernelList::of_events(analysis.trace(), group.rows.iter().map(|row| row.device_events.as_slice()))
 }
 
 /// What the figures of the row assume.

@@ -11,18 +11,18 @@ use crate::call_overlap::{CallOverlap, NameLists, overlap_of};
 use crate::figures::{Figures, Spread};
 use crate::op_category::OpCategory;
 use crate::places::Places;
-use crate::unified::UnifiedRow;
+use crate::unified::{RowName, UnifiedRow};
 
 /// Calls of one row of the table.
 pub(crate) struct Group<'a> {
-    pub(crate) key: CallKey<String>,
+    pub(crate) key: CallKey<RowName>,
     pub(crate) rows: Vec<&'a UnifiedRow>,
     pub(crate) overlaps: Vec<CallOverlap>,
 }
 
 impl Group<'_> {
-    pub(crate) fn name(&self) -> &str {
-        &self.key.name
+    pub(crate) fn name(&self) -> RowName {
+        self.key.name
     }
 
     pub(crate) fn category(&self) -> &OpCategory {
@@ -55,7 +55,7 @@ pub(crate) fn grouped_rows<'a>(
     places: &mut Places<'a>,
     name_lists: &mut NameLists,
 ) -> Vec<Group<'a>> {
-    let mut index: HashMap<CallKey<String>, usize> = HashMap::new();
+    let mut index: HashMap<CallKey<RowName>, usize> = HashMap::new();
     let mut groups: Vec<Group<'a>> = Vec::new();
     for row in rows {
         let operator = row.charged.operator;
@@ -80,7 +80,7 @@ pub(crate) fn grouped_rows<'a>(
 pub(crate) fn sort(analysis: &Analysis, groups: &mut [Group<'_>]) {
     let events = analysis.trace().events();
     let together = |group: &Group<'_>| group.key.clone().with_overlapping(None);
-    let mut of_all: HashMap<CallKey<String>, (i64, u32)> = HashMap::new();
+    let mut of_all: HashMap<CallKey<RowName>, (i64, u32)> = HashMap::new();
     for group in groups.iter() {
         let (time, first) = of_all.entry(together(group)).or_insert((0, u32::MAX));
         *time += group.time();

@@ -16,10 +16,10 @@ use crate::call_overlap::{CallOverlap, NameLists, append_overlap};
 use crate::call_stack::{call_stack_text, entry_point};
 use crate::figures::{AGGREGATES, Figures, Spread};
 use crate::frame::FrameBuilder;
-use crate::kernel_list::{KernelList, ListedKernel};
+use crate::kernel_list::KernelList;
 use crate::places::Places;
 use crate::sheet::Sheet;
-use crate::unified::UnifiedRow;
+use crate::unified::{RowName, UnifiedRow};
 
 use columns::COLUMNS;
 pub(crate) use groups::{Group, grouped_rows, sort};
@@ -60,9 +60,9 @@ fn build(analysis: &Analysis, with_overlap: bool) -> PolarsResult<Option<DataFra
     sort(analysis, &mut groups);
 
     let mut frame = FrameBuilder::default();
-    let keys: Vec<&CallKey<String>> = groups.iter().map(|group| &group.key).collect();
+    let keys: Vec<&CallKey<RowName>> = groups.iter().map(|group| &group.key).collect();
     let name_lists = with_overlap.then_some(&name_lists);
-    append_key_columns(&mut frame, analysis, &keys, |name| name, &places, name_lists);
+    append_key_columns(&mut frame, analysis, &keys, |name| name.text(analysis), &places, name_lists);
     frame.integer("ex_UID", groups.iter().map(|group| Some(i64::from(events.uid(group.first())))));
     frame.integer("operation_count", groups.iter().map(|group| Some(group.rows.len() as i64)));
     let host_us = |row: &UnifiedRow| host_time(analysis, row).map(|time| analysis.us(time));
@@ -173,13 +173,8 @@ fn append_rates(frame: &mut FrameBuilder, analysis: &Analysis, groups: &[Group<'
 
 /// The device events of the calls of a row, position by position.
 fn kernels(analysis: &Analysis, group: &Group<'_>) -> KernelList {
-    let trace = analysis.trace();
-    let lists: Vec<Vec<ListedKernel>> = group
-        .rows
-        .iter()
-        .map(|row| row.charged.device_events.iter().map(|&event| ListedKernel::of(trace, event)).collect())
-        .collect();
-    KernelList::summarise(trace, lists.iter().map(Vec::as_slice))
+    let calls = group.rows.iter().map(|row| row.charged.device_events.as_slice());
+    KernelList::of_events(analysis.trace(), calls)
 }
 
 /// Parameters as a Python dict.
