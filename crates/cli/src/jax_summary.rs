@@ -10,9 +10,10 @@ use tree_perf::jax::tpu::{TpuNotice, tpu_finding};
 use tree_perf::jax::{JaxAnalysis, jax_finding};
 
 use crate::notes::Notes;
-use crate::numbers::grouped;
+use crate::numbers::counted;
 use crate::rooflines::Rooflines;
-use crate::summary::{TopTable, WIDEST, duration, timeline_bar, write_rooflines};
+use crate::summary::{WIDEST, duration, timeline_bar, write_rooflines};
+use crate::top_table::{CATEGORIES, TopTable, operations};
 use crate::wrapping::wrap;
 
 /// What reading and the analysis got over.
@@ -57,15 +58,12 @@ pub(crate) fn text_of_run(
 ) -> String {
     let style = Style { width: style.width.min(WIDEST), ..style };
     let mut out = String::new();
-    let count = |number: usize, what: &str| {
-        format!("{} {what}{}", grouped(number as u128), if number == 1 { "" } else { "s" })
-    };
     let parts = [
         report.title().to_owned(),
-        count(profiles, "profile"),
-        count(collectives.devices.shown.len(), "GPU"),
-        count(collectives.operations.len(), "collective"),
-        count(collectives.slices.len(), "execution"),
+        counted(profiles, "profile", "profiles"),
+        counted(collectives.devices.shown.len(), "GPU", "GPUs"),
+        counted(collectives.operations.len(), "collective", "collectives"),
+        counted(collectives.slices.len(), "execution", "executions"),
     ];
     wrap(&parts.join(if style.unicode { " · " } else { " - " }), "", "  ", style.width, &mut out);
     for table in TABLES_OF_RUN {
@@ -91,18 +89,8 @@ const TABLES_OF_RUN: [TopTable; 2] = [
 ];
 
 const TABLES: [TopTable; 3] = [
-    TopTable {
-        sheet: "ops_summary_by_category",
-        headers: ["category", "calls", "kernel ms", "%"],
-        columns: ["op category", "Count", "total_direct_kernel_time_ms", "Percentage (%)"],
-        rows: 6,
-    },
-    TopTable {
-        sheet: "ops_summary",
-        headers: ["instruction", "calls", "kernel ms", "%"],
-        columns: ["name", "Count", "total_direct_kernel_time_ms", "Percentage (%)"],
-        rows: 10,
-    },
+    CATEGORIES,
+    operations("instruction"),
     TopTable {
         sheet: "hlo_stats",
         headers: ["instruction", "calls", "self us", "%"],
@@ -119,11 +107,10 @@ fn write_head(out: &mut String, analysis: &JaxAnalysis, title: &str, style: Styl
         let count = if devices > 1 { format!("{devices} {times} ") } else { String::new() };
         parts.push(format!("{count}{}", architecture.name));
     } else if devices > 0 {
-        parts.push(format!("{devices} GPU{}", if devices == 1 { "" } else { "s" }));
+        parts.push(counted(devices, "GPU", "GPUs"));
     }
-    let programs = analysis.profile().programs.len();
-    parts.push(format!("{} program{}", grouped(programs as u128), if programs == 1 { "" } else { "s" }));
-    parts.push(format!("{} events", grouped(analysis.trace().events().len() as u128)));
+    parts.push(counted(analysis.profile().programs.len(), "program", "programs"));
+    parts.push(counted(analysis.trace().events().len(), "event", "events"));
     wrap(&parts.join(separator), "", "  ", style.width, out);
 }
 
@@ -139,7 +126,8 @@ fn write_timelines(out: &mut String, analysis: &JaxAnalysis, style: Style) {
         out.push_str(&timeline_bar(&gpu.breakdown, style));
     }
     if analysis.gpus().len() > DRAWN {
-        let _ = writeln!(out, "and {} GPUs more, see gpu_timeline", analysis.gpus().len() - DRAWN);
+        let more = counted(analysis.gpus().len() - DRAWN, "GPU", "GPUs");
+        let _ = writeln!(out, "and {more} more, see gpu_timeline");
     }
 }
 
@@ -161,9 +149,8 @@ fn write_steps(out: &mut String, analysis: &JaxAnalysis, style: Style) {
     let count = warm_up.len() + steady.len();
     let name = analysis.program_name(&most.program).unwrap_or("a program");
     let mut line = format!(
-        "{name}: {} execution{} on GPUs, busy {} on average",
-        grouped(count as u128),
-        if count == 1 { "" } else { "s" },
+        "{name}: {} on GPUs, busy {} on average",
+        counted(count, "execution", "executions"),
         duration(mean(&steady)),
     );
     if !warm_up.is_empty() {

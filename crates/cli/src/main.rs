@@ -12,6 +12,7 @@ mod jax_summary;
 mod metal_table;
 mod notes;
 mod numbers;
+mod parallel;
 mod phases;
 mod progress;
 mod readers;
@@ -24,6 +25,7 @@ mod step_picture;
 mod summary;
 mod tables;
 mod timings;
+mod top_table;
 mod wrapping;
 
 use std::process::ExitCode;

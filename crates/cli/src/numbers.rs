@@ -10,6 +10,11 @@ pub(crate) fn grouped(value: u128) -> String {
     groups.join(",")
 }
 
+/// A count of what, with the word of its number: `1 copy`, `2 copies`.
+pub(crate) fn counted(count: usize, one: &str, several: &str) -> String {
+    format!("{} {}", grouped(count as u128), if count == 1 { one } else { several })
+}
+
 /// A number with its thousands apart and a fixed number of decimals.
 pub(crate) fn decimal(value: f64, places: usize) -> String {
     let text = format!("{value:.places$}");

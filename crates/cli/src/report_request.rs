@@ -8,7 +8,8 @@ use tree_perf::extension::Extension;
 use tree_perf::{AnalysisOptions, ReportLayout, Sheet, pytorch_sheets};
 
 use crate::architecture_choice::chosen;
-use crate::arguments::{self, AnalysisArguments, OutputArguments, ReportArguments, SheetNames};
+use crate::arguments::reading;
+use crate::arguments::report::{AnalysisArguments, OutputArguments, ReportArguments, SheetNames};
 use crate::error::Failure;
 use crate::phases;
 
@@ -142,10 +143,10 @@ pub(crate) fn check_destination(writer: &str, destination: &Path, trace: &Path) 
     Ok(())
 }
 
-pub(crate) fn link_rule(rule: arguments::LinkBy) -> LinkBy {
+pub(crate) fn link_rule(rule: reading::LinkBy) -> LinkBy {
     match rule {
-        arguments::LinkBy::Correlation => LinkBy::Correlation,
-        arguments::LinkBy::Flow => LinkBy::Flow,
+        reading::LinkBy::Correlation => LinkBy::Correlation,
+        reading::LinkBy::Flow => LinkBy::Flow,
     }
 }
 

@@ -10,8 +10,9 @@ use trace_ingest::rocprof::{Agent, Process, Profile};
 use tree_perf::rocprof::{AgentTimeline, RocprofAnalysis, agent_timelines, rocprof_finding};
 
 use crate::notes::Notes;
-use crate::numbers::grouped;
-use crate::summary::{TopTable, WIDEST, duration, timeline_bar};
+use crate::numbers::counted;
+use crate::summary::{WIDEST, duration, timeline_bar};
+use crate::top_table::TopTable;
 use crate::wrapping::wrap;
 
 /// What reading and the analysis got over.
@@ -77,12 +78,9 @@ fn write_head(
         parts.push(format!("{count}{product}"));
     }
     parts.extend(processes(&profile.processes));
-    let count = |number: usize, one: &str, more: &str| {
-        format!("{} {}", grouped(number as u128), if number == 1 { one } else { more })
-    };
-    parts.push(count(profile.dispatches.len(), "kernel dispatch", "kernel dispatches"));
-    parts.push(count(profile.copies.len(), "memory copy", "memory copies"));
-    parts.push(count(profile.calls.len(), "call", "calls"));
+    parts.push(counted(profile.dispatches.len(), "kernel dispatch", "kernel dispatches"));
+    parts.push(counted(profile.copies.len(), "memory copy", "memory copies"));
+    parts.push(counted(profile.calls.len(), "call", "calls"));
     wrap(&parts.join(separator), "", "  ", style.width, out);
 }
 
@@ -123,7 +121,8 @@ fn write_timelines(out: &mut String, timelines: &[AgentTimeline<'_>], style: Sty
         out.push_str(&timeline_bar(breakdown, style));
     }
     if timelines.len() > DRAWN {
-        let _ = writeln!(out, "and {} GPUs more, see gpu_timeline_by_agent", timelines.len() - DRAWN);
+        let more = counted(timelines.len() - DRAWN, "GPU", "GPUs");
+        let _ = writeln!(out, "and {more} more, see gpu_timeline_by_agent");
     }
 }
 

@@ -5,17 +5,18 @@ use std::fmt::Write;
 use gpu_timeline::Breakdown;
 use inference_phase::sheets::PhaseAnalysis;
 use report_writers::Report;
-use report_writers::terminal::{Alignment, Color, Segment, Style, TextColumn, bar, table, truncate_middle};
+use report_writers::terminal::{Color, Segment, Style, bar, truncate_middle};
 use trace_ingest::Category;
 use trace2tree::TreeWarning;
 use tree_perf::{Analysis, Notice, ReportLayout};
 
 use crate::notes::{Notes, write_warnings};
-use crate::numbers::{decimal, grouped};
+use crate::numbers::{counted, decimal, grouped};
 use crate::phases;
 use crate::report_request::ReportRequest;
 use crate::rooflines::Rooflines;
 use crate::sanity_check;
+use crate::top_table::{CATEGORIES, TopTable, operations};
 use crate::wrapping::wrap;
 
 /// Lines longer than this are hard to follow, however wide the terminal is.
@@ -64,14 +65,14 @@ fn without_stacks(analysis: &Analysis) -> Option<String> {
 
 fn left_out(analysis: &Analysis) -> Option<String> {
     let coverage = analysis.coverage();
-    let consequence = match analysis.options().include_unlinked_kernels {
+    let place = match analysis.options().include_unlinked_kernels {
         true => "in the timeline, but in no operator's figures",
-        false => "in no figure; --include_unlinked_kernels counts them in the timeline",
+        false => "in no figure; with --include_unlinked_kernels in the timeline",
     };
     (coverage.unlinked_events > 0).then(|| {
         format!(
-            "{} device events ({}) have no launch in the trace and are {consequence}",
-            grouped(coverage.unlinked_events as u128),
+            "{} ({}) without a launch in the trace: {place}",
+            counted(coverage.unlinked_events, "device event", "device events"),
             duration(coverage.unlinked_time_us),
         )
     })
@@ -97,20 +98,6 @@ pub(crate) fn text(
     write_head(&mut out, analysis, report.title(), style);
     write_warnings(&mut out, notes.left_out.as_slice(), style);
     write_timeline(&mut out, analysis, style);
-    let tables = [
-        TopTable {
-            sheet: "ops_summary_by_category",
-            headers: ["category", "calls", "kernel ms", "%"],
-            columns: ["op category", "Count", "total_direct_kernel_time_ms", "Percentage (%)"],
-            rows: 6,
-        },
-        TopTable {
-            sheet: "ops_summary",
-            headers: ["operator", "calls", "kernel ms", "%"],
-            columns: ["name", "Count", "total_direct_kernel_time_ms", "Percentage (%)"],
-            rows: 10,
-        },
-    ];
     let of_kernels = TopTable {
         sheet: "kernel_summary",
         headers: ["kernel", "calls", if style.unicode { "kernel µs" } else { "kernel us" }, "%"],
@@ -123,7 +110,9 @@ pub(crate) fn text(
         rows: 10,
     };
     if !analysis.is_gpu_only() {
-        tables.iter().for_each(|table| table.write(&mut out, report, style));
+        for table in [CATEGORIES, operations("operator")] {
+            table.write(&mut out, report, style);
+        }
     } else if analysis.options().kernel_summary {
         of_kernels.write(&mut out, report, style);
     } else {
@@ -227,64 +216,6 @@ pub(crate) fn write_rooflines(out: &mut String, rooflines: &Rooflines, architect
         .collect();
     if !most.is_empty() {
         wrap(&format!("most time lost to it: {}", most.join(", ")), "", "  ", style.width, out);
-    }
-}
-
-/// The first rows of a sheet: a name, a count, a time, a percentage.
-pub(crate) struct TopTable {
-    /// Documented name of the sheet.
-    pub(crate) sheet: &'static str,
-    pub(crate) headers: [&'static str; 4],
-    /// Columns of the sheet.
-    pub(crate) columns: [&'static str; 4],
-    pub(crate) rows: usize,
-}
-
-impl TopTable {
-    /// Adds the table if the report has the sheet.
-    pub(crate) fn write(&self, out: &mut String, report: &Report, style: Style) {
-        let Some(frame) = report.tables().iter().find(|table| table.name() == self.sheet) else { return };
-        let frame = frame.frame();
-        let [name, count, time, percent] = self.columns;
-        let cell = |column, row| Some(frame.column(column).ok()?.str().ok()?.get(row)?.to_string());
-        let text = |row| {
-            let name = cell(name, row)?;
-            let module = cell("parent_module", row);
-            // Rows of one name are told apart by it.
-            Some(match module.as_deref().and_then(|module| module.strip_prefix("nn.Module: ")) {
-                Some(module) => format!("{name} in {module}"),
-                None => name,
-            })
-        };
-        let integer =
-            |row| Some(grouped(frame.column(count).ok()?.i64().ok()?.get(row)?.unsigned_abs().into()));
-        let float =
-            |column, row, places| Some(decimal(frame.column(column).ok()?.f64().ok()?.get(row)?, places));
-        let cells: Vec<Vec<String>> = (0..frame.height().min(self.rows))
-            .map(|row| {
-                [text(row), integer(row), float(time, row, 3), float(percent, row, 1)]
-                    .into_iter()
-                    .map(Option::unwrap_or_default)
-                    .collect()
-            })
-            .collect();
-        let alignment = |position| if position == 0 { Alignment::Left } else { Alignment::Right };
-        let headers: Vec<TextColumn<'_>> = self
-            .headers
-            .iter()
-            .enumerate()
-            .map(|(position, header)| TextColumn { header, alignment: alignment(position) })
-            .collect();
-        out.push('\n');
-        out.push_str(&table(&headers, &cells, style));
-        if frame.height() > self.rows {
-            let _ = writeln!(
-                out,
-                "{} and {} more",
-                if style.unicode { "…" } else { "..." },
-                frame.height() - self.rows
-            );
-        }
     }
 }
 

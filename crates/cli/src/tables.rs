@@ -14,9 +14,10 @@ use tree_perf::{
     Analysis, ChartShape, Column, ColumnKind, ExtensionSheet, Sheet, SheetChart, pytorch_sheets,
 };
 
-use crate::arguments::SheetNames;
+use crate::arguments::report::SheetNames;
 use crate::commands::metal::comparison::{self, Comparison};
 use crate::error::Failure;
+use crate::parallel::map_in_order;
 
 /// Name of a sheet in the report.
 pub(crate) fn sheet_name(sheet: &Sheet, names: SheetNames) -> &'static str {
@@ -26,21 +27,31 @@ pub(crate) fn sheet_name(sheet: &Sheet, names: SheetNames) -> &'static str {
     }
 }
 
-/// All sheets that the trace and the options give.
+/// All sheets that the trace and the options give, made by so many threads.
 pub(crate) fn report(
     analysis: &Analysis,
     phases: Option<&PhaseAnalysis<'_>>,
     title: &str,
     sheets: &[&Sheet],
     names: SheetNames,
+    threads: usize,
 ) -> Result<Report, Failure> {
     let mut tables = Vec::new();
+    // One thread begins with what several sheets share.
+    let work: Vec<Option<&Sheet>> =
+        (threads > 1).then_some(None).into_iter().chain(sheets.iter().copied().map(Some)).collect();
+    let made = map_in_order(&work, threads, |sheet| -> Result<Option<Table>, Failure> {
+        let Some(sheet) = sheet else {
+            analysis.prepare_sheets();
+            return Ok(None);
+        };
+        let Some(frame) = sheet.build(analysis)? else { return Ok(None) };
+        let name = sheet_name(sheet, names);
+        Ok(Some(table(name, frame, |name| sheet.column(name), sheet.chart, names)?))
+    });
     let last_unified = sheets.iter().rposition(|sheet| sheet.name.starts_with("unified_perf_summary"));
-    for (position, sheet) in sheets.iter().enumerate() {
-        if let Some(frame) = sheet.build(analysis)? {
-            let name = sheet_name(sheet, names);
-            tables.push(table(name, frame, |name| sheet.column(name), sheet.chart, names)?);
-        }
+    for (position, made) in made.into_iter().skip(work.len() - sheets.len()).enumerate() {
+        tables.extend(made?);
         if let (Some(phases), true) = (phases, Some(position) == last_unified) {
             for sheet in phase_sheets() {
                 let Some(frame) = sheet.build(phases)? else { continue };

@@ -176,7 +176,7 @@ struct StageTime {
 impl Breakdown {
     fn text(&self) -> String {
         let mut text =
-            format!("{:<18}{:>12}{:>8}{:>16}{:>18}", "stage", "time", "%", "events/s", "peak memory so far");
+            format!("{:<18}{:>12}{:>8}{:>16}{:>20}", "stage", "time", "%", "events/s", "peak memory so far");
         let mut line = |name: &str, seconds: f64, rate: Option<f64>, peak: Option<u64>| {
             let share = if self.whole_seconds > 0.0 { seconds / self.whole_seconds * 100.0 } else { 0.0 };
             let time = format!("{} ms", decimal(seconds * 1e3, 3));
@@ -188,7 +188,7 @@ impl Breakdown {
             let _ = write!(
                 text,
                 "\n{}",
-                format!("{name:<18}{time:>12}{share:>8}{rate:>16}{peak:>18}").trim_end()
+                format!("{name:<18}{time:>12}{share:>8}{rate:>16}{peak:>20}").trim_end()
             );
         };
         for one in &self.stages {
@@ -250,6 +250,7 @@ mod tests {
         let first: Vec<&str> = text.lines().filter_map(|line| line.get(..18)).map(str::trim_end).collect();
         assert_eq!(first, ["stage", "read", "tree and analysis", "unaccounted", "whole"], "{text}");
         assert!(text.contains("10.000 ms    50.0         100,000"), "{text}");
+        assert!(text.contains("  events/s  peak memory so far\n"), "{text}");
         assert!(text.ends_with("1,000 events"), "{text}");
     }
 

@@ -28,6 +28,7 @@ mod sheets;
 mod stacked;
 mod timing;
 mod window;
+mod wording;
 
 #[cfg(test)]
 mod hand_made;

@@ -4,6 +4,8 @@ use std::fmt;
 
 use trace_ingest::metal::OpsWarning;
 
+use crate::wording::counted;
+
 /// A signpost of the files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignpostMark {
@@ -244,7 +246,8 @@ impl fmt::Display for MetalNotice {
                 write!(f, "no signpost \"{name}\": no start set")
             }
             MetalNotice::SignpostNotFound { name, is_end: false, occurrences } => {
-                write!(f, "signpost \"{name}\" occurs only {occurrences} times: no start set")
+                let times = counted(*occurrences, "time", "times");
+                write!(f, "signpost \"{name}\" occurs only {times}: no start set")
             }
             MetalNotice::SignpostRepeats { name, occurrences } => {
                 write!(f, "signpost \"{name}\" occurs {occurrences} times (see --occurrence)")
@@ -271,36 +274,44 @@ impl fmt::Display for MetalNotice {
                 )
             }
             MetalNotice::OnlySignposts { signposts } => {
-                write!(f, "the files hold {signposts} signposts and no operation")
+                write!(f, "the files hold {} and no operation", counted(*signposts, "signpost", "signposts"))
             }
             MetalNotice::NothingLeft { of: 0 } => f.write_str("no rows to report"),
-            MetalNotice::NothingLeft { of } => write!(f, "the filters leave none of {of} rows"),
+            MetalNotice::NothingLeft { of } => {
+                write!(f, "the filters leave none of {}", counted(*of, "row", "rows"))
+            }
             MetalNotice::NoDevices => f.write_str("no row names a device: nothing to merge"),
             MetalNotice::DevicesKeptApart { devices } => {
                 write!(f, "operations of {devices} devices, each device for itself")
             }
             MetalNotice::DevicesMerged { devices, rows, into } => {
-                write!(f, "{rows} operations of {devices} devices merged into {into} rows")
+                let (operations, rows) =
+                    (counted(*rows, "operation", "operations"), counted(*into, "row", "rows"));
+                write!(f, "{operations} of {devices} devices merged into {rows}")
             }
             MetalNotice::IncompleteCalls { calls, first, id, lacking } => {
                 let lacking: Vec<String> = lacking.iter().map(u32::to_string).collect();
                 write!(
                     f,
-                    "{calls} calls are not on all devices (first: {first}, ID {id}, not on device {})",
+                    "{} not on all devices (first: {first}, ID {id}, not on device {})",
+                    counted(*calls, "call is", "calls are"),
                     lacking.join(", ")
                 )
             }
             MetalNotice::AlignedByName { rows } => write!(
                 f,
-                "{rows} rows have no call count that tells the call: devices are aligned by the names of operations"
+                "{} no call count that tells the call: devices are aligned by the names of operations",
+                counted(*rows, "row has", "rows have")
             ),
             MetalNotice::FrontsDiffer { times, first } => write!(
                 f,
-                "devices with another operation than the lowest one's, or none left, passed over {times} times \
-                 (first at {first}): rows may be unmerged"
+                "devices with another operation than the lowest one's, or none left, passed over {} \
+                 (first at {first}): rows may be unmerged",
+                counted(*times, "time", "times")
             ),
             MetalNotice::DeviceUnknown { rows } => {
-                write!(f, "{rows} operations of devices do not say which device: not merged")
+                let operations = counted(*rows, "operation of a device does", "operations of devices do");
+                write!(f, "{operations} not say which device: not merged")
             }
             MetalNotice::Unclassified { names } => {
                 f.write_str("operations of no known category: ")?;
@@ -311,10 +322,12 @@ impl fmt::Display for MetalNotice {
             }
             MetalNotice::ActiveExpertsUnknown { rows } => write!(
                 f,
-                "{rows} sparse products do not say how many experts they compute: no figures (see --active-experts)"
+                "{} not say how many experts are computed: no figures (see --active-experts)",
+                counted(*rows, "sparse product does", "sparse products do")
             ),
             MetalNotice::InvalidDurations { rows, id } => {
-                write!(f, "{rows} rows have no duration that can be right (first: ID {id}): left out of sums")
+                let rows = counted(*rows, "row has", "rows have");
+                write!(f, "{rows} no duration that can be right (first: ID {id}): left out of sums")
             }
             MetalNotice::SubDevices { named, budgets } => {
                 let budgets: Vec<String> = budgets.iter().map(u32::to_string).collect();
@@ -328,9 +341,13 @@ impl fmt::Display for MetalNotice {
             }
             MetalNotice::AboveHundred { rows, id, percent } => write!(
                 f,
-                "{rows} rows reach more than 100 % of the chip ({percent:.1} % at ID {id}): the model of the \
-                 operation, or the chip, is not what ran"
+                "{} more than 100 % of the chip ({percent:.1} % at ID {id}): the model of the operation, or the \
+                 chip, is not what ran",
+                counted(*rows, "row reaches", "rows reach")
             ),
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

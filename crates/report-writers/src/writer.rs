@@ -17,8 +17,8 @@ pub trait Writer: Sync {
     fn name(&self) -> &'static str;
 
     /// Writes `report` to `destination`: a file, or for formats of one file per table a
-    /// directory, which is made if missing. What is already there is replaced when all is written, and
-    /// is as it was when something fails.
+    /// directory, which is made if missing. What is already there is replaced, file by file, when all is
+    /// written; a file that could not be written or replaced is as it was.
     ///
     /// # Errors
     ///

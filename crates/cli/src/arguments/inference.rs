@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::ReportArguments;
+use super::report::ReportArguments;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use inference_phase::Phase;
 
-use super::ReadingArguments;
+use super::reading::ReadingArguments;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:

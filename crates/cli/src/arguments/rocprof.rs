@@ -21,8 +21,8 @@ read, too. Options may be written with _ or with -. `tracelens columns` explains
 
 #[derive(Args)]
 pub(crate) struct RocprofArguments {
-    /// The profile: *_results.json, *_results.db, *_results.pftrace or *_kernel_trace.csv, plain or compressed, or a
-    /// directory of CSV files
+    /// The profile: *_results.json, *_results.pftrace or *_kernel_trace.csv, plain or compressed; *_results.db, not
+    /// compressed; or a directory of CSV files
     #[arg(value_name = "PROFILE", required_unless_present = "profile_json_path")]
     profile: Option<PathBuf>,
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::ReadingArguments;
+use super::reading::ReadingArguments;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:

@@ -1,12 +1,14 @@
 //! `tracelens report` and `tracelens pytorch`.
 
+use std::mem;
+
 use inference_phase::sheets::PhaseAnalysis;
 use report_writers::Json;
 use trace_ingest::{ReadOptions, TimeUnit, Trace, Warning, read_path};
 use trace2tree::TraceTree;
 use tree_perf::Analysis;
 
-use crate::arguments::ReportArguments;
+use crate::arguments::report::ReportArguments;
 use crate::console;
 use crate::error::Failure;
 use crate::notes::Notes;
@@ -57,7 +59,14 @@ pub(crate) fn write(
     let title = request.trace.file_name().unwrap_or_default().to_string_lossy();
     let phases = request.phases.map(|options| PhaseAnalysis::new(&analysis, options));
     timings.begin(Stage::Sheets);
-    let report = tables::report(&analysis, phases.as_ref(), &title, request.sheets, request.sheet_names)?;
+    let report = tables::report(
+        &analysis,
+        phases.as_ref(),
+        &title,
+        request.sheets,
+        request.sheet_names,
+        ReadOptions { threads: request.threads, progress: None }.thread_count(),
+    )?;
 
     timings.begin(Stage::Write);
     let mut notes = Notes::of(&analysis, &request);
@@ -101,6 +110,10 @@ pub(crate) fn write(
         notes.of_extension.iter().for_each(console::extension);
     }
     timings.end();
+    // The process is about to end, and the system takes its memory back at once.
+    mem::forget((rooflines, report));
+    mem::forget(phases);
+    mem::forget(analysis);
     end_with(pending)
 }
 

@@ -16,7 +16,7 @@ use trace2tree::{TraceTree, TreeOptions};
 use crate::arguments::split::{Iterations, SplitArguments};
 use crate::console;
 use crate::error::Failure;
-use crate::numbers::{decimal, grouped};
+use crate::numbers::{counted, decimal, grouped};
 use crate::progress::ReadingProgress;
 use crate::report_request::link_rule;
 
@@ -179,7 +179,7 @@ fn no_steps(path: &Path, trace: &Trace) -> Failure {
 fn overview(path: &Path, steps: &[SplitStep], plan: &SplitPlan) -> String {
     let load = WindowLoad::of(steps.iter().map(|step| &step.work));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let mut text = format!("{name}: {}", counted(steps.len(), "step"));
+    let mut text = format!("{name}: {}", counted(steps.len(), "step", "steps"));
     let phases = [(load.prefill, "prefill"), (load.mixed, "mixed"), (load.decode, "decode")];
     let unknown = steps.len() - load.prefill - load.mixed - load.decode;
     let known = phases.into_iter().chain([(unknown, "of unknown phase")]).filter(|(count, _)| *count > 0);
@@ -218,8 +218,8 @@ impl fmt::Display for Listing<'_> {
             writeln!(
                 f,
                 "    {}, {}, {} on GPUs: {} ms in {} ms",
-                counted(details.steps.len(), "step"),
-                counted(usize::try_from(details.entries).unwrap_or(usize::MAX), "event"),
+                counted(details.steps.len(), "step", "steps"),
+                counted(usize::try_from(details.entries).unwrap_or(usize::MAX), "event", "events"),
                 grouped(details.device_events as u128),
                 decimal(details.device_busy / 1000.0, 3),
                 decimal(details.device_span / 1000.0, 3),
@@ -232,12 +232,7 @@ impl fmt::Display for Listing<'_> {
         writeln!(
             f,
             "wrote {}, execution_details.json and execution_details.csv to {directory}",
-            counted(self.details.len(), "trace")
+            counted(self.details.len(), "trace", "traces")
         )
     }
-}
-
-fn counted(count: usize, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{} {what}{plural}", grouped(count as u128))
 }

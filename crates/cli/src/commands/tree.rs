@@ -6,7 +6,7 @@ use std::io::Write;
 use trace_ingest::{EventId, ReadOptions, RowId, Track, read_path};
 use trace2tree::{OperatorField, PrintOptions, TraceTree, TreeOptions};
 
-use crate::arguments::TreeArguments;
+use crate::arguments::tree::TreeArguments;
 use crate::console;
 use crate::error::Failure;
 use crate::progress::ReadingProgress;

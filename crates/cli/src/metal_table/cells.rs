@@ -5,7 +5,7 @@ use trace_ingest::metal::{SubDevice, Tensor};
 
 use super::grid::{Align, Cell, GridColumn, Priority};
 use super::ink::{Ink, of_label};
-use crate::numbers::decimal;
+use crate::numbers::{counted, decimal, grouped};
 
 /// Fewer cores are few, unless they are half of those that there are.
 const FEW_CORES: u32 = 10;
@@ -172,17 +172,17 @@ impl<'a> OpColumns<'a> {
 fn counts_text(report: &MetalReport) -> String {
     let Counts { device_ops, host_ops, signposts } = report.window_counts;
     let shown = report.shown_counts;
-    if report.options.compat || shown == report.window_counts {
+    if report.options.compat {
         return format!("{device_ops} device ops, {host_ops} host ops, {signposts} signposts");
     }
-    let of = |shown: usize, all: usize, what: &str| match shown == all {
-        true => format!("{all} {what}"),
-        false => format!("{shown} of {all} {what}"),
+    let of = |shown: usize, all: usize, one: &str, several: &str| {
+        let all_of_them = counted(all, one, several);
+        if shown == all { all_of_them } else { format!("{} of {all_of_them}", grouped(shown as u128)) }
     };
     [
-        of(shown.device_ops, device_ops, "device ops"),
-        of(shown.host_ops, host_ops, "host ops"),
-        of(shown.signposts, signposts, "signposts"),
+        of(shown.device_ops, device_ops, "device op", "device ops"),
+        of(shown.host_ops, host_ops, "host op", "host ops"),
+        of(shown.signposts, signposts, "signpost", "signposts"),
     ]
     .join(", ")
 }

@@ -23,13 +23,34 @@ fn a_script_that_loops_while_it_is_loaded_is_one_error() {
 #[test]
 fn a_member_of_an_archive_cannot_leave_the_output_folder() {
     let place = Workplace::with("");
-    let mut zip = zip::ZipWriter::new(std::fs::File::create(place.path("trace.zip")).unwrap());
-    zip.start_file("../../escaped/trace.json", zip::write::SimpleFileOptions::default()).unwrap();
-    zip.write_all(trace(&one_operator()).as_bytes()).unwrap();
-    zip.finish().unwrap();
-    place.run(&["report", "trace.zip", "--output_csvs_dir", "out"]).exits_with(0);
-    assert_eq!(place.files("."), ["out", "trace.json", "trace.zip"]);
-    assert!(!place.path("../../escaped").exists());
+    let absolute = place.path("absolute/trace.json").to_string_lossy().into_owned();
+    for name in ["../../escaped/trace.json", "..\\..\\escaped\\trace.json", &absolute] {
+        let mut zip = zip::ZipWriter::new(std::fs::File::create(place.path("trace.zip")).unwrap());
+        zip.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+        zip.write_all(trace(&one_operator()).as_bytes()).unwrap();
+        zip.finish().unwrap();
+        place.run(&["report", "trace.zip", "--output_csvs_dir", "out"]).exits_with(0);
+        assert_eq!(place.files("."), ["out", "trace.json", "trace.zip"], "{name}");
+        assert!(!place.path("../../escaped").exists(), "{name}");
+        assert_eq!(place.files("out").iter().filter(|file| !file.ends_with(".csv")).count(), 0, "{name}");
+    }
+}
+
+#[test]
+fn a_sheet_that_a_script_names_cannot_leave_the_output_folder() {
+    let place = Workplace::with(trace(&one_operator()));
+    place.put(
+        "my.star",
+        "def model(event):\n    return work(flops = 1, bytes = 1, category = \"../../escaped\")\n\
+         perf_model_extension = {\"aten::mm\": model}\n",
+    );
+    place
+        .run(&["report", "trace.json", "--extension_file", "my.star", "--output_csvs_dir", "out"])
+        .exits_with(0);
+    assert_eq!(place.files("."), ["my.star", "out", "trace.json"]);
+    assert!(!place.path("../escaped_fwd.csv").exists());
+    let files = place.files("out");
+    assert!(files.iter().any(|file| file.ends_with("escaped_fwd.csv")), "{files:?}");
 }
 
 #[test]

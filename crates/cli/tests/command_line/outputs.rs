@@ -125,12 +125,13 @@ fn json_keeps_warnings_apart() {
 fn the_same_trace_gives_the_same_bytes_whatever_the_number_of_threads() {
     let place = Workplace::with_generated();
     let run = |to: &str, threads: &str| {
-        let (xlsx, json) = (format!("{to}.xlsx"), format!("{to}.json"));
+        let [xlsx, json, svg] = ["xlsx", "json", "svg"].map(|format| format!("{to}.{format}"));
         let arguments = [
             &["report", "trace.json.gz", "--json", "--threads", threads],
             &["--output_xlsx_path", &xlsx, "--output_json_path", &json, "--output_csvs_dir", to][..],
             &["--enable_kernel_summary", "--short_kernel_study", "--include_call_stack"],
             &["--include_overlap_info", "--detect_recompute", "--group_by_num_kernels"],
+            &["--gpu_arch_platform=MI300X", "--roofline_svg", &svg],
         ];
         let printed = place.run(&arguments.concat()).exits_with(0).out;
         let sheets: Vec<(String, Vec<u8>)> = place
@@ -138,12 +139,13 @@ fn the_same_trace_gives_the_same_bytes_whatever_the_number_of_threads() {
             .into_iter()
             .map(|name| (name.clone(), place.bytes(&format!("{to}/{name}"))))
             .collect();
-        (printed, place.bytes(&xlsx), place.bytes(&json), sheets)
+        (printed, [xlsx, json, svg].map(|file| place.bytes(&file)), sheets)
     };
     let first = run("first", "1");
-    assert!(first.3.len() > 8, "{}", first.3.len());
-    assert!(first == run("again", "1"), "two runs differ");
-    assert!(first == run("many", "4"), "one thread and four differ");
+    assert!(first.2.len() > 8, "{}", first.2.len());
+    for (to, threads) in [("again", "1"), ("two", "2"), ("four", "4")] {
+        assert!(first == run(to, threads), "one thread and {threads} differ");
+    }
 }
 
 #[test]

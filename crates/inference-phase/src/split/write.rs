@@ -57,8 +57,11 @@ pub struct Written {
 
 /// Writes the files of `outputs`, in their order, below `directory`, each a Kineto trace of its own: what `trace`
 /// (the file that `tree` was read from) says of the recording, the events of the steps with the arrows between
-/// them, and the names of processes and threads. The text of entries is copied. Files take their places when all are
-/// written; on failure everything is as it was.
+/// them, and the names of processes and threads. The text of entries is copied.
+///
+/// Files take their places when all are written, one after the other. On failure before that every file is as it was.
+/// When one cannot take its place, it and those behind it are as they were, and those before it are new. Folders that
+/// were made for the files stay.
 ///
 /// Nothing else of the trace is copied; above all not the environment of the machine that recorders dump.
 ///

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::{Advice, USUAL_GAP_US};
 use crate::op::Bound;
+use crate::wording::counted;
 
 /// One thing that a report says should be changed. Operations are given by their positions in
 /// [`MetalReport::ops`](crate::MetalReport::ops). Its `Display` is text of one or several lines without the operations
@@ -89,17 +90,18 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Finding::HostFallback { ops, host_time_us } => {
-                write!(f, "{} operations ran on the host", ops.len())?;
+                write!(f, "{} ran on the host", counted(ops.len(), "operation", "operations"))?;
                 if let Some(time) = host_time_us {
                     write!(f, ", {time:.0} μs of its time")?;
                 }
-                f.write_str(": move them to the device.")
+                write!(f, ": move {} to the device.", if ops.len() == 1 { "it" } else { "them" })
             }
             Finding::HighGaps { ops, saving_us, saving_percent, .. } => {
                 write!(
                     f,
-                    "The device waited before {} operations. Gaps of {USUAL_GAP_US} μs would save {saving_us:.0} μs",
-                    ops.len()
+                    "The device waited before {}. {} of {USUAL_GAP_US} μs would save {saving_us:.0} μs",
+                    counted(ops.len(), "operation", "operations"),
+                    if ops.len() == 1 { "A gap" } else { "Gaps" },
                 )?;
                 if let Some(percent) = saving_percent {
                     write!(f, " ({percent:.1} % of all time)")?;
@@ -129,6 +131,26 @@ impl fmt::Display for Finding {
                 }
                 f.write_str(" is more than the chip can do: check that the chip is the right one (--arch).")
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_operation_is_not_several() {
+        let on_host = |ops| Finding::HostFallback { ops, host_time_us: None }.to_string();
+        assert_eq!(on_host(vec![4]), "1 operation ran on the host: move it to the device.");
+        assert_eq!(on_host(vec![4, 5]), "2 operations ran on the host: move them to the device.");
+        let gaps =
+            |ops| Finding::HighGaps { ops, gap_us: 90.0, saving_us: 70.0, saving_percent: None }.to_string();
+        for (ops, start) in [
+            (vec![4], "The device waited before 1 operation. A gap of 6 μs would save 70 μs: "),
+            (vec![4, 5], "The device waited before 2 operations. Gaps of 6 μs would save 70 μs: "),
+        ] {
+            assert!(gaps(ops.clone()).starts_with(start), "{}", gaps(ops));
         }
     }
 }

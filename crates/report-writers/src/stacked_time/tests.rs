@@ -50,8 +50,8 @@ fn small_segments_are_counted_not_named() {
 
 #[test]
 fn names_are_escaped() {
-    let svg = picture(vec![bar("<d>", vec![segment("a<b>&\u{1}", 0, 1.0)])]).to_svg().unwrap();
-    assert!(svg.contains("a&lt;b&gt;&amp;\u{fffd}") && svg.contains("&lt;d&gt;"), "{svg}");
+    let svg = picture(vec![bar("<d>", vec![segment("a<b>&\"\u{1}", 0, 1.0)])]).to_svg().unwrap();
+    assert!(svg.contains("a&lt;b&gt;&amp;&quot;\u{fffd}") && svg.contains("&lt;d&gt;"), "{svg}");
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn names_and_labels_are_text_whatever_they_hold() {
     timeline.footnote = evil.into();
     let svg = timeline.to_svg().unwrap();
     assert!(!svg.contains("<script>") && !svg.contains('\u{1}') && !svg.contains('\u{ffff}'), "{svg}");
-    assert_eq!(svg.matches("&lt;script&gt;").count(), 5, "{svg}");
+    assert_eq!(svg.matches("&lt;script&gt;&quot;&amp;").count(), 5, "{svg}");
 }
 
 #[test]

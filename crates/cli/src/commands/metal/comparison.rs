@@ -70,7 +70,7 @@ impl Comparison {
         out.push_str(&grid.foot());
         let count = |kind: DeltaKind| self.deltas.iter().filter(|one| one.delta.kind == kind).count() as u128;
         let text = format!(
-            "{} operations are in both runs, {} of them with other sizes; {} are new, {} are gone; {} lines not shown",
+            "operations in both runs: {}, of them with other sizes {}; new {}, gone {}; lines not shown {}",
             grouped(count(DeltaKind::Same) + count(DeltaKind::Changed)),
             grouped(count(DeltaKind::Changed)),
             grouped(count(DeltaKind::New)),

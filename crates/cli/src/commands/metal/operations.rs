@@ -6,7 +6,7 @@ use metal_perf::{MetalReport, Op};
 
 use super::request::Screen;
 use crate::metal_table::{Cell, Grid, OpColumns, micros_text, percent_text};
-use crate::numbers::{decimal, grouped};
+use crate::numbers::{counted, decimal};
 use crate::wrapping::wrap;
 
 /// Operations with a line of sums, or a sentence where there are none.
@@ -46,12 +46,12 @@ fn title(report: &MetalReport, screen: &Screen, out: &mut String) {
     };
     let chip = report.chip;
     let text = format!(
-        "🚀 {} · {}, {} worker cores, {} GB/s{devices} · {} rows",
+        "🚀 {} · {}, {} worker cores, {} GB/s{devices} · {}",
         names.join(", "),
         chip.name,
         report.worker_cores,
         decimal(chip.dram_gb_per_s, 0),
-        grouped(report.table.rows.len() as u128),
+        counted(report.table.rows.len(), "row", "rows"),
     );
     wrap(&text, "", "  ", screen.text_width, out);
     out.push('\n');
@@ -74,9 +74,8 @@ fn notes(
         let gap: f64 = minor().filter_map(|op| op.gap_us).sum();
         let share: f64 = minor().filter_map(|op| op.total_percent).sum();
         say(format!(
-            "{} minor rows (each below {} %) are not shown: device time {}, gaps {}, together {}; \
-             --min-percentage 0 shows them",
-            grouped(hidden as u128),
+            "{} {} %) not shown: device time {}, gaps {}, together {}; --min-percentage 0 shows all",
+            counted(hidden, "minor row (below", "minor rows (each below"),
             report.options.min_percentage,
             micros_text(device, 0),
             micros_text(gap, 0),

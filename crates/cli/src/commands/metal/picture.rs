@@ -5,6 +5,7 @@ use report_writers::DrawError;
 use report_writers::stacked_time::{Arrangement, StackedBar, StackedSegment, StackedTime};
 
 use crate::metal_table::micros_text;
+use crate::numbers::counted;
 
 /// In the order of reports.
 const CATEGORIES: [OpCategory; 6] = [
@@ -32,14 +33,14 @@ pub(super) fn svg(report: &MetalReport, title: &str, by_time: bool) -> Result<St
         categories: CATEGORIES.map(|category| category.as_str().to_owned()).to_vec(),
         bars: bars.collect(),
         arrangement: if by_time { Arrangement::ByTime } else { Arrangement::ByCategory },
-        footnote: format!("{}, {} rows", report.chip.name, report.ops.len()),
+        footnote: format!("{}, {}", report.chip.name, counted(report.ops.len(), "row", "rows")),
     };
     picture.to_svg()
 }
 
 fn segment(group: &StackedGroup) -> StackedSegment {
     let category = group.category.unwrap_or(OpCategory::Other);
-    let mut details = vec![format!("{} operations", group.count)];
+    let mut details = vec![counted(group.count, "operation", "operations")];
     if let Some(spread) = &group.flops {
         let by_time = spread.weighted_mean.map_or(String::new(), |mean| format!(", by time {mean:.1} %"));
         details.push(format!("FLOPs {:.1} % to {:.1} %{by_time}", spread.min, spread.max));

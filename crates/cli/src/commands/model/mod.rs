@@ -6,7 +6,8 @@ mod recorded;
 
 use std::fmt::Write;
 
-use crate::arguments::{self, ModelArguments, ModelCommand};
+use crate::arguments;
+use crate::arguments::model::{ModelArguments, ModelCommand};
 use crate::console;
 use crate::error::Failure;
 use crate::wrapping::wrap;

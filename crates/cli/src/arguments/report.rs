@@ -1,0 +1,170 @@
+//! Flags of `tracelens report` and `tracelens pytorch`, which `tracelens inference` has too.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::microseconds;
+use super::phases::PhaseArguments;
+use super::reading::ReadingArguments;
+use super::timings::TimingsArguments;
+
+#[derive(Args)]
+pub(crate) struct ReportArguments {
+    /// The trace: plain, gzip, zstd or zip
+    #[arg(value_name = "FILE", required_unless_present = "profile_json_path")]
+    file: Option<PathBuf>,
+
+    /// The same as FILE
+    #[arg(long = "profile_json_path", value_name = "FILE", conflicts_with = "file")]
+    profile_json_path: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+    #[command(flatten)]
+    pub(crate) analysis: AnalysisArguments,
+    #[command(flatten)]
+    pub(crate) phases: PhaseArguments,
+    #[command(flatten)]
+    pub(crate) reading: ReadingArguments,
+}
+
+impl ReportArguments {
+    /// The trace file, whichever way it was named.
+    pub(crate) fn trace(&self) -> PathBuf {
+        self.file.as_ref().or(self.profile_json_path.as_ref()).cloned().unwrap_or_default()
+    }
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArguments {
+    /// Write the workbook here [default: <trace>_perf_report.xlsx beside the trace, unless another output is named]
+    #[arg(long = "output_xlsx_path", value_name = "FILE")]
+    pub(crate) output_xlsx_path: Option<PathBuf>,
+
+    /// Write one CSV file per sheet into this directory
+    #[arg(long = "output_csvs_dir", value_name = "DIR")]
+    pub(crate) output_csvs_dir: Option<PathBuf>,
+
+    /// Write all sheets as one JSON file
+    #[arg(long = "output_json_path", value_name = "FILE")]
+    pub(crate) output_json_path: Option<PathBuf>,
+
+    /// Draw the operators under the rooflines of the GPU as an SVG picture
+    #[arg(long = "roofline_svg", value_name = "FILE")]
+    pub(crate) roofline_svg: Option<PathBuf>,
+
+    /// Draw the steps of the engine over time, coloured by phase, as an SVG picture
+    #[arg(long = "step_svg", value_name = "FILE", requires = "inference_phase_analysis")]
+    pub(crate) step_svg: Option<PathBuf>,
+
+    /// Names of the sheets: the documented ones (ops_all, short_kernels_histogram, short_kernels_all_details)
+    /// or those that the reference tool writes at present (ops_unique_args, short_kernel_histogram,
+    /// short_kernels_summary)
+    #[arg(long = "sheet-names", value_enum, default_value_t, value_name = "NAMES")]
+    pub(crate) sheet_names: SheetNames,
+
+    /// Print all sheets as JSON instead of the summary; writes no file unless one is named
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) json: bool,
+
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) timings: TimingsArguments,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SheetNames {
+    #[default]
+    Documented,
+    Current,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Analysis")]
+pub(crate) struct AnalysisArguments {
+    /// Keep only the first N rows of ops_all; percentages stay those of all rows
+    #[arg(long = "topk_ops", value_name = "N")]
+    pub(crate) topk_ops: Option<usize>,
+
+    /// Keep only the first N rows of short_kernels_all_details
+    #[arg(long = "topk_short_kernels", value_name = "N")]
+    pub(crate) topk_short_kernels: Option<usize>,
+
+    /// Keep only the first N rows of each roofline sheet
+    #[arg(long = "topk_roofline_ops", value_name = "N")]
+    pub(crate) topk_roofline_ops: Option<usize>,
+
+    /// Count device events whose launch is not in the trace in the timeline too
+    #[arg(long = "include_unlinked_kernels")]
+    pub(crate) include_unlinked_kernels: bool,
+
+    /// Split idle time of gpu_timeline into gaps shorter than this (micro_idle_time) and the rest (macro_idle_time)
+    #[arg(long = "micro_idle_thresh_us", value_name = "US", value_parser = microseconds)]
+    pub(crate) micro_idle_thresh_us: Option<f64>,
+
+    /// Add short_kernels_histogram and short_kernels_all_details
+    #[arg(long = "short_kernel_study")]
+    pub(crate) short_kernel_study: bool,
+
+    /// A kernel is short below this duration
+    #[arg(long = "short_kernel_threshold_us", value_name = "US", default_value = "10", value_parser = microseconds)]
+    pub(crate) short_kernel_threshold_us: f64,
+
+    /// Bins of the short-kernel histogram
+    #[arg(long = "short_kernel_histogram_bins", value_name = "N", default_value = "100")]
+    pub(crate) short_kernel_histogram_bins: NonZeroUsize,
+
+    /// Add the kernel_summary sheet
+    #[arg(long = "enable_kernel_summary", alias = "kernel_summary")]
+    pub(crate) enable_kernel_summary: bool,
+
+    /// Tell work that activation checkpointing did again apart (column is_recompute); needs a trace with stacks
+    #[arg(long = "detect_recompute")]
+    pub(crate) detect_recompute: bool,
+
+    /// Add call stacks and entry points to ops_all; needs a trace with stacks
+    #[arg(long = "include_call_stack")]
+    pub(crate) include_call_stack: bool,
+
+    /// Split fused operators of inference engines (MoE, MLA …) into pseudo operators by their kernels
+    #[arg(long = "enable_pseudo_ops")]
+    pub(crate) enable_pseudo_ops: bool,
+
+    /// Add ops_all_kl_overlap: what ran at the same time on other streams
+    #[arg(long = "include_overlap_info")]
+    pub(crate) include_overlap_info: bool,
+
+    /// Add the time of the first call to ops_all
+    #[arg(long = "include_first_occurrence_time")]
+    pub(crate) include_first_occurrence_time: bool,
+
+    /// Give calls with different numbers of kernels rows of their own in ops_all
+    #[arg(long = "group_by_num_kernels")]
+    pub(crate) group_by_num_kernels: bool,
+
+    /// Leave out coll_analysis, the sheet of collective operations
+    #[arg(long = "disable_coll_analysis")]
+    pub(crate) disable_coll_analysis: bool,
+
+    /// Hold the figures against the architecture in this JSON file
+    #[arg(long = "gpu_arch_json_path", value_name = "FILE", conflicts_with = "gpu_arch_platform")]
+    pub(crate) gpu_arch_json_path: Option<PathBuf>,
+
+    /// Hold the figures against this bundled architecture; see tracelens archs [default: the GPU that the trace names]
+    #[arg(long = "gpu_arch_platform", value_name = "NAME")]
+    pub(crate) gpu_arch_platform: Option<String>,
+
+    /// Add the models, categories and tree rules of this Starlark script to the built-in ones
+    #[arg(long = "extension_file", value_name = "FILE")]
+    pub(crate) extension_file: Option<PathBuf>,
+
+    /// Kernels whose name contains this text are communication too (may be given several times)
+    #[arg(long = "communication-pattern", value_name = "TEXT")]
+    pub(crate) communication_pattern: Vec<String>,
+}

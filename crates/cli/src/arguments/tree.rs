@@ -1,0 +1,61 @@
+//! Flags of `tracelens tree`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::reading::ReadingArguments;
+
+#[derive(Args)]
+pub(crate) struct TreeArguments {
+    /// The trace: plain, gzip, zstd or zip
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Start at the event with this index in the trace's event list (ex_UID of ops_all)
+    #[arg(long, value_name = "N", group = "start")]
+    pub(crate) uid: Option<u32>,
+
+    /// Start at every event with this name
+    #[arg(long, value_name = "TEXT", group = "start")]
+    pub(crate) name: Option<String>,
+
+    /// Start at the event with this External id
+    #[arg(long = "external-id", value_name = "N", group = "start", requires_all = ["pid", "tid"])]
+    pub(crate) external_id: Option<i64>,
+
+    /// Process of the External id
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) pid: Option<i64>,
+
+    /// Thread of the External id
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) tid: Option<i64>,
+
+    /// Print the chain of callers instead of what is below
+    #[arg(long, requires = "start")]
+    pub(crate) parents: bool,
+
+    /// Print this many levels below the start
+    #[arg(long, value_name = "N")]
+    pub(crate) depth: Option<usize>,
+
+    /// Print events without device work too
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// Show Python frames; needs a trace with stacks
+    #[arg(long = "python-frames")]
+    pub(crate) python_frames: bool,
+
+    /// Go on with backward operators (or, with --parents, with the forward operator)
+    #[arg(long)]
+    pub(crate) backward: bool,
+
+    /// Show this argument of operators, such as "Input Dims" (may be given several times)
+    #[arg(long = "field", value_name = "ARGUMENT")]
+    pub(crate) fields: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) reading: ReadingArguments,
+}

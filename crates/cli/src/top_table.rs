@@ -1,0 +1,84 @@
+//! Tables of a summary on the terminal: where most of the time went.
+
+use std::fmt::Write;
+
+use report_writers::Report;
+use report_writers::terminal::{Alignment, Style, TextColumn, table};
+
+use crate::numbers::{decimal, grouped};
+
+/// Time by kind of operator.
+pub(crate) const CATEGORIES: TopTable = TopTable {
+    sheet: "ops_summary_by_category",
+    headers: ["category", "calls", "kernel ms", "%"],
+    columns: ["op category", "Count", "total_direct_kernel_time_ms", "Percentage (%)"],
+    rows: 6,
+};
+
+/// Time by operation; `called` says what the program's operations are: operators, instructions.
+pub(crate) const fn operations(called: &'static str) -> TopTable {
+    TopTable {
+        sheet: "ops_summary",
+        headers: [called, "calls", "kernel ms", "%"],
+        columns: ["name", "Count", "total_direct_kernel_time_ms", "Percentage (%)"],
+        rows: 10,
+    }
+}
+
+/// The first rows of a sheet: a name, a count, a time, a percentage.
+pub(crate) struct TopTable {
+    /// Documented name of the sheet.
+    pub(crate) sheet: &'static str,
+    pub(crate) headers: [&'static str; 4],
+    /// Columns of the sheet.
+    pub(crate) columns: [&'static str; 4],
+    pub(crate) rows: usize,
+}
+
+impl TopTable {
+    /// Adds the table if the report has the sheet.
+    pub(crate) fn write(&self, out: &mut String, report: &Report, style: Style) {
+        let Some(frame) = report.tables().iter().find(|table| table.name() == self.sheet) else { return };
+        let frame = frame.frame();
+        let [name, count, time, percent] = self.columns;
+        let cell = |column, row| Some(frame.column(column).ok()?.str().ok()?.get(row)?.to_string());
+        let text = |row| {
+            let name = cell(name, row)?;
+            let module = cell("parent_module", row);
+            // Rows of one name are told apart by it.
+            Some(match module.as_deref().and_then(|module| module.strip_prefix("nn.Module: ")) {
+                Some(module) => format!("{name} in {module}"),
+                None => name,
+            })
+        };
+        let integer =
+            |row| Some(grouped(frame.column(count).ok()?.i64().ok()?.get(row)?.unsigned_abs().into()));
+        let float =
+            |column, row, places| Some(decimal(frame.column(column).ok()?.f64().ok()?.get(row)?, places));
+        let cells: Vec<Vec<String>> = (0..frame.height().min(self.rows))
+            .map(|row| {
+                [text(row), integer(row), float(time, row, 3), float(percent, row, 1)]
+                    .into_iter()
+                    .map(Option::unwrap_or_default)
+                    .collect()
+            })
+            .collect();
+        let alignment = |position| if position == 0 { Alignment::Left } else { Alignment::Right };
+        let headers: Vec<TextColumn<'_>> = self
+            .headers
+            .iter()
+            .enumerate()
+            .map(|(position, header)| TextColumn { header, alignment: alignment(position) })
+            .collect();
+        out.push('\n');
+        out.push_str(&table(&headers, &cells, style));
+        if frame.height() > self.rows {
+            let _ = writeln!(
+                out,
+                "{} and {} more",
+                if style.unicode { "…" } else { "..." },
+                frame.height() - self.rows
+            );
+        }
+    }
+}
