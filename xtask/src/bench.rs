@@ -51,7 +51,6 @@ const LARGE: u64 = 10_000_000;
 /// What was measured of a trace.
 struct Row {
     input: Input,
-    events: u64,
     run: Run,
     floor: Floor,
 }
@@ -76,7 +75,9 @@ pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
         .unwrap_or_else(|| root.join("../shared/corpus"));
     let cache = arguments.cache.clone().unwrap_or_else(|| root.join("target/bench-traces"));
     let mut inputs = input::generated(&cache, &sizes)?;
-    inputs.extend(input::recorded(&corpus));
+    let recorded = input::recorded(&corpus);
+    inputs.extend(input::repeated(&cache, &recorded)?);
+    inputs.extend(recorded);
 
     let program = Program::new(binary)?;
     if !program.knows_usage() {
@@ -119,12 +120,11 @@ fn build(root: &Path) -> Result<PathBuf, Box<dyn Error>> {
 }
 
 fn measure(input: Input, program: &Program, floor: &Path, runs: u32) -> Result<Row, Box<dyn Error>> {
-    let own = program.warm_up(&input.path)?;
+    // One more, so that the file is in memory.
+    program.run(&input.path)?;
     let measured = (0..runs).map(|_| program.run(&input.path)).collect::<Result<Vec<Run>, _>>()?;
-    let mut run = middle(&measured);
-    run.peak_bytes = run.peak_bytes.or(own.peak_memory_bytes);
     let floor = floor::measure(floor, &input.path, runs)?;
-    Ok(Row { input, events: own.events, run, floor })
+    Ok(Row { input, run: middle(&measured), floor })
 }
 
 /// The median of each figure.
@@ -136,6 +136,10 @@ fn middle(runs: &[Run]) -> Run {
         system_seconds: of(|run| run.system_seconds),
         // The most, as for every peak.
         peak_bytes: runs.iter().filter_map(|run| run.peak_bytes).max(),
+        stage_seconds: std::array::from_fn(|stage| {
+            median(runs.iter().map(|run| run.stage_seconds[stage]).collect()).unwrap_or_default()
+        }),
+        events: runs.first().map_or(0, |run| run.events),
     }
 }
 
@@ -164,6 +168,8 @@ mod tests {
             user_seconds: Some(0.6 * scale),
             system_seconds: Some(0.1 * scale),
             peak_bytes: Some(events * 130),
+            stage_seconds: [0.3, 0.05, 0.1, 0.025].map(|seconds| seconds * scale),
+            events,
         };
         let floor = Floor {
             text_bytes: events * 300,
@@ -171,7 +177,7 @@ mod tests {
             tape_seconds: Some(0.25 * scale),
             tape_refused: None,
         };
-        Row { input, events, run, floor }
+        Row { input, run, floor }
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! Synthetic Kineto traces: training of a transformer on one of several devices, or steps of an inference engine,
-//! of any length; runs recorded by `rocprofv3` ([`rocprof`]); and operations listed by tt-metal ([`metal`]).
+//! Synthetic recordings of any length: Kineto's traces of training a transformer on one of several devices, or of
+//! an inference engine's steps; runs recorded by `rocprofv3` ([`rocprof`]); operations listed by tt-metal ([`metal`]).
 //!
-//! A *plan* says what the program does (`forward`, `backward`, `step`, `serving`, with the names of
+//! Of Kineto's traces, a *plan* says what the program does (`forward`, `backward`, `step`, `serving`, with the names of
 //! `kernels` and `flavour` and the sizes of `model`), the *player* gives it times and numbers, a
 //! *segment* is what was recorded in one stretch of it and writes itself. Memory is that of one
 //! segment, whatever the length of the trace.

@@ -4,7 +4,8 @@
 //! | --- | --- |
 //! | `bench` | time and memory of the release binary over sizes, against the least that reading takes |
 //! | `layers` | fails when a crate depends on a crate below it in the house order |
-//! | `gen-trace` | writes a synthetic Kineto trace of any size, the same bytes for the same seed |
+//! | `gen-trace` | writes a synthetic recording of any size, the same bytes for the same seed: Kineto's traces of training and serving, rocprofv3's runs, tt-metal's operations |
+//! | `repeat-trace` | writes a recorded Kineto trace several times in a row, as one larger trace |
 //! | `phase-bench` | scores the prefill and decode detector on recorded traces against their annotations |
 //! | `corpus` | runs the release binary over recorded traces and compares with the reference |
 //!
@@ -16,6 +17,7 @@ mod corpus;
 mod gen_trace;
 mod layers;
 mod phase_bench;
+mod repeat_trace;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -37,8 +39,10 @@ enum Chore {
     Bench(bench::Arguments),
     /// Check that every crate depends only on crates above it.
     Layers,
-    /// Write a synthetic Kineto trace.
+    /// Write a synthetic recording: a Kineto trace of training or serving, a run of rocprofv3, operations of tt-metal.
     GenTrace(gen_trace::Arguments),
+    /// Write a recorded Kineto trace several times in a row, with ids of its own for each copy.
+    RepeatTrace(repeat_trace::Arguments),
     /// Compare reports of recorded traces with the reference's.
     Corpus(corpus::Arguments),
     /// Score the prefill and decode detector on recorded traces.
@@ -57,6 +61,7 @@ fn main() -> ExitCode {
         Chore::Bench(arguments) => bench::run(&arguments, &workspace_root()),
         Chore::Layers => layers::run(workspace_root()),
         Chore::GenTrace(arguments) => gen_trace::run(&arguments),
+        Chore::RepeatTrace(arguments) => repeat_trace::run(&arguments),
         Chore::Corpus(arguments) => corpus::run(&arguments, workspace_root()),
         Chore::PhaseBench(arguments) => phase_bench::run(&arguments, &workspace_root()),
     };

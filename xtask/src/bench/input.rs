@@ -2,15 +2,19 @@
 
 use std::error::Error;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::gen_trace;
+use crate::{gen_trace, repeat_trace};
 
 /// Seed of the generated traces.
 const SEED: u64 = 1;
 
 /// Recordings smaller than this, in compressed bytes, say more of the start of a process than of reading.
 const SMALLEST_RECORDING: u64 = 1 << 20;
+
+/// Bytes of text of a recording that is repeated: those of the generated trace of a million events.
+const REPEATED: u64 = 330_000_000;
 
 /// A trace to measure with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +65,28 @@ pub(super) fn recorded(corpus: &Path) -> Vec<Input> {
         inputs.extend(traces.map(|path| Input { name: name.clone(), path, series: None }));
     }
     inputs
+}
+
+/// The largest of the recordings several times in a row, about [`REPEATED`] bytes of text: real, and as large as the
+/// generated one. Taken from the folder where it is in it; none without recordings.
+pub(super) fn repeated(cache: &Path, recorded: &[Input]) -> Result<Option<Input>, Box<dyn Error>> {
+    let length = |input: &Input| {
+        let text = flate2::read::MultiGzDecoder::new(fs::File::open(&input.path)?);
+        io::copy(&mut { text }, &mut io::sink()).map(|length| (length, input.clone()))
+    };
+    let lengths = recorded.iter().map(length).collect::<Result<Vec<_>, _>>()?;
+    let Some((length, largest)) = lengths.into_iter().max_by_key(|(length, _)| *length) else {
+        return Ok(None);
+    };
+    let path = cache.join(format!("{}-repeated.json", largest.name));
+    let copies = (REPEATED / length.max(1)).max(1);
+    if !path.exists() {
+        eprintln!("bench: repeating {} into {}", largest.path.display(), path.display());
+        let unfinished = cache.join("unfinished.json");
+        repeat_trace::write_copies(&largest.path, u32::try_from(copies)?, &unfinished)?;
+        fs::rename(&unfinished, &path)?;
+    }
+    Ok(Some(Input { name: format!("{}, {copies} times in a row, plain", largest.name), path, series: None }))
 }
 
 #[cfg(test)]

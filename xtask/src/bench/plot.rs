@@ -87,7 +87,7 @@ fn lines(rows: &[Row]) -> Vec<Line> {
     for (series, color) in SERIES.into_iter().zip(COLORS) {
         let of = |seconds: &dyn Fn(&Row) -> Option<f64>| {
             let rows = rows.iter().filter(|row| row.input.series == Some(series));
-            let points = rows.filter_map(|row| Some((row.events as f64, seconds(row)?)));
+            let points = rows.filter_map(|row| Some((row.run.events as f64, seconds(row)?)));
             points.filter(|&(events, seconds)| events > 0.0 && seconds > 0.0).collect::<Vec<_>>()
         };
         let ours = (format!("{series}: tracelens"), true, of(&|row| Some(row.run.wall_seconds)));

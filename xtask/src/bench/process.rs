@@ -21,13 +21,38 @@ pub(super) struct Run {
     pub(super) system_seconds: Option<f64>,
     /// Most memory that was resident.
     pub(super) peak_bytes: Option<u64>,
+    /// Seconds of each of [`STAGES`].
+    pub(super) stage_seconds: [f64; STAGES.len()],
+    pub(super) events: u64,
 }
+
+/// The stages of a report, as the program calls them; what it prints is not looked at.
+pub(super) const STAGES: [&str; 4] = ["read", "analysis", "sheets", "write"];
 
 /// What the program says of itself (`--timings=json`).
 #[derive(Debug, Deserialize)]
-pub(super) struct Own {
-    pub(super) events: u64,
-    pub(super) peak_memory_bytes: Option<u64>,
+struct Own {
+    events: u64,
+    stages: Vec<StageTime>,
+    peak_memory_bytes: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+struct StageTime {
+    stage: String,
+    seconds: f64,
+}
+
+impl Own {
+    /// The line among what the program says.
+    fn of(said: &str) -> Result<Self, Box<dyn Error>> {
+        let line = said.lines().rfind(|line| line.starts_with('{'));
+        Ok(serde_json::from_str(line.ok_or("the program knows no --timings=json")?)?)
+    }
+
+    fn seconds(&self, stage: &str) -> f64 {
+        self.stages.iter().filter(|time| time.stage == stage).map(|time| time.seconds).sum()
+    }
 }
 
 /// The program with a place for its output.
@@ -50,57 +75,41 @@ impl Program {
         self.has_gnu_time
     }
 
-    /// Runs once, so that the file is in memory, and says what the program says.
-    pub(super) fn warm_up(&self, trace: &Path) -> Result<Own, Box<dyn Error>> {
-        let mut arguments = self.arguments(trace);
-        arguments.push("--timings=json".into());
-        let output = Command::new(&self.binary).args(arguments).stdin(Stdio::null()).output()?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        if !output.status.success() {
-            return Err(format!("{}: {}", output.status, said.trim()).into());
-        }
-        let line = said.lines().rfind(|line| line.starts_with('{'));
-        let line = line.ok_or_else(|| format!("{} knows no --timings=json", self.binary.display()))?;
-        Ok(serde_json::from_str(line)?)
-    }
-
+    /// Runs the program on a trace.
     pub(super) fn run(&self, trace: &Path) -> Result<Run, Box<dyn Error>> {
-        let arguments = self.arguments(trace);
-        if self.has_gnu_time {
-            return self.usage(&self.binary, &arguments);
-        }
-        let started = Instant::now();
-        let output = Command::new(&self.binary).args(arguments).stdin(Stdio::null()).output()?;
-        let wall_seconds = started.elapsed().as_secs_f64();
-        match output.status.success() {
-            true => Ok(Run { wall_seconds, ..Run::default() }),
-            false => {
-                Err(format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim()).into())
-            }
-        }
-    }
-
-    fn arguments(&self, trace: &Path) -> Vec<OsString> {
         let sheets = self.scratch.path().join("sheets");
-        vec!["report".into(), trace.into(), "--quiet".into(), "--output_csvs_dir".into(), sheets.into()]
+        let mut arguments: Vec<OsString> = vec!["report".into(), trace.into(), "--quiet".into()];
+        arguments.extend(["--timings=json".into(), "--output_csvs_dir".into(), sheets.into()]);
+        let (mut run, said) = match self.has_gnu_time {
+            true => self.usage(&self.binary, &arguments)?,
+            false => finish(Command::new(&self.binary).args(arguments))?,
+        };
+        let own = Own::of(&said)?;
+        run.peak_bytes = run.peak_bytes.or(own.peak_memory_bytes);
+        Ok(Run { events: own.events, stage_seconds: STAGES.map(|stage| own.seconds(stage)), ..run })
     }
 
-    /// Runs a program under GNU time.
-    fn usage(&self, program: &Path, arguments: &[OsString]) -> Result<Run, Box<dyn Error>> {
+    /// Runs a program under GNU time; what it used, and what it said.
+    fn usage(&self, program: &Path, arguments: &[OsString]) -> Result<(Run, String), Box<dyn Error>> {
         let report = self.scratch.path().join("usage");
         let mut timed = Command::new(TIME);
         timed.args(["--quiet", "--format", "%U %S %M", "--output"]).arg(&report).arg(program);
-        timed.args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
-        let started = Instant::now();
-        let output = timed.output()?;
-        let wall_seconds = started.elapsed().as_secs_f64();
-        if !output.status.success() {
-            return Err(
-                format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim()).into()
-            );
-        }
-        let said = fs::read_to_string(&report)?;
-        parse_usage(&said, wall_seconds).ok_or_else(|| format!("{TIME} said {:?}", said.trim()).into())
+        let (run, said) = finish(timed.args(arguments))?;
+        let usage = fs::read_to_string(&report)?;
+        let used = parse_usage(&usage, run.wall_seconds);
+        Ok((used.ok_or_else(|| format!("{TIME} said {:?}", usage.trim()))?, said))
+    }
+}
+
+/// Runs a command to its end; its time, and what it said on the error stream.
+fn finish(command: &mut Command) -> Result<(Run, String), Box<dyn Error>> {
+    let started = Instant::now();
+    let output = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).output()?;
+    let wall_seconds = started.elapsed().as_secs_f64();
+    let said = String::from_utf8_lossy(&output.stderr);
+    match output.status.success() {
+        true => Ok((Run { wall_seconds, ..Run::default() }, said.into_owned())),
+        false => Err(format!("{}: {}", output.status, said.trim()).into()),
     }
 }
 
@@ -115,6 +124,7 @@ fn parse_usage(said: &str, wall_seconds: f64) -> Option<Run> {
         user_seconds: Some(user.parse().ok()?),
         system_seconds: Some(system.parse().ok()?),
         peak_bytes: Some(kibibytes.checked_mul(1024)?),
+        ..Run::default()
     })
 }
 
@@ -129,6 +139,7 @@ mod tests {
             user_seconds: Some(0.25),
             system_seconds: Some(0.5),
             peak_bytes: Some(2 << 20),
+            ..Run::default()
         };
         assert_eq!(parse_usage("0.25 0.50 2048\n", 1.0), Some(run));
         for damaged in ["", "0.25 0.50", "a b c"] {
@@ -138,12 +149,9 @@ mod tests {
 
     #[test]
     fn failing_programs_are_errors() {
-        let program = Program::new("false".into()).unwrap();
-        assert!(program.run(Path::new("trace")).is_err() && program.warm_up(Path::new("trace")).is_err());
-        let program = Program::new("true".into()).unwrap();
-        let run = program.run(Path::new("trace")).unwrap();
-        assert!(run.wall_seconds > 0.0 && run.peak_bytes.is_some() == program.knows_usage());
-        // It runs, but says nothing of itself.
-        assert!(program.warm_up(Path::new("trace")).is_err());
+        // The second runs, but says nothing of itself.
+        for binary in ["false", "true"] {
+            assert!(Program::new(binary.into()).unwrap().run(Path::new("trace")).is_err(), "{binary}");
+        }
     }
 }
