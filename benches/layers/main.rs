@@ -47,7 +47,7 @@ fn ingest(criterion: &mut Criterion) {
         let size = u32::from_le_bytes(packed[packed.len() - 4..].try_into().unwrap());
         group.throughput(Throughput::Bytes(size.into()));
         for threads in [1, 2] {
-            let options = ReadOptions { threads: Some(threads), progress: None };
+            let options = ReadOptions { threads: Some(threads), ..ReadOptions::default() };
             group.bench_function(BenchmarkId::new(format!("{threads} threads"), name), |bencher| {
                 bencher.iter(|| read_path(black_box(&path), &options).unwrap());
             });

@@ -91,6 +91,18 @@ impl ReportRequest {
     }
 }
 
+impl ReportRequest {
+    /// Whether anything looks at Python frames: options that show or follow them, phases, which are told by frames of
+    /// engines, and scripts, which may look at everything.
+    pub(crate) fn needs_python_frames(&self) -> bool {
+        self.python_frames
+            || self.phases.is_some()
+            || self.extension.is_some()
+            || self.analysis.layout == ReportLayout::Inference
+            || self.analysis.tree_options().python_frames
+    }
+}
+
 fn load_extension(path: &Path) -> Result<Extension, Failure> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::Input { path: path.to_path_buf(), detail: error.to_string() })?;

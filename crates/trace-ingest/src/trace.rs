@@ -48,6 +48,7 @@ pub struct Trace {
     pub(crate) events: EventTable,
     pub(crate) flows: Vec<Flow>,
     pub(crate) entries: u32,
+    pub(crate) skipped_frames: u32,
     pub(crate) origin: i64,
     pub(crate) time_unit: TimeUnit,
     pub(crate) facts: TraceFacts,
@@ -124,6 +125,12 @@ impl Trace {
     /// Number of entries of the file's event list, those that are not kept as events included.
     pub fn entries(&self) -> u32 {
         self.entries
+    }
+
+    /// Number of Python frames that were left out because the reader was asked to
+    /// ([`ReadOptions::skip_python_frames`](crate::ReadOptions::skip_python_frames)).
+    pub fn skipped_frames(&self) -> u32 {
+        self.skipped_frames
     }
 
     /// Absolute time of relative time zero, in [`Trace::time_unit`]s: the earliest start of an event.

@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &InferenceArguments, timings: &mut Timings) -> Resu
     request.sheets = inference_sheets();
     request.analysis.layout = ReportLayout::Inference;
     request.analysis.group_by_parent_module = engine.group_by_parent_module;
-    let reading = ReadOptions { threads: request.threads, progress: None };
+    let reading = ReadOptions { threads: request.threads, ..ReadOptions::default() };
     let Some(folder) = &engine.capture_folder else {
         return report::write(request, timings, |tree, request| {
             request.notices.extend(graphs_without_operators(tree));

@@ -69,7 +69,7 @@ fn read<'a>(path: &'a Path, arguments: &MatchArguments) -> Result<Side<'a>, Fail
         let progress = ReadingProgress::new(arguments.quiet);
         let update = |state| progress.update(state);
         let threads = arguments.reading.threads.map(Into::into);
-        read_path(path, &ReadOptions { threads, progress: Some(&update) })?
+        read_path(path, &ReadOptions { threads, progress: Some(&update), ..ReadOptions::default() })?
     };
     if !arguments.quiet {
         trace.warnings().iter().for_each(console::warning);
@@ -93,7 +93,7 @@ fn extract(
     let progress = ReadingProgress::new(arguments.quiet);
     let update = |state| progress.update(state);
     let threads = arguments.reading.threads.map(Into::into);
-    let options = ReadOptions { threads, progress: Some(&update) };
+    let options = ReadOptions { threads, progress: Some(&update), ..ReadOptions::default() };
     split::write_outputs(side.path, &side.tree, &membership, outputs, directory, &options)?;
     Ok(())
 }

@@ -34,7 +34,7 @@ pub(crate) fn write(
 ) -> Result<(), Failure> {
     timings.begin(Stage::Read);
     let trace = read(&request)?;
-    timings.count_events(trace.events().len());
+    timings.count_events(trace.events().len() + trace.skipped_frames() as usize);
     timings.begin(Stage::Analysis);
     if is_xplane(&trace) {
         let better = "this is an XPlane profile: `tracelens jax` knows its programs and their work, and this report only its times";
@@ -65,7 +65,7 @@ pub(crate) fn write(
         &title,
         request.sheets,
         request.sheet_names,
-        ReadOptions { threads: request.threads, progress: None }.thread_count(),
+        ReadOptions { threads: request.threads, ..ReadOptions::default() }.thread_count(),
     )?;
 
     timings.begin(Stage::Write);
@@ -133,7 +133,11 @@ fn no_gpu_events(trace: &Trace, request: &ReportRequest) -> Failure {
     } else {
         "record it with the GPU's activities (torch.profiler.ProfilerActivity.CUDA)"
     };
-    Failure::NoGpuEvents { path: request.trace.clone(), events: trace.events().len(), advice }
+    Failure::NoGpuEvents {
+        path: request.trace.clone(),
+        events: trace.events().len() + trace.skipped_frames() as usize,
+        advice,
+    }
 }
 
 /// Of all formats only XPlane counts in picoseconds.
@@ -148,6 +152,10 @@ fn is_rocprof(trace: &Trace) -> bool {
 fn read(request: &ReportRequest) -> Result<Trace, Failure> {
     let progress = ReadingProgress::new(request.print == Print::Nothing);
     let update = |state| progress.update(state);
-    let options = ReadOptions { threads: request.threads, progress: Some(&update) };
+    let options = ReadOptions {
+        threads: request.threads,
+        progress: Some(&update),
+        skip_python_frames: !request.needs_python_frames(),
+    };
     read_path(&request.trace, &options).map_err(unread)
 }

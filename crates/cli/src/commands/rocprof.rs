@@ -59,7 +59,7 @@ fn records(profile: &Profile) -> usize {
 fn read(path: &Path, quiet: bool) -> Result<Profile, Failure> {
     let progress = ReadingProgress::new(quiet);
     let update = |state| progress.update(state);
-    let options = ReadOptions { threads: None, progress: Some(&update) };
+    let options = ReadOptions { threads: None, progress: Some(&update), ..ReadOptions::default() };
     read_profile(path, &options).map_err(|error| match &error {
         IngestError::NotRocprof { format: Some(format), .. } => {
             let advice = reader_of(format);

@@ -29,7 +29,10 @@ pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
     let trace = {
         let progress = ReadingProgress::new(arguments.quiet);
         let update = |state| progress.update(state);
-        read_path(&arguments.file, &ReadOptions { threads, progress: Some(&update) })?
+        read_path(
+            &arguments.file,
+            &ReadOptions { threads, progress: Some(&update), ..ReadOptions::default() },
+        )?
     };
     if !arguments.quiet {
         trace.warnings().iter().for_each(console::warning);
@@ -70,7 +73,7 @@ pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
     let written = {
         let progress = ReadingProgress::new(arguments.quiet);
         let update = |state| progress.update(state);
-        let options = ReadOptions { threads, progress: Some(&update) };
+        let options = ReadOptions { threads, progress: Some(&update), ..ReadOptions::default() };
         split::write_outputs(&arguments.file, &tree, &membership, &plan.outputs, directory, &options)?
     };
     let details = split::execution_details(tree.trace(), &steps, &membership, plan.outputs, &written);

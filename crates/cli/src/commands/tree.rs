@@ -18,7 +18,7 @@ pub(crate) fn run(arguments: &TreeArguments) -> Result<(), Failure> {
     let progress = ReadingProgress::new(false);
     let update = |state| progress.update(state);
     let threads = arguments.reading.threads.map(Into::into);
-    let options = ReadOptions { threads, progress: Some(&update) };
+    let options = ReadOptions { threads, progress: Some(&update), ..ReadOptions::default() };
     let trace = read_path(&arguments.file, &options).map_err(unread)?;
     drop(progress);
     let options = TreeOptions {

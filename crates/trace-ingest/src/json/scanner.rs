@@ -203,7 +203,14 @@ impl<'t> Scanner<'t> {
     /// An array or object, skipped to its end by counting brackets outside strings.
     fn nested(&mut self) -> Scan<&'t [u8]> {
         let start = self.position;
-        let (mut at, mut depth) = (start, 0usize);
+        self.position += 1;
+        self.leave_nested()?;
+        Ok(&self.text[start..self.position])
+    }
+
+    /// Goes behind the end of the array or object that the position is in, by counting brackets outside strings.
+    pub(crate) fn leave_nested(&mut self) -> Scan<()> {
+        let (mut at, mut depth) = (self.position, 1usize);
         while let Some(skipped) =
             self.text.get(at..).and_then(|rest| rest.iter().position(|&byte| STRUCTURAL[byte as usize]))
         {
@@ -214,7 +221,7 @@ impl<'t> Scanner<'t> {
                     depth -= 1;
                     if depth == 0 {
                         self.position = at + 1;
-                        return Ok(&self.text[start..at + 1]);
+                        return Ok(());
                     }
                 }
                 b'"' => {

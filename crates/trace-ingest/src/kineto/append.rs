@@ -103,6 +103,7 @@ impl Appender {
         }
         self.faults.append(run, offset, first_uid);
         self.trace.entries = entries;
+        self.trace.skipped_frames += run.skipped_frames;
         Ok(())
     }
 

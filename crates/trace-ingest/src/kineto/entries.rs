@@ -110,7 +110,7 @@ impl Sink for EntrySink<'_> {
 
     fn entries(&mut self, text: &[u8], _: u64) -> Result<RunEnd, Refusal> {
         let mut too_many = false;
-        let end = walk(text, |range, parsed| {
+        let end = walk(text, false, |range, parsed| {
             self.outcome?;
             let Some(next) = self.entries.checked_add(1) else {
                 too_many = true;

@@ -62,7 +62,8 @@ impl Format for Kineto {
         source: TextSource<'_>,
         options: &ReadOptions<'_>,
     ) -> Result<Trace, IngestError> {
-        let outcome = pipeline::read_text(source.text, options.thread_count(), pipeline::BLOCK);
+        let skip_frames = options.skip_python_frames;
+        let outcome = pipeline::read_text(source.text, options.thread_count(), pipeline::BLOCK, skip_frames);
         let mut trace = outcome.map_err(|refusal| refused(path, refusal))?;
         trace.warnings.splice(0..0, source.warnings);
         Ok(trace)

@@ -98,14 +98,20 @@ impl<R: Read> BlockReader<R> {
     }
 }
 
-/// Reads a Kineto trace from its text, in blocks of about `block` bytes, with `threads` parsing threads.
-pub(crate) fn read_text(source: impl Read + Send, threads: usize, block: usize) -> Result<Trace, Refusal> {
+/// Reads a Kineto trace from its text, in blocks of about `block` bytes, with `threads` parsing threads, without its
+/// Python frames or with them.
+pub(crate) fn read_text(
+    source: impl Read + Send,
+    threads: usize,
+    block: usize,
+    skip_frames: bool,
+) -> Result<Trace, Refusal> {
     let reader = BlockReader { source, block: block.max(2), rest: Vec::new(), finished: false };
     if threads <= 1 {
-        let (sink, ending, damage) = read_here(reader, TraceSink::default())?;
+        let (sink, ending, damage) = read_here(reader, TraceSink::new(skip_frames))?;
         Ok(sink.finish(&ending, damage))
     } else {
-        read_threaded(reader, threads)
+        read_threaded(reader, threads, skip_frames)
     }
 }
 
@@ -141,7 +147,11 @@ fn read_here<S: Sink>(
     }
 }
 
-fn read_threaded(mut reader: BlockReader<impl Read + Send>, threads: usize) -> Result<Trace, Refusal> {
+fn read_threaded(
+    mut reader: BlockReader<impl Read + Send>,
+    threads: usize,
+    skip_frames: bool,
+) -> Result<Trace, Refusal> {
     // Every worker holds one block, the reader one, the assembler one, and as many wait.
     let blocks = 2 * threads + 2;
     let (free_sender, free) = bounded::<Box<Block>>(blocks);
@@ -149,7 +159,8 @@ fn read_threaded(mut reader: BlockReader<impl Read + Send>, threads: usize) -> R
     let (parsed_sender, parsed) = unbounded::<Box<Block>>();
     for _ in 0..blocks {
         // Cannot fail: the channel has room for all blocks and its other end is held here.
-        let _ = free_sender.send(Box::default());
+        let block = Block { run: Run::new(skip_frames), ..Block::default() };
+        let _ = free_sender.send(Box::new(block));
     }
     thread::scope(|scope| {
         let reading = scope.spawn(move || -> Option<String> {
@@ -175,7 +186,7 @@ fn read_threaded(mut reader: BlockReader<impl Read + Send>, threads: usize) -> R
         }
         drop((filled, parsed_sender));
 
-        let mut assembler = Assembler::new(TraceSink::default());
+        let mut assembler = Assembler::new(TraceSink::new(skip_frames));
         let mut waiting = BTreeMap::new();
         let mut next = 0;
         while let Ok(block) = parsed.recv() {
@@ -238,7 +249,7 @@ mod tests {
     }
 
     fn read(text: &[u8], threads: usize, block: usize) -> Result<Vec<String>, String> {
-        read_text(text, threads, block)
+        read_text(text, threads, block, false)
             .map(|trace| fingerprint(&trace))
             .map_err(|refusal| format!("{refusal:?}"))
     }
@@ -298,6 +309,27 @@ mod tests {
         }
     }
 
+    #[test]
+    fn frames_are_skipped_on_request_and_keep_their_numbers() {
+        let text = br#"{"traceEvents": [
+            {"ph": "X", "cat": "python_function", "name": "a }\"]", "ts": 1, "dur": 9, "args": {"Python id": 1, "l": [{}]}},
+            {"ph": "X", "cat": "cpu_op", "name": "op", "ts": 2, "dur": 1},
+            {"ph": "X", "name": "b", "cat": "python_function", "ts": 3, "dur": 1, "args": {"x": 3 3}},
+            {"cat": "python_function", "ph": "X", "name": "kept", "ts": 4, "dur": 1},
+            {"ph": "B", "cat": "python_function", "name": "open", "pid": 1, "ts": 5}, {"ph": "E", "pid": 1, "ts": 6},
+            {"ph": "X", "cat": "python_function" , },
+            {"ph": "X", "cat": "python_function", "name": "cut"#;
+        for (threads, block) in [(1, 1 << 20), (2, 100), (3, 40)] {
+            let trace = read_text(&text[..], threads, block, true).ok().unwrap();
+            let events = trace.events();
+            let kept: Vec<(u32, &str)> = events.ids().map(|id| (events.uid(id), trace.name(id))).collect();
+            assert_eq!(kept, [(1, "op"), (3, "kept"), (4, "open")], "{threads} threads");
+            assert_eq!((trace.skipped_frames(), trace.entries()), (3, 7));
+            let all = read_text(&text[..], threads, block, false).ok().unwrap();
+            assert_eq!((all.skipped_frames(), all.entries()), (0, 7));
+        }
+    }
+
     /// Fails after its text, like a decompressor that meets damage.
     struct Damaged<'t>(&'t [u8]);
 
@@ -315,7 +347,7 @@ mod tests {
         let text = sample(20);
         for threads in [1, 3] {
             let cut = text.len() / 2;
-            let trace = read_text(Damaged(&text.as_bytes()[..cut]), threads, 64).ok().unwrap();
+            let trace = read_text(Damaged(&text.as_bytes()[..cut]), threads, 64, false).ok().unwrap();
             assert!(trace.entries() >= 8);
             let warnings: Vec<_> = trace.warnings().iter().map(ToString::to_string).collect();
             assert!(

@@ -196,7 +196,11 @@ pub(crate) struct RunFaults {
 /// The parsed run.
 #[derive(Default)]
 pub(crate) struct Run {
+    /// Whether Python frames are left out.
+    skip_frames: bool,
     pub(crate) entries: u32,
+    /// Python frames among them that were left out.
+    pub(crate) skipped_frames: u32,
     pub(crate) rows: Vec<Row>,
     pub(crate) strings: RawTable,
     /// Local string ids of the categories that are not known.
@@ -246,6 +250,8 @@ pub(crate) struct Entry<'t> {
     grid: RawValue<'t>,
     block: RawValue<'t>,
     metadata: RawValue<'t>,
+    /// A Python frame of which nothing behind its category was read.
+    is_skipped: bool,
 }
 
 impl Default for Entry<'_> {
@@ -271,11 +277,24 @@ impl Default for Entry<'_> {
             grid: null,
             block: null,
             metadata: null,
+            is_skipped: false,
         }
     }
 }
 
+impl Entry<'_> {
+    fn is_complete_frame(&self) -> bool {
+        self.phase == RawValue::Text(b"X")
+            && Category::known(self.category) == Some(Category::PYTHON_FUNCTION)
+    }
+}
+
 impl Run {
+    /// An empty run, which leaves out Python frames or does not.
+    pub(crate) fn new(skip_frames: bool) -> Self {
+        Run { skip_frames, ..Run::default() }
+    }
+
     /// Empties the run, keeping its memory.
     pub(crate) fn clear(&mut self) {
         macro_rules! clear {
@@ -305,13 +324,15 @@ impl Run {
             ends
         );
         self.entries = 0;
+        self.skipped_frames = 0;
         self.faults = RunFaults::default();
     }
 
     /// Parses `text`, which begins between two entries of the event list.
     pub(crate) fn parse(&mut self, text: &[u8]) -> RunEnd {
-        walk(text, |range, parsed| {
+        walk(text, self.skip_frames, |range, parsed| {
             match parsed {
+                Ok((entry, _)) if entry.is_skipped => self.skipped_frames += 1,
                 Ok((entry, rare)) => self.commit(entry, rare),
                 Err(reason) => {
                     self.faults.malformed += 1;
@@ -513,10 +534,12 @@ fn dimensions(value: RawValue<'_>) -> [u32; 3] {
 type Parsed<'p, 't> = Result<(&'p Entry<'t>, &'p [(RareField, RawValue<'t>)]), &'static str>;
 
 /// Goes through the entries of `text`, which begins between two of the event list, with where each stands.
-/// Breaking off ends the run inside the entry that comes next.
+/// Breaking off ends the run inside the entry that comes next. Python frames may be skipped: of these only phase and
+/// category are read.
 #[inline]
 pub(crate) fn walk<'t>(
     text: &'t [u8],
+    skip_frames: bool,
     mut visit: impl FnMut(Range<usize>, Parsed<'_, 't>) -> ControlFlow<()>,
 ) -> RunEnd {
     let mut scanner = Scanner::new(text);
@@ -535,7 +558,7 @@ pub(crate) fn walk<'t>(
         let start = scanner.position;
         rare.clear();
         let parsed = if byte == b'{' {
-            parse_entry(&mut scanner, &mut rare)
+            parse_entry(&mut scanner, skip_frames, &mut rare)
         } else {
             scanner.value().and(Err(Fault::Malformed("an entry is not an object")))
         };
@@ -567,7 +590,7 @@ const RECOVERY_SEARCH: usize = 16 << 20;
 fn end_of_malformed(text: &[u8], start: usize, search: &mut usize) -> Option<usize> {
     let is_event = |&at: &usize| {
         let mut scanner = Scanner { text, position: at };
-        let entry = parse_entry(&mut scanner, &mut Vec::new());
+        let entry = parse_entry(&mut scanner, false, &mut Vec::new());
         let end = if matches!(entry, Err(Fault::Incomplete)) { text.len() } else { scanner.position };
         *search = search.saturating_sub(end - at);
         entry.is_ok_and(|entry| entry.phase != RawValue::Null) || *search == 0
@@ -580,7 +603,11 @@ fn end_of_malformed(text: &[u8], start: usize, search: &mut usize) -> Option<usi
     scanner.value().ok().map(|_| scanner.position).or(next)
 }
 
-fn parse_entry<'t>(scanner: &mut Scanner<'t>, rare: &mut Vec<(RareField, RawValue<'t>)>) -> Scan<Entry<'t>> {
+fn parse_entry<'t>(
+    scanner: &mut Scanner<'t>,
+    skip_frames: bool,
+    rare: &mut Vec<(RareField, RawValue<'t>)>,
+) -> Scan<Entry<'t>> {
     let mut entry = Entry::default();
     scanner.expect(b'{', "an entry is not an object")?;
     members(scanner, |scanner, key| {
@@ -589,6 +616,12 @@ fn parse_entry<'t>(scanner: &mut Scanner<'t>, rare: &mut Vec<(RareField, RawValu
             b"cat" => {
                 if let RawValue::Text(text) = scanner.value()? {
                     entry.category = text;
+                }
+                if skip_frames && entry.is_complete_frame() {
+                    scanner.leave_nested()?;
+                    // The closing brace stays for the end of the members.
+                    scanner.position -= 1;
+                    entry.is_skipped = true;
                 }
             }
             b"name" => match scanner.value()? {

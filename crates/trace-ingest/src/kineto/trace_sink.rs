@@ -8,7 +8,6 @@ use crate::trace::Trace;
 use crate::warning::Warning;
 
 /// The trace so far.
-#[derive(Default)]
 pub(crate) struct TraceSink {
     run: Run,
     appender: Appender,
@@ -33,6 +32,11 @@ impl Sink for TraceSink {
 }
 
 impl TraceSink {
+    /// An empty trace, with Python frames or without.
+    pub(crate) fn new(skip_frames: bool) -> Self {
+        TraceSink { run: Run::new(skip_frames), appender: Appender::default() }
+    }
+
     /// Appends a run that begins at `offset` of the text.
     pub(crate) fn append(&mut self, run: &Run, offset: u64) -> Result<(), TooManyEvents> {
         self.appender.append(run, offset)

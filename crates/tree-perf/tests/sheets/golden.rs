@@ -41,6 +41,32 @@ fn first_rows(analysis: &Analysis) -> String {
 }
 
 #[test]
+fn frames_change_nothing_where_no_option_needs_them() {
+    let options = AnalysisOptions {
+        kernel_summary: true,
+        short_kernel_study: true,
+        include_overlap_info: true,
+        include_first_occurrence_time: true,
+        ..AnalysisOptions::default()
+    };
+    assert!(!options.tree_options().python_frames);
+    for file in ["generated/cuda_training_step.json.gz", "generated/rocm_training_step.json.gz"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(file);
+        let [with, without] = [false, true].map(|skip_python_frames| {
+            let reading = ReadOptions { skip_python_frames, ..ReadOptions::default() };
+            Analysis::new(read_path(&path, &reading).unwrap(), options.clone())
+        });
+        assert!(without.trace().skipped_frames() > 100 && with.trace().skipped_frames() == 0, "{file}");
+        for sheet in pytorch_sheets() {
+            let [with, without] = [&with, &without].map(|analysis| sheet.build(analysis).unwrap());
+            assert_eq!(with.is_some(), without.is_some(), "{file}: {}", sheet.name);
+            let equal = with.zip(without).is_none_or(|(with, without)| with.equals_missing(&without));
+            assert!(equal, "{file}: {}", sheet.name);
+        }
+    }
+}
+
+#[test]
 fn generated_traces_have_the_sheets_they_had() {
     for flavour in ["cuda", "rocm"] {
         let options = AnalysisOptions {

@@ -13,7 +13,7 @@ use crate::readers::reader_of;
 pub(super) fn read(path: &Path, quiet: bool) -> Result<Profile, Failure> {
     let progress = ReadingProgress::new(quiet);
     let update = |state| progress.update(state);
-    let options = ReadOptions { threads: None, progress: Some(&update) };
+    let options = ReadOptions { threads: None, progress: Some(&update), ..ReadOptions::default() };
     let profile = read_profile(path, &options).map_err(|error| match error {
         IngestError::Directory { path } => {
             let profiles = profiles_below(&path);

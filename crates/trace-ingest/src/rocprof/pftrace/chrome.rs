@@ -69,7 +69,7 @@ impl Sink for Events {
     fn fact(&mut self, _: &'static str, _: &[u8]) {}
 
     fn entries(&mut self, text: &[u8], offset: u64) -> Result<RunEnd, Refusal> {
-        Ok(walk(text, |range, parsed| {
+        Ok(walk(text, false, |range, parsed| {
             let start = offset + range.start as u64;
             let outcome = match parsed {
                 Ok(_) => self.event(&text[range]).map_err(|fault| match fault {
