@@ -1,5 +1,5 @@
 //! A few hundred damaged texts per reader in every test run: each ends in a trace or in an error, never in a panic,
-//! and never in more records than its size explains. The same probes are fuzzed for hours elsewhere.
+//! and never in more records than its size explains. `fuzz/` feeds the same probes with what a fuzzer finds.
 
 #![allow(clippy::unwrap_used)] // a test helper may stop at a fault
 
