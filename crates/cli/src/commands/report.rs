@@ -49,6 +49,8 @@ pub(crate) fn write(
     let mut tree = TraceTree::build(trace, &options);
     change(&mut tree, &mut request)?;
     let options = request.analysis.clone();
+    // What a script prints, and how often, must not depend on which thread asks it first.
+    let threads = if request.extension.is_some() { Some(1) } else { request.threads };
     let analysis = match request.extension.take() {
         Some(extension) => Analysis::from_tree_with_extension(tree, options, Box::new(extension)),
         None => Analysis::from_tree(tree, options),
@@ -65,7 +67,7 @@ pub(crate) fn write(
         &title,
         request.sheets,
         request.sheet_names,
-        ReadOptions { threads: request.threads, ..ReadOptions::default() }.thread_count(),
+        ReadOptions { threads, ..ReadOptions::default() }.thread_count(),
     )?;
 
     timings.begin(Stage::Write);
