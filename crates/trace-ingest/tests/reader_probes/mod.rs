@@ -63,6 +63,11 @@ impl Probes {
     pub fn trace(&self, bytes: &[u8]) -> Option<Found> {
         let path = self.put("input", bytes)?;
         let outcome = read_path(&path, &one_thread());
+        if let Ok(without_frames) =
+            read_path(&path, &ReadOptions { skip_python_frames: true, ..one_thread() })
+        {
+            exhaust(&without_frames);
+        }
         let mut entries = Entries { trace: outcome.as_ref().ok(), seen: 0 };
         if let Err(error) = visit_entries(&path, &one_thread(), &mut entries) {
             let _ = error.to_string();
