@@ -1,7 +1,7 @@
 //! From the analysis' sheets to the writers' tables.
 
 use inference_phase::sheets::{PhaseAnalysis, phase_sheets};
-use metal_perf::{MetalReport, metal_sheets};
+use metal_perf::{Comparison, MetalReport, comparison_sheet, metal_sheets};
 use polars::prelude::DataFrame;
 use report_writers::{
     CellKind, Chart, ChartKind, ColumnFormat, GroupColumns, Report, ScatterAxis, ScatterChart, ScatterPoints,
@@ -15,7 +15,6 @@ use tree_perf::{
 };
 
 use crate::arguments::report::SheetNames;
-use crate::commands::metal::comparison::{self, Comparison};
 use crate::error::Failure;
 use crate::parallel::map_in_order;
 
@@ -95,9 +94,9 @@ pub(crate) fn metal_report(
     let sheets = metal_sheets();
     let mut tables = tables_of(report, sheets.iter().copied())?;
     if let Some(comparison) = comparison {
-        tables.extend(tables_of(comparison, [&comparison::SHEET].into_iter())?);
+        tables.extend(tables_of(comparison, [comparison_sheet()].into_iter())?);
     }
-    let known = sheets.iter().map(|sheet| sheet.name).chain([comparison::SHEET.name]);
+    let known = sheets.iter().map(|sheet| sheet.name).chain([comparison_sheet().name]);
     Ok(Report::new(title, tables)?.with_known_names(known))
 }
 

@@ -17,6 +17,18 @@ pub enum DeltaKind {
     Gone,
 }
 
+impl DeltaKind {
+    /// In words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            DeltaKind::Same => "both",
+            DeltaKind::Changed => "both, other sizes",
+            DeltaKind::New => "new",
+            DeltaKind::Gone => "gone",
+        }
+    }
+}
+
 /// An operation in two runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpDelta {
@@ -28,6 +40,10 @@ pub struct OpDelta {
     pub baseline: Option<usize>,
     /// Position in the operations now.
     pub now: Option<usize>,
+    /// Its ID in the baseline.
+    pub then_id: Option<u32>,
+    /// Its ID now.
+    pub now_id: Option<u32>,
     /// Device time in the baseline, in microseconds.
     pub time_then_us: Option<f64>,
     /// Device time now, in microseconds.
@@ -60,6 +76,36 @@ pub fn compare(baseline: &MetalReport, now: &MetalReport) -> Vec<OpDelta> {
     }
     between(baseline, now, (&then_ops, &gone), (&now_ops, &new), &mut deltas);
     deltas
+}
+
+/// Two runs side by side.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The operations of either run, the biggest changes first.
+    pub deltas: Vec<OpDelta>,
+    /// Device time of the baseline, in microseconds.
+    pub then_us: f64,
+    /// Device time now, in microseconds.
+    pub now_us: f64,
+    /// Name of the baseline's file; empty for a table that was read from none.
+    pub baseline: String,
+}
+
+impl Comparison {
+    /// Compares a run with an earlier one.
+    pub fn new(baseline: &MetalReport, now: &MetalReport) -> Self {
+        let mut deltas = compare(baseline, now);
+        let change = |delta: &OpDelta| delta.delta_us.unwrap_or(0.0).abs();
+        deltas.sort_by(|a, b| change(b).total_cmp(&change(a)));
+        let file = baseline.table.files.first().map(|file| file.path.as_path());
+        let name = file.and_then(|path| path.file_name()).unwrap_or_default();
+        Comparison {
+            deltas,
+            then_us: baseline.totals.device_time_us,
+            now_us: now.totals.device_time_us,
+            baseline: name.to_string_lossy().into_owned(),
+        }
+    }
 }
 
 fn operations(report: &MetalReport) -> Vec<(usize, &Op)> {
@@ -96,6 +142,8 @@ fn delta(then: Option<(usize, &Op)>, now: Option<(usize, &Op)>) -> OpDelta {
         label: now.or(then).map_or_else(String::new, |(_, op)| op.label.clone()),
         baseline: then.map(|(position, _)| position),
         now: now.map(|(position, _)| position),
+        then_id: then.map(|(_, op)| op.id),
+        now_id: now.map(|(_, op)| op.id),
         time_then_us: then.and_then(|(_, op)| op.device_time_us),
         time_now_us: now.and_then(|(_, op)| op.device_time_us),
         delta_us,

@@ -35,7 +35,7 @@ mod hand_made;
 
 pub use advice::{Advice, Finding, HIGH_GAP_US, USUAL_GAP_US, advice_of, findings};
 pub use chips::{Chip, FidelityPeaks, UnknownChip, chip, chips};
-pub use compare::{DeltaKind, OpDelta, compare};
+pub use compare::{Comparison, DeltaKind, OpDelta, compare};
 pub use counts::Counts;
 pub use csv::{CsvOptions, write_csv, write_summary_csv};
 pub use derive::{BOUND_PERCENT, Totals};
@@ -47,5 +47,5 @@ pub use op::{Analysed, Bound, Op, OpCategory, OpKind, SparseBatches};
 pub use options::{CollectiveTime, DurationSource, GroupBy, IdRange, MetalOptions};
 pub use report::{MetalError, MetalReport};
 #[cfg(feature = "sheets")]
-pub use sheets::metal_sheets;
+pub use sheets::{comparison_sheet, metal_sheets};
 pub use stacked::{FlopsSpread, StackedGroup, stacked};

@@ -12,7 +12,7 @@ pub(crate) struct ReadingArguments {
     #[arg(long = "link-by", value_enum, default_value_t, value_name = "RULE")]
     pub(crate) link_by: LinkBy,
 
-    /// Threads that parse and make sheets; the output is the same for any number [default: as many as the machine has]
+    /// Threads that work; the output is the same for any number [default: as many as the machine has]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
 }

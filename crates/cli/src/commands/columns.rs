@@ -1,12 +1,11 @@
 //! `tracelens columns`: what the columns of the sheets mean.
 
 use inference_phase::sheets::phase_sheets;
-use metal_perf::metal_sheets;
+use metal_perf::{comparison_sheet, metal_sheets};
 use tree_perf::jax::jax_sheets;
 use tree_perf::rocprof::rocprof_sheets;
 use tree_perf::{Column, all_sheets};
 
-use crate::commands::metal::comparison;
 use crate::console;
 use crate::error::Failure;
 use crate::wrapping::wrap;
@@ -58,7 +57,7 @@ fn sheets() -> Vec<Described> {
         description: sheet.description,
         columns: sheet.columns,
     });
-    let of_comparison = [&comparison::SHEET].into_iter().map(|sheet| Described {
+    let of_comparison = [comparison_sheet()].into_iter().map(|sheet| Described {
         report: Some("tracelens metal"),
         name: sheet.name,
         current_name: sheet.current_name,

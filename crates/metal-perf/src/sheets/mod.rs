@@ -1,13 +1,21 @@
 //! One module per sheet, and the list of them.
 
 mod advice;
+mod comparison;
 mod devices;
 mod ops;
 mod summary;
 
 use tree_perf::Sheet;
 
+use crate::compare::Comparison;
 use crate::report::MetalReport;
+
+/// The sheet of two runs side by side, the biggest changes first.
+#[must_use]
+pub fn comparison_sheet() -> &'static Sheet<Comparison> {
+    &comparison::SHEET
+}
 
 /// The sheets of a report, in order.
 #[must_use]

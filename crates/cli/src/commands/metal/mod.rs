@@ -1,7 +1,7 @@
 //! `tracelens metal`.
 
 mod advice;
-pub(crate) mod comparison;
+mod comparison;
 mod files;
 mod operations;
 mod picture;
@@ -11,7 +11,7 @@ mod summary;
 
 use std::path::PathBuf;
 
-use metal_perf::{MetalNotice, MetalOptions, MetalReport};
+use metal_perf::{Comparison, MetalNotice, MetalOptions, MetalReport};
 use report_writers::{Json, Report};
 use trace_ingest::metal::{OpsTable, read_ops};
 
@@ -22,7 +22,6 @@ use crate::notes::Notes;
 use crate::report_files::{end_with, write_tables};
 use crate::tables;
 use crate::timings::{Stage, Timings};
-use comparison::Comparison;
 use request::Screen;
 
 pub(crate) fn run(arguments: &MetalArguments, timings: &mut Timings) -> Result<(), Failure> {
@@ -162,7 +161,7 @@ fn screen_text(arguments: &MetalArguments, report: &MetalReport, comparison: Opt
         }
     }
     if let Some(comparison) = comparison {
-        comparison.write(&screen, &mut text);
+        comparison::write(comparison, &screen, &mut text);
     }
     text
 }
