@@ -72,13 +72,12 @@ impl Writer for CsvDirectory {
     fn write(&self, report: &Report, destination: &Path) -> Result<Written, WriteError> {
         fs::create_dir_all(destination)
             .map_err(|source| WriteError::CreateDirectory { path: destination.to_owned(), source })?;
-        let mut finished = Vec::new();
-        for table in report.tables() {
+        let finished = report.each_table(|table| {
             let path = destination.join(format!("{}.csv", table.name()));
             let mut file = create_file(&path)?;
             let outcome = self.write_table(table, &mut file).and_then(|()| file.finish());
-            finished.push((outcome.map_err(WriteError::writing(&path))?, path));
-        }
+            Ok((outcome.map_err(WriteError::writing(&path))?, path))
+        })?;
         // From here on nothing needs room.
         let mut written = Written::default();
         for (file, path) in finished {

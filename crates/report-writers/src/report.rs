@@ -2,6 +2,9 @@
 
 use std::collections::HashSet;
 
+use rayon::ThreadPoolBuilder;
+use rayon::prelude::*;
+
 use crate::error::TableError;
 use crate::table::{Table, names_a_file};
 
@@ -11,6 +14,7 @@ pub struct Report {
     title: String,
     tables: Vec<Table>,
     known_names: Vec<String>,
+    threads: usize,
 }
 
 impl Report {
@@ -31,7 +35,7 @@ impl Report {
         for table in &tables {
             check_points(table, &tables)?;
         }
-        Ok(Self { title: title.into(), tables, known_names: Vec::new() })
+        Ok(Self { title: title.into(), tables, known_names: Vec::new(), threads: 1 })
     }
 
     /// Names every table that a report of this kind can have, in this run or another.
@@ -42,6 +46,26 @@ impl Report {
     pub fn with_known_names<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.known_names = names.into_iter().map(Into::into).collect();
         self
+    }
+
+    /// On how many threads writers may work, one if not said. What they write is the same for any number.
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = threads.max(1);
+        self
+    }
+
+    /// What `work` makes of every table, in order. The first error counts, whatever threads do.
+    pub(crate) fn each_table<R: Send, E: Send>(
+        &self,
+        work: impl Fn(&Table) -> Result<R, E> + Send + Sync,
+    ) -> Result<Vec<R>, E> {
+        let threads = self.threads.min(self.tables.len());
+        let pool =
+            (threads > 1).then(|| ThreadPoolBuilder::new().num_threads(threads).build().ok()).flatten();
+        let Some(pool) = pool else { return self.tables.iter().map(work).collect() };
+        let made: Vec<Result<R, E>> = pool.install(|| self.tables.par_iter().map(work).collect());
+        made.into_iter().collect()
     }
 
     /// The title.
@@ -86,6 +110,23 @@ mod tests {
     use polars::prelude::DataFrame;
 
     use super::*;
+
+    #[test]
+    fn tables_are_worked_on_in_order_and_the_first_error_counts() {
+        let tables =
+            ["a", "b", "c", "d"].map(|name| Table::new(name, DataFrame::empty(), Vec::new()).unwrap());
+        let report = Report::new("r", tables.to_vec()).unwrap();
+        for threads in [0, 1, 2, 9] {
+            let report = report.clone().with_threads(threads);
+            let names = report.each_table(|table| Ok::<_, ()>(table.name().to_owned()));
+            assert_eq!(names.unwrap(), ["a", "b", "c", "d"], "{threads} threads");
+            let failed = report.each_table(|table| match table.name() {
+                "a" | "c" => Ok(()),
+                name => Err(name.to_owned()),
+            });
+            assert_eq!(failed.unwrap_err(), "b", "{threads} threads");
+        }
+    }
 
     #[test]
     fn table_names_that_differ_only_in_case_are_refused() {

@@ -186,7 +186,7 @@ impl EventTable {
     }
 
     /// All event ids in file order.
-    pub fn ids(&self) -> impl ExactSizeIterator<Item = EventId> + use<> {
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = EventId> + ExactSizeIterator + Clone + use<> {
         (0..self.start.len() as u32).map(EventId)
     }
 

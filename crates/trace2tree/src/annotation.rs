@@ -18,6 +18,14 @@ pub struct Annotated {
 /// on whatever thread.
 pub fn annotate(trace: &Trace, prefixes: &[&str]) -> Vec<Annotated> {
     let events = trace.events();
+    let wanted: Vec<bool> = trace
+        .strings()
+        .iter()
+        .map(|(_, name)| prefixes.iter().any(|prefix| name.starts_with(prefix)))
+        .collect();
+    if !wanted.contains(&true) {
+        return Vec::new();
+    }
     let mut annotations: Vec<EventId> = events
         .ids()
         .filter(|&event| trace.category_name(events.category(event)).contains("user_annotation"))
@@ -31,11 +39,6 @@ pub fn annotate(trace: &Trace, prefixes: &[&str]) -> Vec<Annotated> {
         latest_end.push(events.end(annotation).max(before));
     }
 
-    let wanted: Vec<bool> = trace
-        .strings()
-        .iter()
-        .map(|(_, name)| prefixes.iter().any(|prefix| name.starts_with(prefix)))
-        .collect();
     let annotate = |event: EventId| {
         let outlives = latest_end.partition_point(|&end| end <= events.end(event));
         let annotation = annotations.get(outlives).copied();

@@ -44,26 +44,12 @@ impl Layout {
             .filter(|&event| parent[event.index()] != NONE && events.category(event).is_device())
             .collect();
 
-        let mut child_offsets = vec![0u32; rows + 1];
-        for &p in parent {
-            if p != NONE {
-                child_offsets[p as usize + 1] += 1;
-            }
-        }
-        accumulate(&mut child_offsets);
-        let mut next = child_offsets.clone();
-        let mut children = vec![EventId(NONE); child_offsets[rows] as usize];
-        let mut roots = Vec::new();
-        for &event in hosts.iter().chain(&linked) {
-            match parent[event.index()] {
-                NONE => roots.push(event),
-                p => {
-                    let slot = &mut next[p as usize];
-                    children[*slot as usize] = event;
-                    *slot += 1;
-                }
-            }
-        }
+        let has_parent = |event: &&EventId| parent[event.index()] != NONE;
+        let (child_offsets, children) =
+            grouped(rows, hosts.iter().filter(has_parent).chain(&linked).copied(), |event| {
+                parent[event.index()] as usize
+            });
+        let roots = hosts.iter().copied().filter(|event| parent[event.index()] == NONE).collect();
 
         let mut layout = Layout {
             child_offsets,
@@ -123,20 +109,8 @@ impl Layout {
 
     fn place_device_events(&mut self, linked: &[EventId], parent: &[u32]) {
         let position_of_launch = |event: EventId| self.position[parent[event.index()] as usize] as usize;
-        let mut offsets = vec![0u32; self.host_order.len() + 1];
-        for &event in linked {
-            offsets[position_of_launch(event) + 1] += 1;
-        }
-        accumulate(&mut offsets);
-        let mut next = offsets.clone();
-        let mut order = vec![EventId(NONE); linked.len()];
-        for &event in linked {
-            let slot = &mut next[position_of_launch(event)];
-            order[*slot as usize] = event;
-            *slot += 1;
-        }
-        self.device_offsets = offsets;
-        self.device_order = order;
+        (self.device_offsets, self.device_order) =
+            grouped(self.host_order.len(), linked.iter().copied(), position_of_launch);
     }
 
     /// Host children in time order, then device children in file order.
@@ -176,13 +150,30 @@ impl Layout {
     }
 }
 
-/// Turns counts shifted by one into start offsets.
-fn accumulate(offsets: &mut [u32]) {
+/// Events by the group that each belongs to, in their order within it, and where each group starts among them; one
+/// start more than groups.
+pub(crate) fn grouped(
+    groups: usize,
+    events: impl DoubleEndedIterator<Item = EventId> + Clone,
+    group: impl Fn(EventId) -> usize,
+) -> (Vec<u32>, Vec<EventId>) {
+    let mut offsets = vec![0u32; groups + 1];
+    for event in events.clone() {
+        offsets[group(event)] += 1;
+    }
     let mut sum = 0;
-    for offset in offsets {
+    for offset in &mut offsets {
         sum += *offset;
         *offset = sum;
     }
+    // Each offset is the end of its group. From the last event on, it comes down to the start.
+    let mut ordered = vec![EventId(NONE); sum as usize];
+    for event in events.rev() {
+        let offset = &mut offsets[group(event)];
+        *offset -= 1;
+        ordered[*offset as usize] = event;
+    }
+    (offsets, ordered)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use trace_ingest::{EventId, StringId, Trace, Track, TrackId};
 
+use crate::layout::grouped;
 use crate::tree::TraceTree;
 
 /// Nodes by name.
@@ -15,20 +16,9 @@ pub(crate) struct NameIndex {
 impl NameIndex {
     fn new(tree: &TraceTree) -> NameIndex {
         let table = tree.trace().events();
-        let mut offsets = vec![0u32; tree.trace().strings().len() + 1];
-        for event in table.ids().filter(|&event| tree.contains(event)) {
-            offsets[table.name(event).index() + 1] += 1;
-        }
-        for name in 1..offsets.len() {
-            offsets[name] += offsets[name - 1];
-        }
-        let mut next = offsets.clone();
-        let mut events = vec![EventId(0); tree.node_count()];
-        for event in table.ids().filter(|&event| tree.contains(event)) {
-            let slot = &mut next[table.name(event).index()];
-            events[*slot as usize] = event;
-            *slot += 1;
-        }
+        let nodes = table.ids().filter(|&event| tree.contains(event));
+        let (offsets, events) =
+            grouped(tree.trace().strings().len(), nodes, |event| table.name(event).index());
         NameIndex { offsets, events }
     }
 }

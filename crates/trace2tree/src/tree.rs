@@ -1,6 +1,8 @@
 //! The tree: building it and walking it.
 
+use std::panic::resume_unwind;
 use std::sync::OnceLock;
+use std::thread;
 
 use trace_ingest::{Category, EventId, Trace};
 
@@ -9,10 +11,10 @@ use crate::busy_time::busy_time;
 use crate::edit::PseudoOperators;
 use crate::event_set::EventSet;
 use crate::layout::Layout;
-use crate::linking::{self, LinkBy};
+use crate::linking::{self, LinkBy, LinkCounts};
 use crate::lookup::{ExternalIdIndex, NameIndex};
 use crate::names::NameClasses;
-use crate::nesting;
+use crate::nesting::{self, NestingCounts};
 use crate::warning::{TreeStatistics, TreeWarning};
 
 /// "No event" in columns of event rows.
@@ -28,6 +30,9 @@ pub struct TreeOptions {
     pub link_by: LinkBy,
     /// How the forward operator of a backward operator is found.
     pub link_backward_by: LinkBackwardBy,
+    /// How many threads may work on one tree; none and one are the same, more than two are not used. The tree is the
+    /// same for any number.
+    pub threads: usize,
 }
 
 /// A trace as a forest: operators, the calls inside them, and below the calls the device events they launched.
@@ -64,15 +69,19 @@ impl TraceTree {
     pub fn build(trace: Trace, options: &TreeOptions) -> TraceTree {
         let mut names = NameClasses::default();
         names.extend(trace.strings());
-        let mut parent = vec![NONE; trace.events().len()];
-        let hosts = host_events_by_time(&trace, options);
-        let nesting = nesting::nest(&trace, &hosts, &mut parent);
-        let links = linking::link(&trace, options.link_by, &mut parent);
-        let layout = Layout::new(&trace, &names, &hosts, &parent);
-        let unlinked = linking::unlinked(&trace, &parent);
-        let backward = BackwardLinks::new(&trace, &names, options.link_backward_by);
+        let nodes = || Nodes::find(&trace, &names, options);
+        let backward = || BackwardLinks::new(&trace, &names, options.link_backward_by);
+        let (nodes, backward) = match options.threads > 1 {
+            true => thread::scope(|scope| {
+                let backward = scope.spawn(backward);
+                let nodes = nodes();
+                (nodes, backward.join().unwrap_or_else(|panic| resume_unwind(panic)))
+            }),
+            false => (nodes(), backward()),
+        };
+        let Nodes { host_count, parent, nesting, links, layout, unlinked } = nodes;
         let statistics = TreeStatistics {
-            host_events: hosts.len() as u64,
+            host_events: host_count,
             sibling_overlaps: nesting.sibling_overlaps,
             reattached: nesting.reattached,
             linked_by_correlation: links.by_correlation,
@@ -288,7 +297,29 @@ fn host_events_by_time(trace: &Trace, options: &TreeOptions) -> Vec<EventId> {
         Category::PYTHON_FUNCTION => options.python_frames,
         _ => false,
     };
-    nesting::time_order(trace, events.ids().filter(is_host))
+    nesting::time_order(trace, events.ids().filter(is_host), options.threads)
+}
+
+/// What nests and what launched what: all of a tree but the links between operators and their backwards.
+struct Nodes {
+    host_count: u64,
+    parent: Vec<u32>,
+    nesting: NestingCounts,
+    links: LinkCounts,
+    layout: Layout,
+    unlinked: Vec<EventId>,
+}
+
+impl Nodes {
+    fn find(trace: &Trace, names: &NameClasses, options: &TreeOptions) -> Nodes {
+        let mut parent = vec![NONE; trace.events().len()];
+        let hosts = host_events_by_time(trace, options);
+        let nesting = nesting::nest(trace, &hosts, &mut parent);
+        let links = linking::link(trace, options.link_by, &mut parent);
+        let layout = Layout::new(trace, names, &hosts, &parent);
+        let unlinked = linking::unlinked(trace, &parent);
+        Nodes { host_count: hosts.len() as u64, parent, nesting, links, layout, unlinked }
+    }
 }
 
 /// The event of a row in a column.

@@ -15,6 +15,8 @@ use crate::models::Models;
 use crate::notice::Notice;
 use crate::options::AnalysisOptions;
 use crate::roofs::{Roof, roofs};
+#[cfg(doc)]
+use crate::sheet::Sheet;
 use crate::sheets::ops_all::calls_outside_kernel_lists;
 use crate::sheets::rooflines::{ExtensionSheet, SheetMembers, extension_sheets};
 use crate::sheets::short_kernels::short_kernels_without_arguments;
@@ -41,6 +43,8 @@ pub struct Analysis {
     /// What the extension's rule on the tree had to say.
     of_tree_rule: Vec<Notice>,
     sheet_members: OnceLock<SheetMembers>,
+    coverage: OnceLock<Coverage>,
+    calls_outside_lists: OnceLock<usize>,
 }
 
 /// Device time that is part of the figures, and that is not.
@@ -125,6 +129,8 @@ impl Analysis {
             failed_passes,
             of_tree_rule,
             sheet_members: OnceLock::new(),
+            coverage: OnceLock::new(),
+            calls_outside_lists: OnceLock::new(),
         }
     }
 
@@ -205,7 +211,7 @@ impl Analysis {
     }
 
     /// Computes what several sheets share, which the first of them computes else. Where sheets are made on several
-    /// threads, one that does this first keeps the others from waiting for each other.
+    /// threads, one that does this first keeps the others from waiting for each other; see [`Sheet::is_prepared`].
     pub fn prepare_sheets(&self) {
         self.unified_rows();
         self.roofs();
@@ -268,8 +274,17 @@ impl Analysis {
         self.breakdown(self.counted())
     }
 
-    /// How much device time the figures cover.
+    /// Calls that the lists of kernels leave out, counted the first time, whoever has their groups at hand.
+    pub(crate) fn count_calls_outside_lists(&self, count: impl FnOnce() -> usize) -> usize {
+        *self.calls_outside_lists.get_or_init(count)
+    }
+
+    /// How much device time the figures cover. Computed once.
     pub fn coverage(&self) -> Coverage {
+        *self.coverage.get_or_init(|| self.find_coverage())
+    }
+
+    fn find_coverage(&self) -> Coverage {
         let busy = |linked: bool| {
             let chosen = self.device.ids.iter().zip(&self.device.linked).filter(|&(_, &is)| is == linked);
             let count = chosen.clone().count();
@@ -332,5 +347,33 @@ impl OverlapIndex {
 
     pub(crate) fn position(&self, event: EventId) -> Option<u32> {
         self.ids.binary_search(&event).ok().map(|position| position as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trace_ingest::{ReadOptions, read_path};
+
+    use super::*;
+    use crate::pytorch_sheets;
+
+    #[test]
+    fn sheets_that_are_not_prepared_do_not_wait_for_what_is() {
+        let path =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/generated/cuda_training_step.json.gz");
+        let trace = read_path(path.as_ref(), &ReadOptions::default()).unwrap();
+        let everything = AnalysisOptions {
+            include_overlap_info: true,
+            short_kernel_study: true,
+            ..AnalysisOptions::default()
+        };
+        let mut prepared = 0;
+        for sheet in pytorch_sheets() {
+            let analysis = Analysis::new(trace.clone(), everything.clone());
+            let made = sheet.build(&analysis).unwrap();
+            assert_eq!(analysis.unified.get().is_some(), sheet.is_prepared(), "{}", sheet.name);
+            prepared += usize::from(sheet.is_prepared() && made.is_some());
+        }
+        assert_eq!(prepared, 5);
     }
 }

@@ -29,9 +29,13 @@ const ANNOTATED: [&str; 14] = [
 /// those of other threads, else the outermost.
 pub(crate) fn step_annotations(trace: &Trace, more: &[&str]) -> HashMap<EventId, StringId> {
     let prefixes: Vec<&str> = ANNOTATED.iter().chain(more).copied().collect();
+    let annotated = annotate(trace, &prefixes);
+    if annotated.is_empty() {
+        return HashMap::new();
+    }
     let steps = Steps::new(trace);
     let events = trace.events();
-    annotate(trace, &prefixes)
+    annotated
         .into_iter()
         .filter_map(|found| {
             let step = steps.around(trace, found.event).or(found.annotation)?;

@@ -46,11 +46,13 @@ pub(crate) fn write(
     }
     let mut options = request.analysis.tree_options();
     options.python_frames |= request.python_frames;
+    let threads = ReadOptions { threads: request.threads, ..ReadOptions::default() }.thread_count();
+    options.threads = threads;
     let mut tree = TraceTree::build(trace, &options);
     change(&mut tree, &mut request)?;
     let options = request.analysis.clone();
     // What a script prints, and how often, must not depend on which thread asks it first.
-    let threads = if request.extension.is_some() { Some(1) } else { request.threads };
+    let threads_of_sheets = if request.extension.is_some() { 1 } else { threads };
     let analysis = match request.extension.take() {
         Some(extension) => Analysis::from_tree_with_extension(tree, options, Box::new(extension)),
         None => Analysis::from_tree(tree, options),
@@ -67,8 +69,9 @@ pub(crate) fn write(
         &title,
         request.sheets,
         request.sheet_names,
-        ReadOptions { threads, ..ReadOptions::default() }.thread_count(),
-    )?;
+        threads_of_sheets,
+    )?
+    .with_threads(threads);
 
     timings.begin(Stage::Write);
     let mut notes = Notes::of(&analysis, &request);

@@ -12,21 +12,20 @@ const WIDEST: usize = 60;
 /// The filter button that covers the end of a header, in characters.
 const FILTER_BUTTON: usize = 3;
 
-/// The number format of cells of `kind`.
-pub(super) fn number_format(kind: CellKind) -> Format {
-    match decimal_places(kind) {
-        None => Format::new(),
-        Some(0) => Format::new().set_num_format("0"),
-        Some(places) => {
-            let grouping = if matches!(kind, CellKind::Percent) { "0." } else { "#,##0." };
-            Format::new().set_num_format(format!("{grouping}{}", "0".repeat(places)))
-        }
-    }
-}
-
-/// The number format of booleans. Programs that know them ignore it.
-pub(super) fn boolean_format() -> Format {
-    Format::new().set_num_format(r#""TRUE";"TRUE";"FALSE""#)
+/// How the cells of a column look, unless the spreadsheet program chooses.
+pub(super) fn column_format(column: &Cells<'_>, kind: CellKind) -> Option<Format> {
+    let format = match column {
+        // Some programs show a boolean without a format of its own as 0 or 1; those that know booleans ignore it.
+        Cells::Boolean(_) => r#""TRUE";"TRUE";"FALSE""#.to_owned(),
+        _ => match decimal_places(kind)? {
+            0 => "0".to_owned(),
+            places => {
+                let grouping = if matches!(kind, CellKind::Percent) { "0." } else { "#,##0." };
+                format!("{grouping}{}", "0".repeat(places))
+            }
+        },
+    };
+    Some(Format::new().set_num_format(format))
 }
 
 /// Decimal places shown, or `None` where the spreadsheet program chooses.

@@ -29,6 +29,9 @@ const MAX_DATA_ROWS: usize = 1_048_576 - 1;
 const MAX_COLUMNS: usize = 16_384;
 /// UTF-16 code units of a cell's text.
 const MAX_TEXT: usize = 32_767;
+/// Level of the file's compression, of 9. Against the usual 6, writing a workbook takes a fifth less time and the file
+/// a fourteenth more room.
+const COMPRESSION: u8 = 3;
 /// Integers up to here are exact in a cell, whose numbers are doubles.
 const MAX_EXACT_INTEGER: u128 = 1 << 53;
 
@@ -63,20 +66,21 @@ impl Workbook {
         workbook
             .set_properties(&DocProperties::new().set_title(report.title()).set_creation_datetime(&created));
         let names = sheet_name::sheet_names(report.tables().iter().map(Table::name));
-        for (table, name) in report.tables().iter().zip(&names) {
+        let sheets = report.each_table(write_sheet)?;
+        for ((table, name), written) in report.tables().iter().zip(&names).zip(sheets) {
             if *name != table.name() {
                 warnings.push(Warning::SheetRenamed { table: table.name().to_owned(), sheet: name.clone() });
             }
-            let sheet = workbook.add_worksheet();
+            let WrittenSheet { mut sheet, widths, warnings: of_sheet } = written;
+            warnings.extend(of_sheet);
             sheet.set_name(name)?;
-            let widths = write_sheet(sheet, table, &mut warnings)?;
             let rows = sheet_rows(table);
             if let Some(chart) = table.chart() {
-                drawing::insert_chart(sheet, table, chart, name, &widths, rows)?;
+                drawing::insert_chart(&mut sheet, table, chart, name, &widths, rows)?;
             }
             if let Some(chart) = table.group_columns() {
                 let own = scatter::Source { table, sheet_name: name };
-                group_columns::insert(sheet, chart, &own, &widths)?;
+                group_columns::insert(&mut sheet, chart, &own, &widths)?;
             }
             if let Some(chart) = table.scatter() {
                 let sheets: Vec<scatter::Source<'_>> = report
@@ -86,14 +90,16 @@ impl Workbook {
                     .map(|(table, sheet_name)| scatter::Source { table, sheet_name })
                     .collect();
                 scatter::insert(
-                    sheet,
+                    &mut sheet,
                     chart,
                     &scatter::Source { table, sheet_name: name },
                     &sheets,
                     &widths,
                 )?;
             }
+            workbook.push_worksheet(sheet);
         }
+        workbook.set_zip_compression_level(COMPRESSION);
         workbook.save_to_writer(output)?;
         Ok(warnings)
     }
@@ -124,12 +130,16 @@ fn sheet_rows(table: &Table) -> usize {
     table.frame().height().min(MAX_DATA_ROWS)
 }
 
-/// Writes the cells of a table and returns the widths of the columns, in characters.
-fn write_sheet(
-    sheet: &mut Worksheet,
-    table: &Table,
-    warnings: &mut Vec<Warning>,
-) -> Result<Vec<f64>, XlsxError> {
+/// A sheet with the cells of a table, without a name and charts.
+struct WrittenSheet {
+    sheet: Worksheet,
+    /// Widths of the columns, in characters.
+    widths: Vec<f64>,
+    warnings: Vec<Warning>,
+}
+
+fn write_sheet(table: &Table) -> Result<WrittenSheet, XlsxError> {
+    let (mut sheet, mut warnings) = (Worksheet::new(), Vec::new());
     let mut cells = table.cells();
     if cells.len() > MAX_COLUMNS {
         warnings.push(Warning::ColumnsCut {
@@ -159,9 +169,13 @@ fn write_sheet(
             sheet.insert_note(0, column_number, &header_note(&format.description))?;
         }
         let width = layout::column_width(header, column, format.kind, rows);
+        // The format of the column is that of its cells: looking it up cell by cell would cost as much as the cells.
+        if let Some(format) = layout::column_format(column, format.kind) {
+            sheet.set_column_format(column_number, &format)?;
+        }
         sheet.set_column_width(column_number, width)?;
         widths.push(width);
-        let cut = write_column(sheet, column_number, column, &layout::number_format(format.kind), rows)?;
+        let cut = write_column(&mut sheet, column_number, column, rows)?;
         if cut > 0 {
             warnings.push(Warning::TextCut {
                 table: table.name().to_owned(),
@@ -178,7 +192,7 @@ fn write_sheet(
         sheet.set_repeat_rows(0, 0)?;
         sheet.autofilter(0, 0, row_number(rows)?, column_number(last_column)?)?;
     }
-    Ok(widths)
+    Ok(WrittenSheet { sheet, widths, warnings })
 }
 
 /// Writes the cells below the header and returns how many texts were cut.
@@ -186,21 +200,18 @@ fn write_column(
     sheet: &mut Worksheet,
     column_number: u16,
     column: &Cells<'_>,
-    format: &Format,
     rows: usize,
 ) -> Result<usize, XlsxError> {
-    let boolean = layout::boolean_format();
     let mut cut = 0;
     for row in 0..rows {
         let row_number = row_number(row + 1)?;
         match column.get(row) {
             Cell::Null => {}
             Cell::Boolean(value) => {
-                // Some programs show a boolean without a format of its own as 0 or 1.
-                sheet.write_boolean_with_format(row_number, column_number, value, &boolean)?;
+                sheet.write_boolean(row_number, column_number, value)?;
             }
             Cell::Integer(value) if value.unsigned_abs() <= MAX_EXACT_INTEGER => {
-                sheet.write_number_with_format(row_number, column_number, value as f64, format)?;
+                sheet.write_number(row_number, column_number, value as f64)?;
             }
             Cell::Integer(value) => {
                 sheet.write_string(row_number, column_number, value.to_string())?;
@@ -210,7 +221,7 @@ fn write_column(
                 sheet.write_string(row_number, column_number, float_text(value))?;
             }
             Cell::Float(value) => {
-                sheet.write_number_with_format(row_number, column_number, value, format)?;
+                sheet.write_number(row_number, column_number, value)?;
             }
             Cell::Text("") => {}
             Cell::Text(text) => {

@@ -52,16 +52,28 @@ impl BlockText {
     }
 }
 
+/// How much smaller than the others the first block is. It doubles from block to block, so that short files too keep
+/// several threads busy and touch little memory.
+const FIRST_BLOCK: usize = 8;
+
 /// Cuts a stream of text into blocks.
 struct BlockReader<R> {
     source: R,
+    /// Text of a block, in bytes.
     block: usize,
+    /// Text of the next block.
+    next: usize,
     /// Text behind the last cut, the beginning of the next block.
     rest: Vec<u8>,
     finished: bool,
 }
 
 impl<R: Read> BlockReader<R> {
+    fn new(source: R, block: usize) -> Self {
+        let block = block.max(2);
+        BlockReader { source, block, next: (block / FIRST_BLOCK).max(2), rest: Vec::new(), finished: false }
+    }
+
     /// Fills `text` with the next block. `false` at the end of the text; an error is damage of the source,
     /// after which `text` holds what was still read.
     fn fill(&mut self, text: &mut BlockText) -> (bool, io::Result<()>) {
@@ -71,7 +83,8 @@ impl<R: Read> BlockReader<R> {
         self.rest.clear();
         let mut outcome = Ok(());
         if !self.finished {
-            let wanted = text.length.max(self.block / 2) + self.block / 2;
+            let wanted = text.length.max(self.next / 2) + self.next / 2;
+            self.next = (2 * self.next).min(self.block);
             while text.length < wanted {
                 match self.source.read(text.room(wanted - text.length)) {
                     Ok(0) => {
@@ -106,7 +119,7 @@ pub(crate) fn read_text(
     block: usize,
     skip_frames: bool,
 ) -> Result<Trace, Refusal> {
-    let reader = BlockReader { source, block: block.max(2), rest: Vec::new(), finished: false };
+    let reader = BlockReader::new(source, block);
     if threads <= 1 {
         let (sink, ending, damage) = read_here(reader, TraceSink::new(skip_frames))?;
         Ok(sink.finish(&ending, damage))
@@ -122,7 +135,7 @@ pub(crate) fn read_into<S: Sink>(
     sink: S,
     block: usize,
 ) -> Result<(S, Ending, Option<String>), Refusal> {
-    let reader = BlockReader { source, block: block.max(2), rest: Vec::new(), finished: false };
+    let reader = BlockReader::new(source, block);
     read_here(reader, sink)
 }
 

@@ -732,6 +732,8 @@ fn rare_field(key: &[u8]) -> Option<RareField> {
 mod tests {
     use super::*;
 
+    // Millions of steps, each interpreted.
+    #[cfg_attr(miri, ignore)]
     #[test]
     fn the_way_back_behind_a_malformed_entry_is_not_searched_for_ever() {
         let text = [&b"{\"ph\" 1}"[..], &b",{\"ph\":[".repeat(20_000)].concat();

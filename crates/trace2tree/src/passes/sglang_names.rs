@@ -14,9 +14,11 @@ const PREFIX: &str = "sglang_profiler::";
 pub fn normalise_names(tree: &mut TraceTree) {
     let events = tree.trace().events();
     let renamed: Vec<(String, Vec<EventId>)> = tree
-        .node_names()
-        .filter_map(|id| {
-            let name = without_number(tree.trace().text(id))?;
+        .trace()
+        .strings()
+        .iter()
+        .filter_map(|(id, name)| {
+            let name = without_number(name)?;
             let all = tree.find_by_name_id(id);
             let time = |event: &&EventId| (events.category(**event).is_device(), events.start(**event));
             let first = *all.iter().min_by_key(time)?;

@@ -134,6 +134,9 @@ fn build(analysis: &Analysis, overlaps: Option<&OverlapIndex>) -> PolarsResult<O
     let mut places = Places::new(analysis);
     let mut name_lists = NameLists::default();
     let mut groups = groups(analysis, overlaps, &mut places, &mut name_lists);
+    if overlaps.is_none() {
+        analysis.count_calls_outside_lists(|| calls_outside_lists(analysis, &groups));
+    }
     let direct = |group: &Group<'_>| group.calls.iter().map(|call| call.direct_time).sum::<i64>();
     groups.sort_by_key(|group| (std::cmp::Reverse(direct(group)), events.uid(group.calls[0].event)));
     // Shares are of all rows, also when only the first are shown.
@@ -218,14 +221,21 @@ pub(crate) fn calls_outside_kernel_lists(analysis: &Analysis) -> Option<Notice> 
     if analysis.is_gpu_only() || analysis.options().group_by_num_kernels {
         return None;
     }
+    let calls = analysis.count_calls_outside_lists(|| {
+        let groups = groups(analysis, None, &mut Places::new(analysis), &mut NameLists::default());
+        calls_outside_lists(analysis, &groups)
+    });
+    (calls > 0).then(|| Notice::CallsOutsideKernelLists { calls, of: analysis.launchers.iter().len() })
+}
+
+/// Calls with another number of kernels than the first of their group.
+fn calls_outside_lists(analysis: &Analysis, groups: &[Group<'_>]) -> usize {
     let kernels = |call: &Launcher| analysis.launchers.kernels(call).len();
     let outside = |group: &Group<'_>| {
         let listed = kernels(group.calls[0]);
         group.calls.iter().filter(|call| kernels(call) != listed).count()
     };
-    let groups = groups(analysis, None, &mut Places::new(analysis), &mut NameLists::default());
-    let calls: usize = groups.iter().map(outside).sum();
-    (calls > 0).then(|| Notice::CallsOutsideKernelLists { calls, of: analysis.launchers.iter().len() })
+    groups.iter().map(outside).sum()
 }
 
 fn first_occurrence(analysis: &Analysis, group: &Group<'_>) -> i64 {
