@@ -36,29 +36,23 @@ pub(crate) fn report(
     names: SheetNames,
     threads: usize,
 ) -> Result<Report, Failure> {
-    let mut work: Vec<Option<usize>> = (0..sheets.len()).map(Some).collect();
-    if threads > 1 {
-        // One thread begins with what several sheets share; those come last, so that the others need not wait for it.
-        work.sort_by_key(|position| position.is_some_and(|position| sheets[position].is_prepared()));
-        work.insert(0, None);
-    }
-    let made = map_in_order(&work, threads, |position| -> Result<Option<Table>, Failure> {
-        let Some(position) = *position else {
+    let mut tables = Vec::new();
+    // One thread begins with what several sheets share.
+    let work: Vec<Option<&Sheet>> =
+        (threads > 1).then_some(None).into_iter().chain(sheets.iter().copied().map(Some)).collect();
+    let made = map_in_order(&work, threads, |sheet| -> Result<Option<Table>, Failure> {
+        let Some(sheet) = sheet else {
             analysis.prepare_sheets();
             return Ok(None);
         };
-        let sheet = sheets[position];
         let Some(frame) = sheet.build(analysis)? else { return Ok(None) };
         let name = sheet_name(sheet, names);
         Ok(Some(table(name, frame, |name| sheet.column(name), sheet.chart, names)?))
     });
-    let mut made: Vec<_> = work.into_iter().zip(made).collect();
-    made.sort_by_key(|(position, _)| *position);
     let last_unified = sheets.iter().rposition(|sheet| sheet.name.starts_with("unified_perf_summary"));
-    let mut tables = Vec::new();
-    for (position, made) in made {
+    for (position, made) in made.into_iter().skip(work.len() - sheets.len()).enumerate() {
         tables.extend(made?);
-        if let (Some(phases), true) = (phases, position.is_some() && position == last_unified) {
+        if let (Some(phases), true) = (phases, Some(position) == last_unified) {
             for sheet in phase_sheets() {
                 let Some(frame) = sheet.build(phases)? else { continue };
                 tables.push(table(sheet.name, frame, |name| sheet.column(name), sheet.chart, names)?);

@@ -15,8 +15,6 @@ use crate::models::Models;
 use crate::notice::Notice;
 use crate::options::AnalysisOptions;
 use crate::roofs::{Roof, roofs};
-#[cfg(doc)]
-use crate::sheet::Sheet;
 use crate::sheets::ops_all::calls_outside_kernel_lists;
 use crate::sheets::rooflines::{ExtensionSheet, SheetMembers, extension_sheets};
 use crate::sheets::short_kernels::short_kernels_without_arguments;
@@ -211,7 +209,7 @@ impl Analysis {
     }
 
     /// Computes what several sheets share, which the first of them computes else. Where sheets are made on several
-    /// threads, one that does this first keeps the others from waiting for each other; see [`Sheet::is_prepared`].
+    /// threads, one that does this first keeps the others from waiting for each other.
     pub fn prepare_sheets(&self) {
         self.unified_rows();
         self.roofs();
@@ -347,33 +345,5 @@ impl OverlapIndex {
 
     pub(crate) fn position(&self, event: EventId) -> Option<u32> {
         self.ids.binary_search(&event).ok().map(|position| position as u32)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use trace_ingest::{ReadOptions, read_path};
-
-    use super::*;
-    use crate::pytorch_sheets;
-
-    #[test]
-    fn sheets_that_are_not_prepared_do_not_wait_for_what_is() {
-        let path =
-            concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/generated/cuda_training_step.json.gz");
-        let trace = read_path(path.as_ref(), &ReadOptions::default()).unwrap();
-        let everything = AnalysisOptions {
-            include_overlap_info: true,
-            short_kernel_study: true,
-            ..AnalysisOptions::default()
-        };
-        let mut prepared = 0;
-        for sheet in pytorch_sheets() {
-            let analysis = Analysis::new(trace.clone(), everything.clone());
-            let made = sheet.build(&analysis).unwrap();
-            assert_eq!(analysis.unified.get().is_some(), sheet.is_prepared(), "{}", sheet.name);
-            prepared += usize::from(sheet.is_prepared() && made.is_some());
-        }
-        assert_eq!(prepared, 5);
     }
 }

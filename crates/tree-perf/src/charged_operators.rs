@@ -50,6 +50,8 @@ pub(crate) fn charged_operators(analysis: &Analysis) -> Vec<ChargedOperator> {
 struct Walk<'a> {
     analysis: &'a Analysis,
     tree: &'a TraceTree,
+    /// Operators that a model claims, of those with device work below them.
+    modelled: EventSet,
     /// Operators with a modelled operator below them, seen through operators and frames.
     modelled_below: EventSet,
     /// Operators and frames with a call below them that launched device work, seen through calls and
@@ -72,6 +74,7 @@ impl<'a> Walk<'a> {
         let mut walk = Walk {
             analysis,
             tree,
+            modelled: set(),
             modelled_below: set(),
             launches_itself: set(),
             modelled_part_below: set(),
@@ -84,6 +87,9 @@ impl<'a> Walk<'a> {
         for &event in tree.host_events().iter().rev() {
             if tree.non_gpu_path(event) {
                 continue;
+            }
+            if walk.is_operator(event) && analysis.models().has_model(tree, event) {
+                walk.modelled.insert(event);
             }
             let has_device_child = tree.children(event).iter().any(|&child| !tree.is_host(child));
             let is_call = tree.trace().events().category(event).is_launch_api();
@@ -122,7 +128,7 @@ impl<'a> Walk<'a> {
     }
 
     fn is_modelled(&self, event: EventId) -> bool {
-        self.is_operator(event) && self.analysis.models().has_model(self.tree, event)
+        self.modelled.contains(event)
     }
 
     fn is_modelled_part(&self, event: EventId) -> bool {

@@ -59,7 +59,7 @@ impl Launchers {
             let kernels = &all.kernels[first..];
             let below = tree.device_events(event);
             let mut busy = |of: &[EventId]| busy_time(of.iter().map(|&id| interval(trace, id)), &mut scratch);
-            let first_kernel = kernels.first().map(|&kernel| trace.name(kernel));
+            let first_kernel = kernels.first().copied();
             let direct_time = busy(kernels);
             let only_own = below.len() == 1 && below == kernels;
             all.launchers.push(Launcher {

@@ -19,6 +19,7 @@ mod answers;
 mod arguments;
 mod evaluation;
 
+pub(crate) use answers::AnswerId;
 use answers::Answers;
 use arguments::{Recorded, recorded_attributes};
 pub(crate) use arguments::{set_attribute, value};
@@ -52,6 +53,8 @@ pub(crate) struct Models {
     forward: HashMap<(&'static str, i64), EventId>,
     answers: Answers,
     arguments: Mutex<HashMap<ArgumentId, Arc<Vec<Value>>>>,
+    /// By the names of an operator and its first kernel.
+    categories: Mutex<HashMap<(StringId, Option<StringId>), Category>>,
     /// What the user adds to the built-in models; asked first.
     extended: Option<ExtendedOperators>,
 }
@@ -79,6 +82,7 @@ impl Models {
             forward,
             answers: Answers::new(events.len()),
             arguments: Mutex::default(),
+            categories: Mutex::default(),
             extended,
         }
     }
@@ -93,10 +97,15 @@ impl Models {
         &self,
         tree: &TraceTree,
         event: EventId,
-        first_kernel: Option<&str>,
+        first_kernel: Option<EventId>,
     ) -> OpCategory {
-        self.category_by_extension(tree, event)
-            .unwrap_or_else(|| op_category(tree.trace().name(event), first_kernel).into())
+        let trace = tree.trace();
+        let by_names = || {
+            let names = (trace.events().name(event), first_kernel.map(|kernel| trace.events().name(kernel)));
+            let find = || op_category(trace.text(names.0), names.1.map(|kernel| trace.text(kernel)));
+            (*lock(&self.categories).entry(names).or_insert_with(find)).into()
+        };
+        self.category_by_extension(tree, event).unwrap_or_else(by_names)
     }
 
     /// Kind of work of something that is no event, by its name or its first kernel.
@@ -111,14 +120,14 @@ impl Models {
         let operator = extended.get(tree.trace().events().name(event))?;
         operator.category.clone().or_else(|| {
             let evaluation = operator.is_modelled.then(|| self.evaluate(tree, event))?;
-            Some((*evaluation).as_ref().ok()?.by_extension.as_ref()?.category.clone())
+            Some(evaluation.as_ref().ok()?.by_extension.as_ref()?.category.clone())
         })
     }
 
     /// Whether a model claims the operator; its figures may still be undefined.
     pub(crate) fn has_model(&self, tree: &TraceTree, event: EventId) -> bool {
         self.is_registered(tree, event)
-            && !matches!(&*self.evaluate(tree, event), Err(undefined) if undefined.gap == Gap::NoModel)
+            && !matches!(self.evaluate(tree, event), Err(undefined) if undefined.gap == Gap::NoModel)
     }
 
     /// Category of the backward work of the operator, if its model has figures of it.
@@ -131,7 +140,7 @@ impl Models {
             false => built_in_backward_category(tree.trace().name(event))?.into(),
         };
         let evaluation = self.evaluate(tree, event);
-        matches!(&*evaluation, Ok(evaluated) if evaluated.backward.flops.is_ok()).then_some(category)
+        matches!(evaluation, Ok(evaluated) if evaluated.backward.flops.is_ok()).then_some(category)
     }
 
     /// Whether the extension models the operator.
@@ -145,8 +154,18 @@ impl Models {
     }
 
     /// What the operator's model says of this call.
-    pub(crate) fn evaluate(&self, tree: &TraceTree, event: EventId) -> Arc<Evaluation> {
+    pub(crate) fn evaluate(&self, tree: &TraceTree, event: EventId) -> &Evaluation {
+        self.evaluation(self.answer(tree, event))
+    }
+
+    /// Which answer the operator's model gives to this call.
+    pub(crate) fn answer(&self, tree: &TraceTree, event: EventId) -> AnswerId {
         self.answers.of(event, || self.key(tree, event), |key| self.evaluate_call(tree, event, key))
+    }
+
+    /// An answer.
+    pub(crate) fn evaluation(&self, answer: AnswerId) -> &Evaluation {
+        self.answers.get(answer)
     }
 
     fn key(&self, tree: &TraceTree, event: EventId) -> CallKey {
@@ -228,7 +247,7 @@ impl Models {
                 {
                     continue;
                 }
-                if let Err(undefined) = &*self.evaluate(tree, event)
+                if let Err(undefined) = self.evaluate(tree, event)
                     && undefined.gap == Gap::Arguments
                 {
                     *failures.entry(undefined.to_string()).or_default() += 1;

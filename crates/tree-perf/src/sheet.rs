@@ -127,21 +127,6 @@ impl<A> Sheet<A> {
     }
 }
 
-impl Sheet {
-    /// Whether the table is made from what [`Analysis::prepare_sheets`] computes. Where sheets are made on several
-    /// threads, the others can be made meanwhile.
-    pub fn is_prepared(&self) -> bool {
-        let prepared = [
-            &sheets::unified_perf_summary::SHEET,
-            &sheets::unified_perf_summary::WITH_OVERLAP,
-            &sheets::coverage::SHEET,
-            &sheets::roofline::SHEET,
-            &sheets::roofline_points::SHEET,
-        ];
-        prepared.iter().any(|sheet| sheet.name == self.name)
-    }
-}
-
 /// The description of a column among those that a sheet may have.
 pub(crate) fn column_of(columns: &'static [Column], name: &str) -> Option<&'static Column> {
     let name = match name.split_once(": ") {

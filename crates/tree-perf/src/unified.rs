@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use gpu_timeline::busy_time;
 use perf_models::Category;
@@ -12,7 +11,7 @@ use crate::analysis::Analysis;
 use crate::charged_operators::{ChargedOperator, FiguresFrom, charged_operators};
 use crate::device::interval;
 use crate::figures::Figures;
-use crate::models::{Evaluated, Evaluation};
+use crate::models::{AnswerId, Evaluated};
 use crate::notice::Notice;
 use crate::op_category::OpCategory;
 
@@ -23,14 +22,14 @@ pub(crate) struct UnifiedRow {
     /// Time in which at least one of the device events ran.
     pub(crate) time: i64,
     /// What the model says; `None` where there is none.
-    pub(crate) evaluation: Option<Arc<Evaluation>>,
+    answer: Option<AnswerId>,
     pub(crate) figures: Option<Figures>,
 }
 
 impl UnifiedRow {
     /// The answers of the model, if it has any.
-    pub(crate) fn evaluated(&self) -> Option<&Evaluated> {
-        (**self.evaluation.as_ref()?).as_ref().ok()
+    pub(crate) fn evaluated<'a>(&self, analysis: &'a Analysis) -> Option<&'a Evaluated> {
+        analysis.models().evaluation(self.answer?).as_ref().ok()
     }
 
     /// Whether a model claims the operator.
@@ -39,17 +38,16 @@ impl UnifiedRow {
     }
 
     /// The model's answer and whether it is that for backward work: rows with the same have the same reason.
-    pub(crate) fn answer(&self) -> (Option<*const Evaluation>, bool) {
-        let backward = matches!(self.charged.figures, FiguresFrom::BackwardOf(_));
-        (self.evaluation.as_ref().map(Arc::as_ptr), backward)
+    pub(crate) fn answer(&self) -> (Option<AnswerId>, bool) {
+        (self.answer, matches!(self.charged.figures, FiguresFrom::BackwardOf(_)))
     }
 
     /// Why there are no figures, as a clause.
-    pub(crate) fn reason(&self) -> Option<String> {
-        let Some(evaluation) = &self.evaluation else {
+    pub(crate) fn reason(&self, analysis: &Analysis) -> Option<String> {
+        let Some(answer) = self.answer else {
             return Some("no model knows this operator".to_string());
         };
-        let undefined = match &**evaluation {
+        let undefined = match analysis.models().evaluation(answer) {
             Err(undefined) => undefined,
             Ok(evaluated) => {
                 let work = match self.charged.figures {
@@ -107,8 +105,8 @@ fn row(
     let mut busy =
         |events: &[EventId]| busy_time(events.iter().map(|&event| interval(trace, event)), scratch);
     let time = busy(&charged.device_events);
-    let (evaluation, backward, time_of_figures) = match charged.figures {
-        FiguresFrom::Own => (Some(models.evaluate(tree, charged.operator)), false, time),
+    let (answer, backward, time_of_figures) = match charged.figures {
+        FiguresFrom::Own => (Some(models.answer(tree, charged.operator)), false, time),
         FiguresFrom::BackwardOf(forward) => {
             // The forward operator's backward figures cover everything that its backward links launched.
             let links = tree.backward_events_of_subtree(forward);
@@ -116,16 +114,16 @@ fn row(
                 links.iter().flat_map(|&link| tree.device_events(link)).copied().collect();
             events.sort_unstable();
             events.dedup();
-            (Some(models.evaluate(tree, forward)), true, busy(&events))
+            (Some(models.answer(tree, forward)), true, busy(&events))
         }
         FiguresFrom::Nowhere => (None, false, time),
     };
-    let figures = evaluation.as_ref().and_then(|evaluation| {
-        let evaluated = (**evaluation).as_ref().ok()?;
+    let figures = answer.and_then(|answer| {
+        let evaluated = models.evaluation(answer).as_ref().ok()?;
         let work = if backward { &evaluated.backward } else { &evaluated.forward };
         Figures::of(work, evaluated.spec, analysis.us(time_of_figures), analysis.architecture())
     });
-    let mut row = UnifiedRow { charged, category: Category::Other.into(), time, evaluation, figures };
+    let mut row = UnifiedRow { charged, category: Category::Other.into(), time, answer, figures };
     row.category = category(analysis, &row);
     row
 }
@@ -150,8 +148,9 @@ pub(crate) fn peaks_missing(analysis: &Analysis) -> Option<Notice> {
 
 fn category(analysis: &Analysis, row: &UnifiedRow) -> OpCategory {
     let (tree, models) = (analysis.tree(), analysis.models());
-    let first_kernel = row.charged.device_events.first().map(|&event| analysis.trace().name(event));
+    let first_kernel = row.charged.device_events.first().copied();
     if row.charged.is_leftover {
+        let first_kernel = first_kernel.map(|event| analysis.trace().name(event));
         return models.category_of_name(&row.name(analysis).text(analysis), first_kernel);
     }
     if let FiguresFrom::BackwardOf(forward) = row.charged.figures {

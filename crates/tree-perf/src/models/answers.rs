@@ -1,7 +1,7 @@
 //! The answers of models, each kept once.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{PoisonError, RwLock};
 
 use hashbrown::HashMap;
 use trace_ingest::EventId;
@@ -11,23 +11,26 @@ use super::{CallKey, Evaluation};
 /// The number of a call whose answer is not known yet.
 const UNKNOWN: u32 = u32::MAX;
 
+/// Number of an answer that is kept: calls with the same have the same answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct AnswerId(u32);
+
 /// Answers by call: what distinguishes calls is compared once per call, whoever asks how often.
 pub(super) struct Answers {
     /// Number of the answer, per event.
     of_event: Vec<AtomicU32>,
-    kept: Mutex<Kept>,
-}
-
-#[derive(Default)]
-struct Kept {
-    numbers: HashMap<CallKey, u32>,
-    /// By number.
-    answers: Vec<Arc<Evaluation>>,
+    numbers: RwLock<HashMap<CallKey, u32>>,
+    /// By number. Answers stay where they are, so threads that make sheets read them without waiting for each other.
+    kept: boxcar::Vec<Evaluation>,
 }
 
 impl Answers {
     pub(super) fn new(events: usize) -> Self {
-        Answers { of_event: (0..events).map(|_| AtomicU32::new(UNKNOWN)).collect(), kept: Mutex::default() }
+        Answers {
+            of_event: (0..events).map(|_| AtomicU32::new(UNKNOWN)).collect(),
+            numbers: RwLock::default(),
+            kept: boxcar::Vec::new(),
+        }
     }
 
     /// The answer for this call; `key` and `evaluate` are asked when it is not known.
@@ -36,29 +39,26 @@ impl Answers {
         event: EventId,
         key: impl FnOnce() -> CallKey,
         evaluate: impl FnOnce(&CallKey) -> Evaluation,
-    ) -> Arc<Evaluation> {
+    ) -> AnswerId {
         let number = &self.of_event[event.index()];
-        let known = number.load(Ordering::Relaxed);
+        let known = number.load(Ordering::Acquire);
         if known != UNKNOWN {
-            return Arc::clone(&self.kept().answers[known as usize]);
+            return AnswerId(known);
         }
         let key = key();
-        let known = self.kept().numbers.get(&key).copied();
+        // A panic elsewhere leaves the numbers whole: entries are put in complete.
+        let known = self.numbers.read().unwrap_or_else(PoisonError::into_inner).get(&key).copied();
         // Not under the lock: a model may be a script.
         let known = known.unwrap_or_else(|| {
-            let answer = Arc::new(evaluate(&key));
-            let Kept { numbers, answers } = &mut *self.kept();
-            *numbers.entry(key).or_insert_with(|| {
-                answers.push(answer);
-                answers.len() as u32 - 1
-            })
+            let answer = evaluate(&key);
+            let mut numbers = self.numbers.write().unwrap_or_else(PoisonError::into_inner);
+            *numbers.entry(key).or_insert_with(|| self.kept.push(answer) as u32)
         });
-        number.store(known, Ordering::Relaxed);
-        Arc::clone(&self.kept().answers[known as usize])
+        number.store(known, Ordering::Release);
+        AnswerId(known)
     }
 
-    /// A panic elsewhere leaves it whole: entries are put in complete.
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn get(&self, answer: AnswerId) -> &Evaluation {
+        &self.kept[answer.0 as usize]
     }
 }

@@ -110,7 +110,11 @@ fn build(analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
         *time += row.time;
     }
     for ((status, name, category, ..), (row, calls, time)) in of_rows {
-        add((status, name.text(analysis).into_owned(), Some(category.clone()), row.reason()), calls, time);
+        add(
+            (status, name.text(analysis).into_owned(), Some(category.clone()), row.reason(analysis)),
+            calls,
+            time,
+        );
     }
     let trace = analysis.trace();
     let mut scratch = Vec::new();

@@ -144,7 +144,7 @@ fn unified(fixture: Fixture) -> Vec<Row> {
         Analysis::with_extension(fixture.finish(), AnalysisOptions::default(), Box::new(megatron()));
     let trace = analysis.trace();
     let rows = analysis.unified_rows().iter().map(|row| {
-        let work = row.evaluated().map(|evaluated| &evaluated.forward);
+        let work = row.evaluated(&analysis).map(|evaluated| &evaluated.forward);
         let figures = work.and_then(|work| Some((work.flops.clone().ok()?, work.bytes.clone().ok()?)));
         (trace.name(row.charged.operator).to_owned(), trace.to_microseconds(row.time), figures)
     });

@@ -1,7 +1,6 @@
 //! The calls of one family with their figures, put together by operator and parameters.
 
 use std::cmp::Reverse;
-use std::sync::Arc;
 
 use gpu_timeline::busy_time;
 use hashbrown::HashMap;
@@ -13,7 +12,7 @@ use crate::analysis::Analysis;
 use crate::call_overlap::{CallOverlap, NameLists, overlap_of};
 use crate::device::interval;
 use crate::figures::Figures;
-use crate::models::{Evaluated, Evaluation};
+use crate::models::{AnswerId, Evaluated};
 
 use super::members::Subject;
 use super::parameters::{parameter_names, parameter_texts};
@@ -24,7 +23,7 @@ const NEVER_BACKWARD: &str = "vllm::unified_attention_with_output";
 /// One call with its figures.
 pub(super) struct Row {
     pub(super) operator: EventId,
-    pub(super) evaluation: Arc<Evaluation>,
+    answer: AnswerId,
     pub(super) figures: Figures,
     /// Time in which at least one of the device events ran.
     time: i64,
@@ -34,8 +33,8 @@ pub(super) struct Row {
 }
 
 impl Row {
-    pub(super) fn evaluated(&self) -> Option<&Evaluated> {
-        self.evaluation.as_ref().as_ref().ok()
+    pub(super) fn evaluated<'a>(&self, analysis: &'a Analysis) -> Option<&'a Evaluated> {
+        analysis.models().evaluation(self.answer).as_ref().ok()
     }
 }
 
@@ -105,7 +104,7 @@ pub(super) fn grouped_calls(
     name_lists: &mut NameLists,
 ) -> SheetRows {
     let rows = calls(analysis, subject, backward, with_overlap, name_lists);
-    let (parameters, of_rows) = ParameterTexts::of(&rows);
+    let (parameters, of_rows) = ParameterTexts::of(analysis, &rows);
 
     let options = analysis.options();
     let events = analysis.trace().events();
@@ -113,8 +112,9 @@ pub(super) fn grouped_calls(
     let mut together = HashMap::new();
     let mut of_all: Vec<(i64, u32)> = Vec::new();
     let mut index = HashMap::new();
-    let mut groups: Vec<(usize, Group)> = Vec::new();
-    for (row, text) in rows.into_iter().zip(of_rows.ids) {
+    let mut found: Vec<FoundGroup> = Vec::new();
+    let mut group_of_row = Vec::with_capacity(rows.len());
+    for (row, text) in rows.iter().zip(of_rows.ids) {
         let key = (
             events.name(row.operator),
             text,
@@ -127,10 +127,18 @@ pub(super) fn grouped_calls(
         });
         of_all[same].0 += row.time;
         let at = *index.entry((same, row.overlap.0)).or_insert_with(|| {
-            let parameters = of_rows.texts[text].clone();
-            groups.push((same, Group { parameters, rows: Vec::new(), nested: 0 }));
-            groups.len() - 1
+            found.push(FoundGroup { text, same, rows: 0 });
+            found.len() - 1
         });
+        found[at].rows += 1;
+        group_of_row.push(at);
+    }
+    let group = |FoundGroup { text, same, rows }| {
+        let parameters = of_rows.texts[text].clone();
+        (same, Group { parameters, rows: Vec::with_capacity(rows), nested: 0 })
+    };
+    let mut groups: Vec<(usize, Group)> = found.into_iter().map(group).collect();
+    for (row, at) in rows.into_iter().zip(group_of_row) {
         groups[at].1.rows.push(row);
     }
     // Stable: calls came in file order, so of equal groups the first in the file comes first.
@@ -139,6 +147,16 @@ pub(super) fn grouped_calls(
         (Reverse(time), first, Reverse(group.time()))
     });
     SheetRows { parameters, groups: groups.into_iter().map(|(_, group)| group).collect() }
+}
+
+/// A group before its rows are moved to it.
+struct FoundGroup {
+    /// Index of the parameters' text.
+    text: usize,
+    /// Index of the groups that only differ in what ran beside them.
+    same: usize,
+    /// Number of rows.
+    rows: usize,
 }
 
 /// The parameters of calls as texts: each answer of a model is put into words once, however many calls share it.
@@ -151,13 +169,13 @@ struct ParameterTexts {
 
 impl ParameterTexts {
     /// The names of the parameters, and the texts.
-    fn of(rows: &[Row]) -> (Vec<&'static str>, Self) {
-        let mut answers: HashMap<*const Evaluation, usize> = HashMap::new();
+    fn of(analysis: &Analysis, rows: &[Row]) -> (Vec<&'static str>, Self) {
+        let mut answers: HashMap<AnswerId, usize> = HashMap::new();
         let mut of_answers: Vec<&[Parameter]> = Vec::new();
         let mut of_rows = Vec::with_capacity(rows.len());
         for row in rows {
-            of_rows.push(*answers.entry(Arc::as_ptr(&row.evaluation)).or_insert_with(|| {
-                of_answers.push(row.evaluated().map_or(&[], |evaluated| &evaluated.parameters));
+            of_rows.push(*answers.entry(row.answer).or_insert_with(|| {
+                of_answers.push(row.evaluated(analysis).map_or(&[], |evaluated| &evaluated.parameters));
                 of_answers.len() - 1
             }));
         }
@@ -186,35 +204,35 @@ fn calls(
     let mut calls = analysis.sheet_members().calls(analysis, subject);
     calls.retain(|&operator| !(backward && trace.name(operator) == NEVER_BACKWARD));
     let mut scratch = Vec::new();
-    calls
-        .into_iter()
-        .filter_map(|operator| {
-            let mut device_events: Vec<EventId> = match backward {
-                false => tree.device_events(operator).to_vec(),
-                true => {
-                    // Only operators that a backward links to themselves, though figures are of all below.
-                    if tree.backward_events(operator).is_empty() {
-                        return None;
-                    }
-                    let links = tree.backward_events_of_subtree(operator);
-                    let mut all: Vec<EventId> =
-                        links.iter().flat_map(|&link| tree.device_events(link)).copied().collect();
-                    all.sort_unstable();
-                    all.dedup();
-                    all
+    // Room for all: rows are large, and would be moved again and again while the list grows.
+    let mut rows = Vec::with_capacity(calls.len());
+    rows.extend(calls.into_iter().filter_map(|operator| {
+        let mut device_events: Vec<EventId> = match backward {
+            false => tree.device_events(operator).to_vec(),
+            true => {
+                // Only operators that a backward links to themselves, though figures are of all below.
+                if tree.backward_events(operator).is_empty() {
+                    return None;
                 }
-            };
-            device_events.sort_by_key(|&event| trace.events().start(event));
-            let evaluation = analysis.models().evaluate(tree, operator);
-            let evaluated = (*evaluation).as_ref().ok()?;
-            let work = if backward { &evaluated.backward } else { &evaluated.forward };
-            let time = busy_time(device_events.iter().map(|&event| interval(trace, event)), &mut scratch);
-            let figures = Figures::of(work, evaluated.spec, analysis.us(time), analysis.architecture())?;
-            let overlap = match with_overlap {
-                true => overlap_of(analysis, analysis.overlaps(), &device_events, name_lists),
-                false => (None, CallOverlap::default()),
-            };
-            Some(Row { operator, evaluation, figures, time, device_events, overlap })
-        })
-        .collect()
+                let links = tree.backward_events_of_subtree(operator);
+                let mut all: Vec<EventId> =
+                    links.iter().flat_map(|&link| tree.device_events(link)).copied().collect();
+                all.sort_unstable();
+                all.dedup();
+                all
+            }
+        };
+        device_events.sort_by_key(|&event| trace.events().start(event));
+        let answer = analysis.models().answer(tree, operator);
+        let evaluated = analysis.models().evaluation(answer).as_ref().ok()?;
+        let work = if backward { &evaluated.backward } else { &evaluated.forward };
+        let time = busy_time(device_events.iter().map(|&event| interval(trace, event)), &mut scratch);
+        let figures = Figures::of(work, evaluated.spec, analysis.us(time), analysis.architecture())?;
+        let overlap = match with_overlap {
+            true => overlap_of(analysis, analysis.overlaps(), &device_events, name_lists),
+            false => (None, CallOverlap::default()),
+        };
+        Some(Row { operator, answer, figures, time, device_events, overlap })
+    }));
+    rows
 }

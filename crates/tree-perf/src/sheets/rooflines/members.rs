@@ -101,7 +101,7 @@ fn subject(analysis: &Analysis, call: EventId, operator: &ExtendedOperator) -> O
     }
     let family = if operator.is_modelled {
         let evaluation = models.evaluate(analysis.tree(), call);
-        (*evaluation).as_ref().ok()?.by_extension.as_ref()?.family
+        evaluation.as_ref().ok()?.by_extension.as_ref()?.family
     } else {
         family(analysis.trace().name(call))
     };

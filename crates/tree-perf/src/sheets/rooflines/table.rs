@@ -93,7 +93,7 @@ pub(super) fn table(
     frame.integer("UID_first", first().map(|row| Some(i64::from(trace.events().uid(row.operator)))));
     frame.flag("nested", groups.iter().map(|group| group.nested == group.rows.len()));
     frame.integer("nested_count", groups.iter().map(|group| Some(group.nested as i64)));
-    frame.text("note", groups.iter().map(assumption));
+    frame.text("note", groups.iter().map(|group| assumption(analysis, group)));
     frame.finish()
 }
 
@@ -108,6 +108,6 @@ fn kernels(analysis: &Analysis, group: &Group) -> KernelList {
 }
 
 /// What the figures of the row assume.
-fn assumption(group: &Group) -> Option<&str> {
-    group.rows.iter().find_map(|row| row.evaluated()?.assumption.as_deref())
+fn assumption<'a>(analysis: &'a Analysis, group: &Group) -> Option<&'a str> {
+    group.rows.iter().find_map(|row| row.evaluated(analysis)?.assumption.as_deref())
 }

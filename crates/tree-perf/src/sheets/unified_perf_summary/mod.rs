@@ -94,14 +94,14 @@ fn build(analysis: &Analysis, with_overlap: bool) -> PolarsResult<Option<DataFra
         group
             .rows
             .iter()
-            .find_map(|row| row.figures.and(row.evaluated()))
+            .find_map(|row| row.figures.and(row.evaluated(analysis)))
             .map(|evaluated| dict(&evaluated.parameters))
     };
     frame.text("perf_params", groups.iter().map(parameters));
     frame.flag("has_perf_model", groups.iter().map(|group| group.rows[0].has_model()));
-    frame.text("reason", groups.iter().map(|group| group.rows.iter().find_map(|row| row.reason())));
+    frame.text("reason", groups.iter().map(|group| group.rows.iter().find_map(|row| row.reason(analysis))));
     let assumption = |group: &Group<'_>| {
-        group.rows.iter().find_map(|row| row.figures.and(row.evaluated())?.assumption.clone())
+        group.rows.iter().find_map(|row| row.figures.and(row.evaluated(analysis))?.assumption.clone())
     };
     frame.text("note", groups.iter().map(assumption));
     if options.include_call_stack {
