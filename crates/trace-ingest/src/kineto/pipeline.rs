@@ -52,9 +52,9 @@ impl BlockText {
     }
 }
 
-/// How much smaller than the others the first block is. It doubles from block to block, so that short files too keep
-/// several threads busy and touch little memory.
-const FIRST_BLOCK: usize = 8;
+/// The first block is this part of the others. It doubles from block to block, so that short files too keep several
+/// threads busy and touch little memory.
+const PART_OF_FIRST_BLOCK: usize = 8;
 
 /// Cuts a stream of text into blocks.
 struct BlockReader<R> {
@@ -71,7 +71,13 @@ struct BlockReader<R> {
 impl<R: Read> BlockReader<R> {
     fn new(source: R, block: usize) -> Self {
         let block = block.max(2);
-        BlockReader { source, block, next: (block / FIRST_BLOCK).max(2), rest: Vec::new(), finished: false }
+        BlockReader {
+            source,
+            block,
+            next: (block / PART_OF_FIRST_BLOCK).max(2),
+            rest: Vec::new(),
+            finished: false,
+        }
     }
 
     /// Fills `text` with the next block. `false` at the end of the text; an error is damage of the source,
