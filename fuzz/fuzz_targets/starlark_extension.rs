@@ -1,59 +1,9 @@
 //! Extension scripts: loading, a model of each operator that they have one for, and their rule on a tree.
 #![no_main]
 
-use std::time::Duration;
-
 use libfuzzer_sys::fuzz_target;
-use perf_models::OpCall;
-use trace_ingest::{ArgumentValue, Category, EventArguments, TraceBuilder};
-use trace2tree::{TraceTree, TreeOptions};
-use tree_perf::extension::{Extension, Limits};
-
-// Small enough that a script that runs on is stopped long before libFuzzer calls it a hang.
-const LIMITS: Limits = Limits {
-    loading_steps: 10_000,
-    tree_steps: 10_000,
-    model_steps: 10_000,
-    memory_bytes: 64 << 20,
-    call_depth: 50,
-    time: Duration::from_secs(1),
-};
+use tracelens_fuzz::script_probe;
 
 fuzz_target!(|text: &str| {
-    let extension = match Extension::load_with("script.star", text, LIMITS) {
-        Ok(extension) => extension,
-        Err(error) => {
-            let _ = error.to_string();
-            return;
-        }
-    };
-    let names: Vec<String> = extension.modelled().map(str::to_owned).collect();
-    for name in &names {
-        let call = OpCall { name, kernels: &["kernel"], ..OpCall::default() };
-        let _ = extension.model(&call).map(|model| model.map_err(|reason| reason.to_string()));
-        let _ = (extension.category(name), extension.sheets(name).count());
-    }
-    if let Err(error) = extension.postprocess(&mut tree()) {
-        let _ = error.to_string();
-    }
-    for notice in extension.notices() {
-        let _ = notice.to_string();
-    }
+    script_probe::run(text);
 });
-
-/// Two operators, one in the other, and a kernel.
-fn tree() -> TraceTree {
-    let mut builder = TraceBuilder::default();
-    let (host, stream) = (builder.track(1, 1), builder.track(0, 7));
-    let dims =
-        ArgumentValue::List(vec![ArgumentValue::List(vec![ArgumentValue::Int(8), ArgumentValue::Int(4)])]);
-    let signature = Some(builder.signature([Some(dims), None, None, None]));
-    let operator = EventArguments { signature, sequence_number: Some(1), ..EventArguments::default() };
-    builder.event(Category::CPU_OP, "aten::linear", host, 0, 100, operator);
-    builder.event(Category::CPU_OP, "aten::mm", host, 10, 80, operator);
-    let launch = EventArguments { correlation: Some(1), ..EventArguments::default() };
-    builder.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", host, 20, 10, launch);
-    let kernel = EventArguments { device: Some(0), stream: Some(7), ..launch };
-    builder.event(Category::KERNEL, "gemm", stream, 200, 50, kernel);
-    TraceTree::build(builder.finish(), &TreeOptions::default())
-}

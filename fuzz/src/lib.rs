@@ -4,6 +4,9 @@ use std::sync::OnceLock;
 
 #[path = "../../crates/trace-ingest/tests/reader_probes/mod.rs"]
 pub mod reader_probes;
+#[cfg(feature = "starlark")]
+#[path = "../../crates/tree-perf/tests/script_probe/mod.rs"]
+pub mod script_probe;
 
 use reader_probes::Probes;
 

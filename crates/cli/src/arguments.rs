@@ -6,10 +6,10 @@ pub(crate) mod match_blocks;
 pub(crate) mod metal;
 pub(crate) mod model;
 pub(crate) mod phases;
-pub(crate) mod profile_output;
 pub(crate) mod reading;
 mod reference_tools;
 pub(crate) mod report;
+pub(crate) mod report_output;
 pub(crate) mod rocprof;
 pub(crate) mod split;
 pub(crate) mod timings;
@@ -113,8 +113,8 @@ impl Command {
     /// How the times of the run are to be printed, if they are.
     pub(crate) fn timings(&self) -> Option<TimingsForm> {
         let asked = match self {
-            Command::Report(arguments) | Command::Pytorch(arguments) => &arguments.output.timings,
-            Command::Inference(arguments) => &arguments.report.output.timings,
+            Command::Report(arguments) | Command::Pytorch(arguments) => &arguments.output.tables.timings,
+            Command::Inference(arguments) => &arguments.report.output.tables.timings,
             Command::Jax(arguments) => &arguments.output.tables.timings,
             Command::Rocprof(arguments) => &arguments.output.timings,
             Command::Metal(arguments) => &arguments.output.tables.timings,
@@ -202,7 +202,7 @@ mod tests {
             let Ok(Command::Report(arguments)) = try_parse(&["report", "t.json", option, "out"]) else {
                 panic!("{option}")
             };
-            assert_eq!(arguments.output.output_csvs_dir.as_deref(), Some("out".as_ref()));
+            assert_eq!(arguments.output.tables.destinations(), [("csv", "out".into())]);
         }
         for option in ["--link-by", "--link_by"] {
             let Ok(Command::Pytorch(arguments)) = try_parse(&["pytorch", "t.json", option, "flow"]) else {

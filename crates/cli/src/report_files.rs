@@ -7,7 +7,7 @@ use perf_models::Architecture;
 use report_writers::{Json, Report, writer_by_name};
 use tree_perf::Roof;
 
-use crate::arguments::profile_output::ProfileOutput;
+use crate::arguments::report_output::ReportOutput;
 use crate::console;
 use crate::error::Failure;
 use crate::notes::Notes;
@@ -36,7 +36,7 @@ pub(crate) fn write_tables(
 
 /// Prints what was asked for of the report of a profile.
 pub(crate) fn show(
-    output: &ProfileOutput,
+    output: &ReportOutput,
     report: &Report,
     notes: &Notes,
     summary: impl FnOnce() -> String,

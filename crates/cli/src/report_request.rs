@@ -66,7 +66,7 @@ impl ReportRequest {
         if step_svg.is_some() && !finds_steps {
             return Err(Failure::StepsNotLookedFor { option: "--step_svg" });
         }
-        let print = match (arguments.output.json, arguments.output.quiet) {
+        let print = match (arguments.output.tables.json, arguments.output.tables.quiet) {
             (true, _) => Print::Json,
             (false, true) => Print::Nothing,
             (false, false) => Print::Summary,
@@ -196,12 +196,9 @@ fn analysis_options(arguments: &ReportArguments) -> Result<AnalysisOptions, Fail
 
 /// The workbook goes beside the trace when nothing else is asked for.
 fn outputs(trace: &Path, asked: &OutputArguments) -> Vec<(&'static str, PathBuf)> {
-    let mut outputs = Vec::new();
-    outputs.extend(asked.output_xlsx_path.clone().map(|path| ("xlsx", path)));
-    outputs.extend(asked.output_csvs_dir.clone().map(|path| ("csv", path)));
-    outputs.extend(asked.output_json_path.clone().map(|path| ("json", path)));
+    let mut outputs = asked.tables.destinations();
     let has_picture = asked.roofline_svg.is_some() || asked.step_svg.is_some();
-    if outputs.is_empty() && !has_picture && !asked.json {
+    if outputs.is_empty() && !has_picture && !asked.tables.json {
         outputs.push(("xlsx", default_workbook(trace)));
     }
     outputs

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::profile_output::ProfileOutput;
+use super::report_output::ReportOutput;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -45,7 +45,7 @@ impl JaxArguments {
 #[command(next_help_heading = "Output")]
 pub(crate) struct JaxOutput {
     #[command(flatten)]
-    pub(crate) tables: ProfileOutput,
+    pub(crate) tables: ReportOutput,
 
     /// Draw the instructions of GPUs under the rooflines of the GPU as an SVG picture
     #[arg(long = "roofline_svg", value_name = "FILE")]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use metal_perf::IdRange;
 
-use super::profile_output::ProfileOutput;
+use super::report_output::ReportOutput;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -39,7 +39,7 @@ pub(crate) struct MetalArguments {
 #[command(next_help_heading = "Output")]
 pub(crate) struct MetalOutput {
     #[command(flatten)]
-    pub(crate) tables: ProfileOutput,
+    pub(crate) tables: ReportOutput,
 
     /// Write the operations as a CSV file instead of printing them
     #[arg(long, value_name = "FILE")]

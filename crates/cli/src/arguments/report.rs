@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use super::microseconds;
 use super::phases::PhaseArguments;
 use super::reading::ReadingArguments;
-use super::timings::TimingsArguments;
+use super::report_output::ReportOutput;
 
 #[derive(Args)]
 pub(crate) struct ReportArguments {
@@ -40,17 +40,8 @@ impl ReportArguments {
 #[derive(Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArguments {
-    /// Write the workbook here [default: <trace>_perf_report.xlsx beside the trace, unless another output is named]
-    #[arg(long = "output_xlsx_path", value_name = "FILE")]
-    pub(crate) output_xlsx_path: Option<PathBuf>,
-
-    /// Write one CSV file per sheet into this directory
-    #[arg(long = "output_csvs_dir", value_name = "DIR")]
-    pub(crate) output_csvs_dir: Option<PathBuf>,
-
-    /// Write all sheets as one JSON file
-    #[arg(long = "output_json_path", value_name = "FILE")]
-    pub(crate) output_json_path: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) tables: ReportOutput,
 
     /// Draw the operators under the rooflines of the GPU as an SVG picture
     #[arg(long = "roofline_svg", value_name = "FILE")]
@@ -65,17 +56,6 @@ pub(crate) struct OutputArguments {
     /// short_kernels_summary)
     #[arg(long = "sheet-names", value_enum, default_value_t, value_name = "NAMES")]
     pub(crate) sheet_names: SheetNames,
-
-    /// Print all sheets as JSON instead of the summary; writes no file unless one is named
-    #[arg(long, conflicts_with = "quiet")]
-    pub(crate) json: bool,
-
-    /// Print nothing but errors
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
-
-    #[command(flatten)]
-    pub(crate) timings: TimingsArguments,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use tree_perf::rocprof::KernelPattern;
 
 use super::microseconds;
-use super::profile_output::ProfileOutput;
+use super::report_output::ReportOutput;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -31,7 +31,7 @@ pub(crate) struct RocprofArguments {
     profile_json_path: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) output: ProfileOutput,
+    pub(crate) output: ReportOutput,
     #[command(flatten)]
     pub(crate) analysis: RocprofAnalysisArguments,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Where the reports of profiles go: flags that several subcommands share.
+//! Where reports go: flags that all subcommands with a report share.
 
 use std::path::PathBuf;
 
@@ -8,8 +8,8 @@ use super::timings::TimingsArguments;
 
 #[derive(Args)]
 #[command(next_help_heading = "Output")]
-pub(crate) struct ProfileOutput {
-    /// Write the workbook here [default: <profile>_perf_report.xlsx beside the profile, unless another output is named]
+pub(crate) struct ReportOutput {
+    /// Write the workbook here [default: <input>_perf_report.xlsx beside the input, unless another output is named]
     #[arg(long = "output_xlsx_path", value_name = "FILE")]
     output_xlsx_path: Option<PathBuf>,
 
@@ -33,7 +33,7 @@ pub(crate) struct ProfileOutput {
     pub(crate) timings: TimingsArguments,
 }
 
-impl ProfileOutput {
+impl ReportOutput {
     /// Writers by name with the destinations that were asked for.
     pub(crate) fn destinations(&self) -> Vec<(&'static str, PathBuf)> {
         let asked = [
