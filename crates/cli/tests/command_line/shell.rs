@@ -48,7 +48,7 @@ fn help_shows_groups_and_defaults() {
             "[default: 100]",
             "[default: documented]",
             "[default: correlation]",
-            "<trace>_perf_report.xlsx",
+            "<input>_perf_report.xlsx",
         ] {
             let joined = help.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(joined.contains(part), "no {part:?} in {help}");
