@@ -35,7 +35,7 @@ pub struct ReadOptions<'a> {
     pub threads: Option<usize>,
     /// Called every now and then from a thread that reads.
     pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
-    /// Leave out Python frames, which are half of the events of a trace with stacks: in Kineto JSON complete events of
+    /// Leave out Python frames, often most events of a trace with stacks: in Kineto JSON complete events of
     /// category `python_function`, where the phase stands before the category, as profilers write it. They keep their
     /// place in the numbering of entries, see [`Trace::skipped_frames`].
     pub skip_python_frames: bool,
