@@ -10,12 +10,14 @@ use serde::Deserialize;
 use crate::{ChoreResult, Outcome};
 
 /// The house order, top first. A crate may depend on crates that come before it.
-const ORDER: [&str; 10] = [
+const ORDER: [&str; 12] = [
     "trace-ingest",
     "trace2tree",
     "perf-models",
     "gpu-timeline",
     "atomic-file",
+    "sheets",
+    "operator-sheets",
     "tree-perf",
     "inference-phase",
     "metal-perf",

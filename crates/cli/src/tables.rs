@@ -12,7 +12,7 @@ use tree_perf::jax::collectives::{CollectiveAnalysis, collective_sheets};
 use tree_perf::jax::{JaxAnalysis, jax_sheets};
 use tree_perf::rocprof::{RocprofAnalysis, rocprof_sheets};
 use tree_perf::{
-    Analysis, ChartShape, Column, ColumnKind, ExtensionSheet, Sheet, SheetChart, pytorch_sheets,
+    Analysis, ChartShape, Column, ColumnKind, ExtensionSheet, Sheet, SheetChart, Unit, pytorch_sheets,
 };
 
 use crate::arguments::report::SheetNames;
@@ -202,13 +202,13 @@ fn with_chart(table: Table, described: &SheetChart, names: SheetNames) -> Result
 fn cell_kind(kind: ColumnKind) -> CellKind {
     match kind {
         ColumnKind::Text | ColumnKind::Flag => CellKind::Text,
-        ColumnKind::Literal => CellKind::Literal,
-        ColumnKind::Count | ColumnKind::Identifier => CellKind::Integer,
-        ColumnKind::Microseconds => CellKind::Microseconds,
-        ColumnKind::Milliseconds => CellKind::Milliseconds,
-        ColumnKind::Percent => CellKind::Percent,
+        ColumnKind::Nested => CellKind::Literal,
+        ColumnKind::Count | ColumnKind::Identifier | ColumnKind::Whole(_) => CellKind::Integer,
+        ColumnKind::Number(Unit::Microseconds) => CellKind::Microseconds,
+        ColumnKind::Number(Unit::Milliseconds) => CellKind::Milliseconds,
+        ColumnKind::Number(Unit::Percent) => CellKind::Percent,
         // A byte shows up in the last place.
-        ColumnKind::Mebibytes => CellKind::Decimal { places: 6 },
-        ColumnKind::Ratio => CellKind::Number,
+        ColumnKind::Number(Unit::Mebibytes) => CellKind::Decimal { places: 6 },
+        ColumnKind::Number(_) => CellKind::Number,
     }
 }

@@ -84,11 +84,57 @@ fn median(values: &[i64]) -> f64 {
     (i128::from(lower) + i128::from(upper)) as f64 / 2.0
 }
 
+/// Mean, median, spread and range of measured rates or times; undefined ones do not count.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Spread {
+    /// Arithmetic mean.
+    pub mean: Option<f64>,
+    /// Middle value, or the mean of the two middle ones.
+    pub median: Option<f64>,
+    /// Of a sample: divided by n − 1; `None` for one value.
+    pub std: Option<f64>,
+    /// Smallest value.
+    pub min: Option<f64>,
+    /// Largest value.
+    pub max: Option<f64>,
+}
+
+impl Spread {
+    /// The spread of the values that are defined.
+    pub fn of(values: impl Iterator<Item = Option<f64>>) -> Self {
+        let mut values: Vec<f64> = values.flatten().filter(|value| !value.is_nan()).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        let (Some(&min), Some(&max)) = (values.first(), values.last()) else { return Spread::default() };
+        let count = values.len();
+        let mean = values.iter().sum::<f64>() / count as f64;
+        let middle = (values[(count - 1) / 2] + values[count / 2]) / 2.0;
+        let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+        Spread {
+            mean: Some(mean),
+            median: Some(middle),
+            std: (count > 1).then(|| (squares / (count - 1) as f64).sqrt()),
+            min: Some(min),
+            max: Some(max),
+        }
+    }
+
+    /// The figures by name, in the order in which statistics columns come.
+    pub fn get(&self, aggregate: &str) -> Option<f64> {
+        match aggregate {
+            "mean" => self.mean,
+            "median" => self.median,
+            "std" => self.std,
+            "min" => self.min,
+            _ => self.max,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::Summary;
+    use super::{Spread, Summary};
 
     #[test]
     fn no_values_have_no_summary() {
@@ -160,5 +206,14 @@ mod tests {
                 None => prop_assert_eq!(values.len(), 1),
             }
         }
+    }
+
+    #[test]
+    fn a_spread_skips_what_is_undefined() {
+        let spread = Spread::of([Some(10.0), None, Some(14.0), Some(17.0)].into_iter());
+        assert_eq!(spread.median, Some(14.0));
+        assert!((spread.std.unwrap() - 3.5118845842842465).abs() < 1e-12);
+        assert_eq!(Spread::of([Some(1.0)].into_iter()).std, None);
+        assert_eq!(Spread::of(std::iter::empty()).mean, None);
     }
 }

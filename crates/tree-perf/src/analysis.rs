@@ -14,11 +14,12 @@ use crate::launchers::{LauncherRow, Launchers};
 use crate::models::Models;
 use crate::notice::Notice;
 use crate::options::AnalysisOptions;
-use crate::roofs::{Roof, roofs};
+use crate::roofs::roofs;
 use crate::sheets::ops_all::calls_outside_kernel_lists;
 use crate::sheets::rooflines::{ExtensionSheet, SheetMembers, extension_sheets};
 use crate::sheets::short_kernels::short_kernels_without_arguments;
 use crate::unified::{UnifiedRow, peaks_missing, unified_rows};
+use operator_sheets::Roof;
 
 /// A trace with its tree, its device events and the operators that launched them: what all sheets are
 /// made from.

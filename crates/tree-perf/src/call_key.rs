@@ -7,9 +7,9 @@ use trace_ingest::{EventId, Signature, SignatureId};
 use crate::analysis::Analysis;
 use crate::call_overlap::NameLists;
 use crate::frame::FrameBuilder;
-use crate::op_category::OpCategory;
 use crate::parent_module::parent_module;
 use crate::places::Places;
+use operator_sheets::OpCategory;
 
 /// The key of a row. All but the name are ids, so that grouping compares integers.
 #[derive(Clone, PartialEq, Eq, Hash)]

@@ -5,9 +5,10 @@ use hashbrown::HashMap;
 use trace_ingest::{EventId, StringId, write_text};
 
 use crate::analysis::{Analysis, OverlapIndex};
-use crate::figures::{AGGREGATES, Spread};
 use crate::frame::FrameBuilder;
-use crate::kernel_list::{KernelList, ListedKernel, round2};
+use gpu_timeline::Spread;
+use operator_sheets::AGGREGATES;
+use operator_sheets::{KernelList, ListedKernel, round2};
 
 /// What ran beside one call.
 #[derive(Default)]
@@ -93,9 +94,11 @@ pub(crate) fn append_overlap(
         )
     };
     let lists: Vec<KernelList> = groups.iter().map(list).collect();
-    frame.text(details, lists.iter().map(|list| Some(list.details(analysis.trace()))));
-    frame
-        .text("trunc_overlapping_kernels_details", lists.iter().map(|list| list.shortened(analysis.trace())));
+    frame.text(details, lists.iter().map(|list| Some(list.details(analysis.trace()).to_string())));
+    frame.text(
+        "trunc_overlapping_kernels_details",
+        lists.iter().map(|list| list.shortened(analysis.trace()).map(|list| list.to_string())),
+    );
     let spread = |calls: &Vec<&CallOverlap>| {
         let spread = Spread::of(calls.iter().map(|overlap| overlap.share));
         Spread { std: spread.std.or(spread.mean.map(|_| 0.0)), ..spread }

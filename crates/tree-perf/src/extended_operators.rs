@@ -7,7 +7,7 @@ use trace_ingest::{EventId, StringId, Trace};
 
 use crate::analysis_extension::{AnalysisExtension, ExtensionModel};
 use crate::notice::Notice;
-use crate::op_category::OpCategory;
+use operator_sheets::OpCategory;
 
 /// What an extension says of operators of one name.
 #[derive(Default)]

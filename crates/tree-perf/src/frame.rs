@@ -2,7 +2,7 @@
 
 use polars::prelude::{Column as Values, DataFrame, NamedFrom, PolarsResult, Series};
 
-use crate::figures::Spread;
+use gpu_timeline::Spread;
 
 /// Collects columns in order; a name that occurs twice or a length that differs shows when the frame is
 /// made.

@@ -6,7 +6,7 @@ use trace2tree::TraceTree;
 
 use crate::device::interval;
 use crate::models::Models;
-use crate::op_category::OpCategory;
+use operator_sheets::OpCategory;
 
 /// One operator call that launched device work itself; a runtime call where no operator did. The base of
 /// the operator sheets.

@@ -12,8 +12,8 @@ use trace2tree::TraceTree;
 
 use crate::extended_operators::ExtendedOperators;
 use crate::notice::Notice;
-use crate::op_category::OpCategory;
 use crate::step_annotations::step_annotations;
+use operator_sheets::OpCategory;
 
 mod answers;
 mod arguments;
@@ -23,7 +23,8 @@ pub(crate) use answers::AnswerId;
 use answers::Answers;
 use arguments::{Recorded, recorded_attributes};
 pub(crate) use arguments::{set_attribute, value};
-pub(crate) use evaluation::{Evaluated, Evaluation, Work};
+pub(crate) use evaluation::Evaluation;
+use operator_sheets::Evaluated;
 
 /// What distinguishes calls for a model.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -221,7 +222,7 @@ impl Models {
         };
         let extended = self.extended.as_ref().filter(|extended| extended.is_modelled(key.name));
         match extended.and_then(|extended| extended.model(&call)) {
-            Some(answer) => answer.map(Evaluated::by_extension),
+            Some(answer) => answer.map(evaluation::by_extension),
             None => model(&call).map(|model| Evaluated::of(&*model)),
         }
     }

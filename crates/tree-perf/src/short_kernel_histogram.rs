@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use gpu_timeline::Histogram;
 use polars::prelude::{DataFrame, PolarsResult};
 
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::sheet::{ChartShape, SheetChart};
 
@@ -14,10 +14,10 @@ pub(crate) const DESCRIPTION: &str = "How many kernels shorter than the threshol
 
 /// The columns.
 pub(crate) const COLUMNS: &[Column] = &[
-    Column::new("bin_start", ColumnKind::Microseconds, "Shortest duration in the bin, in µs."),
+    Column::new("bin_start", ColumnKind::Number(Unit::Microseconds), "Shortest duration in the bin, in µs."),
     Column::new(
         "bin_end",
-        ColumnKind::Microseconds,
+        ColumnKind::Number(Unit::Microseconds),
         "Duration in µs at which the next bin begins; the last bin includes it.",
     ),
     Column::new("count", ColumnKind::Count, "Short kernels in the bin."),

@@ -10,10 +10,11 @@ use trace_ingest::{EventId, StringId};
 use crate::analysis::Analysis;
 use crate::charged_operators::{ChargedOperator, FiguresFrom, charged_operators};
 use crate::device::interval;
-use crate::figures::Figures;
-use crate::models::{AnswerId, Evaluated};
+use crate::models::AnswerId;
 use crate::notice::Notice;
-use crate::op_category::OpCategory;
+use operator_sheets::Evaluated;
+use operator_sheets::Figures;
+use operator_sheets::OpCategory;
 
 /// One operator with the device events that it accounts for, and the figures of its model.
 pub(crate) struct UnifiedRow {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hashbrown::HashMap;
 use polars::prelude::{DataFrame, PolarsResult};
 use trace_ingest::StringId;
-use tree_perf::{ChartShape, Column, ColumnKind, FrameBuilder, SheetChart};
+use tree_perf::{ChartShape, Column, ColumnKind, FrameBuilder, SheetChart, Unit};
 
 use super::phase_analysis::{PhaseAnalysis, PhaseMethod};
 use super::{Build, PhaseSheet};
@@ -25,23 +25,23 @@ const COLUMNS: &[Column] = &[
     ),
     Column::new(
         "total_direct_kernel_time_sum",
-        ColumnKind::Microseconds,
+        ColumnKind::Number(Unit::Microseconds),
         "Device time in µs, within the phase, of the kernels that the operator launched itself: per call the union of their spans, summed over calls; communication kernels are left out.",
     ),
     Column::new("Count", ColumnKind::Count, "Calls of the operator with device work in the phase."),
     Column::new(
         "total_direct_kernel_time_ms",
-        ColumnKind::Milliseconds,
+        ColumnKind::Number(Unit::Milliseconds),
         "total_direct_kernel_time_sum in ms.",
     ),
     Column::new(
         "Percentage (%)",
-        ColumnKind::Percent,
+        ColumnKind::Number(Unit::Percent),
         "Share of the phase's direct kernel time, in percent.",
     ),
     Column::new(
         "Cumulative Percentage (%)",
-        ColumnKind::Percent,
+        ColumnKind::Number(Unit::Percent),
         "Sum of Percentage (%) over this row and all above it, in percent.",
     ),
 ];

@@ -1,7 +1,7 @@
 //! The phases, one row each.
 
 use polars::prelude::{DataFrame, PolarsResult};
-use tree_perf::{ChartShape, Column, ColumnKind, FrameBuilder, SheetChart};
+use tree_perf::{ChartShape, Column, ColumnKind, FrameBuilder, SheetChart, Unit};
 
 use super::phase_analysis::PhaseAnalysis;
 use super::{Build, PhaseSheet};
@@ -39,27 +39,27 @@ pub(super) const SHEET: PhaseSheet = PhaseSheet {
         ),
         Column::new(
             "kernel_time_us",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Direct device time of operators in µs: the column adds up to that of ops_summary; communication kernels are left out.",
         ),
         Column::new(
             "busy_time_us",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Time in µs in which at least one of gpu_events ran.",
         ),
         Column::new(
             "percent_of_kernel_time",
-            ColumnKind::Percent,
+            ColumnKind::Number(Unit::Percent),
             "kernel_time_us as a share of that of all phases, in percent.",
         ),
         Column::new(
             "mean_step_gpu_us",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Mean over steps with device work of the time in µs in which at least one of a step's device events ran.",
         ),
         Column::new(
             "tokens_per_s",
-            ColumnKind::Ratio,
+            ColumnKind::Number(Unit::One),
             "Tokens per second of the steps' device time (not of elapsed time), over the steps that say their tokens.",
         ),
         Column::new(
@@ -69,7 +69,7 @@ pub(super) const SHEET: PhaseSheet = PhaseSheet {
         ),
         Column::new(
             "confidence",
-            ColumnKind::Ratio,
+            ColumnKind::Number(Unit::One),
             "How sure that is, 0 to 1, mean weighed by device time; empty for methods that look at operators one by one.",
         ),
     ],

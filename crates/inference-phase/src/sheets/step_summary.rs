@@ -1,7 +1,7 @@
 //! The steps of the engine, one row each.
 
 use polars::prelude::{DataFrame, PolarsResult};
-use tree_perf::{ChartShape, Column, ColumnKind, FrameBuilder, SheetChart};
+use tree_perf::{ChartShape, Column, ColumnKind, FrameBuilder, SheetChart, Unit};
 
 use super::phase_analysis::PhaseAnalysis;
 use super::{Build, PhaseSheet};
@@ -26,7 +26,7 @@ pub(super) const SHEET: PhaseSheet = PhaseSheet {
             ColumnKind::Text,
             "What decided the phase: annotation, engine_frames (Python frames of the engine), tokens (against rows of logits), attention, graphs, names or none.",
         ),
-        Column::new("confidence", ColumnKind::Ratio, "How sure that is, 0 to 1."),
+        Column::new("confidence", ColumnKind::Number(Unit::One), "How sure that is, 0 to 1."),
         Column::new(
             "context_requests",
             ColumnKind::Count,
@@ -49,23 +49,27 @@ pub(super) const SHEET: PhaseSheet = PhaseSheet {
         ),
         Column::new(
             "launch_start_us",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "When the host began the step, in µs from the trace's first event.",
         ),
-        Column::new("launch_dur_us", ColumnKind::Microseconds, "How long the host was at it, in µs."),
+        Column::new(
+            "launch_dur_us",
+            ColumnKind::Number(Unit::Microseconds),
+            "How long the host was at it, in µs.",
+        ),
         Column::new(
             "gpu_start_us",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Start of the step's first device event, in µs from the trace's first event; empty without device work.",
         ),
         Column::new(
             "gpu_end_us",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "End of its last device event, in µs from the trace's first event; empty without device work.",
         ),
         Column::new(
             "gpu_busy_us",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Time in µs in which at least one of its device events ran.",
         ),
         Column::new("gpu_events", ColumnKind::Count, "Its kernels, copies and fills."),

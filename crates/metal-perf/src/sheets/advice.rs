@@ -1,7 +1,7 @@
 //! What to change, one row per item.
 
 use polars::prelude::{DataFrame, PolarsResult};
-use tree_perf::{Column, ColumnKind, FrameBuilder, Sheet};
+use tree_perf::{Column, ColumnKind, FrameBuilder, Sheet, Unit};
 
 use crate::advice::{Finding, findings};
 use crate::csv::op_code;
@@ -20,7 +20,7 @@ pub(super) const SHEET: Sheet<MetalReport> = Sheet::new(
         Column::new("advice", ColumnKind::Text, "What to try."),
         Column::new(
             "saving at most (µs)",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "What there is to win at most, in µs: time on the host; gaps less 6 µs each; time of a product × (1 − the higher of DRAM % and FLOPs % / 100). Items of one operation share it.",
         ),
     ],

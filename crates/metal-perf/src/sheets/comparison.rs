@@ -1,7 +1,7 @@
 //! What changed since the run that is compared with.
 
 use polars::prelude::{DataFrame, PolarsResult};
-use tree_perf::{Column, ColumnKind, FrameBuilder, Sheet};
+use tree_perf::{Column, ColumnKind, FrameBuilder, Sheet, Unit};
 
 use crate::compare::Comparison;
 
@@ -20,16 +20,20 @@ pub(super) static SHEET: Sheet<Comparison> = Sheet::new(
         ),
         Column::new(
             "baseline Device Time",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Time on the device in the other run, in µs.",
         ),
-        Column::new("Device Time", ColumnKind::Microseconds, "Time on the device in this run, in µs."),
+        Column::new(
+            "Device Time",
+            ColumnKind::Number(Unit::Microseconds),
+            "Time on the device in this run, in µs.",
+        ),
         Column::new(
             "change",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Device Time − baseline Device Time, in µs; an operation that a run lacks has taken none in it.",
         ),
-        Column::new("change %", ColumnKind::Percent, "change / baseline Device Time × 100."),
+        Column::new("change %", ColumnKind::Number(Unit::Percent), "change / baseline Device Time × 100."),
     ],
     build,
 );

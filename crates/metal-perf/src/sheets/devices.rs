@@ -1,7 +1,7 @@
 //! How busy each device was, and how evenly they shared the work.
 
 use polars::prelude::{DataFrame, PolarsResult};
-use tree_perf::{Column, ColumnKind, FrameBuilder, Sheet};
+use tree_perf::{Column, ColumnKind, FrameBuilder, Sheet, Unit};
 
 use crate::devices::{device_loads, imbalances};
 use crate::report::MetalReport;
@@ -15,25 +15,29 @@ pub(super) const SHEET: Sheet<MetalReport> = Sheet::new(
         Column::new("Op Count", ColumnKind::Count, "Its operations."),
         Column::new(
             "Device Time Sum",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Sum of their times in µs, overlaps counted twice.",
         ),
         Column::new(
             "Gap Sum",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Sum of the gaps before them in µs, without that before the first.",
         ),
         Column::new(
             "Busy Time",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Time in µs in which at least one ran: the union of their firmware's cycles, divided by the clock; empty without cycles.",
         ),
         Column::new(
             "Idle Time",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Time in µs between the first and the last in which none ran; empty without cycles.",
         ),
-        Column::new("Clock (MHz)", ColumnKind::Ratio, "Cycles of the firmware divided by its duration."),
+        Column::new(
+            "Clock (MHz)",
+            ColumnKind::Number(Unit::One),
+            "Cycles of the firmware divided by its duration.",
+        ),
     ],
     build,
 );
@@ -63,13 +67,13 @@ pub(super) const IMBALANCE: Sheet<MetalReport> = Sheet::new(
         Column::new("ID", ColumnKind::Identifier, "Line of the row shown in the profiler's file."),
         Column::new("OP Code", ColumnKind::Text, "The operation."),
         Column::new("Devices", ColumnKind::Count, "Devices that have a time."),
-        Column::new("Min Time", ColumnKind::Microseconds, "Shortest time in µs."),
-        Column::new("Mean Time", ColumnKind::Microseconds, "Mean time in µs."),
-        Column::new("Max Time", ColumnKind::Microseconds, "Longest time in µs."),
+        Column::new("Min Time", ColumnKind::Number(Unit::Microseconds), "Shortest time in µs."),
+        Column::new("Mean Time", ColumnKind::Number(Unit::Microseconds), "Mean time in µs."),
+        Column::new("Max Time", ColumnKind::Number(Unit::Microseconds), "Longest time in µs."),
         Column::new("Slowest Device", ColumnKind::Identifier, "The device that took longest."),
         Column::new(
             "Imbalance %",
-            ColumnKind::Percent,
+            ColumnKind::Number(Unit::Percent),
             "How much longer that is than the mean: (max / mean − 1) × 100.",
         ),
     ],

@@ -2,7 +2,7 @@
 
 use polars::prelude::{DataFrame, PolarsResult};
 use trace_ingest::metal::{OpRow, SubDevice, Tensor};
-use tree_perf::{Column, ColumnKind, FrameBuilder, Sheet};
+use tree_perf::{Column, ColumnKind, FrameBuilder, Sheet, Unit};
 
 use crate::advice::exceeds;
 use crate::csv::{advice_cell, op_code, profiler_ideal_us};
@@ -17,7 +17,7 @@ const COLUMNS: &[Column] = &[
     ),
     Column::new(
         "Total %",
-        ColumnKind::Percent,
+        ColumnKind::Number(Unit::Percent),
         "Device time and gap of the operation, of those of all rows, in percent: (Device Time + Op-to-Op Gap) / (sum of both) × 100.",
     ),
     Column::new(
@@ -37,12 +37,12 @@ const COLUMNS: &[Column] = &[
     ),
     Column::new(
         "Device Time",
-        ColumnKind::Microseconds,
+        ColumnKind::Number(Unit::Microseconds),
         "Time on the device in µs; of an operation on several devices the longest, of a collective their mean; empty where the profiler's figure cannot be right.",
     ),
     Column::new(
         "Op-to-Op Gap",
-        ColumnKind::Microseconds,
+        ColumnKind::Number(Unit::Microseconds),
         "Time in µs from the end of the device's operation before to the start of this one.",
     ),
     Column::new(
@@ -52,18 +52,22 @@ const COLUMNS: &[Column] = &[
     ),
     Column::new(
         "DRAM",
-        ColumnKind::Ratio,
+        ColumnKind::Number(Unit::One),
         "Rate in 1e9 bytes per second: the operation's inputs and outputs (of matrix products inputs 0 and 1 and output 0), as far as they lie in DRAM, each once, with padding, divided by the device time.",
     ),
-    Column::new("DRAM %", ColumnKind::Percent, "DRAM divided by the chip's peak bandwidth, in percent."),
+    Column::new(
+        "DRAM %",
+        ColumnKind::Number(Unit::Percent),
+        "DRAM divided by the chip's peak bandwidth, in percent.",
+    ),
     Column::new(
         "FLOPs",
-        ColumnKind::Ratio,
+        ColumnKind::Number(Unit::One),
         "Rate in 1e12 operations per second: 2·M·K·N·batch divided by the device time.",
     ),
     Column::new(
         "FLOPs %",
-        ColumnKind::Percent,
+        ColumnKind::Number(Unit::Percent),
         "FLOPs divided by what the operation's cores reach at its math fidelity, in percent.",
     ),
     Column::new("Math Fidelity", ColumnKind::Text, "Math fidelity and datatypes: inputs => output."),
@@ -104,19 +108,23 @@ const COLUMNS: &[Column] = &[
     Column::new("Raw OP Code", ColumnKind::Text, "Operation as the profiler names it."),
     Column::new(
         "Device %",
-        ColumnKind::Percent,
+        ColumnKind::Number(Unit::Percent),
         "Device time of the operation, of that of all rows, in percent; gaps do not count.",
     ),
     Column::new("Merged Rows", ColumnKind::Count, "Rows of other devices that the row stands for too."),
-    Column::new("Host Duration", ColumnKind::Microseconds, "Time in µs that the host spent on the call."),
+    Column::new(
+        "Host Duration",
+        ColumnKind::Number(Unit::Microseconds),
+        "Time in µs that the host spent on the call.",
+    ),
     Column::new(
         "Profiler Ideal Time",
-        ColumnKind::Microseconds,
+        ColumnKind::Number(Unit::Microseconds),
         "Time in µs that the profiler's own model holds to be possible; empty where it has none.",
     ),
     Column::new(
         "Profiler DRAM %",
-        ColumnKind::Percent,
+        ColumnKind::Number(Unit::Percent),
         "Share of the DRAM bandwidth in percent as the profiler gives it.",
     ),
     Column::new(

@@ -1,7 +1,7 @@
 //! Device time by operation, memory or category.
 
 use polars::prelude::{DataFrame, PolarsResult};
-use tree_perf::{ChartShape, Column, ColumnKind, FrameBuilder, Sheet, SheetChart};
+use tree_perf::{ChartShape, Column, ColumnKind, FrameBuilder, Sheet, SheetChart, Unit};
 
 use crate::report::MetalReport;
 use crate::stacked::stacked;
@@ -11,17 +11,17 @@ pub(super) const SHEET: Sheet<MetalReport> = Sheet::new(
     "summary",
     "Device time by operation, by operation and memory of its first input, or by category (--group-by), most time first; of each device by itself where devices are not put together.",
     &[
-        Column::new("Total %", ColumnKind::Percent, "Share of the device time of all groups (of the device), in percent."),
+        Column::new("Total %", ColumnKind::Number(Unit::Percent), "Share of the device time of all groups (of the device), in percent."),
         Column::new("Op Code", ColumnKind::Text, "The group: operation, with --group-by memory followed by buffer and layout of its first input; or category."),
         Column::new("Device", ColumnKind::Identifier, "The device, where devices are not put together."),
-        Column::new("Device Time Sum", ColumnKind::Microseconds, "Sum of the times on the device, in µs; operations of the host have none."),
+        Column::new("Device Time Sum", ColumnKind::Number(Unit::Microseconds), "Sum of the times on the device, in µs; operations of the host have none."),
         Column::new("Op Count", ColumnKind::Count, "How many operations."),
         Column::new("Op Category", ColumnKind::Text, "Category of the first."),
-        Column::new("Min FLOPs", ColumnKind::Percent, "Lowest FLOPs % of those that have one."),
-        Column::new("Max FLOPs", ColumnKind::Percent, "Highest FLOPs %."),
-        Column::new("Mean FLOPs", ColumnKind::Percent, "Mean of their FLOPs %."),
-        Column::new("Std FLOPs", ColumnKind::Percent, "Standard deviation (of a sample, n − 1) of their FLOPs %; empty for a single one."),
-        Column::new("Weighted Mean FLOPs", ColumnKind::Percent, "Mean of their FLOPs % weighted by device time: Σ(FLOPs % × time) / Σ time."),
+        Column::new("Min FLOPs", ColumnKind::Number(Unit::Percent), "Lowest FLOPs % of those that have one."),
+        Column::new("Max FLOPs", ColumnKind::Number(Unit::Percent), "Highest FLOPs %."),
+        Column::new("Mean FLOPs", ColumnKind::Number(Unit::Percent), "Mean of their FLOPs %."),
+        Column::new("Std FLOPs", ColumnKind::Number(Unit::Percent), "Standard deviation (of a sample, n − 1) of their FLOPs %; empty for a single one."),
+        Column::new("Weighted Mean FLOPs", ColumnKind::Number(Unit::Percent), "Mean of their FLOPs % weighted by device time: Σ(FLOPs % × time) / Σ time."),
         Column::new(
             "Buffer",
             ColumnKind::Text,

@@ -17,7 +17,7 @@ use super::options::JaxOptions;
 use super::programs::ConvertedPrograms;
 use super::roofs::roofs;
 use super::tpu::{TpuAnalysis, TpuProfile};
-use crate::roofs::Roof;
+use operator_sheets::Roof;
 
 /// A profile with its compiled programs and what ran on its GPUs: what all sheets are made from.
 pub struct JaxAnalysis {

@@ -4,7 +4,7 @@ use perf_models::hlo::HloKind;
 use trace_ingest::Category as EventCategory;
 
 use super::kernel_category::KernelCategory;
-use crate::op_category::OpCategory;
+use operator_sheets::OpCategory;
 
 /// Kind of work of something that ran on a GPU, by its name and what the profiler says that it is.
 pub(super) fn of_kernel(name: &str, event: EventCategory, category: Option<KernelCategory>) -> OpCategory {

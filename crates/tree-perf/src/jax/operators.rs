@@ -12,8 +12,8 @@ use super::operator_category::{of_kernel, of_kind};
 use super::options::{CopyKernels, JaxOptions};
 use super::programs::{ConvertedPrograms, innermost};
 use super::record::Record;
-use crate::models::Evaluated;
-use crate::op_category::OpCategory;
+use operator_sheets::Evaluated;
+use operator_sheets::OpCategory;
 
 /// What kernels were launched for: an HLO instruction of a program; for what no instruction launched, kernels, copies
 /// and fills of one name.

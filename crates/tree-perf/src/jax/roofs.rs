@@ -4,8 +4,9 @@ use perf_models::ComputeSpec;
 
 use super::analysis::JaxAnalysis;
 use super::sheets::op_sheets::{CallGroup, operator_groups};
-use crate::figures::{Figures, Spread};
-use crate::roofs::{Roof, RooflinePoint, roof_of};
+use gpu_timeline::Spread;
+use operator_sheets::Figures;
+use operator_sheets::{Roof, RooflinePoint, roof_of};
 
 /// The roofs with work under them, that with the most kernel time first.
 pub(super) fn roofs(analysis: &JaxAnalysis) -> Vec<Roof> {

@@ -6,7 +6,7 @@ use polars::prelude::{DataFrame, PolarsResult};
 use trace_ingest::{Category as EventCategory, Collective, EventId, StringId};
 
 use crate::analysis::Analysis;
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::sheet::Sheet;
 
@@ -26,7 +26,7 @@ pub(crate) const SHEET: Sheet = Sheet {
             ColumnKind::Text,
             "Process group; where the trace names none, all if it names none anywhere and uses one stream, else Unknown_Group.",
         ),
-        Column::new("Process Group Ranks", ColumnKind::Literal, "Ranks of the group."),
+        Column::new("Process Group Ranks", ColumnKind::Nested, "Ranks of the group."),
         Column::new(
             "Collective name",
             ColumnKind::Text,
@@ -36,32 +36,32 @@ pub(crate) const SHEET: Sheet = Sheet {
         Column::new("dtype", ColumnKind::Text, "Element type."),
         Column::new("In msg nelems", ColumnKind::Count, "Elements that the rank gives."),
         Column::new("Out msg nelems", ColumnKind::Count, "Elements that the rank gets."),
-        Column::new("In split size", ColumnKind::Literal, "Elements given to each rank, for uneven splits."),
-        Column::new("Out split size", ColumnKind::Literal, "Elements got from each rank, for uneven splits."),
+        Column::new("In split size", ColumnKind::Nested, "Elements given to each rank, for uneven splits."),
+        Column::new("Out split size", ColumnKind::Nested, "Elements got from each rank, for uneven splits."),
         Column::new("stream", ColumnKind::Identifier, "Stream of the kernel."),
         Column::new(
             "In msg size (MB)_first",
-            ColumnKind::Mebibytes,
+            ColumnKind::Number(Unit::Mebibytes),
             "Size given in MiB: In msg nelems times the size of dtype, divided by 1024².",
         ),
         Column::new(
             "Out msg size (MB)_first",
-            ColumnKind::Mebibytes,
+            ColumnKind::Number(Unit::Mebibytes),
             "Size got in MiB: Out msg nelems times the size of dtype, divided by 1024².",
         ),
         Column::new(
             "dur_sum",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Sum of the kernels' durations in µs, waiting for other ranks included.",
         ),
-        Column::new("dur_mean", ColumnKind::Microseconds, "Mean duration in µs."),
+        Column::new("dur_mean", ColumnKind::Number(Unit::Microseconds), "Mean duration in µs."),
         Column::new(
             "dur_std",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Standard deviation (of a sample, n − 1) of the durations in µs; empty for one kernel.",
         ),
-        Column::new("dur_min", ColumnKind::Microseconds, "Shortest duration in µs."),
-        Column::new("dur_max", ColumnKind::Microseconds, "Longest duration in µs."),
+        Column::new("dur_min", ColumnKind::Number(Unit::Microseconds), "Shortest duration in µs."),
+        Column::new("dur_max", ColumnKind::Number(Unit::Microseconds), "Longest duration in µs."),
         Column::new("operation_count", ColumnKind::Count, "Number of kernels."),
     ],
     chart: None,

@@ -7,12 +7,12 @@ use hashbrown::HashMap;
 use polars::prelude::{DataFrame, PolarsResult};
 
 use crate::analysis::Analysis;
-use crate::column::{Column, ColumnKind, shared};
+use crate::column::{Column, ColumnKind, Unit, shared};
 use crate::device::interval;
 use crate::frame::FrameBuilder;
-use crate::op_category::OpCategory;
 use crate::sheet::Sheet;
 use crate::unified::UnifiedRow;
+use operator_sheets::OpCategory;
 
 /// One row per operator and what is known of it.
 pub(crate) const SHEET: Sheet = Sheet {
@@ -42,7 +42,7 @@ pub(crate) const SHEET: Sheet = Sheet {
         ),
         Column::new(
             "Kernel Time (µs)_sum",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Sum over calls of the union of the spans of a call's device events, in µs.",
         ),
         shared::SHARE_OF_KERNEL_TIME,

@@ -4,7 +4,7 @@ use gpu_timeline::Breakdown;
 use polars::prelude::{DataFrame, PolarsResult};
 
 use crate::analysis::Analysis;
-use crate::column::{Column, ColumnKind, shared};
+use crate::column::{Column, ColumnKind, Unit, shared};
 use crate::frame::FrameBuilder;
 use crate::sheet::{ChartShape, Sheet, SheetChart};
 
@@ -15,16 +15,19 @@ const TYPE: Column = Column::new(
 );
 const TIME: Column = Column::new(
     "time ms",
-    ColumnKind::Milliseconds,
+    ColumnKind::Number(Unit::Milliseconds),
     "Length in ms of the union of the spans in question, over all devices of the trace together.",
 );
 const TIME_OF_DEVICE: Column = Column::new(
     "time ms",
-    ColumnKind::Milliseconds,
+    ColumnKind::Number(Unit::Milliseconds),
     "Length in ms of the union of the spans in question, on this device.",
 );
-const PERCENT: Column =
-    Column::new("percent", ColumnKind::Percent, "time ms as a share of total_time, in percent.");
+const PERCENT: Column = Column::new(
+    "percent",
+    ColumnKind::Number(Unit::Percent),
+    "time ms as a share of total_time, in percent.",
+);
 const DEVICE: Column = Column::new("device", ColumnKind::Identifier, "Index of the device.");
 
 /// One row per kind of time.

@@ -8,11 +8,11 @@ use polars::prelude::{DataFrame, PolarsResult};
 use trace_ingest::{EventId, StringId};
 
 use crate::analysis::Analysis;
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::{FrameBuilder, percent};
 use crate::kernel_records::{KernelRecord, kernel_records};
-use crate::op_category::OpCategory;
 use crate::sheet::{ChartShape, Sheet, SheetChart};
+use operator_sheets::OpCategory;
 
 /// The columns of [`kernel_table`], the first of `kernel_summary`.
 pub const KERNEL_TABLE_COLUMNS: [Column; 10] = [
@@ -30,16 +30,24 @@ pub const KERNEL_TABLE_COLUMNS: [Column; 10] = [
     Column::new("Kernel stream", ColumnKind::Identifier, "Stream it ran on."),
     Column::new(
         "Kernel duration (µs)_sum",
-        ColumnKind::Microseconds,
+        ColumnKind::Number(Unit::Microseconds),
         "Sum of the kernels' durations in µs, overlaps counted twice.",
     ),
     Column::new("Kernel duration (µs)_count", ColumnKind::Count, "Number of kernels."),
-    Column::new("Kernel duration (µs)_mean", ColumnKind::Microseconds, "Mean duration in µs."),
-    Column::new("Kernel duration (µs)_min", ColumnKind::Microseconds, "Shortest duration in µs."),
-    Column::new("Kernel duration (µs)_max", ColumnKind::Microseconds, "Longest duration in µs."),
+    Column::new("Kernel duration (µs)_mean", ColumnKind::Number(Unit::Microseconds), "Mean duration in µs."),
+    Column::new(
+        "Kernel duration (µs)_min",
+        ColumnKind::Number(Unit::Microseconds),
+        "Shortest duration in µs.",
+    ),
+    Column::new(
+        "Kernel duration (µs)_max",
+        ColumnKind::Number(Unit::Microseconds),
+        "Longest duration in µs.",
+    ),
     Column::new(
         "Percent of kernels time (%)",
-        ColumnKind::Percent,
+        ColumnKind::Number(Unit::Percent),
         "Sum as a share of the summed durations of all kernels, in percent.",
     ),
 ];
@@ -62,7 +70,7 @@ pub(crate) const SHEET: Sheet = Sheet {
         KERNEL_TABLE_COLUMNS[9],
         Column::new(
             "Percent of total time (%)",
-            ColumnKind::Percent,
+            ColumnKind::Number(Unit::Percent),
             "Sum as a share of total_time of gpu_timeline (of the whole trace, also with --detect_recompute), in percent; empty when the timeline is; the column adds up to more than 100 when kernels overlap or when kernels without a launch are left out of the timeline.",
         ),
         Column::new(

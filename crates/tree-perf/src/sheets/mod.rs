@@ -4,7 +4,6 @@ pub(crate) mod coll_analysis;
 pub(crate) mod coverage;
 pub(crate) mod gpu_timeline;
 pub(crate) mod kernel_summary;
-pub(crate) mod metric_columns;
 pub(crate) mod ops_all;
 pub(crate) mod ops_summary;
 pub(crate) mod ops_summary_by_category;

@@ -12,15 +12,15 @@ use crate::analysis::{Analysis, OverlapIndex};
 use crate::call_key::{CallKey, append_key_columns};
 use crate::call_overlap::{CallOverlap, NameLists, overlap_of};
 use crate::call_stack::{call_stack_text, entry_point};
-use crate::column::{Column, ColumnKind, shared};
+use crate::column::{Column, ColumnKind, Unit, shared};
 use crate::frame::FrameBuilder;
-use crate::kernel_list::{KernelList, ListedKernel};
 use crate::launchers::Launcher;
 use crate::notice::Notice;
 use crate::parent_module::module_call_stack;
 use crate::places::Places;
 use crate::sheet::Sheet;
-use crate::sheets::metric_columns::overlap;
+use operator_sheets::columns::overlap;
+use operator_sheets::{KernelList, ListedKernel};
 
 macro_rules! columns {
     ([$($before:expr),*], [$($after:expr),*]) => {
@@ -39,26 +39,26 @@ macro_rules! columns {
             Column::new("num_kernels", ColumnKind::Count, "Kernels that one call launched itself; with --group_by_num_kernels only."),
             shared::IS_RECOMPUTE,
             Column::new("operation_count", ColumnKind::Count, "Calls with these arguments that launched device work."),
-            Column::new("first_occurrence_time", ColumnKind::Microseconds, "Start of the first of these calls in µs, counted from the first call of the sheet; with --include_first_occurrence_time only."),
-            Column::new("total_direct_kernel_time_mean", ColumnKind::Microseconds, "Mean over calls, in µs, of the union of the spans of the kernels that a call launched itself; communication kernels are left out."),
-            Column::new("total_subtree_kernel_time_mean", ColumnKind::Microseconds, "Mean over calls, in µs, of the union of the spans of all kernels below a call, communication included."),
-            Column::new("total_direct_kernel_time_median", ColumnKind::Microseconds, "Median over calls of the direct kernel time in µs."),
-            Column::new("total_subtree_kernel_time_median", ColumnKind::Microseconds, "Median over calls of the subtree kernel time in µs."),
-            Column::new("total_direct_kernel_time_std", ColumnKind::Microseconds, "Standard deviation (of a sample, n − 1) over calls of the direct kernel time in µs; empty for one call."),
-            Column::new("total_subtree_kernel_time_std", ColumnKind::Microseconds, "Standard deviation (of a sample, n − 1) over calls of the subtree kernel time in µs; empty for one call."),
-            Column::new("total_direct_kernel_time_min", ColumnKind::Microseconds, "Smallest direct kernel time of a call in µs."),
-            Column::new("total_subtree_kernel_time_min", ColumnKind::Microseconds, "Smallest subtree kernel time of a call in µs."),
-            Column::new("total_direct_kernel_time_max", ColumnKind::Microseconds, "Largest direct kernel time of a call in µs."),
-            Column::new("total_subtree_kernel_time_max", ColumnKind::Microseconds, "Largest subtree kernel time of a call in µs."),
-            Column::new("total_direct_kernel_time_sum", ColumnKind::Microseconds, "Sum over calls of the direct kernel time in µs."),
-            Column::new("total_subtree_kernel_time_sum", ColumnKind::Microseconds, "Sum over calls of the subtree kernel time in µs."),
+            Column::new("first_occurrence_time", ColumnKind::Number(Unit::Microseconds), "Start of the first of these calls in µs, counted from the first call of the sheet; with --include_first_occurrence_time only."),
+            Column::new("total_direct_kernel_time_mean", ColumnKind::Number(Unit::Microseconds), "Mean over calls, in µs, of the union of the spans of the kernels that a call launched itself; communication kernels are left out."),
+            Column::new("total_subtree_kernel_time_mean", ColumnKind::Number(Unit::Microseconds), "Mean over calls, in µs, of the union of the spans of all kernels below a call, communication included."),
+            Column::new("total_direct_kernel_time_median", ColumnKind::Number(Unit::Microseconds), "Median over calls of the direct kernel time in µs."),
+            Column::new("total_subtree_kernel_time_median", ColumnKind::Number(Unit::Microseconds), "Median over calls of the subtree kernel time in µs."),
+            Column::new("total_direct_kernel_time_std", ColumnKind::Number(Unit::Microseconds), "Standard deviation (of a sample, n − 1) over calls of the direct kernel time in µs; empty for one call."),
+            Column::new("total_subtree_kernel_time_std", ColumnKind::Number(Unit::Microseconds), "Standard deviation (of a sample, n − 1) over calls of the subtree kernel time in µs; empty for one call."),
+            Column::new("total_direct_kernel_time_min", ColumnKind::Number(Unit::Microseconds), "Smallest direct kernel time of a call in µs."),
+            Column::new("total_subtree_kernel_time_min", ColumnKind::Number(Unit::Microseconds), "Smallest subtree kernel time of a call in µs."),
+            Column::new("total_direct_kernel_time_max", ColumnKind::Number(Unit::Microseconds), "Largest direct kernel time of a call in µs."),
+            Column::new("total_subtree_kernel_time_max", ColumnKind::Number(Unit::Microseconds), "Largest subtree kernel time of a call in µs."),
+            Column::new("total_direct_kernel_time_sum", ColumnKind::Number(Unit::Microseconds), "Sum over calls of the direct kernel time in µs."),
+            Column::new("total_subtree_kernel_time_sum", ColumnKind::Number(Unit::Microseconds), "Sum over calls of the subtree kernel time in µs."),
             Column::new("ex_UID", ColumnKind::Identifier, "Index in the trace's event list of the first of these calls, to look at it with tracelens tree --uid."),
             shared::CALL_STACK,
-            Column::new("kernel_details_summary", ColumnKind::Literal, "Kernels of a call, position by position, with count, total, mean, median, standard deviation (of a population, n), minimum and maximum over calls in µs; calls with another number of kernels than the first do not count."),
-            Column::new("trunc_kernel_details", ColumnKind::Literal, "Name (cut at 64 characters), stream and mean duration (to 0.01 µs) of each kernel of kernel_details_summary."),
+            Column::new("kernel_details_summary", ColumnKind::Nested, "Kernels of a call, position by position, with count, total, mean, median, standard deviation (of a population, n), minimum and maximum over calls in µs; calls with another number of kernels than the first do not count."),
+            Column::new("trunc_kernel_details", ColumnKind::Nested, "Name (cut at 64 characters), stream and mean duration (to 0.01 µs) of each kernel of kernel_details_summary."),
             $($after,)*
             Column::new("entry_point", ColumnKind::Text, "Python function through which the program reached the operator; with --include_call_stack only."),
-            Column::new("call_stack_full", ColumnKind::Literal, "Frames from the outermost to the operator of the first of these calls; with --include_call_stack only."),
+            Column::new("call_stack_full", ColumnKind::Nested, "Frames from the outermost to the operator of the first of these calls; with --include_call_stack only."),
             shared::PERCENTAGE,
             shared::CUMULATIVE,
         ]
@@ -87,13 +87,17 @@ pub(crate) const WITH_OVERLAP: Sheet = Sheet {
             overlap::DETAILS_SHORT,
             Column::new(
                 "overlap_pct_mean",
-                ColumnKind::Ratio,
+                ColumnKind::Number(Unit::One),
                 "Mean over calls of the overlap: for each kernel the time that something ran beside it, summed and divided by the union of the call's kernels; 1 is full overlap, and kernels of a call that overlap each other can exceed it."
             ),
-            Column::new("overlap_pct_median", ColumnKind::Ratio, "Median over calls of the overlap."),
+            Column::new(
+                "overlap_pct_median",
+                ColumnKind::Number(Unit::One),
+                "Median over calls of the overlap."
+            ),
             Column::new(
                 "overlap_pct_std",
-                ColumnKind::Ratio,
+                ColumnKind::Number(Unit::One),
                 "Standard deviation (of a sample, n − 1) over calls of the overlap; empty for one call."
             ),
             overlap::SHARE.min,
@@ -165,8 +169,14 @@ fn build(analysis: &Analysis, overlaps: Option<&OverlapIndex>) -> PolarsResult<O
     }
 
     let lists: Vec<KernelList> = groups.iter().map(|group| kernels_of(analysis, group)).collect();
-    frame.text("kernel_details_summary", lists.iter().map(|list| Some(list.details(analysis.trace()))));
-    frame.text("trunc_kernel_details", lists.iter().map(|list| list.shortened(analysis.trace())));
+    frame.text(
+        "kernel_details_summary",
+        lists.iter().map(|list| Some(list.details(analysis.trace()).to_string())),
+    );
+    frame.text(
+        "trunc_kernel_details",
+        lists.iter().map(|list| list.shortened(analysis.trace()).map(|list| list.to_string())),
+    );
     if overlaps.is_some() {
         append_overlap_columns(&mut frame, analysis, &groups);
     }
@@ -271,10 +281,12 @@ fn append_overlap_columns(frame: &mut FrameBuilder, analysis: &Analysis, groups:
     let lists: Vec<KernelList> = groups.iter().map(list).collect();
     frame.text(
         "overlapping_kernels_details_summary",
-        lists.iter().map(|list| Some(list.details(analysis.trace()))),
+        lists.iter().map(|list| Some(list.details(analysis.trace()).to_string())),
     );
-    frame
-        .text("trunc_overlapping_kernels_details", lists.iter().map(|list| list.shortened(analysis.trace())));
+    frame.text(
+        "trunc_overlapping_kernels_details",
+        lists.iter().map(|list| list.shortened(analysis.trace()).map(|list| list.to_string())),
+    );
     // Shares are rounded to hundredths, so their statistics are exact on integers.
     let hundredths = |group: &Group<'_>| -> Vec<i64> {
         group

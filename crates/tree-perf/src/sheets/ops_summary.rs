@@ -6,7 +6,7 @@ use polars::prelude::{DataFrame, PolarsResult};
 use trace_ingest::write_text;
 
 use crate::analysis::Analysis;
-use crate::column::{Column, ColumnKind, shared};
+use crate::column::{Column, ColumnKind, Unit, shared};
 use crate::frame::FrameBuilder;
 use crate::launchers::Launcher;
 use crate::options::ReportLayout;
@@ -24,12 +24,12 @@ pub(crate) const SHEET: Sheet = Sheet {
         shared::IS_RECOMPUTE,
         Column::new(
             "total_direct_kernel_time_sum",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Device time in µs of the kernels that the operator launched itself: per call the union of their spans, summed over calls; communication kernels are left out.",
         ),
         Column::new(
             "total_subtree_kernel_time_sum",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Device time in µs of all kernels below the operator, communication included; calls inside calls count again, so the sheet's sum exceeds the device's busy time.",
         ),
         Column::new(
@@ -40,11 +40,11 @@ pub(crate) const SHEET: Sheet = Sheet {
         shared::DIRECT_MS,
         Column::new(
             "total_subtree_kernel_time_ms",
-            ColumnKind::Milliseconds,
+            ColumnKind::Number(Unit::Milliseconds),
             "total_subtree_kernel_time_sum in ms; not in the inference report.",
         ),
         Column::new("Count", ColumnKind::Count, "Calls of the operator that launched device work."),
-        Column::new("Categories", ColumnKind::Literal, "Kinds of work of the operator's calls."),
+        Column::new("Categories", ColumnKind::Nested, "Kinds of work of the operator's calls."),
         shared::CALL_STACK.named("call_stack_first"),
         shared::PERCENTAGE,
         shared::CUMULATIVE,

@@ -3,10 +3,10 @@
 use polars::prelude::{DataFrame, PolarsResult};
 
 use super::roofline_points::POINTS;
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
-use crate::roofs::Roof;
 use crate::sheet::{ChartShape, Sheet, SheetChart};
+use operator_sheets::Roof;
 
 pub(super) const SPEC: &str = "Compute Spec";
 pub(super) const INTENSITY: &str = "FLOPS/Byte";
@@ -37,12 +37,12 @@ pub(crate) const SHEET: Sheet = Sheet {
         ),
         Column::new(
             INTENSITY,
-            ColumnKind::Ratio,
+            ColumnKind::Number(Unit::One),
             "Floating-point operations per byte. That of start and end is a power of ten beyond all rows of roofline_points.",
         ),
         Column::new(
             HEIGHT,
-            ColumnKind::Ratio,
+            ColumnKind::Number(Unit::One),
             "Height of the line there in units of 1e12 floating-point operations per second.",
         ),
     ],

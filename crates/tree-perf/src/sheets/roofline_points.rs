@@ -4,10 +4,10 @@ use polars::prelude::{DataFrame, PolarsResult};
 
 use super::roofline::{INTENSITY, SPEC};
 use crate::analysis::Analysis;
-use crate::column::{Column, ColumnKind, shared};
+use crate::column::{Column, ColumnKind, Unit, shared};
 use crate::frame::{FrameBuilder, percent};
-use crate::roofs::{Roof, RooflinePoint};
 use crate::sheet::{ScatterPoints, Sheet};
+use operator_sheets::{Roof, RooflinePoint};
 
 const NAME: &str = "roofline_points";
 const ACHIEVED: &str = "TFLOPS/s_mean";
@@ -42,36 +42,36 @@ pub(crate) const SHEET: Sheet = Sheet {
             ColumnKind::Text,
             "Unit and precision of the work: the peak that it is held against, see roofline.",
         ),
-        Column::new("Input Dims", ColumnKind::Literal, "Shapes of the inputs."),
+        Column::new("Input Dims", ColumnKind::Nested, "Shapes of the inputs."),
         Column::new("operation_count", ColumnKind::Count, "Calls of the row."),
         Column::new(
             INTENSITY,
-            ColumnKind::Ratio,
+            ColumnKind::Number(Unit::One),
             "Arithmetic intensity: floating-point operations per byte; the place of the point from left to right.",
         ),
         Column::new(
             ACHIEVED,
-            ColumnKind::Ratio,
+            ColumnKind::Number(Unit::One),
             "Mean over calls of the achieved rate: floating-point operations over kernel time, in units of 1e12 per second; the height of the point.",
         ),
         Column::new(
             "Attainable TFLOPS/s",
-            ColumnKind::Ratio,
+            ColumnKind::Number(Unit::One),
             "Height of the roof above the point, in units of 1e12 per second: the peak rate, or what the peak bandwidth feeds at this intensity, whichever is smaller.",
         ),
         Column::new(
             "Pct Roofline_mean",
-            ColumnKind::Percent,
+            ColumnKind::Number(Unit::Percent),
             "Achieved over attainable rate, in percent; above 100 the model or the recorded arguments are wrong, or the data came from a cache.",
         ),
         Column::new(
             "Kernel Time (ms)_sum",
-            ColumnKind::Milliseconds,
+            ColumnKind::Number(Unit::Milliseconds),
             "Sum over calls of the union of the spans of a call's device events, in ms.",
         ),
         Column::new(
             SHARE,
-            ColumnKind::Percent,
+            ColumnKind::Number(Unit::Percent),
             "Share of the kernel time of all rows of unified_perf_summary, those without a place under a roofline included, in percent; the size of the point.",
         ),
         Column::new(

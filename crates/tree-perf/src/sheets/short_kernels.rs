@@ -5,7 +5,7 @@ use polars::prelude::{DataFrame, PolarsResult};
 use trace_ingest::{ArgumentId, StringId};
 
 use crate::analysis::Analysis;
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::{FrameBuilder, percent};
 use crate::kernel_records::{KernelRecord, kernel_records};
 use crate::notice::Notice;
@@ -33,24 +33,28 @@ pub(crate) const DETAILS: Sheet = Sheet {
             ColumnKind::Text,
             "Operator that the kernel is charged to, as in the operator sheets.",
         ),
-        Column::new("Input dims", ColumnKind::Literal, "Shapes of the operator's inputs."),
-        Column::new("Input strides", ColumnKind::Literal, "Strides of the operator's inputs, in elements."),
+        Column::new("Input dims", ColumnKind::Nested, "Shapes of the operator's inputs."),
+        Column::new("Input strides", ColumnKind::Nested, "Strides of the operator's inputs, in elements."),
         Column::new(
             "Concrete Inputs",
-            ColumnKind::Literal,
+            ColumnKind::Nested,
             "Values of the operator's inputs that are no tensors, as texts.",
         ),
         Column::new("Kernel name", ColumnKind::Text, "Kernel, as the profiler names it."),
         Column::new(
             "Short Kernel duration (µs) sum",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Sum of the short kernels' durations in µs.",
         ),
         Column::new("Short Kernel count", ColumnKind::Count, "Number of short kernels."),
-        Column::new("Short Kernel duration (µs) mean", ColumnKind::Microseconds, "Mean duration in µs."),
+        Column::new(
+            "Short Kernel duration (µs) mean",
+            ColumnKind::Number(Unit::Microseconds),
+            "Mean duration in µs.",
+        ),
         Column::new(
             "Short Kernel duration (µs) percent of total time",
-            ColumnKind::Percent,
+            ColumnKind::Number(Unit::Percent),
             "Sum as a share of total_time of gpu_timeline (of the whole trace, also with --detect_recompute), in percent; empty when the timeline is.",
         ),
     ],

@@ -6,7 +6,9 @@ use std::path::Path;
 
 use polars::prelude::DataType;
 use trace_ingest::{Category, Collective, EventArguments};
-use tree_perf::{Analysis, AnalysisOptions, ChartShape, Column, ColumnKind, ReportLayout, Sheet, all_sheets};
+use tree_perf::{
+    Analysis, AnalysisOptions, ChartShape, Column, ColumnKind, ReportLayout, Sheet, Unit, all_sheets,
+};
 
 use crate::fixture::Fixture;
 
@@ -16,15 +18,15 @@ const END: &str = "<!-- end of columns -->\n";
 fn unit(kind: ColumnKind) -> &'static str {
     match kind {
         ColumnKind::Text => "text",
-        ColumnKind::Literal => "Python literal",
+        ColumnKind::Nested => "Python literal",
         ColumnKind::Count => "count",
         ColumnKind::Identifier => "identifier",
         ColumnKind::Flag => "True or False",
-        ColumnKind::Microseconds => "µs",
-        ColumnKind::Milliseconds => "ms",
-        ColumnKind::Percent => "%",
-        ColumnKind::Mebibytes => "MiB",
-        ColumnKind::Ratio => "ratio",
+        ColumnKind::Number(Unit::Microseconds) => "µs",
+        ColumnKind::Number(Unit::Milliseconds) => "ms",
+        ColumnKind::Number(Unit::Percent) => "%",
+        ColumnKind::Number(Unit::Mebibytes) => "MiB",
+        ColumnKind::Number(Unit::One) => "ratio",
     }
 }
 
@@ -129,14 +131,14 @@ fn combinations() -> impl Iterator<Item = AnalysisOptions> {
 
 fn data_type(kind: ColumnKind) -> DataType {
     match kind {
-        ColumnKind::Text | ColumnKind::Literal => DataType::String,
+        ColumnKind::Text | ColumnKind::Nested => DataType::String,
         ColumnKind::Count | ColumnKind::Identifier => DataType::Int64,
         ColumnKind::Flag => DataType::Boolean,
-        ColumnKind::Microseconds
-        | ColumnKind::Milliseconds
-        | ColumnKind::Percent
-        | ColumnKind::Mebibytes
-        | ColumnKind::Ratio => DataType::Float64,
+        ColumnKind::Number(Unit::Microseconds)
+        | ColumnKind::Number(Unit::Milliseconds)
+        | ColumnKind::Number(Unit::Percent)
+        | ColumnKind::Number(Unit::Mebibytes)
+        | ColumnKind::Number(Unit::One) => DataType::Float64,
     }
 }
 

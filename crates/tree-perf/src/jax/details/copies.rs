@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use gpu_timeline::Summary;
 
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::jax::JaxAnalysis;
 use crate::sheet::Sheet;
@@ -62,16 +62,20 @@ pub(in crate::jax) const SHEET: Sheet<JaxAnalysis> = Sheet {
         Column::new("async", ColumnKind::Text, "True where the host went on meanwhile."),
         Column::new("size_bytes", ColumnKind::Count, "Bytes of a copy."),
         Column::new("count", ColumnKind::Count, "Number of copies."),
-        Column::new("total_time_us", ColumnKind::Microseconds, "Sum of their durations in µs."),
-        Column::new("mean_time_us", ColumnKind::Microseconds, "Mean duration in µs."),
-        Column::new("min_time_us", ColumnKind::Microseconds, "Shortest duration in µs."),
-        Column::new("max_time_us", ColumnKind::Microseconds, "Longest duration in µs."),
+        Column::new("total_time_us", ColumnKind::Number(Unit::Microseconds), "Sum of their durations in µs."),
+        Column::new("mean_time_us", ColumnKind::Number(Unit::Microseconds), "Mean duration in µs."),
+        Column::new("min_time_us", ColumnKind::Number(Unit::Microseconds), "Shortest duration in µs."),
+        Column::new("max_time_us", ColumnKind::Number(Unit::Microseconds), "Longest duration in µs."),
         Column::new(
             "bandwidth (GB/s)",
-            ColumnKind::Ratio,
+            ColumnKind::Number(Unit::One),
             "Bytes of all copies over the sum of their durations, in GB/s (10⁹ bytes).",
         ),
-        Column::new("max_bandwidth (GB/s)", ColumnKind::Ratio, "Bytes over the shortest duration, in GB/s."),
+        Column::new(
+            "max_bandwidth (GB/s)",
+            ColumnKind::Number(Unit::One),
+            "Bytes over the shortest duration, in GB/s.",
+        ),
     ],
     chart: None,
     build: |analysis| {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use gpu_timeline::Summary;
 
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::jax::JaxAnalysis;
 use crate::sheet::Sheet;
@@ -88,13 +88,13 @@ pub(in crate::jax) const SHEET: Sheet<JaxAnalysis> = Sheet {
     description: "How kernels were launched, by kernel and geometry, the most time first; kernels whose geometry was not recorded are left out.",
     columns: &[
         Column::new("name", ColumnKind::Text, "Kernel."),
-        Column::new("grid", ColumnKind::Literal, "Blocks (work groups) per dimension."),
-        Column::new("block", ColumnKind::Literal, "Threads (work items) of a block per dimension."),
+        Column::new("grid", ColumnKind::Nested, "Blocks (work groups) per dimension."),
+        Column::new("block", ColumnKind::Nested, "Threads (work items) of a block per dimension."),
         Column::new("blocks", ColumnKind::Count, "Blocks of a launch."),
         Column::new("threads_per_block", ColumnKind::Count, "Threads of a block."),
         Column::new(
             "blocks_per_core",
-            ColumnKind::Ratio,
+            ColumnKind::Number(Unit::One),
             "Blocks of a launch over the compute units (multiprocessors) of the GPU: below 1, some have nothing to do.",
         ),
         Column::new(
@@ -114,14 +114,14 @@ pub(in crate::jax) const SHEET: Sheet<JaxAnalysis> = Sheet {
         ),
         Column::new(
             "occupancy (%)",
-            ColumnKind::Percent,
+            ColumnKind::Number(Unit::Percent),
             "Occupancy in percent that the launch allows; empty where the profiler did not compute it.",
         ),
         Column::new("count", ColumnKind::Count, "Launches on all GPUs."),
-        Column::new("total_time_ms", ColumnKind::Milliseconds, "Sum of their durations in ms."),
-        Column::new("mean_time_us", ColumnKind::Microseconds, "Mean duration in µs."),
-        Column::new("min_time_us", ColumnKind::Microseconds, "Shortest duration in µs."),
-        Column::new("max_time_us", ColumnKind::Microseconds, "Longest duration in µs."),
+        Column::new("total_time_ms", ColumnKind::Number(Unit::Milliseconds), "Sum of their durations in ms."),
+        Column::new("mean_time_us", ColumnKind::Number(Unit::Microseconds), "Mean duration in µs."),
+        Column::new("min_time_us", ColumnKind::Number(Unit::Microseconds), "Shortest duration in µs."),
+        Column::new("max_time_us", ColumnKind::Number(Unit::Microseconds), "Longest duration in µs."),
     ],
     chart: None,
     build: |analysis| {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use gpu_timeline::Summary;
 
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::jax::JaxAnalysis;
 use crate::sheet::Sheet;
@@ -25,25 +25,29 @@ pub(in crate::jax) const SHEET: Sheet<JaxAnalysis> = Sheet {
         Column::new("count", ColumnKind::Count, "Launches."),
         Column::new(
             "latency_mean_us",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Start on the GPU less start of the call in µs, mean: the time to launch and to wait for earlier work of the stream.",
         ),
-        Column::new("latency_median_us", ColumnKind::Microseconds, "The same, median."),
+        Column::new("latency_median_us", ColumnKind::Number(Unit::Microseconds), "The same, median."),
         Column::new(
             "latency_min_us",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "The same, least: about what a launch costs when the GPU is free.",
         ),
-        Column::new("latency_max_us", ColumnKind::Microseconds, "The same, largest."),
+        Column::new("latency_max_us", ColumnKind::Number(Unit::Microseconds), "The same, largest."),
         Column::new(
             "latency_std_us",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Standard deviation (of a sample, n − 1) of the same; empty for one launch.",
         ),
-        Column::new("call_mean_us", ColumnKind::Microseconds, "Duration of the call in µs, mean."),
+        Column::new(
+            "call_mean_us",
+            ColumnKind::Number(Unit::Microseconds),
+            "Duration of the call in µs, mean.",
+        ),
         Column::new(
             "queued_mean_us",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Start on the GPU less end of the call in µs, mean; negative where the GPU began before the call returned.",
         ),
     ],

@@ -3,7 +3,7 @@
 use trace_ingest::xplane::Profile;
 
 use super::memory::{MemoryEvent, allocator_use, timeline};
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::jax::JaxAnalysis;
 use crate::sheet::{ChartShape, Sheet, SheetChart};
@@ -23,42 +23,54 @@ pub(in crate::jax) const ALLOCATORS: Sheet<JaxAnalysis> = Sheet {
         ALLOCATOR,
         Column::new("allocations", ColumnKind::Count, "Allocations."),
         Column::new("deallocations", ColumnKind::Count, "Ends of allocations."),
-        Column::new("peak (MiB)", ColumnKind::Mebibytes, "Most memory in use during the profile in MiB."),
+        Column::new(
+            "peak (MiB)",
+            ColumnKind::Number(Unit::Mebibytes),
+            "Most memory in use during the profile in MiB.",
+        ),
         Column::new(
             "peak_time_ms",
-            ColumnKind::Milliseconds,
+            ColumnKind::Number(Unit::Milliseconds),
             "When that was first, in ms since the first event of the profile.",
         ),
         Column::new(
             "lifetime_peak (MiB)",
-            ColumnKind::Mebibytes,
+            ColumnKind::Number(Unit::Mebibytes),
             "Most memory in use since the allocator began, before the profile included, in MiB.",
         ),
         Column::new(
             "capacity (MiB)",
-            ColumnKind::Mebibytes,
+            ColumnKind::Number(Unit::Mebibytes),
             "Memory in use and left in MiB, after the last event.",
         ),
         Column::new(
             "first_in_use (MiB)",
-            ColumnKind::Mebibytes,
+            ColumnKind::Number(Unit::Mebibytes),
             "Memory in use after the first event in MiB.",
         ),
         Column::new(
             "last_in_use (MiB)",
-            ColumnKind::Mebibytes,
+            ColumnKind::Number(Unit::Mebibytes),
             "Memory in use after the last event in MiB: more than at first may be a leak.",
         ),
-        Column::new("allocated_in_all (MiB)", ColumnKind::Mebibytes, "Sum of all allocations in MiB."),
-        Column::new("largest_allocation (MiB)", ColumnKind::Mebibytes, "Largest allocation in MiB."),
+        Column::new(
+            "allocated_in_all (MiB)",
+            ColumnKind::Number(Unit::Mebibytes),
+            "Sum of all allocations in MiB.",
+        ),
+        Column::new(
+            "largest_allocation (MiB)",
+            ColumnKind::Number(Unit::Mebibytes),
+            "Largest allocation in MiB.",
+        ),
         Column::new(
             "rounding (MiB)",
-            ColumnKind::Mebibytes,
+            ColumnKind::Number(Unit::Mebibytes),
             "What allocations gave more than was asked for, summed, in MiB.",
         ),
         Column::new(
             "max_fragmentation (%)",
-            ColumnKind::Percent,
+            ColumnKind::Number(Unit::Percent),
             "Largest share of the free memory that is not in its largest piece, in percent.",
         ),
     ],
@@ -107,15 +119,19 @@ pub(in crate::jax) const TIMELINE: Sheet<JaxAnalysis> = Sheet {
         ALLOCATOR,
         Column::new(
             "time_ms",
-            ColumnKind::Milliseconds,
+            ColumnKind::Number(Unit::Milliseconds),
             "First event of the stretch in ms since the first event of the profile.",
         ),
         Column::new(
             "in_use (MiB)",
-            ColumnKind::Mebibytes,
+            ColumnKind::Number(Unit::Mebibytes),
             "Memory in use after the last event of the stretch in MiB.",
         ),
-        Column::new("max_in_use (MiB)", ColumnKind::Mebibytes, "Most memory in use in the stretch in MiB."),
+        Column::new(
+            "max_in_use (MiB)",
+            ColumnKind::Number(Unit::Mebibytes),
+            "Most memory in use in the stretch in MiB.",
+        ),
         Column::new("events", ColumnKind::Count, "Allocations and ends of allocations in the stretch."),
     ],
     chart: None,

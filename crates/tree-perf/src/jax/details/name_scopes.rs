@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::origin::{Share, origins, shares};
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::{FrameBuilder, percent};
 use crate::jax::JaxAnalysis;
 use crate::sheet::Sheet;
@@ -26,13 +26,17 @@ pub(in crate::jax) const SHEET: Sheet<JaxAnalysis> = Sheet {
         Column::new("kernels", ColumnKind::Count, "Kernels, copies and fills of these."),
         Column::new(
             "total_time_ms",
-            ColumnKind::Milliseconds,
+            ColumnKind::Number(Unit::Milliseconds),
             "Sum in ms over executions of the time in which a kernel of the instruction ran, scopes inside included.",
         ),
-        Column::new("own_time_ms", ColumnKind::Milliseconds, "The same without the scopes inside."),
+        Column::new(
+            "own_time_ms",
+            ColumnKind::Number(Unit::Milliseconds),
+            "The same without the scopes inside.",
+        ),
         Column::new(
             "percent",
-            ColumnKind::Percent,
+            ColumnKind::Number(Unit::Percent),
             "total_time_ms as a share of all device time, in percent; scopes inside others count again.",
         ),
     ],

@@ -1,7 +1,7 @@
 //! Device time of values that are computed again.
 
 use super::origin::{Share, origins, shares};
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::{FrameBuilder, percent};
 use crate::jax::JaxAnalysis;
 use crate::sheet::Sheet;
@@ -65,10 +65,14 @@ pub(in crate::jax) const SHEET: Sheet<JaxAnalysis> = Sheet {
         Column::new("kernels", ColumnKind::Count, "Kernels, copies and fills of these."),
         Column::new(
             "total_time_ms",
-            ColumnKind::Milliseconds,
+            ColumnKind::Number(Unit::Milliseconds),
             "Sum in ms over executions of the time in which a kernel of the instruction ran.",
         ),
-        Column::new("percent", ColumnKind::Percent, "Share of the device time of all rows, in percent."),
+        Column::new(
+            "percent",
+            ColumnKind::Number(Unit::Percent),
+            "Share of the device time of all rows, in percent.",
+        ),
     ],
     chart: None,
     build: |analysis| {

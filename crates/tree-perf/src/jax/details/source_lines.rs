@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::origin::{Origin, Share, origins, shares};
-use crate::column::{Column, ColumnKind, shared};
+use crate::column::{Column, ColumnKind, Unit, shared};
 use crate::frame::FrameBuilder;
 use crate::jax::JaxAnalysis;
 use crate::sheet::{ChartShape, Sheet, SheetChart};
@@ -32,7 +32,7 @@ pub(in crate::jax) const SHEET: Sheet<JaxAnalysis> = Sheet {
         Column::new("kernels", ColumnKind::Count, "Kernels, copies and fills of these."),
         Column::new(
             "total_time_ms",
-            ColumnKind::Milliseconds,
+            ColumnKind::Number(Unit::Milliseconds),
             "Sum in ms over executions of the time in which a kernel of the instruction ran.",
         ),
         shared::SHARE_OF_KERNEL_TIME,

@@ -5,12 +5,13 @@ use perf_models::ComputeSpec;
 use trace_ingest::EventId;
 
 use super::ops_summary::stem;
-use crate::figures::{AGGREGATES, Figures, Spread};
 use crate::frame::FrameBuilder;
 use crate::jax::analysis::JaxAnalysis;
 use crate::jax::executions::Call;
 use crate::jax::operators::Operator;
-use crate::kernel_list::{KernelList, ListedKernel};
+use gpu_timeline::Spread;
+use operator_sheets::{AGGREGATES, Figures};
+use operator_sheets::{KernelList, ListedKernel};
 
 /// Calls of one row, by their first kernel's uid; never empty.
 pub(in crate::jax) struct CallGroup<'a> {

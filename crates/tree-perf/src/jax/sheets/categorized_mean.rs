@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gpu_timeline::Activity;
 use polars::prelude::{DataFrame, PolarsResult};
 
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::{FrameBuilder, percent};
 use crate::jax::analysis::JaxAnalysis;
 use crate::jax::kernel_category::KernelCategory;
@@ -13,11 +13,14 @@ use crate::jax::programs::innermost;
 use crate::sheet::Sheet;
 
 const COUNT: Column = Column::new("count", ColumnKind::Count, "Kernels of all GPUs.");
-const TIME: Column =
-    Column::new("time ms", ColumnKind::Milliseconds, "Sum of the durations of these kernels in ms.");
+const TIME: Column = Column::new(
+    "time ms",
+    ColumnKind::Number(Unit::Milliseconds),
+    "Sum of the durations of these kernels in ms.",
+);
 const PER_GPU: Column = Column::new(
     "time ms per gpu",
-    ColumnKind::Milliseconds,
+    ColumnKind::Number(Unit::Milliseconds),
     "The same over the number of GPUs with events, those that only copied included, in ms.",
 );
 
@@ -33,7 +36,7 @@ pub(in crate::jax) const CATEGORIES: Sheet<JaxAnalysis> = Sheet {
         PER_GPU,
         Column::new(
             "percent",
-            ColumnKind::Percent,
+            ColumnKind::Number(Unit::Percent),
             "time ms as a share of computation_time of all GPUs, in percent; together above 100 where kernels overlap.",
         ),
     ],
@@ -71,7 +74,11 @@ pub(in crate::jax) const XLA: Sheet<JaxAnalysis> = Sheet {
         COUNT,
         TIME,
         PER_GPU,
-        Column::new("percent", ColumnKind::Percent, "time ms as a share of that of all rows, in percent."),
+        Column::new(
+            "percent",
+            ColumnKind::Number(Unit::Percent),
+            "time ms as a share of that of all rows, in percent.",
+        ),
     ],
     chart: None,
     build: |analysis| {

@@ -5,15 +5,15 @@ use polars::prelude::{DataFrame, PolarsResult};
 
 use super::call_groups::{call_groups, figures};
 use super::operator_columns::{INSTRUCTION, MODULE};
-use crate::column::{Column, ColumnKind};
-use crate::figures::Figures;
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::jax::analysis::JaxAnalysis;
 use crate::jax::executions::Call;
 use crate::jax::operators::Operator;
 use crate::jax::reference_model::Gemm;
 use crate::sheet::Sheet;
-use crate::sheets::metric_columns::{DATA_MOVED, FLOPS_PER_BYTE, GFLOPS};
+use operator_sheets::Figures;
+use operator_sheets::columns::{DATA_MOVED, FLOPS_PER_BYTE, GFLOPS};
 
 /// One row per instruction.
 pub(in crate::jax) const SHEET: Sheet<JaxAnalysis> = Sheet {
@@ -31,7 +31,11 @@ pub(in crate::jax) const SHEET: Sheet<JaxAnalysis> = Sheet {
         ),
         Column::new("N", ColumnKind::Count, "The other extent of the result."),
         Column::new("K", ColumnKind::Count, "Extent that is summed over."),
-        Column::new("Beta", ColumnKind::Ratio, "Factor of the addend of a library call; empty for fusions."),
+        Column::new(
+            "Beta",
+            ColumnKind::Number(Unit::One),
+            "Factor of the addend of a library call; empty for fusions.",
+        ),
         Column::new("Type", ColumnKind::Text, "Element type of the first operand."),
         Column::new("operation_count", ColumnKind::Count, "Calls, of all GPUs."),
     ],
@@ -120,19 +124,19 @@ pub(in crate::jax) const DETAILS: Sheet<JaxAnalysis> = Sheet {
         GFLOPS,
         Column::new(
             "Kernel Time (µs)",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "The union of the spans of the call's kernels, in µs.",
         ),
         Column::new(
             "TFLOPS/s",
-            ColumnKind::Ratio,
+            ColumnKind::Number(Unit::One),
             "Achieved rate: floating-point operations over kernel time, in units of 1e12 per second.",
         ),
         DATA_MOVED,
         FLOPS_PER_BYTE,
         Column::new(
             "TB/s",
-            ColumnKind::Ratio,
+            ColumnKind::Number(Unit::One),
             "Achieved bandwidth: bytes over kernel time, in units of 1e12 bytes per second.",
         ),
         Column::new(
@@ -142,7 +146,7 @@ pub(in crate::jax) const DETAILS: Sheet<JaxAnalysis> = Sheet {
         ),
         Column::new(
             "transpose",
-            ColumnKind::Literal,
+            ColumnKind::Nested,
             "Whether the library's operands A and B are transposed, by the name of the kernel; empty where it does not say.",
         ),
         Column::new("UID", ColumnKind::Identifier, "UID of the call's first kernel."),

@@ -5,7 +5,7 @@ use polars::prelude::{DataFrame, PolarsResult};
 use super::columns::{CONCRETE_INPUTS, INPUT_DIMS, INPUT_STRIDES, INPUT_TYPE, KERNEL, KERNEL_CATEGORY, UID};
 use super::kernel_rows::{Arguments, KernelRow, OperatorTexts, kernel_rows};
 use super::of_gpus;
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::jax::analysis::JaxAnalysis;
 use crate::jax::kernel_category::KernelCategory;
@@ -15,10 +15,14 @@ const COLUMNS: &[Column] = &[
     KERNEL,
     UID,
     KERNEL_CATEGORY,
-    Column::new("total_direct_kernel_time", ColumnKind::Microseconds, "Duration of the kernel in µs."),
+    Column::new(
+        "total_direct_kernel_time",
+        ColumnKind::Number(Unit::Microseconds),
+        "Duration of the kernel in µs.",
+    ),
     Column::new(
         "total_subtree_kernel_time",
-        ColumnKind::Microseconds,
+        ColumnKind::Number(Unit::Microseconds),
         "The same: kernels have nothing below.",
     ),
     Column::new("direct_kernel_count", ColumnKind::Count, "Always 1."),
@@ -30,12 +34,12 @@ const COLUMNS: &[Column] = &[
     CONCRETE_INPUTS,
     Column::new(
         "kernel_details",
-        ColumnKind::Literal,
+        ColumnKind::Nested,
         "The kernel with its duration in µs and what the HLO says of its instruction: target of a custom call, shapes of operands and result, operation and source; NA where there is none. With --parity neither result nor operation.",
     ),
     Column::new(
         "GPU_kernel_launch_latency",
-        ColumnKind::Microseconds,
+        ColumnKind::Number(Unit::Microseconds),
         "Start of the kernel less start of the host's call that launched it, in µs: the time that it waited; empty where the launch is not recorded.",
     ),
     Column::new(

@@ -14,7 +14,7 @@ use super::columns::{
 use super::kernel_launchers::append_arguments;
 use super::kernel_rows::{KernelGroup, KernelRow, OperatorTexts, gpu_count, groups, kernel_rows};
 use super::of_gpus;
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::jax::analysis::JaxAnalysis;
 use crate::jax::kernel_category::KernelCategory;
@@ -27,12 +27,16 @@ const SUMMARY_COLUMNS: &[Column] = &[
         ColumnKind::Text,
         "Kernel; in xla_summary without the digits of its name, so that instances of one fusion are one row.",
     ),
-    Column::new("total_direct_kernel_time_sum", ColumnKind::Microseconds, "Sum of the durations in µs."),
-    Column::new("total_subtree_kernel_time_sum", ColumnKind::Microseconds, "The same."),
+    Column::new(
+        "total_direct_kernel_time_sum",
+        ColumnKind::Number(Unit::Microseconds),
+        "Sum of the durations in µs.",
+    ),
+    Column::new("total_subtree_kernel_time_sum", ColumnKind::Number(Unit::Microseconds), "The same."),
     DIRECT_MS,
-    Column::new("total_subtree_kernel_time_ms", ColumnKind::Milliseconds, "The same."),
+    Column::new("total_subtree_kernel_time_ms", ColumnKind::Number(Unit::Milliseconds), "The same."),
     COUNT,
-    Column::new("Categories", ColumnKind::Literal, "Kinds of these kernels, by name."),
+    Column::new("Categories", ColumnKind::Nested, "Kinds of these kernels, by name."),
     PERCENTAGE,
     CUMULATIVE,
     MS_PER_GPU,
@@ -143,12 +147,12 @@ macro_rules! pair {
         [
             Column::new(
                 concat!("total_direct_kernel_time_", $statistic),
-                ColumnKind::Microseconds,
+                ColumnKind::Number(Unit::Microseconds),
                 concat!($what, " of the durations in µs."),
             ),
             Column::new(
                 concat!("total_subtree_kernel_time_", $statistic),
-                ColumnKind::Microseconds,
+                ColumnKind::Number(Unit::Microseconds),
                 "The same.",
             ),
         ]
@@ -189,7 +193,7 @@ pub(in crate::jax) const BY_ARGUMENTS: Sheet<JaxAnalysis> = Sheet {
         EX_UID,
         Column::new(
             "kernel_details_summary",
-            ColumnKind::Literal,
+            ColumnKind::Nested,
             "kernel_details of the first kernel with count, total, mean, median, standard deviation (of a population, n), minimum and maximum over the row's kernels in µs.",
         ),
         PERCENTAGE,

@@ -12,16 +12,16 @@ use super::call_groups::{
 use super::op_sheets_reference;
 use super::operator_columns::{CATEGORY, MODULE, NOTE, STEADY, STEM, WARM_UP};
 use super::ops_summary::stem;
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::jax::analysis::JaxAnalysis;
 use crate::jax::kernel_category::KernelCategory;
 use crate::jax::operators::Operator;
 use crate::jax::options::JaxFigures;
 use crate::jax::record::{number_tuples, text_tuple};
-use crate::kernel_list::KernelList;
 use crate::sheet::Sheet;
-use crate::sheets::metric_columns::{
+use operator_sheets::KernelList;
+use operator_sheets::columns::{
     COMPUTE_SPEC, DATA_MOVED, FLOPS_PER_BYTE, GFLOPS, KERNEL_DETAILS, KERNEL_TIME, PCT_ROOFLINE,
     ROOFLINE_BOUND, ROOFLINE_TIME, TB_PER_S, TFLOPS_PER_S,
 };
@@ -70,14 +70,18 @@ const COLUMNS: &[Column] = &[
     PCT_ROOFLINE.min,
     PCT_ROOFLINE.max,
     KERNEL_DETAILS.named("kernel_details__summarize_kernel_stats"),
-    Column::new("Input Dims_first", ColumnKind::Literal, "Shapes of the operands of the first call."),
-    Column::new("Input type_first", ColumnKind::Literal, "Element types of the same."),
+    Column::new("Input Dims_first", ColumnKind::Nested, "Shapes of the operands of the first call."),
+    Column::new("Input type_first", ColumnKind::Nested, "Element types of the same."),
     KERNEL_TIME.mean,
     KERNEL_TIME.median,
     KERNEL_TIME.std,
     KERNEL_TIME.min,
     KERNEL_TIME.max,
-    Column::new("Kernel Time (µs)_sum", ColumnKind::Microseconds, "Sum over calls of the kernel time in µs."),
+    Column::new(
+        "Kernel Time (µs)_sum",
+        ColumnKind::Number(Unit::Microseconds),
+        "Sum over calls of the kernel time in µs.",
+    ),
     Column::new("name_count", ColumnKind::Count, "Calls; with --parity kernels."),
     Column::new("UID_first", ColumnKind::Identifier, "UID of the first kernel."),
     WARM_UP,
@@ -269,7 +273,7 @@ fn table(analysis: &JaxAnalysis, groups: &[CallGroup<'_>]) -> PolarsResult<DataF
     );
     append_roofline(&mut frame, analysis, groups);
     let lists: Vec<KernelList> = groups.iter().map(|group| group.kernels(analysis)).collect();
-    let details = lists.iter().map(|list| Some(list.details(analysis.trace())));
+    let details = lists.iter().map(|list| Some(list.details(analysis.trace()).to_string()));
     frame.text("kernel_details__summarize_kernel_stats", details);
     let record = || operators.iter().map(|operator| operator.record.as_ref());
     frame.text("Input Dims_first", record().map(|record| Some(number_tuples(&record?.dims))));

@@ -7,12 +7,13 @@ use polars::prelude::{DataFrame, PolarsResult};
 
 use super::call_groups::append_durations;
 use super::kernel_rows::{KernelRow, OperatorTexts, kernel_rows, statistics};
-use crate::figures::{AGGREGATES, Spread};
 use crate::frame::FrameBuilder;
 use crate::jax::analysis::JaxAnalysis;
 use crate::jax::kernel_category::KernelCategory;
 use crate::jax::record::quoted;
 use crate::jax::reference_model::reference_model;
+use gpu_timeline::Spread;
+use operator_sheets::AGGREGATES;
 
 /// Kernels of one name whose instructions have the same parameters.
 struct Group<'a> {

@@ -1,6 +1,6 @@
 //! Columns that sheets of instructions share.
 
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 
 pub(super) const INSTRUCTION: Column = Column::new(
     "name",
@@ -34,7 +34,7 @@ pub(super) const OP_NAME: Column = Column::new(
 );
 pub(super) const DIRECT_MS: Column = Column::new(
     "total_direct_kernel_time_ms",
-    ColumnKind::Milliseconds,
+    ColumnKind::Number(Unit::Milliseconds),
     "Kernel time in ms: per call of an instruction the union of the spans of all its kernels, summed over calls of all GPUs.",
 );
 pub(super) const CALLS: Column = Column::new(
@@ -49,7 +49,7 @@ pub(super) const WARM_UP: Column = Column::new(
 );
 pub(super) const STEADY: Column = Column::new(
     "Steady Kernel Time (µs)_mean",
-    ColumnKind::Microseconds,
+    ColumnKind::Number(Unit::Microseconds),
     "Mean kernel time in µs of the calls that are not in warm-up executions.",
 );
 pub(super) const NOTE: Column = Column::new(

@@ -8,14 +8,14 @@ use super::call_groups::{
 use super::columns::{CUMULATIVE, EX_UID, INPUT_DIMS, INPUT_STRIDES, INPUT_TYPE, PERCENTAGE};
 use super::of_gpus;
 use super::operator_columns::{CATEGORY, INSTRUCTION, MODULE, NOTE, OP_NAME, SOURCE, STEADY, WARM_UP};
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::jax::analysis::JaxAnalysis;
 use crate::jax::operators::Operator;
 use crate::jax::record::{Record, number_tuples, text_tuple};
-use crate::kernel_list::KernelList;
 use crate::sheet::Sheet;
-use crate::sheets::metric_columns::{
+use operator_sheets::KernelList;
+use operator_sheets::columns::{
     COMPUTE_SPEC, DATA_MOVED, FLOPS_PER_BYTE, GFLOPS, KERNEL_DETAILS, KERNEL_DETAILS_SHORT, PCT_ROOFLINE,
     ROOFLINE_BOUND, ROOFLINE_TIME, TB_PER_S, TFLOPS_PER_S,
 };
@@ -47,30 +47,34 @@ pub(in crate::jax) const SHEET: Sheet<JaxAnalysis> = Sheet {
         WARM_UP,
         Column::new(
             "total_direct_kernel_time_mean",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Mean over calls of the kernel time in µs: the union of the spans of a call's kernels.",
         ),
         Column::new(
             "total_direct_kernel_time_median",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Median over calls of the same.",
         ),
         Column::new(
             "total_direct_kernel_time_std",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Standard deviation (of a sample, n − 1) over calls of the same; empty for one call.",
         ),
         Column::new(
             "total_direct_kernel_time_min",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Smallest over calls of the same.",
         ),
         Column::new(
             "total_direct_kernel_time_max",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Largest over calls of the same.",
         ),
-        Column::new("total_direct_kernel_time_sum", ColumnKind::Microseconds, "Sum over calls of the same."),
+        Column::new(
+            "total_direct_kernel_time_sum",
+            ColumnKind::Number(Unit::Microseconds),
+            "Sum over calls of the same.",
+        ),
         STEADY,
         GFLOPS,
         DATA_MOVED,
@@ -136,8 +140,14 @@ fn build(analysis: &JaxAnalysis) -> PolarsResult<Option<DataFrame>> {
     append_roofline(&mut frame, analysis, &groups);
     frame.integer("ex_UID", groups.iter().map(|group| group.uid(analysis)));
     let lists: Vec<KernelList> = groups.iter().map(|group| group.kernels(analysis)).collect();
-    frame.text("kernel_details_summary", lists.iter().map(|list| Some(list.details(analysis.trace()))));
-    frame.text("trunc_kernel_details", lists.iter().map(|list| list.shortened(analysis.trace())));
+    frame.text(
+        "kernel_details_summary",
+        lists.iter().map(|list| Some(list.details(analysis.trace()).to_string())),
+    );
+    frame.text(
+        "trunc_kernel_details",
+        lists.iter().map(|list| list.shortened(analysis.trace()).map(|list| list.to_string())),
+    );
     frame.shares(durations.iter().map(|durations| durations.iter().sum()));
     frame.text("note", operators.iter().map(|operator| operator.note()));
     frame.finish().map(Some)

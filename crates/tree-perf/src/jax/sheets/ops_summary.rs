@@ -48,7 +48,7 @@ pub(in crate::jax) const BY_NAME: Sheet<JaxAnalysis> = Sheet {
     description: "Kernel time by kind of instruction, most time first; copies and fills included.",
     columns: &[
         STEM,
-        Column::new("Categories", ColumnKind::Literal, "Kinds of work of these instructions, by name."),
+        Column::new("Categories", ColumnKind::Nested, "Kinds of work of these instructions, by name."),
         Column::new("instructions", ColumnKind::Count, "Instructions of this name, numbers aside."),
         CALLS,
         KERNELS,

@@ -6,9 +6,9 @@ use trace_ingest::EventId;
 use crate::frame::{FrameBuilder, percent};
 use crate::jax::analysis::JaxAnalysis;
 use crate::jax::record::number_tuples;
-use crate::roofs::{Roof, RooflinePoint};
 use crate::sheet::Sheet;
 use crate::sheets::{roofline, roofline_points};
+use operator_sheets::{Roof, RooflinePoint};
 
 /// Two rows per line of the chart.
 pub(in crate::jax) const ROOFS: Sheet<JaxAnalysis> = Sheet {

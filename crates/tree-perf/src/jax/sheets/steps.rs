@@ -5,7 +5,7 @@ use polars::prelude::{DataFrame, PolarsResult};
 
 use super::call_groups::append_durations;
 use super::operator_columns::MODULE;
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::jax::analysis::JaxAnalysis;
 use crate::jax::executions::Execution;
@@ -30,22 +30,22 @@ pub(in crate::jax) const SHEET: Sheet<JaxAnalysis> = Sheet {
         GPU,
         Column::new(
             "start ms",
-            ColumnKind::Milliseconds,
+            ColumnKind::Number(Unit::Milliseconds),
             "Start of the first kernel in ms since the profile's first event.",
         ),
         Column::new(
             "duration ms",
-            ColumnKind::Milliseconds,
+            ColumnKind::Number(Unit::Milliseconds),
             "From the start of the first kernel to the end of the last, in ms.",
         ),
         Column::new(
             "busy ms",
-            ColumnKind::Milliseconds,
+            ColumnKind::Number(Unit::Milliseconds),
             "Time in ms in which at least one of its kernels ran.",
         ),
         Column::new(
             "gap ms",
-            ColumnKind::Milliseconds,
+            ColumnKind::Number(Unit::Milliseconds),
             "From the end of the program's execution before on the GPU to the start, in ms; empty for the first.",
         ),
         Column::new("num_kernels", ColumnKind::Count, "Kernels."),
@@ -56,7 +56,7 @@ pub(in crate::jax) const SHEET: Sheet<JaxAnalysis> = Sheet {
         ),
         Column::new(
             "busy of steady (%)",
-            ColumnKind::Percent,
+            ColumnKind::Number(Unit::Percent),
             "Busy time as a share of the mean of the program's steady executions on the GPU, in percent.",
         ),
     ],
@@ -130,25 +130,25 @@ pub(in crate::jax) const SUMMARY: Sheet<JaxAnalysis> = Sheet {
         GPU,
         Column::new("steps", ColumnKind::Count, "Executions, warm-up included."),
         Column::new("warm_up_steps", ColumnKind::Count, "Executions that count as warm-up."),
-        Column::new("warm_up busy ms", ColumnKind::Milliseconds, "Busy time of these in ms."),
-        Column::new("busy ms", ColumnKind::Milliseconds, "Busy time of all executions in ms."),
+        Column::new("warm_up busy ms", ColumnKind::Number(Unit::Milliseconds), "Busy time of these in ms."),
+        Column::new("busy ms", ColumnKind::Number(Unit::Milliseconds), "Busy time of all executions in ms."),
         Column::new(
             "Step Time (µs)_mean",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Mean busy time of the steady executions in µs.",
         ),
-        Column::new("Step Time (µs)_median", ColumnKind::Microseconds, "Median of the same."),
+        Column::new("Step Time (µs)_median", ColumnKind::Number(Unit::Microseconds), "Median of the same."),
         Column::new(
             "Step Time (µs)_std",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Standard deviation (of a sample, n − 1) of the same; empty for one execution.",
         ),
-        Column::new("Step Time (µs)_min", ColumnKind::Microseconds, "Smallest of the same."),
-        Column::new("Step Time (µs)_max", ColumnKind::Microseconds, "Largest of the same."),
-        Column::new("Step Time (µs)_sum", ColumnKind::Microseconds, "Sum of the same."),
+        Column::new("Step Time (µs)_min", ColumnKind::Number(Unit::Microseconds), "Smallest of the same."),
+        Column::new("Step Time (µs)_max", ColumnKind::Number(Unit::Microseconds), "Largest of the same."),
+        Column::new("Step Time (µs)_sum", ColumnKind::Number(Unit::Microseconds), "Sum of the same."),
         Column::new(
             "jitter (%)",
-            ColumnKind::Percent,
+            ColumnKind::Number(Unit::Percent),
             "Standard deviation over mean of the steady executions' busy time, in percent.",
         ),
     ],

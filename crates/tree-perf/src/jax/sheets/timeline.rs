@@ -4,7 +4,7 @@ use gpu_timeline::Breakdown;
 use polars::prelude::{DataFrame, PolarsResult};
 
 use super::of_gpus;
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::jax::analysis::JaxAnalysis;
 use crate::sheet::{ChartShape, Sheet, SheetChart};
@@ -14,11 +14,14 @@ const TYPE: Column = Column::new(
     ColumnKind::Text,
     "What the time is: computation_time (kernels that compute), exposed_comm_time (communication while nothing computes), exposed_memcpy_time (copies and fills while nothing computes or communicates), busy_time (anything runs), idle_time (nothing runs), total_time (first start to last end), total_comm_time and total_memcpy_time (all communication, all copies and fills, hidden or not), overlapped_comm (communication while something computes). Computation, exposed communication, exposed copies and idle add up to the total.",
 );
-const PERCENT: Column =
-    Column::new("percent", ColumnKind::Percent, "time ms as a share of total_time, in percent.");
+const PERCENT: Column = Column::new(
+    "percent",
+    ColumnKind::Number(Unit::Percent),
+    "time ms as a share of total_time, in percent.",
+);
 const MEAN_TIME: Column = Column::new(
     "time ms",
-    ColumnKind::Milliseconds,
+    ColumnKind::Number(Unit::Milliseconds),
     "Mean over GPUs with events, those that only copied included, of the length in ms of the union of the spans in question.",
 );
 const GPUS: Column =
@@ -48,7 +51,7 @@ pub(in crate::jax) const PER_GPU: Sheet<JaxAnalysis> = Sheet {
         TYPE,
         Column::new(
             "time ms",
-            ColumnKind::Milliseconds,
+            ColumnKind::Number(Unit::Milliseconds),
             "Length in ms of the union of the spans in question on one GPU.",
         ),
         PERCENT,

@@ -10,7 +10,7 @@ use trace_ingest::rocprof::{Domain, Profile};
 
 use super::callers::Callers;
 use super::statistics::{ms, percentile, us};
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::rocprof::RocprofAnalysis;
 use crate::sheet::Sheet;
@@ -21,22 +21,22 @@ macro_rules! figure {
         [
             Column::new(
                 concat!($name, " Mean (µs)"),
-                ColumnKind::Microseconds,
+                ColumnKind::Number(Unit::Microseconds),
                 concat!($what, " Mean in µs."),
             ),
             Column::new(
                 concat!($name, " Median (µs)"),
-                ColumnKind::Microseconds,
+                ColumnKind::Number(Unit::Microseconds),
                 concat!($what, " Median in µs."),
             ),
             Column::new(
                 concat!($name, " P95 (µs)"),
-                ColumnKind::Microseconds,
+                ColumnKind::Number(Unit::Microseconds),
                 concat!($what, " 95th percentile in µs, between the two nearest values in proportion."),
             ),
             Column::new(
                 concat!($name, " Max (µs)"),
-                ColumnKind::Microseconds,
+                ColumnKind::Number(Unit::Microseconds),
                 concat!($what, " Largest in µs."),
             ),
         ]
@@ -92,7 +92,11 @@ pub(in crate::rocprof) const SHEET: Sheet<RocprofAnalysis> = Sheet {
         ON_GPU[1],
         ON_GPU[2],
         ON_GPU[3],
-        Column::new("GPU Time Total (ms)", ColumnKind::Milliseconds, "Sum of the times on the GPU in ms."),
+        Column::new(
+            "GPU Time Total (ms)",
+            ColumnKind::Number(Unit::Milliseconds),
+            "Sum of the times on the GPU in ms.",
+        ),
     ],
     chart: None,
     build,

@@ -11,7 +11,7 @@ use trace_ingest::{StringId, StringTable};
 
 use super::callers::Callers;
 use super::statistics::{MAX, MEAN, MEDIAN, MIN, STD, TOTAL, append_durations, ms};
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::{FrameBuilder, percent};
 use crate::rocprof::RocprofAnalysis;
 use crate::sheet::{ChartShape, Sheet, SheetChart};
@@ -37,12 +37,12 @@ pub(in crate::rocprof) const SHEET: Sheet<RocprofAnalysis> = Sheet {
         MAX,
         Column::new(
             "Percentage (%)",
-            ColumnKind::Percent,
+            ColumnKind::Number(Unit::Percent),
             "Share of the time of all calls of the library, in percent. Calls of one library may stand in calls of another, and threads call at once.",
         ),
         Column::new(
             "Cumulative Percentage (%)",
-            ColumnKind::Percent,
+            ColumnKind::Number(Unit::Percent),
             "Sum of Percentage (%) over this row and all above it of the same library, in percent.",
         ),
         Column::new(
@@ -50,7 +50,11 @@ pub(in crate::rocprof) const SHEET: Sheet<RocprofAnalysis> = Sheet {
             ColumnKind::Count,
             "Kernels and copies that the calls set off, by process and correlation id.",
         ),
-        Column::new("GPU Time (ms)", ColumnKind::Milliseconds, "Sum of the durations of these in ms."),
+        Column::new(
+            "GPU Time (ms)",
+            ColumnKind::Number(Unit::Milliseconds),
+            "Sum of the durations of these in ms.",
+        ),
     ],
     chart: Some(SheetChart {
         title: "Time in library calls",

@@ -8,7 +8,7 @@ use trace_ingest::rocprof::{CopyDirection, MemoryCopy, Profile};
 
 use super::agent_names::agent_names;
 use super::statistics::{MAX, MEAN, MEDIAN, MIN, STD, TOTAL, append_durations, ms, whole};
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::rocprof::RocprofAnalysis;
 use crate::sheet::Sheet;
@@ -49,27 +49,27 @@ pub(in crate::rocprof) const SHEET: Sheet<RocprofAnalysis> = Sheet {
         MAX,
         Column::new(
             "Union Time (ms)",
-            ColumnKind::Milliseconds,
+            ColumnKind::Number(Unit::Milliseconds),
             "Time in ms during which any of the copies ran, overlaps counted once.",
         ),
         Column::new(
             "Bandwidth (GB/s)",
-            ColumnKind::Ratio,
+            ColumnKind::Number(Unit::One),
             "Bytes of all copies over the sum of their durations, in GB/s (10⁹ bytes).",
         ),
         Column::new(
             "Min Bandwidth (GB/s)",
-            ColumnKind::Ratio,
+            ColumnKind::Number(Unit::One),
             "The same of the slowest copy; copies without a duration are left out.",
         ),
         Column::new(
             "Max Bandwidth (GB/s)",
-            ColumnKind::Ratio,
+            ColumnKind::Number(Unit::One),
             "The same of the fastest copy; copies without a duration are left out.",
         ),
         Column::new(
             "Union Bandwidth (GB/s)",
-            ColumnKind::Ratio,
+            ColumnKind::Number(Unit::One),
             "Bytes of all copies over Union Time, in GB/s: what they reached together.",
         ),
     ],

@@ -9,7 +9,7 @@ use polars::prelude::{DataFrame, PolarsResult};
 
 use super::counter_means::{Counted, CountedKernel, CountedKernels};
 use super::counters::{DISPATCHES, KERNEL_TIME, MEAN_KERNEL_TIME, NAME, TARGET, append_kernels};
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::rocprof::RocprofAnalysis;
 use crate::sheet::Sheet;
@@ -52,121 +52,122 @@ const fn metric(
     Metric { column: Column::new(name, kind, description), value }
 }
 
-use ColumnKind::{Percent, Ratio};
+use ColumnKind::Number;
+use Unit::{One, Percent};
 
 const METRICS: [Metric; 31] = [
     metric(
         "MFMA FLOPs",
-        Ratio,
+        Number(One),
         "Floating-point operations of matrix instructions per dispatch: 512 × the sum of SQ_INSTS_VALU_MFMA_MOPS_F16, BF16, F32, F64, F8 and F6F4, as far as collected.",
         |figures| figures.matrix_flops(Figures::mean),
     ),
     metric(
         "MFMA TFLOP/s",
-        Ratio,
+        Number(One),
         "The same per time, in 10¹² per second: each counter over the durations of its dispatches.",
         |figures| figures.matrix_flops(Figures::rate).map(tera),
     ),
     metric(
         "MFMA F64 TFLOP/s",
-        Ratio,
+        Number(One),
         "512 × SQ_INSTS_VALU_MFMA_MOPS_F64 over time, in 10¹² per second.",
         |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_F64"),
     ),
     metric(
         "MFMA F32 TFLOP/s",
-        Ratio,
+        Number(One),
         "512 × SQ_INSTS_VALU_MFMA_MOPS_F32 over time, in 10¹² per second.",
         |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_F32"),
     ),
     metric(
         "MFMA F16 TFLOP/s",
-        Ratio,
+        Number(One),
         "512 × SQ_INSTS_VALU_MFMA_MOPS_F16 over time, in 10¹² per second.",
         |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_F16"),
     ),
     metric(
         "MFMA BF16 TFLOP/s",
-        Ratio,
+        Number(One),
         "512 × SQ_INSTS_VALU_MFMA_MOPS_BF16 over time, in 10¹² per second.",
         |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_BF16"),
     ),
     metric(
         "MFMA F8 TFLOP/s",
-        Ratio,
+        Number(One),
         "512 × SQ_INSTS_VALU_MFMA_MOPS_F8 over time, in 10¹² per second.",
         |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_F8"),
     ),
     metric(
         "MFMA F6F4 TFLOP/s",
-        Ratio,
+        Number(One),
         "512 × SQ_INSTS_VALU_MFMA_MOPS_F6F4 (6- and 4-bit numbers) over time, in 10¹² per second.",
         |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_F6F4"),
     ),
     metric(
         "MFMA I8 TOP/s",
-        Ratio,
+        Number(One),
         "512 × SQ_INSTS_VALU_MFMA_MOPS_I8 (integer operations) over time, in 10¹² per second.",
         |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_I8"),
     ),
     metric(
         "VALU FLOPs",
-        Ratio,
+        Number(One),
         "Floating-point operations of vector instructions per dispatch, idle lanes included: 64 × (ADD + MUL + TRANS + 2 × FMA) of SQ_INSTS_VALU_*_F16, F32 and F64, of the widths of which all four were collected.",
         |figures| figures.vector_flops(Figures::mean),
     ),
-    metric("VALU TFLOP/s", Ratio, "The same per time, in 10¹² per second.", |figures| {
+    metric("VALU TFLOP/s", Number(One), "The same per time, in 10¹² per second.", |figures| {
         figures.vector_flops(Figures::rate).map(tera)
     }),
     metric(
         "Memory Read Bytes",
-        Ratio,
+        Number(One),
         "Bytes per dispatch that the L2 cache read from memory: 32 × TCC_EA0_RDREQ_DRAM_32B (gfx950); else 128 × TCC_BUBBLE + 64 × (TCC_EA0_RDREQ − TCC_BUBBLE − TCC_EA0_RDREQ_32B) + 32 × TCC_EA0_RDREQ_32B (gfx94x, gfx950); else 64 × (TCC_EA_RDREQ − TCC_EA_RDREQ_32B) + 32 × TCC_EA_RDREQ_32B (gfx90a and older); else 1024 × FETCH_SIZE. All but the first count what is read from other agents' memory too.",
         |figures| figures.read_bytes(Figures::mean),
     ),
     metric(
         "Memory Write Bytes",
-        Ratio,
+        Number(One),
         "Bytes per dispatch that the L2 cache wrote to memory: 32 × (TCC_EA0_WRREQ_WRITE_DRAM_32B + TCC_EA0_WRREQ_ATOMIC_DRAM_32B) (gfx950); else 64 × TCC_EA0_WRREQ_64B + 32 × (TCC_EA0_WRREQ − TCC_EA0_WRREQ_64B), on gfx90a and older of TCC_EA_WRREQ; else 1024 × WRITE_SIZE.",
         |figures| figures.write_bytes(Figures::mean),
     ),
-    metric("Memory Read (GB/s)", Ratio, "Bytes read over time, in 10⁹ per second.", |figures| {
+    metric("Memory Read (GB/s)", Number(One), "Bytes read over time, in 10⁹ per second.", |figures| {
         figures.read_bytes(Figures::rate)
     }),
-    metric("Memory Write (GB/s)", Ratio, "Bytes written over time, in 10⁹ per second.", |figures| {
+    metric("Memory Write (GB/s)", Number(One), "Bytes written over time, in 10⁹ per second.", |figures| {
         figures.write_bytes(Figures::rate)
     }),
     metric(
         "Memory Bandwidth (GB/s)",
-        Ratio,
+        Number(One),
         "Bytes read and written over time, in 10⁹ per second.",
         |figures| figures.memory_rate(),
     ),
     metric(
         "Memory Bandwidth (% of peak)",
-        Percent,
+        Number(Percent),
         "The same over the bandwidth of the GPU's memory, in percent.",
         |figures| Some(figures.memory_rate()? * 1e9 / figures.kernel.hardware.memory_bandwidth? * 100.0),
     ),
     metric(
         "Arithmetic Intensity (FLOP/byte)",
-        Ratio,
+        Number(One),
         "MFMA FLOPs and VALU FLOPs, as far as collected, over the bytes read and written.",
         |figures| figures.arithmetic_intensity(),
     ),
-    metric("L2 Hit Rate (%)", Percent, "100 × TCC_HIT / (TCC_HIT + TCC_MISS).", |figures| {
+    metric("L2 Hit Rate (%)", Number(Percent), "100 × TCC_HIT / (TCC_HIT + TCC_MISS).", |figures| {
         let hits = figures.mean("TCC_HIT")?;
         ratio(100.0 * hits, hits + figures.mean("TCC_MISS")?)
     }),
     metric(
         "L2 Requests (GB/s)",
-        Ratio,
+        Number(One),
         "128 × TCC_REQ over time, in 10⁹ bytes per second: every request for a line, hit or not.",
         |figures| figures.rate("TCC_REQ").map(|requests| 128.0 * requests),
     ),
     metric(
         "vL1D Hit Rate (%)",
-        Percent,
+        Number(Percent),
         "100 − 100 × (TCP_TCC_READ_REQ + TCP_TCC_WRITE_REQ + TCP_TCC_ATOMIC_WITH_RET_REQ + TCP_TCC_ATOMIC_WITHOUT_RET_REQ) / TCP_TOTAL_CACHE_ACCESSES.",
         |figures| {
             let passed_on = figures.mean("TCP_TCC_READ_REQ")?
@@ -178,7 +179,7 @@ const METRICS: [Metric; 31] = [
     ),
     metric(
         "MFMA Utilization (%)",
-        Percent,
+        Number(Percent),
         "100 × SQ_VALU_MFMA_BUSY_CYCLES over active cycles × compute units × SIMD units of one. Active cycles are GRBM_GUI_ACTIVE over the dies; gfx9 only, as all figures that are of active cycles.",
         |figures| {
             let simds = f64::from(figures.kernel.hardware.simds?);
@@ -187,34 +188,34 @@ const METRICS: [Metric; 31] = [
     ),
     metric(
         "VALU Utilization (%)",
-        Percent,
+        Number(Percent),
         "100 × SQ_ACTIVE_INST_VALU over active cycles × compute units; can pass 100 where instructions are issued in pairs.",
         |figures| ratio(100.0 * figures.mean("SQ_ACTIVE_INST_VALU")?, figures.unit_cycles()?),
     ),
     metric(
         "SALU Utilization (%)",
-        Percent,
+        Number(Percent),
         "100 × SQ_ACTIVE_INST_SCA over active cycles × compute units.",
         |figures| ratio(100.0 * figures.mean("SQ_ACTIVE_INST_SCA")?, figures.unit_cycles()?),
     ),
     metric(
         "VALU Active Lanes",
-        Ratio,
+        Number(One),
         "SQ_THREAD_CYCLES_VALU / SQ_ACTIVE_INST_VALU: lanes at work in a vector instruction, of those of a wave; fewer where threads diverge.",
         |figures| ratio(figures.mean("SQ_THREAD_CYCLES_VALU")?, figures.mean("SQ_ACTIVE_INST_VALU")?),
     ),
-    metric("Instructions per Cycle", Ratio, "SQ_INSTS / SQ_BUSY_CU_CYCLES.", |figures| {
+    metric("Instructions per Cycle", Number(One), "SQ_INSTS / SQ_BUSY_CU_CYCLES.", |figures| {
         ratio(figures.mean("SQ_INSTS")?, figures.mean("SQ_BUSY_CU_CYCLES")?)
     }),
     metric(
         "Waves per CU",
-        Ratio,
+        Number(One),
         "Mean number of waves that a compute unit held: 4 × SQ_WAVE_CYCLES (which counts in steps of four cycles) over active cycles × compute units.",
         |figures| figures.waves_per_unit(),
     ),
     metric(
         "Occupancy (%)",
-        Percent,
+        Number(Percent),
         "The same over the wave slots of a compute unit, in percent.",
         |figures| {
             let slots = figures.kernel.hardware.wave_slots()?;
@@ -223,7 +224,7 @@ const METRICS: [Metric; 31] = [
     ),
     metric(
         "LDS Bank Conflicts per Access",
-        Ratio,
+        Number(One),
         "SQ_LDS_BANK_CONFLICT / (SQ_LDS_IDX_ACTIVE − SQ_LDS_BANK_CONFLICT): cycles lost to bank conflicts per cycle of access without them.",
         |figures| {
             let conflicts = figures.mean("SQ_LDS_BANK_CONFLICT")?;
@@ -232,11 +233,11 @@ const METRICS: [Metric; 31] = [
     ),
     metric(
         "LDS Bank Conflicts (% of time)",
-        Percent,
+        Number(Percent),
         "100 × SQ_LDS_BANK_CONFLICT over active cycles × compute units.",
         |figures| ratio(100.0 * figures.mean("SQ_LDS_BANK_CONFLICT")?, figures.unit_cycles()?),
     ),
-    metric("GPU Busy (%)", Percent, "100 × GRBM_GUI_ACTIVE / GRBM_COUNT.", |figures| {
+    metric("GPU Busy (%)", Number(Percent), "100 × GRBM_GUI_ACTIVE / GRBM_COUNT.", |figures| {
         ratio(100.0 * figures.mean("GRBM_GUI_ACTIVE")?, figures.mean("GRBM_COUNT")?)
     }),
 ];

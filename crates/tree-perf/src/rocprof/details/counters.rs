@@ -4,7 +4,7 @@ use polars::prelude::{DataFrame, PolarsResult};
 
 use super::counter_means::{Counted, CountedKernels};
 use super::statistics::{ms, us};
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::rocprof::RocprofAnalysis;
 use crate::sheet::Sheet;
@@ -19,12 +19,12 @@ pub(super) const DISPATCHES: Column =
     Column::new("Dispatches", ColumnKind::Count, "Dispatches in which any counter was collected.");
 pub(super) const KERNEL_TIME: Column = Column::new(
     "Kernel Time (ms)",
-    ColumnKind::Milliseconds,
+    ColumnKind::Number(Unit::Milliseconds),
     "Sum of the durations of these in ms; dispatches whose counters are collected run one by one.",
 );
 pub(super) const MEAN_KERNEL_TIME: Column = Column::new(
     "Mean Kernel Time (µs)",
-    ColumnKind::Microseconds,
+    ColumnKind::Number(Unit::Microseconds),
     "Mean duration of these dispatches in µs.",
 );
 
@@ -41,7 +41,7 @@ pub(in crate::rocprof) const SHEET: Sheet<RocprofAnalysis> = Sheet {
         MEAN_KERNEL_TIME,
         Column::new(
             "counter: …",
-            ColumnKind::Ratio,
+            ColumnKind::Number(Unit::One),
             "Value of the counter of that name, summed over its instances: mean over the dispatches that it was collected in.",
         ),
     ],

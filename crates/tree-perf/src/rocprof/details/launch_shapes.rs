@@ -11,7 +11,7 @@ use super::hardware::{Hardware, HardwareKinds};
 use super::occupancy::{Occupancy, occupancy, waves_per_work_group};
 use super::statistics::{MAX, MEAN, MEDIAN, MIN, STD, TOTAL, append_durations, whole};
 use crate::column::shared::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::rocprof::RocprofAnalysis;
 use crate::sheet::Sheet;
@@ -30,12 +30,12 @@ pub(in crate::rocprof) const SHEET: Sheet<RocprofAnalysis> = Sheet {
         ),
         Column::new(
             "grid",
-            ColumnKind::Literal,
+            ColumnKind::Nested,
             "Work groups per dimension; their product alone where the format gives products.",
         ),
         Column::new(
             "work_group",
-            ColumnKind::Literal,
+            ColumnKind::Nested,
             "Work items of a work group per dimension; their product alone where the format gives products.",
         ),
         Column::new("Work Groups", ColumnKind::Count, "Work groups of a launch."),
@@ -47,7 +47,7 @@ pub(in crate::rocprof) const SHEET: Sheet<RocprofAnalysis> = Sheet {
         ),
         Column::new(
             "Work Groups per CU",
-            ColumnKind::Ratio,
+            ColumnKind::Number(Unit::One),
             "Work groups of a launch over the compute units of the GPU: below 1, some have nothing to do.",
         ),
         Column::new(
@@ -75,7 +75,7 @@ pub(in crate::rocprof) const SHEET: Sheet<RocprofAnalysis> = Sheet {
         ),
         Column::new(
             "Theoretical Occupancy (%)",
-            ColumnKind::Percent,
+            ColumnKind::Number(Unit::Percent),
             "Waves of these work groups over the wave slots of the compute unit, in percent; empty where the format lacks registers or limits of the GPU, and for targets other than gfx9.",
         ),
         Column::new("occupancy_limit", ColumnKind::Text, "What keeps a further work group out."),

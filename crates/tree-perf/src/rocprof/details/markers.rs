@@ -10,7 +10,7 @@ use trace_ingest::rocprof::{Call, Domain, Profile};
 
 use super::callers::Callers;
 use super::statistics::{MAX, MEAN, MEDIAN, MIN, STD, TOTAL, append_durations, ms};
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::rocprof::RocprofAnalysis;
 use crate::sheet::Sheet;
@@ -32,12 +32,12 @@ pub(in crate::rocprof) const SHEET: Sheet<RocprofAnalysis> = Sheet {
         Column::new("Kernels", ColumnKind::Count, "Kernels of the ranges, each once."),
         Column::new(
             "Kernel Time (ms)",
-            ColumnKind::Milliseconds,
+            ColumnKind::Number(Unit::Milliseconds),
             "Sum of the durations of these kernels in ms; of those that belong by time, of the parts within the ranges.",
         ),
         Column::new(
             "GPU Busy Time (ms)",
-            ColumnKind::Milliseconds,
+            ColumnKind::Number(Unit::Milliseconds),
             "Time in ms during which any of these kernels ran, on whichever GPU, overlaps counted once.",
         ),
         Column::new(

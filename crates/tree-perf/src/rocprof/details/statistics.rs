@@ -2,7 +2,7 @@
 
 use gpu_timeline::Summary;
 
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 
 pub(super) fn us(nanoseconds: f64) -> f64 {
@@ -31,20 +31,20 @@ pub(super) fn percentile(values: &[i64], percent: usize) -> Option<f64> {
 }
 
 pub(super) const TOTAL: Column =
-    Column::new("Total Time (ms)", ColumnKind::Milliseconds, "Sum of the durations in ms.");
+    Column::new("Total Time (ms)", ColumnKind::Number(Unit::Milliseconds), "Sum of the durations in ms.");
 pub(super) const MEAN: Column =
-    Column::new("Mean Time (µs)", ColumnKind::Microseconds, "Mean duration in µs.");
+    Column::new("Mean Time (µs)", ColumnKind::Number(Unit::Microseconds), "Mean duration in µs.");
 pub(super) const MEDIAN: Column =
-    Column::new("Median Time (µs)", ColumnKind::Microseconds, "Median duration in µs.");
+    Column::new("Median Time (µs)", ColumnKind::Number(Unit::Microseconds), "Median duration in µs.");
 pub(super) const STD: Column = Column::new(
     "Std Time (µs)",
-    ColumnKind::Microseconds,
+    ColumnKind::Number(Unit::Microseconds),
     "Standard deviation (of a sample, n − 1) of the durations in µs; empty for one.",
 );
 pub(super) const MIN: Column =
-    Column::new("Min Time (µs)", ColumnKind::Microseconds, "Shortest duration in µs.");
+    Column::new("Min Time (µs)", ColumnKind::Number(Unit::Microseconds), "Shortest duration in µs.");
 pub(super) const MAX: Column =
-    Column::new("Max Time (µs)", ColumnKind::Microseconds, "Longest duration in µs.");
+    Column::new("Max Time (µs)", ColumnKind::Number(Unit::Microseconds), "Longest duration in µs.");
 
 /// Appends [`TOTAL`], [`MEAN`], [`MEDIAN`], [`STD`], [`MIN`] and [`MAX`].
 pub(super) fn append_durations(frame: &mut FrameBuilder, durations: &[Summary]) {

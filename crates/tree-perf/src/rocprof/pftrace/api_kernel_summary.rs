@@ -6,13 +6,13 @@ use polars::prelude::{DataFrame, PolarsResult};
 use trace_ingest::StringId;
 
 use super::api_kernel_pairs::Pairs;
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::rocprof::analysis::RocprofAnalysis;
 use crate::sheet::Sheet;
 
 const fn median(name: &'static str) -> Column {
-    Column::new(name, ColumnKind::Ratio, "The same, median in ns.")
+    Column::new(name, ColumnKind::Number(Unit::One), "The same, median in ns.")
 }
 
 const fn least(name: &'static str) -> Column {
@@ -24,7 +24,7 @@ const fn most(name: &'static str) -> Column {
 }
 
 const fn deviation(name: &'static str) -> Column {
-    Column::new(name, ColumnKind::Ratio, "The same, standard deviation of a population in ns.")
+    Column::new(name, ColumnKind::Number(Unit::One), "The same, standard deviation of a population in ns.")
 }
 
 pub(super) static SHEET: Sheet<RocprofAnalysis> = Sheet {
@@ -43,28 +43,28 @@ pub(super) static SHEET: Sheet<RocprofAnalysis> = Sheet {
         Column::new("QCount", ColumnKind::Count, "Those with a kernel."),
         Column::new(
             "TAvg_ns",
-            ColumnKind::Ratio,
+            ColumnKind::Number(Unit::One),
             "A + Q + K of calls with a kernel, mean in ns; as all such columns 0 when there are none.",
         ),
         median("TMed_ns"),
         least("TMin_ns"),
         most("TMax_ns"),
         deviation("TStdDev_ns"),
-        Column::new("AAvg_ns", ColumnKind::Ratio, "Duration of the call, mean in ns."),
+        Column::new("AAvg_ns", ColumnKind::Number(Unit::One), "Duration of the call, mean in ns."),
         median("AMed_ns"),
         least("AMin_ns"),
         most("AMax_ns"),
         deviation("AStdDev_ns"),
         Column::new(
             "QAvg_ns",
-            ColumnKind::Ratio,
+            ColumnKind::Number(Unit::One),
             "From the end of the call to the start of its kernel, 0 for kernels that started before, mean in ns.",
         ),
         median("QMed_ns"),
         least("QMin_ns"),
         most("QMax_ns"),
         deviation("QStdDev_ns"),
-        Column::new("KAvg_ns", ColumnKind::Ratio, "Duration of the kernel or copy, mean in ns."),
+        Column::new("KAvg_ns", ColumnKind::Number(Unit::One), "Duration of the kernel or copy, mean in ns."),
         median("KMed_ns"),
         least("KMin_ns"),
         most("KMax_ns"),

@@ -6,7 +6,7 @@ use polars::prelude::{DataFrame, PolarsResult};
 use super::communication_overlap::CommunicationOverlap;
 use super::gpu_kernels::{GpuKernels, KernelRun};
 use super::kernel_class::KernelClass;
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::rocprof::analysis::RocprofAnalysis;
 use crate::sheet::Sheet;
@@ -28,18 +28,22 @@ pub(super) static SHEET: Sheet<RocprofAnalysis> = Sheet {
         ),
         Column::new(
             "Total runtime (ms)",
-            ColumnKind::Milliseconds,
+            ColumnKind::Number(Unit::Milliseconds),
             "Sum of the durations of the row's kernels in ms, so that kernels at once count each. overlapped_comm and non_overlapped_comm are lengths of time, in which each instant counts once; with --parity overlapped_comm sums over pairs of kernels and non_overlapped_comm, what is left of the rccl row, may be negative.",
         ),
-        Column::new("Total count", ColumnKind::Ratio, "Kernels; 0 in the last four rows of a GPU."),
+        Column::new(
+            "Total count",
+            ColumnKind::Number(Unit::One),
+            "Kernels; 0 in the last four rows of a GPU.",
+        ),
         Column::new(
             "Fraction of compute runtime",
-            ColumnKind::Ratio,
+            ColumnKind::Number(Unit::One),
             "Total runtime over that of compute_total; 0 when that is 0.",
         ),
         Column::new(
             "Fraction of total runtime",
-            ColumnKind::Ratio,
+            ColumnKind::Number(Unit::One),
             "Total runtime over that of total_incl_comm; 0 when that is 0.",
         ),
     ],

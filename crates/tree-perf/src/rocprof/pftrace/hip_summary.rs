@@ -10,7 +10,7 @@ use trace_ingest::rocprof::{Call, Domain, Profile};
 
 use super::options::PftraceOptions;
 use super::timing_columns::{self as timing, Timing};
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::rocprof::analysis::RocprofAnalysis;
 use crate::sheet::Sheet;
@@ -41,7 +41,11 @@ pub(super) static SHEET: Sheet<RocprofAnalysis> = Sheet {
             "Number of the function in the profiler's table, 0 where the profile does not say; with --hip_summary_group name+op or name+stream+op only.",
         ),
         Column::new("Name", ColumnKind::Text, "Function."),
-        Column::new("Time %", ColumnKind::Percent, "Total time over that of all rows, in percent."),
+        Column::new(
+            "Time %",
+            ColumnKind::Number(Unit::Percent),
+            "Total time over that of all rows, in percent.",
+        ),
         timing::TOTAL_TIME_NS,
         timing::AVG_NS,
         timing::MED_NS,

@@ -10,7 +10,7 @@ use trace_ingest::rocprof::Launch;
 use super::display_names::Labels;
 use super::options::{KernelBaseline, KernelGrouping};
 use super::timing_columns::{self as timing, Timing};
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::rocprof::analysis::RocprofAnalysis;
 use crate::sheet::Sheet;
@@ -40,7 +40,7 @@ pub(super) static SHEET: Sheet<RocprofAnalysis> = Sheet {
         Column::new("Name", ColumnKind::Text, "Kernel; without digits with --merge_kernels."),
         Column::new(
             "Time %",
-            ColumnKind::Percent,
+            ColumnKind::Number(Unit::Percent),
             "Total time over that of all kernels that are long enough, in percent; over that of computation with --kernel_summary_baseline compute.",
         ),
         timing::TOTAL_TIME_NS,

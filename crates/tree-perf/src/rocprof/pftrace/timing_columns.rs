@@ -3,7 +3,7 @@
 
 use gpu_timeline::Summary;
 
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::{FrameBuilder, percent};
 
 pub(super) const TIME: Column =
@@ -17,17 +17,18 @@ pub(super) const MAX: Column = Column::new("Max", ColumnKind::Text, "Max (ns) in
 pub(super) const STD_DEV: Column = Column::new("StdDev", ColumnKind::Text, "StdDev (ns) in ms, μs or ns.");
 pub(super) const TOTAL_TIME_NS: Column =
     Column::new("Total Time (ns)", ColumnKind::Count, "Sum of the durations in ns.");
-pub(super) const AVG_NS: Column = Column::new("Avg (ns)", ColumnKind::Ratio, "Mean duration in ns.");
+pub(super) const AVG_NS: Column =
+    Column::new("Avg (ns)", ColumnKind::Number(Unit::One), "Mean duration in ns.");
 pub(super) const MED_NS: Column = Column::new(
     "Med (ns)",
-    ColumnKind::Ratio,
+    ColumnKind::Number(Unit::One),
     "Median duration in ns: of an even number the mean of the middle two.",
 );
 pub(super) const MIN_NS: Column = Column::new("Min (ns)", ColumnKind::Count, "Shortest duration in ns.");
 pub(super) const MAX_NS: Column = Column::new("Max (ns)", ColumnKind::Count, "Longest duration in ns.");
 pub(super) const STD_DEV_NS: Column = Column::new(
     "StdDev (ns)",
-    ColumnKind::Ratio,
+    ColumnKind::Number(Unit::One),
     "Standard deviation of the durations in ns, of a population: divided by their number.",
 );
 

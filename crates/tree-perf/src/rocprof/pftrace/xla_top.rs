@@ -4,7 +4,7 @@ use polars::prelude::{DataFrame, PolarsResult};
 
 use super::display_names::Labels;
 use super::kernel_class::KernelClass;
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::rocprof::analysis::RocprofAnalysis;
 use crate::sheet::Sheet;
@@ -15,11 +15,11 @@ pub(super) static SHEET: Sheet<RocprofAnalysis> = Sheet {
     description: "The kernels of category xla on all GPUs, most time first, the first --top_xla names; kernels of any length count.",
     columns: &[
         Column::new("Kernel", ColumnKind::Text, "Kernel; without digits with --merge_kernels."),
-        Column::new("Total time (ms)", ColumnKind::Milliseconds, "Sum of the durations in ms."),
+        Column::new("Total time (ms)", ColumnKind::Number(Unit::Milliseconds), "Sum of the durations in ms."),
         Column::new("Count", ColumnKind::Count, "Kernels."),
         Column::new(
             "Fraction of XLA",
-            ColumnKind::Ratio,
+            ColumnKind::Number(Unit::One),
             "Total time over that of all kernels of category xla, those of rows that were cut off included.",
         ),
     ],

@@ -6,7 +6,7 @@ use polars::prelude::{DataFrame, PolarsResult};
 use trace_ingest::rocprof::{Dispatch, Launch};
 
 use super::whole_times;
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::rocprof::analysis::RocprofAnalysis;
 use crate::sheet::Sheet;
@@ -18,7 +18,7 @@ pub(in crate::rocprof) const SHEET: Sheet<RocprofAnalysis> = Sheet {
     description: "Kernels one by one, the longest first, equally long ones in the order of dispatching; with --kernel_details only.",
     columns: &[
         Column::new("name", ColumnKind::Text, "Kernel, by the kind of name that was asked for."),
-        Column::new("Kernel duration (µs)", ColumnKind::Microseconds, "Duration in µs."),
+        Column::new("Kernel duration (µs)", ColumnKind::Number(Unit::Microseconds), "Duration in µs."),
         Column::new("stream", ColumnKind::Identifier, "HIP stream; 0 is the default stream."),
         Column::new(
             "dispatch_id",

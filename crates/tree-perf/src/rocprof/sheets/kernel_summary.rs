@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use polars::prelude::{DataFrame, PolarsResult};
 
 use super::{share, whole_times};
-use crate::column::{Column, ColumnKind, shared};
+use crate::column::{Column, ColumnKind, Unit, shared};
 use crate::frame::FrameBuilder;
 use crate::rocprof::analysis::RocprofAnalysis;
 use crate::rocprof::category::KernelCategory;
@@ -23,20 +23,32 @@ pub(in crate::rocprof) const BY_NAME: Sheet<RocprofAnalysis> = Sheet {
     columns: &[
         Column::new("name", ColumnKind::Text, "Kernel, by the kind of name that was asked for."),
         Column::new("Count", ColumnKind::Count, "How often it ran."),
-        Column::new("Mean Kernel Time (µs)", ColumnKind::Microseconds, "Mean duration in µs."),
-        Column::new("Median Kernel Time (µs)", ColumnKind::Microseconds, "Median duration in µs."),
+        Column::new("Mean Kernel Time (µs)", ColumnKind::Number(Unit::Microseconds), "Mean duration in µs."),
+        Column::new(
+            "Median Kernel Time (µs)",
+            ColumnKind::Number(Unit::Microseconds),
+            "Median duration in µs.",
+        ),
         Column::new(
             "Std Kernel Time (µs)",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Standard deviation (of a sample, n − 1) of the durations in µs; empty for a single run.",
         ),
-        Column::new("Min Kernel Time (µs)", ColumnKind::Microseconds, "Shortest duration in µs."),
-        Column::new("Max Kernel Time (µs)", ColumnKind::Microseconds, "Longest duration in µs."),
+        Column::new(
+            "Min Kernel Time (µs)",
+            ColumnKind::Number(Unit::Microseconds),
+            "Shortest duration in µs.",
+        ),
+        Column::new(
+            "Max Kernel Time (µs)",
+            ColumnKind::Number(Unit::Microseconds),
+            "Longest duration in µs.",
+        ),
         shared::SHARE_OF_KERNEL_TIME,
         shared::CUMULATIVE,
         Column::new(
             "Total Kernel Time (ms)",
-            ColumnKind::Milliseconds,
+            ColumnKind::Number(Unit::Milliseconds),
             "Sum of the durations in ms, overlaps counted twice.",
         ),
         Column::new("Category", ColumnKind::Text, CATEGORY_DESCRIPTION),
@@ -61,7 +73,7 @@ pub(in crate::rocprof) const BY_CATEGORY: Sheet<RocprofAnalysis> = Sheet {
         Column::new("Count", ColumnKind::Count, "How many kernels ran."),
         Column::new(
             "total_direct_kernel_time_ms",
-            ColumnKind::Milliseconds,
+            ColumnKind::Number(Unit::Milliseconds),
             "Sum of the durations in ms, overlaps counted twice.",
         ),
         shared::SHARE_OF_KERNEL_TIME,

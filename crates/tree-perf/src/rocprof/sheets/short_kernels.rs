@@ -7,7 +7,7 @@ use polars::prelude::{DataFrame, PolarsResult};
 use trace_ingest::rocprof::Dispatch;
 
 use super::{share, whole_times};
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::rocprof::analysis::RocprofAnalysis;
 use crate::sheet::Sheet;
@@ -23,13 +23,17 @@ pub(in crate::rocprof) const SUMMARY: Sheet<RocprofAnalysis> = Sheet {
         Column::new("Short Kernel count", ColumnKind::Count, "How often it ran for less than the threshold."),
         Column::new(
             "Short Kernel duration (µs) sum",
-            ColumnKind::Microseconds,
+            ColumnKind::Number(Unit::Microseconds),
             "Sum of these durations in µs.",
         ),
-        Column::new("Short Kernel duration (µs) mean", ColumnKind::Microseconds, "Mean of them in µs."),
+        Column::new(
+            "Short Kernel duration (µs) mean",
+            ColumnKind::Number(Unit::Microseconds),
+            "Mean of them in µs.",
+        ),
         Column::new(
             "Short Kernel duration (µs) percent of total time",
-            ColumnKind::Percent,
+            ColumnKind::Number(Unit::Percent),
             "Sum as a share of the durations of all kernels, short or not, in percent.",
         ),
     ],

@@ -5,7 +5,7 @@ use polars::prelude::{DataFrame, PolarsResult};
 use trace_ingest::rocprof::SourceFormat;
 
 use super::share;
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::rocprof::analysis::RocprofAnalysis;
 use crate::sheet::{ChartShape, Sheet, SheetChart};
@@ -23,10 +23,14 @@ pub(in crate::rocprof) const SHEET: Sheet<RocprofAnalysis> = Sheet {
         ),
         Column::new(
             "time ms",
-            ColumnKind::Milliseconds,
+            ColumnKind::Number(Unit::Milliseconds),
             "Length in ms of the union of the spans in question, over all GPUs together.",
         ),
-        Column::new("percent", ColumnKind::Percent, "time ms as a share of total_time, in percent."),
+        Column::new(
+            "percent",
+            ColumnKind::Number(Unit::Percent),
+            "time ms as a share of total_time, in percent.",
+        ),
     ],
     chart: Some(SheetChart {
         title: "GPU timeline",

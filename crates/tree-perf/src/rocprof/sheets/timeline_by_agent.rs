@@ -4,7 +4,7 @@ use gpu_timeline::{Activity, Breakdown, TimelineEvent};
 use polars::prelude::{DataFrame, PolarsResult};
 use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy};
 
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::rocprof::analysis::RocprofAnalysis;
 use crate::rocprof::category::KernelCategory;
@@ -30,12 +30,12 @@ pub(in crate::rocprof) const SHEET: Sheet<RocprofAnalysis> = Sheet {
         ),
         Column::new(
             "time ms",
-            ColumnKind::Milliseconds,
+            ColumnKind::Number(Unit::Milliseconds),
             "Length in ms of the union of the spans in question on one GPU.",
         ),
         Column::new(
             "percent",
-            ColumnKind::Percent,
+            ColumnKind::Number(Unit::Percent),
             "time ms as a share of the GPU's total_time, in percent; empty where that is 0.",
         ),
     ],

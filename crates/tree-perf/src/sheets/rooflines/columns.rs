@@ -1,7 +1,7 @@
 //! What a sheet of a family may have.
 
-use crate::column::{Column, ColumnKind, shared};
-use crate::sheets::metric_columns::{
+use crate::column::{Column, ColumnKind, Unit, shared};
+use operator_sheets::columns::{
     COMPUTE_SPEC, DATA_MOVED, FLOPS_PER_BYTE, GFLOPS, KERNEL_DETAILS, KERNEL_DETAILS_SHORT, KERNEL_TIME,
     NOTE, PCT_ROOFLINE, ROOFLINE_BOUND, ROOFLINE_TIME, TB_PER_S, TFLOPS_PER_S, overlap,
 };
@@ -54,16 +54,16 @@ pub(super) static COLUMNS: &[Column] = &[
     overlap::SHARE.std,
     overlap::SHARE.min,
     overlap::SHARE.max,
-    Column::new("Input Dims_first", ColumnKind::Literal, "Shapes of the inputs of the first call."),
-    Column::new("Input type_first", ColumnKind::Literal, "Element types of the inputs of the first call."),
+    Column::new("Input Dims_first", ColumnKind::Nested, "Shapes of the inputs of the first call."),
+    Column::new("Input type_first", ColumnKind::Nested, "Element types of the inputs of the first call."),
     Column::new(
         "Input Strides_first",
-        ColumnKind::Literal,
+        ColumnKind::Nested,
         "Strides of the inputs of the first call, in elements.",
     ),
     Column::new(
         "Concrete Inputs_first",
-        ColumnKind::Literal,
+        ColumnKind::Nested,
         "Values of the inputs of the first call that are no tensors, as texts.",
     ),
     KERNEL_TIME.mean,
@@ -73,7 +73,7 @@ pub(super) static COLUMNS: &[Column] = &[
     KERNEL_TIME.max,
     Column::new(
         "Kernel Time (µs)_sum",
-        ColumnKind::Microseconds,
+        ColumnKind::Number(Unit::Microseconds),
         "Sum over calls of the kernel time in µs. A wrapper and the operator inside it are rows of their own with the same kernels: do not add rows up, see unified_perf_summary for that.",
     ),
     Column::new("name_count", ColumnKind::Count, "Calls of the row."),

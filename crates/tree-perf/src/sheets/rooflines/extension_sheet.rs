@@ -10,8 +10,8 @@ use super::members::Subject;
 use super::{Direction, build};
 use crate::analysis::Analysis;
 use crate::column::Column;
-use crate::op_category::{BACKWARD, FORWARD};
 use crate::sheet::{column_of, pytorch_sheets};
+use operator_sheets::{BACKWARD, FORWARD};
 
 /// Operators that an extension puts under a name of its own, with FLOPs, bytes, achieved rates and distance from the
 /// roofline: a roofline sheet as those of the built-in families.

@@ -11,8 +11,9 @@ use trace2tree::EventSet;
 use crate::analysis::Analysis;
 use crate::call_overlap::{CallOverlap, NameLists, overlap_of};
 use crate::device::interval;
-use crate::figures::Figures;
-use crate::models::{AnswerId, Evaluated};
+use crate::models::AnswerId;
+use operator_sheets::Evaluated;
+use operator_sheets::Figures;
 
 use super::members::Subject;
 use super::parameters::{parameter_names, parameter_texts};

@@ -8,7 +8,7 @@ use trace_ingest::{Category, EventId, StringId};
 
 use crate::analysis::Analysis;
 use crate::extended_operators::ExtendedOperator;
-use crate::op_category::{OpCategory, without_direction};
+use operator_sheets::{OpCategory, without_direction};
 
 /// What a sheet is about: operators of a built-in family, or those that an extension puts under a name of its own.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

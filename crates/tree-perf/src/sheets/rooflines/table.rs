@@ -6,10 +6,11 @@ use trace_ingest::Sequence;
 
 use crate::analysis::Analysis;
 use crate::call_overlap::{CallOverlap, NameLists, append_overlap};
-use crate::figures::{AGGREGATES, Figures, Spread};
 use crate::frame::FrameBuilder;
-use crate::kernel_list::KernelList;
 use crate::places::Places;
+use gpu_timeline::Spread;
+use operator_sheets::KernelList;
+use operator_sheets::{AGGREGATES, Figures};
 
 use super::groups::{Group, Row, SheetRows};
 
@@ -64,9 +65,12 @@ pub(super) fn table(
     let lists: Vec<KernelList> = groups.iter().map(|group| kernels(analysis, group)).collect();
     frame.text(
         "kernel_details__summarize_kernel_stats",
-        lists.iter().map(|list| Some(list.details(analysis.trace()))),
+        lists.iter().map(|list| Some(list.details(analysis.trace()).to_string())),
     );
-    frame.text("trunc_kernel_details", lists.iter().map(|list| list.shortened(analysis.trace())));
+    frame.text(
+        "trunc_kernel_details",
+        lists.iter().map(|list| list.shortened(analysis.trace()).map(|list| list.to_string())),
+    );
     if name_lists.is_some() {
         let overlaps: Vec<Vec<&CallOverlap>> =
             groups.iter().map(|group| group.rows.iter().map(|row| &row.overlap.1).collect()).collect();

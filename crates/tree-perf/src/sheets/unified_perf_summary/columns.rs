@@ -1,7 +1,7 @@
 //! What the unified table may have.
 
-use crate::column::{Column, ColumnKind, shared};
-use crate::sheets::metric_columns::{
+use crate::column::{Column, ColumnKind, Unit, shared};
+use operator_sheets::columns::{
     COMPUTE_SPEC, DATA_MOVED, FLOPS_PER_BYTE, GFLOPS, KERNEL_DETAILS, KERNEL_DETAILS_SHORT, KERNEL_TIME,
     NOTE, PCT_ROOFLINE, ROOFLINE_BOUND, ROOFLINE_TIME, TB_PER_S, TFLOPS_PER_S, overlap,
 };
@@ -32,13 +32,17 @@ pub(super) static COLUMNS: &[Column] = &[
     Column::new("operation_count", ColumnKind::Count, "Calls of the row."),
     Column::new(
         "total_duration_us",
-        ColumnKind::Microseconds,
+        ColumnKind::Number(Unit::Microseconds),
         "Sum over calls of the time in µs that the operator took on the host; in rows of single device events the operator counts once per device event; operators that --enable_pseudo_ops inserts around a kernel took none. Empty for operators of captured graphs, which the host does not run in a replay.",
     ),
-    Column::new("mean_duration_us", ColumnKind::Microseconds, "Mean over calls of the host time in µs."),
+    Column::new(
+        "mean_duration_us",
+        ColumnKind::Number(Unit::Microseconds),
+        "Mean over calls of the host time in µs.",
+    ),
     Column::new(
         "std_duration_us",
-        ColumnKind::Microseconds,
+        ColumnKind::Number(Unit::Microseconds),
         "Standard deviation (of a sample, n − 1) over calls of the host time in µs; empty for one call.",
     ),
     GFLOPS,
@@ -54,18 +58,22 @@ pub(super) static COLUMNS: &[Column] = &[
     KERNEL_TIME.std,
     Column::new(
         "Kernel Time (µs)_sum",
-        ColumnKind::Microseconds,
+        ColumnKind::Number(Unit::Microseconds),
         "Sum over calls of the kernel time in µs. Every device event of the timeline but communication is in one row, so the column adds up.",
     ),
-    Column::new("duration_us_median", ColumnKind::Microseconds, "Median over calls of the host time in µs."),
+    Column::new(
+        "duration_us_median",
+        ColumnKind::Number(Unit::Microseconds),
+        "Median over calls of the host time in µs.",
+    ),
     Column::new(
         "duration_us_min",
-        ColumnKind::Microseconds,
+        ColumnKind::Number(Unit::Microseconds),
         "Smallest value over calls of the host time in µs.",
     ),
     Column::new(
         "duration_us_max",
-        ColumnKind::Microseconds,
+        ColumnKind::Number(Unit::Microseconds),
         "Largest value over calls of the host time in µs.",
     ),
     TB_PER_S.median,
@@ -92,7 +100,7 @@ pub(super) static COLUMNS: &[Column] = &[
     overlap::SHARE.std,
     overlap::SHARE.min,
     overlap::SHARE.max,
-    Column::new("perf_params", ColumnKind::Literal, "Parameters of the model."),
+    Column::new("perf_params", ColumnKind::Nested, "Parameters of the model."),
     Column::new(
         "has_perf_model",
         ColumnKind::Flag,
@@ -107,7 +115,7 @@ pub(super) static COLUMNS: &[Column] = &[
     ),
     Column::new(
         "call_stack_full",
-        ColumnKind::Literal,
+        ColumnKind::Nested,
         "Frames from the outermost to the operator of the first of these calls; with --include_call_stack only.",
     ),
     shared::SHARE_OF_KERNEL_TIME,

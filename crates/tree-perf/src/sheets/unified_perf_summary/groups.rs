@@ -8,10 +8,11 @@ use trace_ingest::EventId;
 use crate::analysis::Analysis;
 use crate::call_key::CallKey;
 use crate::call_overlap::{CallOverlap, NameLists, overlap_of};
-use crate::figures::{Figures, Spread};
-use crate::op_category::OpCategory;
 use crate::places::Places;
 use crate::unified::{RowName, UnifiedRow};
+use gpu_timeline::Spread;
+use operator_sheets::Figures;
+use operator_sheets::OpCategory;
 
 /// Calls of one row of the table.
 pub(crate) struct Group<'a> {

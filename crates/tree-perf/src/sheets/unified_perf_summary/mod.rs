@@ -14,12 +14,13 @@ use crate::analysis::Analysis;
 use crate::call_key::{CallKey, append_key_columns};
 use crate::call_overlap::{CallOverlap, NameLists, append_overlap};
 use crate::call_stack::{call_stack_text, entry_point};
-use crate::figures::{AGGREGATES, Figures, Spread};
 use crate::frame::FrameBuilder;
-use crate::kernel_list::KernelList;
 use crate::places::Places;
 use crate::sheet::Sheet;
 use crate::unified::{RowName, UnifiedRow};
+use gpu_timeline::Spread;
+use operator_sheets::KernelList;
+use operator_sheets::{AGGREGATES, Figures};
 
 use columns::COLUMNS;
 pub(crate) use groups::{Group, grouped_rows, sort};
@@ -83,8 +84,14 @@ fn build(analysis: &Analysis, with_overlap: bool) -> PolarsResult<Option<DataFra
     append_rates(&mut frame, analysis, &groups, &host);
 
     let lists: Vec<KernelList> = groups.iter().map(|group| kernels(analysis, group)).collect();
-    frame.text("kernel_details_summary", lists.iter().map(|list| Some(list.details(analysis.trace()))));
-    frame.text("trunc_kernel_details", lists.iter().map(|list| list.shortened(analysis.trace())));
+    frame.text(
+        "kernel_details_summary",
+        lists.iter().map(|list| Some(list.details(analysis.trace()).to_string())),
+    );
+    frame.text(
+        "trunc_kernel_details",
+        lists.iter().map(|list| list.shortened(analysis.trace()).map(|list| list.to_string())),
+    );
     if with_overlap {
         let overlaps: Vec<Vec<&CallOverlap>> =
             groups.iter().map(|group| group.overlaps.iter().collect()).collect();

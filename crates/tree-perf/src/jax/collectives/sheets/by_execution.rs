@@ -1,7 +1,7 @@
 //! Executions of collectives.
 
 use super::{HasCollectives, columns};
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::sheet::Sheet;
 
@@ -24,7 +24,7 @@ pub(super) const fn sheet<A: HasCollectives>() -> Sheet<A> {
                 ),
                 Column::new(
                     "start_ms",
-                    ColumnKind::Milliseconds,
+                    ColumnKind::Number(Unit::Milliseconds),
                     "Earliest start in ms since the first event of the profile; of several profiles, the least of their numbers, for each host has a clock of its own.",
                 ),
                 Column::new("num_devices", ColumnKind::Count, "Devices whose kernel the profile shows."),
@@ -38,21 +38,21 @@ pub(super) const fn sheet<A: HasCollectives>() -> Sheet<A> {
                     ColumnKind::Identifier,
                     "Rank of the device that ran the shortest: it entered last and did not wait. Of several groups, that of the first.",
                 ),
-                Column::new("min_dur_us", ColumnKind::Microseconds, "Shortest duration in µs."),
-                Column::new("max_dur_us", ColumnKind::Microseconds, "Longest duration in µs."),
+                Column::new("min_dur_us", ColumnKind::Number(Unit::Microseconds), "Shortest duration in µs."),
+                Column::new("max_dur_us", ColumnKind::Number(Unit::Microseconds), "Longest duration in µs."),
                 Column::new(
                     "start_skew_us",
-                    ColumnKind::Microseconds,
+                    ColumnKind::Number(Unit::Microseconds),
                     "Latest less earliest start on a node in µs; empty for one device.",
                 ),
                 Column::new(
                     "end_skew_us",
-                    ColumnKind::Microseconds,
+                    ColumnKind::Number(Unit::Microseconds),
                     "Latest less earliest end on a node in µs; empty for one device.",
                 ),
                 Column::new(
                     "exposed_us",
-                    ColumnKind::Microseconds,
+                    ColumnKind::Number(Unit::Microseconds),
                     "Time in µs in which the device computed nothing, mean over the devices.",
                 ),
                 columns::ALGORITHMIC,

@@ -1,7 +1,7 @@
 //! Collectives by kind.
 
 use super::{HasCollectives, columns};
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::{FrameBuilder, percent};
 use crate::jax::collectives::summary::{Distribution, KindSummary};
 use crate::sheet::{ChartShape, Sheet, SheetChart};
@@ -19,7 +19,7 @@ macro_rules! distribution {
         ]
     };
     (@ $aggregate:literal, $figure:literal, $start:literal, $what:literal) => {
-        Column::new(concat!($aggregate, $figure), ColumnKind::Ratio, concat!($start, $what, "; each collective counts once."))
+        Column::new(concat!($aggregate, $figure), ColumnKind::Number(Unit::One), concat!($start, $what, "; each collective counts once."))
     };
 }
 
@@ -50,13 +50,13 @@ const COLUMNS: [Column; 28] = {
         ),
         Column::new(
             "total_time_ms",
-            ColumnKind::Milliseconds,
+            ColumnKind::Number(Unit::Milliseconds),
             "Sum over devices of the kernels' durations in ms, waiting for other devices included.",
         ),
         columns::EXPOSED_SHARE,
         Column::new(
             "avg_data_size (MiB)",
-            ColumnKind::Mebibytes,
+            ColumnKind::Number(Unit::Mebibytes),
             "Mean over the collectives of the data in MiB that the bandwidth is computed from, see data_bytes in the sheet collectives.",
         ),
     ];

@@ -7,7 +7,7 @@ use perf_models::hlo::ArrayShape;
 use trace_ingest::TimeUnit;
 
 use super::{HasCollectives, columns};
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::{FrameBuilder, percent};
 use crate::jax::collectives::operation::CollectiveOperation;
 use crate::jax::collectives::summary::OperationSummary;
@@ -63,50 +63,54 @@ pub(super) const fn sheet<A: HasCollectives>() -> Sheet<A> {
                 Column::new("num_kernels", ColumnKind::Count, "Kernels of all devices."),
                 Column::new(
                     "total_time_ms",
-                    ColumnKind::Milliseconds,
+                    ColumnKind::Number(Unit::Milliseconds),
                     "Sum over devices of the kernels' durations in ms, waiting for other devices included.",
                 ),
                 Column::new(
                     "waiting_ms",
-                    ColumnKind::Milliseconds,
+                    ColumnKind::Number(Unit::Milliseconds),
                     "Part of total_time_ms that kernels ran longer than the fastest of their execution: they waited for a device that came later.",
                 ),
                 Column::new(
                     "exposed_ms",
-                    ColumnKind::Milliseconds,
+                    ColumnKind::Number(Unit::Milliseconds),
                     "Part of total_time_ms in which the device computed nothing. Collectives at the same time count each.",
                 ),
                 columns::EXPOSED_SHARE,
                 Column::new(
                     "min_dur_mean_us",
-                    ColumnKind::Microseconds,
+                    ColumnKind::Number(Unit::Microseconds),
                     "Duration in µs of an execution's fastest kernel, mean over executions.",
                 ),
-                Column::new("min_dur_median_us", ColumnKind::Microseconds, "The same, median."),
-                Column::new("min_dur_min_us", ColumnKind::Microseconds, "The same, least."),
-                Column::new("min_dur_max_us", ColumnKind::Microseconds, "The same, largest."),
+                Column::new("min_dur_median_us", ColumnKind::Number(Unit::Microseconds), "The same, median."),
+                Column::new("min_dur_min_us", ColumnKind::Number(Unit::Microseconds), "The same, least."),
+                Column::new("min_dur_max_us", ColumnKind::Number(Unit::Microseconds), "The same, largest."),
                 columns::ALGORITHMIC,
                 columns::BUS,
                 columns::MESSAGE_BUS,
                 Column::new(
                     "bandwidth_min (GiB/s)",
-                    ColumnKind::Ratio,
+                    ColumnKind::Number(Unit::One),
                     "Least algorithmic bandwidth of a group in an execution, in GiB/s.",
                 ),
                 Column::new(
                     "bandwidth_max (GiB/s)",
-                    ColumnKind::Ratio,
+                    ColumnKind::Number(Unit::One),
                     "Largest algorithmic bandwidth of a group in an execution, in GiB/s.",
                 ),
                 Column::new(
                     "start_skew_mean_us",
-                    ColumnKind::Microseconds,
+                    ColumnKind::Number(Unit::Microseconds),
                     "Latest less earliest start of an execution's kernels on a node in µs, mean over executions.",
                 ),
-                Column::new("start_skew_max_us", ColumnKind::Microseconds, "The same, largest."),
+                Column::new(
+                    "start_skew_max_us",
+                    ColumnKind::Number(Unit::Microseconds),
+                    "The same, largest.",
+                ),
                 Column::new(
                     "end_skew_mean_us",
-                    ColumnKind::Microseconds,
+                    ColumnKind::Number(Unit::Microseconds),
                     "Latest less earliest end of an execution's kernels on a node in µs, mean over executions.",
                 ),
             ]

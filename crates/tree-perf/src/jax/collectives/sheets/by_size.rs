@@ -1,7 +1,7 @@
 //! Collectives by the size of their buffers.
 
 use super::{HasCollectives, columns};
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::{FrameBuilder, percent};
 use crate::jax::collectives::buffers::{BufferedCollective, buffered, by_range, by_size};
 use crate::jax::collectives::collective_analysis::CollectiveAnalysis;
@@ -10,17 +10,17 @@ use crate::sheet::Sheet;
 const BASE: Column = columns::KIND.named("base_collective");
 const SIZE: Column = Column::new(
     "buffer_size_kb",
-    ColumnKind::Ratio,
+    ColumnKind::Number(Unit::One),
     "Size in KiB of the buffer that the collective fills on a device, by the HLO.",
 );
 const TIME: Column = Column::new(
     "time_ms",
-    ColumnKind::Milliseconds,
+    ColumnKind::Number(Unit::Milliseconds),
     "Sum in ms over executions of the duration on the fastest device.",
 );
 const SHARE: Column = Column::new(
     "percent",
-    ColumnKind::Percent,
+    ColumnKind::Number(Unit::Percent),
     "Share of time_ms of all rows of the same base_collective, in percent.",
 );
 
@@ -38,13 +38,13 @@ pub(super) const fn buffers<A: HasCollectives>() -> Sheet<A> {
                 columns::PROGRAM,
                 Column::new(
                     "latency_us",
-                    ColumnKind::Microseconds,
+                    ColumnKind::Number(Unit::Microseconds),
                     "Shortest duration in µs of any execution on any device.",
                 ),
                 SIZE,
                 Column::new(
                     "effective_bw (GB/s)",
-                    ColumnKind::Ratio,
+                    ColumnKind::Number(Unit::One),
                     "Buffer size over latency in GB/s (10⁹ bytes); of a reduce-scatter, whose buffer is a device's shard, times the devices of a group.",
                 ),
                 TIME,
@@ -87,12 +87,12 @@ pub(super) const fn sizes<A: HasCollectives>() -> Sheet<A> {
                 SHARE,
                 Column::new(
                     "effective_bw_mean (GB/s)",
-                    ColumnKind::Ratio,
+                    ColumnKind::Number(Unit::One),
                     "Mean of their effective bandwidths in GB/s, see the sheet collective_buffers.",
                 ),
                 Column::new(
                     "effective_bw_std (GB/s)",
-                    ColumnKind::Ratio,
+                    ColumnKind::Number(Unit::One),
                     "Standard deviation (of the population) of the same.",
                 ),
             ]

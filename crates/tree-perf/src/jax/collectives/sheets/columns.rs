@@ -2,7 +2,7 @@
 
 use trace_ingest::TimeUnit;
 
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::frame::FrameBuilder;
 use crate::jax::collectives::collective_analysis::CollectiveAnalysis;
 use crate::jax::collectives::measurement::Bandwidth;
@@ -23,22 +23,22 @@ pub(super) const PROGRAM: Column =
     Column::new("program_id", ColumnKind::Text, "Id of the program; empty where the profile does not say.");
 pub(super) const ALGORITHMIC: Column = Column::new(
     "bandwidth (GiB/s)",
-    ColumnKind::Ratio,
+    ColumnKind::Number(Unit::One),
     "Algorithmic bandwidth in GiB/s (2³⁰ bytes): bytes by kind over the time of the fastest device of a group, mean over groups, then over executions. Bytes for data of D per device in a group of n: all-gather 2·D·(n−1), all-reduce and collective-permute 2·D, reduce-scatter D + D/n, all-to-all 2·D·(n−1)/n, other D.",
 );
 pub(super) const BUS: Column = Column::new(
     "bus_bandwidth (GiB/s)",
-    ColumnKind::Ratio,
+    ColumnKind::Number(Unit::One),
     "Algorithmic bandwidth times the share that has to cross a link, in GiB/s: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1.",
 );
 pub(super) const MESSAGE_BUS: Column = Column::new(
     "nccl_tests_busbw (GB/s)",
-    ColumnKind::Ratio,
+    ColumnKind::Number(Unit::One),
     "Bus bandwidth as nccl-tests and rccl-tests report it, in GB/s (10⁹ bytes): size of the message (the larger of what a device gives and gets) over the time of the fastest device, times the same share. To compare with the speed of links.",
 );
 pub(super) const EXPOSED_SHARE: Column = Column::new(
     "exposed (%)",
-    ColumnKind::Percent,
+    ColumnKind::Number(Unit::Percent),
     "Share of total_time_ms in which the device computed nothing, in percent.",
 );
 

@@ -4,7 +4,7 @@ use polars::prelude::{DataFrame, PolarsResult};
 
 use super::field::{Field, columns, field, frame};
 use super::summed;
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::jax::analysis::JaxAnalysis;
 use crate::jax::tpu::{AsyncCopyRow, async_copies, transfers};
 use crate::sheet::{ChartShape, Sheet, SheetChart};
@@ -35,7 +35,8 @@ fn us(ps: u64) -> f64 {
 }
 
 const fn fields<'a>() -> [Field<AsyncCopyRow<'a>>; 16] {
-    use ColumnKind::{Count, Microseconds, Percent, Ratio, Text};
+    use ColumnKind::{Count, Number, Text};
+    use Unit::{Microseconds, One, Percent};
     [
         field("Program id", Text, "Number of the program.", |row| row.program.to_string().into()),
         field("Start op", Text, "Operation that starts it.", |row| row.start.name.as_str().into()),
@@ -48,46 +49,48 @@ const fn fields<'a>() -> [Field<AsyncCopyRow<'a>>; 16] {
         ),
         field("Shape", Text, "Shape of what arrives.", |row| row.done.shape.as_str().into()),
         field("Count", Count, "Executions on all cores.", |row| row.count.into()),
-        field("Bytes each", Ratio, "Bytes of one, mean.", |row| (row.bytes as f64 / row.count as f64).into()),
+        field("Bytes each", Number(One), "Bytes of one, mean.", |row| {
+            (row.bytes as f64 / row.count as f64).into()
+        }),
         field(
             "In flight (us)",
-            Microseconds,
+            Number(Microseconds),
             "From the start of the one operation to the end of the other, summed, in µs.",
             |row| us(row.in_flight_ps).into(),
         ),
-        field("Mean in flight (us)", Microseconds, "The same of one, mean, in µs.", |row| {
+        field("Mean in flight (us)", Number(Microseconds), "The same of one, mean, in µs.", |row| {
             (us(row.in_flight_ps) / row.count as f64).into()
         }),
-        field("Shortest in flight (us)", Microseconds, "The same of the shortest, in µs.", |row| {
+        field("Shortest in flight (us)", Number(Microseconds), "The same of the shortest, in µs.", |row| {
             us(row.min_ps).into()
         }),
-        field("Longest in flight (us)", Microseconds, "The same of the longest, in µs.", |row| {
+        field("Longest in flight (us)", Number(Microseconds), "The same of the longest, in µs.", |row| {
             us(row.max_ps).into()
         }),
         field(
             "Exposed (us)",
-            Microseconds,
+            Number(Microseconds),
             "Time that the core did nothing but start it or wait for its end, summed, in µs.",
             |row| us(row.exposed_ps).into(),
         ),
-        field("Exposed (%)", Percent, "The same in percent of the time in flight.", |row| {
+        field("Exposed (%)", Number(Percent), "The same in percent of the time in flight.", |row| {
             (row.in_flight_ps > 0).then(|| row.exposed_ps as f64 / row.in_flight_ps as f64 * 100.0).into()
         }),
         field(
             "Hidden by compute (us)",
-            Microseconds,
+            Number(Microseconds),
             "Time in flight in which the core computed, summed, in µs.",
             |row| us(row.hidden_ps).into(),
         ),
         field(
             "Behind other waits (us)",
-            Microseconds,
+            Number(Microseconds),
             "Time in flight that the core spent with other copies and exchanges or without an operation, summed, in µs.",
             |row| us(row.other_ps).into(),
         ),
         field(
             "Bandwidth (GiB/s)",
-            Ratio,
+            Number(One),
             "Bytes over the time in flight, in GiB/s; a copy that waits for others is in flight meanwhile.",
             |row| row.bandwidth().into(),
         ),

@@ -4,7 +4,7 @@ use polars::prelude::{DataFrame, PolarsResult};
 
 use super::field::{Field, columns, field, frame};
 use super::summed;
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::jax::analysis::JaxAnalysis;
 use crate::jax::tpu::{CollectiveRow, tpu_collectives};
 use crate::sheet::Sheet;
@@ -29,7 +29,8 @@ fn us(ps: u64) -> f64 {
 }
 
 const fn fields<'a>() -> [Field<CollectiveRow<'a>>; 16] {
-    use ColumnKind::{Count, Literal, Microseconds, Ratio, Text};
+    use ColumnKind::{Count, Nested, Number, Text};
+    use Unit::{Microseconds, One};
     [
         field("Program id", Text, "Number of the program.", |row| row.program.to_string().into()),
         field("HLO op category", Text, "Kind of exchange.", |row| row.op.category.as_str().into()),
@@ -37,7 +38,7 @@ const fn fields<'a>() -> [Field<CollectiveRow<'a>>; 16] {
         field("Index", Count, "Position among the exchanges of the operation, from 0.", |row| {
             (row.index as u64).into()
         }),
-        field("Replica groups", Literal, "Who exchanges with whom, as the instruction has it.", |row| {
+        field("Replica groups", Nested, "Who exchanges with whom, as the instruction has it.", |row| {
             row.replica_groups.into()
         }),
         field("Shape", Text, "Shape of the result on one core.", |row| row.op.shape.as_str().into()),
@@ -47,34 +48,37 @@ const fn fields<'a>() -> [Field<CollectiveRow<'a>>; 16] {
             let cores: Vec<String> = cores.iter().map(u32::to_string).collect();
             cores.join(", ").into()
         }),
-        field("Start (us)", Microseconds, "Start of the first core, in µs.", |row| {
+        field("Start (us)", Number(Microseconds), "Start of the first core, in µs.", |row| {
             row.cores.iter().map(|core| core.1.start_ps).min().map(|start| start as f64 / 1e6).into()
         }),
         field(
             "Shortest time (us)",
-            Microseconds,
+            Number(Microseconds),
             "Time of the core that took least, which waited least for others, in µs.",
             |row| us(row.time_range_ps().0).into(),
         ),
-        field("Longest time (us)", Microseconds, "Time of the core that took most, in µs.", |row| {
+        field("Longest time (us)", Number(Microseconds), "Time of the core that took most, in µs.", |row| {
             us(row.time_range_ps().1).into()
         }),
         field(
             "Shared time (us)",
-            Microseconds,
+            Number(Microseconds),
             "From the last start to the first end, in which all took part, in µs.",
             |row| us(row.shared_ps()).into(),
         ),
-        field("Start skew (us)", Microseconds, "Between the first start and the last, in µs.", |row| {
-            us(row.start_skew_ps()).into()
-        }),
-        field("End skew (us)", Microseconds, "Between the first end and the last, in µs.", |row| {
+        field(
+            "Start skew (us)",
+            Number(Microseconds),
+            "Between the first start and the last, in µs.",
+            |row| us(row.start_skew_ps()).into(),
+        ),
+        field("End skew (us)", Number(Microseconds), "Between the first end and the last, in µs.", |row| {
             us(row.end_skew_ps()).into()
         }),
         field("Bytes per core", Count, "Bytes that one core moved from and to its memory.", |row| {
             row.bytes().into()
         }),
-        field("Bandwidth (GB/s)", Ratio, "These bytes over the shortest time, in GB/s.", |row| {
+        field("Bandwidth (GB/s)", Number(One), "These bytes over the shortest time, in GB/s.", |row| {
             row.bandwidth().into()
         }),
         field("Framework op name", Text, "Operation of the framework that it came from.", |row| {

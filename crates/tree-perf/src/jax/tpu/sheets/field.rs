@@ -86,7 +86,7 @@ pub(super) fn frame<R>(fields: &[Field<R>], rows: &[R]) -> PolarsResult<Option<D
     for Field { column, value } in fields {
         let cells = rows.iter().map(value);
         match column.kind {
-            ColumnKind::Text | ColumnKind::Literal => frame.text(column.name, cells.map(text)),
+            ColumnKind::Text | ColumnKind::Nested => frame.text(column.name, cells.map(text)),
             ColumnKind::Flag => frame.flag(column.name, cells.map(|cell| matches!(cell, Cell::Flag(true)))),
             ColumnKind::Count | ColumnKind::Identifier => frame.integer(column.name, cells.map(whole)),
             _ => frame.float(column.name, cells.map(number)),

@@ -4,7 +4,7 @@ use polars::prelude::{DataFrame, PolarsResult};
 
 use super::field::{Cell, Field, columns, field, frame};
 use super::summed;
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::jax::analysis::JaxAnalysis;
 use crate::jax::tpu::{FrameworkOpRow, IdleTime, Place, TpuAnalysis, framework_op_stats};
 use crate::sheet::{ChartShape, Sheet, SheetChart};
@@ -48,7 +48,8 @@ fn rows<'a>(tpu: &'a TpuAnalysis) -> Vec<Row<'a>> {
 }
 
 const fn fields<'a>() -> [Field<Row<'a>>; 18] {
-    use ColumnKind::{Count, Microseconds, Percent, Ratio, Text};
+    use ColumnKind::{Count, Number, Text};
+    use Unit::{Microseconds, One, Percent};
     [
         field("Rank", Count, "1 for the first.", |row| u64::from(row.row.rank).into()),
         field("Host/device", Text, "Where it ran.", |row| row.row.place.as_str().into()),
@@ -69,37 +70,37 @@ const fn fields<'a>() -> [Field<Row<'a>>; 18] {
         }),
         field(
             "Total time (us)",
-            Microseconds,
+            Number(Microseconds),
             "Time by the clock of the device, of the host on the host, in µs.",
             |row| (row.row.work.time_ps as f64 / 1e6).into(),
         ),
-        field("Avg. time (us)", Microseconds, "The time over the occurrences, in µs.", |row| {
+        field("Avg. time (us)", Number(Microseconds), "The time over the occurrences, in µs.", |row| {
             row.row.average_us().into()
         }),
         field(
             "Total self-time (us)",
-            Microseconds,
+            Number(Microseconds),
             "The time without that of operations inside, in µs.",
             |row| (row.row.self_time_ps as f64 / 1e6).into(),
         ),
-        field("Avg. self-time (us)", Microseconds, "Own time over the occurrences, in µs.", |row| {
+        field("Avg. self-time (us)", Number(Microseconds), "Own time over the occurrences, in µs.", |row| {
             row.row.average_self_us().into()
         }),
         field(
             "Total self-time (%)",
-            Percent,
+            Number(Percent),
             "Own time as a share of that of all rows of the device, or of the host, idle time included, in percent.",
             |row| (row.row.self_fraction * 100.0).into(),
         ),
         field(
             "Cumulative total self-time (%)",
-            Percent,
+            Number(Percent),
             "Sum of the shares of this row and those above of the same place, in percent.",
             |row| (row.row.cumulative_fraction * 100.0).into(),
         ),
         field(
             "Total self-time excluding idle (%)",
-            Percent,
+            Number(Percent),
             "Own time as a share of the time in which something ran there, in percent.",
             |row| {
                 let share = row.row.self_time_ps as f64 / row.busy_ps as f64 * 100.0;
@@ -108,25 +109,28 @@ const fn fields<'a>() -> [Field<Row<'a>>; 18] {
         ),
         field(
             "Normalized FLOP Rate (GFLOP/s)",
-            Ratio,
+            Number(One),
             "Floating-point operations over the time, weighed by the precision that the peak is stated for, in GFLOP/s.",
             |row| on_device(row, row.row.rates.flop_rate),
         ),
         field(
             "Model FLOP Rate (GFLOP/s)",
-            Ratio,
+            Number(One),
             "Floating-point operations of the model over the time, in GFLOP/s.",
             |row| on_device(row, row.row.rates.model_flop_rate),
         ),
         field(
             "Measured Memory BW (GiB/s)",
-            Ratio,
+            Number(One),
             "Bytes of all memories over the time, in GiB/s (which the XLA profiler labels GBytes/s).",
             |row| on_device(row, row.row.rates.memory_bandwidth),
         ),
-        field("Operational Intensity (FLOPs/Byte)", Ratio, "Floating-point operations per byte.", |row| {
-            on_device(row, row.row.rates.intensity)
-        }),
+        field(
+            "Operational Intensity (FLOPs/Byte)",
+            Number(One),
+            "Floating-point operations per byte.",
+            |row| on_device(row, row.row.rates.intensity),
+        ),
         field(
             "Bound by",
             Text,

@@ -4,7 +4,7 @@ use polars::prelude::{DataFrame, PolarsResult};
 
 use super::field::{Field, columns, field, frame};
 use super::summed;
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::jax::analysis::JaxAnalysis;
 use crate::jax::tpu::{HloStatsRow, hlo_stats};
 use crate::sheet::{ChartShape, Sheet, SheetChart};
@@ -31,7 +31,8 @@ fn build(analysis: &JaxAnalysis) -> PolarsResult<Option<DataFrame>> {
 }
 
 const fn fields<'a>() -> [Field<HloStatsRow<'a>>; 27] {
-    use ColumnKind::{Count, Microseconds, Percent, Ratio, Text};
+    use ColumnKind::{Count, Number, Text};
+    use Unit::{Microseconds, One, Percent};
     [
         field("Rank", Count, "1 for the most own time.", |row| u64::from(row.rank).into()),
         field("Program id", Text, "Number of the program.", |row| row.program.to_string().into()),
@@ -49,76 +50,79 @@ const fn fields<'a>() -> [Field<HloStatsRow<'a>>; 27] {
         field("#Occurrences", Count, "Executions on all cores.", |row| row.times.occurrences.into()),
         field(
             "Total time (us)",
-            Microseconds,
+            Number(Microseconds),
             "Time of all executions by the clock of the device, in µs.",
             |row| row.times.total_us.into(),
         ),
-        field("Avg. time (us)", Microseconds, "Time of one execution, in µs.", |row| {
+        field("Avg. time (us)", Number(Microseconds), "Time of one execution, in µs.", |row| {
             row.times.average_us.into()
         }),
         field(
             "Total self time (us)",
-            Microseconds,
+            Number(Microseconds),
             "Time of all executions without that of operations inside them, in µs.",
             |row| row.times.self_us.into(),
         ),
-        field("Avg. self time (us)", Microseconds, "Own time of one execution, in µs.", |row| {
+        field("Avg. self time (us)", Number(Microseconds), "Own time of one execution, in µs.", |row| {
             row.times.average_self_us.into()
         }),
         field(
             "Total self time (%)",
-            Percent,
+            Number(Percent),
             "Own time as a share of the time from the first operation to the last on each core, in percent.",
             |row| (row.self_fraction * 100.0).into(),
         ),
         field(
             "Cumulative total self time (%)",
-            Percent,
+            Number(Percent),
             "Sum of the shares of this row and all above, in percent.",
             |row| (row.cumulative_fraction * 100.0).into(),
         ),
         field(
             "%time stalled by DMA",
-            Percent,
+            Number(Percent),
             "Share of its time that the core waited for memory transfers, in percent; 0 where not recorded.",
             |row| (row.times.dma_stall_fraction * 100.0).into(),
         ),
         field(
             "Model GFLOP/s",
-            Ratio,
+            Number(One),
             "Floating-point operations of the model over the time, in GFLOP/s.",
             |row| row.rates.model_flop_rate.into(),
         ),
         field(
             "Normalized GFLOP/s",
-            Ratio,
+            Number(One),
             "Floating-point operations over the time, weighed by the precision that the peak is stated for, in GFLOP/s.",
             |row| row.rates.flop_rate.into(),
         ),
-        field("Measured memory BW (GiB/s)", Ratio, "Bytes of all memories over the time, in GiB/s.", |row| {
-            row.rates.memory_bandwidth.into()
-        }),
+        field(
+            "Measured memory BW (GiB/s)",
+            Number(One),
+            "Bytes of all memories over the time, in GiB/s.",
+            |row| row.rates.memory_bandwidth.into(),
+        ),
         field(
             "HBM BW (GiB/s)",
-            Ratio,
+            Number(One),
             "Bytes of the high-bandwidth memory over the time, in GiB/s; all bytes where the compiler did not say which memory.",
             |row| row.rates.bandwidth.hbm.into(),
         ),
         field(
             "CMEM Read BW (GiB/s)",
-            Ratio,
+            Number(One),
             "Bytes read from common memory over the time, in GiB/s.",
             |row| row.rates.bandwidth.cmem_read.into(),
         ),
         field(
             "CMEM Write BW (GiB/s)",
-            Ratio,
+            Number(One),
             "Bytes written to common memory over the time, in GiB/s.",
             |row| row.rates.bandwidth.cmem_write.into(),
         ),
         field(
             "Operational intensity (FLOPS/Byte)",
-            Ratio,
+            Number(One),
             "Floating-point operations per byte of all memories.",
             |row| row.rates.intensity.into(),
         ),

@@ -4,7 +4,7 @@ use polars::prelude::{DataFrame, PolarsResult};
 
 use super::field::{Field, columns, field, frame};
 use super::summed;
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::jax::analysis::JaxAnalysis;
 use crate::jax::tpu::{HostOffloadRow, host_offload, transfers};
 use crate::sheet::Sheet;
@@ -25,21 +25,22 @@ fn build(analysis: &JaxAnalysis) -> PolarsResult<Option<DataFrame>> {
 }
 
 const fn fields() -> [Field<HostOffloadRow>; 7] {
-    use ColumnKind::{Count, Identifier, Microseconds, Ratio, Text};
+    use ColumnKind::{Count, Identifier, Number, Text};
+    use Unit::{Microseconds, One};
     [
         field("Core", Identifier, "Number of the device.", |row| u64::from(row.core).into()),
         field("Direction", Text, "host to device or device to host.", |row| row.direction.as_str().into()),
         field("Count", Count, "Copies.", |row| row.count.into()),
-        field("GB", Ratio, "Bytes of all copies, in 10⁹.", |row| (row.bytes as f64 / 1e9).into()),
-        field("Busy (us)", Microseconds, "Time in which at least one was in flight, in µs.", |row| {
+        field("GB", Number(One), "Bytes of all copies, in 10⁹.", |row| (row.bytes as f64 / 1e9).into()),
+        field("Busy (us)", Number(Microseconds), "Time in which at least one was in flight, in µs.", |row| {
             (row.busy_ps as f64 / 1e6).into()
         }),
-        field("Exposed (us)", Microseconds, "Time that the core waited for them, in µs.", |row| {
+        field("Exposed (us)", Number(Microseconds), "Time that the core waited for them, in µs.", |row| {
             (row.exposed_ps as f64 / 1e6).into()
         }),
         field(
             "Bandwidth (GB/s)",
-            Ratio,
+            Number(One),
             "Bytes over the busy time, in GB/s. Copies of both directions share a link and one counts from its start although it may wait for others, so the link can be faster.",
             |row| row.bandwidth().into(),
         ),

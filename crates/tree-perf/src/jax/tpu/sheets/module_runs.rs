@@ -4,7 +4,7 @@ use polars::prelude::{DataFrame, PolarsResult};
 
 use super::field::{Cell, Field, columns, field, frame};
 use super::summed;
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::jax::analysis::JaxAnalysis;
 use crate::jax::tpu::{ModuleRunRow, module_runs};
 use crate::sheet::Sheet;
@@ -29,7 +29,8 @@ fn us(ps: u64) -> Cell {
 }
 
 const fn fields<'a>() -> [Field<ModuleRunRow<'a>>; 12] {
-    use ColumnKind::{Count, Identifier, Microseconds, Percent, Text};
+    use ColumnKind::{Count, Identifier, Number, Text};
+    use Unit::{Microseconds, Percent};
     [
         field("Core", Identifier, "Number of the device.", |row| u64::from(row.core).into()),
         field("Module", Text, "Program with its number.", |row| row.run.module.as_str().into()),
@@ -39,38 +40,43 @@ const fn fields<'a>() -> [Field<ModuleRunRow<'a>>; 12] {
         field("Run id", Identifier, "Number that the runtime gave the run on its core.", |row| {
             row.run.run_id.into()
         }),
-        field("Start (us)", Microseconds, "Start by the clock of the profile, in µs.", |row| {
+        field("Start (us)", Number(Microseconds), "Start by the clock of the profile, in µs.", |row| {
             (row.run.span.start_ps as f64 / 1e6).into()
         }),
-        field("Duration (us)", Microseconds, "Length by the clock of the profile, in µs.", |row| {
+        field("Duration (us)", Number(Microseconds), "Length by the clock of the profile, in µs.", |row| {
             us(row.run.span.duration_ps)
         }),
         field("#Ops", Count, "Operations that started in the run.", |row| (row.ops as u64).into()),
         field(
             "Op time (us)",
-            Microseconds,
+            Number(Microseconds),
             "Time in the run in which an operation ran, by the clock of the profile, in µs.",
             |row| us(row.op_time_ps),
         ),
-        field("Idle (%)", Percent, "Time in the run in which none ran, in percent of the run.", |row| {
-            let length = row.run.span.duration_ps;
-            (length > 0).then(|| row.idle_ps as f64 / length as f64 * 100.0).into()
-        }),
+        field(
+            "Idle (%)",
+            Number(Percent),
+            "Time in the run in which none ran, in percent of the run.",
+            |row| {
+                let length = row.run.span.duration_ps;
+                (length > 0).then(|| row.idle_ps as f64 / length as f64 * 100.0).into()
+            },
+        ),
         field(
             "Device op time (us)",
-            Microseconds,
+            Number(Microseconds),
             "Own times of these operations by the clock of the device, in µs. Where it passes the duration, the clock of the profile ran otherwise than that of the device.",
             |row| us(row.device_op_time_ps),
         ),
         field(
             "Start skew (us)",
-            Microseconds,
+            Number(Microseconds),
             "How much later it started than the same run on the first core to start, in µs; empty when no other core ran it.",
             |row| row.start_skew_ps.map_or(Cell::Missing, us),
         ),
         field(
             "End skew (us)",
-            Microseconds,
+            Number(Microseconds),
             "How much later it ended than the same run on the first core to end, in µs.",
             |row| row.end_skew_ps.map_or(Cell::Missing, us),
         ),

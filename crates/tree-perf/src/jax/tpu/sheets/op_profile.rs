@@ -4,7 +4,7 @@ use polars::prelude::{DataFrame, PolarsResult};
 
 use super::field::{Field, columns, field, frame};
 use super::summed;
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::jax::analysis::JaxAnalysis;
 use crate::jax::tpu::{
     IdleTime, OpProfileGrouping, OpProfileLevel, OpProfileNode, TpuAnalysis, TpuOp, op_profile,
@@ -84,7 +84,8 @@ impl Row<'_> {
 }
 
 const fn fields<'a>() -> [Field<Row<'a>>; 19] {
-    use ColumnKind::{Count, Microseconds, Percent, Ratio, Text};
+    use ColumnKind::{Count, Number, Text};
+    use Unit::{Microseconds, One, Percent};
     [
         field("Grouping", Text, "by_category or by_program.", |row| row.grouping.as_str().into()),
         field("Depth", Count, "0 for everything, 1 for its parts, and so on.", |row| row.depth.into()),
@@ -113,24 +114,27 @@ const fn fields<'a>() -> [Field<Row<'a>>; 19] {
         field("Occurrences", Count, "Executions on all cores; empty for programs and everything.", |row| {
             Some(row.node.metrics.occurrences).filter(|&occurrences| occurrences > 0).into()
         }),
-        field("Time (us)", Microseconds, "Time on all cores by the clock of the device, in µs.", |row| {
-            (row.node.metrics.work.time_ps as f64 / 1e6).into()
-        }),
+        field(
+            "Time (us)",
+            Number(Microseconds),
+            "Time on all cores by the clock of the device, in µs.",
+            |row| (row.node.metrics.work.time_ps as f64 / 1e6).into(),
+        ),
         field(
             "Avg. time (us)",
-            Microseconds,
+            Number(Microseconds),
             "Time of one execution, in µs; empty for programs and everything.",
             |row| {
                 let metrics = &row.node.metrics;
                 (metrics.occurrences > 0).then(|| metrics.average_ps() / 1e6).into()
             },
         ),
-        field("Time (%)", Percent, "Share of all time, idle time included, in percent.", |row| {
+        field("Time (%)", Number(Percent), "Share of all time, idle time included, in percent.", |row| {
             row.share(row.total_ps).into()
         }),
         field(
             "Time excluding idle (%)",
-            Percent,
+            Number(Percent),
             "Share of the time in which something ran, in percent; empty for idle time and for everything.",
             |row| {
                 let is_part = !matches!(row.node.level, OpProfileLevel::Root | OpProfileLevel::Idle);
@@ -139,40 +143,40 @@ const fn fields<'a>() -> [Field<Row<'a>>; 19] {
         ),
         field(
             "FLOPS utilization (%)",
-            Percent,
+            Number(Percent),
             "Floating-point operations over the time as a share of the peak, in percent.",
             |row| row.flops_utilization().into(),
         ),
         field(
             "FLOPS utilization of all time (%)",
-            Percent,
+            Number(Percent),
             "The same over all time, so that parts add up to the whole, in percent.",
             |row| row.of_peak(row.node.metrics.flops_utilization).into(),
         ),
         field(
             "HBM bandwidth utilization (%)",
-            Percent,
+            Number(Percent),
             "Bytes of the high-bandwidth memory over the time as a share of its peak, in percent, 100 at most.",
             |row| row.of_peak(row.node.metrics.bandwidth_utilization[0]).into(),
         ),
         field(
             "On-chip read bandwidth utilization (%)",
-            Percent,
+            Number(Percent),
             "The same of bytes read from memory on the chip.",
             |row| row.of_peak(row.node.metrics.bandwidth_utilization[1]).into(),
         ),
         field(
             "On-chip write bandwidth utilization (%)",
-            Percent,
+            Number(Percent),
             "The same of bytes written to memory on the chip.",
             |row| row.of_peak(row.node.metrics.bandwidth_utilization[2]).into(),
         ),
-        field("GFLOP", Ratio, "Floating-point operations of the model, in 10⁹.", |row| {
+        field("GFLOP", Number(One), "Floating-point operations of the model, in 10⁹.", |row| {
             (row.node.metrics.work.model_flops as f64 / 1e9).into()
         }),
         field(
             "HBM bytes",
-            Ratio,
+            Number(One),
             "Bytes of the high-bandwidth memory, where the compiler says which memory.",
             |row| (row.node.metrics.bytes[0] as f64).into(),
         ),

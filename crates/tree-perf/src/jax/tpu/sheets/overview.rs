@@ -4,7 +4,7 @@ use polars::prelude::{DataFrame, PolarsResult};
 
 use super::field::{Field, columns, field, frame};
 use super::summed;
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::jax::analysis::JaxAnalysis;
 use crate::jax::tpu::{StepSource, TpuAnalysis, overview, tpu_finding};
 use crate::sheet::Sheet;
@@ -33,12 +33,13 @@ struct Row {
 }
 
 const fn fields() -> [Field<Row>; 5] {
-    use ColumnKind::{Ratio, Text};
+    use ColumnKind::{Number, Text};
+    use Unit::One;
     [
         field("Metric", Text, "What the row is about.", |row: &Row| row.metric.as_str().into()),
         field(
             "Value",
-            Ratio,
+            Number(One),
             "The figure, in the unit of the row; empty when the profile does not have it.",
             |row| row.value.into(),
         ),

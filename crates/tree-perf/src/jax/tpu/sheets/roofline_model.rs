@@ -4,7 +4,7 @@ use polars::prelude::{DataFrame, PolarsResult};
 
 use super::field::{Field, columns, field, frame};
 use super::summed;
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Unit};
 use crate::jax::analysis::JaxAnalysis;
 use crate::jax::tpu::{RooflineRow, roofline};
 use crate::sheet::Sheet;
@@ -25,7 +25,8 @@ fn build(analysis: &JaxAnalysis) -> PolarsResult<Option<DataFrame>> {
 }
 
 const fn fields<'a>() -> [Field<RooflineRow<'a>>; 38] {
-    use ColumnKind::{Count, Flag, Microseconds, Percent, Ratio, Text};
+    use ColumnKind::{Count, Flag, Number, Text};
+    use Unit::{Microseconds, One, Percent};
     [
         field(
             "Step",
@@ -54,121 +55,124 @@ const fn fields<'a>() -> [Field<RooflineRow<'a>>; 38] {
         field("# Occurrences", Count, "Executions on all cores.", |row| row.times.occurrences.into()),
         field(
             "Total Time (us)",
-            Microseconds,
+            Number(Microseconds),
             "Time of all executions by the clock of the device, in µs.",
             |row| row.times.total_us.into(),
         ),
-        field("Avg. time (us)", Microseconds, "Time of one execution, in µs.", |row| {
+        field("Avg. time (us)", Number(Microseconds), "Time of one execution, in µs.", |row| {
             row.times.average_us.into()
         }),
         field(
             "Total self time (us)",
-            Microseconds,
+            Number(Microseconds),
             "The time without that of operations inside, in µs.",
             |row| row.times.self_us.into(),
         ),
-        field("Avg. self time (us)", Microseconds, "Own time of one execution, in µs.", |row| {
+        field("Avg. self time (us)", Number(Microseconds), "Own time of one execution, in µs.", |row| {
             row.times.average_self_us.into()
         }),
-        field("Total self time (%)", Percent, "Own time as a share of all time, in percent.", |row| {
-            (row.self_fraction * 100.0).into()
-        }),
+        field(
+            "Total self time (%)",
+            Number(Percent),
+            "Own time as a share of all time, in percent.",
+            |row| (row.self_fraction * 100.0).into(),
+        ),
         field(
             "Cumulative total self time (%)",
-            Percent,
+            Number(Percent),
             "Sum of the shares of this row and those above, in percent.",
             |row| (row.cumulative_fraction * 100.0).into(),
         ),
         field(
             "%time stalled by DMA",
-            Percent,
+            Number(Percent),
             "Share of its time that the core waited for memory transfers, in percent.",
             |row| (row.times.dma_stall_fraction * 100.0).into(),
         ),
         field(
             "Normalized FLOP Rate (GFLOP/s)",
-            Ratio,
+            Number(One),
             "Floating-point operations over the time, weighed by the precision that the peak is stated for, in GFLOP/s.",
             |row| row.rates.flop_rate.into(),
         ),
         field(
             "Model FLOP Rate (GFLOP/s)",
-            Ratio,
+            Number(One),
             "Floating-point operations of the model over the time, in GFLOP/s.",
             |row| row.rates.model_flop_rate.into(),
         ),
-        field("Memory BW (GiB/s)", Ratio, "Bytes of all memories over the time, in GiB/s.", |row| {
+        field("Memory BW (GiB/s)", Number(One), "Bytes of all memories over the time, in GiB/s.", |row| {
             row.rates.memory_bandwidth.into()
         }),
         field(
             "HBM BW (GiB/s)",
-            Ratio,
+            Number(One),
             "Bytes of the high-bandwidth memory over the time, in GiB/s; all bytes where the compiler did not say which memory.",
             |row| row.rates.bandwidth.hbm.into(),
         ),
         field(
             "CMEM Read BW (GiB/s)",
-            Ratio,
+            Number(One),
             "Bytes read from common memory over the time, in GiB/s.",
             |row| row.rates.bandwidth.cmem_read.into(),
         ),
         field(
             "CMEM Write BW (GiB/s)",
-            Ratio,
+            Number(One),
             "Bytes written to common memory over the time, in GiB/s.",
             |row| row.rates.bandwidth.cmem_write.into(),
         ),
         field(
             "VMEM Read BW (GiB/s)",
-            Ratio,
+            Number(One),
             "Bytes read from vector memory over the time, in GiB/s.",
             |row| row.rates.bandwidth.vmem_read.into(),
         ),
         field(
             "VMEM Write BW (GiB/s)",
-            Ratio,
+            Number(One),
             "Bytes written to vector memory over the time, in GiB/s.",
             |row| row.rates.bandwidth.vmem_write.into(),
         ),
         field(
             "Operational Intensity (FLOP/Byte)",
-            Ratio,
+            Number(One),
             "Floating-point operations per byte of all memories.",
             |row| row.rates.intensity.into(),
         ),
         field(
             "HBM Operational Intensity (FLOP/Byte)",
-            Ratio,
+            Number(One),
             "The same per byte of the high-bandwidth memory.",
             |row| row.rates.intensity_by_memory.hbm.into(),
         ),
         field(
             "CMEM Read Operational Intensity (FLOP/Byte)",
-            Ratio,
+            Number(One),
             "The same per byte read from common memory.",
             |row| row.rates.intensity_by_memory.cmem_read.into(),
         ),
         field(
             "CMEM Write Operational Intensity (FLOP/Byte)",
-            Ratio,
+            Number(One),
             "The same per byte written to common memory.",
             |row| row.rates.intensity_by_memory.cmem_write.into(),
         ),
         field(
             "VMEM Read Operational Intensity (FLOP/Byte)",
-            Ratio,
+            Number(One),
             "The same per byte read from vector memory.",
             |row| row.rates.intensity_by_memory.vmem_read.into(),
         ),
         field(
             "VMEM Write Operational Intensity (FLOP/Byte)",
-            Ratio,
+            Number(One),
             "The same per byte written to vector memory.",
             |row| row.rates.intensity_by_memory.vmem_write.into(),
         ),
         field(
             "Bottleneck Operational Intensity (FLOP/Byte)",
-            Ratio,
+            Number(One),
             "The intensity of what it is bound by; that of all memories when that is arithmetic.",
             |row| row.roof.bottleneck_intensity.into(),
         ),
@@ -180,31 +184,34 @@ const fn fields<'a>() -> [Field<RooflineRow<'a>>; 38] {
         ),
         field(
             "Total Time per core (us)",
-            Microseconds,
+            Number(Microseconds),
             "The time over the number of tensor cores, in µs.",
             |row| row.time_per_core_us.into(),
         ),
-        field("Total Time (%)", Percent, "Time as a share of all time, in percent.", |row| {
+        field("Total Time (%)", Number(Percent), "Time as a share of all time, in percent.", |row| {
             (row.total_fraction * 100.0).into()
         }),
         field(
             "Optimal FLOP Rate (GFLOP/s)",
-            Ratio,
+            Number(One),
             "Rate at an efficiency of 100 % and the same intensity, in GFLOP/s.",
             |row| row.roof.optimal_flop_rate.into(),
         ),
         field(
             "Roofline efficiency (%)",
-            Percent,
+            Number(Percent),
             "Largest share of a peak, in percent. Asynchronous copies pass 100 %, because their bytes move outside of the time of the operation that starts or awaits them.",
             |row| (row.roof.efficiency * 100.0).into(),
         ),
-        field("FLOP Rate / Peak (%)", Percent, "Arithmetic as a share of its peak, in percent.", |row| {
-            (row.roof.compute_utilization * 100.0).into()
-        }),
+        field(
+            "FLOP Rate / Peak (%)",
+            Number(Percent),
+            "Arithmetic as a share of its peak, in percent.",
+            |row| (row.roof.compute_utilization * 100.0).into(),
+        ),
         field(
             "Max memory bandwidth utilization (%)",
-            Percent,
+            Number(Percent),
             "Largest share of its peak among the memories, in percent.",
             |row| (row.roof.memory_utilization * 100.0).into(),
         ),

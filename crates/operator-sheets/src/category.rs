@@ -32,12 +32,12 @@ impl OpCategory {
     }
 
     /// Whether it says that the operator is backward work.
-    pub(crate) fn is_backward(&self) -> bool {
+    pub fn is_backward(&self) -> bool {
         self.as_str().ends_with(BACKWARD)
     }
 
     /// The category of the backward work of an operator of this category; the same where it names no direction.
-    pub(crate) fn of_backward(&self) -> Self {
+    pub fn of_backward(&self) -> Self {
         match self.as_str().strip_suffix(FORWARD) {
             Some(work) => OpCategory::named(&format!("{work}{BACKWARD}")),
             None => self.clone(),
@@ -45,18 +45,18 @@ impl OpCategory {
     }
 
     /// The spelling without the direction.
-    pub(crate) fn work(&self) -> &str {
+    pub fn work(&self) -> &str {
         without_direction(self.as_str())
     }
 }
 
 /// How a category says that its work is forward.
-pub(crate) const FORWARD: &str = "_fwd";
+pub const FORWARD: &str = "_fwd";
 /// How a category says that its work is backward.
-pub(crate) const BACKWARD: &str = "_bwd";
+pub const BACKWARD: &str = "_bwd";
 
 /// A category's spelling without the direction.
-pub(crate) fn without_direction(category: &str) -> &str {
+pub fn without_direction(category: &str) -> &str {
     [FORWARD, BACKWARD].iter().find_map(|suffix| category.strip_suffix(suffix)).unwrap_or(category)
 }
 

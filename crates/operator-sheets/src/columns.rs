@@ -1,0 +1,193 @@
+//! Columns of operators: what they are called, their work, rates and times, and what ran beside them. Each constant is
+//! documented by the description of its column.
+#![allow(missing_docs)]
+
+use sheets::{Column, ColumnKind, Statistics, Unit, statistics};
+
+pub const TB_PER_S: Statistics = statistics!(
+    "TB/s",
+    ColumnKind::Number(Unit::TerabytesPerSecond),
+    "the achieved bandwidth",
+    "bytes over kernel time, in units of 1e12 bytes per second"
+);
+pub const TFLOPS_PER_S: Statistics = statistics!(
+    "TFLOPS/s",
+    ColumnKind::Number(Unit::TeraflopsPerSecond),
+    "the achieved rate",
+    "floating-point operations over kernel time, in units of 1e12 per second. For the backward of a modelled operator, over the time of all device events below its autograd nodes"
+);
+pub const PCT_ROOFLINE: Statistics = statistics!(
+    "Pct Roofline",
+    ColumnKind::Number(Unit::Percent),
+    "roofline time over kernel time, in percent",
+    "above 100 the model, the recorded arguments or the architecture is wrong"
+);
+pub const KERNEL_TIME: Statistics = statistics!(
+    "Kernel Time (µs)",
+    ColumnKind::Number(Unit::Microseconds),
+    "the kernel time in µs",
+    "the union of the spans of the device events of a call (in sheets of backward work, of those below its backward operators)"
+);
+
+pub const GFLOPS: Column = Column::new(
+    "GFLOPS",
+    ColumnKind::Number(Unit::Gigaflops),
+    "Floating-point operations of one call in units of 1e9; a multiply-add counts as two.",
+);
+pub const DATA_MOVED: Column = Column::new(
+    "Data Moved (MB)",
+    ColumnKind::Number(Unit::Mebibytes),
+    "Bytes that one call has to move at least (every input and output once), divided by 1024².",
+);
+pub const FLOPS_PER_BYTE: Column = Column::new(
+    "FLOPS/Byte",
+    ColumnKind::Number(Unit::One),
+    "Arithmetic intensity: floating-point operations per byte.",
+);
+pub const COMPUTE_SPEC: Column = Column::new(
+    "Compute Spec",
+    ColumnKind::Text,
+    "Peak that the work is held against: matrix or vector unit and precision; empty where none is stated for the element types.",
+);
+pub const ROOFLINE_TIME: Column = Column::new(
+    "Roofline Time (µs)_first",
+    ColumnKind::Number(Unit::Microseconds),
+    "Least time in µs that the work takes on the architecture: the larger of floating-point operations over peak rate and bytes over peak bandwidth; left out without an architecture.",
+);
+pub const ROOFLINE_BOUND: Column = Column::new(
+    "Roofline Bound",
+    ColumnKind::Text,
+    "COMPUTE_BOUND when the work takes at least as long at the peak rate as its bytes at the peak bandwidth, else MEMORY_BOUND; left out without an architecture.",
+);
+pub const KERNEL_DETAILS: Column = Column::new(
+    "kernel_details_summary",
+    ColumnKind::Nested,
+    "Device events of a call, position by position, with count, total, mean, median, standard deviation (of a population, n), minimum and maximum over calls in µs; calls with another number of device events than the first do not count.",
+);
+pub const KERNEL_DETAILS_SHORT: Column = Column::new(
+    "trunc_kernel_details",
+    ColumnKind::Nested,
+    "The same with names cut at 64 characters, stream and mean to 0.01 µs.",
+);
+pub const NOTE: Column = Column::new(
+    "note",
+    ColumnKind::Text,
+    "What the figures assume because the trace does not record it; empty where nothing is assumed.",
+);
+
+pub const OP_NAME: Column = Column::new(
+    "name",
+    ColumnKind::Text,
+    "Operator, as the profiler names it; a runtime call where device work was launched outside any operator.",
+);
+pub const OP_CATEGORY: Column = Column::new(
+    "op category",
+    ColumnKind::Text,
+    "Kind of work of the operator (GEMM, SDPA_fwd, elementwise …), by its name or else by its first kernel; an extension may say otherwise.",
+);
+pub const PROCESS_NAME: Column = Column::new(
+    "process_name",
+    ColumnKind::Text,
+    "Process of the calls; Unknown when the trace does not name it.",
+);
+pub const PROCESS_LABEL: Column = Column::new(
+    "process_label",
+    ColumnKind::Text,
+    "Label of the process; Unknown when the trace does not name it.",
+);
+pub const THREAD_NAME: Column = Column::new(
+    "thread_name",
+    ColumnKind::Text,
+    "Thread of the calls; Unknown when the trace does not name it.",
+);
+pub const INPUT_DIMS: Column = Column::new(
+    "Input Dims",
+    ColumnKind::Nested,
+    "Shapes of the inputs; empty when the profiler did not record shapes.",
+);
+pub const INPUT_TYPE: Column = Column::new("Input type", ColumnKind::Nested, "Element types of the inputs.");
+pub const INPUT_STRIDES: Column =
+    Column::new("Input Strides", ColumnKind::Nested, "Strides of the inputs, in elements.");
+pub const CONCRETE_INPUTS: Column =
+    Column::new("Concrete Inputs", ColumnKind::Nested, "Values of the inputs that are no tensors, as texts.");
+pub const NUM_KERNELS: Column = Column::new(
+    "num_kernels",
+    ColumnKind::Count,
+    "Device events of one call; with --group_by_num_kernels only.",
+);
+pub const PARENT_MODULE: Column = Column::new(
+    "parent_module",
+    ColumnKind::Text,
+    "nn.Module that the operators ran in, without the number of the instance; NA outside of all modules; with --group_by_parent_module only.",
+);
+pub const CALL_STACK: Column = Column::new(
+    "call_stack",
+    ColumnKind::Nested,
+    "Operator and the nn.Modules around it, from the inside out, of the first call; with --group_by_parent_module only.",
+);
+pub const IS_RECOMPUTE: Column = Column::new(
+    "is_recompute",
+    ColumnKind::Flag,
+    "Whether the work was done again in the backward pass by activation checkpointing; with --detect_recompute only.",
+);
+pub const DIRECT_MS: Column = Column::new(
+    "total_direct_kernel_time_ms",
+    ColumnKind::Number(Unit::Milliseconds),
+    "Device time in ms of the kernels that the operators launched themselves: per call the union of their spans, summed over calls; communication kernels are left out.",
+);
+pub const PERCENTAGE: Column = Column::new(
+    "Percentage (%)",
+    ColumnKind::Number(Unit::Percent),
+    "Share of the direct kernel time of all operators, those of rows that --topk_ops cuts off included, in percent.",
+);
+pub const SHARE_OF_KERNEL_TIME: Column = Column::new(
+    "Percentage (%)",
+    ColumnKind::Number(Unit::Percent),
+    "Share of the kernel time of all rows, in percent.",
+);
+pub const CUMULATIVE: Column = Column::new(
+    "Cumulative Percentage (%)",
+    ColumnKind::Number(Unit::Percent),
+    "Sum of Percentage (%) over this row and all above it, in percent.",
+);
+
+/// What ran beside a call on other streams; in sheets of overlap only.
+pub mod overlap {
+    use super::{Column, ColumnKind, Statistics, Unit};
+
+    pub const NAMES: Column = Column::new(
+        "overlapping_kernel_names",
+        ColumnKind::Nested,
+        "Kernels of other operators that ran at the same time on another stream for at least 1 µs, by start; empty when there are none; in sheets of overlap only.",
+    );
+    pub const DETAILS: Column = Column::new(
+        "overlapping_kernels_details_summary",
+        ColumnKind::Nested,
+        "Overlapping kernels with the mean share of the call's run time that each ran beside, and their durations over calls in µs; in sheets of overlap only.",
+    );
+    pub const DETAILS_SHORT: Column = Column::new(
+        "trunc_overlapping_kernels_details",
+        ColumnKind::Nested,
+        "The same with names cut at 64 characters, stream and mean to 0.01 µs; in sheets of overlap only.",
+    );
+    /// To hundredths.
+    pub const SHARE: Statistics = Statistics {
+        mean: Column::new(
+            "overlap_pct_mean",
+            ColumnKind::Number(Unit::One),
+            "Mean over calls of the overlap: for each kernel the time that something ran beside it, summed and divided by the union of the call's kernels; to 0.01. 1 is full overlap, and kernels of a call that overlap each other can exceed it.",
+        ),
+        median: Column::new(
+            "overlap_pct_median",
+            ColumnKind::Number(Unit::One),
+            "Median over calls of the overlap, to 0.01.",
+        ),
+        std: Column::new(
+            "overlap_pct_std",
+            ColumnKind::Number(Unit::One),
+            "Standard deviation (of a sample, n − 1) over calls of the overlap, to 0.01; 0 for one call.",
+        ),
+        min: Column::new("overlap_pct_min", ColumnKind::Number(Unit::One), "Smallest overlap of a call."),
+        max: Column::new("overlap_pct_max", ColumnKind::Number(Unit::One), "Largest overlap of a call."),
+    };
+}

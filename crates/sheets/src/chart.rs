@@ -1,0 +1,103 @@
+//! What a chart shows, described by the names of columns; each writer that can draw decides how.
+
+/// The chart of a table. It refers to the table's cells and has no numbers of its own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Chart {
+    /// Title.
+    pub title: &'static str,
+    /// Name of the column that names the bars, columns or lines.
+    pub categories: &'static str,
+    /// Name of the column of the values.
+    pub values: &'static str,
+    /// Title of the value axis, with its unit.
+    pub axis: &'static str,
+    /// Form of the chart.
+    pub shape: ChartShape,
+}
+
+/// Form of a chart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ChartShape {
+    /// One bar made of the rows with these names, end to end.
+    Stacked(&'static [&'static str]),
+    /// A bar per row, this many from the top.
+    Bars(usize),
+    /// A column per row, from left to right; says what the rows are, with the unit.
+    Columns(&'static str),
+    /// Lines whose ends are the rows, the values upwards, and points among them; both axes logarithmic.
+    Scatter {
+        /// Name of the column of the horizontal positions.
+        x: &'static str,
+        /// Title of that axis, with its unit.
+        x_axis: &'static str,
+        /// Name of the column whose cells distinguish the lines.
+        groups: &'static str,
+        /// The points.
+        points: ScatterPoints,
+    },
+    /// A column per row, from left to right, in the colour of the row's group.
+    Grouped {
+        /// What the rows are, with the unit.
+        title: &'static str,
+        /// Name of the column whose cells distinguish the groups.
+        groups: &'static str,
+        /// Its texts in the order of the colours.
+        order: &'static [&'static str],
+        /// Names of columns of whole numbers whose values above 0 stand above the columns that have room, joined by
+        /// `+`.
+        labels: &'static [&'static str],
+        /// This many rows from the top.
+        rows: usize,
+    },
+}
+
+/// Points of a scatter chart: the rows of another table of the report.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScatterPoints {
+    /// Name of the other table.
+    pub table: &'static str,
+    /// Name of the column of the horizontal positions.
+    pub x: &'static str,
+    /// Name of the column of the vertical positions.
+    pub y: &'static str,
+    /// Name of the column whose cells distinguish the series; a series has the colour of the line of its group.
+    pub groups: &'static str,
+    /// Name of the column that names the points.
+    pub labels: &'static str,
+    /// Name of the column that gives the size of a point.
+    pub weights: &'static str,
+    /// The least weights of all sizes but the smallest, the largest first.
+    pub thresholds: &'static [f64],
+}
+
+impl Chart {
+    /// A chart of `values` by `categories`.
+    #[must_use]
+    pub const fn new(
+        title: &'static str,
+        categories: &'static str,
+        values: &'static str,
+        axis: &'static str,
+        shape: ChartShape,
+    ) -> Self {
+        Chart { title, categories, values, axis, shape }
+    }
+
+    /// Names of the columns of its own table that it needs: those of any kind, and those that have to be numbers.
+    #[must_use]
+    pub fn columns(&self) -> (Vec<&'static str>, Vec<&'static str>) {
+        let (mut any, mut numbers) = (vec![self.categories], vec![self.values]);
+        match self.shape {
+            ChartShape::Stacked(_) | ChartShape::Bars(_) | ChartShape::Columns(_) => {}
+            ChartShape::Scatter { x, groups, .. } => {
+                any.push(groups);
+                numbers.push(x);
+            }
+            ChartShape::Grouped { groups, labels, .. } => {
+                any.push(groups);
+                numbers.extend(labels);
+            }
+        }
+        (any, numbers)
+    }
+}

@@ -1,0 +1,176 @@
+//! A column together with the function that fills it.
+
+use gpu_timeline::Spread;
+
+use crate::cell::Cell;
+use crate::column::Column;
+use crate::table::TableColumn;
+
+type Condition<C> = Box<dyn Fn(&C) -> bool + Send + Sync>;
+type Fill<C, R> = Box<dyn Fn(&C, &[&R], &mut Vec<TableColumn>) + Send + Sync>;
+
+/// A column and where its cells come from: a row `R`, and what all rows of the sheet share, `C`.
+///
+/// Made by [`Column::field`] and [`Column::field_in`] for a cell that depends on its row alone.
+pub struct Field<C, R> {
+    pub(crate) column: Column,
+    condition: Option<Condition<C>>,
+    fill: Fill<C, R>,
+}
+
+impl<C, R> Field<C, R> {
+    pub(crate) fn new(
+        column: Column,
+        value: impl for<'r> Fn(&'r C, &'r R) -> Cell<'r> + Send + Sync + 'static,
+    ) -> Self {
+        Self::of_columns(column, move |context, rows, columns| {
+            columns.push(TableColumn::new(column, rows.iter().map(|row| value(context, row))));
+        })
+    }
+
+    fn of_columns(
+        column: Column,
+        fill: impl Fn(&C, &[&R], &mut Vec<TableColumn>) + Send + Sync + 'static,
+    ) -> Self {
+        Field { column, condition: None, fill: Box::new(fill) }
+    }
+
+    /// As many columns as `names` gives with the rows, such as one per parameter of a model. They share a
+    /// description; `column` is named for all of them (`param: …`). `value` takes the position of the name.
+    pub fn each(
+        column: Column,
+        names: impl Fn(&C) -> Vec<String> + Send + Sync + 'static,
+        value: impl for<'r> Fn(&'r C, &'r R, usize) -> Cell<'r> + Send + Sync + 'static,
+    ) -> Self {
+        Self::of_columns(column, move |context, rows, columns| {
+            for (position, name) in names(context).into_iter().enumerate() {
+                let cells = rows.iter().map(|row| value(context, row, position));
+                columns.push(TableColumn::named(name, column, cells));
+            }
+        })
+    }
+
+    /// The field, where the condition holds: a column that an option asks for, or that the recording has figures for.
+    #[must_use]
+    pub fn when(self, condition: impl Fn(&C) -> bool + Send + Sync + 'static) -> Self {
+        Field { condition: Some(Box::new(condition)), ..self }
+    }
+
+    /// Appends the column, or columns, of some rows.
+    pub(crate) fn append(&self, context: &C, rows: &[&R], columns: &mut Vec<TableColumn>) {
+        if self.condition.as_ref().is_none_or(|condition| condition(context)) {
+            (self.fill)(context, rows, columns);
+        }
+    }
+}
+
+/// `part / whole * 100`; `None` when there is no whole.
+#[must_use]
+pub fn percent(part: i64, whole: i64) -> Option<f64> {
+    (whole != 0).then(|| part as f64 / whole as f64 * 100.0)
+}
+
+/// A column with the share of each row in the sum over all rows, in percent, and one with its running sum, from exact
+/// integers.
+pub fn shares<C, R>(
+    share: Column,
+    running: Column,
+    value: impl Fn(&R) -> i64 + Copy + Send + Sync + 'static,
+) -> [Field<C, R>; 2] {
+    let total = move |_: &C, rows: &[&R]| rows.iter().map(|row| value(row)).sum();
+    shares_of(share, running, total, value)
+}
+
+/// [`shares`] in a whole that is not the sum of the rows, because the sheet does not show all of them.
+pub fn shares_of<C, R>(
+    share: Column,
+    running: Column,
+    total: impl Fn(&C, &[&R]) -> i64 + Copy + Send + Sync + 'static,
+    value: impl Fn(&R) -> i64 + Copy + Send + Sync + 'static,
+) -> [Field<C, R>; 2] {
+    [
+        Field::of_columns(share, move |context, rows, columns| {
+            let total = total(context, rows);
+            let cells = rows.iter().map(|row| percent(value(row), total).into());
+            columns.push(TableColumn::new(share, cells));
+        }),
+        Field::of_columns(running, move |context, rows, columns| {
+            let total = total(context, rows);
+            let cells = rows.iter().scan(0, |sum, row| {
+                *sum += value(row);
+                Some(percent(*sum, total).into())
+            });
+            columns.push(TableColumn::new(running, cells));
+        }),
+    ]
+}
+
+/// The statistics of one figure over the calls of a row, a column each. [`statistics!`](crate::statistics) makes one.
+#[derive(Clone, Copy, Debug)]
+pub struct Statistics {
+    /// Arithmetic mean.
+    pub mean: Column,
+    /// Median.
+    pub median: Column,
+    /// Standard deviation of a sample.
+    pub std: Column,
+    /// Smallest value.
+    pub min: Column,
+    /// Largest value.
+    pub max: Column,
+}
+
+impl Statistics {
+    /// Fields of all five, in this order, from the figure's spread in each row.
+    pub fn fields<C, R>(
+        self,
+        spread: impl Fn(&R) -> &Spread + Copy + Send + Sync + 'static,
+    ) -> [Field<C, R>; 5] {
+        [
+            self.mean.field(move |row| spread(row).mean.into()),
+            self.median.field(move |row| spread(row).median.into()),
+            self.std.field(move |row| spread(row).std.into()),
+            self.min.field(move |row| spread(row).min.into()),
+            self.max.field(move |row| spread(row).max.into()),
+        ]
+    }
+}
+
+/// The columns `<name>_mean`, `_median`, `_std`, `_min` and `_max` of a figure: the beginning of their names, their
+/// kind, what the figure is called, and its definition, which the mean states.
+#[macro_export]
+macro_rules! statistics {
+    ($name:literal, $kind:expr, $figure:literal, $definition:literal) => {
+        $crate::Statistics {
+            mean: $crate::Column::new(
+                concat!($name, "_mean"),
+                $kind,
+                concat!("Mean over calls of ", $figure, ": ", $definition, "."),
+            ),
+            median: $crate::Column::new(
+                concat!($name, "_median"),
+                $kind,
+                concat!("Median over calls of ", $figure, "."),
+            ),
+            std: $crate::Column::new(
+                concat!($name, "_std"),
+                $kind,
+                concat!(
+                    "Standard deviation (of a sample, n − 1) over calls of ",
+                    $figure,
+                    "; empty for one call."
+                ),
+            ),
+            min: $crate::Column::new(
+                concat!($name, "_min"),
+                $kind,
+                concat!("Smallest value over calls of ", $figure, "."),
+            ),
+            max: $crate::Column::new(
+                concat!($name, "_max"),
+                $kind,
+                concat!("Largest value over calls of ", $figure, "."),
+            ),
+        }
+    };
+}

@@ -1,0 +1,101 @@
+//! A sheet: all that is known of a table of a report before a recording is read, and the function that makes it.
+
+use std::borrow::Cow;
+
+use crate::chart::Chart;
+use crate::column::Column;
+use crate::field::Field;
+use crate::table::{Table, TableColumn, TableError};
+
+type Fill<'a, A> = Box<dyn Fn(&'a A) -> Option<Vec<TableColumn>> + Send + Sync + 'a>;
+
+/// A table of a report, made from an analysis `A`, which it may borrow from.
+pub struct Sheet<'a, A> {
+    /// Name in the report.
+    pub name: Cow<'static, str>,
+    /// Name that the reference tool gives it, where that is another.
+    pub reference_name: Option<&'static str>,
+    /// What one row is, in one sentence.
+    pub description: Cow<'static, str>,
+    /// All columns that it may have, in order. One named `<prefix>: …` stands for any number of columns.
+    pub columns: Vec<Column>,
+    /// Picture that goes with it.
+    pub chart: Option<Chart>,
+    fill: Fill<'a, A>,
+}
+
+impl<'a, A> Sheet<'a, A> {
+    /// A sheet of rows that need nothing else. Without rows it is left out of the report.
+    pub fn new<R: 'a>(
+        name: impl Into<Cow<'static, str>>,
+        description: impl Into<Cow<'static, str>>,
+        fields: impl IntoIterator<Item = Field<(), R>>,
+        rows: impl Fn(&'a A) -> Vec<R> + Send + Sync + 'a,
+    ) -> Self {
+        Self::with_context(name, description, fields, move |analysis| {
+            Some(((), rows(analysis))).filter(|(_, rows)| !rows.is_empty())
+        })
+    }
+
+    /// A sheet of rows with what they share; `None` leaves it out of the report.
+    pub fn with_context<C: 'a, R: 'a>(
+        name: impl Into<Cow<'static, str>>,
+        description: impl Into<Cow<'static, str>>,
+        fields: impl IntoIterator<Item = Field<C, R>>,
+        rows: impl Fn(&'a A) -> Option<(C, Vec<R>)> + Send + Sync + 'a,
+    ) -> Self {
+        let fields: Vec<Field<C, R>> = fields.into_iter().collect();
+        let columns = fields.iter().map(|field| field.column).collect();
+        let fill = move |analysis| {
+            let (context, rows) = rows(analysis)?;
+            let rows: Vec<&R> = rows.iter().collect();
+            let mut columns = Vec::with_capacity(fields.len());
+            for field in &fields {
+                field.append(&context, &rows, &mut columns);
+            }
+            Some(columns)
+        };
+        Sheet {
+            name: name.into(),
+            reference_name: None,
+            description: description.into(),
+            columns,
+            chart: None,
+            fill: Box::new(fill),
+        }
+    }
+
+    /// The same sheet with the name that the reference tool gives it.
+    #[must_use]
+    pub fn known_as(self, reference_name: &'static str) -> Self {
+        Sheet { reference_name: Some(reference_name), ..self }
+    }
+
+    /// The same sheet with a picture, which a table without rows lacks.
+    #[must_use]
+    pub fn with_chart(self, chart: Chart) -> Self {
+        Sheet { chart: Some(chart), ..self }
+    }
+
+    /// The table of a recording; `None` when there is nothing to show.
+    ///
+    /// # Errors
+    /// When the name cannot name a table, two columns have one name or the chart needs a column that is not there,
+    /// which is a fault of the sheet.
+    pub fn table(&self, analysis: &'a A) -> Result<Option<Table>, TableError> {
+        let Some(columns) = (self.fill)(analysis) else { return Ok(None) };
+        let table = Table::new(self.name.as_ref(), columns)?;
+        match self.chart {
+            Some(chart) if table.height() > 0 => table.with_chart(chart).map(Some),
+            _ => Ok(Some(table)),
+        }
+    }
+
+    /// The description of a column of this sheet's table.
+    #[must_use]
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        let of_family =
+            |column: &&Column| column.name.strip_suffix('…').is_some_and(|prefix| name.starts_with(prefix));
+        self.columns.iter().find(|column| column.name == name).or_else(|| self.columns.iter().find(of_family))
+    }
+}

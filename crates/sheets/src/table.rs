@@ -1,0 +1,487 @@
+//! A table of a report: typed columns, what they mean, and at most one chart.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use thiserror::Error;
+
+use crate::cell::{Cell, Nested};
+use crate::chart::{Chart, ChartShape};
+use crate::column::{Column, ColumnKind};
+
+/// A table that cannot be made as described.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TableError {
+    /// The name cannot be a file name.
+    #[error(
+        "`{name}` cannot name a table; use 1 to 250 bytes without / \\ : * ? \" < > | or control \
+         characters and without a dot or space at either end"
+    )]
+    Name {
+        /// The refused name.
+        name: String,
+    },
+    /// Two columns have the same name.
+    #[error("table `{table}` has two columns named `{column}`; rename one")]
+    DuplicateColumn {
+        /// The table.
+        table: String,
+        /// The name of the second column.
+        column: String,
+    },
+    /// Columns differ in length.
+    #[error(
+        "column `{column}` of table `{table}` has {cells} cells and the first column {rows}; give each a \
+         cell per row"
+    )]
+    ColumnLength {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// Cells of the column.
+        cells: usize,
+        /// Cells of the first column.
+        rows: usize,
+    },
+    /// A chart names a column that the table lacks.
+    #[error("chart `{chart}` needs column `{column}`, which table `{table}` does not have")]
+    ChartColumn {
+        /// The table.
+        table: String,
+        /// The chart's title.
+        chart: &'static str,
+        /// The missing column.
+        column: &'static str,
+    },
+    /// A chart draws a column that holds no numbers.
+    #[error("chart `{chart}` cannot draw column `{column}` of table `{table}`: its cells are no numbers")]
+    ChartValues {
+        /// The table.
+        table: String,
+        /// The chart's title.
+        chart: &'static str,
+        /// The column.
+        column: &'static str,
+    },
+}
+
+/// A named table.
+#[derive(Clone, Debug)]
+pub struct Table {
+    name: String,
+    columns: Vec<TableColumn>,
+    chart: Option<Chart>,
+}
+
+impl Table {
+    /// A table without a chart. `name` becomes the name of the workbook's sheet and of the CSV file, and the key in
+    /// JSON.
+    ///
+    /// # Errors
+    /// When `name` cannot name a file, two columns have one name, or columns differ in length.
+    pub fn new(name: impl Into<String>, columns: Vec<TableColumn>) -> Result<Self, TableError> {
+        let name = name.into();
+        if !names_a_file(&name) {
+            return Err(TableError::Name { name });
+        }
+        let rows = columns.first().map_or(0, TableColumn::len);
+        let mut names = HashSet::with_capacity(columns.len());
+        for column in &columns {
+            let column_name = || column.name.to_string();
+            if !names.insert(column.name()) {
+                return Err(TableError::DuplicateColumn { table: name, column: column_name() });
+            }
+            if column.len() != rows {
+                let cells = column.len();
+                return Err(TableError::ColumnLength { table: name, column: column_name(), cells, rows });
+            }
+        }
+        Ok(Table { name, columns, chart: None })
+    }
+
+    /// The same table with a chart.
+    ///
+    /// # Errors
+    /// When the chart names a column of this table that is missing, or draws one that holds no numbers.
+    pub fn with_chart(self, chart: Chart) -> Result<Self, TableError> {
+        let (any, numbers) = chart.columns();
+        self.check_chart_columns(chart.title, &any, &numbers)?;
+        Ok(Table { chart: Some(chart), ..self })
+    }
+
+    /// Whether the table has the columns that a chart of this title names, numeric ones where it draws numbers.
+    ///
+    /// # Errors
+    /// When it has not.
+    pub fn check_chart_columns(
+        &self,
+        chart: &'static str,
+        any: &[&'static str],
+        numbers: &[&'static str],
+    ) -> Result<(), TableError> {
+        for &column in any.iter().chain(numbers) {
+            let table = || self.name.clone();
+            let Some(found) = self.column(column) else {
+                return Err(TableError::ChartColumn { table: table(), chart, column });
+            };
+            if numbers.contains(&column) && !found.kind.is_numeric() {
+                return Err(TableError::ChartValues { table: table(), chart, column });
+            }
+        }
+        Ok(())
+    }
+
+    /// The table's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The columns, in order.
+    #[must_use]
+    pub fn columns(&self) -> &[TableColumn] {
+        &self.columns
+    }
+
+    /// The column of this name.
+    #[must_use]
+    pub fn column(&self, name: &str) -> Option<&TableColumn> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn height(&self) -> usize {
+        self.columns.first().map_or(0, TableColumn::len)
+    }
+
+    /// The chart, if there is one.
+    #[must_use]
+    pub fn chart(&self) -> Option<&Chart> {
+        self.chart.as_ref()
+    }
+
+    /// The rows that bars and columns of the chart show, in order: all of them without a chart.
+    #[must_use]
+    pub fn chart_rows(&self) -> Vec<usize> {
+        let rows = 0..self.height();
+        match self.chart.map(|chart| (chart.categories, chart.shape)) {
+            Some((_, ChartShape::Bars(most) | ChartShape::Grouped { rows: most, .. })) => {
+                rows.take(most).collect()
+            }
+            Some((categories, ChartShape::Stacked(parts))) => {
+                let Some(names) = self.column(categories) else { return Vec::new() };
+                rows.filter(|&row| parts.contains(&names.cell(row).text().as_ref())).collect()
+            }
+            _ => rows.collect(),
+        }
+    }
+
+    /// The table as a DataFrame: texts, lists and records as String, flags as Boolean, whole numbers as Int64, other
+    /// numbers as Float64, each nullable.
+    ///
+    /// # Errors
+    /// None that is known: names and lengths were checked.
+    #[cfg(feature = "polars")]
+    pub fn to_dataframe(&self) -> polars::prelude::PolarsResult<polars::prelude::DataFrame> {
+        use polars::prelude::{Column, DataFrame, NamedFrom, Series};
+        let series = |column: &TableColumn| {
+            let name = column.name().into();
+            match &column.values {
+                Values::Text(texts) => Series::new(name, texts.iter().collect::<Vec<Option<&str>>>()),
+                Values::Nested(_) => {
+                    let texts = column.cells().map(|cell| match cell {
+                        Cell::Missing => None,
+                        cell => Some(cell.text().into_owned()),
+                    });
+                    Series::new(name, texts.collect::<Vec<Option<String>>>())
+                }
+                Values::Flag(flags) => Series::new(name, flags),
+                Values::Whole(numbers) => Series::new(name, numbers),
+                Values::Number(numbers) => {
+                    let known = numbers.iter().map(|&number| (!number.is_nan()).then_some(number));
+                    Series::new(name, known.collect::<Vec<Option<f64>>>())
+                }
+            }
+        };
+        DataFrame::new_infer_height(self.columns.iter().map(|column| Column::from(series(column))).collect())
+    }
+}
+
+/// Whether `name` is a plain file stem on every common file system.
+#[must_use]
+pub fn names_a_file(name: &str) -> bool {
+    let reserved = |c: char| c.is_control() || r#"/\:*?"<>|"#.contains(c);
+    !name.is_empty()
+        && !name.contains(reserved)
+        && !name.starts_with([' ', '.'])
+        && !name.ends_with([' ', '.'])
+        // ".csv" must still fit a 255-byte file name.
+        && name.len() <= 250
+}
+
+/// A column with its cells.
+#[derive(Clone, Debug)]
+pub struct TableColumn {
+    name: Cow<'static, str>,
+    kind: ColumnKind,
+    description: &'static str,
+    values: Values,
+}
+
+/// The cells, stored by the kind of the column.
+#[derive(Clone, Debug)]
+enum Values {
+    Text(Texts),
+    Nested(Vec<Option<Nested>>),
+    Flag(Vec<Option<bool>>),
+    Whole(Vec<Option<i64>>),
+    /// NaN where there is no figure.
+    Number(Vec<f64>),
+}
+
+impl TableColumn {
+    /// A column with these cells. A whole number in a column of numbers becomes one; any other cell that does not fit
+    /// the kind of the column is a fault of the caller and counts as missing.
+    pub fn new<'r>(column: Column, cells: impl IntoIterator<Item = Cell<'r>>) -> Self {
+        Self::named(column.name, column, cells)
+    }
+
+    /// The same under a name that is only known with the rows, such as that of a model's parameter.
+    pub fn named<'r>(
+        name: impl Into<Cow<'static, str>>,
+        column: Column,
+        cells: impl IntoIterator<Item = Cell<'r>>,
+    ) -> Self {
+        let cells = cells.into_iter();
+        let room = cells.size_hint().0;
+        let mut values = match column.kind {
+            ColumnKind::Text => Values::Text(Texts::default()),
+            ColumnKind::Nested => Values::Nested(Vec::with_capacity(room)),
+            ColumnKind::Flag => Values::Flag(Vec::with_capacity(room)),
+            ColumnKind::Identifier | ColumnKind::Count | ColumnKind::Whole(_) => {
+                Values::Whole(Vec::with_capacity(room))
+            }
+            ColumnKind::Number(_) => Values::Number(Vec::with_capacity(room)),
+        };
+        for cell in cells {
+            values.push(column.name, cell);
+        }
+        TableColumn { name: name.into(), kind: column.kind, description: column.description, values }
+    }
+
+    /// Header.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the cells are.
+    #[must_use]
+    pub fn kind(&self) -> ColumnKind {
+        self.kind
+    }
+
+    /// What the column means, in one sentence.
+    #[must_use]
+    pub fn description(&self) -> &'static str {
+        self.description
+    }
+
+    /// Number of cells.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match &self.values {
+            Values::Text(texts) => texts.ends.len(),
+            Values::Nested(values) => values.len(),
+            Values::Flag(flags) => flags.len(),
+            Values::Whole(numbers) => numbers.len(),
+            Values::Number(numbers) => numbers.len(),
+        }
+    }
+
+    /// Whether it has no cells.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The cell in a row; missing beyond the last one.
+    #[must_use]
+    pub fn cell(&self, row: usize) -> Cell<'_> {
+        match &self.values {
+            Values::Text(texts) => texts.get(row).into(),
+            Values::Nested(values) => values.get(row).and_then(Option::as_ref).into(),
+            Values::Flag(flags) => flags.get(row).copied().flatten().into(),
+            Values::Whole(numbers) => numbers.get(row).copied().flatten().into(),
+            Values::Number(numbers) => numbers.get(row).copied().filter(|number| !number.is_nan()).into(),
+        }
+    }
+
+    /// The cells, in order.
+    pub fn cells(&self) -> impl ExactSizeIterator<Item = Cell<'_>> {
+        (0..self.len()).map(|row| self.cell(row))
+    }
+}
+
+impl Values {
+    fn push(&mut self, column: &str, cell: Cell<'_>) {
+        let fits = match (&*self, &cell) {
+            (_, Cell::Missing) | (Values::Nested(_) | Values::Text(_), _) => true,
+            (Values::Flag(_), Cell::Flag(_)) => true,
+            (Values::Whole(_), Cell::Whole(_)) => true,
+            (Values::Number(_), Cell::Whole(_) | Cell::Number(_)) => true,
+            _ => false,
+        };
+        debug_assert!(fits, "a cell of column `{column}` is not of the column's kind: {cell:?}");
+        match self {
+            Values::Text(texts) => match cell {
+                Cell::Missing => texts.push(None),
+                cell => texts.push(Some(&cell.text())),
+            },
+            Values::Nested(values) => values.push(match cell {
+                Cell::Missing => None,
+                Cell::Flag(flag) => Some(Nested::Flag(flag)),
+                Cell::Whole(value) => Some(Nested::Whole(value)),
+                Cell::Number(value) => Some(Nested::Number(value)),
+                Cell::Text(text) => Some(Nested::Text(text.into_owned())),
+                Cell::Nested(value) => Some(value.into_owned()),
+            }),
+            Values::Flag(flags) => flags.push(match cell {
+                Cell::Flag(flag) => Some(flag),
+                _ => None,
+            }),
+            Values::Whole(numbers) => numbers.push(match cell {
+                Cell::Whole(value) => Some(value),
+                _ => None,
+            }),
+            Values::Number(numbers) => numbers.push(match cell {
+                Cell::Number(value) => value,
+                Cell::Whole(value) => value as f64,
+                _ => f64::NAN,
+            }),
+        }
+    }
+}
+
+/// Texts end to end: a column costs three allocations, however many cells it has.
+#[derive(Clone, Debug, Default)]
+struct Texts {
+    text: String,
+    /// Where the text of each row ends.
+    ends: Vec<usize>,
+    is_missing: Vec<bool>,
+}
+
+impl Texts {
+    fn push(&mut self, text: Option<&str>) {
+        self.text.push_str(text.unwrap_or_default());
+        self.ends.push(self.text.len());
+        self.is_missing.push(text.is_none());
+    }
+
+    fn get(&self, row: usize) -> Option<&str> {
+        if *self.is_missing.get(row)? {
+            return None;
+        }
+        let start = if row == 0 { 0 } else { self.ends[row - 1] };
+        Some(&self.text[start..self.ends[row]])
+    }
+
+    #[cfg(feature = "polars")]
+    fn iter(&self) -> impl Iterator<Item = Option<&str>> {
+        (0..self.ends.len()).map(|row| self.get(row))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::column::Unit;
+
+    const NAME: Column = Column::new("name", ColumnKind::Text, "");
+    const MS: Column = Column::new("ms", ColumnKind::Number(Unit::Milliseconds), "");
+
+    fn names(names: &[&'static str]) -> TableColumn {
+        TableColumn::new(NAME, names.iter().map(|&name| name.into()))
+    }
+
+    fn times(times: &[f64]) -> TableColumn {
+        TableColumn::new(MS, times.iter().map(|&time| time.into()))
+    }
+
+    #[test]
+    fn names_that_cannot_be_files_are_refused() {
+        for name in ["", "a/b", "..", "a\nb", "what?", " x", "x."] {
+            assert_eq!(Table::new(name, Vec::new()).unwrap_err(), TableError::Name { name: name.into() });
+        }
+        for name in ["gpu_timeline", "BinaryElementwise_fwd", "µ-bench (2)"] {
+            assert!(Table::new(name, Vec::new()).is_ok(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn columns_of_one_name_or_of_different_lengths_are_refused() {
+        let twice = Table::new("t", vec![names(&["x"]), names(&["y"])]).unwrap_err();
+        assert!(matches!(twice, TableError::DuplicateColumn { .. }), "{twice}");
+        let short = Table::new("t", vec![names(&["x", "y"]), times(&[1.0])]).unwrap_err();
+        assert!(matches!(short, TableError::ColumnLength { cells: 1, rows: 2, .. }), "{short}");
+    }
+
+    #[test]
+    fn cells_come_back_as_they_went_in() {
+        let nested = Nested::List(vec![Nested::Whole(1)]);
+        let cells = || {
+            vec![
+                (ColumnKind::Text, Cell::from("µ")),
+                (ColumnKind::Text, Cell::from("")),
+                (ColumnKind::Nested, Cell::from(&nested)),
+                (ColumnKind::Flag, Cell::from(false)),
+                (ColumnKind::Count, Cell::from(7_i64)),
+                (ColumnKind::Number(Unit::One), Cell::from(0.5)),
+            ]
+        };
+        for (kind, cell) in cells() {
+            let column =
+                TableColumn::new(Column::new("c", kind, ""), [Cell::Missing, cell.clone(), Cell::Missing]);
+            assert_eq!(column.cells().collect::<Vec<_>>(), [Cell::Missing, cell, Cell::Missing], "{kind:?}");
+        }
+        assert_eq!(times(&[f64::NAN]).cell(0), Cell::Missing);
+    }
+
+    #[test]
+    fn charts_must_name_numeric_columns_of_the_table() {
+        let table = || Table::new("t", vec![names(&["x"]), times(&[1.0])]).unwrap();
+        let chart = |categories, values| Chart::new("c", categories, values, "", ChartShape::Bars(9));
+        assert!(table().with_chart(chart("name", "ms")).is_ok());
+        for (categories, values) in [("nome", "ms"), ("name", "us")] {
+            let refused = table().with_chart(chart(categories, values)).unwrap_err();
+            assert!(matches!(refused, TableError::ChartColumn { .. }), "{refused}");
+        }
+        let refused = table().with_chart(chart("ms", "name")).unwrap_err();
+        assert!(matches!(refused, TableError::ChartValues { .. }), "{refused}");
+    }
+
+    #[test]
+    fn charts_show_the_rows_that_they_ask_for() {
+        let rows = |shape| {
+            let columns = vec![names(&["a", "b", "c", "d"]), times(&[1.0, 2.0, 3.0, 4.0])];
+            let chart = Chart::new("c", "name", "ms", "", shape);
+            Table::new("t", columns).unwrap().with_chart(chart).unwrap().chart_rows()
+        };
+        assert_eq!(rows(ChartShape::Bars(2)), [0, 1]);
+        assert_eq!(rows(ChartShape::Bars(9)), [0, 1, 2, 3]);
+        assert_eq!(rows(ChartShape::Stacked(&["b", "d", "c", "z"])), [1, 2, 3]);
+    }
+
+    #[cfg(feature = "polars")]
+    #[test]
+    fn a_table_is_a_dataframe() {
+        let frame = Table::new("t", vec![names(&["x", "y"]), times(&[1.0, f64::NAN])]).unwrap();
+        let frame = frame.to_dataframe().unwrap();
+        assert_eq!(frame.get_column_names(), ["name", "ms"]);
+        assert_eq!(frame.column("ms").unwrap().null_count(), 1);
+    }
+}
