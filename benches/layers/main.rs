@@ -15,8 +15,7 @@ use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
 /// Name and path of every trace at hand.
 fn traces() -> Vec<(&'static str, PathBuf)> {
     let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-    let corpus =
-        std::env::var_os("TRACE_CORPUS").map_or_else(|| root.join("../shared/corpus"), PathBuf::from);
+    let corpus = testdata::corpus_folder();
     let mut traces = vec![
         ("generated-cuda", root.join("testdata/generated/cuda_training_step.json.gz")),
         ("h100-owlv2-large", corpus.join("pytorch/h100-owlv2-large/trace.json.gz")),
@@ -58,8 +57,7 @@ fn ingest(criterion: &mut Criterion) {
 /// Name and path of every XPlane profile at hand.
 fn profiles() -> Vec<(&'static str, PathBuf)> {
     let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-    let corpus =
-        std::env::var_os("TRACE_CORPUS").map_or_else(|| root.join("../shared/corpus"), PathBuf::from);
+    let corpus = testdata::corpus_folder();
     let mut profiles = vec![
         ("cpu-jax-step", root.join("testdata/recorded/cpu/jax_step.xplane.pb")),
         ("mi300-conv3d-jax06", corpus.join("jax/mi300-conv3d-jax06/trace.xplane.pb")),

@@ -68,11 +68,7 @@ pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
         None => build(root)?,
     };
     let floor = floor::build(root)?;
-    let corpus = arguments
-        .corpus
-        .clone()
-        .or_else(|| std::env::var_os("TRACE_CORPUS").map(PathBuf::from))
-        .unwrap_or_else(|| root.join("../shared/corpus"));
+    let corpus = arguments.corpus.clone().unwrap_or_else(testdata::corpus_folder);
     let cache = arguments.cache.clone().unwrap_or_else(|| root.join("target/bench-traces"));
     let mut inputs = input::generated(&cache, &sizes)?;
     let recorded = input::recorded(&corpus);

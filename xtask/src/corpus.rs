@@ -182,7 +182,7 @@ impl Recording {
 
 /// Runs every case and prints the summary.
 pub(crate) fn run(arguments: &Arguments, root: PathBuf) -> ChoreResult {
-    let corpus = corpus_folder(arguments, &root)?;
+    let corpus = corpus_folder(arguments)?;
     let compare = corpus.join("../tools/compare_report.py");
     if !compare.is_file() {
         return Err(format!("the comparison program {} is not there", compare.display()).into());
@@ -208,12 +208,8 @@ pub(crate) fn run(arguments: &Arguments, root: PathBuf) -> ChoreResult {
     Ok(if results.iter().all(Case::agrees) { Outcome::Good } else { Outcome::Bad })
 }
 
-fn corpus_folder(arguments: &Arguments, root: &Path) -> Result<PathBuf, Box<dyn Error>> {
-    let folder = arguments
-        .corpus
-        .clone()
-        .or_else(|| std::env::var_os("TRACE_CORPUS").map(PathBuf::from))
-        .unwrap_or_else(|| root.join("../shared/corpus"));
+fn corpus_folder(arguments: &Arguments) -> Result<PathBuf, Box<dyn Error>> {
+    let folder = arguments.corpus.clone().unwrap_or_else(testdata::corpus_folder);
     if folder.join("pytorch").is_dir() {
         return Ok(folder);
     }
@@ -473,7 +469,7 @@ mod tests {
         let empty = tempfile::tempdir().expect("folder");
         let arguments =
             Arguments { corpus: Some(empty.path().into()), bin: None, filter: None, link_by: "flow".into() };
-        let error = corpus_folder(&arguments, empty.path()).expect_err("absent").to_string();
+        let error = corpus_folder(&arguments).expect_err("absent").to_string();
         assert!(error.starts_with("no corpus: ") && error.contains("TRACE_CORPUS"), "{error}");
     }
 }

@@ -63,7 +63,7 @@ fn main() -> ExitCode {
         Chore::GenTrace(arguments) => gen_trace::run(&arguments),
         Chore::RepeatTrace(arguments) => repeat_trace::run(&arguments),
         Chore::Corpus(arguments) => corpus::run(&arguments, workspace_root()),
-        Chore::PhaseBench(arguments) => phase_bench::run(&arguments, &workspace_root()),
+        Chore::PhaseBench(arguments) => phase_bench::run(&arguments),
     };
     match outcome {
         Ok(Outcome::Good) => ExitCode::SUCCESS,

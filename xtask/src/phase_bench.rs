@@ -78,12 +78,8 @@ const REFERENCE: [(&str, [(&str, f64); 7]); 2] = [
 ];
 
 /// Runs every case and prints the scores; bad when a gate fails.
-pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
-    let corpus = arguments
-        .corpus
-        .clone()
-        .or_else(|| std::env::var_os("TRACE_CORPUS").map(PathBuf::from))
-        .unwrap_or_else(|| root.join("../shared/corpus"));
+pub(crate) fn run(arguments: &Arguments) -> ChoreResult {
+    let corpus = arguments.corpus.clone().unwrap_or_else(testdata::corpus_folder);
     let recordings = recordings(&corpus)?;
     let cases: Vec<Case> = cases(&recordings)
         .into_iter()
@@ -232,26 +228,13 @@ fn summary(scored: &[Scored]) -> String {
 mod tests {
     use super::*;
 
-    /// The corpus, or `None` where there is none and none has to be.
-    fn corpus() -> Option<PathBuf> {
-        let folder = std::env::var_os("TRACE_CORPUS")
-            .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus"), PathBuf::from);
-        let is_there = folder.join("inference").is_dir();
-        assert!(
-            is_there || std::env::var_os("CI").is_none_or(|ci| ci != "true"),
-            "no corpus at {}: TRACE_CORPUS names it",
-            folder.display()
-        );
-        if !is_there {
-            println!("skipped: no corpus at {}", folder.display());
-        }
-        is_there.then_some(folder)
-    }
-
     #[test]
-    fn recorded_steps_pass_every_gate_in_every_mode() {
-        let Some(corpus) = corpus() else { return };
-        let recordings = recordings(&corpus).expect("recordings");
+    fn steps_of_the_corpus_pass_every_gate_in_every_mode() {
+        let annotated = REFERENCE.map(|(name, _)| testdata::corpus(&format!("inference/{name}")));
+        if annotated.contains(&None) {
+            return;
+        }
+        let recordings = recordings(&testdata::corpus_folder()).expect("recordings");
         let scored: Vec<Scored> = cases(&recordings).iter().map(|case| measure(case, &recordings)).collect();
         assert!(scored.len() >= 4, "{}", summary(&scored));
         for case in &scored {

@@ -1,8 +1,7 @@
 //! Compares reports of recorded runs with those of the tool that came before, row by row and cell by cell.
 //!
-//! The runs are not part of the repository: `TRACE_CORPUS` names the folder of recorded traces, or it lies beside the
-//! workspace. Without it the comparison is skipped, except under `CI=true`, where that is a failure.
-#![allow(clippy::unwrap_used, clippy::print_stderr)] // helpers of tests
+//! The runs are not part of the repository; `testdata` says where they lie and what their absence means.
+#![allow(clippy::unwrap_used)] // helpers of tests
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,15 +13,7 @@ use metal_perf::{
 use trace_ingest::metal::read_ops;
 
 fn cases() -> Vec<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    let folder = std::env::var_os("TRACE_CORPUS").map_or_else(beside, PathBuf::from).join("metal");
-    if !folder.is_dir() {
-        let absent =
-            format!("no recorded runs at {} (TRACE_CORPUS names the folder above)", folder.display());
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "{absent}");
-        eprintln!("SKIPPED: {absent}");
-        return Vec::new();
-    }
+    let Some(folder) = testdata::corpus("metal") else { return Vec::new() };
     let mut cases: Vec<PathBuf> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     cases.sort();

@@ -1,23 +1,14 @@
 //! Real CSV files of operations, where the corpus is at hand.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr)] // a test helper may stop at a fault, or say it was skipped
+#![allow(clippy::unwrap_used)] // a test helper may stop at a fault
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use trace_ingest::metal::{CsvFormat, OpType, OpsTable, read_ops};
 
-/// Path of a file of the corpus. It is not part of the repository: `TRACE_CORPUS` names its folder, or it lies
-/// beside the workspace; without it, the tests say that they were skipped.
 fn corpus_path(name: &str) -> Option<PathBuf> {
-    let beside_workspace = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    let folder = std::env::var_os("TRACE_CORPUS").map_or_else(beside_workspace, PathBuf::from);
-    let path = folder.join("metal").join(name).join("ops.csv");
-    if !path.is_file() {
-        eprintln!("SKIPPED: no file at {}; set TRACE_CORPUS", path.display());
-        return None;
-    }
-    Some(path)
+    testdata::corpus(&format!("metal/{name}/ops.csv"))
 }
 
 fn count(table: &OpsTable, op_type: OpType) -> usize {
@@ -28,13 +19,10 @@ fn count(table: &OpsTable, op_type: OpType) -> usize {
 fn rows_devices_and_chips_are_all_there() {
     // Name, form, operations on devices, signposts, devices, chip, cores of the chip.
     for (name, format, ops, signposts, devices, arch, cores) in [
-        ("bh20_oft", CsvFormat::V2_1, 1571, 50, 1, "blackhole", Some(20)),
         ("bh20_oft_integral_image_trace", CsvFormat::V1, 21, 6, 1, "", None),
         ("bh_64_clip_encoder_1", CsvFormat::V2_1, 660, 0, 1, "blackhole", Some(64)),
         ("bh_8xp150_deepseek_v3_d_p", CsvFormat::V2_1, 208, 0, 8, "blackhole", Some(110)),
-        ("bh_p100_dlv3", CsvFormat::V2_1, 387, 0, 1, "blackhole", Some(110)),
         ("ops_perf_results_2025_09_18_11_39_20", CsvFormat::V2, 621, 50, 1, "", None),
-        ("wh_clip_encoder_2", CsvFormat::V2_1, 1872, 0, 1, "wormhole_b0", Some(64)),
     ] {
         let Some(path) = corpus_path(name) else { continue };
         let table = read_ops(&[path]).unwrap();

@@ -387,15 +387,11 @@ fn a_compressed_file_is_the_same() {
 
 /// Profiles of another protobuf format begin with the same byte.
 #[test]
-fn xplane_profiles_are_not_claimed() {
+fn xplane_profiles_of_the_corpus_are_not_claimed() {
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut profiles = vec![project.join("testdata/recorded/cpu/jax_step.xplane.pb")];
-    // The corpus of other people's profiles is not part of the repository.
-    let beside_project = || project.join("../shared/corpus");
-    let corpus = std::env::var_os("TRACE_CORPUS").map_or_else(beside_project, Into::into).join("jax");
-    let folders = std::fs::read_dir(corpus).into_iter().flatten().flatten();
-    profiles
-        .extend(folders.map(|folder| folder.path().join("trace.xplane.pb")).filter(|path| path.is_file()));
+    let cases = ["mi300-conv3d-jax06", "tpu-v6e-inference"];
+    profiles.extend(cases.iter().filter_map(|case| testdata::corpus(&format!("jax/{case}/trace.xplane.pb"))));
     for profile in profiles {
         let error = read_profile(&profile, &ReadOptions::default()).unwrap_err();
         assert!(matches!(error, IngestError::NotRocprof { .. }), "{error}");

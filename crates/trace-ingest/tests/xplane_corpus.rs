@@ -1,7 +1,7 @@
 //! Real profiles: one of a JAX step on this machine's CPU, which is part of the repository, and, where the
 //! corpus is at hand, those of GPUs and TPUs with the figures that are known of them.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr)] // a test helper may stop at a fault, or say it was skipped
+#![allow(clippy::unwrap_used)] // a test helper may stop at a fault
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,17 +11,8 @@ use trace_ingest::xplane::proto::{EventPlace, XLine, XPlane, XSpace, XStat, XSta
 use trace_ingest::xplane::{PlaneKind, Profile, StatValue, XLA_ASYNC_OP, XLA_MODULE, XLA_OP, read_profile};
 use trace_ingest::{Category, EventId, ReadOptions, RowId, read_path};
 
-/// Path of a profile of the corpus. It is not part of the repository: `TRACE_CORPUS` names its folder, or it lies
-/// beside the workspace; without it, the tests say that they were skipped.
 fn corpus_path(name: &str) -> Option<PathBuf> {
-    let beside_workspace = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    let folder = std::env::var_os("TRACE_CORPUS").map_or_else(beside_workspace, PathBuf::from);
-    let path = folder.join("jax").join(name).join("trace.xplane.pb");
-    if !path.is_file() {
-        eprintln!("SKIPPED: no profile at {}; set TRACE_CORPUS", path.display());
-        return None;
-    }
-    Some(path)
+    testdata::corpus(&format!("jax/{name}/trace.xplane.pb"))
 }
 
 fn corpus(name: &str) -> Option<Profile> {

@@ -1,7 +1,6 @@
 //! Compares sheets with those of a reference implementation on a corpus of recorded traces.
 //!
-//! The corpus is not part of the repository: `TRACE_CORPUS` names it, or it lies beside the workspace.
-//! Without it the comparison is skipped, except under `CI=true`, where that is a failure.
+//! The corpus is not part of the repository; `testdata` says where it lies and what its absence means.
 #![allow(clippy::unwrap_used, clippy::print_stderr)] // helpers of tests
 
 mod common;
@@ -153,9 +152,9 @@ const MEANT: &[Meant] = &[
 
 #[test]
 fn sheets_agree_with_the_reference_cell_by_cell() {
-    let Some(corpus) = corpus::folder() else { return };
-    let cases = corpus::cases(&corpus.join("pytorch"));
-    assert!(!cases.is_empty(), "no cases in {}", corpus.display());
+    let Some(folder) = testdata::corpus("pytorch") else { return };
+    let cases = corpus::cases(&folder);
+    assert!(!cases.is_empty(), "no cases in {}", folder.display());
     let mut verdicts = Verdicts::new(MEANT, ADDED_COLUMNS);
     for case in &cases {
         let options = AnalysisOptions {
@@ -164,7 +163,7 @@ fn sheets_agree_with_the_reference_cell_by_cell() {
             short_kernel_study: true,
             ..AnalysisOptions::default()
         };
-        let folder = corpus.join("pytorch").join(case);
+        let folder = folder.join(case);
         let analysis = Analysis::new(corpus::read(&folder.join("trace.json.gz")), options);
         let references = corpus::tables(&folder.join("reference"));
         for (sheet, comparison) in compare(&analysis, &references) {

@@ -1,7 +1,6 @@
 //! Compares the tables of a TPU profile with those of the XLA profiler's own tools, every row and every column.
 //!
-//! The profile is not part of the repository: `TRACE_CORPUS` names the folder of recorded traces, or it lies beside
-//! the workspace. Without it the comparison is skipped, except under `CI=true`, where that is a failure.
+//! The profile is not part of the repository; `testdata` says where it lies and what its absence means.
 #![allow(clippy::unwrap_used, clippy::print_stderr)] // helpers of tests
 
 use std::path::{Path, PathBuf};
@@ -16,16 +15,7 @@ use tree_perf::jax::tpu::{
 };
 
 fn folder() -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    let corpus = std::env::var_os("TRACE_CORPUS").map_or_else(beside, PathBuf::from);
-    let folder = corpus.join("jax/tpu-v6e-inference");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    let absent = format!("no recorded TPU profile at {}", folder.display());
-    assert!(std::env::var("CI").as_deref() != Ok("true"), "{absent}");
-    eprintln!("SKIPPED: {absent}");
-    None
+    testdata::corpus("jax/tpu-v6e-inference")
 }
 
 fn profile(folder: &Path) -> TpuProfile {

@@ -1,7 +1,6 @@
 //! `tracelens model`: figures by hand and of recorded calls.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
@@ -255,19 +254,10 @@ fn a_missing_file_of_calls_is_named() {
     model(&["--jsonl", "no.jsonl"]).exits_with(2).with_error(&["no.jsonl: cannot be read: No such file"]);
 }
 
-/// Recorded and made-up calls, which are not part of the repository.
-fn cases() -> Option<PathBuf> {
-    let beside_workspace = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    let corpus = std::env::var_os("TRACE_CORPUS").map_or_else(beside_workspace, PathBuf::from);
-    let cases = std::fs::canonicalize(corpus.join("perf-models/cases.jsonl")).ok();
-    let required = std::env::var("CI").is_ok_and(|ci| ci == "true");
-    assert!(cases.is_some() || !required, "no corpus; set TRACE_CORPUS");
-    cases
-}
-
 #[test]
 fn every_call_of_the_corpus_is_answered() {
-    let Some(cases) = cases() else { return };
+    let Some(cases) = testdata::corpus("perf-models/cases.jsonl") else { return };
+    let cases = std::fs::canonicalize(cases).unwrap();
     let outcome = model(&["--jsonl", cases.to_str().unwrap()]).exits_with(0);
     let asked = std::fs::read_to_string(&cases).unwrap();
     assert_eq!(outcome.out.lines().count(), asked.lines().count());

@@ -1,8 +1,7 @@
 //! Compares the inference report, as the program writes it, with that of a reference implementation on recorded
 //! traces of engines, graph captures included.
 //!
-//! The recordings are not part of the repository: `TRACE_CORPUS` names their folder, or they lie beside the
-//! workspace. Without them the comparison is skipped, except under `CI=true`, where that is a failure.
+//! The recordings are not part of the repository; `testdata` says where they lie and what their absence means.
 #![allow(clippy::unwrap_used, clippy::print_stderr)] // helpers of tests
 
 #[path = "../../../tree-perf/tests/common/mod.rs"]
@@ -39,19 +38,6 @@ const ADDED_COLUMNS: &[&str] = &[
     "Pct Roofline_min",
     "Pct Roofline_max",
 ];
-
-/// The folder of recorded traces; `None` when it is absent and that is allowed.
-fn corpus() -> Option<PathBuf> {
-    let beside_workspace = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    let folder = std::env::var_os("TRACE_CORPUS").map_or_else(beside_workspace, PathBuf::from);
-    if folder.is_dir() {
-        return Some(folder.join("inference"));
-    }
-    let absent = format!("no recorded traces at {} (TRACE_CORPUS names their folder)", folder.display());
-    assert!(std::env::var("CI").as_deref() != Ok("true"), "{absent}");
-    eprintln!("SKIPPED: {absent}");
-    None
-}
 
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> =
@@ -129,8 +115,8 @@ fn compare(
 }
 
 #[test]
-fn inference_reports_agree_with_the_reference_cell_by_cell() {
-    let Some(corpus) = corpus() else { return };
+fn inference_reports_of_the_corpus_agree_with_the_reference_cell_by_cell() {
+    let Some(corpus) = testdata::corpus("inference") else { return };
     let output = tempfile::tempdir().unwrap();
     let mut verdicts = Verdicts::new(meant::MEANT, ADDED_COLUMNS);
     let mut cases = 0;

@@ -1,5 +1,4 @@
-//! Recorded replays with the recordings of their captures. They are not part of this repository; `TRACE_CORPUS`
-//! names their folder.
+//! Recorded replays with the recordings of their captures.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,15 +11,7 @@ use trace2tree::{TraceTree, module_name};
 use crate::trace::{assert_conserved, has_shapes, tree};
 
 fn folder(name: &str) -> Option<PathBuf> {
-    let corpus = std::env::var_os("TRACE_CORPUS")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus"), PathBuf::from);
-    if corpus.is_dir() {
-        return Some(corpus.join("inference").join(name));
-    }
-    let absent = format!("no recorded traces at {} (TRACE_CORPUS names their folder)", corpus.display());
-    assert!(std::env::var("CI").as_deref() != Ok("true"), "{absent}");
-    eprintln!("SKIPPED: {absent}");
-    None
+    testdata::corpus(&format!("inference/{name}"))
 }
 
 /// Merges and checks that nothing is lost; number of device events of each graph launch.

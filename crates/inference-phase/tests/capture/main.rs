@@ -1,5 +1,5 @@
 //! Captures merged into replays: folders and traces of all kinds, and recorded ones.
-#![allow(clippy::unwrap_used, clippy::print_stderr)] // test code: fail loudly, tell when skipping
+#![allow(clippy::unwrap_used)] // test code: fail loudly
 
 mod corpus;
 mod folder;

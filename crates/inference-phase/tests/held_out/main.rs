@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)] // helpers of tests
 
 mod cases;
+mod corpus;
 mod frameworks;
 mod models;
-mod recorded;
 mod recorder;
 mod robustness;
 mod sglang;

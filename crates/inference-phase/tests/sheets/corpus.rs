@@ -5,19 +5,6 @@ use std::path::{Path, PathBuf};
 use trace_ingest::{ReadOptions, read_path};
 use tree_perf::{Analysis, AnalysisOptions};
 
-/// The folder of recorded traces; `None` when it is absent and that is allowed.
-pub(crate) fn folder() -> Option<PathBuf> {
-    let beside_workspace = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    let folder = std::env::var_os("TRACE_CORPUS").map_or_else(beside_workspace, PathBuf::from);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    let absent = format!("no recorded traces at {} (TRACE_CORPUS names their folder)", folder.display());
-    assert!(std::env::var("CI").as_deref() != Ok("true"), "{absent}");
-    eprintln!("SKIPPED: {absent}");
-    None
-}
-
 /// The analysis of a trace with kernel sheets.
 pub(crate) fn analysis(file: &Path) -> Analysis {
     let trace = read_path(file, &ReadOptions::default()).unwrap();

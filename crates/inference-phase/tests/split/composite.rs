@@ -6,17 +6,9 @@ use serde_json::Value;
 
 use crate::splitting::text;
 
-/// A recorded trace; `None` when there is no corpus and that is allowed.
+/// A recorded trace; `None` where it is absent.
 pub(crate) fn recorded(file: &str) -> Option<PathBuf> {
-    let beside_workspace = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    let corpus = std::env::var_os("TRACE_CORPUS").map_or_else(beside_workspace, PathBuf::from);
-    if corpus.is_dir() {
-        return Some(corpus.join("inference").join(file));
-    }
-    let required = std::env::var("CI").is_ok_and(|ci| ci == "true");
-    assert!(!required, "no corpus at {}; set TRACE_CORPUS", corpus.display());
-    eprintln!("SKIPPED: no corpus at {}; set TRACE_CORPUS", corpus.display());
-    None
+    testdata::corpus(&format!("inference/{file}"))
 }
 
 /// One decode step of 32 requests.

@@ -1,10 +1,10 @@
 //! Traces split into files, and the files read again.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr)] // test code: fail loudly, tell when skipping
+#![allow(clippy::unwrap_used)] // test code: fail loudly
 
 mod composite;
 mod copied_text;
+mod corpus;
 mod failures;
-mod recorded;
 mod splitting;
 mod step_members;

@@ -162,7 +162,7 @@ fn device_events(trace: &trace_ingest::Trace, counts: &mut HashMap<String, usize
 }
 
 #[test]
-fn every_device_event_that_a_step_launched_is_in_one_file_of_a_step() {
+fn every_device_event_that_a_step_of_the_corpus_launched_is_in_one_file_of_a_step() {
     let (Some(decode), Some(mixed)) = (recorded(DECODE), recorded(MIXED)) else { return };
     let (decode, mixed) = (parsed(&decode), parsed(&mixed));
     let text = composite(&[&decode, &mixed, &decode, &mixed, &decode]);

@@ -9,8 +9,6 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)] // helpers of tests
 
 mod case;
-#[path = "../corpus/mod.rs"]
-mod corpus;
 mod exception;
 mod exceptions_attention;
 mod exceptions_serving;
@@ -43,9 +41,9 @@ fn disagreements(case: &Case, ours: &[(String, Outcome)]) -> Vec<(String, Outcom
 }
 
 #[test]
-fn figures_agree_with_the_reference_except_where_it_is_put_right() {
-    let Some(corpus) = corpus::corpus() else { return };
-    let text = std::fs::read_to_string(corpus.join("perf-models/cases.jsonl")).unwrap();
+fn figures_of_the_corpus_agree_except_where_the_reference_is_put_right() {
+    let Some(path) = testdata::corpus("perf-models/cases.jsonl") else { return };
+    let text = std::fs::read_to_string(path).unwrap();
     let filter = filter();
     let selected = |name: &str| filter.is_empty() || filter.iter().any(|part| name.contains(part));
     let cases = read_cases(&text);

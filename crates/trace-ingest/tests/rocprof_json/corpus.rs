@@ -1,22 +1,13 @@
 //! The recorded run of the corpus with the figures that are known of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use trace_ingest::rocprof::{AgentKind, KernelNames, read_profile};
 use trace_ingest::{Category, ReadOptions, read_path};
 
-/// Path of the profile. It is not part of the repository: `TRACE_CORPUS` names the folder of the corpus, or it lies
-/// beside the workspace; without it, the tests say that they were skipped.
 fn recorded() -> Option<PathBuf> {
-    let beside_workspace = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    let folder = std::env::var_os("TRACE_CORPUS").map_or_else(beside_workspace, PathBuf::from);
-    let path = folder.join("rocprof/mi300-allreduce/908_results.json.gz");
-    if !path.is_file() {
-        eprintln!("SKIPPED: no profile at {}; set TRACE_CORPUS", path.display());
-        return None;
-    }
-    Some(path)
+    testdata::corpus("rocprof/mi300-allreduce/908_results.json.gz")
 }
 
 #[test]

@@ -334,8 +334,6 @@ mod tests {
 
     #[test]
     fn profiles_of_the_corpus_cost_what_is_known_of_them() {
-        let beside = || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-        let corpus = std::env::var_os("TRACE_CORPUS").map_or_else(beside, std::path::PathBuf::from);
         for (profile, name, kind, flops, bytes) in [
             ("mi300-conv3d-jax06", "cudnn-conv.1.0", HloKind::ConvForward, 36_609_720_320.0, 579_072_000.0),
             // The compiler's own count.
@@ -347,11 +345,7 @@ mod tests {
                 10_737_418_240.0,
             ),
         ] {
-            let path = corpus.join("jax").join(profile).join("trace.xplane.pb");
-            if !path.exists() {
-                eprintln!("SKIPPED: no profile at {}; set TRACE_CORPUS", path.display());
-                continue;
-            }
+            let Some(path) = testdata::corpus(&format!("jax/{profile}/trace.xplane.pb")) else { continue };
             let programs = programs(&path);
             let cost = programs.iter().find_map(|program| program.instruction(name)).unwrap().cost();
             assert_eq!((cost.kind, cost.flops(), cost.bytes()), (kind, Ok(flops), Ok(bytes)), "{name}");

@@ -138,7 +138,7 @@ fn analyse(file: &str, link_by: LinkBy, include_unlinked_kernels: bool) -> Optio
         micro_idle_threshold_us: Some(5.0),
         ..AnalysisOptions::default()
     };
-    Some(Analysis::new(corpus::read(&corpus::folder()?.join(file)), options))
+    Some(Analysis::new(corpus::read(&testdata::corpus(file)?), options))
 }
 
 #[test]

@@ -7,17 +7,16 @@ use trace_ingest::EventId;
 use trace2tree::busy_time;
 use tree_perf::{Analysis, AnalysisOptions};
 
-use super::{cases, folder, read};
+use super::{cases, read};
 use crate::common::Table;
 
 /// The recorded traces of PyTorch and of inference engines, and those of the repository.
 fn traces() -> Vec<PathBuf> {
     let repository = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
-    let mut folders = vec![repository.join("generated"), repository.join("recorded")];
-    if let Some(corpus) = folder() {
-        for kind in ["pytorch", "inference"].map(|kind| corpus.join(kind)) {
-            folders.extend(cases(&kind).into_iter().map(|case| kind.join(case)));
-        }
+    let mut folders = vec![repository.join("generated")];
+    let corpus = ["pytorch", "inference"].into_iter().filter_map(testdata::corpus);
+    for parent in corpus.chain([repository.join("recorded")]) {
+        folders.extend(cases(&parent).into_iter().map(|case| parent.join(case)));
     }
     let mut traces: Vec<PathBuf> = folders
         .iter()

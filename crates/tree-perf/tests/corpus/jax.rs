@@ -6,7 +6,7 @@ use trace_ingest::ReadOptions;
 use trace_ingest::xplane::read_profile;
 use tree_perf::jax::{JaxAnalysis, JaxFigures, JaxOptions, jax_finding, jax_sheets};
 
-use super::{folder, tables};
+use super::tables;
 use crate::common::Table;
 use crate::conformance::{Meant, Verdicts};
 
@@ -73,7 +73,7 @@ const MEANT: &[Meant] = &[
 ];
 
 fn analysis(figures: JaxFigures) -> Option<(PathBuf, JaxAnalysis)> {
-    let case = folder()?.join("jax").join(CASE);
+    let case = testdata::corpus(&format!("jax/{CASE}"))?;
     let profile = read_profile(&case.join("trace.xplane.pb"), &ReadOptions::default()).unwrap();
     Some((case, JaxAnalysis::new(profile, JaxOptions { figures, ..JaxOptions::default() })))
 }

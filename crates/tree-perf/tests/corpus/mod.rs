@@ -5,24 +5,11 @@ mod jax;
 mod rocprof;
 mod roofline;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use trace_ingest::{ReadOptions, Trace, read_path};
 
 use crate::conformance::Reference;
-
-/// The folder of recorded traces; `None` when it is absent and that is allowed.
-pub(crate) fn folder() -> Option<PathBuf> {
-    let beside_workspace = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    let folder = std::env::var_os("TRACE_CORPUS").map_or_else(beside_workspace, PathBuf::from);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    let absent = format!("no recorded traces at {} (TRACE_CORPUS names their folder)", folder.display());
-    assert!(std::env::var("CI").as_deref() != Ok("true"), "{absent}");
-    eprintln!("SKIPPED: {absent}");
-    None
-}
 
 /// Names of the folders in a folder.
 pub(crate) fn cases(folder: &Path) -> Vec<String> {

@@ -6,7 +6,7 @@ use trace_ingest::ReadOptions;
 use trace_ingest::rocprof::read_profile;
 use tree_perf::rocprof::{RocprofAnalysis, RocprofOptions, rocprof_sheets};
 
-use super::{folder, tables};
+use super::tables;
 use crate::common::Table;
 use crate::conformance::{Meant, Verdicts};
 
@@ -30,7 +30,7 @@ const MEANT: &[Meant] = &[
 ];
 
 fn analysis(options: RocprofOptions) -> Option<(PathBuf, RocprofAnalysis)> {
-    let case = folder()?.join("rocprof").join(CASE);
+    let case = testdata::corpus(&format!("rocprof/{CASE}"))?;
     let profile = read_profile(&case.join("908_results.json.gz"), &ReadOptions::default()).unwrap();
     Some((case, RocprofAnalysis::new(profile, options)))
 }

@@ -3,7 +3,7 @@
 use perf_models::architecture;
 use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
 
-use super::{folder, read};
+use super::read;
 use crate::common::Table;
 
 /// Peaks of MI300X in 10¹² operations per second, as far as the traces here need them.
@@ -19,12 +19,12 @@ const PEAKS: [(&str, f64); 6] = [
 /// Its memory bandwidth in bytes per µs.
 const BYTES_PER_US: f64 = 5_300_000.0;
 
-/// A case analysed for MI300X; `None` without a corpus.
+/// A case analysed for MI300X; `None` where it is absent.
 fn on_mi300x(case: &str) -> Option<Analysis> {
     let options =
         AnalysisOptions { architecture: architecture("MI300X").cloned(), ..AnalysisOptions::default() };
-    let trace = read(&folder()?.join("pytorch").join(case).join("trace.json.gz"));
-    Some(Analysis::new(trace, options))
+    let trace = testdata::corpus(&format!("pytorch/{case}/trace.json.gz"))?;
+    Some(Analysis::new(read(&trace), options))
 }
 
 fn near(a: f64, b: f64, relative: f64) -> bool {

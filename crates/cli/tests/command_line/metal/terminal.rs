@@ -162,13 +162,8 @@ fn under_its_old_name_the_program_needs_no_subcommand() {
 
 /// Recorded tables and what tt-perf-report prints of them, where they are at hand.
 fn recorded() -> Vec<PathBuf> {
-    let beside_workspace = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    let corpus = std::env::var_os("TRACE_CORPUS").map_or_else(beside_workspace, PathBuf::from);
-    let entries = std::fs::read_dir(corpus.join("metal")).into_iter().flatten().flatten();
-    let cases: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    let required = std::env::var("CI").is_ok_and(|ci| ci == "true");
-    assert!(!cases.is_empty() || !required, "no corpus; set TRACE_CORPUS");
-    cases
+    let Some(folder) = testdata::corpus("metal") else { return Vec::new() };
+    std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
 }
 
 /// The cells of the tables in a text, blanks between them made one.
@@ -184,7 +179,7 @@ fn tables(text: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn compat_prints_the_cells_of_the_tool_that_came_before() {
+fn compat_prints_the_cells_of_tt_perf_report_for_the_corpus() {
     for case in recorded() {
         let place = Workplace::with("{}");
         std::fs::copy(case.join("ops.csv"), place.path("ops.csv")).unwrap();

@@ -1,10 +1,7 @@
 //! Recorded steps changed in the ways in which recordings differ: what was recorded, for how long, of how many ranks,
 //! with which clocks; and put together in several orders.
 //!
-//! The corpus is not part of the repository: `TRACE_CORPUS` names it, or it lies beside the workspace. Without it
-//! these tests are skipped, except under `CI=true`, where that is a failure.
-
-use std::path::{Path, PathBuf};
+//! The corpus is not part of the repository; `testdata` says where it lies and what its absence means.
 
 use crate::recorder::{Judged, judge};
 use inference_phase::capture::{CaptureLibrary, merge};
@@ -15,31 +12,21 @@ use trace2tree::{TraceTree, TreeOptions};
 const DECODE: &str = "sglang-qwen3-8b-decode/sglang_Qwen3-8B_decode.json.gz";
 const MIXED: &str = "vllm-prefilldecode-piecewise/graph_execution.json.gz";
 
-fn corpus() -> Option<PathBuf> {
-    let folder = std::env::var_os("TRACE_CORPUS")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus"), PathBuf::from);
-    let is_there = folder.join("inference").is_dir();
-    let is_needed = std::env::var_os("CI").is_some_and(|ci| ci == "true");
-    assert!(is_there || !is_needed, "no corpus at {}: TRACE_CORPUS names it", folder.display());
-    if !is_there {
-        eprintln!("skipped: no corpus at {}", folder.display());
-    }
-    is_there.then(|| folder.join("inference"))
-}
-
 /// A recording with the phase of every device event as its annotations say.
 struct Part {
     trace: Trace,
     truth: Vec<Option<Phase>>,
 }
 
-fn part(corpus: &Path, name: &str) -> Part {
-    let trace = trace_ingest::read_path(&corpus.join(name), &ReadOptions::default()).unwrap();
+/// A recording of the corpus; `None` where it is absent.
+fn part(name: &str) -> Option<Part> {
+    let path = testdata::corpus(&format!("inference/{name}"))?;
+    let trace = trace_ingest::read_path(&path, &ReadOptions::default()).unwrap();
     let tree = TraceTree::build(trace.clone(), &TreeOptions::default());
     let steps = Steps::detect(&tree, &DetectOptions::default());
     let truth =
         trace.events().ids().map(|event| steps.step_of(event).map(|_| steps.phase_of(event))).collect();
-    Part { trace, truth }
+    Some(Part { trace, truth })
 }
 
 /// What is changed of a recording.
@@ -164,8 +151,7 @@ fn assert_right(judged: &Judged, what: &str) {
 
 #[test]
 fn recorded_steps_are_right_in_every_order() {
-    let Some(corpus) = corpus() else { return };
-    let (decode, mixed) = (part(&corpus, DECODE), part(&corpus, MIXED));
+    let (Some(decode), Some(mixed)) = (part(DECODE), part(MIXED)) else { return };
     let (d, m) = (&decode, &mixed);
     let twenty: Vec<&Part> = std::iter::once(m).chain(std::iter::repeat_n(d, 20)).collect();
     for (name, parts) in [
@@ -185,8 +171,7 @@ fn recorded_steps_are_right_in_every_order() {
 
 #[test]
 fn clocks_of_the_device_say_nothing() {
-    let Some(corpus) = corpus() else { return };
-    let (decode, mixed) = (part(&corpus, DECODE), part(&corpus, MIXED));
+    let (Some(decode), Some(mixed)) = (part(DECODE), part(MIXED)) else { return };
     for clock in [-5_000_000_000, -300_000, 300_000, 5_000_000_000] {
         for change in [BARE, FRAMES] {
             assert_right(
@@ -199,8 +184,7 @@ fn clocks_of_the_device_say_nothing() {
 
 #[test]
 fn ranks_in_one_file_are_told_apart() {
-    let Some(corpus) = corpus() else { return };
-    let (decode, mixed) = (part(&corpus, DECODE), part(&corpus, MIXED));
+    let (Some(decode), Some(mixed)) = (part(DECODE), part(MIXED)) else { return };
     for change in [BARE, FRAMES, Change { annotations: true, ..FRAMES }] {
         let other = Change { process: 100_000, ..change };
         let mut composite = Composite::default();
@@ -219,8 +203,7 @@ fn ranks_in_one_file_are_told_apart() {
 
 #[test]
 fn recordings_that_begin_or_end_within_a_step_are_not_wrong() {
-    let Some(corpus) = corpus() else { return };
-    let (decode, mixed) = (part(&corpus, DECODE), part(&corpus, MIXED));
+    let (Some(decode), Some(mixed)) = (part(DECODE), part(MIXED)) else { return };
     for (name, one) in [("decode", &decode), ("mixed", &mixed)] {
         for kept in [(0.0, 0.3), (0.0, 0.6), (0.0, 0.9), (0.2, 1.0), (0.5, 1.0), (0.85, 1.0), (0.3, 0.7)] {
             for change in [BARE, FRAMES] {
@@ -244,8 +227,7 @@ fn recordings_that_begin_or_end_within_a_step_are_not_wrong() {
 
 #[test]
 fn recordings_with_fewer_shapes_are_not_wrong() {
-    let Some(corpus) = corpus() else { return };
-    let (decode, mixed) = (part(&corpus, DECODE), part(&corpus, MIXED));
+    let (Some(decode), Some(mixed)) = (part(DECODE), part(MIXED)) else { return };
     for (name, parts) in [
         ("decode", vec![&decode]),
         ("mixed", vec![&mixed]),
@@ -267,13 +249,15 @@ fn recordings_with_fewer_shapes_are_not_wrong() {
 
 #[test]
 fn opened_graphs_change_no_phase() {
-    let Some(corpus) = corpus() else { return };
     for name in [DECODE, MIXED] {
-        let Part { trace, truth } = part(&corpus, name);
+        let Some(Part { trace, truth }) = part(name) else { continue };
         let truth: Vec<_> = trace.events().ids().zip(truth).filter(|(_, phase)| phase.is_some()).collect();
         let mut tree = TraceTree::build(trace, &TreeOptions::default());
         let reading = ReadOptions::default();
-        let captures = corpus.join(name).parent().unwrap().join("capture_traces");
+        let folder = name.split_once('/').unwrap().0;
+        let Some(captures) = testdata::corpus(&format!("inference/{folder}/capture_traces")) else {
+            continue;
+        };
         merge(&mut tree, &mut CaptureLibrary::open(&captures, &reading).unwrap(), &reading);
         for (use_annotations, use_frames) in [(true, true), (false, true), (false, false)] {
             let options = DetectOptions { use_annotations, use_frames, ..DetectOptions::default() };

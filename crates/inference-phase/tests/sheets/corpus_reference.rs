@@ -5,11 +5,15 @@ use inference_phase::methods::{DetectionMethod, LegacyMethod};
 use inference_phase::sheets::{PhaseAnalysis, PhaseMethod, PhaseOptions};
 use tree_perf::Analysis;
 
-use crate::corpus::{analysis, folder};
+use crate::corpus::analysis;
 use crate::table::{rows, sheet};
 
 const DECODE_TRACE: &str = "inference/sglang-qwen3-8b-decode/sglang_Qwen3-8B_decode.json.gz";
 const MIXED_TRACE: &str = "inference/vllm-prefilldecode-piecewise/graph_execution.json.gz";
+
+fn recorded(trace: &str) -> Option<Analysis> {
+    testdata::corpus(trace).map(|path| analysis(&path))
+}
 
 fn legacy(analysis: &Analysis, method: LegacyMethod) -> PhaseAnalysis<'_> {
     let method = PhaseMethod::Legacy(method);
@@ -40,8 +44,7 @@ fn assert_rows(phases: &PhaseAnalysis<'_>, name: &str, expected: &[(&str, f64, u
 
 #[test]
 fn the_vote_of_the_reference_splits_a_decode_step() {
-    let Some(folder) = folder() else { return };
-    let analysis = analysis(&folder.join(DECODE_TRACE));
+    let Some(analysis) = recorded(DECODE_TRACE) else { return };
     let phases = legacy(&analysis, LegacyMethod::Union);
     assert_rows(
         &phases,
@@ -65,8 +68,7 @@ fn the_vote_of_the_reference_splits_a_decode_step() {
 
 #[test]
 fn the_vote_of_the_reference_calls_most_of_a_mixed_step_decode() {
-    let Some(folder) = folder() else { return };
-    let analysis = analysis(&folder.join(MIXED_TRACE));
+    let Some(analysis) = recorded(MIXED_TRACE) else { return };
     let phases = legacy(&analysis, LegacyMethod::Union);
     let decode = [("hipGraphLaunch", 149_919.649414, 25), ("aten::mm", 346.636719, 1)];
     assert_rows(&phases, "ops_summary_decode", &decode);
@@ -96,8 +98,7 @@ const SHARES: [(LegacyMethod, f64, f64); 7] = [
 
 #[test]
 fn every_method_of_the_reference_has_its_measured_share() {
-    let Some(folder) = folder() else { return };
-    let (decode, mixed) = (analysis(&folder.join(DECODE_TRACE)), analysis(&folder.join(MIXED_TRACE)));
+    let (Some(decode), Some(mixed)) = (recorded(DECODE_TRACE), recorded(MIXED_TRACE)) else { return };
     for (method, of_decode, of_mixed) in SHARES {
         let found =
             [share(&legacy(&decode, method), Phase::Decode), share(&legacy(&mixed, method), Phase::Prefill)];
@@ -108,9 +109,8 @@ fn every_method_of_the_reference_has_its_measured_share() {
 
 #[test]
 fn steps_are_told_by_their_annotations() {
-    let Some(folder) = folder() else { return };
     for (trace, phase) in [(DECODE_TRACE, Phase::Decode), (MIXED_TRACE, Phase::Mixed)] {
-        let analysis = analysis(&folder.join(trace));
+        let Some(analysis) = recorded(trace) else { continue };
         let phases = PhaseAnalysis::new(&analysis, PhaseOptions::default());
         assert_eq!(share(&phases, phase), 100.0, "{trace}: {:?}", phases.phases());
         assert!(phases.notices().is_empty(), "{:?}", phases.notices());
@@ -119,8 +119,7 @@ fn steps_are_told_by_their_annotations() {
 
 #[test]
 fn single_methods_call_nothing_the_wrong_phase_by_tuning_tokens() {
-    let Some(folder) = folder() else { return };
-    let analysis = analysis(&folder.join(MIXED_TRACE));
+    let Some(analysis) = recorded(MIXED_TRACE) else { return };
     let method = PhaseMethod::Ours(DetectionMethod::KernelNames);
     let phases = PhaseAnalysis::new(&analysis, PhaseOptions { method, ..PhaseOptions::default() });
     assert_eq!(share(&phases, Phase::Decode), 0.0, "{:?}", phases.phases());

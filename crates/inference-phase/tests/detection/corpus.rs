@@ -1,26 +1,13 @@
 //! Recorded traces of engines, with and without what says their phases.
 //!
-//! The corpus is not part of the repository: `TRACE_CORPUS` names it, or it lies beside the workspace. Without it
-//! these tests are skipped, except under `CI=true`, where that is a failure.
+//! The corpus is not part of the repository; `testdata` says where it lies and what its absence means.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use inference_phase::Phase::{Decode, Mixed, Prefill, Unknown};
 use inference_phase::{DetectOptions, Phase, Source, Steps};
 use trace_ingest::{EventId, ReadOptions};
 use trace2tree::{TraceTree, TreeOptions};
-
-fn corpus() -> Option<PathBuf> {
-    let folder = std::env::var_os("TRACE_CORPUS")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus"), PathBuf::from);
-    let is_there = folder.join("inference").is_dir();
-    let is_needed = std::env::var_os("CI").is_some_and(|ci| ci == "true");
-    assert!(is_there || !is_needed, "no corpus at {}: TRACE_CORPUS names it", folder.display());
-    if !is_there {
-        eprintln!("skipped: no corpus at {}", folder.display());
-    }
-    is_there.then_some(folder)
-}
 
 const BLIND: DetectOptions = DetectOptions { decode_threshold: 10, use_annotations: false, use_frames: true };
 const NO_STACK: DetectOptions =
@@ -50,7 +37,6 @@ fn read(path: &Path) -> TraceTree {
 
 #[test]
 fn recorded_steps_are_found_with_and_without_annotations() {
-    let Some(corpus) = corpus() else { return };
     for (file, annotated, inferred, microseconds) in [
         ("inference/sglang-qwen3-8b-decode/sglang_Qwen3-8B_decode.json.gz", Decode, Decode, 9778.618),
         ("inference/vllm-prefilldecode-piecewise/graph_execution.json.gz", Mixed, Prefill, 156_085.793),
@@ -58,7 +44,8 @@ fn recorded_steps_are_found_with_and_without_annotations() {
         ("pytorch/h100-qwen1.5-0.5b/trace.json.gz", Prefill, Prefill, f64::NAN),
         ("pytorch/mi300-qwen1.5-0.5b/trace.json.gz", Prefill, Prefill, f64::NAN),
     ] {
-        let tree = read(&corpus.join(file));
+        let Some(path) = testdata::corpus(file) else { continue };
+        let tree = read(&path);
         for (options, phase) in
             [(&DetectOptions::default(), annotated), (&BLIND, inferred), (&NO_STACK, inferred)]
         {
@@ -71,8 +58,9 @@ fn recorded_steps_are_found_with_and_without_annotations() {
 
 #[test]
 fn annotated_steps_carry_their_source_and_load() {
-    let Some(corpus) = corpus() else { return };
-    let tree = read(&corpus.join("inference/vllm-prefilldecode-piecewise/graph_execution.json.gz"));
+    let mixed = testdata::corpus("inference/vllm-prefilldecode-piecewise/graph_execution.json.gz");
+    let Some(mixed) = mixed else { return };
+    let tree = read(&mixed);
     let steps = Steps::detect(&tree, &DetectOptions::default());
     let [step] = steps.steps() else { panic!("{:?}", steps.steps()) };
     assert_eq!((step.source, step.confidence, steps.inferred_share()), (Source::Annotation, 1.0, 0.0));
@@ -83,13 +71,13 @@ fn annotated_steps_carry_their_source_and_load() {
 
 #[test]
 fn models_of_images_have_no_phase() {
-    let Some(corpus) = corpus() else { return };
     for case in [
         "pytorch/h100-falconsai-vit/trace.json.gz",
         "pytorch/h100-owlv2-large/trace.json.gz",
         "inference/xdit-sd-3.5/profile_trace_rank_0.json.gz",
     ] {
-        let (shares, _) = shares(&read(&corpus.join(case)), &DetectOptions::default());
+        let Some(path) = testdata::corpus(case) else { continue };
+        let (shares, _) = shares(&read(&path), &DetectOptions::default());
         // One of them encodes a text as well.
         assert!(shares[0].0 == Unknown && shares[0].1 > 0.99, "{case}: {shares:?}");
     }
@@ -97,9 +85,9 @@ fn models_of_images_have_no_phase() {
 
 #[test]
 fn every_trace_of_the_corpus_keeps_its_device_time() {
-    let Some(corpus) = corpus() else { return };
+    let Some(corpus) = testdata::corpus("pytorch") else { return };
     let mut seen = 0;
-    for folder in std::fs::read_dir(corpus.join("pytorch")).unwrap() {
+    for folder in std::fs::read_dir(corpus).unwrap() {
         let path = folder.unwrap().path().join("trace.json.gz");
         if path.is_file() {
             let tree = read(&path);

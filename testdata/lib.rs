@@ -1,0 +1,53 @@
+//! Where tests and chores find the corpus: recorded traces, with the figures of reference tools, that are not part of
+//! the repository.
+//!
+//! A clone has no corpus, so a test that wants it passes without, and says that it was skipped. A machine that is meant
+//! to have one sets `REQUIRE_CORPUS=1`; a missing case then fails its test. `.ci/run` does so where it finds the corpus,
+//! and runs these tests once more without it. It selects them by name: `corpus` is part of the name of such a test, of
+//! one of its modules, or of its test binary.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// The folder of the corpus, whether or not it is there: `TRACE_CORPUS`, or `../shared/corpus` beside the workspace.
+pub fn corpus_folder() -> PathBuf {
+    let beside_workspace = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
+    std::env::var_os("TRACE_CORPUS").map_or_else(beside_workspace, PathBuf::from)
+}
+
+/// A file or folder of the corpus, such as `pytorch/h100-owlv2-large`. `None` where it is absent: the test returns.
+///
+/// # Panics
+/// Where it is absent and `REQUIRE_CORPUS=1`.
+pub fn corpus(case: &str) -> Option<PathBuf> {
+    let is_required = std::env::var_os("REQUIRE_CORPUS").is_some_and(|value| value == "1");
+    case_of(&corpus_folder(), case, is_required)
+}
+
+fn case_of(folder: &Path, case: &str, is_required: bool) -> Option<PathBuf> {
+    let path = folder.join(case);
+    if path.exists() {
+        return Some(path);
+    }
+    let absent = format!("no recording at {}; TRACE_CORPUS names the corpus", path.display());
+    assert!(!is_required, "{absent}");
+    // Not by `eprintln!`: the test harness shows that of failed tests only. A failure to say so is no failure.
+    let thread = std::thread::current();
+    let _ = writeln!(std::io::stderr(), "SKIPPED {}: {absent}", thread.name().unwrap_or_default());
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_absent_case_is_skipped_unless_required() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        for is_required in [false, true] {
+            assert_eq!(case_of(here, "generated", is_required), Some(here.join("generated")));
+        }
+        assert_eq!(case_of(here, "no-such-case", false), None);
+        assert!(std::panic::catch_unwind(|| case_of(here, "no-such-case", true)).is_err());
+    }
+}
