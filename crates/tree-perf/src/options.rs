@@ -113,3 +113,26 @@ impl AnalysisOptions {
         TreeOptions { python_frames, link_by: self.link_by, ..TreeOptions::default() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use trace_ingest::{Category, EventArguments, TraceBuilder, TraceFacts};
+
+    use super::*;
+    use crate::Analysis;
+
+    #[test]
+    fn kernels_are_in_the_timeline_where_no_launch_could_be_recorded() {
+        let everything = RecorderFacts::default();
+        let device_alone = RecorderFacts { operators: false, launches: false, ..everything };
+        for recorder in [everything, device_alone] {
+            let mut builder = TraceBuilder::new();
+            let stream = builder.track(0, 7);
+            builder.event(Category::KERNEL, "gemm", stream, 0, 1_000, EventArguments::default());
+            builder.facts(TraceFacts { recorder, ..TraceFacts::default() });
+            let analysis = Analysis::new(builder.finish(), AnalysisOptions::default());
+            assert_eq!(analysis.timeline().is_some(), !recorder.launches);
+            assert_eq!(analysis.options().kernel_summary, !recorder.operators);
+        }
+    }
+}
