@@ -9,23 +9,19 @@ use inference_phase::split::SplitError;
 use metal_perf::MetalError;
 use report_writers::roofline_chart::DrawError;
 use report_writers::{TableError, WriteError};
-use trace_ingest::IngestError;
+use trace_ingest::{IngestError, RecordingKind};
 use tree_perf::extension::ExtensionError;
 
 /// Why the program gives up.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error(transparent)]
-    Ingest(#[from] IngestError),
+    Ingest(IngestError),
     #[error("{path}: holds no GPU events, only {events} events of the host; {advice}; `tracelens tree --all` shows what there is", path = .path.display())]
     NoGpuEvents { path: PathBuf, events: usize, advice: &'static str },
-    #[error("{path}: is no XPlane profile: {found}; {advice}", path = .path.display())]
-    NoXPlane { path: PathBuf, found: String, advice: String },
-    /// Of a format that another subcommand reads, or may read.
+    /// Of a kind that another subcommand reads.
     #[error("{error}; {advice}")]
     OtherReader { error: IngestError, advice: &'static str },
-    #[error("{path}: is a directory; name a profile: {profiles}", path = .path.display())]
-    ProfileDirectory { path: PathBuf, profiles: String },
     #[error(
         "{path}: records no device, only {planes}; record it where the program runs on a GPU or TPU{lost}; `tracelens tree --all` shows the host's events",
         path = .path.display()
@@ -132,6 +128,25 @@ pub(crate) enum Failure {
     Output(#[from] std::io::Error),
 }
 
+impl From<IngestError> for Failure {
+    fn from(error: IngestError) -> Self {
+        match error {
+            IngestError::OtherKind { found, .. } => Failure::OtherReader { error, advice: reader_of(found) },
+            error => Failure::Ingest(error),
+        }
+    }
+}
+
+/// The subcommand with the full report of a kind of recording.
+fn reader_of(kind: RecordingKind) -> &'static str {
+    match kind {
+        RecordingKind::Kineto => "`tracelens report` reads it",
+        RecordingKind::XPlane => "`tracelens jax` reads it",
+        RecordingKind::Rocprof => "`tracelens rocprof` reads it",
+        RecordingKind::TenstorrentOps => "`tracelens metal` reads it",
+    }
+}
+
 /// The first file, and how many more there are.
 fn of_files(paths: &[PathBuf]) -> String {
     match paths {
@@ -147,9 +162,7 @@ impl Failure {
         match self {
             Failure::Ingest(_)
             | Failure::NoGpuEvents { .. }
-            | Failure::NoXPlane { .. }
             | Failure::OtherReader { .. }
-            | Failure::ProfileDirectory { .. }
             | Failure::NoDevicePlane { .. }
             | Failure::SeveralProfiles { .. }
             | Failure::SameProfile { .. }

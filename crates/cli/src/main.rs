@@ -15,7 +15,6 @@ mod numbers;
 mod parallel;
 mod phases;
 mod progress;
-mod readers;
 mod report_files;
 mod report_request;
 mod rocprof_summary;

@@ -56,10 +56,11 @@ fn without_stacks(analysis: &Analysis) -> Option<String> {
     let has_frames = || events.ids().any(|event| events.category(event) == Category::PYTHON_FUNCTION);
     (!asked.is_empty() && !has_frames()).then(|| {
         let find = if asked.len() == 1 { "finds" } else { "find" };
-        format!(
-            "{} {find} nothing: the trace has no Python frames; record it with with_stack=True",
-            asked.join(" and ")
-        )
+        let advice = match analysis.trace().facts().recorder.python_frames {
+            true => "; record it with with_stack=True",
+            false => ", which its profiler does not record",
+        };
+        format!("{} {find} nothing: the trace has no Python frames{advice}", asked.join(" and "))
     })
 }
 

@@ -1,6 +1,8 @@
 //! What ends reading.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use crate::recording::RecordingKind;
 
 /// Why a file could not be read as a trace. Every message names the file, what was found, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -14,10 +16,12 @@ pub enum IngestError {
         source: std::io::Error,
     },
     /// The path names a directory.
-    #[error("{path}: is a directory; name one trace file in it", path = .path.display())]
+    #[error("{path}: is a directory; name a recording in it{recordings}", path = .path.display(), recordings = named(.recordings))]
     Directory {
         /// The directory.
         path: PathBuf,
+        /// Files in it, or below its `plugins/profile`, that are named as recordings are.
+        recordings: Vec<PathBuf>,
     },
     /// The file (or the archive's content) is empty.
     #[error("{path}: is empty; the recording was probably stopped before it was written, record it again", path = .path.display())]
@@ -26,7 +30,7 @@ pub enum IngestError {
         path: PathBuf,
     },
     /// No reader knows the content.
-    #[error("{path}: is not a known profiler trace: found {found}, expected {expected}", path = .path.display())]
+    #[error("{path}: is not recognised: found {found}, expected {expected}", path = .path.display())]
     UnknownFormat {
         /// The file.
         path: PathBuf,
@@ -35,8 +39,18 @@ pub enum IngestError {
         /// What can be read.
         expected: String,
     },
+    /// The content is a recording, but not of the kind that was asked for.
+    #[error("{path}: is {found}; expected {expected}", path = .path.display())]
+    OtherKind {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        found: RecordingKind,
+        /// What was asked for.
+        expected: String,
+    },
     /// Two readers claim the content with the same certainty.
-    #[error("{path}: could be {first} as well as {second}; name the format with the matching subcommand", path = .path.display())]
+    #[error("{path}: could be {first} as well as {second}; please report how it was recorded as a bug", path = .path.display())]
     AmbiguousFormat {
         /// The file.
         path: PathBuf,
@@ -72,8 +86,6 @@ pub enum IngestError {
         missing: String,
         /// What it looks like instead.
         found: String,
-        /// Name of the format among [`crate::formats`] that it is of, if it is of one.
-        format: Option<&'static str>,
     },
     /// The content is no CSV of operations from tt-metal's profiler.
     #[error("{path}: is not a Tenstorrent ops CSV: found {found}; name an ops_perf_results_*.csv, which tt-metal's profiler writes below generated/profiler/reports", path = .path.display())]
@@ -147,4 +159,22 @@ pub enum IngestError {
         /// The largest number of events.
         limit: u32,
     },
+}
+
+impl IngestError {
+    pub(crate) fn other_kind(path: &Path, found: RecordingKind, expected: &[RecordingKind]) -> Self {
+        let expected = crate::format::expected(expected);
+        IngestError::OtherKind { path: path.to_path_buf(), found, expected }
+    }
+}
+
+/// The recordings of a directory for its message, cut when they are many.
+fn named(recordings: &[PathBuf]) -> String {
+    const SHOWN: usize = 4;
+    let shown: Vec<String> = recordings.iter().take(SHOWN).map(|path| path.display().to_string()).collect();
+    match recordings.len() {
+        0 => " (none has the name of one)".to_string(),
+        count if count > SHOWN => format!(": {} ... ({count} in all)", shown.join(", ")),
+        _ => format!(": {}", shown.join(", ")),
+    }
 }

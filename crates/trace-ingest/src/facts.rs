@@ -1,11 +1,14 @@
 //! What a trace says of the recording as a whole: devices, distributed set-up, profiler options.
 
+use crate::recording::RecordingKind;
+use crate::trace::TimeUnit;
+
 /// The known top-level facts of a trace. Everything else at the top level, such as the recorder's dump of
 /// the host's environment, is skipped unread and never reaches an output.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TraceFacts {
-    /// Profiler that recorded the trace, where the format has only one: `rocprofv3`
-    pub recorder: Option<&'static str>,
+    /// What its recorder can know
+    pub recorder: RecorderFacts,
     /// `schemaVersion`
     pub schema_version: Option<i64>,
     /// `traceName`: where the recorder wrote the trace
@@ -42,6 +45,46 @@ pub struct TraceFacts {
     pub devices: Vec<DeviceProperties>,
     /// `distributedInfo`: the process's place in a distributed job
     pub distributed: Option<DistributedInfo>,
+}
+
+/// What the recorder of a trace can know, set by the reader of its format. Where a fact is false, no trace that was
+/// recorded in this way could hold it; where it is true, this trace may lack it all the same. Analyses take their
+/// defaults from these facts, and messages their advice.
+///
+/// By default everything can be known, as in a trace that is built by hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecorderFacts {
+    /// Kind of the recording; `None` for a trace that was built by hand
+    pub kind: Option<RecordingKind>,
+    /// Calls of a framework's operators on the host
+    pub operators: bool,
+    /// Calls of the runtime on the host, and which device events each launched
+    pub launches: bool,
+    /// Shapes and types of the operators' arguments
+    pub shapes: bool,
+    /// Python frames of the host's threads
+    pub python_frames: bool,
+    /// Grids and blocks of kernels
+    pub launch_geometry: bool,
+    /// Allocations of memory
+    pub allocations: bool,
+    /// Unit of all times
+    pub time_unit: TimeUnit,
+}
+
+impl Default for RecorderFacts {
+    fn default() -> Self {
+        RecorderFacts {
+            kind: None,
+            operators: true,
+            launches: true,
+            shapes: true,
+            python_frames: true,
+            launch_geometry: true,
+            allocations: true,
+            time_unit: TimeUnit::Nanoseconds,
+        }
+    }
 }
 
 /// One entry of `deviceProperties`.

@@ -1,10 +1,10 @@
-//! The known trace formats, recognised by content.
+//! The known file formats, recognised by content.
 
 use std::path::Path;
 
 use crate::error::IngestError;
+use crate::recording::{Recording, RecordingKind};
 use crate::source::TextSource;
-use crate::trace::Trace;
 
 /// How sure a format is that a text is its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,24 +49,27 @@ impl ReadOptions<'_> {
     }
 }
 
-/// A trace format: recognises its texts and reads them.
+/// A file format: recognises its texts and reads them. One kind of recording may have several.
 pub trait Format: Sync {
     /// What users call it.
     fn name(&self) -> &'static str;
 
+    /// What its files hold.
+    fn kind(&self) -> RecordingKind;
+
     /// How sure it is that a text that begins with `head` (up to 64 KiB, decompressed) is its own.
     fn probe(&self, head: &[u8]) -> Certainty;
 
-    /// Reads a text. `path` is for error messages.
+    /// Reads a text. `path` is for error messages, and for formats that are read by other means than as a stream.
     ///
     /// # Errors
-    /// When the text turns out not to be of the format. Recoverable faults are warnings of the trace.
+    /// When the text turns out not to be of the format. Recoverable faults are warnings of the recording.
     fn read(
         &self,
         path: &Path,
         source: TextSource<'_>,
         options: &ReadOptions<'_>,
-    ) -> Result<Trace, IngestError>;
+    ) -> Result<Recording, IngestError>;
 }
 
 /// All formats that this build reads.
@@ -77,34 +80,59 @@ pub fn formats() -> &'static [&'static dyn Format] {
         #[cfg(feature = "xplane")]
         &crate::xplane::XPlane,
         #[cfg(feature = "rocprof")]
-        &crate::rocprof::RocprofJson,
+        &crate::rocprof::JSON,
         #[cfg(feature = "rocprof")]
-        &crate::rocprof::Perfetto,
+        &crate::rocprof::CHROME_JSON,
+        #[cfg(feature = "rocprof")]
+        &crate::rocprof::PERFETTO,
+        #[cfg(feature = "rocprof")]
+        &crate::rocprof::ROCPD,
+        #[cfg(feature = "rocprof")]
+        &crate::rocprof::CSV,
+        #[cfg(feature = "metal")]
+        &crate::metal::OpsCsv,
     ]
 }
 
-/// The format that a text belongs to.
+/// The format that a text belongs to, among those of these kinds.
 ///
 /// # Errors
-/// When none claims it, or two with the same certainty.
-pub fn detect(path: &Path, head: &[u8]) -> Result<&'static dyn Format, IngestError> {
+/// When none claims it, two do with the same certainty, or it is of another kind.
+pub(crate) fn detect(
+    kinds: &[RecordingKind],
+    path: &Path,
+    head: &[u8],
+) -> Result<&'static dyn Format, IngestError> {
     let mut claims: Vec<_> = formats().iter().map(|format| (format.probe(head), *format)).collect();
     claims.retain(|(certainty, _)| *certainty > Certainty::No);
     claims.sort_by_key(|(certainty, _)| std::cmp::Reverse(*certainty));
     match claims[..] {
-        [] => Err(IngestError::UnknownFormat {
-            path: path.to_path_buf(),
-            found: describe(head).to_string(),
-            expected: formats().iter().map(|format| format.name()).collect::<Vec<_>>().join(" or "),
-        }),
         [(first, one), (second, other), ..] if first == second => Err(IngestError::AmbiguousFormat {
             path: path.to_path_buf(),
             first: one.name(),
             second: other.name(),
         }),
-        [(_, format), ..] => Ok(format),
+        [(_, format), ..] if kinds.contains(&format.kind()) => Ok(format),
+        [(Certainty::Likely | Certainty::Certain, format), ..] => {
+            Err(IngestError::other_kind(path, format.kind(), kinds))
+        }
+        _ => Err(IngestError::UnknownFormat {
+            path: path.to_path_buf(),
+            found: describe(head).to_string(),
+            expected: expected(kinds),
+        }),
     }
 }
+
+/// The kinds that were asked for and that this build reads, with what their files are.
+pub(crate) fn expected(kinds: &[RecordingKind]) -> String {
+    let is_read = |kind: &&RecordingKind| formats().iter().any(|format| format.kind() == **kind);
+    let described = kinds.iter().filter(is_read).map(|kind| format!("{kind} ({})", kind.files()));
+    described.collect::<Vec<_>>().join(" or ")
+}
+
+/// What [`describe`] calls a text that has no signature.
+pub(crate) const UNKNOWN_TEXT: &str = "text of an unknown kind";
 
 /// What a text that no format claims looks like. Never its content: that may be anything.
 pub(crate) fn describe(head: &[u8]) -> &'static str {
@@ -126,13 +154,13 @@ pub(crate) fn describe(head: &[u8]) -> &'static str {
     if let Some((_, name)) = SIGNATURES.iter().find(|(signature, _)| head.starts_with(signature)) {
         return name;
     }
-    #[cfg(feature = "metal")]
-    if crate::metal::is_ops_csv(head) {
-        return "a Tenstorrent ops CSV (`tracelens metal` reads it)";
-    }
     match std::str::from_utf8(&head[..head.len().min(512)]) {
-        Ok(_) => "text that is not JSON",
-        Err(error) if error.valid_up_to() > 256 => "text that is not JSON",
+        Ok(text) => match text.trim_start_matches('\u{feff}').trim_start().chars().next() {
+            Some('{') => "a JSON object",
+            Some('[') => "a JSON list",
+            _ => UNKNOWN_TEXT,
+        },
+        Err(error) if error.valid_up_to() > 256 => UNKNOWN_TEXT,
         Err(_) => "binary data of an unknown kind",
     }
 }

@@ -17,6 +17,7 @@ mod kineto;
 pub mod metal;
 #[cfg(feature = "rocprof")]
 mod read_ahead;
+mod recording;
 #[cfg(feature = "rocprof")]
 pub mod rocprof;
 mod source;
@@ -41,26 +42,14 @@ pub use event_table::{
     ArgumentColumns, Collective, Event, EventId, EventTable, Flow, FlowEnd, FlowKind, LaunchGeometry,
     MemoryTransfer, Phase, PythonFrame, TritonCall,
 };
-pub use facts::{DeviceProperties, DistributedInfo, ProcessGroup, TraceFacts};
-pub use format::{Certainty, Format, Progress, ReadOptions, detect, formats};
+pub use facts::{DeviceProperties, DistributedInfo, ProcessGroup, RecorderFacts, TraceFacts};
+pub use format::{Certainty, Format, Progress, ReadOptions, formats};
 #[cfg(feature = "kineto")]
 pub use kineto::{EntryVisitor, RawEntry, visit_entries};
+pub use recording::{Recording, RecordingKind, open, read_path, recognise};
 pub use source::TextSource;
 pub use sparse_column::SparseColumn;
 pub use string_table::{StringId, StringTable};
 pub use trace::{EventArguments, NewEvent, TimeUnit, Trace, TraceBuilder};
 pub use track_table::{ProcessInfo, RowId, ThreadInfo, Track, TrackId, TrackTable};
 pub use warning::Warning;
-
-use std::path::Path;
-
-/// Reads a trace file: plain, gzip, zstd or zip, of any known format, recognised by content.
-///
-/// # Errors
-/// When the file cannot be opened, is of no known format, or holds no event at all. Everything less is a
-/// [`Warning`] of the trace.
-pub fn read_path(path: &Path, options: &ReadOptions<'_>) -> Result<Trace, IngestError> {
-    let (head, source) = source::open(path, options)?;
-    let expansion = source.expansion.clone();
-    expansion.end(path, detect(path, &head)?.read(path, source, options))
-}

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -25,6 +25,8 @@ const ALWAYS_UNPACKED: u64 = 256 << 20;
 
 /// The decompressed text of a file, as a stream.
 pub struct TextSource<'a> {
+    /// Its beginning, by which formats recognise it.
+    pub head: Vec<u8>,
     /// The text from its beginning.
     pub text: Box<dyn Read + Send + 'a>,
     /// What opening got over.
@@ -59,15 +61,12 @@ impl Expansion {
     }
 }
 
-/// Opens `path` and looks through compression to the text. Returns the beginning of the text too.
-pub(crate) fn open<'a>(
-    path: &Path,
-    options: &ReadOptions<'a>,
-) -> Result<(Vec<u8>, TextSource<'a>), IngestError> {
+/// Opens `path` and looks through compression to the text.
+pub(crate) fn open<'a>(path: &Path, options: &ReadOptions<'a>) -> Result<TextSource<'a>, IngestError> {
     let failed = |source| IngestError::Io { path: path.to_path_buf(), source };
     let metadata = std::fs::metadata(path).map_err(failed)?;
     if metadata.is_dir() {
-        return Err(IngestError::Directory { path: path.to_path_buf() });
+        return Err(IngestError::Directory { path: path.to_path_buf(), recordings: recordings_below(path) });
     }
     let file = File::open(path).map_err(failed)?;
     let mut warnings = Vec::new();
@@ -98,7 +97,7 @@ pub(crate) fn open<'a>(
         } else if head.starts_with(b"PK\x03\x04") && layer == 0 {
             open_member(path, options, &expansion, &mut warnings)?
         } else {
-            return Ok((head, TextSource { text: Box::new(whole), warnings, expansion }));
+            return Ok(TextSource { head, text: Box::new(whole), warnings, expansion });
         };
     }
     let detail = format!("is compressed more than {MOST_LAYERS} times over");
@@ -145,11 +144,7 @@ fn open_member<'a>(
         .filter(|name| !name.ends_with('/'))
         .map(|name| name.to_string())
         .collect();
-    let is_trace = |name: &&String| {
-        let name = name.strip_suffix(".gz").unwrap_or(name);
-        [".json", ".xplane.pb", ".pftrace"].iter().any(|ending| name.ends_with(ending))
-    };
-    let Some(chosen) = files.iter().find(is_trace).or_else(|| files.first()) else {
+    let Some(chosen) = files.iter().find(|name| is_trace(name)).or_else(|| files.first()) else {
         return Err(archive_error("the zip archive holds no file".to_string()));
     };
     if files.len() > 1 {
@@ -176,6 +171,31 @@ fn open_member<'a>(
             Err(archive_error(format!("member {chosen:?} is packed with {other}, which is not supported")))
         }
     }
+}
+
+/// Whether a file is named as traces are.
+fn is_trace(name: &str) -> bool {
+    let name = name.strip_suffix(".gz").unwrap_or(name);
+    [".json", ".xplane.pb", ".pftrace"].iter().any(|ending| name.ends_with(ending))
+}
+
+/// Files of a directory that are named as recordings are, and those of the runs below it where JAX and TensorFlow put
+/// their profiles. Sorted by path.
+fn recordings_below(directory: &Path) -> Vec<PathBuf> {
+    let entries = |directory: &Path| {
+        let found = std::fs::read_dir(directory).into_iter().flatten();
+        found.filter_map(|entry| Some(entry.ok()?.path())).collect::<Vec<PathBuf>>()
+    };
+    let is_recording = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.strip_suffix(".zst").unwrap_or(&name);
+        is_trace(name) || name.ends_with("_results.db") || name.starts_with("ops_perf_results")
+    };
+    let runs = entries(&directory.join("plugins/profile"));
+    let found = entries(directory).into_iter().chain(runs.iter().flat_map(|run| entries(run)));
+    let mut recordings: Vec<PathBuf> = found.filter(is_recording).collect();
+    recordings.sort();
+    recordings
 }
 
 /// Whether an error of reading comes from damaged compression: what was read before is sound.

@@ -50,7 +50,6 @@ pub struct Trace {
     pub(crate) entries: u32,
     pub(crate) skipped_frames: u32,
     pub(crate) origin: i64,
-    pub(crate) time_unit: TimeUnit,
     pub(crate) facts: TraceFacts,
     pub(crate) warnings: Vec<Warning>,
 }
@@ -139,14 +138,15 @@ impl Trace {
     }
 
     /// Unit of all times.
+    #[inline]
     pub fn time_unit(&self) -> TimeUnit {
-        self.time_unit
+        self.facts.recorder.time_unit
     }
 
     /// A time or duration in microseconds.
     #[inline]
     pub fn to_microseconds(&self, time: i64) -> f64 {
-        self.time_unit.to_microseconds(time)
+        self.time_unit().to_microseconds(time)
     }
 
     /// What the trace says of the recording.

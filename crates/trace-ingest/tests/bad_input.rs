@@ -243,10 +243,10 @@ fn malformed_events_are_skipped_counted_and_located() {
 fn files_that_are_no_traces_say_what_they_are() {
     for (content, parts) in [
         (&b""[..], &["is empty", "record it again"][..]),
-        (b"\x89PNG\r\n\x1a\n\x00\x00", &["found a PNG picture", "expected PyTorch/Kineto JSON"]),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", &["found a PNG picture", "expected a PyTorch/Kineto trace"]),
         (b"\x00\x01\x02\xff\xfe", &["found binary data of an unknown kind"]),
-        (b"name,value\n1,2\n", &["found text that is not JSON"]),
-        (b"   \n", &["found text that is not JSON"]),
+        (b"name,value\n1,2\n", &["found text of an unknown kind"]),
+        (b"   \n", &["found text of an unknown kind"]),
         (b"{}", &["no \"traceEvents\" list (at byte 2"]),
         (b"{\"a\": 1, \"b\": {\"c\": 2}}", &["it begins with a, b"]),
         (b"{\"traceEvents\": 5}", &["'traceEvents' must be a list"]),
@@ -265,7 +265,7 @@ fn files_that_are_no_traces_say_what_they_are() {
 fn a_directory_and_a_missing_file_are_named() {
     let directory = tempfile::tempdir().unwrap();
     let message = read_path(directory.path(), &ReadOptions::default()).unwrap_err().to_string();
-    assert!(message.contains("is a directory; name one trace file in it"), "{message}");
+    assert!(message.contains("is a directory; name a recording in it"), "{message}");
     let missing = directory.path().join("missing.json");
     let message = read_path(&missing, &ReadOptions::default()).unwrap_err().to_string();
     assert!(message.contains("missing.json: cannot be read"), "{message}");

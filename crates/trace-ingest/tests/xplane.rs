@@ -354,6 +354,6 @@ fn a_trace_of_another_format_is_named() {
     let path = directory.path().join("trace.json");
     std::fs::write(&path, r#"{"traceEvents": []}"#).unwrap();
     let error = read_profile(&path, &ReadOptions::default()).unwrap_err();
-    assert!(matches!(error, IngestError::UnknownFormat { .. }), "{error}");
-    assert!(error.to_string().contains("found PyTorch/Kineto JSON, expected XPlane protobuf"), "{error}");
+    assert!(matches!(error, IngestError::OtherKind { .. }), "{error}");
+    assert!(error.to_string().contains("is a PyTorch/Kineto trace; expected an XPlane profile"), "{error}");
 }

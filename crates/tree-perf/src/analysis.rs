@@ -91,9 +91,10 @@ impl Analysis {
 
     fn of_tree(
         mut tree: TraceTree,
-        options: AnalysisOptions,
+        mut options: AnalysisOptions,
         extension: Option<Box<dyn AnalysisExtension>>,
     ) -> Self {
+        options.adapt_to(&tree.trace().facts().recorder);
         normalise_names(&mut tree);
         let failed_passes = match options.enable_pseudo_ops {
             true => insert_pseudo_operators(&mut tree),
@@ -143,7 +144,7 @@ impl Analysis {
         self.tree.trace()
     }
 
-    /// What was asked for.
+    /// What was asked for, adapted to what the recorder of the trace can know.
     pub fn options(&self) -> &AnalysisOptions {
         &self.options
     }

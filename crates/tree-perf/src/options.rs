@@ -2,6 +2,7 @@
 
 use gpu_timeline::CommunicationPatterns;
 use perf_models::Architecture;
+use trace_ingest::RecorderFacts;
 use trace2tree::{LinkBy, TreeOptions};
 
 /// Which report the sheets are for, where reports differ in columns that no other option decides.
@@ -21,7 +22,8 @@ pub struct AnalysisOptions {
     pub link_by: LinkBy,
     /// Which report the sheets are for.
     pub layout: ReportLayout,
-    /// Count device events without a launch in the timeline too.
+    /// Count device events without a launch in the timeline too. On where the recorder cannot know launches
+    /// ([`RecorderFacts::launches`]): the timeline would be empty.
     pub include_unlinked_kernels: bool,
     /// Split idle time at this gap length in µs.
     pub micro_idle_threshold_us: Option<f64>,
@@ -41,7 +43,7 @@ pub struct AnalysisOptions {
     /// Group calls by the `nn.Module` that they ran in too, and show the modules around them; reads Python
     /// frames.
     pub group_by_parent_module: bool,
-    /// Write the kernel summary.
+    /// Write the kernel summary. On where the recorder cannot know operators ([`RecorderFacts::operators`]).
     pub kernel_summary: bool,
     /// Write the short-kernel sheets.
     pub short_kernel_study: bool,
@@ -93,6 +95,12 @@ impl Default for AnalysisOptions {
 }
 
 impl AnalysisOptions {
+    /// Turns on what a trace without host calls needs, where its recorder cannot know any.
+    pub(crate) fn adapt_to(&mut self, recorder: &RecorderFacts) {
+        self.include_unlinked_kernels |= !recorder.launches;
+        self.kernel_summary |= !recorder.operators;
+    }
+
     /// What a tree must be built from so that an analysis with these options can be made of it
     /// ([`Analysis::from_tree`]).
     ///
@@ -103,5 +111,28 @@ impl AnalysisOptions {
             || self.enable_pseudo_ops
             || self.group_by_parent_module;
         TreeOptions { python_frames, link_by: self.link_by, ..TreeOptions::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trace_ingest::{Category, EventArguments, TraceBuilder, TraceFacts};
+
+    use super::*;
+    use crate::Analysis;
+
+    #[test]
+    fn kernels_are_in_the_timeline_where_no_launch_could_be_recorded() {
+        let everything = RecorderFacts::default();
+        let device_alone = RecorderFacts { operators: false, launches: false, ..everything };
+        for recorder in [everything, device_alone] {
+            let mut builder = TraceBuilder::new();
+            let stream = builder.track(0, 7);
+            builder.event(Category::KERNEL, "gemm", stream, 0, 1_000, EventArguments::default());
+            builder.facts(TraceFacts { recorder, ..TraceFacts::default() });
+            let analysis = Analysis::new(builder.finish(), AnalysisOptions::default());
+            assert_eq!(analysis.timeline().is_some(), !recorder.launches);
+            assert_eq!(analysis.options().kernel_summary, !recorder.operators);
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::mem;
 
 use inference_phase::sheets::PhaseAnalysis;
 use report_writers::Json;
-use trace_ingest::{ReadOptions, TimeUnit, Trace, Warning, read_path};
+use trace_ingest::{ReadOptions, RecordingKind, Trace, Warning, read_path};
 use trace2tree::TraceTree;
 use tree_perf::Analysis;
 
@@ -13,7 +13,6 @@ use crate::console;
 use crate::error::Failure;
 use crate::notes::Notes;
 use crate::progress::ReadingProgress;
-use crate::readers::unread;
 use crate::report_files::{RooflinePicture, end_with, save_picture, write_tables};
 use crate::report_request::{Print, ReportRequest};
 use crate::rooflines::Rooflines;
@@ -36,14 +35,7 @@ pub(crate) fn write(
     let trace = read(&request)?;
     timings.count_events(trace.events().len() + trace.skipped_frames() as usize);
     timings.begin(Stage::Analysis);
-    if is_xplane(&trace) {
-        let better = "this is an XPlane profile: `tracelens jax` knows its programs and their work, and this report only its times";
-        request.notices.push(better.to_owned());
-    }
-    if is_rocprof(&trace) {
-        let better = "this is a profile of rocprofv3: `tracelens rocprof` has its calls, copies and counters, and this report only what it has in common with other traces";
-        request.notices.push(better.to_owned());
-    }
+    request.notices.extend(fuller_report(&trace).map(str::to_owned));
     let mut options = request.analysis.tree_options();
     options.python_frames |= request.python_frames;
     let threads = ReadOptions { threads: request.threads, ..ReadOptions::default() }.thread_count();
@@ -129,14 +121,15 @@ fn no_gpu_events(trace: &Trace, request: &ReportRequest) -> Failure {
     }
     let is_loss =
         |warning: &Warning| matches!(warning, Warning::Truncated { .. } | Warning::DamagedCompression { .. });
-    let advice = if is_xplane(trace) {
-        "this is an XPlane profile: `tracelens jax` reads it"
-    } else if is_rocprof(trace) {
-        "this is a profile of rocprofv3: `tracelens rocprof` says what to check"
-    } else if trace.warnings().iter().any(is_loss) {
-        "they may be in the part that is lost: copy the file again, or record it again"
-    } else {
-        "record it with the GPU's activities (torch.profiler.ProfilerActivity.CUDA)"
+    let advice = match trace.facts().recorder.kind {
+        Some(RecordingKind::XPlane) => "this is an XPlane profile: `tracelens jax` reads it",
+        Some(RecordingKind::Rocprof) => {
+            "this is a profile of rocprofv3: `tracelens rocprof` says what to check"
+        }
+        _ if trace.warnings().iter().any(is_loss) => {
+            "they may be in the part that is lost: copy the file again, or record it again"
+        }
+        _ => "record it with the GPU's activities (torch.profiler.ProfilerActivity.CUDA)",
     };
     Failure::NoGpuEvents {
         path: request.trace.clone(),
@@ -145,13 +138,17 @@ fn no_gpu_events(trace: &Trace, request: &ReportRequest) -> Failure {
     }
 }
 
-/// Of all formats only XPlane counts in picoseconds.
-fn is_xplane(trace: &Trace) -> bool {
-    trace.time_unit() == TimeUnit::Picoseconds
-}
-
-fn is_rocprof(trace: &Trace) -> bool {
-    trace.facts().recorder == Some("rocprofv3")
+/// The report that has more of such a recording than what it has in common with other traces.
+fn fuller_report(trace: &Trace) -> Option<&'static str> {
+    match trace.facts().recorder.kind? {
+        RecordingKind::XPlane => Some(
+            "this is an XPlane profile: `tracelens jax` knows its programs and their work, and this report only its times",
+        ),
+        RecordingKind::Rocprof => Some(
+            "this is a profile of rocprofv3: `tracelens rocprof` has its calls, copies and counters, and this report only what it has in common with other traces",
+        ),
+        RecordingKind::Kineto | RecordingKind::TenstorrentOps => None,
+    }
 }
 
 fn read(request: &ReportRequest) -> Result<Trace, Failure> {
@@ -162,5 +159,5 @@ fn read(request: &ReportRequest) -> Result<Trace, Failure> {
         progress: Some(&update),
         skip_python_frames: !request.needs_python_frames(),
     };
-    read_path(&request.trace, &options).map_err(unread)
+    Ok(read_path(&request.trace, &options)?)
 }

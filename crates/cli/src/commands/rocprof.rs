@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use trace_ingest::ReadOptions;
 use trace_ingest::rocprof::{KernelNames, Profile, read_profile};
-use trace_ingest::{IngestError, ReadOptions};
 use tree_perf::rocprof::{
     HipGrouping, KernelBaseline, KernelGrouping, PftraceOptions, RocprofAnalysis, RocprofOptions,
 };
@@ -14,7 +14,6 @@ use crate::console;
 use crate::error::Failure;
 use crate::notes::Notes;
 use crate::progress::ReadingProgress;
-use crate::readers::reader_of;
 use crate::report_files::{end_with, show, write_tables};
 use crate::report_request::check_destination;
 use crate::rocprof_summary;
@@ -60,13 +59,7 @@ fn read(path: &Path, quiet: bool) -> Result<Profile, Failure> {
     let progress = ReadingProgress::new(quiet);
     let update = |state| progress.update(state);
     let options = ReadOptions { threads: None, progress: Some(&update), ..ReadOptions::default() };
-    read_profile(path, &options).map_err(|error| match &error {
-        IngestError::NotRocprof { format: Some(format), .. } => {
-            let advice = reader_of(format);
-            Failure::OtherReader { error, advice }
-        }
-        _ => error.into(),
-    })
+    Ok(read_profile(path, &options)?)
 }
 
 fn options(arguments: &RocprofArguments) -> RocprofOptions {

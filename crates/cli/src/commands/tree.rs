@@ -10,7 +10,6 @@ use crate::arguments::tree::TreeArguments;
 use crate::console;
 use crate::error::Failure;
 use crate::progress::ReadingProgress;
-use crate::readers::unread;
 use crate::report_request::link_rule;
 
 pub(crate) fn run(arguments: &TreeArguments) -> Result<(), Failure> {
@@ -19,7 +18,7 @@ pub(crate) fn run(arguments: &TreeArguments) -> Result<(), Failure> {
     let update = |state| progress.update(state);
     let threads = arguments.reading.threads.map(Into::into);
     let options = ReadOptions { threads, progress: Some(&update), ..ReadOptions::default() };
-    let trace = read_path(&arguments.file, &options).map_err(unread)?;
+    let trace = read_path(&arguments.file, &options)?;
     drop(progress);
     let options = TreeOptions {
         python_frames: arguments.python_frames,

@@ -119,8 +119,8 @@ fn damaged_compression_is_reported_as_far_as_it_goes() {
 fn what_is_no_trace_is_one_error() {
     for (content, parts) in [
         (&b""[..], &["trace.json: is empty", "record it again"][..]),
-        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", &["trace.json: ", "found a PNG picture", "expected PyTorch"]),
-        (b"hello", &["trace.json: ", "found text that is not JSON", "expected PyTorch"]),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", &["trace.json: ", "found a PNG picture", "expected a PyTorch"]),
+        (b"hello", &["trace.json: ", "found text of an unknown kind", "expected a PyTorch"]),
         (br#"{"a": 1}"#, &["trace.json: ", "expected a Kineto trace", "traceEvents", "byte"]),
         (b"{", &["trace.json: ", "traceEvents"]),
         (b"[]", &["trace.json: "]),
@@ -137,7 +137,7 @@ fn what_is_no_trace_is_one_error() {
 #[test]
 fn a_directory_and_a_missing_file_are_named() {
     let place = Workplace::with("");
-    place.run(&["report", "."]).exits_with(2).with_error(&[".: is a directory; name one trace file in it"]);
+    place.run(&["report", "."]).exits_with(2).with_error(&[".: is a directory; name a recording in it"]);
     place.run(&["report", "no.json"]).exits_with(2).with_error(&["no.json: cannot be read: No such file"]);
     place.run(&["tree", "no.json"]).exits_with(2).with_error(&["no.json: cannot be read: No such file"]);
 }

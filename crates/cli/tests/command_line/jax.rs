@@ -49,7 +49,12 @@ fn the_report_of_other_traces_points_to_this_one() {
     place
         .run(&["report", "host.xplane.pb"])
         .exits_with(0)
-        .with_summary(&["`tracelens jax` knows its programs"]);
+        .with_summary(&[
+            "`tracelens jax` knows its programs",
+            // Nothing but the GPU was recorded: its kernels are listed without being asked for.
+            "3 device events (100.000 µs) without a launch in the trace: in the timeline",
+            "gemm_fusion_dot.1",
+        ]);
 }
 
 #[test]
@@ -112,14 +117,17 @@ fn what_is_no_profile_of_a_device_is_told() {
     place.put("text", "hello");
     let run = |path: &str| place.run(&["jax", path]).exits_with(2);
     run(recorded_on_cpu()).with_error(&["records no device, only", "/host:CPU", "on a GPU or TPU"]);
-    run("trace.json").with_error(&["trace.json: is no XPlane profile", "`tracelens report`"]);
-    run(generated().to_str().unwrap()).with_error(&["is no XPlane profile", "`tracelens report`"]);
-    run("text").with_error(&["text: is no XPlane profile", "plugins/profile/<time>/<host>.xplane.pb"]);
+    run("trace.json").with_error(&[
+        "trace.json: is a PyTorch/Kineto trace; expected an XPlane profile",
+        "`tracelens report`",
+    ]);
+    run(generated().to_str().unwrap()).with_error(&["expected an XPlane profile", "`tracelens report`"]);
+    run("text").with_error(&["text: is not recognised", "plugins/profile/<time>/<host>.xplane.pb"]);
     run("absent").with_error(&["absent: cannot be read"]);
-    run(".").with_error(&["is a directory", "it has none of these"]);
+    run(".").with_error(&["is a directory; name a recording in it: ./trace.json"]);
     std::fs::create_dir_all(place.path("plugins/profile/today")).unwrap();
     place.put("plugins/profile/today/host.xplane.pb", profile(KERNELS));
-    run(".").with_error(&["is a directory; name a profile: ./plugins/profile/today/host.xplane.pb"]);
+    run(".").with_error(&["is a directory; name a recording in it: ./plugins/profile/today/host.xplane.pb"]);
     place.run(&["jax"]).exits_with(2);
 }
 

@@ -80,7 +80,7 @@ fn several_profiles_that_make_no_run_are_refused() {
     refused(&["alone.xplane.pb", "other.xplane.pb"], &["none of the 2 profiles shows a collective on GPUs"]);
     refused(&["host0.xplane.pb", "absent"], &["absent: cannot be read"]);
     let trace = generated().to_str().unwrap();
-    refused(&["host0.xplane.pb", trace], &["is no XPlane profile"]);
+    refused(&["host0.xplane.pb", trace], &["expected an XPlane profile"]);
     let too_few = [&both[..], &["--gpus_per_node", "1"]].concat();
     refused(&too_few, &["host0.xplane.pb: shows GPU 1, and of 1 GPUs per host the last is 0"]);
     for option in [

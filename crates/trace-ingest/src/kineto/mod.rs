@@ -32,8 +32,8 @@ pub(crate) mod event_list {
 
 use crate::error::IngestError;
 use crate::format::{Certainty, Format, ReadOptions, detect};
+use crate::recording::{Recording, RecordingKind};
 use crate::source::{self, TextSource};
-use crate::trace::Trace;
 
 /// Reader of Kineto JSON.
 pub(crate) struct Kineto;
@@ -43,11 +43,16 @@ impl Format for Kineto {
         "PyTorch/Kineto JSON"
     }
 
+    fn kind(&self) -> RecordingKind {
+        RecordingKind::Kineto
+    }
+
+    /// Never certain: other programs write lists of trace events too.
     fn probe(&self, head: &[u8]) -> Certainty {
         let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
         let has = |key: &str| memmem::find(text, key.as_bytes()).is_some();
         match text.first() {
-            Some(b'{' | b'[') if has("\"traceEvents\"") => Certainty::Certain,
+            Some(b'{' | b'[') if has("\"traceEvents\"") => Certainty::Likely,
             Some(b'{') if has("\"schemaVersion\"") || has("\"deviceProperties\"") => Certainty::Likely,
             Some(b'[') if has("\"ph\"") => Certainty::Likely,
             // The event list may come after more top-level text than a probe sees.
@@ -61,12 +66,13 @@ impl Format for Kineto {
         path: &Path,
         source: TextSource<'_>,
         options: &ReadOptions<'_>,
-    ) -> Result<Trace, IngestError> {
+    ) -> Result<Recording, IngestError> {
         let skip_frames = options.skip_python_frames;
         let outcome = pipeline::read_text(source.text, options.thread_count(), pipeline::BLOCK, skip_frames);
         let mut trace = outcome.map_err(|refusal| refused(path, refusal))?;
         trace.warnings.splice(0..0, source.warnings);
-        Ok(trace)
+        trace.facts.recorder.kind = Some(RecordingKind::Kineto);
+        Ok(Recording::Kineto(trace))
     }
 }
 
@@ -86,18 +92,14 @@ fn refused(path: &Path, refusal: Refusal) -> IngestError {
 /// What [`crate::read_path`] warns of (a cut-off end, damage) is got over here without a word.
 ///
 /// # Errors
-/// Those of [`crate::read_path`], and [`IngestError::UnknownFormat`] for a trace of another format.
+/// Those of [`crate::read_path`], and [`IngestError::OtherKind`] for a recording of another kind.
 pub fn visit_entries(
     path: &Path,
     options: &ReadOptions<'_>,
     visitor: &mut dyn EntryVisitor,
 ) -> Result<u32, IngestError> {
-    let (head, source) = source::open(path, options)?;
-    let format = detect(path, &head)?;
-    if format.name() != Kineto.name() {
-        let (found, expected) = (format.name().to_string(), Kineto.name().to_string());
-        return Err(IngestError::UnknownFormat { path: path.to_path_buf(), found, expected });
-    }
+    let source = source::open(path, options)?;
+    detect(&[RecordingKind::Kineto], path, &source.head)?;
     let sink = EntrySink { visitor, entries: 0, outcome: ControlFlow::Continue(()) };
     let outcome = pipeline::read_into(source.text, sink, pipeline::BLOCK);
     let entries = outcome.map(|(sink, ..)| sink.entries).map_err(|refusal| refused(path, refusal));

@@ -1,41 +1,14 @@
 //! A profile as a [`Trace`], for every analysis that is not this profiler's alone.
 
-use std::path::Path;
-
-use super::pftrace;
 use super::profile::{Agent, AgentKind, Call, Dispatch, Domain, KernelNames, Launch, MemoryCopy, Profile};
 use crate::category::Category;
-use crate::error::IngestError;
 use crate::event_table::{LaunchGeometry, MemoryTransfer, Phase};
-use crate::facts::{DeviceProperties, TraceFacts};
-use crate::format::{Certainty, Format, ReadOptions};
-use crate::source::TextSource;
+use crate::facts::{DeviceProperties, RecorderFacts, TraceFacts};
+use crate::recording::RecordingKind;
 use crate::string_table::StringId;
-use crate::trace::{EventArguments, NewEvent, Trace};
+use crate::trace::{EventArguments, NewEvent, TimeUnit, Trace};
 use crate::track_table::{RowId, Track, TrackId};
 use crate::warning::Warning;
-
-/// Reader of Perfetto traces, as a trace.
-pub(crate) struct Perfetto;
-
-impl Format for Perfetto {
-    fn name(&self) -> &'static str {
-        "Perfetto trace"
-    }
-
-    fn probe(&self, head: &[u8]) -> Certainty {
-        if pftrace::is_perfetto(head) { Certainty::Certain } else { Certainty::No }
-    }
-
-    fn read(
-        &self,
-        path: &Path,
-        source: TextSource<'_>,
-        _options: &ReadOptions<'_>,
-    ) -> Result<Trace, IngestError> {
-        pftrace::read(path, source).map(|profile| profile.to_trace())
-    }
-}
 
 /// Bits of a correlation number; those above tell processes apart.
 const CORRELATION_BITS: u32 = 40;
@@ -75,7 +48,17 @@ impl Conversion<'_> {
         self.describe_processes();
         let mut trace = self.trace;
         trace.facts = TraceFacts {
-            recorder: Some("rocprofv3"),
+            recorder: RecorderFacts {
+                kind: Some(RecordingKind::Rocprof),
+                operators: false,
+                // Calls are traced only when that is asked for.
+                launches: profile.calls.iter().any(|call| launches(call.domain)),
+                shapes: false,
+                python_frames: false,
+                launch_geometry: true,
+                allocations: false,
+                time_unit: TimeUnit::Nanoseconds,
+            },
             devices: profile.agents.iter().filter_map(device).collect(),
             ..TraceFacts::default()
         };
@@ -85,14 +68,17 @@ impl Conversion<'_> {
     }
 
     fn call(&mut self, call: &Call) {
-        let (category, launches) = match call.domain {
-            Domain::Hip | Domain::Hsa => (Category::CUDA_RUNTIME, true),
-            Domain::Marker => (Category::USER_ANNOTATION, false),
-            Domain::Rccl | Domain::Rocdecode | Domain::Rocjpeg | Domain::Other => (Category::CPU_OP, false),
+        let category = match call.domain {
+            domain if launches(domain) => Category::CUDA_RUNTIME,
+            Domain::Marker => Category::USER_ANNOTATION,
+            _ => Category::CPU_OP,
         };
         let track = Track { pid: self.process(call.process), tid: RowId::Number(call.thread) };
         let arguments = EventArguments {
-            correlation: call.correlation.filter(|_| launches).map(|id| correlation(call.process, id)),
+            correlation: call
+                .correlation
+                .filter(|_| launches(call.domain))
+                .map(|id| correlation(call.process, id)),
             ..EventArguments::default()
         };
         let (track, name) = (self.trace.intern_track(track), self.intern(call.name));
@@ -185,6 +171,11 @@ impl Conversion<'_> {
             }
         }
     }
+}
+
+/// Whether calls of a library launch device work.
+fn launches(domain: Domain) -> bool {
+    matches!(domain, Domain::Hip | Domain::Hsa)
 }
 
 /// Numbers of several processes are alike; the process stands in the high bits.

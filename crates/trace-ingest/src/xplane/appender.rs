@@ -19,9 +19,10 @@ use super::scan::PlaneScan;
 use super::stat::{StatValue, read_stat};
 use crate::category::Category;
 use crate::event_table::{Event, EventId, LaunchGeometry, MemoryTransfer, Phase};
-use crate::facts::DeviceProperties;
+use crate::facts::{DeviceProperties, RecorderFacts};
+use crate::recording::RecordingKind;
 use crate::string_table::StringId;
-use crate::trace::EventArguments;
+use crate::trace::{EventArguments, TimeUnit};
 use crate::warning::Warning;
 use crate::wire::{Message, Wire};
 
@@ -279,7 +280,25 @@ impl Appender {
         }
         place_in_time(&mut profile, base_ns);
         profile.trace.facts.devices = devices(&profile);
+        profile.trace.facts.recorder = recorder(&profile);
         profile
+    }
+}
+
+/// What the profiler can know: of the host nothing where its tracer was off. Shapes stand in the HLO modules.
+fn recorder(profile: &Profile) -> RecorderFacts {
+    let traces_host = profile.planes.iter().any(|plane| {
+        plane.kind == PlaneKind::HostCpu && plane.lines.iter().any(|line| !line.events.is_empty())
+    });
+    RecorderFacts {
+        kind: Some(RecordingKind::XPlane),
+        operators: traces_host,
+        launches: traces_host,
+        shapes: false,
+        python_frames: traces_host,
+        launch_geometry: true,
+        allocations: traces_host,
+        time_unit: TimeUnit::Picoseconds,
     }
 }
 

@@ -14,7 +14,6 @@ use super::programs::Programs;
 use super::rows::{LineContext, Noticed, Row, add_pool_regions, read_rows, sort_rows};
 use super::scan::{PlaneScan, read_text, scan_plane};
 use crate::error::IngestError;
-use crate::trace::TimeUnit;
 use crate::track_table::{RowId, Track};
 use crate::wire::{Fault, Message, Wire};
 
@@ -66,7 +65,6 @@ fn host_name(path: &Path) -> String {
 fn decode_space(host: String, bytes: FileBytes) -> Result<Profile, Refusal> {
     let mut profile = Profile { host, bytes: bytes.clone(), ..Profile::default() };
     profile.programs = Programs::new(bytes.clone());
-    profile.trace.time_unit = TimeUnit::Picoseconds;
     let mut invalid_utf8 = 0;
     let scans = scan_space(&mut profile, &bytes, &mut invalid_utf8)?;
     let mut appender = Appender::new(profile, scans);

@@ -1,7 +1,7 @@
 //! XPlane: the profiles of JAX, TensorFlow and PyTorch/XLA, one protobuf message per file
 //! (`*.xplane.pb`), with the HLO modules that ran embedded.
 //!
-//! [`read_profile`] gives a [`Profile`]: the same [`Trace`] that other formats give, in integer
+//! [`read_profile`] gives a [`Profile`]: the same [`Trace`](crate::Trace) that other formats give, in integer
 //! picoseconds, and beside it what only this format has. [`crate::read_path`] reads the same files and
 //! keeps the trace alone.
 //!
@@ -37,8 +37,8 @@ pub use stat::StatValue;
 
 use crate::error::IngestError;
 use crate::format::{Certainty, Format, ReadOptions, detect};
+use crate::recording::{Recording, RecordingKind};
 use crate::source::{self, TextSource};
-use crate::trace::Trace;
 
 /// What users call the format.
 const NAME: &str = "XPlane protobuf";
@@ -54,6 +54,10 @@ impl Format for XPlane {
         NAME
     }
 
+    fn kind(&self) -> RecordingKind {
+        RecordingKind::XPlane
+    }
+
     fn probe(&self, head: &[u8]) -> Certainty {
         probe::probe(head)
     }
@@ -63,8 +67,8 @@ impl Format for XPlane {
         path: &Path,
         source: TextSource<'_>,
         _options: &ReadOptions<'_>,
-    ) -> Result<Trace, IngestError> {
-        read_source(path, source).map(|profile| profile.trace)
+    ) -> Result<Recording, IngestError> {
+        read_source(path, source).map(|profile| Recording::XPlane(Box::new(profile)))
     }
 }
 
@@ -72,14 +76,10 @@ impl Format for XPlane {
 ///
 /// # Errors
 /// When the file cannot be opened, is of another format, or is damaged: a message that breaks the wire
-/// format says at which byte and in which field. What can be got over is in [`Trace::warnings`].
+/// format says at which byte and in which field. What can be got over is in [`Trace::warnings`](crate::Trace::warnings).
 pub fn read_profile(path: &Path, options: &ReadOptions<'_>) -> Result<Profile, IngestError> {
-    let (head, source) = source::open(path, options)?;
-    let format = detect(path, &head)?;
-    if format.name() != NAME {
-        let (found, expected) = (format.name().to_string(), NAME.to_string());
-        return Err(IngestError::UnknownFormat { path: path.to_path_buf(), found, expected });
-    }
+    let source = source::open(path, options)?;
+    detect(&[RecordingKind::XPlane], path, &source.head)?;
     let expansion = source.expansion.clone();
     expansion.end(path, read_source(path, source))
 }

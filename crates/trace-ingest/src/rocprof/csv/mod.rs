@@ -28,33 +28,32 @@ pub(crate) fn is_trace(head: &[u8]) -> bool {
 
 /// What a CSV file holds, by its header.
 fn recognise(head: &[u8]) -> Option<Content> {
-    let line = head.split(|&byte| byte == b'\n').next().filter(|line| line.contains(&b','))?;
+    let is_json = matches!(head.trim_ascii_start().first(), Some(b'{' | b'['));
+    let line = (!is_json)
+        .then_some(head)?
+        .split(|&byte| byte == b'\n')
+        .next()
+        .filter(|line| line.contains(&b','))?;
     let mut reader = ::csv::ReaderBuilder::new().has_headers(false).from_reader(line);
     let mut header = ::csv::ByteRecord::new();
     reader.read_byte_record(&mut header).ok()?;
     files::recognise(&table::normalised(&header))
 }
 
-/// Reads all traces of a directory, and of the directories in it: the profiler makes one for each machine.
-pub(crate) fn read_directory(path: &Path) -> Result<Profile, IngestError> {
-    let failed = |source| IngestError::Io { path: path.to_path_buf(), source };
-    let groups = files::groups_below(path).map_err(failed)?;
-    if groups.is_empty() {
-        return Err(IngestError::NotRocprof {
-            path: path.to_path_buf(),
-            missing:
-                "neither it nor a directory in it has a file named *_kernel_trace.csv, *_api_trace.csv, \
-                      *_memory_copy_trace.csv or *_counter_collection.csv"
-                    .to_string(),
-            found: "a directory without traces (name a JSON, database or Perfetto file itself)".to_string(),
-            format: None,
-        });
-    }
-    read_groups(&groups, None)
+/// Whether a directory, or one in it, has traces: the profiler makes one for each machine.
+pub(crate) fn is_directory_of_traces(path: &Path) -> bool {
+    files::groups_below(path).is_ok_and(|groups| !groups.is_empty())
 }
 
-/// Reads a trace and those that were recorded with it: the files beside it with the same prefix.
-pub(crate) fn read_file(path: &Path) -> Result<Profile, IngestError> {
+/// Reads all traces of a directory, and of the directories in it.
+pub(crate) fn read_directory(path: &Path) -> Result<Profile, IngestError> {
+    let failed = |source| IngestError::Io { path: path.to_path_buf(), source };
+    read_groups(&files::groups_below(path).map_err(failed)?, None)
+}
+
+/// Reads a trace that begins with `head`, and those that were recorded with it: the files beside it with the same
+/// prefix.
+pub(crate) fn read_file(path: &Path, head: &[u8]) -> Result<Profile, IngestError> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -68,9 +67,7 @@ pub(crate) fn read_file(path: &Path) -> Result<Profile, IngestError> {
     let group = match group {
         Some(group) => group,
         None => {
-            let options = crate::format::ReadOptions::default();
-            let (head, _) = crate::source::open(path, &options)?;
-            let content = recognise(&head).unwrap_or(Content::Calls);
+            let content = recognise(head).unwrap_or(Content::Calls);
             Group { prefix: String::new(), host: None, files: vec![(content, path.to_path_buf())] }
         }
     };
@@ -79,7 +76,6 @@ pub(crate) fn read_file(path: &Path) -> Result<Profile, IngestError> {
             path: path.to_path_buf(),
             missing: "there is no *_trace.csv or *_counter_collection.csv beside it".to_string(),
             found: "a table without records of what ran".to_string(),
-            format: None,
         });
     }
     read_groups(&[group], Some(path))

@@ -44,7 +44,7 @@ pub(super) struct Fault(pub(super) String);
 impl Table {
     /// Opens a file, plain or compressed, and reads its header.
     pub(super) fn open(path: &Path) -> Result<Table, IngestError> {
-        let (_, source) = source::open(path, &ReadOptions::default())?;
+        let source = source::open(path, &ReadOptions::default())?;
         let warnings = ProfileWarning::of_opening(source.warnings).collect();
         let mut reader = ReaderBuilder::new().flexible(true).from_reader(LimitedRows::new(source.text));
         let header = source.expansion.end(path, read_header(path, &mut reader))?;
@@ -80,7 +80,6 @@ impl Table {
             path: self.path.clone(),
             missing: format!("missing columns {}", missing.join(", ")),
             found: format!("the header {}", self.header),
-            format: None,
         })
     }
 

@@ -1,55 +1,54 @@
-//! Whose a Chrome trace is: converted from a Perfetto trace of this profiler, or another profiler's.
+//! Whether a Chrome trace was converted from a Perfetto trace of this profiler.
 
 use super::values::{members, skip};
 use super::walker::{Stop, Walk, Walker};
+use crate::format::Certainty;
 use crate::json::scanner::{RawValue, Scan, Scanner};
+use crate::read_ahead::Blocks;
 
-/// Who recorded a Chrome trace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Origin {
-    /// `rocprofv3`.
-    Rocprof,
-    /// Someone else.
-    #[default]
-    Other,
-    /// Its events are no list.
-    NotAList,
+/// How sure it is that a text that begins with `head` is such a trace: the first event that shows its recorder decides.
+pub(in crate::rocprof) fn probe(head: &[u8]) -> Certainty {
+    let mut walker = Walker::new(Blocks::Here(Box::new(head)));
+    let mut is_own = false;
+    // The head ends somewhere within, or the walk stops where the recorder is known.
+    let _ = walk(&mut walker, &mut is_own);
+    if is_own { Certainty::Certain } else { Certainty::No }
 }
 
-/// Goes through the list of events that stands next until one shows who recorded it.
-pub(super) fn origin(walker: &mut Walker<'_>) -> Walk<Origin> {
-    if walker.peek()? != b'[' {
-        walker.skip()?;
-        return Ok(Origin::NotAList);
+fn walk(walker: &mut Walker<'_>, is_own: &mut bool) -> Walk<()> {
+    const KNOWN: Stop = Stop::Malformed("its recorder is known");
+    walker.skip_byte_order_mark();
+    if walker.peek()? != b'{' {
+        return Ok(());
     }
-    let mut origin = None;
-    let outcome = walker.list(&mut |walker| {
-        origin = walker.step(event)?;
-        match origin {
-            Some(_) => Err(Stop::Malformed("who recorded it is known")),
-            None => Ok(()),
-        }
-    });
-    match (origin, outcome) {
-        (Some(origin), _) => Ok(origin),
-        (None, Ok(_)) => Ok(Origin::Other),
-        (None, Err(stop)) => Err(stop),
-    }
+    walker.object(&mut |walker, key| match key {
+        "traceEvents" => walker
+            .list(&mut |walker| match walker.step(event)? {
+                Some(own) => {
+                    *is_own = own;
+                    Err(KNOWN)
+                }
+                None => Ok(()),
+            })
+            .map(drop),
+        _ => walker.skip(),
+    })?;
+    Ok(())
 }
 
-/// Whose an event is, if it shows: by its category, or by arguments that only this profiler writes.
-fn event(scanner: &mut Scanner<'_>) -> Scan<Option<Origin>> {
-    let mut origin = None;
+/// Whether an event is this profiler's, if it shows: by its category, or by arguments that only this profiler writes.
+fn event(scanner: &mut Scanner<'_>) -> Scan<Option<bool>> {
+    let mut is_own = None;
     members(scanner, |key, scanner| {
         match key {
             b"cat" => {
                 if let RawValue::Text(category) = scanner.value()? {
-                    origin = origin.or(origin_of_category(category.trim_ascii()));
+                    is_own = is_own.or(is_own_category(category.trim_ascii()));
                 }
             }
             b"args" if scanner.peek()? == b'{' => members(scanner, |key, scanner| {
                 if matches!(key, b"agent" | b"begin_ns" | b"delta_ns" | b"corr_id" | b"copy_bytes") {
-                    origin = Some(Origin::Rocprof);
+                    is_own = Some(true);
                 }
                 skip(scanner)
             })?,
@@ -57,10 +56,10 @@ fn event(scanner: &mut Scanner<'_>) -> Scan<Option<Origin>> {
         }
         Ok(())
     })?;
-    Ok(origin)
+    Ok(is_own)
 }
 
-fn origin_of_category(category: &[u8]) -> Option<Origin> {
+fn is_own_category(category: &[u8]) -> Option<bool> {
     const OWN: &[&str] = &[
         "kernel_dispatch",
         "memory_copy",
@@ -77,8 +76,8 @@ fn origin_of_category(category: &[u8]) -> Option<Origin> {
     const PYTORCH: &[&str] = &["cpu_op", "python_function", "cuda_runtime", "cuda_driver", "user_annotation"];
     let is_one_of = |names: &[&str]| names.iter().any(|name| category.eq_ignore_ascii_case(name.as_bytes()));
     match () {
-        () if is_one_of(OWN) => Some(Origin::Rocprof),
-        () if is_one_of(PYTORCH) => Some(Origin::Other),
+        () if is_one_of(OWN) => Some(true),
+        () if is_one_of(PYTORCH) => Some(false),
         () => None,
     }
 }

@@ -3,12 +3,11 @@
 //! The text is never held as a whole: a window moves over it (`walker.rs`), records go straight into the profile
 //! (`records.rs`, `element.rs`), and what they refer to is put in at the end of a process (`resolve.rs`).
 
-mod chrome;
+pub(super) mod chrome;
 mod descriptions;
 mod element;
 mod faults;
 mod records;
-mod refusal;
 mod resolve;
 mod tables;
 mod values;
@@ -18,60 +17,37 @@ use std::path::Path;
 
 use memchr::memmem;
 
-use self::chrome::Origin;
 use self::element::Element;
 use self::faults::Faults;
-use self::refusal::refuse;
 use self::walker::{Found, Stop, Walk, Walker};
 use super::builder::ProfileBuilder;
 use super::fault::ProfileWarning;
 use super::machines::Machines;
-use super::pftrace;
 use super::profile::Profile;
 use crate::error::IngestError;
-use crate::format::{Certainty, Format, ReadOptions};
+use crate::format::{Certainty, ReadOptions};
 use crate::read_ahead::read_ahead;
-use crate::source::{self, TextSource};
-use crate::trace::Trace;
+use crate::source::TextSource;
 
 /// What users call the format.
-const NAME: &str = "rocprofv3 JSON";
+pub(super) const NAME: &str = "rocprofv3 JSON";
 
 /// The member of the root that makes a text a profile.
-const ROOT: &str = "rocprofiler-sdk-tool";
+pub(super) const ROOT: &str = "rocprofiler-sdk-tool";
 
-/// Reader of `*_results.json`, as a trace.
-pub(crate) struct RocprofJson;
-
-impl Format for RocprofJson {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn probe(&self, head: &[u8]) -> Certainty {
-        let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
-        let has_root = || memmem::find(text, b"\"rocprofiler-sdk-tool\"").is_some();
-        match text.first() {
-            Some(b'{') if has_root() => Certainty::Certain,
-            _ => Certainty::No,
-        }
-    }
-
-    fn read(
-        &self,
-        path: &Path,
-        source: TextSource<'_>,
-        options: &ReadOptions<'_>,
-    ) -> Result<Trace, IngestError> {
-        read(path, &[], source, options).map(|profile| profile.to_trace())
+/// How sure it is that a text that begins with `head` is a profile.
+pub(super) fn probe(head: &[u8]) -> Certainty {
+    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    let has_root = || memmem::find(text, b"\"rocprofiler-sdk-tool\"").is_some();
+    match text.first() {
+        Some(b'{') if has_root() => Certainty::Certain,
+        _ => Certainty::No,
     }
 }
 
-/// Reads a profile; `head` is the beginning of the text. A Perfetto trace that was converted to Chrome's JSON is
-/// one too.
-pub(crate) fn read(
+/// Reads a profile.
+pub(super) fn read(
     path: &Path,
-    head: &[u8],
     source: TextSource<'_>,
     options: &ReadOptions<'_>,
 ) -> Result<Profile, IngestError> {
@@ -83,11 +59,6 @@ pub(crate) fn read(
         let unused = if reading.is_refused() { 0 } else { walker.drain() };
         (outcome, walker.damage.take(), offset, unused)
     });
-    if reading.chrome == Some(Origin::Rocprof) {
-        let (_, source) = source::open(path, options)?;
-        let expansion = source.expansion.clone();
-        return expansion.end(path, pftrace::read_chrome(path, source));
-    }
     if outcome == Err(Stop::TooLong) {
         return Err(IngestError::Damaged {
             path: path.to_path_buf(),
@@ -98,7 +69,11 @@ pub(crate) fn read(
         });
     }
     if let Some(missing) = reading.missing(outcome, damage.as_deref()) {
-        return Err(refuse(path, head, missing, &reading.keys));
+        let found = match &reading.keys[..] {
+            [] => "a JSON object".to_string(),
+            keys => format!("a JSON object that begins with {}", keys.join(", ")),
+        };
+        return Err(IngestError::NotRocprof { path: path.to_path_buf(), missing, found });
     }
     let Reading { mut builder, faults, .. } = reading;
     let warnings = &mut builder.profile.warnings;
@@ -128,7 +103,6 @@ struct Reading {
     root: Option<Found>,
     elements: u64,
     has_records: bool,
-    chrome: Option<Origin>,
 }
 
 impl Reading {
@@ -155,11 +129,6 @@ impl Reading {
                 self.root = Some(walker.list(&mut |walker| self.element(walker))?);
                 Ok(())
             }
-            "traceEvents" if self.root.is_none() => {
-                self.chrome = Some(chrome::origin(walker)?);
-                // What it is is known, and reading begins anew where it can be read.
-                Err(Stop::Malformed("the text is a Chrome trace"))
-            }
             _ => walker.skip(),
         }
     }
@@ -180,18 +149,17 @@ impl Reading {
 
     /// What a text lacks to be a profile, if it lacks anything.
     fn missing(&self, outcome: Walk<()>, damage: Option<&str>) -> Option<String> {
-        let missing = match (self.chrome, self.root) {
-            (Some(Origin::NotAList), _) => return Some("'traceEvents' must be a list".to_string()),
-            (_, None) => "missing 'rocprofiler-sdk-tool' key",
-            (_, Some(Found::Null | Found::Other)) => "'rocprofiler-sdk-tool' is no list",
-            (..) if self.elements == 0 => "'rocprofiler-sdk-tool' is an empty list",
-            (..) if !self.has_records => "missing 'buffer_records'",
-            _ => return None,
+        let missing = match self.root {
+            None => "missing 'rocprofiler-sdk-tool' key",
+            Some(Found::Null | Found::Other) => "'rocprofiler-sdk-tool' is no list",
+            Some(_) if self.elements == 0 => "'rocprofiler-sdk-tool' is an empty list",
+            Some(_) if !self.has_records => "missing 'buffer_records'",
+            Some(_) => return None,
         };
         let reason = match (outcome, damage) {
             (_, Some(damage)) => format!(": the compressed data is damaged before it ({damage})"),
             (Err(Stop::Cut), None) => ": the text ends before it".to_string(),
-            (Err(Stop::Malformed(detail)), None) if self.chrome.is_none() => format!(" ({detail})"),
+            (Err(Stop::Malformed(detail)), None) => format!(" ({detail})"),
             _ => String::new(),
         };
         Some(format!("{missing}{reason}"))

@@ -160,7 +160,6 @@ fn foreign(path: &Path, schema: &Schema) -> IngestError {
         path: path.to_path_buf(),
         missing: "missing tables rocpd_kernel_dispatch, rocpd_memory_copy and rocpd_region".to_string(),
         found,
-        format: None,
     }
 }
 

@@ -30,7 +30,6 @@ impl Collector {
                 missing: "no slice of kernel_dispatch, memory_copy, hip_api or another of its categories"
                     .to_string(),
                 found: format!("a trace of another program, with slices of {}", categories.join(", ")),
-                format: None,
             });
         }
         let detail = "no usable time".to_string();
