@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use gpu_timeline::Breakdown;
-use perf_models::hlo::{HloModule, InstructionRef};
+use hlo_cost::{HloModule, InstructionRef};
 use perf_models::{Architecture, Device, architecture_of_device};
 use trace_ingest::xplane::{Plane, PlaneKind, Profile};
 use trace_ingest::{EventId, Trace};
@@ -14,7 +14,7 @@ use super::executions::{self, Call, Execution};
 use super::notice::JaxNotice;
 use super::operators::{self, Operator, Program};
 use super::options::JaxOptions;
-use super::programs::ConvertedPrograms;
+use super::programs::{DecodedPrograms, ProgramError};
 use super::roofs::roofs;
 use super::tpu::{TpuAnalysis, TpuProfile};
 use operator_sheets::Roof;
@@ -23,7 +23,7 @@ use operator_sheets::Roof;
 pub struct JaxAnalysis {
     profile: Profile,
     options: JaxOptions,
-    programs: ConvertedPrograms,
+    programs: DecodedPrograms,
     gpus: Vec<Gpu>,
     device_events: Vec<DeviceEvent>,
     operators: Vec<Operator>,
@@ -48,10 +48,10 @@ pub struct Gpu {
 }
 
 impl JaxAnalysis {
-    /// Finds what ran on the GPUs, for which instruction, in which execution. Programs are converted when something
+    /// Finds what ran on the GPUs, for which instruction, in which execution. Programs are decoded when something
     /// of them ran.
     pub fn new(profile: Profile, options: JaxOptions) -> Self {
-        let programs = ConvertedPrograms::of(&profile);
+        let programs = DecodedPrograms::of(&profile);
         let mut device_events = device_events::collect(&profile, &options);
         let gpus = gpus(&profile, &mut device_events);
         let operators = operators::assign(&profile, &programs, &options, &mut device_events);
@@ -90,7 +90,12 @@ impl JaxAnalysis {
 
     /// The module of a program; `None` when the profile embeds none, or one that cannot be decoded.
     pub fn module(&self, program_id: u64) -> Option<&HloModule> {
-        self.programs.module(&self.profile, program_id)
+        self.programs.module(&self.profile, program_id)?.ok()
+    }
+
+    /// Why a program that the profile embeds cannot be decoded; `None` for all others.
+    pub(super) fn program_error(&self, program_id: u64) -> Option<&ProgramError> {
+        self.programs.module(&self.profile, program_id)?.err()
     }
 
     /// The instruction that an event ran, with its module: that which its program id and name say.

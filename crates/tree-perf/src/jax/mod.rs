@@ -6,7 +6,6 @@
 
 mod analysis;
 pub mod collectives;
-mod convert;
 pub mod details;
 mod device_events;
 mod executions;

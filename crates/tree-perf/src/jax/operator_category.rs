@@ -1,6 +1,6 @@
 //! Kinds of work of what ran without an embedded instruction.
 
-use perf_models::hlo::HloKind;
+use hlo_cost::HloKind;
 use trace_ingest::Category as EventCategory;
 
 use super::kernel_category::KernelCategory;

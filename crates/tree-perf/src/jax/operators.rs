@@ -1,8 +1,8 @@
 //! The instructions that kernels were launched for.
 
 use hashbrown::HashMap;
+use hlo_cost::InstructionRef;
 use perf_models::ComputeSpec;
-use perf_models::hlo::InstructionRef;
 use trace_ingest::xplane::Profile;
 use trace_ingest::{Category as EventCategory, EventId, StringId};
 
@@ -10,7 +10,7 @@ use super::device_events::{DeviceEvent, is_copy_kernel};
 use super::kernel_category::KernelCategory;
 use super::operator_category::{of_kernel, of_kind};
 use super::options::{CopyKernels, JaxOptions};
-use super::programs::{ConvertedPrograms, innermost};
+use super::programs::{DecodedPrograms, innermost};
 use super::record::Record;
 use operator_sheets::Evaluated;
 use operator_sheets::OpCategory;
@@ -67,7 +67,7 @@ type Key = (Option<Program>, StringId, EventCategory);
 /// Gives every device event its operator, and returns these in the order of their first event.
 pub(super) fn assign(
     profile: &Profile,
-    programs: &ConvertedPrograms,
+    programs: &DecodedPrograms,
     options: &JaxOptions,
     device_events: &mut [DeviceEvent],
 ) -> Vec<Operator> {

@@ -1,6 +1,6 @@
 //! What the HLO of an instruction says, as reports show it.
 
-use perf_models::hlo::{ArrayShape, InstructionRef, Shape};
+use hlo_cost::{ArrayShape, InstructionRef, Shape};
 use trace_ingest::write_text;
 
 /// An instruction in texts and numbers.
@@ -125,7 +125,7 @@ fn tuple(parts: impl Iterator<Item = String>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use perf_models::hlo::{ElementType, Layout};
+    use hlo_cost::{ElementType, Layout};
 
     use super::*;
 

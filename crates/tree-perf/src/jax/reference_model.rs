@@ -1,7 +1,7 @@
 //! The reference tool's formulas for the work of library calls, for comparison with its reports. Known faults of
 //! theirs stay: filters of convolutions without channels, attention without masks, library calls only.
 
-use perf_models::hlo::{ArrayShape, InstructionRef, Shape};
+use hlo_cost::{ArrayShape, InstructionRef, Shape};
 
 use super::kernel_category::KernelCategory;
 use super::record::{number_tuple, text_tuple};
@@ -61,7 +61,7 @@ impl Gemm {
         }
         let arrays = operand_arrays(instruction);
         let (lhs, rhs) = (*arrays.first()?, *arrays.get(1)?);
-        let config = instruction.backend_config.as_str();
+        let config = &String::from_utf8_lossy(&instruction.backend_config);
         let contracted = |key: &str| Some(number_behind(config, key)? as usize);
         let lhs_dimension = contracted("\"lhs_contracting_dimensions\"").unwrap_or(1);
         let rhs_dimension = contracted("\"rhs_contracting_dimensions\"").unwrap_or(0);
@@ -224,7 +224,7 @@ fn number_behind(json: &str, key: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use perf_models::hlo::{ElementType, HloComputation, HloInstruction, HloModule};
+    use hlo_cost::{ElementType, HloComputation, HloInstruction, HloModule};
 
     use super::*;
 

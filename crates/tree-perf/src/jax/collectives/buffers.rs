@@ -136,7 +136,7 @@ pub fn by_range(collectives: &[BufferedCollective]) -> Vec<BandwidthRange> {
 
 #[cfg(test)]
 mod tests {
-    use perf_models::hlo::{ArrayShape, ElementType};
+    use hlo_cost::{ArrayShape, ElementType};
 
     use super::super::groups::ExchangeGroups;
     use super::*;

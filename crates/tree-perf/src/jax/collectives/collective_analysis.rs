@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use perf_models::hlo::InstructionRef;
+use hlo_cost::InstructionRef;
 
 use super::executions::{CollectiveKernel, slices};
 use super::from_hlo::collective_operation;
@@ -132,7 +132,7 @@ fn ambiguous_modules<'a>(recorded: &[RecordedKernel<'a>]) -> BTreeSet<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use perf_models::hlo::{ElementType, HloComputation, HloInstruction, HloModule, Shape};
+    use hlo_cost::{ElementType, HloComputation, HloInstruction, HloModule, Shape};
 
     use super::*;
 

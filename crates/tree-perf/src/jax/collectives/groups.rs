@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use perf_models::hlo::ReplicaGroups;
+use hlo_cost::ReplicaGroups;
 
 use super::operation::CollectiveOperation;
 

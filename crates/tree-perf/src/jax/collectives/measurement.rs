@@ -174,7 +174,7 @@ fn skew(members: &[&CollectiveKernel], instant: fn(&CollectiveKernel) -> i64) ->
 
 #[cfg(test)]
 mod tests {
-    use perf_models::hlo::{ArrayShape, ElementType};
+    use hlo_cost::{ArrayShape, ElementType};
 
     use super::super::executions::slices;
     use super::super::kind::CollectiveKind;

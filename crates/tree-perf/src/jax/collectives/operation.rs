@@ -1,6 +1,6 @@
 //! A collective of a program: what it exchanges and with whom.
 
-use perf_models::hlo::ArrayShape;
+use hlo_cost::ArrayShape;
 
 use super::groups::ExchangeGroups;
 use super::kind::CollectiveKind;
@@ -87,7 +87,7 @@ fn slice(tensor: &ArrayShape, dimension: usize, parts: usize) -> Option<ArraySha
 
 #[cfg(test)]
 mod tests {
-    use perf_models::hlo::ElementType;
+    use hlo_cost::ElementType;
 
     use super::*;
 

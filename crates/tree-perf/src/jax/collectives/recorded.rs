@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpu_timeline::{Activity, Interval, IntervalSet};
-use perf_models::hlo::InstructionRef;
+use hlo_cost::InstructionRef;
 
 use super::aliases::renamed_collectives;
 use super::collective_analysis::{CollectiveAnalysis, RecordedKernel};

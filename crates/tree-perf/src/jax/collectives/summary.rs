@@ -208,7 +208,7 @@ impl Distribution {
 
 #[cfg(test)]
 mod tests {
-    use perf_models::hlo::{ArrayShape, ElementType};
+    use hlo_cost::{ArrayShape, ElementType};
 
     use super::super::groups::ExchangeGroups;
     use super::super::measurement::GroupMeasurement;

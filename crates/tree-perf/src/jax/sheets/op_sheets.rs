@@ -3,7 +3,7 @@
 
 use polars::prelude::{DataFrame, PolarsResult};
 
-use perf_models::hlo::HloKind;
+use hlo_cost::HloKind;
 
 pub(in crate::jax) use super::call_groups::CallGroup;
 use super::call_groups::{

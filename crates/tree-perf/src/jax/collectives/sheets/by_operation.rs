@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use gpu_timeline::Summary;
-use perf_models::hlo::ArrayShape;
+use hlo_cost::ArrayShape;
 use trace_ingest::TimeUnit;
 
 use super::{HasCollectives, columns};
