@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::{ChoreResult, Outcome};
 
 /// The house order, top first. A crate may depend on crates that come before it.
-const ORDER: [&str; 10] = [
+const ORDER: [&str; 11] = [
     "trace-ingest",
     "trace2tree",
     "perf-models",
@@ -18,6 +18,7 @@ const ORDER: [&str; 10] = [
     "atomic-file",
     "tree-perf",
     "inference-phase",
+    "script-extension",
     "metal-perf",
     "report-writers",
     "tracelens",
