@@ -7,7 +7,7 @@ pub mod program_probe;
 #[path = "../../crates/trace-ingest/tests/reader_probes/mod.rs"]
 pub mod reader_probes;
 #[cfg(feature = "starlark")]
-#[path = "../../crates/tree-perf/tests/script_probe/mod.rs"]
+#[path = "../../crates/script-extension/tests/script_probe/mod.rs"]
 pub mod script_probe;
 
 use reader_probes::Probes;

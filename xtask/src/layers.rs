@@ -21,6 +21,7 @@ const ORDER: &[&str] = &[
     "operator-sheets",
     "tree-perf",
     "inference-phase",
+    "script-extension",
     "metal-perf",
     "report-writers",
     "tracelens",

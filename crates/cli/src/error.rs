@@ -9,8 +9,8 @@ use inference_phase::split::SplitError;
 use metal_perf::MetalError;
 use report_writers::roofline_chart::DrawError;
 use report_writers::{TableError, WriteError};
+use script_extension::ExtensionError;
 use trace_ingest::{IngestError, RecordingKind};
-use tree_perf::extension::ExtensionError;
 
 /// Why the program gives up.
 #[derive(Debug, thiserror::Error)]

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use inference_phase::sheets::PhaseOptions;
+use script_extension::Extension;
 use trace2tree::LinkBy;
-use tree_perf::extension::Extension;
 use tree_perf::{AnalysisOptions, ReportLayout, Sheet, pytorch_sheets};
 
 use crate::architecture_choice::chosen;

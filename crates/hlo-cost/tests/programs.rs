@@ -82,17 +82,9 @@ fn every_instruction_of_a_recorded_training_step_has_a_cost_or_a_reason() {
     }
 }
 
-/// A profile of the corpus. It is not part of the repository: `TRACE_CORPUS` names its folder, or it lies beside the
-/// workspace.
+/// A profile of the corpus.
 fn corpus(name: &str) -> Option<Profile> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    let corpus = std::env::var_os("TRACE_CORPUS").map_or_else(beside, PathBuf::from);
-    let path = corpus.join("jax").join(name).join("trace.xplane.pb");
-    if !path.exists() {
-        eprintln!("SKIPPED: no profile at {}; set TRACE_CORPUS", path.display());
-        return None;
-    }
-    Some(read(&path))
+    testdata::corpus(&format!("jax/{name}/trace.xplane.pb")).map(|path| read(&path))
 }
 
 #[test]

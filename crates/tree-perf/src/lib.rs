@@ -1,6 +1,5 @@
 #![doc = include_str!("../README.md")]
-// A derive macro of the script host expands to `unsafe`.
-#![cfg_attr(not(feature = "starlark"), forbid(unsafe_code))]
+#![forbid(unsafe_code)]
 
 mod analysis;
 mod analysis_extension;
@@ -11,8 +10,6 @@ mod charged_operators;
 mod column;
 mod device;
 mod extended_operators;
-#[cfg(feature = "starlark")]
-pub mod extension;
 mod frame;
 pub mod jax;
 mod kernel_records;

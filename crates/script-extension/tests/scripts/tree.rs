@@ -1,14 +1,13 @@
 //! Rules of scripts on trees.
 
 use perf_models::Value;
+use script_extension::ExtensionError;
 use trace2tree::TraceTree;
 
-use super::fixture::{Fixture, shapes, words};
+use super::fixture::{Fixture, shapes, unified_rows, words};
 use super::load;
-use crate::extension::ExtensionError;
-use crate::{Analysis, AnalysisOptions};
 
-const MY_BLOCK: &str = include_str!("../../../../../examples/extensions/my_block.star");
+const MY_BLOCK: &str = include_str!("../../../../examples/extensions/my_block.star");
 
 fn two_kernels() -> TraceTree {
     let mut fixture = Fixture::default();
@@ -174,15 +173,9 @@ fn a_block_of_operators_becomes_one_row() {
         fixture.op(name, 1, (start, 40), None, [const { None }; 4]);
         fixture.kernel(name, 1, start + 5, 10);
     }
-    let analysis =
-        Analysis::with_extension(fixture.finish(), AnalysisOptions::default(), Box::new(load(MY_BLOCK)));
-    let rows: Vec<_> = analysis
-        .unified_rows()
-        .iter()
-        .map(|row| {
-            let figures = row.figures.as_ref().map(|figures| figures.flops);
-            (analysis.trace().name(row.charged.operator), row.category.to_string(), figures)
-        })
-        .collect();
-    assert_eq!(rows, [("my_block::whole", "my_block".to_owned(), Some(8.0 * 64.0 * 4096.0))]);
+    let rows = unified_rows(fixture, load(MY_BLOCK)).into_iter();
+    assert_eq!(
+        rows.map(|(name, category, _, figures)| (name, category, figures.unwrap().0)).collect::<Vec<_>>(),
+        [("my_block::whole".to_owned(), "my_block".to_owned(), 8.0 * 64.0 * 4096.0)]
+    );
 }

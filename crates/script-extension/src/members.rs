@@ -5,38 +5,38 @@ use std::collections::{BTreeMap, BTreeSet};
 use starlark::environment::FrozenModule;
 use starlark::values::dict::DictRef;
 use starlark::values::{OwnedFrozenValue, Value as ScriptValue};
+use tree_perf::Notice;
 
-use super::error::{ExtensionError, Place};
-use super::notice::ExtensionNotice;
-use super::values::from_script;
+use crate::error::{ExtensionError, Place};
+use crate::values::from_script;
 
 const MODELS: &str = "perf_model_extension";
 const CATEGORIES: &str = "op_category_extension";
-pub(super) const POSTPROCESS: &str = "tree_postprocess_extension";
+pub(crate) const POSTPROCESS: &str = "tree_postprocess_extension";
 const SHEETS: &str = "dict_cat2names_extension";
 const MEMBERS: [&str; 4] = [MODELS, CATEGORIES, SHEETS, POSTPROCESS];
 /// A member that scripts for the tool's predecessor may define, and what becomes of it.
 const WITHOUT_EFFECT: (&str, &str) = ("get_additional_dataframes_extension", "scripts cannot add tables");
 
 /// What a script defined, each member read and checked.
-pub(super) struct Members {
+pub(crate) struct Members {
     /// The dict from operator name to function.
-    pub(super) models: Option<OwnedFrozenValue>,
+    pub(crate) models: Option<OwnedFrozenValue>,
     /// The operators in it.
-    pub(super) modelled: BTreeSet<String>,
+    pub(crate) modelled: BTreeSet<String>,
     /// Categories by operator.
-    pub(super) categories: BTreeMap<String, String>,
+    pub(crate) categories: BTreeMap<String, String>,
     /// Sheets by operator.
-    pub(super) sheets: BTreeMap<String, Vec<String>>,
+    pub(crate) sheets: BTreeMap<String, Vec<String>>,
     /// The rule on the tree.
-    pub(super) postprocess: Option<OwnedFrozenValue>,
+    pub(crate) postprocess: Option<OwnedFrozenValue>,
     /// Members that nothing reads.
-    pub(super) without_effect: Vec<ExtensionNotice>,
+    pub(crate) without_effect: Vec<Notice>,
 }
 
 impl Members {
     /// Reads what a script defined. `path` and `text` are those of the script, for messages.
-    pub(super) fn read(path: &str, text: &str, module: &FrozenModule) -> Result<Members, ExtensionError> {
+    pub(crate) fn read(path: &str, text: &str, module: &FrozenModule) -> Result<Members, ExtensionError> {
         let script = Script { path, text, module };
         let modelled = script.names(MODELS, "a dict from operator name to function", |value| {
             (value.get_type() == "function").then_some(())
@@ -117,7 +117,7 @@ impl Script<'_> {
     }
 
     /// Members that look as if they were meant for the tool.
-    fn members_without_effect(&self) -> impl Iterator<Item = ExtensionNotice> + '_ {
+    fn members_without_effect(&self) -> impl Iterator<Item = Notice> + '_ {
         let members = self.module.names().filter(|name| !MEMBERS.contains(&name.as_str()));
         members.filter_map(|member| {
             let member = member.as_str();
@@ -129,7 +129,8 @@ impl Script<'_> {
             } else {
                 return None;
             };
-            Some(ExtensionNotice::WithoutEffect { at: self.place(member), member: member.to_owned(), reason })
+            let reason = format!("{}: {member} has no effect: {reason}", self.place(member));
+            Some(Notice::ExtensionWithoutEffect { reason })
         })
     }
 

@@ -13,7 +13,7 @@ use trace_ingest::ArgumentValue;
 const DEEPEST: usize = 16;
 
 /// A recorded value as a script sees it. Lists become tuples: a script cannot change what was recorded.
-pub(super) fn to_script<'v>(value: &Value, heap: Heap<'v>) -> ScriptValue<'v> {
+pub(crate) fn to_script<'v>(value: &Value, heap: Heap<'v>) -> ScriptValue<'v> {
     match value {
         Value::None => ScriptValue::new_none(),
         Value::Bool(value) => ScriptValue::new_bool(*value),
@@ -24,18 +24,33 @@ pub(super) fn to_script<'v>(value: &Value, heap: Heap<'v>) -> ScriptValue<'v> {
     }
 }
 
+/// An argument of the trace as a script sees it.
+pub(crate) fn argument_to_script<'v>(argument: &ArgumentValue, heap: Heap<'v>) -> ScriptValue<'v> {
+    match argument {
+        ArgumentValue::Null => ScriptValue::new_none(),
+        ArgumentValue::Bool(value) => ScriptValue::new_bool(*value),
+        ArgumentValue::Int(value) => heap.alloc(*value),
+        ArgumentValue::Float(value) => heap.alloc(*value),
+        ArgumentValue::Text(text) => heap.alloc(text.as_str()),
+        ArgumentValue::List(items) => {
+            let items: Vec<_> = items.iter().map(|item| argument_to_script(item, heap)).collect();
+            heap.alloc(AllocTuple(items))
+        }
+    }
+}
+
 /// Recorded values as a tuple.
-pub(super) fn all_to_script<'v>(items: &[Value], heap: Heap<'v>) -> ScriptValue<'v> {
+fn all_to_script<'v>(items: &[Value], heap: Heap<'v>) -> ScriptValue<'v> {
     let items: Vec<_> = items.iter().map(|item| to_script(item, heap)).collect();
     heap.alloc(AllocTuple(items))
 }
 
 /// The fields of a call as a model's function sees it.
-pub(super) const CALL_FIELDS: [&str; 9] =
+pub(crate) const CALL_FIELDS: [&str; 9] =
     ["name", "dims", "types", "strides", "concrete", "args", "kernels", "annotation", "forward"];
 
 /// A call as a model's function sees it.
-pub(super) fn call_to_script<'v>(call: &OpCall<'_>, heap: Heap<'v>) -> ScriptValue<'v> {
+pub(crate) fn call_to_script<'v>(call: &OpCall<'_>, heap: Heap<'v>) -> ScriptValue<'v> {
     let list = |items: Option<&[Value]>| all_to_script(items.unwrap_or_default(), heap);
     let args = call.attributes.iter().map(|(name, value)| (*name, to_script(value, heap)));
     let values = [
@@ -56,7 +71,7 @@ pub(super) fn call_to_script<'v>(call: &OpCall<'_>, heap: Heap<'v>) -> ScriptVal
 const LARGEST: usize = 1 << 20;
 
 /// A value of a script; fails with what it is where it is none that reports can show.
-pub(super) fn from_script(value: ScriptValue<'_>) -> Result<Value, String> {
+pub(crate) fn from_script(value: ScriptValue<'_>) -> Result<Value, String> {
     read(value, DEEPEST, &mut LARGEST.clone())
 }
 
@@ -87,7 +102,7 @@ fn read(value: ScriptValue<'_>, depth: usize, left: &mut usize) -> Result<Value,
 }
 
 /// A value as an argument of the trace.
-pub(super) fn to_argument(value: &Value) -> ArgumentValue {
+pub(crate) fn to_argument(value: &Value) -> ArgumentValue {
     match value {
         Value::None => ArgumentValue::Null,
         Value::Bool(value) => ArgumentValue::Bool(*value),

@@ -14,11 +14,12 @@ use starlark::starlark_module;
 use starlark::values::Value as ScriptValue;
 use starlark::values::float::UnpackFloat;
 use starlark::values::none::NoneOr;
+use tree_perf::ExtensionModel;
 
-use super::families::ModelFamily;
-use super::host::{Host, complain};
-use super::values::from_script;
-use crate::analysis_extension::ExtensionModel;
+use crate::families::ModelFamily;
+use crate::host::{Host, complain};
+use crate::memory::times;
+use crate::values::from_script;
 
 /// Figures that a script computed itself.
 #[derive(Debug)]
@@ -143,7 +144,7 @@ fn figure(function: &str, name: &str, value: NoneOr<UnpackFloat>) -> Result<Opti
 
 /// The functions of every script.
 #[starlark_module]
-pub(super) fn builtins(builder: &mut GlobalsBuilder) {
+pub(crate) fn builtins(builder: &mut GlobalsBuilder) {
     /// A model of one of the tool's families.
     fn model<'v>(
         #[starlark(require = pos)] family: &str,
@@ -208,7 +209,7 @@ pub(super) fn builtins(builder: &mut GlobalsBuilder) {
     ) -> starlark::Result<ScriptValue<'v>> {
         let mut product = eval.heap().alloc(1);
         for number in numbers.iterate(eval.heap())? {
-            product = product.mul(number, eval.heap())?;
+            product = times(product, number, eval)?;
         }
         Ok(product)
     }

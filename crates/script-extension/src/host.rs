@@ -10,23 +10,23 @@ use starlark::eval::Evaluator;
 use starlark::values::structs::AllocStruct;
 use starlark::values::{UnpackValue, Value as ScriptValue};
 use trace2tree::TraceTree;
+use tree_perf::ExtensionModel;
 
-use super::limits::Limits;
-use super::memory::Memory;
-use super::tree::TreeHost;
-use crate::analysis_extension::ExtensionModel;
+use crate::interpreter::Limits;
+use crate::memory::Memory;
+use crate::tree::TreeHost;
 
 /// What scripts and the tool share during an evaluation.
 #[derive(ProvidesStaticType)]
-pub(super) struct Host<'t> {
+pub(crate) struct Host<'t> {
     /// What the script holds.
-    pub(super) memory: Memory,
+    pub(crate) memory: Memory,
     /// Models that the script made; it holds their positions.
     models: RefCell<Vec<ExtensionModel>>,
     /// What the script printed.
-    pub(super) printed: RefCell<Vec<String>>,
+    pub(crate) printed: RefCell<Vec<String>>,
     /// The tree, while it is postprocessed.
-    pub(super) tree: Option<RefCell<TreeHost<'t>>>,
+    pub(crate) tree: Option<RefCell<TreeHost<'t>>>,
 }
 
 /// More printing than this is a script's debugging gone wrong: lines, and bytes in all of them.
@@ -49,7 +49,7 @@ impl starlark::PrintHandler for Host<'_> {
 #[error("{0}")]
 struct Complaint(String);
 
-pub(super) fn complain(reason: impl Into<String>) -> starlark::Error {
+pub(crate) fn complain(reason: impl Into<String>) -> starlark::Error {
     starlark::Error::new_other(Complaint(reason.into()))
 }
 
@@ -58,7 +58,7 @@ const MODEL: &str = "model";
 
 impl<'t> Host<'t> {
     /// A host of a script that may use so much.
-    pub(super) fn new(limits: Limits) -> Self {
+    pub(crate) fn new(limits: Limits) -> Self {
         Host {
             memory: Memory::new(limits.memory_bytes),
             models: RefCell::default(),
@@ -68,25 +68,25 @@ impl<'t> Host<'t> {
     }
 
     /// A host that lets the script at a tree.
-    pub(super) fn with_tree(tree: &'t mut TraceTree, limits: Limits) -> Self {
+    pub(crate) fn with_tree(tree: &'t mut TraceTree, limits: Limits) -> Self {
         Host { tree: Some(RefCell::new(TreeHost::new(tree))), ..Host::new(limits) }
     }
 
     /// The host of an evaluation.
-    pub(super) fn of<'a>(eval: &Evaluator<'_, 'a, 't>) -> starlark::Result<&'a Host<'t>> {
+    pub(crate) fn of<'a>(eval: &Evaluator<'_, 'a, 't>) -> starlark::Result<&'a Host<'t>> {
         let host = eval.extra.and_then(|extra| extra.downcast_ref::<Host<'t>>());
         host.ok_or_else(|| complain("this function is there only while the tool calls the script"))
     }
 
     /// Keeps a model; gives what stands for it in the script.
-    pub(super) fn keep<'v>(&self, model: ExtensionModel, eval: &Evaluator<'v, '_, '_>) -> ScriptValue<'v> {
+    pub(crate) fn keep<'v>(&self, model: ExtensionModel, eval: &Evaluator<'v, '_, '_>) -> ScriptValue<'v> {
         let mut models = self.models.borrow_mut();
         models.push(model);
         eval.heap().alloc(AllocStruct([(MODEL, models.len() as u64 - 1)]))
     }
 
     /// The model behind what a script's function returned.
-    pub(super) fn model_of<'v>(
+    pub(crate) fn model_of<'v>(
         &self,
         returned: ScriptValue<'v>,
         eval: &Evaluator<'v, '_, '_>,

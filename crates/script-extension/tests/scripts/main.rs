@@ -1,13 +1,17 @@
+//! Extension scripts: what they may define, what they are refused for, and what they do to trees and reports.
+
 use std::time::Duration;
 
 use perf_models::{Family, Gap, OpCall, Undefined, Value};
+use script_extension::{Extension, ExtensionError, Limits};
+use tree_perf::{AnalysisExtension, ExtensionModel};
 
-use super::{Extension, ExtensionError, Limits};
-use crate::ExtensionModel;
-
+mod damaged;
 mod fixture;
 mod megatron;
 mod memory;
+#[path = "../script_probe/mod.rs"]
+mod script_probe;
 mod tree;
 
 const MY_ATTENTION: &str = include_str!("../../../../examples/extensions/my_attention.star");

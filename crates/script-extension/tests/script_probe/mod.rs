@@ -5,9 +5,10 @@
 use std::time::Duration;
 
 use perf_models::OpCall;
+use script_extension::{Extension, Limits};
 use trace_ingest::{ArgumentValue, Category, EventArguments, TraceBuilder};
 use trace2tree::{TraceTree, TreeOptions};
-use tree_perf::extension::{Extension, Limits};
+use tree_perf::AnalysisExtension;
 
 /// Small enough that a script that runs on is stopped long before anybody calls it a hang.
 const LIMITS: Limits = Limits {
@@ -36,7 +37,7 @@ pub fn run(text: &str) -> bool {
     for name in &names {
         let call = OpCall { name, kernels: &["kernel"], ..OpCall::default() };
         let _ = extension.model(&call).map(|model| model.map_err(|reason| reason.to_string()));
-        let _ = (extension.category(name), extension.sheets(name).count());
+        let _ = (extension.category(name), extension.sheets(name).len());
     }
     if let Err(error) = extension.postprocess(&mut tree()) {
         says_where(error.to_string());

@@ -13,20 +13,20 @@ use perf_models::{
 type Build = fn(&Parameters<'_>) -> Result<Arc<dyn PerfModel>, String>;
 
 /// A family with the parameters it takes.
-pub(super) struct ModelFamily {
+pub(crate) struct ModelFamily {
     /// The name in scripts.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// The parameters, required ones first.
-    pub(super) parameters: &'static [&'static str],
+    pub(crate) parameters: &'static [&'static str],
     /// How many are required.
     required: usize,
-    pub(super) family: Family,
-    pub(super) category: Category,
+    pub(crate) family: Family,
+    pub(crate) category: Category,
     build: Build,
 }
 
 /// Every family that a script can name.
-pub(super) const FAMILIES: &[ModelFamily] = &[
+pub(crate) const FAMILIES: &[ModelFamily] = &[
     ModelFamily {
         name: "gemm",
         parameters: &["m", "n", "k", "dtype", "batch", "bias", "dtype_b", "dtype_out"],
@@ -123,7 +123,7 @@ pub(super) const FAMILIES: &[ModelFamily] = &[
 
 impl ModelFamily {
     /// The family of this name.
-    pub(super) fn named(name: &str) -> Result<&'static ModelFamily, String> {
+    pub(crate) fn named(name: &str) -> Result<&'static ModelFamily, String> {
         FAMILIES.iter().find(|family| family.name == name).ok_or_else(|| {
             let names: Vec<_> = FAMILIES.iter().map(|family| family.name).collect();
             format!("there is no model family {name:?}; there are {}", names.join(", "))
@@ -131,7 +131,7 @@ impl ModelFamily {
     }
 
     /// The model with these parameters.
-    pub(super) fn build(&self, given: BTreeMap<String, Value>) -> Result<Arc<dyn PerfModel>, String> {
+    pub(crate) fn build(&self, given: BTreeMap<String, Value>) -> Result<Arc<dyn PerfModel>, String> {
         if let Some(unknown) = given.keys().find(|name| !self.parameters.contains(&name.as_str())) {
             let known = self.parameters.join(", ");
             return Err(format!("{} has no parameter {unknown:?}; it has {known}", self.name));

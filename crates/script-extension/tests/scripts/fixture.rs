@@ -1,7 +1,9 @@
 //! Small traces for tests of scripts.
 
+use script_extension::Extension;
 use trace_ingest::{ArgumentValue, Category, EventArguments, EventId, Trace, TraceBuilder};
 use trace2tree::{TraceTree, TreeOptions};
+use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
 
 /// A trace of operators with launches below them, on threads of process 1; times in µs.
 #[derive(Default)]
@@ -68,4 +70,27 @@ pub(super) fn shapes(shapes: &[&[i64]]) -> Option<ArgumentValue> {
 
 pub(super) fn words(words: &[&str]) -> Option<ArgumentValue> {
     Some(list(words.iter().map(|word| ArgumentValue::Text((*word).into()))))
+}
+
+/// A row of the unified table: name, category, device time in µs, FLOPs and bytes.
+pub(super) type Row = (String, String, f64, Option<(f64, f64)>);
+
+/// The report's `unified_perf_summary` with an extension, in the order of names.
+pub(super) fn unified_rows(fixture: Fixture, extension: Extension) -> Vec<Row> {
+    let analysis =
+        Analysis::with_extension(fixture.finish(), AnalysisOptions::default(), Box::new(extension));
+    let sheet = pytorch_sheets().iter().find(|sheet| sheet.name == "unified_perf_summary").unwrap();
+    let table = sheet.build(&analysis).unwrap().unwrap();
+    let text = |column, row| table.column(column).unwrap().str().unwrap().get(row).unwrap().to_owned();
+    let number = |column, row| table.column(column).unwrap().f64().unwrap().get(row);
+    let mut rows: Vec<Row> = (0..table.height())
+        .map(|row| {
+            let flops = number("GFLOPS", row).map(|figure| (1e9 * figure).round());
+            let bytes = number("Data Moved (MB)", row).map(|figure| (1024.0 * 1024.0 * figure).round());
+            let time = number("Kernel Time (µs)_sum", row).unwrap();
+            (text("name", row), text("op category", row), time, flops.zip(bytes))
+        })
+        .collect();
+    rows.sort_by(|one, other| one.0.cmp(&other.0));
+    rows
 }

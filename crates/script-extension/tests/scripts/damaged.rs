@@ -1,8 +1,7 @@
 //! A few hundred damaged extension scripts in every test run: each is refused, or does what is left of it within its
 //! limits, and none ends the process. `fuzz/fuzz_targets/starlark_extension.rs` goes further.
-#![cfg(feature = "starlark")]
 
-mod script_probe;
+use super::script_probe;
 
 /// Pieces that change what a script does, or how much of it.
 const PIECES: [&str; 16] = [
@@ -54,9 +53,9 @@ fn damaged(script: &str, state: &mut u64) -> String {
 #[test]
 fn damaged_scripts_are_refused_or_stay_within_their_limits() {
     let scripts = [
-        include_str!("../../../examples/extensions/my_attention.star"),
-        include_str!("../../../examples/extensions/my_block.star"),
-        include_str!("../../../examples/extensions/megatron_te_v2.star"),
+        include_str!("../../../../examples/extensions/my_attention.star"),
+        include_str!("../../../../examples/extensions/my_block.star"),
+        include_str!("../../../../examples/extensions/megatron_te_v2.star"),
     ];
     let (mut state, mut loaded, mut refused) = (1, 0, 0);
     for round in 0..400 {

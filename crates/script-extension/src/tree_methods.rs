@@ -14,23 +14,23 @@ use starlark::values::{Heap, Value as ScriptValue};
 use trace_ingest::EventId;
 use trace2tree::TraceTree;
 
-use super::edits::TreeHost;
-use super::events::{event_id, inserted};
-use super::insertion::{Given, Insertion, Position};
-use crate::extension::host::{Host, complain};
-use crate::extension::values::from_script;
+use crate::host::{Host, complain};
+use crate::tree::{Given, Insertion, Position, TreeHost, event_id, inserted};
+use crate::values::from_script;
 
 type Answer<'v> = starlark::Result<ScriptValue<'v>>;
 
 static METHODS: LazyLock<Globals> = LazyLock::new(|| GlobalsBuilder::new().with(queries).with(edits).build());
 
-/// The names of the tree's methods.
-pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    METHODS.iter().map(|(name, _)| name)
+/// The names of the tree's methods, sorted.
+pub(crate) fn names() -> Vec<&'static str> {
+    let mut names: Vec<_> = METHODS.iter().map(|(name, _)| name).collect();
+    names.sort_unstable();
+    names
 }
 
 /// The tree's methods as a value to pass to a script.
-pub(in crate::extension) fn methods<'v>(heap: Heap<'v>) -> ScriptValue<'v> {
+pub(crate) fn methods<'v>(heap: Heap<'v>) -> ScriptValue<'v> {
     heap.alloc(AllocStruct(METHODS.iter().map(|(name, value)| (name, value.to_value()))))
 }
 
