@@ -155,7 +155,7 @@ fn with_chart(table: Table, described: &SheetChart, names: SheetNames) -> Result
         ChartShape::Scatter { x, x_axis, groups, points } => {
             let axis = |column: &str, title: &str| ScatterAxis { column: column.into(), title: title.into() };
             // A sheet that does not exist is refused with the report.
-            let sheet = pytorch_sheets().iter().find(|sheet| sheet.name == points.sheet);
+            let sheet = pytorch_sheets().iter().find(|sheet| sheet.name == points.table);
             return table.with_scatter(ScatterChart {
                 title: described.title.into(),
                 x: axis(x, x_axis),
@@ -163,7 +163,7 @@ fn with_chart(table: Table, described: &SheetChart, names: SheetNames) -> Result
                 groups: groups.into(),
                 names: described.categories.into(),
                 points: ScatterPoints {
-                    table: sheet.map_or(points.sheet, |sheet| sheet_name(sheet, names)).into(),
+                    table: sheet.map_or(points.table, |sheet| sheet_name(sheet, names)).into(),
                     x: points.x.into(),
                     y: points.y.into(),
                     groups: points.groups.into(),

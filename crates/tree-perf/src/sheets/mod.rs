@@ -8,7 +8,6 @@ pub(crate) mod ops_all;
 pub(crate) mod ops_summary;
 pub(crate) mod ops_summary_by_category;
 pub(crate) mod roofline;
-pub(crate) mod roofline_points;
 pub(crate) mod rooflines;
 pub(crate) mod short_kernels;
 pub(crate) mod unified_perf_summary;
