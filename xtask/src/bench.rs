@@ -12,9 +12,8 @@ mod table;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use crate::{ChoreResult, Outcome};
+use crate::{ChoreResult, Outcome, build_release};
 use floor::Floor;
 use input::Input;
 use process::{Program, Run};
@@ -65,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
         Some(binary) => {
             std::fs::canonicalize(binary).map_err(|error| format!("{}: {error}", binary.display()))?
         }
-        None => build(root)?,
+        None => build_release(root)?,
     };
     let floor = floor::build(root)?;
     let corpus = arguments.corpus.clone().unwrap_or_else(testdata::corpus_folder);
@@ -100,19 +99,6 @@ pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
         eprintln!("bench: wrote {}", picture.display());
     }
     Ok(if failed == 0 { Outcome::Good } else { Outcome::Bad })
-}
-
-/// Builds the release binary and says where it is.
-fn build(root: &Path) -> Result<PathBuf, Box<dyn Error>> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo)
-        .args(["build", "--release", "--quiet", "--package", "tracelens"])
-        .current_dir(root)
-        .status()?;
-    match built.success() {
-        true => Ok(root.join("target/release").join(format!("tracelens{}", std::env::consts::EXE_SUFFIX))),
-        false => Err("the release binary does not build".into()),
-    }
 }
 
 fn measure(input: Input, program: &Program, floor: &Path, runs: u32) -> Result<Row, Box<dyn Error>> {

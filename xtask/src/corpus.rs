@@ -13,7 +13,7 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-use crate::{ChoreResult, Outcome};
+use crate::{ChoreResult, Outcome, build_release};
 
 /// The sheets compared of training: those that the report writes on every PyTorch trace.
 const SHEETS: [&str; 8] = [
@@ -225,7 +225,7 @@ fn file_name(path: &Path) -> String {
 }
 
 /// Everything in a folder, by name.
-fn entries(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+pub(crate) fn entries(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut paths = std::fs::read_dir(folder)?
         .map(|entry| Ok(entry?.path()))
         .collect::<std::io::Result<Vec<PathBuf>>>()?;
@@ -254,17 +254,6 @@ fn cases(corpus: &Path, filter: Option<&str>) -> Result<Vec<Recording>, Box<dyn 
         return Err("no case of the corpus has that name".into());
     }
     Ok(recordings)
-}
-
-fn build_release(root: &Path) -> Result<PathBuf, Box<dyn Error>> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status =
-        Command::new(cargo).args(["build", "--release", "-p", "tracelens"]).current_dir(root).status()?;
-    if !status.success() {
-        return Err("the release binary does not build".into());
-    }
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    Ok(root.join(target).join("release/tracelens"))
 }
 
 /// Writes our report of one case and returns its folder.

@@ -8,6 +8,7 @@
 //! | `repeat-trace` | writes a recorded Kineto trace several times in a row, as one larger trace |
 //! | `phase-bench` | scores the prefill and decode detector on recorded traces against their annotations |
 //! | `corpus` | runs the release binary over recorded traces and compares with the reference |
+//! | `snapshot` | writes every output of a list of runs, and compares it with an earlier snapshot |
 //!
 //! A chore prints what it found and ends with exit code 1 when it found something wrong.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to the person who runs it")]
@@ -18,10 +19,11 @@ mod gen_trace;
 mod layers;
 mod phase_bench;
 mod repeat_trace;
+mod snapshot;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use clap::{Parser, Subcommand};
 
@@ -45,6 +47,8 @@ enum Chore {
     RepeatTrace(repeat_trace::Arguments),
     /// Compare reports of recorded traces with the reference's.
     Corpus(corpus::Arguments),
+    /// Write every output of a list of runs into a folder, or compare with an earlier snapshot.
+    Snapshot(snapshot::Arguments),
     /// Score the prefill and decode detector on recorded traces.
     PhaseBench(phase_bench::Arguments),
 }
@@ -63,6 +67,7 @@ fn main() -> ExitCode {
         Chore::GenTrace(arguments) => gen_trace::run(&arguments),
         Chore::RepeatTrace(arguments) => repeat_trace::run(&arguments),
         Chore::Corpus(arguments) => corpus::run(&arguments, workspace_root()),
+        Chore::Snapshot(arguments) => snapshot::run(&arguments, &workspace_root()),
         Chore::PhaseBench(arguments) => phase_bench::run(&arguments),
     };
     match outcome {
@@ -82,4 +87,16 @@ type ChoreResult = Result<Outcome, Box<dyn Error>>;
 fn workspace_root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_path_buf()
+}
+
+/// Builds the release binary and says where it is.
+fn build_release(root: &Path) -> Result<PathBuf, Box<dyn Error>> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let arguments = ["build", "--release", "--quiet", "--package", "tracelens"];
+    if !Command::new(cargo).args(arguments).current_dir(root).status()?.success() {
+        return Err("the release binary does not build".into());
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    let binary = format!("tracelens{}", std::env::consts::EXE_SUFFIX);
+    Ok(root.join(target).join("release").join(binary))
 }
