@@ -173,7 +173,7 @@ fn named(recordings: &[PathBuf]) -> String {
     const SHOWN: usize = 4;
     let shown: Vec<String> = recordings.iter().take(SHOWN).map(|path| path.display().to_string()).collect();
     match recordings.len() {
-        0 => " (none has the name of one)".to_string(),
+        0 => " (no file has the name of one, nor that of a *_kernel_trace.csv)".to_string(),
         count if count > SHOWN => format!(": {} ... ({count} in all)", shown.join(", ")),
         _ => format!(": {}", shown.join(", ")),
     }

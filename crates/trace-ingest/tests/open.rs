@@ -150,7 +150,7 @@ fn what_is_no_recording_is_named_with_the_kinds_that_are_known() {
 fn a_directory_is_the_traces_in_it_or_names_its_recordings() {
     let directory = TempDir::new().unwrap();
     let message = error(directory.path()).to_string();
-    assert!(message.contains("is a directory; name a recording in it (none has"), "{message}");
+    assert!(message.contains("is a directory; name a recording in it (no file has"), "{message}");
     let run = directory.path().join("plugins/profile/today");
     fs::create_dir_all(&run).unwrap();
     for name in ["b.xplane.pb", "a.xplane.pb", "notes.txt"] {

@@ -336,13 +336,15 @@ fn quoted_names_may_hold_commas_quotes_and_line_breaks() {
 #[test]
 fn a_directory_without_traces_is_refused_with_what_was_looked_for() {
     let directory = TempDir::new().unwrap();
-    for name in ["notes.csv", "908_results.json", "1_agent_info.csv", "1_kernel_stats.csv"] {
+    for name in ["notes.csv", "1_agent_info.csv", "1_kernel_stats.csv"] {
         fs::write(directory.path().join(name), "a,b\n1,2\n").unwrap();
     }
     let error = read(directory.path()).unwrap_err().to_string();
-    assert!(error.contains("Not a valid rocprofv3 file"), "{error}");
-    assert!(error.contains("*_kernel_trace.csv"), "{error}");
-    assert!(error.contains("a directory without traces"), "{error}");
+    assert!(error.contains("is a directory") && error.contains("*_kernel_trace.csv"), "{error}");
+    let profile = directory.path().join("908_results.json");
+    fs::write(&profile, "{}").unwrap();
+    let error = read(directory.path()).unwrap_err().to_string();
+    assert!(error.ends_with(&format!("name a recording in it: {}", profile.display())), "{error}");
     let statistics = with_file("1_kernel_stats.csv", "Name,Calls,TotalDurationNs", &["k,1,2"]);
     let error = read(&statistics.path().join("1_kernel_stats.csv")).unwrap_err().to_string();
     assert!(error.contains("a table without records of what ran"), "{error}");

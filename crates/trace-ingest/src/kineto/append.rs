@@ -1,11 +1,12 @@
-//! Appends parsed runs to the trace.
+//! Makes a trace of parsed runs: appends their events, counts what was wrong with them, and takes from the assembler what
+//! stands around them.
 
 use hashbrown::HashMap;
 
-use super::argument::parse_argument;
-use super::faults::Faults;
-use super::run::{RareField, RareValue, RowKind, Run, Tally};
-use super::translation::Translation;
+use super::assemble::{Ending, Refusal, Sink};
+use super::facts::read_fact;
+use super::run::{RareField, RareValue, RowKind, Run, RunEnd, Tally};
+use super::translation::{Translation, parse_argument};
 use crate::argument::Sequence;
 use crate::event_table::{
     Collective, Event, EventId, Flow, LaunchGeometry, MemoryTransfer, Phase, PythonFrame, TritonCall,
@@ -14,6 +15,7 @@ use crate::json::number::{float, integer};
 use crate::string_table::StringId;
 use crate::trace::Trace;
 use crate::track_table::TrackId;
+use crate::warning::Warning;
 
 /// The events are more than ids can name.
 #[derive(Debug)]
@@ -241,4 +243,146 @@ fn printed(field: &RareValue, raw: StringId, trace: &mut Trace) -> StringId {
     }
     let text = parse_argument(trace.strings.get(raw).as_bytes()).display(Sequence::Tuple).to_string();
     trace.strings.intern(&text)
+}
+
+#[derive(Default)]
+pub(crate) struct Faults {
+    malformed: u64,
+    malformed_bytes: u64,
+    first_malformed: Option<(u64, &'static str)>,
+    without_timestamp: Tally,
+    without_duration: Tally,
+    pub(crate) negative_duration: Tally,
+    without_name: Tally,
+    pub(crate) unclosed: Tally,
+    pub(crate) unopened: Tally,
+    unused_phases: Vec<(Option<char>, u64)>,
+    pub(crate) unknown_metadata: u64,
+    pub(crate) invalid_utf8: u64,
+    /// Text after the end of the trace, in bytes.
+    pub(crate) trailing: u64,
+}
+
+impl Faults {
+    /// Adds those of a run that begins at `offset` of the text with entry `first_uid`.
+    pub(crate) fn append(&mut self, run: &Run, offset: u64, first_uid: u32) {
+        let of_run = &run.faults;
+        self.malformed += of_run.malformed;
+        self.malformed_bytes += of_run.malformed_bytes;
+        if let (None, Some((at, reason))) = (self.first_malformed, of_run.first_malformed) {
+            self.first_malformed = Some((offset + at as u64, reason));
+        }
+        for (tally, more) in [
+            (&mut self.without_timestamp, of_run.without_timestamp),
+            (&mut self.without_duration, of_run.without_duration),
+            (&mut self.negative_duration, of_run.negative_duration),
+            (&mut self.without_name, of_run.without_name),
+        ] {
+            if tally.count == 0 {
+                tally.first = first_uid + more.first;
+            }
+            tally.count += more.count;
+        }
+        for &(phase, count) in &of_run.unused_phases {
+            match self.unused_phases.iter_mut().find(|(known, _)| *known == phase) {
+                Some((_, total)) => *total += count,
+                None => self.unused_phases.push((phase, count)),
+            }
+        }
+        self.unknown_metadata += of_run.unknown_metadata;
+    }
+
+    /// Adds a warning per kind that occurred.
+    pub(crate) fn report(&self, warnings: &mut Vec<Warning>) {
+        if let Some((first_offset, detail)) = self.first_malformed {
+            let (count, bytes_skipped) = (self.malformed, self.malformed_bytes);
+            warnings.push(Warning::MalformedEvents { count, first_offset, detail, bytes_skipped });
+        }
+        let tallied = |tally: Tally, warning: fn(u64, u32) -> Warning| {
+            (tally.count > 0).then(|| warning(tally.count, tally.first))
+        };
+        warnings.extend(tallied(self.without_timestamp, |count, first_uid| Warning::WithoutTimestamp {
+            count,
+            first_uid,
+        }));
+        warnings.extend(tallied(self.without_duration, |count, first_uid| Warning::WithoutDuration {
+            count,
+            first_uid,
+        }));
+        warnings.extend(tallied(self.negative_duration, |count, first_uid| Warning::NegativeDuration {
+            count,
+            first_uid,
+        }));
+        warnings
+            .extend(tallied(self.without_name, |count, first_uid| Warning::WithoutName { count, first_uid }));
+        warnings
+            .extend(tallied(self.unclosed, |count, first_uid| Warning::UnclosedBegin { count, first_uid }));
+        warnings.extend(tallied(self.unopened, |count, first_uid| Warning::UnopenedEnd { count, first_uid }));
+        warnings
+            .extend(self.unused_phases.iter().map(|&(phase, count)| Warning::UnusedPhase { phase, count }));
+        if self.unknown_metadata > 0 {
+            warnings.push(Warning::UnknownMetadata { count: self.unknown_metadata });
+        }
+        if self.invalid_utf8 > 0 {
+            warnings.push(Warning::InvalidUtf8 { count: self.invalid_utf8 });
+        }
+        if self.trailing > 0 {
+            warnings.push(Warning::TrailingText { bytes: self.trailing });
+        }
+    }
+}
+
+/// The trace so far.
+pub(crate) struct TraceSink {
+    run: Run,
+    appender: Appender,
+}
+
+impl Sink for TraceSink {
+    fn fact(&mut self, key: &'static str, value: &[u8]) {
+        let trace = &mut self.appender.trace;
+        read_fact(key, value, &mut trace.facts, &mut trace.warnings);
+    }
+
+    fn entries(&mut self, text: &[u8], offset: u64) -> Result<RunEnd, Refusal> {
+        self.run.clear();
+        let end = self.run.parse(text);
+        self.appender.append(&self.run, offset)?;
+        Ok(end)
+    }
+
+    fn trailing(&mut self, bytes: u64) {
+        self.appender.faults.trailing += bytes;
+    }
+}
+
+impl TraceSink {
+    /// An empty trace, with Python frames or without.
+    pub(crate) fn new(skip_frames: bool) -> Self {
+        TraceSink { run: Run::new(skip_frames), appender: Appender::default() }
+    }
+
+    /// Appends a run that begins at `offset` of the text.
+    pub(crate) fn append(&mut self, run: &Run, offset: u64) -> Result<(), TooManyEvents> {
+        self.appender.append(run, offset)
+    }
+
+    /// The trace, once all text was taken. `damage` tells how reading broke off, if it did.
+    pub(crate) fn finish(mut self, ending: &Ending, damage: Option<String>) -> Trace {
+        self.appender.close_begins();
+        let mut warnings = Vec::new();
+        match damage {
+            Some(detail) => {
+                let bytes_read = ending.used + ending.unused;
+                warnings.push(Warning::DamagedCompression { bytes_read, detail });
+            }
+            None if !ending.complete => warnings.push(Warning::Truncated { bytes_lost: ending.unused }),
+            None => {}
+        }
+        let Appender { mut trace, faults, .. } = self.appender;
+        faults.report(&mut warnings);
+        trace.warnings.extend(warnings);
+        trace.rebase();
+        trace
+    }
 }

@@ -6,9 +6,9 @@
 //! result.
 
 use super::append::TooManyEvents;
+use super::append::TraceSink;
 use super::facts::known_key;
 use super::run::{Run, RunEnd};
-use super::trace_sink::TraceSink;
 use crate::json::scanner::{Fault, Scanner, unescape};
 use crate::json::skipped_value::SkippedValue;
 

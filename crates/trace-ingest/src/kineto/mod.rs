@@ -1,15 +1,12 @@
 //! PyTorch's Kineto profiler: Chrome trace-event JSON with Kineto's categories and arguments.
 
 mod append;
-mod argument;
 mod assemble;
 mod boundary;
 mod entries;
 mod facts;
-mod faults;
 mod pipeline;
 mod run;
-mod trace_sink;
 mod translation;
 mod valid_json;
 

@@ -11,10 +11,10 @@ use std::thread;
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
+use super::append::TraceSink;
 use super::assemble::{Assembler, Ending, Refusal, Sink};
 use super::boundary::last_event_start;
 use super::run::{Run, RunEnd};
-use super::trace_sink::TraceSink;
 use crate::trace::Trace;
 
 /// Text per block, in bytes. Large enough that a block's fixed costs vanish, small enough to stay in the

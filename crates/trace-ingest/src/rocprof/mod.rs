@@ -6,7 +6,6 @@ mod csv;
 mod fault;
 mod json;
 mod kernel_names;
-mod machines;
 mod pftrace;
 mod profile;
 mod rocpd;

@@ -2,8 +2,8 @@
 
 use super::table::{Fault, Names, Table};
 use crate::error::IngestError;
+use crate::rocprof::builder::Machines;
 use crate::rocprof::builder::ProfileBuilder;
-use crate::rocprof::machines::Machines;
 use crate::rocprof::profile::{Agent, AgentKind};
 
 /// The agents of one process.

@@ -5,8 +5,8 @@ use hashbrown::HashMap;
 use super::agents::{Agents, text};
 use super::table::{Column, Fault, Names, Row, Table};
 use crate::error::IngestError;
+use crate::rocprof::builder::Machines;
 use crate::rocprof::builder::ProfileBuilder;
-use crate::rocprof::machines::Machines;
 use crate::rocprof::profile::{
     AgentKind, Allocation, Call, CopyDirection, Dispatch, Domain, Kernel, Launch, MemoryCopy, Sample,
     ScratchEvent,

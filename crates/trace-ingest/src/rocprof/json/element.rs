@@ -10,8 +10,8 @@ use super::records::{self, CounterRecord, DispatchRecord, Head};
 use super::tables::{Labels, Tables};
 use super::walker::{Found, Tally, Walk, Walker};
 use crate::json::scanner::{Scan, Scanner, unescape};
+use crate::rocprof::builder::Machines;
 use crate::rocprof::builder::ProfileBuilder;
-use crate::rocprof::machines::Machines;
 use crate::rocprof::profile::{
     Agent, Allocation, Call, CopyDirection, Dispatch, Domain, Kernel, Launch, MemoryCopy, Process, Sample,
     ScratchEvent,

@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 
 use super::arguments::{Arguments, Key, Scalar};
 use super::collector::{Collector, Outcome};
-use super::lanes::Lane;
+use super::slice::Lane;
 use super::slice::Slice;
 use crate::error::IngestError;
 use crate::json::number::{integer, microseconds_to_nanoseconds};

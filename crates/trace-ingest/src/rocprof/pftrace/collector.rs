@@ -1,17 +1,18 @@
 //! Slices, wherever they come from, as records of a profile.
 
-mod agents;
-mod finish;
-mod records;
+use std::path::Path;
 
 use hashbrown::HashMap;
 
-use super::arguments::Key;
-use super::class::{Class, is_descriptor};
-use super::slice::{LATEST, Slice, times};
+use super::arguments::{Arguments, Key};
+use super::slice::{Class, LATEST, Lane, Slice, is_descriptor, kernel_of_name, times};
+use crate::error::IngestError;
 use crate::rocprof::builder::ProfileBuilder;
 use crate::rocprof::fault::ProfileWarning;
-use crate::rocprof::profile::Domain;
+use crate::rocprof::profile::{
+    Agent, AgentKind, Allocation, Call, CopyDirection, Dispatch, Domain, Kernel, Launch, MemoryCopy, Process,
+    Profile, ScratchEvent, SourceFormat,
+};
 use crate::string_table::StringId;
 
 /// Stands for a thread or stream that the slice does not tell, until its row tells it.
@@ -179,5 +180,293 @@ impl Collector {
         }
         // Programs may put slices of their own into the profiler's trace.
         (slice.category != StringId::EMPTY).then_some(Class::Call(Domain::Other))
+    }
+}
+
+impl Collector {
+    fn dispatch(&mut self, slice: &Slice<'_>, start: i64, end: i64) -> RecordId {
+        let arguments = slice.arguments;
+        let agent = self.agent(arguments, Key::Agent, AgentKind::Gpu);
+        let symbol = arguments.text(Key::Symbol).map(|symbol| self.builder.profile.strings.intern(&symbol));
+        let seen =
+            SeenKernel { lane: slice.lane, id: arguments.integer(Key::KernelId), name: slice.name, symbol };
+        let kernel = *self.kernels.entry(seen).or_insert_with(|| {
+            self.seen_kernels.push(seen);
+            self.seen_kernels.len() as u32 - 1
+        });
+        let launch = self.builder.launch(Launch {
+            grid: [arguments.size(Key::GridSize), 1, 1],
+            workgroup: [arguments.size(Key::WorkgroupSize), 1, 1],
+            products_only: true,
+            private_segment: arguments.size(Key::PrivateSegment),
+            group_segment: arguments.size(Key::GroupSegment),
+            vgprs: arguments.size(Key::Vgprs),
+            accum_vgprs: arguments.size(Key::AccumVgprs),
+            sgprs: arguments.size(Key::Sgprs),
+        });
+        let dispatches = &mut self.builder.profile.dispatches;
+        dispatches.push(Dispatch {
+            start,
+            end,
+            correlation: arguments.integer(Key::Correlation),
+            dispatch_id: arguments.integer(Key::DispatchId).unwrap_or(0),
+            thread: arguments.integer(Key::Thread).unwrap_or(THREAD_OF_LANE),
+            queue: arguments.integer(Key::Queue).unwrap_or(0),
+            stream: arguments.integer(Key::Stream).unwrap_or(STREAM_OF_LANE),
+            process: slice.lane,
+            agent,
+            kernel,
+            launch,
+        });
+        RecordId::Dispatch(dispatches.len() as u32 - 1)
+    }
+
+    fn copy(&mut self, slice: &Slice<'_>, start: i64, end: i64) -> RecordId {
+        let arguments = slice.arguments;
+        let direction = CopyDirection::of_name(self.text(slice.name));
+        let (from, to) = match direction {
+            CopyDirection::HostToHost => (AgentKind::Cpu, AgentKind::Cpu),
+            CopyDirection::HostToDevice => (AgentKind::Cpu, AgentKind::Gpu),
+            CopyDirection::DeviceToHost => (AgentKind::Gpu, AgentKind::Cpu),
+            CopyDirection::DeviceToDevice => (AgentKind::Gpu, AgentKind::Gpu),
+            CopyDirection::Other => (AgentKind::Unknown, AgentKind::Unknown),
+        };
+        let source = self.agent(arguments, Key::SourceAgent, from);
+        let destination = self.agent(arguments, Key::DestinationAgent, to);
+        let copies = &mut self.builder.profile.copies;
+        copies.push(MemoryCopy {
+            start,
+            end,
+            correlation: arguments.integer(Key::Correlation),
+            bytes: arguments.integer(Key::CopyBytes),
+            thread: arguments.integer(Key::Thread).unwrap_or(THREAD_OF_LANE),
+            stream: arguments.integer(Key::Stream).unwrap_or(STREAM_OF_LANE),
+            process: slice.lane,
+            source,
+            destination,
+            direction,
+            name: slice.name,
+        });
+        RecordId::Copy(copies.len() as u32 - 1)
+    }
+
+    fn allocation(&mut self, slice: &Slice<'_>, start: i64, end: i64) -> RecordId {
+        let arguments = slice.arguments;
+        let agent = self.agent(arguments, Key::Agent, AgentKind::Unknown);
+        let allocations = &mut self.builder.profile.allocations;
+        allocations.push(Allocation {
+            start,
+            end,
+            correlation: arguments.integer(Key::Correlation),
+            address: arguments.integer(Key::Address).unwrap_or(0),
+            bytes: arguments.integer(Key::AllocationSize).unwrap_or(0),
+            process: slice.lane,
+            agent,
+            name: slice.name,
+        });
+        RecordId::Allocation(allocations.len() as u32 - 1)
+    }
+
+    fn scratch(&mut self, slice: &Slice<'_>, start: i64, end: i64) -> RecordId {
+        let arguments = slice.arguments;
+        let agent = self.agent(arguments, Key::Agent, AgentKind::Gpu);
+        let scratch = &mut self.builder.profile.scratch;
+        scratch.push(ScratchEvent {
+            start,
+            end,
+            bytes: arguments.integer(Key::AllocationSize),
+            queue: arguments.integer(Key::Queue).unwrap_or(0),
+            process: slice.lane,
+            agent,
+            name: slice.name,
+        });
+        RecordId::Scratch(scratch.len() as u32 - 1)
+    }
+
+    fn call(&mut self, slice: &Slice<'_>, domain: Domain, start: i64, end: i64) -> RecordId {
+        let arguments = slice.arguments;
+        let calls = &mut self.builder.profile.calls;
+        calls.push(Call {
+            start,
+            end,
+            correlation: arguments.integer(Key::Correlation),
+            thread: arguments.integer(Key::Thread).unwrap_or(THREAD_OF_LANE),
+            stream: arguments.integer(Key::Stream).unwrap_or(0),
+            operation: arguments.integer(Key::Operation).unwrap_or(0),
+            process: slice.lane,
+            domain,
+            kind: slice.category,
+            name: slice.name,
+        });
+        RecordId::Call(calls.len() as u32 - 1)
+    }
+}
+
+impl Collector {
+    /// The agent that an argument names.
+    fn agent(&mut self, arguments: &Arguments<'_>, key: Key, kind: AgentKind) -> Option<u32> {
+        let device: Option<i64> = (key == Key::Agent).then(|| arguments.integer(Key::Device)).flatten();
+        let label = arguments.text(key).or_else(|| device.map(|device| device.to_string().into()))?;
+        let node = node_number(&label);
+        let position = match node.and_then(|node| self.numbered_agents.get(&node)) {
+            Some(&position) => position,
+            None => self.builder.agent(&label, || Agent {
+                label: label.to_string(),
+                logical_node_id: node,
+                ..Agent::default()
+            }),
+        };
+        if let Some(node) = node {
+            self.numbered_agents.entry(node).or_insert(position);
+        }
+        let agent = &mut self.builder.profile.agents[position as usize];
+        // What dispatches call an agent is its name.
+        if key == Key::Agent && agent.label != *label {
+            agent.label = label.to_string();
+        }
+        if agent.kind == AgentKind::Unknown {
+            agent.kind = kind;
+        }
+        agent.ordinal = agent.ordinal.or(device);
+        Some(position)
+    }
+}
+
+/// The number of a node by which an agent is called: `2`, `Agent 2`, `Agent-2`.
+fn node_number(label: &str) -> Option<i64> {
+    let digits = label.strip_prefix("Agent").map_or(label, |rest| rest.trim_start_matches([' ', '-', '_']));
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
+}
+
+impl Collector {
+    /// The profile, once every slice was taken. `lanes` are the rows that slices referred to.
+    ///
+    /// # Errors
+    /// When there are slices and none is the profiler's.
+    pub(super) fn finish(
+        mut self,
+        path: &Path,
+        source: SourceFormat,
+        lanes: &[Lane],
+    ) -> Result<Profile, IngestError> {
+        if self.recognised == 0 && !self.foreign.is_empty() {
+            let categories: Vec<String> =
+                self.foreign.iter().map(|&category| format!("{:?}", self.text(category))).collect();
+            return Err(IngestError::NotRocprof {
+                path: path.to_path_buf(),
+                missing: "no slice of kernel_dispatch, memory_copy, hip_api or another of its categories"
+                    .to_string(),
+                found: format!("a trace of another program, with slices of {}", categories.join(", ")),
+            });
+        }
+        let detail = "no usable time".to_string();
+        self.warn(
+            self.without_time,
+            ProfileWarning::MalformedRecords { list: "slices".to_string(), count: self.without_time, detail },
+        );
+        self.warn(self.unclosed, ProfileWarning::UnclosedSlices { count: self.unclosed });
+
+        let processes = self.place_processes(lanes);
+        self.name_kernels(&processes);
+        let lane = |lane: u32| lanes.get(lane as usize).copied().unwrap_or_default();
+        let process = |lane: u32| processes.get(lane as usize).copied().unwrap_or(0);
+        let thread = |thread: i64, own: u32| match thread {
+            THREAD_OF_LANE => lane(own).tid.unwrap_or(0),
+            thread => thread,
+        };
+        let stream = |stream: u64, own: u32| match stream {
+            STREAM_OF_LANE => lane(own).stream.unwrap_or(0),
+            stream => stream,
+        };
+        let profile = &mut self.builder.profile;
+        profile.source = source;
+        for dispatch in &mut profile.dispatches {
+            dispatch.thread = thread(dispatch.thread, dispatch.process);
+            dispatch.stream = stream(dispatch.stream, dispatch.process);
+            dispatch.process = process(dispatch.process);
+        }
+        for copy in &mut profile.copies {
+            copy.thread = thread(copy.thread, copy.process);
+            copy.stream = stream(copy.stream, copy.process);
+            copy.process = process(copy.process);
+        }
+        for call in &mut profile.calls {
+            call.thread = thread(call.thread, call.process);
+            call.process = process(call.process);
+        }
+        for allocation in &mut profile.allocations {
+            allocation.process = process(allocation.process);
+        }
+        for scratch in &mut profile.scratch {
+            scratch.process = process(scratch.process);
+        }
+        Ok(self.builder.finish())
+    }
+
+    /// Adds the processes of the rows that records lie on; the position of each row's process.
+    fn place_processes(&mut self, lanes: &[Lane]) -> Vec<u32> {
+        let profile = &mut self.builder.profile;
+        let mut used = vec![false; lanes.len()];
+        let of_records = (profile.dispatches.iter().map(|record| record.process))
+            .chain(profile.copies.iter().map(|record| record.process))
+            .chain(profile.calls.iter().map(|record| record.process))
+            .chain(profile.allocations.iter().map(|record| record.process))
+            .chain(profile.scratch.iter().map(|record| record.process));
+        for lane in of_records {
+            if let Some(used) = used.get_mut(lane as usize) {
+                *used = true;
+            }
+        }
+        let mut positions = HashMap::new();
+        let mut processes = Vec::with_capacity(lanes.len());
+        for (lane, used) in lanes.iter().zip(used) {
+            processes.push(if used {
+                *positions.entry(lane.pid).or_insert_with(|| {
+                    profile.processes.push(Process { pid: lane.pid, ..Process::default() });
+                    profile.processes.len() as u32 - 1
+                })
+            } else {
+                0
+            });
+        }
+        if profile.processes.is_empty() {
+            profile.processes.push(Process::default());
+        }
+        processes
+    }
+
+    /// Adds the kernels of the dispatches.
+    fn name_kernels(&mut self, processes: &[u32]) {
+        let positions: Vec<u32> = std::mem::take(&mut self.seen_kernels)
+            .into_iter()
+            .map(|seen| {
+                let process = processes.get(seen.lane as usize).copied().unwrap_or(0);
+                let names = kernel_of_name(&mut self.builder, seen.name, seen.symbol);
+                self.builder.named_kernel(Kernel { process, id: seen.id, ..names })
+            })
+            .collect();
+        for dispatch in &mut self.builder.profile.dispatches {
+            dispatch.kernel = positions[dispatch.kernel as usize];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_of_one_number_are_one() {
+        for (label, number) in [
+            ("2", Some(2)),
+            ("Agent 2", Some(2)),
+            ("Agent-12", Some(12)),
+            ("GPU-0", None),
+            ("Agent", None),
+            ("", None),
+            ("99999999999999999999", None),
+        ] {
+            assert_eq!(node_number(label), number, "{label:?}");
+        }
     }
 }

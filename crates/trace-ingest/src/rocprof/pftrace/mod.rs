@@ -6,13 +6,10 @@
 
 mod arguments;
 pub(super) mod chrome;
-mod class;
 mod clocks;
 mod collector;
 mod decoder;
 mod event;
-mod kernel;
-mod lanes;
 mod packets;
 mod pairing;
 mod probe;

@@ -1,6 +1,10 @@
-//! Slices as both forms of a trace give them.
+//! Slices as both forms of a trace give them: the row on which a slice lies, its times, what kind of record its category
+//! makes it, and the names of a kernel that its name gives.
 
 use super::arguments::{Arguments, Key};
+use crate::rocprof::builder::ProfileBuilder;
+use crate::rocprof::kernel_names;
+use crate::rocprof::profile::{Domain, Kernel};
 use crate::string_table::StringId;
 
 /// Largest magnitude of a time, in nanoseconds: the distance of two, and their sum, cannot overflow.
@@ -34,4 +38,154 @@ pub(super) fn times(slice: &Slice<'_>) -> Option<(i64, Option<i64>)> {
     };
     let in_range = |time: i64| (-LATEST..=LATEST).contains(&time);
     (in_range(start) && end.is_none_or(in_range)).then_some((start, end))
+}
+
+/// What is known of a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Lane {
+    /// Number of the process.
+    pub(super) pid: Option<i64>,
+    /// Number of the thread.
+    pub(super) tid: Option<i64>,
+    /// HIP stream.
+    pub(super) stream: Option<u64>,
+}
+
+/// The stream in the name of a row: `COMPUTE AGENT [2] STREAM [1] (GPU)`.
+pub(super) fn stream_of(name: &str) -> Option<u64> {
+    let (_, rest) = name.split_once("STREAM [")?;
+    rest.split_once(']')?.0.trim().parse().ok()
+}
+
+/// What a slice of a category becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    Dispatch,
+    Copy,
+    Allocation,
+    Scratch,
+    Call(Domain),
+    /// The profiler has no such category.
+    Foreign,
+}
+
+impl Class {
+    /// The class of a category, whose name the profiler takes from the domain that was traced.
+    pub(super) fn of_category(category: &str) -> Class {
+        let name = category.trim().to_ascii_lowercase();
+        let has = |part: &str| name.contains(part);
+        if has("memory_copy") {
+            Class::Copy
+        } else if has("memory_allocation") {
+            Class::Allocation
+        } else if has("scratch_memory") {
+            Class::Scratch
+        } else if has("kernel") || has("gpu_activity") {
+            Class::Dispatch
+        } else if has("_api") || has("marker") || name == "cupti" {
+            Class::Call(Domain::of_kind(&name))
+        } else {
+            Class::Foreign
+        }
+    }
+}
+
+/// Whether a name is that of a kernel's descriptor in a code object.
+pub(super) fn is_descriptor(name: &str) -> bool {
+    let bytes = name.as_bytes();
+    bytes.windows(3).enumerate().any(|(at, part)| {
+        part.eq_ignore_ascii_case(b".kd") && matches!(bytes.get(at + 3), None | Some(b' ' | b']'))
+    })
+}
+
+/// The names that a kernel has by the name of its slices, which is the demangled one where the profiler could
+/// demangle it.
+pub(super) fn kernel_of_name(
+    builder: &mut ProfileBuilder,
+    name: StringId,
+    symbol: Option<StringId>,
+) -> Kernel {
+    let strings = &mut builder.profile.strings;
+    let text = strings.get(name).to_string();
+    let truncated = Some(strings.intern(kernel_names::truncated(&text)));
+    let formatted = text.strip_suffix("[clone .kd]").map(str::trim_end).or_else(|| text.strip_suffix(".kd"));
+    match formatted {
+        Some(_) if text.starts_with("_Z") => {
+            Kernel { mangled: symbol.or(Some(name)), truncated, ..Kernel::default() }
+        }
+        Some(formatted) => {
+            let is_c = text.ends_with(".kd");
+            let formatted = Some(strings.intern(formatted));
+            let mangled = symbol.or(is_c.then_some(name));
+            Kernel { mangled, demangled: Some(name), formatted, truncated, ..Kernel::default() }
+        }
+        None => Kernel { mangled: symbol, formatted: Some(name), truncated, ..Kernel::default() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_streams_are_named_after_them() {
+        assert_eq!(stream_of("COMPUTE AGENT [2] STREAM [17] (GPU)"), Some(17));
+        assert_eq!(stream_of("STREAM [0]"), Some(0));
+        assert_eq!(stream_of("COMPUTE AGENT [2] QUEUE [0] (GPU)"), None);
+        assert_eq!(stream_of("STREAM [x]"), None);
+    }
+
+    #[test]
+    fn categories_are_told_apart() {
+        for (category, class) in [
+            ("kernel_dispatch", Class::Dispatch),
+            ("gpu_activity", Class::Dispatch),
+            (" MEMORY_COPY ", Class::Copy),
+            ("memory_allocation", Class::Allocation),
+            ("scratch_memory", Class::Scratch),
+            ("hip_api", Class::Call(Domain::Hip)),
+            ("hsa_api", Class::Call(Domain::Hsa)),
+            ("marker_api", Class::Call(Domain::Marker)),
+            ("rccl_api", Class::Call(Domain::Rccl)),
+            ("rocdecode_api", Class::Call(Domain::Rocdecode)),
+            ("cuda_api", Class::Call(Domain::Other)),
+            ("cupti", Class::Call(Domain::Other)),
+            ("toplevel", Class::Foreign),
+            ("", Class::Foreign),
+        ] {
+            assert_eq!(Class::of_category(category), class, "{category:?}");
+        }
+    }
+
+    #[test]
+    fn descriptors_end_in_kd() {
+        for (name, is) in [
+            ("attn_fwd.kd", true),
+            ("add(float*) [clone .kd]", true),
+            ("copy.KD (2)", true),
+            ("kd", false),
+            ("a.kdx", false),
+            ("hipLaunchKernel", false),
+        ] {
+            assert_eq!(is_descriptor(name), is, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_is_shown_by_the_name_of_its_slices() {
+        use crate::rocprof::profile::KernelNames;
+        for (name, formatted) in [
+            ("attn_fwd.kd", "attn_fwd"),
+            ("ns::add<int>(int*) [clone .kd]", "ns::add<int>(int*)"),
+            ("add(int*)", "add(int*)"),
+        ] {
+            let mut builder = ProfileBuilder::default();
+            let id = builder.profile.strings.intern(name);
+            let kernel = kernel_of_name(&mut builder, id, None);
+            let kernel = builder.named_kernel(kernel);
+            let profile = builder.finish();
+            assert_eq!(profile.kernel_name(kernel, KernelNames::Demangled), name);
+            assert_eq!(profile.kernel_name(kernel, KernelNames::Formatted), formatted);
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 
-use super::lanes::{Lane, stream_of};
+use super::slice::{Lane, stream_of};
 use crate::wire::{Message, Wire};
 
 /// Deepest nesting of tracks; a chain of parents that goes on is a circle.

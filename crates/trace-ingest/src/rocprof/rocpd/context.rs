@@ -4,8 +4,8 @@ use hashbrown::HashMap;
 
 use super::bounded::Database;
 use super::schema::{self, Broken, Columns, Fault, Record, Runs, Schema};
+use crate::rocprof::builder::Machines;
 use crate::rocprof::builder::ProfileBuilder;
-use crate::rocprof::machines::Machines;
 use crate::rocprof::profile::{Agent, AgentKind, Counter, Process};
 use crate::string_table::StringId;
 
