@@ -12,6 +12,7 @@ use starlark::values::{Heap, UnpackValue, Value as ScriptValue};
 use trace_ingest::{ArgumentValue, EventId};
 use trace2tree::{EditError, PseudoOperator, TraceTree, TreeEdit};
 
+use crate::memory::Memory;
 use crate::values::{argument_to_script, from_script, to_argument, to_script};
 
 /// Where an operator is inserted.
@@ -331,8 +332,15 @@ impl TreeHost<'_> {
         heap.alloc(AllocStruct(FIELDS.into_iter().zip(values)))
     }
 
-    pub(crate) fn events<'v>(&self, events: &[EventId], heap: Heap<'v>) -> ScriptValue<'v> {
-        let events: Vec<_> = events.iter().map(|&event| self.event(event, heap)).collect();
-        heap.alloc(AllocList(events))
+    /// Events as a list, as long as memory suffices: one query may give all events of a trace.
+    pub(crate) fn events<'v>(
+        &self,
+        events: &[EventId],
+        memory: &Memory,
+        heap: Heap<'v>,
+    ) -> starlark::Result<ScriptValue<'v>> {
+        let event = |&event| memory.room(heap, 0).map(|()| self.event(event, heap));
+        let events: Vec<_> = events.iter().map(event).collect::<starlark::Result<_>>()?;
+        Ok(heap.alloc(AllocList(events)))
     }
 }

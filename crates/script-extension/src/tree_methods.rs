@@ -65,14 +65,14 @@ fn many<'v>(
     let id = id(event)?;
     let mut host = borrow(eval)?;
     let found = query(host.known(id).map_err(complain)?, id);
-    Ok(host.events(&found, eval.heap()))
+    host.events(&found, &Host::of(eval)?.memory, eval.heap())
 }
 
 /// Answers a query about the tree with a list of events.
 fn all<'v>(eval: &mut Evaluator<'v, '_, '_>, query: impl FnOnce(&TraceTree) -> &[EventId]) -> Answer<'v> {
     let mut host = borrow(eval)?;
     let found = query(host.current().map_err(complain)?).to_vec();
-    Ok(host.events(&found, eval.heap()))
+    host.events(&found, &Host::of(eval)?.memory, eval.heap())
 }
 
 /// Asks for an edit that gives nothing back.

@@ -1,7 +1,7 @@
 //! Rules of scripts on trees.
 
 use perf_models::Value;
-use script_extension::ExtensionError;
+use script_extension::{Extension, ExtensionError, Limits};
 use trace2tree::TraceTree;
 
 use super::fixture::{Fixture, shapes, unified_rows, words};
@@ -162,6 +162,20 @@ fn a_field_that_is_not_there_is_answered_with_those_that_are() {
     ] {
         assert!(error.contains(part), "{error}");
     }
+}
+
+#[test]
+fn a_query_that_gives_more_events_than_memory_holds_is_refused() {
+    let mut fixture = Fixture::default();
+    fixture.op("root", 1, (0, 100_000), None, [const { None }; 4]);
+    for start in 1..5_000 {
+        fixture.op("inner", 1, (10 * start, 5), None, [const { None }; 4]);
+    }
+    let text = "def tree_postprocess_extension(tree):\n    tree.descendants(tree.roots()[0])";
+    let limits = Limits { memory_bytes: 1 << 20, ..Limits::default() };
+    let extension = Extension::load_with("my.star", text, limits).unwrap();
+    let error = extension.postprocess(&mut fixture.tree()).unwrap_err().to_string();
+    assert!(error.starts_with("my.star:2: the script holds more than 1 MiB"), "{error}");
 }
 
 #[test]
