@@ -328,13 +328,14 @@ impl TableColumn {
 
 impl Values {
     fn push(&mut self, column: &str, cell: Cell<'_>) {
-        let fits = match (&*self, &cell) {
-            (_, Cell::Missing) | (Values::Nested(_) | Values::Text(_), _) => true,
-            (Values::Flag(_), Cell::Flag(_)) => true,
-            (Values::Whole(_), Cell::Whole(_)) => true,
-            (Values::Number(_), Cell::Whole(_) | Cell::Number(_)) => true,
-            _ => false,
-        };
+        let fits = matches!(
+            (&*self, &cell),
+            (_, Cell::Missing)
+                | (Values::Nested(_) | Values::Text(_), _)
+                | (Values::Flag(_), Cell::Flag(_))
+                | (Values::Whole(_), Cell::Whole(_))
+                | (Values::Number(_), Cell::Whole(_) | Cell::Number(_))
+        );
         debug_assert!(fits, "a cell of column `{column}` is not of the column's kind: {cell:?}");
         match self {
             Values::Text(texts) => match cell {

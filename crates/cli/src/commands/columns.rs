@@ -89,10 +89,8 @@ pub(crate) fn run(wanted: Option<&str>) -> Result<(), Failure> {
     }
     let width = console::style().width.min(110);
     // Sheets that differ in what they show and not in their columns are described together.
-    let text: Vec<String> = chosen
-        .chunk_by(|a, b| std::ptr::eq(a.columns, b.columns))
-        .map(|alike| describe(alike, width))
-        .collect();
+    let text: Vec<String> =
+        chosen.chunk_by(|a, b| a.columns == b.columns).map(|alike| describe(alike, width)).collect();
     Ok(console::print(text.join("\n"))?)
 }
 
