@@ -4,8 +4,8 @@
 use std::error::Error;
 use std::path::PathBuf;
 
-use polars::prelude::df;
-use report_writers::{CellKind, ColumnFormat, Report, Table, Workbook, Writer};
+use report_writers::{Report, Workbook, Writer};
+use sheets::{Column, ColumnKind, Table, TableColumn};
 use trace_ingest::{ReadOptions, read_path};
 use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
 
@@ -20,22 +20,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     for sheet in pytorch_sheets().iter().filter(|sheet| ["gpu_timeline", "ops_summary"].contains(&sheet.name))
     {
         let Some(frame) = sheet.build(&analysis)? else { continue };
-        let description = |name: &str| sheet.column(name).map_or("", |column| column.description);
-        let formats = frame.columns().iter().map(|column| {
-            let kind = if column.dtype().is_float() { CellKind::Number } else { CellKind::Text };
-            ColumnFormat::new(kind, description(column.name()))
-        });
-        tables.push(Table::new(sheet.name, frame.clone(), formats.collect())?);
+        tables.push(Table::from_dataframe(sheet.name, &frame, |name| sheet.column(name))?);
     }
 
     let tree = analysis.tree();
-    let calls = ["aten::addmm", "aten::mm", "aten::bmm"].map(|name| tree.find_by_name(name).len() as i64);
-    let frame = df!("operator" => ["aten::addmm", "aten::mm", "aten::bmm"], "calls" => calls)?;
-    let formats = vec![
-        ColumnFormat::new(CellKind::Text, "Matrix product."),
-        ColumnFormat::new(CellKind::Integer, "Calls in the trace, with or without device work."),
+    let operators = ["aten::addmm", "aten::mm", "aten::bmm"];
+    let calls = Column::new("calls", ColumnKind::Count, "Calls in the trace, with or without device work.");
+    let columns = vec![
+        TableColumn::new(
+            Column::new("operator", ColumnKind::Text, "Matrix product."),
+            operators.map(|name| name.into()),
+        ),
+        TableColumn::new(calls, operators.map(|name| tree.find_by_name(name).len().into())),
     ];
-    tables.push(Table::new("matrix products", frame, formats)?);
+    tables.push(Table::new("matrix products", columns)?);
 
     let written = Workbook.write(&Report::new("own report", tables)?, &workbook)?;
     println!("wrote {}", written.paths[0].display());

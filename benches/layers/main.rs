@@ -7,7 +7,8 @@ use std::path::PathBuf;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hlo_cost::HloModule;
-use report_writers::{CellKind, ColumnFormat, CsvDirectory, Report, Table, Workbook, Writer};
+use report_writers::{CsvDirectory, Report, Workbook, Writer};
+use sheets::Table;
 use trace_ingest::xplane::read_profile;
 use trace_ingest::{ReadOptions, Trace, read_path};
 use trace2tree::{LinkBy, TraceTree, TreeOptions};
@@ -156,8 +157,7 @@ fn writers(criterion: &mut Criterion) {
         let analysis = Analysis::new(read(&path), options());
         let tables = pytorch_sheets().iter().filter_map(|sheet| {
             let frame = sheet.build(&analysis).unwrap()?;
-            let formats = vec![ColumnFormat::new(CellKind::Number, ""); frame.width()];
-            Some(Table::new(sheet.name, frame, formats).unwrap())
+            Some(Table::from_dataframe(sheet.name, &frame, |name| sheet.column(name)).unwrap())
         });
         let report = Report::new(name, tables.collect()).unwrap();
         let (csvs, workbook) = (directory.path().join("csvs"), directory.path().join("report.xlsx"));

@@ -5,34 +5,30 @@ use std::io::Cursor;
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use polars::prelude::{Column, DataFrame};
-use report_writers::{CellKind, ColumnFormat, CsvDirectory, Json, Report, Table, Workbook};
+use report_writers::{CsvDirectory, Json, Report, Workbook};
+use sheets::{Cell, Column, ColumnKind, Nested, Table, TableColumn, Unit};
 
 #[derive(Arbitrary, Debug)]
 enum Cells {
-    Booleans(Vec<Option<bool>>),
-    Integers(Vec<Option<i64>>),
-    Unsigned(Vec<Option<u64>>),
-    Floats(Vec<Option<f64>>),
+    Flags(Vec<Option<bool>>),
+    Counts(Vec<Option<i64>>),
+    Numbers(NumberUnit, Vec<Option<f64>>),
     Texts(Vec<Option<String>>),
+    Lists(Vec<Option<Vec<String>>>),
 }
 
 #[derive(Arbitrary, Debug, Clone, Copy)]
-enum Kind {
-    Text,
-    Literal,
-    Integer,
-    Decimal(u8),
-    Number,
+enum NumberUnit {
     Percent,
     Microseconds,
-    Milliseconds,
+    Mebibytes,
+    One,
 }
 
 #[derive(Arbitrary, Debug)]
 struct Input {
     title: String,
-    tables: Vec<(String, Vec<(String, String, Kind, Cells)>)>,
+    tables: Vec<(String, Vec<(String, bool, Cells)>)>,
 }
 
 fuzz_target!(|input: Input| {
@@ -49,50 +45,51 @@ fuzz_target!(|input: Input| {
     }
 });
 
-fn table(name: String, columns: Vec<(String, String, Kind, Cells)>) -> Option<Table> {
+fn table(name: String, columns: Vec<(String, bool, Cells)>) -> Option<Table> {
     let height = columns.iter().map(|(.., cells)| cells.len()).min().unwrap_or(0);
-    let formats = columns.iter().map(|(_, description, kind, _)| ColumnFormat::new(kind.cell(), description));
-    let formats = formats.collect();
-    let columns: Vec<Column> =
-        columns.into_iter().map(|(name, .., cells)| cells.column(name, height)).collect();
-    let frame = DataFrame::new(height, columns).ok()?;
-    Table::new(name, frame, formats).ok()
+    let columns = columns.into_iter().map(|(name, is_described, cells)| {
+        let description = if is_described { "<&>\"'\t\r\n\u{1} in µs." } else { "" };
+        let (kind, cells) = cells.typed();
+        TableColumn::named(name, Column::new("", kind, description), cells.into_iter().take(height))
+    });
+    Table::new(name, columns.collect()).ok()
 }
 
 impl Cells {
     fn len(&self) -> usize {
         match self {
-            Cells::Booleans(cells) => cells.len(),
-            Cells::Integers(cells) => cells.len(),
-            Cells::Unsigned(cells) => cells.len(),
-            Cells::Floats(cells) => cells.len(),
+            Cells::Flags(cells) => cells.len(),
+            Cells::Counts(cells) => cells.len(),
+            Cells::Numbers(_, cells) => cells.len(),
             Cells::Texts(cells) => cells.len(),
+            Cells::Lists(cells) => cells.len(),
         }
     }
 
-    fn column(self, name: String, height: usize) -> Column {
-        let name = name.into();
+    fn typed(self) -> (ColumnKind, Vec<Cell<'static>>) {
+        fn typed<T: Into<Cell<'static>>>(cells: Vec<Option<T>>) -> Vec<Cell<'static>> {
+            cells.into_iter().map(Into::into).collect()
+        }
+        let list = |items: Vec<String>| Nested::List(items.into_iter().map(Nested::Text).collect());
         match self {
-            Cells::Booleans(cells) => Column::new(name, &cells[..height]),
-            Cells::Integers(cells) => Column::new(name, &cells[..height]),
-            Cells::Unsigned(cells) => Column::new(name, &cells[..height]),
-            Cells::Floats(cells) => Column::new(name, &cells[..height]),
-            Cells::Texts(cells) => Column::new(name, &cells[..height]),
+            Cells::Flags(cells) => (ColumnKind::Flag, typed(cells)),
+            Cells::Counts(cells) => (ColumnKind::Count, typed(cells)),
+            Cells::Numbers(unit, cells) => (ColumnKind::Number(unit.unit()), typed(cells)),
+            Cells::Texts(cells) => (ColumnKind::Text, typed(cells)),
+            Cells::Lists(cells) => {
+                (ColumnKind::Nested, typed(cells.into_iter().map(|cell| cell.map(list)).collect()))
+            }
         }
     }
 }
 
-impl Kind {
-    fn cell(self) -> CellKind {
+impl NumberUnit {
+    fn unit(self) -> Unit {
         match self {
-            Kind::Text => CellKind::Text,
-            Kind::Literal => CellKind::Literal,
-            Kind::Integer => CellKind::Integer,
-            Kind::Decimal(places) => CellKind::Decimal { places },
-            Kind::Number => CellKind::Number,
-            Kind::Percent => CellKind::Percent,
-            Kind::Microseconds => CellKind::Microseconds,
-            Kind::Milliseconds => CellKind::Milliseconds,
+            NumberUnit::Percent => Unit::Percent,
+            NumberUnit::Microseconds => Unit::Microseconds,
+            NumberUnit::Mebibytes => Unit::Mebibytes,
+            NumberUnit::One => Unit::One,
         }
     }
 }

@@ -202,7 +202,9 @@ mod tests {
             let Ok(Command::Report(arguments)) = try_parse(&["report", "t.json", option, "out"]) else {
                 panic!("{option}")
             };
-            assert_eq!(arguments.output.tables.destinations(), [("csv", "out".into())]);
+            let destinations = arguments.output.tables.destinations();
+            let named: Vec<_> = destinations.iter().map(|(writer, path)| (writer.name(), path)).collect();
+            assert_eq!(named, [("csv", &"out".into())]);
         }
         for option in ["--link-by", "--link_by"] {
             let Ok(Command::Pytorch(arguments)) = try_parse(&["pytorch", "t.json", option, "flow"]) else {

@@ -8,8 +8,9 @@ use inference_phase::methods::UnknownMethod;
 use inference_phase::split::SplitError;
 use metal_perf::MetalError;
 use report_writers::roofline_chart::DrawError;
-use report_writers::{TableError, WriteError};
+use report_writers::{ReportError, WriteError};
 use script_extension::ExtensionError;
+use sheets::TableError;
 use trace_ingest::{IngestError, RecordingKind};
 
 /// Why the program gives up.
@@ -123,6 +124,8 @@ pub(crate) enum Failure {
     #[error("the report cannot be put together: {0}; please report this as a bug")]
     Table(#[from] TableError),
     #[error("the report cannot be put together: {0}; please report this as a bug")]
+    Report(#[from] ReportError),
+    #[error("the report cannot be put together: {0}; please report this as a bug")]
     Frame(#[from] polars::error::PolarsError),
     #[error("standard output cannot be written: {0}")]
     Output(#[from] std::io::Error),
@@ -198,6 +201,7 @@ impl Failure {
             | Failure::File { .. }
             | Failure::Drawing(_)
             | Failure::Table(_)
+            | Failure::Report(_)
             | Failure::Frame(_)
             | Failure::Output(_) => ExitCode::from(1),
         }

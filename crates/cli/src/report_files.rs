@@ -1,28 +1,22 @@
 //! The files of a report: its tables in the formats that were asked for, and pictures.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use perf_models::Architecture;
-use report_writers::{Json, Report, writer_by_name};
+use report_writers::{Json, Report};
 use tree_perf::Roof;
 
-use crate::arguments::report_output::ReportOutput;
+use crate::arguments::report_output::{Output, ReportOutput};
 use crate::console;
 use crate::error::Failure;
 use crate::notes::Notes;
 use crate::rooflines::Rooflines;
 
-/// Writes the tables by writers with their destinations, all that can be written; the failures of the others.
-pub(crate) fn write_tables(
-    report: &Report,
-    outputs: &[(&'static str, PathBuf)],
-    notes: &mut Notes,
-) -> Vec<Failure> {
+/// Writes the tables to their destinations, all that can be written; the failures of the others.
+pub(crate) fn write_tables(report: &Report, outputs: &[Output], notes: &mut Notes) -> Vec<Failure> {
     let mut failures = Vec::new();
     for (writer, destination) in outputs {
-        // The names are those of the registry.
-        let Some(writer) = writer_by_name(writer) else { continue };
         match writer.write(report, destination) {
             Ok(written) => {
                 notes.wrote(destination, written.paths.len());

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use inference_phase::sheets::PhaseOptions;
+use report_writers::Workbook;
 use script_extension::Extension;
 use trace2tree::LinkBy;
 use tree_perf::{AnalysisOptions, ReportLayout, Sheet, pytorch_sheets};
@@ -10,6 +11,7 @@ use tree_perf::{AnalysisOptions, ReportLayout, Sheet, pytorch_sheets};
 use crate::architecture_choice::chosen;
 use crate::arguments::reading;
 use crate::arguments::report::{AnalysisArguments, OutputArguments, ReportArguments, SheetNames};
+use crate::arguments::report_output::Output;
 use crate::error::Failure;
 use crate::phases;
 
@@ -26,8 +28,8 @@ pub(crate) struct ReportRequest {
     pub(crate) sheet_names: SheetNames,
     /// Whether the tree has Python frames whatever the analysis needs.
     pub(crate) python_frames: bool,
-    /// Writers by name with their destinations.
-    pub(crate) outputs: Vec<(&'static str, PathBuf)>,
+    /// Writers with their destinations.
+    pub(crate) outputs: Vec<Output>,
     /// Where the picture of the rooflines goes.
     pub(crate) roofline_svg: Option<PathBuf>,
     /// Where the picture of the steps goes.
@@ -54,7 +56,7 @@ impl ReportRequest {
         let trace = arguments.trace();
         let outputs = outputs(&trace, &arguments.output);
         for (writer, destination) in &outputs {
-            check_destination(writer, destination, &trace)?;
+            check_destination(writer.name(), destination, &trace)?;
         }
         let roofline_svg = arguments.output.roofline_svg.clone();
         let step_svg = arguments.output.step_svg.clone();
@@ -195,11 +197,11 @@ fn analysis_options(arguments: &ReportArguments) -> Result<AnalysisOptions, Fail
 }
 
 /// The workbook goes beside the trace when nothing else is asked for.
-fn outputs(trace: &Path, asked: &OutputArguments) -> Vec<(&'static str, PathBuf)> {
+fn outputs(trace: &Path, asked: &OutputArguments) -> Vec<Output> {
     let mut outputs = asked.tables.destinations();
     let has_picture = asked.roofline_svg.is_some() || asked.step_svg.is_some();
     if outputs.is_empty() && !has_picture && !asked.tables.json {
-        outputs.push(("xlsx", default_workbook(trace)));
+        outputs.push((&Workbook, default_workbook(trace)));
     }
     outputs
 }

@@ -3,6 +3,7 @@
 use perf_models::Architecture;
 use report_writers::Report;
 use report_writers::roofline_chart::{DrawError, RooflineChart, RooflinePanel, RooflinePoint};
+use sheets::Cell;
 use tree_perf::Roof;
 
 use crate::numbers::decimal;
@@ -33,15 +34,18 @@ impl Rooflines {
     }
 
     fn of_sheet(report: &Report, sheet: &str, time: &str) -> Option<Self> {
-        let frame = report.tables().iter().find(|table| table.name() == sheet)?.frame();
-        let text = |row: usize, name: &str| Some(frame.column(name).ok()?.str().ok()?.get(row)?.to_string());
-        let float = |row: usize, name: &str| frame.column(name).ok()?.f64().ok()?.get(row);
-        let count = |row: usize, name: &str| frame.column(name).ok()?.i64().ok()?.get(row);
-        let rows = (0..frame.height()).map(|row| Row {
-            name: text(row, "name").unwrap_or_default(),
-            calls: count(row, "operation_count").unwrap_or_default() as f64,
-            kernel_time_us: float(row, time).unwrap_or_default(),
-            roofline_time_us: float(row, "Roofline Time (µs)_first"),
+        let table = report.tables().iter().find(|table| table.name() == sheet)?;
+        let cell = |row, column| table.column(column).map_or(Cell::Missing, |column| column.cell(row));
+        let number = |row, column| match cell(row, column) {
+            Cell::Whole(count) => Some(count as f64),
+            Cell::Number(number) => Some(number),
+            _ => None,
+        };
+        let rows = (0..table.height()).map(|row| Row {
+            name: cell(row, "name").text().into_owned(),
+            calls: number(row, "operation_count").unwrap_or_default(),
+            kernel_time_us: number(row, time).unwrap_or_default(),
+            roofline_time_us: number(row, "Roofline Time (µs)_first"),
         });
         Some(Rooflines { rows: rows.collect() })
     }

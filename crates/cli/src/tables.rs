@@ -3,17 +3,13 @@
 use inference_phase::sheets::{PhaseAnalysis, phase_sheets};
 use metal_perf::{Comparison, MetalReport, comparison_sheet, metal_sheets};
 use polars::prelude::DataFrame;
-use report_writers::{
-    CellKind, Chart, ChartKind, ColumnFormat, GroupColumns, Report, ScatterAxis, ScatterChart, ScatterPoints,
-    ScatterWeights, SeriesFrom, Table, TableError,
-};
+use report_writers::Report;
+use sheets::{Chart, Table, TableError};
 use trace_ingest::ReadOptions;
 use tree_perf::jax::collectives::{CollectiveAnalysis, collective_sheets};
 use tree_perf::jax::{JaxAnalysis, jax_sheets};
 use tree_perf::rocprof::{RocprofAnalysis, rocprof_sheets};
-use tree_perf::{
-    Analysis, ChartShape, Column, ColumnKind, ExtensionSheet, Sheet, SheetChart, Unit, pytorch_sheets,
-};
+use tree_perf::{Analysis, ChartShape, Column, ExtensionSheet, Sheet, SheetChart, pytorch_sheets};
 
 use crate::arguments::report::SheetNames;
 use crate::error::Failure;
@@ -47,7 +43,7 @@ pub(crate) fn report(
         };
         let Some(frame) = sheet.build(analysis)? else { return Ok(None) };
         let name = sheet_name(sheet, names);
-        Ok(Some(table(name, frame, |name| sheet.column(name), sheet.chart, names)?))
+        Ok(Some(table(name, &frame, |name| sheet.column(name), sheet.chart, names)?))
     });
     let last_unified = sheets.iter().rposition(|sheet| sheet.name.starts_with("unified_perf_summary"));
     for (position, made) in made.into_iter().skip(work.len() - sheets.len()).enumerate() {
@@ -55,15 +51,14 @@ pub(crate) fn report(
         if let (Some(phases), true) = (phases, Some(position) == last_unified) {
             for sheet in phase_sheets() {
                 let Some(frame) = sheet.build(phases)? else { continue };
-                tables.push(table(sheet.name, frame, |name| sheet.column(name), sheet.chart, names)?);
+                tables.push(table(sheet.name, &frame, |name| sheet.column(name), sheet.chart, names)?);
             }
         }
     }
     let of_extension = analysis.extension_sheets();
     for sheet in &of_extension {
         let Some(frame) = sheet.build(analysis)? else { continue };
-        let formats = formats(&frame, |name| sheet.column(name));
-        tables.push(Table::new(sheet.name(), frame, formats)?);
+        tables.push(Table::from_dataframe(sheet.name(), &frame, |name| sheet.column(name))?);
     }
     let known = sheets.iter().flat_map(|sheet| [sheet.name, sheet.current_name]);
     let known = known.chain(phase_sheets().iter().map(|sheet| sheet.name));
@@ -119,96 +114,47 @@ fn tables_of<A: 'static>(
     for sheet in sheets {
         let Some(frame) = sheet.build(analysis)? else { continue };
         let column = |name: &str| sheet.column(name);
-        tables.push(table(sheet.name, frame, column, sheet.chart, SheetNames::Documented)?);
+        tables.push(table(sheet.name, &frame, column, sheet.chart, SheetNames::Documented)?);
     }
     Ok(tables)
 }
 
 fn table(
     name: &str,
-    frame: DataFrame,
+    frame: &DataFrame,
     column: impl Fn(&str) -> Option<&'static Column>,
     chart: Option<SheetChart>,
     names: SheetNames,
 ) -> Result<Table, TableError> {
-    let formats = formats(&frame, column);
-    let has_rows = frame.height() > 0;
-    let table = Table::new(name, frame, formats)?;
-    match chart.filter(|_| has_rows) {
-        Some(described) => with_chart(table, &described, names),
+    let table = Table::from_dataframe(name, frame, column)?;
+    match chart.filter(|_| frame.height() > 0) {
+        Some(chart) => table.with_chart(adapted(&chart, names)),
         None => Ok(table),
     }
 }
 
-/// How the columns of a sheet are written.
-fn formats(frame: &DataFrame, column: impl Fn(&str) -> Option<&'static Column>) -> Vec<ColumnFormat> {
-    let format = |name: &str| match column(name) {
-        Some(column) => ColumnFormat::new(cell_kind(column.kind), column.description),
-        None => ColumnFormat::new(CellKind::Text, ""),
-    };
-    frame.columns().iter().map(|column| format(column.name())).collect()
-}
-
-fn with_chart(table: Table, described: &SheetChart, names: SheetNames) -> Result<Table, TableError> {
-    let make = |kind| Chart::new(kind, described.title, described.categories, [described.values]);
-    let chart = match described.shape {
+fn adapted(chart: &SheetChart, names: SheetNames) -> Chart {
+    let shape = match chart.shape {
+        ChartShape::Stacked(parts) => sheets::ChartShape::Stacked(parts),
+        ChartShape::Bars(rows) => sheets::ChartShape::Bars(rows),
+        ChartShape::Columns(title) => sheets::ChartShape::Columns(title),
         ChartShape::Scatter { x, x_axis, groups, points } => {
-            let axis = |column: &str, title: &str| ScatterAxis { column: column.into(), title: title.into() };
             // A sheet that does not exist is refused with the report.
             let sheet = pytorch_sheets().iter().find(|sheet| sheet.name == points.table);
-            return table.with_scatter(ScatterChart {
-                title: described.title.into(),
-                x: axis(x, x_axis),
-                y: axis(described.values, described.axis),
-                groups: groups.into(),
-                names: described.categories.into(),
-                points: ScatterPoints {
-                    table: sheet.map_or(points.table, |sheet| sheet_name(sheet, names)).into(),
-                    x: points.x.into(),
-                    y: points.y.into(),
-                    groups: points.groups.into(),
-                    labels: points.labels.into(),
-                    weights: ScatterWeights {
-                        column: points.weights.into(),
-                        thresholds: points.thresholds.to_vec(),
-                    },
-                },
-            });
+            let points = sheets::ScatterPoints {
+                table: sheet.map_or(points.table, |sheet| sheet_name(sheet, names)),
+                x: points.x,
+                y: points.y,
+                groups: points.groups,
+                labels: points.labels,
+                weights: points.weights,
+                thresholds: points.thresholds,
+            };
+            sheets::ChartShape::Scatter { x, x_axis, groups, points }
         }
         ChartShape::Grouped { title, groups, order, labels, rows } => {
-            let owned = |names: &[&str]| names.iter().copied().map(String::from).collect();
-            return table.with_group_columns(GroupColumns {
-                title: described.title.into(),
-                categories: described.categories.into(),
-                category_axis: title.into(),
-                values: described.values.into(),
-                value_axis: described.axis.into(),
-                groups: groups.into(),
-                group_order: owned(order),
-                labels: owned(labels),
-                max_rows: rows,
-            });
+            sheets::ChartShape::Grouped { title, groups, order, labels, rows }
         }
-        ChartShape::Stacked(rows) => Chart {
-            series: SeriesFrom::Rows,
-            ..make(ChartKind::StackedBar).with_only_rows(rows.iter().copied())
-        },
-        ChartShape::Bars(rows) => make(ChartKind::Bar).with_max_rows(rows),
-        ChartShape::Columns(title) => make(ChartKind::Column).with_category_axis(title),
     };
-    table.with_chart(chart.with_value_axis(described.axis))
-}
-
-fn cell_kind(kind: ColumnKind) -> CellKind {
-    match kind {
-        ColumnKind::Text | ColumnKind::Flag => CellKind::Text,
-        ColumnKind::Nested => CellKind::Literal,
-        ColumnKind::Count | ColumnKind::Identifier | ColumnKind::Whole(_) => CellKind::Integer,
-        ColumnKind::Number(Unit::Microseconds) => CellKind::Microseconds,
-        ColumnKind::Number(Unit::Milliseconds) => CellKind::Milliseconds,
-        ColumnKind::Number(Unit::Percent) => CellKind::Percent,
-        // A byte shows up in the last place.
-        ColumnKind::Number(Unit::Mebibytes) => CellKind::Decimal { places: 6 },
-        ColumnKind::Number(_) => CellKind::Number,
-    }
+    Chart::new(chart.title, chart.categories, chart.values, chart.axis, shape)
 }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use report_writers::Report;
 use report_writers::terminal::{Alignment, Style, TextColumn, table};
+use sheets::Cell;
 
 use crate::numbers::{decimal, grouped};
 
@@ -38,30 +39,27 @@ pub(crate) struct TopTable {
 impl TopTable {
     /// Adds the table if the report has the sheet.
     pub(crate) fn write(&self, out: &mut String, report: &Report, style: Style) {
-        let Some(frame) = report.tables().iter().find(|table| table.name() == self.sheet) else { return };
-        let frame = frame.frame();
+        let Some(sheet) = report.tables().iter().find(|table| table.name() == self.sheet) else { return };
         let [name, count, time, percent] = self.columns;
-        let cell = |column, row| Some(frame.column(column).ok()?.str().ok()?.get(row)?.to_string());
+        let cell = |column, row| sheet.column(column).map_or(Cell::Missing, |column| column.cell(row));
         let text = |row| {
-            let name = cell(name, row)?;
-            let module = cell("parent_module", row);
+            let (name, module) = (cell(name, row), cell("parent_module", row));
             // Rows of one name are told apart by it.
-            Some(match module.as_deref().and_then(|module| module.strip_prefix("nn.Module: ")) {
-                Some(module) => format!("{name} in {module}"),
-                None => name,
-            })
+            match module.text().strip_prefix("nn.Module: ") {
+                Some(module) => format!("{} in {module}", name.text()),
+                None => name.text().into_owned(),
+            }
         };
-        let integer =
-            |row| Some(grouped(frame.column(count).ok()?.i64().ok()?.get(row)?.unsigned_abs().into()));
-        let float =
-            |column, row, places| Some(decimal(frame.column(column).ok()?.f64().ok()?.get(row)?, places));
-        let cells: Vec<Vec<String>> = (0..frame.height().min(self.rows))
-            .map(|row| {
-                [text(row), integer(row), float(time, row, 3), float(percent, row, 1)]
-                    .into_iter()
-                    .map(Option::unwrap_or_default)
-                    .collect()
-            })
+        let integer = |row| match cell(count, row) {
+            Cell::Whole(count) => grouped(count.unsigned_abs().into()),
+            _ => String::new(),
+        };
+        let float = |column, row, places| match cell(column, row) {
+            Cell::Number(number) => decimal(number, places),
+            _ => String::new(),
+        };
+        let cells: Vec<Vec<String>> = (0..sheet.height().min(self.rows))
+            .map(|row| vec![text(row), integer(row), float(time, row, 3), float(percent, row, 1)])
             .collect();
         let alignment = |position| if position == 0 { Alignment::Left } else { Alignment::Right };
         let headers: Vec<TextColumn<'_>> = self
@@ -72,12 +70,12 @@ impl TopTable {
             .collect();
         out.push('\n');
         out.push_str(&table(&headers, &cells, style));
-        if frame.height() > self.rows {
+        if sheet.height() > self.rows {
             let _ = writeln!(
                 out,
                 "{} and {} more",
                 if style.unicode { "…" } else { "..." },
-                frame.height() - self.rows
+                sheet.height() - self.rows
             );
         }
     }

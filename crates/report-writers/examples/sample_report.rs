@@ -5,11 +5,22 @@
 use std::error::Error;
 use std::path::PathBuf;
 
-use polars::prelude::*;
 use report_writers::step_timeline::{StepBar, StepEngine, StepTimeline};
-use report_writers::{
-    CellKind, Chart, ChartKind, ColumnFormat, GroupColumns, Report, SeriesFrom, Table, WRITERS, terminal,
-};
+use report_writers::{Report, WRITERS, terminal};
+use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Nested, Table, TableColumn, TableError, Unit};
+
+const MS: ColumnKind = ColumnKind::Number(Unit::Milliseconds);
+const US: ColumnKind = ColumnKind::Number(Unit::Microseconds);
+const PERCENT: ColumnKind = ColumnKind::Number(Unit::Percent);
+
+fn column<'c, C: Into<Cell<'c>>>(
+    name: &'static str,
+    kind: ColumnKind,
+    description: &'static str,
+    cells: impl IntoIterator<Item = C>,
+) -> TableColumn {
+    TableColumn::new(Column::new(name, kind, description), cells.into_iter().map(Into::into))
+}
 
 fn main() -> Result<(), Box<dyn Error>> {
     let directory = std::env::args_os().nth(1).map(PathBuf::from).ok_or("usage: sample_report DIRECTORY")?;
@@ -62,33 +73,23 @@ const STEPS: [(usize, i64, i64, f64); 8] = [
     (1, 0, 30, 5.9),
 ];
 
-fn steps() -> Result<Table, Box<dyn Error>> {
-    let frame = df!(
-        "step" => (0_i64..).take(STEPS.len()).collect::<Vec<_>>(),
-        "phase" => STEPS.map(|step| PHASES[step.0]),
-        "prompt tokens" => STEPS.map(|step| step.1),
-        "generated tokens" => STEPS.map(|step| step.2),
-        "busy (ms)" => STEPS.map(|step| step.3),
-    )?;
-    let formats = vec![
-        ColumnFormat::new(CellKind::Integer, "Number of the step."),
-        ColumnFormat::new(CellKind::Text, "What it does."),
-        ColumnFormat::new(CellKind::Integer, "Tokens of prompts."),
-        ColumnFormat::new(CellKind::Integer, "Tokens that it generates."),
-        ColumnFormat::new(CellKind::Milliseconds, "Time in ms that the device is busy with it."),
+fn steps() -> Result<Table, TableError> {
+    let columns = vec![
+        column("step", ColumnKind::Identifier, "Number of the step.", 0..STEPS.len()),
+        column("phase", ColumnKind::Text, "What it does.", STEPS.map(|step| PHASES[step.0])),
+        column("prompt tokens", ColumnKind::Count, "Tokens of prompts.", STEPS.map(|step| step.1)),
+        column("generated tokens", ColumnKind::Count, "Tokens that it generates.", STEPS.map(|step| step.2)),
+        column("busy (ms)", MS, "Time in ms that the device is busy with it.", STEPS.map(|step| step.3)),
     ];
-    let chart = GroupColumns {
-        title: "Busy time of steps".into(),
-        categories: "step".into(),
-        category_axis: "step".into(),
-        values: "busy (ms)".into(),
-        value_axis: "busy time (ms)".into(),
-        groups: "phase".into(),
-        group_order: PHASES.map(String::from).to_vec(),
-        labels: vec!["prompt tokens".into(), "generated tokens".into()],
-        max_rows: 500,
+    let shape = ChartShape::Grouped {
+        title: "step",
+        groups: "phase",
+        order: &PHASES,
+        labels: &["prompt tokens", "generated tokens"],
+        rows: 500,
     };
-    Ok(Table::new("steps", frame, formats)?.with_group_columns(chart)?)
+    let chart = Chart::new("Busy time of steps", "step", "busy (ms)", "busy time (ms)", shape);
+    Table::new("steps", columns)?.with_chart(chart)
 }
 
 fn step_picture() -> Result<String, Box<dyn Error>> {
@@ -113,56 +114,33 @@ fn step_picture() -> Result<String, Box<dyn Error>> {
     Ok(timeline.to_svg()?)
 }
 
-fn timeline() -> Result<Table, Box<dyn Error>> {
-    let frame = df!(
-        "type" => ["computation_time", "exposed_comm_time", "busy_time", "idle_time", "total_time"],
-        "time ms" => [31.903115234375, 1.082, 32.985115234375, 1.91, 34.895115234375],
-        "percent" => [91.42573, 3.10072, 94.52645, 5.47355, 100.0],
-    )?;
-    let chart = Chart::new(ChartKind::StackedBar, "Where the device's time goes", "type", ["time ms"])
-        .with_series_from(SeriesFrom::Rows)
-        .with_only_rows(["computation_time", "exposed_comm_time", "idle_time"])
-        .with_value_axis("time (ms)");
-    Ok(Table::new(
-        "timeline",
-        frame,
-        vec![
-            ColumnFormat::new(CellKind::Text, "Part of the traced time."),
-            ColumnFormat::new(CellKind::Milliseconds, "Length of the part in ms."),
-            ColumnFormat::new(CellKind::Percent, "Share of the traced time in percent."),
-        ],
-    )?
-    .with_chart(chart)?)
+fn timeline() -> Result<Table, TableError> {
+    let parts = ["computation_time", "exposed_comm_time", "busy_time", "idle_time", "total_time"];
+    let times = [31.903115234375, 1.082, 32.985115234375, 1.91, 34.895115234375];
+    let shares = [91.42573, 3.10072, 94.52645, 5.47355, 100.0];
+    let columns = vec![
+        column("type", ColumnKind::Text, "Part of the traced time.", parts),
+        column("time ms", MS, "Length of the part in ms.", times),
+        column("percent", PERCENT, "Share of the traced time in percent.", shares),
+    ];
+    let shape = ChartShape::Stacked(&["computation_time", "exposed_comm_time", "idle_time"]);
+    let chart = Chart::new("Where the device's time goes", "type", "time ms", "time (ms)", shape);
+    Table::new("timeline", columns)?.with_chart(chart)
 }
 
-fn categories() -> Result<Table, Box<dyn Error>> {
-    let frame = df!(
-        "op category" => ["elementwise", "GEMM", "SDPA_fwd", "reduce", "other"],
-        "Count" => [735u64, 169, 24, 49, 12],
-        "direct (ms)" => [17.360615, 9.001278, 2.722704, 0.743327, 0.2],
-        "subtree (ms)" => [18.1, 9.3, 2.722704, 1.1, 0.4],
-        "Percentage (%)" => [Some(57.81), Some(29.97), Some(9.07), Some(2.48), None],
-    )?;
-    let chart =
-        Chart::new(ChartKind::Bar, "Device time by category", "op category", ["direct (ms)", "subtree (ms)"])
-            .with_only_rows(["elementwise", "GEMM", "reduce", "other"])
-            .with_value_axis("time (ms)");
-    Ok(Table::new(
-        "categories",
-        frame,
-        vec![
-            ColumnFormat::new(CellKind::Text, "Category of the operation."),
-            ColumnFormat::new(CellKind::Integer, "Number of operations."),
-            ColumnFormat::new(CellKind::Milliseconds, "Time of the kernels that the operations launch, in ms."),
-            ColumnFormat::new(
-                CellKind::Milliseconds,
-                "Time of all kernels below the operations, in ms. A kernel below two operations of the category \
-                 counts once.",
-            ),
-            ColumnFormat::new(CellKind::Percent, "Share of the direct time of all operations in percent."),
-        ],
-    )?
-    .with_chart(chart)?)
+fn categories() -> Result<Table, TableError> {
+    let names = ["elementwise", "GEMM", "SDPA_fwd", "reduce", "other"];
+    let direct = [17.360615, 9.001278, 2.722704, 0.743327, 0.2];
+    let shares = [Some(57.81), Some(29.97), Some(9.07), Some(2.48), None];
+    let columns = vec![
+        column("op category", ColumnKind::Text, "Category of the operation.", names),
+        column("Count", ColumnKind::Count, "Number of operations.", [735_u64, 169, 24, 49, 12]),
+        column("direct (ms)", MS, "Time of the kernels that the operations launch, in ms.", direct),
+        column("Percentage (%)", PERCENT, "Share of the direct time of all operations in percent.", shares),
+    ];
+    let shape = ChartShape::Bars(10);
+    let chart = Chart::new("Device time by category", "op category", "direct (ms)", "time (ms)", shape);
+    Table::new("categories", columns)?.with_chart(chart)
 }
 
 const KERNELS: [(&str, &str, f64, u32); 6] = [
@@ -199,48 +177,53 @@ const KERNELS: [(&str, &str, f64, u32); 6] = [
     ("", "Memset (Device)", 39.75, 48),
 ];
 
-fn kernels() -> Result<Table, Box<dyn Error>> {
-    let frame = df!(
-        "Parent cpu_op" => KERNELS.map(|k| Some(k.0).filter(|op| !op.is_empty())),
-        "Kernel name" => KERNELS.map(|k| k.1),
-        "Input Dims" => ["((8944, 1024), (1024, 2816))"; 6],
-        "Kernel duration (µs)_sum" => KERNELS.map(|k| k.2),
-        "Kernel duration (µs)_count" => KERNELS.map(|k| k.3),
-        "TB/s_mean" => [1.1975199165160728, 0.0646, 1.5785550214158972, 2.232889871737575, 2.4, f64::NAN],
-        "has_perf_model" => [true, true, true, true, false, false],
-    )?;
-    let chart = Chart::new(ChartKind::Bar, "Longest kernels", "Kernel name", ["Kernel duration (µs)_sum"])
-        .with_max_rows(5)
-        .with_value_axis("time (µs)");
-    Ok(Table::new(
-        "kernels",
-        frame,
-        vec![
-            ColumnFormat::new(CellKind::Text, "Operation that launched the kernel."),
-            ColumnFormat::new(CellKind::Text, "Name of the kernel."),
-            ColumnFormat::new(CellKind::Literal, "Shapes of the operation's inputs in elements."),
-            ColumnFormat::new(CellKind::Microseconds, "Sum of the durations in µs."),
-            ColumnFormat::new(CellKind::Integer, "Number of runs."),
-            ColumnFormat::new(CellKind::Number, "Mean of the achieved memory throughput in TB/s."),
-            ColumnFormat::new(CellKind::Text, "Whether the operation's work is known."),
-        ],
-    )?
-    .with_chart(chart)?)
+fn kernels() -> Result<Table, TableError> {
+    let shape = |dims: [i64; 2]| Nested::Tuple(dims.map(Nested::Whole).to_vec());
+    let shapes = Nested::Tuple(vec![shape([8944, 1024]), shape([1024, 2816])]);
+    let operations = KERNELS.map(|kernel| Some(kernel.0).filter(|name| !name.is_empty()));
+    let rates = [1.1975199165160728, 0.0646, 1.5785550214158972, 2.232889871737575, 2.4, f64::NAN];
+    let columns = vec![
+        column("Parent cpu_op", ColumnKind::Text, "Operation that launched the kernel.", operations),
+        column("Kernel name", ColumnKind::Text, "Name of the kernel.", KERNELS.map(|kernel| kernel.1)),
+        column("Input Dims", ColumnKind::Nested, "Shapes of the inputs in elements.", [&shapes; 6]),
+        column("Kernel duration (µs)_sum", US, "Sum of the durations in µs.", KERNELS.map(|kernel| kernel.2)),
+        column(
+            "Kernel duration (µs)_count",
+            ColumnKind::Count,
+            "Number of runs.",
+            KERNELS.map(|kernel| kernel.3),
+        ),
+        column(
+            "TB/s_mean",
+            ColumnKind::Number(Unit::TerabytesPerSecond),
+            "Mean of the achieved memory throughput in TB/s.",
+            rates,
+        ),
+        column(
+            "has_perf_model",
+            ColumnKind::Flag,
+            "Whether the operation's work is known.",
+            [true, true, true, true, false, false],
+        ),
+    ];
+    let shape = ChartShape::Bars(5);
+    let chart = Chart::new("Longest kernels", "Kernel name", "Kernel duration (µs)_sum", "time (µs)", shape);
+    Table::new("kernels", columns)?.with_chart(chart)
 }
 
-fn histogram() -> Result<Table, Box<dyn Error>> {
-    let starts: Vec<f64> = (0..30u32).map(|bin| 1.471 + f64::from(bin) * 0.25).collect();
-    let counts: Vec<i64> = (0..30i64).map(|bin| (bin * 37) % 23).collect();
-    let frame = df!("bin_start" => starts, "count" => counts)?;
-    let chart =
-        Chart::new(ChartKind::Column, "Short kernels", "bin_start", ["count"]).with_value_axis("kernels");
-    Ok(Table::new(
-        "histogram",
-        frame,
-        vec![
-            ColumnFormat::new(CellKind::Microseconds, "Shortest duration of the bin in µs."),
-            ColumnFormat::new(CellKind::Integer, "Number of kernels in the bin."),
-        ],
-    )?
-    .with_chart(chart)?)
+fn histogram() -> Result<Table, TableError> {
+    let starts = (0..30_u32).map(|bin| 1.471 + f64::from(bin) * 0.25);
+    let counts = (0..30_i64).map(|bin| (bin * 37) % 23);
+    let columns = vec![
+        column("bin_start", US, "Shortest duration of the bin in µs.", starts),
+        column("count", ColumnKind::Count, "Number of kernels in the bin.", counts),
+    ];
+    let shape = ChartShape::Columns("start of the bin (µs)");
+    Table::new("histogram", columns)?.with_chart(Chart::new(
+        "Short kernels",
+        "bin_start",
+        "count",
+        "kernels",
+        shape,
+    ))
 }

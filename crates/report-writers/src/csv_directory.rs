@@ -1,18 +1,16 @@
 //! CSV: one file per table in a directory.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
 use csv::{QuoteStyle, Terminator, WriterBuilder};
+use sheets::{Cell, Table, write_float};
 
-use crate::cell::Cell;
-use crate::error::WriteError;
-use crate::float_text::float_text;
-use crate::formula_guard::guarded;
 use crate::report::Report;
-use crate::table::Table;
-use crate::writer::{Writer, Written, create_file};
+use crate::writer::{WriteError, Writer, Written, create_file};
 
 /// One `<table>.csv` per table in a directory.
 ///
@@ -39,23 +37,28 @@ impl CsvDirectory {
             .quote_style(QuoteStyle::Necessary)
             .terminator(Terminator::Any(b'\n'))
             .from_writer(output);
-        let cells = table.cells();
-        if cells.is_empty() {
+        if table.columns().is_empty() {
             let mut output = output.into_inner().map_err(|failed| io::Error::other(failed.to_string()))?;
             output.write_all(b"\n")?;
             return output.flush();
         }
-        output.write_record(table.headers().map(|name| guarded(name).into_owned()))?;
-        for row in 0..table.frame().height() {
-            for column in &cells {
-                match column.get(row) {
-                    Cell::Null => output.write_field("")?,
-                    Cell::Boolean(true) => output.write_field("True")?,
-                    Cell::Boolean(false) => output.write_field("False")?,
-                    Cell::Integer(value) => output.write_field(value.to_string())?,
-                    Cell::Float(value) if value.is_nan() => output.write_field("")?,
-                    Cell::Float(value) => output.write_field(float_text(value))?,
-                    Cell::Text(text) => output.write_field(&*guarded(text))?,
+        output.write_record(table.columns().iter().map(|column| guarded(column.name()).into_owned()))?;
+        let mut number = String::new();
+        for row in 0..table.height() {
+            for column in table.columns() {
+                match column.cell(row) {
+                    Cell::Whole(value) => {
+                        number.clear();
+                        // Writing to a String cannot fail.
+                        let _ = write!(number, "{value}");
+                        output.write_field(&number)?;
+                    }
+                    Cell::Number(value) => {
+                        number.clear();
+                        let _ = write_float(&mut number, value);
+                        output.write_field(&number)?;
+                    }
+                    cell => output.write_field(&*guarded(&cell.text()))?,
                 }
             }
             output.write_record(None::<&[u8]>)?;
@@ -93,5 +96,34 @@ impl Writer for CsvDirectory {
             }
         }
         Ok(written)
+    }
+}
+
+/// `text` so that a spreadsheet program that opens it from a CSV file shows it and does not calculate it: one that
+/// begins with `=`, `+`, `-` or `@` gets an apostrophe in front, by which these programs know text. Numbers and a
+/// sign alone are no formulas and stay as they are.
+fn guarded(text: &str) -> Cow<'_, str> {
+    let begins_formula = text.starts_with(['=', '+', '-', '@']) && text.len() > 1;
+    if begins_formula && text.parse::<f64>().is_err() {
+        Cow::Owned(format!("'{text}"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formulas_get_an_apostrophe_and_all_else_stays() {
+        for formula in ["=1+1", "+A1", "-A1", "@SUM(A1)", "=", "-1-1", "=cmd|' /C calc'!A0"] {
+            let expected = if formula.len() > 1 { format!("'{formula}") } else { formula.to_string() };
+            assert_eq!(guarded(formula), expected);
+        }
+        for text in ["", "-", "+", "-1", "-1.5e-7", "+3", "-inf", "aten::mm", "a=b", "'=1", " =1", "(1, -1)"]
+        {
+            assert_eq!(guarded(text), text);
+        }
     }
 }

@@ -4,14 +4,10 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use serde_json::json;
+use sheets::{Cell, Nested, Table, float_text};
 
-use crate::cell::Cell;
-use crate::error::WriteError;
-use crate::float_text::float_text;
-use crate::literal::Literal;
 use crate::report::Report;
-use crate::table::{CellKind, Table};
-use crate::writer::{Writer, Written, create_file};
+use crate::writer::{WriteError, Writer, Written, create_file};
 
 /// One JSON document:
 ///
@@ -21,10 +17,9 @@ use crate::writer::{Writer, Written, create_file};
 ///     "rows": [["…", 1, null]]}}}
 /// ```
 ///
-/// Numbers are numbers. Null and NaN are `null`; infinities, which JSON has no number for, are
-/// the texts `"inf"` and `"-inf"`. Cells of [`CellKind::Literal`] become arrays (from tuples and
-/// lists), objects (from dicts), numbers, texts, `true`, `false` and `null`; a cell that is not a
-/// literal stays its text. Each row is one line, so that documents can be compared line by line.
+/// Numbers are numbers, and missing ones are `null`; infinities, which JSON has no number for, are
+/// the texts `"inf"` and `"-inf"`. Lists and tuples are arrays, records are objects. Each row is
+/// one line, so that documents can be compared line by line.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Json;
 
@@ -63,41 +58,69 @@ impl Writer for Json {
 
 fn write_table(table: &Table, output: &mut impl Write) -> io::Result<()> {
     output.write_all(b"{\n      \"columns\": [")?;
-    for (position, (name, format)) in table.headers().zip(table.columns()).enumerate() {
+    for (position, column) in table.columns().iter().enumerate() {
         let separator = if position == 0 { "" } else { "," };
-        let (name, description) = (json!(name), json!(format.description));
+        let (name, description) = (json!(column.name()), json!(column.description()));
         write!(output, "{separator}\n        {{\"name\": {name}, \"description\": {description}}}")?;
     }
     let after_columns = if table.columns().is_empty() { "]" } else { "\n      ]" };
     write!(output, "{after_columns},\n      \"rows\": [")?;
-    let cells = table.cells();
-    for row in 0..table.frame().height() {
+    for row in 0..table.height() {
         output.write_all(if row == 0 { b"\n        [" } else { b",\n        [" })?;
-        for (position, (column, format)) in cells.iter().zip(table.columns()).enumerate() {
+        for (position, column) in table.columns().iter().enumerate() {
             if position > 0 {
                 output.write_all(b", ")?;
             }
-            write_cell(column.get(row), format.kind, output)?;
+            write_cell(&column.cell(row), output)?;
         }
         output.write_all(b"]")?;
     }
-    output.write_all(if table.frame().height() == 0 { b"]\n    }" } else { b"\n      ]\n    }" })
+    output.write_all(if table.height() == 0 { b"]\n    }" } else { b"\n      ]\n    }" })
 }
 
-fn write_cell(cell: Cell<'_>, kind: CellKind, output: &mut impl Write) -> io::Result<()> {
+fn write_cell(cell: &Cell<'_>, output: &mut impl Write) -> io::Result<()> {
     match cell {
-        Cell::Null => output.write_all(b"null"),
-        Cell::Boolean(value) => write!(output, "{value}"),
-        Cell::Integer(value) => write!(output, "{value}"),
-        Cell::Float(value) if value.is_infinite() => write!(output, "\"{}\"", float_text(value)),
-        Cell::Float(value) if value.is_nan() => output.write_all(b"null"),
-        Cell::Float(value) => output.write_all(float_text(value).as_bytes()),
-        Cell::Text(text) => {
-            let literal = (kind == CellKind::Literal).then(|| Literal::parse(text)).flatten();
-            match literal {
-                Some(literal) => literal.write_json(output),
-                None => Ok(serde_json::to_writer(output, text)?),
+        Cell::Missing => output.write_all(b"null"),
+        Cell::Flag(value) => write!(output, "{value}"),
+        Cell::Whole(value) => write!(output, "{value}"),
+        Cell::Number(value) => write_number(*value, output),
+        Cell::Text(text) => Ok(serde_json::to_writer(output, text)?),
+        Cell::Nested(value) => write_nested(value, output),
+    }
+}
+
+fn write_number(value: f64, output: &mut impl Write) -> io::Result<()> {
+    match value {
+        value if value.is_nan() => output.write_all(b"null"),
+        value if value.is_infinite() => write!(output, "\"{}\"", float_text(value)),
+        value => output.write_all(float_text(value).as_bytes()),
+    }
+}
+
+fn write_nested(value: &Nested, output: &mut impl Write) -> io::Result<()> {
+    match value {
+        Nested::None => output.write_all(b"null"),
+        Nested::Flag(value) => write!(output, "{value}"),
+        Nested::Whole(value) => write!(output, "{value}"),
+        Nested::Number(value) => write_number(*value, output),
+        Nested::Text(text) => Ok(serde_json::to_writer(output, text)?),
+        Nested::List(items) | Nested::Tuple(items) => {
+            output.write_all(b"[")?;
+            for (position, item) in items.iter().enumerate() {
+                output.write_all(if position > 0 { b", " } else { b"" })?;
+                write_nested(item, output)?;
             }
+            output.write_all(b"]")
+        }
+        Nested::Record(entries) => {
+            output.write_all(b"{")?;
+            for (position, (key, value)) in entries.iter().enumerate() {
+                output.write_all(if position > 0 { b", " } else { b"" })?;
+                serde_json::to_writer(&mut *output, key)?;
+                output.write_all(b": ")?;
+                write_nested(value, output)?;
+            }
+            output.write_all(b"}")
         }
     }
 }

@@ -4,9 +4,33 @@ use std::collections::HashSet;
 
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
+use sheets::{ChartShape, Table, TableError, names_a_file};
+use thiserror::Error;
 
-use crate::error::TableError;
-use crate::table::{Table, names_a_file};
+/// Tables that cannot stand in one report.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReportError {
+    /// Two tables have the same name, upper and lower case not distinguished.
+    #[error("the report has two tables named `{name}` (case does not distinguish names); rename one")]
+    DuplicateName {
+        /// The name of the second table.
+        name: String,
+    },
+    /// A chart draws points from a table that the report lacks.
+    #[error("chart `{chart}` of table `{table}` needs table `{points}`, which the report does not have")]
+    ChartTable {
+        /// The chart's table.
+        table: String,
+        /// The chart's title.
+        chart: &'static str,
+        /// The missing table.
+        points: &'static str,
+    },
+    /// A chart draws points from a table that cannot give them.
+    #[error(transparent)]
+    Points(#[from] TableError),
+}
 
 /// Tables in the order in which they are written.
 #[derive(Debug, Clone)]
@@ -25,11 +49,11 @@ impl Report {
     /// When two tables have the same name. Upper and lower case count as the same, because they
     /// do in a workbook's sheet names and on some file systems. When a scatter chart draws points from a table
     /// that is missing, or lacks the columns.
-    pub fn new(title: impl Into<String>, tables: Vec<Table>) -> Result<Self, TableError> {
+    pub fn new(title: impl Into<String>, tables: Vec<Table>) -> Result<Self, ReportError> {
         let mut seen = HashSet::new();
         for table in &tables {
             if !seen.insert(table.name().to_lowercase()) {
-                return Err(TableError::DuplicateName { name: table.name().to_owned() });
+                return Err(ReportError::DuplicateName { name: table.name().to_owned() });
             }
         }
         for table in &tables {
@@ -88,33 +112,24 @@ impl Report {
 }
 
 /// Whether the points of a table's scatter chart can be drawn.
-fn check_points(table: &Table, tables: &[Table]) -> Result<(), TableError> {
-    let Some(chart) = table.scatter() else { return Ok(()) };
-    let points = &chart.points;
+fn check_points(table: &Table, tables: &[Table]) -> Result<(), ReportError> {
+    let Some(chart) = table.chart() else { return Ok(()) };
+    let ChartShape::Scatter { points, .. } = chart.shape else { return Ok(()) };
     let Some(other) = tables.iter().find(|other| other.name() == points.table) else {
-        return Err(TableError::ChartTable {
-            table: table.name().to_owned(),
-            chart: chart.title.clone(),
-            points: points.table.clone(),
-        });
+        let (table, points) = (table.name().to_owned(), points.table);
+        return Err(ReportError::ChartTable { table, chart: chart.title, points });
     };
-    other.check_chart_columns(
-        &chart.title,
-        [points.groups.as_str(), &points.labels],
-        [points.x.as_str(), &points.y, &points.weights.column],
-    )
+    let any = [points.groups, points.labels];
+    Ok(other.check_chart_columns(chart.title, &any, &[points.x, points.y, points.weights])?)
 }
 
 #[cfg(test)]
 mod tests {
-    use polars::prelude::DataFrame;
-
     use super::*;
 
     #[test]
     fn tables_are_worked_on_in_order_and_the_first_error_counts() {
-        let tables =
-            ["a", "b", "c", "d"].map(|name| Table::new(name, DataFrame::empty(), Vec::new()).unwrap());
+        let tables = ["a", "b", "c", "d"].map(|name| Table::new(name, Vec::new()).unwrap());
         let report = Report::new("r", tables.to_vec()).unwrap();
         for threads in [0, 1, 2, 9] {
             let report = report.clone().with_threads(threads);
@@ -130,9 +145,9 @@ mod tests {
 
     #[test]
     fn table_names_that_differ_only_in_case_are_refused() {
-        let table = |name: &str| Table::new(name, DataFrame::empty(), Vec::new()).unwrap();
+        let table = |name: &str| Table::new(name, Vec::new()).unwrap();
         assert!(Report::new("r", vec![table("GEMM"), table("GEMM_fwd")]).is_ok());
         let error = Report::new("r", vec![table("GEMM"), table("gemm")]).unwrap_err();
-        assert!(matches!(error, TableError::DuplicateName { ref name } if name == "gemm"), "{error}");
+        assert!(matches!(error, ReportError::DuplicateName { ref name } if name == "gemm"), "{error}");
     }
 }

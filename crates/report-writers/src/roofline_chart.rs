@@ -32,10 +32,11 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-use crate::label_room::{Rect, shortened, text_width};
-use crate::palette::PALETTE;
-pub use crate::picture::DrawError;
-use crate::picture::{Area, FONT, GRID, INK, MARGIN, SOFT_INK, WIDTH, pixels, rgb, text, trimmed};
+pub use crate::drawing::DrawError;
+use crate::drawing::{
+    Area, FONT, GRID, INK, MARGIN, PALETTE, Rect, SOFT_INK, WIDTH, pixels, rgb, shortened, text, text_width,
+    trimmed,
+};
 
 /// Panels one below the other.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -1,12 +1,14 @@
 //! The one trait of all output formats, and the registry of those that exist.
 
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use atomic_file::AtomicFile;
+use rust_xlsxwriter::XlsxError;
+use thiserror::Error;
 
 use crate::csv_directory::CsvDirectory;
-use crate::error::WriteError;
 use crate::json::Json;
 use crate::report::Report;
 use crate::workbook::Workbook;
@@ -111,6 +113,74 @@ impl fmt::Display for Warning {
                  [ ] : * ? / \\"
             ),
         }
+    }
+}
+
+/// A report that could not be written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// The output directory could not be made.
+    #[error(
+        "cannot create directory `{}`: {source}; check that no file has this name and that you may write to \
+         its parent, or choose another directory",
+        path.display()
+    )]
+    CreateDirectory {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file could not be opened for writing.
+    #[error(
+        "cannot create `{}`: {source}; check that its directory exists, that you may write to it, and that \
+         no other program holds the file open",
+        path.display()
+    )]
+    Create {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Writing stopped half-way; a file that was there before is as it was.
+    #[error(
+        "cannot write `{}`: {source}; what was there before is unchanged, make room or choose another place",
+        path.display()
+    )]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A table that an earlier run left could not be removed.
+    #[error(
+        "cannot remove `{}`, left by an earlier run: {source}; remove it yourself, or its rows will be taken \
+         for part of this report",
+        path.display()
+    )]
+    RemoveStale {
+        /// The stale file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The workbook could not be assembled.
+    #[error("cannot write workbook `{}`: {source}; write csv or json instead", path.display())]
+    Workbook {
+        /// The workbook.
+        path: PathBuf,
+        /// What the workbook library said.
+        source: Box<XlsxError>,
+    },
+}
+
+impl WriteError {
+    /// An I/O fault while the content of `path` was written.
+    pub(crate) fn writing(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Write { path: path.to_owned(), source }
     }
 }
 

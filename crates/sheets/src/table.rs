@@ -179,6 +179,44 @@ impl Table {
         }
     }
 
+    /// The table of a DataFrame, until every sheet makes its table itself: the type of a column follows its dtype, its
+    /// unit and description those of `described`.
+    ///
+    /// # Errors
+    /// When the name cannot name a table.
+    #[cfg(feature = "polars")]
+    pub fn from_dataframe<'c>(
+        name: &str,
+        frame: &polars::prelude::DataFrame,
+        described: impl Fn(&str) -> Option<&'c Column>,
+    ) -> Result<Self, TableError> {
+        use polars::prelude::AnyValue;
+        let column = |column: &polars::prelude::Column| {
+            let name = column.name().as_str();
+            let known = described(name).copied().unwrap_or(Column::new("", ColumnKind::Text, ""));
+            let (declared, dtype) = (known.kind, column.dtype());
+            let unit = declared.unit().unwrap_or(crate::column::Unit::One);
+            let kind = match declared {
+                _ if dtype.is_float() => ColumnKind::Number(unit),
+                ColumnKind::Number(unit) if dtype.is_integer() => ColumnKind::Whole(unit),
+                kind if dtype.is_integer() && !kind.is_numeric() => ColumnKind::Count,
+                _ if dtype.is_bool() => ColumnKind::Flag,
+                ColumnKind::Nested => ColumnKind::Nested,
+                _ if dtype.is_string() => ColumnKind::Text,
+                kind => kind,
+            };
+            let cells = (0..column.len()).map(|row| match column.get(row) {
+                Ok(AnyValue::Boolean(flag)) => flag.into(),
+                Ok(AnyValue::String(text)) => text.into(),
+                Ok(AnyValue::Float64(number)) => number.into(),
+                Ok(value) => value.extract::<i64>().into(),
+                Err(_) => Cell::Missing,
+            });
+            TableColumn::named(name.to_owned(), Column { kind, ..known }, cells)
+        };
+        Table::new(name, frame.columns().iter().map(column).collect())
+    }
+
     /// The table as a DataFrame: texts, lists and records as String, flags as Boolean, whole numbers as Int64, other
     /// numbers as Float64, each nullable.
     ///

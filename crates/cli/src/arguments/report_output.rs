@@ -3,8 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use report_writers::{CsvDirectory, Json, Workbook, Writer};
 
 use super::timings::TimingsArguments;
+
+/// A file of tables, or a directory of them, and what writes it.
+pub(crate) type Output = (&'static dyn Writer, PathBuf);
 
 #[derive(Args)]
 #[command(next_help_heading = "Output")]
@@ -34,12 +38,12 @@ pub(crate) struct ReportOutput {
 }
 
 impl ReportOutput {
-    /// Writers by name with the destinations that were asked for.
-    pub(crate) fn destinations(&self) -> Vec<(&'static str, PathBuf)> {
-        let asked = [
-            ("xlsx", &self.output_xlsx_path),
-            ("csv", &self.output_csvs_dir),
-            ("json", &self.output_json_path),
+    /// Writers with the destinations that were asked for.
+    pub(crate) fn destinations(&self) -> Vec<Output> {
+        let asked: [(&'static dyn Writer, &Option<PathBuf>); 3] = [
+            (&Workbook, &self.output_xlsx_path),
+            (&CsvDirectory, &self.output_csvs_dir),
+            (&Json, &self.output_json_path),
         ];
         asked.into_iter().filter_map(|(writer, path)| Some((writer, path.clone()?))).collect()
     }

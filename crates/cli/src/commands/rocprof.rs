@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use report_writers::Workbook;
 use trace_ingest::ReadOptions;
 use trace_ingest::rocprof::{KernelNames, Profile, read_profile};
 use tree_perf::rocprof::{
@@ -25,10 +26,10 @@ pub(crate) fn run(arguments: &RocprofArguments, timings: &mut Timings) -> Result
     let output = &arguments.output;
     let mut outputs = output.destinations();
     if outputs.is_empty() && !output.json {
-        outputs.push(("xlsx", default_workbook(&path)));
+        outputs.push((&Workbook, default_workbook(&path)));
     }
     for (writer, destination) in &outputs {
-        check_destination(writer, destination, &path)?;
+        check_destination(writer.name(), destination, &path)?;
     }
     timings.begin(Stage::Read);
     let profile = read(&path, output.quiet)?;

@@ -29,13 +29,18 @@
 //! # Ok::<(), report_writers::DrawError>(())
 //! ```
 
-mod drawing;
-mod engine_layout;
-mod lanes;
-mod runs;
-mod time_scale;
+mod layout;
 
-use crate::picture::DrawError;
+use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
+
+use self::layout::{
+    Direction, EngineLayout, FEW, Frequencies, LABEL_SIZE, Lane, MANY, MOST_LANES, NARROW, PARTS, TimeScale,
+};
+use crate::drawing::{
+    Area, DrawError, GRID, INK, KINDS, MARGIN, SOFT_INK, WIDTH, is_dark, pixels, rgb, shortened, text,
+    text_upwards, text_width,
+};
 
 /// Steps of one or more engines on one axis of time.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -98,7 +103,7 @@ impl StepTimeline {
                 step.phase
             )));
         }
-        drawing::draw(self)
+        draw(self)
     }
 
     fn steps(&self) -> impl Iterator<Item = &StepBar> {
@@ -126,5 +131,384 @@ struct PhaseTotal {
     busy_ms: f64,
 }
 
+/// Engines that are drawn at most.
+const MOST_ENGINES: usize = 24;
+const TITLE_TOP: i32 = 14;
+const LEGEND_TOP: i32 = 50;
+/// Title, legend, and what the legend says.
+const HEADER_HEIGHT: i32 = 104;
+/// Marks, numbers and title of the axis.
+const AXIS_HEIGHT: i32 = 58;
+const LINE: i32 = 18;
+const LONGEST_NAME: usize = 80;
+/// Where nothing happens.
+const IDLE: RGBColor = RGBColor(245, 245, 245);
+const AXIS_TITLE: &str = "time on the device (ms)";
+
+fn draw(timeline: &StepTimeline) -> Result<String, DrawError> {
+    let plot = (MARGIN, pixels(WIDTH) - MARGIN);
+    let totals = timeline.totals();
+    let steps_by_phase: Vec<usize> = totals.iter().map(|total| total.steps).collect();
+    let frequencies = Frequencies::new(&steps_by_phase);
+    let shown = &timeline.engines[..timeline.engines.len().min(MOST_ENGINES)];
+    let spans = shown.iter().flat_map(|engine| &engine.steps).filter_map(StepBar::place);
+    let scale = TimeScale::around(spans, plot);
+    let layouts: Vec<EngineLayout<'_>> = match &scale {
+        Some(scale) => {
+            shown.iter().map(|engine| EngineLayout::new(engine, scale, plot, &frequencies)).collect()
+        }
+        None => Vec::new(),
+    };
+    let notes = notes(timeline, &layouts);
+
+    let lanes_height: i32 = layouts.iter().map(EngineLayout::height).sum();
+    let axis_height = if scale.is_some() { AXIS_HEIGHT } else { 0 };
+    let notes_height = LINE * i32::try_from(notes.len()).unwrap_or(0) + 12;
+    let height = HEADER_HEIGHT + lanes_height + axis_height + notes_height;
+    let mut svg = String::new();
+    {
+        let page = (WIDTH, u32::try_from(height).unwrap_or(u32::MAX));
+        let root = SVGBackend::with_string(&mut svg, page).into_drawing_area();
+        root.fill(&WHITE)?;
+        header(&root, timeline, &totals)?;
+        let bottom = HEADER_HEIGHT + lanes_height;
+        if let Some(scale) = &scale {
+            let mut top = HEADER_HEIGHT;
+            for layout in &layouts {
+                backgrounds(&root, layout, top, scale)?;
+                top += layout.height();
+            }
+            axis(&root, scale, bottom)?;
+            let mut top = HEADER_HEIGHT;
+            for layout in &layouts {
+                engine(&root, layout, top)?;
+                top += layout.height();
+            }
+        }
+        for (number, note) in notes.iter().enumerate() {
+            let y = bottom + axis_height + LINE * i32::try_from(number).unwrap_or(0);
+            text(&root, note, (MARGIN, y), 13.0, &SOFT_INK, HPos::Left)?;
+        }
+        root.present()?;
+    }
+    Ok(svg)
+}
+
+fn header(root: &Area<'_>, timeline: &StepTimeline, totals: &[PhaseTotal]) -> Result<(), DrawError> {
+    text(root, &shortened(&timeline.title, 90), (MARGIN, TITLE_TOP), 20.0, &INK, HPos::Left)?;
+    let busy: f64 = totals.iter().map(|total| total.busy_ms).sum();
+    let mut x = MARGIN;
+    for (phase, (name, total)) in timeline.phases.iter().zip(totals).enumerate() {
+        if total.steps == 0 {
+            continue;
+        }
+        let entry = legend_entry(&shortened(name, 20), *total, busy);
+        let width = 20 + text_width(&entry, 13.0);
+        if x + width > pixels(WIDTH) - MARGIN {
+            text(root, "…", (x, LEGEND_TOP), 13.0, &INK, HPos::Left)?;
+            break;
+        }
+        let swatch = [(x, LEGEND_TOP), (x + 14, LEGEND_TOP + 14)];
+        root.draw(&Rectangle::new(swatch, rgb(color(phase)).filled()))?;
+        text(root, &entry, (x + 20, LEGEND_TOP), 13.0, &INK, HPos::Left)?;
+        x += width + 14;
+    }
+    let mut says = "share of the time that the device was busy".to_owned();
+    let is_labelled = timeline.steps().any(|step| !step.label.is_empty());
+    if is_labelled && !timeline.label_meaning.is_empty() {
+        says = format!("{says}; numbers at bars: {}", shortened(&timeline.label_meaning, 60));
+    }
+    text(root, &says, (MARGIN, LEGEND_TOP + 22), 13.0, &SOFT_INK, HPos::Left)
+}
+
+/// A phase with its steps and its share of the busy time.
+fn legend_entry(name: &str, total: PhaseTotal, busy_ms: f64) -> String {
+    let steps = if total.steps == 1 { "step" } else { "steps" };
+    let share = total.busy_ms / busy_ms * 100.0;
+    let share = match share {
+        share if !share.is_finite() => return format!("{name} {} {steps}", total.steps),
+        share if share > 0.0 && share < 0.05 => "<0.1".to_owned(),
+        share => format!("{share:.1}"),
+    };
+    format!("{name} {} {steps} · {share}%", total.steps)
+}
+
+/// Lanes without steps, with the lines of the axis through them.
+fn backgrounds(
+    root: &Area<'_>,
+    layout: &EngineLayout<'_>,
+    top: i32,
+    scale: &TimeScale,
+) -> Result<(), DrawError> {
+    for lane in 0..layout.lanes.len() {
+        let y = top + layout.lane_top(lane);
+        let corners = [(MARGIN, y), (pixels(WIDTH) - MARGIN, y + layout.lane_height)];
+        root.draw(&Rectangle::new(corners, IDLE.filled()))?;
+        for (time, _) in scale.ticks() {
+            let x = scale.x(time).round() as i32;
+            root.draw(&Rectangle::new([(x, y), (x + 1, y + layout.lane_height)], GRID.filled()))?;
+        }
+    }
+    Ok(())
+}
+
+fn axis(root: &Area<'_>, scale: &TimeScale, bottom: i32) -> Result<(), DrawError> {
+    const SIZE: f64 = 12.0;
+    let end = pixels(WIDTH) - 4;
+    let mut free_from = 4;
+    for (time, label) in scale.ticks() {
+        let x = scale.x(time).round() as i32;
+        root.draw(&Rectangle::new([(x, bottom), (x + 1, bottom + 5)], SOFT_INK.filled()))?;
+        let width = text_width(&label, SIZE);
+        let left = (x - width / 2).min(end - width);
+        if left >= free_from {
+            text(root, &label, (left + width / 2, bottom + 9), SIZE, &INK, HPos::Center)?;
+            free_from = left + width + 8;
+        }
+    }
+    let (left, right) = (MARGIN, pixels(WIDTH) - MARGIN);
+    root.draw(&Rectangle::new([(left, bottom), (right + 1, bottom + 1)], SOFT_INK.filled()))?;
+    text(root, AXIS_TITLE, ((left + right) / 2, bottom + 28), 14.0, &INK, HPos::Center)
+}
+
+fn engine(root: &Area<'_>, layout: &EngineLayout<'_>, top: i32) -> Result<(), DrawError> {
+    text(root, &shortened(layout.name, LONGEST_NAME), (MARGIN, top), 14.0, &INK, HPos::Left)?;
+    let lanes_top = top + layout.lane_top(0);
+    for label in &layout.raised {
+        let y = lanes_top - layout.strip_height();
+        text(root, &label.text, (label.left, y), LABEL_SIZE, &INK, HPos::Left)?;
+        root.draw(&Rectangle::new([(label.at, y + 14), (label.at + 1, lanes_top)], INK.filled()))?;
+    }
+    for (number, lane) in layout.lanes.iter().enumerate() {
+        bars(root, lane, top + layout.lane_top(number), layout.lane_height)?;
+    }
+    Ok(())
+}
+
+fn bars(root: &Area<'_>, lane: &Lane, top: i32, height: i32) -> Result<(), DrawError> {
+    for bar in &lane.bars {
+        let fill = color(bar.run.phase);
+        let y = |part: i32| top + height * part / PARTS;
+        let corners = [(bar.run.left, y(bar.run.top)), (bar.run.right, y(bar.run.bottom))];
+        root.draw(&Rectangle::new(corners, rgb(fill).filled()))?;
+        let Some((label, direction)) = &bar.label else { continue };
+        let ink = if is_dark(fill) { WHITE } else { INK };
+        let middle = ((bar.run.left + bar.run.right) / 2, top + height / 2);
+        match direction {
+            Direction::Level => text(root, label, (middle.0, middle.1 - 5), LABEL_SIZE, &ink, HPos::Center)?,
+            Direction::Upwards => text_upwards(root, label, middle, LABEL_SIZE, &ink)?,
+        }
+    }
+    Ok(())
+}
+
+fn color(phase: usize) -> u32 {
+    KINDS[phase % KINDS.len()]
+}
+
+/// What the reader must know beyond the picture.
+fn notes(timeline: &StepTimeline, layouts: &[EngineLayout<'_>]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let steps = timeline.steps().count();
+    if steps == 0 {
+        notes.push("There are no steps.".to_owned());
+    }
+    let narrow: usize = layouts.iter().map(|layout| layout.narrow).sum();
+    if narrow > 0 {
+        notes.push(format!(
+            "{narrow} of {steps} steps are narrower than {NARROW} pixels and drawn together: a pixel shows the rarest \
+             phase in it,"
+        ));
+        notes.push(format!(
+            "or from {MANY} steps on the shares of their phases; phases of up to {FEW} steps are always shown."
+        ));
+    }
+    let crowded: usize = layouts.iter().map(|layout| layout.crowded).sum();
+    if crowded > 0 {
+        notes.push(format!(
+            "{crowded} steps overlap with more than {MOST_LANES} others and lie on top of one another in the last lane."
+        ));
+    }
+    let unplaced = timeline.steps().filter(|step| step.place().is_none()).count();
+    if unplaced > 0 {
+        notes.push(format!("{unplaced} of {steps} steps did nothing on the device and are not drawn."));
+    }
+    let hidden = timeline.engines.len().saturating_sub(MOST_ENGINES);
+    if hidden > 0 {
+        notes.push(format!("{hidden} more engines are not drawn."));
+    }
+    if !timeline.footnote.is_empty() {
+        notes.push(timeline.footnote.clone());
+    }
+    notes
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    const PHASES: [&str; 4] = ["Prefill", "Decode", "Mixed", "Unknown"];
+
+    fn step(from: f64, to: f64, phase: usize, label: &str) -> StepBar {
+        StepBar { span_ms: Some((from, to)), busy_ms: to - from, phase, label: label.into() }
+    }
+
+    fn timeline(steps: Vec<StepBar>) -> StepTimeline {
+        StepTimeline {
+            title: "decode".into(),
+            phases: PHASES.map(String::from).to_vec(),
+            label_meaning: "tokens".into(),
+            engines: vec![StepEngine { name: String::new(), steps }],
+            footnote: "2 steps are unknown.".into(),
+        }
+    }
+
+    /// Decodes of a millisecond end to end; one in the middle is a prefill.
+    fn many(count: usize) -> StepTimeline {
+        let mut steps: Vec<StepBar> =
+            (0..count).map(|at| step(at as f64, at as f64 + 0.9, 1, "32")).collect();
+        steps[count / 2].phase = 0;
+        steps[count / 2].label = "15360".into();
+        timeline(steps)
+    }
+
+    /// Rectangles of a colour: left edge and width.
+    fn bars(svg: &str, color: &str) -> Vec<(i32, i32)> {
+        let number = |rect: &str, name: &str| -> i32 {
+            let rest = rect.split_once(&format!(" {name}=\"")).unwrap().1;
+            rest.split_once('"').unwrap().0.parse().unwrap()
+        };
+        svg.split("<rect")
+            .skip(1)
+            .filter(|rect| rect.split_once("/>").unwrap().0.contains(color))
+            .map(|rect| (number(rect, "x"), number(rect, "width")))
+            .collect()
+    }
+
+    const PREFILL: &str = "#004488";
+    const DECODE: &str = "#DDAA33";
+
+    #[test]
+    fn a_bar_per_step_with_its_colour_its_label_and_the_legend() {
+        let steps = vec![step(0.0, 60.0, 0, "15360"), step(60.0, 90.0, 1, "32"), step(95.0, 100.0, 1, "31")];
+        let svg = timeline(steps).to_svg().unwrap();
+        for part in [
+            "decode",
+            "Prefill 1 step · 63.2%",
+            "Decode 2 steps · 36.8%",
+            "numbers at bars: tokens",
+            "time on the device (ms)",
+            "15360",
+            "32",
+            "31",
+            "2 steps are unknown.",
+        ] {
+            assert!(svg.contains(part), "no {part:?} in {svg}");
+        }
+        assert!(!svg.contains("Mixed") && !svg.contains("drawn together"), "{svg}");
+        // The legend, then the bars on a plot of 992 pixels from 24 on.
+        assert_eq!(bars(&svg, PREFILL), [(24, 14), (24, 594)]);
+        assert_eq!(bars(&svg, DECODE)[1..], [(619, 297), (966, 49)]);
+    }
+
+    #[test]
+    fn a_lone_prefill_is_seen_and_named_among_any_number_of_decodes() {
+        for count in [100, 10_000, 100_000] {
+            let svg = many(count).to_svg().unwrap();
+            let prefill = bars(&svg, PREFILL);
+            assert_eq!(prefill.len(), 2, "{count}");
+            assert!(prefill[1].1 >= 2, "{count}: {prefill:?}");
+            assert!((519..=522).contains(&prefill[1].0), "{count}: {prefill:?}");
+            assert!(svg.contains("15360"), "{count}");
+            assert!(svg.len() < 60_000, "{count}: {} bytes", svg.len());
+        }
+        let svg = many(10_000).to_svg().unwrap();
+        assert!(svg.contains("10000 of 10000 steps are narrower than 3 pixels"), "{svg}");
+    }
+
+    #[test]
+    fn the_worst_picture_is_small() {
+        // Phases alternate in every pixel of every lane.
+        let steps = (0..100_000)
+            .map(|at| step(f64::from(at), f64::from(at) + 60.0, at as usize / 100 % 4, "1"))
+            .collect();
+        let svg = timeline(steps).to_svg().unwrap();
+        assert!(svg.len() < 1_000_000, "{} bytes", svg.len());
+    }
+
+    #[test]
+    fn names_and_labels_are_text_whatever_they_hold() {
+        let evil = "</text><script>\"&\u{1}\u{ffff}";
+        let mut timeline = timeline(vec![step(0.0, 10.0, 0, evil)]);
+        timeline.title = evil.into();
+        timeline.phases[0] = evil.into();
+        timeline.engines[0].name = evil.into();
+        timeline.footnote = evil.into();
+        let svg = timeline.to_svg().unwrap();
+        assert!(!svg.contains("<script>") && !svg.contains('\u{1}') && !svg.contains('\u{ffff}'), "{svg}");
+        assert_eq!(svg.matches("&lt;script&gt;&quot;&amp;").count(), 5, "{svg}");
+    }
+
+    #[test]
+    fn engines_have_blocks_with_their_names() {
+        let mut timeline = timeline(vec![step(0.0, 10.0, 0, "a"), step(5.0, 15.0, 0, "b")]);
+        timeline.engines[0].name = "thread 1".into();
+        let one = timeline.to_svg().unwrap();
+        timeline.engines.push(StepEngine { name: "thread 2".into(), steps: vec![step(20.0, 30.0, 1, "c")] });
+        let two = timeline.to_svg().unwrap();
+        let height = |svg: &str| -> u32 {
+            svg.split_once("height=\"").unwrap().1.split_once('"').unwrap().0.parse().unwrap()
+        };
+        assert!(one.contains("thread 1") && two.contains("thread 1") && two.contains("thread 2"), "{two}");
+        assert!(height(&one) < height(&two));
+        timeline
+            .engines
+            .extend((0..30).map(|at| StepEngine { name: format!("extra {at}"), steps: Vec::new() }));
+        assert!(timeline.to_svg().unwrap().contains("8 more engines are not drawn."));
+    }
+
+    #[test]
+    fn what_is_not_drawn_is_said() {
+        let mut odd = step(0.0, 1.0, 1, "x");
+        odd.span_ms = None;
+        let svg = timeline(vec![odd, step(f64::NAN, 1.0, 1, "y"), step(0.0, 1.0, 0, "z")]).to_svg().unwrap();
+        assert!(svg.contains("2 of 3 steps did nothing on the device and are not drawn."), "{svg}");
+        let crowd = (0..20).map(|at| step(f64::from(at), 100.0, 1, "")).collect();
+        assert!(timeline(crowd).to_svg().unwrap().contains("12 steps overlap with more than 8 others"));
+        assert!(timeline(Vec::new()).to_svg().unwrap().contains("There are no steps."));
+    }
+
+    #[test]
+    fn a_phase_that_does_not_exist_is_refused() {
+        let error = timeline(vec![step(0.0, 1.0, 4, "")]).to_svg().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "the picture cannot be drawn: a step has phase number 4, but there are 4, counted from 0"
+        );
+    }
+
+    #[test]
+    fn one_moment_and_no_busy_time_make_a_picture() {
+        let svg = timeline(vec![step(7.0, 7.0, 1, "32")]).to_svg().unwrap();
+        assert!(svg.contains("Decode 1 step") && !svg.contains("NaN") && !svg.contains('%'), "{svg}");
+    }
+
+    #[test]
+    fn the_picture_is_repeatable_and_the_order_of_steps_says_nothing() {
+        let mut timeline = many(1000);
+        let svg = timeline.to_svg().unwrap();
+        assert_eq!(svg, timeline.to_svg().unwrap());
+        timeline.engines[0].steps.reverse();
+        assert_eq!(svg, timeline.to_svg().unwrap());
+    }
+
+    #[test]
+    fn small_shares_are_not_nothing() {
+        let svg =
+            timeline(vec![step(0.0, 10_000.0, 0, ""), step(10_000.0, 10_000.1, 1, "")]).to_svg().unwrap();
+        assert!(svg.contains("Prefill 1 step · 100.0%"), "{svg}");
+        assert!(svg.contains("Decode 1 step · &lt;0.1%"), "{svg}");
+        // Without labels not a word about them.
+        assert!(!svg.contains("numbers at bars"), "{svg}");
+    }
+}

@@ -1,24 +1,21 @@
 //! xlsx: one workbook, one sheet per table, charts as native charts.
 
-mod drawing;
-mod group_columns;
-mod layout;
-mod point_labels;
+mod charts;
+mod grouped;
 mod scatter;
-mod sheet_name;
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::io::{Cursor, Seek, Write};
 use std::path::Path;
 
 use rust_xlsxwriter::{DocProperties, ExcelDateTime, Format, FormatAlign, Note, Worksheet, XlsxError};
+use sheets::{Cell, ColumnKind, Table, TableColumn, Unit};
+use unicode_width::UnicodeWidthStr;
 
-use crate::cell::{Cell, Cells};
-use crate::error::WriteError;
-use crate::float_text::float_text;
+use self::charts::Source;
 use crate::report::Report;
-use crate::table::Table;
-use crate::writer::{Warning, Writer, Written, create_file};
+use crate::writer::{Warning, WriteError, Writer, Written, create_file};
 
 // Limits of the format:
 // <https://support.microsoft.com/en-us/office/excel-specifications-and-limits-1672b34d-7043-467e-8e27-269d656771c3>
@@ -29,17 +26,24 @@ const MAX_DATA_ROWS: usize = 1_048_576 - 1;
 const MAX_COLUMNS: usize = 16_384;
 /// UTF-16 code units of a cell's text.
 const MAX_TEXT: usize = 32_767;
+/// UTF-16 code units of a sheet's name.
+const MAX_NAME: usize = 31;
 /// Level of the file's compression, of 9. Against the usual 6, writing a workbook takes a fifth less time and the file
 /// a fourteenth more room.
 const COMPRESSION: u8 = 3;
 /// Integers up to here are exact in a cell, whose numbers are doubles.
-const MAX_EXACT_INTEGER: u128 = 1 << 53;
+const MAX_EXACT_INTEGER: u64 = 1 << 53;
+/// Column widths in characters of the default font.
+const NARROWEST: usize = 8;
+const WIDEST: usize = 60;
+/// The filter button that covers the end of a header, in characters.
+const FILTER_BUTTON: usize = 3;
 
 /// An xlsx workbook with one sheet per table, in order.
 ///
 /// The header row is bold, stays in view, filters its columns and explains each column in a
-/// note. Numbers are numbers in the format of their [`CellKind`](crate::CellKind), booleans are
-/// booleans, null, NaN and empty text are empty cells. Text is always text, never a formula or a
+/// note. Numbers are numbers in the format of their [`ColumnKind`], flags are booleans, what is
+/// missing and empty text are empty cells. Text is always text, never a formula or a
 /// link. Infinities are the texts `inf` and `-inf`; integers beyond 2^53, which a cell would
 /// round, are text.
 ///
@@ -65,38 +69,24 @@ impl Workbook {
         let created = ExcelDateTime::from_ymd(1980, 1, 1)?;
         workbook
             .set_properties(&DocProperties::new().set_title(report.title()).set_creation_datetime(&created));
-        let names = sheet_name::sheet_names(report.tables().iter().map(Table::name));
+        let names = sheet_names(report.tables().iter().map(Table::name));
+        let sources: Vec<Source<'_>> = report
+            .tables()
+            .iter()
+            .zip(&names)
+            .map(|(table, sheet_name)| Source { table, sheet_name })
+            .collect();
         let sheets = report.each_table(write_sheet)?;
-        for ((table, name), written) in report.tables().iter().zip(&names).zip(sheets) {
-            if *name != table.name() {
-                warnings.push(Warning::SheetRenamed { table: table.name().to_owned(), sheet: name.clone() });
+        for (&source, written) in sources.iter().zip(sheets) {
+            let Source { table, sheet_name } = source;
+            if sheet_name != table.name() {
+                let (table, sheet) = (table.name().to_owned(), sheet_name.to_owned());
+                warnings.push(Warning::SheetRenamed { table, sheet });
             }
             let WrittenSheet { mut sheet, widths, warnings: of_sheet } = written;
             warnings.extend(of_sheet);
-            sheet.set_name(name)?;
-            let rows = sheet_rows(table);
-            if let Some(chart) = table.chart() {
-                drawing::insert_chart(&mut sheet, table, chart, name, &widths, rows)?;
-            }
-            if let Some(chart) = table.group_columns() {
-                let own = scatter::Source { table, sheet_name: name };
-                group_columns::insert(&mut sheet, chart, &own, &widths)?;
-            }
-            if let Some(chart) = table.scatter() {
-                let sheets: Vec<scatter::Source<'_>> = report
-                    .tables()
-                    .iter()
-                    .zip(&names)
-                    .map(|(table, sheet_name)| scatter::Source { table, sheet_name })
-                    .collect();
-                scatter::insert(
-                    &mut sheet,
-                    chart,
-                    &scatter::Source { table, sheet_name: name },
-                    &sheets,
-                    &widths,
-                )?;
-            }
+            sheet.set_name(sheet_name)?;
+            charts::insert(&mut sheet, source, &sources, &widths)?;
             workbook.push_worksheet(sheet);
         }
         workbook.set_zip_compression_level(COMPRESSION);
@@ -127,7 +117,7 @@ impl Writer for Workbook {
 
 /// Rows of a table that a sheet can hold.
 fn sheet_rows(table: &Table) -> usize {
-    table.frame().height().min(MAX_DATA_ROWS)
+    table.height().min(MAX_DATA_ROWS)
 }
 
 /// A sheet with the cells of a table, without a name and charts.
@@ -140,46 +130,43 @@ struct WrittenSheet {
 
 fn write_sheet(table: &Table) -> Result<WrittenSheet, XlsxError> {
     let (mut sheet, mut warnings) = (Worksheet::new(), Vec::new());
-    let mut cells = table.cells();
-    if cells.len() > MAX_COLUMNS {
+    let columns = &table.columns()[..table.columns().len().min(MAX_COLUMNS)];
+    if columns.len() < table.columns().len() {
         warnings.push(Warning::ColumnsCut {
             table: table.name().to_owned(),
-            columns: cells.len() - MAX_COLUMNS,
+            columns: table.columns().len() - MAX_COLUMNS,
             limit: MAX_COLUMNS,
         });
-        cells.truncate(MAX_COLUMNS);
     }
     let rows = sheet_rows(table);
-    if rows < table.frame().height() {
+    if rows < table.height() {
         warnings.push(Warning::RowsCut {
             table: table.name().to_owned(),
-            rows: table.frame().height() - rows,
+            rows: table.height() - rows,
             limit: MAX_DATA_ROWS,
         });
     }
 
     let header_format = Format::new().set_bold().set_align(FormatAlign::Top);
-    let mut widths = Vec::with_capacity(cells.len());
-    for (position, ((column, header), format)) in
-        cells.iter().zip(table.headers()).zip(table.columns()).enumerate()
-    {
+    let mut widths = Vec::with_capacity(columns.len());
+    for (position, column) in columns.iter().enumerate() {
         let column_number = column_number(position)?;
-        sheet.write_string_with_format(0, column_number, cut_text(header).0, &header_format)?;
-        if !format.description.is_empty() {
-            sheet.insert_note(0, column_number, &header_note(&format.description))?;
+        sheet.write_string_with_format(0, column_number, cut_text(column.name()).0, &header_format)?;
+        if !column.description().is_empty() {
+            sheet.insert_note(0, column_number, &header_note(column.description()))?;
         }
-        let width = layout::column_width(header, column, format.kind, rows);
         // The format of the column is that of its cells: looking it up cell by cell would cost as much as the cells.
-        if let Some(format) = layout::column_format(column, format.kind) {
-            sheet.set_column_format(column_number, &format)?;
+        if let Some(format) = number_format(column.kind()) {
+            sheet.set_column_format(column_number, &Format::new().set_num_format(format))?;
         }
+        let WrittenColumn { widest, cut } = write_column(&mut sheet, column_number, column, rows)?;
+        let width = column_width(column.name(), widest);
         sheet.set_column_width(column_number, width)?;
         widths.push(width);
-        let cut = write_column(&mut sheet, column_number, column, rows)?;
         if cut > 0 {
             warnings.push(Warning::TextCut {
                 table: table.name().to_owned(),
-                column: header.to_owned(),
+                column: column.name().to_owned(),
                 cells: cut,
                 limit: MAX_TEXT,
             });
@@ -187,7 +174,7 @@ fn write_sheet(table: &Table) -> Result<WrittenSheet, XlsxError> {
     }
 
     sheet.set_landscape().set_print_fit_to_pages(1, 0);
-    if let Some(last_column) = cells.len().checked_sub(1) {
+    if let Some(last_column) = columns.len().checked_sub(1) {
         sheet.set_freeze_panes(1, 0)?;
         sheet.set_repeat_rows(0, 0)?;
         sheet.autofilter(0, 0, row_number(rows)?, column_number(last_column)?)?;
@@ -195,43 +182,54 @@ fn write_sheet(table: &Table) -> Result<WrittenSheet, XlsxError> {
     Ok(WrittenSheet { sheet, widths, warnings })
 }
 
-/// Writes the cells below the header and returns how many texts were cut.
+#[derive(Default)]
+struct WrittenColumn {
+    /// Characters of the widest cell.
+    widest: usize,
+    /// Texts that were cut.
+    cut: usize,
+}
+
+/// Writes the cells below the header.
 fn write_column(
     sheet: &mut Worksheet,
     column_number: u16,
-    column: &Cells<'_>,
+    column: &TableColumn,
     rows: usize,
-) -> Result<usize, XlsxError> {
-    let mut cut = 0;
+) -> Result<WrittenColumn, XlsxError> {
+    let mut written = WrittenColumn::default();
     for row in 0..rows {
+        let cell = column.cell(row);
         let row_number = row_number(row + 1)?;
-        match column.get(row) {
-            Cell::Null => {}
-            Cell::Boolean(value) => {
-                sheet.write_boolean(row_number, column_number, value)?;
+        let width = match &cell {
+            Cell::Missing => continue,
+            Cell::Flag(value) => {
+                sheet.write_boolean(row_number, column_number, *value)?;
+                5
             }
-            Cell::Integer(value) if value.unsigned_abs() <= MAX_EXACT_INTEGER => {
-                sheet.write_number(row_number, column_number, value as f64)?;
+            Cell::Whole(value) if value.unsigned_abs() <= MAX_EXACT_INTEGER => {
+                sheet.write_number(row_number, column_number, *value as f64)?;
+                number_width(*value as f64, column.kind())
             }
-            Cell::Integer(value) => {
-                sheet.write_string(row_number, column_number, value.to_string())?;
+            Cell::Number(value) if value.is_finite() => {
+                sheet.write_number(row_number, column_number, *value)?;
+                number_width(*value, column.kind())
             }
-            Cell::Float(value) if value.is_nan() => {}
-            Cell::Float(value) if value.is_infinite() => {
-                sheet.write_string(row_number, column_number, float_text(value))?;
+            Cell::Whole(_) | Cell::Number(_) | Cell::Text(_) | Cell::Nested(_) => {
+                let text = cell.text();
+                if text.is_empty() {
+                    continue;
+                }
+                let (shown, was_cut) = cut_text(&text);
+                written.cut += usize::from(was_cut);
+                sheet.write_string(row_number, column_number, shown)?;
+                // Four bytes a character at most: what is surely too wide is not measured.
+                if text.len() > 4 * WIDEST { WIDEST } else { text.width() }
             }
-            Cell::Float(value) => {
-                sheet.write_number(row_number, column_number, value)?;
-            }
-            Cell::Text("") => {}
-            Cell::Text(text) => {
-                let (text, was_cut) = cut_text(text);
-                cut += usize::from(was_cut);
-                sheet.write_string(row_number, column_number, text)?;
-            }
-        }
+        };
+        written.widest = written.widest.max(width);
     }
-    Ok(cut)
+    Ok(written)
 }
 
 /// The text that fits a cell, ending in `…` if it had to be cut, and whether it was.
@@ -248,6 +246,85 @@ fn cut_text(text: &str) -> (Cow<'_, str>, bool) {
     let mut cut: String = kept.collect();
     cut.push('…');
     (Cow::Owned(cut), true)
+}
+
+/// How the numbers of a column look, unless the spreadsheet program chooses.
+fn number_format(kind: ColumnKind) -> Option<&'static str> {
+    match kind {
+        // Some programs show a boolean without a format of its own as 0 or 1; those that know booleans ignore it.
+        ColumnKind::Flag => Some(r#""TRUE";"TRUE";"FALSE""#),
+        ColumnKind::Number(Unit::Percent) => Some("0.00"),
+        _ => match decimal_places(kind)? {
+            0 => Some("0"),
+            3 => Some("#,##0.000"),
+            _ => Some("#,##0.000000"),
+        },
+    }
+}
+
+/// Decimal places shown, or `None` where the spreadsheet program chooses.
+fn decimal_places(kind: ColumnKind) -> Option<usize> {
+    match kind {
+        ColumnKind::Identifier | ColumnKind::Count | ColumnKind::Whole(_) => Some(0),
+        ColumnKind::Number(Unit::Percent) => Some(2),
+        ColumnKind::Number(Unit::Microseconds | Unit::Milliseconds) => Some(3),
+        // A byte shows up in the last place.
+        ColumnKind::Number(Unit::Mebibytes) => Some(6),
+        ColumnKind::Text | ColumnKind::Nested | ColumnKind::Flag | ColumnKind::Number(_) => None,
+    }
+}
+
+/// The width, in characters, in which a header and cells of up to `widest` can be read: no number turns into `####`,
+/// long text is cut by its neighbour.
+fn column_width(header: &str, widest: usize) -> f64 {
+    let width = (header.width() + FILTER_BUTTON).max(widest + 1);
+    // At most 60, so exact.
+    width.clamp(NARROWEST, WIDEST) as f64
+}
+
+fn number_width(value: f64, kind: ColumnKind) -> usize {
+    let sign = usize::from(value < 0.0);
+    // log10 of the largest double is below 309, so the cast is exact.
+    let whole_digits = value.abs().max(1.0).log10().floor() as usize + 1;
+    match decimal_places(kind) {
+        // The general format shows up to 11 characters, then turns to exponents.
+        None => (sign + whole_digits + 5).min(12),
+        Some(0) => sign + whole_digits,
+        Some(places) => sign + whole_digits + (whole_digits - 1) / 3 + 1 + places,
+    }
+}
+
+/// A name per sheet, which the format accepts: at most 31 characters, seven of them forbidden, unique without regard to
+/// case. The table's own name wherever it is allowed.
+fn sheet_names<'a>(tables: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut taken = HashSet::new();
+    tables
+        .map(|table| {
+            let allowed: String =
+                table.chars().map(|c| if r"[]:*?/\".contains(c) { '_' } else { c }).collect();
+            // An apostrophe at either end is forbidden too: it would end the name in a formula.
+            let allowed = allowed.trim_matches('\'');
+            let mut name = shorten(if allowed.is_empty() { "_" } else { allowed }, MAX_NAME);
+            let mut copy = 2;
+            while !taken.insert(name.to_lowercase()) {
+                let suffix = format!("~{copy}");
+                name = shorten(allowed, MAX_NAME - suffix.len()) + &suffix;
+                copy += 1;
+            }
+            name
+        })
+        .collect()
+}
+
+/// The longest start of `name` of at most `units` UTF-16 code units.
+fn shorten(name: &str, units: usize) -> String {
+    let mut used = 0;
+    let kept = name.chars().take_while(|c| {
+        used += c.len_utf16();
+        used <= units
+    });
+    let kept: String = kept.collect();
+    kept.trim_end_matches('\'').to_owned()
 }
 
 fn header_note(description: &str) -> Note {
@@ -267,7 +344,7 @@ fn column_number(column: usize) -> Result<u16, XlsxError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_TEXT, cut_text};
+    use super::*;
 
     #[test]
     fn text_at_the_limit_is_kept_and_beyond_it_is_cut_between_characters() {
@@ -287,5 +364,47 @@ mod tests {
         assert!(was_cut);
         assert_eq!(cut.chars().count(), MAX_TEXT);
         assert!(cut.ends_with("x…"));
+    }
+
+    #[test]
+    fn numbers_fit_their_formatted_text() {
+        let cases = [
+            (0.0, ColumnKind::Count, "0"),
+            (999.0, ColumnKind::Identifier, "999"),
+            (1e6, ColumnKind::Whole(Unit::Bytes), "1000000"),
+            (-12.5, ColumnKind::Number(Unit::Percent), "-12.50"),
+            (1234.5, ColumnKind::Number(Unit::Microseconds), "1,234.500"),
+            (-1_234_567.0, ColumnKind::Number(Unit::Milliseconds), "-1,234,567.000"),
+            (0.25, ColumnKind::Number(Unit::Mebibytes), "0.250000"),
+        ];
+        for (value, kind, shown) in cases {
+            assert_eq!(number_width(value, kind), shown.len(), "{value} as {kind:?}");
+        }
+    }
+
+    #[test]
+    fn widths_stay_within_the_limits() {
+        assert_eq!(column_width("id", 0), 8.0);
+        assert_eq!(column_width("id", 30), 31.0);
+        assert_eq!(column_width("mean_duration_us", 0), 19.0);
+        assert_eq!(column_width(&"x".repeat(300), 0), 60.0);
+    }
+
+    #[test]
+    fn allowed_names_are_kept_and_others_changed_without_collisions() {
+        let cases: &[(&[&str], &[&str])] = &[
+            (&["gpu_timeline", "GEMM"], &["gpu_timeline", "GEMM"]),
+            (&["unified_perf_summary_kl_overlap"], &["unified_perf_summary_kl_overlap"]),
+            (&["a[1]", "a_1_"], &["a_1_", "a_1_~2"]),
+            (&["'quoted'"], &["quoted"]),
+            (
+                &["unified_perf_summary_kl_overlap_fwd", "Unified_perf_summary_kl_overlap_bwd"],
+                &["unified_perf_summary_kl_overlap", "Unified_perf_summary_kl_overl~2"],
+            ),
+            (&["😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀"], &["😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀"]),
+        ];
+        for (tables, sheets) in cases {
+            assert_eq!(&sheet_names(tables.iter().copied()), sheets);
+        }
     }
 }

@@ -1,22 +1,17 @@
-//! Points on logarithmic axes as a native scatter chart.
+//! Points on logarithmic axes as a native scatter chart, with names where there is room for them.
 
 use std::borrow::Cow;
 
 use rust_xlsxwriter::{
     Chart as NativeChart, ChartAxis, ChartAxisCrossing, ChartAxisLabelPosition, ChartDataLabel,
     ChartDataLabelPosition, ChartFont, ChartFormat, ChartLayout, ChartLegendPosition, ChartLine, ChartMarker,
-    ChartMarkerType, ChartSolidFill, ChartType, Worksheet, XlsxError,
+    ChartMarkerType, ChartSolidFill, ChartType, XlsxError,
 };
+use sheets::{Cell, Chart, ChartShape, ScatterPoints};
 
-use super::drawing::{SheetCells, place};
-use super::point_labels::{FONT_SIZE, Marker, PointLabel, Side, point_labels};
-use super::{MAX_COLUMNS, sheet_rows};
-use crate::cell::{Cell, Cells};
-use crate::float_text::float_text;
-use crate::label_room::Rect;
-use crate::palette::PALETTE;
-use crate::scatter::{ScatterAxis, ScatterChart, ScatterPoints};
-use crate::table::Table;
+use super::charts::{Source, number};
+use super::sheet_rows;
+use crate::drawing::{PALETTE, Rect, shortened, text_width};
 
 /// Pixels of the chart.
 const WIDTH: u32 = 960;
@@ -30,123 +25,110 @@ const SMALLEST_MARKER: usize = 5;
 const INK: u32 = 0x59_5959;
 const GRID: u32 = 0xD9_D9D9;
 
-/// A table and its sheet.
-pub(super) struct Source<'a> {
-    pub(super) table: &'a Table,
-    pub(super) sheet_name: &'a str,
-}
-
-impl<'a> Source<'a> {
-    /// A column of the sheet with its number.
-    pub(super) fn column(&self, name: &str) -> Option<(usize, Cells<'a>)> {
-        let number = self.table.frame().get_column_index(name).filter(|&number| number < MAX_COLUMNS)?;
-        Some((number, Cells::of(self.table.frame().columns().get(number)?)?))
-    }
-
-    /// Groups of the rows that have a place, both in their order.
-    fn groups(&self, x: &str, y: &str, group: &str) -> Option<Placed<'a>> {
-        let ((x_number, x), (y_number, y)) = (self.column(x)?, self.column(y)?);
-        let (_, group) = self.column(group)?;
-        let mut groups: Vec<Group<'a>> = Vec::new();
-        for row in 0..sheet_rows(self.table) {
-            let (Some(x), Some(y)) = (positive(x.get(row)), positive(y.get(row))) else { continue };
-            let name = text(group.get(row));
-            match groups.iter_mut().find(|group| group.name == name) {
-                Some(group) => group.places.push((row, x, y)),
-                None => groups.push(Group { name, places: vec![(row, x, y)] }),
-            }
-        }
-        Some(Placed { x: x_number, y: y_number, groups })
-    }
-}
+/// Names that are shown at most: those of the heaviest points.
+const LABELS: usize = 8;
+const LONGEST_LABEL: usize = 32;
+/// Points of the font, and pixels of it at the usual 96 per inch.
+const FONT_SIZE: u32 = 8;
+const PIXELS: f64 = FONT_SIZE as f64 * 96.0 / 72.0;
+const HALF_HEIGHT: i32 = 8;
+/// Pixels between a point and its name.
+const DISTANCE: i32 = 4;
 
 /// What can be drawn of two columns.
 struct Placed<'a> {
+    source: Source<'a>,
     /// Number of the column of the places from left to right.
     x: usize,
     /// Number of the column of the heights.
     y: usize,
-    groups: Vec<Group<'a>>,
+    groups: Vec<Group>,
 }
 
 /// Row, x and y.
 type Place = (usize, f64, f64);
 
-struct Group<'a> {
-    name: Cow<'a, str>,
+struct Group {
+    name: String,
     places: Vec<Place>,
 }
 
-fn positive(cell: Cell<'_>) -> Option<f64> {
+impl<'a> Placed<'a> {
+    /// Groups of the rows that have a place, both in their order.
+    fn new(source: Source<'a>, x: &str, y: &str, group: &str) -> Option<Self> {
+        let ((x_number, x), (y_number, y)) = (source.column(x)?, source.column(y)?);
+        let (_, group) = source.column(group)?;
+        let mut groups: Vec<Group> = Vec::new();
+        for row in 0..sheet_rows(source.table) {
+            let (Some(x), Some(y)) = (positive(&x.cell(row)), positive(&y.cell(row))) else { continue };
+            let cell = group.cell(row);
+            let name = cell.text();
+            match groups.iter_mut().find(|group| group.name == name) {
+                Some(group) => group.places.push((row, x, y)),
+                None => groups.push(Group { name: name.into_owned(), places: vec![(row, x, y)] }),
+            }
+        }
+        Some(Placed { source, x: x_number, y: y_number, groups })
+    }
+}
+
+fn positive(cell: &Cell<'_>) -> Option<f64> {
     number(cell).filter(|value| value.is_finite() && *value > 0.0)
 }
 
-pub(super) fn number(cell: Cell<'_>) -> Option<f64> {
-    match cell {
-        Cell::Integer(value) => Some(value as f64),
-        Cell::Float(value) => Some(value),
-        _ => None,
-    }
-}
-
-pub(super) fn text(cell: Cell<'_>) -> Cow<'_, str> {
-    match cell {
-        Cell::Null => "".into(),
-        Cell::Boolean(value) => value.to_string().into(),
-        Cell::Integer(value) => value.to_string().into(),
-        Cell::Float(value) => float_text(value).into(),
-        Cell::Text(text) => text.into(),
-    }
-}
-
-/// Puts `chart` beside or below the cells of its table. A chart without points is nothing to look at and is
-/// left out.
-pub(super) fn insert(
-    sheet: &mut Worksheet,
-    chart: &ScatterChart,
-    own: &Source<'_>,
+/// The chart with its width in pixels. Without points there is none. Rows without a positive finite place are not
+/// drawn.
+pub(super) fn draw(
+    chart: &Chart,
+    own: Source<'_>,
     sheets: &[Source<'_>],
-    widths: &[f64],
-) -> Result<(), XlsxError> {
-    let Some(source) = sheets.iter().find(|other| other.table.name() == chart.points.table) else {
-        return Ok(());
+) -> Result<Option<(NativeChart, u32)>, XlsxError> {
+    let ChartShape::Scatter { x, x_axis, groups, points: described } = chart.shape else { return Ok(None) };
+    let Some(&source) = sheets.iter().find(|other| other.table.name() == described.table) else {
+        return Ok(None);
     };
-    let ScatterPoints { x, y, groups, .. } = &chart.points;
-    let (Some(points), Some(lines)) =
-        (source.groups(x, y, groups), own.groups(&chart.x.column, &chart.y.column, &chart.groups))
-    else {
-        return Ok(());
+    let (Some(points), Some(lines)) = (
+        Placed::new(source, described.x, described.y, described.groups),
+        Placed::new(own, x, chart.values, groups),
+    ) else {
+        return Ok(None);
     };
     if points.groups.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     let plot = Plot::around(points.groups.iter().chain(&lines.groups));
 
     let mut native = NativeChart::new(ChartType::Scatter);
-    add_lines(&mut native, &chart.names, own, &lines, &points.groups)?;
-    let labels = plot.labels(&chart.points, source, &points, &lines);
-    add_points(&mut native, &chart.points, source, &points, &labels)?;
-    style(&mut native, chart, &plot);
-    place(sheet, native, WIDTH, widths, sheet_rows(own.table))
+    add_lines(&mut native, chart.categories, &lines, &points.groups)?;
+    let labels = plot.labels(&described, &points, &lines);
+    add_points(&mut native, &described, &points, &labels)?;
+
+    native.set_width(WIDTH).set_height(HEIGHT);
+    native.title().set_name(chart.title).set_font(ChartFont::new().set_size(12).set_bold());
+    let [left, top, width, height] = PLOT;
+    native.plot_area().set_layout(&ChartLayout::new().set_offset(left, top).set_dimensions(width, height));
+    native.legend().set_position(ChartLegendPosition::Bottom);
+    logarithmic(native.x_axis(), x_axis, plot.x);
+    logarithmic(native.y_axis(), chart.axis, plot.y);
+    Ok(Some((native, WIDTH)))
 }
 
 fn add_lines(
     native: &mut NativeChart,
     names: &str,
-    own: &Source<'_>,
     placed: &Placed<'_>,
-    points: &[Group<'_>],
+    points: &[Group],
 ) -> Result<(), XlsxError> {
-    let cells = SheetCells { sheet_name: own.sheet_name };
-    let Some((names, _)) = own.column(names) else { return Ok(()) };
+    let source = placed.source;
+    let Some((names, _)) = source.column(names) else { return Ok(()) };
     for line in &placed.groups {
         let rows = sheet_row_numbers(line.places.iter().map(|place| place.0));
         let Some(&first) = rows.first() else { continue };
         let of_points = points.iter().position(|group| group.name == line.name);
         let series = native.add_series();
-        series.set_name(&cells.one(first, names)?);
-        series.set_categories(&cells.in_column(placed.x, &rows)?);
-        series.set_values(&cells.in_column(placed.y, &rows)?);
+        series.set_name(&source.cell(first, names)?);
+        series.set_categories(&source.cells(placed.x, &rows)?);
+        series.set_values(&source.cells(placed.y, &rows)?);
         series.set_marker(ChartMarker::new().set_none());
         let mut look = ChartLine::new();
         look.set_color(of_points.map_or(INK, color)).set_width(2);
@@ -159,27 +141,26 @@ fn add_lines(
 fn add_points(
     native: &mut NativeChart,
     described: &ScatterPoints,
-    source: &Source<'_>,
     placed: &Placed<'_>,
     labels: &[Option<PointLabel>],
 ) -> Result<(), XlsxError> {
-    let cells = SheetCells { sheet_name: source.sheet_name };
-    let Some((names, _)) = source.column(&described.groups) else { return Ok(()) };
+    let source = placed.source;
+    let Some((names, _)) = source.column(described.groups) else { return Ok(()) };
     let weights = weights(described, source);
     let mut labels = labels.iter();
     for (group_number, group) in placed.groups.iter().enumerate() {
         let mut is_in_legend = false;
         let labelled: Vec<(usize, &Option<PointLabel>)> =
             group.places.iter().map(|place| place.0).zip(labels.by_ref()).collect();
-        for class in 0..=described.weights.thresholds.len() {
+        for class in 0..=described.thresholds.len() {
             let members: Vec<_> =
-                labelled.iter().filter(|(row, _)| described.weights.class(weights(*row)) == class).collect();
+                labelled.iter().filter(|(row, _)| class_of(described, weights(*row)) == class).collect();
             let rows = sheet_row_numbers(members.iter().map(|(row, _)| *row));
             let Some(&first) = rows.first() else { continue };
             let series = native.add_series();
-            series.set_name(&cells.one(first, names)?);
-            series.set_categories(&cells.in_column(placed.x, &rows)?);
-            series.set_values(&cells.in_column(placed.y, &rows)?);
+            series.set_name(&source.cell(first, names)?);
+            series.set_categories(&source.cells(placed.x, &rows)?);
+            series.set_values(&source.cells(placed.y, &rows)?);
             series.set_marker(&marker(class, described, color(group_number)));
             series.delete_from_legend(is_in_legend);
             is_in_legend = true;
@@ -194,9 +175,15 @@ fn add_points(
 }
 
 /// The weight of a row; 0 where there is none.
-fn weights<'a>(described: &ScatterPoints, source: &Source<'a>) -> impl Fn(usize) -> f64 + use<'a> {
-    let column = source.column(&described.weights.column);
-    move |row| column.as_ref().and_then(|(_, cells)| number(cells.get(row))).unwrap_or(0.0)
+fn weights<'a>(described: &ScatterPoints, source: Source<'a>) -> impl Fn(usize) -> f64 + use<'a> {
+    let column = source.column(described.weights);
+    move |row| column.and_then(|(_, cells)| number(&cells.cell(row))).unwrap_or(0.0)
+}
+
+/// Spreadsheet programs know one size per series, so points are sorted into classes by weight: 0 is the heaviest.
+fn class_of(described: &ScatterPoints, weight: f64) -> usize {
+    let thresholds = described.thresholds;
+    thresholds.iter().position(|&least| weight >= least).unwrap_or(thresholds.len())
 }
 
 fn sheet_row_numbers(rows: impl Iterator<Item = usize>) -> Vec<usize> {
@@ -210,7 +197,7 @@ fn color(group: usize) -> u32 {
 
 /// Points across of the markers of a class.
 fn marker_size(class: usize, described: &ScatterPoints) -> usize {
-    let steps = described.weights.thresholds.len().max(1);
+    let steps = described.thresholds.len().max(1);
     LARGEST_MARKER - (LARGEST_MARKER - SMALLEST_MARKER) * class.min(steps) / steps
 }
 
@@ -253,7 +240,7 @@ struct Plot {
 }
 
 impl Plot {
-    fn around<'a>(groups: impl Iterator<Item = &'a Group<'a>> + Clone) -> Self {
+    fn around<'a>(groups: impl Iterator<Item = &'a Group> + Clone) -> Self {
         let places = groups.flat_map(|group| &group.places);
         let (left, right) = extremes(places.clone().map(|&(_, x, _)| x));
         let (low, high) = extremes(places.map(|&(_, _, y)| y));
@@ -276,23 +263,25 @@ impl Plot {
     fn labels(
         &self,
         described: &ScatterPoints,
-        source: &Source<'_>,
         points: &Placed<'_>,
         lines: &Placed<'_>,
     ) -> Vec<Option<PointLabel>> {
-        let names = source.column(&described.labels).map_or(Cells::AllNull, |(_, cells)| cells);
-        let weights = weights(described, source);
-        let rows: Vec<(Cow<'_, str>, &Place)> = points
+        let names = points.source.column(described.labels);
+        let name = |row| names.map_or(Cell::Missing, |(_, cells)| cells.cell(row));
+        let weights = weights(described, points.source);
+        let rows: Vec<(Cell<'_>, &Place)> = points
             .groups
             .iter()
             .flat_map(|group| &group.places)
-            .map(|place| (text(names.get(place.0)), place))
+            .map(|place| (name(place.0), place))
             .collect();
+        let rows: Vec<(Cow<'_, str>, &Place)> =
+            rows.iter().map(|(name, place)| (name.text(), *place)).collect();
         let markers: Vec<Marker<'_>> = rows
             .iter()
             .map(|(name, place)| {
                 let &(row, x, y) = *place;
-                let size = marker_size(described.weights.class(weights(row)), described);
+                let size = marker_size(class_of(described, weights(row)), described);
                 // Half of its points across, at 96 pixels per 72 points.
                 let radius = i32::try_from(size * 2 / 3 + 1).unwrap_or(i32::MAX);
                 Marker { at: self.pixel(x, y), radius, name, weight: weights(row) }
@@ -328,18 +317,8 @@ fn round_above(value: f64) -> f64 {
     step * decade
 }
 
-fn style(native: &mut NativeChart, chart: &ScatterChart, plot: &Plot) {
-    native.set_width(WIDTH).set_height(HEIGHT);
-    native.title().set_name(&chart.title).set_font(ChartFont::new().set_size(12).set_bold());
-    let [left, top, width, height] = PLOT;
-    native.plot_area().set_layout(&ChartLayout::new().set_offset(left, top).set_dimensions(width, height));
-    native.legend().set_position(ChartLegendPosition::Bottom);
-    logarithmic(native.x_axis(), &chart.x, plot.x);
-    logarithmic(native.y_axis(), &chart.y, plot.y);
-}
-
-fn logarithmic(axis: &mut ChartAxis, described: &ScatterAxis, (least, most): (f64, f64)) {
-    axis.set_name(&described.title)
+fn logarithmic(axis: &mut ChartAxis, title: &str, (least, most): (f64, f64)) {
+    axis.set_name(title)
         .set_log_base(10)
         .set_min(least)
         .set_max(most)
@@ -350,9 +329,98 @@ fn logarithmic(axis: &mut ChartAxis, described: &ScatterAxis, (least, most): (f6
         .set_label_position(ChartAxisLabelPosition::Low);
 }
 
+/// A place in pixels, y downwards.
+type Pixel = (i32, i32);
+
+/// A point in pixels.
+struct Marker<'a> {
+    at: Pixel,
+    radius: i32,
+    name: &'a str,
+    weight: f64,
+}
+
+/// Where a name stands, seen from its point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Right,
+    Below,
+    Left,
+    Above,
+}
+
+/// A name beside its point.
+#[derive(Debug, Clone, PartialEq)]
+struct PointLabel {
+    text: String,
+    side: Side,
+}
+
+/// Where the names of points can stand without lying on anything. A spreadsheet program writes a label beside, above or
+/// below its point and asks nobody whether something is there; with the axes and the place of the plot fixed, the
+/// pixels are known well enough to ask before.
+///
+/// The names that have room, each once, the heaviest points asked first; in the order of `markers`.
+fn point_labels(frame: Rect, markers: &[Marker<'_>], lines: &[(Pixel, Pixel)]) -> Vec<Option<PointLabel>> {
+    let mut taken: Vec<Rect> = markers.iter().map(|marker| Rect::around(marker.at, marker.radius)).collect();
+    taken.extend(lines.iter().flat_map(|&(from, to)| along(from, to)));
+    let mut by_weight: Vec<usize> = (0..markers.len()).collect();
+    by_weight.sort_by(|&a, &b| markers[b].weight.total_cmp(&markers[a].weight));
+    let mut names: Vec<&str> = Vec::new();
+    for &index in &by_weight {
+        let name = markers[index].name;
+        if names.len() < LABELS && !name.is_empty() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let mut labels = vec![None; markers.len()];
+    for name in names {
+        let text = shortened(name, LONGEST_LABEL);
+        let room = |&index: &usize| {
+            let is_free =
+                |place: &Rect| frame.holds(place) && !taken.iter().any(|taken| taken.overlaps(place));
+            let (side, place) =
+                places(&markers[index], &text).into_iter().find(|(_, place)| is_free(place))?;
+            Some((index, side, place))
+        };
+        // In the midst of others the heaviest point of a name may have no room where another one has.
+        let of_name = by_weight.iter().filter(|&&index| markers[index].name == name);
+        if let Some((index, side, place)) = of_name.filter_map(room).next() {
+            taken.push(place);
+            labels[index] = Some(PointLabel { text, side });
+        }
+    }
+    labels
+}
+
+fn places(marker: &Marker<'_>, text: &str) -> [(Side, Rect); 4] {
+    let (x, y) = marker.at;
+    let away = marker.radius + DISTANCE;
+    let width = text_width(text, PIXELS);
+    let beside =
+        |left: i32| Rect { left, top: y - HALF_HEIGHT, right: left + width, bottom: y + HALF_HEIGHT };
+    let over =
+        |top: i32| Rect { left: x - width / 2, top, right: x + width / 2, bottom: top + 2 * HALF_HEIGHT };
+    [
+        (Side::Right, beside(x + away)),
+        (Side::Below, over(y + away)),
+        (Side::Left, beside(x - away - width)),
+        (Side::Above, over(y - away - 2 * HALF_HEIGHT)),
+    ]
+}
+
+/// A line as a chain of small squares.
+fn along(from: Pixel, to: Pixel) -> impl Iterator<Item = Rect> {
+    const REACH: i32 = 4;
+    let steps = ((to.0 - from.0).abs().max((to.1 - from.1).abs()) / (2 * REACH)).max(1);
+    let between = move |from: i32, to: i32, step: i32| from + (to - from) * step / steps;
+    (0..=steps)
+        .map(move |step| Rect::around((between(from.0, to.0, step), between(from.1, to.1, step)), REACH))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{decade, round_above};
+    use super::*;
 
     #[test]
     fn axes_begin_at_a_power_of_ten_and_end_at_a_round_number() {
@@ -361,5 +429,79 @@ mod tests {
         {
             assert_eq!((decade(value), round_above(value)), (below, above), "{value}");
         }
+    }
+
+    #[test]
+    fn a_weight_is_in_the_first_class_that_it_reaches() {
+        let described = ScatterPoints {
+            table: "",
+            x: "",
+            y: "",
+            groups: "",
+            labels: "",
+            weights: "",
+            thresholds: &[10.0, 1.0],
+        };
+        for (weight, class) in [(100.0, 0), (10.0, 0), (9.99, 1), (1.0, 1), (0.5, 2), (f64::NAN, 2)] {
+            assert_eq!(class_of(&described, weight), class, "{weight}");
+        }
+    }
+
+    const FRAME: Rect = Rect { left: 0, top: 0, right: 400, bottom: 300 };
+
+    fn marker(at: (i32, i32), name: &str, weight: f64) -> Marker<'_> {
+        Marker { at, radius: 5, name, weight }
+    }
+
+    fn positions(markers: &[Marker<'_>], lines: &[(Pixel, Pixel)]) -> Vec<Option<Side>> {
+        point_labels(FRAME, markers, lines).into_iter().map(|label| Some(label?.side)).collect()
+    }
+
+    #[test]
+    fn names_avoid_points_lines_the_frame_and_one_another() {
+        use Side::{Above, Below, Left, Right};
+        let alone = || marker((200, 150), "aten::mm", 2.0);
+        assert_eq!(positions(&[alone()], &[]), [Some(Right)]);
+        assert_eq!(positions(&[alone()], &[((230, 0), (230, 300))]), [Some(Below)]);
+        assert_eq!(positions(&[marker((395, 290), "aten::mm", 2.0)], &[]), [Some(Left)]);
+        let crowded = [((150, 170), (250, 170)), ((229, 146), (229, 160)), ((170, 145), (170, 155))];
+        assert_eq!(positions(&[alone()], &crowded), [Some(Above)]);
+        // The heavier one is asked first, wherever it stands in the table.
+        let pair = [marker((190, 150), "light", 1.0), marker((220, 150), "heavy", 3.0)];
+        assert_eq!(positions(&pair, &[]), [Some(Below), Some(Right)]);
+    }
+
+    #[test]
+    fn a_name_without_room_is_left_out() {
+        let wall: Vec<_> = (0..30).map(|at| ((0, at * 10), (400, at * 10))).collect();
+        assert_eq!(positions(&[marker((200, 150), "aten::mm", 2.0)], &wall), [None]);
+    }
+
+    #[test]
+    fn a_lighter_point_carries_the_name_where_the_heaviest_has_no_room() {
+        let walls = [((150, 170), (250, 170)), ((150, 130), (250, 130))];
+        let ends = [((225, 130), (225, 170)), ((175, 130), (175, 170))];
+        let two = [marker((200, 150), "aten::mm", 2.0), marker((200, 250), "aten::mm", 1.0)];
+        assert_eq!(positions(&two, &[walls, ends].concat()), [None, Some(Side::Right)]);
+    }
+
+    #[test]
+    fn only_the_heaviest_points_are_named_and_each_name_once() {
+        let names: Vec<String> = (0..12).map(|at| format!("op{}", at / 2)).collect();
+        let markers: Vec<Marker<'_>> = names
+            .iter()
+            .enumerate()
+            .map(|(at, name)| marker((50, 20 + 20 * at as i32), name, at as f64))
+            .collect();
+        let labels = point_labels(FRAME, &markers, &[]);
+        let named: Vec<usize> = (0..12).filter(|&at| labels[at].is_some()).collect();
+        assert_eq!(named, [1, 3, 5, 7, 9, 11]);
+        let distinct: Vec<String> = (0..12).map(|at| format!("op{at}")).collect();
+        let markers: Vec<Marker<'_>> = distinct
+            .iter()
+            .enumerate()
+            .map(|(at, name)| marker((50, 20 + 20 * at as i32), name, at as f64))
+            .collect();
+        assert_eq!(point_labels(FRAME, &markers, &[]).iter().flatten().count(), LABELS);
     }
 }

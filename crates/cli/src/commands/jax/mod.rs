@@ -6,7 +6,7 @@ mod run_of_nodes;
 use std::path::Path;
 
 use gpu_timeline::CommunicationPatterns;
-use report_writers::Report;
+use report_writers::{Report, Workbook};
 use tree_perf::jax::{CopyKernels, JaxAnalysis, JaxFigures, JaxOptions};
 
 use crate::architecture_choice::chosen;
@@ -37,10 +37,10 @@ fn of_profile(path: &Path, arguments: &JaxArguments, timings: &mut Timings) -> R
     let output = &arguments.output;
     let mut outputs = output.tables.destinations();
     if outputs.is_empty() && output.roofline_svg.is_none() && !output.tables.json {
-        outputs.push(("xlsx", default_workbook(path)));
+        outputs.push((&Workbook, default_workbook(path)));
     }
     let pictures = output.roofline_svg.iter().map(|picture| ("svg", picture));
-    for (writer, destination) in outputs.iter().map(|(writer, path)| (*writer, path)).chain(pictures) {
+    for (writer, destination) in outputs.iter().map(|(writer, path)| (writer.name(), path)).chain(pictures) {
         check_destination(writer, destination, path)?;
     }
     let options = options(&arguments.analysis)?;

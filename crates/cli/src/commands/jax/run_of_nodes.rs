@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use report_writers::Workbook;
 use tree_perf::jax::JaxAnalysis;
 use tree_perf::jax::collectives::CollectiveAnalysis;
 
@@ -32,10 +33,10 @@ pub(super) fn report(
     let output = &arguments.output.tables;
     let mut outputs = output.destinations();
     if outputs.is_empty() && !output.json {
-        outputs.push(("xlsx", workbook_beside(first, "_collectives")));
+        outputs.push((&Workbook, workbook_beside(first, "_collectives")));
     }
     for (writer, destination) in &outputs {
-        paths.iter().try_for_each(|path| check_destination(writer, destination, path))?;
+        paths.iter().try_for_each(|path| check_destination(writer.name(), destination, path))?;
     }
     let options = options(&arguments.analysis)?;
     let mut nodes = Vec::with_capacity(paths.len());

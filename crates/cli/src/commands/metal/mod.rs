@@ -16,6 +16,7 @@ use report_writers::{Json, Report};
 use trace_ingest::metal::{OpsTable, read_ops};
 
 use crate::arguments::metal::MetalArguments;
+use crate::arguments::report_output::Output;
 use crate::console;
 use crate::error::Failure;
 use crate::notes::Notes;
@@ -106,7 +107,7 @@ fn present(
     arguments: &MetalArguments,
     report: &MetalReport,
     comparison: Option<&Comparison>,
-    outputs: &[(&'static str, PathBuf)],
+    outputs: &[Output],
     timings: &mut Timings,
 ) -> Result<(), Failure> {
     timings.begin(Stage::Write);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use metal_perf::{CollectiveTime, DurationSource, MetalOptions};
 
 use crate::arguments::metal::{self as asked, MetalArguments};
+use crate::arguments::report_output::Output;
 use crate::console;
 use crate::error::Failure;
 use crate::metal_table::{Frame, Paint};
@@ -41,14 +42,11 @@ pub(super) fn options(arguments: &MetalArguments) -> MetalOptions {
 }
 
 /// Refuses destinations that cannot be written, or are one of the files that are read.
-pub(super) fn check_destinations(
-    arguments: &MetalArguments,
-    outputs: &[(&'static str, PathBuf)],
-) -> Result<(), Failure> {
+pub(super) fn check_destinations(arguments: &MetalArguments, outputs: &[Output]) -> Result<(), Failure> {
     let output = &arguments.output;
     let files = [&output.csv, &output.summary_file, &output.summary_svg];
     let files = files.into_iter().flatten().map(|path| ("file", path.as_path()));
-    let tables = outputs.iter().map(|(writer, path)| (*writer, path.as_path()));
+    let tables = outputs.iter().map(|(writer, path)| (writer.name(), path.as_path()));
     let read: Vec<&Path> =
         arguments.files.iter().chain(&arguments.figures.baseline).map(PathBuf::as_path).collect();
     for (writer, destination) in tables.chain(files) {

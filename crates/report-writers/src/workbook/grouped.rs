@@ -2,16 +2,14 @@
 
 use rust_xlsxwriter::{
     Chart as NativeChart, ChartDataLabel, ChartDataLabelPosition, ChartFont, ChartFormat, ChartLayout,
-    ChartLegendPosition, ChartLine, ChartPoint, ChartSolidFill, ChartType, Worksheet, XlsxError,
+    ChartLegendPosition, ChartLine, ChartPoint, ChartType, XlsxError,
 };
+use sheets::{Cell, Chart, ChartShape};
 
-use super::drawing::{MOST_COLUMN_NAMES, SheetCells, place};
-use super::scatter::{Source, decade, number, text};
+use super::charts::{MOST_COLUMN_NAMES, Source, fill, number};
+use super::scatter::decade;
 use super::sheet_rows;
-use crate::cell::Cell;
-use crate::group_columns::GroupColumns;
-use crate::label_room::{Rect, text_width};
-use crate::palette::KINDS;
+use crate::drawing::{KINDS, Rect, text_width};
 
 /// Pixels of the chart.
 const WIDTH: u32 = 960;
@@ -35,60 +33,57 @@ struct Drawn {
     label: String,
 }
 
-/// Puts `chart` beside or below the cells of its table. A chart without heights is nothing to look at and is left out.
-pub(super) fn insert(
-    sheet: &mut Worksheet,
-    chart: &GroupColumns,
-    own: &Source<'_>,
-    widths: &[f64],
-) -> Result<(), XlsxError> {
-    let all_rows = sheet_rows(own.table);
-    let rows = all_rows.min(chart.max_rows);
-    let (Some((categories, _)), Some((values, heights)), Some((group_column, group_cells))) =
-        (own.column(&chart.categories), own.column(&chart.values), own.column(&chart.groups))
-    else {
-        return Ok(());
+/// The chart with its width in pixels.
+pub(super) fn draw(chart: &Chart, own: Source<'_>) -> Result<Option<(NativeChart, u32)>, XlsxError> {
+    let ChartShape::Grouped { title: category_title, groups, order, labels, rows: most } = chart.shape else {
+        return Ok(None);
     };
-    let labels: Vec<_> = chart.labels.iter().filter_map(|name| Some(own.column(name)?.1)).collect();
+    let all_rows = sheet_rows(own.table);
+    let rows = all_rows.min(most);
+    let (Some((categories, _)), Some((values, heights)), Some((group_column, group_cells))) =
+        (own.column(chart.categories), own.column(chart.values), own.column(groups))
+    else {
+        return Ok(None);
+    };
+    let labels: Vec<_> = labels.iter().filter_map(|name| Some(own.column(name)?.1)).collect();
     // Groups with the first row of each.
     let mut groups: Vec<(String, Option<usize>)> =
-        chart.group_order.iter().map(|group| (group.clone(), None)).collect();
+        order.iter().map(|&group| (group.to_owned(), None)).collect();
     let mut drawn: Vec<Drawn> = Vec::with_capacity(rows);
     for row in 0..rows {
-        let name = text(group_cells.get(row));
+        let cell = group_cells.cell(row);
+        let name = cell.text();
         let group = groups.iter().position(|(group, _)| *group == name).unwrap_or_else(|| {
             groups.push((name.into_owned(), None));
             groups.len() - 1
         });
         groups[group].1.get_or_insert(row);
-        let numbers = labels.iter().filter_map(|cells| match cells.get(row) {
-            Cell::Integer(value) if value > 0 => Some(value.to_string()),
+        let numbers = labels.iter().filter_map(|cells| match cells.cell(row) {
+            Cell::Whole(value) if value > 0 => Some(value.to_string()),
             _ => None,
         });
-        let height = number(heights.get(row)).filter(|height| height.is_finite()).unwrap_or(0.0).max(0.0);
+        let height = number(&heights.cell(row)).filter(|height| height.is_finite()).unwrap_or(0.0).max(0.0);
         drawn.push(Drawn { height, group, label: numbers.collect::<Vec<_>>().join("+") });
     }
     let highest = drawn.iter().map(|row| row.height).fold(0.0, f64::max);
-    let Some(most_frequent) = most_frequent(&drawn).filter(|_| highest > 0.0) else { return Ok(()) };
+    let Some(most_frequent) = most_frequent(&drawn).filter(|_| highest > 0.0) else { return Ok(None) };
     // Room for a label above the highest column.
     let top = axis_end(highest * 1.08);
 
     let mut native = NativeChart::new(ChartType::Column);
-    let cells = SheetCells { sheet_name: own.sheet_name };
     let data_rows: Vec<usize> = (1..=rows).collect();
-    let (category_cells, value_cells) =
-        (cells.in_column(categories, &data_rows)?, cells.in_column(values, &data_rows)?);
+    let (category_cells, value_cells) = (own.cells(categories, &data_rows)?, own.cells(values, &data_rows)?);
     let series = native.add_series();
-    series.set_name(&cells.one(0, values)?);
+    series.set_name(&own.cell(0, values)?);
     series.set_categories(&category_cells).set_values(&value_cells);
-    series.set_format(&mut fill(most_frequent)).set_gap(GAP).set_overlap(100);
+    series.set_format(&mut color(most_frequent)).set_gap(GAP).set_overlap(100);
     series.delete_from_legend(true);
     // Only what differs from the series is written: a chart of hundreds of steps stays small.
     let points: Vec<ChartPoint> = drawn
         .iter()
         .map(|row| match row.group == most_frequent {
             true => ChartPoint::new(),
-            false => ChartPoint::new().set_format(&mut fill(row.group)),
+            false => ChartPoint::new().set_format(&mut color(row.group)),
         })
         .collect();
     series.set_points(&points);
@@ -102,17 +97,17 @@ pub(super) fn insert(
     for (group, (_, first)) in groups.iter().enumerate() {
         let Some(first) = first else { continue };
         let series = native.add_series();
-        let cell = cells.one(first + 1, group_column)?;
-        series.set_name(&cell).set_values(&cell).set_format(&mut fill(group));
+        let cell = own.cell(first + 1, group_column)?;
+        series.set_name(&cell).set_values(&cell).set_format(&mut color(group));
     }
 
     let title = match rows < all_rows {
         true => format!("{} (the first {rows} of {all_rows})", chart.title),
-        false => chart.title.clone(),
+        false => chart.title.to_owned(),
     };
     native.title().set_name(&title).set_font(ChartFont::new().set_size(14).set_bold());
-    style(&mut native, chart, rows, top);
-    place(sheet, native, WIDTH, widths, all_rows)
+    style(&mut native, chart.axis, category_title, rows, top);
+    Ok(Some((native, WIDTH)))
 }
 
 /// A number at or above another at which an axis may end.
@@ -133,7 +128,7 @@ fn most_frequent(drawn: &[Drawn]) -> Option<usize> {
     (0..rows.len()).rev().max_by_key(|&group| rows[group])
 }
 
-fn style(native: &mut NativeChart, chart: &GroupColumns, rows: usize, top: f64) {
+fn style(native: &mut NativeChart, value_title: &str, category_title: &str, rows: usize, top: f64) {
     native.set_width(WIDTH).set_height(HEIGHT);
     let [left, above, width, height] = PLOT;
     native.plot_area().set_layout(&ChartLayout::new().set_offset(left, above).set_dimensions(width, height));
@@ -141,22 +136,20 @@ fn style(native: &mut NativeChart, chart: &GroupColumns, rows: usize, top: f64) 
     let values = native.y_axis();
     values.set_min(0).set_max(top).set_major_gridlines(true);
     values.set_major_gridlines_line(ChartLine::new().set_color(GRID));
-    if !chart.value_axis.is_empty() {
-        values.set_name(&chart.value_axis);
+    if !value_title.is_empty() {
+        values.set_name(value_title);
     }
     let interval = rows.div_ceil(MOST_COLUMN_NAMES);
     let categories = native.x_axis();
     categories.set_label_interval(u16::try_from(interval).unwrap_or(u16::MAX));
     categories.set_tick_interval(u16::try_from(interval).unwrap_or(u16::MAX));
-    if !chart.category_axis.is_empty() {
-        categories.set_name(&chart.category_axis);
+    if !category_title.is_empty() {
+        categories.set_name(category_title);
     }
 }
 
-fn fill(group: usize) -> ChartFormat {
-    let mut format = ChartFormat::new();
-    format.set_solid_fill(ChartSolidFill::new().set_color(KINDS[group % KINDS.len()]));
-    format
+fn color(group: usize) -> ChartFormat {
+    fill(KINDS[group % KINDS.len()])
 }
 
 fn data_label(label: Option<&String>) -> ChartDataLabel {

@@ -1,15 +1,13 @@
-//! Native charts: which cells they refer to and where they stand.
+//! Native charts: which cells they refer to, where they stand, and those made of bars.
 
 use rust_xlsxwriter::{
     Chart as NativeChart, ChartAxisCrossing, ChartFont, ChartFormat, ChartLayout, ChartLegendPosition,
     ChartLine, ChartRange, ChartSolidFill, ChartType, ObjectMovement, Worksheet, XlsxError, utility,
 };
+use sheets::{Cell, Chart, ChartShape, Table, TableColumn};
 
-use super::{column_number, row_number};
-use crate::cell::{Cell, Cells};
-use crate::chart::{Chart, ChartKind, SeriesFrom};
-use crate::palette::PALETTE;
-use crate::table::Table;
+use super::{MAX_COLUMNS, column_number, grouped, row_number, scatter, sheet_rows};
+use crate::drawing::PALETTE;
 
 /// Pixels of a default row, and of a character and the padding of a column.
 const ROW_HEIGHT: u32 = 20;
@@ -35,64 +33,98 @@ const COLUMN_GAP: u16 = 15;
 /// A table and a chart that are together no wider than this are side by side on one screen.
 const SCREEN_WIDTH: f64 = 1620.0;
 
-/// Puts `chart` beside or below the cells of its table. A chart without rows or values is
-/// nothing to look at and is left out.
-pub(super) fn insert_chart(
+/// A table and its sheet.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a> {
+    pub(super) table: &'a Table,
+    pub(super) sheet_name: &'a str,
+}
+
+/// Puts the chart of a table, if it has one, beside or below its cells. A chart without rows or values is nothing to
+/// look at and is left out. `sheets` are all of the workbook.
+pub(super) fn insert(
     sheet: &mut Worksheet,
-    table: &Table,
-    chart: &Chart,
-    sheet_name: &str,
+    own: Source<'_>,
+    sheets: &[Source<'_>],
     widths: &[f64],
-    rows: usize,
 ) -> Result<(), XlsxError> {
-    let mut drawn = table.chart_rows(chart);
-    drawn.retain(|&row| row < rows);
-    let column_of = |name: &str| table.frame().get_column_index(name).filter(|&column| column < widths.len());
-    let values: Vec<usize> = chart.values.iter().filter_map(|name| column_of(name)).collect();
-    let Some(categories) = column_of(&chart.categories) else { return Ok(()) };
-    if drawn.is_empty() || values.is_empty() {
-        return Ok(());
+    let Some(chart) = own.table.chart() else { return Ok(()) };
+    let drawn = match chart.shape {
+        ChartShape::Stacked(_) | ChartShape::Bars(_) | ChartShape::Columns(_) => bars(chart, own)?,
+        ChartShape::Scatter { .. } => scatter::draw(chart, own, sheets)?,
+        ChartShape::Grouped { .. } => grouped::draw(chart, own)?,
+    };
+    match drawn {
+        Some((native, width)) => place(sheet, native, width, widths, sheet_rows(own.table)),
+        None => Ok(()),
     }
+}
 
-    let mut native = NativeChart::new(match chart.kind {
-        ChartKind::Bar => ChartType::Bar,
-        ChartKind::StackedBar => ChartType::BarStacked,
-        ChartKind::Column => ChartType::Column,
+/// The chart with its width in pixels.
+fn bars(chart: &Chart, own: Source<'_>) -> Result<Option<(NativeChart, u32)>, XlsxError> {
+    let (Some((categories, names)), Some((values, lengths))) =
+        (own.column(chart.categories), own.column(chart.values))
+    else {
+        return Ok(None);
+    };
+    let mut drawn = own.table.chart_rows();
+    drawn.retain(|&row| row < sheet_rows(own.table));
+    if drawn.is_empty() {
+        return Ok(None);
+    }
+    let is_stacked = matches!(chart.shape, ChartShape::Stacked(_));
+    let mut native = NativeChart::new(match chart.shape {
+        ChartShape::Columns(_) => ChartType::Column,
+        ChartShape::Stacked(_) => ChartType::BarStacked,
+        _ => ChartType::Bar,
     });
-    native.title().set_name(&chart.title);
-    let cells = SheetCells { sheet_name };
-    let data_rows: Vec<usize> = drawn.iter().map(|row| row + 1).collect();
+    native.title().set_name(chart.title);
+    let rows: Vec<usize> = drawn.iter().map(|row| row + 1).collect();
     let header = 0;
-    match chart.series {
-        SeriesFrom::Columns => {
-            for (position, &column) in values.iter().enumerate() {
-                let series = native.add_series();
-                series.set_name(&cells.one(header, column)?);
-                series.set_categories(&cells.in_column(categories, &data_rows)?);
-                series.set_values(&cells.in_column(column, &data_rows)?);
-                series.set_format(&mut fill(position));
-                if chart.kind == ChartKind::Column {
-                    series.set_gap(COLUMN_GAP);
-                }
-            }
+    if is_stacked {
+        for (position, &row) in rows.iter().enumerate() {
+            let series = native.add_series();
+            series.set_name(&own.cell(row, categories)?);
+            series.set_categories(&own.cell(header, values)?);
+            series.set_values(&own.cell(row, values)?);
+            series.set_format(&mut fill(PALETTE[position % PALETTE.len()]));
         }
-        SeriesFrom::Rows => {
-            for (position, &row) in data_rows.iter().enumerate() {
-                let series = native.add_series();
-                series.set_name(&cells.one(row, categories)?);
-                series.set_categories(&cells.in_row(header, &values)?);
-                series.set_values(&cells.in_row(row, &values)?);
-                series.set_format(&mut fill(position));
-            }
+    } else {
+        let series = native.add_series();
+        series.set_name(&own.cell(header, values)?);
+        series.set_categories(&own.cells(categories, &rows)?);
+        series.set_values(&own.cells(values, &rows)?);
+        series.set_format(&mut fill(PALETTE[0]));
+        if matches!(chart.shape, ChartShape::Columns(_)) {
+            series.set_gap(COLUMN_GAP);
         }
     }
-    style(&mut native, chart, &shape(&table.cells(), chart.series, categories, &values, &drawn));
+    let name_length = |&row: &usize| match names.cell(row) {
+        Cell::Text(name) => name.chars().count(),
+        _ => 0,
+    };
+    let shape = Shape {
+        series: if is_stacked { drawn.len() } else { 1 },
+        categories: if is_stacked { 1 } else { drawn.len() },
+        // The bar that is alone is named by a header, which is short.
+        longest_name: if is_stacked { 0 } else { drawn.iter().map(name_length).max().unwrap_or(0) },
+        starts_at_zero: drawn.iter().all(|&row| number(&lengths.cell(row)).is_none_or(|value| value >= 0.0)),
+    };
+    style(&mut native, chart, &shape);
+    Ok(Some((native, CHART_WIDTH)))
+}
 
-    place(sheet, native, CHART_WIDTH, widths, rows)
+/// The number of a cell, if it has one.
+pub(super) fn number(cell: &Cell<'_>) -> Option<f64> {
+    match cell {
+        Cell::Whole(value) => Some(*value as f64),
+        Cell::Number(value) => Some(*value),
+        _ => None,
+    }
 }
 
 /// Puts a chart beside the cells where the screen has room for both, else below them.
-pub(super) fn place(
+fn place(
     sheet: &mut Worksheet,
     mut native: NativeChart,
     chart_width: u32,
@@ -113,32 +145,6 @@ pub(super) fn place(
         sheet.insert_chart(row_number(below_row)?, 0, &native)?;
     }
     Ok(())
-}
-
-fn shape(
-    cells: &[Cells<'_>],
-    series_from: SeriesFrom,
-    categories: usize,
-    values: &[usize],
-    drawn: &[usize],
-) -> Shape {
-    let name_length = |&row: &usize| match cells[categories].get(row) {
-        Cell::Text(name) => name.chars().count(),
-        _ => 0,
-    };
-    let is_negative = |cell: Cell<'_>| match cell {
-        Cell::Integer(value) => value < 0,
-        Cell::Float(value) => value < 0.0,
-        _ => false,
-    };
-    let has_negative =
-        values.iter().any(|&column| drawn.iter().any(|&row| is_negative(cells[column].get(row))));
-    let (series, categories, longest_name) = match series_from {
-        SeriesFrom::Columns => (values.len(), drawn.len(), drawn.iter().map(name_length).max().unwrap_or(0)),
-        // Headers are short.
-        SeriesFrom::Rows => (drawn.len(), values.len(), 0),
-    };
-    Shape { series, categories, longest_name, starts_at_zero: !has_negative }
 }
 
 /// What the look of a chart depends on.
@@ -164,9 +170,12 @@ impl Shape {
 }
 
 fn style(native: &mut NativeChart, chart: &Chart, shape: &Shape) {
-    let horizontal = matches!(chart.kind, ChartKind::Bar | ChartKind::StackedBar);
-    let bars_per_category = if chart.kind == ChartKind::Bar { shape.series } else { 1 };
-    let bars = u32::try_from(shape.categories * bars_per_category).unwrap_or(u32::MAX);
+    let column_title = match chart.shape {
+        ChartShape::Columns(title) => Some(title),
+        _ => None,
+    };
+    let horizontal = column_title.is_none();
+    let bars = u32::try_from(shape.categories).unwrap_or(u32::MAX);
     let height = if horizontal {
         bars.saturating_mul(shape.bar_height())
             .saturating_add(ABOVE_PLOT + BELOW_PLOT)
@@ -195,16 +204,16 @@ fn style(native: &mut NativeChart, chart: &Chart, shape: &Shape) {
     }
     let values = if horizontal { native.x_axis() } else { native.y_axis() };
     values.set_major_gridlines(true).set_major_gridlines_line(ChartLine::new().set_color(0xD9D9D9));
-    if !chart.value_axis.is_empty() {
-        values.set_name(&chart.value_axis);
+    if !chart.axis.is_empty() {
+        values.set_name(chart.axis);
     }
     if shape.starts_at_zero {
         // Lengths are compared from zero; left alone, some programs cut the axis off below.
         values.set_min(0);
     }
-    if !horizontal {
-        if !chart.category_axis.is_empty() {
-            native.x_axis().set_name(&chart.category_axis);
+    if let Some(title) = column_title {
+        if !title.is_empty() {
+            native.x_axis().set_name(title);
         }
         // More names than these are turned round and hard to read.
         let interval = shape.categories.div_ceil(MOST_COLUMN_NAMES);
@@ -218,68 +227,37 @@ fn style(native: &mut NativeChart, chart: &Chart, shape: &Shape) {
     }
 }
 
-fn fill(series: usize) -> ChartFormat {
+pub(super) fn fill(color: u32) -> ChartFormat {
     let mut format = ChartFormat::new();
-    format.set_solid_fill(ChartSolidFill::new().set_color(PALETTE[series % PALETTE.len()]));
+    format.set_solid_fill(ChartSolidFill::new().set_color(color));
     format
 }
 
-/// References to cells of one sheet, rows and columns counted from zero.
-pub(super) struct SheetCells<'a> {
-    pub(super) sheet_name: &'a str,
-}
-
-impl SheetCells<'_> {
-    pub(super) fn one(&self, row: usize, column: usize) -> Result<ChartRange, XlsxError> {
-        self.area(row, column, row, column)
+/// References to cells, rows and columns counted from zero, the header being row 0.
+impl<'a> Source<'a> {
+    /// A column of the sheet with its number.
+    pub(super) fn column(&self, name: &str) -> Option<(usize, &'a TableColumn)> {
+        let columns = self.table.columns().iter().take(MAX_COLUMNS);
+        columns.enumerate().find(|(_, column)| column.name() == name)
     }
 
-    /// The cells of `column` in ascending `rows`.
-    pub(super) fn in_column(&self, column: usize, rows: &[usize]) -> Result<ChartRange, XlsxError> {
-        self.union(&runs(rows), |first, last| (first, column, last, column))
+    pub(super) fn cell(&self, row: usize, column: usize) -> Result<ChartRange, XlsxError> {
+        self.cells(column, &[row])
     }
 
-    /// The cells of `row` in `columns`.
-    fn in_row(&self, row: usize, columns: &[usize]) -> Result<ChartRange, XlsxError> {
-        self.union(&runs(columns), |first, last| (row, first, row, last))
-    }
-
-    fn area(
-        &self,
-        row: usize,
-        column: usize,
-        to_row: usize,
-        to_column: usize,
-    ) -> Result<ChartRange, XlsxError> {
-        Ok(ChartRange::new_from_range(
-            self.sheet_name,
-            row_number(row)?,
-            column_number(column)?,
-            row_number(to_row)?,
-            column_number(to_column)?,
-        ))
-    }
-
-    /// One area, or a union of areas: `=(Sheet!$A$2:$A$3,Sheet!$A$7:$A$7)`.
-    fn union(
-        &self,
-        runs: &[(usize, usize)],
-        area_of: impl Fn(usize, usize) -> (usize, usize, usize, usize),
-    ) -> Result<ChartRange, XlsxError> {
-        if let &[(first, last)] = runs {
-            let (row, column, to_row, to_column) = area_of(first, last);
-            return self.area(row, column, to_row, to_column);
+    /// The cells of `column` in ascending `rows`: one area, or a union of areas such as
+    /// `=(Sheet!$A$2:$A$3,Sheet!$A$7:$A$7)`.
+    pub(super) fn cells(&self, column: usize, rows: &[usize]) -> Result<ChartRange, XlsxError> {
+        let column = column_number(column)?;
+        let runs = runs(rows);
+        if let &[(first, last)] = runs.as_slice() {
+            let (first, last) = (row_number(first)?, row_number(last)?);
+            return Ok(ChartRange::new_from_range(self.sheet_name, first, column, last, column));
         }
         let mut areas = Vec::with_capacity(runs.len());
-        for &(first, last) in runs {
-            let (row, column, to_row, to_column) = area_of(first, last);
-            areas.push(utility::worksheet_range_absolute(
-                self.sheet_name,
-                row_number(row)?,
-                column_number(column)?,
-                row_number(to_row)?,
-                column_number(to_column)?,
-            ));
+        for (first, last) in runs {
+            let (first, last) = (row_number(first)?, row_number(last)?);
+            areas.push(utility::worksheet_range_absolute(self.sheet_name, first, column, last, column));
         }
         Ok(ChartRange::new_from_string(&format!("=({})", areas.join(","))))
     }
