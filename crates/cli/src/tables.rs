@@ -7,10 +7,10 @@ use report_writers::{
     CellKind, Chart, ChartKind, ColumnFormat, GroupColumns, Report, ScatterAxis, ScatterChart, ScatterPoints,
     ScatterWeights, SeriesFrom, Table, TableError,
 };
+use rocprof_perf::{RocprofAnalysis, rocprof_sheets};
 use trace_ingest::ReadOptions;
 use tree_perf::jax::collectives::{CollectiveAnalysis, collective_sheets};
 use tree_perf::jax::{JaxAnalysis, jax_sheets};
-use tree_perf::rocprof::{RocprofAnalysis, rocprof_sheets};
 use tree_perf::{
     Analysis, ChartShape, Column, ColumnKind, ExtensionSheet, Sheet, SheetChart, Unit, pytorch_sheets,
 };
@@ -83,7 +83,42 @@ pub(crate) fn collectives_report(collectives: &CollectiveAnalysis, title: &str) 
 
 /// All sheets that a profile of rocprofv3 and the options give.
 pub(crate) fn rocprof_report(analysis: &RocprofAnalysis, title: &str) -> Result<Report, Failure> {
-    report_of(analysis, rocprof_sheets().iter().copied(), title)
+    let sheets = rocprof_sheets();
+    let tables = adapted(analysis, &sheets)?;
+    let threads = ReadOptions::default().thread_count();
+    let known = sheets.iter().map(|sheet| sheet.name.as_ref());
+    Ok(Report::new(title, tables)?.with_known_names(known).with_threads(threads))
+}
+
+/// The tables of sheets, as the writers take them.
+fn adapted<'a, A>(analysis: &'a A, sheets: &[sheets::Sheet<'a, A>]) -> Result<Vec<Table>, Failure> {
+    let mut tables = Vec::new();
+    for sheet in sheets {
+        let Some(table) = sheet.table(analysis)? else { continue };
+        let formats = table
+            .columns()
+            .iter()
+            .map(|column| ColumnFormat::new(cell_kind(column.kind()), column.description()));
+        let made = Table::new(table.name(), table.to_dataframe()?, formats.collect())?;
+        tables.push(match table.chart() {
+            Some(&chart) => with_chart(made, &old_chart(chart), SheetNames::Documented)?,
+            None => made,
+        });
+    }
+    Ok(tables)
+}
+
+fn old_chart(chart: sheets::Chart) -> SheetChart {
+    let shape = match chart.shape {
+        sheets::ChartShape::Stacked(rows) => ChartShape::Stacked(rows),
+        sheets::ChartShape::Bars(rows) => ChartShape::Bars(rows),
+        sheets::ChartShape::Columns(title) => ChartShape::Columns(title),
+        sheets::ChartShape::Scatter { .. } | sheets::ChartShape::Grouped { .. } => {
+            ChartShape::Bars(usize::MAX)
+        }
+    };
+    let sheets::Chart { title, categories, values, axis, .. } = chart;
+    SheetChart { title, categories, values, axis, shape }
 }
 
 /// All sheets of Tenstorrent operations, and the comparison with a baseline if there is one.

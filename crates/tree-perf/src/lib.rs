@@ -22,7 +22,6 @@ mod notice;
 mod options;
 mod parent_module;
 mod places;
-pub mod rocprof;
 mod roofs;
 mod sanity_check;
 mod sheet;

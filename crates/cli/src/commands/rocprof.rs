@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use trace_ingest::rocprof::{KernelNames, Profile, read_profile};
-use trace_ingest::{IngestError, ReadOptions};
-use tree_perf::rocprof::{
+use rocprof_perf::{
     HipGrouping, KernelBaseline, KernelGrouping, PftraceOptions, RocprofAnalysis, RocprofOptions,
 };
+use trace_ingest::rocprof::{KernelNames, Profile, read_profile};
+use trace_ingest::{IngestError, ReadOptions};
 
 use crate::arguments::rocprof as asked;
 use crate::arguments::rocprof::{PftraceArguments, RocprofAnalysisArguments, RocprofArguments};
