@@ -22,6 +22,7 @@ const ORDER: &[&str] = &[
     "tree-perf",
     "inference-phase",
     "script-extension",
+    "rocprof-perf",
     "metal-perf",
     "report-writers",
     "tracelens",

@@ -6,8 +6,8 @@ use std::fmt::Write;
 use gpu_timeline::Breakdown;
 use report_writers::Report;
 use report_writers::terminal::Style;
+use rocprof_perf::{AgentTimeline, RocprofAnalysis, agent_timelines, rocprof_finding, rocprof_notices};
 use trace_ingest::rocprof::{Agent, Process, Profile};
-use tree_perf::rocprof::{AgentTimeline, RocprofAnalysis, agent_timelines, rocprof_finding};
 
 use crate::notes::Notes;
 use crate::numbers::counted;
@@ -18,7 +18,7 @@ use crate::wrapping::wrap;
 /// What reading and the analysis got over.
 pub(crate) fn warnings(analysis: &RocprofAnalysis) -> Vec<String> {
     let of_reading = analysis.profile().warnings.iter().map(ToString::to_string);
-    let of_analysis = analysis.notices().into_iter().map(|notice| notice.to_string());
+    let of_analysis = rocprof_notices(analysis).into_iter().map(|notice| notice.to_string());
     of_reading.chain(of_analysis).collect()
 }
 

@@ -4,11 +4,11 @@ use inference_phase::sheets::{PhaseAnalysis, phase_sheets};
 use metal_perf::{Comparison, MetalReport, comparison_sheet, metal_sheets};
 use polars::prelude::DataFrame;
 use report_writers::Report;
+use rocprof_perf::{RocprofAnalysis, rocprof_sheets};
 use sheets::{Chart, Table, TableError};
 use trace_ingest::ReadOptions;
 use tree_perf::jax::collectives::{CollectiveAnalysis, collective_sheets};
 use tree_perf::jax::{JaxAnalysis, jax_sheets};
-use tree_perf::rocprof::{RocprofAnalysis, rocprof_sheets};
 use tree_perf::{Analysis, ChartShape, Column, ExtensionSheet, Sheet, SheetChart, pytorch_sheets};
 
 use crate::arguments::report::SheetNames;
@@ -78,7 +78,17 @@ pub(crate) fn collectives_report(collectives: &CollectiveAnalysis, title: &str) 
 
 /// All sheets that a profile of rocprofv3 and the options give.
 pub(crate) fn rocprof_report(analysis: &RocprofAnalysis, title: &str) -> Result<Report, Failure> {
-    report_of(analysis, rocprof_sheets().iter().copied(), title)
+    let sheets = rocprof_sheets();
+    let tables = made(analysis, &sheets)?;
+    let threads = ReadOptions::default().thread_count();
+    let known = sheets.iter().map(|sheet| sheet.name.as_ref());
+    Ok(Report::new(title, tables)?.with_known_names(known).with_threads(threads))
+}
+
+/// The tables that there are.
+fn made<'a, A>(analysis: &'a A, sheets: &[sheets::Sheet<'a, A>]) -> Result<Vec<Table>, Failure> {
+    let tables = sheets.iter().filter_map(|sheet| sheet.table(analysis).transpose());
+    Ok(tables.collect::<Result<_, _>>()?)
 }
 
 /// All sheets of Tenstorrent operations, and the comparison with a baseline if there is one.

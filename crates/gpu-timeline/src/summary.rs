@@ -84,6 +84,23 @@ fn median(values: &[i64]) -> f64 {
     (i128::from(lower) + i128::from(upper)) as f64 / 2.0
 }
 
+/// The value below which `percent` percent of `values` lie, between the two nearest ones in proportion. `None` when
+/// there are no values.
+///
+/// ```
+/// assert_eq!(gpu_timeline::percentile(&[20, 10], 95), Some(19.5));
+/// ```
+#[must_use]
+pub fn percentile(values: &[i64], percent: usize) -> Option<f64> {
+    let mut values = values.to_vec();
+    values.sort_unstable();
+    let place = values.len().checked_sub(1)? * percent.min(100);
+    let (below, part) = (place / 100, place % 100);
+    let low = values[below];
+    let high = values.get(below + 1).copied().unwrap_or(low);
+    Some(low as f64 + high.saturating_sub(low) as f64 * part as f64 / 100.0)
+}
+
 /// Mean, median, spread and range of measured rates or times; undefined ones do not count.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spread {
@@ -134,7 +151,7 @@ impl Spread {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Spread, Summary};
+    use super::{Spread, Summary, percentile};
 
     #[test]
     fn no_values_have_no_summary() {
@@ -205,6 +222,21 @@ mod tests {
                 Some(std) => prop_assert!(close(std, (variance * n / (n - 1.0)).sqrt())),
                 None => prop_assert_eq!(values.len(), 1),
             }
+        }
+    }
+
+    #[test]
+    fn percentiles_lie_between_the_nearest_values() {
+        let cases: [(&[i64], usize, Option<f64>); 6] = [
+            (&[], 95, None),
+            (&[7], 95, Some(7.0)),
+            (&[3, 1, 2], 50, Some(2.0)),
+            (&[4, 3, 2, 1], 50, Some(2.5)),
+            (&[1, 2, 3], 100, Some(3.0)),
+            (&[-30, -10], 0, Some(-30.0)),
+        ];
+        for (values, percent, expected) in cases {
+            assert_eq!(percentile(values, percent), expected, "{values:?} {percent}");
         }
     }
 

@@ -38,6 +38,8 @@ pub enum Unit {
     GigaflopsPerSecond,
     /// 1e12 floating-point operations per second.
     TeraflopsPerSecond,
+    /// 1e12 integer operations per second.
+    TeraopsPerSecond,
     /// Floating-point operations per byte: arithmetic intensity.
     FlopsPerByte,
     /// 1e6 cycles per second.
@@ -69,6 +71,7 @@ impl Unit {
             Unit::Gigaflops => "GFLOP",
             Unit::GigaflopsPerSecond => "GFLOP/s",
             Unit::TeraflopsPerSecond => "TFLOP/s",
+            Unit::TeraopsPerSecond => "TOP/s",
             Unit::FlopsPerByte => "FLOP/B",
             Unit::Megahertz => "MHz",
             Unit::Percent => "%",

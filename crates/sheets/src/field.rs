@@ -3,7 +3,7 @@
 use gpu_timeline::Spread;
 
 use crate::cell::Cell;
-use crate::column::Column;
+use crate::column::{Column, ColumnKind};
 use crate::table::TableColumn;
 
 type Condition<C> = Box<dyn Fn(&C) -> bool + Send + Sync>;
@@ -47,6 +47,18 @@ impl<C, R> Field<C, R> {
                 let cells = rows.iter().map(|row| value(context, row, position));
                 columns.push(TableColumn::named(name, column, cells));
             }
+        })
+    }
+
+    /// A column whose kind what the rows share decides, such as a reference tool's figures in another unit.
+    pub fn of_kind(
+        column: Column,
+        kind: impl Fn(&C) -> ColumnKind + Send + Sync + 'static,
+        value: impl for<'r> Fn(&'r C, &'r R) -> Cell<'r> + Send + Sync + 'static,
+    ) -> Self {
+        Self::of_columns(column, move |context, rows, columns| {
+            let column = Column { kind: kind(context), ..column };
+            columns.push(TableColumn::new(column, rows.iter().map(|row| value(context, row))));
         })
     }
 

@@ -19,7 +19,6 @@ mod notice;
 mod options;
 mod parent_module;
 mod places;
-pub mod rocprof;
 mod roofs;
 mod sanity_check;
 mod sheet;

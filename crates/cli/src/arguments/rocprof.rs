@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use tree_perf::rocprof::KernelPattern;
+use rocprof_perf::KernelPattern;
 
 use super::microseconds;
 use super::report_output::ReportOutput;

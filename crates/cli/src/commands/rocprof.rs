@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use report_writers::Workbook;
-use trace_ingest::ReadOptions;
-use trace_ingest::rocprof::{KernelNames, Profile, read_profile};
-use tree_perf::rocprof::{
+use rocprof_perf::{
     HipGrouping, KernelBaseline, KernelGrouping, PftraceOptions, RocprofAnalysis, RocprofOptions,
 };
+use trace_ingest::ReadOptions;
+use trace_ingest::rocprof::{KernelNames, Profile, read_profile};
 
 use crate::arguments::rocprof as asked;
 use crate::arguments::rocprof::{PftraceArguments, RocprofAnalysisArguments, RocprofArguments};

@@ -2,7 +2,6 @@
 
 mod conservation;
 mod jax;
-mod rocprof;
 mod roofline;
 
 use std::path::Path;

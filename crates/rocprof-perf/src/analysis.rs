@@ -1,0 +1,180 @@
+//! A profile made ready for its sheets.
+
+use std::sync::OnceLock;
+
+use gpu_timeline::Summary;
+use hashbrown::HashMap;
+use trace_ingest::rocprof::{Dispatch, MemoryCopy, Profile};
+
+use crate::kernel_category::KernelCategory;
+use crate::options::{PftraceOptions, RocprofOptions};
+use crate::pftrace::gpu_kernels::GpuKernels;
+use crate::pftrace::hip_launches::HipLaunches;
+use crate::tracelens_parity;
+
+/// A profile of `rocprofv3` with the names and categories of its kernels: what all sheets are made from.
+pub struct RocprofAnalysis {
+    profile: Profile,
+    options: RocprofOptions,
+    names: Vec<String>,
+    name_of_kernel: Vec<u32>,
+    /// By name; found when first asked for, because code objects hold many kernels that never run.
+    categories: Vec<OnceLock<KernelCategory>>,
+    groups: OnceLock<KernelGroups>,
+    gpu_kernels: OnceLock<GpuKernels>,
+    hip_launches: OnceLock<HipLaunches>,
+}
+
+impl RocprofAnalysis {
+    /// Names the kernels.
+    pub fn new(profile: Profile, options: RocprofOptions) -> Self {
+        let (names, name_of_kernel) = kernel_names(&profile, &options);
+        let categories = names.iter().map(|_| OnceLock::new()).collect();
+        RocprofAnalysis {
+            profile,
+            options,
+            names,
+            name_of_kernel,
+            categories,
+            groups: OnceLock::new(),
+            gpu_kernels: OnceLock::new(),
+            hip_launches: OnceLock::new(),
+        }
+    }
+
+    /// The profile.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// What was asked for.
+    pub fn options(&self) -> &RocprofOptions {
+        &self.options
+    }
+
+    /// Names of kernels as the sheets show them, each once, in ascending order of their code points. Kernels that did
+    /// not run are among them.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Name of a kernel, as its position in [`names`](Self::names); `kernel` is a position in [`Profile::kernels`].
+    pub fn name_of_kernel(&self, kernel: u32) -> u32 {
+        self.name_of_kernel[kernel as usize]
+    }
+
+    /// What a kernel of this name does; `name` is a position in [`names`](Self::names).
+    pub fn category(&self, name: u32) -> KernelCategory {
+        let text = &self.names[name as usize];
+        *self.categories[name as usize].get_or_init(|| match self.options.parity {
+            true => tracelens_parity::category(text),
+            false => KernelCategory::of_name(text),
+        })
+    }
+
+    /// The kernels that count: all, but those of the first process alone for the figures of the reference.
+    pub fn dispatches(&self) -> impl Iterator<Item = &Dispatch> + Clone {
+        self.profile.dispatches.iter().filter(|dispatch| self.counts(dispatch.process))
+    }
+
+    /// The memory copies that count, as for [`dispatches`](Self::dispatches).
+    pub fn copies(&self) -> impl Iterator<Item = &MemoryCopy> + Clone {
+        self.profile.copies.iter().filter(|copy| self.counts(copy.process))
+    }
+
+    /// The durations of the kernels by name. Computed once.
+    pub(crate) fn groups(&self) -> &KernelGroups {
+        self.groups.get_or_init(|| KernelGroups::of(self))
+    }
+
+    /// A time in nanoseconds as columns in µs have it.
+    pub(crate) fn us(&self, nanoseconds: f64) -> f64 {
+        if self.options.parity { nanoseconds } else { nanoseconds / 1e3 }
+    }
+
+    /// A time in nanoseconds as columns in ms have it.
+    pub(crate) fn ms(&self, nanoseconds: f64) -> f64 {
+        if self.options.parity { nanoseconds / 1e3 } else { nanoseconds / 1e6 }
+    }
+
+    /// The kernels of each GPU, for the tables known from Perfetto traces. Computed once.
+    pub(crate) fn gpu_kernels(&self, options: &PftraceOptions) -> &GpuKernels {
+        self.gpu_kernels.get_or_init(|| GpuKernels::of(&self.profile, options))
+    }
+
+    /// The HIP calls with what they launched, for the tables known from Perfetto traces. Computed once.
+    pub(crate) fn hip_launches(&self, options: &PftraceOptions) -> &HipLaunches {
+        self.hip_launches.get_or_init(|| HipLaunches::of(&self.profile, options, self.options.parity))
+    }
+
+    fn counts(&self, process: u32) -> bool {
+        !self.options.parity || tracelens_parity::reads_process(&self.profile, process)
+    }
+}
+
+/// The distinct names in order, and the position among them of each kernel's.
+fn kernel_names(profile: &Profile, options: &RocprofOptions) -> (Vec<String>, Vec<u32>) {
+    let mut found: HashMap<String, u32> = HashMap::new();
+    let first_seen: Vec<u32> = (0..profile.kernels.len() as u32)
+        .map(|kernel| {
+            let name = profile.kernel_name(kernel, options.kernel_names);
+            let next = found.len() as u32;
+            *found.entry_ref(name.as_ref()).or_insert(next)
+        })
+        .collect();
+    let mut names: Vec<(String, u32)> = found.into_iter().collect();
+    names.sort_unstable();
+    let mut places = vec![0; names.len()];
+    for (place, &(_, seen)) in names.iter().enumerate() {
+        places[seen as usize] = place as u32;
+    }
+    let names = names.into_iter().map(|(name, _)| name).collect();
+    (names, first_seen.into_iter().map(|seen| places[seen as usize]).collect())
+}
+
+/// The durations of kernels by name, in nanoseconds.
+pub(crate) struct KernelGroups {
+    /// One per name that ran, in the order of the names.
+    pub(crate) rows: Vec<KernelGroup>,
+    /// Sum of all durations.
+    pub(crate) total: i64,
+}
+
+/// The kernels with one name.
+#[derive(Clone, Copy)]
+pub(crate) struct KernelGroup {
+    /// Position of the name.
+    pub(crate) name: u32,
+    /// Of their durations.
+    pub(crate) durations: Summary,
+}
+
+impl KernelGroups {
+    pub(crate) fn of(analysis: &RocprofAnalysis) -> Self {
+        // By counting, into one list: where the durations of each name begin, then where the next one goes.
+        let mut next = vec![0_usize; analysis.names().len() + 1];
+        let named = || {
+            let name = |kernel| analysis.name_of_kernel(kernel) as usize;
+            analysis.dispatches().map(move |dispatch| (name(dispatch.kernel), dispatch.duration()))
+        };
+        for (name, _) in named() {
+            next[name + 1] += 1;
+        }
+        for name in 1..next.len() {
+            next[name] += next[name - 1];
+        }
+        let begins = next.clone();
+        let mut durations = vec![0_i64; begins[begins.len() - 1]];
+        for (name, duration) in named() {
+            durations[next[name]] = duration;
+            next[name] += 1;
+        }
+        let group = |(name, ends): (usize, &[usize])| {
+            let durations = Summary::of(&durations[ends[0]..ends[1]])?;
+            Some(KernelGroup { name: name as u32, durations })
+        };
+        let rows: Vec<KernelGroup> = begins.windows(2).enumerate().filter_map(group).collect();
+        let total = rows.iter().fold(0_i64, |sum, row| sum.saturating_add(row.durations.sum));
+        KernelGroups { rows, total }
+    }
+}

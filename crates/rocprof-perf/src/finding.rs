@@ -1,0 +1,281 @@
+//! What bounds the work on the GPUs, in a sentence or two.
+
+use std::fmt;
+
+use gpu_timeline::Breakdown;
+use hashbrown::HashMap;
+
+use crate::analysis::RocprofAnalysis;
+use crate::kernel_category::KernelCategory;
+use crate::sheets::calls::Callers;
+use crate::sheets::timeline::agent_timelines;
+
+/// Kernels below this are mostly launch, in nanoseconds.
+const SHORT: i64 = 10_000;
+
+/// A GPU that is idle and begins what it is given within this time of the call, in nanoseconds, waits for the host.
+const AT_ONCE: f64 = 20_000.0;
+
+/// From which share on short kernels are worth a word: of all kernels, and of the kernel time.
+const MANY: f64 = 0.5;
+const MUCH: f64 = 0.2;
+
+/// What bounds the work on the GPUs, with the figures that say so. Shares are 0 to 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RocprofFinding {
+    /// What it is.
+    pub bound: RocprofBound,
+    /// Share of the GPUs' time, from first start to last end of each, in which nothing ran.
+    pub idle_share: f64,
+    /// Share of the time in which something ran that is communication beside which nothing computes.
+    pub exposed_communication_share: f64,
+    /// Share of that time in which memory is copied and no kernel runs.
+    pub exposed_copy_share: f64,
+    /// Kind of kernels with the most time, and its share of the kernel time.
+    pub category: (KernelCategory, f64),
+    /// Kernel with the most time, and its share of the kernel time.
+    pub kernel: (String, f64),
+    /// Share of kernels shorter than 10 µs, and their share of the kernel time.
+    pub short_kernels: (f64, f64),
+    /// Median time in nanoseconds from the end of a call to the start of its kernel, 0 where the kernel starts before;
+    /// `None` where the profile has no calls of kernels.
+    pub queue_delay: Option<f64>,
+}
+
+/// What bounds the work on the GPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RocprofBound {
+    /// GPUs are idle most of the time although they begin at once what they are given.
+    Launches,
+    /// GPUs are idle most of the time.
+    Idle,
+    /// Most of the time in which something runs is communication beside which nothing computes.
+    Communication,
+    /// Most of that time is copies beside which no kernel runs.
+    Copies,
+    /// Kernels of one kind.
+    Kernels,
+}
+
+/// What bounds the work; `None` when no kernel took time.
+#[must_use]
+pub fn rocprof_finding(analysis: &RocprofAnalysis) -> Option<RocprofFinding> {
+    let groups = analysis.groups();
+    let total = groups.total as f64;
+    let longest = groups.rows.iter().max_by_key(|group| group.durations.sum)?;
+    if longest.durations.sum <= 0 {
+        return None;
+    }
+    let mut categories: HashMap<KernelCategory, i64> = HashMap::new();
+    for group in &groups.rows {
+        *categories.entry(analysis.category(group.name)).or_default() += group.durations.sum;
+    }
+    let (category, time) =
+        categories.into_iter().max_by_key(|&(category, time)| (time, std::cmp::Reverse(category)))?;
+    let agents = agent_timelines(analysis);
+    let sum =
+        |time: fn(&Breakdown) -> i64| agents.iter().map(|agent| time(&agent.breakdown)).sum::<i64>() as f64;
+    let busy = sum(|breakdown| breakdown.busy);
+    let mut finding = RocprofFinding {
+        bound: RocprofBound::Kernels,
+        idle_share: sum(|breakdown| breakdown.idle) / sum(|breakdown| breakdown.total),
+        exposed_communication_share: sum(|breakdown| breakdown.exposed_communication) / busy,
+        exposed_copy_share: sum(|breakdown| breakdown.exposed_memcpy) / busy,
+        category: (category, time as f64 / total),
+        kernel: (analysis.names()[longest.name as usize].clone(), longest.durations.sum as f64 / total),
+        short_kernels: short_kernels(analysis, total),
+        queue_delay: queue_delay(analysis),
+    };
+    finding.bound = if finding.idle_share > 0.5 {
+        match finding.queue_delay {
+            Some(delay) if delay <= AT_ONCE => RocprofBound::Launches,
+            _ => RocprofBound::Idle,
+        }
+    } else if finding.exposed_communication_share > 0.5 {
+        RocprofBound::Communication
+    } else if finding.exposed_copy_share > 0.5 {
+        RocprofBound::Copies
+    } else {
+        RocprofBound::Kernels
+    };
+    Some(finding)
+}
+
+/// Share of kernels, and of kernel time.
+fn short_kernels(analysis: &RocprofAnalysis, total: f64) -> (f64, f64) {
+    let (mut all, mut short, mut time) = (0_u64, 0_u64, 0_i64);
+    for dispatch in analysis.dispatches() {
+        all += 1;
+        if dispatch.duration() < SHORT {
+            short += 1;
+            time += dispatch.duration();
+        }
+    }
+    (short as f64 / all as f64, time as f64 / total)
+}
+
+fn queue_delay(analysis: &RocprofAnalysis) -> Option<f64> {
+    let profile = analysis.profile();
+    let delay = |(dispatch, call): (&trace_ingest::rocprof::Dispatch, Option<u32>)| {
+        Some(dispatch.start.saturating_sub(profile.calls[call? as usize].end).max(0))
+    };
+    let delays = profile.dispatches.iter().zip(Callers::of(profile).dispatches).filter_map(delay);
+    gpu_timeline::Summary::of(&delays.collect::<Vec<_>>()).map(|summary| summary.median)
+}
+
+impl fmt::Display for RocprofFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = |share: f64| share * 100.0;
+        let delay = self.queue_delay.unwrap_or_default() / 1e3;
+        let (idle, communication) = (percent(self.idle_share), percent(self.exposed_communication_share));
+        match self.bound {
+            RocprofBound::Launches => write!(
+                f,
+                "work is bound by launches: GPUs are idle {idle:.1} % of the time and begin kernels {delay:.1} µs \
+                 after the call (median), so they wait for the host"
+            )?,
+            RocprofBound::Idle => write!(
+                f,
+                "work is bound by what feeds the GPUs: idle {idle:.1} % of the time between their first and last work"
+            )?,
+            RocprofBound::Communication => {
+                write!(f, "work is bound by communication: exposed {communication:.1} % of busy time")?;
+            }
+            RocprofBound::Copies => write!(
+                f,
+                "work is bound by memory copies: exposed {:.1} % of busy time",
+                percent(self.exposed_copy_share)
+            )?,
+            RocprofBound::Kernels => {
+                write!(f, "work is bound by kernels: {} {:.1} %", self.category.0, percent(self.category.1))?;
+            }
+        }
+        // Idle GPUs have a reason beside what they do when they are not.
+        if matches!(self.bound, RocprofBound::Launches | RocprofBound::Idle)
+            && self.exposed_communication_share > 0.5
+        {
+            write!(f, "; communication is exposed {communication:.1} % of busy time")?;
+        }
+        match self.bound {
+            RocprofBound::Kernels => {
+                write!(f, " of kernel time, {} {:.1} %", self.kernel.0, percent(self.kernel.1))?;
+            }
+            _ => write!(
+                f,
+                "; of kernel time {} {:.1} %, {} {:.1} %",
+                self.category.0,
+                percent(self.category.1),
+                self.kernel.0,
+                percent(self.kernel.1)
+            )?,
+        }
+        if self.bound == RocprofBound::Kernels || self.bound == RocprofBound::Copies {
+            write!(f, "; idle {idle:.1} % of the time")?;
+        }
+        let (count, time) = self.short_kernels;
+        if count >= MANY && time >= MUCH {
+            write!(
+                f,
+                "; many short kernels: {:.1} % take less than 10 µs, {:.1} % of kernel time",
+                percent(count),
+                percent(time)
+            )?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trace_ingest::rocprof::{Call, Domain};
+
+    use super::*;
+    use crate::RocprofOptions;
+    use crate::fixture::Recorded;
+
+    fn finding(recorded: Recorded) -> Option<RocprofFinding> {
+        rocprof_finding(&RocprofAnalysis::new(recorded.profile, RocprofOptions::default()))
+    }
+
+    /// Kernels by name and span in µs, on one GPU, each with a call that ends so many µs before.
+    fn recorded(kernels: &[(&str, i64, i64)], call_before: Option<i64>) -> Recorded {
+        let mut recorded = Recorded::new(None);
+        let gpu = recorded.gpu("1", 0);
+        for (at, &(name, start, end)) in (1..).zip(kernels) {
+            recorded.run(name, Some(gpu), start * 1_000, end * 1_000).correlation = Some(at);
+            let Some(before) = call_before else { continue };
+            let name = recorded.profile.strings.intern("hipLaunchKernel");
+            let end = (start - before) * 1_000;
+            recorded.profile.calls.push(Call {
+                start: end - 3_000,
+                end,
+                correlation: Some(at),
+                thread: 1,
+                stream: 0,
+                operation: 0,
+                process: 0,
+                domain: Domain::Hip,
+                kind: name,
+                name,
+            });
+        }
+        recorded
+    }
+
+    #[test]
+    fn the_bound_follows_from_where_the_time_goes() {
+        let communication = [("gemm", 0, 40), ("ncclDevKernel", 30, 110)];
+        let gaps = [("gemm", 0, 20), ("gemm", 100, 120)];
+        for (kernels, call_before, bound, text) in [
+            (
+                &communication[..],
+                None,
+                RocprofBound::Communication,
+                "bound by communication: exposed 63.6 % of busy time",
+            ),
+            (&gaps, None, RocprofBound::Idle, "what feeds the GPUs: idle 66.7 % of the time"),
+            (
+                &gaps,
+                Some(5),
+                RocprofBound::Launches,
+                "bound by launches: GPUs are idle 66.7 % of the time and begin kernels 5.0 µs after",
+            ),
+            (&gaps, Some(21), RocprofBound::Idle, "what feeds the GPUs"),
+            (
+                &[("gemm", 0, 60), ("add", 60, 100)],
+                None,
+                RocprofBound::Kernels,
+                "bound by kernels: GEMM 60.0 % of kernel time, gemm 60.0 %; idle 0.0 %",
+            ),
+        ] {
+            let found = finding(recorded(kernels, call_before)).unwrap();
+            assert_eq!(found.bound, bound, "{found:?}");
+            assert!(found.to_string().contains(text), "{found}");
+            assert!(!found.to_string().contains("short kernels"), "{found}");
+        }
+    }
+
+    #[test]
+    fn copies_beside_which_nothing_runs_bound() {
+        let mut recorded = recorded(&[("gemm", 0, 20)], None);
+        recorded.copy(trace_ingest::rocprof::CopyDirection::HostToDevice, [None, Some(0)], 20_000, 90_000);
+        let found = finding(recorded).unwrap();
+        assert_eq!(found.bound, RocprofBound::Copies);
+        assert!(found.to_string().contains("memory copies: exposed 77.8 % of busy time"), "{found}");
+    }
+
+    #[test]
+    fn many_short_kernels_are_said() {
+        let kernels: Vec<(&str, i64, i64)> = (0..20).map(|at| ("add", at * 9, at * 9 + 9)).collect();
+        let found = finding(recorded(&kernels, None)).unwrap();
+        assert_eq!(found.short_kernels, (1.0, 1.0));
+        let text = "many short kernels: 100.0 % take less than 10 µs, 100.0 % of kernel time";
+        assert!(found.to_string().contains(text), "{found}");
+    }
+
+    #[test]
+    fn without_kernel_time_there_is_nothing_to_find() {
+        assert_eq!(finding(Recorded::new(None)), None);
+        assert_eq!(finding(recorded(&[("gemm", 5, 5)], None)), None);
+    }
+}

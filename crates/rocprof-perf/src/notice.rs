@@ -1,0 +1,207 @@
+//! What the sheets of a profile leave out or assume.
+
+use std::fmt;
+
+use crate::analysis::RocprofAnalysis;
+use crate::pftrace::hip_launches::hip_calls;
+use crate::sheets::kernels::short_kernels;
+use crate::sheets::timeline::{outside_process_times, window};
+
+/// Something of a profile that a reader of its sheets ought to know.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RocprofNotice {
+    /// No kernel ran, as far as the profile says.
+    NoKernels,
+    /// No kernel is as short as was asked for.
+    NoShortKernels {
+        /// The threshold in µs.
+        threshold_us: f64,
+    },
+    /// The profile does not say when its processes began and ended: the timeline's total is that from the first start
+    /// to the last end.
+    NoProcessTimes,
+    /// Records lie before the profiler was set up or after it ended: the timeline's total reaches from the first to the
+    /// last.
+    OutsideProcessTimes {
+        /// How many kernels and copies.
+        records: usize,
+    },
+    /// The figures are those of TraceLens.
+    ReferenceFigures,
+    /// A table that is known from Perfetto traces leaves records out.
+    Pftrace(PftraceOmission),
+}
+
+/// What the sheets leave out or assume, so that nothing goes missing silently.
+#[must_use]
+pub fn rocprof_notices(analysis: &RocprofAnalysis) -> Vec<RocprofNotice> {
+    let options = analysis.options();
+    let mut notices = Vec::new();
+    if options.parity {
+        notices.push(RocprofNotice::ReferenceFigures);
+    }
+    let has_kernels = analysis.dispatches().next().is_some();
+    if !has_kernels {
+        notices.push(RocprofNotice::NoKernels);
+    }
+    let has_records = has_kernels || analysis.copies().next().is_some();
+    if has_records && !window(analysis).is_of_processes {
+        notices.push(RocprofNotice::NoProcessTimes);
+    }
+    let records = outside_process_times(analysis);
+    if records > 0 {
+        notices.push(RocprofNotice::OutsideProcessTimes { records });
+    }
+    if has_kernels && options.short_kernel_study && short_kernels(analysis).next().is_none() {
+        let threshold_us = options.short_kernel_threshold_us;
+        notices.push(RocprofNotice::NoShortKernels { threshold_us });
+    }
+    notices.extend(PftraceOmission::of(analysis).into_iter().map(RocprofNotice::Pftrace));
+    notices
+}
+
+impl fmt::Display for RocprofNotice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RocprofNotice::NoKernels => f.write_str(
+                "No kernel events found. Check that rocprofv3 was given --kernel-trace (--sys-trace and \
+                 --runtime-trace include it), that the program launched work on a GPU and did not fall back to the \
+                 CPU, that the GPU was visible to it (ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES), that this is the \
+                 profile of the process that launched the work and not of a launcher or another rank, that no filter \
+                 (--kernel-include-regex, --kernel-exclude-regex, --collection-period) left the kernels out, and that \
+                 the program ended by itself, so that the profiler could write what it held",
+            ),
+            RocprofNotice::NoShortKernels { threshold_us } => {
+                write!(f, "No kernels found with duration < {threshold_us} µs")
+            }
+            RocprofNotice::NoProcessTimes => f.write_str(
+                "the profile does not say when the processes began and ended: total_time is that from the first start \
+                 to the last end of what ran",
+            ),
+            RocprofNotice::OutsideProcessTimes { records } => write!(
+                f,
+                "{records} kernels and copies lie outside of the time in which the profiler was active in its \
+                 processes: total_time reaches from the first of all to the last"
+            ),
+            RocprofNotice::Pftrace(omission) => omission.fmt(f),
+            RocprofNotice::ReferenceFigures => f.write_str(
+                "figures as the reference tool prints them: outside of gpu_timeline, columns that say µs hold ns and \
+                 columns that say ms hold µs",
+            ),
+        }
+    }
+}
+
+/// Records that tables which are known from Perfetto traces leave out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PftraceOmission {
+    /// Kernels shorter than the shortest that count, in the tables of categories and of kernels.
+    ShortKernels {
+        /// How many.
+        count: usize,
+        /// Their time in nanoseconds.
+        time_ns: i64,
+        /// The shortest time that counts, in nanoseconds.
+        min_event_ns: i64,
+    },
+    /// The same of HIP calls, in their table.
+    ShortCalls {
+        /// How many.
+        count: usize,
+        /// Their time in nanoseconds.
+        time_ns: i64,
+        /// The shortest time that counts, in nanoseconds.
+        min_event_ns: i64,
+    },
+    /// Kernels of which the profile does not say where they ran, in the tables of categories and of kernels.
+    KernelsWithoutAgent {
+        /// How many.
+        count: usize,
+    },
+    /// Calls that launch something of which there is no record, in the table of calls and their kernels.
+    LaunchesWithoutKernel {
+        /// How many.
+        count: usize,
+    },
+    /// Memory copies of which the profile does not give the size, in the table of copies.
+    CopiesWithoutSize {
+        /// How many.
+        count: usize,
+    },
+}
+
+impl PftraceOmission {
+    /// What the tables of a profile leave out; nothing when they are not asked for.
+    pub(crate) fn of(analysis: &RocprofAnalysis) -> Vec<Self> {
+        let Some(options) = &analysis.options().pftrace else { return Vec::new() };
+        let profile = analysis.profile();
+        let kernels = analysis.gpu_kernels(options);
+        let min_event_ns = options.min_event_ns;
+        let short = |durations: &mut dyn Iterator<Item = i64>| {
+            let short = durations.filter(|&duration| duration < min_event_ns);
+            short.fold((0_usize, 0_i64), |(count, sum), duration| (count + 1, sum + duration))
+        };
+        let mut omissions = Vec::new();
+        let (count, time_ns) = short(&mut kernels.all().map(|run| run.duration()));
+        if count > 0 {
+            omissions.push(PftraceOmission::ShortKernels { count, time_ns, min_event_ns });
+        }
+        if !options.no_hip_summary {
+            let (count, time_ns) = short(&mut hip_calls(profile, options).map(|call| call.duration()));
+            if count > 0 {
+                omissions.push(PftraceOmission::ShortCalls { count, time_ns, min_event_ns });
+            }
+        }
+        let launches = analysis.hip_launches(options).without_work;
+        let copies = profile.copies.iter().filter(|copy| copy.bytes.is_none()).count();
+        let counted = [
+            PftraceOmission::KernelsWithoutAgent { count: kernels.without_agent },
+            PftraceOmission::LaunchesWithoutKernel { count: launches },
+            PftraceOmission::CopiesWithoutSize { count: copies },
+        ];
+        omissions.extend(counted.into_iter().filter(|omission| omission.count() > 0));
+        omissions
+    }
+
+    /// How many records.
+    pub fn count(&self) -> usize {
+        match *self {
+            PftraceOmission::ShortKernels { count, .. }
+            | PftraceOmission::ShortCalls { count, .. }
+            | PftraceOmission::KernelsWithoutAgent { count }
+            | PftraceOmission::LaunchesWithoutKernel { count }
+            | PftraceOmission::CopiesWithoutSize { count } => count,
+        }
+    }
+}
+
+impl fmt::Display for PftraceOmission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PftraceOmission::ShortKernels { count, time_ns, min_event_ns } => write!(
+                f,
+                "category_summary and pftrace_kernel_summary leave out kernels shorter than {min_event_ns} ns: \
+                 {count}, {time_ns} ns together; --min_event_ns sets the limit"
+            ),
+            PftraceOmission::ShortCalls { count, time_ns, min_event_ns } => write!(
+                f,
+                "hip_summary leaves out calls shorter than {min_event_ns} ns: {count}, {time_ns} ns together; \
+                 --min_event_ns sets the limit"
+            ),
+            PftraceOmission::KernelsWithoutAgent { count } => write!(
+                f,
+                "category_summary, xla_top and pftrace_kernel_summary leave out kernels of which the profile does \
+                 not say on which GPU they ran: {count}"
+            ),
+            PftraceOmission::LaunchesWithoutKernel { count } => write!(
+                f,
+                "api_kernel_summary leaves out launches without a kernel that counts: {count}; \
+                 --include_nonlaunch_apis lists them"
+            ),
+            PftraceOmission::CopiesWithoutSize { count } => write!(
+                f,
+                "memory_copy_by_copy_bytes leaves out copies of which the profile does not give the size: {count}"
+            ),
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! `category_summary` and `xla_top`: the time of each GPU by kind of kernel, with its communication beside computation,
+//! and the kernels of no library that take most time.
+
+use std::cmp::Reverse;
+
+use gpu_timeline::{Interval, IntervalSet};
+use sheets::{Column, ColumnKind, Sheet, Unit};
+
+use super::gpu_kernels::{GpuKernels, KernelClass, KernelRun, Labels};
+use crate::analysis::RocprofAnalysis;
+use crate::tracelens_parity;
+
+pub(super) fn category_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
+    let fields = [
+        Column::new(
+            "GPU ID",
+            ColumnKind::Text,
+            "Number of the GPU in the order in which GPUs occur in the profile, from 0; Avg for the mean over GPUs.",
+        )
+        .field(|row: &CategoryRow| row.gpu.as_str().into()),
+        Column::new(
+            "Category",
+            ColumnKind::Text,
+            "Kind of kernel by name: gemm, ckfwd and ckbwd (attention), aiterfwd and aiterbwd (attention of AITER), te (Transformer Engine), memcpy/memset, fillBuffer, rccl (collectives), xla (all others); overlapped_comm and non_overlapped_comm: time with collectives beside computation and without; compute_total: all kernels but collectives; total_incl_comm: all kernels.",
+        )
+        .field(|row: &CategoryRow| row.category.into()),
+        Column::new(
+            "Total runtime (ms)",
+            ColumnKind::Number(Unit::Milliseconds),
+            "Sum of the durations of the row's kernels in ms, so that kernels at once count each. overlapped_comm and non_overlapped_comm are lengths of time, in which each instant counts once; with --parity overlapped_comm sums over pairs of kernels and non_overlapped_comm, what is left of the rccl row, may be negative.",
+        )
+        .field(|row: &CategoryRow| row.figures[0].into()),
+        Column::new(
+            "Total count",
+            ColumnKind::Number(Unit::One),
+            "Kernels; 0 in the last four rows of a GPU.",
+        )
+        .field(|row: &CategoryRow| row.figures[1].into()),
+        Column::new(
+            "Fraction of compute runtime",
+            ColumnKind::Number(Unit::One),
+            "Total runtime over that of compute_total; 0 when that is 0.",
+        )
+        .field(|row: &CategoryRow| row.figures[2].into()),
+        Column::new(
+            "Fraction of total runtime",
+            ColumnKind::Number(Unit::One),
+            "Total runtime over that of total_incl_comm; 0 when that is 0.",
+        )
+        .field(|row: &CategoryRow| row.figures[3].into()),
+    ];
+    Sheet::with_context(
+        "category_summary",
+        "Per GPU, kernel time by kind of kernel, of kernels that are at least --min_event_ns long; the mean over GPUs (Avg) below.",
+        fields,
+        |analysis| Some(((), category_rows(analysis)?)),
+    )
+}
+
+pub(super) fn xla_top<'a>() -> Sheet<'a, RocprofAnalysis> {
+    let fields = [
+        Column::new("Kernel", ColumnKind::Text, "Kernel; without digits with --merge_kernels.")
+            .field(|row: &XlaRow| row.label.as_str().into()),
+        Column::new("Total time (ms)", ColumnKind::Number(Unit::Milliseconds), "Sum of the durations in ms.")
+            .field(|row: &XlaRow| (row.time as f64 / 1e6).into()),
+        Column::new("Count", ColumnKind::Count, "Kernels.").field(|row: &XlaRow| row.count.into()),
+        Column::new(
+            "Fraction of XLA",
+            ColumnKind::Number(Unit::One),
+            "Total time over that of all kernels of category xla, those of rows that were cut off included.",
+        )
+        .field_in(|all: &i64, row: &XlaRow| (row.time as f64 / *all as f64).into()),
+    ];
+    Sheet::with_context(
+        "xla_top",
+        "The kernels of category xla on all GPUs, most time first, the first --top_xla names; kernels of any length count.",
+        fields,
+        xla_rows,
+    )
+}
+
+/// The kinds in the order of their rows.
+const CLASSES: [KernelClass; 10] = [
+    KernelClass::Xla,
+    KernelClass::AiterForward,
+    KernelClass::AiterBackward,
+    KernelClass::Gemm,
+    KernelClass::AttentionBackward,
+    KernelClass::AttentionForward,
+    KernelClass::TransformerEngine,
+    KernelClass::Copy,
+    KernelClass::FillBuffer,
+    KernelClass::Rccl,
+];
+
+struct CategoryRow {
+    gpu: String,
+    category: &'static str,
+    /// Runtime in ms, count, fractions of computation and of all.
+    figures: [f64; 4],
+}
+
+/// The rows of every GPU, and below them the means by category, in ascending order of the categories' code points.
+fn category_rows(analysis: &RocprofAnalysis) -> Option<Vec<CategoryRow>> {
+    let options = analysis.options().pftrace.as_ref()?;
+    let kernels = analysis.gpu_kernels(options);
+    let mut rows = Vec::new();
+    for (gpu, runs) in kernels.gpus.iter().enumerate() {
+        let runs: Vec<&KernelRun> =
+            runs.iter().filter(|run| run.duration() >= options.min_event_ns).collect();
+        let figures = figures_of_gpu(kernels, &runs, analysis.options().parity);
+        rows.extend(figures.map(|(category, figures)| CategoryRow {
+            gpu: gpu.to_string(),
+            category,
+            figures,
+        }));
+    }
+    let gpus = kernels.gpus.len();
+    let per_gpu = rows.len().checked_div(gpus).unwrap_or(0);
+    let mean = |position: usize| {
+        let of_gpus = || rows.iter().skip(position).step_by(per_gpu);
+        let figures =
+            std::array::from_fn(|figure| of_gpus().map(|row| row.figures[figure]).sum::<f64>() / gpus as f64);
+        CategoryRow { gpu: "Avg".to_owned(), category: rows[position].category, figures }
+    };
+    let mut means: Vec<CategoryRow> = (0..per_gpu).map(mean).collect();
+    means.sort_unstable_by_key(|row| row.category);
+    rows.extend(means);
+    Some(rows)
+}
+
+/// Categories of a GPU with their figures.
+fn figures_of_gpu(
+    kernels: &GpuKernels,
+    runs: &[&KernelRun],
+    parity: bool,
+) -> impl Iterator<Item = (&'static str, [f64; 4])> {
+    let spans = |communicates: bool| -> Vec<Interval> {
+        let runs = runs.iter().filter(|run| kernels.communicates(run) == communicates);
+        runs.map(|run| run.span).collect()
+    };
+    let sum = |spans: &[Interval]| spans.iter().map(|span| span.length()).sum::<i64>();
+    let (communication, computation) = (spans(true), spans(false));
+    let (compute, communicate) = (sum(&computation), sum(&communication));
+    let [overlapped, exposed] = match parity {
+        true => {
+            let overlapped = tracelens_parity::overlapped_communication(&communication, &computation);
+            [overlapped, communicate - overlapped]
+        }
+        false => communication_time(&communication, &computation),
+    };
+    let mut times = [(0_i64, 0_u64); CLASSES.len()];
+    for run in runs {
+        let class = kernels.class(run);
+        if let Some(position) = CLASSES.iter().position(|&known| known == class) {
+            times[position].0 += run.duration();
+            times[position].1 += 1;
+        }
+    }
+    let total = compute + communicate;
+    let figures = move |(category, time, count): (&'static str, i64, u64)| {
+        (category, [time as f64 / 1e6, count as f64, fraction(time, compute), fraction(time, total)])
+    };
+    let by_class = CLASSES.iter().zip(times).map(|(class, (time, count))| (class.label(), time, count));
+    let sums = [
+        ("overlapped_comm", overlapped, 0),
+        ("non_overlapped_comm", exposed, 0),
+        ("compute_total", compute, 0),
+        ("total_incl_comm", total, 0),
+    ];
+    by_class.chain(sums).map(figures)
+}
+
+/// Time with communication while something is computed, and while nothing is, in nanoseconds: every instant counts
+/// once, however many kernels run then.
+fn communication_time(communication: &[Interval], computation: &[Interval]) -> [i64; 2] {
+    let union = |spans: &[Interval]| spans.iter().copied().collect::<IntervalSet>();
+    let communication = union(communication);
+    let overlapped = communication.intersect(&union(computation)).total_length();
+    [overlapped, communication.total_length() - overlapped]
+}
+
+/// `part / whole`; 0 when there is no whole.
+fn fraction(part: i64, whole: i64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+struct XlaRow {
+    label: String,
+    time: i64,
+    count: i64,
+}
+
+/// The time of all kernels of class xla, in nanoseconds, and the rows.
+fn xla_rows(analysis: &RocprofAnalysis) -> Option<(i64, Vec<XlaRow>)> {
+    let options = analysis.options().pftrace.as_ref()?;
+    let kernels = analysis.gpu_kernels(options);
+    let Labels { texts, of_name } = Labels::of(&kernels.names, options.merge_kernels);
+    // In the order of first appearance, which decides between equal times.
+    let mut position_of_label = vec![None; texts.len()];
+    let mut rows: Vec<XlaRow> = Vec::new();
+    for run in kernels.all().filter(|run| kernels.class(run) == KernelClass::Xla) {
+        let label = of_name[run.name as usize] as usize;
+        let position = *position_of_label[label].get_or_insert_with(|| {
+            rows.push(XlaRow { label: texts[label].clone(), time: 0, count: 0 });
+            rows.len() - 1
+        });
+        rows[position].time += run.duration();
+        rows[position].count += 1;
+    }
+    let all = rows.iter().map(|row| row.time).sum();
+    rows.sort_by_key(|row| Reverse(row.time));
+    rows.truncate(options.top_xla);
+    Some((all, rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::tracelens_parity::overlapped_communication;
+
+    fn spans(spans: &[(i64, i64)]) -> Vec<Interval> {
+        spans.iter().map(|&(start, end)| Interval::new(start, end)).collect()
+    }
+
+    #[test]
+    fn computation_that_overlaps_itself_counts_once_in_time_and_twice_in_pairs() {
+        let (communication, computation) = (spans(&[(60, 140)]), spans(&[(0, 100), (50, 150)]));
+        // 60..100 and 60..140: 40 + 80.
+        assert_eq!(overlapped_communication(&communication, &computation), 120);
+        assert_eq!(communication_time(&communication, &computation), [80, 0]);
+    }
+
+    #[test]
+    fn a_kernel_that_outlasts_the_collective_hides_later_ones_from_pairs() {
+        let (communication, computation) = (spans(&[(10, 50)]), spans(&[(0, 20), (15, 115), (30, 40)]));
+        // 10..20 and 15..50; 30..40 begins behind the kernel that outlasts the collective.
+        assert_eq!(overlapped_communication(&communication, &computation), 45);
+        assert_eq!(communication_time(&communication, &computation)[0], 40);
+    }
+
+    #[test]
+    fn collectives_at_once_are_exposed_once() {
+        assert_eq!(communication_time(&spans(&[(0, 10), (5, 15)]), &spans(&[(12, 20)])), [3, 12]);
+        assert_eq!(communication_time(&[], &spans(&[(0, 1)])), [0, 0]);
+    }
+
+    fn sorted_spans() -> impl Strategy<Value = Vec<Interval>> {
+        let span = (0..60_i64, 1..30_i64).prop_map(|(start, length)| Interval::new(start, start + length));
+        prop::collection::vec(span, 0..12).prop_map(|mut spans| {
+            spans.sort_by_key(|span| (span.start, span.length()));
+            spans
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn time_agrees_with_a_count_of_instants(communication in sorted_spans(), computation in sorted_spans()) {
+            let at = |spans: &[Interval], instant| spans.iter().any(|s| s.start <= instant && instant < s.end);
+            let count = |is: &dyn Fn(i64) -> bool| (0..100).filter(|&instant| is(instant)).count() as i64;
+            let both = |instant| at(&communication, instant) && at(&computation, instant);
+            let alone = |instant| at(&communication, instant) && !at(&computation, instant);
+            prop_assert_eq!(communication_time(&communication, &computation), [count(&both), count(&alone)]);
+        }
+
+        #[test]
+        fn both_rules_agree_where_no_kernels_run_at_once(
+            communication in sorted_spans(), computation in sorted_spans()
+        ) {
+            let apart = |spans: Vec<Interval>| spans.into_iter().collect::<IntervalSet>().as_slice().to_vec();
+            let (communication, computation) = (apart(communication), apart(computation));
+            prop_assert_eq!(
+                overlapped_communication(&communication, &computation),
+                communication_time(&communication, &computation)[0]
+            );
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! The kernels of a profile, GPU by GPU: their names as the tables show them, and their kinds.
+
+use std::sync::LazyLock;
+
+use gpu_timeline::Interval;
+use hashbrown::HashMap;
+use regex::Regex;
+use trace_ingest::rocprof::{Dispatch, KernelNames, Profile};
+
+use crate::options::PftraceOptions;
+
+/// GPUs in the order in which their first kernels stand in the file, which is how the tables number them.
+pub(crate) struct GpuOrder {
+    number_of_agent: Vec<Option<u32>>,
+    count: u32,
+}
+
+impl GpuOrder {
+    pub(crate) fn of(profile: &Profile) -> Self {
+        let mut order = GpuOrder { number_of_agent: vec![None; profile.agents.len()], count: 0 };
+        for agent in profile.dispatches.iter().filter_map(|dispatch| dispatch.agent) {
+            let number = &mut order.number_of_agent[agent as usize];
+            if number.is_none() {
+                *number = Some(order.count);
+                order.count += 1;
+            }
+        }
+        order
+    }
+
+    /// Number of the GPU that an agent is; `None` when no kernel ran on it.
+    pub(crate) fn number(&self, agent: Option<u32>) -> Option<u32> {
+        self.number_of_agent[agent? as usize]
+    }
+}
+
+/// A kernel that ran.
+#[derive(Clone, Copy)]
+pub(crate) struct KernelRun {
+    /// When, in nanoseconds.
+    pub(crate) span: Interval,
+    /// Position of its name.
+    pub(crate) name: u32,
+    /// Position of its launch configuration in the profile.
+    pub(crate) launch: u32,
+}
+
+impl KernelRun {
+    pub(crate) fn duration(&self) -> i64 {
+        self.span.length()
+    }
+}
+
+/// The kernels that count: of threads that were asked for, on a known agent, with a length.
+pub(crate) struct GpuKernels {
+    /// Distinct names.
+    pub(crate) names: Vec<String>,
+    /// Class of each.
+    classes: Vec<KernelClass>,
+    /// The kernels of each GPU by start, then length, then name.
+    pub(crate) gpus: Vec<Vec<KernelRun>>,
+    /// Kernels left out because the file does not say where they ran.
+    pub(crate) without_agent: usize,
+}
+
+impl GpuKernels {
+    pub(crate) fn of(profile: &Profile, options: &PftraceOptions) -> Self {
+        let order = GpuOrder::of(profile);
+        let mut names = DisplayNames::new(profile, options.names_of(profile.source));
+        let mut gpus = vec![Vec::new(); order.count as usize];
+        let mut without_agent = 0;
+        let threads = options.min_tid..=options.max_tid;
+        let counts = |dispatch: &&Dispatch| dispatch.duration() > 0 && threads.contains(&dispatch.thread);
+        for dispatch in profile.dispatches.iter().filter(counts) {
+            let Some(gpu) = order.number(dispatch.agent) else {
+                without_agent += 1;
+                continue;
+            };
+            let span = Interval::new(dispatch.start, dispatch.end);
+            let name = names.of_kernel(dispatch.kernel);
+            gpus[gpu as usize].push(KernelRun { span, name, launch: dispatch.launch });
+        }
+        let names = names.into_texts();
+        for kernels in &mut gpus {
+            kernels.sort_by(|a, b| {
+                let time = |run: &KernelRun| (run.span.start, run.duration());
+                let name = |run: &KernelRun| &names[run.name as usize];
+                time(a).cmp(&time(b)).then_with(|| name(a).cmp(name(b)))
+            });
+        }
+        let classes = names.iter().map(|name| KernelClass::of(name)).collect();
+        GpuKernels { names, classes, gpus, without_agent }
+    }
+
+    pub(crate) fn class(&self, run: &KernelRun) -> KernelClass {
+        self.classes[run.name as usize]
+    }
+
+    /// Whether a kernel is a collective.
+    pub(crate) fn communicates(&self, run: &KernelRun) -> bool {
+        self.class(run) == KernelClass::Rccl
+    }
+
+    /// The kernels of all GPUs, one GPU after the other.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &KernelRun> {
+        self.gpus.iter().flatten()
+    }
+}
+
+/// Kind of kernel, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum KernelClass {
+    /// Collectives.
+    Rccl,
+    /// Matrix products of a library.
+    Gemm,
+    /// Backward attention of Composable Kernel, cuDNN or the third generation of AMD's assembly.
+    AttentionBackward,
+    /// Forward attention of Composable Kernel or cuDNN.
+    AttentionForward,
+    /// Copies and fills that run as kernels.
+    Copy,
+    /// Helpers of Transformer Engine.
+    TransformerEngine,
+    /// Forward attention of AITER.
+    AiterForward,
+    /// Backward attention of AITER.
+    AiterBackward,
+    /// Fills of the runtime.
+    FillBuffer,
+    /// All others, most of them fusions of XLA.
+    Xla,
+}
+
+/// Texts of each class in lower case; the first class with a text in the name counts. Fills stand behind copies and
+/// AITER behind the other attention kernels, so a name with both texts belongs to the earlier one.
+const TEXTS: [(KernelClass, &[&str]); 9] = [
+    (KernelClass::Rccl, &["rccl", "nccl", "cross_device_reduce"]),
+    (KernelClass::Gemm, &["cublaslt", "cijk", "gemm", "nvjet"]),
+    (KernelClass::AttentionBackward, &["fmhabwd", "kernel_func", "flash_bprop"]),
+    (KernelClass::AttentionForward, &["fmhafwd", "flash_fprop"]),
+    (KernelClass::Copy, &["copy", "memcpy", "memset"]),
+    (KernelClass::TransformerEngine, &["transformer_engine"]),
+    (KernelClass::AiterForward, &["aiter::fmha_fwd"]),
+    (KernelClass::AiterBackward, &["aiter::fmha_bwd"]),
+    (KernelClass::FillBuffer, &["fillbuffer"]),
+];
+
+impl KernelClass {
+    /// Class of a kernel; letters compare without regard to case.
+    pub(crate) fn of(name: &str) -> Self {
+        let name = name.to_ascii_lowercase();
+        let has = |texts: &[&str]| texts.iter().any(|text| name.contains(text));
+        TEXTS.iter().find(|(_, texts)| has(texts)).map_or(KernelClass::Xla, |&(class, _)| class)
+    }
+
+    /// Label of its row.
+    pub(crate) fn label(self) -> &'static str {
+        match self {
+            KernelClass::Rccl => "rccl",
+            KernelClass::Gemm => "gemm",
+            KernelClass::AttentionBackward => "ckbwd",
+            KernelClass::AttentionForward => "ckfwd",
+            KernelClass::Copy => "memcpy/memset",
+            KernelClass::TransformerEngine => "te",
+            KernelClass::AiterForward => "aiterfwd",
+            KernelClass::AiterBackward => "aiterbwd",
+            KernelClass::FillBuffer => "fillBuffer",
+            KernelClass::Xla => "xla",
+        }
+    }
+}
+
+/// Distinct names of those kernels of a profile that were asked for.
+pub(crate) struct DisplayNames<'a> {
+    profile: &'a Profile,
+    names: KernelNames,
+    /// Position of a kernel's name; `None` until it is asked for, because a profile lists every kernel that was
+    /// loaded and few of them run.
+    of_kernel: Vec<Option<u32>>,
+    positions: HashMap<String, u32>,
+    texts: Vec<String>,
+}
+
+impl<'a> DisplayNames<'a> {
+    pub(crate) fn new(profile: &'a Profile, names: KernelNames) -> Self {
+        let of_kernel = vec![None; profile.kernels.len()];
+        DisplayNames { profile, names, of_kernel, positions: HashMap::new(), texts: Vec::new() }
+    }
+
+    /// Position of a kernel's name.
+    pub(crate) fn of_kernel(&mut self, kernel: u32) -> u32 {
+        if let Some(position) = self.of_kernel[kernel as usize] {
+            return position;
+        }
+        let position = self.of_text(&self.profile.kernel_name(kernel, self.names));
+        self.of_kernel[kernel as usize] = Some(position);
+        position
+    }
+
+    /// Position of a text among the names.
+    pub(crate) fn of_text(&mut self, text: &str) -> u32 {
+        if let Some(&position) = self.positions.get(text) {
+            return position;
+        }
+        let position = self.texts.len() as u32;
+        self.positions.insert(text.to_owned(), position);
+        self.texts.push(text.to_owned());
+        position
+    }
+
+    /// The names by position.
+    pub(crate) fn into_texts(self) -> Vec<String> {
+        self.texts
+    }
+}
+
+/// Labels of rows, and the position of each name's label.
+pub(crate) struct Labels {
+    pub(crate) texts: Vec<String>,
+    pub(crate) of_name: Vec<u32>,
+}
+
+impl Labels {
+    /// The names themselves, or, to merge those that differ in digits only, the names without digits.
+    pub(crate) fn of(names: &[String], merge: bool) -> Self {
+        if merge { Labels::without_digits(names) } else { Labels::full(names) }
+    }
+
+    fn full(names: &[String]) -> Self {
+        Labels { texts: names.to_vec(), of_name: (0..names.len() as u32).collect() }
+    }
+
+    /// Equal ones are one label.
+    fn without_digits(names: &[String]) -> Self {
+        let mut positions = HashMap::new();
+        let mut texts = Vec::new();
+        let mut position = |name: &String| {
+            *positions.entry(without_digits(name)).or_insert_with_key(|text| {
+                texts.push(text.clone());
+                texts.len() as u32 - 1
+            })
+        };
+        let of_name = names.iter().map(&mut position).collect();
+        Labels { texts, of_name }
+    }
+}
+
+/// Decimal digits of any script go, as they do for the reference; fractions and superscripts stay.
+fn without_digits(name: &str) -> String {
+    static DIGITS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\d+").ok());
+    DIGITS.as_ref().map_or_else(|| name.to_owned(), |digits| digits.replace_all(name, "").into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_without_digits_put_names_together() {
+        let names = ["fusion_12", "gemm", "fusion_3", "k\u{663}x²"].map(str::to_owned);
+        let labels = Labels::without_digits(&names);
+        assert_eq!(labels.texts, ["fusion_", "gemm", "kx²"]);
+        assert_eq!(labels.of_name, [0, 1, 0, 2]);
+        assert_eq!(Labels::full(&names).of_name, [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn names_decide_the_class() {
+        for (name, label) in [
+            ("ncclRing", "rccl"),
+            ("void vllm::cross_device_reduce_1stage<8>", "rccl"),
+            ("Cijk_AB", "gemm"),
+            ("nvjet_tst_128x8", "gemm"),
+            ("FmhaBwd_kernel_func", "ckbwd"),
+            ("kernel_func_bwd", "ckbwd"),
+            ("FmhaFwd_x", "ckfwd"),
+            ("memcpyDtoH", "memcpy/memset"),
+            ("__amd_rocclr_copyBuffer.kd", "memcpy/memset"),
+            ("transformer_engine::copy_kernel", "memcpy/memset"),
+            ("transformer_engine_linear", "te"),
+            ("aiter::fmha_fwd_x", "aiterfwd"),
+            ("aiter::fmha_bwd_x", "aiterbwd"),
+            ("fillBuffer_x", "fillBuffer"),
+            ("__amd_rocclr_fillBufferAligned.kd", "fillBuffer"),
+            ("xla_fusion", "xla"),
+            ("attn_fwd.kd", "xla"),
+            ("", "xla"),
+        ] {
+            assert_eq!(KernelClass::of(name).label(), label, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_collective_of_a_sum_is_a_collective() {
+        assert_eq!(KernelClass::of("ncclDevKernel_AllReduce_Sum_f32_copy"), KernelClass::Rccl);
+    }
+}

@@ -1,0 +1,218 @@
+//! `api_kernel_summary` and `memory_copy_by_copy_bytes`: HIP calls with what they launched, and memory copies by size.
+
+use std::collections::BTreeMap;
+
+use gpu_timeline::Summary;
+use hashbrown::HashMap;
+use sheets::{Column, ColumnKind, Field, Sheet, Unit};
+use trace_ingest::StringId;
+use trace_ingest::rocprof::{Agent, CopyDirection, MemoryCopy, Profile};
+
+use super::hip_launches::HipLaunches;
+use crate::analysis::RocprofAnalysis;
+
+/// Columns of a time: the letter that they begin with, and what the mean is of.
+macro_rules! times {
+    ($letter:literal, $mean:literal) => {
+        [
+            Column::new(concat!($letter, "Avg_ns"), ColumnKind::Number(Unit::Nanoseconds), $mean),
+            Column::new(
+                concat!($letter, "Med_ns"),
+                ColumnKind::Number(Unit::Nanoseconds),
+                "The same, median in ns.",
+            ),
+            Column::new(
+                concat!($letter, "Min_ns"),
+                ColumnKind::Whole(Unit::Nanoseconds),
+                "The same, least in ns.",
+            ),
+            Column::new(
+                concat!($letter, "Max_ns"),
+                ColumnKind::Whole(Unit::Nanoseconds),
+                "The same, most in ns.",
+            ),
+            Column::new(
+                concat!($letter, "StdDev_ns"),
+                ColumnKind::Number(Unit::Nanoseconds),
+                "The same, standard deviation of a population in ns.",
+            ),
+        ]
+    };
+}
+
+pub(super) fn api_kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
+    let keys = [
+        Column::new("PID", ColumnKind::Identifier, "Process of the calls; 0 where the profile does not say.")
+            .field(|row: &Row<'_>| row.pid.into()),
+        Column::new("TID", ColumnKind::Identifier, "Thread of the calls.")
+            .field(|row: &Row<'_>| row.thread.into()),
+        Column::new(
+            "DevId",
+            ColumnKind::Identifier,
+            "Number of the GPU as in category_summary; 0 where it is not known.",
+        )
+        .field(|row: &Row<'_>| row.device.into()),
+        Column::new("Count", ColumnKind::Count, "Calls, each with each of its kernels that count.")
+            .field(|row: &Row<'_>| row.times.call.len().into()),
+        Column::new("QCount", ColumnKind::Count, "Those with a kernel.")
+            .field(|row: &Row<'_>| row.times.kernel.len().into()),
+    ];
+    let total = times!(
+        "T",
+        "A + Q + K of calls with a kernel, mean in ns; as all such columns 0 when there are none."
+    );
+    let call = times!("A", "Duration of the call, mean in ns.");
+    let queue = times!(
+        "Q",
+        "From the end of the call to the start of its kernel, 0 for kernels that started before, mean in ns."
+    );
+    let kernel = times!("K", "Duration of the kernel or copy, mean in ns.");
+    let names = [
+        Column::new("API Name", ColumnKind::Text, "HIP function.")
+            .field(|row: &Row<'_>| row.function.into()),
+        Column::new(
+            "Kernel Name",
+            ColumnKind::Text,
+            "Kernel, or kind of copy; empty for calls without one, which are there with --include_nonlaunch_apis only.",
+        )
+        .field(|row: &Row<'_>| row.kernel_name.into()),
+    ];
+    let fields = keys
+        .into_iter()
+        .chain(statistics(total, |row| row.spread[0].as_ref()))
+        .chain(statistics(call, |row| row.spread[1].as_ref()))
+        .chain(statistics(queue, |row| row.spread[2].as_ref()))
+        .chain(statistics(kernel, |row| row.spread[3].as_ref()))
+        .chain(names);
+    Sheet::with_context(
+        "api_kernel_summary",
+        "HIP calls that launch kernels or copies, by thread, GPU, function and kernel, with the time of the call, in the queue, and of the kernel. Call and kernel belong together by process and correlation number.",
+        fields,
+        |analysis| Some(((), rows(analysis)?)),
+    )
+}
+
+/// The columns of one time; 0 in rows without values.
+fn statistics<'a>(
+    [mean, median, min, max, deviation]: [Column; 5],
+    times: for<'r> fn(&'r Row<'_>) -> Option<&'r Summary>,
+) -> [Field<(), Row<'a>>; 5] {
+    [
+        mean.field(move |row| times(row).map_or(0.0, |times| times.mean).into()),
+        median.field(move |row| times(row).map_or(0.0, |times| times.median).into()),
+        min.field(move |row| times(row).map_or(0, |times| times.min).into()),
+        max.field(move |row| times(row).map_or(0, |times| times.max).into()),
+        deviation.field(move |row| times(row).map_or(0.0, |times| times.population_std).into()),
+    ]
+}
+
+struct Row<'a> {
+    pid: i64,
+    thread: i64,
+    device: u32,
+    function: &'a str,
+    kernel: Option<u32>,
+    kernel_name: &'a str,
+    times: Times,
+    /// Of the times, in their order.
+    spread: [Option<Summary>; 4],
+}
+
+/// Times of a row, in nanoseconds.
+#[derive(Default)]
+struct Times {
+    total: Vec<i64>,
+    call: Vec<i64>,
+    queue: Vec<i64>,
+    kernel: Vec<i64>,
+}
+
+fn rows(analysis: &RocprofAnalysis) -> Option<Vec<Row<'_>>> {
+    let options = analysis.options().pftrace.as_ref()?;
+    let profile = analysis.profile();
+    let HipLaunches { launches, names, .. } = analysis.hip_launches(options);
+    let mut groups: HashMap<(i64, i64, u32, StringId, Option<u32>), Times> = HashMap::new();
+    for launch in launches {
+        let pid = profile.processes.get(launch.process as usize).and_then(|process| process.pid).unwrap_or(0);
+        let kernel = launch.work.map(|work| work.name);
+        let key = (pid, launch.thread, launch.device, launch.function, kernel);
+        let times = groups.entry(key).or_default();
+        times.call.push(launch.call);
+        if let Some(work) = launch.work {
+            times.total.push(launch.call + work.queue + work.kernel);
+            times.queue.push(work.queue);
+            times.kernel.push(work.kernel);
+        }
+    }
+    let row = |((pid, thread, device, function, kernel), times): (_, Times)| Row {
+        pid,
+        thread,
+        device,
+        function: profile.text(function),
+        kernel,
+        kernel_name: kernel.map_or("", |name: u32| names[name as usize].as_str()),
+        spread: [&times.total, &times.call, &times.queue, &times.kernel].map(|times| Summary::of(times)),
+        times,
+    };
+    let mut rows: Vec<Row<'_>> = groups.into_iter().map(row).collect();
+    // Calls without a kernel stand before those of a kernel without a name.
+    rows.sort_unstable_by_key(|row| {
+        (row.pid, row.thread, row.device, row.function, row.kernel_name, row.kernel)
+    });
+    Some(rows)
+}
+
+/// Size of a copy, its direction, and how many there are.
+type CopyRow = ((u64, String), i64);
+
+pub(super) fn memory_copies<'a>() -> Sheet<'a, RocprofAnalysis> {
+    let fields = [
+        Column::new("copy_bytes", ColumnKind::Whole(Unit::Bytes), "Size of a copy in bytes.")
+            .field(|((bytes, _), _): &CopyRow| i64::try_from(*bytes).unwrap_or(i64::MAX).into()),
+        Column::new(
+            "direction",
+            ColumnKind::Text,
+            "h2d with the GPU that was written, d2h with the GPU that was read, d2d with both, or other. The number is that of the node among all agents, CPUs first; ? where the profile does not say.",
+        )
+        .field(|((_, direction), _): &CopyRow| direction.as_str().into()),
+        Column::new("count", ColumnKind::Count, "Number of copies.").field(|(_, count): &CopyRow| (*count).into()),
+    ];
+    Sheet::with_context(
+        "memory_copy_by_copy_bytes",
+        "Memory copies whose size the profile gives by size and direction, the smallest first.",
+        fields,
+        |analysis: &RocprofAnalysis| {
+            analysis.options().pftrace.as_ref()?;
+            Some(((), copy_rows(analysis.profile())))
+        },
+    )
+}
+
+fn copy_rows(profile: &Profile) -> Vec<CopyRow> {
+    // Agents of several processes may have one number, so rows go by label.
+    let mut rows = BTreeMap::new();
+    for copy in &profile.copies {
+        let Some(bytes) = copy.bytes else { continue };
+        *rows.entry((bytes, direction(profile, copy))).or_insert(0) += 1;
+    }
+    rows.into_iter().collect()
+}
+
+fn direction(profile: &Profile, copy: &MemoryCopy) -> String {
+    let node = |agent: Option<u32>| {
+        agent.map_or_else(|| "?".to_owned(), |agent| node_number(&profile.agents[agent as usize]))
+    };
+    let (source, destination) = (copy.source, copy.destination);
+    match copy.direction {
+        CopyDirection::HostToDevice => format!("h2d (GPU {})", node(destination)),
+        CopyDirection::DeviceToHost => format!("d2h (GPU {})", node(source)),
+        CopyDirection::DeviceToDevice => format!("d2d (GPU {} -> GPU {})", node(source), node(destination)),
+        CopyDirection::HostToHost | CopyDirection::Other => "other".to_owned(),
+    }
+}
+
+/// Number of an agent among all, as Perfetto traces give it; otherwise what records call it.
+fn node_number(agent: &Agent) -> String {
+    let of_label = || agent.label.strip_prefix("Agent ").unwrap_or(&agent.label).to_owned();
+    agent.logical_node_id.map_or_else(of_label, |number| number.to_string())
+}

@@ -1,0 +1,300 @@
+//! `pftrace_kernel_summary` and `hip_summary`: kernels by name and launch configuration, and HIP calls by function. Both
+//! have the same columns of time: for reading at the front, exact at the back.
+
+use std::cmp::Reverse;
+use std::hash::Hash;
+
+use gpu_timeline::Summary;
+use hashbrown::HashMap;
+use sheets::{Cell, Column, ColumnKind, Field, Sheet, Unit, percent};
+use trace_ingest::StringId;
+use trace_ingest::rocprof::{Launch, Profile};
+
+use super::gpu_kernels::Labels;
+use super::hip_launches::hip_calls;
+use crate::analysis::RocprofAnalysis;
+use crate::options::{KernelBaseline, KernelGrouping};
+
+/// Kernels or calls of a row, by what makes a row.
+struct Timed<K> {
+    key: K,
+    /// In nanoseconds.
+    durations: Summary,
+    /// Share of their sum in the baseline.
+    percent: f64,
+}
+
+/// Groups durations in nanoseconds, most time first; those of equal time in the order of their first records.
+fn timed<K: Copy + Eq + Hash>(durations: impl Iterator<Item = (K, i64)>, baseline: i64) -> Vec<Timed<K>> {
+    let mut positions = HashMap::new();
+    let mut groups: Vec<(K, Vec<i64>)> = Vec::new();
+    for (key, duration) in durations {
+        let position = *positions.entry(key).or_insert_with(|| {
+            groups.push((key, Vec::new()));
+            groups.len() - 1
+        });
+        groups[position].1.push(duration);
+    }
+    let row = |(key, durations): (K, Vec<i64>)| {
+        let durations = Summary::of(&durations)?;
+        Some(Timed { key, durations, percent: percent(durations.sum, baseline).unwrap_or(0.0) })
+    };
+    let mut rows: Vec<Timed<K>> = groups.into_iter().filter_map(row).collect();
+    rows.sort_by_key(|row| Reverse(row.durations.sum));
+    rows
+}
+
+/// The columns for reading, `count` among them.
+fn readable<C, K>(count: Column) -> [Field<C, Timed<K>>; 8] {
+    let time = |name, description, nanoseconds: fn(&Summary) -> f64| {
+        Column::new(name, ColumnKind::Text, description)
+            .field(move |row: &Timed<K>| readable_time(nanoseconds(&row.durations)).into())
+    };
+    [
+        Column::new("Time", ColumnKind::Text, "Time %, with one decimal place and the sign.")
+            .field(|row: &Timed<K>| format!("{:.1}%", row.percent).into()),
+        time("Total Time", "Total Time (ns) in ms, μs or ns.", |durations| durations.sum as f64),
+        count.field(|row: &Timed<K>| row.durations.count.into()),
+        time("Avg", "Avg (ns) in ms, μs or ns.", |durations| durations.mean),
+        time("Med", "Med (ns) in ms, μs or ns.", |durations| durations.median),
+        time("Min", "Min (ns) in ms, μs or ns.", |durations| durations.min as f64),
+        time("Max", "Max (ns) in ms, μs or ns.", |durations| durations.max as f64),
+        time("StdDev", "StdDev (ns) in ms, μs or ns.", |durations| durations.population_std),
+    ]
+}
+
+/// The exact columns; `share` says what percentages are of.
+fn exact<C, K>(share: &'static str) -> [Field<C, Timed<K>>; 7] {
+    let number = |name, description, nanoseconds: fn(&Summary) -> f64| {
+        Column::new(name, ColumnKind::Number(Unit::Nanoseconds), description)
+            .field(move |row: &Timed<K>| nanoseconds(&row.durations).into())
+    };
+    let whole = |name, description, nanoseconds: fn(&Summary) -> i64| {
+        Column::new(name, ColumnKind::Whole(Unit::Nanoseconds), description)
+            .field(move |row: &Timed<K>| nanoseconds(&row.durations).into())
+    };
+    [
+        Column::new("Time %", ColumnKind::Number(Unit::Percent), share)
+            .field(|row: &Timed<K>| row.percent.into()),
+        whole("Total Time (ns)", "Sum of the durations in ns.", |durations| durations.sum),
+        number("Avg (ns)", "Mean duration in ns.", |durations| durations.mean),
+        number(
+            "Med (ns)",
+            "Median duration in ns: of an even number the mean of the middle two.",
+            |durations| durations.median,
+        ),
+        whole("Min (ns)", "Shortest duration in ns.", |durations| durations.min),
+        whole("Max (ns)", "Longest duration in ns.", |durations| durations.max),
+        number(
+            "StdDev (ns)",
+            "Standard deviation of the durations in ns, of a population: divided by their number.",
+            |durations| durations.population_std,
+        ),
+    ]
+}
+
+/// Nanoseconds in the largest unit of ms and μs (with three decimal places) of which there is one, else in whole ns.
+/// The μ is the Greek letter.
+fn readable_time(ns: f64) -> String {
+    if ns >= 1e6 {
+        format!("{:.3} ms", ns / 1e6)
+    } else if ns >= 1e3 {
+        format!("{:.3} \u{3bc}s", ns / 1e3)
+    } else {
+        format!("{} ns", ns as i64)
+    }
+}
+
+/// What the rows of kernels share.
+struct Kernels<'a> {
+    labels: Labels,
+    launches: &'a [Launch],
+    by_configuration: bool,
+}
+
+/// Label of a kernel, and the position of its launch configuration where that makes a row.
+type KernelKey = (u32, Option<u32>);
+
+impl Kernels<'_> {
+    fn launch(&self, row: &Timed<KernelKey>) -> Option<&Launch> {
+        self.launches.get(row.key.1? as usize)
+    }
+}
+
+/// A column of the launch configuration.
+fn of_launch<'a>(column: Column, cell: fn(&Launch) -> Cell<'static>) -> Field<Kernels<'a>, Timed<KernelKey>> {
+    column
+        .field_in(move |kernels: &Kernels<'_>, row| kernels.launch(row).map(cell).into())
+        .when(|kernels| kernels.by_configuration)
+}
+
+/// Three extents in columns of fixed width.
+fn aligned([x, y, z]: [u32; 3]) -> Cell<'static> {
+    format!("{x:>7} {y:>4} {z:>4}").into()
+}
+
+pub(super) fn kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
+    let count = |name, description| Column::new(name, ColumnKind::Count, description);
+    let configuration = [
+        of_launch(Column::new("GridXYZ", ColumnKind::Text, "GridX, GridY and GridZ."), |launch| {
+            aligned(launch.grid)
+        }),
+        of_launch(Column::new("BlockXYZ", ColumnKind::Text, "BlockX, BlockY and BlockZ."), |launch| {
+            aligned(launch.workgroup)
+        }),
+        of_launch(count("VGPR", "Vector registers of a work item."), |launch| launch.vgprs.into()),
+        of_launch(count("AccumVGPR", "Accumulation registers of a work item."), |launch| {
+            launch.accum_vgprs.into()
+        }),
+        of_launch(count("SGPR", "Scalar registers of a wave."), |launch| launch.sgprs.into()),
+        of_launch(
+            Column::new("LDS", ColumnKind::Whole(Unit::Bytes), "Local data share of a work group, in bytes."),
+            |launch| launch.group_segment.into(),
+        ),
+        of_launch(
+            Column::new(
+                "Scratch",
+                ColumnKind::Whole(Unit::Bytes),
+                "Scratch memory of a work item, in bytes.",
+            ),
+            |launch| launch.private_segment.into(),
+        ),
+    ];
+    let name = Column::new("Name", ColumnKind::Text, "Kernel; without digits with --merge_kernels.")
+        .field_in(|kernels: &Kernels<'_>, row: &Timed<KernelKey>| {
+            kernels.labels.texts[row.key.0 as usize].as_str().into()
+        });
+    let dimensions = [
+        of_launch(
+            count(
+                "GridX",
+                "Work items of the grid along the first dimension; Perfetto traces give the number of all, which stands here.",
+            ),
+            |launch| launch.grid[0].into(),
+        ),
+        of_launch(count("GridY", "Along the second; 1 of Perfetto traces."), |launch| launch.grid[1].into()),
+        of_launch(count("GridZ", "Along the third; 1 of Perfetto traces."), |launch| launch.grid[2].into()),
+        of_launch(
+            count(
+                "BlockX",
+                "Work items of a work group along the first dimension; Perfetto traces give the number of all, which stands here.",
+            ),
+            |launch| launch.workgroup[0].into(),
+        ),
+        of_launch(count("BlockY", "Along the second; 1 of Perfetto traces."), |launch| {
+            launch.workgroup[1].into()
+        }),
+        of_launch(count("BlockZ", "Along the third; 1 of Perfetto traces."), |launch| {
+            launch.workgroup[2].into()
+        }),
+    ];
+    let fields = readable(count("Instances", "Kernels of the row."))
+        .into_iter()
+        .chain(configuration)
+        .chain([name])
+        .chain(exact(
+            "Total time over that of all kernels that are long enough, in percent; over that of computation with --kernel_summary_baseline compute.",
+        ))
+        .chain(dimensions);
+    Sheet::with_context(
+        "pftrace_kernel_summary",
+        "Kernels of all GPUs that are at least --min_event_ns long by name and launch configuration (by name alone with --kernel_summary_group name), most time first; collectives with --kernel_summary_include_rccl only.",
+        fields,
+        kernel_rows,
+    )
+    .known_as("kernel_summary")
+}
+
+fn kernel_rows(analysis: &RocprofAnalysis) -> Option<(Kernels<'_>, Vec<Timed<KernelKey>>)> {
+    let options = analysis.options().pftrace.as_ref().filter(|options| !options.no_kernel_summary)?;
+    let by_configuration = options.kernel_summary_group == KernelGrouping::Config;
+    let kernels = analysis.gpu_kernels(options);
+    let labels = Labels::of(&kernels.names, options.merge_kernels);
+    let runs = || kernels.all().filter(|run| run.duration() >= options.min_event_ns);
+    let has_all = options.kernel_summary_baseline == KernelBaseline::Total;
+    let baseline = runs().filter(|run| has_all || !kernels.communicates(run)).map(|run| run.duration()).sum();
+    let shown = runs().filter(|run| options.kernel_summary_include_rccl || !kernels.communicates(run));
+    let key = |run: &super::gpu_kernels::KernelRun| {
+        (labels.of_name[run.name as usize], by_configuration.then_some(run.launch))
+    };
+    let rows = timed(shown.map(|run| (key(run), run.duration())), baseline);
+    Some((Kernels { labels, launches: &analysis.profile().launches, by_configuration }, rows))
+}
+
+/// Function, stream and operation; 0 for what does not make a row.
+type CallKey = (StringId, u64, u32);
+
+/// What the rows of calls share.
+struct Calls<'a> {
+    profile: &'a Profile,
+    by_stream: bool,
+    by_operation: bool,
+}
+
+pub(super) fn hip_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
+    let names = [
+        Column::new(
+            "Stream",
+            ColumnKind::Identifier,
+            "HIP stream, 0 where the profile does not say; with --hip_summary_group name+stream or name+stream+op only.",
+        )
+        .field(|row: &Timed<CallKey>| row.key.1.into())
+        .when(|calls: &Calls<'_>| calls.by_stream),
+        Column::new(
+            "Op",
+            ColumnKind::Identifier,
+            "Number of the function in the profiler's table, 0 where the profile does not say; with --hip_summary_group name+op or name+stream+op only.",
+        )
+        .field(|row: &Timed<CallKey>| row.key.2.into())
+        .when(|calls: &Calls<'_>| calls.by_operation),
+        Column::new("Name", ColumnKind::Text, "Function.").field_in(
+            |calls: &Calls<'_>, row: &Timed<CallKey>| calls.profile.text(row.key.0).into(),
+        ),
+    ];
+    let fields = readable(Column::new("Instances", ColumnKind::Count, "Calls of the row."))
+        .into_iter()
+        .chain(names)
+        .chain(exact("Total time over that of all rows, in percent."));
+    Sheet::with_context(
+        "hip_summary",
+        "HIP calls that took at least --min_event_ns by function, most time first.",
+        fields,
+        call_rows,
+    )
+}
+
+fn call_rows(analysis: &RocprofAnalysis) -> Option<(Calls<'_>, Vec<Timed<CallKey>>)> {
+    let options = analysis.options().pftrace.as_ref().filter(|options| !options.no_hip_summary)?;
+    let profile = analysis.profile();
+    let group = options.hip_summary_group;
+    let (by_stream, by_operation) = (group.by_stream(), group.by_operation());
+    let calls = || hip_calls(profile, options).filter(|call| call.duration() >= options.min_event_ns);
+    let key = |call: &trace_ingest::rocprof::Call| {
+        let stream = if by_stream { call.stream } else { 0 };
+        (call.name, stream, if by_operation { call.operation } else { 0 })
+    };
+    let baseline = calls().map(|call| call.duration()).sum();
+    let rows = timed(calls().map(|call| (key(call), call.duration())), baseline);
+    Some((Calls { profile, by_stream, by_operation }, rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::readable_time;
+
+    #[test]
+    fn times_are_in_the_largest_unit_that_fits() {
+        for (ns, text) in [
+            (0.0, "0 ns"),
+            (999.6, "999 ns"),
+            (1000.0, "1.000 μs"),
+            (100_000.0, "100.000 μs"),
+            (999_999.9, "1000.000 μs"),
+            (1e6, "1.000 ms"),
+            (12_345_678.0, "12.346 ms"),
+        ] {
+            assert_eq!(readable_time(ns), text);
+        }
+        assert!(readable_time(1500.0).contains('\u{3bc}'));
+    }
+}

@@ -1,0 +1,387 @@
+//! Calls of the runtime and other libraries: by function, and with the kernels and copies that they set off.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use gpu_timeline::{Summary, percentile};
+use hashbrown::HashMap;
+use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Sheet, Unit, percent};
+use trace_ingest::rocprof::{Domain, Profile};
+use trace_ingest::{StringId, StringTable};
+
+use super::durations::{TOTAL, durations, ms, us};
+use crate::analysis::RocprofAnalysis;
+
+/// The call behind each kernel and copy, as a position in [`Profile::calls`].
+pub(crate) struct Callers {
+    /// Of each dispatch.
+    pub(crate) dispatches: Vec<Option<u32>>,
+    /// Of each copy.
+    pub(crate) copies: Vec<Option<u32>>,
+}
+
+impl Callers {
+    /// Joins by process and correlation id: processes number their calls independently of each other. An id of 0 says
+    /// that there is none, and a marker sets nothing off. Of several calls with one id, as a call and those that it
+    /// makes in turn may have, a HIP call goes before those of other libraries, and then the one that began last.
+    pub(crate) fn of(profile: &Profile) -> Self {
+        let mut calls: HashMap<(u32, u64), u32> = HashMap::new();
+        let linked = |process: u32, correlation: Option<u64>| {
+            correlation.filter(|&correlation| correlation != 0).map(|correlation| (process, correlation))
+        };
+        let rank = |call: u32| {
+            let call = &profile.calls[call as usize];
+            (call.domain, Reverse(call.start), call.end)
+        };
+        for (position, call) in (0_u32..).zip(&profile.calls) {
+            if call.domain == Domain::Marker {
+                continue;
+            }
+            let Some(key) = linked(call.process, call.correlation) else { continue };
+            let known = calls.entry(key).or_insert(position);
+            if rank(position) < rank(*known) {
+                *known = position;
+            }
+        }
+        let caller =
+            |process, correlation| linked(process, correlation).and_then(|key| calls.get(&key).copied());
+        let dispatches = profile.dispatches.iter().map(|it| caller(it.process, it.correlation)).collect();
+        let copies = profile.copies.iter().map(|it| caller(it.process, it.correlation)).collect();
+        Callers { dispatches, copies }
+    }
+}
+
+const FUNCTION: Column = Column::new("function", ColumnKind::Text, "Function.");
+
+pub(super) fn by_function<'a>() -> Sheet<'a, RocprofAnalysis> {
+    let keys = [
+        Column::new(
+            "domain",
+            ColumnKind::Text,
+            "Library: HIP, HSA, RCCL, ROCDECODE, ROCJPEG, or what the profiler calls another.",
+        )
+        .field(|row: &FunctionRow<'_>| row.domain.into()),
+        FUNCTION.field(|row: &FunctionRow<'_>| row.name.into()),
+        Column::new("Count", ColumnKind::Count, "Calls.")
+            .field(|row: &FunctionRow<'_>| row.durations.count.into()),
+    ];
+    let shares = [
+        Column::new(
+            "Percentage (%)",
+            ColumnKind::Number(Unit::Percent),
+            "Share of the time of all calls of the library, in percent. Calls of one library may stand in calls of another, and threads call at once.",
+        )
+        .field_in(|totals: &Totals, row: &FunctionRow<'_>| {
+            percent(row.durations.sum, totals[&row.library]).into()
+        }),
+        Column::new(
+            "Cumulative Percentage (%)",
+            ColumnKind::Number(Unit::Percent),
+            "Sum of Percentage (%) over this row and all above it of the same library, in percent.",
+        )
+        .field_in(|totals: &Totals, row: &FunctionRow<'_>| percent(row.running, totals[&row.library]).into()),
+        Column::new(
+            "GPU Events",
+            ColumnKind::Count,
+            "Kernels and copies that the calls set off, by process and correlation id.",
+        )
+        .field(|row: &FunctionRow<'_>| row.function.gpu_events.into()),
+        Column::new(
+            "GPU Time (ms)",
+            ColumnKind::Number(Unit::Milliseconds),
+            "Sum of the durations of these in ms.",
+        )
+        .field(|row: &FunctionRow<'_>| ms(row.function.gpu_time).into()),
+    ];
+    let durations = durations(|row: &FunctionRow<'_>| &row.durations);
+    Sheet::with_context(
+        "api_summary",
+        "Calls of libraries by library and function, most time first within a library; the program's markers are in marker_ranges.",
+        keys.into_iter().chain(durations).chain(shares),
+        |analysis: &RocprofAnalysis| {
+            Some(function_rows(analysis.profile())).filter(|(_, rows)| !rows.is_empty())
+        },
+    )
+    .with_chart(Chart::new(
+        "Time in library calls",
+        FUNCTION.name,
+        TOTAL.name,
+        "time in calls (ms)",
+        ChartShape::Bars(15),
+    ))
+}
+
+/// Library; of those without a domain of their own, what the profiler calls it.
+type Library = (Domain, StringId);
+
+#[derive(Default)]
+struct Function {
+    durations: Vec<i64>,
+    gpu_events: i64,
+    gpu_time: i64,
+}
+
+fn library_name(strings: &StringTable, (domain, kind): Library) -> &str {
+    match domain {
+        Domain::Hip => "HIP",
+        Domain::Hsa => "HSA",
+        Domain::Rccl => "RCCL",
+        Domain::Rocdecode => "ROCDECODE",
+        Domain::Rocjpeg => "ROCJPEG",
+        Domain::Marker | Domain::Other => strings.get(kind),
+    }
+}
+
+fn functions(profile: &Profile) -> HashMap<(Library, StringId), Function> {
+    let key = |call: u32| {
+        let call = &profile.calls[call as usize];
+        let kind = if call.domain == Domain::Other { call.kind } else { StringId::EMPTY };
+        ((call.domain, kind), call.name)
+    };
+    let mut functions: HashMap<(Library, StringId), Function> = HashMap::new();
+    for (position, call) in (0_u32..).zip(&profile.calls) {
+        if call.domain != Domain::Marker {
+            functions.entry(key(position)).or_default().durations.push(call.duration());
+        }
+    }
+    let callers = Callers::of(profile);
+    let kernels = profile.dispatches.iter().map(|kernel| kernel.duration()).zip(callers.dispatches);
+    let copies = profile.copies.iter().map(|copy| copy.duration()).zip(callers.copies);
+    for (duration, call) in kernels.chain(copies) {
+        let Some(call) = call else { continue };
+        let function = functions.entry(key(call)).or_default();
+        function.gpu_events += 1;
+        function.gpu_time = function.gpu_time.saturating_add(duration);
+    }
+    functions
+}
+
+/// Time of all calls of each library, in nanoseconds.
+type Totals = BTreeMap<Library, i64>;
+
+struct FunctionRow<'a> {
+    library: Library,
+    domain: &'a str,
+    name: &'a str,
+    durations: Summary,
+    /// Time of the library's calls down to this row.
+    running: i64,
+    function: Function,
+}
+
+fn function_rows(profile: &Profile) -> (Totals, Vec<FunctionRow<'_>>) {
+    let row = |((library, name), function): ((Library, StringId), Function)| {
+        Some(FunctionRow {
+            library,
+            domain: library_name(&profile.strings, library),
+            name: profile.strings.get(name),
+            durations: Summary::of(&function.durations)?,
+            running: 0,
+            function,
+        })
+    };
+    let mut rows: Vec<FunctionRow<'_>> = functions(profile).into_iter().filter_map(row).collect();
+    rows.sort_by_key(|row| (row.library.0, row.domain, Reverse(row.durations.sum), row.name));
+    let mut totals = Totals::new();
+    for row in &mut rows {
+        let total = totals.entry(row.library).or_default();
+        *total = total.saturating_add(row.durations.sum);
+        row.running = *total;
+    }
+    (totals, rows)
+}
+
+/// Columns of a figure, and the sentence that says what it is.
+macro_rules! figure {
+    ($name:literal, $what:literal) => {
+        [
+            Column::new(
+                concat!($name, " Mean (µs)"),
+                ColumnKind::Number(Unit::Microseconds),
+                concat!($what, " Mean in µs."),
+            ),
+            Column::new(
+                concat!($name, " Median (µs)"),
+                ColumnKind::Number(Unit::Microseconds),
+                concat!($what, " Median in µs."),
+            ),
+            Column::new(
+                concat!($name, " P95 (µs)"),
+                ColumnKind::Number(Unit::Microseconds),
+                concat!($what, " 95th percentile in µs, between the two nearest values in proportion."),
+            ),
+            Column::new(
+                concat!($name, " Max (µs)"),
+                ColumnKind::Number(Unit::Microseconds),
+                concat!($what, " Largest in µs."),
+            ),
+        ]
+    };
+}
+
+/// Columns of a row's values, in nanoseconds.
+fn figures<'a>(
+    [mean, median, p95, max]: [Column; 4],
+    figure: for<'r> fn(&'r LatencyRow<'_>) -> &'r Figure,
+) -> [Field<(), LatencyRow<'a>>; 4] {
+    let summary = move |row: &LatencyRow<'_>| figure(row).summary;
+    [
+        mean.field(move |row| summary(row).map(|it| us(it.mean)).into()),
+        median.field(move |row| summary(row).map(|it| us(it.median)).into()),
+        p95.field(move |row| figure(row).p95.map(us).into()),
+        max.field(move |row| summary(row).map(|it| us(it.max as f64)).into()),
+    ]
+}
+
+pub(super) fn with_gpu_events<'a>() -> Sheet<'a, RocprofAnalysis> {
+    let keys = [
+        FUNCTION
+            .described(
+                "Function that was called; empty where the profile has no call for the events of the row.",
+            )
+            .field(|row: &LatencyRow<'_>| row.function.into()),
+        Column::new("event", ColumnKind::Text, "What the call set off: kernel or copy.")
+            .field(|row: &LatencyRow<'_>| row.event.into()),
+        Column::new("name", ColumnKind::Text, "Kernel, or the profiler's name of the copy.")
+            .field(|row: &LatencyRow<'_>| row.name.into()),
+        Column::new("Launches", ColumnKind::Count, "Calls.")
+            .field(|row: &LatencyRow<'_>| row.launches.into()),
+        Column::new(
+            "Count",
+            ColumnKind::Count,
+            "Kernels or copies; more than calls where a call sets off several.",
+        )
+        .field(|row: &LatencyRow<'_>| row.events.into()),
+    ];
+    let overhead = figure!(
+        "Launch Overhead",
+        "Launch overhead A: duration of the call, once per call whatever it launched; empty without a call."
+    );
+    let queued = figure!(
+        "Queue Delay",
+        "Queue delay Q: start on the GPU less end of the call, 0 where the GPU began before the call returned; of every event of a call, so those of a graph wait for the ones before them."
+    );
+    let latency = figure!(
+        "Start Latency",
+        "Start latency: start on the GPU less start of the call; negative where the clocks disagree."
+    );
+    let on_gpu = figure!("GPU Time", "Time on the GPU K: duration of the kernel or copy.");
+    let total = Column::new(
+        "GPU Time Total (ms)",
+        ColumnKind::Number(Unit::Milliseconds),
+        "Sum of the times on the GPU in ms.",
+    )
+    .field(|row: &LatencyRow<'_>| ms(row.total).into());
+    let fields = keys
+        .into_iter()
+        .chain(figures(overhead, |row| &row.overhead))
+        .chain(figures(queued, |row| &row.queued))
+        .chain(figures(latency, |row| &row.latency))
+        .chain(figures(on_gpu, |row| &row.on_gpu))
+        .chain([total]);
+    Sheet::new(
+        "api_kernel_latency",
+        "Calls joined with the kernels and copies that they set off, by process and correlation id, most time on the GPU first; an event whose call the profile does not have stands in a row without a function.",
+        fields,
+        latency_rows,
+    )
+}
+
+/// What a call set off: a kernel by position of its name, or a copy by its name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Event {
+    Kernel(u32),
+    Copy(StringId),
+}
+
+#[derive(Default)]
+struct Group {
+    calls: Vec<u32>,
+    queued: Vec<i64>,
+    latency: Vec<i64>,
+    on_gpu: Vec<i64>,
+}
+
+struct LatencyRow<'a> {
+    function: Option<&'a str>,
+    event: &'static str,
+    name: &'a str,
+    launches: usize,
+    events: usize,
+    /// Time on the GPU, in nanoseconds.
+    total: i64,
+    overhead: Figure,
+    queued: Figure,
+    latency: Figure,
+    on_gpu: Figure,
+}
+
+/// Values in nanoseconds; without any there is no summary.
+struct Figure {
+    summary: Option<Summary>,
+    p95: Option<f64>,
+}
+
+impl Figure {
+    fn of(values: &[i64]) -> Self {
+        Figure { summary: Summary::of(values), p95: percentile(values, 95) }
+    }
+}
+
+fn groups(analysis: &RocprofAnalysis) -> HashMap<(Option<StringId>, Event), Group> {
+    let profile = analysis.profile();
+    let callers = Callers::of(profile);
+    let kernels = profile.dispatches.iter().zip(callers.dispatches).map(|(kernel, call)| {
+        (Event::Kernel(analysis.name_of_kernel(kernel.kernel)), kernel.start, kernel.duration(), call)
+    });
+    let copies = profile
+        .copies
+        .iter()
+        .zip(callers.copies)
+        .map(|(copy, call)| (Event::Copy(copy.name), copy.start, copy.duration(), call));
+    let mut groups: HashMap<(Option<StringId>, Event), Group> = HashMap::new();
+    for (event, start, duration, caller) in kernels.chain(copies) {
+        let call = caller.map(|caller| &profile.calls[caller as usize]);
+        let group = groups.entry((call.map(|call| call.name), event)).or_default();
+        group.on_gpu.push(duration);
+        if let (Some(caller), Some(call)) = (caller, call) {
+            group.calls.push(caller);
+            group.queued.push(start.saturating_sub(call.end).max(0));
+            group.latency.push(start.saturating_sub(call.start));
+        }
+    }
+    groups
+}
+
+fn latency_rows(analysis: &RocprofAnalysis) -> Vec<LatencyRow<'_>> {
+    let profile = analysis.profile();
+    // Without calls there is nothing to join.
+    if !profile.calls.iter().any(|call| call.domain != Domain::Marker) {
+        return Vec::new();
+    }
+    let row = |((function, event), mut group): ((Option<StringId>, Event), Group)| {
+        group.calls.sort_unstable();
+        group.calls.dedup();
+        let overhead: Vec<i64> =
+            group.calls.iter().map(|&call| profile.calls[call as usize].duration()).collect();
+        let (event, name) = match event {
+            Event::Kernel(name) => ("kernel", analysis.names()[name as usize].as_str()),
+            Event::Copy(name) => ("copy", profile.strings.get(name)),
+        };
+        LatencyRow {
+            function: function.map(|name| profile.strings.get(name)),
+            event,
+            name,
+            launches: group.calls.len(),
+            events: group.on_gpu.len(),
+            total: group.on_gpu.iter().fold(0, |sum: i64, &time| sum.saturating_add(time)),
+            overhead: Figure::of(&overhead),
+            queued: Figure::of(&group.queued),
+            latency: Figure::of(&group.latency),
+            on_gpu: Figure::of(&group.on_gpu),
+        }
+    };
+    let mut rows: Vec<LatencyRow<'_>> = groups(analysis).into_iter().map(row).collect();
+    rows.sort_by_key(|row| (Reverse(row.total), row.function, row.event, row.name));
+    rows
+}

@@ -1,0 +1,377 @@
+//! Figures derived from hardware counters.
+//!
+//! The formulas are those of AMD's public documentation: the metrics of ROCm Compute Profiler (system speed-of-light,
+//! local data share, L2 cache) and the performance counters of MI200, MI300 and MI350 in the ROCm documentation.
+//! Ratios are of means per dispatch, so they hold when the counters were collected in different runs of a kernel;
+//! rates are of the dispatches that a counter was collected in.
+
+use sheets::ColumnKind::Number;
+use sheets::Unit::{
+    Bytes, Flops, FlopsPerByte, GigabytesPerSecond, One, Percent, TeraflopsPerSecond, TeraopsPerSecond,
+};
+use sheets::{Column, ColumnKind, Sheet};
+
+use super::counters::{Counted, CountedKernel, CountedKernels, keys};
+use crate::analysis::RocprofAnalysis;
+
+/// The figures of a kernel on a kind of GPU, in the order of [`METRICS`].
+struct Row<'a> {
+    kernel: CountedKernel<'a>,
+    figures: [Option<f64>; METRICS.len()],
+}
+
+/// Of each figure, whether any row has it.
+type Known = [bool; METRICS.len()];
+
+pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
+    let figures = METRICS.iter().enumerate().map(|(position, metric)| {
+        let field = metric.column.field(move |row: &Row<'_>| row.figures[position].into());
+        field.when(move |known: &Known| known[position])
+    });
+    Sheet::with_context(
+        "kernel_counter_metrics",
+        "Figures derived from hardware counters by kernel and kind of GPU, most time first; a figure is there when its counters were collected.",
+        keys(|row: &Row<'_>| &row.kernel).into_iter().chain(figures),
+        rows,
+    )
+}
+
+fn rows(analysis: &RocprofAnalysis) -> Option<(Known, Vec<Row<'_>>)> {
+    let CountedKernels { counters, kernels } = CountedKernels::of(analysis);
+    let figures = |kernel: &CountedKernel<'_>| {
+        let figures = Figures { counters: &counters, kernel };
+        METRICS.each_ref().map(|metric| (metric.value)(&figures))
+    };
+    let rows: Vec<Row<'_>> =
+        kernels.into_iter().map(|kernel| Row { figures: figures(&kernel), kernel }).collect();
+    let known = std::array::from_fn(|position| rows.iter().any(|row| row.figures[position].is_some()));
+    known.contains(&true).then_some((known, rows))
+}
+
+/// A figure and what it is computed by; `None` where a counter was not collected.
+struct Metric {
+    column: Column,
+    value: fn(&Figures<'_>) -> Option<f64>,
+}
+
+const fn metric(
+    name: &'static str,
+    kind: ColumnKind,
+    description: &'static str,
+    value: fn(&Figures<'_>) -> Option<f64>,
+) -> Metric {
+    Metric { column: Column::new(name, kind, description), value }
+}
+
+static METRICS: [Metric; 31] = [
+    metric(
+        "MFMA FLOPs",
+        Number(Flops),
+        "Floating-point operations of matrix instructions per dispatch: 512 × the sum of SQ_INSTS_VALU_MFMA_MOPS_F16, BF16, F32, F64, F8 and F6F4, as far as collected.",
+        |figures| figures.matrix_flops(Figures::mean),
+    ),
+    metric(
+        "MFMA TFLOP/s",
+        Number(TeraflopsPerSecond),
+        "The same per time, in 10¹² per second: each counter over the durations of its dispatches.",
+        |figures| figures.matrix_flops(Figures::rate).map(tera),
+    ),
+    metric(
+        "MFMA F64 TFLOP/s",
+        Number(TeraflopsPerSecond),
+        "512 × SQ_INSTS_VALU_MFMA_MOPS_F64 over time, in 10¹² per second.",
+        |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_F64"),
+    ),
+    metric(
+        "MFMA F32 TFLOP/s",
+        Number(TeraflopsPerSecond),
+        "512 × SQ_INSTS_VALU_MFMA_MOPS_F32 over time, in 10¹² per second.",
+        |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_F32"),
+    ),
+    metric(
+        "MFMA F16 TFLOP/s",
+        Number(TeraflopsPerSecond),
+        "512 × SQ_INSTS_VALU_MFMA_MOPS_F16 over time, in 10¹² per second.",
+        |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_F16"),
+    ),
+    metric(
+        "MFMA BF16 TFLOP/s",
+        Number(TeraflopsPerSecond),
+        "512 × SQ_INSTS_VALU_MFMA_MOPS_BF16 over time, in 10¹² per second.",
+        |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_BF16"),
+    ),
+    metric(
+        "MFMA F8 TFLOP/s",
+        Number(TeraflopsPerSecond),
+        "512 × SQ_INSTS_VALU_MFMA_MOPS_F8 over time, in 10¹² per second.",
+        |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_F8"),
+    ),
+    metric(
+        "MFMA F6F4 TFLOP/s",
+        Number(TeraflopsPerSecond),
+        "512 × SQ_INSTS_VALU_MFMA_MOPS_F6F4 (6- and 4-bit numbers) over time, in 10¹² per second.",
+        |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_F6F4"),
+    ),
+    metric(
+        "MFMA I8 TOP/s",
+        Number(TeraopsPerSecond),
+        "512 × SQ_INSTS_VALU_MFMA_MOPS_I8 (integer operations) over time, in 10¹² per second.",
+        |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_I8"),
+    ),
+    metric(
+        "VALU FLOPs",
+        Number(Flops),
+        "Floating-point operations of vector instructions per dispatch, idle lanes included: 64 × (ADD + MUL + TRANS + 2 × FMA) of SQ_INSTS_VALU_*_F16, F32 and F64, of the widths of which all four were collected.",
+        |figures| figures.vector_flops(Figures::mean),
+    ),
+    metric(
+        "VALU TFLOP/s",
+        Number(TeraflopsPerSecond),
+        "The same per time, in 10¹² per second.",
+        |figures| figures.vector_flops(Figures::rate).map(tera),
+    ),
+    metric(
+        "Memory Read Bytes",
+        Number(Bytes),
+        "Bytes per dispatch that the L2 cache read from memory: 32 × TCC_EA0_RDREQ_DRAM_32B (gfx950); else 128 × TCC_BUBBLE + 64 × (TCC_EA0_RDREQ − TCC_BUBBLE − TCC_EA0_RDREQ_32B) + 32 × TCC_EA0_RDREQ_32B (gfx94x, gfx950); else 64 × (TCC_EA_RDREQ − TCC_EA_RDREQ_32B) + 32 × TCC_EA_RDREQ_32B (gfx90a and older); else 1024 × FETCH_SIZE. All but the first count what is read from other agents' memory too.",
+        |figures| figures.read_bytes(Figures::mean),
+    ),
+    metric(
+        "Memory Write Bytes",
+        Number(Bytes),
+        "Bytes per dispatch that the L2 cache wrote to memory: 32 × (TCC_EA0_WRREQ_WRITE_DRAM_32B + TCC_EA0_WRREQ_ATOMIC_DRAM_32B) (gfx950); else 64 × TCC_EA0_WRREQ_64B + 32 × (TCC_EA0_WRREQ − TCC_EA0_WRREQ_64B), on gfx90a and older of TCC_EA_WRREQ; else 1024 × WRITE_SIZE.",
+        |figures| figures.write_bytes(Figures::mean),
+    ),
+    metric(
+        "Memory Read (GB/s)",
+        Number(GigabytesPerSecond),
+        "Bytes read over time, in 10⁹ per second.",
+        |figures| figures.read_bytes(Figures::rate),
+    ),
+    metric(
+        "Memory Write (GB/s)",
+        Number(GigabytesPerSecond),
+        "Bytes written over time, in 10⁹ per second.",
+        |figures| figures.write_bytes(Figures::rate),
+    ),
+    metric(
+        "Memory Bandwidth (GB/s)",
+        Number(GigabytesPerSecond),
+        "Bytes read and written over time, in 10⁹ per second.",
+        |figures| figures.memory_rate(),
+    ),
+    metric(
+        "Memory Bandwidth (% of peak)",
+        Number(Percent),
+        "The same over the bandwidth of the GPU's memory, in percent.",
+        |figures| Some(figures.memory_rate()? * 1e9 / figures.kernel.hardware.memory_bandwidth? * 100.0),
+    ),
+    metric(
+        "Arithmetic Intensity (FLOP/byte)",
+        Number(FlopsPerByte),
+        "MFMA FLOPs and VALU FLOPs, as far as collected, over the bytes read and written.",
+        |figures| figures.arithmetic_intensity(),
+    ),
+    metric("L2 Hit Rate (%)", Number(Percent), "100 × TCC_HIT / (TCC_HIT + TCC_MISS).", |figures| {
+        let hits = figures.mean("TCC_HIT")?;
+        ratio(100.0 * hits, hits + figures.mean("TCC_MISS")?)
+    }),
+    metric(
+        "L2 Requests (GB/s)",
+        Number(GigabytesPerSecond),
+        "128 × TCC_REQ over time, in 10⁹ bytes per second: every request for a line, hit or not.",
+        |figures| figures.rate("TCC_REQ").map(|requests| 128.0 * requests),
+    ),
+    metric(
+        "vL1D Hit Rate (%)",
+        Number(Percent),
+        "100 − 100 × (TCP_TCC_READ_REQ + TCP_TCC_WRITE_REQ + TCP_TCC_ATOMIC_WITH_RET_REQ + TCP_TCC_ATOMIC_WITHOUT_RET_REQ) / TCP_TOTAL_CACHE_ACCESSES.",
+        |figures| {
+            let passed_on = figures.mean("TCP_TCC_READ_REQ")?
+                + figures.mean("TCP_TCC_WRITE_REQ")?
+                + figures.mean("TCP_TCC_ATOMIC_WITH_RET_REQ")?
+                + figures.mean("TCP_TCC_ATOMIC_WITHOUT_RET_REQ")?;
+            Some(100.0 - ratio(100.0 * passed_on, figures.mean("TCP_TOTAL_CACHE_ACCESSES")?)?)
+        },
+    ),
+    metric(
+        "MFMA Utilization (%)",
+        Number(Percent),
+        "100 × SQ_VALU_MFMA_BUSY_CYCLES over active cycles × compute units × SIMD units of one. Active cycles are GRBM_GUI_ACTIVE over the dies; gfx9 only, as all figures that are of active cycles.",
+        |figures| {
+            let simds = f64::from(figures.kernel.hardware.simds?);
+            ratio(100.0 * figures.mean("SQ_VALU_MFMA_BUSY_CYCLES")?, figures.unit_cycles()? * simds)
+        },
+    ),
+    metric(
+        "VALU Utilization (%)",
+        Number(Percent),
+        "100 × SQ_ACTIVE_INST_VALU over active cycles × compute units; can pass 100 where instructions are issued in pairs.",
+        |figures| ratio(100.0 * figures.mean("SQ_ACTIVE_INST_VALU")?, figures.unit_cycles()?),
+    ),
+    metric(
+        "SALU Utilization (%)",
+        Number(Percent),
+        "100 × SQ_ACTIVE_INST_SCA over active cycles × compute units.",
+        |figures| ratio(100.0 * figures.mean("SQ_ACTIVE_INST_SCA")?, figures.unit_cycles()?),
+    ),
+    metric(
+        "VALU Active Lanes",
+        Number(One),
+        "SQ_THREAD_CYCLES_VALU / SQ_ACTIVE_INST_VALU: lanes at work in a vector instruction, of those of a wave; fewer where threads diverge.",
+        |figures| ratio(figures.mean("SQ_THREAD_CYCLES_VALU")?, figures.mean("SQ_ACTIVE_INST_VALU")?),
+    ),
+    metric("Instructions per Cycle", Number(One), "SQ_INSTS / SQ_BUSY_CU_CYCLES.", |figures| {
+        ratio(figures.mean("SQ_INSTS")?, figures.mean("SQ_BUSY_CU_CYCLES")?)
+    }),
+    metric(
+        "Waves per CU",
+        Number(One),
+        "Mean number of waves that a compute unit held: 4 × SQ_WAVE_CYCLES (which counts in steps of four cycles) over active cycles × compute units.",
+        |figures| figures.waves_per_unit(),
+    ),
+    metric(
+        "Occupancy (%)",
+        Number(Percent),
+        "The same over the wave slots of a compute unit, in percent.",
+        |figures| {
+            let slots = figures.kernel.hardware.wave_slots()?;
+            ratio(100.0 * figures.waves_per_unit()?, f64::from(slots))
+        },
+    ),
+    metric(
+        "LDS Bank Conflicts per Access",
+        Number(One),
+        "SQ_LDS_BANK_CONFLICT / (SQ_LDS_IDX_ACTIVE − SQ_LDS_BANK_CONFLICT): cycles lost to bank conflicts per cycle of access without them.",
+        |figures| {
+            let conflicts = figures.mean("SQ_LDS_BANK_CONFLICT")?;
+            ratio(conflicts, figures.mean("SQ_LDS_IDX_ACTIVE")? - conflicts)
+        },
+    ),
+    metric(
+        "LDS Bank Conflicts (% of time)",
+        Number(Percent),
+        "100 × SQ_LDS_BANK_CONFLICT over active cycles × compute units.",
+        |figures| ratio(100.0 * figures.mean("SQ_LDS_BANK_CONFLICT")?, figures.unit_cycles()?),
+    ),
+    metric("GPU Busy (%)", Number(Percent), "100 × GRBM_GUI_ACTIVE / GRBM_COUNT.", |figures| {
+        ratio(100.0 * figures.mean("GRBM_GUI_ACTIVE")?, figures.mean("GRBM_COUNT")?)
+    }),
+];
+
+fn ratio(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| part / whole)
+}
+
+/// From per nanosecond to 10¹² per second.
+fn tera(per_nanosecond: f64) -> f64 {
+    per_nanosecond / 1e3
+}
+
+/// The counters of a kernel by name.
+struct Figures<'a> {
+    counters: &'a [&'a str],
+    kernel: &'a CountedKernel<'a>,
+}
+
+/// A counter by name, per dispatch or per nanosecond.
+type Reading<'a> = fn(&Figures<'a>, &str) -> Option<f64>;
+
+impl<'a> Figures<'a> {
+    /// Values are sums over the instances of a counter, which is what the profiler's own sums, `<counter>_sum`, are.
+    fn counted(&self, counter: &str) -> Option<&Counted> {
+        let is_it = |name: &str| name == counter || name.strip_suffix("_sum") == Some(counter);
+        let mut found = self.counters.iter().zip(&self.kernel.counted).filter(|(name, _)| is_it(name));
+        found.find(|(_, counted)| counted.dispatches > 0).map(|(_, counted)| counted)
+    }
+
+    fn mean(&self, counter: &str) -> Option<f64> {
+        self.counted(counter)?.mean()
+    }
+
+    /// Per nanosecond.
+    fn rate(&self, counter: &str) -> Option<f64> {
+        self.counted(counter)?.rate()
+    }
+
+    /// 10¹² operations per second of a counter of matrix operations.
+    fn matrix_rate(&self, counter: &str) -> Option<f64> {
+        self.rate(counter).map(|blocks| tera(512.0 * blocks))
+    }
+
+    fn matrix_flops(&self, reading: Reading<'a>) -> Option<f64> {
+        let counters = ["F16", "BF16", "F32", "F64", "F8", "F6F4"];
+        let blocks =
+            counters.iter().filter_map(|kind| reading(self, &format!("SQ_INSTS_VALU_MFMA_MOPS_{kind}")));
+        blocks.reduce(|sum, blocks| sum + blocks).map(|blocks| 512.0 * blocks)
+    }
+
+    fn vector_flops(&self, reading: Reading<'a>) -> Option<f64> {
+        let of_width = |width: &str| {
+            let read = |operation: &str| reading(self, &format!("SQ_INSTS_VALU_{operation}_{width}"));
+            Some(read("ADD")? + read("MUL")? + read("TRANS")? + 2.0 * read("FMA")?)
+        };
+        let instructions = ["F16", "F32", "F64"].into_iter().filter_map(of_width);
+        instructions.reduce(|sum, instructions| sum + instructions).map(|instructions| 64.0 * instructions)
+    }
+
+    fn read_bytes(&self, reading: Reading<'a>) -> Option<f64> {
+        let read = |counter: &str| reading(self, counter);
+        let of_dram = || Some(32.0 * read("TCC_EA0_RDREQ_DRAM_32B")?);
+        let with_wide = || {
+            let (wide, narrow) = (read("TCC_BUBBLE")?, read("TCC_EA0_RDREQ_32B")?);
+            Some(128.0 * wide + 64.0 * (read("TCC_EA0_RDREQ")? - wide - narrow) + 32.0 * narrow)
+        };
+        let older = || {
+            let narrow = read("TCC_EA_RDREQ_32B")?;
+            Some(64.0 * (read("TCC_EA_RDREQ")? - narrow) + 32.0 * narrow)
+        };
+        let derived = || Some(1024.0 * read("FETCH_SIZE")?);
+        of_dram().or_else(with_wide).or_else(older).or_else(derived)
+    }
+
+    fn write_bytes(&self, reading: Reading<'a>) -> Option<f64> {
+        let read = |counter: &str| reading(self, counter);
+        let of_dram = || {
+            let writes = read("TCC_EA0_WRREQ_WRITE_DRAM_32B")?;
+            Some(32.0 * (writes + read("TCC_EA0_WRREQ_ATOMIC_DRAM_32B")?))
+        };
+        let of = |all: &str, wide: &str| {
+            let wide = read(wide)?;
+            Some(64.0 * wide + 32.0 * (read(all)? - wide))
+        };
+        let derived = || Some(1024.0 * read("WRITE_SIZE")?);
+        of_dram()
+            .or_else(|| of("TCC_EA0_WRREQ", "TCC_EA0_WRREQ_64B"))
+            .or_else(|| of("TCC_EA_WRREQ", "TCC_EA_WRREQ_64B"))
+            .or_else(derived)
+    }
+
+    /// Bytes per nanosecond, which is GB/s.
+    fn memory_rate(&self) -> Option<f64> {
+        Some(self.read_bytes(Figures::rate)? + self.write_bytes(Figures::rate)?)
+    }
+
+    fn arithmetic_intensity(&self) -> Option<f64> {
+        let (matrix, vector) = (self.matrix_flops(Figures::mean), self.vector_flops(Figures::mean));
+        let flops = match (matrix, vector) {
+            (None, None) => return None,
+            (matrix, vector) => matrix.unwrap_or_default() + vector.unwrap_or_default(),
+        };
+        ratio(flops, self.read_bytes(Figures::mean)? + self.write_bytes(Figures::mean)?)
+    }
+
+    /// Cycles that the GPU was active, times its compute units. The counter has an instance per die; GPUs before
+    /// gfx94x have one die. Other families count cycles in other units.
+    fn unit_cycles(&self) -> Option<f64> {
+        let hardware = &self.kernel.hardware;
+        let target = hardware.target.filter(|target| target.starts_with("gfx9"))?;
+        let has_one_die = matches!(target, "gfx900" | "gfx906" | "gfx908" | "gfx90a");
+        let dies = hardware.dies.or(has_one_die.then_some(1))?;
+        Some(self.mean("GRBM_GUI_ACTIVE")? / f64::from(dies) * f64::from(hardware.compute_units?))
+    }
+
+    fn waves_per_unit(&self) -> Option<f64> {
+        ratio(4.0 * self.mean("SQ_WAVE_CYCLES")?, self.unit_cycles()?)
+    }
+}

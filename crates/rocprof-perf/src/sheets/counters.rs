@@ -1,0 +1,153 @@
+//! Hardware counters by kernel, a column per counter.
+
+use std::cmp::Reverse;
+
+use hashbrown::HashMap;
+use sheets::{Column, ColumnKind, Field, Sheet, Unit};
+use trace_ingest::rocprof::Profile;
+
+use super::durations::{ms, us};
+use crate::analysis::RocprofAnalysis;
+use crate::hardware::{Hardware, HardwareKinds};
+
+/// The columns that identify the rows of counters and of what is derived from them.
+pub(super) fn keys<C, R>(
+    of: impl for<'r> Fn(&'r R) -> &'r CountedKernel<'r> + Copy + Send + Sync + 'static,
+) -> [Field<C, R>; 5] {
+    [
+        Column::new("name", ColumnKind::Text, "Kernel.").field(move |row| of(row).name.into()),
+        Column::new(
+            "target",
+            ColumnKind::Text,
+            "Target of the GPU, such as gfx942; empty where the format does not say.",
+        )
+        .field(move |row| of(row).hardware.target.into()),
+        Column::new("Dispatches", ColumnKind::Count, "Dispatches in which any counter was collected.")
+            .field(move |row| of(row).dispatches.into()),
+        Column::new(
+            "Kernel Time (ms)",
+            ColumnKind::Number(Unit::Milliseconds),
+            "Sum of the durations of these in ms; dispatches whose counters are collected run one by one.",
+        )
+        .field(move |row| ms(of(row).time).into()),
+        Column::new(
+            "Mean Kernel Time (µs)",
+            ColumnKind::Number(Unit::Microseconds),
+            "Mean duration of these dispatches in µs.",
+        )
+        .field(move |row| us(of(row).time as f64 / of(row).dispatches as f64).into()),
+    ]
+}
+
+pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
+    let counters = Field::each(
+        Column::new(
+            "counter: …",
+            ColumnKind::Number(Unit::One),
+            "Value of the counter of that name, summed over its instances: mean over the dispatches that it was collected in.",
+        ),
+        |counters: &Vec<&str>| counters.iter().map(|name| format!("counter: {name}")).collect(),
+        |_, kernel: &CountedKernel<'_>, counter| kernel.counted.get(counter).and_then(Counted::mean).into(),
+    );
+    Sheet::with_context(
+        "kernel_counters",
+        "Hardware counters by kernel and kind of GPU, most time first, a column per counter.",
+        keys(|kernel: &CountedKernel<'_>| kernel).into_iter().chain([counters]),
+        |analysis| {
+            let CountedKernels { counters, kernels } = CountedKernels::of(analysis);
+            (!kernels.is_empty()).then_some((counters, kernels))
+        },
+    )
+}
+
+/// The counters of a profile that have values, and what they counted kernel by kernel.
+pub(super) struct CountedKernels<'a> {
+    /// Names of counters, each once, in the order of the profile.
+    pub(super) counters: Vec<&'a str>,
+    /// Most time first.
+    pub(super) kernels: Vec<CountedKernel<'a>>,
+}
+
+/// What was counted of a kernel on a kind of GPU.
+pub(super) struct CountedKernel<'a> {
+    pub(super) name: &'a str,
+    pub(super) hardware: Hardware<'a>,
+    /// Dispatches with a value of any counter.
+    pub(super) dispatches: i64,
+    /// Sum of their durations, in nanoseconds.
+    pub(super) time: i64,
+    /// By position of the counter.
+    pub(super) counted: Vec<Counted>,
+}
+
+/// What a counter counted in the dispatches that it was collected in; a kernel may have run several times, with other
+/// counters each time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counted {
+    pub(super) sum: f64,
+    pub(super) dispatches: u32,
+    /// Sum of the durations of the dispatches, in nanoseconds.
+    pub(super) time: i64,
+}
+
+impl Counted {
+    /// Per dispatch; `None` without one.
+    pub(super) fn mean(&self) -> Option<f64> {
+        (self.dispatches > 0).then(|| self.sum / f64::from(self.dispatches))
+    }
+
+    /// Per nanosecond; `None` without time.
+    pub(super) fn rate(&self) -> Option<f64> {
+        (self.time > 0).then(|| self.sum / self.time as f64)
+    }
+}
+
+impl<'a> CountedKernels<'a> {
+    pub(super) fn of(analysis: &'a RocprofAnalysis) -> Self {
+        let profile: &Profile = analysis.profile();
+        let kinds = HardwareKinds::of(profile);
+        let mut counters: Vec<&str> = Vec::new();
+        let mut column_of: HashMap<u32, usize> = HashMap::new();
+        let mut row_of: HashMap<(u32, usize), usize> = HashMap::new();
+        let mut kernels: Vec<CountedKernel<'a>> = Vec::new();
+        let mut is_counted = vec![false; profile.dispatches.len()];
+        let mut collected: Vec<u32> = profile.counter_values.iter().map(|value| value.counter).collect();
+        collected.sort_unstable();
+        collected.dedup();
+        for counter in collected {
+            let Some(description) = profile.counters.get(counter as usize) else { continue };
+            let known = counters.iter().position(|name| *name == description.name);
+            column_of.insert(counter, known.unwrap_or(counters.len()));
+            if known.is_none() {
+                counters.push(&description.name);
+            }
+        }
+        for value in &profile.counter_values {
+            let Some(&column) = column_of.get(&value.counter) else { continue };
+            let Some(dispatch) = profile.dispatches.get(value.dispatch as usize) else { continue };
+            let name = analysis.name_of_kernel(dispatch.kernel);
+            let kind = kinds.position(dispatch.agent);
+            let row = *row_of.entry((name, kind)).or_insert_with(|| {
+                kernels.push(CountedKernel {
+                    name: &analysis.names()[name as usize],
+                    hardware: kinds.kinds[kind],
+                    dispatches: 0,
+                    time: 0,
+                    counted: vec![Counted::default(); counters.len()],
+                });
+                kernels.len() - 1
+            });
+            let kernel = &mut kernels[row];
+            if !std::mem::replace(&mut is_counted[value.dispatch as usize], true) {
+                kernel.dispatches += 1;
+                kernel.time = kernel.time.saturating_add(dispatch.duration());
+            }
+            let counted = &mut kernel.counted[column];
+            counted.sum += value.value;
+            counted.dispatches += 1;
+            counted.time = counted.time.saturating_add(dispatch.duration());
+        }
+        kernels.sort_by_key(|kernel| (Reverse(kernel.time), kernel.name));
+        CountedKernels { counters, kernels }
+    }
+}

@@ -1,0 +1,332 @@
+//! Kernels by name, by category and one by one, and those too short to be worth a launch.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use gpu_timeline::Summary;
+use hashbrown::HashMap;
+use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
+use operator_sheets::short_kernel_histogram;
+use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Sheet, Unit, percent};
+use trace_ingest::rocprof::{Dispatch, Launch};
+
+use crate::analysis::RocprofAnalysis;
+use crate::tracelens_parity;
+
+/// What the rows of these sheets share.
+type Context<'a> = &'a RocprofAnalysis;
+
+const NAME: Column = Column::new("name", ColumnKind::Text, "Kernel, by the kind of name that was asked for.");
+const TOTAL: Column = Column::new(
+    "Total Kernel Time (ms)",
+    ColumnKind::Number(Unit::Milliseconds),
+    "Sum of the durations in ms, overlaps counted twice.",
+);
+const CATEGORY: Column = Column::new(
+    "op category",
+    ColumnKind::Text,
+    "What the kernels do, as their names say: GEMM, Elementwise, Reduction, Convolution, Normalization, Attention, Memory (copies and fills), COMM (communication) or Other.",
+);
+const CATEGORY_TOTAL: Column = TOTAL.named("total_direct_kernel_time_ms");
+
+const fn us(name: &'static str, description: &'static str) -> Column {
+    Column::new(name, ColumnKind::Number(Unit::Microseconds), description)
+}
+
+/// A column in µs of times that are whole nanoseconds.
+fn whole_time<'a, R>(
+    column: Column,
+    nanoseconds: impl Fn(&R) -> i64 + Copy + Send + Sync + 'static,
+) -> Field<Context<'a>, R> {
+    let kind = move |analysis: &Context<'_>| match analysis.options().parity {
+        true => tracelens_parity::WHOLE_TIME,
+        false => column.kind,
+    };
+    Field::of_kind(column, kind, move |analysis: &Context<'_>, row| match analysis.options().parity {
+        true => nanoseconds(row).into(),
+        false => analysis.us(nanoseconds(row) as f64).into(),
+    })
+}
+
+/// A share in percent; nothing has no share of nothing.
+fn share(part: i64, whole: i64) -> f64 {
+    percent(part, whole).unwrap_or(0.0)
+}
+
+/// Kernels with something in common, and the share of all kernel time down to their row.
+type Ranked<K> = (K, Summed, f64);
+
+/// How many kernels there are, and the sum of their durations in nanoseconds.
+#[derive(Clone, Copy, Default)]
+struct Summed {
+    count: usize,
+    time: i64,
+}
+
+/// The rows, most time first.
+fn ranked<K>(analysis: &RocprofAnalysis, mut rows: Vec<(K, Summed)>) -> Vec<Ranked<K>> {
+    let total = analysis.groups().total;
+    if analysis.options().parity {
+        let rows = tracelens_parity::ranked(rows, total, |(_, summed)| summed.time);
+        return rows.into_iter().map(|((key, summed), running)| (key, summed, running)).collect();
+    }
+    rows.sort_by_key(|(_, summed)| Reverse(summed.time));
+    let mut running = 0_i64;
+    let add = |(key, summed): (K, Summed)| {
+        running = running.saturating_add(summed.time);
+        (key, summed, share(running, total))
+    };
+    rows.into_iter().map(add).collect()
+}
+
+/// The columns of the share in all kernel time.
+fn shares<'a, K>() -> [Field<Context<'a>, Ranked<K>>; 2] {
+    [
+        SHARE_OF_KERNEL_TIME.field_in(|analysis: &Context<'_>, (_, summed, _): &Ranked<K>| {
+            share(summed.time, analysis.groups().total).into()
+        }),
+        CUMULATIVE.field(|&(.., running): &Ranked<K>| running.into()),
+    ]
+}
+
+/// The sheets `kernel_summary` and `kernel_summary_by_category`.
+pub(super) fn summaries<'a>() -> [Sheet<'a, RocprofAnalysis>; 2] {
+    [by_name(), by_category()]
+}
+
+fn by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
+    type Row<'a> = Ranked<(&'a str, u32, Summary)>;
+    let durations = [
+        NAME.field(|((name, ..), ..): &Row<'_>| (*name).into()),
+        Column::new("Count", ColumnKind::Count, "How often it ran.")
+            .field(|(_, summed, _): &Row<'_>| summed.count.into()),
+        us("Mean Kernel Time (µs)", "Mean duration in µs.").field_in(
+            |analysis: &Context<'_>, ((.., durations), ..): &Row<'_>| analysis.us(durations.mean).into(),
+        ),
+        us("Median Kernel Time (µs)", "Median duration in µs.").field_in(
+            |analysis: &Context<'_>, ((.., durations), ..): &Row<'_>| analysis.us(durations.median).into(),
+        ),
+        us(
+            "Std Kernel Time (µs)",
+            "Standard deviation (of a sample, n − 1) of the durations in µs; empty for a single run.",
+        )
+        .field_in(|analysis: &Context<'_>, ((.., durations), ..): &Row<'_>| {
+            durations.sample_std.map(|std| analysis.us(std)).into()
+        }),
+        whole_time(
+            us("Min Kernel Time (µs)", "Shortest duration in µs."),
+            |((.., durations), ..): &Row<'_>| durations.min,
+        ),
+        whole_time(
+            us("Max Kernel Time (µs)", "Longest duration in µs."),
+            |((.., durations), ..): &Row<'_>| durations.max,
+        ),
+    ];
+    let sums = [
+        TOTAL.field_in(|analysis: &Context<'_>, (_, summed, _): &Row<'_>| {
+            analysis.ms(summed.time as f64).into()
+        }),
+        CATEGORY.named("Category").field_in(|analysis: &Context<'_>, ((_, name, _), ..): &Row<'_>| {
+            analysis.category(*name).as_str().into()
+        }),
+    ];
+    let fields = durations.into_iter().chain(shares()).chain(sums);
+    Sheet::with_context(
+        "kernel_summary",
+        "Kernels by name, most time first; without --disable_kernel_summary only.",
+        fields,
+        |analysis: &'a RocprofAnalysis| {
+            let row = |group: &crate::analysis::KernelGroup| {
+                let durations = group.durations;
+                let name = analysis.names()[group.name as usize].as_str();
+                let summed = Summed { count: durations.count, time: durations.sum };
+                ((name, group.name, durations), summed)
+            };
+            let rows = || analysis.groups().rows.iter().map(row).collect();
+            (!analysis.options().disable_kernel_summary).then(|| (analysis, ranked(analysis, rows())))
+        },
+    )
+    .with_chart(Chart::new(
+        "Kernels by time",
+        NAME.name,
+        TOTAL.name,
+        "kernel time (ms)",
+        ChartShape::Bars(10),
+    ))
+}
+
+fn by_category<'a>() -> Sheet<'a, RocprofAnalysis> {
+    type Row = Ranked<&'static str>;
+    let sums = [
+        CATEGORY.field(|(category, ..): &Row| (*category).into()),
+        Column::new("Count", ColumnKind::Count, "How many kernels ran.")
+            .field(|(_, summed, _): &Row| summed.count.into()),
+        CATEGORY_TOTAL
+            .field_in(|analysis: &Context<'_>, (_, summed, _): &Row| analysis.ms(summed.time as f64).into()),
+    ];
+    Sheet::with_context(
+        "kernel_summary_by_category",
+        "Kernels by category, most time first; without --disable_kernel_summary only.",
+        sums.into_iter().chain(shares()),
+        |analysis: &'a RocprofAnalysis| {
+            if analysis.options().disable_kernel_summary {
+                return None;
+            }
+            let mut categories: BTreeMap<&'static str, Summed> = BTreeMap::new();
+            for group in &analysis.groups().rows {
+                let summed = categories.entry(analysis.category(group.name).as_str()).or_default();
+                summed.count += group.durations.count;
+                summed.time = summed.time.saturating_add(group.durations.sum);
+            }
+            Some((analysis, ranked(analysis, categories.into_iter().collect())))
+        },
+    )
+    .with_chart(Chart::new(
+        "Kernel time by category",
+        CATEGORY.name,
+        CATEGORY_TOTAL.name,
+        "kernel time (ms)",
+        ChartShape::Bars(9),
+    ))
+}
+
+/// A column of the size of a launch.
+fn size<'a>(
+    name: &'static str,
+    description: &'static str,
+    size: fn(&Launch) -> u32,
+) -> Field<Context<'a>, &'a Dispatch> {
+    Column::new(name, ColumnKind::Count, description).field_in(
+        move |analysis: &Context<'_>, dispatch: &&Dispatch| {
+            size(&analysis.profile().launches[dispatch.launch as usize]).into()
+        },
+    )
+}
+
+/// Kernels one by one.
+pub(super) fn details<'a>() -> Sheet<'a, RocprofAnalysis> {
+    let fields = [
+        NAME.field_in(|analysis: &Context<'_>, dispatch: &&Dispatch| {
+            analysis.names()[analysis.name_of_kernel(dispatch.kernel) as usize].as_str().into()
+        }),
+        whole_time(us("Kernel duration (µs)", "Duration in µs."), |dispatch: &&Dispatch| {
+            dispatch.duration()
+        }),
+        // The numbers of a profile have 64 bits without a sign, those of a column with one.
+        Column::new("stream", ColumnKind::Identifier, "HIP stream; 0 is the default stream.")
+            .field(|dispatch: &&Dispatch| (dispatch.stream as i64).into()),
+        Column::new(
+            "dispatch_id",
+            ColumnKind::Identifier,
+            "Number in the order of dispatching, from 1; 0 where the profile does not number dispatches.",
+        )
+        .field(|dispatch: &&Dispatch| (dispatch.dispatch_id as i64).into()),
+        size(
+            "grid_x",
+            "Work items along x (not work groups); of all three dimensions where the profile gives the product alone.",
+            |launch| launch.grid[0],
+        ),
+        size("grid_y", "Work items along y.", |launch| launch.grid[1]),
+        size("grid_z", "Work items along z.", |launch| launch.grid[2]),
+        size(
+            "block_x",
+            "Work items of a work group along x; of all three dimensions where the profile gives the product alone.",
+            |launch| launch.workgroup[0],
+        ),
+        size("block_y", "Work items of a work group along y.", |launch| launch.workgroup[1]),
+        size("block_z", "Work items of a work group along z.", |launch| launch.workgroup[2]),
+        Column::new(
+            "agent_id",
+            ColumnKind::Text,
+            "GPU, as the profile's records call it; empty where they name none.",
+        )
+        .field_in(|analysis: &Context<'_>, dispatch: &&Dispatch| match dispatch.agent {
+            Some(agent) => analysis.profile().agents[agent as usize].label.as_str().into(),
+            None => analysis.options().parity.then_some(tracelens_parity::UNKNOWN_AGENT).into(),
+        }),
+        Column::new(
+            "thread_id",
+            ColumnKind::Identifier,
+            "Thread that launched it; 0 where the profile does not say.",
+        )
+        .field(|dispatch: &&Dispatch| dispatch.thread.into()),
+    ];
+    Sheet::with_context(
+        "kernel_details",
+        "Kernels one by one, the longest first, equally long ones in the order of dispatching; with --kernel_details only.",
+        fields,
+        |analysis: &'a RocprofAnalysis| {
+            if !analysis.options().kernel_details {
+                return None;
+            }
+            let mut rows: Vec<&Dispatch> = analysis.dispatches().collect();
+            rows.sort_by_key(|dispatch| (Reverse(dispatch.duration()), dispatch.dispatch_id));
+            rows.truncate(analysis.options().topk_kernels.unwrap_or(usize::MAX));
+            Some((analysis, rows))
+        },
+    )
+}
+
+/// The kernels below the threshold, which TraceLens takes for one in nanoseconds.
+pub(crate) fn short_kernels(analysis: &RocprofAnalysis) -> impl Iterator<Item = &Dispatch> {
+    let threshold = analysis.options().short_kernel_threshold_us;
+    analysis.dispatches().filter(move |dispatch| analysis.us(dispatch.duration() as f64) < threshold)
+}
+
+/// The sheets `short_kernels_summary` and `short_kernel_histogram`.
+pub(super) fn short<'a>() -> [Sheet<'a, RocprofAnalysis>; 2] {
+    let histogram = short_kernel_histogram("short_kernel_histogram", |analysis: &RocprofAnalysis| {
+        let durations = || short_kernels(analysis).map(|dispatch| analysis.us(dispatch.duration() as f64));
+        let options = analysis.options();
+        options.short_kernel_study.then(|| (durations().collect(), options.short_kernel_histogram_bins))
+    });
+    [short_by_name(), histogram]
+}
+
+fn short_by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
+    /// Kernels of a name, by its position.
+    type Row = (u32, Summed);
+    let fields = [
+        NAME.field_in(|analysis: &Context<'_>, (name, _): &Row| {
+            analysis.names()[*name as usize].as_str().into()
+        }),
+        Column::new("Short Kernel count", ColumnKind::Count, "How often it ran for less than the threshold.")
+            .field(|(_, summed): &Row| summed.count.into()),
+        whole_time(
+            us("Short Kernel duration (µs) sum", "Sum of these durations in µs."),
+            |(_, summed): &Row| summed.time,
+        ),
+        us("Short Kernel duration (µs) mean", "Mean of them in µs.").field_in(
+            |analysis: &Context<'_>, (_, summed): &Row| {
+                (analysis.us(summed.time as f64) / summed.count as f64).into()
+            },
+        ),
+        Column::new(
+            "Short Kernel duration (µs) percent of total time",
+            ColumnKind::Number(Unit::Percent),
+            "Sum as a share of the durations of all kernels, short or not, in percent.",
+        )
+        .field_in(|analysis: &Context<'_>, (_, summed): &Row| {
+            share(summed.time, analysis.groups().total).into()
+        }),
+    ];
+    Sheet::with_context(
+        "short_kernels_summary",
+        "Kernels shorter than the threshold by name, most time first; with --short_kernel_study only.",
+        fields,
+        |analysis: &'a RocprofAnalysis| {
+            if !analysis.options().short_kernel_study {
+                return None;
+            }
+            let mut groups: HashMap<u32, Summed> = HashMap::new();
+            for dispatch in short_kernels(analysis) {
+                let summed = groups.entry(analysis.name_of_kernel(dispatch.kernel)).or_default();
+                summed.count += 1;
+                summed.time = summed.time.saturating_add(dispatch.duration());
+            }
+            let mut rows: Vec<Row> = groups.into_iter().collect();
+            rows.sort_unstable_by_key(|&(name, summed)| (Reverse(summed.time), name));
+            Some((analysis, rows))
+        },
+    )
+}

@@ -1,0 +1,174 @@
+//! How kernels were launched: work groups, registers, memory, and the occupancy that these allow.
+
+use std::cmp::Reverse;
+
+use gpu_timeline::Summary;
+use hashbrown::HashMap;
+use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
+use sheets::{Column, ColumnKind, Nested, Sheet, Unit, shares};
+use trace_ingest::rocprof::Launch;
+
+use super::durations::durations;
+use crate::analysis::RocprofAnalysis;
+use crate::hardware::{Hardware, HardwareKinds, Occupancy, occupancy, waves_per_work_group};
+
+pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
+    let count = |name, description| Column::new(name, ColumnKind::Count, description);
+    let bytes = |name, description| Column::new(name, ColumnKind::Whole(Unit::Bytes), description);
+    let configuration = [
+        Column::new("name", ColumnKind::Text, "Kernel.").field(|row: &Row<'_>| row.name.into()),
+        Column::new(
+            "target",
+            ColumnKind::Text,
+            "Target of the GPU, such as gfx942; empty where the format does not say.",
+        )
+        .field(|row: &Row<'_>| row.hardware.target.into()),
+        Column::new(
+            "grid",
+            ColumnKind::Nested,
+            "Work groups per dimension; their product alone where the format gives products.",
+        )
+        .field(|row: &Row<'_>| row.extents(row.blocks()).into()),
+        Column::new(
+            "work_group",
+            ColumnKind::Nested,
+            "Work items of a work group per dimension; their product alone where the format gives products.",
+        )
+        .field(|row: &Row<'_>| row.extents(row.launch.workgroup).into()),
+        count("Work Groups", "Work groups of a launch.").field(|row: &Row<'_>| row.work_groups().into()),
+        count("Work Items per Group", "Work items of a work group.")
+            .field(|row: &Row<'_>| product(row.launch.workgroup).into()),
+        count("Waves per Group", "Work items of a work group over the lanes of a wave, rounded up.")
+            .field(|row: &Row<'_>| {
+                row.hardware.wave_size.and_then(|size| waves_per_work_group(&row.launch, size)).into()
+            }),
+        Column::new(
+            "Work Groups per CU",
+            ColumnKind::Number(Unit::One),
+            "Work groups of a launch over the compute units of the GPU: below 1, some have nothing to do.",
+        )
+        .field(|row: &Row<'_>| row.groups_per_compute_unit().into()),
+        count("VGPRs", "Vector registers of a work item; empty where the format gives no registers.")
+            .field(|row: &Row<'_>| row.registers(row.launch.vgprs).into()),
+        count("Accumulation VGPRs", "Accumulation registers of a work item.")
+            .field(|row: &Row<'_>| row.registers(row.launch.accum_vgprs).into()),
+        count("SGPRs", "Scalar registers of a wave.")
+            .field(|row: &Row<'_>| row.registers(row.launch.sgprs).into()),
+        bytes("LDS (bytes)", "Local data share of a work group, in bytes.")
+            .field(|row: &Row<'_>| row.launch.group_segment.into()),
+        bytes(
+            "Scratch (bytes)",
+            "Scratch memory of a work item, in bytes: more than 0 says that registers were spilled or arrays indexed.",
+        )
+        .field(|row: &Row<'_>| row.launch.private_segment.into()),
+        count(
+            "Waves per SIMD by VGPRs",
+            "Waves that a SIMD unit's vector registers leave room for, at most its wave slots: on gfx90a and later 512 per lane over VGPRs (to a multiple of 4) plus accumulation VGPRs (to a multiple of 8 together), on older targets 256 over VGPRs (to a multiple of 4).",
+        )
+        .field(|row: &Row<'_>| row.occupancy.map(|it| it.waves_by_registers).into()),
+        count(
+            "Resident Groups per CU",
+            "Work groups that a compute unit holds at most: the least that its wave slots, vector registers, local data share (handed out in steps of 512 bytes, on gfx950 of 1280) and the 16 work groups of several waves leave room for.",
+        )
+        .field(|row: &Row<'_>| row.occupancy.map(|it| it.work_groups).into()),
+        Column::new(
+            "Theoretical Occupancy (%)",
+            ColumnKind::Number(Unit::Percent),
+            "Waves of these work groups over the wave slots of the compute unit, in percent; empty where the format lacks registers or limits of the GPU, and for targets other than gfx9.",
+        )
+        .field(|row: &Row<'_>| row.occupancy.map(|it| it.percent).into()),
+        Column::new("occupancy_limit", ColumnKind::Text, "What keeps a further work group out.")
+            .field(|row: &Row<'_>| row.occupancy.map(|it| it.limit).into()),
+        count("Count", "Launches on all GPUs of the kind.")
+            .field(|row: &Row<'_>| row.durations.count.into()),
+    ];
+    let fields = configuration.into_iter().chain(durations(|row: &Row<'_>| &row.durations)).chain(shares(
+        SHARE_OF_KERNEL_TIME,
+        CUMULATIVE,
+        |row: &Row<'_>| row.durations.sum,
+    ));
+    Sheet::new(
+        "kernel_launch_shapes",
+        "How kernels were launched, by kernel, kind of GPU and configuration, most time first.",
+        fields,
+        |analysis| {
+            let rows = rows(analysis);
+            let is_described = rows.iter().any(|row| is_described(&row.launch));
+            if is_described { rows } else { Vec::new() }
+        },
+    )
+}
+
+/// A kernel in a launch configuration on a kind of GPU.
+struct Row<'a> {
+    name: &'a str,
+    hardware: Hardware<'a>,
+    launch: Launch,
+    durations: Summary,
+    occupancy: Option<Occupancy>,
+}
+
+impl Row<'_> {
+    fn blocks(&self) -> [u32; 3] {
+        let Launch { grid, workgroup, .. } = self.launch;
+        [0, 1, 2].map(|axis| grid[axis].div_ceil(workgroup[axis].max(1)))
+    }
+
+    fn work_groups(&self) -> u64 {
+        product(self.blocks())
+    }
+
+    fn groups_per_compute_unit(&self) -> Option<f64> {
+        Some(self.work_groups() as f64 / f64::from(self.hardware.compute_units?))
+    }
+
+    /// `None` where the format gives no registers.
+    fn registers(&self, count: u32) -> Option<u32> {
+        let Launch { vgprs, accum_vgprs, sgprs, .. } = self.launch;
+        ([vgprs, accum_vgprs, sgprs] != [0; 3]).then_some(count)
+    }
+
+    fn extents(&self, extents: [u32; 3]) -> Nested {
+        let [x, y, z] = extents.map(|extent| Nested::Whole(extent.into()));
+        if self.launch.products_only { x } else { Nested::Tuple(vec![x, y, z]) }
+    }
+}
+
+fn product(extents: [u32; 3]) -> u64 {
+    extents.iter().fold(1, |product, &extent| u64::from(extent).saturating_mul(product))
+}
+
+/// Whether the format says anything of a launch: one of a single work item is what stands in for nothing.
+fn is_described(launch: &Launch) -> bool {
+    let nothing = Launch { grid: [1; 3], workgroup: [1; 3], ..Launch::default() };
+    *launch != Launch { products_only: launch.products_only, ..nothing } && *launch != Launch::default()
+}
+
+fn rows(analysis: &RocprofAnalysis) -> Vec<Row<'_>> {
+    let profile = analysis.profile();
+    let hardware = HardwareKinds::of(profile);
+    let mut groups: HashMap<(u32, usize, u32), Vec<i64>> = HashMap::new();
+    for dispatch in &profile.dispatches {
+        let name = analysis.name_of_kernel(dispatch.kernel);
+        let key = (name, hardware.position(dispatch.agent), dispatch.launch);
+        groups.entry(key).or_default().push(dispatch.duration());
+    }
+    let mut groups: Vec<_> = groups.into_iter().collect();
+    groups.sort_unstable_by_key(|&(key, _)| key);
+    let mut rows: Vec<Row<'_>> = groups
+        .into_iter()
+        .filter_map(|((name, kind, launch), durations)| {
+            let hardware = hardware.kinds[kind];
+            let launch = *profile.launches.get(launch as usize)?;
+            Some(Row {
+                name: &analysis.names()[name as usize],
+                hardware,
+                launch,
+                durations: Summary::of(&durations)?,
+                occupancy: occupancy(&hardware, &launch),
+            })
+        })
+        .collect();
+    rows.sort_by_key(|row| Reverse(row.durations.sum));
+    rows
+}

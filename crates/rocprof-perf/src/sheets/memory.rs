@@ -1,0 +1,398 @@
+//! Memory: what copies moved and how fast, and what was allocated and live at once.
+
+use std::collections::BTreeMap;
+
+use gpu_timeline::{Interval, IntervalSet, Summary};
+use hashbrown::HashMap;
+use sheets::{Column, ColumnKind, Sheet, Unit};
+use trace_ingest::StringId;
+use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy, Profile};
+
+use super::durations::{durations, ms};
+use crate::analysis::RocprofAnalysis;
+
+/// Name of each agent of a profile: kind and number, `GPU 0`, where the file gives both, else what its records call it.
+/// Agents that would have one name, as those of several machines do, are told apart by what records call them.
+fn agent_names(profile: &Profile) -> Vec<String> {
+    let plain = |agent: &Agent| match (agent.kind, agent.ordinal) {
+        (AgentKind::Cpu, Some(ordinal)) => format!("CPU {ordinal}"),
+        (AgentKind::Gpu, Some(ordinal)) => format!("GPU {ordinal}"),
+        _ => agent.label.clone(),
+    };
+    let names: Vec<String> = profile.agents.iter().map(plain).collect();
+    let mut bearers: HashMap<&str, usize> = HashMap::new();
+    for name in &names {
+        *bearers.entry(name.as_str()).or_default() += 1;
+    }
+    let distinct = |(name, agent): (&String, &Agent)| match bearers.get(name.as_str()) {
+        Some(2..) if *name != agent.label => format!("{name} ({})", agent.label),
+        _ => name.clone(),
+    };
+    names.iter().zip(&profile.agents).map(distinct).collect()
+}
+
+/// What the rows of copies share: the profile and the names of its agents.
+type Agents<'a> = (&'a Profile, Vec<String>);
+
+fn agent<'r>((_, names): &'r Agents<'_>, position: Option<u32>) -> Option<&'r str> {
+    names.get(position? as usize).map(String::as_str)
+}
+
+pub(super) fn copies<'a>() -> Sheet<'a, RocprofAnalysis> {
+    let rate =
+        |name, description| Column::new(name, ColumnKind::Number(Unit::GigabytesPerSecond), description);
+    let keys = [
+        Column::new(
+            "direction",
+            ColumnKind::Text,
+            "From where to where; the profiler's name of the copy where that does not say.",
+        )
+        .field_in(|(profile, _): &Agents<'_>, row: &CopyRow| {
+            let (direction, name, ..) = row.key;
+            direction_name(direction).unwrap_or_else(|| profile.text(name)).into()
+        }),
+        Column::new(
+            "source",
+            ColumnKind::Text,
+            "CPU or GPU whose memory was read; empty where the format does not say.",
+        )
+        .field_in(|agents: &Agents<'_>, row: &CopyRow| agent(agents, row.key.2).into()),
+        Column::new(
+            "destination",
+            ColumnKind::Text,
+            "CPU or GPU whose memory was written; empty where the format does not say.",
+        )
+        .field_in(|agents: &Agents<'_>, row: &CopyRow| agent(agents, row.key.3).into()),
+        Column::new(
+            "size",
+            ColumnKind::Text,
+            "Range of sizes of a copy, the lower bound included; empty where the format does not give sizes.",
+        )
+        .field(|row: &CopyRow| row.key.4.map(|range| SIZES[range].1).into()),
+        Column::new("Count", ColumnKind::Count, "Copies.").field(|row: &CopyRow| row.durations.count.into()),
+        Column::new("Bytes", ColumnKind::Whole(Unit::Bytes), "Bytes of all of them.")
+            .field(|row: &CopyRow| row.bytes.into()),
+    ];
+    let rates = [
+        Column::new(
+            "Union Time (ms)",
+            ColumnKind::Number(Unit::Milliseconds),
+            "Time in ms during which any of the copies ran, overlaps counted once.",
+        )
+        .field(|row: &CopyRow| ms(row.union).into()),
+        rate("Bandwidth (GB/s)", "Bytes of all copies over the sum of their durations, in GB/s (10⁹ bytes).")
+            .field(|row: &CopyRow| row.bandwidth(row.durations.sum).into()),
+        rate("Min Bandwidth (GB/s)", "The same of the slowest copy; copies without a duration are left out.")
+            .field(|row: &CopyRow| row.slowest.into()),
+        rate("Max Bandwidth (GB/s)", "The same of the fastest copy; copies without a duration are left out.")
+            .field(|row: &CopyRow| row.fastest.into()),
+        rate(
+            "Union Bandwidth (GB/s)",
+            "Bytes of all copies over Union Time, in GB/s: what they reached together.",
+        )
+        .field(|row: &CopyRow| row.bandwidth(row.union).into()),
+    ];
+    Sheet::with_context(
+        "memory_copy_bandwidth",
+        "Memory copies by direction, source, destination and size, in that order; copies whose size the format does not give have times only.",
+        keys.into_iter().chain(durations(|row: &CopyRow| &row.durations)).chain(rates),
+        |analysis: &'a RocprofAnalysis| {
+            let profile = analysis.profile();
+            let rows = copy_rows(profile);
+            (!rows.is_empty()).then(|| ((profile, agent_names(profile)), rows))
+        },
+    )
+}
+
+/// Ranges of sizes: upper bound in bytes, excluded, and name.
+const SIZES: [(u64, &str); 6] = [
+    (4 << 10, "< 4 KiB"),
+    (64 << 10, "4 KiB - 64 KiB"),
+    (1 << 20, "64 KiB - 1 MiB"),
+    (16 << 20, "1 MiB - 16 MiB"),
+    (256 << 20, "16 MiB - 256 MiB"),
+    (u64::MAX, ">= 256 MiB"),
+];
+
+/// Position in [`SIZES`].
+fn size_range(bytes: u64) -> usize {
+    SIZES.iter().position(|&(end, _)| bytes < end).unwrap_or(SIZES.len() - 1)
+}
+
+fn direction_name(direction: CopyDirection) -> Option<&'static str> {
+    match direction {
+        CopyDirection::HostToHost => Some("host to host"),
+        CopyDirection::HostToDevice => Some("host to device"),
+        CopyDirection::DeviceToHost => Some("device to host"),
+        CopyDirection::DeviceToDevice => Some("device to device"),
+        CopyDirection::Other => None,
+    }
+}
+
+/// What a row is: direction, name where the direction says nothing, source, destination, range of sizes.
+type CopyKey = (CopyDirection, StringId, Option<u32>, Option<u32>, Option<usize>);
+
+struct CopyRow {
+    key: CopyKey,
+    durations: Summary,
+    bytes: Option<u64>,
+    /// Time during which any of the copies ran, in nanoseconds.
+    union: i64,
+    /// Of single copies, in GB/s.
+    slowest: Option<f64>,
+    fastest: Option<f64>,
+}
+
+impl CopyRow {
+    fn of(key: CopyKey, copies: &[&MemoryCopy]) -> Option<Self> {
+        let durations: Vec<i64> = copies.iter().map(|copy| copy.duration()).collect();
+        let span = |copy: &&MemoryCopy| Interval::new(copy.start, copy.end);
+        let rates = || {
+            let timed = copies.iter().filter(|copy| copy.duration() > 0);
+            timed.filter_map(|copy| Some(copy.bytes? as f64 / copy.duration() as f64))
+        };
+        let add = |sum: u64, copy: &&MemoryCopy| copy.bytes.map(|bytes| sum.saturating_add(bytes));
+        Some(CopyRow {
+            key,
+            durations: Summary::of(&durations)?,
+            bytes: copies.iter().try_fold(0, add),
+            union: copies.iter().map(span).collect::<IntervalSet>().total_length(),
+            slowest: rates().reduce(f64::min),
+            fastest: rates().reduce(f64::max),
+        })
+    }
+
+    /// In bytes per nanosecond, which is GB/s.
+    fn bandwidth(&self, time: i64) -> Option<f64> {
+        self.bytes.filter(|_| time > 0).map(|bytes| bytes as f64 / time as f64)
+    }
+}
+
+fn copy_rows(profile: &Profile) -> Vec<CopyRow> {
+    let mut groups: HashMap<CopyKey, Vec<&MemoryCopy>> = HashMap::new();
+    for copy in &profile.copies {
+        let name = if copy.direction == CopyDirection::Other { copy.name } else { StringId::EMPTY };
+        let key = (copy.direction, name, copy.source, copy.destination, copy.bytes.map(size_range));
+        groups.entry(key).or_default().push(copy);
+    }
+    let rows = groups.into_iter().filter_map(|(key, copies)| CopyRow::of(key, &copies));
+    let mut rows: Vec<CopyRow> = rows.collect();
+    rows.sort_by_key(|row| row.key);
+    rows
+}
+
+pub(super) fn allocations<'a>() -> Sheet<'a, RocprofAnalysis> {
+    let bytes = |name, description| Column::new(name, ColumnKind::Whole(Unit::Bytes), description);
+    let keys = [
+        Column::new(
+            "agent",
+            ColumnKind::Text,
+            "CPU or GPU that the memory belongs to, of memory that is freed by its allocation; empty where neither says.",
+        )
+        .field_in(|agents: &Agents<'_>, row: &AllocationRow<'_>| agent(agents, row.agent).into()),
+        Column::new("operation", ColumnKind::Text, "The profiler's name of the operation.")
+            .field(|row: &AllocationRow<'_>| row.operation.into()),
+        Column::new("Count", ColumnKind::Count, "Operations.")
+            .field(|row: &AllocationRow<'_>| row.durations.count.into()),
+        bytes("Bytes", "Bytes that were allocated or freed.")
+            .field(|row: &AllocationRow<'_>| row.operations.bytes.into()),
+        Column::new(
+            "Unknown Addresses",
+            ColumnKind::Count,
+            "Operations that free an address of which the profile has no allocation; their bytes are not known.",
+        )
+        .field(|row: &AllocationRow<'_>| row.operations.unknown.into()),
+    ];
+    let live = [
+        bytes(
+            "Peak Live Bytes",
+            "Most bytes of the agent that were allocated and not yet freed at a time, the same in all of its rows; empty where the profile gives no address of an allocation.",
+        )
+        .field(|row: &AllocationRow<'_>| row.live.map(|live| live.peak).into()),
+        bytes(
+            "Live Bytes at End",
+            "Bytes of the agent that were allocated and never freed, the same in all of its rows.",
+        )
+        .field(|row: &AllocationRow<'_>| row.live.map(|live| live.now).into()),
+    ];
+    Sheet::with_context(
+        "memory_allocations",
+        "Allocations of memory by agent and operation. What an operation frees is found by process and address, in time order.",
+        keys.into_iter().chain(durations(|row: &AllocationRow<'_>| &row.durations)).chain(live),
+        |analysis: &'a RocprofAnalysis| {
+            let profile = analysis.profile();
+            let rows = allocation_rows(profile);
+            (!rows.is_empty()).then(|| ((profile, agent_names(profile)), rows))
+        },
+    )
+}
+
+struct AllocationRow<'a> {
+    agent: Option<u32>,
+    operation: &'a str,
+    durations: Summary,
+    operations: Operations,
+    live: Option<Live>,
+}
+
+fn allocation_rows(profile: &Profile) -> Vec<AllocationRow<'_>> {
+    let Usage { rows, live } = Usage::of(profile);
+    let row = |((agent, name), operations): ((Option<u32>, StringId), Operations)| {
+        let (operation, live) = (profile.strings.get(name), live.get(&agent).copied());
+        let durations = Summary::of(&operations.durations)?;
+        Some(AllocationRow { agent, operation, durations, operations, live })
+    };
+    let mut rows: Vec<AllocationRow<'_>> = rows.into_iter().filter_map(row).collect();
+    rows.sort_by_key(|row| (row.agent, row.operation));
+    rows
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operation {
+    Allocate,
+    Free,
+    Other,
+}
+
+impl Operation {
+    /// By the profiler's name: `MEMORY_ALLOCATION_VMEM_ALLOCATE`, `FREE`.
+    fn of_name(name: &str) -> Self {
+        let name = name.to_ascii_uppercase();
+        let name = name.trim_start_matches("MEMORY_ALLOCATION_");
+        if name.contains("FREE") || name.contains("RECLAIM") {
+            Operation::Free
+        } else if name.contains("ALLOC") {
+            Operation::Allocate
+        } else {
+            Operation::Other
+        }
+    }
+}
+
+/// Operations of one name on an agent.
+#[derive(Default)]
+struct Operations {
+    durations: Vec<i64>,
+    bytes: u64,
+    unknown: i64,
+}
+
+/// Bytes of an agent that are allocated.
+#[derive(Clone, Copy, Default)]
+struct Live {
+    now: u64,
+    peak: u64,
+}
+
+/// Agents and operations, each with its figures; and agents with addresses, each with what was live.
+#[derive(Default)]
+struct Usage {
+    rows: BTreeMap<(Option<u32>, StringId), Operations>,
+    live: BTreeMap<Option<u32>, Live>,
+}
+
+impl Usage {
+    fn of(profile: &Profile) -> Self {
+        let mut usage = Usage::default();
+        let mut held: HashMap<(u32, u64), (Option<u32>, u64)> = HashMap::new();
+        let mut records: Vec<_> = profile.allocations.iter().collect();
+        records.sort_by_key(|record| record.start);
+        for record in records {
+            // A null pointer is no memory: allocations that failed have one, and freeing one does nothing.
+            let address = Some((record.process, record.address)).filter(|_| record.address != 0);
+            let (mut agent, mut bytes, mut unknown) = (record.agent, record.bytes, 0);
+            match Operation::of_name(profile.strings.get(record.name)) {
+                Operation::Allocate => {
+                    if let Some(address) = address {
+                        // The end of what was there before was not recorded.
+                        if let Some((agent, bytes)) = held.insert(address, (agent, bytes)) {
+                            usage.release(agent, bytes);
+                        }
+                        usage.take(agent, bytes);
+                    }
+                }
+                Operation::Free => match address.map(|address| held.remove(&address)) {
+                    Some(Some(allocated)) => {
+                        (agent, bytes) = allocated;
+                        usage.release(agent, bytes);
+                    }
+                    Some(None) => unknown = 1,
+                    None => {}
+                },
+                Operation::Other => {}
+            }
+            let row = usage.rows.entry((agent, record.name)).or_default();
+            row.durations.push(record.end.saturating_sub(record.start));
+            row.bytes = row.bytes.saturating_add(bytes);
+            row.unknown += unknown;
+        }
+        usage
+    }
+
+    fn take(&mut self, agent: Option<u32>, bytes: u64) {
+        let live = self.live.entry(agent).or_default();
+        live.now = live.now.saturating_add(bytes);
+        live.peak = live.peak.max(live.now);
+    }
+
+    fn release(&mut self, agent: Option<u32>, bytes: u64) {
+        let live = self.live.entry(agent).or_default();
+        live.now = live.now.saturating_sub(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_are_named_by_kind_and_number_or_else_by_label() {
+        let agent =
+            |kind, label: &str, ordinal| Agent { kind, label: label.into(), ordinal, ..Agent::default() };
+        let profile = Profile {
+            agents: vec![
+                agent(AgentKind::Cpu, "100", Some(0)),
+                agent(AgentKind::Gpu, "101", Some(0)),
+                agent(AgentKind::Gpu, "102", Some(1)),
+                agent(AgentKind::Gpu, "201", Some(1)),
+                agent(AgentKind::Gpu, "Agent 9", None),
+                agent(AgentKind::Unknown, "7", Some(3)),
+            ],
+            ..Profile::default()
+        };
+        let names = ["CPU 0", "GPU 0", "GPU 1 (102)", "GPU 1 (201)", "Agent 9", "7"];
+        assert_eq!(agent_names(&profile), names);
+    }
+
+    #[test]
+    fn a_range_of_sizes_holds_its_lower_bound() {
+        for (bytes, name) in [
+            (0, "< 4 KiB"),
+            (4095, "< 4 KiB"),
+            (4096, "4 KiB - 64 KiB"),
+            (65_536, "64 KiB - 1 MiB"),
+            (1 << 20, "1 MiB - 16 MiB"),
+            ((256 << 20) - 1, "16 MiB - 256 MiB"),
+            (u64::MAX, ">= 256 MiB"),
+        ] {
+            assert_eq!(SIZES[size_range(bytes)].1, name, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn operations_are_told_by_the_profilers_names() {
+        for (name, operation) in [
+            ("MEMORY_ALLOCATION_NONE", Operation::Other),
+            ("MEMORY_ALLOCATION_ALLOCATE", Operation::Allocate),
+            ("MEMORY_ALLOCATION_VMEM_ALLOCATE", Operation::Allocate),
+            ("MEMORY_ALLOCATION_FREE", Operation::Free),
+            ("MEMORY_ALLOCATION_VMEM_FREE", Operation::Free),
+            ("ALLOC", Operation::Allocate),
+            ("FREE", Operation::Free),
+            ("RECLAIM", Operation::Free),
+            ("", Operation::Other),
+        ] {
+            assert_eq!(Operation::of_name(name), operation, "{name}");
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Where the time of the GPUs went, of all together and of each.
+
+use gpu_timeline::{Activity, Breakdown, Interval, IntervalSet, TimelineEvent};
+use sheets::{Chart, ChartShape, Column, ColumnKind, Sheet, Unit, percent};
+use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy};
+
+use crate::analysis::RocprofAnalysis;
+use crate::kernel_category::KernelCategory;
+use crate::tracelens_parity;
+
+const TYPE: Column = Column::new(
+    "type",
+    ColumnKind::Text,
+    "What the time is: total_time (from when the profiler was set up in the first process until it ended in the last; where the profile does not say, from the first start to the last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither). Busy and idle time add up to the total.",
+);
+const TIME: Column = Column::new(
+    "time ms",
+    ColumnKind::Number(Unit::Milliseconds),
+    "Length in ms of the union of the spans in question, over all GPUs together.",
+);
+const PERCENT: Column = Column::new(
+    "percent",
+    ColumnKind::Number(Unit::Percent),
+    "time ms as a share of total_time, in percent.",
+);
+
+pub(super) fn together<'a>() -> Sheet<'a, RocprofAnalysis> {
+    /// Name, time in nanoseconds, share of the total in percent.
+    type Row = (&'static str, i64, f64);
+    let fields = [
+        TYPE.field(|&(kind, ..): &Row| kind.into()),
+        TIME.field(|&(_, time, _): &Row| (time as f64 / 1e6).into()),
+        PERCENT.field(|&(.., percent): &Row| percent.into()),
+    ];
+    Sheet::with_context(
+        "gpu_timeline",
+        "Where the time of the GPUs went, all of them together: one row per kind of time.",
+        fields,
+        |analysis: &RocprofAnalysis| {
+            let times = times(analysis);
+            let total = times.first().map_or(0, |&(_, total)| total);
+            let row = |(kind, time)| match kind {
+                TOTAL => (kind, time, 100.0),
+                _ if total > 0 => (kind, time, percent(time, total).unwrap_or(0.0)),
+                _ => (kind, time, 0.0),
+            };
+            Some(((), times.into_iter().map(row).collect()))
+        },
+    )
+    .with_chart(Chart::new(
+        "GPU timeline",
+        TYPE.name,
+        TIME.name,
+        "time (ms)",
+        ChartShape::Stacked(&["busy_time", "idle"]),
+    ))
+}
+
+/// The row of the whole time.
+const TOTAL: &str = "total_time";
+
+/// The rows: name and time in nanoseconds. TraceLens has none where no kernel ran, whatever was copied.
+fn times(analysis: &RocprofAnalysis) -> Vec<(&'static str, i64)> {
+    let has_kernels = analysis.dispatches().next().is_some();
+    if !has_kernels && (analysis.options().parity || analysis.copies().next().is_none()) {
+        return Vec::new();
+    }
+    let total = window(analysis).total;
+    let kernel: IntervalSet = kernels(analysis).collect();
+    let memory: IntervalSet = copies(analysis).collect();
+    let busy = kernel.union(&memory).total_length();
+    vec![
+        (TOTAL, total),
+        ("kernel", kernel.total_length()),
+        ("memory", memory.total_length()),
+        ("busy_time", busy),
+        ("idle", total.saturating_sub(busy).max(0)),
+    ]
+}
+
+/// What the timeline's total is.
+pub(crate) struct Window {
+    /// Its length in nanoseconds.
+    total: i64,
+    /// Whether it follows from the times of the processes.
+    pub(crate) is_of_processes: bool,
+}
+
+/// The time of the processes, widened to all that ran; without such times the time from the first start to the last
+/// end.
+pub(crate) fn window(analysis: &RocprofAnalysis) -> Window {
+    if let Some(total) = parity_total(analysis) {
+        return Window { total, is_of_processes: true };
+    }
+    let processes = process_times(analysis);
+    let spans = processes.into_iter().chain(records(analysis));
+    let hull = spans.reduce(|hull, span| Interval::new(hull.start.min(span.start), hull.end.max(span.end)));
+    Window { total: hull.map_or(0, Interval::length), is_of_processes: processes.is_some() }
+}
+
+/// The total of TraceLens where its figures are asked for.
+fn parity_total(analysis: &RocprofAnalysis) -> Option<i64> {
+    tracelens_parity::total_time(analysis.profile()).filter(|_| analysis.options().parity)
+}
+
+/// How many kernels and copies lie outside of the time of the processes.
+pub(crate) fn outside_process_times(analysis: &RocprofAnalysis) -> usize {
+    let times = process_times(analysis).filter(|_| parity_total(analysis).is_none());
+    let Some(times) = times else { return 0 };
+    records(analysis).filter(|span| span.start < times.start || span.end > times.end).count()
+}
+
+/// From when the profiler was set up in the first process until it ended in the last.
+fn process_times(analysis: &RocprofAnalysis) -> Option<Interval> {
+    let processes = &analysis.profile().processes;
+    let init = processes.iter().filter_map(|process| process.init).min()?;
+    let fini = processes.iter().filter_map(|process| process.fini).max()?;
+    Some(Interval::new(init, fini)).filter(|times| !times.is_empty())
+}
+
+/// Spans of kernels and copies that have a length.
+fn records(analysis: &RocprofAnalysis) -> impl Iterator<Item = Interval> {
+    kernels(analysis).chain(copies(analysis)).filter(|span| !span.is_empty())
+}
+
+fn kernels(analysis: &RocprofAnalysis) -> impl Iterator<Item = Interval> {
+    analysis.dispatches().map(|dispatch| Interval::new(dispatch.start, dispatch.end))
+}
+
+fn copies(analysis: &RocprofAnalysis) -> impl Iterator<Item = Interval> {
+    analysis.copies().map(|copy| Interval::new(copy.start, copy.end))
+}
+
+pub(super) fn by_agent<'a>() -> Sheet<'a, RocprofAnalysis> {
+    /// GPU, name, time in nanoseconds, share of the GPU's total in percent.
+    type Row<'a> = (Option<&'a Agent>, &'static str, i64, f64);
+    let fields = [
+        Column::new(
+            "agent",
+            ColumnKind::Text,
+            "The GPU, as the profile's records call it; empty for records that name none.",
+        )
+        .field(|(agent, ..): &Row<'_>| agent.map(|agent| agent.label.as_str()).into()),
+        Column::new(
+            "gpu",
+            ColumnKind::Identifier,
+            "Index of the GPU among those that the process saw.",
+        )
+        .field(|(agent, ..): &Row<'_>| agent.and_then(|agent| agent.ordinal).into()),
+        Column::new("product", ColumnKind::Text, "Product, or target where the profile does not name it.")
+            .field(|(agent, ..): &Row<'_>| {
+                agent.and_then(|agent| agent.product_name.as_deref().or(agent.name.as_deref())).into()
+            }),
+        TYPE.described(
+            "What the time is: total_time (first start to last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither), computation_time (kernels that are no collectives run), comm_time (collectives run), exposed_comm_time (collectives run while nothing computes), exposed_memcpy_time (memory is copied while no kernel runs). Computation, exposed communication, exposed copies and idle time add up to the total.",
+        )
+        .field(|&(_, kind, ..): &Row<'_>| kind.into()),
+        TIME.described("Length in ms of the union of the spans in question on one GPU.")
+            .field(|&(.., time, _): &Row<'_>| (time as f64 / 1e6).into()),
+        PERCENT
+            .described("time ms as a share of the GPU's total_time, in percent; empty where that is 0.")
+            .field(|&(.., percent): &Row<'_>| percent.into()),
+    ];
+    Sheet::new(
+        "gpu_timeline_by_agent",
+        "Where the time of each GPU went between its first start and its last end: one row per GPU on which something ran and kind of time. A copy between two GPUs counts for both; copies within the host's memory count for none.",
+        fields,
+        |analysis| {
+            let rows = |AgentTimeline { agent, breakdown }: AgentTimeline<'a>| {
+                let row = move |(kind, time)| (agent, kind, time, breakdown.percent_of_total(time));
+                times_of_agent(&breakdown).map(row)
+            };
+            agent_timelines(analysis).into_iter().flat_map(rows).collect()
+        },
+    )
+}
+
+/// The rows of a GPU: name and time in nanoseconds.
+fn times_of_agent(breakdown: &Breakdown) -> [(&'static str, i64); 9] {
+    [
+        (TOTAL, breakdown.total),
+        ("kernel", breakdown.computation + breakdown.exposed_communication),
+        ("memory", breakdown.total_memcpy),
+        ("busy_time", breakdown.busy),
+        ("idle", breakdown.idle),
+        ("computation_time", breakdown.computation),
+        ("comm_time", breakdown.total_communication),
+        ("exposed_comm_time", breakdown.exposed_communication),
+        ("exposed_memcpy_time", breakdown.exposed_memcpy),
+    ]
+}
+
+/// Where the time of one GPU went between its first start and its last end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AgentTimeline<'a> {
+    /// The GPU; `None` of records that name none.
+    pub agent: Option<&'a Agent>,
+    /// Lengths in nanoseconds.
+    pub breakdown: Breakdown,
+}
+
+/// The agents on which something ran, by their ordinals, with where their time went; what names no agent last.
+#[must_use]
+pub fn agent_timelines(analysis: &RocprofAnalysis) -> Vec<AgentTimeline<'_>> {
+    let agents = &analysis.profile().agents;
+    let mut communicates = vec![false; analysis.names().len()];
+    for group in &analysis.groups().rows {
+        // Not by the category that the sheets of kernels show, which may be the reference's.
+        let name = &analysis.names()[group.name as usize];
+        communicates[group.name as usize] = KernelCategory::of_name(name) == KernelCategory::Communication;
+    }
+    let mut events: Vec<Vec<TimelineEvent>> = vec![Vec::new(); agents.len() + 1];
+    let mut add = |agent: Option<u32>, start, end, activity| {
+        let place = agent.map_or(agents.len(), |agent| agent as usize);
+        events[place].push(TimelineEvent { start, end, activity });
+    };
+    for dispatch in analysis.dispatches() {
+        let activity = match communicates[analysis.name_of_kernel(dispatch.kernel) as usize] {
+            true => Activity::Communication,
+            false => Activity::Computation,
+        };
+        add(dispatch.agent, dispatch.start, dispatch.end, activity);
+    }
+    for copy in analysis.copies() {
+        let [first, second] = gpus_of(copy, agents);
+        if copy.direction != CopyDirection::HostToHost || first.is_some() {
+            add(first, copy.start, copy.end, Activity::Memcpy);
+        }
+        if second.is_some() {
+            add(second, copy.start, copy.end, Activity::Memcpy);
+        }
+    }
+    let mut found: Vec<AgentTimeline<'_>> = events
+        .into_iter()
+        .enumerate()
+        .filter_map(|(place, events)| {
+            Some(AgentTimeline { agent: agents.get(place), breakdown: Breakdown::of(events, None)? })
+        })
+        .collect();
+    found.sort_by_key(|AgentTimeline { agent, .. }| {
+        (agent.is_none(), agent.and_then(|agent| agent.ordinal).unwrap_or(i64::MAX))
+    });
+    found
+}
+
+/// The GPUs that a copy keeps busy, each once: its ends as far as its direction says that they are GPUs, else as far
+/// as the agents are not known to be CPUs.
+fn gpus_of(copy: &MemoryCopy, agents: &[Agent]) -> [Option<u32>; 2] {
+    let is_gpu = |agent: &u32| agents[*agent as usize].kind == AgentKind::Gpu;
+    let may_be_gpu = |agent: &u32| agents[*agent as usize].kind != AgentKind::Cpu;
+    let (source, destination) = (copy.source, copy.destination);
+    let [first, second] = match copy.direction {
+        CopyDirection::HostToDevice => [destination, None],
+        CopyDirection::DeviceToHost => [source, None],
+        CopyDirection::DeviceToDevice => [source, destination],
+        CopyDirection::HostToHost => [source.filter(is_gpu), destination.filter(is_gpu)],
+        CopyDirection::Other => [source.filter(may_be_gpu), destination.filter(may_be_gpu)],
+    };
+    match (first, second) {
+        (None, second) => [second, None],
+        (first, second) => [first, second.filter(|_| first != second)],
+    }
+}

@@ -1,0 +1,241 @@
+//! The sheets of a recorded rocprofv3 profile against TraceLens' own, and figures known by heart.
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use rocprof_perf::{RocprofAnalysis, RocprofOptions, rocprof_sheets};
+use sheets::{Cell, Table};
+use trace_ingest::ReadOptions;
+use trace_ingest::rocprof::read_profile;
+
+fn analysis(options: RocprofOptions) -> Option<(PathBuf, RocprofAnalysis)> {
+    let folder = testdata::corpus("rocprof/mi300-allreduce")?;
+    let profile = read_profile(folder.join("908_results.json.gz"), &ReadOptions::default()).unwrap();
+    Some((folder, RocprofAnalysis::new(profile, options)))
+}
+
+fn everything() -> RocprofOptions {
+    RocprofOptions { kernel_details: true, short_kernel_study: true, ..RocprofOptions::default() }
+}
+
+fn table(analysis: &RocprofAnalysis, name: &str) -> Table {
+    let sheets = rocprof_sheets();
+    sheets.iter().find(|sheet| sheet.name == name).unwrap().table(analysis).unwrap().unwrap()
+}
+
+/// The rows, each as the cells of some columns joined by ` | `; whole figures have no point.
+fn select(table: &Table, columns: &[&str]) -> Vec<String> {
+    let text = |row: usize, column: &&str| match table.column(column).unwrap().cell(row) {
+        Cell::Number(number) => number.to_string(),
+        cell => cell.text().into_owned(),
+    };
+    let line = |row| columns.iter().map(|column| text(row, column)).collect::<Vec<_>>().join(" | ");
+    (0..table.height()).map(line).collect()
+}
+
+fn numbers(table: &Table, column: &str) -> Vec<f64> {
+    table.column(column).unwrap().cells().map(|cell| cell.text().parse().unwrap()).collect()
+}
+
+/// Whether a cell may differ from TraceLens': fills move memory, so Memory has what Other loses and changes places with
+/// Reduction.
+fn is_meant(sheet: &str, name: &str, column: &str) -> bool {
+    match sheet {
+        "kernel_summary" => name == "__amd_rocclr_fillBufferAligned.kd" && column == "Category",
+        "kernel_summary_by_category" => {
+            column == "Cumulative Percentage (%)" || ["Memory", "Other"].contains(&name)
+        }
+        _ => false,
+    }
+}
+
+/// Compares a table with TraceLens' CSV: rows by the column `key`, numbers within 1e-6. Returns how many cells agree.
+fn compare(file: &Path, ours: &Table, key: &str, wrong: &mut Vec<String>) -> usize {
+    let mut reader = csv::Reader::from_path(file).unwrap();
+    let headers: Vec<String> = reader.headers().unwrap().iter().map(str::to_owned).collect();
+    let our_headers: Vec<&str> = ours.columns().iter().map(|column| column.name()).collect();
+    assert_eq!(our_headers, headers, "{}", ours.name());
+    let keys: BTreeMap<String, usize> =
+        ours.column(key).unwrap().cells().enumerate().map(|(row, cell)| (cell.text().into(), row)).collect();
+    let key = headers.iter().position(|header| header == key).unwrap();
+    let (mut rows, mut agreed) = (0, 0);
+    for record in reader.records() {
+        let record = record.unwrap();
+        rows += 1;
+        let Some(&row) = keys.get(&record[key]) else {
+            wrong.push(format!("{}: no row {}", ours.name(), &record[key]));
+            continue;
+        };
+        for (header, theirs) in headers.iter().zip(&record) {
+            let cell = ours.column(header).unwrap().cell(row);
+            let agrees = match (theirs.parse::<f64>(), cell.text().parse::<f64>()) {
+                (Ok(theirs), Ok(ours)) => {
+                    (theirs - ours).abs() <= (1e-6 * theirs.abs().max(ours.abs())).max(1e-12)
+                }
+                _ => theirs == cell.text(),
+            };
+            match agrees {
+                true => agreed += 1,
+                false if is_meant(ours.name(), &record[key], header) => {}
+                false => wrong.push(format!(
+                    "{}, {}, {header}: {theirs}, ours {cell:?}",
+                    ours.name(),
+                    &record[key]
+                )),
+            }
+        }
+    }
+    assert_eq!(rows, ours.height(), "{}", ours.name());
+    agreed
+}
+
+#[test]
+fn sheets_agree_with_tracelens_cell_by_cell() {
+    let sheets = [
+        ("gpu_timeline", "type"),
+        ("kernel_summary", "name"),
+        ("kernel_summary_by_category", "op category"),
+        ("kernel_details", "dispatch_id"),
+        ("short_kernels_summary", "name"),
+        ("short_kernel_histogram", "bin_start"),
+    ];
+    for (reference, options) in [("reference", RocprofOptions::default()), ("reference-full", everything())] {
+        let Some((folder, analysis)) = analysis(options) else { return };
+        let (mut wrong, mut agreed) = (Vec::new(), 0);
+        for (name, key) in sheets {
+            let file = folder.join(reference).join(format!("{name}.csv"));
+            if file.exists() {
+                agreed += compare(&file, &table(&analysis, name), key, &mut wrong);
+            }
+        }
+        assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
+        assert!(agreed > 500, "{reference}: {agreed} cells");
+    }
+}
+
+#[test]
+fn kernels_one_by_one_are_in_order() {
+    let Some((_, analysis)) = analysis(everything()) else { return };
+    let details = table(&analysis, "kernel_details");
+    let (durations, dispatches) =
+        (numbers(&details, "Kernel duration (µs)"), numbers(&details, "dispatch_id"));
+    assert_eq!(durations.len(), 43_915);
+    let keys: Vec<(f64, f64)> =
+        durations.into_iter().zip(dispatches).map(|(duration, dispatch)| (-duration, dispatch)).collect();
+    assert!(keys.is_sorted());
+    let columns =
+        ["Kernel duration (µs)", "stream", "dispatch_id", "grid_x", "block_x", "agent_id", "thread_id"];
+    let rows = select(&details, &columns);
+    assert_eq!(rows[0], "733003.332 | 565 | 2809 | 26624 | 256 | 37946 | 908");
+    assert_eq!(rows[5], "127681.08 | 0 | 43915 | 256 | 256 | 37946 | 908");
+}
+
+#[test]
+fn figures_of_the_reference_are_its_raw_ones() {
+    let parity = RocprofOptions { parity: true, ..everything() };
+    let Some((_, analysis)) = analysis(parity) else { return };
+    let rows = select(
+        &table(&analysis, "kernel_summary"),
+        &[
+            "name",
+            "Count",
+            "Mean Kernel Time (µs)",
+            "Median Kernel Time (µs)",
+            "Min Kernel Time (µs)",
+            "Max Kernel Time (µs)",
+            "Total Kernel Time (ms)",
+            "Category",
+        ],
+    );
+    assert_eq!(rows.len(), 44);
+    assert_eq!(
+        rows[0],
+        "ncclDevKernel_Generic_1 | 1310 | 3174623.4183206107 | 1217193 | 70280 | 733003332 | 4158756.678 | COMM"
+    );
+    assert_eq!(
+        rows[43],
+        "compute_num_of_partial_segments | 50 | 2656.04 | 2060 | 600 | 8800 | 132.802 | Other"
+    );
+    let cumulated = numbers(&table(&analysis, "kernel_summary"), "Cumulative Percentage (%)");
+    assert!((cumulated[0] - 97.710_911_456_853_4).abs() < 1e-9, "{}", cumulated[0]);
+    assert!((cumulated[43] - 2.399_052_689_735_417).abs() < 1e-9, "{}", cumulated[43]);
+
+    let columns = ["op category", "Count", "total_direct_kernel_time_ms"];
+    let categories = table(&analysis, "kernel_summary_by_category");
+    assert_eq!(
+        select(&categories, &columns),
+        [
+            "COMM | 1310 | 4158756.678",
+            "Elementwise | 21571 | 103507.352",
+            "GEMM | 5350 | 65590.5",
+            "Other | 7813 | 63265.169",
+            "Reduction | 2050 | 18963.593",
+            "Memory | 3671 | 16590.646",
+            "Normalization | 1750 | 11158.277",
+            "Attention | 400 | 3909.163",
+        ]
+    );
+    let expected = [
+        93.7169791473618,
+        96.04731185229309,
+        97.52399620687687,
+        99.57305949657659,
+        100.00000000000001,
+        97.89751291098247,
+        98.14872692932373,
+        0.08800969411146116,
+    ];
+    for (ours, expected) in numbers(&categories, "Cumulative Percentage (%)").into_iter().zip(expected) {
+        assert!((ours - expected).abs() < 1e-9, "{ours} {expected}");
+    }
+    assert!(table(&analysis, "short_kernels_summary").height() == 0, "no kernel is as short as 10 ns");
+    let rows = select(&table(&analysis, "gpu_timeline"), &["type", "time ms"]);
+    assert_eq!(
+        rows,
+        [
+            "total_time | 19207.53247",
+            "kernel | 4233.112334",
+            "memory | 0",
+            "busy_time | 4233.112334",
+            "idle | 14974.420136",
+        ]
+    );
+}
+
+#[test]
+fn the_gpu_that_communicates_hides_little_of_it() {
+    let Some((_, analysis)) = analysis(RocprofOptions::default()) else { return };
+    let rows = select(&table(&analysis, "gpu_timeline_by_agent"), &["agent", "gpu", "type", "time ms"]);
+    assert_eq!(
+        rows,
+        [
+            "37946 | 0 | total_time | 15122.023494",
+            "37946 | 0 | kernel | 4233.112334",
+            "37946 | 0 | memory | 0",
+            "37946 | 0 | busy_time | 4233.112334",
+            "37946 | 0 | idle | 10888.91116",
+            "37946 | 0 | computation_time | 281.681933",
+            "37946 | 0 | comm_time | 4158.756678",
+            "37946 | 0 | exposed_comm_time | 3951.430401",
+            "37946 | 0 | exposed_memcpy_time | 0",
+        ]
+    );
+}
+
+#[test]
+fn another_threshold_and_other_bins_are_other_short_kernels() {
+    for (threshold, bins, names, counts) in [
+        (10.0, 5, 37, vec![3718.0, 10986.0, 13764.0, 4060.0, 3440.0]),
+        (5.0, 10, 20, vec![94.0, 364.0, 698.0, 1917.0, 2689.0, 2704.0, 2333.0, 2459.0, 2807.0, 4608.0]),
+    ] {
+        let options = RocprofOptions {
+            short_kernel_threshold_us: threshold,
+            short_kernel_histogram_bins: std::num::NonZeroUsize::new(bins).unwrap(),
+            ..everything()
+        };
+        let Some((_, analysis)) = analysis(options) else { return };
+        assert_eq!(table(&analysis, "short_kernels_summary").height(), names);
+        assert_eq!(numbers(&table(&analysis, "short_kernel_histogram"), "count"), counts);
+    }
+}
