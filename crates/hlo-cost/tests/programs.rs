@@ -1,9 +1,9 @@
 //! Programs of recorded profiles, whole and damaged.
-#![allow(clippy::unwrap_used, clippy::print_stderr)] // a test helper may stop at a fault, or say it was skipped
+#![allow(clippy::unwrap_used)] // a test helper may stop at a fault
 
 mod program_probe;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use hlo_cost::{HloKind, HloModule};
 use perf_models::PerfModel;

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rocprof_perf::{RocprofAnalysis, RocprofOptions, rocprof_sheets};
 use sheets::{Cell, Table};
@@ -11,7 +11,7 @@ use trace_ingest::rocprof::read_profile;
 
 fn analysis(options: RocprofOptions) -> Option<(PathBuf, RocprofAnalysis)> {
     let folder = testdata::corpus("rocprof/mi300-allreduce")?;
-    let profile = read_profile(folder.join("908_results.json.gz"), &ReadOptions::default()).unwrap();
+    let profile = read_profile(&folder.join("908_results.json.gz"), &ReadOptions::default()).unwrap();
     Some((folder, RocprofAnalysis::new(profile, options)))
 }
 

@@ -1,5 +1,7 @@
 //! What the smoke test and the fuzz target do with bytes that may be a program.
 
+#![allow(unreachable_pub)] // the fuzz target includes this file too
+
 use hlo_cost::HloModule;
 
 /// Decodes the bytes and asks everything of what they hold; the number of instructions, or `None` where they hold no

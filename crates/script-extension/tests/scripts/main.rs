@@ -1,4 +1,5 @@
 //! Extension scripts: what they may define, what they are refused for, and what they do to trees and reports.
+#![allow(clippy::unwrap_used)] // helpers of tests
 
 use std::time::Duration;
 

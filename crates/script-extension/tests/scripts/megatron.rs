@@ -146,8 +146,11 @@ fn the_multiplications_have_the_figures_of_their_shapes() {
     assert_eq!(found, expected);
 }
 
-/// Name, device time in µs, FLOPs and bytes of the rows of the unified table, in the order of names.
-fn unified(fixture: Fixture) -> Vec<(String, f64, Option<(f64, f64)>)> {
+/// Name, device time in µs, and FLOPs and bytes.
+type UnifiedRow = (String, f64, Option<(f64, f64)>);
+
+/// The rows of the unified table, in the order of names.
+fn unified(fixture: Fixture) -> Vec<UnifiedRow> {
     let rows = unified_rows(fixture, megatron()).into_iter();
     rows.map(|(name, _, time, figures)| (name, time, figures)).collect()
 }
