@@ -98,11 +98,13 @@ pub(crate) fn metal_report(
     title: &str,
 ) -> Result<Report, Failure> {
     let sheets = metal_sheets();
-    let mut tables = tables_of(report, sheets.iter().copied())?;
+    let mut tables = made(report, &sheets)?;
+    let baseline = comparison_sheet();
+    let known = sheets.iter().map(|sheet| sheet.name.as_ref()).chain([baseline.name.as_ref()]);
+    let known: Vec<String> = known.map(str::to_owned).collect();
     if let Some(comparison) = comparison {
-        tables.extend(tables_of(comparison, [comparison_sheet()].into_iter())?);
+        tables.extend(made(comparison, &[baseline])?);
     }
-    let known = sheets.iter().map(|sheet| sheet.name).chain([comparison_sheet().name]);
     Ok(Report::new(title, tables)?.with_known_names(known))
 }
 

@@ -23,10 +23,10 @@ mod observations;
 mod op;
 mod options;
 mod report;
-#[cfg(feature = "sheets")]
 mod sheets;
 mod stacked;
 mod timing;
+mod tt_perf_report;
 mod window;
 mod wording;
 
@@ -46,6 +46,5 @@ pub use notice::{MetalNotice, SignpostMark};
 pub use op::{Analysed, Bound, Op, OpCategory, OpKind, SparseBatches};
 pub use options::{CollectiveTime, DurationSource, GroupBy, IdRange, MetalOptions};
 pub use report::{MetalError, MetalReport};
-#[cfg(feature = "sheets")]
 pub use sheets::{comparison_sheet, metal_sheets};
 pub use stacked::{FlopsSpread, StackedGroup, stacked};

@@ -59,26 +59,14 @@ fn sheets() -> Vec<Described> {
         columns: sheet.columns.to_vec(),
     });
     let of_rocprof = rocprof_sheets().into_iter().map(Described::of(Some("tracelens rocprof")));
-    let of_metal = metal_sheets().iter().map(|sheet| Described {
-        report: Some("tracelens metal"),
-        name: sheet.name.into(),
-        current_name: sheet.current_name.into(),
-        description: sheet.description.into(),
-        columns: sheet.columns.to_vec(),
-    });
-    let of_comparison = [comparison_sheet()].into_iter().map(|sheet| Described {
-        report: Some("tracelens metal"),
-        name: sheet.name.into(),
-        current_name: sheet.current_name.into(),
-        description: sheet.description.into(),
-        columns: sheet.columns.to_vec(),
-    });
+    let of_metal = metal_sheets().into_iter().map(Described::of(Some("tracelens metal")));
+    let of_comparison = Described::of(Some("tracelens metal"))(comparison_sheet());
     of_reports
         .chain(of_phases)
         .chain(of_profiles)
         .chain(of_rocprof)
         .chain(of_metal)
-        .chain(of_comparison)
+        .chain([of_comparison])
         .collect()
 }
 

@@ -1,28 +1,242 @@
-//! One module per sheet, and the list of them.
+//! The sheets of a report, and the list of them.
 
-mod advice;
-mod comparison;
-mod devices;
-mod ops;
-mod summary;
+pub(crate) mod ops;
 
-use tree_perf::Sheet;
+use std::borrow::Cow;
 
-use crate::compare::Comparison;
+use sheets::{Chart, ChartShape, Column, ColumnKind, Sheet, Unit};
+
+use crate::advice::{Finding, findings};
+use crate::compare::{Comparison, OpDelta};
+use crate::devices::{DeviceLoad, OpImbalance, device_loads, imbalances};
+use crate::op::{Bound, OpCategory};
 use crate::report::MetalReport;
-
-/// The sheet of two runs side by side, the biggest changes first.
-#[must_use]
-pub fn comparison_sheet() -> &'static Sheet<Comparison> {
-    &comparison::SHEET
-}
+use crate::stacked::{FlopsSpread, StackedGroup, stacked};
 
 /// The sheets of a report, in order.
 #[must_use]
-pub fn metal_sheets() -> &'static [&'static Sheet<MetalReport>] {
-    static SHEETS: [&Sheet<MetalReport>; 5] =
-        [&ops::SHEET, &summary::SHEET, &advice::SHEET, &devices::SHEET, &devices::IMBALANCE];
-    &SHEETS
+pub fn metal_sheets<'a>() -> Vec<Sheet<'a, MetalReport>> {
+    vec![ops::sheet(), summary(), advice(), devices(), imbalance()]
+}
+
+const fn us(name: &'static str, description: &'static str) -> Column {
+    Column::new(name, ColumnKind::Number(Unit::Microseconds), description)
+}
+
+const fn percent(name: &'static str, description: &'static str) -> Column {
+    Column::new(name, ColumnKind::Number(Unit::Percent), description)
+}
+
+/// Device time by operation, memory or category.
+fn summary<'a>() -> Sheet<'a, MetalReport> {
+    const NAME: Column = Column::new(
+        "Op Code",
+        ColumnKind::Text,
+        "The group: operation, with --group-by memory followed by buffer and layout of its first input; or category.",
+    );
+    const TIME: Column =
+        us("Device Time Sum", "Sum of the times on the device, in µs; operations of the host have none.");
+    let flops = |column: Column, figure: fn(&FlopsSpread) -> Option<f64>| {
+        column.field(move |group: &StackedGroup| group.flops.as_ref().and_then(figure).into())
+    };
+    let fields = [
+        percent("Total %", "Share of the device time of all groups (of the device), in percent.")
+            .field(|group: &StackedGroup| group.percent.into()),
+        NAME.field(|group: &StackedGroup| group.name.as_str().into()),
+        Column::new("Device", ColumnKind::Identifier, "The device, where devices are not put together.")
+            .field(|group: &StackedGroup| group.device.into()),
+        TIME.field(|group: &StackedGroup| group.time_us.into()),
+        Column::new("Op Count", ColumnKind::Count, "How many operations.")
+            .field(|group: &StackedGroup| group.count.into()),
+        Column::new("Op Category", ColumnKind::Text, "Category of the first.")
+            .field(|group: &StackedGroup| group.category.map(OpCategory::as_str).into()),
+        flops(percent("Min FLOPs", "Lowest FLOPs % of those that have one."), |flops| Some(flops.min)),
+        flops(percent("Max FLOPs", "Highest FLOPs %."), |flops| Some(flops.max)),
+        flops(percent("Mean FLOPs", "Mean of their FLOPs %."), |flops| Some(flops.mean)),
+        flops(
+            percent(
+                "Std FLOPs",
+                "Standard deviation (of a sample, n − 1) of their FLOPs %; empty for a single one.",
+            ),
+            |flops| flops.std,
+        ),
+        flops(
+            percent(
+                "Weighted Mean FLOPs",
+                "Mean of their FLOPs % weighted by device time: Σ(FLOPs % × time) / Σ time.",
+            ),
+            |flops| flops.weighted_mean,
+        ),
+        Column::new(
+            "Buffer",
+            ColumnKind::Text,
+            "Kind of memory of the first input (DRAM, L1 or HOST), where groups are by memory.",
+        )
+        .field(|group: &StackedGroup| group.buffer.as_deref().into()),
+    ];
+    Sheet::new(
+        "summary",
+        "Device time by operation, by operation and memory of its first input, or by category (--group-by), most time first; of each device by itself where devices are not put together.",
+        fields,
+        stacked,
+    )
+    .with_chart(Chart::new(
+        "Device time",
+        NAME.name,
+        TIME.name,
+        "device time (µs)",
+        ChartShape::Bars(10),
+    ))
+}
+
+/// What to change, one row per item of advice.
+fn advice<'a>() -> Sheet<'a, MetalReport> {
+    /// A finding, an item of advice, ID and name of its first operation.
+    type Row<'a> = (Finding, String, Option<(u32, Cow<'a, str>)>);
+    let fields = [
+        Column::new("finding", ColumnKind::Text, "What it is about.")
+            .field(|(finding, ..): &Row<'_>| finding.title().into()),
+        Column::new("ID", ColumnKind::Identifier, "The operation, or the first of them.")
+            .field(|(.., op): &Row<'_>| op.as_ref().map(|&(id, _)| id).into()),
+        Column::new("OP Code", ColumnKind::Text, "Its name.")
+            .field(|(.., op): &Row<'_>| op.as_ref().map(|(_, name)| name.as_ref()).into()),
+        Column::new("operations", ColumnKind::Count, "How many operations it is about.")
+            .field(|(finding, ..): &Row<'_>| finding.ops().len().into()),
+        Column::new("Bound", ColumnKind::Text, "What bounds the operation, for matrix products only.").field(
+            |(finding, ..): &Row<'_>| match finding {
+                Finding::MatrixProduct { bound, .. } => bound.map(Bound::as_str).into(),
+                _ => None::<&str>.into(),
+            },
+        ),
+        Column::new("advice", ColumnKind::Text, "What to try.")
+            .field(|(_, advice, _): &Row<'_>| advice.into()),
+        us(
+            "saving at most (µs)",
+            "What there is to win at most, in µs: time on the host; gaps less 6 µs each; time of a product × (1 − the higher of DRAM % and FLOPs % / 100). Items of one operation share it.",
+        )
+        .field(|(finding, ..): &Row<'_>| finding.at_most_us().into()),
+    ];
+    Sheet::new(
+        "advice",
+        "What the figures say should be changed, a row per item; an item about several operations names the first.",
+        fields,
+        |report: &'a MetalReport| {
+            let rows = |finding: Finding| {
+                let op = finding.ops().first().and_then(|&position| report.ops.get(position));
+                let op = op.map(|op| (op.id, ops::op_code(op)));
+                let items: Vec<String> = match &finding {
+                    Finding::MatrixProduct { advice, .. } => advice.iter().map(ToString::to_string).collect(),
+                    _ => vec![finding.to_string()],
+                };
+                items.into_iter().map(move |item| (finding.clone(), item, op.clone()))
+            };
+            findings(report).into_iter().flat_map(rows).collect()
+        },
+    )
+}
+
+/// How busy each device was.
+fn devices<'a>() -> Sheet<'a, MetalReport> {
+    let fields = [
+        Column::new("Device", ColumnKind::Identifier, "The device.")
+            .field(|load: &DeviceLoad| load.device.into()),
+        Column::new("Op Count", ColumnKind::Count, "Its operations.")
+            .field(|load: &DeviceLoad| load.count.into()),
+        us("Device Time Sum", "Sum of their times in µs, overlaps counted twice.")
+            .field(|load: &DeviceLoad| load.time_us.into()),
+        us("Gap Sum", "Sum of the gaps before them in µs, without that before the first.")
+            .field(|load: &DeviceLoad| load.gap_us.into()),
+        us(
+            "Busy Time",
+            "Time in µs in which at least one ran: the union of their firmware's cycles, divided by the clock; empty without cycles.",
+        )
+        .field(|load: &DeviceLoad| load.busy_us.into()),
+        us(
+            "Idle Time",
+            "Time in µs between the first and the last in which none ran; empty without cycles.",
+        )
+        .field(|load: &DeviceLoad| load.idle_us.into()),
+        Column::new(
+            "Clock (MHz)",
+            ColumnKind::Number(Unit::Megahertz),
+            "Cycles of the firmware divided by its duration.",
+        )
+        .field(|load: &DeviceLoad| load.clock_mhz.into()),
+    ];
+    Sheet::new(
+        "devices",
+        "Work of each device in the rows shown; operations that were put together count for each of their devices.",
+        fields,
+        device_loads,
+    )
+}
+
+/// How evenly devices shared the work.
+fn imbalance<'a>() -> Sheet<'a, MetalReport> {
+    let fields = [
+        Column::new("ID", ColumnKind::Identifier, "Line of the row shown in the profiler's file.").field_in(
+            |report: &&MetalReport, one: &OpImbalance| report.ops.get(one.op).map(|op| op.id).into(),
+        ),
+        Column::new("OP Code", ColumnKind::Text, "The operation.").field_in(
+            |report: &&MetalReport, one: &OpImbalance| {
+                report.ops.get(one.op).map(|op| op.label.as_str()).into()
+            },
+        ),
+        Column::new("Devices", ColumnKind::Count, "Devices that have a time.")
+            .field(|one: &OpImbalance| one.devices.into()),
+        us("Min Time", "Shortest time in µs.").field(|one: &OpImbalance| one.min_us.into()),
+        us("Mean Time", "Mean time in µs.").field(|one: &OpImbalance| one.mean_us.into()),
+        us("Max Time", "Longest time in µs.").field(|one: &OpImbalance| one.max_us.into()),
+        Column::new("Slowest Device", ColumnKind::Identifier, "The device that took longest.")
+            .field(|one: &OpImbalance| one.slowest.into()),
+        percent("Imbalance %", "How much longer that is than the mean: (max / mean − 1) × 100.")
+            .field(|one: &OpImbalance| one.imbalance_percent.into()),
+    ];
+    Sheet::with_context(
+        "imbalance",
+        "Operations that several devices ran, in their order, with the spread of their times.",
+        fields,
+        |report: &'a MetalReport| {
+            let rows = imbalances(report);
+            (!rows.is_empty()).then_some((report, rows))
+        },
+    )
+}
+
+/// The sheet of two runs side by side, the biggest changes first.
+#[must_use]
+pub fn comparison_sheet<'a>() -> Sheet<'a, Comparison> {
+    let fields = [
+        Column::new("ID", ColumnKind::Identifier, "ID in this run; empty for operations that are gone.")
+            .field(|one: &&OpDelta| one.now_id.into()),
+        Column::new("baseline ID", ColumnKind::Identifier, "ID in the other run; empty for new operations.")
+            .field(|one: &&OpDelta| one.then_id.into()),
+        Column::new("OP Code", ColumnKind::Text, "Operation with the sizes of what it computes.")
+            .field(|one: &&OpDelta| one.label.as_str().into()),
+        Column::new(
+            "in",
+            ColumnKind::Text,
+            "both; both, other sizes; new; gone. Operations are matched by name and sizes in the longest common sequence, and between those by name.",
+        )
+        .field(|one: &&OpDelta| one.kind.as_str().into()),
+        us("baseline Device Time", "Time on the device in the other run, in µs.")
+            .field(|one: &&OpDelta| one.time_then_us.into()),
+        us("Device Time", "Time on the device in this run, in µs.")
+            .field(|one: &&OpDelta| one.time_now_us.into()),
+        us(
+            "change",
+            "Device Time − baseline Device Time, in µs; an operation that a run lacks has taken none in it.",
+        )
+        .field(|one: &&OpDelta| one.delta_us.into()),
+        percent("change %", "change / baseline Device Time × 100.")
+            .field(|one: &&OpDelta| one.delta_percent.into()),
+    ];
+    Sheet::with_context(
+        "baseline",
+        "An operation of this run, of the one that it is compared with (--baseline), or of both; biggest changes first.",
+        fields,
+        |comparison: &'a Comparison| Some(((), comparison.deltas.iter().collect())),
+    )
 }
 
 #[cfg(test)]
@@ -32,19 +246,16 @@ mod tests {
     use crate::options::MetalOptions;
 
     #[test]
-    fn every_column_of_every_sheet_is_described() {
+    fn a_call_of_two_devices_is_in_every_sheet_of_figures() {
         let line = |device| Line { device: Some(device), call: Some(0), ..Line::op("Matmul") };
         let report = report(&[line(0), line(1)], MetalOptions::default());
-        let mut made = Vec::new();
-        for sheet in metal_sheets() {
-            let Some(frame) = sheet.build(&report).unwrap() else { continue };
-            let columns: Vec<String> = frame.get_column_names().iter().map(ToString::to_string).collect();
-            let described: Vec<&str> = sheet.columns.iter().map(|column| column.name).collect();
-            assert_eq!(columns, described, "{}", sheet.name);
-            made.push(sheet.name);
-        }
-        for name in ["ops", "summary", "devices", "imbalance"] {
-            assert!(made.contains(&name), "{name} is empty");
+        let rows = |name: &str| {
+            let sheets = metal_sheets();
+            let sheet = sheets.iter().find(|sheet| sheet.name == name).unwrap();
+            sheet.table(&report).unwrap().map(|table| table.height())
+        };
+        for (name, expected) in [("ops", 1), ("summary", 1), ("devices", 2), ("imbalance", 1)] {
+            assert_eq!(rows(name), Some(expected), "{name}");
         }
     }
 }

@@ -1,199 +1,202 @@
 //! The operations, one row each.
 
-use polars::prelude::{DataFrame, PolarsResult};
-use trace_ingest::metal::{OpRow, SubDevice, Tensor};
-use tree_perf::{Column, ColumnKind, FrameBuilder, Sheet, Unit};
+use std::borrow::Cow;
 
-use crate::advice::exceeds;
-use crate::csv::{advice_cell, op_code, profiler_ideal_us};
-use crate::op::Op;
+use sheets::{Cell, Column, ColumnKind, Field, Sheet, Unit};
+use trace_ingest::metal::{OpRow, SubDevice, Tensor};
+
+use crate::advice::{advice_of, exceeds};
+use crate::op::{Bound, Op, OpCategory, OpKind};
 use crate::report::MetalReport;
 
-const COLUMNS: &[Column] = &[
-    Column::new(
+pub(crate) const OUTPUT_DATATYPE: Column =
+    Column::new("Output Datatype", ColumnKind::Text, "Datatype of output 0.");
+pub(crate) const INPUT_0_DATATYPE: Column =
+    Column::new("Input 0 Datatype", ColumnKind::Text, "Datatype of input 0.");
+pub(crate) const INPUT_1_DATATYPE: Column =
+    Column::new("Input 1 Datatype", ColumnKind::Text, "Datatype of input 1.");
+pub(crate) const CALL_COUNT: Column = Column::new(
+    "Global Call Count",
+    ColumnKind::Identifier,
+    "Number of the call times 1024, plus the device.",
+);
+pub(crate) const ADVICE: Column = Column::new("Advice", ColumnKind::Text, "What to try, items parted by •.");
+pub(crate) const RAW_OP_CODE: Column =
+    Column::new("Raw OP Code", ColumnKind::Text, "Operation as the profiler names it.");
+
+/// An operation and its row of the profiler's file.
+type Row<'a> = (&'a Op, &'a OpRow);
+
+pub(crate) fn sheet<'a>() -> Sheet<'a, MetalReport> {
+    Sheet::with_context(
+        "ops",
+        "Operations in their order, a row each.",
+        columns_of_tt_perf_report().into_iter().chain(own_columns()),
+        |report: &'a MetalReport| {
+            let row = |op: &'a Op| Some((op, report.table.rows.get(op.row as usize)?));
+            let rows: Vec<Row<'a>> = report.ops.iter().filter_map(row).collect();
+            (!rows.is_empty()).then_some((report, rows))
+        },
+    )
+}
+
+fn columns_of_tt_perf_report<'a>() -> [Field<&'a MetalReport, Row<'a>>; 28] {
+    [
+        Column::new(
         "ID",
         ColumnKind::Identifier,
         "Line of the operation in the profiler's file, the header being line 1; lines of a second file follow on those of the first.",
-    ),
-    Column::new(
+    ).field(|(op, _): &Row<'_>| op.id.into()),
+        Column::new(
         "Total %",
         ColumnKind::Number(Unit::Percent),
         "Device time and gap of the operation, of those of all rows, in percent: (Device Time + Op-to-Op Gap) / (sum of both) × 100.",
-    ),
-    Column::new(
+    ).field(|(op, _): &Row<'_>| op.total_percent.into()),
+        Column::new(
         "Bound",
         ColumnKind::Text,
         "What bounds the operation: DRAM or FLOP (at least 65 % of the chip's), BOTH, or SLOW (neither); HOST for operations of the host; empty where the model has no figures.",
-    ),
-    Column::new(
+    ).field(|(op, _): &Row<'_>| op.bound.map(Bound::as_str).into()),
+        Column::new(
         "OP Code",
         ColumnKind::Text,
         "Operation with the sizes of what it computes: M x K x N, behind b={…} the batch.",
-    ),
-    Column::new(
+    ).field(|(op, _): &Row<'_>| op_code(op).into()),
+        Column::new(
         "Device",
         ColumnKind::Identifier,
         "Device of the row; of several that were put together, the one whose figures are shown.",
-    ),
-    Column::new(
+    ).field(|(op, _): &Row<'_>| op.device.into()),
+        Column::new(
         "Device Time",
         ColumnKind::Number(Unit::Microseconds),
         "Time on the device in µs; of an operation on several devices the longest, of a collective their mean; empty where the profiler's figure cannot be right.",
-    ),
-    Column::new(
+    ).field(|(op, _): &Row<'_>| op.device_time_us.into()),
+        Column::new(
         "Op-to-Op Gap",
         ColumnKind::Number(Unit::Microseconds),
         "Time in µs from the end of the device's operation before to the start of this one.",
-    ),
-    Column::new(
+    ).field(|(op, _): &Row<'_>| op.gap_us.into()),
+        Column::new(
         "Cores",
         ColumnKind::Count,
         "Cores that it ran on; of DRAM-sharded products the cores that feed from the DRAM banks.",
-    ),
-    Column::new(
+    ).field(|(op, _): &Row<'_>| op.cores.into()),
+        Column::new(
         "DRAM",
-        ColumnKind::Number(Unit::One),
+        ColumnKind::Number(Unit::GigabytesPerSecond),
         "Rate in 1e9 bytes per second: the operation's inputs and outputs (of matrix products inputs 0 and 1 and output 0), as far as they lie in DRAM, each once, with padding, divided by the device time.",
-    ),
-    Column::new(
+    ).field(|(op, _): &Row<'_>| op.dram_gb_per_s.into()),
+        Column::new(
         "DRAM %",
         ColumnKind::Number(Unit::Percent),
         "DRAM divided by the chip's peak bandwidth, in percent.",
-    ),
-    Column::new(
+    ).field(|(op, _): &Row<'_>| op.dram_percent.into()),
+        Column::new(
         "FLOPs",
-        ColumnKind::Number(Unit::One),
+        ColumnKind::Number(Unit::TeraflopsPerSecond),
         "Rate in 1e12 operations per second: 2·M·K·N·batch divided by the device time.",
-    ),
-    Column::new(
+    ).field(|(op, _): &Row<'_>| op.tflop_per_s.into()),
+        Column::new(
         "FLOPs %",
         ColumnKind::Number(Unit::Percent),
         "FLOPs divided by what the operation's cores reach at its math fidelity, in percent.",
-    ),
-    Column::new("Math Fidelity", ColumnKind::Text, "Math fidelity and datatypes: inputs => output."),
-    Column::new("Output Datatype", ColumnKind::Text, "Datatype of output 0."),
-    Column::new("Input 0 Datatype", ColumnKind::Text, "Datatype of input 0."),
-    Column::new("Input 1 Datatype", ColumnKind::Text, "Datatype of input 1."),
-    Column::new(
+    ).field(|(op, _): &Row<'_>| op.flops_percent.into()),
+        Column::new("Math Fidelity", ColumnKind::Text, "Math fidelity and datatypes: inputs => output.").field(|(op, _): &Row<'_>| known(&op.math_fidelity).into()),
+        OUTPUT_DATATYPE.field_in(|report: &&MetalReport, (_, row): &Row<'_>| datatype(report, report.table.outputs(row).first())),
+        INPUT_0_DATATYPE.field_in(|report: &&MetalReport, (_, row): &Row<'_>| datatype(report, report.table.inputs(row).first())),
+        INPUT_1_DATATYPE.field_in(|report: &&MetalReport, (_, row): &Row<'_>| datatype(report, report.table.inputs(row).get(1))),
+        Column::new(
         "DRAM Sharded",
         ColumnKind::Flag,
         "Whether the weights are spread over the banks of the DRAM.",
-    ),
-    Column::new(
+    ).field(|(op, _): &Row<'_>| op.dram_sharded.into()),
+        Column::new(
         "Input 0 Memory",
         ColumnKind::Text,
         "Where input 0 lies: number, buffer (DRAM or L1) and layout.",
-    ),
-    Column::new("Inner Dim Block Size", ColumnKind::Count, "in0_block_w of the program config, in tiles."),
-    Column::new("Output Subblock H", ColumnKind::Count, "out_subblock_h of the program config, in tiles."),
-    Column::new("Output Subblock W", ColumnKind::Count, "out_subblock_w of the program config, in tiles."),
-    Column::new(
-        "Global Call Count",
-        ColumnKind::Identifier,
-        "Number of the call times 1024, plus the device.",
-    ),
-    Column::new("Sub Device ID", ColumnKind::Text, "Part of the device that the operation was confined to."),
-    Column::new("Available Cores", ColumnKind::Count, "Cores that the operation could have run on."),
-    Column::new(
+    ).field_in(|report: &&MetalReport, (_, row): &Row<'_>| report.table.inputs(row).first().and_then(|input| known(report.table.text(input.memory))).into()),
+        Column::new("Inner Dim Block Size", ColumnKind::Count, "in0_block_w of the program config, in tiles.").field(|(op, _): &Row<'_>| op.inner_block_width.into()),
+        Column::new("Output Subblock H", ColumnKind::Count, "out_subblock_h of the program config, in tiles.").field(|(op, _): &Row<'_>| op.out_subblock_h.into()),
+        Column::new("Output Subblock W", ColumnKind::Count, "out_subblock_w of the program config, in tiles.").field(|(op, _): &Row<'_>| op.out_subblock_w.into()),
+        CALL_COUNT.field(|(_, row): &Row<'_>| row.global_call_count.into()),
+        Column::new("Sub Device ID", ColumnKind::Text, "Part of the device that the operation was confined to.").field_in(|report: &&MetalReport, (_, row): &Row<'_>| match row.sub_device { SubDevice::None => Cell::Missing, SubDevice::Number(number) => number.to_string().into(), SubDevice::Text(text) => known(report.table.text(text)).into(), }),
+        Column::new("Available Cores", ColumnKind::Count, "Cores that the operation could have run on.").field(|(op, _): &Row<'_>| op.available_cores.into()),
+        Column::new(
         "Op Category",
         ColumnKind::Text,
         "Compute, CCL (communication of devices), TM (tensor manipulation), DM (data movement), Host or Other; signposts have none.",
-    ),
-    Column::new(
+    ).field(|(op, _): &Row<'_>| op.category.map(OpCategory::as_str).into()),
+        Column::new(
         "Bound Analysis",
         ColumnKind::Text,
         "Figures that the operation's model has: full (DRAM and FLOPs), flops_only, dram_only or none.",
-    ),
-    Column::new("Advice", ColumnKind::Text, "What to try, items parted by •."),
-    Column::new("Raw OP Code", ColumnKind::Text, "Operation as the profiler names it."),
-    Column::new(
+    ).field(|(op, _): &Row<'_>| op.analysed.as_str().into()),
+        ADVICE.field_in(|report: &&MetalReport, (op, _): &Row<'_>| Some(advice_cell(report, op)).filter(|advice| !advice.is_empty()).into()),
+        RAW_OP_CODE.field_in(|report: &&MetalReport, (op, _): &Row<'_>| report.table.text(op.raw_op_code).into()),
+    ]
+}
+
+/// Columns that tt-perf-report lacks.
+fn own_columns<'a>() -> [Field<&'a MetalReport, Row<'a>>; OWN_COLUMNS] {
+    [
+        Column::new(
         "Device %",
         ColumnKind::Number(Unit::Percent),
         "Device time of the operation, of that of all rows, in percent; gaps do not count.",
-    ),
-    Column::new("Merged Rows", ColumnKind::Count, "Rows of other devices that the row stands for too."),
-    Column::new(
+    ).field(|(op, _): &Row<'_>| op.device_percent.into()),
+        Column::new("Merged Rows", ColumnKind::Count, "Rows of other devices that the row stands for too.").field(|(op, _): &Row<'_>| op.merged_rows.len().into()),
+        Column::new(
         "Host Duration",
         ColumnKind::Number(Unit::Microseconds),
         "Time in µs that the host spent on the call.",
-    ),
-    Column::new(
+    ).field(|(_, row): &Row<'_>| row.host_duration_ns.map(|ns| ns / 1e3).into()),
+        Column::new(
         "Profiler Ideal Time",
         ColumnKind::Number(Unit::Microseconds),
         "Time in µs that the profiler's own model holds to be possible; empty where it has none.",
-    ),
-    Column::new(
+    ).field(|(_, row): &Row<'_>| profiler_ideal_us(row).into()),
+        Column::new(
         "Profiler DRAM %",
         ColumnKind::Number(Unit::Percent),
         "Share of the DRAM bandwidth in percent as the profiler gives it.",
-    ),
-    Column::new(
+    ).field(|(_, row): &Row<'_>| row.dram_util_percent.into()),
+        Column::new(
         "Above Roofline",
         ColumnKind::Flag,
         "Whether DRAM % or FLOPs % is above 100: then the model does not fit the operation, or the chip is another.",
-    ),
-];
+    ).field(|(op, _): &Row<'_>| exceeds(op).into()),
+    ]
+}
 
-/// One row per operation.
-pub(super) const SHEET: Sheet<MetalReport> =
-    Sheet::new("ops", "Operations in their order, a row each.", COLUMNS, build);
+/// How many columns behind the others tt-perf-report lacks.
+pub(crate) const OWN_COLUMNS: usize = 6;
 
-fn build(report: &MetalReport) -> PolarsResult<Option<DataFrame>> {
-    let table = &report.table;
-    let rows: Vec<(&Op, &OpRow)> =
-        report.ops.iter().filter_map(|op| Some((op, table.rows.get(op.row as usize)?))).collect();
-    if rows.is_empty() {
-        return Ok(None);
+fn known(text: &str) -> Option<&str> {
+    (!text.is_empty()).then_some(text)
+}
+
+fn datatype<'r>(report: &'r MetalReport, tensor: Option<&Tensor>) -> Cell<'r> {
+    tensor.and_then(|tensor| known(report.table.text(tensor.datatype))).into()
+}
+
+/// Name of an operation; that of a signpost says what it is.
+pub(super) fn op_code(op: &Op) -> Cow<'_, str> {
+    if op.kind == OpKind::Signpost && !op.label.ends_with(SIGNPOST_MARK) {
+        return format!("{}{SIGNPOST_MARK}", op.label).into();
     }
-    let ops = || rows.iter().map(|&(op, _)| op);
-    let of_file = || rows.iter().map(|&(_, row)| row);
-    let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    let input = |row: &OpRow, place: usize| table.inputs(row).get(place).copied();
-    let datatype = |tensor: Option<Tensor>| tensor.and_then(|tensor| known(table.text(tensor.datatype)));
-    let mut frame = FrameBuilder::default();
-    frame.integer("ID", ops().map(|op| Some(op.id.into())));
-    frame.float("Total %", ops().map(|op| op.total_percent));
-    frame.text("Bound", ops().map(|op| op.bound.map(|bound| bound.as_str())));
-    frame.text("OP Code", ops().map(|op| Some(op_code(op))));
-    frame.integer("Device", ops().map(|op| op.device.map(Into::into)));
-    frame.float("Device Time", ops().map(|op| op.device_time_us));
-    frame.float("Op-to-Op Gap", ops().map(|op| op.gap_us));
-    frame.integer("Cores", ops().map(|op| op.cores.map(Into::into)));
-    frame.float("DRAM", ops().map(|op| op.dram_gb_per_s));
-    frame.float("DRAM %", ops().map(|op| op.dram_percent));
-    frame.float("FLOPs", ops().map(|op| op.tflop_per_s));
-    frame.float("FLOPs %", ops().map(|op| op.flops_percent));
-    frame.text("Math Fidelity", ops().map(|op| known(&op.math_fidelity)));
-    frame.text("Output Datatype", of_file().map(|row| datatype(table.outputs(row).first().copied())));
-    frame.text("Input 0 Datatype", of_file().map(|row| datatype(input(row, 0))));
-    frame.text("Input 1 Datatype", of_file().map(|row| datatype(input(row, 1))));
-    frame.flag("DRAM Sharded", ops().map(|op| op.dram_sharded));
-    frame.text(
-        "Input 0 Memory",
-        of_file().map(|row| input(row, 0).and_then(|input| known(table.text(input.memory)))),
-    );
-    frame.integer("Inner Dim Block Size", ops().map(|op| op.inner_block_width.map(Into::into)));
-    frame.integer("Output Subblock H", ops().map(|op| op.out_subblock_h.map(Into::into)));
-    frame.integer("Output Subblock W", ops().map(|op| op.out_subblock_w.map(Into::into)));
-    frame.integer("Global Call Count", of_file().map(|row| row.global_call_count));
-    frame.text(
-        "Sub Device ID",
-        of_file().map(|row| match row.sub_device {
-            SubDevice::None => None,
-            SubDevice::Number(number) => Some(number.to_string()),
-            SubDevice::Text(text) => known(table.text(text)),
-        }),
-    );
-    frame.integer("Available Cores", ops().map(|op| Some(op.available_cores.into())));
-    frame.text("Op Category", ops().map(|op| op.category.map(|category| category.as_str())));
-    frame.text("Bound Analysis", ops().map(|op| Some(op.analysed.as_str())));
-    frame.text("Advice", ops().map(|op| known(&advice_cell(report, op))));
-    frame.text("Raw OP Code", ops().map(|op| Some(table.text(op.raw_op_code))));
-    frame.float("Device %", ops().map(|op| op.device_percent));
-    frame.integer("Merged Rows", ops().map(|op| Some(op.merged_rows.len() as i64)));
-    frame.float("Host Duration", of_file().map(|row| row.host_duration_ns.map(|ns| ns / 1e3)));
-    frame.float("Profiler Ideal Time", of_file().map(profiler_ideal_us));
-    frame.float("Profiler DRAM %", of_file().map(|row| row.dram_util_percent));
-    frame.flag("Above Roofline", ops().map(exceeds));
-    frame.finish().map(Some)
+    op.label.as_str().into()
+}
+
+const SIGNPOST_MARK: &str = " (signpost)";
+
+/// Advice on an operation in one text.
+fn advice_cell(report: &MetalReport, op: &Op) -> String {
+    let items: Vec<String> = advice_of(report, op).iter().map(ToString::to_string).collect();
+    items.join(" • ")
+}
+
+/// Time in µs that the profiler's own model holds to be possible; it writes 1 ns where it has no model.
+fn profiler_ideal_us(row: &OpRow) -> Option<f64> {
+    row.pm_ideal_ns.filter(|&ns| ns > 1.0).map(|ns| ns / 1e3)
 }
