@@ -22,6 +22,7 @@ const ORDER: &[&str] = &[
     "tree-perf",
     "inference-phase",
     "script-extension",
+    "xla-perf",
     "rocprof-perf",
     "metal-perf",
     "report-writers",
@@ -30,6 +31,9 @@ const ORDER: &[&str] = &[
 
 /// Crates that may depend on no other crate of the workspace.
 const ALONE: &[&str] = &["perf-models"];
+
+/// Crates of one kind of recording each, which know nothing of each other.
+const RECORDERS: &[&str] = &["tree-perf", "xla-perf", "rocprof-perf", "metal-perf"];
 
 /// Crates that must build in seconds, so without any package named `polars*`.
 const WITHOUT_POLARS: &[&str] =
@@ -182,6 +186,11 @@ fn wrong_arrows(package: &Package, own_rank: usize, workspace: &BTreeSet<&str>) 
                 "{} depends on {name} ({kind}), but may depend on no crate of the workspace",
                 package.name
             ));
+        } else if RECORDERS.contains(&name) && RECORDERS.contains(&package.name.as_str()) {
+            breaches.push(format!(
+                "{} depends on {name} ({kind}), the crate of another recorder: what both need belongs above them",
+                package.name
+            ));
         } else if rank(name).is_none_or(|theirs| theirs >= own_rank) {
             breaches.push(format!("{} depends on {name} ({kind}), which is not above it", package.name));
         }
@@ -318,6 +327,20 @@ mod tests {
         assert_eq!(
             found.breaches,
             ["perf-models depends on trace-ingest (normal), but may depend on no crate of the workspace"]
+        );
+    }
+
+    #[test]
+    fn a_recorder_crate_may_not_know_another() {
+        let found = check(&metadata(
+            &[("xla-perf", &[("tree-perf", None)]), ("tree-perf", &[])],
+            &["xla-perf", "tree-perf"],
+        ));
+        assert_eq!(
+            found.breaches,
+            [
+                "xla-perf depends on tree-perf (normal), the crate of another recorder: what both need belongs above them"
+            ]
         );
     }
 
