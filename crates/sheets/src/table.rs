@@ -205,13 +205,13 @@ impl Table {
                 _ if dtype.is_string() => ColumnKind::Text,
                 kind => kind,
             };
-            let cells = (0..column.len()).map(|row| match column.get(row) {
-                Ok(AnyValue::Boolean(flag)) => flag.into(),
-                Ok(AnyValue::String(text)) => text.into(),
-                Ok(AnyValue::Float64(number)) => number.into(),
-                Ok(value) => value.extract::<i64>().into(),
-                Err(_) => Cell::Missing,
-            });
+            let cell = |value: AnyValue<'_>| match (&value, value.get_str()) {
+                (_, Some(text)) => text.to_owned().into(),
+                (AnyValue::Boolean(flag), _) => (*flag).into(),
+                (AnyValue::Float64(number), _) => (*number).into(),
+                _ => value.extract::<i64>().into(),
+            };
+            let cells = (0..column.len()).map(|row| column.get(row).map_or(Cell::Missing, cell));
             TableColumn::named(name.to_owned(), Column { kind, ..known }, cells)
         };
         Table::new(name, frame.columns().iter().map(column).collect())

@@ -103,24 +103,32 @@ fn the_same_report_gives_the_same_bytes() {
 fn headers_are_bold_frozen_filtered_and_explained() {
     let described =
         |name, description| TableColumn::new(Column::new(name, MS, description), [1.0, 2.0].map(Into::into));
-    let columns = vec![
-        described("a", "Device time in ms."),
-        described("b", "Device time in ms."),
-        described("c", "Host time in ms."),
-        described("d", ""),
-    ];
+    const LONG: &str = concat!(
+        "Time in ms of all that the device does, whatever it is called and whoever asked for it: kernels, copies ",
+        "and fills, on whichever stream they ran and however they were launched, each moment counted once, from ",
+        "the begin of the first of them to the end of the last one."
+    );
+    assert!(LONG.len() > 255);
+    let columns =
+        vec![described("a", "Device \"time\" in ms\n<1>."), described("b", ""), described("c", LONG)];
     let (bytes, _) = written(&report(vec![Table::new("t", columns).unwrap()]));
     let sheet_xml = part(&bytes, "xl/worksheets/sheet1.xml");
     assert!(
         sheet_xml.contains(r#"<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/>"#)
     );
-    assert!(sheet_xml.contains(r#"<autoFilter ref="A1:D3"/>"#));
+    assert!(sheet_xml.contains(r#"<autoFilter ref="A1:C3"/>"#));
     let bold = part(&bytes, "xl/styles.xml");
     assert!(bold.contains("<b/>"));
+    // A message at the header, which is not selected from the start.
+    assert!(
+        sheet_xml.contains(r#"prompt="Device &quot;time&quot; in ms &lt;1&gt;." sqref="A1""#),
+        "{sheet_xml}"
+    );
+    assert!(sheet_xml.contains(r#"activeCell="A2""#), "{sheet_xml}");
+    assert_eq!(sheet_xml.matches("<dataValidation ").count(), 1);
+    // What is too long for a message is a note.
     let notes = part(&bytes, "xl/comments1.xml");
-    assert!(notes.contains(r#"ref="A1""#) && notes.contains("Device time in ms."));
-    assert!(notes.contains(r#"ref="B1""#) && notes.contains(r#"ref="C1""#));
-    assert!(!notes.contains(r#"ref="D1""#));
+    assert!(notes.contains(r#"ref="C1""#) && notes.contains(LONG) && !notes.contains(r#"ref="A1""#));
 }
 
 #[test]
