@@ -49,7 +49,7 @@ fn the_report_of_other_traces_points_to_this_one() {
     place.run(&["report", "host.xplane.pb"]).exits_with(0).with_summary(&[
         "`tracelens jax` knows its programs",
         // Nothing but the GPU was recorded: its kernels are listed without being asked for.
-        "3 device events (100.000 µs) without a launch in the trace: in the timeline",
+        "3 device events (0.100 ms) without a launch in the trace: in the timeline",
         "gemm_fusion_dot.1",
     ]);
 }
