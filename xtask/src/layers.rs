@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::{ChoreResult, Outcome};
 
 /// The house order, top first. A crate may depend on crates that come before it.
-const ORDER: [&str; 12] = [
+const ORDER: [&str; 13] = [
     "trace-ingest",
     "trace2tree",
     "perf-models",
@@ -20,6 +20,7 @@ const ORDER: [&str; 12] = [
     "operator-sheets",
     "tree-perf",
     "inference-phase",
+    "xla-perf",
     "metal-perf",
     "report-writers",
     "tracelens",

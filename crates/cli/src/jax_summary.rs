@@ -5,9 +5,9 @@ use std::fmt::Write;
 use gpu_timeline::Breakdown;
 use report_writers::Report;
 use report_writers::terminal::Style;
-use tree_perf::jax::collectives::CollectiveAnalysis;
-use tree_perf::jax::tpu::{TpuNotice, tpu_finding};
-use tree_perf::jax::{JaxAnalysis, jax_finding};
+use xla_perf::collectives::CollectiveAnalysis;
+use xla_perf::tpu::{TpuNotice, tpu_finding};
+use xla_perf::{JaxAnalysis, jax_finding};
 
 use crate::notes::Notes;
 use crate::numbers::counted;
@@ -143,7 +143,7 @@ fn write_steps(out: &mut String, analysis: &JaxAnalysis, style: Style) {
     let of = analysis.executions().iter().filter(|execution| execution.program == most.program);
     let (warm_up, steady): (Vec<_>, Vec<_>) = of.partition(|execution| execution.is_warm_up);
     let us = |time| analysis.trace().to_microseconds(time);
-    let mean = |executions: &[&tree_perf::jax::Execution]| {
+    let mean = |executions: &[&xla_perf::Execution]| {
         us(executions.iter().map(|execution| execution.busy).sum()) / executions.len() as f64
     };
     let count = warm_up.len() + steady.len();

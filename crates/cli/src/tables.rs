@@ -8,8 +8,8 @@ use report_writers::{
     ScatterWeights, SeriesFrom, Table, TableError,
 };
 use trace_ingest::ReadOptions;
-use tree_perf::jax::collectives::{CollectiveAnalysis, collective_sheets};
-use tree_perf::jax::{JaxAnalysis, jax_sheets};
+use xla_perf::collectives::{CollectiveAnalysis, collective_sheets};
+use xla_perf::{JaxAnalysis, jax_sheets};
 use tree_perf::rocprof::{RocprofAnalysis, rocprof_sheets};
 use tree_perf::{
     Analysis, ChartShape, Column, ColumnKind, ExtensionSheet, Sheet, SheetChart, Unit, pytorch_sheets,

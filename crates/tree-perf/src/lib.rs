@@ -14,7 +14,6 @@ mod extended_operators;
 #[cfg(feature = "starlark")]
 pub mod extension;
 mod frame;
-pub mod jax;
 mod kernel_records;
 mod launchers;
 mod models;
@@ -44,3 +43,5 @@ pub use sanity_check::{CountMismatch, KernelSums, SanityCheck};
 pub use sheet::{ChartShape, ScatterPoints, Sheet, SheetChart, all_sheets, inference_sheets, pytorch_sheets};
 pub use sheets::kernel_summary::{KERNEL_TABLE_COLUMNS, kernel_table};
 pub use sheets::rooflines::ExtensionSheet;
+#[doc(hidden)]
+pub use sheets::{roofline, roofline_points};

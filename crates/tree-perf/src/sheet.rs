@@ -23,7 +23,8 @@ pub struct Sheet<A: 'static = Analysis> {
     /// Picture that goes with it.
     pub chart: Option<SheetChart>,
     /// Makes the table; `None` when there is nothing to show and the sheet is left out.
-    pub(crate) build: fn(&A) -> PolarsResult<Option<DataFrame>>,
+    #[doc(hidden)]
+    pub build: fn(&A) -> PolarsResult<Option<DataFrame>>,
 }
 
 /// What a sheet's chart shows.

@@ -2,7 +2,7 @@
 
 use inference_phase::sheets::phase_sheets;
 use metal_perf::{comparison_sheet, metal_sheets};
-use tree_perf::jax::jax_sheets;
+use xla_perf::jax_sheets;
 use tree_perf::rocprof::rocprof_sheets;
 use tree_perf::{Column, all_sheets};
 

@@ -14,7 +14,8 @@ const HEIGHT: &str = "Attainable TFLOPS/s";
 const LABEL: &str = "label";
 
 /// Two rows per line.
-pub(crate) const SHEET: Sheet = Sheet {
+#[doc(hidden)]
+pub const SHEET: Sheet = Sheet {
     name: "roofline",
     current_name: "roofline",
     description: "The roofs of the chart, each by the two points at its ends: the slope of the memory's bandwidth, and per peak that operators are held against the level from its ridge point to the right. The operators below are the rows of roofline_points. Left out without an architecture.",
@@ -62,7 +63,8 @@ pub(crate) const SHEET: Sheet = Sheet {
 };
 
 /// The table of these roofs; `None` where there are none.
-pub(crate) fn table(roofs: &[Roof]) -> PolarsResult<Option<DataFrame>> {
+#[doc(hidden)]
+pub fn table(roofs: &[Roof]) -> PolarsResult<Option<DataFrame>> {
     roofs.iter().max_by(by_ridge).map(|highest| build(highest, roofs)).transpose()
 }
 

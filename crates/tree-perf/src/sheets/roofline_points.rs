@@ -26,7 +26,8 @@ pub(super) const POINTS: ScatterPoints = ScatterPoints {
 };
 
 /// One row per point.
-pub(crate) const SHEET: Sheet = Sheet {
+#[doc(hidden)]
+pub const SHEET: Sheet = Sheet {
     name: NAME,
     current_name: NAME,
     description: "The rows of unified_perf_summary that can stand under a roofline: those with FLOPs, bytes, time and a peak of the architecture to be held against. By peak, the one with the most kernel time first; below a peak most kernel time first. Left out without an architecture.",

@@ -1,7 +1,7 @@
 //! The recorded traces, and what holds of them without a reference.
 
 mod conservation;
-mod jax;
+
 mod rocprof;
 mod roofline;
 

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use tree_perf::jax::JaxAnalysis;
-use tree_perf::jax::collectives::CollectiveAnalysis;
+use xla_perf::JaxAnalysis;
+use xla_perf::collectives::CollectiveAnalysis;
 
 use super::{options, reading};
 use crate::arguments::jax::JaxArguments;
