@@ -127,6 +127,8 @@ pub(crate) enum Failure {
     #[error("the report cannot be put together: {0}; please report this as a bug")]
     Table(#[from] TableError),
     #[error("the report cannot be put together: {0}; please report this as a bug")]
+    Sheet(#[from] sheets::TableError),
+    #[error("the report cannot be put together: {0}; please report this as a bug")]
     Frame(#[from] polars::error::PolarsError),
     #[error("standard output cannot be written: {0}")]
     Output(#[from] std::io::Error),
@@ -185,6 +187,7 @@ impl Failure {
             | Failure::File { .. }
             | Failure::Drawing(_)
             | Failure::Table(_)
+            | Failure::Sheet(_)
             | Failure::Frame(_)
             | Failure::Output(_) => ExitCode::from(1),
         }

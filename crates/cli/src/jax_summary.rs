@@ -20,7 +20,7 @@ use crate::wrapping::wrap;
 pub(crate) fn warnings(analysis: &JaxAnalysis) -> Vec<String> {
     let of_reading = analysis.trace().warnings().iter().map(ToString::to_string);
     let of_analysis = analysis.notices().into_iter().map(|notice| notice.to_string());
-    let of_tpus = analysis.tpu().map(TpuNotice::of).into_iter().flatten();
+    let of_tpus = analysis.tpu().map(TpuNotice::all).into_iter().flatten();
     of_reading.chain(of_analysis).chain(of_tpus.map(|notice| notice.to_string())).collect()
 }
 

@@ -8,12 +8,12 @@ use report_writers::{
     ScatterWeights, SeriesFrom, Table, TableError,
 };
 use trace_ingest::ReadOptions;
-use xla_perf::collectives::{CollectiveAnalysis, collective_sheets};
-use xla_perf::{JaxAnalysis, jax_sheets};
 use tree_perf::rocprof::{RocprofAnalysis, rocprof_sheets};
 use tree_perf::{
     Analysis, ChartShape, Column, ColumnKind, ExtensionSheet, Sheet, SheetChart, Unit, pytorch_sheets,
 };
+use xla_perf::collectives::{CollectiveAnalysis, collective_sheets};
+use xla_perf::{JaxAnalysis, jax_sheets};
 
 use crate::arguments::report::SheetNames;
 use crate::error::Failure;
@@ -73,12 +73,38 @@ pub(crate) fn report(
 
 /// All sheets that an XLA profile and the options give.
 pub(crate) fn jax_report(analysis: &JaxAnalysis, title: &str) -> Result<Report, Failure> {
-    report_of(analysis, jax_sheets().iter().copied(), title)
+    adapted_report(analysis, &jax_sheets(), title)
 }
 
 /// The sheets of the collectives of a run, whose nodes have a profile each.
 pub(crate) fn collectives_report(collectives: &CollectiveAnalysis, title: &str) -> Result<Report, Failure> {
-    report_of(collectives, collective_sheets().iter(), title)
+    adapted_report(collectives, &collective_sheets(), title)
+}
+
+fn adapted_report<'a, A>(
+    analysis: &'a A,
+    sheets: &[sheets::Sheet<'a, A>],
+    title: &str,
+) -> Result<Report, Failure> {
+    let mut tables = Vec::new();
+    for sheet in sheets {
+        tables.extend(sheet.table(analysis)?.map(|table| adapted(&table)).transpose()?);
+    }
+    let threads = ReadOptions::default().thread_count();
+    let names = sheets.iter().map(|sheet| sheet.name.clone());
+    Ok(Report::new(title, tables)?.with_known_names(names).with_threads(threads))
+}
+
+/// A table of the crate `sheets` as the writers take it.
+fn adapted(table: &sheets::Table) -> Result<Table, Failure> {
+    let format =
+        |column: &sheets::TableColumn| ColumnFormat::new(cell_kind(column.kind()), column.description());
+    let formats = table.columns().iter().map(format).collect();
+    let adapted = Table::new(table.name(), table.to_dataframe()?, formats)?;
+    Ok(match table.chart() {
+        Some(chart) => with_chart(adapted, chart, SheetNames::Documented)?,
+        None => adapted,
+    })
 }
 
 /// All sheets that a profile of rocprofv3 and the options give.
@@ -155,7 +181,7 @@ fn with_chart(table: Table, described: &SheetChart, names: SheetNames) -> Result
         ChartShape::Scatter { x, x_axis, groups, points } => {
             let axis = |column: &str, title: &str| ScatterAxis { column: column.into(), title: title.into() };
             // A sheet that does not exist is refused with the report.
-            let sheet = pytorch_sheets().iter().find(|sheet| sheet.name == points.sheet);
+            let sheet = pytorch_sheets().iter().find(|sheet| sheet.name == points.table);
             return table.with_scatter(ScatterChart {
                 title: described.title.into(),
                 x: axis(x, x_axis),
@@ -163,7 +189,7 @@ fn with_chart(table: Table, described: &SheetChart, names: SheetNames) -> Result
                 groups: groups.into(),
                 names: described.categories.into(),
                 points: ScatterPoints {
-                    table: sheet.map_or(points.sheet, |sheet| sheet_name(sheet, names)).into(),
+                    table: sheet.map_or(points.table, |sheet| sheet_name(sheet, names)).into(),
                     x: points.x.into(),
                     y: points.y.into(),
                     groups: points.groups.into(),

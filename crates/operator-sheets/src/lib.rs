@@ -5,9 +5,11 @@ mod category;
 pub mod columns;
 mod figures;
 mod kernel_list;
+mod nested;
 mod roofline;
 
 pub use category::{BACKWARD, FORWARD, OpCategory, without_direction};
 pub use figures::{AGGREGATES, Classified, Evaluated, Figures, Work};
 pub use kernel_list::{KernelList, ListedKernel, round2};
-pub use roofline::{Roof, RooflinePoint, roof_of};
+pub use nested::{nested_argument, nested_parameters, nested_value};
+pub use roofline::{Roof, RooflinePoint, Rooflines, roofline_points_sheet, roofline_sheet};

@@ -1,9 +1,12 @@
-//! Operators under the ceilings of the device: what every picture of a roofline is drawn from.
+//! Operators under the ceilings of the device: what every picture of a roofline is drawn from, and its two sheets.
+
+use std::cmp::Reverse;
 
 use perf_models::{Architecture, ComputeSpec};
-use trace_ingest::{EventId, SignatureId};
+use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Nested, ScatterPoints, Sheet, Unit, percent};
 
 use crate::category::OpCategory;
+use crate::columns;
 
 /// A peak of arithmetic with the work that is held against it.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,17 +25,7 @@ pub struct Roof {
     pub points: Vec<RooflinePoint>,
 }
 
-impl Roof {
-    /// The rate at which the architecture can do work of so many operations per byte, in 10¹² operations a
-    /// second: the peak, or what the bandwidth feeds, whichever is smaller (Williams, Waterman, Patterson,
-    /// *Roofline*, Communications of the ACM 52(4), 2009).
-    pub fn attainable_tflops(&self, intensity: f64) -> f64 {
-        (self.bandwidth_gb_per_s * intensity / 1e3).min(self.peak_tflops)
-    }
-}
-
-/// A row of `unified_perf_summary` that has FLOPs, bytes, time and a peak: calls of one operator with the same
-/// arguments.
+/// Calls of one operator with the same arguments that have FLOPs, bytes, time and a peak.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RooflinePoint {
     /// Operator.
@@ -47,22 +40,248 @@ pub struct RooflinePoint {
     pub tflops: f64,
     /// Sum over calls of the kernel time, in µs.
     pub kernel_time_us: f64,
-    /// The same in the trace's unit of time.
+    /// The same in the recording's unit of time.
     pub time: i64,
-    /// First of the calls.
-    pub operator: EventId,
-    /// Its arguments.
-    pub signature: Option<SignatureId>,
+    /// Shapes of the inputs, where they are recorded.
+    pub dims: Option<Nested>,
+    /// Index of the first of the calls in the recording's list of events.
+    pub uid: i64,
 }
 
-/// The roof of this peak with its first point; `None` where the architecture states no such peak.
-pub fn roof_of(
-    architecture: &Architecture,
-    spec: ComputeSpec,
-    peak: ComputeSpec,
-    first: RooflinePoint,
-) -> Option<Roof> {
-    let (peak_tflops, ridge) = (architecture.peak_tflops(peak)?, architecture.ridge_point(peak)?);
-    let bandwidth_gb_per_s = architecture.memory_bandwidth_gb_per_s;
-    Some(Roof { spec, peak, peak_tflops, ridge, bandwidth_gb_per_s, points: vec![first] })
+impl Roof {
+    /// The roofs of these points, each with the peak of its work and the peak that it is held against; that with the
+    /// most kernel time first. A point stays out where the architecture states no such peak.
+    pub fn group(
+        architecture: &Architecture,
+        points: impl IntoIterator<Item = (ComputeSpec, ComputeSpec, RooflinePoint)>,
+    ) -> Vec<Roof> {
+        let mut roofs: Vec<Roof> = Vec::new();
+        for (spec, peak, point) in points {
+            match roofs.iter_mut().find(|roof| roof.spec == spec) {
+                Some(roof) => roof.points.push(point),
+                None => roofs.extend(Roof::new(architecture, spec, peak, point)),
+            }
+        }
+        let time = |roof: &Roof| roof.points.iter().map(|point| point.time).sum::<i64>();
+        roofs.sort_by_key(|roof| (Reverse(time(roof)), roof.spec));
+        roofs
+    }
+
+    /// `None` where the architecture states no such peak.
+    fn new(
+        architecture: &Architecture,
+        spec: ComputeSpec,
+        peak: ComputeSpec,
+        first: RooflinePoint,
+    ) -> Option<Self> {
+        let (peak_tflops, ridge) = (architecture.peak_tflops(peak)?, architecture.ridge_point(peak)?);
+        let bandwidth_gb_per_s = architecture.memory_bandwidth_gb_per_s;
+        Some(Roof { spec, peak, peak_tflops, ridge, bandwidth_gb_per_s, points: vec![first] })
+    }
+
+    /// The rate at which the architecture can do work of so many operations per byte, in 10¹² operations a
+    /// second: the peak, or what the bandwidth feeds, whichever is smaller (Williams, Waterman, Patterson,
+    /// *Roofline*, Communications of the ACM 52(4), 2009).
+    pub fn attainable_tflops(&self, intensity: f64) -> f64 {
+        (self.bandwidth_gb_per_s * intensity / 1e3).min(self.peak_tflops)
+    }
+}
+
+/// An analysis with operators that can stand under a roofline.
+pub trait Rooflines {
+    /// The peaks with the operators that are held against each, that with the most kernel time first.
+    fn roofs(&self) -> &[Roof];
+    /// Kernel time of all operators, those without a place under a roofline included, in the recording's unit.
+    fn kernel_time(&self) -> i64;
+    /// A time of the recording in ms.
+    fn milliseconds(&self, time: i64) -> f64;
+}
+
+const INTENSITY: Column = columns::FLOPS_PER_BYTE;
+const SPEC: Column = columns::COMPUTE_SPEC;
+const HEIGHT: Column = Column::new(
+    "Attainable TFLOPS/s",
+    ColumnKind::Number(Unit::TeraflopsPerSecond),
+    "Height of the line there in units of 1e12 floating-point operations per second.",
+);
+const LABEL: Column = Column::new(
+    "label",
+    ColumnKind::Text,
+    "The line in words: bandwidth in GB/s, or peak rate in TFLOP/s and intensity of the ridge point in FLOP/byte.",
+);
+
+/// End of a line; the slope of the memory's bandwidth has no roof of its own.
+struct LineEnd<'a> {
+    roof: Option<&'a Roof>,
+    point: &'static str,
+    intensity: f64,
+    tflops: f64,
+}
+
+/// The roofs as the two ends of each line, with the chart that shows operators under them.
+pub fn roofline_sheet<'a, A: Rooflines>() -> Sheet<'a, A> {
+    let fields = [
+        SPEC.described("Unit and precision of the work below; empty for the memory.")
+            .field(|end: &LineEnd<'_>| end.roof.map(|roof| roof.spec.to_string()).into()),
+        Column::new(
+            "Peak Spec",
+            ColumnKind::Text,
+            "Peak of the architecture that the work is held against: another than Compute Spec where none is stated for that; empty for the memory.",
+        )
+        .field(|end: &LineEnd<'_>| end.roof.map(|roof| roof.peak.to_string()).into()),
+        LABEL.field_in(|&bandwidth_gb_per_s: &f64, end: &LineEnd<'_>| label(end.roof, bandwidth_gb_per_s).into()),
+        Column::new(
+            "point",
+            ColumnKind::Text,
+            "start: left end of the slope; ridge: where a slope meets a level, that of the memory ends at the highest; end: right end of a level.",
+        )
+        .field(|end: &LineEnd<'_>| end.point.into()),
+        INTENSITY
+            .described("Floating-point operations per byte. That of start and end is a power of ten beyond all rows of roofline_points.")
+            .field(|end: &LineEnd<'_>| end.intensity.into()),
+        HEIGHT.field(|end: &LineEnd<'_>| end.tflops.into()),
+    ];
+    Sheet::with_context(
+        "roofline",
+        "The roofs of the chart, each by the two points at its ends: the slope of the memory's bandwidth, and per peak that operators are held against the level from its ridge point to the right. The operators below are the rows of roofline_points. Left out without an architecture.",
+        fields,
+        |analysis: &A| {
+            let roofs = analysis.roofs();
+            let highest = roofs.iter().max_by(|a, b| a.ridge.total_cmp(&b.ridge))?;
+            Some((highest.bandwidth_gb_per_s, line_ends(highest, roofs)))
+        },
+    )
+    .with_chart(Chart::new(
+        "Operators under the roofline (marker size: 10 % of kernel time or more, 1 to 10 %, less)",
+        LABEL.name,
+        HEIGHT.name,
+        "achieved rate (TFLOP/s)",
+        ChartShape::Scatter {
+            x: INTENSITY.name,
+            x_axis: "arithmetic intensity (FLOP/byte)",
+            groups: SPEC.name,
+            points: ScatterPoints {
+                table: POINTS_NAME,
+                x: INTENSITY.name,
+                y: columns::TFLOPS_PER_S.mean.name,
+                groups: SPEC.name,
+                labels: columns::OP_NAME.name,
+                weights: columns::SHARE_OF_KERNEL_TIME.name,
+                thresholds: &[10.0, 1.0],
+            },
+        },
+    ))
+}
+
+/// The memory's slope up to the highest ridge, and the level of every roof.
+fn line_ends<'a>(highest: &Roof, roofs: &'a [Roof]) -> Vec<LineEnd<'a>> {
+    let intensities = roofs
+        .iter()
+        .flat_map(|roof| roof.points.iter().map(|point| point.intensity).chain(std::iter::once(roof.ridge)));
+    let (least, most) = intensities.fold((f64::INFINITY, 0.0_f64), |(least, most), intensity| {
+        (least.min(intensity), most.max(intensity))
+    });
+    // Room beside the outermost points.
+    let (start, end) = (10_f64.powf((least / 1.5).log10().floor()), 10_f64.powf((most * 1.5).log10().ceil()));
+    let slope = |point, intensity| LineEnd {
+        roof: None,
+        point,
+        intensity,
+        tflops: highest.attainable_tflops(intensity),
+    };
+    let mut ends = vec![slope("start", start), slope("ridge", highest.ridge)];
+    for roof in roofs {
+        let level =
+            |point, intensity| LineEnd { roof: Some(roof), point, intensity, tflops: roof.peak_tflops };
+        ends.extend([level("ridge", roof.ridge), level("end", end)]);
+    }
+    ends
+}
+
+fn label(roof: Option<&Roof>, bandwidth_gb_per_s: f64) -> String {
+    let Some(roof) = roof else {
+        return format!("memory: {} GB/s", rounded(bandwidth_gb_per_s));
+    };
+    let peak = match roof.peak == roof.spec {
+        true => String::new(),
+        false => format!(" (held against {})", roof.peak),
+    };
+    let (level, ridge) = (rounded(roof.peak_tflops), rounded(roof.ridge));
+    format!("{}{peak}: {level} TFLOP/s, ridge {ridge} FLOP/byte", roof.spec)
+}
+
+/// To a tenth, small figures to a thousandth.
+fn rounded(figure: f64) -> f64 {
+    let scale = if figure < 10.0 { 1e3 } else { 10.0 };
+    (figure * scale).round() / scale
+}
+
+const POINTS_NAME: &str = "roofline_points";
+
+struct PointRow<'a> {
+    roof: &'a Roof,
+    point: &'a RooflinePoint,
+    attainable_tflops: f64,
+}
+
+struct Points<'a, A> {
+    analysis: &'a A,
+    kernel_time: i64,
+}
+
+/// The operators under the roofs of [`roofline_sheet`], one row each. The description says which operators.
+pub fn roofline_points_sheet<'a, A: Rooflines>(description: &'static str) -> Sheet<'a, A> {
+    let fields = [
+        columns::OP_NAME
+            .described("Operator; <operator>-><kernel> (Synthetic Op) for a device event that no row of its own operator accounts for.")
+            .field(|row: &PointRow<'_>| row.point.name.as_str().into()),
+        columns::OP_CATEGORY.field(|row: &PointRow<'_>| row.point.category.as_str().into()),
+        SPEC.described("Unit and precision of the work: the peak that it is held against, see roofline.")
+            .field(|row: &PointRow<'_>| row.roof.spec.to_string().into()),
+        columns::INPUT_DIMS.described("Shapes of the inputs.").field(|row: &PointRow<'_>| row.point.dims.as_ref().into()),
+        Column::new("operation_count", ColumnKind::Count, "Calls of the row.")
+            .field(|row: &PointRow<'_>| row.point.calls.into()),
+        INTENSITY
+            .described("Arithmetic intensity: floating-point operations per byte; the place of the point from left to right.")
+            .field(|row: &PointRow<'_>| row.point.intensity.into()),
+        columns::TFLOPS_PER_S
+            .mean
+            .described("Mean over calls of the achieved rate: floating-point operations over kernel time, in units of 1e12 per second; the height of the point.")
+            .field(|row: &PointRow<'_>| row.point.tflops.into()),
+        HEIGHT
+            .described("Height of the roof above the point, in units of 1e12 per second: the peak rate, or what the peak bandwidth feeds at this intensity, whichever is smaller.")
+            .field(|row: &PointRow<'_>| row.attainable_tflops.into()),
+        columns::PCT_ROOFLINE
+            .mean
+            .described("Achieved over attainable rate, in percent; above 100 the model or the recorded arguments are wrong, or the data came from a cache.")
+            .field(|row: &PointRow<'_>| (row.point.tflops / row.attainable_tflops * 100.0).into()),
+        Column::new(
+            "Kernel Time (ms)_sum",
+            ColumnKind::Number(Unit::Milliseconds),
+            "Sum over calls of the union of the spans of a call's device events, in ms.",
+        )
+        .field_in(|points: &Points<'_, A>, row: &PointRow<'_>| points.analysis.milliseconds(row.point.time).into()),
+        columns::SHARE_OF_KERNEL_TIME
+            .described("Share of the kernel time of all rows of unified_perf_summary, those without a place under a roofline included, in percent; the size of the point.")
+            .field_in(|points: &Points<'_, A>, row: &PointRow<'_>| -> Cell<'_> { percent(row.point.time, points.kernel_time).into() }),
+        Column::new(
+            "ex_UID",
+            ColumnKind::Identifier,
+            "Index in the trace's event list of the first of these calls, as in unified_perf_summary.",
+        )
+        .field(|row: &PointRow<'_>| row.point.uid.into()),
+    ];
+    Sheet::with_context(POINTS_NAME, description, fields, |analysis: &A| {
+        let row = |roof, point: &'a RooflinePoint| PointRow {
+            roof,
+            point,
+            attainable_tflops: roof.attainable_tflops(point.intensity),
+        };
+        let rows: Vec<PointRow<'_>> = analysis
+            .roofs()
+            .iter()
+            .flat_map(|roof| roof.points.iter().map(move |point| row(roof, point)))
+            .collect();
+        (!rows.is_empty()).then(|| (Points { analysis, kernel_time: analysis.kernel_time() }, rows))
+    })
 }

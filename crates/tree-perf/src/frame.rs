@@ -29,8 +29,7 @@ impl FrameBuilder {
     }
 
     /// A column per statistic of a figure: `<figure>_<aggregate>`.
-    #[doc(hidden)]
-    pub fn statistics(&mut self, figure: &str, spreads: &[Spread], aggregates: &[&str]) {
+    pub(crate) fn statistics(&mut self, figure: &str, spreads: &[Spread], aggregates: &[&str]) {
         for aggregate in aggregates {
             self.float(&format!("{figure}_{aggregate}"), spreads.iter().map(|spread| spread.get(aggregate)));
         }

@@ -43,5 +43,3 @@ pub use sanity_check::{CountMismatch, KernelSums, SanityCheck};
 pub use sheet::{ChartShape, ScatterPoints, Sheet, SheetChart, all_sheets, inference_sheets, pytorch_sheets};
 pub use sheets::kernel_summary::{KERNEL_TABLE_COLUMNS, kernel_table};
 pub use sheets::rooflines::ExtensionSheet;
-#[doc(hidden)]
-pub use sheets::{roofline, roofline_points};

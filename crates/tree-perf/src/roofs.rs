@@ -1,12 +1,27 @@
 //! Operators under the ceilings of the device: what every picture of a roofline is drawn from.
 
-use operator_sheets::{Roof, RooflinePoint, roof_of};
+use operator_sheets::{Roof, RooflinePoint, Rooflines, nested_argument};
 use perf_models::ComputeSpec;
+use trace_ingest::Sequence;
 
 use crate::analysis::Analysis;
 use crate::call_overlap::NameLists;
 use crate::places::Places;
 use crate::sheets::unified_perf_summary::{Group, grouped_rows, sort};
+
+impl Rooflines for Analysis {
+    fn roofs(&self) -> &[Roof] {
+        self.roofs()
+    }
+
+    fn kernel_time(&self) -> i64 {
+        self.unified_rows().iter().map(|row| row.time).sum()
+    }
+
+    fn milliseconds(&self, time: i64) -> f64 {
+        self.ms(time)
+    }
+}
 
 /// The calls of a row as a point: the peak of their work, and that which they are held against.
 fn point(analysis: &Analysis, group: &Group<'_>) -> Option<(ComputeSpec, ComputeSpec, RooflinePoint)> {
@@ -14,6 +29,8 @@ fn point(analysis: &Analysis, group: &Group<'_>) -> Option<(ComputeSpec, Compute
         let intensity = figures.intensity().filter(|intensity| *intensity > 0.0)?;
         Some((figures.spec?, figures.roofline?.peak?, intensity))
     })?;
+    let trace = analysis.trace();
+    let dims = trace.argument(group.first(), |signature| signature.dims);
     let point = RooflinePoint {
         name: group.name().text(analysis).into_owned(),
         category: group.category().clone(),
@@ -22,8 +39,8 @@ fn point(analysis: &Analysis, group: &Group<'_>) -> Option<(ComputeSpec, Compute
         tflops: group.spread(|row| row.figures?.tflops_per_s()).mean.filter(|rate| *rate > 0.0)?,
         kernel_time_us: analysis.us(group.time()),
         time: group.time(),
-        operator: group.first(),
-        signature: analysis.trace().events().signature(group.first()),
+        dims: dims.map(|dims| nested_argument(dims, Sequence::Tuple)),
+        uid: trace.events().uid(group.first()).into(),
     };
     Some((spec, peak, point))
 }
@@ -36,14 +53,5 @@ pub(crate) fn roofs(analysis: &Analysis) -> Vec<Roof> {
     let (mut places, mut name_lists) = (Places::new(analysis), NameLists::default());
     let mut groups = grouped_rows(analysis, analysis.unified_rows(), false, &mut places, &mut name_lists);
     sort(analysis, &mut groups);
-    let mut roofs: Vec<Roof> = Vec::new();
-    for (spec, peak, point) in groups.iter().filter_map(|group| point(analysis, group)) {
-        match roofs.iter_mut().find(|roof| roof.spec == spec) {
-            Some(roof) => roof.points.push(point),
-            None => roofs.extend(roof_of(architecture, spec, peak, point)),
-        }
-    }
-    let time = |roof: &Roof| roof.points.iter().map(|point| point.time).sum::<i64>();
-    roofs.sort_by_key(|roof| (std::cmp::Reverse(time(roof)), roof.spec));
-    roofs
+    Roof::group(architecture, groups.iter().filter_map(|group| point(analysis, group)))
 }

@@ -2,12 +2,15 @@
 
 use std::sync::LazyLock;
 
-use polars::prelude::{DataFrame, PolarsResult};
+use polars::prelude::{DataFrame, PolarsError, PolarsResult};
+use sheets::{Table, TableError};
 
 use crate::analysis::Analysis;
 use crate::column::Column;
 use crate::options::ReportLayout;
-use crate::sheets;
+use crate::sheets as pytorch;
+
+pub use sheets::{Chart as SheetChart, ChartShape, ScatterPoints};
 
 /// A sheet: a table of a report with everything that is known of it before a trace is read. `A` is what it is made
 /// from.
@@ -23,77 +26,7 @@ pub struct Sheet<A: 'static = Analysis> {
     /// Picture that goes with it.
     pub chart: Option<SheetChart>,
     /// Makes the table; `None` when there is nothing to show and the sheet is left out.
-    #[doc(hidden)]
-    pub build: fn(&A) -> PolarsResult<Option<DataFrame>>,
-}
-
-/// What a sheet's chart shows.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SheetChart {
-    /// Title.
-    pub title: &'static str,
-    /// Column that names the bars or lines.
-    pub categories: &'static str,
-    /// Column of the values.
-    pub values: &'static str,
-    /// Title of the value axis, with its unit.
-    pub axis: &'static str,
-    /// Form of the chart.
-    pub shape: ChartShape,
-}
-
-/// Form of a chart.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ChartShape {
-    /// One bar made of the rows with these names, end to end.
-    Stacked(&'static [&'static str]),
-    /// A bar per row, this many from the top.
-    Bars(usize),
-    /// A column per row, from left to right; says what the rows are, with the unit.
-    Columns(&'static str),
-    /// Lines whose ends are the rows, the values upwards, and points among them; both axes logarithmic.
-    Scatter {
-        /// Column of the places from left to right.
-        x: &'static str,
-        /// Title of that axis, with its unit.
-        x_axis: &'static str,
-        /// Column whose cells tell the lines apart.
-        groups: &'static str,
-        /// The points.
-        points: ScatterPoints,
-    },
-    /// A column per row, from left to right, in the colour of the row's group.
-    Grouped {
-        /// What the rows are, with the unit.
-        title: &'static str,
-        /// Column whose cells tell the groups apart.
-        groups: &'static str,
-        /// Its texts in the order of the colours.
-        order: &'static [&'static str],
-        /// Columns of whole numbers whose values above 0 stand above the columns that have room, joined by `+`.
-        labels: &'static [&'static str],
-        /// This many rows from the top.
-        rows: usize,
-    },
-}
-
-/// Points of a scatter chart: the rows of another sheet that is there whenever the chart's is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ScatterPoints {
-    /// Name of the other sheet.
-    pub sheet: &'static str,
-    /// Column of the places from left to right.
-    pub x: &'static str,
-    /// Column of the heights.
-    pub y: &'static str,
-    /// Column whose cells tell the series apart; a series has the colour of the line of its group.
-    pub groups: &'static str,
-    /// Column that names the points.
-    pub labels: &'static str,
-    /// Column that gives the size of a point.
-    pub weights: &'static str,
-    /// The least weights of all sizes but the smallest, the largest first.
-    pub thresholds: &'static [f64],
+    pub(crate) build: fn(&A) -> PolarsResult<Option<DataFrame>>,
 }
 
 impl<A> Sheet<A> {
@@ -113,6 +46,23 @@ impl<A> Sheet<A> {
         Sheet { chart: Some(chart), ..self }
     }
 
+    /// A sheet of the crate `sheets` among these, until all are: what it declares, with a function that makes it.
+    pub(crate) fn adapted(
+        sheet: &sheets::Sheet<'_, A>,
+        build: fn(&A) -> PolarsResult<Option<DataFrame>>,
+    ) -> Self {
+        let leak = |text: &str| &*Box::leak(text.to_owned().into_boxed_str());
+        let name = leak(&sheet.name);
+        Sheet {
+            name,
+            current_name: sheet.reference_name.unwrap_or(name),
+            description: leak(&sheet.description),
+            columns: sheet.columns.clone().leak(),
+            chart: sheet.chart,
+            build,
+        }
+    }
+
     /// Makes the table of a trace; `None` when there is nothing to show and the sheet is left out.
     ///
     /// # Errors
@@ -126,6 +76,12 @@ impl<A> Sheet<A> {
     pub fn column(&self, name: &str) -> Option<&'static Column> {
         column_of(self.columns, name)
     }
+}
+
+/// The table of a sheet of the crate `sheets` as a DataFrame.
+pub(crate) fn frame_of(table: Result<Option<Table>, TableError>) -> PolarsResult<Option<DataFrame>> {
+    let table = table.map_err(|error| PolarsError::ComputeError(error.to_string().into()))?;
+    table.as_ref().map(Table::to_dataframe).transpose()
 }
 
 /// The description of a column among those that a sheet may have.
@@ -167,24 +123,24 @@ pub fn all_sheets() -> &'static [&'static Sheet] {
 
 fn sheets_of(layout: ReportLayout) -> Vec<&'static Sheet> {
     let before = [
-        &sheets::gpu_timeline::SHEET,
-        &sheets::gpu_timeline::PER_DEVICE,
-        &sheets::ops_summary_by_category::SHEET,
-        &sheets::ops_summary::SHEET,
-        &sheets::ops_all::SHEET,
-        &sheets::ops_all::WITH_OVERLAP,
-        &sheets::unified_perf_summary::SHEET,
-        &sheets::unified_perf_summary::WITH_OVERLAP,
-        &sheets::coverage::SHEET,
-        &sheets::roofline::SHEET,
-        &sheets::roofline_points::SHEET,
+        &pytorch::gpu_timeline::SHEET,
+        &pytorch::gpu_timeline::PER_DEVICE,
+        &pytorch::ops_summary_by_category::SHEET,
+        &pytorch::ops_summary::SHEET,
+        &pytorch::ops_all::SHEET,
+        &pytorch::ops_all::WITH_OVERLAP,
+        &pytorch::unified_perf_summary::SHEET,
+        &pytorch::unified_perf_summary::WITH_OVERLAP,
+        &pytorch::coverage::SHEET,
+        &*pytorch::roofline::ROOFS,
+        &*pytorch::roofline::POINTS,
     ];
     let after = [
-        &sheets::kernel_summary::SHEET,
-        &sheets::short_kernels::HISTOGRAM,
-        &sheets::short_kernels::DETAILS,
-        &sheets::coll_analysis::SHEET,
+        &pytorch::kernel_summary::SHEET,
+        &pytorch::short_kernels::HISTOGRAM,
+        &pytorch::short_kernels::DETAILS,
+        &pytorch::coll_analysis::SHEET,
     ];
-    let families = sheets::rooflines::sheets(layout).into_iter().flatten();
+    let families = pytorch::rooflines::sheets(layout).into_iter().flatten();
     before.into_iter().chain(families).chain(after).collect()
 }

@@ -1,23 +1,74 @@
-//! A profile made ready for its sheets.
+//! A profile made ready for its sheets, and what that is asked to do.
 
 use std::sync::OnceLock;
 
-use gpu_timeline::Breakdown;
+use gpu_timeline::{Breakdown, CommunicationPatterns, Spread, Summary};
+use operator_sheets::Roof;
 use perf_models::hlo::{HloModule, InstructionRef};
 use perf_models::{Architecture, Device, architecture_of_device};
 use trace_ingest::xplane::{Plane, PlaneKind, Profile};
 use trace_ingest::{EventId, Trace};
 
-use super::collectives::CollectiveAnalysis;
-use super::device_events::{self, DeviceEvent, gpu_planes};
-use super::executions::{self, Call, Execution};
-use super::notice::JaxNotice;
-use super::operators::{self, Operator, Program};
-use super::options::JaxOptions;
-use super::programs::ConvertedPrograms;
-use super::roofs::roofs;
-use super::tpu::{TpuAnalysis, TpuProfile};
-use operator_sheets::Roof;
+use crate::collectives::CollectiveAnalysis;
+use crate::device_events::{self, DeviceEvent, gpu_planes};
+use crate::executions::{self, Call, Execution};
+use crate::findings::JaxNotice;
+use crate::operators::{self, Operator, Program};
+use crate::programs::ConvertedPrograms;
+use crate::rooflines::roofs;
+use crate::tpu::{TpuAnalysis, TpuProfile};
+
+/// Whose figures a report has where the reference tool is known to be wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum JaxFigures {
+    /// The right ones: work of an instruction from its HLO, held against the time of all its kernels.
+    #[default]
+    Correct,
+    /// Those of the reference tool, for comparison: work by its formulas, credited to every kernel.
+    Reference,
+}
+
+/// How kernels that only copy or fill memory count, such as `__amd_rocclr_copyBuffer`, which some ROCm releases
+/// record as kernels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CopyKernels {
+    /// As kernels, as they were recorded.
+    #[default]
+    Computation,
+    /// As copies and fills.
+    Memcpy,
+}
+
+/// Options of an analysis and of the sheets made from it. The defaults are those of the report.
+#[derive(Clone, Debug)]
+pub struct JaxOptions {
+    /// Architecture that the figures are held against; the device that the profile names where none is given.
+    pub architecture: Option<Architecture>,
+    /// Keep only kernels whose instruction was made from an operation or a source file with one of these texts;
+    /// all kernels when empty.
+    pub keyword_filters: Vec<String>,
+    /// Whose figures.
+    pub figures: JaxFigures,
+    /// How copying kernels count.
+    pub copy_kernels: CopyKernels,
+    /// Which kernels communicate.
+    pub communication: CommunicationPatterns,
+    /// GPUs of one host, from which ranks follow in profiles of several hosts.
+    pub gpus_per_node: u32,
+}
+
+impl Default for JaxOptions {
+    fn default() -> Self {
+        JaxOptions {
+            architecture: None,
+            keyword_filters: Vec::new(),
+            figures: JaxFigures::default(),
+            copy_kernels: CopyKernels::default(),
+            communication: CommunicationPatterns::default(),
+            gpus_per_node: 8,
+        }
+    }
+}
 
 /// A profile with its compiled programs and what ran on its GPUs: what all sheets are made from.
 pub struct JaxAnalysis {
@@ -51,7 +102,7 @@ impl JaxAnalysis {
     /// Finds what ran on the GPUs, for which instruction, in which execution. Programs are converted when something
     /// of them ran.
     pub fn new(profile: Profile, options: JaxOptions) -> Self {
-        let programs = ConvertedPrograms::of(&profile);
+        let programs = ConvertedPrograms::new(&profile);
         let mut device_events = device_events::collect(&profile, &options);
         let gpus = gpus(&profile, &mut device_events);
         let operators = operators::assign(&profile, &programs, &options, &mut device_events);
@@ -141,17 +192,18 @@ impl JaxAnalysis {
 
     /// What was recorded of tensor cores, summed up; `None` when no device of the profile is a TPU. Computed once.
     pub fn tpu(&self) -> Option<&TpuAnalysis> {
-        self.tpu.get_or_init(|| TpuProfile::of(&self.profile).map(TpuAnalysis::new)).as_ref()
+        self.tpu.get_or_init(|| TpuProfile::new(&self.profile).map(TpuAnalysis::new)).as_ref()
     }
 
     /// The collectives of this profile alone, as those of one node. Computed once.
     pub fn collectives(&self) -> &CollectiveAnalysis {
-        self.collectives.get_or_init(|| CollectiveAnalysis::of_profiles(&[self], self.options.gpus_per_node))
+        self.collectives
+            .get_or_init(|| CollectiveAnalysis::from_profiles(&[self], self.options.gpus_per_node))
     }
 
     /// What the sheets leave out or assume, so that nothing goes missing silently.
     pub fn notices(&self) -> Vec<JaxNotice> {
-        JaxNotice::of(self)
+        JaxNotice::all(self)
     }
 
     /// Name of a program's module, as far as the profile says.
@@ -170,6 +222,12 @@ impl JaxAnalysis {
     /// A time in µs.
     pub(crate) fn us(&self, time: i64) -> f64 {
         self.trace().to_microseconds(time)
+    }
+
+    /// Statistics of times in µs.
+    pub(crate) fn spread_us(&self, times: Option<Summary>) -> Spread {
+        let unit = self.trace().time_unit().per_microsecond() as f64;
+        times.map_or_else(Spread::default, |times| times.spread(unit))
     }
 
     /// A time in ms.

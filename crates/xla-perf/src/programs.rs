@@ -6,27 +6,27 @@ use std::sync::OnceLock;
 use perf_models::hlo::{HloModule, InstructionRef};
 use trace_ingest::xplane::{Profile, XlaCall};
 
-use super::convert;
+use crate::convert;
 
 /// HLO modules by program id.
 #[derive(Default)]
-pub(super) struct ConvertedPrograms {
+pub(crate) struct ConvertedPrograms {
     modules: BTreeMap<u64, OnceLock<Option<HloModule>>>,
 }
 
 impl ConvertedPrograms {
-    pub(super) fn of(profile: &Profile) -> Self {
+    pub(crate) fn new(profile: &Profile) -> Self {
         ConvertedPrograms { modules: profile.programs.ids().map(|id| (id, OnceLock::new())).collect() }
     }
 
     /// The module of a program; `None` when the profile has none or a damaged one.
-    pub(super) fn module(&self, profile: &Profile, program_id: u64) -> Option<&HloModule> {
+    pub(crate) fn module(&self, profile: &Profile, program_id: u64) -> Option<&HloModule> {
         let convert = || profile.programs.module(program_id)?.ok().map(convert::module);
         self.modules.get(&program_id)?.get_or_init(convert).as_ref()
     }
 
     /// The program that an event belongs to: the one it names, or else the only one whose module has the name.
-    pub(super) fn program_of(&self, profile: &Profile, call: &XlaCall) -> Option<u64> {
+    pub(crate) fn program_of(&self, profile: &Profile, call: &XlaCall) -> Option<u64> {
         if let Some(id) = call.program_id.filter(|id| self.modules.contains_key(id)) {
             return Some(id);
         }
@@ -36,14 +36,14 @@ impl ConvertedPrograms {
     }
 
     /// The instruction that an event ran: the innermost where calls nest.
-    pub(super) fn instruction(&self, profile: &Profile, call: &XlaCall) -> Option<InstructionRef<'_>> {
+    pub(crate) fn instruction(&self, profile: &Profile, call: &XlaCall) -> Option<InstructionRef<'_>> {
         let name = innermost(profile.trace.text(call.hlo_op?));
         find(self.module(profile, self.program_of(profile, call)?)?, name)
     }
 }
 
 /// The innermost instruction of nested calls, which profilers join by `::`.
-pub(super) fn innermost(hlo_op: &str) -> &str {
+pub(crate) fn innermost(hlo_op: &str) -> &str {
     hlo_op.rsplit_once("::").map_or(hlo_op, |(_, innermost)| innermost)
 }
 

@@ -1,10 +1,13 @@
 //! `tracelens columns`: what the columns of the sheets mean.
 
+use std::borrow::Cow;
+
 use inference_phase::sheets::phase_sheets;
 use metal_perf::{comparison_sheet, metal_sheets};
-use xla_perf::jax_sheets;
+use sheets::{Column, Sheet};
+use tree_perf::all_sheets;
 use tree_perf::rocprof::rocprof_sheets;
-use tree_perf::{Column, all_sheets};
+use xla_perf::jax_sheets;
 
 use crate::console;
 use crate::error::Failure;
@@ -14,55 +17,61 @@ use crate::wrapping::wrap;
 struct Described {
     /// Report that it is of, where other reports have a sheet of this name.
     report: Option<&'static str>,
-    name: &'static str,
-    current_name: &'static str,
-    description: &'static str,
-    columns: &'static [Column],
+    name: Cow<'static, str>,
+    current_name: Cow<'static, str>,
+    description: Cow<'static, str>,
+    columns: Vec<Column>,
+}
+
+impl Described {
+    fn of<A>(report: Option<&'static str>) -> impl Fn(Sheet<'static, A>) -> Self {
+        move |sheet| Described {
+            report,
+            current_name: sheet.reference_name.map_or(sheet.name.clone(), Cow::Borrowed),
+            name: sheet.name,
+            description: sheet.description,
+            columns: sheet.columns,
+        }
+    }
 }
 
 /// All sheets that any report may have.
 fn sheets() -> Vec<Described> {
     let of_reports = all_sheets().iter().map(|sheet| Described {
         report: None,
-        name: sheet.name,
-        current_name: sheet.current_name,
-        description: sheet.description,
-        columns: sheet.columns,
+        name: sheet.name.into(),
+        current_name: sheet.current_name.into(),
+        description: sheet.description.into(),
+        columns: sheet.columns.to_vec(),
     });
     let of_phases = phase_sheets().iter().map(|sheet| Described {
         report: None,
-        name: sheet.name,
-        current_name: sheet.name,
-        description: sheet.description,
-        columns: sheet.columns,
+        name: sheet.name.into(),
+        current_name: sheet.name.into(),
+        description: sheet.description.into(),
+        columns: sheet.columns.to_vec(),
     });
-    let of_profiles = jax_sheets().iter().map(|sheet| Described {
-        report: Some("tracelens jax"),
-        name: sheet.name,
-        current_name: sheet.current_name,
-        description: sheet.description,
-        columns: sheet.columns,
-    });
+    let of_profiles = jax_sheets().into_iter().map(Described::of(Some("tracelens jax")));
     let of_rocprof = rocprof_sheets().iter().map(|sheet| Described {
         report: Some("tracelens rocprof"),
-        name: sheet.name,
-        current_name: sheet.current_name,
-        description: sheet.description,
-        columns: sheet.columns,
+        name: sheet.name.into(),
+        current_name: sheet.current_name.into(),
+        description: sheet.description.into(),
+        columns: sheet.columns.to_vec(),
     });
     let of_metal = metal_sheets().iter().map(|sheet| Described {
         report: Some("tracelens metal"),
-        name: sheet.name,
-        current_name: sheet.current_name,
-        description: sheet.description,
-        columns: sheet.columns,
+        name: sheet.name.into(),
+        current_name: sheet.current_name.into(),
+        description: sheet.description.into(),
+        columns: sheet.columns.to_vec(),
     });
     let of_comparison = [comparison_sheet()].into_iter().map(|sheet| Described {
         report: Some("tracelens metal"),
-        name: sheet.name,
-        current_name: sheet.current_name,
-        description: sheet.description,
-        columns: sheet.columns,
+        name: sheet.name.into(),
+        current_name: sheet.current_name.into(),
+        description: sheet.description.into(),
+        columns: sheet.columns.to_vec(),
     });
     of_reports
         .chain(of_phases)
@@ -77,29 +86,27 @@ pub(crate) fn run(wanted: Option<&str>) -> Result<(), Failure> {
     let all = sheets();
     // Sheets of several reports share a name, under whichever one was asked for.
     let documented =
-        |name| all.iter().find(|sheet| sheet.current_name == name).map_or(name, |sheet| sheet.name);
+        |name| all.iter().find(|sheet| sheet.current_name == name).map_or(name, |sheet| sheet.name.as_ref());
     let documented = wanted.map(documented);
     let is_wanted = |sheet: &&Described| documented.is_none_or(|name| name == sheet.name);
     let chosen: Vec<&Described> = all.iter().filter(is_wanted).collect();
     if let (Some(name), true) = (wanted, chosen.is_empty()) {
-        let mut known: Vec<&str> = all.iter().map(|sheet| sheet.name).collect();
+        let mut known: Vec<&str> = all.iter().map(|sheet| sheet.name.as_ref()).collect();
         let mut seen = std::collections::HashSet::new();
         known.retain(|name| seen.insert(*name));
         return Err(Failure::UnknownSheet { name: name.to_string(), known: known.join(", ") });
     }
     let width = console::style().width.min(110);
     // Sheets that differ in what they show and not in their columns are described together.
-    let text: Vec<String> = chosen
-        .chunk_by(|a, b| std::ptr::eq(a.columns, b.columns))
-        .map(|alike| describe(alike, width))
-        .collect();
+    let text: Vec<String> =
+        chosen.chunk_by(|a, b| a.columns == b.columns).map(|alike| describe(alike, width)).collect();
     Ok(console::print(text.join("\n"))?)
 }
 
 fn describe(sheets: &[&Described], width: usize) -> String {
     let mut text = String::new();
     for (position, sheet) in sheets.iter().enumerate() {
-        text.push_str(sheet.name);
+        text.push_str(&sheet.name);
         if let Some(report) = sheet.report {
             text.push_str(&format!(" ({report})"));
         }
@@ -109,10 +116,10 @@ fn describe(sheets: &[&Described], width: usize) -> String {
         text.push('\n');
         // One description for sheets that share it too.
         if sheets.get(position + 1).is_none_or(|next| next.description != sheet.description) {
-            wrap(sheet.description, "  ", "  ", width, &mut text);
+            wrap(&sheet.description, "  ", "  ", width, &mut text);
         }
     }
-    for column in sheets.first().map_or(&[][..], |sheet| sheet.columns) {
+    for column in sheets.first().into_iter().flat_map(|sheet| &sheet.columns) {
         text.push_str(&format!("\n  {}\n", column.name));
         wrap(column.description, "      ", "      ", width, &mut text);
     }

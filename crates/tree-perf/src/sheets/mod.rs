@@ -7,10 +7,7 @@ pub(crate) mod kernel_summary;
 pub(crate) mod ops_all;
 pub(crate) mod ops_summary;
 pub(crate) mod ops_summary_by_category;
-#[doc(hidden)]
-pub mod roofline;
-#[doc(hidden)]
-pub mod roofline_points;
+pub(crate) mod roofline;
 pub(crate) mod rooflines;
 pub(crate) mod short_kernels;
 pub(crate) mod unified_perf_summary;

@@ -221,7 +221,7 @@ fn charts_show_columns_and_rows_of_their_sheet() {
                 }
             }
             ChartShape::Scatter { x, groups, points, .. } => {
-                let other = crate::common::sheet(points.sheet);
+                let other = crate::common::sheet(points.table);
                 for name in [x, groups] {
                     assert!(sheet.column(name).is_some(), "{}: {name}", sheet.name);
                 }

@@ -2,9 +2,7 @@
 
 use perf_models::hlo::{ArrayShape, ElementType};
 
-use super::groups::ExchangeGroups;
-use super::kind::CollectiveKind;
-use super::operation::{CollectiveOperation, total};
+use super::operation::{CollectiveKind, CollectiveOperation, ExchangeGroups, total};
 
 /// A collective as a text dump shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]

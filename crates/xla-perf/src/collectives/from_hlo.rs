@@ -1,10 +1,10 @@
-//! Collectives read out of compiled programs.
+//! Collectives read out of compiled programs, and those that a runtime calls by other names than the program does.
+
+use std::collections::BTreeMap;
 
 use perf_models::hlo::{ArrayShape, HloInstruction, InstructionRef, ReplicaGroups, Shape};
 
-use super::groups::ExchangeGroups;
-use super::kind::CollectiveKind;
-use super::operation::CollectiveOperation;
+use super::operation::{CollectiveKind, CollectiveOperation, ExchangeGroups};
 
 /// The collective that an instruction is, or begins asynchronously; `None` for every other instruction.
 #[must_use]
@@ -28,7 +28,7 @@ pub fn collective_operation(instruction: InstructionRef<'_>) -> Option<Collectiv
 
 /// The instruction that exchanges: the one itself, or the one that an `async-start` wraps.
 fn exchange(instruction: InstructionRef<'_>) -> Option<(InstructionRef<'_>, CollectiveKind)> {
-    if let Some(kind) = CollectiveKind::of_opcode(&instruction.opcode) {
+    if let Some(kind) = CollectiveKind::from_opcode(&instruction.opcode) {
         return Some((instruction, kind));
     }
     if instruction.opcode != "async-start" {
@@ -39,7 +39,7 @@ fn exchange(instruction: InstructionRef<'_>) -> Option<(InstructionRef<'_>, Coll
     let wrapped = computations.iter().filter(|computation| called.contains(&computation.id));
     wrapped.flat_map(|computation| &computation.instructions).find_map(|inner| {
         let inner = instruction.module().instruction(&inner.name)?;
-        CollectiveKind::of_opcode(&inner.opcode).map(|kind| (inner, kind))
+        CollectiveKind::from_opcode(&inner.opcode).map(|kind| (inner, kind))
     })
 }
 
@@ -89,11 +89,52 @@ fn groups(exchange: &HloInstruction, kind: CollectiveKind) -> Option<ExchangeGro
     Some(ExchangeGroups::Replicas(groups))
 }
 
+/// Kinds whose asynchronous form some runtimes report under the name of the plain one.
+const FAMILIES: [&str; 3] = ["all-to-all", "reduce-scatter", "all-gather"];
+
+/// The instructions that names of events mean which the module does not have: names such as `all-gather.7`, ordered
+/// by number, stand for the instructions `all-gather-start…` in the order of their names (for `all-gather-done…` where
+/// there are none of these). When there are more names than instructions, the last instruction has the rest.
+#[must_use]
+pub fn renamed_collectives<'n>(
+    names: impl IntoIterator<Item = &'n str>,
+    instructions: &[&'n str],
+) -> BTreeMap<&'n str, &'n str> {
+    let names: Vec<&str> = names.into_iter().collect();
+    let mut found = BTreeMap::new();
+    for family in FAMILIES {
+        let beginning = |suffix: &str| {
+            let mut halves: Vec<&str> = instructions
+                .iter()
+                .copied()
+                .filter(|name| name.strip_prefix(family).is_some_and(|rest| rest.starts_with(suffix)))
+                .collect();
+            halves.sort_unstable();
+            halves
+        };
+        let starts = Some(beginning("-start")).filter(|starts| !starts.is_empty());
+        let halves = starts.unwrap_or_else(|| beginning("-done"));
+        let number = |name: &str| name.strip_prefix(family)?.strip_prefix('.')?.parse::<u64>().ok();
+        let mut numbered: Vec<(u64, &str)> = names
+            .iter()
+            .filter(|name| !instructions.contains(name))
+            .filter_map(|&name| Some((number(name)?, name)))
+            .collect();
+        numbered.sort_unstable();
+        numbered.dedup();
+        for (position, (_, name)) in numbered.into_iter().enumerate() {
+            if let Some(half) = halves.get(position).or(halves.last()) {
+                found.insert(name, *half);
+            }
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
-    use perf_models::hlo::{ElementType, HloComputation, HloModule};
-
     use super::*;
+    use perf_models::hlo::{ElementType, HloComputation, HloModule};
 
     fn bf16(dimensions: &[u64]) -> Shape {
         Shape::array(ElementType::Bf16, dimensions)
@@ -198,5 +239,33 @@ mod tests {
         assert_eq!(operation.groups.as_ref().map(ToString::to_string).as_deref(), Some("{{0,1},{1,0}}"));
         assert_eq!(operation.output_bytes(), 32);
         assert_eq!(collective_operation(module.instruction("p").unwrap()), None);
+    }
+
+    #[test]
+    fn numbered_names_stand_for_the_starts_in_order() {
+        let instructions = [
+            "all-gather-start.2",
+            "all-gather-start",
+            "all-gather-done",
+            "reduce-scatter-done.1",
+            "all-to-all.4",
+        ];
+        let names =
+            ["all-gather.20", "all-gather.3", "all-gather.100", "reduce-scatter.1", "all-to-all.4", "dot.1"];
+        let found: Vec<(&str, &str)> = renamed_collectives(names, &instructions).into_iter().collect();
+        assert_eq!(
+            found,
+            [
+                ("all-gather.100", "all-gather-start.2"),
+                ("all-gather.20", "all-gather-start.2"),
+                ("all-gather.3", "all-gather-start"),
+                ("reduce-scatter.1", "reduce-scatter-done.1"),
+            ]
+        );
+    }
+
+    #[test]
+    fn names_without_a_counterpart_mean_nothing() {
+        assert!(renamed_collectives(["all-gather.1", "all-gather"], &["dot.1"]).is_empty());
     }
 }

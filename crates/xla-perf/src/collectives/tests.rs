@@ -1,10 +1,9 @@
 //! Collectives of profiles as a whole.
 
-use polars::prelude::{AnyValue, DataFrame};
-
-use super::fixture::{Recorded, analysis, gpu, kernel};
-use super::{CollectiveAnalysis, CollectiveKind, OF_PROFILE, collective_sheets};
+use super::sheets::profile_collective_sheets;
+use super::{CollectiveAnalysis, CollectiveKind, collective_sheets};
 use crate::JaxAnalysis;
+use crate::fixture::{Recorded, analysis, assert_described, gpu, integers, kernel, table, texts};
 
 const GATHER: &str = "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
 const REDUCE: &str = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
@@ -33,7 +32,7 @@ fn node(clock: i64, gathers: [i64; 2]) -> JaxAnalysis {
 #[test]
 fn groups_over_two_nodes_are_measured_by_their_fastest_device() {
     let (first, second) = (node(0, [4_000, 8_000]), node(5_000_000, [5_000, 2_000]));
-    let collectives = CollectiveAnalysis::of_profiles(&[&first, &second], 2);
+    let collectives = CollectiveAnalysis::from_profiles(&[&first, &second], 2);
     assert_eq!((collectives.devices.total, collectives.devices.shown.len()), (4, 4));
     let gather = collectives.operations.iter().position(|of| of.kind == CollectiveKind::AllGather).unwrap();
     let operation = &collectives.operations[gather];
@@ -62,33 +61,24 @@ fn groups_over_two_nodes_are_measured_by_their_fastest_device() {
 #[test]
 fn the_sheets_of_a_run_have_the_devices_of_all_nodes() {
     let (first, second) = (node(0, [4_000, 8_000]), node(5_000_000, [5_000, 2_000]));
-    let run = CollectiveAnalysis::of_profiles(&[&first, &second], 2);
-    let sheet = |name: &str| {
-        let sheet = collective_sheets().iter().find(|sheet| sheet.name == name).unwrap();
-        sheet.build(&run).unwrap().unwrap()
-    };
+    let run = CollectiveAnalysis::from_profiles(&[&first, &second], 2);
+    let sheets = collective_sheets();
+    let sheet = |name: &str| table(&sheets, &run, name);
     assert_eq!(integers(&sheet("collectives"), "num_kernels"), [6, 6]);
     let slices = sheet("collective_slices");
     assert_eq!(integers(&slices, "num_devices"), [2, 2, 4, 4]);
     // Of two equal all-reduces the first; of the gathers those of 4 µs, on the first node.
     assert_eq!(integers(&slices, "fastest_device"), [0, 0, 0, 0]);
-    let empty = CollectiveAnalysis::of_profiles(&[], 2);
-    assert!(collective_sheets().iter().all(|sheet| sheet.build(&empty).unwrap().is_none()));
+    let empty = CollectiveAnalysis::from_profiles(&[], 2);
+    assert!(collective_sheets().iter().all(|sheet| sheet.table(&empty).unwrap().is_none()));
 }
 
 #[test]
 fn sheets_say_what_each_column_means() {
     let analysis = node(0, [4_000, 8_000]);
-    for sheet in &OF_PROFILE {
-        let frame = sheet.build(&analysis).unwrap().unwrap_or_else(|| panic!("{} is empty", sheet.name));
-        let columns: Vec<&str> = sheet.columns.iter().map(|column| column.name).collect();
-        let found: Vec<String> = frame.get_column_names().iter().map(ToString::to_string).collect();
-        assert_eq!(found, columns, "{}", sheet.name);
-        assert!(frame.height() > 0 && sheet.name.len() <= 31, "{}", sheet.name);
-    }
-    let sheet = |name: &str| {
-        OF_PROFILE.iter().find(|sheet| sheet.name == name).unwrap().build(&analysis).unwrap().unwrap()
-    };
+    let sheets = profile_collective_sheets();
+    assert_described(&sheets, &analysis);
+    let sheet = |name: &str| table(&sheets, &analysis, name);
     let collectives = sheet("collectives");
     assert_eq!(texts(&collectives, "collective_name"), ["all-gather-start", "all-reduce.1"]);
     assert_eq!(texts(&collectives, "outputs"), ["f32[524288]", "f32[262144]"]);
@@ -104,16 +94,5 @@ fn sheets_say_what_each_column_means() {
 #[test]
 fn a_profile_without_collectives_has_no_such_sheets() {
     let analysis = analysis(vec![gpu(0, vec![kernel("fusion_kernel", "fusion.remat", 0, 10, 1)])], 8);
-    assert!(OF_PROFILE.iter().all(|sheet| sheet.build(&analysis).unwrap().is_none()));
-}
-
-pub(crate) fn texts(frame: &DataFrame, column: &str) -> Vec<String> {
-    let values = frame.column(column).unwrap().as_materialized_series();
-    values.iter().map(|value| value.get_str().unwrap_or_default().to_owned()).collect()
-}
-
-pub(crate) fn integers(frame: &DataFrame, column: &str) -> Vec<i64> {
-    let values = frame.column(column).unwrap().as_materialized_series();
-    let number = |value: AnyValue<'_>| value.extract::<i64>().unwrap();
-    values.iter().map(number).collect()
+    assert!(profile_collective_sheets().iter().all(|sheet| sheet.table(&analysis).unwrap().is_none()));
 }

@@ -2,6 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Sheet, Unit};
+use trace_ingest::xplane::Profile;
+
+use crate::JaxAnalysis;
+use crate::report::sheet;
+
 /// An allocation or its end, as the allocator recorded it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemoryEvent {
@@ -126,6 +132,179 @@ pub fn timeline(events: &[MemoryEvent], stretches: u32) -> Vec<(String, Vec<Memo
         (allocator.to_owned(), points.collect())
     };
     by_allocator(events).into_iter().map(points).collect()
+}
+
+const ALLOCATOR: Column = Column::new(
+    "allocator",
+    ColumnKind::Text,
+    "Allocator, such as GPU_0_bfc of the first GPU; the device where the profiler names none.",
+);
+const PEAK: Column = Column::new(
+    "peak (MiB)",
+    ColumnKind::Number(Unit::Mebibytes),
+    "Most memory in use during the profile in MiB.",
+);
+
+/// A column of memory in MiB.
+fn mib_field<'a, R: 'static>(
+    name: &'static str,
+    description: &'static str,
+    bytes: fn(&R) -> u64,
+) -> Field<&'a JaxAnalysis, R> {
+    let column = Column::new(name, ColumnKind::Number(Unit::Mebibytes), description);
+    column.field(move |row| mib(bytes(row)).into())
+}
+
+/// One row per allocator.
+pub(super) fn allocators_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
+    sheet(
+        "memory_allocators",
+        "Use of memory by allocator, from its allocations and their ends during the profile.",
+        [
+            ALLOCATOR.field(|row: &AllocatorUse| row.allocator.as_str().into()),
+            Column::new("allocations", ColumnKind::Count, "Allocations.")
+                .field(|row: &AllocatorUse| row.allocations.into()),
+            Column::new("deallocations", ColumnKind::Count, "Ends of allocations.")
+                .field(|row: &AllocatorUse| row.deallocations.into()),
+            PEAK.field(|row: &AllocatorUse| mib(row.peak.0).into()),
+            Column::new(
+                "peak_time_ms",
+                ColumnKind::Number(Unit::Milliseconds),
+                "When that was first, in ms since the first event of the profile.",
+            )
+            .field_in(|analysis: &&JaxAnalysis, row: &AllocatorUse| analysis.ms(row.peak.1).into()),
+            mib_field(
+                "lifetime_peak (MiB)",
+                "Most memory in use since the allocator began, before the profile included, in MiB.",
+                |row: &AllocatorUse| row.lifetime_peak,
+            ),
+            mib_field(
+                "capacity (MiB)",
+                "Memory in use and left in MiB, after the last event.",
+                |row: &AllocatorUse| row.capacity,
+            ),
+            mib_field(
+                "first_in_use (MiB)",
+                "Memory in use after the first event in MiB.",
+                |row: &AllocatorUse| row.first_and_last.0,
+            ),
+            mib_field(
+                "last_in_use (MiB)",
+                "Memory in use after the last event in MiB: more than at first may be a leak.",
+                |row: &AllocatorUse| row.first_and_last.1,
+            ),
+            mib_field("allocated_in_all (MiB)", "Sum of all allocations in MiB.", |row: &AllocatorUse| {
+                row.allocated_in_all
+            }),
+            mib_field("largest_allocation (MiB)", "Largest allocation in MiB.", |row: &AllocatorUse| {
+                row.largest
+            }),
+            mib_field(
+                "rounding (MiB)",
+                "What allocations gave more than was asked for, summed, in MiB.",
+                |row: &AllocatorUse| row.rounding,
+            ),
+            Column::new(
+                "max_fragmentation (%)",
+                ColumnKind::Number(Unit::Percent),
+                "Largest share of the free memory that is not in its largest piece, in percent.",
+            )
+            .field(|row: &AllocatorUse| row.fragmentation.map(|share| share * 100.0).into()),
+        ],
+        |analysis| allocator_use(&memory_events(analysis.profile())),
+    )
+    .with_chart(Chart::new(
+        "Peak of memory by allocator",
+        ALLOCATOR.name,
+        PEAK.name,
+        "memory in use (MiB)",
+        ChartShape::Bars(16),
+    ))
+}
+
+/// Stretches of the timeline: as many as a chart can show.
+const STRETCHES: u32 = 1_000;
+
+/// One row per allocator and stretch of time.
+pub(super) fn timeline_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
+    sheet(
+        "memory_timeline",
+        "Memory in use over time by allocator: a row for each thousandth of the time from the first allocation to the last in which the allocator did something.",
+        [
+            ALLOCATOR.field(|row: &(String, MemoryPoint)| row.0.as_str().into()),
+            Column::new(
+                "time_ms",
+                ColumnKind::Number(Unit::Milliseconds),
+                "First event of the stretch in ms since the first event of the profile.",
+            )
+            .field_in(|analysis: &&JaxAnalysis, row: &(String, MemoryPoint)| analysis.ms(row.1.time).into()),
+            mib_field(
+                "in_use (MiB)",
+                "Memory in use after the last event of the stretch in MiB.",
+                |row: &(String, MemoryPoint)| row.1.allocated,
+            ),
+            mib_field(
+                "max_in_use (MiB)",
+                "Most memory in use in the stretch in MiB.",
+                |row: &(String, MemoryPoint)| row.1.most,
+            ),
+            Column::new("events", ColumnKind::Count, "Allocations and ends of allocations in the stretch.")
+                .field(|row: &(String, MemoryPoint)| row.1.events.into()),
+        ],
+        |analysis| {
+            let timeline = timeline(&memory_events(analysis.profile()), STRETCHES).into_iter();
+            timeline
+                .flat_map(|(name, points)| points.into_iter().map(move |point| (name.clone(), point)))
+                .collect()
+        },
+    )
+}
+
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
+/// The allocations of a profile and their ends.
+fn memory_events(profile: &Profile) -> Vec<MemoryEvent> {
+    let events = profile.trace.events();
+    let mut found = Vec::new();
+    for &event in profile.planes.iter().flat_map(|plane| &plane.lines).flat_map(|line| &line.events) {
+        let is_allocation = match profile.trace.name(event) {
+            "MemoryAllocation" => true,
+            "MemoryDeallocation" => false,
+            _ => continue,
+        };
+        let mut memory = MemoryEvent {
+            allocator: String::new(),
+            time: events.start(event),
+            is_allocation,
+            requested: 0,
+            bytes: 0,
+            allocated: 0,
+            available: 0,
+            peak: 0,
+            fragmentation: None,
+        };
+        for (name, value) in profile.event_stats(event) {
+            let bytes = || value.as_u64().unwrap_or(0);
+            match name {
+                "allocator_name" => memory.allocator = value.as_str().unwrap_or_default().to_owned(),
+                "requested_bytes" => memory.requested = bytes(),
+                "allocation_bytes" => memory.bytes = bytes(),
+                "bytes_allocated" => memory.allocated = bytes(),
+                "bytes_available" => memory.available = bytes(),
+                "peak_bytes_in_use" => memory.peak = bytes(),
+                // TPUs name no allocator.
+                "index_on_host" | "device_ordinal" if memory.allocator.is_empty() => {
+                    memory.allocator = format!("device {}", bytes());
+                }
+                "fragmentation" => memory.fragmentation = value.as_f64(),
+                _ => {}
+            }
+        }
+        found.push(memory);
+    }
+    found
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! Details of a profile as a whole.
 
-use polars::prelude::DataFrame;
+use sheets::Table;
 use trace_ingest::xplane::proto::XStatValue;
 
-use super::SHEETS;
+use super::detail_sheets;
 use crate::JaxAnalysis;
-use crate::collectives::fixture::{Recorded, analysis, kernel, plane, stat, text};
-use crate::collectives::tests::{integers, texts};
+use crate::fixture::{
+    Recorded, analysis, assert_described, floats, integers, kernel, plane, stat, table, text, texts,
+};
 
 fn memory(name: &'static str, start: i64, bytes: u64, in_use: u64) -> Recorded {
     let stats = vec![
@@ -59,31 +60,21 @@ fn profile() -> JaxAnalysis {
     analysis(vec![gpu, plane(0, "/host:CPU", vec![(11, "python", host)])], 8)
 }
 
-fn sheet(analysis: &JaxAnalysis, name: &str) -> DataFrame {
-    SHEETS.iter().find(|sheet| sheet.name == name).unwrap().build(analysis).unwrap().unwrap()
-}
-
-fn floats(frame: &DataFrame, column: &str) -> Vec<f64> {
-    frame.column(column).unwrap().f64().unwrap().iter().map(|value| value.unwrap_or(f64::NAN)).collect()
+fn sheet(analysis: &JaxAnalysis, name: &str) -> Table {
+    table(&detail_sheets(), analysis, name)
 }
 
 #[test]
 fn every_sheet_has_the_columns_that_it_describes() {
     let analysis = profile();
-    for described in SHEETS {
-        let frame = sheet(&analysis, described.name);
-        let columns: Vec<&str> = described.columns.iter().map(|column| column.name).collect();
-        let found: Vec<String> = frame.get_column_names().iter().map(ToString::to_string).collect();
-        assert_eq!(found, columns, "{}", described.name);
-        assert!(frame.height() > 0 && described.name.len() <= 31, "{}", described.name);
-    }
+    assert_described(&detail_sheets(), &analysis);
 }
 
 #[test]
 fn a_profile_without_the_data_has_no_such_sheets() {
     let analysis = analysis(vec![plane(0, "/host:CPU", vec![(11, "python", Vec::new())])], 8);
-    for described in SHEETS {
-        assert!(described.build(&analysis).unwrap().is_none(), "{}", described.name);
+    for described in detail_sheets() {
+        assert!(described.table(&analysis).unwrap().is_none(), "{}", described.name);
     }
 }
 

@@ -1,17 +1,59 @@
-//! Calls of instructions that a row of a sheet stands for, and the columns of their times and figures.
+//! Rows of sheets of instructions: calls that belong together, and the columns of their times and figures.
 
-use gpu_timeline::Summary;
-use perf_models::ComputeSpec;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::hash::Hash;
+
+use gpu_timeline::{Spread, Summary};
+use hashbrown::HashMap;
+use operator_sheets::columns::{
+    COMPUTE_SPEC, PCT_ROOFLINE, ROOFLINE_BOUND, ROOFLINE_TIME, TB_PER_S, TFLOPS_PER_S,
+};
+use operator_sheets::{Figures, KernelList, ListedKernel};
+use perf_models::{ComputeSpec, Roofline};
+use sheets::{Column, ColumnKind, Field, Unit};
 use trace_ingest::EventId;
 
-use super::ops_summary::stem;
-use tree_perf::FrameBuilder;
+use super::operators::stem;
 use crate::analysis::JaxAnalysis;
 use crate::executions::Call;
 use crate::operators::Operator;
-use gpu_timeline::Spread;
-use operator_sheets::{AGGREGATES, Figures};
-use operator_sheets::{KernelList, ListedKernel};
+
+pub(crate) const INSTRUCTION: Column = Column::new(
+    "name",
+    ColumnKind::Text,
+    "HLO instruction; the kernel, copy or fill where no instruction is named.",
+);
+pub(crate) const STEM: Column = Column::new(
+    "name",
+    ColumnKind::Text,
+    "HLO instruction without the number at its end, so that instances of one kind are one row; the kernel, copy or fill where no instruction is named.",
+);
+pub(crate) const MODULE: Column = Column::new(
+    "hlo_module",
+    ColumnKind::Text,
+    "Compiled program of the instruction; empty where none is named.",
+);
+pub(crate) const CATEGORY: Column = Column::new(
+    "op category",
+    ColumnKind::Text,
+    "Kind of work of the instruction by its opcode, the library call, or what its fusion holds: GEMM, CONV_fwd, SDPA_fwd, reduce, elementwise, data_movement, communication …; memcpy, memset and, by the kernel's name, others where the profile does not embed the instruction.",
+);
+const WARM_UP: Column = Column::new(
+    "warm_up_count",
+    ColumnKind::Count,
+    "Calls in executions of the program that count as warm-up, see steps.",
+);
+const STEADY: Column = Column::new(
+    "Steady Kernel Time (µs)_mean",
+    ColumnKind::Number(Unit::Microseconds),
+    "Mean kernel time in µs of the calls that are not in warm-up executions.",
+);
+const NOTE: Column = Column::new(
+    "note",
+    ColumnKind::Text,
+    "What the figures assume, or why there are none; empty where nothing is to be said.",
+);
 
 /// Calls of one row, by their first kernel's uid; never empty.
 pub(crate) struct CallGroup<'a> {
@@ -29,13 +71,14 @@ impl<'a> CallGroup<'a> {
         self.calls.iter().map(|call| call.time).sum()
     }
 
-    pub(super) fn times(&self) -> Vec<i64> {
-        self.calls.iter().map(|call| call.time).collect()
-    }
-
     /// Name of the first call's instruction without its number.
     pub(crate) fn name(&self, analysis: &'a JaxAnalysis) -> &'a str {
         stem(&self.operator(analysis).name)
+    }
+
+    /// Number of the instructions.
+    pub(super) fn instructions(&self) -> usize {
+        self.calls.iter().map(|call| call.operator).collect::<BTreeSet<_>>().len()
     }
 
     /// The first kernel.
@@ -44,25 +87,20 @@ impl<'a> CallGroup<'a> {
         analysis.device_events()[first].event
     }
 
-    /// UID of the first kernel.
-    pub(super) fn uid(&self, analysis: &JaxAnalysis) -> Option<i64> {
-        Some(i64::from(analysis.trace().events().uid(self.first(analysis))))
-    }
-
-    /// Calls in executions of a program that are not warm-up, and in none.
-    pub(super) fn steady(&self, analysis: &JaxAnalysis) -> Vec<&'a Call> {
-        let is_warm_up =
-            |call: &Call| call.execution.is_some_and(|execution| analysis.executions()[execution].is_warm_up);
-        self.calls.iter().copied().filter(|call| !is_warm_up(call)).collect()
-    }
-
     /// The calls' work held against their times; `None` where there are no FLOPs.
     pub(crate) fn figures(&self, analysis: &'a JaxAnalysis) -> impl Iterator<Item = Option<Figures>> {
         self.calls.iter().map(move |call| figures(analysis, call))
     }
 
+    /// Times of the calls in executions of a program that are not warm-up, and in none.
+    fn steady_times(&self, analysis: &JaxAnalysis) -> Vec<i64> {
+        let is_warm_up =
+            |call: &Call| call.execution.is_some_and(|execution| analysis.executions()[execution].is_warm_up);
+        self.calls.iter().filter(|call| !is_warm_up(call)).map(|call| call.time).collect()
+    }
+
     /// The calls' kernels, position by position.
-    pub(super) fn kernels(&self, analysis: &JaxAnalysis) -> KernelList {
+    fn kernels(&self, analysis: &JaxAnalysis) -> KernelList {
         let listed = |&at: &usize| {
             let event = &analysis.device_events()[at];
             ListedKernel { stream: Some(event.stream), ..ListedKernel::of(analysis.trace(), event.event) }
@@ -79,11 +117,11 @@ pub(super) fn figures(analysis: &JaxAnalysis, call: &Call) -> Option<Figures> {
 }
 
 /// Groups the calls that the keywords keep by a key, most time first.
-pub(super) fn call_groups<'a, Key: Eq + std::hash::Hash>(
+pub(super) fn call_groups<'a, Key: Eq + Hash>(
     analysis: &'a JaxAnalysis,
     key: impl Fn(&'a Call) -> Option<Key>,
 ) -> Vec<CallGroup<'a>> {
-    let mut positions = hashbrown::HashMap::new();
+    let mut positions = HashMap::new();
     let mut groups: Vec<CallGroup<'a>> = Vec::new();
     for call in analysis.calls().iter().filter(|call| analysis.keeps(call.operator)) {
         let Some(key) = key(call) else { continue };
@@ -94,107 +132,116 @@ pub(super) fn call_groups<'a, Key: Eq + std::hash::Hash>(
         }
     }
     // They are in the order of their first calls, which decides between equal times.
-    groups.sort_by_key(|group| std::cmp::Reverse(group.time()));
+    groups.sort_by_key(|group| Reverse(group.time()));
     groups
 }
 
-/// Statistics of durations in the order of the columns, with the name of the column's last part.
-pub(super) const DURATIONS: [&str; 6] = ["mean", "median", "std", "min", "max", "sum"];
+/// What the rows of a sheet of instructions share.
+pub(super) struct OperatorContext<'a> {
+    pub(super) analysis: &'a JaxAnalysis,
+    /// Names of the models' parameters, where the sheet has a column for each.
+    pub(super) parameters: Vec<&'static str>,
+}
 
-/// Appends a column per statistic of durations: `<column>_<statistic>`, in µs.
-pub(super) fn append_durations(
-    frame: &mut FrameBuilder,
-    analysis: &JaxAnalysis,
-    column: &str,
-    durations: &[Vec<i64>],
-) {
-    for statistic in DURATIONS {
-        append_duration(frame, analysis, column, statistic, durations);
+/// A row of a sheet of instructions: calls, with what several cells are made from.
+pub(super) struct OperatorRow<'a> {
+    pub(super) group: CallGroup<'a>,
+    pub(super) operator: &'a Operator,
+    /// Sum over calls of the kernel time, in picoseconds.
+    pub(super) time: i64,
+    /// Kernel times of the calls, in µs.
+    pub(super) times: Spread,
+    /// UID of the first kernel.
+    pub(super) uid: u32,
+    pub(super) kernels: KernelList,
+    steady: Vec<i64>,
+    gflops: Option<f64>,
+    mebibytes: Option<f64>,
+    intensity: Option<f64>,
+    bandwidth: Spread,
+    rate: Spread,
+    roofline: Option<Roofline>,
+    percent_of_roofline: Spread,
+}
+
+impl<'a> OperatorRow<'a> {
+    pub(super) fn new(analysis: &'a JaxAnalysis, group: CallGroup<'a>) -> Self {
+        let figures: Vec<Option<Figures>> = group.figures(analysis).collect();
+        let first = |figure: fn(&Figures) -> Option<f64>| figures.iter().flatten().find_map(figure);
+        let spread = |figure: fn(&Figures) -> Option<f64>| {
+            Spread::of(figures.iter().map(|figures| figure(figures.as_ref()?)))
+        };
+        let times: Vec<i64> = group.calls.iter().map(|call| call.time).collect();
+        OperatorRow {
+            operator: group.operator(analysis),
+            time: group.time(),
+            times: analysis.spread_us(Summary::of(&times)),
+            uid: analysis.trace().events().uid(group.first(analysis)),
+            kernels: group.kernels(analysis),
+            steady: group.steady_times(analysis),
+            gflops: first(|figures| Some(figures.gflops())),
+            mebibytes: first(Figures::mebibytes),
+            intensity: first(Figures::intensity),
+            bandwidth: spread(Figures::tb_per_s),
+            rate: spread(|figures| figures.tflops_per_s().filter(|_| figures.flops > 0.0)),
+            roofline: figures.iter().flatten().find_map(|figures| figures.roofline),
+            percent_of_roofline: spread(Figures::percent_of_roofline),
+            group,
+        }
     }
 }
 
-/// Appends one of these columns.
-pub(super) fn append_duration(
-    frame: &mut FrameBuilder,
-    analysis: &JaxAnalysis,
-    column: &str,
-    statistic: &str,
-    durations: &[Vec<i64>],
-) {
-    let unit = analysis.trace().time_unit().per_microsecond() as f64;
-    let value = |durations: &Vec<i64>| Some(figure(&Summary::of(durations)?, statistic)? / unit);
-    frame.float(&format!("{column}_{statistic}"), durations.iter().map(value));
+pub(super) type OperatorField<'a> = Field<OperatorContext<'a>, OperatorRow<'a>>;
+
+/// The program of the instruction.
+pub(super) fn module_field<'a>() -> OperatorField<'a> {
+    MODULE.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
+        row.operator.program.as_ref().and_then(|program| context.analysis.program_name(program)).into()
+    })
 }
 
-fn figure(summary: &Summary, statistic: &str) -> Option<f64> {
-    match statistic {
-        "mean" => Some(summary.mean),
-        "median" => Some(summary.median),
-        "std" => summary.sample_std,
-        "min" => Some(summary.min as f64),
-        "max" => Some(summary.max as f64),
-        _ => Some(summary.sum as f64),
-    }
+/// Work of the first call with figures, under the names of these columns.
+pub(super) fn work_fields<'a>([gflops, data_moved, intensity]: [Column; 3]) -> [OperatorField<'a>; 3] {
+    [
+        gflops.field(|row: &OperatorRow<'_>| row.gflops.into()),
+        data_moved.field(|row: &OperatorRow<'_>| row.mebibytes.into()),
+        intensity.field(|row: &OperatorRow<'_>| row.intensity.into()),
+    ]
 }
 
-/// Appends `GFLOPS`, `Data Moved (MB)` and `FLOPS/Byte` of the first call with figures.
-pub(super) fn append_work(
-    frame: &mut FrameBuilder,
-    analysis: &JaxAnalysis,
-    groups: &[CallGroup<'_>],
-    suffix: &str,
-) {
-    let first = |figure: &'static dyn Fn(&Figures) -> Option<f64>| {
-        groups.iter().map(move |group| group.figures(analysis).flatten().find_map(|figures| figure(&figures)))
-    };
-    frame.float(&format!("GFLOPS{suffix}"), first(&|figures| Some(figures.gflops())));
-    frame.float(&format!("Data Moved (MB){suffix}"), first(&Figures::mebibytes));
-    frame.float(&format!("FLOPS/Byte{suffix}"), first(&Figures::intensity));
+/// Achieved bandwidth and rate over calls.
+pub(super) fn rate_fields<'a>() -> impl Iterator<Item = OperatorField<'a>> {
+    let bandwidth = TB_PER_S.fields(|row: &OperatorRow<'_>| &row.bandwidth);
+    bandwidth.into_iter().chain(TFLOPS_PER_S.fields(|row: &OperatorRow<'_>| &row.rate))
 }
 
-/// Appends the statistics over calls of achieved bandwidth and rate.
-pub(super) fn append_rates(frame: &mut FrameBuilder, analysis: &JaxAnalysis, groups: &[CallGroup<'_>]) {
-    append_spread(frame, analysis, groups, "TB/s", Figures::tb_per_s);
-    append_spread(frame, analysis, groups, "TFLOPS/s", |figures| {
-        figures.tflops_per_s().filter(|_| figures.flops > 0.0)
-    });
+/// The peak, and with an architecture the columns of the roofline.
+pub(super) fn roofline_fields<'a>() -> impl Iterator<Item = OperatorField<'a>> {
+    let spec = COMPUTE_SPEC
+        .field(|row: &OperatorRow<'_>| row.operator.spec().as_ref().map(ComputeSpec::to_string).into());
+    let roofline = [
+        ROOFLINE_TIME.field(|row: &OperatorRow<'_>| row.roofline.map(|roofline| roofline.time_us()).into()),
+        ROOFLINE_BOUND
+            .named("Roofline Bound_first")
+            .field(|row: &OperatorRow<'_>| row.roofline.map(|roofline| roofline.bound().to_string()).into()),
+    ];
+    let percent = PCT_ROOFLINE.fields(|row: &OperatorRow<'_>| &row.percent_of_roofline);
+    let known = roofline.into_iter().chain(percent);
+    let has_architecture = |context: &OperatorContext<'_>| context.analysis.architecture().is_some();
+    std::iter::once(spec).chain(known.map(move |field| field.when(has_architecture)))
 }
 
-/// Appends the peak, and with an architecture the columns of the roofline.
-pub(super) fn append_roofline(frame: &mut FrameBuilder, analysis: &JaxAnalysis, groups: &[CallGroup<'_>]) {
-    let spec = |group: &CallGroup<'_>| group.operator(analysis).spec().as_ref().map(ComputeSpec::to_string);
-    frame.text("Compute Spec", groups.iter().map(spec));
-    if analysis.architecture().is_none() {
-        return;
-    }
-    let roofline =
-        |group: &CallGroup<'_>| group.figures(analysis).flatten().find_map(|figures| figures.roofline);
-    frame.float("Roofline Time (µs)_first", groups.iter().map(|group| Some(roofline(group)?.time_us())));
-    frame.text("Roofline Bound_first", groups.iter().map(|group| Some(roofline(group)?.bound().to_string())));
-    append_spread(frame, analysis, groups, "Pct Roofline", Figures::percent_of_roofline);
+/// The calls in warm-up executions and the mean time of the others.
+pub(super) fn warm_up_fields<'a>() -> [OperatorField<'a>; 2] {
+    [
+        WARM_UP.field(|row: &OperatorRow<'_>| (row.group.calls.len() - row.steady.len()).into()),
+        STEADY.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
+            context.analysis.spread_us(Summary::of(&row.steady)).mean.into()
+        }),
+    ]
 }
 
-fn append_spread(
-    frame: &mut FrameBuilder,
-    analysis: &JaxAnalysis,
-    groups: &[CallGroup<'_>],
-    column: &str,
-    figure: impl Fn(&Figures) -> Option<f64>,
-) {
-    let spread = |group: &CallGroup<'_>| Spread::of(group.figures(analysis).map(|figures| figure(&figures?)));
-    let spreads: Vec<Spread> = groups.iter().map(spread).collect();
-    frame.statistics(column, &spreads, &AGGREGATES);
-}
-
-/// Appends the calls in warm-up executions and the mean time of the others, in µs.
-pub(super) fn append_warm_up(frame: &mut FrameBuilder, analysis: &JaxAnalysis, groups: &[CallGroup<'_>]) {
-    let steady: Vec<Vec<&Call>> = groups.iter().map(|group| group.steady(analysis)).collect();
-    let warm_up = groups.iter().zip(&steady).map(|(group, steady)| group.calls.len() - steady.len());
-    frame.integer("warm_up_count", warm_up.map(|count| Some(count as i64)));
-    let unit = analysis.trace().time_unit().per_microsecond() as f64;
-    let mean = |calls: &Vec<&Call>| {
-        let times: Vec<i64> = calls.iter().map(|call| call.time).collect();
-        Some(Summary::of(&times)?.mean / unit)
-    };
-    frame.float("Steady Kernel Time (µs)_mean", steady.iter().map(mean));
+/// What the figures assume.
+pub(super) fn note_field<'a>() -> OperatorField<'a> {
+    NOTE.field(|row: &OperatorRow<'_>| row.operator.note().into())
 }

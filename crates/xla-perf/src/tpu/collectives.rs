@@ -6,6 +6,9 @@ use super::analysis::TpuAnalysis;
 use super::category;
 use super::profile::{PicoSpan, TpuOp};
 use super::rates::ratio;
+use super::tpu_sheet;
+use crate::JaxAnalysis;
+use sheets::{Column, ColumnKind, Sheet, Unit};
 
 /// One exchange.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,6 +139,77 @@ fn replica_groups(expression: &str) -> &str {
         }
     }
     text[..end].trim_end()
+}
+
+/// The table as a sheet.
+pub(super) fn collectives_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
+    use ColumnKind::{Count, Nested, Number, Text, Whole};
+    use Unit::{Bytes, GigabytesPerSecond, Microseconds};
+    let fields = [
+        Column::new("Program id", Text, "Number of the program.")
+            .field(|row: &CollectiveRow<'_>| row.program.to_string().into()),
+        Column::new("HLO op category", Text, "Kind of exchange.")
+            .field(|row: &CollectiveRow<'_>| row.op.category.as_str().into()),
+        Column::new("HLO op name", Text, "Name of the operation.")
+            .field(|row: &CollectiveRow<'_>| row.op.name.as_str().into()),
+        Column::new("Index", Count, "Position among the exchanges of the operation, from 0.")
+            .field(|row: &CollectiveRow<'_>| (row.index as u64).into()),
+        Column::new("Replica groups", Nested, "Who exchanges with whom, as the instruction has it.")
+            .field(|row: &CollectiveRow<'_>| row.replica_groups.into()),
+        Column::new("Shape", Text, "Shape of the result on one core.")
+            .field(|row: &CollectiveRow<'_>| row.op.shape.as_str().into()),
+        Column::new("Cores", Text, "Numbers of the devices that took part.").field(
+            |row: &CollectiveRow<'_>| {
+                let mut cores: Vec<u32> = row.cores.iter().map(|core| core.0).collect();
+                cores.sort_unstable();
+                let cores: Vec<String> = cores.iter().map(u32::to_string).collect();
+                cores.join(", ").into()
+            },
+        ),
+        Column::new("Start (us)", Number(Microseconds), "Start of the first core, in µs.").field(
+            |row: &CollectiveRow<'_>| {
+                row.cores.iter().map(|core| core.1.start_ps).min().map(|start| start as f64 / 1e6).into()
+            },
+        ),
+        Column::new(
+            "Shortest time (us)",
+            Number(Microseconds),
+            "Time of the core that took least, which waited least for others, in µs.",
+        )
+        .field(|row: &CollectiveRow<'_>| us(row.time_range_ps().0).into()),
+        Column::new("Longest time (us)", Number(Microseconds), "Time of the core that took most, in µs.")
+            .field(|row: &CollectiveRow<'_>| us(row.time_range_ps().1).into()),
+        Column::new(
+            "Shared time (us)",
+            Number(Microseconds),
+            "From the last start to the first end, in which all took part, in µs.",
+        )
+        .field(|row: &CollectiveRow<'_>| us(row.shared_ps()).into()),
+        Column::new("Start skew (us)", Number(Microseconds), "Between the first start and the last, in µs.")
+            .field(|row: &CollectiveRow<'_>| us(row.start_skew_ps()).into()),
+        Column::new("End skew (us)", Number(Microseconds), "Between the first end and the last, in µs.")
+            .field(|row: &CollectiveRow<'_>| us(row.end_skew_ps()).into()),
+        Column::new("Bytes per core", Whole(Bytes), "Bytes that one core moved from and to its memory.")
+            .field(|row: &CollectiveRow<'_>| row.bytes().into()),
+        Column::new(
+            "Bandwidth (GB/s)",
+            Number(GigabytesPerSecond),
+            "These bytes over the shortest time, in GB/s.",
+        )
+        .field(|row: &CollectiveRow<'_>| row.bandwidth().into()),
+        Column::new("Framework op name", Text, "Operation of the framework that it came from.")
+            .field(|row: &CollectiveRow<'_>| row.op.framework.as_str().into()),
+    ];
+    tpu_sheet(
+        "tpu_collectives",
+        "Exchanges among tensor cores of this host, in order, by the clock of the device. Executions of one operation on several cores are one exchange when they overlap in time.",
+        fields,
+        tpu_collectives,
+    )
+}
+
+fn us(ps: u64) -> f64 {
+    ps as f64 / 1e6
 }
 
 #[cfg(test)]

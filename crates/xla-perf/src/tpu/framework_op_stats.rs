@@ -3,11 +3,14 @@
 use std::collections::HashMap;
 
 use super::analysis::TpuAnalysis;
-use super::framework_op::parse_framework_op;
-use super::op_metrics::{Work, extent_ps};
+use super::analysis::self_times;
+use super::analysis::{Work, extent_ps};
 use super::profile::{HostOp, PicoSpan};
 use super::rates::{Rates, Resource, Roof, ratio};
-use super::self_time::self_times;
+use super::read::parse_framework_op;
+use super::tpu_sheet;
+use crate::JaxAnalysis;
+use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Sheet, Unit};
 
 /// Where an operation ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -184,8 +187,8 @@ fn push_rows<'a>(analysis: &TpuAnalysis, place: Place, sums: Sums<'a>, rows: &mu
     for (name, kind, sum) in sums {
         let self_fraction = ratio(sum.self_time_ps as f64, total as f64);
         cumulative += self_fraction;
-        let rates = Rates::of(&sum.work);
-        let bound_by = analysis.profile.peaks.as_ref().map(|peaks| Roof::of(&rates, peaks).bound_by);
+        let rates = Rates::new(&sum.work);
+        let bound_by = analysis.profile.peaks.as_ref().map(|peaks| Roof::new(&rates, peaks).bound_by);
         rows.push(FrameworkOpRow {
             rank: rows.len() as u32 + 1,
             place,
@@ -200,4 +203,79 @@ fn push_rows<'a>(analysis: &TpuAnalysis, place: Place, sums: Sums<'a>, rows: &mu
             bound_by: bound_by.unwrap_or_default(),
         });
     }
+}
+
+const NAME: Column = Column::new(
+    "Operation Name",
+    ColumnKind::Text,
+    "Name with its scopes; of HLO operations that no framework operation is known of, theirs.",
+);
+const SELF_TIME: Column = Column::new(
+    "Total self-time (us)",
+    ColumnKind::Number(Unit::Microseconds),
+    "The time without that of operations inside, in µs.",
+);
+
+/// The table as a sheet.
+pub(super) fn framework_op_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
+    use ColumnKind::{Count, Number, Text};
+    use Unit::{FlopsPerByte, GibibytesPerSecond, GigaflopsPerSecond, Microseconds, Percent};
+    let fields = [
+        Column::new("Rank", Count, "1 for the first.").field(|row: &Row<'_>| u64::from(row.row.rank).into()),
+        Column::new("Host/device", Text, "Where it ran.").field(|row: &Row<'_>| row.row.place.as_str().into()),
+        Column::new("Operation Type", Text, "Type of the operation; Unknown for HLO operations that no framework operation is known of, IDLE for time in which nothing ran.").field(|row: &Row<'_>| row.row.kind.into()),
+        NAME.field(|row: &Row<'_>| row.row.name.into()),
+        Column::new("#Occurrences", Count, "Most executions of one HLO operation, or calls on the host.").field(|row: &Row<'_>| {
+            row.row.occurrences.into()
+        }),
+        Column::new("Total time (us)", Number(Microseconds), "Time by the clock of the device, of the host on the host, in µs.").field(|row: &Row<'_>| (row.row.work.time_ps as f64 / 1e6).into()),
+        Column::new("Avg. time (us)", Number(Microseconds), "The time over the occurrences, in µs.").field(|row: &Row<'_>| {
+            row.row.average_us().into()
+        }),
+        SELF_TIME.field(|row: &Row<'_>| (row.row.self_time_ps as f64 / 1e6).into()),
+        Column::new("Avg. self-time (us)", Number(Microseconds), "Own time over the occurrences, in µs.").field(|row: &Row<'_>| {
+            row.row.average_self_us().into()
+        }),
+        Column::new("Total self-time (%)", Number(Percent), "Own time as a share of that of all rows of the device, or of the host, idle time included, in percent.").field(|row: &Row<'_>| (row.row.self_fraction * 100.0).into()),
+        Column::new("Cumulative total self-time (%)", Number(Percent), "Sum of the shares of this row and those above of the same place, in percent.").field(|row: &Row<'_>| (row.row.cumulative_fraction * 100.0).into()),
+        Column::new("Total self-time excluding idle (%)", Number(Percent), "Own time as a share of the time in which something ran there, in percent.").field(|row: &Row<'_>| {
+                let share = row.row.self_time_ps as f64 / row.busy_ps as f64 * 100.0;
+                Some(share).filter(|_| row.busy_ps > 0 && !row.row.is_idle()).into()
+            }),
+        Column::new("Normalized FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "Floating-point operations over the time, weighed by the precision that the peak is stated for, in GFLOP/s.").field(|row: &Row<'_>| on_device(row, row.row.rates.flop_rate)),
+        Column::new("Model FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "Floating-point operations of the model over the time, in GFLOP/s.").field(|row: &Row<'_>| on_device(row, row.row.rates.model_flop_rate)),
+        Column::new("Measured Memory BW (GiB/s)", Number(GibibytesPerSecond), "Bytes of all memories over the time, in GiB/s (which the XLA profiler labels GBytes/s).").field(|row: &Row<'_>| on_device(row, row.row.rates.memory_bandwidth)),
+        Column::new("Operational Intensity (FLOPs/Byte)", Number(FlopsPerByte), "Floating-point operations per byte.").field(|row: &Row<'_>| on_device(row, row.row.rates.intensity)),
+        Column::new("Bound by", Text, "Compute or HBM, whichever share of its peak is larger; Unknown when neither is used or no peak is known.").field(|row: &Row<'_>| row.row.bound_by.as_str().into()),
+        Column::new("Execution mode", Text, "Function: XLA runs whole programs.").field(|_| "Function".into()),
+    ];
+    tpu_sheet("framework_op_stats", "Operations of the framework: the HLO operations that came from each on all tensor cores, and its calls on the host, as the Framework Op Stats tool of the XLA profiler has them; most own time first, the device before the host.", fields, rows)
+    .with_chart(Chart::new(
+        "Framework operations by own time",
+        NAME.name,
+        SELF_TIME.name,
+        "own time (µs)",
+        ChartShape::Bars(10),
+    ))
+}
+
+/// A row with its share of the time in which something ran.
+struct Row<'a> {
+    row: FrameworkOpRow<'a>,
+    busy_ps: u64,
+}
+
+fn rows<'a>(tpu: &'a TpuAnalysis) -> Vec<Row<'a>> {
+    let rows = framework_op_stats(tpu, IdleTime::Included);
+    let busy_ps = |place: Place| -> u64 {
+        let busy = rows.iter().filter(|row| row.place == place && !row.is_idle());
+        busy.map(|row| row.self_time_ps).sum()
+    };
+    let (device, host) = (busy_ps(Place::Device), busy_ps(Place::Host));
+    let busy = |place| if place == Place::Device { device } else { host };
+    rows.into_iter().map(|row| Row { busy_ps: busy(row.place), row }).collect()
+}
+
+fn on_device(row: &Row<'_>, figure: f64) -> Cell<'static> {
+    Some(figure).filter(|_| row.row.place == Place::Device && !row.row.is_idle()).into()
 }

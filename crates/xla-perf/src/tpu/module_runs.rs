@@ -6,6 +6,9 @@ use gpu_timeline::{Interval, busy_time};
 
 use super::analysis::TpuAnalysis;
 use super::profile::ModuleRun;
+use super::tpu_sheet;
+use crate::JaxAnalysis;
+use sheets::{Cell, Column, ColumnKind, Sheet, Unit};
 
 /// A run of a program, by the clock of the profile.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,4 +92,45 @@ fn fill_skew(rows: &mut [ModuleRunRow<'_>]) {
             row.end_skew_ps = Some(row.run.span.end_ps().abs_diff(end));
         }
     }
+}
+
+/// The table as a sheet.
+pub(super) fn module_runs_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
+    use ColumnKind::{Count, Identifier, Number, Text};
+    use Unit::{Microseconds, Percent};
+    let fields = [
+        Column::new("Core", Identifier, "Number of the device.").field(|row: &ModuleRunRow<'_>| u64::from(row.core).into()),
+        Column::new("Module", Text, "Program with its number.").field(|row: &ModuleRunRow<'_>| row.run.module.as_str().into()),
+        Column::new("Run", Count, "Position among the runs of the program on the core, from 0.").field(|row: &ModuleRunRow<'_>| {
+            (row.index as u64).into()
+        }),
+        Column::new("Run id", Identifier, "Number that the runtime gave the run on its core.").field(|row: &ModuleRunRow<'_>| {
+            row.run.run_id.into()
+        }),
+        Column::new("Start (us)", Number(Microseconds), "Start by the clock of the profile, in µs.").field(|row: &ModuleRunRow<'_>| {
+            (row.run.span.start_ps as f64 / 1e6).into()
+        }),
+        Column::new("Duration (us)", Number(Microseconds), "Length by the clock of the profile, in µs.").field(|row: &ModuleRunRow<'_>| {
+            us(row.run.span.duration_ps)
+        }),
+        Column::new("#Ops", Count, "Operations that started in the run.").field(|row: &ModuleRunRow<'_>| (row.ops as u64).into()),
+        Column::new("Op time (us)", Number(Microseconds), "Time in the run in which an operation ran, by the clock of the profile, in µs.").field(|row: &ModuleRunRow<'_>| us(row.op_time_ps)),
+        Column::new("Idle (%)", Number(Percent), "Time in the run in which none ran, in percent of the run.").field(|row: &ModuleRunRow<'_>| {
+                let length = row.run.span.duration_ps;
+                (length > 0).then(|| row.idle_ps as f64 / length as f64 * 100.0).into()
+            }),
+        Column::new("Device op time (us)", Number(Microseconds), "Own times of these operations by the clock of the device, in µs. Where it passes the duration, the clock of the profile ran otherwise than that of the device.").field(|row: &ModuleRunRow<'_>| us(row.device_op_time_ps)),
+        Column::new("Start skew (us)", Number(Microseconds), "How much later it started than the same run on the first core to start, in µs; empty when no other core ran it.").field(|row: &ModuleRunRow<'_>| row.start_skew_ps.map_or(Cell::Missing, us)),
+        Column::new("End skew (us)", Number(Microseconds), "How much later it ended than the same run on the first core to end, in µs.").field(|row: &ModuleRunRow<'_>| row.end_skew_ps.map_or(Cell::Missing, us)),
+    ];
+    tpu_sheet(
+        "module_runs",
+        "Runs of programs on each tensor core, in order, by the clock of the profile.",
+        fields,
+        module_runs,
+    )
+}
+
+fn us(ps: u64) -> Cell<'static> {
+    Cell::Number(ps as f64 / 1e6)
 }

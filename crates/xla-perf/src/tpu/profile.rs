@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::peaks::{MissingPeaks, Peaks};
+use super::rates::{MissingPeaks, Peaks};
 
 /// A span of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub enum MemorySpace {
 impl MemorySpace {
     /// The memory of a number.
     #[must_use]
-    pub const fn of_number(number: u64) -> Self {
+    pub const fn from_number(number: u64) -> Self {
         match number {
             1 => MemorySpace::Hbm,
             2 => MemorySpace::Cmem,

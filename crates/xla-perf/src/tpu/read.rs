@@ -1,21 +1,20 @@
-//! TPU planes of an XPlane profile as plain values.
+//! What the XLA profiler recorded of tensor cores, read out of a profile.
 
 use std::collections::{BTreeMap, HashMap};
 
 use trace_ingest::EventId;
 use trace_ingest::xplane::{KindId, Line, Plane, PlaneKind, Profile, StatValue};
 
-use super::framework_op::parse_framework_op;
-use super::memory_breakdown::memory_breakdown;
-use super::peaks::{MissingPeaks, Peaks};
 use super::profile::{
-    AggregatedExecutions, Execution, HostOp, ModuleRun, PicoSpan, TpuCore, TpuOp, TpuProfile, TpuStep,
+    AccessKind, AggregatedExecutions, Execution, HostOp, MemoryAccess, MemorySpace, ModuleRun, PicoSpan,
+    TpuCore, TpuOp, TpuProfile, TpuStep,
 };
+use super::rates::{MissingPeaks, Peaks};
 
 impl TpuProfile {
     /// What a profile recorded of tensor cores; `None` when it has no plane of one.
     #[must_use]
-    pub fn of(profile: &Profile) -> Option<Self> {
+    pub fn new(profile: &Profile) -> Option<Self> {
         let mut planes: Vec<(u32, &Plane)> = profile
             .planes
             .iter()
@@ -210,4 +209,186 @@ fn recorded_span(profile: &Profile, event: EventId) -> PicoSpan {
     let events = profile.trace.events();
     let start_ps = events.start(event).saturating_add(profile.trace.origin());
     PicoSpan::new(start_ps, events.duration(event).max(0).unsigned_abs())
+}
+
+/// Where an operation comes from and what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrameworkOp<'t> {
+    /// Its name with the scopes around it, `jit(f)/jit(main)/add`.
+    pub name: &'t str,
+    /// Its type; empty when the text does not say.
+    pub kind: &'t str,
+}
+
+/// Parses `<name>:<type>`. Without a type, the last part of the name without the number behind it is the type, which is
+/// how JAX records its primitives. `None` when the text is of another form.
+#[must_use]
+pub fn parse_framework_op(text: &str) -> Option<FrameworkOp<'_>> {
+    let Some((name, kind)) = text.split_once(':') else {
+        let copies = ["MemcpyHToD", "MemcpyDToH", "MemcpyDToD", "MemcpyHToH"];
+        let starts =
+            |copy: &&&str| text.get(..copy.len()).is_some_and(|start| start.eq_ignore_ascii_case(copy));
+        return copies.iter().find(starts).map(|kind| FrameworkOp { name: text, kind });
+    };
+    if name == "Iterator" {
+        return Some(FrameworkOp { name: text, kind: "Dataset" });
+    }
+    if is_tensorflow_name(name) && is_tensorflow_type(kind) {
+        return Some(FrameworkOp { name, kind });
+    }
+    let derived = if kind.is_empty() { type_of_name(name) } else { kind };
+    if is_jax_type(derived) {
+        let end = derived.find('[').unwrap_or(derived.len());
+        return Some(FrameworkOp { name, kind: &derived[..end] });
+    }
+    kind.is_empty().then_some(FrameworkOp { name, kind: derived })
+}
+
+/// `a/b/mul_3` is a `mul`.
+fn type_of_name(name: &str) -> &str {
+    let last = name.rsplit('/').next().unwrap_or(name);
+    match last.rsplit_once('_') {
+        Some((stem, number)) if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => {
+            stem
+        }
+        _ => last,
+    }
+}
+
+fn is_tensorflow_name(name: &str) -> bool {
+    let starts = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'.';
+    let continues = |byte: u8| byte.is_ascii_alphanumeric() || b"_.\\/>-".contains(&byte);
+    name.bytes().next().is_some_and(starts) && name.bytes().all(continues)
+}
+
+fn is_tensorflow_type(kind: &str) -> bool {
+    let starts = |byte: u8| byte.is_ascii_uppercase() || byte == b'_';
+    kind.bytes().next().is_some_and(starts) && is_word(kind)
+}
+
+/// Lower-case letters, digits and `_`, then perhaps parameters in brackets.
+fn is_jax_type(kind: &str) -> bool {
+    let (word, parameters) = kind.split_at(kind.find('[').unwrap_or(kind.len()));
+    let starts = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+    let is_lower = !word.bytes().any(|byte| byte.is_ascii_uppercase());
+    let closes = parameters.is_empty() || parameters.ends_with(']');
+    word.bytes().next().is_some_and(starts) && is_word(word) && is_lower && closes
+}
+
+fn is_word(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// The entries of a message; those after a place where it is damaged are missing.
+pub(super) fn memory_breakdown(message: &[u8]) -> Vec<MemoryAccess> {
+    let entries = Fields(message).filter_map(|field| match field {
+        (1, Value::Message(entry)) => Some(access(entry)),
+        _ => None,
+    });
+    entries.collect()
+}
+
+fn access(entry: &[u8]) -> MemoryAccess {
+    let mut access = MemoryAccess { space: MemorySpace::Other(0), kind: AccessKind::Unknown, bytes: 0 };
+    for field in Fields(entry) {
+        match field {
+            (1, Value::Number(1)) => access.kind = AccessKind::Read,
+            (1, Value::Number(2)) => access.kind = AccessKind::Write,
+            (2, Value::Number(space)) => access.space = MemorySpace::from_number(space),
+            (3, Value::Number(bytes)) => access.bytes = bytes,
+            _ => {}
+        }
+    }
+    access
+}
+
+enum Value<'m> {
+    Number(u64),
+    Message(&'m [u8]),
+    /// Eight or four bytes, which no field of these messages has.
+    Fixed,
+}
+
+/// The fields of a message with their numbers; ends where the message ends or breaks the format.
+struct Fields<'m>(&'m [u8]);
+
+impl<'m> Iterator for Fields<'m> {
+    type Item = (u64, Value<'m>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let key = self.varint()?;
+        let value = match key & 7 {
+            0 => Value::Number(self.varint()?),
+            1 => self.take(8).map(|_| Value::Fixed)?,
+            2 => {
+                let length = usize::try_from(self.varint()?).ok()?;
+                Value::Message(self.take(length)?)
+            }
+            5 => self.take(4).map(|_| Value::Fixed)?,
+            _ => return None,
+        };
+        Some((key >> 3, value))
+    }
+}
+
+impl<'m> Fields<'m> {
+    fn varint(&mut self) -> Option<u64> {
+        let mut value = 0_u64;
+        for shift in (0..64).step_by(7) {
+            let (&byte, rest) = self.0.split_first()?;
+            self.0 = rest;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    fn take(&mut self, length: usize) -> Option<&'m [u8]> {
+        let (taken, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(taken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_types_are_told_apart() {
+        for (text, expected) in [
+            ("jit(f)/jit(main)/add:", Some(("jit(f)/jit(main)/add", "add"))),
+            ("jit(f)/jit(main)/dot_general_3:", Some(("jit(f)/jit(main)/dot_general_3", "dot_general"))),
+            (
+                "jit(f)/transpose[permutation=(1, 0)]:",
+                Some(("jit(f)/transpose[permutation=(1, 0)]", "transpose")),
+            ),
+            ("model/dense/MatMul:MatMul", Some(("model/dense/MatMul", "MatMul"))),
+            ("model/dense/MatMul_1:", Some(("model/dense/MatMul_1", "MatMul"))),
+            ("Iterator::Batch", Some(("Iterator::Batch", "Dataset"))),
+            ("memcpyhtod", Some(("memcpyhtod", "MemcpyHToD"))),
+            ("dummy", None),
+            ("PjitFunction(f)", None),
+            ("$file.py:12 f", None),
+            ("a:b:c", None),
+            ("", None),
+        ] {
+            let parsed = parse_framework_op(text).map(|op| (op.name, op.kind));
+            assert_eq!(parsed, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn entries_are_read_and_written_bytes_of_a_memory() {
+        // {{1: 1, 2: 1, 3: 5368709120}, {1: 2, 2: 3, 3: 7}}
+        let message = [0x0a, 10, 8, 1, 16, 1, 24, 0x80, 0x80, 0x80, 0x80, 0x14, 0x0a, 6, 8, 2, 16, 3, 24, 7];
+        let read = MemoryAccess { space: MemorySpace::Hbm, kind: AccessKind::Read, bytes: 5_368_709_120 };
+        let written = MemoryAccess { space: MemorySpace::Vmem, kind: AccessKind::Write, bytes: 7 };
+        assert_eq!(memory_breakdown(&message), [read, written]);
+        assert_eq!(memory_breakdown(&message[..14]), [read]);
+        assert_eq!(memory_breakdown(&[]), []);
+        assert_eq!(memory_breakdown(&[0x0b, 0xff]), []);
+    }
 }

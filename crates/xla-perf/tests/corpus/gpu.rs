@@ -1,14 +1,15 @@
 //! The sheets of a recorded JAX profile against the reference's, and figures known by heart.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use trace_ingest::ReadOptions;
 use trace_ingest::xplane::read_profile;
 use xla_perf::{JaxAnalysis, JaxFigures, JaxOptions, jax_finding, jax_sheets};
 
-use super::{folder, tables};
 use crate::common::Table;
 use crate::conformance::{Meant, Verdicts};
+use crate::{folder, tables};
 
 const CASE: &str = "mi300-conv3d-jax06";
 
@@ -73,14 +74,15 @@ const MEANT: &[Meant] = &[
 ];
 
 fn analysis(figures: JaxFigures) -> Option<(PathBuf, JaxAnalysis)> {
-    let case = folder()?.join("jax").join(CASE);
+    let case = folder(CASE)?;
     let profile = read_profile(&case.join("trace.xplane.pb"), &ReadOptions::default()).unwrap();
     Some((case, JaxAnalysis::new(profile, JaxOptions { figures, ..JaxOptions::default() })))
 }
 
 fn table(analysis: &JaxAnalysis, name: &str) -> Table {
-    let sheet = jax_sheets().iter().find(|sheet| sheet.name == name).unwrap();
-    Table::of(&sheet.build(analysis).unwrap().unwrap())
+    let sheets = jax_sheets();
+    let sheet = sheets.iter().find(|sheet| sheet.name == name).unwrap();
+    Table::new(&sheet.table(analysis).unwrap().unwrap())
 }
 
 fn check(figures: JaxFigures, meant: &'static [Meant]) {
@@ -192,11 +194,8 @@ fn every_kernel_is_in_one_call_and_every_call_in_one_row() {
         ["op_conv", "op_xla"].iter().flat_map(|name| table(&analysis, name).numbers("name_count")).sum();
     // All but the copies.
     assert_eq!(of_sheets, 20.0);
-    let names: Vec<&str> = jax_sheets().iter().map(|sheet| sheet.name).collect();
-    let mut distinct = names.clone();
-    distinct.sort_unstable();
-    distinct.dedup();
-    assert_eq!(distinct.len(), names.len());
+    let names: Vec<_> = jax_sheets().into_iter().map(|sheet| sheet.name).collect();
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
 }
 
 #[test]
@@ -211,7 +210,7 @@ fn keywords_keep_what_comes_from_them_and_nothing_is_no_fault() {
         let warned = analysis.notices().iter().any(|notice| notice.to_string().contains(keyword));
         assert_eq!(warned, kernels == 0);
         for sheet in jax_sheets() {
-            sheet.build(&analysis).unwrap();
+            sheet.table(&analysis).unwrap();
         }
     }
 }

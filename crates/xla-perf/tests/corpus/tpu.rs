@@ -1,8 +1,4 @@
 //! Compares the tables of a TPU profile with those of the XLA profiler's own tools, every row and every column.
-//!
-//! The profile is not part of the repository: `TRACE_CORPUS` names the folder of recorded traces, or it lies beside
-//! the workspace. Without it the comparison is skipped, except under `CI=true`, where that is a failure.
-#![allow(clippy::unwrap_used, clippy::print_stderr)] // helpers of tests
 
 use std::path::{Path, PathBuf};
 
@@ -16,20 +12,11 @@ use xla_perf::tpu::{
 };
 
 fn folder() -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    let corpus = std::env::var_os("TRACE_CORPUS").map_or_else(beside, PathBuf::from);
-    let folder = corpus.join("jax/tpu-v6e-inference");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    let absent = format!("no recorded TPU profile at {}", folder.display());
-    assert!(std::env::var("CI").as_deref() != Ok("true"), "{absent}");
-    eprintln!("SKIPPED: {absent}");
-    None
+    crate::folder("tpu-v6e-inference")
 }
 
 fn profile(folder: &Path) -> TpuProfile {
-    TpuProfile::of(&read_profile(&folder.join("trace.xplane.pb"), &ReadOptions::default()).unwrap()).unwrap()
+    TpuProfile::new(&read_profile(&folder.join("trace.xplane.pb"), &ReadOptions::default()).unwrap()).unwrap()
 }
 
 fn reference(folder: &Path, tool: &str) -> Value {

@@ -22,7 +22,7 @@ fn decoded(planes: Vec<Plane>) -> Profile {
 }
 
 fn read(planes: Vec<Plane>) -> TpuProfile {
-    TpuProfile::of(&decoded(planes)).unwrap()
+    TpuProfile::new(&decoded(planes)).unwrap()
 }
 
 /// A core of 100 TFLOP/s and 1000 GB/s.
@@ -202,7 +202,7 @@ fn without_peaks_there_are_reasons_and_no_roofline() {
     let reason = "the plane of the device does not say peak_hbm_bw_gigabytes_per_second";
     assert_eq!(rows[0].roof.as_ref().unwrap_err().to_string(), reason);
     assert_eq!(overview(&analysis).flops_utilization, None);
-    let notices = TpuNotice::of(&analysis);
+    let notices = TpuNotice::all(&analysis);
     assert!(notices.contains(&TpuNotice::NoPeaks { reason: reason.to_string() }), "{notices:?}");
     // the program itself
     assert!(notices.contains(&TpuNotice::WithoutOperation { executions: 1, time_us: 0.1 }), "{notices:?}");
@@ -338,7 +338,7 @@ fn copies_are_hidden_by_what_is_computed_meanwhile() {
     assert_eq!(copy.other_ps, 35_000);
     let rows = async_copies(&found);
     assert_eq!((rows[0].count, rows[0].bytes, rows[0].exposed_ps), (1, 1_000, 25_000));
-    let notices = TpuNotice::of(&analysis);
+    let notices = TpuNotice::all(&analysis);
     assert_eq!(notices, [TpuNotice::Unfinished { transfers: 1 }]);
     let finding = tpu_finding(&analysis).unwrap();
     assert_eq!(finding.to_string(), "device is idle 56.1 % of its time, compute 19.5 %");
@@ -370,26 +370,26 @@ fn sparse_cores_and_empty_cores_are_told_and_do_no_harm() {
     sparse.line(1, "Sparse Core Ops", &[at(kind, 0, 5)]);
     let analysis = TpuAnalysis::new(read(vec![core(0), sparse]));
     let planes = vec!["/device:TPU:0 SparseCore 1".to_string()];
-    assert_eq!(TpuNotice::of(&analysis), [TpuNotice::SparseCores { planes }]);
+    assert_eq!(TpuNotice::all(&analysis), [TpuNotice::SparseCores { planes }]);
     assert!(hlo_stats(&analysis).is_empty() && module_runs(&analysis).is_empty());
     assert_eq!(tpu_finding(&analysis), None);
     assert_eq!(overview(&analysis).idle, None);
     let other =
         profile_from_bytes(Path::new("host.xplane.pb"), file(vec![Plane::new(0, "/host:CPU")])).unwrap();
-    assert_eq!(TpuProfile::of(&other), None);
+    assert_eq!(TpuProfile::new(&other), None);
 }
 
 /// Names of the sheets that a profile has; checks that each has the columns that it describes.
-fn sheets(planes: Vec<Plane>) -> Vec<&'static str> {
+fn sheets(planes: Vec<Plane>) -> Vec<String> {
     let analysis = JaxAnalysis::new(decoded(planes), JaxOptions::default());
     let mut names = Vec::new();
     for sheet in tpu_sheets() {
-        let Some(frame) = sheet.build(&analysis).unwrap() else { continue };
+        let Some(table) = sheet.table(&analysis).unwrap() else { continue };
         let described: Vec<&str> = sheet.columns.iter().map(|column| column.name).collect();
-        let columns: Vec<&str> = frame.get_column_names().iter().map(|name| name.as_str()).collect();
+        let columns: Vec<&str> = table.columns().iter().map(|column| column.name()).collect();
         assert_eq!(columns, described, "{}", sheet.name);
-        assert!(frame.height() > 0 && sheet.columns.iter().all(|column| !column.description.is_empty()));
-        names.push(sheet.name);
+        assert!(table.height() > 0 && sheet.columns.iter().all(|column| !column.description.is_empty()));
+        names.push(sheet.name.to_string());
     }
     names
 }
@@ -410,7 +410,7 @@ fn the_sums_of_a_profile_are_made_once_for_all_sheets() {
     let analysis = JaxAnalysis::new(decoded(vec![with_loop(core(0))]), JaxOptions::default());
     let sums = analysis.tpu().unwrap();
     for sheet in tpu_sheets() {
-        sheet.build(&analysis).unwrap();
+        sheet.table(&analysis).unwrap();
     }
     assert!(std::ptr::eq(sums, analysis.tpu().unwrap()));
     assert_eq!(sums.table, TpuAnalysis::new(sums.profile.clone()).table);

@@ -49,7 +49,7 @@ pub(super) fn report(
         nodes.push(analysis);
     }
     let collectives =
-        CollectiveAnalysis::of_profiles(&nodes.iter().collect::<Vec<_>>(), options.gpus_per_node);
+        CollectiveAnalysis::from_profiles(&nodes.iter().collect::<Vec<_>>(), options.gpus_per_node);
     if collectives.slices.is_empty() {
         return Err(Failure::NoCollectives { profiles: paths.len() });
     }
