@@ -5,9 +5,9 @@ use std::fmt::Write;
 use gpu_timeline::Breakdown;
 use report_writers::Report;
 use report_writers::terminal::Style;
-use tree_perf::jax::collectives::CollectiveAnalysis;
-use tree_perf::jax::tpu::{TpuNotice, tpu_finding};
-use tree_perf::jax::{JaxAnalysis, jax_finding};
+use xla_perf::collectives::CollectiveAnalysis;
+use xla_perf::tpu::{TpuNotice, tpu_finding};
+use xla_perf::{JaxAnalysis, jax_finding};
 
 use crate::notes::Notes;
 use crate::numbers::counted;
@@ -20,7 +20,7 @@ use crate::wrapping::wrap;
 pub(crate) fn warnings(analysis: &JaxAnalysis) -> Vec<String> {
     let of_reading = analysis.trace().warnings().iter().map(ToString::to_string);
     let of_analysis = analysis.notices().into_iter().map(|notice| notice.to_string());
-    let of_tpus = analysis.tpu().map(TpuNotice::of).into_iter().flatten();
+    let of_tpus = analysis.tpu().map(TpuNotice::all).into_iter().flatten();
     of_reading.chain(of_analysis).chain(of_tpus.map(|notice| notice.to_string())).collect()
 }
 
@@ -143,7 +143,7 @@ fn write_steps(out: &mut String, analysis: &JaxAnalysis, style: Style) {
     let of = analysis.executions().iter().filter(|execution| execution.program == most.program);
     let (warm_up, steady): (Vec<_>, Vec<_>) = of.partition(|execution| execution.is_warm_up);
     let us = |time| analysis.trace().to_microseconds(time);
-    let mean = |executions: &[&tree_perf::jax::Execution]| {
+    let mean = |executions: &[&xla_perf::Execution]| {
         us(executions.iter().map(|execution| execution.busy).sum()) / executions.len() as f64
     };
     let count = warm_up.len() + steady.len();

@@ -7,9 +7,9 @@ use report_writers::Report;
 use rocprof_perf::{RocprofAnalysis, rocprof_sheets};
 use sheets::{Chart, Table, TableError};
 use trace_ingest::ReadOptions;
-use tree_perf::jax::collectives::{CollectiveAnalysis, collective_sheets};
-use tree_perf::jax::{JaxAnalysis, jax_sheets};
 use tree_perf::{Analysis, ChartShape, Column, ExtensionSheet, Sheet, SheetChart, pytorch_sheets};
+use xla_perf::collectives::{CollectiveAnalysis, collective_sheets};
+use xla_perf::{JaxAnalysis, jax_sheets};
 
 use crate::arguments::report::SheetNames;
 use crate::error::Failure;
@@ -68,12 +68,38 @@ pub(crate) fn report(
 
 /// All sheets that an XLA profile and the options give.
 pub(crate) fn jax_report(analysis: &JaxAnalysis, title: &str) -> Result<Report, Failure> {
-    report_of(analysis, jax_sheets().iter().copied(), title)
+    adapted_report(analysis, &jax_sheets(), title)
 }
 
 /// The sheets of the collectives of a run, whose nodes have a profile each.
 pub(crate) fn collectives_report(collectives: &CollectiveAnalysis, title: &str) -> Result<Report, Failure> {
-    report_of(collectives, collective_sheets().iter(), title)
+    adapted_report(collectives, &collective_sheets(), title)
+}
+
+fn adapted_report<'a, A>(
+    analysis: &'a A,
+    sheets: &[sheets::Sheet<'a, A>],
+    title: &str,
+) -> Result<Report, Failure> {
+    let mut tables = Vec::new();
+    for sheet in sheets {
+        tables.extend(sheet.table(analysis)?.map(|table| adapted(&table)).transpose()?);
+    }
+    let threads = ReadOptions::default().thread_count();
+    let names = sheets.iter().map(|sheet| sheet.name.clone());
+    Ok(Report::new(title, tables)?.with_known_names(names).with_threads(threads))
+}
+
+/// A table of the crate `sheets` as the writers take it.
+fn adapted(table: &sheets::Table) -> Result<Table, Failure> {
+    let format =
+        |column: &sheets::TableColumn| ColumnFormat::new(cell_kind(column.kind()), column.description());
+    let formats = table.columns().iter().map(format).collect();
+    let adapted = Table::new(table.name(), table.to_dataframe()?, formats)?;
+    Ok(match table.chart() {
+        Some(chart) => with_chart(adapted, chart, SheetNames::Documented)?,
+        None => adapted,
+    })
 }
 
 /// All sheets that a profile of rocprofv3 and the options give.

@@ -56,6 +56,18 @@ impl Summary {
             max,
         })
     }
+
+    /// The figures that statistics columns show, in a unit that is `unit` times that of the values.
+    #[must_use]
+    pub fn spread(&self, unit: f64) -> Spread {
+        Spread {
+            mean: Some(self.mean / unit),
+            median: Some(self.median / unit),
+            std: self.sample_std.map(|std| std / unit),
+            min: Some(self.min as f64 / unit),
+            max: Some(self.max as f64 / unit),
+        }
+    }
 }
 
 /// Σ (x − mean)², with the mean taken apart into its integer part q and the rest r/n: with d = x − q,

@@ -24,6 +24,8 @@ pub enum Unit {
     Mebibytes,
     /// 1024³ bytes.
     Gibibytes,
+    /// 1e9 bytes.
+    Gigabytes,
     /// 1e9 bytes per second.
     GigabytesPerSecond,
     /// 1024³ bytes per second.
@@ -64,6 +66,7 @@ impl Unit {
             Unit::Kibibytes => "KiB",
             Unit::Mebibytes => "MiB",
             Unit::Gibibytes => "GiB",
+            Unit::Gigabytes => "GB",
             Unit::GigabytesPerSecond => "GB/s",
             Unit::GibibytesPerSecond => "GiB/s",
             Unit::TerabytesPerSecond => "TB/s",

@@ -77,6 +77,18 @@ impl<'a, A> Sheet<'a, A> {
         Sheet { chart: Some(chart), ..self }
     }
 
+    /// The same sheet with the rows and columns of another where a condition holds, such as an option that asks for the
+    /// figures of another tool. The other may have no columns that this one does not describe.
+    #[must_use]
+    pub fn replaced_by(self, other: Sheet<'a, A>, when: impl Fn(&A) -> bool + Send + Sync + 'a) -> Self
+    where
+        A: 'a,
+    {
+        let (fill, replacement) = (self.fill, other.fill);
+        let fill = move |analysis| if when(analysis) { replacement(analysis) } else { fill(analysis) };
+        Sheet { fill: Box::new(fill), ..self }
+    }
+
     /// The table of a recording; `None` when there is nothing to show.
     ///
     /// # Errors

@@ -11,7 +11,6 @@ mod column;
 mod device;
 mod extended_operators;
 mod frame;
-pub mod jax;
 mod kernel_records;
 mod launchers;
 mod models;

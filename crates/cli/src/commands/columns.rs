@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use inference_phase::sheets::phase_sheets;
 use metal_perf::{comparison_sheet, metal_sheets};
-use rocprof_perf::rocprof_sheets;
 use sheets::{Column, Sheet};
 use tree_perf::all_sheets;
-use tree_perf::jax::jax_sheets;
+use tree_perf::rocprof::rocprof_sheets;
+use xla_perf::jax_sheets;
 
 use crate::console;
 use crate::error::Failure;
@@ -51,22 +51,34 @@ fn sheets() -> Vec<Described> {
         description: sheet.description.into(),
         columns: sheet.columns.to_vec(),
     });
-    let of_profiles = jax_sheets().iter().map(|sheet| Described {
-        report: Some("tracelens jax"),
+    let of_profiles = jax_sheets().into_iter().map(Described::of(Some("tracelens jax")));
+    let of_rocprof = rocprof_sheets().iter().map(|sheet| Described {
+        report: Some("tracelens rocprof"),
         name: sheet.name.into(),
         current_name: sheet.current_name.into(),
         description: sheet.description.into(),
         columns: sheet.columns.to_vec(),
     });
-    let of_rocprof = rocprof_sheets().into_iter().map(Described::of(Some("tracelens rocprof")));
-    let of_metal = metal_sheets().into_iter().map(Described::of(Some("tracelens metal")));
-    let of_comparison = Described::of(Some("tracelens metal"))(comparison_sheet());
+    let of_metal = metal_sheets().iter().map(|sheet| Described {
+        report: Some("tracelens metal"),
+        name: sheet.name.into(),
+        current_name: sheet.current_name.into(),
+        description: sheet.description.into(),
+        columns: sheet.columns.to_vec(),
+    });
+    let of_comparison = [comparison_sheet()].into_iter().map(|sheet| Described {
+        report: Some("tracelens metal"),
+        name: sheet.name.into(),
+        current_name: sheet.current_name.into(),
+        description: sheet.description.into(),
+        columns: sheet.columns.to_vec(),
+    });
     of_reports
         .chain(of_phases)
         .chain(of_profiles)
         .chain(of_rocprof)
         .chain(of_metal)
-        .chain([of_comparison])
+        .chain(of_comparison)
         .collect()
 }
 

@@ -1,7 +1,6 @@
 //! The recorded traces, and what holds of them without a reference.
 
 mod conservation;
-mod jax;
 mod roofline;
 
 use std::path::Path;

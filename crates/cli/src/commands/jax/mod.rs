@@ -7,7 +7,7 @@ use std::path::Path;
 
 use gpu_timeline::CommunicationPatterns;
 use report_writers::{Report, Workbook};
-use tree_perf::jax::{CopyKernels, JaxAnalysis, JaxFigures, JaxOptions};
+use xla_perf::{CopyKernels, JaxAnalysis, JaxFigures, JaxOptions};
 
 use crate::architecture_choice::chosen;
 use crate::arguments::jax::{JaxAnalysisArguments, JaxArguments};

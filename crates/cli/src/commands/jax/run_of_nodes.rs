@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use report_writers::Workbook;
-use tree_perf::jax::JaxAnalysis;
-use tree_perf::jax::collectives::CollectiveAnalysis;
+use xla_perf::JaxAnalysis;
+use xla_perf::collectives::CollectiveAnalysis;
 
 use super::{options, reading};
 use crate::arguments::jax::JaxArguments;
@@ -50,7 +50,7 @@ pub(super) fn report(
         nodes.push(analysis);
     }
     let collectives =
-        CollectiveAnalysis::of_profiles(&nodes.iter().collect::<Vec<_>>(), options.gpus_per_node);
+        CollectiveAnalysis::from_profiles(&nodes.iter().collect::<Vec<_>>(), options.gpus_per_node);
     if collectives.slices.is_empty() {
         return Err(Failure::NoCollectives { profiles: paths.len() });
     }

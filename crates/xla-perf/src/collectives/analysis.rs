@@ -1,0 +1,362 @@
+//! The collectives of one or more profiles of a run.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gpu_timeline::{Activity, Interval, IntervalSet};
+use hlo_cost::InstructionRef;
+
+use super::executions::{CollectiveKernel, SliceMeasurement, measure, slices};
+use super::from_hlo::{collective_operation, renamed_collectives};
+use super::operation::{CollectiveKind, CollectiveOperation, Devices};
+use super::summary::{KindSummary, OperationSummary, by_kind, by_operation};
+use crate::JaxAnalysis;
+use crate::device_events::{DeviceEvent, is_copy_kernel};
+
+/// A kernel of a collective as a profile has it.
+#[derive(Clone, Copy, Debug)]
+pub struct RecordedKernel<'a> {
+    /// Number of the node that recorded it.
+    pub node: u32,
+    /// Number of the device in its node.
+    pub device: u32,
+    /// Start in ps, on the clock of the node.
+    pub start: i64,
+    /// Duration in ps.
+    pub duration: i64,
+    /// Part of the duration, in ps, in which the device computed nothing.
+    pub exposed: i64,
+    /// Module of its program; empty where the profile does not say.
+    pub module: &'a str,
+    /// Its program's id.
+    pub program: Option<u64>,
+    /// Name of its instruction; its own where the profile does not say.
+    pub name: &'a str,
+    /// The instruction, where the profile embeds the program.
+    pub instruction: Option<InstructionRef<'a>>,
+}
+
+/// A collective of a program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProgramCollective {
+    /// Module of its program.
+    pub module: String,
+    /// The program's id on the first node that ran it.
+    pub program: Option<u64>,
+}
+
+/// Collectives with their executions, measured and summed up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CollectiveAnalysis {
+    /// The devices.
+    pub devices: Devices,
+    /// The collectives.
+    pub operations: Vec<CollectiveOperation>,
+    /// Their programs.
+    pub programs: Vec<ProgramCollective>,
+    /// Executions, by collective and in order.
+    pub slices: Vec<SliceMeasurement>,
+    /// The executions by collective.
+    pub by_operation: Vec<OperationSummary>,
+    /// The executions by kind.
+    pub by_kind: Vec<KindSummary>,
+}
+
+impl CollectiveAnalysis {
+    /// Analyses kernels of collectives. `shown` are the devices, by node and number, that the profiles show at work, and
+    /// `devices_per_node` is what ranks follow from; the profiles of a run number their nodes from 0.
+    ///
+    /// Collectives of several nodes are the same when module and instruction have the same names; where a node runs
+    /// several programs of one module, the programs' ids have to be the same, too.
+    #[must_use]
+    pub fn new(
+        recorded: &[RecordedKernel<'_>],
+        shown: impl IntoIterator<Item = (u32, u32)>,
+        devices_per_node: u32,
+    ) -> Self {
+        let ambiguous = ambiguous_modules(recorded);
+        let mut known: BTreeMap<(&str, Option<u64>, &str), usize> = BTreeMap::new();
+        let (mut operations, mut programs, mut read) = (Vec::new(), Vec::new(), Vec::new());
+        let mut kernels = Vec::with_capacity(recorded.len());
+        for kernel in recorded {
+            let program = kernel.program.filter(|_| ambiguous.contains(kernel.module));
+            let operation = *known.entry((kernel.module, program, kernel.name)).or_insert_with(|| {
+                operations.push(unread(kernel.name));
+                programs
+                    .push(ProgramCollective { module: kernel.module.to_owned(), program: kernel.program });
+                read.push(false);
+                operations.len() - 1
+            });
+            // One node may lack the program that another has.
+            if let (false, Some(instruction)) = (read[operation], kernel.instruction) {
+                read[operation] = true;
+                if let Some(collective) = collective_operation(instruction) {
+                    operations[operation] =
+                        CollectiveOperation { name: kernel.name.to_owned(), ..collective };
+                }
+            }
+            let RecordedKernel { node, device, start, duration, exposed, .. } = *kernel;
+            kernels.push(CollectiveKernel { operation, node, device, start, duration, exposed });
+        }
+        let devices = Devices::new(shown, devices_per_node, &operations);
+        let slices = measure(&slices(&kernels), &kernels, &operations, &devices);
+        let by_operation = by_operation(&slices);
+        let by_kind = by_kind(&by_operation, &operations, devices.total);
+        Self { devices, operations, programs, slices, by_operation, by_kind }
+    }
+}
+
+/// A collective of which nothing is known but its name.
+fn unread(name: &str) -> CollectiveOperation {
+    CollectiveOperation {
+        name: name.to_owned(),
+        kind: match CollectiveKind::from_name(name) {
+            CollectiveKind::Other => CollectiveKind::from_kernel(name),
+            kind => kind,
+        },
+        inputs: Vec::new(),
+        outputs: Vec::new(),
+        split_dimension: None,
+        groups: None,
+        channel: None,
+    }
+}
+
+/// Modules of which a node runs several programs.
+fn ambiguous_modules<'a>(recorded: &[RecordedKernel<'a>]) -> BTreeSet<&'a str> {
+    let mut programs: BTreeMap<(u32, &str), BTreeSet<u64>> = BTreeMap::new();
+    for kernel in recorded {
+        programs.entry((kernel.node, kernel.module)).or_default().extend(kernel.program);
+    }
+    programs.into_iter().filter(|(_, ids)| ids.len() > 1).map(|((_, module), _)| module).collect()
+}
+
+impl CollectiveAnalysis {
+    /// The collectives of the profiles of a run's nodes, in the order of the nodes. A device's number is that of its
+    /// plane, and `devices_per_node` is what ranks follow from.
+    ///
+    /// Kernels of collectives are those that communicate by their own name and those of an instruction that is a
+    /// collective, except for copies.
+    #[must_use]
+    pub fn from_profiles(nodes: &[&JaxAnalysis], devices_per_node: u32) -> Self {
+        let mut recorded = Vec::new();
+        let mut shown = BTreeSet::new();
+        for (node, analysis) in (0_u32..).zip(nodes) {
+            let kernels = analysis.device_events().iter().filter(|event| event.category.is_some());
+            shown.extend(kernels.map(|event| (node, device(event))));
+            record(node, analysis, &mut recorded);
+        }
+        Self::new(&recorded, shown, devices_per_node)
+    }
+}
+
+fn device(event: &DeviceEvent) -> u32 {
+    u32::try_from(event.pid - 1).unwrap_or(0)
+}
+
+fn record<'a>(node: u32, analysis: &'a JaxAnalysis, recorded: &mut Vec<RecordedKernel<'a>>) {
+    let events = analysis.trace().events();
+    let instructions = instructions(analysis);
+    let exchanges = |operator: &usize| {
+        let instruction = instructions.get(operator).copied().flatten();
+        instruction.is_some_and(|instruction| collective_operation(instruction).is_some())
+    };
+    let exchanging: BTreeSet<usize> = instructions.keys().copied().filter(exchanges).collect();
+    let (mut collectives, mut computing) = (Vec::new(), BTreeMap::<usize, Vec<Interval>>::new());
+    for event in analysis.device_events() {
+        let by_instruction =
+            || exchanging.contains(&event.operator) && !is_copy_kernel(analysis.trace().name(event.event));
+        let communicates =
+            event.category.is_some() && (event.activity == Activity::Communication || by_instruction());
+        let span = Interval::new(events.start(event.event), events.end(event.event));
+        if communicates {
+            collectives.push((event, span));
+        } else if event.activity == Activity::Computation {
+            computing.entry(event.gpu).or_default().push(span);
+        }
+    }
+    let computing: BTreeMap<usize, IntervalSet> =
+        computing.into_iter().map(|(gpu, spans)| (gpu, spans.into_iter().collect())).collect();
+    for (event, span) in collectives {
+        let operator = &analysis.operators()[event.operator];
+        let hidden = computing.get(&event.gpu).map_or(0, |set| covered(set, span));
+        recorded.push(RecordedKernel {
+            node,
+            device: device(event),
+            start: span.start,
+            duration: span.length(),
+            exposed: span.length() - hidden,
+            module: operator
+                .program
+                .as_ref()
+                .and_then(|program| analysis.program_name(program))
+                .unwrap_or_default(),
+            program: operator.program.and_then(|program| program.id),
+            name: &operator.name,
+            instruction: instructions.get(&event.operator).copied().flatten(),
+        });
+    }
+}
+
+/// The instructions of the operators that kernels were launched for, those that the runtime renamed among them.
+fn instructions(analysis: &JaxAnalysis) -> BTreeMap<usize, Option<InstructionRef<'_>>> {
+    let mut found: BTreeMap<usize, Option<InstructionRef<'_>>> = BTreeMap::new();
+    for event in analysis.device_events() {
+        found.entry(event.operator).or_insert_with(|| analysis.instruction(event.event));
+    }
+    let mut unknown: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    for (&operator, instruction) in &found {
+        let program = analysis.operators()[operator].program.and_then(|program| program.id);
+        if let (None, Some(program)) = (instruction, program) {
+            unknown.entry(program).or_default().push(operator);
+        }
+    }
+    for (program, operators) in unknown {
+        let Some(module) = analysis.module(program) else { continue };
+        let names: Vec<&str> =
+            module.instructions().map(|instruction| instruction.instruction().name.as_str()).collect();
+        let renamed = |&operator: &usize| analysis.operators()[operator].name.as_str();
+        let aliases = renamed_collectives(operators.iter().map(renamed), &names);
+        for operator in operators {
+            let alias = aliases.get(analysis.operators()[operator].name.as_str());
+            let instruction = alias.and_then(|alias| module.instruction(alias));
+            found.insert(operator, instruction.map(|half| half.async_start().unwrap_or(half)));
+        }
+    }
+    found
+}
+
+/// Length of the part of a span that a set contains.
+fn covered(set: &IntervalSet, span: Interval) -> i64 {
+    let first = set.as_slice().partition_point(|interval| interval.end <= span.start);
+    let inside = set.as_slice()[first..].iter().take_while(|interval| interval.start < span.end);
+    inside.map(|interval| interval.shared_time(span)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hlo_cost::{ElementType, HloComputation, HloInstruction, HloModule, Shape};
+
+    fn module(groups: &str) -> HloModule {
+        let f32 = |length: u64| Shape::array(ElementType::F32, [length]);
+        let instruction = |id, name: &str, opcode: &str, shape, dimensions: &[i64]| HloInstruction {
+            operands: vec![1],
+            dimensions: dimensions.to_vec(),
+            replica_groups: groups.parse().unwrap(),
+            ..HloInstruction::new(id, name, opcode, shape)
+        };
+        let instructions = vec![
+            HloInstruction::new(1, "p", "parameter", f32(1 << 20)),
+            instruction(2, "all-reduce.1", "all-reduce", f32(1 << 20), &[]),
+            instruction(3, "reduce-scatter.1", "reduce-scatter", f32(1 << 19), &[0]),
+        ];
+        HloModule::new(
+            "jit_step",
+            1,
+            vec![HloComputation { id: 1, name: "main".into(), root: 3, instructions }],
+        )
+    }
+
+    fn kernel<'a>(
+        module: &'a HloModule,
+        name: &'a str,
+        (node, device): (u32, u32),
+        program: u64,
+        (start, duration): (i64, i64),
+    ) -> RecordedKernel<'a> {
+        RecordedKernel {
+            node,
+            device,
+            start,
+            duration,
+            exposed: duration,
+            module: module.name(),
+            program: Some(program),
+            name,
+            instruction: module.instruction(name),
+        }
+    }
+
+    const FOUR: [(u32, u32); 4] = [(0, 0), (0, 1), (1, 0), (1, 1)];
+
+    #[test]
+    fn two_nodes_with_transposed_groups_and_programs_numbered_differently() {
+        let module = module("[2,2]<=[2,2]T(1,0)");
+        let mut recorded = Vec::new();
+        for (node, device) in FOUR {
+            // Each node numbers programs on its own and has a clock of its own.
+            let (program, clock) = (7 + u64::from(node), i64::from(node) * 1_000_000_000_000);
+            for run in 0..3 {
+                let start = clock + run * 100_000_000;
+                let duration = 10_000_000 + i64::from(device) * 10_000_000;
+                recorded.push(kernel(&module, "all-reduce.1", (node, device), program, (start, duration)));
+                let later = (start + 50_000_000, 4_000_000);
+                recorded.push(kernel(&module, "reduce-scatter.1", (node, device), program, later));
+            }
+        }
+        let analysis = CollectiveAnalysis::new(&recorded, FOUR, 2);
+        assert_eq!((analysis.operations.len(), analysis.slices.len(), analysis.devices.total), (2, 6, 4));
+        let reduce = &analysis.slices[0];
+        assert_eq!((reduce.ranks.as_slice(), reduce.missing), (&[0, 1, 2, 3][..], 0));
+        // Groups {0,2} in 10 µs and {1,3} in 20 µs: 2 · 4 MiB each.
+        let rate = |seconds: f64| 8.0 / 1024.0 / seconds;
+        let expected = (rate(10e-6) + rate(20e-6)) / 2.0;
+        assert!((reduce.bandwidth.unwrap().algorithmic - expected).abs() < 1e-6);
+        // A group of two: both factors are 1 and 1/2.
+        assert!((reduce.bandwidth.unwrap().bus - expected).abs() < 1e-6);
+        let scatter =
+            analysis.by_kind.iter().find(|kind| kind.kind == CollectiveKind::ReduceScatter).unwrap();
+        assert_eq!((scatter.operations, scatter.slices, scatter.measurements), (1, 3, 6));
+        // Input of 4 MiB and output of 2 MiB in 4 µs.
+        assert!((scatter.algorithmic.unwrap().mean - 6.0 / 1024.0 / 4e-6).abs() < 1e-6);
+        assert_eq!(scatter.mean_data, Some(4.0));
+    }
+
+    #[test]
+    fn programs_of_one_module_stay_apart() {
+        let module = module("{}");
+        let recorded = [
+            kernel(&module, "all-reduce.1", (0, 0), 1, (0, 10)),
+            kernel(&module, "all-reduce.1", (0, 0), 2, (100, 10)),
+            kernel(&module, "all-reduce.1", (0, 1), 2, (100, 10)),
+        ];
+        let analysis = CollectiveAnalysis::new(&recorded, FOUR, 2);
+        let programs: Vec<Option<u64>> = analysis.programs.iter().map(|program| program.program).collect();
+        assert_eq!(programs, [Some(1), Some(2)]);
+        let missing: Vec<usize> = analysis.slices.iter().map(|slice| slice.missing).collect();
+        assert_eq!(missing, [3, 2]);
+    }
+
+    #[test]
+    fn a_collective_without_a_program_is_timed_but_has_no_rates() {
+        let recorded = RecordedKernel {
+            node: 0,
+            device: 0,
+            start: 5,
+            duration: 10,
+            exposed: 4,
+            module: "",
+            program: None,
+            name: "ncclDevKernel_Generic",
+            instruction: None,
+        };
+        let analysis = CollectiveAnalysis::new(&[recorded], [(0, 0)], 8);
+        let summary = &analysis.by_operation[0];
+        assert_eq!((summary.total_duration, summary.exposed, summary.bandwidth), (10, 4, None));
+        assert_eq!(analysis.by_kind[0].kind, CollectiveKind::Other);
+    }
+
+    #[test]
+    fn nothing_recorded_is_nothing() {
+        let analysis = CollectiveAnalysis::new(&[], [], 8);
+        assert!(analysis.slices.is_empty() && analysis.by_kind.is_empty());
+    }
+
+    #[test]
+    fn the_covered_part_of_a_span_is_what_the_set_shares_with_it() {
+        let set: IntervalSet = [0..10, 20..30, 40..50].map(Interval::from).into_iter().collect();
+        for (span, expected) in [(5..45, 20), (10..20, 0), (22..24, 2), (50..60, 0), (0..50, 30)] {
+            assert_eq!(covered(&set, span.clone().into()), expected, "{span:?}");
+        }
+    }
+}

@@ -1,0 +1,463 @@
+//! Collectives of programs: their kinds, what each moves, and which devices exchange data with each other.
+
+use std::fmt;
+
+use hlo_cost::{ArrayShape, ReplicaGroups};
+
+/// A collective instruction of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CollectiveOperation {
+    /// Name of the instruction, unique in its program.
+    pub name: String,
+    /// Kind.
+    pub kind: CollectiveKind,
+    /// What each device gives.
+    pub inputs: Vec<ArrayShape>,
+    /// What each device gets.
+    pub outputs: Vec<ArrayShape>,
+    /// Dimension along which the tensors are split or joined, where there is exactly one.
+    pub split_dimension: Option<usize>,
+    /// Who exchanges with whom; `None` where the program does not say.
+    pub groups: Option<ExchangeGroups>,
+    /// Channel that ties the instruction to those of the other devices.
+    pub channel: Option<i64>,
+}
+
+impl CollectiveOperation {
+    /// Bytes that a device gives.
+    #[must_use]
+    pub fn input_bytes(&self) -> u64 {
+        total(&self.inputs)
+    }
+
+    /// Bytes that a device gets.
+    #[must_use]
+    pub fn output_bytes(&self) -> u64 {
+        total(&self.outputs)
+    }
+
+    /// Bytes that [`CollectiveKind::algorithmic_bytes`] is a function of, for groups of `size`: the shard of a device
+    /// for an all-gather, the input for a reduce-scatter, else the output.
+    #[must_use]
+    pub fn data_bytes(&self, size: usize) -> u64 {
+        match self.kind {
+            CollectiveKind::AllGather => self.output_bytes() / (size as u64).max(1),
+            CollectiveKind::ReduceScatter => self.output_bytes().saturating_mul(size as u64),
+            _ => self.output_bytes(),
+        }
+    }
+
+    /// Size of the message as nccl-tests counts it: the larger of what a device gives and what it gets.
+    #[must_use]
+    pub fn message_bytes(&self) -> u64 {
+        self.input_bytes().max(self.output_bytes())
+    }
+
+    /// The outputs cut into as many parts as a group of `size` has devices, along the split dimension if there is one;
+    /// outputs that cannot be cut are left out. Its bytes are the size that a text dump's table states, whatever the
+    /// kind.
+    #[must_use]
+    pub fn slices(&self, size: usize) -> Vec<ArrayShape> {
+        match self.split_dimension {
+            Some(dimension) => {
+                self.outputs.iter().filter_map(|output| slice(output, dimension, size)).collect()
+            }
+            None => self.outputs.clone(),
+        }
+    }
+}
+
+/// Bytes of tensors together; those of a type without a size count nothing.
+pub(super) fn total(tensors: &[ArrayShape]) -> u64 {
+    tensors.iter().fold(0, |sum, tensor| sum.saturating_add(tensor.bytes().map_or(0, |bytes| bytes as u64)))
+}
+
+/// A tensor cut into `parts` along a dimension; `None` where that does not come out even.
+fn slice(tensor: &ArrayShape, dimension: usize, parts: usize) -> Option<ArrayShape> {
+    let mut slice = tensor.clone();
+    let length = slice.dimensions.get_mut(dimension)?;
+    let parts = parts as u64;
+    if parts == 0 || !length.is_multiple_of(parts) {
+        return None;
+    }
+    *length /= parts;
+    Some(slice)
+}
+
+/// Kind of a collective operation of XLA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CollectiveKind {
+    /// Every device gets the shards of all devices of its group.
+    AllGather,
+    /// Every device gets the reduction over its group.
+    AllReduce,
+    /// Every device gets its shard of the reduction over its group.
+    ReduceScatter,
+    /// Every device sends a part of its buffer to each device of its group.
+    AllToAll,
+    /// Devices send to one device each, by source and target pairs.
+    CollectivePermute,
+    /// Any other, such as a broadcast.
+    Other,
+}
+
+impl CollectiveKind {
+    /// All kinds, in the order of the tables.
+    pub const ALL: [Self; 6] = [
+        Self::AllGather,
+        Self::AllReduce,
+        Self::AllToAll,
+        Self::ReduceScatter,
+        Self::CollectivePermute,
+        Self::Other,
+    ];
+
+    /// The kind by the start of an opcode or of an instruction's name, such as `all-gather-start.3`.
+    #[must_use]
+    pub fn from_name(name: &str) -> Self {
+        Self::ALL
+            .into_iter()
+            .find(|kind| *kind != Self::Other && name.starts_with(kind.name()))
+            .unwrap_or(Self::Other)
+    }
+
+    /// The kind by a kernel's name, such as `ncclDevKernel_AllReduce_Sum_bf16`. Libraries send and receive for several
+    /// kinds, which the name then does not tell.
+    #[must_use]
+    pub fn from_kernel(name: &str) -> Self {
+        let kinds = [
+            ("AllGather", Self::AllGather),
+            ("AllReduce", Self::AllReduce),
+            ("ReduceScatter", Self::ReduceScatter),
+            ("AllToAll", Self::AllToAll),
+            ("cross_device_reduce", Self::AllReduce),
+        ];
+        kinds.into_iter().find(|(text, _)| name.contains(text)).map_or(Self::Other, |(_, kind)| kind)
+    }
+
+    /// The kind of an opcode that communicates with other devices, in its synchronous form or the first half of
+    /// its asynchronous one; `None` for every other opcode, the second halves (`…-done`) among them.
+    #[must_use]
+    pub fn from_opcode(opcode: &str) -> Option<Self> {
+        let base = opcode.strip_suffix("-start").unwrap_or(opcode);
+        match base {
+            "all-gather" => Some(Self::AllGather),
+            "all-reduce" => Some(Self::AllReduce),
+            "reduce-scatter" => Some(Self::ReduceScatter),
+            "all-to-all" => Some(Self::AllToAll),
+            "collective-permute" => Some(Self::CollectivePermute),
+            "collective-broadcast" | "ragged-all-to-all" => Some(Self::Other),
+            _ => None,
+        }
+    }
+
+    /// XLA's opcode, and `other`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AllGather => "all-gather",
+            Self::AllReduce => "all-reduce",
+            Self::ReduceScatter => "reduce-scatter",
+            Self::AllToAll => "all-to-all",
+            Self::CollectivePermute => "collective-permute",
+            Self::Other => "other",
+        }
+    }
+
+    /// Bytes that a device sends and receives, or reads and writes, for `data` bytes in a group of `size`:
+    ///
+    /// | kind | `data` is | bytes |
+    /// | --- | --- | --- |
+    /// | all-gather | the shard of a device | `2·data·(n − 1)` |
+    /// | all-reduce | the tensor | `2·data` |
+    /// | reduce-scatter | the whole input | `data + data/n` |
+    /// | all-to-all | the buffer | `2·data·(n − 1)/n` |
+    /// | collective-permute | the tensor | `2·data` |
+    /// | other | the tensor | `data` |
+    #[must_use]
+    pub fn algorithmic_bytes(self, data: u64, size: usize) -> f64 {
+        let (data, n) = (data as f64, size as f64);
+        match self {
+            Self::AllGather => 2.0 * data * (n - 1.0),
+            Self::AllReduce | Self::CollectivePermute => 2.0 * data,
+            Self::ReduceScatter => data + data / n,
+            Self::AllToAll => 2.0 * data * (n - 1.0) / n,
+            Self::Other => data,
+        }
+    }
+
+    /// Share of the bytes of a group of `size` that has to cross a link: `2(n − 1)/n` for an all-reduce, `(n − 1)/n`
+    /// for the others that leave a device's own part in place, else 1. The factors of the bus bandwidth of NVIDIA's
+    /// nccl-tests (doc/PERFORMANCE.md there).
+    #[must_use]
+    pub fn bus_factor(self, size: usize) -> f64 {
+        let n = size as f64;
+        match self {
+            Self::AllReduce => 2.0 * (n - 1.0) / n,
+            Self::AllGather | Self::ReduceScatter | Self::AllToAll => (n - 1.0) / n,
+            Self::CollectivePermute | Self::Other => 1.0,
+        }
+    }
+}
+
+/// The devices of an analysis. The numbers that programs give to them are taken to be their ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Devices {
+    /// Devices of a node: the device with number `d` of node `n` has the rank `n * per_node + d`.
+    pub per_node: u32,
+    /// Devices that the programs run on: those that the profiles show, or more where groups name more.
+    pub total: usize,
+    /// Ranks of the devices that the profiles show, ascending.
+    pub shown: Vec<u64>,
+}
+
+impl Devices {
+    /// The devices that profiles show, by node and number, and those that groups of collectives name.
+    pub(super) fn new(
+        shown: impl IntoIterator<Item = (u32, u32)>,
+        per_node: u32,
+        operations: &[CollectiveOperation],
+    ) -> Self {
+        let rank = |(node, device): (u32, u32)| u64::from(node) * u64::from(per_node) + u64::from(device);
+        let mut shown: Vec<u64> = shown.into_iter().map(rank).collect();
+        shown.sort_unstable();
+        shown.dedup();
+        let named = operations.iter().filter_map(|operation| operation.groups.as_ref());
+        let most = named.map(ExchangeGroups::devices).max().unwrap_or(0);
+        Self { per_node, total: shown.len().max(most), shown }
+    }
+
+    /// Ranks of all devices: of those that the profiles show, unless there are more.
+    fn all(&self) -> Vec<u64> {
+        if self.total == self.shown.len() { self.shown.clone() } else { (0..self.total as u64).collect() }
+    }
+}
+
+/// The groups of a collective, by the numbers that the program gives to its devices. Displays as HLO text writes
+/// them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExchangeGroups {
+    /// Groups in which every device takes part in the exchange.
+    Replicas(ReplicaGroups),
+    /// Source and target of each transfer; each pair counts as a group of two.
+    Pairs(Vec<(u64, u64)>),
+}
+
+impl ExchangeGroups {
+    /// Reads the text after `replica_groups=`: `{{0,1},{2,3}}`, `{}`, `[4,2]<=[2,4]T(1,0)`, or `[8]<=[8]`, which is
+    /// one group. `None` for anything else.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let one_group = text.split_once("<=").filter(|(shape, _)| !shape.contains(','));
+        let groups = match one_group.and_then(|(shape, rest)| Some((shape.strip_prefix('[')?, rest))) {
+            Some((size, rest)) => format!("[1,{size}<={rest}").parse(),
+            None => text.parse(),
+        };
+        groups.ok().map(Self::Replicas)
+    }
+
+    /// Reads the text after `source_target_pairs=`, `{{0,1},{1,0}}`; `None` for anything else.
+    #[must_use]
+    pub fn parse_pairs(text: &str) -> Option<Self> {
+        let ReplicaGroups::Lists(lists) = text.trim().parse().ok()? else {
+            return Some(Self::Pairs(Vec::new()));
+        };
+        let pairs = lists.into_iter().map(|pair| match pair[..] {
+            [source, target] => Some((source, target)),
+            _ => None,
+        });
+        pairs.collect::<Option<Vec<_>>>().map(Self::Pairs)
+    }
+
+    /// The groups, by rank; none where their figures contradict each other.
+    #[must_use]
+    pub fn resolve(&self, devices: &Devices) -> Vec<Vec<u64>> {
+        match self {
+            Self::Replicas(ReplicaGroups::Everyone) if devices.total == 0 => Vec::new(),
+            Self::Replicas(ReplicaGroups::Everyone) => vec![devices.all()],
+            Self::Replicas(groups) => groups.of(devices.total as u64).unwrap_or_default(),
+            Self::Pairs(pairs) => pairs.iter().map(|&(source, target)| vec![source, target]).collect(),
+        }
+    }
+
+    /// Least number of devices that has all that the groups name.
+    fn devices(&self) -> usize {
+        let last = match self {
+            Self::Replicas(ReplicaGroups::Everyone) => None,
+            Self::Replicas(groups) => groups.of(0).unwrap_or_default().into_iter().flatten().max(),
+            Self::Pairs(pairs) => pairs.iter().map(|&(source, target)| source.max(target)).max(),
+        };
+        last.and_then(|last| usize::try_from(last).ok()).map_or(0, |last| last.saturating_add(1))
+    }
+
+    /// Number of devices of a group, by the first one; `None` where there is no group.
+    #[must_use]
+    pub fn group_size(&self, devices: usize) -> Option<usize> {
+        let size = match self {
+            Self::Replicas(ReplicaGroups::Everyone) => devices,
+            Self::Replicas(groups) => usize::try_from(groups.group_size()?).ok()?,
+            Self::Pairs(pairs) => pairs.first().map(|_| 2)?,
+        };
+        (size > 0).then_some(size)
+    }
+}
+
+impl fmt::Display for ExchangeGroups {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Replicas(groups) => groups.fmt(f),
+            Self::Pairs(pairs) => {
+                let texts: Vec<String> =
+                    pairs.iter().map(|(source, target)| format!("{{{source},{target}}}")).collect();
+                write!(f, "{{{}}}", texts.join(","))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CollectiveKind::{
+        self, AllGather, AllReduce, AllToAll, CollectivePermute, Other, ReduceScatter,
+    };
+    use super::*;
+    use hlo_cost::ElementType;
+
+    fn tensor(element_type: ElementType, dimensions: &[u64]) -> ArrayShape {
+        ArrayShape { element_type, dimensions: dimensions.to_vec(), ..ArrayShape::default() }
+    }
+
+    fn operation(kind: CollectiveKind, input: &[u64], output: &[u64]) -> CollectiveOperation {
+        CollectiveOperation {
+            name: kind.name().to_owned(),
+            kind,
+            inputs: vec![tensor(ElementType::F32, input)],
+            outputs: vec![tensor(ElementType::F32, output)],
+            split_dimension: Some(0),
+            groups: ExchangeGroups::parse("{}"),
+            channel: Some(1),
+        }
+    }
+
+    #[test]
+    fn data_is_a_shard_for_a_gather_and_the_whole_for_the_others() {
+        let cases = [
+            (CollectiveKind::AllGather, [2, 8], [8, 8], 64, 256),
+            (CollectiveKind::ReduceScatter, [8, 8], [2, 8], 256, 256),
+            (CollectiveKind::AllReduce, [8, 8], [8, 8], 256, 256),
+            (CollectiveKind::AllToAll, [8, 8], [8, 8], 256, 256),
+        ];
+        for (kind, input, output, data, message) in cases {
+            let operation = operation(kind, &input, &output);
+            assert_eq!((operation.data_bytes(4), operation.message_bytes()), (data, message), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn types_without_a_size_count_nothing() {
+        let tensors = [
+            tensor(ElementType::S4, &[5]),
+            tensor(ElementType::Unknown(17), &[8]),
+            tensor(ElementType::F32, &[]),
+        ];
+        assert_eq!(total(&tensors), 3 + 4);
+    }
+
+    #[test]
+    fn a_tensor_that_cannot_be_cut_has_no_slice() {
+        let matrix = tensor(ElementType::F32, &[6, 4]);
+        assert_eq!(slice(&matrix, 0, 4), None);
+        assert_eq!(slice(&matrix, 2, 2), None);
+        assert_eq!(slice(&matrix, 1, 4).map(|slice| slice.to_string()), Some("f32[6,1]".to_owned()));
+    }
+
+    #[test]
+    fn names_and_opcodes_give_the_kind() {
+        let cases = [
+            ("all-gather-start.3", AllGather),
+            ("all-reduce.1", AllReduce),
+            ("reduce-scatter", ReduceScatter),
+            ("all-to-all.7", AllToAll),
+            ("collective-permute-start", CollectivePermute),
+            ("unknown", Other),
+        ];
+        for (name, kind) in cases {
+            assert_eq!(CollectiveKind::from_name(name), kind, "{name}");
+        }
+        assert_eq!(
+            CollectiveKind::from_kernel("ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgs)"),
+            AllGather
+        );
+        assert_eq!(CollectiveKind::from_kernel("ncclDevKernel_SendRecv(ncclDevKernelArgs)"), Other);
+        assert_eq!(CollectiveKind::from_opcode("all-gather-start"), Some(AllGather));
+        assert_eq!(CollectiveKind::from_opcode("collective-broadcast"), Some(Other));
+        assert_eq!(CollectiveKind::from_opcode("all-gather-done"), None);
+        assert_eq!(CollectiveKind::from_opcode("fusion"), None);
+    }
+
+    #[test]
+    fn bytes_and_factors_of_a_group_of_four() {
+        let cases = [
+            (AllGather, 6000.0, 0.75),
+            (AllReduce, 2000.0, 1.5),
+            (ReduceScatter, 1250.0, 0.75),
+            (AllToAll, 1500.0, 0.75),
+            (CollectivePermute, 2000.0, 1.0),
+            (Other, 1000.0, 1.0),
+        ];
+        for (kind, bytes, factor) in cases {
+            assert_eq!(kind.algorithmic_bytes(1000, 4), bytes, "{kind:?}");
+            assert_eq!(kind.bus_factor(4), factor, "{kind:?}");
+        }
+    }
+
+    fn devices(shown: &[u64], total: usize) -> Devices {
+        Devices { per_node: 8, total, shown: shown.to_vec() }
+    }
+
+    #[test]
+    fn texts_of_xla_give_groups() {
+        type Groups = &'static [&'static [u64]];
+        let cases: [(&str, Groups); 5] = [
+            ("{{0,1},{2,3}}", &[&[0, 1], &[2, 3]]),
+            ("{}", &[&[0, 1, 2, 3]]),
+            ("[4,2]<=[2,4]T(1,0)", &[&[0, 4], &[1, 5], &[2, 6], &[3, 7]]),
+            ("[8]<=[8]", &[&[0, 1, 2, 3, 4, 5, 6, 7]]),
+            // Contradicts itself.
+            ("[4,2]<=[9]", &[]),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(
+                ExchangeGroups::parse(text).unwrap().resolve(&devices(&[0, 1, 2, 3], 4)),
+                expected,
+                "{text}"
+            );
+        }
+        for text in ["", "{{0,1}", "[8]<=8", "4"] {
+            assert_eq!(ExchangeGroups::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn pairs_are_groups_of_two() {
+        let pairs = ExchangeGroups::parse_pairs("{{0,1},{1,0}}").unwrap();
+        assert_eq!(
+            (pairs.group_size(8), pairs.resolve(&devices(&[], 8))),
+            (Some(2), vec![vec![0, 1], vec![1, 0]])
+        );
+        assert_eq!(pairs.to_string(), "{{0,1},{1,0}}");
+        assert_eq!(ExchangeGroups::parse_pairs("{{0,1,2}}"), None);
+        assert_eq!(ExchangeGroups::parse_pairs("{}").unwrap().group_size(8), None);
+    }
+
+    #[test]
+    fn all_devices_are_one_group_of_as_many_as_run() {
+        let all = ExchangeGroups::parse("{}").unwrap();
+        assert_eq!((all.group_size(4), all.to_string().as_str()), (Some(4), "{}"));
+        assert_eq!((all.group_size(0), all.resolve(&devices(&[], 0)).len()), (None, 0));
+        // The profile shows all that there are, whatever their numbers; or some of more.
+        assert_eq!(all.resolve(&devices(&[3, 7], 2)), [[3, 7]]);
+        assert_eq!(all.resolve(&devices(&[1], 2)), [[0, 1]]);
+    }
+}

@@ -1,0 +1,29 @@
+//! What else a profile says of the work of its GPUs: how kernels were launched, what copies moved, how memory was
+//! used, and which parts of the source the time belongs to.
+
+mod launches;
+mod memory;
+mod source;
+#[cfg(test)]
+mod tests;
+
+pub use launches::{CopyDetails, KernelGeometry};
+pub use memory::{AllocatorUse, MemoryEvent, MemoryPoint, allocator_use, timeline};
+
+use sheets::Sheet;
+
+use crate::JaxAnalysis;
+
+/// The sheets of these, in order.
+pub(crate) fn detail_sheets<'a>() -> Vec<Sheet<'a, JaxAnalysis>> {
+    vec![
+        source::source_lines_sheet(),
+        source::name_scopes_sheet(),
+        source::rematerialization_sheet(),
+        launches::latency_sheet(),
+        launches::geometry_sheet(),
+        launches::copies_sheet(),
+        memory::allocators_sheet(),
+        memory::timeline_sheet(),
+    ]
+}

@@ -1,0 +1,198 @@
+//! What a reader ought to know of a profile: one sentence on where the time of the GPUs goes, and what the sheets
+//! leave out or assume.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::analysis::{CopyKernels, JaxAnalysis};
+use crate::device_events::is_copy_kernel;
+use crate::gpu::stem;
+
+/// What most of the kernel time went to, and how much of the time the GPUs did anything.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JaxFinding {
+    /// Kind of work with the most kernel time.
+    pub category: String,
+    /// Its share of the kernel time, 0 to 1.
+    pub category_share: f64,
+    /// Instruction with the most kernel time, without its number.
+    pub operator: String,
+    /// Its share of the kernel time, 0 to 1.
+    pub operator_share: f64,
+    /// Share of the GPUs' time in which something computed, 0 to 1.
+    pub compute_share: f64,
+    /// Share of the GPUs' time in which nothing ran, 0 to 1.
+    pub idle_share: f64,
+}
+
+/// Where the time goes; `None` when nothing took time on a GPU.
+#[must_use]
+pub fn jax_finding(analysis: &JaxAnalysis) -> Option<JaxFinding> {
+    let (mut categories, mut names) = (BTreeMap::new(), BTreeMap::new());
+    for call in analysis.calls() {
+        let operator = &analysis.operators()[call.operator];
+        *categories.entry(operator.category.as_str()).or_insert(0) += call.time;
+        *names.entry(stem(&operator.name)).or_insert(0) += call.time;
+    }
+    let all: i64 = categories.values().sum();
+    let most = |sums: BTreeMap<&str, i64>| {
+        let (name, time) = sums.into_iter().max_by_key(|&(_, time)| time)?;
+        Some((name.to_owned(), time as f64 / all as f64))
+    };
+    if all <= 0 {
+        return None;
+    }
+    let ((category, category_share), (operator, operator_share)) = (most(categories)?, most(names)?);
+    let sum = |time: fn(&gpu_timeline::Breakdown) -> i64| {
+        analysis.gpus().iter().map(|gpu| time(&gpu.breakdown)).sum::<i64>() as f64
+    };
+    let total = sum(|breakdown| breakdown.total);
+    Some(JaxFinding {
+        category,
+        category_share,
+        operator,
+        operator_share,
+        compute_share: sum(|breakdown| breakdown.computation) / total,
+        idle_share: sum(|breakdown| breakdown.idle) / total,
+    })
+}
+
+impl fmt::Display for JaxFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [category, operator, compute, idle] =
+            [self.category_share, self.operator_share, self.compute_share, self.idle_share]
+                .map(|share| share * 100.0);
+        if self.idle_share > 0.5 {
+            write!(
+                f,
+                "program is bound by what feeds the GPUs: idle {idle:.1} % of the time; of kernel time "
+            )?;
+        } else {
+            write!(f, "program is bound by {}: ", self.category)?;
+        }
+        write!(
+            f,
+            "{} {category:.1} %, {} {operator:.1} %; compute {compute:.1} % of the time",
+            self.category, self.operator
+        )
+    }
+}
+
+/// Something of a profile that a reader of its sheets ought to know.
+#[derive(Clone, Debug, PartialEq)]
+pub enum JaxNotice {
+    /// A program that kernels ran has an HLO module that cannot be decoded: its instructions have no figures.
+    DamagedProgram {
+        /// Which, where, and what is wrong.
+        reason: String,
+    },
+    /// Kernels that name an instruction which the profile does not embed: they have no figures.
+    UnknownInstructions {
+        /// How many kernels.
+        kernels: usize,
+        /// Their time in µs.
+        time_us: f64,
+    },
+    /// Kernels without the name of an instruction: they are operators of their own.
+    KernelsWithoutInstruction {
+        /// How many kernels.
+        kernels: usize,
+        /// Their time in µs.
+        time_us: f64,
+    },
+    /// Kernels of the runtime that only copy or fill memory count as computation, as they were recorded.
+    CopyKernelsAreComputation {
+        /// How many kernels.
+        kernels: usize,
+        /// Their time in µs.
+        time_us: f64,
+    },
+    /// No kernel comes from an operation or a source file with the keywords that were asked for.
+    NothingHasKeyword {
+        /// The keywords.
+        keywords: Vec<String>,
+    },
+    /// What the recorder says went wrong.
+    Recorder {
+        /// Its text.
+        text: String,
+    },
+}
+
+impl JaxNotice {
+    pub(crate) fn all(analysis: &JaxAnalysis) -> Vec<Self> {
+        let profile = analysis.profile();
+        let mut notices: Vec<Self> = profile
+            .errors
+            .iter()
+            .chain(&profile.notes)
+            .map(|text| JaxNotice::Recorder { text: text.clone() })
+            .collect();
+        let mut programs: Vec<u64> =
+            analysis.operators().iter().filter_map(|operator| operator.program?.id).collect();
+        programs.sort_unstable();
+        programs.dedup();
+        notices.extend(programs.into_iter().filter_map(|id| {
+            Some(JaxNotice::DamagedProgram { reason: analysis.program_error(id)?.to_string() })
+        }));
+        let sum = |chosen: &dyn Fn(usize) -> bool| {
+            let of = analysis.device_events().iter().filter(|event| event.category.is_some());
+            let of: Vec<i64> = of
+                .filter(|event| chosen(event.operator))
+                .map(|event| profile.trace.events().duration(event.event))
+                .collect();
+            (!of.is_empty()).then(|| (of.len(), analysis.us(of.iter().sum())))
+        };
+        let operator = |at: usize| &analysis.operators()[at];
+        let named = |at: usize| operator(at).program.is_some();
+        let copies = |at: usize| is_copy_kernel(&operator(at).name);
+        let has_record = |at: usize| operator(at).record.is_some();
+        notices.extend(
+            sum(&|at| named(at) && !has_record(at) && !copies(at))
+                .map(|(kernels, time_us)| JaxNotice::UnknownInstructions { kernels, time_us }),
+        );
+        notices.extend(
+            sum(&|at| !named(at) && !copies(at))
+                .map(|(kernels, time_us)| JaxNotice::KernelsWithoutInstruction { kernels, time_us }),
+        );
+        if analysis.options().copy_kernels == CopyKernels::Computation {
+            notices.extend(
+                sum(&copies)
+                    .map(|(kernels, time_us)| JaxNotice::CopyKernelsAreComputation { kernels, time_us }),
+            );
+        }
+        let keywords = &analysis.options().keyword_filters;
+        if !keywords.is_empty() && sum(&|at| analysis.keeps(at)).is_none() {
+            notices.push(JaxNotice::NothingHasKeyword { keywords: keywords.clone() });
+        }
+        notices
+    }
+}
+
+impl fmt::Display for JaxNotice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            JaxNotice::DamagedProgram { reason } => {
+                write!(f, "{reason}; its instructions have times but neither FLOPs nor bytes")
+            }
+            JaxNotice::UnknownInstructions { kernels, time_us } => write!(
+                f,
+                "{kernels} kernels ({time_us:.3} µs) name instructions that the profile does not embed: they have \
+                 times but neither FLOPs nor bytes"
+            ),
+            JaxNotice::KernelsWithoutInstruction { kernels, time_us } => write!(
+                f,
+                "{kernels} kernels ({time_us:.3} µs) name no instruction: each name is an operator of its own"
+            ),
+            JaxNotice::CopyKernelsAreComputation { kernels, time_us } => write!(
+                f,
+                "{kernels} kernels ({time_us:.3} µs) of the ROCm runtime only copy or fill memory and count as \
+                 computation, as they were recorded; --rebucket_copy_kernels counts them as copies"
+            ),
+            JaxNotice::NothingHasKeyword { keywords } => {
+                write!(f, "no kernel comes from an operation or a source file with {}", keywords.join(" or "))
+            }
+            JaxNotice::Recorder { text } => write!(f, "the recorder says: {text}"),
+        }
+    }
+}

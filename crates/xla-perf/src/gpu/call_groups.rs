@@ -1,0 +1,247 @@
+//! Rows of sheets of instructions: calls that belong together, and the columns of their times and figures.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::hash::Hash;
+
+use gpu_timeline::{Spread, Summary};
+use hashbrown::HashMap;
+use operator_sheets::columns::{
+    COMPUTE_SPEC, PCT_ROOFLINE, ROOFLINE_BOUND, ROOFLINE_TIME, TB_PER_S, TFLOPS_PER_S,
+};
+use operator_sheets::{Figures, KernelList, ListedKernel};
+use perf_models::{ComputeSpec, Roofline};
+use sheets::{Column, ColumnKind, Field, Unit};
+use trace_ingest::EventId;
+
+use super::operators::stem;
+use crate::analysis::JaxAnalysis;
+use crate::executions::Call;
+use crate::operators::Operator;
+
+pub(crate) const INSTRUCTION: Column = Column::new(
+    "name",
+    ColumnKind::Text,
+    "HLO instruction; the kernel, copy or fill where no instruction is named.",
+);
+pub(crate) const STEM: Column = Column::new(
+    "name",
+    ColumnKind::Text,
+    "HLO instruction without the number at its end, so that instances of one kind are one row; the kernel, copy or fill where no instruction is named.",
+);
+pub(crate) const MODULE: Column = Column::new(
+    "hlo_module",
+    ColumnKind::Text,
+    "Compiled program of the instruction; empty where none is named.",
+);
+pub(crate) const CATEGORY: Column = Column::new(
+    "op category",
+    ColumnKind::Text,
+    "Kind of work of the instruction by its opcode, the library call, or what its fusion holds: GEMM, CONV_fwd, SDPA_fwd, reduce, elementwise, data_movement, communication …; memcpy, memset and, by the kernel's name, others where the profile does not embed the instruction.",
+);
+const WARM_UP: Column = Column::new(
+    "warm_up_count",
+    ColumnKind::Count,
+    "Calls in executions of the program that count as warm-up, see steps.",
+);
+const STEADY: Column = Column::new(
+    "Steady Kernel Time (µs)_mean",
+    ColumnKind::Number(Unit::Microseconds),
+    "Mean kernel time in µs of the calls that are not in warm-up executions.",
+);
+const NOTE: Column = Column::new(
+    "note",
+    ColumnKind::Text,
+    "What the figures assume, or why there are none; empty where nothing is to be said.",
+);
+
+/// Calls of one row, by their first kernel's uid; never empty.
+pub(crate) struct CallGroup<'a> {
+    pub(crate) calls: Vec<&'a Call>,
+}
+
+impl<'a> CallGroup<'a> {
+    /// The instruction of the first call.
+    pub(crate) fn operator(&self, analysis: &'a JaxAnalysis) -> &'a Operator {
+        &analysis.operators()[self.calls[0].operator]
+    }
+
+    /// Sum over calls of the time in which at least one kernel of the call ran, in picoseconds.
+    pub(crate) fn time(&self) -> i64 {
+        self.calls.iter().map(|call| call.time).sum()
+    }
+
+    /// Name of the first call's instruction without its number.
+    pub(crate) fn name(&self, analysis: &'a JaxAnalysis) -> &'a str {
+        stem(&self.operator(analysis).name)
+    }
+
+    /// Number of the instructions.
+    pub(super) fn instructions(&self) -> usize {
+        self.calls.iter().map(|call| call.operator).collect::<BTreeSet<_>>().len()
+    }
+
+    /// The first kernel.
+    pub(crate) fn first(&self, analysis: &JaxAnalysis) -> EventId {
+        let first = self.calls[0].kernels.iter().min().copied().unwrap_or_default();
+        analysis.device_events()[first].event
+    }
+
+    /// The calls' work held against their times; `None` where there are no FLOPs.
+    pub(crate) fn figures(&self, analysis: &'a JaxAnalysis) -> impl Iterator<Item = Option<Figures>> {
+        self.calls.iter().map(move |call| figures(analysis, call))
+    }
+
+    /// Times of the calls in executions of a program that are not warm-up, and in none.
+    fn steady_times(&self, analysis: &JaxAnalysis) -> Vec<i64> {
+        let is_warm_up =
+            |call: &Call| call.execution.is_some_and(|execution| analysis.executions()[execution].is_warm_up);
+        self.calls.iter().filter(|call| !is_warm_up(call)).map(|call| call.time).collect()
+    }
+
+    /// The calls' kernels, position by position.
+    fn kernels(&self, analysis: &JaxAnalysis) -> KernelList {
+        let listed = |&at: &usize| {
+            let event = &analysis.device_events()[at];
+            ListedKernel { stream: Some(event.stream), ..ListedKernel::of(analysis.trace(), event.event) }
+        };
+        KernelList::summarise(analysis.trace(), self.calls.iter().map(|call| &call.kernels[..]), listed)
+    }
+}
+
+/// The work of a call held against its time; `None` where there are no FLOPs.
+pub(super) fn figures(analysis: &JaxAnalysis, call: &Call) -> Option<Figures> {
+    let operator = &analysis.operators()[call.operator];
+    let work = &operator.work.as_ref()?.forward;
+    Figures::of(work, operator.spec(), analysis.us(call.time), analysis.architecture())
+}
+
+/// Groups the calls that the keywords keep by a key, most time first.
+pub(super) fn call_groups<'a, Key: Eq + Hash>(
+    analysis: &'a JaxAnalysis,
+    key: impl Fn(&'a Call) -> Option<Key>,
+) -> Vec<CallGroup<'a>> {
+    let mut positions = HashMap::new();
+    let mut groups: Vec<CallGroup<'a>> = Vec::new();
+    for call in analysis.calls().iter().filter(|call| analysis.keeps(call.operator)) {
+        let Some(key) = key(call) else { continue };
+        let position = *positions.entry(key).or_insert(groups.len());
+        match groups.get_mut(position) {
+            Some(group) => group.calls.push(call),
+            None => groups.push(CallGroup { calls: vec![call] }),
+        }
+    }
+    // They are in the order of their first calls, which decides between equal times.
+    groups.sort_by_key(|group| Reverse(group.time()));
+    groups
+}
+
+/// What the rows of a sheet of instructions share.
+pub(super) struct OperatorContext<'a> {
+    pub(super) analysis: &'a JaxAnalysis,
+    /// Names of the models' parameters, where the sheet has a column for each.
+    pub(super) parameters: Vec<&'static str>,
+}
+
+/// A row of a sheet of instructions: calls, with what several cells are made from.
+pub(super) struct OperatorRow<'a> {
+    pub(super) group: CallGroup<'a>,
+    pub(super) operator: &'a Operator,
+    /// Sum over calls of the kernel time, in picoseconds.
+    pub(super) time: i64,
+    /// Kernel times of the calls, in µs.
+    pub(super) times: Spread,
+    /// UID of the first kernel.
+    pub(super) uid: u32,
+    pub(super) kernels: KernelList,
+    steady: Vec<i64>,
+    gflops: Option<f64>,
+    mebibytes: Option<f64>,
+    intensity: Option<f64>,
+    bandwidth: Spread,
+    rate: Spread,
+    roofline: Option<Roofline>,
+    percent_of_roofline: Spread,
+}
+
+impl<'a> OperatorRow<'a> {
+    pub(super) fn new(analysis: &'a JaxAnalysis, group: CallGroup<'a>) -> Self {
+        let figures: Vec<Option<Figures>> = group.figures(analysis).collect();
+        let first = |figure: fn(&Figures) -> Option<f64>| figures.iter().flatten().find_map(figure);
+        let spread = |figure: fn(&Figures) -> Option<f64>| {
+            Spread::of(figures.iter().map(|figures| figure(figures.as_ref()?)))
+        };
+        let times: Vec<i64> = group.calls.iter().map(|call| call.time).collect();
+        OperatorRow {
+            operator: group.operator(analysis),
+            time: group.time(),
+            times: analysis.spread_us(Summary::of(&times)),
+            uid: analysis.trace().events().uid(group.first(analysis)),
+            kernels: group.kernels(analysis),
+            steady: group.steady_times(analysis),
+            gflops: first(|figures| Some(figures.gflops())),
+            mebibytes: first(Figures::mebibytes),
+            intensity: first(Figures::intensity),
+            bandwidth: spread(Figures::tb_per_s),
+            rate: spread(|figures| figures.tflops_per_s().filter(|_| figures.flops > 0.0)),
+            roofline: figures.iter().flatten().find_map(|figures| figures.roofline),
+            percent_of_roofline: spread(Figures::percent_of_roofline),
+            group,
+        }
+    }
+}
+
+pub(super) type OperatorField<'a> = Field<OperatorContext<'a>, OperatorRow<'a>>;
+
+/// The program of the instruction.
+pub(super) fn module_field<'a>() -> OperatorField<'a> {
+    MODULE.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
+        row.operator.program.as_ref().and_then(|program| context.analysis.program_name(program)).into()
+    })
+}
+
+/// Work of the first call with figures, under the names of these columns.
+pub(super) fn work_fields<'a>([gflops, data_moved, intensity]: [Column; 3]) -> [OperatorField<'a>; 3] {
+    [
+        gflops.field(|row: &OperatorRow<'_>| row.gflops.into()),
+        data_moved.field(|row: &OperatorRow<'_>| row.mebibytes.into()),
+        intensity.field(|row: &OperatorRow<'_>| row.intensity.into()),
+    ]
+}
+
+/// Achieved bandwidth and rate over calls.
+pub(super) fn rate_fields<'a>() -> impl Iterator<Item = OperatorField<'a>> {
+    let bandwidth = TB_PER_S.fields(|row: &OperatorRow<'_>| &row.bandwidth);
+    bandwidth.into_iter().chain(TFLOPS_PER_S.fields(|row: &OperatorRow<'_>| &row.rate))
+}
+
+/// The peak, and with an architecture the columns of the roofline.
+pub(super) fn roofline_fields<'a>() -> impl Iterator<Item = OperatorField<'a>> {
+    let spec = COMPUTE_SPEC
+        .field(|row: &OperatorRow<'_>| row.operator.spec().as_ref().map(ComputeSpec::to_string).into());
+    let roofline = [
+        ROOFLINE_TIME.field(|row: &OperatorRow<'_>| row.roofline.map(|roofline| roofline.time_us()).into()),
+        ROOFLINE_BOUND
+            .named("Roofline Bound_first")
+            .field(|row: &OperatorRow<'_>| row.roofline.map(|roofline| roofline.bound().to_string()).into()),
+    ];
+    let percent = PCT_ROOFLINE.fields(|row: &OperatorRow<'_>| &row.percent_of_roofline);
+    let known = roofline.into_iter().chain(percent);
+    let has_architecture = |context: &OperatorContext<'_>| context.analysis.architecture().is_some();
+    std::iter::once(spec).chain(known.map(move |field| field.when(has_architecture)))
+}
+
+/// The calls in warm-up executions and the mean time of the others.
+pub(super) fn warm_up_fields<'a>() -> [OperatorField<'a>; 2] {
+    [
+        WARM_UP.field(|row: &OperatorRow<'_>| (row.group.calls.len() - row.steady.len()).into()),
+        STEADY.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
+            context.analysis.spread_us(Summary::of(&row.steady)).mean.into()
+        }),
+    ]
+}
+
+/// What the figures assume.
+pub(super) fn note_field<'a>() -> OperatorField<'a> {
+    NOTE.field(|row: &OperatorRow<'_>| row.operator.note().into())
+}

@@ -1,0 +1,596 @@
+//! Kernels one by one, by name, by category, by arguments, and by kind per GPU on average: the sheets that TraceLens
+//! writes of JAX profiles.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use gpu_timeline::{Activity, Spread, Summary};
+use hashbrown::HashMap;
+use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
+use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Nested, Sheet, Unit, percent, shares};
+
+use crate::analysis::{JaxAnalysis, JaxFigures};
+use crate::device_events::{DeviceEvent, KernelCategory};
+use crate::operators::{Operator, Record, number_tuples, text_list, text_tuple};
+use crate::programs::innermost;
+use crate::report::gpu_sheet;
+use crate::tracelens;
+
+const KERNEL: Column = Column::new("name", ColumnKind::Text, "Kernel.");
+const KERNEL_CATEGORY: Column = Column::new(
+    "op category",
+    ColumnKind::Text,
+    "Kind of kernel by the names of its instruction and its own: GEMM, FA BWD, FA FWD, FA V3 (attention), Conv, TE (helpers of Transformer Engine), Communication rccl/nccl, or Uncategorized Events/XLA for all others.",
+);
+const UID: Column = Column::new(
+    "UID",
+    ColumnKind::Identifier,
+    "Index of the kernel among the events of the profiler's trace viewer.",
+);
+pub(super) const EX_UID: Column =
+    Column::new("ex_UID", ColumnKind::Identifier, "UID of the first kernel of the row.");
+pub(super) const INPUT_DIMS: Column = Column::new(
+    "Input Dims",
+    ColumnKind::Nested,
+    "Shapes of the instruction's operands that are no scalars, of a tuple that of its first array; empty where the profile does not embed the instruction.",
+);
+pub(super) const INPUT_TYPE: Column =
+    Column::new("Input type", ColumnKind::Nested, "Element types of the same.");
+pub(super) const INPUT_STRIDES: Column = Column::new(
+    "Input Strides",
+    ColumnKind::Nested,
+    "Distances of neighbours along each dimension of the same, in elements, by the layout of the HLO; with --parity always ().",
+);
+const CONCRETE_INPUTS: Column = Column::new(
+    "Concrete Inputs",
+    ColumnKind::Nested,
+    "Always (): HLO has no arguments that are no tensors. With --parity, of Transformer Engine's attention the shape of the operand behind query, key and value.",
+);
+const DIRECT_MS: Column = Column::new(
+    "total_direct_kernel_time_ms",
+    ColumnKind::Number(Unit::Milliseconds),
+    "Sum of the durations of the row's kernels, in ms.",
+);
+const MS_PER_GPU: Column = Column::new(
+    "time ms per gpu",
+    ColumnKind::Number(Unit::Milliseconds),
+    "The sum over the number of GPUs that ran any kernel of the sheet, in ms.",
+);
+const COUNT: Column = Column::new("Count", ColumnKind::Count, "Kernels.");
+const SUMMARY_NAME: Column = Column::new(
+    "name",
+    ColumnKind::Text,
+    "Kernel; in xla_summary without the digits of its name, so that instances of one fusion are one row.",
+);
+
+/// The sheets of kernels, in order.
+pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
+    [
+        gpu_sheet(
+            "kernel_launchers",
+            "Kernels one by one, by UID; with --kernel_metadata_keyword_filters those that a keyword keeps.",
+            kernel_fields(),
+            gpu_kernels,
+        ),
+        gpu_sheet(
+            "kernel_launchers_summary",
+            "Kernels by name, most time first.",
+            name_fields(),
+            |analysis| sums_by_name(gpu_kernels(analysis), Cow::Borrowed),
+        )
+        .with_chart(Chart::new(
+            "Kernel time by kernel",
+            SUMMARY_NAME.name,
+            DIRECT_MS.name,
+            "kernel time (ms)",
+            ChartShape::Bars(15),
+        )),
+        gpu_sheet(
+            "kernel_launchers_summary_by_category",
+            "Kernels by category, most time first.",
+            category_fields(),
+            sums_by_category,
+        )
+        .with_chart(Chart::new(
+            "Kernel time by category",
+            KERNEL_CATEGORY.name,
+            DIRECT_MS.name,
+            "kernel time (ms)",
+            ChartShape::Bars(8),
+        )),
+        gpu_sheet(
+            "kernel_launchers_unique_args",
+            "Kernels by name, category and arguments of their instruction, most time first.",
+            group_fields(),
+            kernel_groups,
+        ),
+        gpu_sheet(
+            "df_xla_perf",
+            "The kernels of kernel_launchers that no library brings: those of category Uncategorized Events/XLA.",
+            kernel_fields().chain([input_bytes_field()]),
+            generated_kernels,
+        ),
+        gpu_sheet(
+            "xla_summary",
+            "The kernels of df_xla_perf by name without digits, most time first.",
+            name_fields(),
+            |analysis| sums_by_name(generated_kernels(analysis), |name| Cow::Owned(without_digits(name))),
+        ),
+        gpu_sheet(
+            "gpu_events_categorized_mean",
+            "Kernels that compute by kind, per GPU on average. The kernel's own name decides the kind before that of its instruction: library kernels of a convolution are GEMM here.",
+            kind_fields(
+                Column::new(
+                    "name",
+                    ColumnKind::Text,
+                    "Kind of kernel; Uncategorized Events for those of no kind.",
+                ),
+                "time ms as a share of computation_time of all GPUs, in percent; together above 100 where kernels overlap.",
+            ),
+            sums_by_kind,
+        ),
+        gpu_sheet(
+            "xla_grouped",
+            "The kernels that are Uncategorized Events in gpu_events_categorized_mean, by name without digits.",
+            kind_fields(
+                Column::new(
+                    "short_name_grouped",
+                    ColumnKind::Text,
+                    "Kernel without the digits of its name; of one without digits, without underscores at its end.",
+                ),
+                "time ms as a share of that of all rows, in percent.",
+            ),
+            sums_by_short_name,
+        ),
+    ]
+}
+
+/// A kernel that the keywords keep.
+#[derive(Clone, Copy)]
+pub(crate) struct KernelRow<'a> {
+    pub(crate) event: &'a DeviceEvent,
+    pub(crate) name: &'a str,
+    pub(crate) category: KernelCategory,
+    /// In picoseconds.
+    pub(crate) time: i64,
+    pub(crate) uid: u32,
+    pub(crate) operator: &'a Operator,
+}
+
+/// The kernels that the keywords keep, in the order of their uids.
+pub(crate) fn gpu_kernels<'a>(analysis: &'a JaxAnalysis) -> Vec<KernelRow<'a>> {
+    let (trace, events) = (analysis.trace(), analysis.trace().events());
+    let kept = analysis.device_events().iter().filter(|event| analysis.keeps(event.operator));
+    let row = |event: &'a DeviceEvent| {
+        let DeviceEvent { event: id, category, operator, .. } = *event;
+        Some(KernelRow {
+            event,
+            name: trace.name(id),
+            category: category?,
+            time: events.duration(id),
+            uid: events.uid(id),
+            operator: &analysis.operators()[operator],
+        })
+    };
+    kept.filter_map(row).collect()
+}
+
+/// Those that XLA generated.
+fn generated_kernels(analysis: &JaxAnalysis) -> Vec<KernelRow<'_>> {
+    let mut rows = gpu_kernels(analysis);
+    rows.retain(|row| row.category == KernelCategory::Uncategorized);
+    rows
+}
+
+/// Number of GPUs that ran these kernels.
+fn gpu_count(rows: &[KernelRow<'_>]) -> usize {
+    rows.iter().map(|row| row.event.gpu).collect::<BTreeSet<_>>().len()
+}
+
+fn kernel_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelRow<'a>>> {
+    let us = |name, description| Column::new(name, ColumnKind::Number(Unit::Microseconds), description);
+    let before = [
+        KERNEL.field(|row: &KernelRow<'_>| row.name.into()),
+        UID.field(|row: &KernelRow<'_>| row.uid.into()),
+        KERNEL_CATEGORY.field(|row: &KernelRow<'_>| row.category.as_str().into()),
+        us("total_direct_kernel_time", "Duration of the kernel in µs.")
+            .field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| analysis.us(row.time).into()),
+        us("total_subtree_kernel_time", "The same: kernels have nothing below.")
+            .field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| analysis.us(row.time).into()),
+        Column::new("direct_kernel_count", ColumnKind::Count, "Always 1.").field(|_| 1.into()),
+        Column::new("pid", ColumnKind::Identifier, "The GPU: the id of its plane plus 1.")
+            .field(|row: &KernelRow<'_>| row.event.pid.into()),
+        Column::new("tid", ColumnKind::Identifier, "Stream of the GPU.")
+            .field(|row: &KernelRow<'_>| row.event.stream.into()),
+    ];
+    let after = [
+        Column::new(
+            "kernel_details",
+            ColumnKind::Nested,
+            "The kernel with its duration in µs and what the HLO says of its instruction: target of a custom call, shapes of operands and result, operation and source; NA where there is none. With --parity neither result nor operation.",
+        )
+        .field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| {
+            let duration = ("dur".into(), Nested::Number(analysis.us(row.time)));
+            kernel_list(row.name, [duration].into_iter().chain(instruction(analysis, row.operator))).into()
+        }),
+        us(
+            "GPU_kernel_launch_latency",
+            "Start of the kernel less start of the host's call that launched it, in µs: the time that it waited; empty where the launch is not recorded.",
+        )
+        .field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| {
+            let start = |event| analysis.trace().events().start(event);
+            row.event.launch.map(|launch| analysis.us(start(row.event.event) - start(launch))).into()
+        }),
+    ];
+    before.into_iter().chain(argument_fields(|row: &KernelRow<'a>| row.operator)).chain(after)
+}
+
+fn input_bytes_field<'a>() -> Field<&'a JaxAnalysis, KernelRow<'a>> {
+    Column::new(
+        "total_input_bytes",
+        ColumnKind::Whole(Unit::Bytes),
+        "Bytes of the instruction's operands that are arrays; empty where the profile does not embed it.",
+    )
+    .field(|row: &KernelRow<'_>| {
+        row.operator.record.as_ref().map(|record| record.operand_bytes as i64).into()
+    })
+}
+
+/// Arguments of an instruction as the sheets of kernels show them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Arguments<'a> {
+    pub(crate) dims: &'a [Vec<u64>],
+    pub(crate) types: &'a [String],
+    pub(crate) strides: &'a [Vec<u64>],
+    pub(crate) concrete: &'a [Vec<u64>],
+}
+
+/// `None` where the profile does not embed the instruction.
+fn arguments(operator: &Operator, figures: JaxFigures) -> Option<Arguments<'_>> {
+    let record = operator.record.as_ref()?;
+    Some(match figures {
+        JaxFigures::Correct => {
+            Arguments { dims: &record.dims, types: &record.types, strides: &record.strides, concrete: &[] }
+        }
+        JaxFigures::Reference => tracelens::arguments(record),
+    })
+}
+
+fn argument_fields<'a, R>(
+    operator: impl Fn(&R) -> &Operator + Copy + Send + Sync + 'static,
+) -> [Field<&'a JaxAnalysis, R>; 4] {
+    let field = |column: Column, cell: fn(Arguments<'_>) -> Nested| {
+        column.field_in(move |analysis: &&JaxAnalysis, row| {
+            arguments(operator(row), analysis.options().figures).map(cell).into()
+        })
+    };
+    [
+        field(INPUT_DIMS, |arguments| number_tuples(arguments.dims)),
+        field(INPUT_TYPE, |arguments| text_tuple(arguments.types)),
+        field(INPUT_STRIDES, |arguments| number_tuples(arguments.strides)),
+        field(CONCRETE_INPUTS, |arguments| number_tuples(arguments.concrete)),
+    ]
+}
+
+type Entry = (Cow<'static, str>, Nested);
+
+/// A list of one kernel with what is known of it.
+pub(crate) fn kernel_list(name: &str, entries: impl Iterator<Item = Entry>) -> Nested {
+    let name = [("name".into(), Nested::Text(name.to_owned()))];
+    Nested::List(vec![Nested::Record(name.into_iter().chain(entries).collect())])
+}
+
+/// What a list of kernels says of their instruction.
+fn instruction(analysis: &JaxAnalysis, operator: &Operator) -> [Entry; 4] {
+    let text = |text: Option<String>| Nested::Text(text.unwrap_or_else(|| "NA".to_owned()));
+    let record = operator.record.as_ref();
+    let target = record.map(|record| record.custom_call_target.as_str()).filter(|target| !target.is_empty());
+    // TraceLens fills in neither results nor where an instruction comes from.
+    let known = record.filter(|_| analysis.options().figures == JaxFigures::Correct);
+    [
+        ("custom_call_target".into(), text(target.map(|target| format!("custom_call_target=\"{target}\"")))),
+        ("operands".into(), record.map_or_else(|| text(None), |record| text_list(&record.operands))),
+        ("outputs".into(), text(known.map(|record| record.output.clone()))),
+        ("metadata".into(), text(known.and_then(Record::metadata))),
+    ]
+}
+
+/// Count and spread of durations, in µs.
+pub(crate) fn duration_statistics(analysis: &JaxAnalysis, times: &[i64]) -> Vec<Entry> {
+    let us = |time: f64| Nested::Number(time / analysis.trace().time_unit().per_microsecond() as f64);
+    let Some(summary) = Summary::of(times) else { return vec![("count".into(), Nested::Whole(0))] };
+    vec![
+        ("count".into(), Nested::Whole(summary.count as i64)),
+        ("total_duration_us".into(), us(summary.sum as f64)),
+        ("mean_duration_us".into(), us(summary.mean)),
+        ("median_duration_us".into(), us(summary.median)),
+        ("std_dev_duration_us".into(), us(summary.population_std)),
+        ("min_duration_us".into(), us(summary.min as f64)),
+        ("max_duration_us".into(), us(summary.max as f64)),
+    ]
+}
+
+/// Kernels of one name in the same category for instructions with the same arguments.
+struct KernelGroup<'a> {
+    first: KernelRow<'a>,
+    /// Durations by uid.
+    times: Vec<i64>,
+    /// Their sum.
+    time: i64,
+    spread: Spread,
+}
+
+/// The groups, most time first.
+fn kernel_groups(analysis: &JaxAnalysis) -> Vec<KernelGroup<'_>> {
+    let figures = analysis.options().figures;
+    let mut positions = HashMap::new();
+    let mut groups: Vec<KernelGroup<'_>> = Vec::new();
+    for row in gpu_kernels(analysis) {
+        let key = (row.name, row.category, arguments(row.operator, figures));
+        let position = *positions.entry(key).or_insert(groups.len());
+        if position == groups.len() {
+            groups.push(KernelGroup { first: row, times: Vec::new(), time: 0, spread: Spread::default() });
+        }
+        groups[position].times.push(row.time);
+    }
+    for group in &mut groups {
+        group.time = group.times.iter().sum();
+        group.spread = analysis.spread_us(Summary::of(&group.times));
+    }
+    // They are in the order of their first uids, which decides between equal times.
+    groups.sort_by_key(|group| Reverse(group.time));
+    groups
+}
+
+macro_rules! pair {
+    ($statistic:literal, $what:literal) => {
+        [
+            Column::new(
+                concat!("total_direct_kernel_time_", $statistic),
+                ColumnKind::Number(Unit::Microseconds),
+                concat!($what, " of the durations in µs."),
+            ),
+            Column::new(
+                concat!("total_subtree_kernel_time_", $statistic),
+                ColumnKind::Number(Unit::Microseconds),
+                "The same.",
+            ),
+        ]
+    };
+}
+
+/// The statistics of both times, which are the same, in pairs.
+const PAIRS: [([Column; 2], fn(&Spread) -> Option<f64>); 5] = [
+    (pair!("mean", "Mean"), |times| times.mean),
+    (pair!("median", "Median"), |times| times.median),
+    (pair!("std", "Standard deviation (of a sample, n − 1; empty for one kernel)"), |times| times.std),
+    (pair!("min", "Smallest"), |times| times.min),
+    (pair!("max", "Largest"), |times| times.max),
+];
+const SUMS: [Column; 2] = pair!("sum", "Sum");
+
+fn group_fields<'a>() -> Vec<Field<&'a JaxAnalysis, KernelGroup<'a>>> {
+    let mut fields = vec![
+        KERNEL.field(|row: &KernelGroup<'_>| row.first.name.into()),
+        KERNEL_CATEGORY.field(|row: &KernelGroup<'_>| row.first.category.as_str().into()),
+    ];
+    fields.extend(argument_fields(|row: &KernelGroup<'a>| row.first.operator));
+    fields.push(
+        Column::new("operation_count", ColumnKind::Count, "Kernels.")
+            .field(|row: &KernelGroup<'_>| row.times.len().into()),
+    );
+    for (columns, figure) in PAIRS {
+        let pair =
+            columns.map(|column| column.field(move |row: &KernelGroup<'_>| figure(&row.spread).into()));
+        fields.extend(pair);
+    }
+    fields.extend(SUMS.map(|column| {
+        column.field_in(|analysis: &&JaxAnalysis, row: &KernelGroup<'_>| analysis.us(row.time).into())
+    }));
+    fields.extend([
+        EX_UID.field(|row: &KernelGroup<'_>| row.first.uid.into()),
+        Column::new(
+            "kernel_details_summary",
+            ColumnKind::Nested,
+            "kernel_details of the first kernel with count, total, mean, median, standard deviation (of a population, n), minimum and maximum over the row's kernels in µs.",
+        )
+        .field_in(|analysis: &&JaxAnalysis, row: &KernelGroup<'_>| {
+            let instruction = instruction(analysis, row.first.operator).into_iter();
+            kernel_list(row.first.name, instruction.chain(duration_statistics(analysis, &row.times))).into()
+        }),
+    ]);
+    fields.extend(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &KernelGroup<'_>| row.time));
+    fields
+}
+
+/// Kernels of a name.
+struct NameSum<'a> {
+    name: Cow<'a, str>,
+    time: i64,
+    count: usize,
+    categories: BTreeSet<&'static str>,
+    /// GPUs that ran any kernel of the sheet.
+    gpus: usize,
+}
+
+/// Kernels by what is shown of their names, most time first.
+fn sums_by_name<'a>(rows: Vec<KernelRow<'a>>, shown: impl Fn(&'a str) -> Cow<'a, str>) -> Vec<NameSum<'a>> {
+    let gpus = gpu_count(&rows);
+    let mut sums: HashMap<Cow<'_, str>, (i64, usize, BTreeSet<&str>)> = HashMap::new();
+    for row in rows {
+        let (time, count, categories) = sums.entry(shown(row.name)).or_default();
+        *time += row.time;
+        *count += 1;
+        categories.insert(row.category.as_str());
+    }
+    let sum = |(name, (time, count, categories))| NameSum { name, time, count, categories, gpus };
+    let mut sums: Vec<NameSum<'_>> = sums.into_iter().map(sum).collect();
+    sums.sort_by(|a, b| b.time.cmp(&a.time).then_with(|| a.name.cmp(&b.name)));
+    sums
+}
+
+fn name_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, NameSum<'a>>> {
+    let us = |name, description| Column::new(name, ColumnKind::Number(Unit::Microseconds), description);
+    let fields = [
+        SUMMARY_NAME.field(|row: &NameSum<'_>| row.name.as_ref().into()),
+        us("total_direct_kernel_time_sum", "Sum of the durations in µs.")
+            .field_in(|analysis: &&JaxAnalysis, row: &NameSum<'_>| analysis.us(row.time).into()),
+        us("total_subtree_kernel_time_sum", "The same.")
+            .field_in(|analysis: &&JaxAnalysis, row: &NameSum<'_>| analysis.us(row.time).into()),
+        DIRECT_MS.field_in(|analysis: &&JaxAnalysis, row: &NameSum<'_>| analysis.ms(row.time).into()),
+        DIRECT_MS
+            .named("total_subtree_kernel_time_ms")
+            .described("The same.")
+            .field_in(|analysis: &&JaxAnalysis, row: &NameSum<'_>| analysis.ms(row.time).into()),
+        COUNT.field(|row: &NameSum<'_>| row.count.into()),
+        Column::new("Categories", ColumnKind::Nested, "Kinds of these kernels, by name.")
+            .field(|row: &NameSum<'_>| text_list(&row.categories).into()),
+    ];
+    let shares = shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &NameSum<'_>| row.time);
+    let per_gpu = MS_PER_GPU.field_in(|analysis: &&JaxAnalysis, row: &NameSum<'_>| {
+        (analysis.ms(row.time) / row.gpus as f64).into()
+    });
+    fields.into_iter().chain(shares).chain([per_gpu])
+}
+
+/// Kernels of a category.
+struct CategorySum {
+    category: KernelCategory,
+    count: usize,
+    time: i64,
+    /// GPUs that ran any kernel.
+    gpus: usize,
+}
+
+fn sums_by_category(analysis: &JaxAnalysis) -> Vec<CategorySum> {
+    let rows = gpu_kernels(analysis);
+    let gpus = gpu_count(&rows);
+    let mut sums: Vec<CategorySum> = Vec::new();
+    for row in &rows {
+        match sums.iter_mut().find(|sum| sum.category == row.category) {
+            Some(sum) => (sum.count, sum.time) = (sum.count + 1, sum.time + row.time),
+            None => sums.push(CategorySum { category: row.category, count: 1, time: row.time, gpus }),
+        }
+    }
+    sums.sort_by_key(|sum| (Reverse(sum.time), sum.category.as_str()));
+    sums
+}
+
+fn category_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, CategorySum>> {
+    let fields = [
+        KERNEL_CATEGORY.field(|row: &CategorySum| row.category.as_str().into()),
+        COUNT.field(|row: &CategorySum| row.count.into()),
+        DIRECT_MS.field_in(|analysis: &&JaxAnalysis, row: &CategorySum| analysis.ms(row.time).into()),
+    ];
+    let shares = shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &CategorySum| row.time);
+    let per_gpu = MS_PER_GPU.field_in(|analysis: &&JaxAnalysis, row: &CategorySum| {
+        (analysis.ms(row.time) / row.gpus as f64).into()
+    });
+    fields.into_iter().chain(shares).chain([per_gpu])
+}
+
+/// Kernels that compute, of a kind or of a name.
+struct KindSum {
+    name: String,
+    count: usize,
+    time: i64,
+    percent: Option<f64>,
+}
+
+fn kind_fields<'a>(name: Column, share: &'static str) -> [Field<&'a JaxAnalysis, KindSum>; 5] {
+    let ms = |name, description| Column::new(name, ColumnKind::Number(Unit::Milliseconds), description);
+    [
+        name.field(|row: &KindSum| row.name.as_str().into()),
+        Column::new("count", ColumnKind::Count, "Kernels of all GPUs.")
+            .field(|row: &KindSum| row.count.into()),
+        ms("time ms", "Sum of the durations of these kernels in ms.")
+            .field_in(|analysis: &&JaxAnalysis, row: &KindSum| analysis.ms(row.time).into()),
+        ms(
+            "time ms per gpu",
+            "The same over the number of GPUs with events, those that only copied included, in ms.",
+        )
+        .field_in(|analysis: &&JaxAnalysis, row: &KindSum| {
+            (analysis.ms(row.time) / analysis.gpus().len() as f64).into()
+        }),
+        Column::new("percent", ColumnKind::Number(Unit::Percent), share)
+            .field(|row: &KindSum| row.percent.into()),
+    ]
+}
+
+/// The kernels that compute: name, category by their own name first, and time.
+fn computation(analysis: &JaxAnalysis) -> impl Iterator<Item = (&str, KernelCategory, i64)> {
+    let trace = analysis.trace();
+    let computes =
+        |event: &&DeviceEvent| event.activity == Activity::Computation && analysis.keeps(event.operator);
+    analysis.device_events().iter().filter(computes).map(move |event| {
+        let name = trace.name(event.event);
+        let call = analysis.profile().xla(event.event);
+        let hlo_op = call.and_then(|call| call.hlo_op).map(|id| innermost(trace.text(id)));
+        (name, KernelCategory::by_own_name(name, hlo_op), trace.events().duration(event.event))
+    })
+}
+
+fn sums_by_kind(analysis: &JaxAnalysis) -> Vec<KindSum> {
+    // What TraceLens calls kernels of no kind here; the row is always there.
+    const OTHERS: &str = "Uncategorized Events";
+    let mut sums: BTreeMap<String, (usize, i64)> = BTreeMap::from([(OTHERS.to_owned(), (0, 0))]);
+    for (_, category, time) in computation(analysis) {
+        let kind = if category == KernelCategory::Uncategorized { OTHERS } else { category.as_str() };
+        add(&mut sums, kind.to_owned(), time);
+    }
+    kind_sums(sums, analysis.gpus().iter().map(|gpu| gpu.breakdown.computation).sum())
+}
+
+fn sums_by_short_name(analysis: &JaxAnalysis) -> Vec<KindSum> {
+    let mut sums: BTreeMap<String, (usize, i64)> = BTreeMap::new();
+    for (name, category, time) in computation(analysis) {
+        if category == KernelCategory::Uncategorized {
+            add(&mut sums, short_name(name), time);
+        }
+    }
+    let whole = sums.values().map(|sum| sum.1).sum();
+    kind_sums(sums, whole)
+}
+
+fn add(sums: &mut BTreeMap<String, (usize, i64)>, name: String, time: i64) {
+    let sum = sums.entry(name).or_default();
+    *sum = (sum.0 + 1, sum.1 + time);
+}
+
+/// The rows, most time first.
+fn kind_sums(sums: BTreeMap<String, (usize, i64)>, whole: i64) -> Vec<KindSum> {
+    let sum = |(name, (count, time))| KindSum { name, count, time, percent: percent(time, whole) };
+    let mut sums: Vec<KindSum> = sums.into_iter().map(sum).collect();
+    sums.sort_by_key(|sum| Reverse(sum.time));
+    sums
+}
+
+fn without_digits(name: &str) -> String {
+    name.chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
+fn short_name(name: &str) -> String {
+    let without_digits = without_digits(name);
+    // Underscores at the very end of the name go; those that only a number kept from it stay.
+    let ends = name.len() - name.trim_end_matches('_').len();
+    without_digits[..without_digits.len() - ends].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short_name;
+
+    #[test]
+    fn short_names_have_no_digits() {
+        for (name, expected) in [
+            ("input_transpose_fusion_1", "input_transpose_fusion_"),
+            ("Im3d2Col", "ImdCol"),
+            ("loop_add_fusion__", "loop_add_fusion"),
+            ("a_1_", "a_"),
+            ("42", ""),
+        ] {
+            assert_eq!(short_name(name), expected, "{name}");
+        }
+    }
+}

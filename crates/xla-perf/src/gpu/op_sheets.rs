@@ -1,0 +1,254 @@
+//! The sheets of kinds of instructions: matrix multiplications, convolutions, attention and the rest, each with
+//! parameters, work, rates and rooflines.
+
+use operator_sheets::columns::{DATA_MOVED, FLOPS_PER_BYTE, GFLOPS, KERNEL_DETAILS, KERNEL_TIME};
+use hlo_cost::HloKind;
+use sheets::{Column, ColumnKind, Field, Sheet, Unit};
+use trace_ingest::TrackId;
+
+use super::call_groups::{
+    CATEGORY, CallGroup, OperatorContext, OperatorRow, STEM, call_groups, module_field, note_field,
+    rate_fields, roofline_fields, warm_up_fields, work_fields,
+};
+use super::operators::stem;
+use crate::analysis::{JaxAnalysis, JaxFigures};
+use crate::device_events::KernelCategory;
+use crate::operators::{Operator, Program, number_tuples, text_tuple};
+use crate::tracelens;
+
+pub(crate) const PARAMETER: Column = Column::new(
+    "param: …",
+    ColumnKind::Text,
+    "A parameter of the model, such as M, N, K of a matrix multiplication; one column per parameter, and calls are grouped by all of them.",
+);
+/// FLOPs, bytes and intensity.
+pub(crate) const WORK: [Column; 3] = [
+    GFLOPS.named("GFLOPS_first"),
+    DATA_MOVED.named("Data Moved (MB)_first"),
+    FLOPS_PER_BYTE.named("FLOPS/Byte_first"),
+];
+pub(crate) const PROCESS_NAME: Column = Column::new(
+    "process_name_first",
+    ColumnKind::Text,
+    "GPU of the first call; with --parity always Unknown.",
+);
+pub(crate) const PROCESS_LABEL: Column =
+    Column::new("process_label_first", ColumnKind::Text, "Always Unknown: profiles have no such label.");
+pub(crate) const THREAD_NAME: Column =
+    Column::new("thread_name_first", ColumnKind::Text, "Stream of the first call.");
+pub(crate) const DETAILS: Column = KERNEL_DETAILS.named("kernel_details__summarize_kernel_stats");
+pub(crate) const DIMS: Column =
+    Column::new("Input Dims_first", ColumnKind::Nested, "Shapes of the operands of the first call.");
+pub(crate) const TYPES: Column =
+    Column::new("Input type_first", ColumnKind::Nested, "Element types of the same.");
+pub(crate) const TIME_SUM: Column = Column::new(
+    "Kernel Time (µs)_sum",
+    ColumnKind::Number(Unit::Microseconds),
+    "Sum over calls of the kernel time in µs.",
+);
+pub(crate) const COUNT: Column =
+    Column::new("name_count", ColumnKind::Count, "Calls; with --parity kernels.");
+pub(crate) const UID: Column = Column::new("UID_first", ColumnKind::Identifier, "UID of the first kernel.");
+
+/// Which instructions a sheet has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Members {
+    /// Those whose kernels are of this category.
+    Of(KernelCategory),
+    /// Those of no other sheet.
+    Rest,
+}
+
+const SHEETS: [(&str, Members, &str); 8] = [
+    (
+        "op_gemm",
+        Members::Of(KernelCategory::Gemm),
+        "Matrix multiplications, alone, fused or by a library: one row per name and parameters, most kernel time first.",
+    ),
+    (
+        "op_fa_bwd",
+        Members::Of(KernelCategory::AttentionBackward),
+        "Fused attention, backward: one row per name and parameters, most kernel time first.",
+    ),
+    (
+        "op_fa_fwd",
+        Members::Of(KernelCategory::AttentionForward),
+        "Fused attention, forward: one row per name and parameters, most kernel time first.",
+    ),
+    (
+        "op_fa_v3",
+        Members::Of(KernelCategory::AttentionV3),
+        "Fused attention by the third version of AMD's assembly kernels: one row per name and parameters, most kernel time first.",
+    ),
+    (
+        "op_conv",
+        Members::Of(KernelCategory::Convolution),
+        "Convolutions: one row per name and parameters, most kernel time first.",
+    ),
+    (
+        "op_te",
+        Members::Of(KernelCategory::TransformerEngine),
+        "Library calls of Transformer Engine that are neither attention nor matrix multiplications: one row per name and parameters, most kernel time first.",
+    ),
+    (
+        "op_communication_rccl_nccl",
+        Members::Of(KernelCategory::Communication),
+        "Collectives: one row per name and parameters, most kernel time first.",
+    ),
+    (
+        "op_xla",
+        Members::Rest,
+        "Instructions that are in no other sheet of their kind, such as the fusions that XLA generates: one row per name, operands and work, most kernel time first. Not with --parity.",
+    ),
+];
+
+/// The sheets of kinds of instructions, in order.
+pub(super) fn op_sheets<'a>() -> impl Iterator<Item = Sheet<'a, JaxAnalysis>> {
+    SHEETS.into_iter().map(|(name, members, description)| {
+        let correct =
+            Sheet::with_context(name, description, fields(), move |analysis| rows(analysis, members));
+        correct.replaced_by(tracelens::op_sheet(name, members), |analysis| {
+            analysis.options().figures == JaxFigures::Reference
+        })
+    })
+}
+
+fn fields<'a>() -> Vec<Field<OperatorContext<'a>, OperatorRow<'a>>> {
+    let mut fields = vec![
+        STEM.field(|row: &OperatorRow<'_>| stem(&row.operator.name).into()),
+        module_field(),
+        CATEGORY.field(|row: &OperatorRow<'_>| row.operator.category.as_str().into()),
+        Column::new(
+            "instructions",
+            ColumnKind::Count,
+            "Instructions of the row: those of one name, numbers aside, with the same operands and work.",
+        )
+        .field(|row: &OperatorRow<'_>| row.group.instructions().into()),
+        Field::each(
+            PARAMETER,
+            |context: &OperatorContext<'_>| {
+                context.parameters.iter().map(|name| format!("param: {name}")).collect()
+            },
+            |context, row: &OperatorRow<'_>, position| {
+                let mut parameters = row.operator.parameters();
+                let value = parameters.find(|(name, _)| *name == context.parameters[position]);
+                value.map(|(_, value)| value.to_string()).into()
+            },
+        ),
+    ];
+    fields.extend(work_fields(WORK));
+    fields.extend(rate_fields());
+    fields.extend([
+        PROCESS_NAME.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
+            let trace = context.analysis.trace();
+            let name = trace.process(track(context, row)).name;
+            name.map_or("Unknown", |name| trace.text(name)).into()
+        }),
+        PROCESS_LABEL.field(|_| "Unknown".into()),
+        THREAD_NAME.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
+            context.analysis.trace().thread_name(track(context, row)).into()
+        }),
+    ]);
+    fields.extend(roofline_fields());
+    fields.extend([
+        DETAILS.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
+            row.kernels.details(context.analysis.trace()).into()
+        }),
+        DIMS.field(|row: &OperatorRow<'_>| {
+            row.operator.record.as_ref().map(|record| number_tuples(&record.dims)).into()
+        }),
+        TYPES.field(|row: &OperatorRow<'_>| {
+            row.operator.record.as_ref().map(|record| text_tuple(&record.types)).into()
+        }),
+    ]);
+    fields.extend(KERNEL_TIME.fields(|row: &OperatorRow<'_>| &row.times));
+    fields.extend([
+        TIME_SUM.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
+            context.analysis.us(row.time).into()
+        }),
+        COUNT.field(|row: &OperatorRow<'_>| row.group.calls.len().into()),
+        UID.field(|row: &OperatorRow<'_>| row.uid.into()),
+    ]);
+    fields.extend(warm_up_fields());
+    fields.push(note_field());
+    fields
+}
+
+/// Where the kernel that was launched first ran.
+fn track(context: &OperatorContext<'_>, row: &OperatorRow<'_>) -> TrackId {
+    let analysis = context.analysis;
+    analysis.trace().events().track(analysis.device_events()[row.group.calls[0].kernels[0]].event)
+}
+
+fn rows(analysis: &JaxAnalysis, members: Members) -> Option<(OperatorContext<'_>, Vec<OperatorRow<'_>>)> {
+    let mut groups = operator_groups(analysis);
+    groups.retain(|group| sheet_of(group.operator(analysis)) == Some(members));
+    let mut parameters: Vec<&'static str> = Vec::new();
+    for (name, _) in groups.iter().flat_map(|group| group.operator(analysis).parameters()) {
+        if !parameters.contains(name) {
+            parameters.push(name);
+        }
+    }
+    let rows: Vec<_> = groups.into_iter().map(|group| OperatorRow::new(analysis, group)).collect();
+    (!rows.is_empty()).then_some((OperatorContext { analysis, parameters }, rows))
+}
+
+/// The calls of the rows of all these sheets, most kernel time first.
+pub(crate) fn operator_groups(analysis: &JaxAnalysis) -> Vec<CallGroup<'_>> {
+    call_groups(analysis, |call| Some(Key::new(&analysis.operators()[call.operator])))
+}
+
+/// The sheet of an instruction; `None` for copies and fills. What it is decides before the names of its kernels.
+fn sheet_of(operator: &Operator) -> Option<Members> {
+    let by_kernels = operator.kernel_category;
+    let is = |kind: HloKind| operator.category.as_str() == kind.as_str();
+    Some(if ["memcpy", "memset"].contains(&operator.category.as_str()) {
+        return None;
+    } else if is(HloKind::Gemm) {
+        Members::Of(KernelCategory::Gemm)
+    } else if is(HloKind::ConvForward) || is(HloKind::ConvBackward) {
+        Members::Of(KernelCategory::Convolution)
+    } else if is(HloKind::AttentionBackward) {
+        Members::Of(KernelCategory::AttentionBackward)
+    } else if is(HloKind::AttentionForward) {
+        match by_kernels {
+            Some(KernelCategory::AttentionV3) => Members::Of(KernelCategory::AttentionV3),
+            _ => Members::Of(KernelCategory::AttentionForward),
+        }
+    } else if is(HloKind::Communication) {
+        Members::Of(KernelCategory::Communication)
+    } else if by_kernels == Some(KernelCategory::TransformerEngine) {
+        Members::Of(KernelCategory::TransformerEngine)
+    } else {
+        Members::Rest
+    })
+}
+
+/// What calls of one row have in common.
+#[derive(PartialEq, Eq, Hash)]
+struct Key<'a> {
+    program: Option<Program>,
+    stem: &'a str,
+    category: &'a str,
+    parameters: Vec<String>,
+    dims: Option<&'a [Vec<u64>]>,
+    types: Option<&'a [String]>,
+    /// FLOPs and bytes: fusions with the same operands may do different work.
+    work: Option<[Option<u64>; 2]>,
+}
+
+impl<'a> Key<'a> {
+    fn new(operator: &'a Operator) -> Self {
+        let record = operator.record.as_ref();
+        let bits = |figure: &perf_models::Figure| figure.as_ref().ok().map(|value| value.to_bits());
+        Key {
+            program: operator.program,
+            stem: stem(&operator.name),
+            category: operator.category.as_str(),
+            parameters: operator.parameters().map(|(_, value)| value.to_string()).collect(),
+            dims: record.map(|record| record.dims.as_slice()),
+            types: record.map(|record| record.types.as_slice()),
+            work: operator.work.as_ref().map(|work| [bits(&work.forward.flops), bits(&work.forward.bytes)]),
+        }
+    }
+}

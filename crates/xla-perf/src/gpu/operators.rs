@@ -1,0 +1,242 @@
+//! Instructions: by kind of work, by kind of name, and one by one with their figures.
+
+use std::collections::BTreeSet;
+
+use operator_sheets::columns::{
+    CUMULATIVE, DATA_MOVED, FLOPS_PER_BYTE, GFLOPS, KERNEL_DETAILS, KERNEL_DETAILS_SHORT,
+    SHARE_OF_KERNEL_TIME,
+};
+use sheets::{
+    Cell, Chart, ChartShape, Column, ColumnKind, Field, Sheet, Statistics, Unit, shares, statistics,
+};
+
+use super::call_groups::{
+    CATEGORY, CallGroup, INSTRUCTION, OperatorContext, OperatorRow, STEM, call_groups, module_field,
+    note_field, rate_fields, roofline_fields, warm_up_fields, work_fields,
+};
+use super::kernels::{EX_UID, INPUT_DIMS, INPUT_STRIDES, INPUT_TYPE};
+use crate::analysis::JaxAnalysis;
+use crate::operators::{Record, number_tuples, text_list, text_tuple};
+use crate::report::gpu_sheet;
+
+const SOURCE: Column = Column::new(
+    "source",
+    ColumnKind::Text,
+    "Source file and line that the instruction comes from; empty where the program does not say.",
+);
+const OP_NAME: Column = Column::new(
+    "op_name",
+    ColumnKind::Text,
+    "Operation of the framework with its scopes, such as jit(f)/jit(main)/dot_general; of a fusion that of its result.",
+);
+const CALLS: Column = Column::new(
+    "Count",
+    ColumnKind::Count,
+    "Calls: executions of an instruction, each with all kernels that it launched.",
+);
+const KERNELS: Column = Column::new("num_kernels", ColumnKind::Count, "Kernels of these calls.");
+const DIRECT_MS: Column = Column::new(
+    "total_direct_kernel_time_ms",
+    ColumnKind::Number(Unit::Milliseconds),
+    "Kernel time in ms: per call of an instruction the union of the spans of all its kernels, summed over calls of all GPUs.",
+);
+const DIRECT_TIME: Statistics = statistics!(
+    "total_direct_kernel_time",
+    ColumnKind::Number(Unit::Microseconds),
+    "the kernel time in µs",
+    "the union of the spans of a call's kernels"
+);
+
+/// The sheets of instructions of all kinds, in order.
+pub(super) fn operator_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 3] {
+    [by_category(), by_name(), one_by_one()]
+}
+
+/// Calls of a row of a summary.
+struct Sum<'a> {
+    group: CallGroup<'a>,
+    time: i64,
+}
+
+fn sums<'a, K: Eq + std::hash::Hash>(analysis: &'a JaxAnalysis, key: impl Fn(usize) -> K) -> Vec<Sum<'a>> {
+    let groups = call_groups(analysis, |call| Some(key(call.operator)));
+    groups.into_iter().map(|group| Sum { time: group.time(), group }).collect()
+}
+
+fn sum_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, Sum<'a>>> {
+    let fields = [
+        CALLS.field(|row: &Sum<'_>| row.group.calls.len().into()),
+        KERNELS.field(|row: &Sum<'_>| {
+            row.group.calls.iter().map(|call| call.kernels.len()).sum::<usize>().into()
+        }),
+        DIRECT_MS.field_in(|analysis: &&JaxAnalysis, row: &Sum<'_>| analysis.ms(row.time).into()),
+    ];
+    fields.into_iter().chain(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &Sum<'_>| row.time))
+}
+
+/// One row per category.
+fn by_category<'a>() -> Sheet<'a, JaxAnalysis> {
+    let category = CATEGORY.field_in(|analysis: &&JaxAnalysis, row: &Sum<'_>| {
+        row.group.operator(analysis).category.as_str().into()
+    });
+    gpu_sheet(
+        "ops_summary_by_category",
+        "Kernel time by kind of work of the instructions, most time first; copies and fills included.",
+        std::iter::once(category).chain(sum_fields()),
+        |analysis: &'a JaxAnalysis| {
+            sums(analysis, |operator| analysis.operators()[operator].category.as_str())
+        },
+    )
+    .with_chart(Chart::new(
+        "Kernel time by kind of work",
+        CATEGORY.name,
+        DIRECT_MS.name,
+        "kernel time (ms)",
+        ChartShape::Bars(16),
+    ))
+}
+
+/// One row per name without number.
+fn by_name<'a>() -> Sheet<'a, JaxAnalysis> {
+    let fields = [
+        STEM.field_in(|analysis: &&JaxAnalysis, row: &Sum<'_>| row.group.name(analysis).into()),
+        Column::new("Categories", ColumnKind::Nested, "Kinds of work of these instructions, by name.")
+            .field_in(|analysis: &&JaxAnalysis, row: &Sum<'_>| {
+                let of_calls = row.group.calls.iter();
+                let of_calls = of_calls.map(|call| analysis.operators()[call.operator].category.as_str());
+                text_list(of_calls.collect::<BTreeSet<_>>()).into()
+            }),
+        Column::new("instructions", ColumnKind::Count, "Instructions of this name, numbers aside.")
+            .field(|row: &Sum<'_>| row.group.instructions().into()),
+    ];
+    gpu_sheet(
+        "ops_summary",
+        "Kernel time by kind of instruction, most time first; copies and fills included.",
+        fields.into_iter().chain(sum_fields()),
+        |analysis: &'a JaxAnalysis| sums(analysis, |operator| stem(&analysis.operators()[operator].name)),
+    )
+}
+
+/// One row per instruction of a program.
+fn one_by_one<'a>() -> Sheet<'a, JaxAnalysis> {
+    let mut fields = vec![
+        INSTRUCTION.field(|row: &OperatorRow<'_>| row.operator.name.as_str().into()),
+        module_field(),
+        Column::new("program_id", ColumnKind::Text, "Id of that program in the profile.").field(
+            |row: &OperatorRow<'_>| {
+                row.operator.program.and_then(|program| program.id).map(|id| id.to_string()).into()
+            },
+        ),
+        CATEGORY.field(|row: &OperatorRow<'_>| row.operator.category.as_str().into()),
+        INPUT_DIMS.field(|row: &OperatorRow<'_>| record(row, |record| number_tuples(&record.dims).into())),
+        INPUT_TYPE.field(|row: &OperatorRow<'_>| record(row, |record| text_tuple(&record.types).into())),
+        INPUT_STRIDES
+            .field(|row: &OperatorRow<'_>| record(row, |record| number_tuples(&record.strides).into())),
+        Column::new("Output", ColumnKind::Text, "Shape of the result.")
+            .field(|row: &OperatorRow<'_>| record(row, |record| record.output.as_str().into())),
+        Column::new(
+            "custom_call_target",
+            ColumnKind::Text,
+            "Library call of the instruction; empty where it makes none.",
+        )
+        .field(|row: &OperatorRow<'_>| record(row, |record| unless_empty(&record.custom_call_target))),
+        OP_NAME.field(|row: &OperatorRow<'_>| record(row, |record| unless_empty(&record.op_name))),
+        SOURCE.field(|row: &OperatorRow<'_>| record(row, |record| unless_empty(&record.source))),
+        Column::new("operation_count", ColumnKind::Count, "Calls, of all GPUs.")
+            .field(|row: &OperatorRow<'_>| row.group.calls.len().into()),
+        Column::new("gpus", ColumnKind::Count, "GPUs that ran it.").field_in(
+            |context: &OperatorContext<'_>, row: &OperatorRow<'_>| gpus(context.analysis, &row.group).into(),
+        ),
+        Column::new("num_kernels", ColumnKind::Count, "Kernels of the first call.")
+            .field(|row: &OperatorRow<'_>| row.group.calls[0].kernels.len().into()),
+    ];
+    fields.extend(DIRECT_TIME.fields(|row: &OperatorRow<'_>| &row.times));
+    fields.push(
+        Column::new(
+            "total_direct_kernel_time_sum",
+            ColumnKind::Number(Unit::Microseconds),
+            "Sum over calls of the same.",
+        )
+        .field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
+            context.analysis.us(row.time).into()
+        }),
+    );
+    fields.extend(warm_up_fields());
+    fields.extend(work_fields([GFLOPS, DATA_MOVED, FLOPS_PER_BYTE]));
+    fields.extend(rate_fields());
+    fields.extend(roofline_fields());
+    fields.extend([
+        EX_UID.field(|row: &OperatorRow<'_>| row.uid.into()),
+        KERNEL_DETAILS.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
+            row.kernels.details(context.analysis.trace()).into()
+        }),
+        KERNEL_DETAILS_SHORT.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
+            row.kernels.shortened(context.analysis.trace()).into()
+        }),
+    ]);
+    fields.extend(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &OperatorRow<'_>| row.time));
+    fields.push(note_field());
+    Sheet::with_context(
+        "ops_all",
+        "Instructions with times, work and rates: one row per instruction of a program, most kernel time first. The time of an instruction is that of all its kernels together, and its work is counted once.",
+        fields,
+        |analysis: &'a JaxAnalysis| {
+            let rows = call_groups(analysis, |call| Some(call.operator));
+            let rows = rows.into_iter().map(|group| OperatorRow::new(analysis, group)).collect();
+            let context = OperatorContext { analysis, parameters: Vec::new() };
+            (!analysis.gpus().is_empty()).then_some((context, rows))
+        },
+    )
+}
+
+/// What the HLO says of the row's instruction, where the profile embeds it.
+fn record<'r>(row: &'r OperatorRow<'_>, cell: impl FnOnce(&'r Record) -> Cell<'r>) -> Cell<'r> {
+    row.operator.record.as_ref().map_or(Cell::Missing, cell)
+}
+
+fn unless_empty(text: &str) -> Cell<'_> {
+    Some(text).filter(|text| !text.is_empty()).into()
+}
+
+/// GPUs that ran a call of the row.
+fn gpus(analysis: &JaxAnalysis, group: &CallGroup<'_>) -> usize {
+    let first = group.calls.iter().filter_map(|call| call.kernels.first());
+    first.map(|&at| analysis.device_events()[at].gpu).collect::<BTreeSet<_>>().len()
+}
+
+/// The name of an instruction without the numbers at its end: `fusion.12` and `fusion_3.clone.1` are instances.
+pub(crate) fn stem(name: &str) -> &str {
+    let mut stem = name;
+    loop {
+        let without_digits = stem.trim_end_matches(|c: char| c.is_ascii_digit());
+        let shorter = match without_digits.strip_suffix(['.', '_']) {
+            Some(before) if without_digits.len() < stem.len() => before,
+            _ => stem.strip_suffix(".clone").unwrap_or(stem),
+        };
+        if shorter.is_empty() || shorter == stem {
+            return stem;
+        }
+        stem = shorter;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stem;
+
+    #[test]
+    fn a_stem_has_no_number_at_its_end() {
+        for (name, expected) in [
+            ("fusion.12", "fusion"),
+            ("input_transpose_fusion_1", "input_transpose_fusion"),
+            ("gemm_fusion_dot.3.clone.1", "gemm_fusion_dot"),
+            ("all-reduce-start", "all-reduce-start"),
+            ("Im3d2Col", "Im3d2Col"),
+            ("conv2", "conv2"),
+            ("_1", "_1"),
+            ("", ""),
+        ] {
+            assert_eq!(stem(name), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Where the time of each GPU went, and of a GPU on average.
+
+use gpu_timeline::Breakdown;
+use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Sheet, Unit};
+
+use crate::analysis::JaxAnalysis;
+use crate::report::{gpu_sheet, sheet};
+
+const TYPE: Column = Column::new(
+    "type",
+    ColumnKind::Text,
+    "What the time is: computation_time (kernels that compute), exposed_comm_time (communication while nothing computes), exposed_memcpy_time (copies and fills while nothing computes or communicates), busy_time (anything runs), idle_time (nothing runs), total_time (first start to last end), total_comm_time and total_memcpy_time (all communication, all copies and fills, hidden or not), overlapped_comm (communication while something computes). Computation, exposed communication, exposed copies and idle add up to the total.",
+);
+const TIME: Column = Column::new(
+    "time ms",
+    ColumnKind::Number(Unit::Milliseconds),
+    "Length in ms of the union of the spans in question on one GPU.",
+);
+const MEAN_TIME: Column = TIME.described(
+    "Mean over GPUs with events, those that only copied included, of the length in ms of the union of the spans in question.",
+);
+const PERCENT: Column = Column::new(
+    "percent",
+    ColumnKind::Number(Unit::Percent),
+    "time ms as a share of total_time, in percent.",
+);
+const GPU: Column = Column::new(
+    "gpu_pid",
+    ColumnKind::Identifier,
+    "The GPU: the id of its plane plus 1, which is the process id of trace viewers.",
+);
+const GPUS: Column =
+    Column::new("gpus", ColumnKind::Count, "GPUs with events, over which the mean is taken.");
+
+/// The sheets of GPUs' time, in order.
+pub(super) fn timeline_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 3] {
+    let stacked =
+        ChartShape::Stacked(&["computation_time", "exposed_comm_time", "exposed_memcpy_time", "idle_time"]);
+    let chart = Chart::new("GPU timeline, mean over GPUs", TYPE.name, MEAN_TIME.name, "time (ms)", stacked);
+    [
+        gpu_sheet(
+            "gpu_timeline",
+            "Where the time of each GPU went: one row per GPU with events and kind of time.",
+            [
+                TYPE.field(|row: &GpuTime| row.kind.into()),
+                TIME.field_in(|analysis: &&JaxAnalysis, row: &GpuTime| analysis.ms(row.time).into()),
+                PERCENT.field(|row: &GpuTime| row.percent.into()),
+                GPU.field(|row: &GpuTime| row.pid.into()),
+            ],
+            gpu_times,
+        ),
+        sheet(
+            "gpu_events_averages",
+            "Where the time of a GPU went on average: one row per kind of time, as in gpu_timeline.",
+            mean_fields(),
+            |analysis| mean_times(analysis, |breakdown| kinds(breakdown).to_vec()),
+        )
+        .with_chart(chart),
+        sheet(
+            "gpu_events_averages_overlap",
+            "The rows of gpu_events_averages and the communication that computation hides (overlapped_comm).",
+            mean_fields(),
+            |analysis| mean_times(analysis, kinds_with_overlap),
+        ),
+    ]
+}
+
+/// A kind of time of one GPU.
+struct GpuTime {
+    kind: &'static str,
+    time: i64,
+    percent: f64,
+    pid: i64,
+}
+
+fn gpu_times(analysis: &JaxAnalysis) -> Vec<GpuTime> {
+    let times = analysis.gpus().iter().flat_map(|gpu| {
+        kinds(&gpu.breakdown).map(|(kind, time)| {
+            let percent = gpu.breakdown.percent_of_total(time);
+            GpuTime { kind, time, percent, pid: gpu.pid }
+        })
+    });
+    times.collect()
+}
+
+/// The kinds of time of a breakdown, by name.
+fn kinds(breakdown: &Breakdown) -> [(&'static str, i64); 8] {
+    [
+        ("computation_time", breakdown.computation),
+        ("exposed_comm_time", breakdown.exposed_communication),
+        ("exposed_memcpy_time", breakdown.exposed_memcpy),
+        ("busy_time", breakdown.busy),
+        ("idle_time", breakdown.idle),
+        ("total_time", breakdown.total),
+        ("total_comm_time", breakdown.total_communication),
+        ("total_memcpy_time", breakdown.total_memcpy),
+    ]
+}
+
+fn kinds_with_overlap(breakdown: &Breakdown) -> Vec<(&'static str, i64)> {
+    let hidden = breakdown.total_communication - breakdown.exposed_communication;
+    let mut kinds = kinds(breakdown).to_vec();
+    kinds.insert(6, ("overlapped_comm", hidden));
+    kinds
+}
+
+/// A kind of time of a GPU on average.
+struct MeanTime {
+    kind: &'static str,
+    /// Sum over the GPUs.
+    sum: i64,
+    /// Sum of the GPUs' total times.
+    total: i64,
+    gpus: usize,
+}
+
+fn mean_fields<'a>() -> [Field<&'a JaxAnalysis, MeanTime>; 4] {
+    [
+        TYPE.field(|row: &MeanTime| row.kind.into()),
+        MEAN_TIME.field_in(|analysis: &&JaxAnalysis, row: &MeanTime| {
+            (analysis.ms(row.sum) / row.gpus as f64).into()
+        }),
+        PERCENT.field(|row: &MeanTime| (row.sum as f64 / row.total as f64 * 100.0).into()),
+        GPUS.field(|row: &MeanTime| row.gpus.into()),
+    ]
+}
+
+/// The means from exact sums; percentages follow from them.
+fn mean_times(
+    analysis: &JaxAnalysis,
+    kinds: impl Fn(&Breakdown) -> Vec<(&'static str, i64)>,
+) -> Vec<MeanTime> {
+    let gpus = analysis.gpus();
+    let total = gpus.iter().map(|gpu| gpu.breakdown.total).sum();
+    let mut means: Vec<MeanTime> = Vec::new();
+    for gpu in gpus {
+        for (at, (kind, time)) in kinds(&gpu.breakdown).into_iter().enumerate() {
+            match means.get_mut(at) {
+                Some(mean) => mean.sum += time,
+                None => means.push(MeanTime { kind, sum: time, total, gpus: gpus.len() }),
+            }
+        }
+    }
+    means
+}

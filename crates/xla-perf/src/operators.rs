@@ -1,0 +1,315 @@
+//! The instructions that kernels were launched for, and what the HLO says of them.
+
+use hashbrown::HashMap;
+use operator_sheets::{Evaluated, OpCategory};
+use hlo_cost::{ArrayShape, HloKind, InstructionRef, Shape};
+use perf_models::{ComputeSpec, Parameter};
+use sheets::Nested;
+use trace_ingest::xplane::Profile;
+use trace_ingest::{Category as EventCategory, EventId, StringId};
+
+use crate::analysis::{CopyKernels, JaxOptions};
+use crate::device_events::{DeviceEvent, KernelCategory, is_copy_kernel};
+use crate::programs::{DecodedPrograms, innermost};
+
+/// What kernels were launched for: an HLO instruction of a program; for what no instruction launched, kernels, copies
+/// and fills of one name.
+#[derive(Clone, Debug)]
+pub struct Operator {
+    /// Name of the instruction, or of the kernel.
+    pub name: String,
+    /// Its program, as far as the profile says.
+    pub program: Option<Program>,
+    /// Its first event.
+    pub first: EventId,
+    /// Kind of its work.
+    pub category: OpCategory,
+    /// Kind of its kernels by their names, of the first that has one.
+    pub kernel_category: Option<KernelCategory>,
+    /// Whether an execution of the program runs it once: it is in the entry computation, not in a loop.
+    pub runs_once: bool,
+    /// What the HLO says of it; `None` where the profile does not embed the instruction.
+    pub record: Option<Record>,
+    /// Work of one call; `None` where there is no instruction.
+    pub(crate) work: Option<Evaluated>,
+}
+
+/// A program that kernels name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Program {
+    /// Its id; `None` where the kernels do not say and no embedded module can be told by name.
+    pub id: Option<u64>,
+    /// Name of its module.
+    pub module: Option<StringId>,
+}
+
+impl Operator {
+    /// Peak that the work is held against.
+    pub(crate) fn spec(&self) -> Option<ComputeSpec> {
+        self.work.as_ref()?.spec
+    }
+
+    /// Parameters of the model of its work.
+    pub(crate) fn parameters(&self) -> impl Iterator<Item = &Parameter> {
+        self.work.iter().flat_map(|work| &work.parameters)
+    }
+
+    /// What the figures assume, or why there are none.
+    pub(crate) fn note(&self) -> Option<String> {
+        let work = self.work.as_ref()?;
+        let missing = [&work.forward.flops, &work.forward.bytes];
+        let missing = missing.into_iter().find_map(|figure| figure.as_ref().err()).map(ToString::to_string);
+        missing.or_else(|| work.assumption.clone())
+    }
+}
+
+/// What tells operators apart.
+type Key = (Option<Program>, StringId, EventCategory);
+
+/// Gives every device event its operator, and returns these in the order of their first event.
+pub(crate) fn assign(
+    profile: &Profile,
+    programs: &DecodedPrograms,
+    options: &JaxOptions,
+    device_events: &mut [DeviceEvent],
+) -> Vec<Operator> {
+    let mut known: HashMap<Key, usize> = HashMap::new();
+    let mut operators: Vec<Operator> = Vec::new();
+    for device_event in device_events {
+        let event = device_event.event;
+        let kernel = profile.trace.events().name(event);
+        let call = profile.xla(event);
+        let program = call.and_then(|call| {
+            let program = Program { id: programs.program_of(profile, call), module: call.hlo_module };
+            (program != Program { id: None, module: None }).then_some(program)
+        });
+        let hlo_op = call.and_then(|call| call.hlo_op);
+        let copies =
+            options.copy_kernels == CopyKernels::Memcpy && is_copy_kernel(profile.trace.text(kernel));
+        let category = match copies {
+            true => EventCategory::GPU_MEMCPY,
+            false => profile.trace.events().category(event),
+        };
+        let operator = *known.entry((program, hlo_op.unwrap_or(kernel), category)).or_insert_with(|| {
+            let name = hlo_op.map_or(profile.trace.text(kernel), |op| innermost(profile.trace.text(op)));
+            let instruction = call.and_then(|call| programs.instruction(profile, call));
+            let cost = instruction.map(InstructionRef::cost);
+            let category = match &cost {
+                Some(cost) => op_category(cost.kind),
+                None => {
+                    category_without_instruction(profile.trace.text(kernel), category, device_event.category)
+                }
+            };
+            operators.push(Operator {
+                name: name.to_owned(),
+                program,
+                first: event,
+                category,
+                kernel_category: None,
+                runs_once: instruction.is_none_or(is_in_entry),
+                record: instruction.map(Record::new),
+                work: cost.map(|cost| Evaluated::of(&cost)),
+            });
+            operators.len() - 1
+        });
+        device_event.operator = operator;
+        let kernel_category = &mut operators[operator].kernel_category;
+        let named = device_event.category.filter(|&category| category != KernelCategory::Uncategorized);
+        *kernel_category = kernel_category.or(named);
+    }
+    operators
+}
+
+fn is_in_entry(instruction: InstructionRef<'_>) -> bool {
+    let entry = instruction.module().entry();
+    entry.is_none_or(|entry| entry.id == instruction.computation().id)
+}
+
+/// Kind of work of something that ran on a GPU, by its name and what the profiler says that it is.
+pub(crate) fn category_without_instruction(
+    name: &str,
+    event: EventCategory,
+    category: Option<KernelCategory>,
+) -> OpCategory {
+    let kind = match (event, category) {
+        (EventCategory::GPU_MEMSET, _) => return OpCategory::named("memset"),
+        _ if name.starts_with("__amd_rocclr_fillBuffer") => return OpCategory::named("memset"),
+        (EventCategory::GPU_MEMCPY, _) => return OpCategory::named("memcpy"),
+        _ if name.starts_with("__amd_rocclr_copyBuffer") => return OpCategory::named("memcpy"),
+        (_, Some(KernelCategory::Gemm)) => HloKind::Gemm,
+        (_, Some(KernelCategory::Convolution)) => HloKind::ConvForward,
+        (_, Some(KernelCategory::AttentionForward | KernelCategory::AttentionV3)) => {
+            HloKind::AttentionForward
+        }
+        (_, Some(KernelCategory::AttentionBackward)) => HloKind::AttentionBackward,
+        (_, Some(KernelCategory::Communication)) => HloKind::Communication,
+        _ => HloKind::Other,
+    };
+    op_category(kind)
+}
+
+/// The category of this kind of instruction.
+pub(crate) fn op_category(kind: HloKind) -> OpCategory {
+    OpCategory::named(kind.as_str())
+}
+
+/// An instruction in texts and numbers.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// Shapes of the operands: `bf16[4096,2048]{1,0}`.
+    pub operands: Vec<String>,
+    /// Shape of the result.
+    pub output: String,
+    /// What a custom call calls; empty for all others.
+    pub custom_call_target: String,
+    /// Path of the framework's operation: `jit(f)/jit(main)/dot_general`.
+    pub op_name: String,
+    /// Source file and line that the operation comes from; empty where the program does not say.
+    pub source: String,
+    /// Extents of the operands that are arrays of some rank, of tuples those of the first array.
+    pub dims: Vec<Vec<u64>>,
+    /// Element types of the same.
+    pub types: Vec<String>,
+    /// Distances of neighbours along each dimension of the same, in elements.
+    pub strides: Vec<Vec<u64>>,
+    /// Bytes of the operands that are arrays with dimensions.
+    pub operand_bytes: f64,
+}
+
+impl Record {
+    pub(crate) fn new(instruction: InstructionRef<'_>) -> Self {
+        let shapes: Vec<&Shape> =
+            instruction.operands().map(|operand| &operand.instruction().shape).collect();
+        // Scalars are no inputs that a reader would know an operation by.
+        let arrays: Vec<&ArrayShape> = shapes
+            .iter()
+            .filter_map(|shape| shape.arrays().into_iter().find(|array| !array.dimensions.is_empty()))
+            .collect();
+        let plain = shapes.iter().filter_map(|shape| shape.as_array());
+        let sized = plain.filter(|array| !array.dimensions.is_empty());
+        let metadata = &instruction.metadata;
+        let source = match metadata.source_line {
+            0 => metadata.source_file.clone(),
+            line if !metadata.source_file.is_empty() => format!("{}:{line}", metadata.source_file),
+            _ => String::new(),
+        };
+        Record {
+            operands: instruction.operand_texts(),
+            output: instruction.shape.to_string(),
+            custom_call_target: instruction.custom_call_target.clone(),
+            op_name: metadata.op_name.clone(),
+            source,
+            dims: arrays.iter().map(|array| array.dimensions.clone()).collect(),
+            types: arrays.iter().map(|array| array.element_type.to_string()).collect(),
+            strides: arrays.iter().map(|array| strides(array)).collect(),
+            operand_bytes: sized.filter_map(|array| array.bytes().ok()).sum(),
+        }
+    }
+
+    /// The operation and its source as reports show them; `None` where the program says neither.
+    pub(crate) fn metadata(&self) -> Option<String> {
+        let parts = [("op_name", &self.op_name), ("source", &self.source)];
+        let said: Vec<String> = parts
+            .into_iter()
+            .filter(|(_, text)| !text.is_empty())
+            .map(|(key, text)| format!("{key}={text:?}"))
+            .collect();
+        (!said.is_empty()).then(|| said.join(" "))
+    }
+
+    /// Whether the operation or its source file has one of these texts.
+    pub(crate) fn has_keyword(&self, keywords: &[String]) -> bool {
+        keywords.iter().any(|keyword| self.op_name.contains(keyword) || self.source.contains(keyword))
+    }
+}
+
+/// Distances of neighbours along each dimension, in elements, by the layout; row-major where there is none.
+fn strides(array: &ArrayShape) -> Vec<u64> {
+    let rank = array.dimensions.len();
+    let mut strides = vec![0; rank];
+    let mut distance = 1_u64;
+    let row_major: Vec<i64> = (0..rank as i64).rev().collect();
+    let order = array.layout.as_ref().map_or(&row_major, |layout| &layout.minor_to_major);
+    for &dimension in order {
+        let Some(at) = usize::try_from(dimension).ok().filter(|&at| at < rank) else { continue };
+        strides[at] = distance;
+        distance = distance.saturating_mul(array.dimensions[at]);
+    }
+    strides
+}
+
+/// Texts as a tuple.
+pub(crate) fn text_tuple(texts: &[impl AsRef<str>]) -> Nested {
+    Nested::Tuple(nested_texts(texts))
+}
+
+/// Texts as a list.
+pub(crate) fn text_list(texts: impl IntoIterator<Item = impl AsRef<str>>) -> Nested {
+    Nested::List(nested_texts(texts))
+}
+
+fn nested_texts(texts: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<Nested> {
+    texts.into_iter().map(|text| Nested::Text(text.as_ref().to_owned())).collect()
+}
+
+/// Lists of numbers as a tuple of tuples.
+pub(crate) fn number_tuples(lists: &[Vec<u64>]) -> Nested {
+    Nested::Tuple(lists.iter().map(|list| number_tuple(list)).collect())
+}
+
+/// Numbers as a tuple.
+pub(crate) fn number_tuple(numbers: &[u64]) -> Nested {
+    let whole = |&number: &u64| Nested::Whole(i64::try_from(number).unwrap_or(i64::MAX));
+    Nested::Tuple(numbers.iter().map(whole).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hlo_cost::{ElementType, Layout};
+
+    #[test]
+    fn what_copies_is_told_by_its_name_or_the_profiler() {
+        for (name, event, category, expected) in [
+            ("MemcpyD2D", EventCategory::GPU_MEMCPY, None, "memcpy"),
+            ("Memset", EventCategory::GPU_MEMSET, None, "memset"),
+            (
+                "__amd_rocclr_copyBuffer.kd",
+                EventCategory::KERNEL,
+                Some(KernelCategory::Uncategorized),
+                "memcpy",
+            ),
+            ("__amd_rocclr_fillBufferAligned", EventCategory::GPU_MEMCPY, None, "memset"),
+            ("Cijk_Ailk", EventCategory::KERNEL, Some(KernelCategory::Gemm), "GEMM"),
+            ("mine", EventCategory::KERNEL, Some(KernelCategory::Uncategorized), "other"),
+        ] {
+            assert_eq!(category_without_instruction(name, event, category).as_str(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn strides_follow_the_layout() {
+        let array = |dimensions: &[u64], layout: Option<&[i64]>| ArrayShape {
+            element_type: ElementType::Bf16,
+            dimensions: dimensions.to_vec(),
+            dynamic: Vec::new(),
+            layout: layout.map(|order| Layout { minor_to_major: order.to_vec(), ..Layout::default() }),
+        };
+        for (dimensions, layout, expected) in [
+            (&[2, 3, 4][..], Some(&[2, 1, 0][..]), &[12, 4, 1][..]),
+            (&[2, 3, 4], Some(&[0, 1, 2]), &[1, 2, 6]),
+            (&[2, 3, 4], None, &[12, 4, 1]),
+            (&[2, 3], Some(&[7, 1, 0]), &[3, 1]),
+        ] {
+            assert_eq!(strides(&array(dimensions, layout)), expected);
+        }
+    }
+
+    #[test]
+    fn lists_are_python_literals() {
+        assert_eq!(number_tuples(&[vec![1, 2], vec![3]]).to_string(), "((1, 2), (3,))");
+        assert_eq!(number_tuples(&[]).to_string(), "()");
+        assert_eq!(text_tuple(&["bf16"]).to_string(), "('bf16',)");
+        assert_eq!(text_list(["a", "b'"]).to_string(), "['a', \"b'\"]");
+    }
+}

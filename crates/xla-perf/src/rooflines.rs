@@ -1,0 +1,58 @@
+//! Instructions under the ceilings of the device.
+
+use gpu_timeline::Spread;
+use operator_sheets::{Figures, Roof, RooflinePoint, Rooflines, roofline_points_sheet, roofline_sheet};
+use perf_models::ComputeSpec;
+use sheets::Sheet;
+
+use crate::analysis::JaxAnalysis;
+use crate::gpu::call_groups::CallGroup;
+use crate::gpu::op_sheets::operator_groups;
+use crate::operators::number_tuples;
+
+impl Rooflines for JaxAnalysis {
+    fn roofs(&self) -> &[Roof] {
+        self.roofs()
+    }
+
+    fn kernel_time(&self) -> i64 {
+        self.calls().iter().map(|call| call.time).sum()
+    }
+
+    fn milliseconds(&self, time: i64) -> f64 {
+        self.ms(time)
+    }
+}
+
+/// The sheets of the roofs and of the instructions under them.
+pub(crate) fn roofline_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 2] {
+    let points = "Instructions that can stand under a roofline, grouped as in the sheets op_gemm to op_xla: those with FLOPs, bytes, time and a peak of the architecture to be held against. By peak, the one with the most kernel time first; below a peak most kernel time first. Left out without an architecture.";
+    [roofline_sheet(), roofline_points_sheet(points)]
+}
+
+/// The roofs with work under them, that with the most kernel time first.
+pub(crate) fn roofs(analysis: &JaxAnalysis) -> Vec<Roof> {
+    let Some(architecture) = analysis.architecture() else { return Vec::new() };
+    let groups = operator_groups(analysis);
+    Roof::group(architecture, groups.iter().filter_map(|group| point(analysis, group)))
+}
+
+/// The calls of a row as a point: the peak of their work, and that which they are held against.
+fn point(analysis: &JaxAnalysis, group: &CallGroup<'_>) -> Option<(ComputeSpec, ComputeSpec, RooflinePoint)> {
+    let first: Figures = group.figures(analysis).flatten().next()?;
+    let operator = group.operator(analysis);
+    let intensity = first.intensity().filter(|&intensity| intensity > 0.0)?;
+    let rates = group.figures(analysis).map(|figures| figures?.tflops_per_s());
+    let point = RooflinePoint {
+        name: group.name(analysis).to_owned(),
+        category: operator.category.clone(),
+        calls: group.calls.len(),
+        intensity,
+        tflops: Spread::of(rates).mean.filter(|&rate| rate > 0.0)?,
+        kernel_time_us: analysis.us(group.time()),
+        time: group.time(),
+        dims: operator.record.as_ref().map(|record| number_tuples(&record.dims)),
+        uid: analysis.trace().events().uid(group.first(analysis)).into(),
+    };
+    Some((first.spec?, first.roofline?.peak?, point))
+}

@@ -1,0 +1,233 @@
+//! Exchanges among cores, each with the cores that took part.
+
+use std::collections::BTreeMap;
+
+use super::analysis::TpuAnalysis;
+use super::category;
+use super::profile::{PicoSpan, TpuOp};
+use super::rates::ratio;
+use super::tpu_sheet;
+use crate::JaxAnalysis;
+use sheets::{Column, ColumnKind, Sheet, Unit};
+
+/// One exchange.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CollectiveRow<'a> {
+    /// The operation.
+    pub op: &'a TpuOp,
+    /// Number of its program.
+    pub program: u64,
+    /// Position among the exchanges of the operation, from 0.
+    pub index: usize,
+    /// Who exchanges with whom, as the instruction has it; empty when it does not say.
+    pub replica_groups: &'a str,
+    /// The cores that took part, with their times by the clock of the device.
+    pub cores: Vec<(u32, PicoSpan)>,
+}
+
+impl CollectiveRow<'_> {
+    /// Bytes that each core moved to and from its memory.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.op.raw_bytes.unwrap_or(self.op.bytes)
+    }
+
+    /// From the last core's start to the first core's end, in picoseconds: time in which all took part.
+    #[must_use]
+    pub fn shared_ps(&self) -> u64 {
+        let last_start = self.cores.iter().map(|core| core.1.start_ps).max().unwrap_or(0);
+        let first_end = self.cores.iter().map(|core| core.1.end_ps()).min().unwrap_or(0);
+        if first_end > last_start { first_end.abs_diff(last_start) } else { 0 }
+    }
+
+    /// Between the first start and the last, in picoseconds.
+    #[must_use]
+    pub fn start_skew_ps(&self) -> u64 {
+        spread(self.cores.iter().map(|core| core.1.start_ps))
+    }
+
+    /// Between the first end and the last, in picoseconds.
+    #[must_use]
+    pub fn end_skew_ps(&self) -> u64 {
+        spread(self.cores.iter().map(|core| core.1.end_ps()))
+    }
+
+    /// Shortest and longest time of a core, in picoseconds.
+    #[must_use]
+    pub fn time_range_ps(&self) -> (u64, u64) {
+        let times = self.cores.iter().map(|core| core.1.duration_ps);
+        (times.clone().min().unwrap_or(0), times.max().unwrap_or(0))
+    }
+
+    /// Bytes of one core over the shortest time of a core, which is the one that waited least, in GB/s.
+    #[must_use]
+    pub fn bandwidth(&self) -> f64 {
+        ratio(self.bytes() as f64 * 1e3, self.time_range_ps().0 as f64)
+    }
+}
+
+fn spread(times: impl Iterator<Item = i64> + Clone) -> u64 {
+    match (times.clone().min(), times.max()) {
+        (Some(first), Some(last)) => last.abs_diff(first),
+        _ => 0,
+    }
+}
+
+/// The exchanges by start of their first core. Executions of one operation on several cores are one exchange when they
+/// overlap in time, because no core gets out of an exchange before all got in.
+#[must_use]
+pub fn tpu_collectives<'a>(analysis: &'a TpuAnalysis) -> Vec<CollectiveRow<'a>> {
+    let profile = &analysis.profile;
+    let mut by_op: BTreeMap<(u64, &'a str), Vec<Part<'a>>> = BTreeMap::new();
+    for core in &profile.cores {
+        for execution in &core.executions {
+            let op = &profile.ops[execution.op];
+            let Some(key) = op.key().filter(|_| category::is_collective(&op.category)) else { continue };
+            by_op.entry(key).or_default().push(Part { core: core.ordinal, span: execution.span, op });
+        }
+    }
+    let mut rows: Vec<CollectiveRow<'a>> = Vec::new();
+    for ((program, _), mut parts) in by_op {
+        parts.sort_by_key(|part| (part.span.start_ps, part.core));
+        let first = rows.len();
+        for part in parts {
+            match rows[first..].last_mut().filter(|row| part.joins(row)) {
+                Some(row) => row.cores.push((part.core, part.span)),
+                None => rows.push(CollectiveRow {
+                    op: part.op,
+                    program,
+                    index: rows.len() - first,
+                    replica_groups: replica_groups(&part.op.expression),
+                    cores: vec![(part.core, part.span)],
+                }),
+            }
+        }
+    }
+    rows.sort_by_key(|row| row.cores.first().map_or(0, |core| core.1.start_ps));
+    rows
+}
+
+/// What one core did of an exchange.
+struct Part<'a> {
+    core: u32,
+    span: PicoSpan,
+    op: &'a TpuOp,
+}
+
+impl Part<'_> {
+    fn joins(&self, row: &CollectiveRow<'_>) -> bool {
+        row.cores.iter().all(|&(core, span)| {
+            let overlaps = self.span.start_ps <= span.end_ps() && span.start_ps <= self.span.end_ps();
+            overlaps && core != self.core
+        })
+    }
+}
+
+/// The groups in an instruction's text: `{{0,1},{2,3}}` or `[4,2]<=[2,4]T(1,0)`.
+fn replica_groups(expression: &str) -> &str {
+    let Some((_, text)) = expression.split_once("replica_groups=") else { return "" };
+    let (mut depth, mut end) = (0_i32, text.len());
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'{' | b'[' | b'(' => depth += 1,
+            b'}' | b']' | b')' => depth -= 1,
+            _ => {}
+        }
+        if depth < 0 || depth == 0 && byte == b',' {
+            end = at;
+            break;
+        }
+    }
+    text[..end].trim_end()
+}
+
+/// The table as a sheet.
+pub(super) fn collectives_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
+    use ColumnKind::{Count, Nested, Number, Text, Whole};
+    use Unit::{Bytes, GigabytesPerSecond, Microseconds};
+    let fields = [
+        Column::new("Program id", Text, "Number of the program.")
+            .field(|row: &CollectiveRow<'_>| row.program.to_string().into()),
+        Column::new("HLO op category", Text, "Kind of exchange.")
+            .field(|row: &CollectiveRow<'_>| row.op.category.as_str().into()),
+        Column::new("HLO op name", Text, "Name of the operation.")
+            .field(|row: &CollectiveRow<'_>| row.op.name.as_str().into()),
+        Column::new("Index", Count, "Position among the exchanges of the operation, from 0.")
+            .field(|row: &CollectiveRow<'_>| (row.index as u64).into()),
+        Column::new("Replica groups", Nested, "Who exchanges with whom, as the instruction has it.")
+            .field(|row: &CollectiveRow<'_>| row.replica_groups.into()),
+        Column::new("Shape", Text, "Shape of the result on one core.")
+            .field(|row: &CollectiveRow<'_>| row.op.shape.as_str().into()),
+        Column::new("Cores", Text, "Numbers of the devices that took part.").field(
+            |row: &CollectiveRow<'_>| {
+                let mut cores: Vec<u32> = row.cores.iter().map(|core| core.0).collect();
+                cores.sort_unstable();
+                let cores: Vec<String> = cores.iter().map(u32::to_string).collect();
+                cores.join(", ").into()
+            },
+        ),
+        Column::new("Start (us)", Number(Microseconds), "Start of the first core, in µs.").field(
+            |row: &CollectiveRow<'_>| {
+                row.cores.iter().map(|core| core.1.start_ps).min().map(|start| start as f64 / 1e6).into()
+            },
+        ),
+        Column::new(
+            "Shortest time (us)",
+            Number(Microseconds),
+            "Time of the core that took least, which waited least for others, in µs.",
+        )
+        .field(|row: &CollectiveRow<'_>| us(row.time_range_ps().0).into()),
+        Column::new("Longest time (us)", Number(Microseconds), "Time of the core that took most, in µs.")
+            .field(|row: &CollectiveRow<'_>| us(row.time_range_ps().1).into()),
+        Column::new(
+            "Shared time (us)",
+            Number(Microseconds),
+            "From the last start to the first end, in which all took part, in µs.",
+        )
+        .field(|row: &CollectiveRow<'_>| us(row.shared_ps()).into()),
+        Column::new("Start skew (us)", Number(Microseconds), "Between the first start and the last, in µs.")
+            .field(|row: &CollectiveRow<'_>| us(row.start_skew_ps()).into()),
+        Column::new("End skew (us)", Number(Microseconds), "Between the first end and the last, in µs.")
+            .field(|row: &CollectiveRow<'_>| us(row.end_skew_ps()).into()),
+        Column::new("Bytes per core", Whole(Bytes), "Bytes that one core moved from and to its memory.")
+            .field(|row: &CollectiveRow<'_>| row.bytes().into()),
+        Column::new(
+            "Bandwidth (GB/s)",
+            Number(GigabytesPerSecond),
+            "These bytes over the shortest time, in GB/s.",
+        )
+        .field(|row: &CollectiveRow<'_>| row.bandwidth().into()),
+        Column::new("Framework op name", Text, "Operation of the framework that it came from.")
+            .field(|row: &CollectiveRow<'_>| row.op.framework.as_str().into()),
+    ];
+    tpu_sheet(
+        "tpu_collectives",
+        "Exchanges among tensor cores of this host, in order, by the clock of the device. Executions of one operation on several cores are one exchange when they overlap in time.",
+        fields,
+        tpu_collectives,
+    )
+}
+
+fn us(ps: u64) -> f64 {
+    ps as f64 / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replica_groups_end_with_their_brackets() {
+        for (expression, groups) in [
+            (
+                "%a = f32[] all-reduce(%p), replica_groups=[4,2]<=[2,4]T(1,0), to_apply=%r",
+                "[4,2]<=[2,4]T(1,0)",
+            ),
+            ("%a = f32[] all-reduce(%p), replica_groups={{0,1},{2,3}}, to_apply=%r", "{{0,1},{2,3}}"),
+            ("%a = f32[] all-reduce(%p), replica_groups={}", "{}"),
+            ("%a = f32[] all-reduce(%p)", ""),
+        ] {
+            assert_eq!(replica_groups(expression), groups);
+        }
+    }
+}

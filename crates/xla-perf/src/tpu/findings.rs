@@ -1,0 +1,151 @@
+//! What a reader ought to know of a profile: what its program is bound by, and what the tables leave out or assume.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::analysis::TpuAnalysis;
+use super::category::{WorkClass, work_class};
+use super::transfers::transfers;
+
+/// What most of the time of all cores went to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TpuFinding {
+    /// The kind of work.
+    pub class: WorkClass,
+    /// The category of operations of this kind that takes most of it; `None` of idle time.
+    pub category: Option<String>,
+    /// Own time of that category, or of the idle time, as a share of all time, 0 to 1.
+    pub share: f64,
+    /// Own time of computing operations as a share of all time, 0 to 1.
+    pub compute_share: f64,
+}
+
+impl fmt::Display for TpuFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let share = self.share * 100.0;
+        let compute = self.compute_share * 100.0;
+        match (&self.category, self.class) {
+            (Some(category), WorkClass::Compute) => write!(
+                f,
+                "program is bound by compute: {compute:.1} % of device time, {category} {share:.1} %"
+            ),
+            (Some(category), class) => write!(
+                f,
+                "program is bound by {}: {category} {share:.1} % of device time, compute {compute:.1} %",
+                class.as_str()
+            ),
+            (None, _) => write!(f, "device is idle {share:.1} % of its time, compute {compute:.1} %"),
+        }
+    }
+}
+
+/// The kind of work that takes most of the time; `None` when nothing was recorded.
+#[must_use]
+pub fn tpu_finding(analysis: &TpuAnalysis) -> Option<TpuFinding> {
+    let table = &analysis.table;
+    let total = table.total_ps.max(table.op_time_ps());
+    if total == 0 {
+        return None;
+    }
+    let mut classes: BTreeMap<WorkClass, BTreeMap<&str, u64>> = BTreeMap::new();
+    for op in &table.ops {
+        let described = analysis.op(op);
+        let class = work_class(&described.category, &described.expression);
+        *classes.entry(class).or_default().entry(&described.category).or_default() += op.self_time_ps;
+    }
+    let sum = |categories: &BTreeMap<&str, u64>| categories.values().sum::<u64>();
+    let share = |time_ps: u64| time_ps as f64 / total as f64;
+    let compute_share = share(classes.get(&WorkClass::Compute).map_or(0, sum));
+    let longest = classes.iter().max_by_key(|(_, categories)| sum(categories));
+    let idle_ps = table.idle_ps();
+    match longest.filter(|(_, categories)| sum(categories) >= idle_ps) {
+        Some((&class, categories)) => {
+            let (category, time_ps) = categories.iter().max_by_key(|entry| *entry.1)?;
+            Some(TpuFinding {
+                class,
+                category: Some((*category).to_string()),
+                share: share(*time_ps),
+                compute_share,
+            })
+        }
+        None => {
+            Some(TpuFinding { class: WorkClass::Idle, category: None, share: share(idle_ps), compute_share })
+        }
+    }
+}
+
+/// Something that a reader of the tables ought to know.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TpuNotice {
+    /// Planes of sparse cores, which no table has.
+    SparseCores {
+        /// Their names.
+        planes: Vec<String>,
+    },
+    /// The profile does not say what a core can do: nothing is held against a peak.
+    NoPeaks {
+        /// What it does not say.
+        reason: String,
+    },
+    /// Executions that belong to no operation of a program: they are in no table, and their time counts as idle.
+    WithoutOperation {
+        /// How many.
+        executions: u64,
+        /// Their time without that of operations inside them, in µs.
+        time_us: f64,
+    },
+    /// Asynchronous operations whose end was not recorded.
+    Unfinished {
+        /// How many.
+        transfers: u64,
+    },
+}
+
+impl TpuNotice {
+    /// What there is to say of a profile.
+    #[must_use]
+    pub fn all(analysis: &TpuAnalysis) -> Vec<Self> {
+        let mut notices = Vec::new();
+        let profile = &analysis.profile;
+        if !profile.sparse_cores.is_empty() {
+            notices.push(TpuNotice::SparseCores { planes: profile.sparse_cores.clone() });
+        }
+        let table = &analysis.table;
+        if let Some(missing) = profile.peaks.as_ref().err().filter(|_| !table.ops.is_empty()) {
+            notices.push(TpuNotice::NoPeaks { reason: missing.to_string() });
+        }
+        if table.left_out > 0 {
+            let time_us = table.left_out_ps as f64 / 1e6;
+            notices.push(TpuNotice::WithoutOperation { executions: table.left_out, time_us });
+        }
+        let unfinished = transfers(analysis).1;
+        if unfinished > 0 {
+            notices.push(TpuNotice::Unfinished { transfers: unfinished });
+        }
+        notices
+    }
+}
+
+impl fmt::Display for TpuNotice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TpuNotice::SparseCores { planes } => {
+                write!(f, "{} planes of sparse cores are in no table: {}", planes.len(), planes.join(", "))
+            }
+            TpuNotice::NoPeaks { reason } => {
+                write!(f, "{reason}: no operation is held against a peak and there is no roofline")
+            }
+            TpuNotice::WithoutOperation { executions, time_us } => write!(
+                f,
+                "{executions} executions on tensor cores ({time_us:.3} µs) belong to no operation of a program: they \
+                 are in no table and their time counts as idle"
+            ),
+            TpuNotice::Unfinished { transfers } => {
+                write!(
+                    f,
+                    "{transfers} asynchronous operations have no end in the profile and are in no table"
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! A row per framework operation: the HLO operations that came from it, and the calls on the host.
+
+use std::collections::HashMap;
+
+use super::analysis::TpuAnalysis;
+use super::analysis::self_times;
+use super::analysis::{Work, extent_ps};
+use super::profile::{HostOp, PicoSpan};
+use super::rates::{Rates, Resource, Roof, ratio};
+use super::read::parse_framework_op;
+use super::tpu_sheet;
+use crate::JaxAnalysis;
+use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Sheet, Unit};
+
+/// Where an operation ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// On the TPU.
+    Device,
+    /// On the host.
+    Host,
+}
+
+impl Place {
+    /// The spelling in reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Place::Device => "Device",
+            Place::Host => "Host",
+        }
+    }
+}
+
+/// Whether time in which nothing ran is a row of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleTime {
+    /// It is, and shares are of all time.
+    Included,
+    /// It is not, and shares are of the time in which something ran.
+    Excluded,
+}
+
+/// What the rows of time in which nothing ran are called.
+pub const IDLE: &str = "IDLE";
+
+/// A row of the table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FrameworkOpRow<'a> {
+    /// 1 for the first.
+    pub rank: u32,
+    /// Where it ran.
+    pub place: Place,
+    /// Type; `Unknown` for HLO operations that no framework operation is known of.
+    pub kind: &'a str,
+    /// Name; of HLO operations that no framework operation is known of, theirs.
+    pub name: &'a str,
+    /// Most executions of one HLO operation, or calls on the host.
+    pub occurrences: u64,
+    /// Time without that of operations inside, in picoseconds.
+    pub self_time_ps: u64,
+    /// Time and work.
+    pub work: Work,
+    /// Own time as a share of that of its place, 0 to 1.
+    pub self_fraction: f64,
+    /// Sum of the shares of this row and those above of the same place.
+    pub cumulative_fraction: f64,
+    /// Its rates.
+    pub rates: Rates,
+    /// What it is bound by.
+    pub bound_by: Resource,
+}
+
+impl FrameworkOpRow<'_> {
+    /// Whether this is time in which nothing ran.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.occurrences == 0 && self.name == IDLE
+    }
+
+    /// Time of one execution, in µs; 0 of none.
+    #[must_use]
+    pub fn average_us(&self) -> f64 {
+        ratio(self.work.time_ps as f64 / 1e6, self.occurrences as f64)
+    }
+
+    /// The same without operations inside.
+    #[must_use]
+    pub fn average_self_us(&self) -> f64 {
+        ratio(self.self_time_ps as f64 / 1e6, self.occurrences as f64)
+    }
+}
+
+/// A row in the making.
+#[derive(Default)]
+struct Sum {
+    occurrences: u64,
+    self_time_ps: u64,
+    work: Work,
+}
+
+/// Rows in the making, by name; a name has the first type that it occurs with.
+#[derive(Default)]
+struct Sums<'a> {
+    places: HashMap<&'a str, usize>,
+    rows: Vec<(&'a str, &'a str, Sum)>,
+}
+
+impl<'a> Sums<'a> {
+    fn entry(&mut self, name: &'a str, kind: &'a str) -> &mut Sum {
+        let rows = &mut self.rows;
+        let place = *self.places.entry(name).or_insert_with(|| {
+            rows.push((name, kind, Sum::default()));
+            rows.len() - 1
+        });
+        &mut rows[place].2
+    }
+}
+
+/// The rows, those of the device before those of the host, each most own time first.
+#[must_use]
+pub fn framework_op_stats<'a>(analysis: &'a TpuAnalysis, idle: IdleTime) -> Vec<FrameworkOpRow<'a>> {
+    let mut rows = Vec::new();
+    let (host, host_idle_ps) = host_ops(&analysis.profile.host_threads);
+    let device = (Place::Device, device_ops(analysis), analysis.table.idle_ps());
+    for (place, mut sums, idle_ps) in [device, (Place::Host, host, host_idle_ps)] {
+        if idle == IdleTime::Included && !(sums.rows.is_empty() && idle_ps == 0) {
+            let sum = sums.entry(IDLE, IDLE);
+            sum.self_time_ps += idle_ps;
+            sum.work.time_ps += idle_ps;
+        }
+        push_rows(analysis, place, sums, &mut rows);
+    }
+    rows
+}
+
+fn device_ops<'a>(analysis: &'a TpuAnalysis) -> Sums<'a> {
+    let mut sums = Sums::default();
+    for op in &analysis.table.ops {
+        let described = analysis.op(op);
+        let framework = described.framework.as_str();
+        let (name, kind) = match (framework.is_empty(), parse_framework_op(framework)) {
+            (true, _) => (described.name.as_str(), "Unknown"),
+            (false, Some(parsed)) if !parsed.kind.is_empty() => (parsed.name, parsed.kind),
+            (false, Some(parsed)) => (parsed.name, "Unknown"),
+            (false, None) => (framework, "Unknown"),
+        };
+        let sum = sums.entry(name, kind);
+        sum.occurrences = sum.occurrences.max(op.occurrences);
+        sum.self_time_ps += op.self_time_ps;
+        sum.work.time_ps += op.work.time_ps;
+        // The memories are not kept apart: an operation of the framework uses what its HLO operations use.
+        sum.work.flops += op.work.flops;
+        sum.work.model_flops += op.work.model_flops;
+        sum.work.bytes += op.work.bytes;
+    }
+    sums
+}
+
+/// The calls on the host, and the time of its threads between their first and last call in which none ran.
+fn host_ops(threads: &[Vec<HostOp>]) -> (Sums<'_>, u64) {
+    let mut sums = Sums::default();
+    let mut idle_ps = 0_u64;
+    for thread in threads {
+        let spans: Vec<PicoSpan> = thread.iter().map(|op| op.span).collect();
+        let own = self_times(&spans);
+        for (op, &own) in thread.iter().zip(&own) {
+            let (name, kind) = match parse_framework_op(&op.framework) {
+                Some(parsed) => (parsed.name, parsed.kind),
+                None => (op.framework.as_str(), ""),
+            };
+            let sum = sums.entry(name, kind);
+            sum.occurrences += 1;
+            sum.self_time_ps += own;
+            sum.work.time_ps += op.span.duration_ps;
+        }
+        idle_ps += extent_ps(spans.into_iter()).saturating_sub(own.iter().sum());
+    }
+    (sums, idle_ps)
+}
+
+fn push_rows<'a>(analysis: &TpuAnalysis, place: Place, sums: Sums<'a>, rows: &mut Vec<FrameworkOpRow<'a>>) {
+    let mut sums = sums.rows;
+    sums.sort_by(|a, b| (b.2.self_time_ps, a.0).cmp(&(a.2.self_time_ps, b.0)));
+    let total: u64 = sums.iter().map(|row| row.2.self_time_ps).sum();
+    let mut cumulative = 0.0;
+    for (name, kind, sum) in sums {
+        let self_fraction = ratio(sum.self_time_ps as f64, total as f64);
+        cumulative += self_fraction;
+        let rates = Rates::new(&sum.work);
+        let bound_by = analysis.profile.peaks.as_ref().map(|peaks| Roof::new(&rates, peaks).bound_by);
+        rows.push(FrameworkOpRow {
+            rank: rows.len() as u32 + 1,
+            place,
+            kind,
+            name,
+            occurrences: sum.occurrences,
+            self_time_ps: sum.self_time_ps,
+            work: sum.work,
+            self_fraction,
+            cumulative_fraction: cumulative,
+            rates,
+            bound_by: bound_by.unwrap_or_default(),
+        });
+    }
+}
+
+const NAME: Column = Column::new(
+    "Operation Name",
+    ColumnKind::Text,
+    "Name with its scopes; of HLO operations that no framework operation is known of, theirs.",
+);
+const SELF_TIME: Column = Column::new(
+    "Total self-time (us)",
+    ColumnKind::Number(Unit::Microseconds),
+    "The time without that of operations inside, in µs.",
+);
+
+/// The table as a sheet.
+pub(super) fn framework_op_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
+    use ColumnKind::{Count, Number, Text};
+    use Unit::{FlopsPerByte, GibibytesPerSecond, GigaflopsPerSecond, Microseconds, Percent};
+    let fields = [
+        Column::new("Rank", Count, "1 for the first.").field(|row: &Row<'_>| u64::from(row.row.rank).into()),
+        Column::new("Host/device", Text, "Where it ran.").field(|row: &Row<'_>| row.row.place.as_str().into()),
+        Column::new("Operation Type", Text, "Type of the operation; Unknown for HLO operations that no framework operation is known of, IDLE for time in which nothing ran.").field(|row: &Row<'_>| row.row.kind.into()),
+        NAME.field(|row: &Row<'_>| row.row.name.into()),
+        Column::new("#Occurrences", Count, "Most executions of one HLO operation, or calls on the host.").field(|row: &Row<'_>| {
+            row.row.occurrences.into()
+        }),
+        Column::new("Total time (us)", Number(Microseconds), "Time by the clock of the device, of the host on the host, in µs.").field(|row: &Row<'_>| (row.row.work.time_ps as f64 / 1e6).into()),
+        Column::new("Avg. time (us)", Number(Microseconds), "The time over the occurrences, in µs.").field(|row: &Row<'_>| {
+            row.row.average_us().into()
+        }),
+        SELF_TIME.field(|row: &Row<'_>| (row.row.self_time_ps as f64 / 1e6).into()),
+        Column::new("Avg. self-time (us)", Number(Microseconds), "Own time over the occurrences, in µs.").field(|row: &Row<'_>| {
+            row.row.average_self_us().into()
+        }),
+        Column::new("Total self-time (%)", Number(Percent), "Own time as a share of that of all rows of the device, or of the host, idle time included, in percent.").field(|row: &Row<'_>| (row.row.self_fraction * 100.0).into()),
+        Column::new("Cumulative total self-time (%)", Number(Percent), "Sum of the shares of this row and those above of the same place, in percent.").field(|row: &Row<'_>| (row.row.cumulative_fraction * 100.0).into()),
+        Column::new("Total self-time excluding idle (%)", Number(Percent), "Own time as a share of the time in which something ran there, in percent.").field(|row: &Row<'_>| {
+                let share = row.row.self_time_ps as f64 / row.busy_ps as f64 * 100.0;
+                Some(share).filter(|_| row.busy_ps > 0 && !row.row.is_idle()).into()
+            }),
+        Column::new("Normalized FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "Floating-point operations over the time, weighed by the precision that the peak is stated for, in GFLOP/s.").field(|row: &Row<'_>| on_device(row, row.row.rates.flop_rate)),
+        Column::new("Model FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "Floating-point operations of the model over the time, in GFLOP/s.").field(|row: &Row<'_>| on_device(row, row.row.rates.model_flop_rate)),
+        Column::new("Measured Memory BW (GiB/s)", Number(GibibytesPerSecond), "Bytes of all memories over the time, in GiB/s (which the XLA profiler labels GBytes/s).").field(|row: &Row<'_>| on_device(row, row.row.rates.memory_bandwidth)),
+        Column::new("Operational Intensity (FLOPs/Byte)", Number(FlopsPerByte), "Floating-point operations per byte.").field(|row: &Row<'_>| on_device(row, row.row.rates.intensity)),
+        Column::new("Bound by", Text, "Compute or HBM, whichever share of its peak is larger; Unknown when neither is used or no peak is known.").field(|row: &Row<'_>| row.row.bound_by.as_str().into()),
+        Column::new("Execution mode", Text, "Function: XLA runs whole programs.").field(|_| "Function".into()),
+    ];
+    tpu_sheet("framework_op_stats", "Operations of the framework: the HLO operations that came from each on all tensor cores, and its calls on the host, as the Framework Op Stats tool of the XLA profiler has them; most own time first, the device before the host.", fields, rows)
+    .with_chart(Chart::new(
+        "Framework operations by own time",
+        NAME.name,
+        SELF_TIME.name,
+        "own time (µs)",
+        ChartShape::Bars(10),
+    ))
+}
+
+/// A row with its share of the time in which something ran.
+struct Row<'a> {
+    row: FrameworkOpRow<'a>,
+    busy_ps: u64,
+}
+
+fn rows<'a>(tpu: &'a TpuAnalysis) -> Vec<Row<'a>> {
+    let rows = framework_op_stats(tpu, IdleTime::Included);
+    let busy_ps = |place: Place| -> u64 {
+        let busy = rows.iter().filter(|row| row.place == place && !row.is_idle());
+        busy.map(|row| row.self_time_ps).sum()
+    };
+    let (device, host) = (busy_ps(Place::Device), busy_ps(Place::Host));
+    let busy = |place| if place == Place::Device { device } else { host };
+    rows.into_iter().map(|row| Row { busy_ps: busy(row.place), row }).collect()
+}
+
+fn on_device(row: &Row<'_>, figure: f64) -> Cell<'static> {
+    Some(figure).filter(|_| row.row.place == Place::Device && !row.row.is_idle()).into()
+}

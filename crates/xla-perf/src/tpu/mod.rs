@@ -1,0 +1,78 @@
+//! Tables of TPU profiles, in the terms of the XLA profiler's own tools.
+//!
+//! [`TpuProfile::new`] takes what a profile recorded of tensor cores; a [`TpuProfile`] can be filled in by hand as well.
+//! [`TpuAnalysis::new`] sums it up, and a function per table makes its rows: [`hlo_stats`], [`roofline`],
+//! [`op_profile`], [`framework_op_stats`], [`overview`], [`module_runs`], [`tpu_collectives`], [`transfers`],
+//! [`async_copies`], [`host_offload`] and [`tpu_finding`], which says in a sentence where the time goes. [`tpu_sheets`] are the same as
+//! sheets.
+//!
+//! Times are integers in picoseconds until they become figures. Operations count by the clock of the device where it
+//! was recorded, which can differ much from that of the profile.
+
+mod analysis;
+mod category;
+mod collectives;
+mod findings;
+mod framework_op_stats;
+mod hlo_stats;
+mod module_runs;
+mod op_profile;
+mod overview;
+mod profile;
+mod rates;
+mod read;
+mod roofline;
+mod transfers;
+
+pub use analysis::{DutyCycle, MemoryBytes, OpMetrics, OpTable, StepTable, TpuAnalysis, Work, self_times};
+pub use category::WorkClass;
+pub use collectives::{CollectiveRow, tpu_collectives};
+pub use findings::{TpuFinding, TpuNotice, tpu_finding};
+pub use framework_op_stats::{FrameworkOpRow, IDLE, IdleTime, Place, framework_op_stats};
+pub use hlo_stats::{HloStatsRow, OpTimes, hlo_stats};
+pub use module_runs::{ModuleRunRow, module_runs};
+pub use op_profile::{OpProfileGrouping, OpProfileLevel, OpProfileMetrics, OpProfileNode, op_profile};
+pub use overview::{Overview, StepSource, StepTimes, TopOp, overview};
+pub use profile::{
+    AccessKind, AggregatedExecutions, Execution, HostOp, MemoryAccess, MemorySpace, ModuleRun, PicoSpan,
+    TpuCore, TpuOp, TpuProfile, TpuStep,
+};
+pub use rates::{ByMemory, MissingPeaks, Peaks, Rates, Resource, Roof};
+pub use read::{FrameworkOp, parse_framework_op};
+pub use roofline::{RooflineRow, RooflineStep, roofline};
+pub use transfers::{
+    AsyncCopyRow, Direction, HostOffloadRow, Transfer, async_copies, host_offload, transfers,
+};
+
+use sheets::{Field, Sheet};
+
+use crate::JaxAnalysis;
+
+/// The sheets of a TPU profile, in order, named as in the XLA profiler where it has them. A profile without tensor
+/// cores has none of them.
+#[must_use]
+pub fn tpu_sheets<'a>() -> Vec<Sheet<'a, JaxAnalysis>> {
+    vec![
+        overview::overview_sheet(),
+        hlo_stats::hlo_stats_sheet(),
+        roofline::roofline_model_sheet(),
+        op_profile::op_profile_sheet(),
+        framework_op_stats::framework_op_stats_sheet(),
+        module_runs::module_runs_sheet(),
+        collectives::collectives_sheet(),
+        transfers::async_copies_sheet(),
+        transfers::host_offload_sheet(),
+    ]
+}
+
+/// A sheet of rows that are made from the sums of a TPU profile.
+fn tpu_sheet<'a, R: 'a>(
+    name: &'static str,
+    description: &'static str,
+    fields: impl IntoIterator<Item = Field<(), R>>,
+    rows: impl Fn(&'a TpuAnalysis) -> Vec<R> + Send + Sync + 'a,
+) -> Sheet<'a, JaxAnalysis> {
+    Sheet::new(name, description, fields, move |analysis: &'a JaxAnalysis| {
+        analysis.tpu().map_or_else(Vec::new, &rows)
+    })
+}

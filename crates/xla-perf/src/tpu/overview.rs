@@ -1,0 +1,376 @@
+//! The device at a glance.
+
+use std::collections::BTreeMap;
+
+use super::analysis::TpuAnalysis;
+use super::analysis::Work;
+use super::category::{WorkClass, work_class};
+use super::findings::tpu_finding;
+use super::framework_op_stats::{FrameworkOpRow, IdleTime, Place, framework_op_stats};
+use super::module_runs::module_runs;
+use super::rates::giga_to_gibi;
+use super::rates::{Rates, Roof};
+use super::tpu_sheet;
+use crate::JaxAnalysis;
+use sheets::{Column, ColumnKind, Sheet, Unit};
+
+/// What a step is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StepSource {
+    /// What the profiler recorded as steps.
+    Steps,
+    /// Runs of the program that takes most time, because no steps were recorded.
+    Runs(String),
+}
+
+/// Lengths of steps on all cores, in ms.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepTimes {
+    /// What a step is.
+    pub source: StepSource,
+    /// How many steps; those of several cores count each.
+    pub count: usize,
+    /// Mean.
+    pub mean_ms: f64,
+    /// Standard deviation of the population.
+    pub deviation_ms: f64,
+    /// Shortest.
+    pub min_ms: f64,
+    /// Longest.
+    pub max_ms: f64,
+}
+
+/// One of the operations of the framework that take most time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TopOp {
+    /// Type.
+    pub kind: String,
+    /// Name.
+    pub name: String,
+    /// Own time as a share of the time in which something ran, 0 to 1.
+    pub self_fraction: f64,
+    /// Sum of the shares of this one and those before.
+    pub cumulative_fraction: f64,
+    /// Arithmetic, in GFLOP/s.
+    pub flop_rate: f64,
+}
+
+/// The figures. Shares are 0 to 1; `None` where the profile does not have what they are made from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Overview {
+    /// Kind of device.
+    pub device_type: String,
+    /// Tensor cores.
+    pub cores: usize,
+    /// Lengths of steps; `None` without steps and runs.
+    pub steps: Option<StepTimes>,
+    /// Use of the matrix unit as the host sampled it, in percent.
+    pub mxu_utilization: Option<f64>,
+    /// Use of the memory as the host sampled it, in percent.
+    pub sampled_hbm_utilization: Option<f64>,
+    /// Arithmetic over all time as a share of its peak.
+    pub flops_utilization: Option<f64>,
+    /// Bytes of the high-bandwidth memory over all time as a share of its peak.
+    pub hbm_utilization: Option<f64>,
+    /// Time in which the cores worked as a share of all time.
+    pub duty_cycle: Option<f64>,
+    /// Time in which nothing ran as a share of all time.
+    pub idle: Option<f64>,
+    /// Time of computing operations whose result has 16 bits an element, as a share of that of all.
+    pub compute_16bit: Option<f64>,
+    /// The same for 32 bits.
+    pub compute_32bit: Option<f64>,
+    /// Calls on the host as a share of the executions of all framework operations.
+    pub host_op_fraction: Option<f64>,
+    /// Executions on the device as a share of these.
+    pub device_op_fraction: Option<f64>,
+    /// The ten framework operations that take most time of the device.
+    pub top_ops: Vec<TopOp>,
+}
+
+/// The figures of a profile.
+#[must_use]
+pub fn overview(analysis: &TpuAnalysis) -> Overview {
+    let profile = &analysis.profile;
+    let table = &analysis.table;
+    let roof = profile.peaks.as_ref().ok().filter(|_| table.total_ps > 0).map(|peaks| {
+        let mut work = Work { time_ps: table.total_ps, ..Work::default() };
+        for op in table.ops.iter().filter(|op| !analysis.may_have_inner_ops(op)) {
+            work.add_work(&op.work);
+        }
+        let rates = Rates::new(&work);
+        let hbm = rates.bandwidth.hbm / giga_to_gibi(peaks.hbm);
+        (Roof::new(&rates, peaks).compute_utilization, hbm)
+    });
+    let rows = framework_op_stats(analysis, IdleTime::Excluded);
+    let executions = |place: Place| -> u64 {
+        rows.iter().filter(|row| row.place == place).map(|row| row.occurrences).sum()
+    };
+    let (host, device) = (executions(Place::Host), executions(Place::Device));
+    let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
+    let (bits_16, bits_32, all_bits) = time_by_width(analysis);
+    Overview {
+        device_type: profile.device_type.clone(),
+        cores: profile.cores.len(),
+        steps: step_times(analysis),
+        mxu_utilization: profile.mxu_utilization,
+        sampled_hbm_utilization: profile.hbm_utilization,
+        flops_utilization: roof.map(|roof| roof.0),
+        hbm_utilization: roof.map(|roof| roof.1),
+        duty_cycle: analysis.duty_cycle_ps().fraction(),
+        idle: share(table.idle_ps(), table.total_ps),
+        compute_16bit: share(bits_16, all_bits),
+        compute_32bit: share(bits_32, all_bits),
+        host_op_fraction: share(host, host + device),
+        device_op_fraction: share(device, host + device),
+        top_ops: top_ops(&rows),
+    }
+}
+
+fn top_ops(rows: &[FrameworkOpRow<'_>]) -> Vec<TopOp> {
+    let device = rows.iter().filter(|row| row.place == Place::Device).take(10);
+    let top = device.map(|row| TopOp {
+        kind: row.kind.to_string(),
+        name: row.name.to_string(),
+        self_fraction: row.self_fraction,
+        cumulative_fraction: row.cumulative_fraction,
+        flop_rate: row.rates.flop_rate,
+    });
+    top.collect()
+}
+
+fn step_times(analysis: &TpuAnalysis) -> Option<StepTimes> {
+    let steps = analysis.steps();
+    if !steps.is_empty() {
+        let lengths = steps.iter().flat_map(|step| step.lengths_ps.iter().copied()).collect();
+        return statistics(StepSource::Steps, lengths);
+    }
+    let runs = module_runs(analysis);
+    let mut by_module: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    for row in &runs {
+        by_module.entry(&row.run.module).or_default().push(row.run.span.duration_ps);
+    }
+    let longest = by_module.into_iter().max_by_key(|(_, lengths)| lengths.iter().sum::<u64>());
+    longest.and_then(|(module, lengths)| statistics(StepSource::Runs(module.to_string()), lengths))
+}
+
+fn statistics(source: StepSource, lengths_ps: Vec<u64>) -> Option<StepTimes> {
+    let (count, ms) = (lengths_ps.len(), |ps: f64| ps / 1e9);
+    let (min, max) = (*lengths_ps.iter().min()?, *lengths_ps.iter().max()?);
+    let mean = lengths_ps.iter().map(|&length| length as f64).sum::<f64>() / count as f64;
+    let variance =
+        lengths_ps.iter().map(|&length| (length as f64 - mean).powi(2)).sum::<f64>() / count as f64;
+    Some(StepTimes {
+        source,
+        count,
+        mean_ms: ms(mean),
+        deviation_ms: ms(variance.sqrt()),
+        min_ms: ms(min as f64),
+        max_ms: ms(max as f64),
+    })
+}
+
+/// Own time of computing operations whose results have 16 bits an element, 32, and any number, in picoseconds.
+fn time_by_width(analysis: &TpuAnalysis) -> (u64, u64, u64) {
+    let mut times = (0, 0, 0);
+    for op in analysis.table.ops.iter().filter(|op| !analysis.may_have_inner_ops(op)) {
+        let described = analysis.op(op);
+        let (category, expression) = (&described.category, &described.expression);
+        if work_class(category, expression) != WorkClass::Compute {
+            continue;
+        }
+        let shape = match described.shape.is_empty() {
+            true => expression.split_once(" = ").map_or("", |sides| sides.1),
+            false => &described.shape,
+        };
+        match element_bits(shape) {
+            Some(16) => times.0 += op.self_time_ps,
+            Some(32) => times.1 += op.self_time_ps,
+            _ => {}
+        }
+        times.2 += op.self_time_ps;
+    }
+    times
+}
+
+/// Bits of an element of the first array of a shape text, `(bf16[8]{0}, f32[8]{0})` has 16.
+fn element_bits(shape: &str) -> Option<u32> {
+    let text = shape.trim_start_matches('(');
+    let digits = text.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    digits[..end].parse().ok()
+}
+
+/// The table as a sheet.
+pub(super) fn overview_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
+    use ColumnKind::{Number, Text};
+    use Unit::One;
+    let fields = [
+        Column::new("Metric", Text, "What the row is about.").field(|row: &Row| row.metric.as_str().into()),
+        Column::new(
+            "Value",
+            Number(One),
+            "The figure, in the unit of the row; empty when the profile does not have it.",
+        )
+        .field(|row: &Row| row.value.into()),
+        Column::new("Unit", Text, "Unit of the figure.").field(|row: &Row| row.unit.into()),
+        Column::new("Text", Text, "What is no figure: names, findings, why a figure is absent.")
+            .field(|row: &Row| row.text.as_str().into()),
+        Column::new("Meaning", Text, "What the metric is and how it is computed.")
+            .field(|row: &Row| row.meaning.into()),
+    ];
+    tpu_sheet(
+        "overview",
+        "The tensor cores at a glance: what the program is bound by, lengths of steps, use of the units, idle time, and the operations that take most time.",
+        fields,
+        rows,
+    )
+}
+
+struct Row {
+    metric: String,
+    value: Option<f64>,
+    unit: &'static str,
+    text: String,
+    meaning: &'static str,
+}
+
+const NOT_SAMPLED: &str = "the host's plane does not say";
+
+fn rows(tpu: &TpuAnalysis) -> Vec<Row> {
+    let overview = overview(tpu);
+    let mut rows = Vec::new();
+    let mut push = |metric: &str, value: Option<f64>, unit, text: String, meaning| {
+        rows.push(Row { metric: metric.to_string(), value, unit, text, meaning });
+    };
+    let percent = |share: Option<f64>| share.map(|share| share * 100.0);
+    let absent = |value: Option<f64>, why: &str| value.map_or(why.to_string(), |_| String::new());
+    let finding = tpu_finding(tpu).map_or("nothing was recorded".to_string(), |finding| finding.to_string());
+    push("Finding", None, "", finding, "The kind of work that takes most of the time of all cores.");
+    push("Device type", None, "", overview.device_type.clone(), "Kind of device, as its plane says.");
+    push("Tensor cores", Some(overview.cores as f64), "", String::new(), "Tensor cores of the profile.");
+    let source =
+        overview.steps.as_ref().map_or("no steps and no runs of programs".to_string(), |steps| match &steps
+            .source
+        {
+            StepSource::Steps => "recorded steps".to_string(),
+            StepSource::Runs(module) => format!("runs of {module}, because no steps were recorded"),
+        });
+    let steps = overview.steps.as_ref();
+    for (metric, value, unit, meaning) in [
+        (
+            "Steps",
+            steps.map(|steps| steps.count as f64),
+            "",
+            "Steps on all cores; what a step is stands beside it.",
+        ),
+        ("Step time, mean", steps.map(|steps| steps.mean_ms), "ms", "Mean length of a step on a core."),
+        (
+            "Step time, standard deviation",
+            steps.map(|steps| steps.deviation_ms),
+            "ms",
+            "Of all steps on all cores, as a population.",
+        ),
+        ("Step time, shortest", steps.map(|steps| steps.min_ms), "ms", "Shortest step on a core."),
+        ("Step time, longest", steps.map(|steps| steps.max_ms), "ms", "Longest step on a core."),
+    ] {
+        push(metric, value, unit, source.clone(), meaning);
+    }
+    let peaks =
+        tpu.profile.peaks.as_ref().err().map_or("nothing was recorded".to_string(), ToString::to_string);
+    let no_operation = "no operation was recorded";
+    for (metric, value, why, meaning) in [
+        (
+            "MXU utilization",
+            overview.mxu_utilization,
+            NOT_SAMPLED,
+            "Use of the matrix unit, as the host sampled it.",
+        ),
+        (
+            "HBM utilization, sampled",
+            overview.sampled_hbm_utilization,
+            NOT_SAMPLED,
+            "Use of the high-bandwidth memory, as the host sampled it.",
+        ),
+        (
+            "FLOPS utilization",
+            percent(overview.flops_utilization),
+            peaks.as_str(),
+            "Floating-point operations over all time as a share of the peak.",
+        ),
+        (
+            "HBM utilization",
+            percent(overview.hbm_utilization),
+            peaks.as_str(),
+            "Bytes of the high-bandwidth memory over all time as a share of its peak, by the compiler's account.",
+        ),
+        (
+            "Duty cycle",
+            percent(overview.duty_cycle),
+            no_operation,
+            "Time in which an operation ran other than infeed, outfeed and waits for the host, as a share of the time from the first run or operation to the last.",
+        ),
+        (
+            "Idle",
+            percent(overview.idle),
+            no_operation,
+            "Time in which no operation ran, as a share of the time from the first operation to the last.",
+        ),
+        (
+            "16-bit compute",
+            percent(overview.compute_16bit),
+            "nothing was computed",
+            "Share of the time of computing operations whose result has elements of 16 bits. The XLA profiler has no such figure for TPUs and shows 0.",
+        ),
+        (
+            "32-bit compute",
+            percent(overview.compute_32bit),
+            "nothing was computed",
+            "The same for elements of 32 bits.",
+        ),
+        (
+            "Framework ops on the host",
+            percent(overview.host_op_fraction),
+            no_operation,
+            "Calls on the host as a share of the executions of framework operations.",
+        ),
+        (
+            "Framework ops on the device",
+            percent(overview.device_op_fraction),
+            no_operation,
+            "Executions on the device as a share of these.",
+        ),
+    ] {
+        push(metric, value, "%", absent(value, why), meaning);
+    }
+    for (at, op) in overview.top_ops.iter().enumerate() {
+        let metric = format!("Top op {}", at + 1);
+        let text = format!("{} ({}), {:.3} GFLOP/s", op.name, op.kind, op.flop_rate);
+        push(
+            &metric,
+            Some(op.self_fraction * 100.0),
+            "%",
+            text,
+            "Framework operation, with its own time as a share of the time in which something ran.",
+        );
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn width_of_an_element_is_in_its_type() {
+        for (shape, bits) in [
+            ("bf16[8,128]{1,0}", Some(16)),
+            ("(f32[8]{0}, bf16[8]{0})", Some(32)),
+            ("f8e4m3fn[8]{0}", Some(8)),
+            ("pred[]", None),
+            ("", None),
+        ] {
+            assert_eq!(element_bits(shape), bits, "{shape}");
+        }
+    }
+}

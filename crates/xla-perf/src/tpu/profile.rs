@@ -1,0 +1,256 @@
+//! What the tables of a TPU are made from: plain values that any reader can fill in. All times are integers in
+//! picoseconds.
+
+use std::collections::BTreeMap;
+
+use super::rates::{MissingPeaks, Peaks};
+
+/// A span of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PicoSpan {
+    /// Start, in picoseconds since any origin that all spans of a clock share.
+    pub start_ps: i64,
+    /// Length, in picoseconds.
+    pub duration_ps: u64,
+}
+
+impl PicoSpan {
+    /// A span of a start and a length.
+    #[must_use]
+    pub const fn new(start_ps: i64, duration_ps: u64) -> Self {
+        PicoSpan { start_ps, duration_ps }
+    }
+
+    /// Where it ends, in picoseconds.
+    #[must_use]
+    pub const fn end_ps(self) -> i64 {
+        self.start_ps.saturating_add_unsigned(self.duration_ps)
+    }
+
+    /// Whether the other one lies inside, ends included.
+    #[must_use]
+    pub const fn includes(self, other: Self) -> bool {
+        self.start_ps <= other.start_ps && other.end_ps() <= self.end_ps()
+    }
+}
+
+/// A memory of a TPU, as the compiler numbers them in its cost breakdown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MemorySpace {
+    /// High-bandwidth memory; number 1.
+    Hbm,
+    /// Common memory on the chip; number 2.
+    Cmem,
+    /// Vector memory of the core; number 3.
+    Vmem,
+    /// Any other, by its number.
+    Other(u64),
+}
+
+impl MemorySpace {
+    /// The memory of a number.
+    #[must_use]
+    pub const fn from_number(number: u64) -> Self {
+        match number {
+            1 => MemorySpace::Hbm,
+            2 => MemorySpace::Cmem,
+            3 => MemorySpace::Vmem,
+            other => MemorySpace::Other(other),
+        }
+    }
+}
+
+/// Direction of a memory access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AccessKind {
+    /// Not said.
+    Unknown,
+    /// Read.
+    Read,
+    /// Write.
+    Write,
+}
+
+/// Bytes that one execution of an operation moves to or from one memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryAccess {
+    /// The memory.
+    pub space: MemorySpace,
+    /// The direction.
+    pub kind: AccessKind,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// An HLO operation, as the profile describes it once for all its executions. The figures are those of one
+/// execution.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TpuOp {
+    /// Program that it belongs to.
+    pub program: Option<u64>,
+    /// Number of the operation within its program; 0 is the program itself.
+    pub symbol: Option<u64>,
+    /// Short name, `fusion.3`.
+    pub name: String,
+    /// The instruction in full.
+    pub expression: String,
+    /// Kind of operation, as the compiler says: `loop fusion`, `copy-done`, `all-reduce` …
+    pub category: String,
+    /// Operation of the framework that it came from, `<name>:<type>`; empty when none is known.
+    pub framework: String,
+    /// Operation that this one is a copy of; empty when it is none.
+    pub deduplicated: String,
+    /// `<file>:<line>` of the program; empty when not recorded.
+    pub source: String,
+    /// Call stack of the program that led to it, a line a frame.
+    pub source_stack: String,
+    /// Shape of the result with its layout.
+    pub shape: String,
+    /// Floating-point operations, weighed by the precision that the unit's peak is stated for.
+    pub flops: u64,
+    /// Floating-point operations of the model; 0 when they are the same as `flops`.
+    pub model_flops: u64,
+    /// Bytes moved to and from all memories.
+    pub bytes: u64,
+    /// Bytes before the compiler weighed them; `None` when not recorded.
+    pub raw_bytes: Option<u64>,
+    /// The bytes by memory and direction; empty when not recorded.
+    pub memory: Vec<MemoryAccess>,
+}
+
+impl TpuOp {
+    /// Program and name, which are what rows of one operation are found by; `None` for an event that belongs to no
+    /// operation of a program.
+    #[must_use]
+    pub fn key(&self) -> Option<(u64, &str)> {
+        match (self.program, self.symbol) {
+            (Some(program), Some(symbol)) if symbol != 0 => Some((program, &self.name)),
+            _ => None,
+        }
+    }
+}
+
+/// One execution of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Execution {
+    /// Position of the operation in [`TpuProfile::ops`].
+    pub op: usize,
+    /// When it ran by the clock of the device; by that of the profile where the device's was not recorded.
+    pub span: PicoSpan,
+    /// When it ran by the clock of the profile, which runs of programs have too.
+    pub recorded: PicoSpan,
+    /// Time that the core waited for a memory transfer, in picoseconds.
+    pub dma_stall_ps: u64,
+    /// Step that it belongs to, as the profiler grouped it.
+    pub group: Option<i64>,
+}
+
+/// Executions of an operation that were recorded as sums, without a place in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AggregatedExecutions {
+    /// Position of the operation in [`TpuProfile::ops`].
+    pub op: usize,
+    /// How many.
+    pub occurrences: u64,
+    /// Their time together, in picoseconds.
+    pub duration_ps: u64,
+    /// Their time without that of operations inside them, in picoseconds.
+    pub self_ps: u64,
+    /// Time that the core waited for a memory transfer, in picoseconds.
+    pub dma_stall_ps: u64,
+}
+
+/// One run of a program on a core, by the clock of the profile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModuleRun {
+    /// Name of the program with its number, `jit_f(123)`.
+    pub module: String,
+    /// Number of the run on its core.
+    pub run_id: Option<u64>,
+    /// When it ran.
+    pub span: PicoSpan,
+}
+
+/// One step on a core.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TpuStep {
+    /// What the profiler calls it.
+    pub name: String,
+    /// Number that executions of this step have.
+    pub group: Option<i64>,
+    /// When it ran.
+    pub span: PicoSpan,
+}
+
+/// One tensor core.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TpuCore {
+    /// Number of the device.
+    pub ordinal: u32,
+    /// Executions of operations; in any order.
+    pub executions: Vec<Execution>,
+    /// Executions that were recorded as sums.
+    pub aggregated: Vec<AggregatedExecutions>,
+    /// Runs of programs, in order.
+    pub runs: Vec<ModuleRun>,
+    /// Steps, in order.
+    pub steps: Vec<TpuStep>,
+}
+
+/// Call of a framework operation on the host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostOp {
+    /// Name and type as recorded, `<name>:<type>`.
+    pub framework: String,
+    /// When it ran.
+    pub span: PicoSpan,
+}
+
+/// A profile of TPUs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TpuProfile {
+    /// Kind of device, `TPU v6 Lite`; empty when not recorded.
+    pub device_type: String,
+    /// What a core can do, or what of it the profile does not say.
+    pub peaks: Result<Peaks, MissingPeaks>,
+    /// Use of the matrix unit as the host sampled it, in percent.
+    pub mxu_utilization: Option<f64>,
+    /// Use of the memory as the host sampled it, in percent.
+    pub hbm_utilization: Option<f64>,
+    /// Names of programs by number, without the number.
+    pub programs: BTreeMap<u64, String>,
+    /// Operations.
+    pub ops: Vec<TpuOp>,
+    /// Cores, by number.
+    pub cores: Vec<TpuCore>,
+    /// Framework operations of the host, a list per thread.
+    pub host_threads: Vec<Vec<HostOp>>,
+    /// Planes of sparse cores, which have no table of their own.
+    pub sparse_cores: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_without_program_or_with_the_programs_own_symbol_have_no_row() {
+        for (program, symbol, has_row) in [
+            (Some(7), Some(1), true),
+            (Some(7), Some(0), false),
+            (None, Some(1), false),
+            (Some(7), None, false),
+        ] {
+            let op = TpuOp { program, symbol, name: "add".into(), ..TpuOp::default() };
+            assert_eq!(op.key().is_some(), has_row, "{program:?} {symbol:?}");
+        }
+    }
+
+    #[test]
+    fn a_span_includes_itself_and_what_shares_its_ends() {
+        let outer = PicoSpan::new(-5, 10);
+        assert!(outer.includes(outer) && outer.includes(PicoSpan::new(5, 0)));
+        assert!(!outer.includes(PicoSpan::new(4, 2)) && !outer.includes(PicoSpan::new(-6, 2)));
+        assert_eq!(PicoSpan::new(i64::MAX, 9).end_ps(), i64::MAX);
+    }
+}

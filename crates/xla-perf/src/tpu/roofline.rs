@@ -1,0 +1,229 @@
+//! Operations under the roofline of a core: the whole profile, the average step, every step; with and without the
+//! operations that feed the device.
+
+use super::analysis::TpuAnalysis;
+use super::analysis::{OpMetrics, OpTable, Work};
+use super::category;
+use super::hlo_stats::OpTimes;
+use super::profile::TpuOp;
+use super::rates::Peaks;
+use super::rates::{Rates, Roof, ratio};
+use super::tpu_sheet;
+use crate::JaxAnalysis;
+use sheets::{Column, ColumnKind, Sheet, Unit};
+
+/// Which time a row is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RooflineStep {
+    /// The whole profile.
+    Total,
+    /// All complete steps; times are per step.
+    Average,
+    /// One step, by what the profiler calls it.
+    Step(String),
+}
+
+impl RooflineStep {
+    /// The spelling in reports.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            RooflineStep::Total => "Total",
+            RooflineStep::Average => "Average",
+            RooflineStep::Step(name) => name,
+        }
+    }
+}
+
+/// A row of the table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RooflineRow<'a> {
+    /// Which time it is of.
+    pub step: RooflineStep,
+    /// Whether operations that feed the device are counted.
+    pub includes_feeds: bool,
+    /// 0 for the program as a whole, 1 for the operation with the most own time.
+    pub rank: u32,
+    /// The operation; `None` for the program as a whole, which sums the operations that run no others inside.
+    pub op: Option<&'a TpuOp>,
+    /// Number of its program; 0 for the program as a whole.
+    pub program: u64,
+    /// Its times.
+    pub times: OpTimes,
+    /// Own time as a share of all time, 0 to 1.
+    pub self_fraction: f64,
+    /// Sum of the shares of this row and all above.
+    pub cumulative_fraction: f64,
+    /// Time as a share of all time, 0 to 1.
+    pub total_fraction: f64,
+    /// Time per core of the device, in µs.
+    pub time_per_core_us: f64,
+    /// Its rates.
+    pub rates: Rates,
+    /// How far below the roofline it is.
+    pub roof: Roof,
+}
+
+/// The rows, first with the operations that feed the device and then without. The program as a whole leads its
+/// operations; of the average step and of each step it is the only row, and all its figures are 0 without complete
+/// steps. Empty when the profile does not say what a core can do.
+#[must_use]
+pub fn roofline<'a>(analysis: &'a TpuAnalysis) -> Vec<RooflineRow<'a>> {
+    let Ok(peaks) = &analysis.profile.peaks else { return Vec::new() };
+    let cores = analysis.profile.cores.len() as f64;
+    let steps = analysis.steps();
+    let mut rows = Vec::new();
+    for includes_feeds in [true, false] {
+        let pass = |step: RooflineStep| Pass { analysis, step, includes_feeds, cores, peaks };
+        pass(RooflineStep::Total).push_rows(&analysis.table, &mut rows);
+        let tables = || steps.iter().map(|step| &step.table);
+        rows.push(pass(RooflineStep::Average).program_row(tables(), steps.len() as f64));
+        for step in &steps {
+            let pass = pass(RooflineStep::Step(step.name.clone()));
+            rows.push(pass.program_row([&step.table].into_iter(), 1.0));
+        }
+    }
+    rows
+}
+
+/// One of the times, in one of the two ways.
+struct Pass<'a> {
+    analysis: &'a TpuAnalysis,
+    step: RooflineStep,
+    includes_feeds: bool,
+    cores: f64,
+    peaks: &'a Peaks,
+}
+
+impl<'a> Pass<'a> {
+    fn counts(&self, op: &OpMetrics) -> bool {
+        self.includes_feeds || !category::is_infeed_or_outfeed(&self.analysis.op(op).category)
+    }
+
+    fn push_rows(&self, table: &OpTable, rows: &mut Vec<RooflineRow<'a>>) {
+        rows.push(self.program_row(std::iter::once(table), 1.0));
+        let total_ps = self.total_ps(table) as f64;
+        let mut cumulative = 0.0;
+        let mut rank = 0;
+        for op in table.ops.iter().filter(|op| self.counts(op)) {
+            rank += 1;
+            let self_fraction = ratio(op.self_time_ps as f64, total_ps);
+            cumulative += self_fraction;
+            let shares = (self_fraction, cumulative, ratio(op.work.time_ps as f64, total_ps));
+            let row = self.row(rank, &op.work, OpTimes::new(op), shares);
+            rows.push(RooflineRow { op: Some(self.analysis.op(op)), program: op.program, ..row });
+        }
+    }
+
+    /// All time of a table, without that of operations that are not counted.
+    fn total_ps(&self, table: &OpTable) -> u64 {
+        let left_out = table.ops.iter().filter(|op| !self.counts(op));
+        table.total_ps.saturating_sub(left_out.map(|op| op.work.time_ps).sum())
+    }
+
+    /// The sum of some tables; its time is per step. Operations that may run others inside are left out: what they did
+    /// is what those did.
+    fn program_row<'t>(&self, tables: impl Iterator<Item = &'t OpTable>, steps: f64) -> RooflineRow<'a> {
+        let mut work = Work::default();
+        for table in tables {
+            work.time_ps += self.total_ps(table);
+            let is_counted = |op: &&OpMetrics| self.counts(op) && !self.analysis.may_have_inner_ops(op);
+            for op in table.ops.iter().filter(is_counted) {
+                work.add_work(&op.work);
+            }
+        }
+        let total_us = work.time_ps as f64 / 1e6;
+        let times = OpTimes {
+            occurrences: 1,
+            total_us: ratio(total_us, steps),
+            average_us: total_us,
+            ..OpTimes::default()
+        };
+        let total_fraction = if work.time_ps > 0 { 1.0 } else { 0.0 };
+        self.row(0, &work, times, (0.0, 0.0, total_fraction))
+    }
+
+    fn row(&self, rank: u32, work: &Work, times: OpTimes, shares: (f64, f64, f64)) -> RooflineRow<'a> {
+        let rates = Rates::new(work);
+        RooflineRow {
+            step: self.step.clone(),
+            includes_feeds: self.includes_feeds,
+            rank,
+            op: None,
+            program: 0,
+            times,
+            self_fraction: shares.0,
+            cumulative_fraction: shares.1,
+            total_fraction: shares.2,
+            time_per_core_us: ratio(times.total_us, self.cores),
+            roof: Roof::new(&rates, self.peaks),
+            rates,
+        }
+    }
+}
+
+/// The table as a sheet.
+pub(super) fn roofline_model_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
+    use ColumnKind::{Count, Flag, Number, Text};
+    use Unit::{FlopsPerByte, GibibytesPerSecond, GigaflopsPerSecond, Microseconds, Percent};
+    let fields = [
+        Column::new("Step", Text, "Total for the whole profile, Average for all steps that every core has, with the total time per step, or a step. Without such steps the average is 0.").field(|row: &RooflineRow<'_>| row.step.as_str().into()),
+        Column::new("Rank", Count, "0 for the program as a whole, 1 for the operation with the most own time.").field(|row: &RooflineRow<'_>| u64::from(row.rank).into()),
+        Column::new("Category", Text, "Kind of operation, as the compiler says; Program for the program as a whole.").field(|row: &RooflineRow<'_>| row.op.map_or("Program", |op| op.category.as_str()).into()),
+        Column::new("Operation", Text, "Name of the operation. The program as a whole sums the operations that run no others inside, over all time.").field(|row: &RooflineRow<'_>| row.op.map_or("Program", |op| op.name.as_str()).into()),
+        Column::new("# Occurrences", Count, "Executions on all cores.").field(|row: &RooflineRow<'_>| row.times.occurrences.into()),
+        Column::new("Total Time (us)", Number(Microseconds), "Time of all executions by the clock of the device, in µs.").field(|row: &RooflineRow<'_>| row.times.total_us.into()),
+        Column::new("Avg. time (us)", Number(Microseconds), "Time of one execution, in µs.").field(|row: &RooflineRow<'_>| {
+            row.times.average_us.into()
+        }),
+        Column::new("Total self time (us)", Number(Microseconds), "The time without that of operations inside, in µs.").field(|row: &RooflineRow<'_>| row.times.self_us.into()),
+        Column::new("Avg. self time (us)", Number(Microseconds), "Own time of one execution, in µs.").field(|row: &RooflineRow<'_>| {
+            row.times.average_self_us.into()
+        }),
+        Column::new("Total self time (%)", Number(Percent), "Own time as a share of all time, in percent.").field(|row: &RooflineRow<'_>| (row.self_fraction * 100.0).into()),
+        Column::new("Cumulative total self time (%)", Number(Percent), "Sum of the shares of this row and those above, in percent.").field(|row: &RooflineRow<'_>| (row.cumulative_fraction * 100.0).into()),
+        Column::new("%time stalled by DMA", Number(Percent), "Share of its time that the core waited for memory transfers, in percent.").field(|row: &RooflineRow<'_>| (row.times.dma_stall_fraction * 100.0).into()),
+        Column::new("Normalized FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "Floating-point operations over the time, weighed by the precision that the peak is stated for, in GFLOP/s.").field(|row: &RooflineRow<'_>| row.rates.flop_rate.into()),
+        Column::new("Model FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "Floating-point operations of the model over the time, in GFLOP/s.").field(|row: &RooflineRow<'_>| row.rates.model_flop_rate.into()),
+        Column::new("Memory BW (GiB/s)", Number(GibibytesPerSecond), "Bytes of all memories over the time, in GiB/s.").field(|row: &RooflineRow<'_>| {
+            row.rates.memory_bandwidth.into()
+        }),
+        Column::new("HBM BW (GiB/s)", Number(GibibytesPerSecond), "Bytes of the high-bandwidth memory over the time, in GiB/s; all bytes where the compiler did not say which memory.").field(|row: &RooflineRow<'_>| row.rates.bandwidth.hbm.into()),
+        Column::new("CMEM Read BW (GiB/s)", Number(GibibytesPerSecond), "Bytes read from common memory over the time, in GiB/s.").field(|row: &RooflineRow<'_>| row.rates.bandwidth.cmem_read.into()),
+        Column::new("CMEM Write BW (GiB/s)", Number(GibibytesPerSecond), "Bytes written to common memory over the time, in GiB/s.").field(|row: &RooflineRow<'_>| row.rates.bandwidth.cmem_write.into()),
+        Column::new("VMEM Read BW (GiB/s)", Number(GibibytesPerSecond), "Bytes read from vector memory over the time, in GiB/s.").field(|row: &RooflineRow<'_>| row.rates.bandwidth.vmem_read.into()),
+        Column::new("VMEM Write BW (GiB/s)", Number(GibibytesPerSecond), "Bytes written to vector memory over the time, in GiB/s.").field(|row: &RooflineRow<'_>| row.rates.bandwidth.vmem_write.into()),
+        Column::new("Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "Floating-point operations per byte of all memories.").field(|row: &RooflineRow<'_>| row.rates.intensity.into()),
+        Column::new("HBM Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "The same per byte of the high-bandwidth memory.").field(|row: &RooflineRow<'_>| row.rates.intensity_by_memory.hbm.into()),
+        Column::new("CMEM Read Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "The same per byte read from common memory.").field(|row: &RooflineRow<'_>| row.rates.intensity_by_memory.cmem_read.into()),
+        Column::new("CMEM Write Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "The same per byte written to common memory.").field(|row: &RooflineRow<'_>| row.rates.intensity_by_memory.cmem_write.into()),
+        Column::new("VMEM Read Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "The same per byte read from vector memory.").field(|row: &RooflineRow<'_>| row.rates.intensity_by_memory.vmem_read.into()),
+        Column::new("VMEM Write Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "The same per byte written to vector memory.").field(|row: &RooflineRow<'_>| row.rates.intensity_by_memory.vmem_write.into()),
+        Column::new("Bottleneck Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "The intensity of what it is bound by; that of all memories when that is arithmetic.").field(|row: &RooflineRow<'_>| row.roof.bottleneck_intensity.into()),
+        Column::new("Bound by", Text, "Resource of the largest share of its peak: Compute, HBM, CMEM Read, CMEM Write, VMEM Read or VMEM Write; Unknown when it uses none.").field(|row: &RooflineRow<'_>| row.roof.bound_by.as_str().into()),
+        Column::new("Total Time per core (us)", Number(Microseconds), "The time over the number of tensor cores, in µs.").field(|row: &RooflineRow<'_>| row.time_per_core_us.into()),
+        Column::new("Total Time (%)", Number(Percent), "Time as a share of all time, in percent.").field(|row: &RooflineRow<'_>| {
+            (row.total_fraction * 100.0).into()
+        }),
+        Column::new("Optimal FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "Rate at an efficiency of 100 % and the same intensity, in GFLOP/s.").field(|row: &RooflineRow<'_>| row.roof.optimal_flop_rate.into()),
+        Column::new("Roofline efficiency (%)", Number(Percent), "Largest share of a peak, in percent. Asynchronous copies pass 100 %, because their bytes move outside of the time of the operation that starts or awaits them.").field(|row: &RooflineRow<'_>| (row.roof.efficiency * 100.0).into()),
+        Column::new("FLOP Rate / Peak (%)", Number(Percent), "Arithmetic as a share of its peak, in percent.").field(|row: &RooflineRow<'_>| (row.roof.compute_utilization * 100.0).into()),
+        Column::new("Max memory bandwidth utilization (%)", Number(Percent), "Largest share of its peak among the memories, in percent.").field(|row: &RooflineRow<'_>| (row.roof.memory_utilization * 100.0).into()),
+        Column::new("Include Infeed/Outfeed", Flag, "Whether operations that feed the device are counted.").field(|row: &RooflineRow<'_>| row.includes_feeds.into()),
+        Column::new("Program ID", Text, "Number of the program; 0 for the program as a whole.").field(|row: &RooflineRow<'_>| {
+            row.program.to_string().into()
+        }),
+        Column::new("Source Info", Text, "File and line of the program.").field(|row: &RooflineRow<'_>| {
+            row.op.map(|op| op.source.as_str()).into()
+        }),
+        Column::new("Source Stack", Text, "Call stack of the program, a line a frame.").field(|row: &RooflineRow<'_>| {
+            row.op.map(|op| op.source_stack.as_str()).into()
+        }),
+    ];
+    tpu_sheet(
+        "roofline_model",
+        "Operations held against what a tensor core can do by the profile's own word, as the Roofline Model tool of the XLA profiler has them: of the whole profile, then the program as a whole in the average complete step and in each step; first with the operations that feed the device and then without. Absent when the profile does not say what a core can do.",
+        fields,
+        roofline,
+    )
+}

@@ -1,0 +1,216 @@
+//! The sheets of a recorded JAX profile against the reference's, and figures known by heart.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use trace_ingest::ReadOptions;
+use trace_ingest::xplane::read_profile;
+use xla_perf::{JaxAnalysis, JaxFigures, JaxOptions, jax_finding, jax_sheets};
+
+use crate::common::Table;
+use crate::conformance::{Meant, Verdicts};
+use crate::{folder, tables};
+
+const CASE: &str = "mi300-conv3d-jax06";
+
+/// Columns that the reference does not have.
+const ADDED_COLUMNS: &[&str] = &["gpus"];
+
+/// What differs in the report as it should be; nothing differs in that with the reference's figures.
+const MEANT: &[Meant] = &[
+    Meant {
+        cases: &[CASE],
+        sheets: &["df_xla_perf", "kernel_launchers", "kernel_launchers_unique_args"],
+        names: &["*"],
+        columns: &["Input Strides", "kernel_details"],
+        why: "06-Q16: the reference fills in neither strides nor results.",
+    },
+    Meant {
+        cases: &[CASE],
+        sheets: &["op_conv"],
+        names: &["Cijk_*"],
+        columns: &["rows"],
+        why: "06-Q5: the reference credits the whole convolution to each of its kernels; here it is one row.",
+    },
+    Meant {
+        cases: &[CASE],
+        sheets: &["op_conv"],
+        names: &["Im3d2Col"],
+        columns: &["name", "TB/s", "TFLOPS/s", "kernel_details", "Kernel Time"],
+        why: "06-Q5: as above; the row is told by its first kernel.",
+    },
+    Meant {
+        cases: &[CASE],
+        sheets: &["op_conv"],
+        names: &["Im3d2Col"],
+        columns: &["GFLOPS_first", "Data Moved (MB)_first", "FLOPS/Byte_first"],
+        why: "06-Q4: the reference takes the filter without its channels.",
+    },
+    Meant {
+        cases: &[CASE],
+        sheets: &["op_conv"],
+        names: &["Im3d2Col"],
+        columns: &["process_name_first"],
+        why: "06-Q16: the reference looks the process up where it is not.",
+    },
+    Meant {
+        cases: &[CASE],
+        sheets: &["op_conv"],
+        names: &[""],
+        columns: &[
+            "hlo_module",
+            "op category",
+            "instructions",
+            "param: ",
+            "Compute Spec",
+            "Roofline ",
+            "Pct Roofline",
+            "warm_up_count",
+            "Steady Kernel Time",
+            "note",
+        ],
+        why: "06-Q4: strides, padding, dilation and groups count; rooflines follow from the device of the profile.",
+    },
+];
+
+fn analysis(figures: JaxFigures) -> Option<(PathBuf, JaxAnalysis)> {
+    let case = folder(CASE)?;
+    let profile = read_profile(&case.join("trace.xplane.pb"), &ReadOptions::default()).unwrap();
+    Some((case, JaxAnalysis::new(profile, JaxOptions { figures, ..JaxOptions::default() })))
+}
+
+fn table(analysis: &JaxAnalysis, name: &str) -> Table {
+    let sheets = jax_sheets();
+    let sheet = sheets.iter().find(|sheet| sheet.name == name).unwrap();
+    Table::new(&sheet.table(analysis).unwrap().unwrap())
+}
+
+fn check(figures: JaxFigures, meant: &'static [Meant]) {
+    let Some((case, analysis)) = analysis(figures) else { return };
+    let mut verdicts = Verdicts::new(meant, ADDED_COLUMNS);
+    for (name, reference) in tables(&case.join("reference")) {
+        let mut ours = table(&analysis, &name);
+        if name == "gpu_timeline" {
+            // The reference has the GPUs in the order of a hash table, ours are in that of their ids.
+            ours.rows.rotate_left(8);
+        }
+        verdicts.add(CASE, &name, reference.compare(&ours));
+    }
+    let (exact, clock) = (verdicts.exact, verdicts.clock);
+    let wrong = verdicts.wrong();
+    assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
+    // Times are whole picoseconds on both sides; a rate may be near another one by chance.
+    assert!(
+        exact > 700 && (clock == 0 || !meant.is_empty()),
+        "{exact} cells exact, {clock} within the clock"
+    );
+}
+
+#[test]
+fn sheets_with_the_figures_of_the_reference_are_its_sheets() {
+    check(JaxFigures::Reference, &[]);
+}
+
+#[test]
+fn sheets_differ_from_the_reference_where_it_is_wrong() {
+    check(JaxFigures::Correct, MEANT);
+}
+
+#[test]
+fn figures_of_a_recorded_convolution_are_right() {
+    let Some((_, analysis)) = analysis(JaxFigures::Correct) else { return };
+    for (sheet, columns, row, expected) in [
+        // The GPU that only copied, then the one that computed.
+        ("gpu_timeline", &["type", "time ms", "gpu_pid"][..], 2, "exposed_memcpy_time | 0.889028 | 1"),
+        ("gpu_timeline", &["type", "time ms", "gpu_pid"], 8, "computation_time | 3.586493 | 8"),
+        ("gpu_timeline", &["type", "time ms", "gpu_pid"], 13, "total_time | 15.761301 | 8"),
+        ("gpu_events_averages", &["type", "time ms", "gpus"], 0, "computation_time | 1.7932465 | 2"),
+        ("gpu_events_averages_overlap", &["type", "time ms"], 6, "overlapped_comm | 0"),
+        (
+            "kernel_launchers",
+            &["name", "UID", "pid", "tid", "total_direct_kernel_time", "GPU_kernel_launch_latency"],
+            0,
+            "loop_transpose_fusion | 53 | 8 | 1 | 6.89 | 20.942",
+        ),
+        ("kernel_launchers", &["UID", "GPU_kernel_launch_latency"], 1, "54 | 12.159"),
+        (
+            "kernel_launchers_summary",
+            &["name", "Count", "time ms per gpu"],
+            0,
+            "input_transpose_fusion | 5 | 1.95096",
+        ),
+        ("df_xla_perf", &["UID", "total_input_bytes"], 0, "53 | 655360"),
+        ("df_xla_perf", &["UID", "total_input_bytes"], 1, "54 | 6389760"),
+        // Reference figures would be 2.288 GFLOP.
+        (
+            "op_conv",
+            &["name", "GFLOPS_first", "Data Moved (MB)_first", "name_count", "UID_first"],
+            0,
+            "cudnn-conv | 36.60972032 | 552.24609375 | 5 | 55",
+        ),
+        (
+            "gpu_events_categorized_mean",
+            &["name", "count", "time ms", "time ms per gpu"],
+            0,
+            "Uncategorized Events | 15 | 2.046661 | 1.0233305",
+        ),
+        ("gpu_events_categorized_mean", &["name", "count", "time ms"], 1, "GEMM | 5 | 1.458753"),
+        ("gpu_events_categorized_mean", &["name", "count", "time ms"], 2, "Conv | 5 | 0.081079"),
+        (
+            "steps_summary",
+            &["hlo_module", "gpu_pid", "steps", "warm_up_steps", "warm_up busy ms"],
+            0,
+            "jit_forward_3d_conv | 8 | 5 | 1 | 0.832749",
+        ),
+        (
+            "ops_all",
+            &["op category", "hlo_module", "operation_count", "num_kernels"],
+            1,
+            "CONV_fwd | jit_forward_3d_conv | 5 | 2",
+        ),
+        ("roofline_points", &["name", "Compute Spec", "operation_count"], 0, "cudnn-conv | matrix_bf16 | 5"),
+    ] {
+        assert_eq!(table(&analysis, sheet).select(columns)[row], expected, "{sheet}");
+    }
+    let finding = jax_finding(&analysis).unwrap();
+    assert_eq!(
+        (finding.category.as_str(), finding.operator.as_str()),
+        ("data_movement", "input_transpose_fusion")
+    );
+    assert!((finding.compute_share - 0.0822).abs() < 1e-4);
+}
+
+#[test]
+fn every_kernel_is_in_one_call_and_every_call_in_one_row() {
+    let Some((_, analysis)) = analysis(JaxFigures::Correct) else { return };
+    let mut kernels: Vec<usize> = analysis.calls().iter().flat_map(|call| call.kernels.clone()).collect();
+    kernels.sort_unstable();
+    assert_eq!(kernels, (0..analysis.device_events().len()).collect::<Vec<_>>());
+    let calls: f64 = table(&analysis, "ops_all").numbers("operation_count").iter().sum();
+    assert_eq!(calls as usize, analysis.calls().len());
+    let of_summary: f64 = table(&analysis, "ops_summary").numbers("Count").iter().sum();
+    assert_eq!(of_summary, calls);
+    let of_sheets: f64 =
+        ["op_conv", "op_xla"].iter().flat_map(|name| table(&analysis, name).numbers("name_count")).sum();
+    // All but the copies.
+    assert_eq!(of_sheets, 20.0);
+    let names: Vec<_> = jax_sheets().into_iter().map(|sheet| sheet.name).collect();
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
+}
+
+#[test]
+fn keywords_keep_what_comes_from_them_and_nothing_is_no_fault() {
+    let Some((case, _)) = analysis(JaxFigures::Correct) else { return };
+    for (keyword, kernels) in [("conv_general_dilated", 10), ("no such operation", 0)] {
+        let profile = read_profile(&case.join("trace.xplane.pb"), &ReadOptions::default()).unwrap();
+        let options = JaxOptions { keyword_filters: vec![keyword.to_owned()], ..JaxOptions::default() };
+        let analysis = JaxAnalysis::new(profile, options);
+        let rows = table(&analysis, "kernel_launchers").rows.len();
+        assert!(if kernels == 0 { rows == 0 } else { rows >= kernels && rows < 25 }, "{keyword}: {rows}");
+        let warned = analysis.notices().iter().any(|notice| notice.to_string().contains(keyword));
+        assert_eq!(warned, kernels == 0);
+        for sheet in jax_sheets() {
+            sheet.table(&analysis).unwrap();
+        }
+    }
+}
