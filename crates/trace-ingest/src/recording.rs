@@ -13,7 +13,7 @@ use crate::trace::Trace;
 pub enum Recording {
     /// A trace of PyTorch's profiler.
     #[cfg(feature = "kineto")]
-    Kineto(Trace),
+    Kineto(Box<Trace>),
     /// A profile of JAX, TensorFlow or PyTorch/XLA.
     #[cfg(feature = "xplane")]
     XPlane(Box<crate::xplane::Profile>),
@@ -95,7 +95,7 @@ impl Recording {
     pub fn into_trace(self) -> Option<Trace> {
         match self {
             #[cfg(feature = "kineto")]
-            Recording::Kineto(trace) => Some(trace),
+            Recording::Kineto(trace) => Some(*trace),
             #[cfg(feature = "xplane")]
             Recording::XPlane(profile) => Some(profile.trace),
             #[cfg(feature = "rocprof")]

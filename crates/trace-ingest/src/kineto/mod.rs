@@ -69,7 +69,7 @@ impl Format for Kineto {
         let mut trace = outcome.map_err(|refusal| refused(path, refusal))?;
         trace.warnings.splice(0..0, source.warnings);
         trace.facts.recorder.kind = Some(RecordingKind::Kineto);
-        Ok(Recording::Kineto(trace))
+        Ok(Recording::Kineto(Box::new(trace)))
     }
 }
 
