@@ -6,9 +6,11 @@ use sheets::Cell;
 
 use crate::options::GroupBy;
 use crate::report::MetalReport;
-use crate::sheets::ops::{self, ADVICE, OWN_COLUMNS, RAW_OP_CODE};
+use crate::sheets::ops::{
+    self, ADVICE, CALL_COUNT, INPUT_0_DATATYPE, INPUT_1_DATATYPE, OUTPUT_DATATYPE, OWN_COLUMNS, RAW_OP_CODE,
+};
 use crate::stacked::stacked;
-use crate::tt_perf_report::CsvCells;
+use crate::tt_perf_report::BlankCells;
 
 /// What the file of operations holds besides the columns that it always has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +49,13 @@ pub fn write_csv(report: &MetalReport, options: CsvOptions, out: &mut impl Write
     }
     line.end()?;
     let Some(table) = sheet.table(report).map_err(io::Error::other)? else { return Ok(()) };
-    let compat = compat.then(|| CsvCells::of(&report.table));
+    let has = report.table.has;
+    let datatypes = [
+        (OUTPUT_DATATYPE.name, has.output_0_datatype),
+        (INPUT_0_DATATYPE.name, has.input_0_datatype),
+        (INPUT_1_DATATYPE.name, has.input_1_datatype),
+    ];
+    let compat = compat.then(|| BlankCells::of(&report.table, datatypes, CALL_COUNT.name));
     for row in 0..table.height() {
         for (position, name) in names() {
             let cell = table.columns()[position].cell(row);

@@ -4,8 +4,7 @@ use trace_ingest::metal::{CsvFormat, OpsTable};
 
 use crate::chips::{Chip, chip};
 use crate::notice::MetalNotice;
-use crate::options::MetalOptions;
-use crate::report::MetalError;
+use crate::options::{MetalError, MetalOptions};
 
 /// Chip of files that name none: the one that the profiler's old formats were written for.
 const DEFAULT_CHIP: &str = "wormhole";

@@ -8,6 +8,7 @@ use crate::align::align;
 use crate::notice::MetalNotice;
 use crate::options::{CollectiveTime, MetalOptions};
 use crate::timing::{duration_ns, is_valid};
+use crate::tt_perf_report;
 
 /// Calls are numbered in steps of this: the rest of a call count is the device.
 const CALL_COUNT_STEP: i64 = 1024;
@@ -67,21 +68,27 @@ pub(crate) fn merge(
     if unknown > 0 {
         notices.push(MetalNotice::DeviceUnknown { rows: unknown });
     }
-    let blocks = if options.compat {
-        by_fronts(table, &queues, notices)
-    } else if devices.len() == 1 {
-        queues.iter().flatten().map(|&entry| vec![entry]).collect()
-    } else {
-        let blocks = if call_counts_tell(table, &queues) {
-            by_call_count(table, &queues)
+    let blocks =
+        if options.compat {
+            let (blocks, differing) = tt_perf_report::by_fronts(&queues, |entry| entry.name);
+            notices.extend(differing.map(|(times, first)| MetalNotice::FrontsDiffer {
+                times,
+                first: table.text(first).to_owned(),
+            }));
+            blocks
+        } else if devices.len() == 1 {
+            queues.iter().flatten().map(|&entry| vec![entry]).collect()
         } else {
-            let rows = queues.iter().map(Vec::len).sum();
-            notices.push(MetalNotice::AlignedByName { rows });
-            by_names(&queues)
+            let blocks = if call_counts_tell(table, &queues) {
+                by_call_count(table, &queues)
+            } else {
+                let rows = queues.iter().map(Vec::len).sum();
+                notices.push(MetalNotice::AlignedByName { rows });
+                by_names(&queues)
+            };
+            tell_incomplete(table, &devices, &blocks, notices);
+            blocks
         };
-        tell_incomplete(table, &devices, &blocks, notices);
-        blocks
-    };
     if devices.len() > 1 {
         notices.push(MetalNotice::DevicesMerged {
             devices: devices.len(),
@@ -108,33 +115,6 @@ struct Entry {
 
 /// Operations of one call, in order of devices.
 type Block = Vec<Entry>;
-
-/// Takes the first operation of each device that is named like the lowest device's, again and again.
-fn by_fronts(table: &OpsTable, queues: &[Vec<Entry>], notices: &mut Vec<MetalNotice>) -> Vec<Block> {
-    let mut next = vec![0; queues.len()];
-    let mut blocks = Vec::new();
-    let (mut times, mut first) = (0, None);
-    while let Some(lead) = queues.iter().zip(&next).find_map(|(queue, &next)| queue.get(next)) {
-        let mut block = Vec::new();
-        for (queue, next) in queues.iter().zip(&mut next) {
-            match queue.get(*next) {
-                Some(&entry) if entry.name == lead.name => {
-                    block.push(entry);
-                    *next += 1;
-                }
-                _ => {
-                    times += 1;
-                    first.get_or_insert(lead.name);
-                }
-            }
-        }
-        blocks.push(block);
-    }
-    if let Some(first) = first {
-        notices.push(MetalNotice::FrontsDiffer { times, first: table.text(first).to_owned() });
-    }
-    blocks
-}
 
 /// Whether all rows have a call count whose rest is their device.
 fn call_counts_tell(table: &OpsTable, queues: &[Vec<Entry>]) -> bool {

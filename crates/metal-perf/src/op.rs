@@ -132,3 +132,75 @@ pub struct Op {
     /// What bounds it.
     pub bound: Option<Bound>,
 }
+
+/// How many rows there are of each kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Operations of devices.
+    pub device_ops: usize,
+    /// Operations of the host.
+    pub host_ops: usize,
+    /// Signposts.
+    pub signposts: usize,
+}
+
+impl Counts {
+    /// Counts rows.
+    pub fn of<'a>(ops: impl IntoIterator<Item = &'a Op>) -> Counts {
+        ops.into_iter().fold(Counts::default(), |mut counts, op| {
+            match op.kind {
+                OpKind::Device => counts.device_ops += 1,
+                OpKind::Host => counts.host_ops += 1,
+                OpKind::Signpost => counts.signposts += 1,
+            }
+            counts
+        })
+    }
+
+    /// Rows of any kind.
+    pub fn rows(&self) -> usize {
+        self.device_ops + self.host_ops + self.signposts
+    }
+}
+
+impl Bound {
+    /// Name in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Bound::Dram => "DRAM",
+            Bound::Flop => "FLOP",
+            Bound::Both => "BOTH",
+            Bound::Slow => "SLOW",
+            Bound::Host => "HOST",
+        }
+    }
+}
+
+impl OpCategory {
+    /// Name in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            OpCategory::Compute => "Compute",
+            OpCategory::Ccl => "CCL",
+            OpCategory::Tm => "TM",
+            OpCategory::Dm => "DM",
+            OpCategory::Host => "Host",
+            OpCategory::Other => "Other",
+        }
+    }
+}
+
+impl Analysed {
+    /// Name in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Analysed::Full => "full",
+            Analysed::FlopsOnly => "flops_only",
+            Analysed::DramOnly => "dram_only",
+            Analysed::None => "none",
+        }
+    }
+}

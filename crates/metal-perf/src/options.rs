@@ -2,10 +2,12 @@
 
 use std::num::NonZeroU64;
 
+use crate::chips::UnknownChip;
+
 /// What to report and how. The defaults are those of the command.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetalOptions {
-    /// Figures and rules of the tool that came before, where it is held to be wrong too.
+    /// Figures and rules of tt-perf-report 1.4.1, also where it is held to be wrong.
     pub compat: bool,
     /// Report what comes after this signpost.
     pub start_signpost: Option<String>,
@@ -103,4 +105,26 @@ pub enum GroupBy {
     Memory,
     /// Category.
     Category,
+}
+
+/// Why there is no report.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MetalError {
+    /// No chip has the name that the user gives.
+    #[error(transparent)]
+    UnknownChip(#[from] UnknownChip),
+    /// No chip has the name that the file gives.
+    #[error("the file names its chip, but {0}: name one to compare with (--arch)")]
+    UnknownChipInFile(#[source] UnknownChip),
+    /// The first ID of the range comes after the last.
+    #[error("the range of IDs is reversed: {first} comes after {last}")]
+    ReversedIdRange {
+        /// The first.
+        first: u32,
+        /// The last.
+        last: u32,
+    },
+    /// Occurrences count from 1.
+    #[error("occurrences of a signpost count from 1: there is no occurrence 0")]
+    OccurrenceZero,
 }

@@ -2,11 +2,17 @@
 
 use trace_ingest::metal::OpRow;
 
-use crate::model::PreviousRow;
 use crate::options::DurationSource;
 
 /// One millisecond: what clocks of a device are off by at most, in nanoseconds.
 const PLAUSIBLE_NS: f64 = 1_000_000.0;
+
+/// The row before, signposts not counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PreviousRow {
+    /// Whether its duration cannot be right.
+    pub(crate) invalid_duration: bool,
+}
 
 /// Duration of a row in nanoseconds, if it has one.
 pub(crate) fn duration_ns(row: &OpRow, source: DurationSource) -> Option<f64> {

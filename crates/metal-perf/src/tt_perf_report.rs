@@ -1,35 +1,109 @@
-//! What tt-perf-report 1.4.1 does differently where it is held to be wrong, for comparison
-//! ([`MetalOptions::compat`](crate::MetalOptions::compat)).
+//! Rules of tt-perf-report 1.4.1 where it is held to be wrong, for comparison
+//! ([`MetalOptions::compat`]). What it lacks, such as a model of what convolutions move, is left out where it is
+//! computed.
 
 use sheets::Cell;
-use trace_ingest::metal::OpsTable;
+use trace_ingest::StringId;
+use trace_ingest::metal::{OpRow, OpType, OpsTable};
 
-use crate::sheets::ops::{CALL_COUNT, INPUT_0_DATATYPE, INPUT_1_DATATYPE, OUTPUT_DATATYPE};
+use crate::category::HOST_MARK;
+use crate::notice::MetalNotice;
+use crate::op::OpKind;
+use crate::options::MetalOptions;
 
-/// How cells of the CSV file are written.
-pub(crate) struct CsvCells {
+/// What a row is: by its name.
+pub(crate) fn kind(row: &OpRow, name: &str) -> OpKind {
+    if name.contains(HOST_MARK) {
+        OpKind::Host
+    } else if row.op_type == OpType::Signpost || name.contains("signpost") {
+        OpKind::Signpost
+    } else {
+        OpKind::Device
+    }
+}
+
+/// The signposts that the user names, for all files together: the first of each name, and of a name that is both the
+/// second as the end. `named` gives the signposts of a name in order.
+pub(crate) fn signposts(
+    options: &MetalOptions,
+    named: impl Fn(&String) -> Vec<u32>,
+    notices: &mut Vec<MetalNotice>,
+) -> (Option<u32>, Option<u32>) {
+    let mut start = None;
+    if let Some(name) = &options.start_signpost {
+        start = named(name).first().copied();
+        if start.is_none() {
+            let name = name.clone();
+            notices.push(MetalNotice::SignpostNotFound { name, is_end: false, occurrences: 0 });
+        }
+    }
+    let mut end = None;
+    if let Some(name) = &options.end_signpost {
+        let found = named(name);
+        let same = options.start_signpost.as_ref() == Some(name);
+        end = found.get(usize::from(same)).copied();
+        let occurrences = found.len();
+        if end.is_none() {
+            notices.push(MetalNotice::SignpostNotFound { name: name.clone(), is_end: true, occurrences });
+        } else if same && occurrences > 2 {
+            notices.push(MetalNotice::SignpostRepeats { name: name.clone(), occurrences });
+        }
+    }
+    (start, end)
+}
+
+/// Puts operations of devices together: the first of each device that is named like the lowest device's, again and
+/// again. With them how often a device had another one in front, and the name that it lacked first.
+pub(crate) fn by_fronts<E: Copy>(
+    queues: &[Vec<E>],
+    name: impl Fn(&E) -> StringId,
+) -> (Vec<Vec<E>>, Option<(usize, StringId)>) {
+    let mut next = vec![0; queues.len()];
+    let mut blocks = Vec::new();
+    let mut differing: Option<(usize, StringId)> = None;
+    while let Some(lead) = queues.iter().zip(&next).find_map(|(queue, &next)| queue.get(next)) {
+        let mut block = Vec::new();
+        for (queue, next) in queues.iter().zip(&mut next) {
+            match queue.get(*next) {
+                Some(&entry) if name(&entry) == name(lead) => {
+                    block.push(entry);
+                    *next += 1;
+                }
+                _ => differing.get_or_insert((0, name(lead))).0 += 1,
+            }
+        }
+        blocks.push(block);
+    }
+    (blocks, differing)
+}
+
+/// How cells of the CSV file are written that have no value.
+pub(crate) struct BlankCells {
     /// Columns of datatypes that the profiler's file has.
     datatypes: Vec<&'static str>,
+    /// Column of call counts.
+    call_count: &'static str,
     /// Whether call counts are fractions: a column of whole numbers with a gap is one.
     has_fractional_calls: bool,
 }
 
-impl CsvCells {
-    pub(crate) fn of(table: &OpsTable) -> Self {
-        let datatypes = [
-            (OUTPUT_DATATYPE, table.has.output_0_datatype),
-            (INPUT_0_DATATYPE, table.has.input_0_datatype),
-            (INPUT_1_DATATYPE, table.has.input_1_datatype),
-        ];
-        CsvCells {
-            datatypes: datatypes.into_iter().filter(|(_, has)| *has).map(|(column, _)| column.name).collect(),
+impl BlankCells {
+    /// `datatypes` says of each column of datatypes whether the profiler's file has it.
+    pub(crate) fn of(
+        table: &OpsTable,
+        datatypes: [(&'static str, bool); 3],
+        call_count: &'static str,
+    ) -> Self {
+        BlankCells {
+            datatypes: datatypes.into_iter().filter(|(_, has)| *has).map(|(column, _)| column).collect(),
+            call_count,
             has_fractional_calls: table.rows.iter().any(|row| row.global_call_count.is_none()),
         }
     }
 
     /// A cell of the column of this name.
     pub(crate) fn cell<'r>(&self, column: &str, cell: Cell<'r>) -> Cell<'r> {
-        let is_call_count = column == CALL_COUNT.name;
+        let is_call_count = column == self.call_count;
         match cell {
             Cell::Missing if is_call_count || self.datatypes.contains(&column) => "nan".into(),
             Cell::Whole(count) if is_call_count && self.has_fractional_calls => (count as f64).into(),

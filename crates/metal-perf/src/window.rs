@@ -4,6 +4,7 @@ use trace_ingest::metal::{OpType, OpsTable};
 
 use crate::notice::{MetalNotice, SignpostMark};
 use crate::options::MetalOptions;
+use crate::tt_perf_report;
 
 /// Rows of the window, in order, by position in the table.
 pub(crate) fn window(table: &OpsTable, options: &MetalOptions, notices: &mut Vec<MetalNotice>) -> Vec<u32> {
@@ -67,47 +68,24 @@ impl Cut<'_> {
         self.table.text(self.table.rows[row as usize].op_code)
     }
 
-    /// Rule of the tool that came before: names of signposts cut by ID; without any, what comes after the first row
-    /// that is named like the last signpost.
+    /// Cuts all files at once, by the rule of tt-perf-report.
     fn by_first_names(&self, notices: &mut Vec<MetalNotice>) -> Vec<u32> {
-        let id = |row: u32| self.table.rows[row as usize].id;
-        let named = |name: &str| -> Vec<u32> {
+        let named = |name: &String| -> Vec<u32> {
             self.signposts.iter().copied().filter(|&row| self.name(row) == name).collect()
         };
-        let mut start = None;
-        if let Some(name) = &self.options.start_signpost {
-            start = named(name).first().copied();
-            if start.is_none() {
-                notices.push(MetalNotice::SignpostNotFound {
-                    name: name.clone(),
-                    is_end: false,
-                    occurrences: 0,
-                });
-            }
-        }
-        let mut end = None;
-        if let Some(name) = &self.options.end_signpost {
-            let found = named(name);
-            let same = self.options.start_signpost.as_ref() == Some(name);
-            end = found.get(usize::from(same)).copied();
-            if end.is_none() {
-                let occurrences = found.len();
-                notices.push(MetalNotice::SignpostNotFound { name: name.clone(), is_end: true, occurrences });
-            } else if same && found.len() > 2 {
-                notices.push(MetalNotice::SignpostRepeats { name: name.clone(), occurrences: found.len() });
-            }
-        }
+        let (start, end) = tt_perf_report::signposts(self.options, named, notices);
         let asked = start.is_some() || end.is_some();
-        let kept: Vec<u32> = if asked {
-            let keeps = |row: u32| {
-                start.is_none_or(|start| id(row) > id(start)) && end.is_none_or(|end| id(row) < id(end))
+        let (kept, start) = if asked {
+            let id = |row: u32| self.table.rows[row as usize].id;
+            let keeps = |row: &u32| {
+                start.is_none_or(|start| id(*row) > id(start)) && end.is_none_or(|end| id(*row) < id(end))
             };
-            self.rows.iter().copied().filter(|&row| keeps(row)).collect()
+            (self.rows.iter().copied().filter(keeps).collect(), start)
         } else {
+            // What comes after the first row that is named like the last signpost.
             let last = self.signposts.last().map_or("", |&row| self.name(row));
             let first = self.rows.iter().position(|&row| self.name(row) == last).unwrap_or(0);
-            start = self.rows.get(first).copied();
-            self.rows[first + 1..].to_vec()
+            (self.rows[first + 1..].to_vec(), self.rows.get(first).copied())
         };
         self.tell(&kept, start, end, None, asked, notices);
         kept

@@ -186,3 +186,24 @@ macro_rules! statistics {
         }
     };
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Cell, Column, ColumnKind, Field, Sheet, Unit};
+
+    #[test]
+    fn what_the_rows_share_decides_the_kind_of_a_column() {
+        const TIME: Column = Column::new("time", ColumnKind::Number(Unit::Microseconds), "");
+        let kind = |&whole: &bool| if whole { ColumnKind::Whole(Unit::Nanoseconds) } else { TIME.kind };
+        let field = || {
+            Field::of_kind(TIME, kind, |&whole, &time: &i64| match whole {
+                true => time.into(),
+                false => (time as f64 / 1e3).into(),
+            })
+        };
+        for (whole, cell) in [(true, Cell::Whole(1_500)), (false, Cell::Number(1.5))] {
+            let sheet = Sheet::with_context("t", "", [field()], move |_: &()| Some((whole, vec![1_500])));
+            assert_eq!(sheet.table(&()).unwrap().unwrap().columns()[0].cell(0), cell);
+        }
+    }
+}

@@ -1,16 +1,14 @@
 //! What the figures say should be changed, and how much time there is to win.
 
-mod finding;
-mod item;
 #[cfg(test)]
 mod tests;
 
-pub use finding::Finding;
-pub use item::Advice;
+use std::fmt;
 
 use trace_ingest::metal::OpRow;
 
-use crate::fidelity::{Verdict, fidelity_verdict};
+use crate::fidelity::{FidelityHint, Verdict, fidelity_verdict};
+use crate::notice::counted;
 use crate::op::{Bound, Op, OpKind};
 use crate::report::MetalReport;
 
@@ -38,7 +36,7 @@ pub fn findings(report: &MetalReport) -> Vec<Finding> {
                 at_most_us: above_its_bound_us(op),
             }
         });
-    // The tool that came before does not remark on figures that cannot be.
+    // tt-perf-report does not remark on figures that cannot be.
     let beyond = report.ops.iter().enumerate().filter(|(_, op)| !report.options.compat && exceeds(op)).map(
         |(position, op)| Finding::AboveRoofline {
             op: position,
@@ -151,7 +149,7 @@ fn of_slow(report: &MetalReport, op: &Op, row: &OpRow, advice: &mut Vec<Advice>)
     } else {
         advice.push(Advice::NoProgramConfig);
     }
-    // The tool that came before speaks of fidelity only where there is a program configuration, but then also to say
+    // tt-perf-report speaks of fidelity only where there is a program configuration, but then also to say
     // that it has no opinion.
     if !compat || has_config {
         let has_opinion = |verdict| !matches!(verdict, Verdict::NotApplicable | Verdict::Unknown);
@@ -190,4 +188,219 @@ fn fidelity(report: &MetalReport, row: &OpRow, is_meant: impl Fn(Verdict) -> boo
     let output = datatype(table.outputs(row).first());
     let judged = fidelity_verdict(table.text(row.fidelity), activations, weights, output)?;
     judged.hint.filter(|_| is_meant(judged.verdict)).map(Advice::Fidelity)
+}
+
+/// One thing that a report says should be changed. Operations are given by their positions in
+/// [`MetalReport::ops`](crate::MetalReport::ops). Its `Display` is text of one or several lines without the operations
+/// themselves.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Finding {
+    /// Operations ran on the host.
+    HostFallback {
+        /// Which.
+        ops: Vec<usize>,
+        /// What the host needed for them, in µs, as far as the profile says.
+        host_time_us: Option<f64>,
+    },
+    /// The device waited before operations.
+    HighGaps {
+        /// Before which.
+        ops: Vec<usize>,
+        /// How long in all, in µs.
+        gap_us: f64,
+        /// What there is to win, in µs: gaps of [`USUAL_GAP_US`] would remain.
+        saving_us: f64,
+        /// The same as a share of the device time and gaps of all rows, in percent.
+        saving_percent: Option<f64>,
+    },
+    /// A matrix product.
+    MatrixProduct {
+        /// Which.
+        op: usize,
+        /// What bounds it; `None` where it could not be analysed.
+        bound: Option<Bound>,
+        /// What to try, most important first.
+        advice: Vec<Advice>,
+        /// What there is to win, in µs: its time less what it would need at 100 % of the DRAM bandwidth or of the FLOPs,
+        /// whichever it is nearer to.
+        at_most_us: Option<f64>,
+    },
+    /// An operation has higher figures than the chip can reach: the model does not fit it, or the chip is not the one
+    /// that ran it.
+    AboveRoofline {
+        /// Which.
+        op: usize,
+        /// Of the DRAM bandwidth.
+        dram_percent: Option<f64>,
+        /// Of the FLOPs.
+        flops_percent: Option<f64>,
+    },
+}
+
+impl Finding {
+    /// The operations that it is about.
+    #[must_use]
+    pub fn ops(&self) -> &[usize] {
+        match self {
+            Finding::HostFallback { ops, .. } | Finding::HighGaps { ops, .. } => ops,
+            Finding::MatrixProduct { op, .. } | Finding::AboveRoofline { op, .. } => std::slice::from_ref(op),
+        }
+    }
+
+    /// What it is, in a word or two.
+    #[must_use]
+    pub fn title(&self) -> &'static str {
+        match self {
+            Finding::HostFallback { .. } => "Operations on the host",
+            Finding::HighGaps { .. } => "High op-to-op gaps",
+            Finding::MatrixProduct { .. } => "Matrix products",
+            Finding::AboveRoofline { .. } => "More than the chip can do",
+        }
+    }
+
+    /// What there is to win at most, in µs.
+    #[must_use]
+    pub fn at_most_us(&self) -> Option<f64> {
+        match self {
+            Finding::HostFallback { host_time_us, .. } => *host_time_us,
+            Finding::HighGaps { saving_us, .. } => Some(*saving_us),
+            Finding::MatrixProduct { at_most_us, .. } => *at_most_us,
+            Finding::AboveRoofline { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Finding::HostFallback { ops, host_time_us } => {
+                write!(f, "{} ran on the host", counted(ops.len(), "operation", "operations"))?;
+                if let Some(time) = host_time_us {
+                    write!(f, ", {time:.0} μs of its time")?;
+                }
+                write!(f, ": move {} to the device.", if ops.len() == 1 { "it" } else { "them" })
+            }
+            Finding::HighGaps { ops, saving_us, saving_percent, .. } => {
+                write!(
+                    f,
+                    "The device waited before {}. {} of {USUAL_GAP_US} μs would save {saving_us:.0} μs",
+                    counted(ops.len(), "operation", "operations"),
+                    if ops.len() == 1 { "A gap" } else { "Gaps" },
+                )?;
+                if let Some(percent) = saving_percent {
+                    write!(f, " ({percent:.1} % of all time)")?;
+                }
+                f.write_str(
+                    ": capture the operations as a trace and replay it, leave out waits for the device and reads from \
+                     it, and make runtime arguments compile-time arguments where they do not change.",
+                )
+            }
+            Finding::MatrixProduct { bound: None, advice, .. } if advice.is_empty() => {
+                f.write_str("Not analysed: its shapes, cores or time are not known.")
+            }
+            Finding::MatrixProduct { advice, .. } if advice.is_empty() => {
+                f.write_str("✅ Nothing to change.")
+            }
+            Finding::MatrixProduct { advice, .. } => {
+                for (number, item) in advice.iter().enumerate() {
+                    write!(f, "{}- {item}", if number == 0 { "" } else { "\n" })?;
+                }
+                Ok(())
+            }
+            Finding::AboveRoofline { dram_percent, flops_percent, .. } => {
+                let figures = [(dram_percent, "DRAM bandwidth"), (flops_percent, "FLOPs")];
+                let figures = figures.into_iter().filter_map(|(percent, of)| Some((percent.as_ref()?, of)));
+                for (number, (percent, of)) in figures.filter(|(percent, _)| **percent > 100.0).enumerate() {
+                    write!(f, "{}{percent:.1} % of the {of}", if number == 0 { "" } else { " and " })?;
+                }
+                f.write_str(" is more than the chip can do: check that the chip is the right one (--arch).")
+            }
+        }
+    }
+}
+
+/// Something to try, or to know, about one matrix product. Its `Display` is a sentence without a period.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Advice {
+    /// Figures are left out, because neither the operation nor the user says how many experts are computed.
+    ActiveExpertsUnknown,
+    /// Weights could be spread over the banks of the DRAM.
+    DramShardedProgramConfig,
+    /// More cores could take part.
+    LargerGrid {
+        /// Cores that it ran on.
+        cores: u32,
+        /// Cores that it could have run on.
+        available: u32,
+    },
+    /// Another fidelity suits the datatypes better.
+    Fidelity(FidelityHint),
+    /// The first input does not lie in L1.
+    InputOutsideL1 {
+        /// Where it lies: `DEV_0_DRAM_INTERLEAVED`.
+        memory: String,
+    },
+    /// No program configuration was given.
+    NoProgramConfig,
+    /// The program configuration does not say how wide the blocks of the first input are.
+    NoInnerBlock,
+    /// The blocks of the first input are narrow.
+    SmallInnerBlock {
+        /// `in0_block_w`, in tiles.
+        width: u32,
+    },
+    /// The program configuration does not say how large the subblocks of the output are.
+    NoOutSubblock,
+    /// The subblocks of the output are small.
+    SmallOutSubblock {
+        /// `out_subblock_h`, in tiles.
+        height: u32,
+        /// `out_subblock_w`, in tiles.
+        width: u32,
+    },
+    /// Nothing is wrong with the program configuration.
+    ConfigFine {
+        /// `in0_block_w`, in tiles.
+        inner_block_width: u32,
+        /// `out_subblock_h` and `out_subblock_w`, in tiles; DRAM-sharded products have none.
+        out_subblock: Option<(u32, u32)>,
+    },
+}
+
+impl fmt::Display for Advice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Advice::ActiveExpertsUnknown => f.write_str(
+                "No figures, as nothing says how many experts are active: name their number with --active-experts",
+            ),
+            Advice::DramShardedProgramConfig => {
+                f.write_str("Bound by DRAM: a DRAM-sharded program config reads the weights from all banks at once")
+            }
+            Advice::LargerGrid { cores, available } => {
+                write!(f, "Runs on {cores} of {available} cores: spread it over a larger grid")
+            }
+            Advice::Fidelity(hint) => hint.fmt(f),
+            Advice::InputOutsideL1 { memory } => {
+                write!(f, "Input 0 is read from {memory}: keep it in L1 where it fits")
+            }
+            Advice::NoProgramConfig => f.write_str(
+                "Has no program config: give one to choose in0_block_w, out_subblock_h and out_subblock_w",
+            ),
+            Advice::NoInnerBlock => f.write_str("The program config does not set in0_block_w"),
+            Advice::SmallInnerBlock { width } => {
+                write!(f, "in0_block_w={width} is small: try 2 or more")
+            }
+            Advice::NoOutSubblock => f.write_str("The program config sets no output subblock"),
+            Advice::SmallOutSubblock { height, width } => {
+                write!(f, "The output subblock of {height}x{width} is small: try 2 tiles or more")
+            }
+            Advice::ConfigFine { inner_block_width, out_subblock: Some((height, width)) } => write!(
+                f,
+                "Nothing to change in the program config: in0_block_w={inner_block_width}, output subblock {height}x{width}"
+            ),
+            Advice::ConfigFine { inner_block_width, out_subblock: None } => {
+                write!(f, "Nothing to change in the program config: in0_block_w={inner_block_width}")
+            }
+        }
+    }
 }

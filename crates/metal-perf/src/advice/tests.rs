@@ -177,3 +177,18 @@ fn products_without_bound_are_fine_or_not_analysed() {
     assert!(finding(Some(Bound::Dram)).to_string().starts_with('✅'));
     assert!(finding(None).to_string().starts_with("Not analysed"));
 }
+
+#[test]
+fn one_operation_is_not_several() {
+    let on_host = |ops| Finding::HostFallback { ops, host_time_us: None }.to_string();
+    assert_eq!(on_host(vec![4]), "1 operation ran on the host: move it to the device.");
+    assert_eq!(on_host(vec![4, 5]), "2 operations ran on the host: move them to the device.");
+    let gaps =
+        |ops| Finding::HighGaps { ops, gap_us: 90.0, saving_us: 70.0, saving_percent: None }.to_string();
+    for (ops, start) in [
+        (vec![4], "The device waited before 1 operation. A gap of 6 μs would save 70 μs: "),
+        (vec![4, 5], "The device waited before 2 operations. Gaps of 6 μs would save 70 μs: "),
+    ] {
+        assert!(gaps(ops.clone()).starts_with(start), "{}", gaps(ops));
+    }
+}

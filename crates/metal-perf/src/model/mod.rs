@@ -1,10 +1,7 @@
 //! What an operation moves and computes, from its row.
 
-mod conv;
-mod halo;
-mod matmul;
 mod other;
-mod sparse;
+mod products;
 mod tensor;
 
 use trace_ingest::metal::{OpRow, OpType, OpsTable, Tensor};
@@ -14,7 +11,8 @@ use crate::category::{HOST_MARK, category};
 use crate::chips::Chip;
 use crate::op::{Analysed, Op, OpCategory, OpKind, SparseBatches};
 use crate::options::MetalOptions;
-use crate::timing::{duration_ns, gap_us, is_valid};
+use crate::timing::{PreviousRow, duration_ns, gap_us, is_valid};
+use crate::tt_perf_report;
 
 /// What holds for all rows of a report.
 #[derive(Clone, Copy, Debug)]
@@ -25,13 +23,6 @@ pub(crate) struct ModelContext<'a> {
     pub(crate) worker_cores: u32,
     /// What to report.
     pub(crate) options: &'a MetalOptions,
-}
-
-/// The row before, signposts not counted.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PreviousRow {
-    /// Whether its duration cannot be right.
-    pub(crate) invalid_duration: bool,
 }
 
 /// What a model says of an operation.
@@ -103,7 +94,7 @@ pub(crate) fn model_op(
     let Some(source) = table.rows.get(row as usize) else { return Op { row, ..Op::default() } };
     let name = table.text(source.op_code);
     let options = context.options;
-    let kind = kind(source, name, options.compat);
+    let kind = if options.compat { tt_perf_report::kind(source, name) } else { kind(source, name) };
     let duration = merged_duration_ns.unwrap_or_else(|| duration_ns(source, options.duration));
     let valid = is_valid(duration, source.op_to_op_ns);
     let config = program_config(table.text(source.attributes));
@@ -141,10 +132,10 @@ pub(crate) fn model_op(
         options,
     };
     let modelled = match model {
-        Model::SparseMatmul => sparse::model(&call),
-        Model::Matmul => matmul::model(&call),
-        Model::Conv => conv::model(&call),
-        Model::Halo => halo::model(&call),
+        Model::SparseMatmul => products::sparse(&call),
+        Model::Matmul => products::dense(&call),
+        Model::Conv => products::convolution(&call),
+        Model::Halo => other::halo(&call),
         Model::Other if kind == OpKind::Device => other::model(&call),
         Model::Other => Modelled::default(),
     };
@@ -169,17 +160,8 @@ pub(crate) fn model_op(
     op
 }
 
-/// What the row is: by its type, or, as the tool before went by, its name.
-fn kind(row: &OpRow, name: &str, by_name: bool) -> OpKind {
-    if by_name {
-        return if name.contains(HOST_MARK) {
-            OpKind::Host
-        } else if row.op_type == OpType::Signpost || name.contains("signpost") {
-            OpKind::Signpost
-        } else {
-            OpKind::Device
-        };
-    }
+/// What the row is, by its type.
+fn kind(row: &OpRow, name: &str) -> OpKind {
     match row.op_type {
         OpType::Signpost => OpKind::Signpost,
         OpType::PythonFallback | OpType::Cpu => OpKind::Host,

@@ -4,6 +4,7 @@ use trace_ingest::metal::Tensor;
 
 use super::tensor::{Shape, dram_element_bytes};
 use super::{Call, Modelled};
+use crate::attributes::{after, tuple};
 use crate::op::Analysed;
 
 /// Operations that read no more of an input than they write: they pick rows or a part.
@@ -19,6 +20,23 @@ pub(super) fn model(call: &Call<'_>) -> Modelled {
     let bytes = if call.options.compat { None } else { dram_bytes(call).filter(|bytes| *bytes > 0.0) };
     let analysed = if bytes.is_some() { Analysed::DramOnly } else { Analysed::None };
     Modelled { analysed, bytes, ..Modelled::default() }
+}
+
+/// Halo exchange, what a sliding window needs of its neighbours' shards: window, stride, padding, dilation and how the output is sharded, for the label.
+pub(super) fn halo(call: &Call<'_>) -> Modelled {
+    let part = |marker, count| tuple(call.attributes, marker, count).unwrap_or_else(|| "x".to_owned());
+    let layout = after(call.attributes, "memory_layout=")
+        .and_then(|rest| rest.split(';').next())
+        .and_then(|layout| layout.split("::").nth(1))
+        .unwrap_or("x");
+    let sizes = format!(
+        "w={} s={} p={} d={} | {layout}",
+        part("window_hw=", 2),
+        part("stride_hw=", 2),
+        part("padding=", 4),
+        part("dilation_hw=", 2),
+    );
+    Modelled { sizes, ..model(call) }
 }
 
 /// Bytes of all inputs and outputs that lie in DRAM, each moved once: the least that the operation can move. `None`

@@ -1,14 +1,15 @@
-//! Figures of single operations, with the rules of the tool before and with ours.
+//! Figures of single operations, with the rules of tt-perf-report and with ours.
 
 use std::num::NonZeroU64;
 
 use trace_ingest::metal::{Dim, OpRow, OpType, OpsTable, Tensor};
 
-use super::{ModelContext, PreviousRow, model_op};
+use super::{ModelContext, model_op};
 use crate::chips::chip;
 use crate::derive::derive;
 use crate::op::{Analysed, Bound, Op, OpCategory, OpKind, SparseBatches};
 use crate::options::MetalOptions;
+use crate::timing::PreviousRow;
 
 const DRAM: &str = "DEV_1_DRAM_INTERLEAVED";
 const L1: &str = "DEV_1_L1_HEIGHT_SHARDED";

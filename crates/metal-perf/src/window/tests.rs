@@ -33,7 +33,7 @@ fn shown(text: &'static str, options: &MetalOptions) -> (String, Vec<MetalNotice
 #[test]
 fn windows_between_signposts() {
     const RUNS: &str = "P run A B end run C D end E";
-    // Start, end, what the tool before shows, what is shown.
+    // Start, end, what tt-perf-report shows, what is shown.
     for (text, start, end, compat, ours) in [
         (RUNS, None, None, "C D E", "E"),
         (RUNS, Some("run"), Some("end"), "A B", "A B"),

@@ -17,7 +17,6 @@ const KEYS: &[(&str, &[&str])] = &[
     ("unified_perf_summary", CALL),
     ("kernel_summary", &["Parent op category", "Parent cpu_op", "Kernel name", "Kernel stream", "name"]),
     ("kernel_summary_by_category", &["op category"]),
-    ("kernel_details", &["dispatch_id"]),
     (
         "short_kernels_summary",
         &["Parent cpu_op", "Input dims", "Input strides", "Concrete Inputs", "Kernel name", "name"],
