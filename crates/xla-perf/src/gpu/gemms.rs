@@ -87,8 +87,10 @@ struct CallRow<'a> {
     figures: Option<Figures>,
 }
 
+type Size = fn(&Extents) -> Option<i64>;
+
 /// The sizes that the sheet of calls shows as parameters.
-const SIZES: [(&str, fn(&Extents) -> Option<i64>); 4] = [
+const SIZES: [(&str, Size); 4] = [
     ("param: B", |extents| extents.batch),
     ("param: M", |extents| extents.m),
     ("param: N", |extents| extents.n),
