@@ -42,6 +42,8 @@ def main(testdata, corpus):
         put(corpus / "pftrace", f"packed_{keep}", packed(packets))
         plane = (testdata / "recorded" / "cpu" / "jax_step.xplane.pb").read_bytes()
         put(corpus / "xplane", f"jax_{keep}", trimmed_message(plane, keep))
+        for number, program in enumerate(programs(plane)):
+            put(corpus / "hlo_program", f"jax_{keep}_{number}", trimmed_message(program, 4 * keep))
         database = trimmed_database(run / "run_results.db", keep)
         put(corpus / "rocpd", f"run_{keep}", database)
         put(corpus / "rocpd", f"statements_{keep}", statements(database))
@@ -222,6 +224,19 @@ def fields(data):
         if at > len(data):
             raise ValueError("cut off")
     return found
+
+
+def programs(profile):
+    """The compiled programs of an XPlane profile: the bytes in stats of kinds of events."""
+    messages = [profile]
+    for wanted in (1, 4, 2, 5, 6):
+        messages = [
+            payload
+            for message in messages
+            for number, _, payload in fields(message)
+            if number == wanted and payload is not None
+        ]
+    return messages
 
 
 def trimmed_message(data, keep):

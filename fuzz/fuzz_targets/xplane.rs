@@ -1,4 +1,4 @@
-//! XPlane profiles and the programs in them.
+//! XPlane profiles.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

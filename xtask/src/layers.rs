@@ -10,10 +10,11 @@ use serde::Deserialize;
 use crate::{ChoreResult, Outcome};
 
 /// The house order, top first. A crate may depend on crates that come before it.
-const ORDER: [&str; 13] = [
+const ORDER: [&str; 14] = [
     "trace-ingest",
     "trace2tree",
     "perf-models",
+    "hlo-cost",
     "gpu-timeline",
     "atomic-file",
     "sheets",
@@ -30,8 +31,8 @@ const ORDER: [&str; 13] = [
 const ALONE: [&str; 1] = ["perf-models"];
 
 /// Crates that must build in seconds, so without any package named `polars*`.
-const WITHOUT_POLARS: [&str; 5] =
-    ["trace-ingest", "trace2tree", "perf-models", "gpu-timeline", "atomic-file"];
+const WITHOUT_POLARS: [&str; 6] =
+    ["trace-ingest", "trace2tree", "perf-models", "hlo-cost", "gpu-timeline", "atomic-file"];
 
 /// Packages outside the house: they use the crates, and no crate uses them.
 const OUTSIDE: [&str; 3] = ["xtask", "benches", "examples"];

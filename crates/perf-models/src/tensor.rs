@@ -32,7 +32,8 @@ impl Tensor {
 }
 
 /// The product of the dimensions of a shape, 1 for a scalar.
-pub(crate) fn elements(shape: &[u64]) -> f64 {
+#[must_use]
+pub fn elements(shape: &[u64]) -> f64 {
     // A dimension of zero decides, whatever the others are: infinity times zero would be no number.
     if shape.contains(&0) {
         return 0.0;
@@ -41,17 +42,23 @@ pub(crate) fn elements(shape: &[u64]) -> f64 {
 }
 
 /// The figure, unless a product of many dimensions left the range of numbers.
-pub(crate) fn finite(figure: f64) -> Figure {
+///
+/// # Errors
+///
+/// When it is infinite or no number.
+pub fn finite(figure: f64) -> Figure {
     if figure.is_finite() { Ok(figure) } else { Err(Undefined::arguments("the dimensions are too large")) }
 }
 
 /// A shape as reports print it: a tuple.
-pub(crate) fn shape_value(shape: &[u64]) -> Value {
+#[must_use]
+pub fn shape_value(shape: &[u64]) -> Value {
     Value::Tuple(shape.iter().map(|&dimension| count_value(dimension)).collect())
 }
 
 /// A dimension as reports print it.
-pub(crate) fn count_value(count: u64) -> Value {
+#[must_use]
+pub fn count_value(count: u64) -> Value {
     Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
 }
 

@@ -26,11 +26,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     for id in profile.programs.ids() {
         let name = profile.programs.name(id).unwrap_or_default();
-        match profile.programs.module(id) {
-            Some(Ok(module)) => println!("program {id}: {name}, {} computations", module.computations.len()),
-            Some(Err(error)) => println!("program {id}: {error}"),
-            None => {}
-        }
+        let size = profile.programs.encoded(id).map_or(0, |program| program.bytes.len());
+        println!("program {id}: {name}, {size} bytes");
     }
     for warning in trace.warnings() {
         println!("warning: {warning}");

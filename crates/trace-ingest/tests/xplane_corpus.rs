@@ -110,11 +110,6 @@ fn mi300_conv3d_kernels_name_their_instructions() {
     assert_eq!(call.hlo_op.map(|id| profile.trace.text(id)), Some("cudnn-conv.1.0"));
     assert_eq!(call.hlo_module.map(|id| profile.trace.text(id)), Some("jit_forward_3d_conv"));
     assert_eq!(call.program_id, Some(15));
-    let module = profile.programs.module(15).unwrap().unwrap();
-    let instructions = module.computations.iter().flat_map(|computation| &computation.instructions);
-    let convolution = instructions.clone().find(|one| one.name == "cudnn-conv.1.0").unwrap();
-    assert_eq!(convolution.custom_call_target, "__cudnn$convForward");
-    assert_eq!(convolution.window.as_ref().map(|window| window.dimensions.len()), Some(3));
     assert_eq!(profile.programs.find_by_name("jit_forward_3d_conv").collect::<Vec<_>>(), [15]);
 
     assert_eq!(profile.stat(kernel, "tf_op").unwrap().as_str(), Some("XlaModule:"));
@@ -168,9 +163,6 @@ fn tpu_v6e_has_its_lines_clocks_and_programs() {
     let call = profile.xla(fusion[0]).unwrap();
     assert_eq!(call.hlo_op.map(|id| profile.trace.text(id)), Some("broadcast_add_fusion.1"));
     assert!(call.symbol_id.is_some());
-    let module = profile.programs.module(call.program_id.unwrap()).unwrap().unwrap();
-    let mut instructions = module.computations.iter().flat_map(|computation| &computation.instructions);
-    assert!(instructions.any(|instruction| instruction.name == "broadcast_add_fusion.1"));
 
     // The viewer leaves asynchronous operations out.
     let asynchronous = cores[0].lines.iter().find(|line| line.name == "Async XLA Ops").unwrap();
@@ -192,11 +184,6 @@ fn the_recorded_cpu_step_has_its_planes_and_modules() {
     assert_eq!(profile.trace.events().len(), 258);
     assert_eq!(profile.trace.warnings(), []);
     assert_eq!(profile.programs.len(), 14);
-    for program in profile.programs.ids() {
-        let module = profile.programs.module(program).unwrap().unwrap();
-        assert_eq!(Some(module.name.as_str()), profile.programs.name(program));
-        assert!(module.computations.iter().any(|one| one.id == module.entry_computation_id));
-    }
     let (start, stop) = (profile.start_ns.unwrap(), profile.stop_ns.unwrap());
     assert!(start < stop);
 

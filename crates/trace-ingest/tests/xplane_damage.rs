@@ -24,10 +24,10 @@ fn decode(bytes: &[u8]) -> Result<Profile, IngestError> {
 fn exhaust(profile: &Profile) -> usize {
     let events = profile.trace.events().ids();
     let stats: usize = events.map(|event| profile.event_stats(event).count()).sum();
-    let modules =
-        profile.programs.ids().filter(|&id| profile.programs.module(id).is_some_and(|one| one.is_ok()));
+    let programs = profile.programs.ids().filter_map(|id| profile.programs.encoded(id));
+    let programs: usize = programs.map(|program| program.bytes.len()).sum();
     let aggregated = profile.planes.iter().flat_map(|plane| &plane.lines).flat_map(|line| &line.aggregated);
-    stats + modules.count() + aggregated.map(|event| profile.aggregated_stats(event).count()).sum::<usize>()
+    stats + programs + aggregated.map(|event| profile.aggregated_stats(event).count()).sum::<usize>()
 }
 
 /// The error is one that a user can act on.

@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 use gpu_timeline::{Breakdown, CommunicationPatterns, Spread, Summary};
+use hlo_cost::{HloModule, InstructionRef};
 use operator_sheets::Roof;
-use perf_models::hlo::{HloModule, InstructionRef};
 use perf_models::{Architecture, Device, architecture_of_device};
 use trace_ingest::xplane::{Plane, PlaneKind, Profile};
 use trace_ingest::{EventId, Trace};
@@ -14,7 +14,7 @@ use crate::device_events::{self, DeviceEvent, gpu_planes};
 use crate::executions::{self, Call, Execution};
 use crate::findings::JaxNotice;
 use crate::operators::{self, Operator, Program};
-use crate::programs::ConvertedPrograms;
+use crate::programs::{DecodedPrograms, ProgramError};
 use crate::rooflines::roofs;
 use crate::tpu::{TpuAnalysis, TpuProfile};
 
@@ -74,7 +74,7 @@ impl Default for JaxOptions {
 pub struct JaxAnalysis {
     profile: Profile,
     options: JaxOptions,
-    programs: ConvertedPrograms,
+    programs: DecodedPrograms,
     gpus: Vec<Gpu>,
     device_events: Vec<DeviceEvent>,
     operators: Vec<Operator>,
@@ -99,10 +99,10 @@ pub struct Gpu {
 }
 
 impl JaxAnalysis {
-    /// Finds what ran on the GPUs, for which instruction, in which execution. Programs are converted when something
+    /// Finds what ran on the GPUs, for which instruction, in which execution. Programs are decoded when something
     /// of them ran.
     pub fn new(profile: Profile, options: JaxOptions) -> Self {
-        let programs = ConvertedPrograms::new(&profile);
+        let programs = DecodedPrograms::new(&profile);
         let mut device_events = device_events::collect(&profile, &options);
         let gpus = gpus(&profile, &mut device_events);
         let operators = operators::assign(&profile, &programs, &options, &mut device_events);
@@ -141,7 +141,12 @@ impl JaxAnalysis {
 
     /// The module of a program; `None` when the profile embeds none, or one that cannot be decoded.
     pub fn module(&self, program_id: u64) -> Option<&HloModule> {
-        self.programs.module(&self.profile, program_id)
+        self.programs.module(&self.profile, program_id)?.ok()
+    }
+
+    /// Why a program that the profile embeds cannot be decoded; `None` for all others.
+    pub(crate) fn program_error(&self, program_id: u64) -> Option<&ProgramError> {
+        self.programs.module(&self.profile, program_id)?.err()
     }
 
     /// The instruction that an event ran, with its module: that which its program id and name say.

@@ -133,8 +133,7 @@ impl JaxNotice {
         programs.sort_unstable();
         programs.dedup();
         notices.extend(programs.into_iter().filter_map(|id| {
-            let error = profile.programs.module(id)?.err()?;
-            Some(JaxNotice::DamagedProgram { reason: error.to_string() })
+            Some(JaxNotice::DamagedProgram { reason: analysis.program_error(id)?.to_string() })
         }));
         let sum = |chosen: &dyn Fn(usize) -> bool| {
             let of = analysis.device_events().iter().filter(|event| event.category.is_some());

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use sheets::{Cell, Sheet, Table};
-use trace_ingest::xplane::hlo::{
-    CollectiveDeviceListProto, FileLocation, HloComputationProto, HloInstructionProto, HloModuleProto,
-    HloProto, IotaReplicaGroupListProto, OpMetadata, ShapeProto, StackFrame, StackFrameIndexProto,
+use hlo_cost::{
+    ElementType, FileLocation, HloComputation, HloInstruction, HloModule, OpMetadata, Shape, StackFrame,
+    StackFrameIndex,
 };
+use sheets::{Cell, Sheet, Table};
 use trace_ingest::xplane::profile_from_bytes;
 use trace_ingest::xplane::proto::{
     EventPlace, XEvent, XEventMetadata, XLine, XPlane, XSpace, XStat, XStatMetadata, XStatValue,
@@ -82,47 +82,25 @@ pub(crate) fn stat(plane: &mut XPlane, name: &str, value: XStatValue) -> XStat {
 
 /// The program of the tests: an asynchronous gather in transposed groups, an all-reduce of all devices, a fusion.
 fn programs() -> XPlane {
-    let array = |element_type, length: i64| ShapeProto {
-        element_type,
-        dimensions: vec![length],
-        ..ShapeProto::default()
-    };
-    let (f32, tuple) = (11, 13);
-    let iota = IotaReplicaGroupListProto {
-        num_replica_groups: 2,
-        num_devices_per_group: 2,
-        iota_reshape_dims: vec![2, 2],
-        iota_transpose_perm: vec![1, 0],
-    };
+    let array = |length: u64| Shape::array(ElementType::F32, [length]);
     let metadata = |op_name: &str, frame| OpMetadata {
         op_name: op_name.to_owned(),
-        stack_frame_id: frame,
+        stack_frame: frame,
         ..OpMetadata::default()
     };
-    let instruction = |id, name: &str, opcode: &str, shape, metadata| HloInstructionProto {
-        id,
-        name: name.to_owned(),
-        opcode: opcode.to_owned(),
-        shape: Some(shape),
-        metadata: Some(metadata),
-        operand_ids: if id > 1 { vec![1] } else { Vec::new() },
+    let instruction = |id, name: &str, opcode: &str, shape, metadata| HloInstruction {
+        metadata,
+        operands: if id > 1 { vec![1] } else { Vec::new() },
         use_global_device_ids: true,
-        channel_id: id,
-        ..HloInstructionProto::default()
+        channel_id: Some(id),
+        ..HloInstruction::new(id, name, opcode, shape)
     };
-    let both = ShapeProto {
-        element_type: tuple,
-        tuple_shapes: vec![array(f32, 1 << 18), array(f32, 1 << 19)],
-        ..ShapeProto::default()
-    };
+    let both = Shape::Tuple(vec![array(1 << 18), array(1 << 19)]);
     let instructions = vec![
-        instruction(1, "p", "parameter", array(f32, 1 << 18), metadata("", 0)),
-        HloInstructionProto {
+        instruction(1, "p", "parameter", array(1 << 18), metadata("", 0)),
+        HloInstruction {
             dimensions: vec![0],
-            collective_device_list: Some(CollectiveDeviceListProto {
-                iota_replica_group_list: Some(iota),
-                ..CollectiveDeviceListProto::default()
-            }),
+            replica_groups: "[2,2]<=[2,2]T(1,0)".parse().unwrap(),
             ..instruction(
                 2,
                 "all-gather-start",
@@ -131,17 +109,17 @@ fn programs() -> XPlane {
                 metadata("jit(step)/layer/all_gather", 2),
             )
         },
-        instruction(3, "all-reduce.1", "all-reduce", array(f32, 1 << 18), metadata("jit(step)/psum", 1)),
+        instruction(3, "all-reduce.1", "all-reduce", array(1 << 18), metadata("jit(step)/psum", 1)),
         instruction(
             4,
             "fusion.remat",
             "fusion",
-            array(f32, 1 << 18),
+            array(1 << 18),
             metadata("jit(step)/layer/rematted_computation/mul", 2),
         ),
     ];
     let location = |name, line| FileLocation { file_name_id: name, function_name_id: name, line, column: 0 };
-    let frames = StackFrameIndexProto {
+    let frames = StackFrameIndex {
         file_names: vec!["train.py".to_owned(), "layers.py".to_owned()],
         function_names: vec!["step".to_owned(), "layer".to_owned()],
         file_locations: vec![location(1, 10), location(2, 20)],
@@ -150,23 +128,10 @@ fn programs() -> XPlane {
             StackFrame { file_location_id: 2, parent_frame_id: 1 },
         ],
     };
-    let module = HloModuleProto {
-        name: "jit_step".to_owned(),
-        computations: vec![HloComputationProto {
-            name: "main".to_owned(),
-            id: 1,
-            root_id: 4,
-            instructions,
-            ..HloComputationProto::default()
-        }],
-        id: 1,
-        entry_computation_id: 1,
-        stack_frame_index: Some(frames),
-        ..HloModuleProto::default()
-    };
+    let entry = HloComputation { id: 1, name: "main".to_owned(), root: 4, instructions };
+    let module = HloModule::new("jit_step", 1, vec![entry]).with_stack_frames(frames);
     let mut plane = XPlane { name: "/host:metadata".to_owned(), ..XPlane::default() };
-    let bytes = HloProto { hlo_module: Some(module) }.to_bytes();
-    let stats = vec![stat(&mut plane, "Hlo Proto", XStatValue::Bytes(bytes))];
+    let stats = vec![stat(&mut plane, "Hlo Proto", XStatValue::Bytes(module.to_bytes()))];
     let program =
         XEventMetadata { id: 5, name: "jit_step(5)".to_owned(), stats, ..XEventMetadata::default() };
     plane.event_metadata.insert(5, program);

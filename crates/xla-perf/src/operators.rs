@@ -1,8 +1,8 @@
 //! The instructions that kernels were launched for, and what the HLO says of them.
 
 use hashbrown::HashMap;
+use hlo_cost::{ArrayShape, HloKind, InstructionRef, Shape};
 use operator_sheets::{Evaluated, OpCategory};
-use perf_models::hlo::{ArrayShape, HloKind, InstructionRef, Shape};
 use perf_models::{ComputeSpec, Parameter};
 use sheets::Nested;
 use trace_ingest::xplane::Profile;
@@ -10,7 +10,7 @@ use trace_ingest::{Category as EventCategory, EventId, StringId};
 
 use crate::analysis::{CopyKernels, JaxOptions};
 use crate::device_events::{DeviceEvent, KernelCategory, is_copy_kernel};
-use crate::programs::{ConvertedPrograms, innermost};
+use crate::programs::{DecodedPrograms, innermost};
 
 /// What kernels were launched for: an HLO instruction of a program; for what no instruction launched, kernels, copies
 /// and fills of one name.
@@ -69,7 +69,7 @@ type Key = (Option<Program>, StringId, EventCategory);
 /// Gives every device event its operator, and returns these in the order of their first event.
 pub(crate) fn assign(
     profile: &Profile,
-    programs: &ConvertedPrograms,
+    programs: &DecodedPrograms,
     options: &JaxOptions,
     device_events: &mut [DeviceEvent],
 ) -> Vec<Operator> {
@@ -282,7 +282,7 @@ pub(crate) fn stem(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perf_models::hlo::{ElementType, Layout};
+    use hlo_cost::{ElementType, Layout};
 
     #[test]
     fn what_copies_is_told_by_its_name_or_the_profiler() {

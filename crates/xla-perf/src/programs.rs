@@ -1,28 +1,44 @@
-//! The compiled programs of a profile, converted when they are first asked for.
+//! The compiled programs of a profile, decoded when they are first asked for.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use perf_models::hlo::{HloModule, InstructionRef};
+use hlo_cost::{HloDecodeError, HloModule, InstructionRef};
 use trace_ingest::xplane::{Profile, XlaCall};
 
-use crate::convert;
+/// Why a program that a profile embeds cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the HLO module of program {program_id} (at byte {offset}) cannot be decoded: {cause}")]
+pub(crate) struct ProgramError {
+    program_id: u64,
+    /// Where its message lies in the decompressed file.
+    offset: u64,
+    cause: HloDecodeError,
+}
 
 /// HLO modules by program id.
 #[derive(Default)]
-pub(crate) struct ConvertedPrograms {
-    modules: BTreeMap<u64, OnceLock<Option<HloModule>>>,
+pub(crate) struct DecodedPrograms {
+    modules: BTreeMap<u64, OnceLock<Result<HloModule, ProgramError>>>,
 }
 
-impl ConvertedPrograms {
+impl DecodedPrograms {
     pub(crate) fn new(profile: &Profile) -> Self {
-        ConvertedPrograms { modules: profile.programs.ids().map(|id| (id, OnceLock::new())).collect() }
+        DecodedPrograms { modules: profile.programs.ids().map(|id| (id, OnceLock::new())).collect() }
     }
 
-    /// The module of a program; `None` when the profile has none or a damaged one.
-    pub(crate) fn module(&self, profile: &Profile, program_id: u64) -> Option<&HloModule> {
-        let convert = || profile.programs.module(program_id)?.ok().map(convert::module);
-        self.modules.get(&program_id)?.get_or_init(convert).as_ref()
+    /// The module of a program: `None` when the profile has none, an error when it is damaged.
+    pub(crate) fn module(
+        &self,
+        profile: &Profile,
+        program_id: u64,
+    ) -> Option<Result<&HloModule, &ProgramError>> {
+        let (cell, program) = (self.modules.get(&program_id)?, profile.programs.encoded(program_id)?);
+        let decode = || {
+            let refused = |cause| ProgramError { program_id, offset: program.offset, cause };
+            HloModule::decode(program.bytes).map_err(refused)
+        };
+        Some(cell.get_or_init(decode).as_ref())
     }
 
     /// The program that an event belongs to: the one it names, or else the only one whose module has the name.
@@ -38,7 +54,7 @@ impl ConvertedPrograms {
     /// The instruction that an event ran: the innermost where calls nest.
     pub(crate) fn instruction(&self, profile: &Profile, call: &XlaCall) -> Option<InstructionRef<'_>> {
         let name = innermost(profile.trace.text(call.hlo_op?));
-        find(self.module(profile, self.program_of(profile, call)?)?, name)
+        find(self.module(profile, self.program_of(profile, call)?)?.ok()?, name)
     }
 }
 

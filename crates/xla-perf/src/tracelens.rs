@@ -10,8 +10,8 @@ use std::cmp::Reverse;
 
 use gpu_timeline::{Spread, Summary};
 use hashbrown::HashMap;
+use hlo_cost::InstructionRef;
 use operator_sheets::columns::{KERNEL_TIME, TB_PER_S, TFLOPS_PER_S};
-use perf_models::hlo::InstructionRef;
 use sheets::{Field, Sheet};
 
 use crate::analysis::JaxAnalysis;
@@ -307,7 +307,7 @@ fn python_bool(value: bool) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use perf_models::hlo::{ElementType, HloComputation, HloInstruction, HloModule, Shape};
+    use hlo_cost::{ElementType, HloComputation, HloInstruction, HloModule, Shape};
 
     use super::*;
 

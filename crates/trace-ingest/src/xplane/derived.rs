@@ -8,8 +8,7 @@
 use hashbrown::HashMap;
 
 use super::facts::Facts;
-use super::instruction_index::InstructionIndex;
-use super::programs::Programs;
+use super::programs::{InstructionIndex, Programs};
 use crate::string_table::{StringId, StringTable};
 
 /// Thread numbers of the derived lines begin here, and of none of the recorded ones.

@@ -6,8 +6,8 @@
 //! keeps the trace alone.
 //!
 //! The file is held in memory as it is. Events are read where they lie, once, into columns; stats that have
-//! no column are found again when they are asked for ([`Profile::stat`]), and a module is decoded when it
-//! is asked for ([`Programs::module`]).
+//! no column are found again when they are asked for ([`Profile::stat`]), and a module is handed out as the
+//! bytes that the file has ([`Programs::encoded`]).
 
 mod appender;
 mod categories;
@@ -15,9 +15,7 @@ mod decode;
 mod derived;
 mod details;
 mod facts;
-pub mod hlo;
 mod id_table;
-mod instruction_index;
 mod kinds;
 mod probe;
 mod profile;
@@ -32,7 +30,7 @@ use std::path::Path;
 
 pub use categories::{DEVICE_NOTE, OTHER_PLANE, XLA_ASYNC_OP, XLA_MODULE, XLA_OP, XLA_STEP};
 pub use profile::{AggregatedEvent, EventMetadata, KindId, Line, Plane, PlaneKind, Profile, XlaCall};
-pub use programs::{ProgramError, Programs};
+pub use programs::{EncodedProgram, Programs};
 pub use stat::StatValue;
 
 use crate::error::IngestError;

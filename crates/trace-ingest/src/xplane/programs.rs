@@ -1,27 +1,24 @@
-//! The HLO modules that a profile embeds.
+//! The HLO modules that a profile embeds: where they lie, and where their instructions come from. The crate `hlo-cost`
+//! decodes a module as a whole.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::OnceLock;
 
-use prost::Message as _;
+use hashbrown::HashMap;
 
-use super::hlo::{HloModuleProto, HloProto};
 use super::profile::FileBytes;
+use crate::wire::{Message, Wire};
 
-/// Why an embedded module cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the HLO module of program {program_id} (at byte {offset}) cannot be decoded: {detail}")]
-pub struct ProgramError {
-    /// The program.
-    pub program_id: u64,
-    /// Where its message lies in the decompressed file.
+/// An HLO module as the profile embeds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EncodedProgram<'a> {
+    /// Its `xla.HloProto` message.
+    pub bytes: &'a [u8],
+    /// Where that begins in the decompressed file, in bytes.
     pub offset: u64,
-    /// What is wrong with it.
-    pub detail: String,
 }
 
-/// HLO modules by program id, each decoded when it is first asked for.
+/// HLO modules by program id, none of them decoded.
 #[derive(Clone, Debug, Default)]
 pub struct Programs {
     pub(crate) bytes: FileBytes,
@@ -32,7 +29,6 @@ pub struct Programs {
 struct Program {
     name: String,
     span: Range<usize>,
-    module: OnceLock<Result<HloModuleProto, ProgramError>>,
 }
 
 impl Programs {
@@ -47,29 +43,14 @@ impl Programs {
             Some((name, program_id)) => (name, program_id),
             None => (title, key as u64),
         };
-        self.programs.insert(program_id, Program { name: name.to_string(), span, module: OnceLock::new() });
+        self.programs.insert(program_id, Program { name: name.to_string(), span });
     }
 
-    /// The module of a program: `None` when the profile has none, an error when it is damaged.
-    pub fn module(&self, program_id: u64) -> Option<Result<&HloModuleProto, &ProgramError>> {
-        let program = self.programs.get(&program_id)?;
-        let module = program.module.get_or_init(|| {
-            let refused =
-                |detail: String| ProgramError { program_id, offset: program.span.start as u64, detail };
-            let proto =
-                HloProto::decode(self.encoded(program)).map_err(|error| refused(error.to_string()))?;
-            proto.hlo_module.ok_or_else(|| refused("it holds no module".to_string()))
-        });
-        Some(module.as_ref())
-    }
-
-    /// The message of a program as the file has it.
-    pub(crate) fn proto(&self, program_id: u64) -> Option<&[u8]> {
-        self.programs.get(&program_id).map(|program| self.encoded(program))
-    }
-
-    fn encoded(&self, program: &Program) -> &[u8] {
-        &self.bytes[program.span.clone()]
+    /// The module of a program; `None` when the profile has none.
+    pub fn encoded(&self, program_id: u64) -> Option<EncodedProgram<'_>> {
+        let span = self.programs.get(&program_id)?.span.clone();
+        let offset = span.start as u64;
+        Some(EncodedProgram { bytes: &self.bytes[span], offset })
     }
 
     /// Name of a program's module, such as `jit_train_step`; nothing is decoded.
@@ -102,4 +83,94 @@ impl Programs {
 pub(crate) fn split_title(title: &str) -> Option<(&str, u64)> {
     let (name, id) = title.strip_suffix(')')?.rsplit_once('(')?;
     id.parse().ok().map(|id| (name, id))
+}
+
+/// Where an instruction comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct InstructionSource {
+    pub(crate) op_type: String,
+    pub(crate) op_name: String,
+    pub(crate) source_file: String,
+    pub(crate) source_line: i64,
+}
+
+/// Sources of instructions, program by program as they are asked for.
+#[derive(Default)]
+pub(crate) struct InstructionIndex {
+    programs: HashMap<u64, HashMap<String, InstructionSource>>,
+}
+
+impl InstructionIndex {
+    /// The source of an instruction; `None` when the profile does not embed the module or the module has
+    /// no such instruction. Of a damaged module, what comes before the damage is found.
+    pub(crate) fn find(
+        &mut self,
+        programs: &Programs,
+        program_id: Option<u64>,
+        instruction: &str,
+    ) -> Option<&InstructionSource> {
+        let program_id = program_id?;
+        let instructions = self.programs.entry(program_id).or_insert_with(|| {
+            let mut instructions = HashMap::new();
+            if let Some(program) = programs.encoded(program_id) {
+                // Whoever decodes the module is told of the damage.
+                let _ = read_module(program.bytes, &mut instructions);
+            }
+            instructions
+        });
+        instructions.get(instruction)
+    }
+}
+
+fn read_module(proto: &[u8], instructions: &mut HashMap<String, InstructionSource>) -> Wire<()> {
+    let message = Message::new(proto, 0..proto.len(), "HloProto");
+    each(message, 1, "HloModuleProto", &mut |module| {
+        each(module, 3, "HloComputationProto", &mut |computation| {
+            each(computation, 2, "HloInstructionProto", &mut |instruction| {
+                read_instruction(instruction, instructions)
+            })
+        })
+    })
+}
+
+/// Calls `visit` with every message that is a value of field `number`.
+fn each<'a>(
+    mut message: Message<'a>,
+    number: u32,
+    name: &'static str,
+    visit: &mut dyn FnMut(Message<'a>) -> Wire<()>,
+) -> Wire<()> {
+    while let Some(field) = message.next_field()? {
+        if field.number == number {
+            visit(message.message(field, name)?)?;
+        }
+    }
+    Ok(())
+}
+
+fn read_instruction(
+    mut instruction: Message<'_>,
+    instructions: &mut HashMap<String, InstructionSource>,
+) -> Wire<()> {
+    let (mut name, mut source) = (String::new(), InstructionSource::default());
+    while let Some(field) = instruction.next_field()? {
+        match field.number {
+            1 => name = instruction.text(field)?.into_owned(),
+            7 => {
+                let mut metadata = instruction.message(field, "OpMetadata")?;
+                while let Some(field) = metadata.next_field()? {
+                    match field.number {
+                        1 => source.op_type = metadata.text(field)?.into_owned(),
+                        2 => source.op_name = metadata.text(field)?.into_owned(),
+                        3 => source.source_file = metadata.text(field)?.into_owned(),
+                        4 => source.source_line = metadata.signed(field)?,
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    instructions.insert(name, source);
+    Ok(())
 }

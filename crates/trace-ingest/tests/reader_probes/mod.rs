@@ -135,9 +135,7 @@ pub fn xplane(bytes: &[u8]) -> Option<Found> {
         let _ = profile.aggregated_stats(event).count();
     }
     for id in profile.programs.ids() {
-        if let Some(Err(error)) = profile.programs.module(id) {
-            let _ = error.to_string();
-        }
+        let _ = profile.programs.encoded(id).map(|program| program.bytes.len());
     }
     Some(exhaust(&profile.trace))
 }

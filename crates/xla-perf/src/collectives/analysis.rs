@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpu_timeline::{Activity, Interval, IntervalSet};
-use perf_models::hlo::InstructionRef;
+use hlo_cost::InstructionRef;
 
 use super::executions::{CollectiveKernel, SliceMeasurement, measure, slices};
 use super::from_hlo::{collective_operation, renamed_collectives};
@@ -235,7 +235,7 @@ fn covered(set: &IntervalSet, span: Interval) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perf_models::hlo::{ElementType, HloComputation, HloInstruction, HloModule, Shape};
+    use hlo_cost::{ElementType, HloComputation, HloInstruction, HloModule, Shape};
 
     fn module(groups: &str) -> HloModule {
         let f32 = |length: u64| Shape::array(ElementType::F32, [length]);

@@ -1,6 +1,6 @@
 //! Collectives of the text that XLA dumps after its optimizations (`*_after_optimizations.txt`).
 
-use perf_models::hlo::{ArrayShape, ElementType};
+use hlo_cost::{ArrayShape, ElementType};
 
 use super::operation::{CollectiveKind, CollectiveOperation, ExchangeGroups, total};
 

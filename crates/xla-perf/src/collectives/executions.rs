@@ -288,7 +288,7 @@ fn skew(members: &[&CollectiveKernel], instant: fn(&CollectiveKernel) -> i64) ->
 mod tests {
     use super::super::operation::CollectiveKind;
     use super::*;
-    use perf_models::hlo::{ArrayShape, ElementType};
+    use hlo_cost::{ArrayShape, ElementType};
 
     fn kernel(operation: usize, node: u32, device: u32, start: i64, duration: i64) -> CollectiveKernel {
         CollectiveKernel { operation, node, device, start, duration, exposed: duration }

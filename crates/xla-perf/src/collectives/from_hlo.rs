@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use perf_models::hlo::{ArrayShape, HloInstruction, InstructionRef, ReplicaGroups, Shape};
+use hlo_cost::{ArrayShape, HloInstruction, InstructionRef, ReplicaGroups, Shape};
 
 use super::operation::{CollectiveKind, CollectiveOperation, ExchangeGroups};
 
@@ -70,7 +70,7 @@ fn groups(exchange: &HloInstruction, kind: CollectiveKind) -> Option<ExchangeGro
         let device = |number: i64| u64::try_from(number).ok();
         let pairs = exchange.source_target_pairs.iter();
         return pairs
-            .map(|&(source, target)| Some((device(source)?, device(target)?)))
+            .map(|pair| Some((device(pair.source)?, device(pair.target)?)))
             .collect::<Option<_>>()
             .map(ExchangeGroups::Pairs);
     }
@@ -82,9 +82,9 @@ fn groups(exchange: &HloInstruction, kind: CollectiveKind) -> Option<ExchangeGro
             kind,
             CollectiveKind::AllReduce | CollectiveKind::AllGather | CollectiveKind::ReduceScatter
         );
-    let groups = match &exchange.replica_groups {
-        ReplicaGroups::Lists(lists) if joins_partitions && *lists == [[0]] => ReplicaGroups::Everyone,
-        groups => groups.clone(),
+    let groups = match exchange.device_groups() {
+        ReplicaGroups::Lists(lists) if joins_partitions && lists == [[0]] => ReplicaGroups::Everyone,
+        groups => groups,
     };
     Some(ExchangeGroups::Replicas(groups))
 }
@@ -134,7 +134,7 @@ pub fn renamed_collectives<'n>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perf_models::hlo::{ElementType, HloComputation, HloModule};
+    use hlo_cost::{ElementType, HloComputation, HloModule, SourceTarget};
 
     fn bf16(dimensions: &[u64]) -> Shape {
         Shape::array(ElementType::Bf16, dimensions)
@@ -231,7 +231,9 @@ mod tests {
         let word = Shape::array(ElementType::U32, []);
         let parts = vec![bf16(&[16]), bf16(&[16]), word.clone(), word];
         let permute = HloInstruction {
-            source_target_pairs: vec![(0, 1), (1, 0)],
+            source_target_pairs: [(0, 1), (1, 0)]
+                .map(|(source, target)| SourceTarget { source, target })
+                .to_vec(),
             ..HloInstruction::new(2, "cp", "collective-permute-start", Shape::Tuple(parts))
         };
         let module = module(bf16(&[16]), permute, None);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use perf_models::hlo::{ArrayShape, ReplicaGroups};
+use hlo_cost::{ArrayShape, ReplicaGroups};
 
 /// A collective instruction of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -322,7 +322,7 @@ mod tests {
         self, AllGather, AllReduce, AllToAll, CollectivePermute, Other, ReduceScatter,
     };
     use super::*;
-    use perf_models::hlo::ElementType;
+    use hlo_cost::ElementType;
 
     fn tensor(element_type: ElementType, dimensions: &[u64]) -> ArrayShape {
         ArrayShape { element_type, dimensions: dimensions.to_vec(), ..ArrayShape::default() }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use gpu_timeline::{Spread, Summary};
-use perf_models::hlo::ArrayShape;
+use hlo_cost::ArrayShape;
 use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Sheet, Unit, percent};
 use trace_ingest::TimeUnit;
 

@@ -338,7 +338,7 @@ mod tests {
     use super::super::executions::GroupMeasurement;
     use super::super::operation::ExchangeGroups;
     use super::*;
-    use perf_models::hlo::{ArrayShape, ElementType};
+    use hlo_cost::{ArrayShape, ElementType};
 
     fn operation(kind: CollectiveKind, bytes: u64) -> CollectiveOperation {
         let tensor =

@@ -4,10 +4,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use hlo_cost::{OpMetadata, StackFrameIndex};
 use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
-use perf_models::hlo::OpMetadata;
 use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Field, Sheet, Unit, percent, shares};
-use trace_ingest::xplane::hlo::StackFrameIndexProto;
 
 use crate::JaxAnalysis;
 use crate::report::sheet;
@@ -30,7 +29,7 @@ struct Origin {
 
 impl Origin {
     /// The origin that an instruction's metadata states: its file and line, or else those of its innermost frame.
-    fn new(metadata: &OpMetadata, frames: Option<&StackFrameIndexProto>) -> Self {
+    fn new(metadata: &OpMetadata, frames: Option<&StackFrameIndex>) -> Self {
         let stack = frames.map_or_else(Vec::new, |frames| stack(frames, metadata.stack_frame));
         let innermost = stack.first();
         let source = match (metadata.source_file.as_str(), metadata.source_line) {
@@ -65,7 +64,7 @@ impl Frame<'_> {
 }
 
 /// The frames from the inside out. Numbers count from 1; 0 and numbers that the tables lack end the stack.
-fn stack(frames: &StackFrameIndexProto, innermost: i32) -> Vec<Frame<'_>> {
+fn stack(frames: &StackFrameIndex, innermost: i32) -> Vec<Frame<'_>> {
     fn at<T>(table: &[T], number: i32) -> Option<&T> {
         table.get(usize::try_from(number).ok()?.checked_sub(1)?)
     }
@@ -99,10 +98,8 @@ fn origins(analysis: &JaxAnalysis) -> Vec<Option<Origin>> {
             continue;
         }
         let Some(instruction) = analysis.instruction(event.event) else { continue };
-        let program = analysis.operators()[event.operator].program.and_then(|program| program.id);
-        let module = program.and_then(|id| analysis.profile().programs.module(id)?.ok());
-        let frames = module.and_then(|module| module.stack_frame_index.as_ref());
-        origins[event.operator] = Some(Origin::new(&instruction.metadata, frames));
+        origins[event.operator] =
+            Some(Origin::new(&instruction.metadata, instruction.module().stack_frames()));
     }
     origins
 }
@@ -421,11 +418,11 @@ fn rematerialized(analysis: &JaxAnalysis) -> Vec<KindTime> {
 
 #[cfg(test)]
 mod tests {
-    use trace_ingest::xplane::hlo::{FileLocation, StackFrame};
+    use hlo_cost::{FileLocation, StackFrame};
 
     use super::*;
 
-    fn frames() -> StackFrameIndexProto {
+    fn frames() -> StackFrameIndex {
         let location = |file_name_id, function_name_id, line| FileLocation {
             file_name_id,
             function_name_id,
@@ -433,7 +430,7 @@ mod tests {
             column: 1,
         };
         let frame = |file_location_id, parent_frame_id| StackFrame { file_location_id, parent_frame_id };
-        StackFrameIndexProto {
+        StackFrameIndex {
             file_names: vec!["train.py".into(), "layers.py".into()],
             function_names: vec!["main".into(), "attend".into()],
             file_locations: vec![location(1, 1, 10), location(2, 2, 20), location(9, 0, 30)],
@@ -463,9 +460,9 @@ mod tests {
         let stack = stack(&frames, 3);
         assert_eq!(stack.len(), MOST_FRAMES);
         assert_eq!((stack[0].file, stack[0].function), ("", ""));
-        let own_parent = StackFrameIndexProto {
+        let own_parent = StackFrameIndex {
             stack_frames: vec![StackFrame { file_location_id: 0, parent_frame_id: 1 }],
-            ..StackFrameIndexProto::default()
+            ..StackFrameIndex::default()
         };
         assert_eq!(super::stack(&own_parent, 1).len(), 0);
     }

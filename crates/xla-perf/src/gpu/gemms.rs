@@ -1,8 +1,8 @@
 //! Matrix multiplications: instructions, and their calls one by one.
 
+use hlo_cost::{ArrayShape, InstructionRef, Shape};
 use operator_sheets::Figures;
 use operator_sheets::columns::{DATA_MOVED, FLOPS_PER_BYTE, GFLOPS};
-use perf_models::hlo::{ArrayShape, InstructionRef, Shape};
 use perf_models::{GemmKernel, Value};
 use sheets::{Column, ColumnKind, Field, Nested, Sheet, Unit};
 
@@ -248,7 +248,7 @@ impl LibraryGemm {
         }
         let arrays = operand_arrays(instruction);
         let (lhs, rhs) = (*arrays.first()?, *arrays.get(1)?);
-        let config = instruction.backend_config.as_str();
+        let config = &String::from_utf8_lossy(&instruction.backend_config);
         let contracted = |key: &str| Some(number_behind(config, key)? as usize);
         let lhs_dimension = contracted("\"lhs_contracting_dimensions\"").unwrap_or(1);
         let rhs_dimension = contracted("\"rhs_contracting_dimensions\"").unwrap_or(0);

@@ -1,8 +1,8 @@
 //! The sheets of kinds of instructions: matrix multiplications, convolutions, attention and the rest, each with
 //! parameters, work, rates and rooflines.
 
+use hlo_cost::HloKind;
 use operator_sheets::columns::{DATA_MOVED, FLOPS_PER_BYTE, GFLOPS, KERNEL_DETAILS, KERNEL_TIME};
-use perf_models::hlo::HloKind;
 use sheets::{Column, ColumnKind, Field, Sheet, Unit};
 use trace_ingest::TrackId;
 

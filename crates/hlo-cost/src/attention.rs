@@ -1,13 +1,15 @@
 //! Fused attention of Transformer Engine and of cuDNN.
 
-use super::HloCost;
-use super::contraction::{array_operand, extent, extents, other_extents};
-use crate::hlo::backend_config::BackendConfig;
-use crate::hlo::{ArrayShape, DotDimensionNumbers, HloKind, InstructionRef};
-use crate::{Attention, AttentionMask, MaskAlignment, Parameter, PerfModel, Undefined, Value};
+use perf_models::{
+    Attention, AttentionMask, Figure, MaskAlignment, Parameter, PerfModel, Undefined, Value, finite,
+};
+
+use crate::backend_config::BackendConfig;
+use crate::contraction::{array_operand, extent, extents, other_extents};
+use crate::{ArrayShape, DotDimensionNumbers, HloCost, HloKind, InstructionRef, bytes};
 
 /// A call of fused attention.
-pub(super) struct FusedAttention {
+pub(crate) struct FusedAttention {
     attention: Attention,
     backward: bool,
     bias: bool,
@@ -18,7 +20,7 @@ pub(super) struct FusedAttention {
 type Found = Result<FusedAttention, (HloKind, Undefined)>;
 
 /// The attention that a custom call computes, or why it cannot be told; `None` where it is none.
-pub(super) fn model(of: InstructionRef<'_>) -> Option<Found> {
+pub(crate) fn model(of: InstructionRef<'_>) -> Option<Found> {
     if of.opcode != "custom-call" {
         return None;
     }
@@ -40,17 +42,17 @@ pub(super) fn model(of: InstructionRef<'_>) -> Option<Found> {
 }
 
 /// The cost of the call.
-pub(super) fn cost(of: InstructionRef<'_>, found: Found) -> HloCost {
+pub(crate) fn cost(of: InstructionRef<'_>, found: Found) -> HloCost {
     match found {
         Ok(found) => found.into_cost(),
-        Err((kind, reason)) => HloCost { bytes: super::bytes::of(of), ..HloCost::undefined(kind, reason) },
+        Err((kind, reason)) => HloCost { bytes: bytes::of(of), ..HloCost::undefined(kind, reason) },
     }
 }
 
 impl FusedAttention {
     fn into_cost(self) -> HloCost {
         let Self { attention, backward, bias, layout, assumption } = self;
-        let finite = |figure: crate::Figure| figure.and_then(crate::tensor::finite);
+        let finite = |figure: Figure| figure.and_then(finite);
         let mut parameters: Vec<Parameter> = attention.parameters();
         parameters.push(("bias", bias.into()));
         if let Some(layout) = layout {

@@ -1,9 +1,8 @@
-//! What kind of work an instruction does.
+//! What kind of work an instruction does, and which instructions exchange data between devices.
 
 use std::fmt;
 
-use super::collective::is_collective;
-use super::{HloInstruction, InstructionRef};
+use crate::{HloInstruction, InstructionRef, Shape};
 
 /// What kind of work an instruction does, told by its opcode, by the function that it calls and by what its
 /// fusion holds; never by the name of a kernel. Displays as reports write it.
@@ -66,7 +65,7 @@ impl HloKind {
     }
 
     /// The kind of an instruction by itself, without what it calls; `None` where that decides.
-    pub(super) fn of_opcode(instruction: &HloInstruction) -> Option<Self> {
+    pub(crate) fn of_opcode(instruction: &HloInstruction) -> Option<Self> {
         let opcode = instruction.opcode.as_str();
         Some(match opcode {
             "fusion" | "call" | "async-start" | "async-update" | "async-done" => return None,
@@ -87,7 +86,7 @@ impl HloKind {
     }
 
     /// The kind of a custom call.
-    pub(super) fn of_target(target: &str) -> Self {
+    pub(crate) fn of_target(target: &str) -> Self {
         let lower = target.to_ascii_lowercase();
         let has = |part: &str| lower.contains(part);
         let backward = has("backward") || has("bwd");
@@ -152,7 +151,7 @@ fn is_movement(opcode: &str) -> bool {
 }
 
 /// Opcodes that make each element of their result from the elements at the same place.
-pub(super) fn is_elementwise(opcode: &str) -> bool {
+pub(crate) fn is_elementwise(opcode: &str) -> bool {
     is_arithmetic(opcode)
         || matches!(
             opcode,
@@ -183,7 +182,7 @@ pub(super) fn is_elementwise(opcode: &str) -> bool {
 ///
 /// Those of XLA's `HloCostAnalysis::HandleElementwiseOp`, less those that only compare, choose, convert or
 /// work on bits. A transcendental function counts as one operation.
-pub(super) fn is_arithmetic(opcode: &str) -> bool {
+pub(crate) fn is_arithmetic(opcode: &str) -> bool {
     matches!(
         opcode,
         "add"
@@ -224,6 +223,31 @@ pub(super) fn is_arithmetic(opcode: &str) -> bool {
             | "round-nearest-afz"
             | "round-nearest-even"
     )
+}
+
+const COLLECTIVES: [&str; 7] = [
+    "all-gather",
+    "all-reduce",
+    "reduce-scatter",
+    "all-to-all",
+    "ragged-all-to-all",
+    "collective-permute",
+    "collective-broadcast",
+];
+
+/// Whether an opcode is that of a collective, of its start or of its end.
+pub(crate) fn is_collective(opcode: &str) -> bool {
+    let base = opcode.strip_suffix("-start").or_else(|| opcode.strip_suffix("-done")).unwrap_or(opcode);
+    COLLECTIVES.contains(&base)
+}
+
+/// The results of a start: gathers and permutations return `(operands, results, context...)`.
+pub(crate) fn output_shape(of: &HloInstruction) -> &Shape {
+    match (of.opcode.as_str(), of.shape.parts()) {
+        ("all-reduce-start", _) => &of.shape,
+        (opcode, [_, results, ..]) if opcode.ends_with("-start") => results,
+        _ => &of.shape,
+    }
 }
 
 #[cfg(test)]

@@ -1,43 +1,137 @@
-//! The operations of instructions and of the computations that they call.
+//! What an instruction costs, with the computations that it calls.
 
 use std::collections::HashMap;
 
-use super::HloCost;
-use super::bytes;
-use super::contraction::{Contraction, convolution, dot};
-use super::custom_call;
-use crate::hlo::backend_config::BackendConfig;
-use crate::hlo::collective::is_collective;
-use crate::hlo::kind::{is_arithmetic, is_elementwise};
-use crate::hlo::{ElementType, HloKind, HloModule, InstructionRef};
-use crate::{ComputeSpec, Undefined};
+use perf_models::{ComputeSpec, Figure, Parameter, PerfModel, Undefined, finite};
+
+use crate::backend_config::BackendConfig;
+use crate::contraction::{self, Contraction, convolution, dot};
+use crate::kind::{is_arithmetic, is_collective, is_elementwise};
+use crate::{ElementType, HloKind, HloModule, InstructionRef, attention, bytes};
 
 /// Computations that call each other deeper than this are not followed.
 const DEEPEST: usize = 64;
 
+/// What an instruction costs: the operations that it takes and the bytes that it moves at least.
+///
+/// Work of matrix units and of the ordinary arithmetic units is kept apart, because a fused kernel does both
+/// at the same time: [`flops`](Self::flops) is what [`spec`](Self::spec) is the peak of, the matrix
+/// multiplications and convolutions where there are any, and the arithmetic on floating-point elements where
+/// there are none. So a fusion costs what the matrix multiplication in it costs. Operations on integers are
+/// counted in matrix multiplications only.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HloCost {
+    /// The kind of work.
+    pub kind: HloKind,
+    /// Operations against the peak of `spec`, or why there is no figure.
+    pub flops: Figure,
+    /// Operations of the ordinary arithmetic units; `flops` has them only where there are no others.
+    pub vector_flops: f64,
+    /// Bytes read and written, or why there is no figure.
+    pub bytes: Figure,
+    /// The peak that `flops` are held against.
+    pub spec: Option<ComputeSpec>,
+    /// Dimensions and settings, by the names that reports use.
+    pub parameters: Vec<Parameter>,
+    /// What was taken for granted.
+    pub assumption: Option<String>,
+}
+
+impl HloCost {
+    pub(crate) fn undefined(kind: HloKind, reason: Undefined) -> Self {
+        Self {
+            kind,
+            flops: Err(reason.clone()),
+            vector_flops: 0.0,
+            bytes: Err(reason),
+            spec: None,
+            parameters: Vec::new(),
+            assumption: None,
+        }
+    }
+}
+
+impl PerfModel for HloCost {
+    fn flops(&self) -> Figure {
+        self.flops.clone()
+    }
+
+    fn bytes(&self) -> Figure {
+        self.bytes.clone()
+    }
+
+    fn backward_flops(&self) -> Figure {
+        Err(Undefined::no_formula("the backward pass has instructions of its own"))
+    }
+
+    fn backward_bytes(&self) -> Figure {
+        Err(Undefined::no_formula("the backward pass has instructions of its own"))
+    }
+
+    fn compute_spec(&self) -> Option<ComputeSpec> {
+        self.spec
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        self.parameters.clone()
+    }
+
+    fn assumption(&self) -> Option<String> {
+        self.assumption.clone()
+    }
+}
+
+impl InstructionRef<'_> {
+    /// What the instruction costs, with all that it calls.
+    ///
+    /// The end of an asynchronous operation has no cost of its own: its start has it.
+    #[must_use]
+    pub fn cost(self) -> HloCost {
+        if self.opcode.ends_with("-done") || self.opcode.ends_with("-update") {
+            let start = self.async_start();
+            let kind = match start {
+                Some(start) => start.cost().kind,
+                None => HloKind::of_opcode(&self).unwrap_or(HloKind::Other),
+            };
+            let name = start.map_or("its start", |start| start.instruction().name.as_str());
+            return HloCost::undefined(
+                kind,
+                Undefined::no_formula(format!("waits for {name}, whose cost it is")),
+            );
+        }
+        if let Some(attention) = attention::model(self) {
+            return attention::cost(self, attention);
+        }
+        let mut cost = Evaluation::new(self.module()).of(self).into_cost(self);
+        cost.flops = cost.flops.and_then(finite);
+        cost.bytes = cost.bytes.and_then(finite);
+        cost
+    }
+}
+
 /// Work of an instruction or a computation.
 #[derive(Clone, Debug)]
-pub(super) struct Work {
+pub(crate) struct Work {
     /// The matrix multiplications and convolutions: operations of each, the largest first.
-    pub(super) largest: Option<Contraction>,
+    pub(crate) largest: Option<Contraction>,
     /// Operations of all matrix multiplications and convolutions.
-    pub(super) matrix_flops: f64,
+    pub(crate) matrix_flops: f64,
     /// Operations that the author of a kernel states.
-    pub(super) stated_flops: Option<f64>,
+    pub(crate) stated_flops: Option<f64>,
     /// Operations of the ordinary arithmetic units, by the type of element.
-    pub(super) vector: Vec<(ElementType, f64)>,
+    pub(crate) vector: Vec<(ElementType, f64)>,
     /// Whether elements are combined with each other.
-    pub(super) reduces: bool,
+    pub(crate) reduces: bool,
     /// Whether elements are changed at all.
-    pub(super) changes_elements: bool,
+    pub(crate) changes_elements: bool,
     /// Whether other devices take part.
-    pub(super) communicates: bool,
+    pub(crate) communicates: bool,
     /// Why the operations are unknown.
-    pub(super) gap: Option<Undefined>,
+    pub(crate) gap: Option<Undefined>,
     /// Bytes moved, each instruction by itself.
-    pub(super) bytes: Result<f64, Undefined>,
+    pub(crate) bytes: Result<f64, Undefined>,
     /// What was taken for granted.
-    pub(super) assumption: Option<String>,
+    pub(crate) assumption: Option<String>,
 }
 
 impl Default for Work {
@@ -58,11 +152,11 @@ impl Default for Work {
 }
 
 impl Work {
-    pub(super) fn unknown(reason: Undefined) -> Self {
+    pub(crate) fn unknown(reason: Undefined) -> Self {
         Self { gap: Some(reason), ..Self::default() }
     }
 
-    pub(super) fn of_contraction(found: Result<Contraction, Undefined>) -> Self {
+    pub(crate) fn of_contraction(found: Result<Contraction, Undefined>) -> Self {
         match found {
             Ok(contraction) => {
                 Self { matrix_flops: contraction.flops, largest: Some(contraction), ..Self::default() }
@@ -71,7 +165,7 @@ impl Work {
         }
     }
 
-    pub(super) fn add_vector(&mut self, element: ElementType, operations: f64) {
+    pub(crate) fn add_vector(&mut self, element: ElementType, operations: f64) {
         if !element.is_floating_point() || operations <= 0.0 {
             return;
         }
@@ -119,7 +213,7 @@ impl Work {
         self
     }
 
-    pub(super) fn into_cost(self, of: InstructionRef<'_>) -> HloCost {
+    pub(crate) fn into_cost(self, of: InstructionRef<'_>) -> HloCost {
         let kind = HloKind::of_opcode(&of).unwrap_or_else(|| self.kind(&of.opcode));
         let vector_flops = self.vector.iter().map(|(_, operations)| operations).sum();
         let main = self.vector.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(element, _)| *element);
@@ -164,19 +258,19 @@ fn product(a: f64, b: f64) -> f64 {
 }
 
 /// One look at a module: computations that several instructions call are evaluated once.
-pub(super) struct Evaluation<'m> {
+pub(crate) struct Evaluation<'m> {
     module: &'m HloModule,
     known: HashMap<i64, Work>,
     open: Vec<i64>,
 }
 
 impl<'m> Evaluation<'m> {
-    pub(super) fn new(module: &'m HloModule) -> Self {
+    pub(crate) fn new(module: &'m HloModule) -> Self {
         Self { module, known: HashMap::new(), open: Vec::new() }
     }
 
     /// The work of an instruction.
-    pub(super) fn of(&mut self, instruction: InstructionRef<'m>) -> Work {
+    pub(crate) fn of(&mut self, instruction: InstructionRef<'m>) -> Work {
         let mut work = self.operations(instruction);
         let calls_unfused = matches!(instruction.opcode.as_str(), "call" | "while" | "conditional")
             || (instruction.opcode == "async-start" && !instruction.called_computations.is_empty());
@@ -191,7 +285,7 @@ impl<'m> Evaluation<'m> {
         let mut work = match opcode {
             "dot" | "scaled-dot" | "ragged-dot" => Work::of_contraction(dot(instruction)),
             "convolution" => Work::of_contraction(convolution(instruction)),
-            "custom-call" => custom_call::work(instruction),
+            "custom-call" => contraction::custom_call(instruction),
             "fusion" | "call" | "async-start" => self.of_computations(&instruction.called_computations),
             "while" => self.of_loop(instruction),
             "conditional" => self.of_branches(instruction),

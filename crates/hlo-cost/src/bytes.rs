@@ -5,12 +5,13 @@
 
 use std::collections::HashMap;
 
-use crate::hlo::collective::output_shape;
-use crate::hlo::{ArrayShape, ElementType, InstructionRef, Shape};
-use crate::{Figure, Undefined};
+use perf_models::{Figure, Undefined};
+
+use crate::kind::output_shape;
+use crate::{ArrayShape, ElementType, InstructionRef, Shape};
 
 /// The bytes of an instruction.
-pub(super) fn of(instruction: InstructionRef<'_>) -> Figure {
+pub(crate) fn of(instruction: InstructionRef<'_>) -> Figure {
     let result = || instruction.shape.bytes();
     match instruction.opcode.as_str() {
         // They name values; nothing moves.

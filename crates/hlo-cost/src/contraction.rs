@@ -1,24 +1,29 @@
-//! Matrix multiplications and convolutions.
+//! Matrix multiplications and convolutions: those of the program itself, and those that it has cuBLAS, hipBLAS, cuDNN
+//! and MIOpen do.
 
-use crate::hlo::{
-    ArrayShape, ConvolutionDimensionNumbers, DotDimensionNumbers, ElementType, HloKind, InstructionRef,
-    Layout, Shape, Window,
+use perf_models::{
+    ComputeSpec, ComputeUnit, Parameter, Precision, Undefined, Value, count_value, elements, shape_value,
 };
-use crate::tensor::{count_value, elements, shape_value};
-use crate::{ComputeSpec, ComputeUnit, Parameter, Precision, Undefined, Value};
+
+use crate::backend_config::BackendConfig;
+use crate::cost::Work;
+use crate::{
+    ArrayShape, ConvolutionDimensionNumbers, DotDimensionNumbers, ElementType, HloKind, InstructionRef,
+    Layout, Shape, Window, WindowDimension,
+};
 
 /// A matrix multiplication or a convolution.
 #[derive(Clone, Debug)]
-pub(super) struct Contraction {
-    pub(super) kind: HloKind,
+pub(crate) struct Contraction {
+    pub(crate) kind: HloKind,
     /// A multiplication and an addition are two operations.
-    pub(super) flops: f64,
-    pub(super) spec: Option<ComputeSpec>,
-    pub(super) parameters: Vec<Parameter>,
+    pub(crate) flops: f64,
+    pub(crate) spec: Option<ComputeSpec>,
+    pub(crate) parameters: Vec<Parameter>,
 }
 
 /// The array that operand `index` is.
-pub(super) fn array_operand(of: InstructionRef<'_>, index: usize) -> Result<&ArrayShape, Undefined> {
+pub(crate) fn array_operand(of: InstructionRef<'_>, index: usize) -> Result<&ArrayShape, Undefined> {
     let operand = of.operand(index).map(InstructionRef::instruction);
     operand
         .and_then(|operand| operand.shape.as_array())
@@ -26,29 +31,29 @@ pub(super) fn array_operand(of: InstructionRef<'_>, index: usize) -> Result<&Arr
 }
 
 /// The first array of a result.
-pub(super) fn first_array(shape: &Shape) -> Result<&ArrayShape, Undefined> {
+pub(crate) fn first_array(shape: &Shape) -> Result<&ArrayShape, Undefined> {
     shape.arrays().first().copied().ok_or_else(|| Undefined::arguments("the result has no array"))
 }
 
 /// The extents along some dimensions.
-pub(super) fn extents(dimensions: &[u64], which: &[i64]) -> Result<Vec<u64>, Undefined> {
+pub(crate) fn extents(dimensions: &[u64], which: &[i64]) -> Result<Vec<u64>, Undefined> {
     which.iter().map(|&axis| extent(dimensions, axis)).collect()
 }
 
-pub(super) fn extent(dimensions: &[u64], axis: i64) -> Result<u64, Undefined> {
+pub(crate) fn extent(dimensions: &[u64], axis: i64) -> Result<u64, Undefined> {
     usize::try_from(axis).ok().and_then(|axis| dimensions.get(axis).copied()).ok_or_else(|| {
         Undefined::arguments(format!("a shape of {} has no dimension {axis}", dimensions.len()))
     })
 }
 
 /// The extents along all other dimensions.
-pub(super) fn other_extents(dimensions: &[u64], without: &[&[i64]]) -> Vec<u64> {
+pub(crate) fn other_extents(dimensions: &[u64], without: &[&[i64]]) -> Vec<u64> {
     let is_left = |axis: usize| !without.iter().any(|list| list.contains(&(axis as i64)));
     (0..dimensions.len()).filter(|&axis| is_left(axis)).map(|axis| dimensions[axis]).collect()
 }
 
 /// The peak of the matrix units for two types of operands: that of the more precise one.
-pub(super) fn matrix_spec(a: ElementType, b: ElementType) -> Option<ComputeSpec> {
+pub(crate) fn matrix_spec(a: ElementType, b: ElementType) -> Option<ComputeSpec> {
     let rank = |precision: Precision| match precision {
         Precision::Fp64 => 6,
         Precision::Fp32 => 5,
@@ -62,12 +67,12 @@ pub(super) fn matrix_spec(a: ElementType, b: ElementType) -> Option<ComputeSpec>
     Some(ComputeSpec { unit: ComputeUnit::Matrix, precision })
 }
 
-pub(super) fn types_parameter(a: ElementType, b: ElementType) -> Parameter {
+pub(crate) fn types_parameter(a: ElementType, b: ElementType) -> Parameter {
     ("dtype_A_B", Value::Tuple(vec![a.torch_name().into(), b.torch_name().into()]))
 }
 
 /// The matrix multiplication of a `dot`.
-pub(super) fn dot(of: InstructionRef<'_>) -> Result<Contraction, Undefined> {
+pub(crate) fn dot(of: InstructionRef<'_>) -> Result<Contraction, Undefined> {
     let numbers = of.dot.as_ref().ok_or_else(|| Undefined::arguments("the dot has no dimension numbers"))?;
     matmul(of, numbers, false)
 }
@@ -76,7 +81,7 @@ pub(super) fn dot(of: InstructionRef<'_>) -> Result<Contraction, Undefined> {
 ///
 /// M and N are those of the column-major multiplication that BLAS libraries run, whose names and tiles
 /// kernels carry: for a row-major result, M counts its columns.
-pub(super) fn matmul(
+pub(crate) fn matmul(
     of: InstructionRef<'_>,
     numbers: &DotDimensionNumbers,
     bias: bool,
@@ -115,14 +120,14 @@ fn is_column_major(result: &ArrayShape) -> bool {
 }
 
 /// The three arrays of a convolution, whichever of them is the result.
-pub(super) struct ConvolutionArrays<'a> {
-    pub(super) input: &'a ArrayShape,
-    pub(super) filter: &'a ArrayShape,
-    pub(super) output: &'a ArrayShape,
+pub(crate) struct ConvolutionArrays<'a> {
+    pub(crate) input: &'a ArrayShape,
+    pub(crate) filter: &'a ArrayShape,
+    pub(crate) output: &'a ArrayShape,
 }
 
 /// The convolution of a `convolution`.
-pub(super) fn convolution(of: InstructionRef<'_>) -> Result<Contraction, Undefined> {
+pub(crate) fn convolution(of: InstructionRef<'_>) -> Result<Contraction, Undefined> {
     let arrays = ConvolutionArrays {
         input: array_operand(of, 0)?,
         filter: array_operand(of, 1)?,
@@ -136,7 +141,7 @@ pub(super) fn convolution(of: InstructionRef<'_>) -> Result<Contraction, Undefin
 /// The filter's own extent of input channels is `C_in/groups`. Dilation of the filter moves its taps and adds
 /// none. Where the input is dilated, as in transposed convolutions, each of its elements meets each tap once;
 /// the zeros between them take no operation. Zeros around the input count, as is usual.
-pub(super) fn convolve(
+pub(crate) fn convolve(
     of: InstructionRef<'_>,
     kind: HloKind,
     arrays: &ConvolutionArrays<'_>,
@@ -180,7 +185,7 @@ fn convolution_parameters(
         extents(&array.dimensions, &[&[batch, feature], spatial].concat())
             .map(|extents| shape_value(&extents))
     };
-    let settings = |setting: fn(&crate::hlo::WindowDimension) -> Value| {
+    let settings = |setting: fn(&WindowDimension) -> Value| {
         let dimensions = of.window.iter().flat_map(|window| &window.dimensions);
         Value::Tuple(dimensions.map(setting).collect())
     };
@@ -204,4 +209,74 @@ fn convolution_parameters(
         ("dilation", settings(|dimension| dimension.window_dilation.into())),
         ("groups", of.feature_group_count.max(1).into()),
     ])
+}
+
+/// The operations of a custom call that is no attention.
+pub(crate) fn custom_call(of: InstructionRef<'_>) -> Work {
+    let target = of.custom_call_target.as_str();
+    let config = BackendConfig::read(&of.backend_config);
+    match HloKind::of_target(target) {
+        HloKind::Gemm if config.json("/gemm_backend_config").is_some() => library_matmul(of, &config),
+        HloKind::ConvForward | HloKind::ConvBackward => library_convolution(of),
+        _ => stated_by_author(&config).unwrap_or_else(|| {
+            Work::unknown(Undefined::no_formula(format!("no formula for the custom call {target}")))
+        }),
+    }
+}
+
+/// The multiplication itself on the matrix units; scaling of the addend, the bias and the activation on the
+/// others.
+fn library_matmul(of: InstructionRef<'_>, config: &BackendConfig) -> Work {
+    let Some(numbers) = config.dot("/gemm_backend_config/dot_dimension_numbers") else {
+        return Work::unknown(Undefined::arguments("the backend configuration has no dimension numbers"));
+    };
+    let epilogue = config.text("/gemm_backend_config/epilogue").unwrap_or("DEFAULT");
+    let has_addend = config.number("/gemm_backend_config/beta").is_some_and(|beta| beta != 0.0);
+    let has_bias = epilogue.contains("BIAS");
+    let has_activation = ["RELU", "GELU", "SILU"].iter().any(|name| epilogue.contains(name));
+    let mut work = Work::of_contraction(matmul(of, &numbers, has_addend || has_bias));
+    if let Ok(result) = first_array(&of.shape) {
+        let per_element = [has_addend, has_bias, has_activation].map(|has| f64::from(u8::from(has)));
+        work.add_vector(result.element_type, per_element.iter().sum::<f64>() * result.elements());
+    }
+    work
+}
+
+/// Forward, or to the gradient of either operand: the same products each.
+///
+/// Operands and results by the call: forward (input, filter) to output, backward input (gradient of the
+/// output, filter) to input, backward filter (input, gradient of the output) to filter. Dimension numbers and
+/// window are those of the forward convolution in all of them.
+fn library_convolution(of: InstructionRef<'_>) -> Work {
+    let target = of.custom_call_target.as_str();
+    let kind = HloKind::of_target(target);
+    let has_bias = target.contains("Bias");
+    let arrays = || {
+        let (first, second, result) = (array_operand(of, 0)?, array_operand(of, 1)?, first_array(&of.shape)?);
+        Ok(if target.contains("BackwardInput") {
+            ConvolutionArrays { input: result, filter: second, output: first }
+        } else if target.contains("BackwardFilter") {
+            ConvolutionArrays { input: first, filter: result, output: second }
+        } else {
+            ConvolutionArrays { input: first, filter: second, output: result }
+        })
+    };
+    let mut work =
+        Work::of_contraction(arrays().and_then(|arrays| convolve(of, kind, &arrays, None, has_bias)));
+    if has_bias && let Ok(result) = first_array(&of.shape) {
+        work.add_vector(result.element_type, result.elements());
+    }
+    work
+}
+
+/// What the author of a Pallas kernel states it costs.
+fn stated_by_author(config: &BackendConfig) -> Option<Work> {
+    let flops = ["/custom_call_config/cost_estimate/flops", "/cost_estimate/flops"]
+        .iter()
+        .find_map(|path| config.number(path))
+        .filter(|flops| *flops >= 0.0)?;
+    let mut work =
+        Work { assumption: Some("operations as the kernel's author states them".into()), ..Work::default() };
+    work.stated_flops = Some(flops);
+    Some(work)
 }

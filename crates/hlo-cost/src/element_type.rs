@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{ComputeSpec, ComputeUnit, Precision};
+use perf_models::{ComputeSpec, ComputeUnit, Precision};
 
 /// The type of an array's elements. Displays as HLO text writes it: `bf16`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -88,6 +88,15 @@ impl ElementType {
         TYPES.iter().find(|row| row.1 == number).map_or(Self::Unknown(number), |row| row.0)
     }
 
+    /// Its number in XLA's protocol buffers.
+    #[must_use]
+    pub fn number(self) -> i32 {
+        match self {
+            Self::Unknown(number) => number,
+            known => known.row().map_or(0, |row| row.1),
+        }
+    }
+
     /// The type of this name, upper or lower case.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
@@ -101,7 +110,7 @@ impl ElementType {
     /// Bits that an element takes in memory; `None` for an unknown type.
     ///
     /// Types of less than a byte are packed; a layout may say otherwise
-    /// ([`Layout::element_bits`](super::Layout::element_bits)).
+    /// ([`Layout::element_bits`](crate::Layout::element_bits)).
     #[must_use]
     pub fn bits(self) -> Option<u32> {
         self.row().map(|row| row.3)
@@ -200,7 +209,7 @@ mod tests {
             TYPES.iter().flat_map(|row| [row.1.to_string(), row.2.to_owned()]).collect();
         assert_eq!(distinct.len(), 2 * TYPES.len());
         for (element, number, name, _) in TYPES {
-            assert_eq!(ElementType::from_number(number), element);
+            assert_eq!((ElementType::from_number(number), element.number()), (element, number));
             assert_eq!(ElementType::from_name(&name.to_uppercase()), Some(element));
             assert_eq!(element.to_string(), name);
         }
@@ -221,7 +230,7 @@ mod tests {
     #[test]
     fn sizes_agree_with_those_of_pytorch_names() {
         for (element, _, name, bits) in TYPES.iter().filter(|row| row.3 >= 8) {
-            assert_eq!(crate::element_size(&element.torch_name()).ok(), known(*bits, name), "{name}");
+            assert_eq!(perf_models::element_size(&element.torch_name()).ok(), known(*bits, name), "{name}");
         }
         fn known(bits: u32, name: &str) -> Option<f64> {
             (name != "u64").then_some(f64::from(bits) / 8.0)

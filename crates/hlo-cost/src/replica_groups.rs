@@ -3,7 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::Undefined;
+use perf_models::Undefined;
+use prost::Message;
+
+use crate::shape::count;
 
 /// Groups that are written out are refused above this number of devices, which no system has.
 const MOST_DEVICES: u64 = 1 << 24;
@@ -11,7 +14,7 @@ const MOST_DEVICES: u64 = 1 << 24;
 /// The groups of devices that a collective runs in. Displays as HLO text writes them.
 ///
 /// ```
-/// use perf_models::hlo::ReplicaGroups;
+/// use hlo_cost::ReplicaGroups;
 ///
 /// let groups: ReplicaGroups = "[4,2]<=[2,4]T(1,0)".parse()?;
 /// assert_eq!(groups.of(8)?, [[0, 4], [1, 5], [2, 6], [3, 7]]);
@@ -166,6 +169,87 @@ fn numbers(text: &str) -> Option<Vec<u64>> {
     text.split(',').map(|number| number.trim().parse().ok()).collect()
 }
 
+/// `xla.ReplicaGroup`: devices of one group.
+#[derive(Clone, PartialEq, Eq, Message)]
+pub struct ReplicaGroup {
+    /// The devices.
+    #[prost(int64, repeated, tag = "1")]
+    pub devices: Vec<i64>,
+}
+
+/// `xla.CollectiveDeviceListProto`: groups one by one or by formula.
+#[derive(Clone, PartialEq, Message)]
+struct DeviceListMessage {
+    #[prost(message, repeated, tag = "1")]
+    groups: Vec<ReplicaGroup>,
+    #[prost(message, optional, tag = "2")]
+    iota: Option<IotaMessage>,
+}
+
+/// `xla.IotaReplicaGroupListProto`.
+#[derive(Clone, PartialEq, Message)]
+struct IotaMessage {
+    #[prost(int64, tag = "1")]
+    groups: i64,
+    #[prost(int64, tag = "2")]
+    devices_per_group: i64,
+    #[prost(int64, repeated, tag = "3")]
+    reshape: Vec<i64>,
+    #[prost(int32, repeated, tag = "4")]
+    transpose: Vec<i32>,
+}
+
+message_by_way_of!(ReplicaGroups, DeviceListMessage);
+
+impl ReplicaGroups {
+    /// Takes fields of its message in. A formula is what counts where there are lists, too.
+    fn absorb(&mut self, fields: DeviceListMessage) {
+        if let Some(iota) = fields.iota {
+            *self = Self::Iota {
+                groups: count(iota.groups),
+                devices_per_group: count(iota.devices_per_group),
+                reshape: iota.reshape.into_iter().map(count).collect(),
+                transpose: iota.transpose.into_iter().map(|axis| count(axis.into())).collect(),
+            };
+        }
+        self.add_lists(&fields.groups);
+    }
+
+    /// Adds groups that are written out, unless there is a formula.
+    pub(crate) fn add_lists(&mut self, groups: &[ReplicaGroup]) {
+        // A group without members is how older programs wrote that everyone takes part.
+        let lists = groups.iter().filter(|group| !group.devices.is_empty());
+        let mut lists = lists.map(|group| group.devices.iter().copied().map(count).collect()).peekable();
+        match self {
+            Self::Everyone if lists.peek().is_some() => *self = Self::Lists(lists.collect()),
+            Self::Lists(known) => known.extend(lists),
+            Self::Everyone | Self::Iota { .. } => {}
+        }
+    }
+}
+
+impl From<&ReplicaGroups> for DeviceListMessage {
+    fn from(of: &ReplicaGroups) -> Self {
+        let numbers = |counts: &[u64]| counts.iter().map(|&count| count as i64).collect();
+        match of {
+            ReplicaGroups::Everyone => Self::default(),
+            ReplicaGroups::Lists(lists) => {
+                let groups = lists.iter().map(|list| ReplicaGroup { devices: numbers(list) }).collect();
+                Self { groups, iota: None }
+            }
+            ReplicaGroups::Iota { groups, devices_per_group, reshape, transpose } => {
+                let iota = IotaMessage {
+                    groups: *groups as i64,
+                    devices_per_group: *devices_per_group as i64,
+                    reshape: numbers(reshape),
+                    transpose: transpose.iter().map(|&axis| axis as i32).collect(),
+                };
+                Self { groups: Vec::new(), iota: Some(iota) }
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -187,6 +271,20 @@ mod tests {
             assert_eq!(groups.of(8).unwrap(), expected, "{text}");
             assert_eq!(groups.to_string(), text);
         }
+    }
+
+    #[test]
+    fn groups_survive_being_written_and_a_formula_counts_first() {
+        for text in ["{}", "{{0,1},{2,3}}", "[4,2]<=[2,4]T(1,0)"] {
+            let groups: ReplicaGroups = text.parse().unwrap();
+            assert_eq!(ReplicaGroups::decode(&groups.encode_to_vec()[..]), Ok(groups), "{text}");
+        }
+        let list = ReplicaGroup { devices: vec![0, 1] };
+        let iota = IotaMessage { groups: 2, devices_per_group: 1, reshape: vec![2], transpose: vec![] };
+        let both = DeviceListMessage { groups: vec![list.clone()], iota: Some(iota) };
+        assert_eq!(ReplicaGroups::decode(&both.encode_to_vec()[..]).unwrap().to_string(), "[2,1]<=[2]");
+        let without_members = DeviceListMessage { groups: vec![ReplicaGroup::default()], iota: None };
+        assert_eq!(ReplicaGroups::decode(&without_members.encode_to_vec()[..]), Ok(ReplicaGroups::Everyone));
     }
 
     #[test]

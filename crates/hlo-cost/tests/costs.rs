@@ -3,7 +3,7 @@
 
 use std::slice;
 
-use perf_models::hlo::{
+use hlo_cost::{
     ConvolutionDimensionNumbers, DotDimensionNumbers, ElementType, HloComputation, HloCost, HloInstruction,
     HloKind, HloModule, Shape, Window, WindowDimension,
 };
@@ -583,7 +583,7 @@ proptest! {
             }),
             convolution: Some(images()),
             window: Some(Window { dimensions: vec![dimension; 3] }),
-            backend_config: format!(r#"{{"known_trip_count":{{"n":"{size}"}}}}"#),
+            backend_config: format!(r#"{{"known_trip_count":{{"n":"{size}"}}}}"#).into(),
             ..HloInstruction::new(0, "i", opcode, array(element, &c))
         };
         let cost = cost_calling(&[array(element, &a), array(other, &b)], of, vec![adder(2, element)]);

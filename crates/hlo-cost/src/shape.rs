@@ -2,14 +2,15 @@
 
 use std::fmt;
 
-use super::ElementType;
-use crate::Undefined;
-use crate::tensor::elements;
+use perf_models::{Undefined, elements};
+use prost::Message;
+
+use crate::ElementType;
 
 /// The shape of a value. Displays as HLO text writes it: `(bf16[4096,2048]{1,0}, ...)` without blanks.
 ///
 /// ```
-/// use perf_models::hlo::{ElementType, Shape};
+/// use hlo_cost::{ElementType, Shape};
 ///
 /// let matrix = Shape::array(ElementType::Bf16, [4096, 2048]);
 /// assert_eq!(matrix.to_string(), "bf16[4096,2048]{1,0}");
@@ -53,16 +54,28 @@ pub struct ArrayShape {
 }
 
 /// How the elements of an array lie in memory.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Message)]
 pub struct Layout {
     /// Dimensions from the one whose neighbours lie next to each other to the outermost.
+    #[prost(int64, repeated, tag = "1")]
     pub minor_to_major: Vec<i64>,
-    /// Tiles that the array is cut into, outermost first; `i64::MIN` joins a dimension to the next.
-    pub tiles: Vec<Vec<i64>>,
+    /// Tiles that the array is cut into, outermost first.
+    #[prost(message, repeated, tag = "6")]
+    pub tiles: Vec<Tile>,
     /// Bits of an element where they are not those of its type; 0 where they are.
-    pub element_bits: u64,
+    #[prost(int64, tag = "7")]
+    pub element_bits: i64,
     /// Memory that it lies in: 0 is the device's main memory, 5 on TPUs the host's.
+    #[prost(int64, tag = "8")]
     pub memory_space: i64,
+}
+
+/// A tile of a layout.
+#[derive(Clone, PartialEq, Eq, Message)]
+pub struct Tile {
+    /// Extents; `i64::MIN` joins a dimension to the next.
+    #[prost(int64, repeated, tag = "1")]
+    pub dimensions: Vec<i64>,
 }
 
 impl Shape {
@@ -200,7 +213,7 @@ impl fmt::Display for Layout {
             f.write_str(":")?;
             for (position, tile) in self.tiles.iter().enumerate() {
                 let sign = if position == 0 { "T" } else { "" };
-                write!(f, "{sign}({})", joined(tile))?;
+                write!(f, "{sign}({})", joined(&tile.dimensions))?;
             }
             if self.element_bits > 0 {
                 write!(f, "E({})", self.element_bits)?;
@@ -219,6 +232,86 @@ fn joined(numbers: &[i64]) -> String {
     texts.join(",")
 }
 
+/// `xla.PrimitiveType` numbers that name no type of elements.
+const TUPLE: i32 = 13;
+const OPAQUE: i32 = 14;
+const TOKEN: i32 = 17;
+const BUFFER: i32 = 34;
+
+/// `xla.ShapeProto`.
+#[derive(Clone, PartialEq, Message)]
+struct ShapeMessage {
+    #[prost(int32, tag = "2")]
+    element_type: i32,
+    #[prost(int64, repeated, tag = "3")]
+    dimensions: Vec<i64>,
+    #[prost(message, repeated, tag = "4")]
+    parts: Vec<Shape>,
+    #[prost(message, optional, tag = "5")]
+    layout: Option<Layout>,
+    #[prost(bool, repeated, tag = "6")]
+    dynamic: Vec<bool>,
+}
+
+message_by_way_of!(Shape, ShapeMessage);
+
+impl Shape {
+    /// Takes fields of its message in. Every writer puts the type before what describes it.
+    fn absorb(&mut self, fields: ShapeMessage) {
+        match fields.element_type {
+            0 => {}
+            TUPLE => *self = Self::Tuple(Vec::new()),
+            OPAQUE => *self = Self::Opaque,
+            TOKEN => *self = Self::Token,
+            BUFFER => *self = Self::Buffer(Box::default()),
+            number => {
+                let element_type = ElementType::from_number(number);
+                *self = Self::Array(ArrayShape { element_type, ..ArrayShape::default() });
+            }
+        }
+        match self {
+            Self::Tuple(parts) => parts.extend(fields.parts),
+            Self::Buffer(held) => {
+                if let Some(part) = fields.parts.into_iter().next() {
+                    **held = part;
+                }
+            }
+            Self::Array(array) => {
+                array.dimensions.extend(fields.dimensions.into_iter().map(count));
+                array.dynamic.extend(fields.dynamic);
+                if fields.layout.is_some() {
+                    array.layout = fields.layout;
+                }
+            }
+            Self::Token | Self::Opaque => {}
+        }
+    }
+}
+
+/// Extents and numbers of devices are not negative; an unbounded extent is written as the least number.
+pub(crate) fn count(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+impl From<&Shape> for ShapeMessage {
+    fn from(shape: &Shape) -> Self {
+        let of_type = |element_type, parts| Self { element_type, parts, ..Self::default() };
+        match shape {
+            Shape::Tuple(parts) => of_type(TUPLE, parts.clone()),
+            Shape::Opaque => of_type(OPAQUE, Vec::new()),
+            Shape::Token => of_type(TOKEN, Vec::new()),
+            Shape::Buffer(held) => of_type(BUFFER, vec![held.as_ref().clone()]),
+            Shape::Array(array) => Self {
+                element_type: array.element_type.number(),
+                dimensions: array.dimensions.iter().map(|&extent| extent as i64).collect(),
+                parts: Vec::new(),
+                layout: array.layout.clone(),
+                dynamic: array.dynamic.clone(),
+            },
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -232,7 +325,7 @@ mod tests {
     fn texts_are_those_of_hlo() {
         let tiled = |minor_to_major: &[i64], tiles: &[&[i64]], memory_space| Layout {
             minor_to_major: minor_to_major.to_vec(),
-            tiles: tiles.iter().map(|tile| tile.to_vec()).collect(),
+            tiles: tiles.iter().map(|tile| Tile { dimensions: tile.to_vec() }).collect(),
             memory_space,
             ..Layout::default()
         };
@@ -262,6 +355,44 @@ mod tests {
         ] {
             assert_eq!(shape.to_string(), text);
         }
+    }
+
+    #[test]
+    fn shapes_survive_being_written() {
+        let tiles = vec![Tile { dimensions: vec![8, 128] }, Tile { dimensions: vec![i64::MIN] }];
+        let tiled = Layout { minor_to_major: vec![1, 0], tiles, element_bits: 4, memory_space: 5 };
+        let dynamic = Shape::Array(ArrayShape {
+            element_type: ElementType::S4,
+            dimensions: vec![8, 128],
+            dynamic: vec![false, true],
+            layout: Some(tiled),
+        });
+        let parts = vec![
+            dynamic,
+            Shape::Token,
+            Shape::Opaque,
+            Shape::Buffer(Box::new(Shape::array(ElementType::F32, [2]))),
+            Shape::Tuple(vec![Shape::array(ElementType::Unknown(99), [])]),
+            Shape::default(),
+        ];
+        let shape = Shape::Tuple(parts);
+        assert_eq!(Shape::decode(&shape.encode_to_vec()[..]), Ok(shape));
+    }
+
+    #[test]
+    fn unbounded_extents_are_none() {
+        let unbounded =
+            ShapeMessage { element_type: 11, dimensions: vec![3, i64::MIN], ..Default::default() };
+        let shape = Shape::decode(&unbounded.encode_to_vec()[..]).unwrap();
+        assert_eq!(shape.to_string(), "f32[3,0]");
+    }
+
+    #[test]
+    fn tuples_nested_beyond_all_reason_are_refused() {
+        let nested = |depth| (0..depth).fold(Shape::Token, |shape, _| Shape::Tuple(vec![shape]));
+        let decoded = |depth| Shape::decode(&nested(depth).encode_to_vec()[..]);
+        assert!(decoded(50).is_ok());
+        assert!(decoded(200).unwrap_err().to_string().contains("recursion limit"));
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! What the compiler tells a custom call or a fusion.
 
+use perf_models::Value;
 use serde_json::Value as Json;
 
-use super::DotDimensionNumbers;
-use crate::Value;
+use crate::DotDimensionNumbers;
 
 /// A backend configuration, as far as it can be read.
 #[derive(Clone, Debug)]
-pub(super) enum BackendConfig {
+pub(crate) enum BackendConfig {
     /// JSON of a protocol buffer, in which large whole numbers are texts.
     Json(Json),
     /// Attributes of a typed call, by name.
@@ -16,7 +16,8 @@ pub(super) enum BackendConfig {
 
 impl BackendConfig {
     /// Reads the text of an instruction.
-    pub(super) fn read(text: &str) -> Self {
+    pub(crate) fn read(text: &[u8]) -> Self {
+        let text = &String::from_utf8_lossy(text);
         match serde_json::from_str::<Json>(text) {
             Ok(json) => match json.pointer("/custom_call_backend_config/attributes").and_then(Json::as_str) {
                 Some(attributes) => Self::Attributes(parse_attributes(attributes)),
@@ -27,7 +28,7 @@ impl BackendConfig {
     }
 
     /// The JSON value at this path; `None` for attributes.
-    pub(super) fn json(&self, pointer: &str) -> Option<&Json> {
+    pub(crate) fn json(&self, pointer: &str) -> Option<&Json> {
         match self {
             Self::Json(json) => json.pointer(pointer),
             Self::Attributes(_) => None,
@@ -35,17 +36,17 @@ impl BackendConfig {
     }
 
     /// The number at this path.
-    pub(super) fn number(&self, pointer: &str) -> Option<f64> {
+    pub(crate) fn number(&self, pointer: &str) -> Option<f64> {
         number(self.json(pointer)?)
     }
 
     /// The text at this path.
-    pub(super) fn text(&self, pointer: &str) -> Option<&str> {
+    pub(crate) fn text(&self, pointer: &str) -> Option<&str> {
         self.json(pointer)?.as_str()
     }
 
     /// The dimension numbers at this path.
-    pub(super) fn dot(&self, pointer: &str) -> Option<DotDimensionNumbers> {
+    pub(crate) fn dot(&self, pointer: &str) -> Option<DotDimensionNumbers> {
         let of = self.json(pointer)?;
         let list = |key: &str| {
             let items = of.get(key).and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
@@ -60,7 +61,7 @@ impl BackendConfig {
     }
 
     /// An attribute of this name; `None` for JSON.
-    pub(super) fn attribute(&self, name: &str) -> Option<&Value> {
+    pub(crate) fn attribute(&self, name: &str) -> Option<&Value> {
         match self {
             Self::Json(_) => None,
             Self::Attributes(list) => list.iter().find(|(key, _)| key == name).map(|(_, value)| value),
@@ -159,7 +160,7 @@ mod tests {
     #[test]
     fn attributes_are_read_leniently() {
         let config = BackendConfig::read(
-            r#"{attn_heads = 16 : i64, scaling_factor = 8.838835e-02 : f64, is_training = true, window = -1 : i64,
+            br#"{attn_heads = 16 : i64, scaling_factor = 8.838835e-02 : f64, is_training = true, window = -1 : i64,
                 name = "a, b = {c" , dims = [1, 2, 3], lists = array<i64: 4, 5>, nested = {x = 1 : i32}, unit}"#,
         );
         for (name, expected) in [
@@ -182,7 +183,7 @@ mod tests {
     #[test]
     fn json_numbers_may_be_texts() {
         let config = BackendConfig::read(
-            r#"{"gemm_backend_config":{"beta":0.5,"lhs_stride":"12","epilogue":"BIAS",
+            br#"{"gemm_backend_config":{"beta":0.5,"lhs_stride":"12","epilogue":"BIAS",
                 "dot_dimension_numbers":{"lhs_contracting_dimensions":["1"],"rhs_batch_dimensions":[0]}}}"#,
         );
         assert_eq!(config.number("/gemm_backend_config/beta"), Some(0.5));
@@ -196,15 +197,15 @@ mod tests {
     #[test]
     fn attributes_inside_json_are_found() {
         let config =
-            BackendConfig::read(r#"{"custom_call_backend_config":{"attributes":"{heads = 4 : i64}"}}"#);
+            BackendConfig::read(br#"{"custom_call_backend_config":{"attributes":"{heads = 4 : i64}"}}"#);
         assert_eq!(config.attribute("heads"), Some(&Value::Int(4)));
     }
 
     proptest! {
         #[test]
         fn any_text_can_be_read(text: String, tail in "[{}\\[\\]<>\"\\\\=,: a1é]*") {
-            BackendConfig::read(&text);
-            BackendConfig::read(&tail);
+            BackendConfig::read(text.as_bytes());
+            BackendConfig::read(tail.as_bytes());
         }
     }
 }
