@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 use gpu_timeline::{Breakdown, CommunicationPatterns, Spread, Summary};
-use operator_sheets::Roof;
 use hlo_cost::{HloModule, InstructionRef};
+use operator_sheets::Roof;
 use perf_models::{Architecture, Device, architecture_of_device};
 use trace_ingest::xplane::{Plane, PlaneKind, Profile};
 use trace_ingest::{EventId, Trace};

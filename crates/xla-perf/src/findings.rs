@@ -6,7 +6,7 @@ use std::fmt;
 
 use crate::analysis::{CopyKernels, JaxAnalysis};
 use crate::device_events::is_copy_kernel;
-use crate::gpu::stem;
+use crate::operators::stem;
 
 /// What most of the kernel time went to, and how much of the time the GPUs did anything.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use sheets::{Cell, Sheet, Table};
 use hlo_cost::{
     ElementType, FileLocation, HloComputation, HloInstruction, HloModule, OpMetadata, Shape, StackFrame,
     StackFrameIndex,
 };
+use sheets::{Cell, Sheet, Table};
 use trace_ingest::xplane::profile_from_bytes;
 use trace_ingest::xplane::proto::{
     EventPlace, XEvent, XEventMetadata, XLine, XPlane, XSpace, XStat, XStatMetadata, XStatValue,

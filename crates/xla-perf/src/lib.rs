@@ -3,7 +3,6 @@
 
 mod analysis;
 pub mod collectives;
-mod convert;
 pub mod details;
 mod device_events;
 mod executions;

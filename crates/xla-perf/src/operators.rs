@@ -1,8 +1,8 @@
 //! The instructions that kernels were launched for, and what the HLO says of them.
 
 use hashbrown::HashMap;
-use operator_sheets::{Evaluated, OpCategory};
 use hlo_cost::{ArrayShape, HloKind, InstructionRef, Shape};
+use operator_sheets::{Evaluated, OpCategory};
 use perf_models::{ComputeSpec, Parameter};
 use sheets::Nested;
 use trace_ingest::xplane::Profile;
@@ -263,6 +263,22 @@ pub(crate) fn number_tuple(numbers: &[u64]) -> Nested {
     Nested::Tuple(numbers.iter().map(whole).collect())
 }
 
+/// The name of an instruction without the numbers at its end: `fusion.12` and `fusion_3.clone.1` are instances.
+pub(crate) fn stem(name: &str) -> &str {
+    let mut stem = name;
+    loop {
+        let without_digits = stem.trim_end_matches(|c: char| c.is_ascii_digit());
+        let shorter = match without_digits.strip_suffix(['.', '_']) {
+            Some(before) if without_digits.len() < stem.len() => before,
+            _ => stem.strip_suffix(".clone").unwrap_or(stem),
+        };
+        if shorter.is_empty() || shorter == stem {
+            return stem;
+        }
+        stem = shorter;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -311,5 +327,21 @@ mod tests {
         assert_eq!(number_tuples(&[]).to_string(), "()");
         assert_eq!(text_tuple(&["bf16"]).to_string(), "('bf16',)");
         assert_eq!(text_list(["a", "b'"]).to_string(), "['a', \"b'\"]");
+    }
+
+    #[test]
+    fn a_stem_has_no_number_at_its_end() {
+        for (name, expected) in [
+            ("fusion.12", "fusion"),
+            ("input_transpose_fusion_1", "input_transpose_fusion"),
+            ("gemm_fusion_dot.3.clone.1", "gemm_fusion_dot"),
+            ("all-reduce-start", "all-reduce-start"),
+            ("Im3d2Col", "Im3d2Col"),
+            ("conv2", "conv2"),
+            ("_1", "_1"),
+            ("", ""),
+        ] {
+            assert_eq!(stem(name), expected, "{name}");
+        }
     }
 }

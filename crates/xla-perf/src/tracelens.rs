@@ -1,5 +1,6 @@
 //! What equals TraceLens where it is known to be wrong: with [`JaxFigures::Reference`](crate::JaxFigures::Reference) a
-//! report can be compared with one of its reports cell by cell. Nothing else depends on this module.
+//! report can be compared with one of its reports cell by cell. A reader of the other modules may skip this one: its sheets
+//! replace those of the module `gpu`, and the sheets of kernels take arguments from here.
 //!
 //! It credits the work of an instruction to each of its kernels, by formulas of library calls only. Faults of the
 //! formulas stay: filters of convolutions without channels, attention without masks. It shows no strides, and of
@@ -9,8 +10,8 @@ use std::cmp::Reverse;
 
 use gpu_timeline::{Spread, Summary};
 use hashbrown::HashMap;
-use operator_sheets::columns::{KERNEL_TIME, TB_PER_S, TFLOPS_PER_S};
 use hlo_cost::InstructionRef;
+use operator_sheets::columns::{KERNEL_TIME, TB_PER_S, TFLOPS_PER_S};
 use sheets::{Field, Sheet};
 
 use crate::analysis::JaxAnalysis;
@@ -56,9 +57,9 @@ struct Context<'a> {
 }
 
 /// A sheet of a kind of instructions as TraceLens has it.
-pub(crate) fn op_sheet<'a>(name: &'static str, members: Members) -> Sheet<'a, JaxAnalysis> {
+pub(crate) fn op_sheet<'a>(members: Members) -> Sheet<'a, JaxAnalysis> {
     let description = "One row per kernel and parameters of the library call that launched it.";
-    Sheet::with_context(name, description, fields(), move |analysis| match members {
+    Sheet::with_context("op", description, fields(), move |analysis| match members {
         Members::Of(category) => groups(analysis, category),
         Members::Rest => None,
     })

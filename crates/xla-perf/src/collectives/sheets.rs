@@ -235,6 +235,8 @@ const AGGREGATES: [fn(&Distribution) -> f64; 7] =
 
 type KindField<'a> = Field<&'a CollectiveAnalysis, &'a KindSummary>;
 
+type KindDistribution = fn(&KindSummary) -> Option<Distribution>;
+
 fn kind_fields<'a>() -> Vec<KindField<'a>> {
     let count = |name, description| Column::new(name, ColumnKind::Count, description);
     let mut fields = vec![
@@ -253,7 +255,7 @@ fn kind_fields<'a>() -> Vec<KindField<'a>> {
         )
         .field(|row: &&KindSummary| row.mean_data.into()),
     ];
-    let figures: [([Column; 7], fn(&KindSummary) -> Option<Distribution>); 3] = [
+    let figures: [([Column; 7], KindDistribution); 3] = [
         (BANDWIDTHS, |kind| kind.algorithmic),
         (BUS_BANDWIDTHS, |kind| kind.bus),
         (MESSAGE_BUS_BANDWIDTHS, |kind| kind.message_bus),

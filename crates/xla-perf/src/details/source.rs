@@ -4,10 +4,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use hlo_cost::{OpMetadata, StackFrameIndex};
 use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
-use hlo_cost::OpMetadata;
 use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Field, Sheet, Unit, percent, shares};
-use hlo_cost::StackFrameIndex;
 
 use crate::JaxAnalysis;
 use crate::report::sheet;

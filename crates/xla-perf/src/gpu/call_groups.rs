@@ -14,10 +14,9 @@ use perf_models::{ComputeSpec, Roofline};
 use sheets::{Column, ColumnKind, Field, Unit};
 use trace_ingest::EventId;
 
-use super::operators::stem;
 use crate::analysis::JaxAnalysis;
 use crate::executions::Call;
-use crate::operators::Operator;
+use crate::operators::{Operator, stem};
 
 pub(crate) const INSTRUCTION: Column = Column::new(
     "name",

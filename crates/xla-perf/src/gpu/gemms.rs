@@ -1,8 +1,8 @@
 //! Matrix multiplications: instructions, and their calls one by one.
 
+use hlo_cost::{ArrayShape, InstructionRef, Shape};
 use operator_sheets::Figures;
 use operator_sheets::columns::{DATA_MOVED, FLOPS_PER_BYTE, GFLOPS};
-use hlo_cost::{ArrayShape, InstructionRef, Shape};
 use perf_models::{GemmKernel, Value};
 use sheets::{Column, ColumnKind, Field, Nested, Sheet, Unit};
 
@@ -87,8 +87,10 @@ struct CallRow<'a> {
     figures: Option<Figures>,
 }
 
+type Size = fn(&Extents) -> Option<i64>;
+
 /// The sizes that the sheet of calls shows as parameters.
-const SIZES: [(&str, fn(&Extents) -> Option<i64>); 4] = [
+const SIZES: [(&str, Size); 4] = [
     ("param: B", |extents| extents.batch),
     ("param: M", |extents| extents.m),
     ("param: N", |extents| extents.n),

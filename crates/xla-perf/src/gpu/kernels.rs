@@ -360,8 +360,10 @@ macro_rules! pair {
     };
 }
 
+type Statistic = fn(&Spread) -> Option<f64>;
+
 /// The statistics of both times, which are the same, in pairs.
-const PAIRS: [([Column; 2], fn(&Spread) -> Option<f64>); 5] = [
+const PAIRS: [([Column; 2], Statistic); 5] = [
     (pair!("mean", "Mean"), |times| times.mean),
     (pair!("median", "Median"), |times| times.median),
     (pair!("std", "Standard deviation (of a sample, n − 1; empty for one kernel)"), |times| times.std),

@@ -11,10 +11,9 @@ mod timeline;
 
 use sheets::Sheet;
 
-pub(crate) use operators::stem;
-
-use crate::analysis::JaxAnalysis;
+use crate::analysis::{JaxAnalysis, JaxFigures};
 use crate::rooflines::roofline_sheets;
+use crate::tracelens;
 
 /// The sheets of GPUs, in order.
 pub(crate) fn gpu_sheets<'a>() -> Vec<Sheet<'a, JaxAnalysis>> {
@@ -22,7 +21,11 @@ pub(crate) fn gpu_sheets<'a>() -> Vec<Sheet<'a, JaxAnalysis>> {
     all.extend(operators::operator_sheets());
     all.extend([steps::steps_summary_sheet(), steps::steps_sheet()]);
     all.extend(roofline_sheets());
-    all.extend(op_sheets::op_sheets());
+    all.extend(op_sheets::op_sheets().map(|(members, sheet)| {
+        sheet.replaced_by(tracelens::op_sheet(members), |analysis| {
+            analysis.options().figures == JaxFigures::Reference
+        })
+    }));
     all.extend(kernels::kernel_sheets());
     all.extend(gemms::gemm_sheets());
     all

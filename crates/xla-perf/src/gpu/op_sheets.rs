@@ -1,8 +1,8 @@
 //! The sheets of kinds of instructions: matrix multiplications, convolutions, attention and the rest, each with
 //! parameters, work, rates and rooflines.
 
-use operator_sheets::columns::{DATA_MOVED, FLOPS_PER_BYTE, GFLOPS, KERNEL_DETAILS, KERNEL_TIME};
 use hlo_cost::HloKind;
+use operator_sheets::columns::{DATA_MOVED, FLOPS_PER_BYTE, GFLOPS, KERNEL_DETAILS, KERNEL_TIME};
 use sheets::{Column, ColumnKind, Field, Sheet, Unit};
 use trace_ingest::TrackId;
 
@@ -10,11 +10,9 @@ use super::call_groups::{
     CATEGORY, CallGroup, OperatorContext, OperatorRow, STEM, call_groups, module_field, note_field,
     rate_fields, roofline_fields, warm_up_fields, work_fields,
 };
-use super::operators::stem;
-use crate::analysis::{JaxAnalysis, JaxFigures};
+use crate::analysis::JaxAnalysis;
 use crate::device_events::KernelCategory;
-use crate::operators::{Operator, Program, number_tuples, text_tuple};
-use crate::tracelens;
+use crate::operators::{Operator, Program, number_tuples, stem, text_tuple};
 
 pub(crate) const PARAMETER: Column = Column::new(
     "param: …",
@@ -102,14 +100,11 @@ const SHEETS: [(&str, Members, &str); 8] = [
     ),
 ];
 
-/// The sheets of kinds of instructions, in order.
-pub(super) fn op_sheets<'a>() -> impl Iterator<Item = Sheet<'a, JaxAnalysis>> {
+/// The sheets of kinds of instructions, in order, each with its members.
+pub(super) fn op_sheets<'a>() -> impl Iterator<Item = (Members, Sheet<'a, JaxAnalysis>)> {
     SHEETS.into_iter().map(|(name, members, description)| {
-        let correct =
-            Sheet::with_context(name, description, fields(), move |analysis| rows(analysis, members));
-        correct.replaced_by(tracelens::op_sheet(name, members), |analysis| {
-            analysis.options().figures == JaxFigures::Reference
-        })
+        let rows = move |analysis| rows(analysis, members);
+        (members, Sheet::with_context(name, description, fields(), rows))
     })
 }
 

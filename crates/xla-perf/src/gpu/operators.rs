@@ -16,7 +16,7 @@ use super::call_groups::{
 };
 use super::kernels::{EX_UID, INPUT_DIMS, INPUT_STRIDES, INPUT_TYPE};
 use crate::analysis::JaxAnalysis;
-use crate::operators::{Record, number_tuples, text_list, text_tuple};
+use crate::operators::{Record, number_tuples, stem, text_list, text_tuple};
 use crate::report::gpu_sheet;
 
 const SOURCE: Column = Column::new(
@@ -202,41 +202,4 @@ fn unless_empty(text: &str) -> Cell<'_> {
 fn gpus(analysis: &JaxAnalysis, group: &CallGroup<'_>) -> usize {
     let first = group.calls.iter().filter_map(|call| call.kernels.first());
     first.map(|&at| analysis.device_events()[at].gpu).collect::<BTreeSet<_>>().len()
-}
-
-/// The name of an instruction without the numbers at its end: `fusion.12` and `fusion_3.clone.1` are instances.
-pub(crate) fn stem(name: &str) -> &str {
-    let mut stem = name;
-    loop {
-        let without_digits = stem.trim_end_matches(|c: char| c.is_ascii_digit());
-        let shorter = match without_digits.strip_suffix(['.', '_']) {
-            Some(before) if without_digits.len() < stem.len() => before,
-            _ => stem.strip_suffix(".clone").unwrap_or(stem),
-        };
-        if shorter.is_empty() || shorter == stem {
-            return stem;
-        }
-        stem = shorter;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::stem;
-
-    #[test]
-    fn a_stem_has_no_number_at_its_end() {
-        for (name, expected) in [
-            ("fusion.12", "fusion"),
-            ("input_transpose_fusion_1", "input_transpose_fusion"),
-            ("gemm_fusion_dot.3.clone.1", "gemm_fusion_dot"),
-            ("all-reduce-start", "all-reduce-start"),
-            ("Im3d2Col", "Im3d2Col"),
-            ("conv2", "conv2"),
-            ("_1", "_1"),
-            ("", ""),
-        ] {
-            assert_eq!(stem(name), expected, "{name}");
-        }
-    }
 }

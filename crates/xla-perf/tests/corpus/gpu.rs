@@ -89,6 +89,7 @@ fn check(figures: JaxFigures, meant: &'static [Meant]) {
     let Some((case, analysis)) = analysis(figures) else { return };
     let mut verdicts = Verdicts::new(meant, ADDED_COLUMNS);
     for (name, reference) in tables(&case.join("reference")) {
+        assert!(!reference.is_empty(), "{name}");
         let mut ours = table(&analysis, &name);
         if name == "gpu_timeline" {
             // The reference has the GPUs in the order of a hash table, ours are in that of their ids.
