@@ -17,15 +17,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let analysis = Analysis::new(read_path(&trace, &ReadOptions::default())?, AnalysisOptions::default());
 
     let mut tables = Vec::new();
-    for sheet in pytorch_sheets().iter().filter(|sheet| ["gpu_timeline", "ops_summary"].contains(&sheet.name))
-    {
-        let Some(frame) = sheet.build(&analysis)? else { continue };
-        let description = |name: &str| sheet.column(name).map_or("", |column| column.description);
-        let formats = frame.columns().iter().map(|column| {
-            let kind = if column.dtype().is_float() { CellKind::Number } else { CellKind::Text };
-            ColumnFormat::new(kind, description(column.name()))
+    for sheet in pytorch_sheets() {
+        if !["gpu_timeline", "ops_summary"].contains(&sheet.name.as_ref()) {
+            continue;
+        }
+        let Some(table) = sheet.table(&analysis)? else { continue };
+        let formats = table.columns().iter().map(|column| {
+            let kind = if column.kind().is_numeric() { CellKind::Number } else { CellKind::Text };
+            ColumnFormat::new(kind, column.description())
         });
-        tables.push(Table::new(sheet.name, frame.clone(), formats.collect())?);
+        tables.push(Table::new(table.name(), table.to_dataframe()?, formats.collect())?);
     }
 
     let tree = analysis.tree();

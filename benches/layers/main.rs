@@ -139,8 +139,8 @@ fn sheets(criterion: &mut Criterion) {
     for (name, path) in traces() {
         let analysis = Analysis::new(read(&path), options());
         for sheet in pytorch_sheets() {
-            group.bench_function(BenchmarkId::new(sheet.name, name), |bencher| {
-                bencher.iter(|| sheet.build(black_box(&analysis)).unwrap());
+            group.bench_function(BenchmarkId::new(sheet.name.as_ref(), name), |bencher| {
+                bencher.iter(|| sheet.table(black_box(&analysis)).unwrap());
             });
         }
     }
@@ -153,9 +153,9 @@ fn writers(criterion: &mut Criterion) {
     for (name, path) in traces() {
         let analysis = Analysis::new(read(&path), options());
         let tables = pytorch_sheets().iter().filter_map(|sheet| {
-            let frame = sheet.build(&analysis).unwrap()?;
+            let frame = sheet.table(&analysis).unwrap()?.to_dataframe().unwrap();
             let formats = vec![ColumnFormat::new(CellKind::Number, ""); frame.width()];
-            Some(Table::new(sheet.name, frame, formats).unwrap())
+            Some(Table::new(sheet.name.as_ref(), frame, formats).unwrap())
         });
         let report = Report::new(name, tables.collect()).unwrap();
         let (csvs, workbook) = (directory.path().join("csvs"), directory.path().join("report.xlsx"));

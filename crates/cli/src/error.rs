@@ -128,6 +128,8 @@ pub(crate) enum Failure {
     Table(#[from] TableError),
     #[error("the report cannot be put together: {0}; please report this as a bug")]
     Frame(#[from] polars::error::PolarsError),
+    #[error("the report cannot be put together: {0}; please report this as a bug")]
+    Sheet(#[from] sheets::TableError),
     #[error("standard output cannot be written: {0}")]
     Output(#[from] std::io::Error),
 }
@@ -186,6 +188,7 @@ impl Failure {
             | Failure::Drawing(_)
             | Failure::Table(_)
             | Failure::Frame(_)
+            | Failure::Sheet(_)
             | Failure::Output(_) => ExitCode::from(1),
         }
     }

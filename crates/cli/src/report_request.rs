@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use inference_phase::sheets::PhaseOptions;
 use trace2tree::LinkBy;
 use tree_perf::extension::Extension;
-use tree_perf::{AnalysisOptions, ReportLayout, Sheet, pytorch_sheets};
+use tree_perf::{AnalysisOptions, ReportLayout};
 
 use crate::architecture_choice::chosen;
 use crate::arguments::reading;
@@ -21,8 +21,6 @@ pub(crate) struct ReportRequest {
     pub(crate) phases: Option<PhaseOptions>,
     /// Models, categories and tree rules of the user.
     pub(crate) extension: Option<Extension>,
-    /// The sheets that the report may have.
-    pub(crate) sheets: &'static [&'static Sheet],
     pub(crate) sheet_names: SheetNames,
     /// Whether the tree has Python frames whatever the analysis needs.
     pub(crate) python_frames: bool,
@@ -76,7 +74,6 @@ impl ReportRequest {
             analysis: analysis_options(arguments)?,
             phases,
             extension: arguments.analysis.extension_file.as_deref().map(load_extension).transpose()?,
-            sheets: pytorch_sheets(),
             sheet_names: arguments.output.sheet_names,
             python_frames: false,
             outputs,

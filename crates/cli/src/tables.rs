@@ -7,12 +7,14 @@ use report_writers::{
     CellKind, Chart, ChartKind, ColumnFormat, GroupColumns, Report, ScatterAxis, ScatterChart, ScatterPoints,
     ScatterWeights, SeriesFrom, Table, TableError,
 };
+use sheets::TableColumn;
 use trace_ingest::ReadOptions;
 use tree_perf::jax::collectives::{CollectiveAnalysis, collective_sheets};
 use tree_perf::jax::{JaxAnalysis, jax_sheets};
 use tree_perf::rocprof::{RocprofAnalysis, rocprof_sheets};
 use tree_perf::{
-    Analysis, ChartShape, Column, ColumnKind, ExtensionSheet, Sheet, SheetChart, Unit, pytorch_sheets,
+    Analysis, ChartShape, Column, ColumnKind, ReportLayout, Sheet, SheetChart, Unit, inference_sheets,
+    pytorch_sheets,
 };
 
 use crate::arguments::report::SheetNames;
@@ -20,10 +22,10 @@ use crate::error::Failure;
 use crate::parallel::map_in_order;
 
 /// Name of a sheet in the report.
-pub(crate) fn sheet_name(sheet: &Sheet, names: SheetNames) -> &'static str {
-    match names {
-        SheetNames::Documented => sheet.name,
-        SheetNames::Current => sheet.current_name,
+fn sheet_name<A>(sheet: &sheets::Sheet<'_, A>, names: SheetNames) -> String {
+    match (names, sheet.reference_name) {
+        (SheetNames::Current, Some(name)) => name.to_owned(),
+        _ => sheet.name.to_string(),
     }
 }
 
@@ -32,43 +34,56 @@ pub(crate) fn report(
     analysis: &Analysis,
     phases: Option<&PhaseAnalysis<'_>>,
     title: &str,
-    sheets: &[&Sheet],
     names: SheetNames,
     threads: usize,
 ) -> Result<Report, Failure> {
+    let sheets = match analysis.options().layout {
+        ReportLayout::Standard => pytorch_sheets(),
+        ReportLayout::Inference => inference_sheets(),
+    };
     let mut tables = Vec::new();
     // One thread begins with what several sheets share.
-    let work: Vec<Option<&Sheet>> =
-        (threads > 1).then_some(None).into_iter().chain(sheets.iter().copied().map(Some)).collect();
+    let work: Vec<Option<&sheets::Sheet<'_, Analysis>>> =
+        (threads > 1).then_some(None).into_iter().chain(sheets.iter().map(Some)).collect();
     let made = map_in_order(&work, threads, |sheet| -> Result<Option<Table>, Failure> {
         let Some(sheet) = sheet else {
             analysis.prepare_sheets();
             return Ok(None);
         };
-        let Some(frame) = sheet.build(analysis)? else { return Ok(None) };
-        let name = sheet_name(sheet, names);
-        Ok(Some(table(name, frame, |name| sheet.column(name), sheet.chart, names)?))
+        sheet.table(analysis)?.map(|table| adapted(sheet_name(sheet, names), &table)).transpose()
     });
     let last_unified = sheets.iter().rposition(|sheet| sheet.name.starts_with("unified_perf_summary"));
     for (position, made) in made.into_iter().skip(work.len() - sheets.len()).enumerate() {
         tables.extend(made?);
         if let (Some(phases), true) = (phases, Some(position) == last_unified) {
             for sheet in phase_sheets() {
-                let Some(frame) = sheet.build(phases)? else { continue };
-                tables.push(table(sheet.name, frame, |name| sheet.column(name), sheet.chart, names)?);
+                let Some(table) = sheet.table(phases)? else { continue };
+                tables.push(adapted(table.name(), &table)?);
             }
         }
     }
-    let of_extension = analysis.extension_sheets();
-    for sheet in &of_extension {
-        let Some(frame) = sheet.build(analysis)? else { continue };
-        let formats = formats(&frame, |name| sheet.column(name));
-        tables.push(Table::new(sheet.name(), frame, formats)?);
+    let extension_sheets = analysis.extension_sheets();
+    for sheet in &extension_sheets {
+        let Some(table) = sheet.table(analysis)? else { continue };
+        tables.push(adapted(table.name(), &table)?);
     }
-    let known = sheets.iter().flat_map(|sheet| [sheet.name, sheet.current_name]);
-    let known = known.chain(phase_sheets().iter().map(|sheet| sheet.name));
-    let known = known.chain(of_extension.iter().map(ExtensionSheet::name));
+    let both_names = |sheet: &sheets::Sheet<'_, Analysis>| {
+        [SheetNames::Documented, SheetNames::Current].map(|names| sheet_name(sheet, names))
+    };
+    let known = sheets.iter().chain(&extension_sheets).flat_map(both_names);
+    let known = known.chain(phase_sheets().into_iter().map(|sheet| sheet.name.to_string()));
     Ok(Report::new(title, tables)?.with_known_names(known))
+}
+
+/// A table as the writers take it.
+fn adapted(name: impl Into<String>, table: &sheets::Table) -> Result<Table, Failure> {
+    let format = |column: &TableColumn| ColumnFormat::new(cell_kind(column.kind()), column.description());
+    let formats = table.columns().iter().map(format).collect();
+    let made = Table::new(name, table.to_dataframe()?, formats)?;
+    Ok(match table.chart() {
+        Some(chart) => with_chart(made, chart)?,
+        None => made,
+    })
 }
 
 /// All sheets that an XLA profile and the options give.
@@ -119,7 +134,7 @@ fn tables_of<A: 'static>(
     for sheet in sheets {
         let Some(frame) = sheet.build(analysis)? else { continue };
         let column = |name: &str| sheet.column(name);
-        tables.push(table(sheet.name, frame, column, sheet.chart, SheetNames::Documented)?);
+        tables.push(table(sheet.name, frame, column, sheet.chart)?);
     }
     Ok(tables)
 }
@@ -129,13 +144,12 @@ fn table(
     frame: DataFrame,
     column: impl Fn(&str) -> Option<&'static Column>,
     chart: Option<SheetChart>,
-    names: SheetNames,
 ) -> Result<Table, TableError> {
     let formats = formats(&frame, column);
     let has_rows = frame.height() > 0;
     let table = Table::new(name, frame, formats)?;
     match chart.filter(|_| has_rows) {
-        Some(described) => with_chart(table, &described, names),
+        Some(described) => with_chart(table, &described),
         None => Ok(table),
     }
 }
@@ -149,13 +163,11 @@ fn formats(frame: &DataFrame, column: impl Fn(&str) -> Option<&'static Column>) 
     frame.columns().iter().map(|column| format(column.name())).collect()
 }
 
-fn with_chart(table: Table, described: &SheetChart, names: SheetNames) -> Result<Table, TableError> {
+fn with_chart(table: Table, described: &SheetChart) -> Result<Table, TableError> {
     let make = |kind| Chart::new(kind, described.title, described.categories, [described.values]);
     let chart = match described.shape {
         ChartShape::Scatter { x, x_axis, groups, points } => {
             let axis = |column: &str, title: &str| ScatterAxis { column: column.into(), title: title.into() };
-            // A sheet that does not exist is refused with the report.
-            let sheet = pytorch_sheets().iter().find(|sheet| sheet.name == points.table);
             return table.with_scatter(ScatterChart {
                 title: described.title.into(),
                 x: axis(x, x_axis),
@@ -163,7 +175,7 @@ fn with_chart(table: Table, described: &SheetChart, names: SheetNames) -> Result
                 groups: groups.into(),
                 names: described.categories.into(),
                 points: ScatterPoints {
-                    table: sheet.map_or(points.table, |sheet| sheet_name(sheet, names)).into(),
+                    table: points.table.into(),
                     x: points.x.into(),
                     y: points.y.into(),
                     groups: points.groups.into(),

@@ -7,9 +7,11 @@ mod figures;
 mod kernel_list;
 mod nested;
 mod roofline;
+mod short_kernels;
 
 pub use category::{BACKWARD, FORWARD, OpCategory, without_direction};
 pub use figures::{AGGREGATES, Classified, Evaluated, Figures, Work};
 pub use kernel_list::{KernelList, ListedKernel, round2};
 pub use nested::{nested_argument, nested_parameters, nested_value};
 pub use roofline::{Roof, RooflinePoint, Rooflines, roofline_points_sheet, roofline_sheet};
+pub use short_kernels::short_kernel_histogram_sheet;

@@ -1,20 +1,15 @@
 //! The sheets of a report, as data.
 
-use std::sync::LazyLock;
-
 use polars::prelude::{DataFrame, PolarsError, PolarsResult};
 use sheets::{Table, TableError};
 
-use crate::analysis::Analysis;
 use crate::column::Column;
-use crate::options::ReportLayout;
-use crate::sheets as pytorch;
 
 pub use sheets::{Chart as SheetChart, ChartShape, ScatterPoints};
 
 /// A sheet: a table of a report with everything that is known of it before a trace is read. `A` is what it is made
 /// from.
-pub struct Sheet<A: 'static = Analysis> {
+pub struct Sheet<A: 'static> {
     /// Name in the report.
     pub name: &'static str,
     /// Name that the reference tool gives it at present; the same as `name` where they agree.
@@ -92,55 +87,4 @@ pub(crate) fn column_of(columns: &'static [Column], name: &str) -> Option<&'stat
         _ => name,
     };
     columns.iter().find(|column| column.name == name)
-}
-
-/// The sheets of the PyTorch report, in order.
-pub fn pytorch_sheets() -> &'static [&'static Sheet] {
-    static ALL: LazyLock<Vec<&'static Sheet>> = LazyLock::new(|| sheets_of(ReportLayout::Standard));
-    &ALL
-}
-
-/// The sheets of the report of an inference engine's trace, in order: those of the PyTorch report, but
-/// normalizations have another name.
-pub fn inference_sheets() -> &'static [&'static Sheet] {
-    static ALL: LazyLock<Vec<&'static Sheet>> = LazyLock::new(|| sheets_of(ReportLayout::Inference));
-    &ALL
-}
-
-/// The sheets of all reports, each once, those with the same columns together.
-pub fn all_sheets() -> &'static [&'static Sheet] {
-    static ALL: LazyLock<Vec<&'static Sheet>> = LazyLock::new(|| {
-        let mut all = pytorch_sheets().to_vec();
-        for (position, sheet) in inference_sheets().iter().enumerate() {
-            if !all.iter().any(|known| known.name == sheet.name) {
-                all.insert(position, sheet);
-            }
-        }
-        all
-    });
-    &ALL
-}
-
-fn sheets_of(layout: ReportLayout) -> Vec<&'static Sheet> {
-    let before = [
-        &pytorch::gpu_timeline::SHEET,
-        &pytorch::gpu_timeline::PER_DEVICE,
-        &pytorch::ops_summary_by_category::SHEET,
-        &pytorch::ops_summary::SHEET,
-        &pytorch::ops_all::SHEET,
-        &pytorch::ops_all::WITH_OVERLAP,
-        &pytorch::unified_perf_summary::SHEET,
-        &pytorch::unified_perf_summary::WITH_OVERLAP,
-        &pytorch::coverage::SHEET,
-        &*pytorch::roofline::ROOFS,
-        &*pytorch::roofline::POINTS,
-    ];
-    let after = [
-        &pytorch::kernel_summary::SHEET,
-        &pytorch::short_kernels::HISTOGRAM,
-        &pytorch::short_kernels::DETAILS,
-        &pytorch::coll_analysis::SHEET,
-    ];
-    let families = pytorch::rooflines::sheets(layout).into_iter().flatten();
-    before.into_iter().chain(families).chain(after).collect()
 }
