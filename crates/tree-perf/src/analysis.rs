@@ -21,6 +21,9 @@ use operator_sheets::Roof;
 
 /// A trace with its tree, its device events and the operators that launched them: what all sheets are
 /// made from.
+///
+/// Rows, roofs and members that several sheets share are made from the analysis and kept in it: these files and this one
+/// know each other. Sheets know the analysis; it knows no sheet.
 pub struct Analysis {
     tree: TraceTree,
     options: AnalysisOptions,
