@@ -149,8 +149,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// The rows of a sheet that are about the own operator.
 fn rows_of(analysis: &Analysis, name: &str) -> Result<Vec<(DataFrame, usize)>, Box<dyn Error>> {
-    let sheet = pytorch_sheets().iter().find(|sheet| sheet.name == name).ok_or("no such sheet")?;
-    let Some(frame) = sheet.build(analysis)? else { return Ok(Vec::new()) };
+    let sheet = pytorch_sheets().into_iter().find(|sheet| sheet.name == name).ok_or("no such sheet")?;
+    let Some(table) = sheet.table(analysis)? else { return Ok(Vec::new()) };
+    let frame = table.to_dataframe()?;
     let names = frame.column("name")?.str()?;
     let rows = (0..frame.height()).filter(|&row| names.get(row) == Some(ADAMW));
     Ok(rows.map(|row| (frame.clone(), row)).collect())

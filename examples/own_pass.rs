@@ -74,8 +74,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     // Every sheet sees the new operators: they are what launched the kernels now.
-    let sheet = pytorch_sheets().iter().find(|sheet| sheet.name == "ops_summary").ok_or("no such sheet")?;
-    let Some(operators) = sheet.build(&analysis)? else { return Ok(()) };
+    let sheet =
+        pytorch_sheets().into_iter().find(|sheet| sheet.name == "ops_summary").ok_or("no such sheet")?;
+    let Some(operators) = sheet.table(&analysis)? else { return Ok(()) };
+    let operators = operators.to_dataframe()?;
     let (names, calls) = (operators.column("name")?.str()?, operators.column("Count")?.i64()?);
     let times = operators.column("total_direct_kernel_time_sum")?.f64()?;
     for row in 0..operators.height() {

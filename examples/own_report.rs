@@ -17,10 +17,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let analysis = Analysis::new(read_path(&trace, &ReadOptions::default())?, AnalysisOptions::default());
 
     let mut tables = Vec::new();
-    for sheet in pytorch_sheets().iter().filter(|sheet| ["gpu_timeline", "ops_summary"].contains(&sheet.name))
-    {
-        let Some(frame) = sheet.build(&analysis)? else { continue };
-        tables.push(Table::from_dataframe(sheet.name, &frame, |name| sheet.column(name))?);
+    for sheet in pytorch_sheets() {
+        if ["gpu_timeline", "ops_summary"].contains(&sheet.name.as_ref()) {
+            tables.extend(sheet.table(&analysis)?);
+        }
     }
 
     let tree = analysis.tree();

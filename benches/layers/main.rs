@@ -142,8 +142,8 @@ fn sheets(criterion: &mut Criterion) {
     for (name, path) in traces() {
         let analysis = Analysis::new(read(&path), options());
         for sheet in pytorch_sheets() {
-            group.bench_function(BenchmarkId::new(sheet.name, name), |bencher| {
-                bencher.iter(|| sheet.build(black_box(&analysis)).unwrap());
+            group.bench_function(BenchmarkId::new(sheet.name.as_ref(), name), |bencher| {
+                bencher.iter(|| sheet.table(black_box(&analysis)).unwrap());
             });
         }
     }
@@ -155,10 +155,7 @@ fn writers(criterion: &mut Criterion) {
     let directory = tempfile::tempdir().unwrap();
     for (name, path) in traces() {
         let analysis = Analysis::new(read(&path), options());
-        let tables = pytorch_sheets().iter().filter_map(|sheet| {
-            let frame = sheet.build(&analysis).unwrap()?;
-            Some(Table::from_dataframe(sheet.name, &frame, |name| sheet.column(name)).unwrap())
-        });
+        let tables = pytorch_sheets().iter().filter_map(|sheet| sheet.table(&analysis).unwrap());
         let report = Report::new(name, tables.collect()).unwrap();
         let (csvs, workbook) = (directory.path().join("csvs"), directory.path().join("report.xlsx"));
         group.bench_function(BenchmarkId::new("csv", name), |bencher| {

@@ -125,8 +125,6 @@ pub(crate) enum Failure {
     Table(#[from] TableError),
     #[error("the report cannot be put together: {0}; please report this as a bug")]
     Report(#[from] ReportError),
-    #[error("the report cannot be put together: {0}; please report this as a bug")]
-    Frame(#[from] polars::error::PolarsError),
     #[error("standard output cannot be written: {0}")]
     Output(#[from] std::io::Error),
 }
@@ -202,7 +200,6 @@ impl Failure {
             | Failure::Drawing(_)
             | Failure::Table(_)
             | Failure::Report(_)
-            | Failure::Frame(_)
             | Failure::Output(_) => ExitCode::from(1),
         }
     }

@@ -6,7 +6,7 @@ use inference_phase::sheets::PhaseOptions;
 use report_writers::Workbook;
 use script_extension::Extension;
 use trace2tree::LinkBy;
-use tree_perf::{AnalysisOptions, ReportLayout, Sheet, pytorch_sheets};
+use tree_perf::{AnalysisOptions, ReportLayout};
 
 use crate::architecture_choice::chosen;
 use crate::arguments::reading;
@@ -23,8 +23,6 @@ pub(crate) struct ReportRequest {
     pub(crate) phases: Option<PhaseOptions>,
     /// Models, categories and tree rules of the user.
     pub(crate) extension: Option<Extension>,
-    /// The sheets that the report may have.
-    pub(crate) sheets: &'static [&'static Sheet],
     pub(crate) sheet_names: SheetNames,
     /// Whether the tree has Python frames whatever the analysis needs.
     pub(crate) python_frames: bool,
@@ -78,7 +76,6 @@ impl ReportRequest {
             analysis: analysis_options(arguments)?,
             phases,
             extension: arguments.analysis.extension_file.as_deref().map(load_extension).transpose()?,
-            sheets: pytorch_sheets(),
             sheet_names: arguments.output.sheet_names,
             python_frames: false,
             outputs,

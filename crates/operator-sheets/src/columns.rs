@@ -28,6 +28,11 @@ pub const KERNEL_TIME: Statistics = statistics!(
     "the kernel time in µs",
     "the union of the spans of the device events of a call (in sheets of backward work, of those below its backward operators)"
 );
+pub const KERNEL_TIME_SUM: Column = Column::new(
+    "Kernel Time (µs)_sum",
+    ColumnKind::Number(Unit::Microseconds),
+    "Sum over calls of the kernel time in µs.",
+);
 
 pub const GFLOPS: Column = Column::new(
     "GFLOPS",
@@ -41,7 +46,7 @@ pub const DATA_MOVED: Column = Column::new(
 );
 pub const FLOPS_PER_BYTE: Column = Column::new(
     "FLOPS/Byte",
-    ColumnKind::Number(Unit::One),
+    ColumnKind::Number(Unit::FlopsPerByte),
     "Arithmetic intensity: floating-point operations per byte.",
 );
 pub const COMPUTE_SPEC: Column = Column::new(

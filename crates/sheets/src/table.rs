@@ -133,6 +133,17 @@ impl Table {
         Ok(())
     }
 
+    /// The same table under another name.
+    ///
+    /// # Errors
+    /// When `name` cannot name a file.
+    pub fn renamed(self, name: &str) -> Result<Self, TableError> {
+        if !names_a_file(name) {
+            return Err(TableError::Name { name: name.to_owned() });
+        }
+        Ok(Table { name: name.to_owned(), ..self })
+    }
+
     /// The table's name.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -177,44 +188,6 @@ impl Table {
             }
             _ => rows.collect(),
         }
-    }
-
-    /// The table of a DataFrame, until every sheet makes its table itself: the type of a column follows its dtype, its
-    /// unit and description those of `described`.
-    ///
-    /// # Errors
-    /// When the name cannot name a table.
-    #[cfg(feature = "polars")]
-    pub fn from_dataframe<'c>(
-        name: &str,
-        frame: &polars::prelude::DataFrame,
-        described: impl Fn(&str) -> Option<&'c Column>,
-    ) -> Result<Self, TableError> {
-        use polars::prelude::AnyValue;
-        let column = |column: &polars::prelude::Column| {
-            let name = column.name().as_str();
-            let known = described(name).copied().unwrap_or(Column::new("", ColumnKind::Text, ""));
-            let (declared, dtype) = (known.kind, column.dtype());
-            let unit = declared.unit().unwrap_or(crate::column::Unit::One);
-            let kind = match declared {
-                _ if dtype.is_float() => ColumnKind::Number(unit),
-                ColumnKind::Number(unit) if dtype.is_integer() => ColumnKind::Whole(unit),
-                kind if dtype.is_integer() && !kind.is_numeric() => ColumnKind::Count,
-                _ if dtype.is_bool() => ColumnKind::Flag,
-                ColumnKind::Nested => ColumnKind::Nested,
-                _ if dtype.is_string() => ColumnKind::Text,
-                kind => kind,
-            };
-            let cell = |value: AnyValue<'_>| match (&value, value.get_str()) {
-                (_, Some(text)) => text.to_owned().into(),
-                (AnyValue::Boolean(flag), _) => (*flag).into(),
-                (AnyValue::Float64(number), _) => (*number).into(),
-                _ => value.extract::<i64>().into(),
-            };
-            let cells = (0..column.len()).map(|row| column.get(row).map_or(Cell::Missing, cell));
-            TableColumn::named(name.to_owned(), Column { kind, ..known }, cells)
-        };
-        Table::new(name, frame.columns().iter().map(column).collect())
     }
 
     /// The table as a DataFrame: texts, lists and records as String, flags as Boolean, whole numbers as Int64, other

@@ -15,11 +15,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let trace = read_path(&path, &ReadOptions::default())?;
     let analysis = Analysis::new(trace, AnalysisOptions::default());
 
-    let sheet = pytorch_sheets().iter().find(|sheet| sheet.name == "ops_summary").ok_or("no such sheet")?;
-    let Some(operators) = sheet.build(&analysis)? else {
+    let sheet =
+        pytorch_sheets().into_iter().find(|sheet| sheet.name == "ops_summary").ok_or("no such sheet")?;
+    let Some(operators) = sheet.table(&analysis)? else {
         println!("no operator of this trace launched device work");
         return Ok(());
     };
+    let operators = operators.to_dataframe()?;
     let names = operators.column("name")?.str()?;
     let times = operators.column("total_direct_kernel_time_ms")?.f64()?;
     let shares = operators.column("Percentage (%)")?.f64()?;

@@ -14,15 +14,16 @@ use crate::launchers::{LauncherRow, Launchers};
 use crate::models::Models;
 use crate::notice::Notice;
 use crate::options::AnalysisOptions;
+use crate::roofline_members::RooflineMembers;
 use crate::roofs::roofs;
-use crate::sheets::ops_all::calls_outside_kernel_lists;
-use crate::sheets::rooflines::{ExtensionSheet, SheetMembers, extension_sheets};
-use crate::sheets::short_kernels::short_kernels_without_arguments;
-use crate::unified::{UnifiedRow, peaks_missing, unified_rows};
+use crate::unified::{UnifiedRow, unified_rows};
 use operator_sheets::Roof;
 
 /// A trace with its tree, its device events and the operators that launched them: what all sheets are
 /// made from.
+///
+/// Rows, roofs and members that several sheets share are made from the analysis and kept in it: these files and this one
+/// know each other. Sheets know the analysis; it knows no sheet.
 pub struct Analysis {
     tree: TraceTree,
     options: AnalysisOptions,
@@ -40,8 +41,8 @@ pub struct Analysis {
     /// Passes for pseudo operators that could not run, and why.
     failed_passes: Vec<(String, PassError)>,
     /// What the extension's rule on the tree had to say.
-    of_tree_rule: Vec<Notice>,
-    sheet_members: OnceLock<SheetMembers>,
+    rule_notices: Vec<Notice>,
+    roofline_members: OnceLock<RooflineMembers>,
     coverage: OnceLock<Coverage>,
     calls_outside_lists: OnceLock<usize>,
 }
@@ -100,13 +101,13 @@ impl Analysis {
             true => insert_pseudo_operators(&mut tree),
             false => Vec::new(),
         };
-        let mut of_tree_rule = Vec::new();
+        let mut rule_notices = Vec::new();
         let extended = extension.map(|extension| {
             let changes = extension.change_tree(&mut tree).unwrap_or_else(|error| {
                 let failed = Notice::ExtensionRuleFailed { reason: error.to_string() };
                 TreeChanges { notices: vec![failed], ..TreeChanges::default() }
             });
-            of_tree_rule = changes.notices;
+            rule_notices = changes.notices;
             ExtendedOperators::new(extension, changes.attributes, tree.trace())
         });
         let recomputed = options.detect_recompute.then(|| tree.recompute_events());
@@ -127,8 +128,8 @@ impl Analysis {
             charged: OnceLock::new(),
             recognised,
             failed_passes,
-            of_tree_rule,
-            sheet_members: OnceLock::new(),
+            rule_notices,
+            roofline_members: OnceLock::new(),
             coverage: OnceLock::new(),
             calls_outside_lists: OnceLock::new(),
         }
@@ -176,28 +177,18 @@ impl Analysis {
         self.device.ids.iter().copied()
     }
 
-    /// What the sheets leave out, so that nothing goes missing silently.
-    pub fn notices(&self) -> Vec<Notice> {
-        let notices =
-            [calls_outside_kernel_lists(self), short_kernels_without_arguments(self), peaks_missing(self)];
+    /// What the pseudo operators and the extension's rule on the tree had to say.
+    pub(crate) fn pass_notices(&self) -> impl Iterator<Item = Notice> {
         let failed = self
             .failed_passes
             .iter()
             .map(|(pass, error)| Notice::PassFailed { pass: pass.clone(), reason: error.to_string() });
-        let of_models = self.models.failures(&self.tree);
-        let of_extension = self.models.extended().map(ExtendedOperators::notices).unwrap_or_default();
-        let of_extension = self.of_tree_rule.iter().cloned().chain(of_models).chain(of_extension);
-        notices.into_iter().flatten().chain(failed).chain(of_extension).collect()
-    }
-
-    /// The roofline sheets that the extension's categories and lists make beside the built-in ones.
-    pub fn extension_sheets(&self) -> Vec<ExtensionSheet> {
-        extension_sheets(self)
+        failed.chain(self.rule_notices.iter().cloned())
     }
 
     /// Which operators the extension puts in which roofline sheet. Computed once.
-    pub(crate) fn sheet_members(&self) -> &SheetMembers {
-        self.sheet_members.get_or_init(|| SheetMembers::of(self))
+    pub(crate) fn roofline_members(&self) -> &RooflineMembers {
+        self.roofline_members.get_or_init(|| RooflineMembers::new(self))
     }
 
     /// What the device can do at most: as asked for, else by the device that the trace names.
@@ -208,13 +199,6 @@ impl Analysis {
     /// The performance models of the operators.
     pub(crate) fn models(&self) -> &Models {
         &self.models
-    }
-
-    /// Computes what several sheets share, which the first of them computes else. Where sheets are made on several
-    /// threads, one that does this first keeps the others from waiting for each other.
-    pub fn prepare_sheets(&self) {
-        self.unified_rows();
-        self.roofs();
     }
 
     /// The operators that account for the device's time, with their figures. Computed once.

@@ -1,14 +1,12 @@
 //! What ran beside a call on other streams, for tables.
 
-use gpu_timeline::GroupOverlap;
+use gpu_timeline::{GroupOverlap, Spread};
 use hashbrown::HashMap;
-use trace_ingest::{EventId, StringId, write_text};
+use operator_sheets::{KernelList, ListedKernel, round2};
+use sheets::Nested;
+use trace_ingest::{EventId, StringId};
 
 use crate::analysis::{Analysis, OverlapIndex};
-use crate::frame::FrameBuilder;
-use gpu_timeline::Spread;
-use operator_sheets::AGGREGATES;
-use operator_sheets::{KernelList, ListedKernel, round2};
 
 /// What ran beside one call.
 #[derive(Default)]
@@ -19,13 +17,12 @@ pub(crate) struct CallOverlap {
 }
 
 /// What ran beside a call's device events: the id of the list of names, and the kernels grouped by name.
-pub(crate) fn overlap_of(
+pub(crate) fn call_overlap(
     analysis: &Analysis,
-    overlaps: &OverlapIndex,
     device_events: &[EventId],
     name_lists: &mut NameLists,
 ) -> (Option<u32>, CallOverlap) {
-    let trace = analysis.trace();
+    let (trace, overlaps) = (analysis.trace(), analysis.overlaps());
     let own = device_events.iter().filter_map(|&kernel| overlaps.position(kernel));
     let own: Vec<u32> = own.collect();
     let Some(group) = overlaps.overlaps.of_group(&overlaps.events, own.iter().copied(), &mut Vec::new())
@@ -78,35 +75,28 @@ fn by_name(analysis: &Analysis, overlaps: &OverlapIndex, group: &GroupOverlap) -
         .collect()
 }
 
-/// Appends the columns of overlap of groups of calls: the lists of kernels, then statistics of the shares to
-/// hundredths. The spread of a single call is 0 here, as these columns have always had it.
-pub(crate) fn append_overlap(
-    frame: &mut FrameBuilder,
-    analysis: &Analysis,
-    details: &str,
-    groups: &[Vec<&CallOverlap>],
-) {
-    let list = |calls: &Vec<&CallOverlap>| {
-        KernelList::summarise(
-            analysis.trace(),
-            calls.iter().map(|overlap| &overlap.kernels[..]),
-            ListedKernel::clone,
-        )
-    };
-    let lists: Vec<KernelList> = groups.iter().map(list).collect();
-    frame.text(details, lists.iter().map(|list| Some(list.details(analysis.trace()).to_string())));
-    frame.text(
-        "trunc_overlapping_kernels_details",
-        lists.iter().map(|list| list.shortened(analysis.trace()).map(|list| list.to_string())),
-    );
-    let spread = |calls: &Vec<&CallOverlap>| {
-        let spread = Spread::of(calls.iter().map(|overlap| overlap.share));
-        Spread { std: spread.std.or(spread.mean.map(|_| 0.0)), ..spread }
-    };
-    let spreads: Vec<Spread> = groups.iter().map(spread).collect();
-    for aggregate in AGGREGATES {
-        let values = spreads.iter().map(|spread| spread.get(aggregate).map(round2));
-        frame.float(&format!("overlap_pct_{aggregate}"), values);
+/// What ran beside the calls of a row.
+pub(crate) struct OverlapFigures {
+    /// The kernels, position by position.
+    pub(crate) kernels: KernelList,
+    /// Of the shares, to hundredths.
+    pub(crate) share: Spread,
+}
+
+impl OverlapFigures {
+    pub(crate) fn new<'c>(analysis: &Analysis, calls: impl Iterator<Item = &'c CallOverlap> + Clone) -> Self {
+        let spread = Spread::of(calls.clone().map(|call| call.share));
+        let rounded = |figure: Option<f64>| figure.map(round2);
+        let share = Spread {
+            mean: rounded(spread.mean),
+            median: rounded(spread.median),
+            // The spread of a single call is 0 here, as these columns have always had it.
+            std: rounded(spread.std.or(spread.mean.map(|_| 0.0))),
+            min: rounded(spread.min),
+            max: rounded(spread.max),
+        };
+        let lists = calls.map(|call| &call.kernels[..]);
+        OverlapFigures { kernels: KernelList::summarise(analysis.trace(), lists, ListedKernel::clone), share }
     }
 }
 
@@ -136,17 +126,8 @@ impl NameLists {
         id
     }
 
-    /// The list as a Python literal.
-    pub(crate) fn literal(&self, analysis: &Analysis, id: u32) -> String {
-        let mut out = String::from("[");
-        for (position, &name) in self.lists[id as usize].iter().enumerate() {
-            if position > 0 {
-                out.push_str(", ");
-            }
-            // Writing to a String cannot fail.
-            let _ = write_text(&mut out, analysis.trace().text(name));
-        }
-        out.push(']');
-        out
+    pub(crate) fn names(&self, analysis: &Analysis, id: u32) -> Nested {
+        let name = |&name: &StringId| Nested::Text(analysis.trace().text(name).to_owned());
+        Nested::List(self.lists[id as usize].iter().map(name).collect())
     }
 }

@@ -1,15 +1,35 @@
-//! Call stacks of operators in a cell, and the Python function through which the program reached one.
+//! Call stacks of operators in a cell, the Python function through which the program reached one, and the
+//! `nn.Module`s around it.
 
 use std::borrow::Cow;
 
-use trace_ingest::{Category, EventId, write_text};
-use trace2tree::TraceTree;
+use sheets::Nested;
+use trace_ingest::{Category, EventId};
+use trace2tree::{CallStackOptions, TraceTree, module_name};
 
 const NOT_FOUND: &str = "Not found";
 
-/// Frames from the outermost to the kernels of an operator, as a Python list: one list for one kernel; for
-/// several the common frames followed by a list per distinct rest.
-pub(crate) fn call_stack_text(tree: &TraceTree, operator: EventId, kernels: &[EventId]) -> String {
+/// Where no module is around a call.
+const NO_MODULE: &str = "NA";
+
+/// Modules are frames with this in their names.
+const MODULES: CallStackOptions<'_> =
+    CallStackOptions { filter: Some(&["nn.Module"]), follow_forward: false };
+
+/// The nearest module around a call without the number that tells instances apart, `NA` if there is none.
+pub(crate) fn parent_module(tree: &TraceTree, call: EventId) -> &str {
+    tree.parent_module(call).map_or(NO_MODULE, |module| module_name(tree.trace().name(module)))
+}
+
+/// The call and the modules around it from the inside out.
+pub(crate) fn module_call_stack(tree: &TraceTree, call: EventId) -> Nested {
+    let names = tree.call_stack(call, &MODULES);
+    Nested::List(names.into_iter().map(|name| Nested::Text(name.into_owned())).collect())
+}
+
+/// Frames from the outermost to the kernels of an operator: one list for one kernel; for several the common frames
+/// followed by a list per distinct rest.
+pub(crate) fn call_stack(tree: &TraceTree, operator: EventId, kernels: &[EventId]) -> Nested {
     let mut paths: Vec<Vec<Cow<'_, str>>> = Vec::new();
     for &kernel in kernels {
         let path = kernel_path(tree, operator, kernel);
@@ -18,7 +38,7 @@ pub(crate) fn call_stack_text(tree: &TraceTree, operator: EventId, kernels: &[Ev
         }
     }
     match &paths[..] {
-        [] => NOT_FOUND.to_string(),
+        [] => Nested::Text(NOT_FOUND.to_owned()),
         [path] => list(path, &[]),
         [first, rest @ ..] => {
             let shared = rest.iter().fold(first.len(), |shared, path| {
@@ -133,24 +153,10 @@ fn is_wrapper(frame: &str) -> bool {
         || FUNCTIONS.contains(&function_of(frame))
 }
 
-/// Names as a Python list, followed by lists of names.
-fn list(names: &[Cow<'_, str>], tails: &[&[Cow<'_, str>]]) -> String {
-    let mut out = String::from("[");
-    for (position, name) in names.iter().enumerate() {
-        if position > 0 {
-            out.push_str(", ");
-        }
-        // Writing to a String cannot fail.
-        let _ = write_text(&mut out, name);
-    }
-    for (position, tail) in tails.iter().enumerate() {
-        if position > 0 || !names.is_empty() {
-            out.push_str(", ");
-        }
-        out.push_str(&list(tail, &[]));
-    }
-    out.push(']');
-    out
+/// Names, followed by lists of names.
+fn list(names: &[Cow<'_, str>], tails: &[&[Cow<'_, str>]]) -> Nested {
+    let names = names.iter().map(|name| Nested::Text(name.to_string()));
+    Nested::List(names.chain(tails.iter().map(|tail| list(tail, &[]))).collect())
 }
 
 #[cfg(test)]
@@ -206,8 +212,8 @@ mod tests {
     #[test]
     fn several_kernels_share_their_common_frames() {
         let (a, b) = (path(&["k1"]), path(&["inner", "k2"]));
-        assert_eq!(list(&path(&["f", "it's"]), &[]), r#"['f', "it's"]"#);
-        assert_eq!(list(&path(&["f"]), &[&a, &b]), "['f', ['k1'], ['inner', 'k2']]");
-        assert_eq!(list(&[], &[&a]), "[['k1']]");
+        assert_eq!(list(&path(&["f", "it's"]), &[]).to_string(), r#"['f', "it's"]"#);
+        assert_eq!(list(&path(&["f"]), &[&a, &b]).to_string(), "['f', ['k1'], ['inner', 'k2']]");
+        assert_eq!(list(&[], &[&a]).to_string(), "[['k1']]");
     }
 }

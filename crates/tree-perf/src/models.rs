@@ -28,7 +28,7 @@ use operator_sheets::Evaluated;
 
 /// What distinguishes calls for a model.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct CallKey {
+struct ModelInput {
     name: StringId,
     signature: Option<SignatureId>,
     /// By start.
@@ -161,7 +161,7 @@ impl Models {
 
     /// Which answer the operator's model gives to this call.
     pub(crate) fn answer(&self, tree: &TraceTree, event: EventId) -> AnswerId {
-        self.answers.of(event, || self.key(tree, event), |key| self.evaluate_call(tree, event, key))
+        self.answers.answer(event, || self.key(tree, event), |key| self.evaluate_call(tree, event, key))
     }
 
     /// An answer.
@@ -169,12 +169,12 @@ impl Models {
         self.answers.get(answer)
     }
 
-    fn key(&self, tree: &TraceTree, event: EventId) -> CallKey {
+    fn key(&self, tree: &TraceTree, event: EventId) -> ModelInput {
         let events = tree.trace().events();
         let mut device_events = tree.device_events(event).to_vec();
         device_events.sort_by_key(|&device_event| events.start(device_event));
         let forward = self.forward_of(tree, event);
-        CallKey {
+        ModelInput {
             name: events.name(event),
             signature: events.signature(event),
             kernels: device_events.iter().map(|&device_event| events.name(device_event)).collect(),
@@ -206,7 +206,7 @@ impl Models {
         self.forward.get(&(name, trace.events().sequence_number(event)?)).copied()
     }
 
-    fn evaluate_call(&self, tree: &TraceTree, event: EventId, key: &CallKey) -> Evaluation {
+    fn evaluate_call(&self, tree: &TraceTree, event: EventId, key: &ModelInput) -> Evaluation {
         let trace = tree.trace();
         let kernels: Vec<&str> = key.kernels.iter().map(|&name| trace.text(name)).collect();
         let attributes = self.attributes(tree, event);

@@ -5,9 +5,8 @@ use perf_models::ComputeSpec;
 use trace_ingest::Sequence;
 
 use crate::analysis::Analysis;
-use crate::call_overlap::NameLists;
-use crate::places::Places;
-use crate::sheets::unified_perf_summary::{Group, grouped_rows, sort};
+use crate::call_groups::CallGroup;
+use crate::unified::{UnifiedRow, unified_groups};
 
 impl Rooflines for Analysis {
     fn roofs(&self) -> &[Roof] {
@@ -24,7 +23,10 @@ impl Rooflines for Analysis {
 }
 
 /// The calls of a row as a point: the peak of their work, and that which they are held against.
-fn point(analysis: &Analysis, group: &Group<'_>) -> Option<(ComputeSpec, ComputeSpec, RooflinePoint)> {
+fn point(
+    analysis: &Analysis,
+    group: &CallGroup<'_, UnifiedRow>,
+) -> Option<(ComputeSpec, ComputeSpec, RooflinePoint)> {
     let (spec, peak, intensity) = group.figure(|figures| {
         let intensity = figures.intensity().filter(|intensity| *intensity > 0.0)?;
         Some((figures.spec?, figures.roofline?.peak?, intensity))
@@ -32,9 +34,9 @@ fn point(analysis: &Analysis, group: &Group<'_>) -> Option<(ComputeSpec, Compute
     let trace = analysis.trace();
     let dims = trace.argument(group.first(), |signature| signature.dims);
     let point = RooflinePoint {
-        name: group.name().text(analysis).into_owned(),
-        category: group.category().clone(),
-        calls: group.rows.len(),
+        name: group.key.name.text(analysis).into_owned(),
+        category: group.key.category.clone(),
+        calls: group.calls.len(),
         intensity,
         tflops: group.spread(|row| row.figures?.tflops_per_s()).mean.filter(|rate| *rate > 0.0)?,
         kernel_time_us: analysis.us(group.time()),
@@ -50,8 +52,6 @@ pub(crate) fn roofs(analysis: &Analysis) -> Vec<Roof> {
     let Some(architecture) = analysis.architecture().filter(|_| !analysis.is_gpu_only()) else {
         return Vec::new();
     };
-    let (mut places, mut name_lists) = (Places::new(analysis), NameLists::default());
-    let mut groups = grouped_rows(analysis, analysis.unified_rows(), false, &mut places, &mut name_lists);
-    sort(analysis, &mut groups);
+    let (_, groups) = unified_groups(analysis, false);
     Roof::group(architecture, groups.iter().filter_map(|group| point(analysis, group)))
 }

@@ -1,20 +1,21 @@
-//! The rows of the unified table with their figures, made once for all sheets that show them.
+//! The operators that account for the device's time with their figures, made once for all sheets that show them, and
+//! put together by operator and arguments.
 
-use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use gpu_timeline::busy_time;
+use gpu_timeline::{Spread, busy_time};
+use hashbrown::HashMap;
+use operator_sheets::{Evaluated, Figures, OpCategory};
 use perf_models::Category;
-use trace_ingest::{EventId, StringId};
+use trace_ingest::EventId;
 
 use crate::analysis::Analysis;
+use crate::call_groups::{CallGroup, CallName, CallTable, CountedCall, GroupKey};
 use crate::charged_operators::{ChargedOperator, FiguresFrom, charged_operators};
 use crate::device::interval;
 use crate::models::AnswerId;
 use crate::notice::Notice;
-use operator_sheets::Evaluated;
-use operator_sheets::Figures;
-use operator_sheets::OpCategory;
 
 /// One operator with the device events that it accounts for, and the figures of its model.
 pub(crate) struct UnifiedRow {
@@ -60,35 +61,69 @@ impl UnifiedRow {
         };
         Some(undefined.to_string())
     }
+}
 
-    /// Name of the row: that of the operator, with the device event's for what is left over.
-    pub(crate) fn name(&self, analysis: &Analysis) -> RowName {
+impl CountedCall for UnifiedRow {
+    const BY_MODULE: bool = false;
+
+    fn operator(&self) -> EventId {
+        self.charged.operator
+    }
+
+    /// That of the operator, with the device event's for what is left over.
+    fn name(&self, analysis: &Analysis) -> CallName {
         let events = analysis.trace().events();
         let device_event = self.charged.device_events.first().filter(|_| self.charged.is_leftover);
-        RowName {
+        CallName {
             operator: events.name(self.charged.operator),
             device_event: device_event.map(|&event| events.name(event)),
         }
     }
-}
 
-/// Name of a row, by the ids of its parts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct RowName {
-    operator: StringId,
-    /// Where the row is of a device event that is left over.
-    device_event: Option<StringId>,
-}
-
-impl RowName {
-    pub(crate) fn text(self, analysis: &Analysis) -> Cow<'_, str> {
-        let trace = analysis.trace();
-        let operator = trace.text(self.operator);
-        match self.device_event {
-            Some(name) => Cow::Owned(format!("{operator}->{} (Synthetic Op)", trace.text(name))),
-            None => Cow::Borrowed(operator),
-        }
+    fn category(&self) -> &OpCategory {
+        &self.category
     }
+
+    fn device_events<'a>(&'a self, _: &'a Analysis) -> &'a [EventId] {
+        &self.charged.device_events
+    }
+}
+
+impl CallGroup<'_, UnifiedRow> {
+    /// A figure of the first call that has it.
+    pub(crate) fn figure<T>(&self, value: impl Fn(&Figures) -> Option<T>) -> Option<T> {
+        self.calls.iter().find_map(|row| value(row.figures.as_ref()?))
+    }
+
+    pub(crate) fn time(&self) -> i64 {
+        self.calls.iter().map(|row| row.time).sum()
+    }
+
+    pub(crate) fn spread(&self, value: impl Fn(&UnifiedRow) -> Option<f64>) -> Spread {
+        Spread::of(self.calls.iter().map(|row| value(row)))
+    }
+}
+
+/// The rows by what they have in common, most time first. Calls that only differ in what ran beside them stand
+/// together, by the time of them all.
+pub(crate) fn unified_groups(
+    analysis: &Analysis,
+    with_overlap: bool,
+) -> (CallTable<'_>, Vec<CallGroup<'_, UnifiedRow>>) {
+    let mut table = CallTable::new(analysis, with_overlap);
+    let mut groups = table.group(analysis.unified_rows().iter());
+    let uid = |group: &CallGroup<'_, UnifiedRow>| analysis.trace().events().uid(group.first());
+    let mut of_all: HashMap<GroupKey, (i64, u32)> = HashMap::new();
+    for group in &groups {
+        let (time, first) = of_all.entry(group.key.without_overlap()).or_insert((0, u32::MAX));
+        *time += group.time();
+        *first = (*first).min(uid(group));
+    }
+    groups.sort_by_cached_key(|group| {
+        let (time, first) = of_all[&group.key.without_overlap()];
+        (Reverse(time), first, Reverse(group.time()), uid(group))
+    });
+    (table, groups)
 }
 
 /// All rows, in the order of the walk.

@@ -184,9 +184,9 @@ fn compare(analysis: &Analysis, references: &[(String, Reference)]) -> Vec<(Stri
     };
     let mut compared = Vec::new();
     for sheet in pytorch_sheets() {
-        let name = sheet.current_name;
+        let name = sheet.reference_name.unwrap_or(&sheet.name);
         let reference = references.iter().find(|(reference, _)| reference == name);
-        let comparison = match (reference, Table::build(analysis, sheet.name)) {
+        let comparison = match (reference, Table::build(analysis, &sheet.name)) {
             (Some((_, reference)), Some(ours)) => reference.compare(&ours),
             (Some((_, reference)), None) if !reference.is_empty() => difference("the sheet is missing"),
             (None, Some(ours)) if !ours.rows.is_empty() && !ADDED_SHEETS.contains(&name) => {
@@ -197,7 +197,7 @@ fn compare(analysis: &Analysis, references: &[(String, Reference)]) -> Vec<(Stri
         compared.push((name.to_owned(), comparison));
     }
     for (name, _) in references {
-        let made = pytorch_sheets().iter().any(|sheet| sheet.current_name == name);
+        let made = pytorch_sheets().iter().any(|sheet| sheet.reference_name.unwrap_or(&sheet.name) == name);
         if !made {
             compared.push((name.clone(), difference("no such sheet is made")));
         }

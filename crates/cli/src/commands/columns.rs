@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use inference_phase::sheets::phase_sheets;
 use metal_perf::{comparison_sheet, metal_sheets};
+use rocprof_perf::rocprof_sheets;
 use sheets::{Column, Sheet};
 use tree_perf::all_sheets;
-use tree_perf::rocprof::rocprof_sheets;
 use xla_perf::jax_sheets;
 
 use crate::console;
@@ -37,49 +37,13 @@ impl Described {
 
 /// All sheets that any report may have.
 fn sheets() -> Vec<Described> {
-    let of_reports = all_sheets().iter().map(|sheet| Described {
-        report: None,
-        name: sheet.name.into(),
-        current_name: sheet.current_name.into(),
-        description: sheet.description.into(),
-        columns: sheet.columns.to_vec(),
-    });
-    let of_phases = phase_sheets().iter().map(|sheet| Described {
-        report: None,
-        name: sheet.name.into(),
-        current_name: sheet.name.into(),
-        description: sheet.description.into(),
-        columns: sheet.columns.to_vec(),
-    });
-    let of_profiles = jax_sheets().into_iter().map(Described::of(Some("tracelens jax")));
-    let of_rocprof = rocprof_sheets().iter().map(|sheet| Described {
-        report: Some("tracelens rocprof"),
-        name: sheet.name.into(),
-        current_name: sheet.current_name.into(),
-        description: sheet.description.into(),
-        columns: sheet.columns.to_vec(),
-    });
-    let of_metal = metal_sheets().iter().map(|sheet| Described {
-        report: Some("tracelens metal"),
-        name: sheet.name.into(),
-        current_name: sheet.current_name.into(),
-        description: sheet.description.into(),
-        columns: sheet.columns.to_vec(),
-    });
-    let of_comparison = [comparison_sheet()].into_iter().map(|sheet| Described {
-        report: Some("tracelens metal"),
-        name: sheet.name.into(),
-        current_name: sheet.current_name.into(),
-        description: sheet.description.into(),
-        columns: sheet.columns.to_vec(),
-    });
-    of_reports
-        .chain(of_phases)
-        .chain(of_profiles)
-        .chain(of_rocprof)
-        .chain(of_metal)
-        .chain(of_comparison)
-        .collect()
+    let mut all: Vec<Described> = all_sheets().into_iter().map(Described::of(None)).collect();
+    all.extend(phase_sheets().into_iter().map(Described::of(None)));
+    all.extend(jax_sheets().into_iter().map(Described::of(Some("tracelens jax"))));
+    all.extend(rocprof_sheets().into_iter().map(Described::of(Some("tracelens rocprof"))));
+    all.extend(metal_sheets().into_iter().map(Described::of(Some("tracelens metal"))));
+    all.push(Described::of(Some("tracelens metal"))(comparison_sheet()));
+    all
 }
 
 pub(crate) fn run(wanted: Option<&str>) -> Result<(), Failure> {

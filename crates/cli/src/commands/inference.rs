@@ -5,7 +5,7 @@ use std::path::Path;
 use inference_phase::capture::{CaptureLibrary, MergeReport, merge};
 use trace_ingest::{Category, ReadOptions};
 use trace2tree::TraceTree;
-use tree_perf::{ReportLayout, inference_sheets};
+use tree_perf::ReportLayout;
 
 use crate::arguments::inference::InferenceArguments;
 use crate::commands::report;
@@ -20,7 +20,6 @@ pub(crate) fn run(arguments: &InferenceArguments, timings: &mut Timings) -> Resu
         return Err(Failure::Unsupported { option, instead });
     }
     let mut request = ReportRequest::new(&arguments.report)?;
-    request.sheets = inference_sheets();
     request.analysis.layout = ReportLayout::Inference;
     request.analysis.group_by_parent_module = engine.group_by_parent_module;
     let reading = ReadOptions { threads: request.threads, ..ReadOptions::default() };

@@ -55,15 +55,8 @@ pub(crate) fn write(
     let title = request.trace.file_name().unwrap_or_default().to_string_lossy();
     let phases = request.phases.map(|options| PhaseAnalysis::new(&analysis, options));
     timings.begin(Stage::Sheets);
-    let report = tables::report(
-        &analysis,
-        phases.as_ref(),
-        &title,
-        request.sheets,
-        request.sheet_names,
-        threads_of_sheets,
-    )?
-    .with_threads(threads);
+    let report = tables::report(&analysis, phases.as_ref(), &title, request.sheet_names, threads_of_sheets)?
+        .with_threads(threads);
 
     timings.begin(Stage::Write);
     let mut notes = Notes::of(&analysis, &request);

@@ -5,7 +5,8 @@ use polars::prelude::{AnyValue, DataFrame};
 
 /// A sheet of the phases; `None` when it is left out.
 pub(crate) fn sheet(phases: &PhaseAnalysis<'_>, name: &str) -> Option<DataFrame> {
-    phase_sheets().iter().find(|sheet| sheet.name == name).unwrap().build(phases).unwrap()
+    let sheet = phase_sheets().into_iter().find(|sheet| sheet.name == name).unwrap();
+    sheet.table(phases).unwrap().map(|table| table.to_dataframe().unwrap())
 }
 
 /// The rows of some columns, cells joined by ` | `; null is `-`, times have three places.

@@ -1,6 +1,7 @@
 //! Small traces for tests of scripts.
 
 use script_extension::Extension;
+use sheets::Cell;
 use trace_ingest::{ArgumentValue, Category, EventArguments, EventId, Trace, TraceBuilder};
 use trace2tree::{TraceTree, TreeOptions};
 use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
@@ -79,10 +80,13 @@ pub(super) type Row = (String, String, f64, Option<(f64, f64)>);
 pub(super) fn unified_rows(fixture: Fixture, extension: Extension) -> Vec<Row> {
     let analysis =
         Analysis::with_extension(fixture.finish(), AnalysisOptions::default(), Box::new(extension));
-    let sheet = pytorch_sheets().iter().find(|sheet| sheet.name == "unified_perf_summary").unwrap();
-    let table = sheet.build(&analysis).unwrap().unwrap();
-    let text = |column, row| table.column(column).unwrap().str().unwrap().get(row).unwrap().to_owned();
-    let number = |column, row| table.column(column).unwrap().f64().unwrap().get(row);
+    let sheet = pytorch_sheets().into_iter().find(|sheet| sheet.name == "unified_perf_summary").unwrap();
+    let table = sheet.table(&analysis).unwrap().unwrap();
+    let text = |column, row| table.column(column).unwrap().cell(row).text().into_owned();
+    let number = |column, row| match table.column(column).unwrap().cell(row) {
+        Cell::Number(number) => Some(number),
+        _ => None,
+    };
     let mut rows: Vec<Row> = (0..table.height())
         .map(|row| {
             let flops = number("GFLOPS", row).map(|figure| (1e9 * figure).round());

@@ -6,7 +6,7 @@ use std::sync::{PoisonError, RwLock};
 use hashbrown::HashMap;
 use trace_ingest::EventId;
 
-use super::{CallKey, Evaluation};
+use super::{Evaluation, ModelInput};
 
 /// The number of a call whose answer is not known yet.
 const UNKNOWN: u32 = u32::MAX;
@@ -19,7 +19,7 @@ pub(crate) struct AnswerId(u32);
 pub(super) struct Answers {
     /// Number of the answer, per event.
     of_event: Vec<AtomicU32>,
-    numbers: RwLock<HashMap<CallKey, u32>>,
+    numbers: RwLock<HashMap<ModelInput, u32>>,
     /// By number. Answers stay where they are, so threads that make sheets read them without waiting for each other.
     kept: boxcar::Vec<Evaluation>,
 }
@@ -34,11 +34,11 @@ impl Answers {
     }
 
     /// The answer for this call; `key` and `evaluate` are asked when it is not known.
-    pub(super) fn of(
+    pub(super) fn answer(
         &self,
         event: EventId,
-        key: impl FnOnce() -> CallKey,
-        evaluate: impl FnOnce(&CallKey) -> Evaluation,
+        key: impl FnOnce() -> ModelInput,
+        evaluate: impl FnOnce(&ModelInput) -> Evaluation,
     ) -> AnswerId {
         let number = &self.of_event[event.index()];
         let known = number.load(Ordering::Acquire);

@@ -1,74 +1,15 @@
 //! Collective communication by kind and size.
 
+use std::cmp::Reverse;
+
 use gpu_timeline::{Activity, Summary};
 use hashbrown::HashMap;
-use polars::prelude::{DataFrame, PolarsResult};
-use trace_ingest::{Category as EventCategory, Collective, EventId, StringId};
+use sheets::{Cell, Column, ColumnKind, Nested, Sheet, Unit};
+use trace_ingest::{Category as EventCategory, Collective, EventId, StringId, Trace};
 
 use crate::analysis::Analysis;
-use crate::column::{Column, ColumnKind, Unit};
-use crate::frame::FrameBuilder;
-use crate::sheet::Sheet;
 
-/// One row per kind of collective.
-pub(crate) const SHEET: Sheet = Sheet {
-    name: "coll_analysis",
-    current_name: "coll_analysis",
-    description: "Kernels of collective communication (those with a correlation or External id) by process group, collective, type, size and stream, most time first; left out with --disable_coll_analysis and when there are none.",
-    columns: &[
-        Column::new(
-            "rank",
-            ColumnKind::Identifier,
-            "Rank of the recorded process (distributedInfo.rank); 0 when the trace does not say.",
-        ),
-        Column::new(
-            "Process Group Name",
-            ColumnKind::Text,
-            "Process group; where the trace names none, all if it names none anywhere and uses one stream, else Unknown_Group.",
-        ),
-        Column::new("Process Group Ranks", ColumnKind::Nested, "Ranks of the group."),
-        Column::new(
-            "Collective name",
-            ColumnKind::Text,
-            "Collective, such as allreduce; for custom kernels by their name.",
-        ),
-        Column::new("Group size", ColumnKind::Count, "Number of ranks of the group."),
-        Column::new("dtype", ColumnKind::Text, "Element type."),
-        Column::new("In msg nelems", ColumnKind::Count, "Elements that the rank gives."),
-        Column::new("Out msg nelems", ColumnKind::Count, "Elements that the rank gets."),
-        Column::new("In split size", ColumnKind::Nested, "Elements given to each rank, for uneven splits."),
-        Column::new("Out split size", ColumnKind::Nested, "Elements got from each rank, for uneven splits."),
-        Column::new("stream", ColumnKind::Identifier, "Stream of the kernel."),
-        Column::new(
-            "In msg size (MB)_first",
-            ColumnKind::Number(Unit::Mebibytes),
-            "Size given in MiB: In msg nelems times the size of dtype, divided by 1024².",
-        ),
-        Column::new(
-            "Out msg size (MB)_first",
-            ColumnKind::Number(Unit::Mebibytes),
-            "Size got in MiB: Out msg nelems times the size of dtype, divided by 1024².",
-        ),
-        Column::new(
-            "dur_sum",
-            ColumnKind::Number(Unit::Microseconds),
-            "Sum of the kernels' durations in µs, waiting for other ranks included.",
-        ),
-        Column::new("dur_mean", ColumnKind::Number(Unit::Microseconds), "Mean duration in µs."),
-        Column::new(
-            "dur_std",
-            ColumnKind::Number(Unit::Microseconds),
-            "Standard deviation (of a sample, n − 1) of the durations in µs; empty for one kernel.",
-        ),
-        Column::new("dur_min", ColumnKind::Number(Unit::Microseconds), "Shortest duration in µs."),
-        Column::new("dur_max", ColumnKind::Number(Unit::Microseconds), "Longest duration in µs."),
-        Column::new("operation_count", ColumnKind::Count, "Number of kernels."),
-    ],
-    chart: None,
-    build,
-};
-
-/// What tells two kinds of collective apart.
+/// What distinguishes kinds of collectives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Key<'a> {
     /// Without its name.
@@ -78,9 +19,127 @@ struct Key<'a> {
     stream: Option<i64>,
 }
 
-fn build(analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
+type Row<'a> = (Key<'a>, Summary);
+
+/// What all rows share.
+struct Kinds<'a> {
+    trace: &'a Trace,
+    /// What stands for a process group without a name.
+    unknown_group: &'static str,
+    rank: i64,
+}
+
+impl Kinds<'_> {
+    fn text(&self, id: Option<StringId>) -> Option<&str> {
+        id.map(|id| self.trace.text(id))
+    }
+
+    fn us(&self, time: f64) -> f64 {
+        time / self.trace.time_unit().per_microsecond() as f64
+    }
+
+    /// Size of so many elements in MiB.
+    fn mebibytes(&self, elements: Option<i64>, collective: &Collective) -> Option<f64> {
+        let bytes = element_size(self.text(collective.dtype)?)?;
+        Some(elements? as f64 * bytes / (1024.0 * 1024.0))
+    }
+}
+
+/// One row per kind of collective.
+pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
+    let microseconds = ColumnKind::Number(Unit::Microseconds);
+    let fields = [
+        Column::new(
+            "rank",
+            ColumnKind::Identifier,
+            "Rank of the recorded process (distributedInfo.rank); 0 when the trace does not say.",
+        )
+        .field_in(|kinds: &Kinds<'_>, _: &Row<'_>| kinds.rank.into()),
+        Column::new(
+            "Process Group Name",
+            ColumnKind::Text,
+            "Process group; where the trace names none, all if it names none anywhere and uses one stream, else Unknown_Group.",
+        )
+        .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| {
+            kinds.text(key.collective.group_name).unwrap_or(kinds.unknown_group).into()
+        }),
+        Column::new("Process Group Ranks", ColumnKind::Nested, "Ranks of the group.").field_in(
+            |kinds: &Kinds<'_>, (key, _): &Row<'_>| kinds.text(key.collective.group_ranks).map(numbers).into(),
+        ),
+        Column::new(
+            "Collective name",
+            ColumnKind::Text,
+            "Collective, such as allreduce; for custom kernels by their name.",
+        )
+        .field(|(key, _): &Row<'_>| key.name.into()),
+        Column::new("Group size", ColumnKind::Count, "Number of ranks of the group.")
+            .field(|(key, _): &Row<'_>| key.collective.group_size.into()),
+        Column::new("dtype", ColumnKind::Text, "Element type.")
+            .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| kinds.text(key.collective.dtype).into()),
+        Column::new("In msg nelems", ColumnKind::Count, "Elements that the rank gives.")
+            .field(|(key, _): &Row<'_>| key.collective.in_elements.into()),
+        Column::new("Out msg nelems", ColumnKind::Count, "Elements that the rank gets.")
+            .field(|(key, _): &Row<'_>| key.collective.out_elements.into()),
+        Column::new("In split size", ColumnKind::Nested, "Elements given to each rank, for uneven splits.")
+            .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| {
+                kinds.text(key.collective.in_split_size).map(numbers).into()
+            }),
+        Column::new("Out split size", ColumnKind::Nested, "Elements got from each rank, for uneven splits.")
+            .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| {
+                kinds.text(key.collective.out_split_size).map(numbers).into()
+            }),
+        Column::new("stream", ColumnKind::Identifier, "Stream of the kernel.")
+            .field(|(key, _): &Row<'_>| key.stream.into()),
+        Column::new(
+            "In msg size (MB)_first",
+            ColumnKind::Number(Unit::Mebibytes),
+            "Size given in MiB: In msg nelems times the size of dtype, divided by 1024².",
+        )
+        .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| {
+            kinds.mebibytes(key.collective.in_elements, &key.collective).into()
+        }),
+        Column::new(
+            "Out msg size (MB)_first",
+            ColumnKind::Number(Unit::Mebibytes),
+            "Size got in MiB: Out msg nelems times the size of dtype, divided by 1024².",
+        )
+        .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| {
+            kinds.mebibytes(key.collective.out_elements, &key.collective).into()
+        }),
+        Column::new(
+            "dur_sum",
+            microseconds,
+            "Sum of the kernels' durations in µs, waiting for other ranks included.",
+        )
+        .field_in(|kinds: &Kinds<'_>, (_, durations): &Row<'_>| kinds.us(durations.sum as f64).into()),
+        Column::new("dur_mean", microseconds, "Mean duration in µs.")
+            .field_in(|kinds: &Kinds<'_>, (_, durations): &Row<'_>| kinds.us(durations.mean).into()),
+        Column::new(
+            "dur_std",
+            microseconds,
+            "Standard deviation (of a sample, n − 1) of the durations in µs; empty for one kernel.",
+        )
+        .field_in(|kinds: &Kinds<'_>, (_, durations): &Row<'_>| {
+            durations.sample_std.map(|std| kinds.us(std)).into()
+        }),
+        Column::new("dur_min", microseconds, "Shortest duration in µs.")
+            .field_in(|kinds: &Kinds<'_>, (_, durations): &Row<'_>| kinds.us(durations.min as f64).into()),
+        Column::new("dur_max", microseconds, "Longest duration in µs.")
+            .field_in(|kinds: &Kinds<'_>, (_, durations): &Row<'_>| kinds.us(durations.max as f64).into()),
+        Column::new("operation_count", ColumnKind::Count, "Number of kernels.")
+            .field(|(_, durations): &Row<'_>| durations.count.into()),
+    ];
+    Sheet::with_context(
+        "coll_analysis",
+        "Kernels of collective communication (those with a correlation or External id) by process group, collective, type, size and stream, most time first; left out with --disable_coll_analysis and when there are none.",
+        fields,
+        rows,
+    )
+}
+
+fn rows(analysis: &Analysis) -> Option<(Kinds<'_>, Vec<Row<'_>>)> {
     if !analysis.options().collective_analysis || analysis.is_gpu_only() {
-        return Ok(None);
+        return None;
     }
     let (trace, events) = (analysis.trace(), analysis.trace().events());
     let kernels: Vec<EventId> = (0..analysis.device.len())
@@ -90,7 +149,7 @@ fn build(analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
         .filter(|&id| events.correlation(id).or(events.external_id(id)).is_some())
         .collect();
     if kernels.is_empty() {
-        return Ok(None);
+        return None;
     }
     let text = |id: Option<StringId>| id.map(|id| trace.text(id));
     let mut order = Vec::new();
@@ -99,7 +158,7 @@ fn build(analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
         let collective = events.arguments().collective.get(kernel.index()).unwrap_or_default();
         let name =
             text(collective.name).or_else(|| analysis.options().communication.collective(trace.name(kernel)));
-        // What varies between kernels of one kind does not tell kinds apart.
+        // What varies between kernels of one kind does not distinguish kinds.
         let collective = Collective {
             name: None,
             group_description: None,
@@ -117,7 +176,7 @@ fn build(analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
             durations.push(events.duration(kernel));
         }
     }
-    let mut rows: Vec<(Key<'_>, Summary)> =
+    let mut rows: Vec<Row<'_>> =
         order.into_iter().filter_map(|key| Some((key, Summary::of(&groups[&key])?))).collect();
     // Equal times: by the key columns in their order.
     rows.sort_by_key(|(key, summary)| {
@@ -125,46 +184,32 @@ fn build(analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
         let group = (text(collective.group_name), text(collective.group_ranks), *name, collective.group_size);
         let sizes = (text(collective.dtype), collective.in_elements, collective.out_elements);
         let splits = (text(collective.in_split_size), text(collective.out_split_size));
-        (std::cmp::Reverse(summary.sum), group, sizes, splits, *stream)
+        (Reverse(summary.sum), group, sizes, splits, *stream)
     });
 
     let streams = rows.iter().map(|(key, _)| key.stream).collect::<std::collections::BTreeSet<_>>();
     let no_group_anywhere = rows.iter().all(|(key, _)| key.collective.group_name.is_none());
     let unknown_group = if no_group_anywhere && streams.len() <= 1 { "all" } else { "Unknown_Group" };
     let rank = trace.facts().distributed.as_ref().and_then(|distributed| distributed.rank).unwrap_or(0);
-    let us = |time: f64| time / trace.time_unit().per_microsecond() as f64;
+    Some((Kinds { trace, unknown_group, rank }, rows))
+}
 
-    let mut frame = FrameBuilder::default();
-    let of = |part: fn(&Collective) -> Option<StringId>| {
-        rows.iter().map(move |(key, _)| text(part(&key.collective)))
+/// Numbers that the trace records as a text, as the list or tuple that they stand for.
+fn numbers(text: &str) -> Cell<'_> {
+    let list = |open, close| text.strip_prefix(open)?.strip_suffix(close);
+    let (items, sequence): (_, fn(Vec<Nested>) -> Nested) = match (list('[', ']'), list('(', ')')) {
+        (Some(items), _) => (items, Nested::List),
+        (_, Some(items)) => (items, Nested::Tuple),
+        _ => return text.into(),
     };
-    let count = |part: fn(&Collective) -> Option<i64>| rows.iter().map(move |(key, _)| part(&key.collective));
-    let size = |part: fn(&Collective) -> Option<i64>| {
-        rows.iter().map(move |(key, _)| {
-            let bytes = element_size(text(key.collective.dtype)?)?;
-            Some(part(&key.collective)? as f64 * bytes / (1024.0 * 1024.0))
-        })
-    };
-    frame.integer("rank", rows.iter().map(|_| Some(rank)));
-    frame.text("Process Group Name", of(|c| c.group_name).map(|name| Some(name.unwrap_or(unknown_group))));
-    frame.text("Process Group Ranks", of(|c| c.group_ranks));
-    frame.text("Collective name", rows.iter().map(|(key, _)| key.name));
-    frame.integer("Group size", count(|c| c.group_size));
-    frame.text("dtype", of(|c| c.dtype));
-    frame.integer("In msg nelems", count(|c| c.in_elements));
-    frame.integer("Out msg nelems", count(|c| c.out_elements));
-    frame.text("In split size", of(|c| c.in_split_size));
-    frame.text("Out split size", of(|c| c.out_split_size));
-    frame.integer("stream", rows.iter().map(|(key, _)| key.stream));
-    frame.float("In msg size (MB)_first", size(|c| c.in_elements));
-    frame.float("Out msg size (MB)_first", size(|c| c.out_elements));
-    frame.float("dur_sum", rows.iter().map(|(_, summary)| Some(us(summary.sum as f64))));
-    frame.float("dur_mean", rows.iter().map(|(_, summary)| Some(us(summary.mean))));
-    frame.float("dur_std", rows.iter().map(|(_, summary)| summary.sample_std.map(us)));
-    frame.float("dur_min", rows.iter().map(|(_, summary)| Some(us(summary.min as f64))));
-    frame.float("dur_max", rows.iter().map(|(_, summary)| Some(us(summary.max as f64))));
-    frame.integer("operation_count", rows.iter().map(|(_, summary)| Some(summary.count as i64)));
-    frame.finish().map(Some)
+    let items: Result<Vec<i64>, _> =
+        items.trim_end_matches(',').split(',').map(|item| item.trim().parse()).collect();
+    // Only where the cell reads as the text does: an ellipsis or other spacing stays as it is.
+    let numbers = items.ok().map(|items| sequence(items.into_iter().map(Nested::Whole).collect()));
+    match numbers.filter(|numbers| numbers.to_string() == text) {
+        Some(numbers) => numbers.into(),
+        None => text.into(),
+    }
 }
 
 /// Bytes of an element of the types that collectives name.
@@ -176,4 +221,25 @@ fn element_size(dtype: &str) -> Option<f64> {
         "Bool" | "Byte" => 1.0,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_a_text_are_a_list_that_reads_the_same() {
+        for (text, is_list) in [
+            ("[0, 1, 2]", true),
+            ("(7,)", true),
+            ("[0, 1, ..., 6, 7]", false),
+            ("[0,1]", false),
+            ("[]", false),
+            ("0, 1", false),
+        ] {
+            let cell = numbers(text);
+            assert_eq!(cell.text(), text);
+            assert_eq!(matches!(cell, Cell::Nested(_)), is_list, "{text}");
+        }
+    }
 }

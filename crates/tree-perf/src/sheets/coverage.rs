@@ -4,58 +4,14 @@ use std::collections::BTreeMap;
 
 use gpu_timeline::busy_time;
 use hashbrown::HashMap;
-use polars::prelude::{DataFrame, PolarsResult};
+use operator_sheets::OpCategory;
+use operator_sheets::columns::{CUMULATIVE, KERNEL_TIME_SUM, OP_CATEGORY, SHARE_OF_KERNEL_TIME};
+use sheets::{Column, ColumnKind, Sheet, shares};
 
 use crate::analysis::Analysis;
-use crate::column::{Column, ColumnKind, Unit, shared};
+use crate::call_groups::CountedCall;
 use crate::device::interval;
-use crate::frame::FrameBuilder;
-use crate::sheet::Sheet;
 use crate::unified::UnifiedRow;
-use operator_sheets::OpCategory;
-
-/// One row per operator and what is known of it.
-pub(crate) const SHEET: Sheet = Sheet {
-    name: "coverage",
-    current_name: "coverage",
-    description: "What the rooflines speak of and what they leave out: all device time, linked to an operator or not, by operator, and whether a model has figures for it that the device can reach.",
-    columns: &[
-        Column::new(
-            "status",
-            ColumnKind::Text,
-            "modelled: a model has FLOPs and bytes; above peak: the same, but the calls were faster than the architecture allows, so that the model, the recorded arguments or the architecture is wrong; partly modelled: FLOPs but no bytes, see reason; unmodelled: no figures, see reason; communication: collectives, whose time depends on other ranks; unlinked: the launch is not in the trace.",
-        ),
-        Column::new(
-            "name",
-            ColumnKind::Text,
-            "Operator; for communication and unlinked device events the kernel.",
-        ),
-        Column::new(
-            "op category",
-            ColumnKind::Text,
-            "Kind of work of the operator; empty where no operator is known.",
-        ),
-        Column::new(
-            "operation_count",
-            ColumnKind::Count,
-            "Calls of the operator; device events where no operator is known.",
-        ),
-        Column::new(
-            "Kernel Time (µs)_sum",
-            ColumnKind::Number(Unit::Microseconds),
-            "Sum over calls of the union of the spans of a call's device events, in µs.",
-        ),
-        shared::SHARE_OF_KERNEL_TIME,
-        shared::CUMULATIVE,
-        Column::new(
-            "reason",
-            ColumnKind::Text,
-            "Why FLOPs or bytes are missing; empty where there are both.",
-        ),
-    ],
-    chart: None,
-    build,
-};
 
 /// What is known of an operator's work.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -81,11 +37,65 @@ impl Status {
     }
 }
 
-type Key = (Status, String, Option<OpCategory>, Option<String>);
+/// What the calls of a row have in common.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    status: Status,
+    name: String,
+    category: Option<OpCategory>,
+    reason: Option<String>,
+}
 
-fn build(analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
+struct Row {
+    key: Key,
+    calls: i64,
+    time: i64,
+}
+
+/// One row per operator and what is known of it.
+pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
+    let [share, running] = shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &Row| row.time);
+    let fields = [
+        Column::new(
+            "status",
+            ColumnKind::Text,
+            "modelled: a model has FLOPs and bytes; above peak: the same, but the calls were faster than the architecture allows, so that the model, the recorded arguments or the architecture is wrong; partly modelled: FLOPs but no bytes, see reason; unmodelled: no figures, see reason; communication: collectives, whose time depends on other ranks; unlinked: the launch is not in the trace.",
+        )
+        .field(|row: &Row| row.key.status.as_str().into()),
+        Column::new(
+            "name",
+            ColumnKind::Text,
+            "Operator; for communication and unlinked device events the kernel.",
+        )
+        .field(|row: &Row| row.key.name.as_str().into()),
+        OP_CATEGORY
+            .described("Kind of work of the operator; empty where no operator is known.")
+            .field(|row: &Row| row.key.category.as_ref().map(OpCategory::as_str).into()),
+        Column::new(
+            "operation_count",
+            ColumnKind::Count,
+            "Calls of the operator; device events where no operator is known.",
+        )
+        .field(|row: &Row| row.calls.into()),
+        KERNEL_TIME_SUM
+            .described("Sum over calls of the union of the spans of a call's device events, in µs.")
+            .field_in(|analysis: &&Analysis, row: &Row| analysis.us(row.time).into()),
+        share,
+        running,
+        Column::new("reason", ColumnKind::Text, "Why FLOPs or bytes are missing; empty where there are both.")
+            .field(|row: &Row| row.key.reason.as_deref().into()),
+    ];
+    Sheet::with_context(
+        "coverage",
+        "What the rooflines speak of and what they leave out: all device time, linked to an operator or not, by operator, and whether a model has figures for it that the device can reach.",
+        fields,
+        |analysis| Some((analysis, rows(analysis)?)),
+    )
+}
+
+fn rows(analysis: &Analysis) -> Option<Vec<Row>> {
     if analysis.is_gpu_only() || analysis.device_event_count() == 0 {
-        return Ok(None);
+        return None;
     }
     let mut groups: BTreeMap<Key, (i64, i64)> = BTreeMap::new();
     let mut add = |key: Key, calls: i64, time: i64| {
@@ -110,11 +120,8 @@ fn build(analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
         *time += row.time;
     }
     for ((status, name, category, ..), (row, calls, time)) in of_rows {
-        add(
-            (status, name.text(analysis).into_owned(), Some(category.clone()), row.reason(analysis)),
-            calls,
-            time,
-        );
+        let (name, reason) = (name.text(analysis).into_owned(), row.reason(analysis));
+        add(Key { status, name, category: Some(category.clone()), reason }, calls, time);
     }
     let trace = analysis.trace();
     let mut scratch = Vec::new();
@@ -128,21 +135,12 @@ fn build(analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
             false => Status::Unlinked,
         };
         let time = busy_time([interval(trace, event)], &mut scratch);
-        add((status, trace.name(event).to_owned(), None, None), 1, time);
+        let name = trace.name(event).to_owned();
+        add(Key { status, name, category: None, reason: None }, 1, time);
     }
-    let mut rows: Vec<(Key, (i64, i64))> = groups.into_iter().collect();
-    rows.sort_by_key(|((status, ..), (_, time))| (*status, std::cmp::Reverse(*time)));
-
-    let mut frame = FrameBuilder::default();
-    frame.text("status", rows.iter().map(|((status, ..), _)| Some(status.as_str())));
-    frame.text("name", rows.iter().map(|((_, name, ..), _)| Some(name)));
-    frame.text(
-        "op category",
-        rows.iter().map(|((_, _, category, _), _)| category.as_ref().map(OpCategory::as_str)),
-    );
-    frame.integer("operation_count", rows.iter().map(|(_, (count, _))| Some(*count)));
-    frame.float("Kernel Time (µs)_sum", rows.iter().map(|(_, (_, time))| Some(analysis.us(*time))));
-    frame.shares(rows.iter().map(|(_, (_, time))| *time));
-    frame.text("reason", rows.iter().map(|((_, _, _, reason), _)| reason.as_deref()));
-    frame.finish().map(Some)
+    let row = |(key, (calls, time))| Row { key, calls, time };
+    let mut rows: Vec<Row> = groups.into_iter().map(row).collect();
+    // Stable: rows of equal time stay in the order of their keys.
+    rows.sort_by_key(|row| (row.key.status, std::cmp::Reverse(row.time)));
+    Some(rows)
 }

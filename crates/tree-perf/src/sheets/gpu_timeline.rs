@@ -1,12 +1,10 @@
 //! Where the device's time went.
 
 use gpu_timeline::Breakdown;
-use polars::prelude::{DataFrame, PolarsResult};
+use operator_sheets::columns::IS_RECOMPUTE;
+use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Sheet, Unit};
 
 use crate::analysis::Analysis;
-use crate::column::{Column, ColumnKind, Unit, shared};
-use crate::frame::FrameBuilder;
-use crate::sheet::{ChartShape, Sheet, SheetChart};
 
 const TYPE: Column = Column::new(
     "type",
@@ -18,11 +16,6 @@ const TIME: Column = Column::new(
     ColumnKind::Number(Unit::Milliseconds),
     "Length in ms of the union of the spans in question, over all devices of the trace together.",
 );
-const TIME_OF_DEVICE: Column = Column::new(
-    "time ms",
-    ColumnKind::Number(Unit::Milliseconds),
-    "Length in ms of the union of the spans in question, on this device.",
-);
 const PERCENT: Column = Column::new(
     "percent",
     ColumnKind::Number(Unit::Percent),
@@ -30,18 +23,32 @@ const PERCENT: Column = Column::new(
 );
 const DEVICE: Column = Column::new("device", ColumnKind::Identifier, "Index of the device.");
 
+/// One kind of time of a breakdown.
+struct Row {
+    device: Option<i64>,
+    is_recompute: bool,
+    kind: &'static str,
+    time: i64,
+    percent: f64,
+}
+
 /// One row per kind of time.
-pub(crate) const SHEET: Sheet = Sheet {
-    name: "gpu_timeline",
-    current_name: "gpu_timeline",
-    description: "Where the device's time went: one row per kind of time.",
-    columns: &[TYPE, TIME, PERCENT, shared::IS_RECOMPUTE],
-    chart: Some(SheetChart {
-        title: "GPU timeline",
-        categories: "type",
-        values: "time ms",
-        axis: "time (ms)",
-        shape: ChartShape::Stacked(&[
+pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
+    let fields = time_fields(TIME).into_iter().chain([IS_RECOMPUTE
+        .field(|row: &Row| row.is_recompute.into())
+        .when(|analysis: &&Analysis| analysis.options().detect_recompute)]);
+    Sheet::with_context(
+        "gpu_timeline",
+        "Where the device's time went: one row per kind of time.",
+        fields,
+        |analysis| Some((analysis, rows(analysis))),
+    )
+    .with_chart(Chart::new(
+        "GPU timeline",
+        TYPE.name,
+        TIME.name,
+        "time (ms)",
+        ChartShape::Stacked(&[
             "computation_time",
             "exposed_comm_time",
             "exposed_memcpy_time",
@@ -49,93 +56,66 @@ pub(crate) const SHEET: Sheet = Sheet {
             "micro_idle_time",
             "macro_idle_time",
         ]),
-    }),
-    build,
-};
+    ))
+}
 
 /// The same per device, for traces of several devices.
-pub(crate) const PER_DEVICE: Sheet = Sheet {
-    name: "gpu_timeline_per_device",
-    current_name: "gpu_timeline_per_device",
-    description: "Where the time of each device went; only for traces of several devices.",
-    columns: &[DEVICE, TYPE, TIME_OF_DEVICE, PERCENT],
-    chart: None,
-    build: build_per_device,
-};
-
-/// One breakdown among the rows: what tells it apart, and its figures.
-struct Block {
-    device: Option<i64>,
-    is_recompute: bool,
-    breakdown: Breakdown,
+pub(crate) fn sheet_per_device<'a>() -> Sheet<'a, Analysis> {
+    let device = DEVICE.field(|row: &Row| row.device.into());
+    let time = TIME.described("Length in ms of the union of the spans in question, on this device.");
+    Sheet::with_context(
+        "gpu_timeline_per_device",
+        "Where the time of each device went; only for traces of several devices.",
+        [device].into_iter().chain(time_fields(time)),
+        |analysis| Some((analysis, rows_per_device(analysis)?)),
+    )
 }
 
-fn build(analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
+fn time_fields<'a>(time: Column) -> [Field<&'a Analysis, Row>; 3] {
+    [
+        TYPE.field(|row: &Row| row.kind.into()),
+        time.field_in(|analysis: &&Analysis, row: &Row| analysis.ms(row.time).into()),
+        PERCENT.field(|row: &Row| row.percent.into()),
+    ]
+}
+
+fn rows(analysis: &Analysis) -> Vec<Row> {
     if !analysis.options().detect_recompute {
-        let block = |breakdown| Block { device: None, is_recompute: false, breakdown };
-        let blocks: Vec<Block> = analysis.timeline().into_iter().map(block).collect();
-        return rows(analysis, &blocks).finish().map(Some);
+        return analysis.timeline().iter().flat_map(|all| breakdown_rows(all, None, false)).collect();
     }
-    let mut blocks = Vec::new();
-    for is_recompute in [false, true] {
+    let breakdown = |is_recompute| {
         let chosen = analysis
             .counted()
-            .filter(|&position| analysis.is_recompute(analysis.device.ids[position]) == is_recompute);
-        blocks.extend(analysis.breakdown(chosen).map(|breakdown| Block {
-            device: None,
-            is_recompute,
-            breakdown,
-        }));
-    }
-    let mut frame = rows(analysis, &blocks);
-    let lengths: Vec<usize> = blocks.iter().map(|block| times(&block.breakdown).len()).collect();
-    let flags =
-        blocks.iter().zip(&lengths).flat_map(|(block, &rows)| std::iter::repeat_n(block.is_recompute, rows));
-    frame.flag("is_recompute", flags);
-    frame.finish().map(Some)
+            .filter(move |&position| analysis.is_recompute(analysis.device.ids[position]) == is_recompute);
+        Some((analysis.breakdown(chosen)?, is_recompute))
+    };
+    let breakdowns = [false, true].into_iter().filter_map(breakdown);
+    breakdowns.flat_map(|(breakdown, is_recompute)| breakdown_rows(&breakdown, None, is_recompute)).collect()
 }
 
-fn build_per_device(analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
+fn rows_per_device(analysis: &Analysis) -> Option<Vec<Row>> {
     let events = analysis.trace().events();
     let device_of = |position: usize| events.device(analysis.device.ids[position]);
     let mut devices: Vec<i64> = analysis.counted().filter_map(device_of).collect();
     devices.sort_unstable();
     devices.dedup();
     if devices.len() < 2 {
-        return Ok(None);
+        return None;
     }
-    let blocks: Vec<Block> = devices
-        .into_iter()
-        .filter_map(|device| {
-            let chosen = analysis.counted().filter(|&position| device_of(position) == Some(device));
-            let breakdown = analysis.breakdown(chosen)?;
-            Some(Block { device: Some(device), is_recompute: false, breakdown })
-        })
-        .collect();
-    let mut frame = FrameBuilder::default();
-    let devices = blocks.iter().flat_map(|block| times(&block.breakdown).into_iter().map(|_| block.device));
-    frame.integer("device", devices);
-    append_rows(&mut frame, analysis, &blocks);
-    frame.finish().map(Some)
-}
-
-fn rows(analysis: &Analysis, blocks: &[Block]) -> FrameBuilder {
-    let mut frame = FrameBuilder::default();
-    append_rows(&mut frame, analysis, blocks);
-    frame
-}
-
-fn append_rows(frame: &mut FrameBuilder, analysis: &Analysis, blocks: &[Block]) {
-    let rows = || {
-        blocks.iter().flat_map(|block| {
-            times(&block.breakdown)
-                .into_iter()
-                .map(|(name, time)| (name, analysis.ms(time), block.breakdown.percent_of_total(time)))
-        })
+    let breakdown = |device| {
+        let chosen = analysis.counted().filter(move |&position| device_of(position) == Some(device));
+        Some((analysis.breakdown(chosen)?, device))
     };
-    frame.text("type", rows().map(|(name, _, _)| Some(name)));
-    frame.float("time ms", rows().map(|(_, ms, _)| Some(ms)));
-    frame.float("percent", rows().map(|(_, _, percent)| Some(percent)));
+    let breakdowns = devices.into_iter().filter_map(breakdown);
+    Some(breakdowns.flat_map(|(breakdown, device)| breakdown_rows(&breakdown, Some(device), false)).collect())
+}
+
+fn breakdown_rows(breakdown: &Breakdown, device: Option<i64>, is_recompute: bool) -> Vec<Row> {
+    let row = |(kind, time)| {
+        let percent = breakdown.percent_of_total(time);
+        Row { device, is_recompute, kind, time, percent }
+    };
+    times(breakdown).into_iter().map(row).collect()
 }
 
 /// The rows of a breakdown: name and time in the trace's unit.

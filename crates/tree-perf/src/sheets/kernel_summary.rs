@@ -1,136 +1,136 @@
 //! Kernels by name, with the operator that launched them.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use gpu_timeline::Summary;
 use hashbrown::HashMap;
-use polars::prelude::{DataFrame, PolarsResult};
+use operator_sheets::OpCategory;
+use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Sheet, Unit, percent};
 use trace_ingest::{EventId, StringId};
 
 use crate::analysis::Analysis;
-use crate::column::{Column, ColumnKind, Unit};
-use crate::frame::{FrameBuilder, percent};
 use crate::kernel_records::{KernelRecord, kernel_records};
-use crate::sheet::{ChartShape, Sheet, SheetChart};
-use operator_sheets::OpCategory;
 
-/// The columns of [`kernel_table`], the first of `kernel_summary`.
-pub const KERNEL_TABLE_COLUMNS: [Column; 10] = [
-    Column::new(
-        "Parent op category",
-        ColumnKind::Text,
-        "Kind of work of the operator; graph for kernels of a graph launch and runtime for other calls outside any operator; empty for kernels without a launch in the trace.",
-    ),
-    Column::new(
-        "Parent cpu_op",
-        ColumnKind::Text,
-        "Operator that the kernel is charged to, as in the operator sheets, or the launching call itself outside any operator; left out when no kernel of the trace has an operator.",
-    ),
-    Column::new("Kernel name", ColumnKind::Text, "Kernel, as the profiler names it."),
-    Column::new("Kernel stream", ColumnKind::Identifier, "Stream it ran on."),
-    Column::new(
-        "Kernel duration (µs)_sum",
-        ColumnKind::Number(Unit::Microseconds),
-        "Sum of the kernels' durations in µs, overlaps counted twice.",
-    ),
-    Column::new("Kernel duration (µs)_count", ColumnKind::Count, "Number of kernels."),
-    Column::new("Kernel duration (µs)_mean", ColumnKind::Number(Unit::Microseconds), "Mean duration in µs."),
-    Column::new(
-        "Kernel duration (µs)_min",
-        ColumnKind::Number(Unit::Microseconds),
-        "Shortest duration in µs.",
-    ),
-    Column::new(
-        "Kernel duration (µs)_max",
-        ColumnKind::Number(Unit::Microseconds),
-        "Longest duration in µs.",
-    ),
-    Column::new(
-        "Percent of kernels time (%)",
-        ColumnKind::Number(Unit::Percent),
-        "Sum as a share of the summed durations of all kernels, in percent.",
-    ),
-];
+const KERNEL_NAME: Column = Column::new("Kernel name", ColumnKind::Text, "Kernel, as the profiler names it.");
+const DURATION_SUM: Column = Column::new(
+    "Kernel duration (µs)_sum",
+    ColumnKind::Number(Unit::Microseconds),
+    "Sum of the kernels' durations in µs, overlaps counted twice.",
+);
 
-/// One row per operator, kernel and stream.
-pub(crate) const SHEET: Sheet = Sheet {
-    name: "kernel_summary",
-    current_name: "kernel_summary",
-    description: "Kernels by operator, name and stream, most time first; with --enable_kernel_summary only. Kernels of communication and kernels without a launch in the trace are included, copies and fills are not.",
-    columns: &[
-        KERNEL_TABLE_COLUMNS[0],
-        KERNEL_TABLE_COLUMNS[1],
-        KERNEL_TABLE_COLUMNS[2],
-        KERNEL_TABLE_COLUMNS[3],
-        KERNEL_TABLE_COLUMNS[4],
-        KERNEL_TABLE_COLUMNS[5],
-        KERNEL_TABLE_COLUMNS[6],
-        KERNEL_TABLE_COLUMNS[7],
-        KERNEL_TABLE_COLUMNS[8],
-        KERNEL_TABLE_COLUMNS[9],
-        Column::new(
-            "Percent of total time (%)",
-            ColumnKind::Number(Unit::Percent),
-            "Sum as a share of total_time of gpu_timeline (of the whole trace, also with --detect_recompute), in percent; empty when the timeline is; the column adds up to more than 100 when kernels overlap or when kernels without a launch are left out of the timeline.",
-        ),
-        Column::new(
-            "Linked",
-            ColumnKind::Flag,
-            "Whether the launch of these kernels is in the trace; what is not is no part of the timeline and operator sheets unless --include_unlinked_kernels is given.",
-        ),
-    ],
-    chart: Some(SheetChart {
-        title: "Kernels by time",
-        categories: "Kernel name",
-        values: "Kernel duration (µs)_sum",
-        axis: "kernel time (µs)",
-        shape: ChartShape::Bars(10),
-    }),
-    build,
-};
-
-fn build(analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
-    if !analysis.options().kernel_summary {
-        return Ok(None);
-    }
-    let Some(table) = KernelTable::of(analysis, |_| true) else { return Ok(None) };
-    let total = analysis.timeline().map_or(0, |timeline| timeline.total);
-    let mut frame = table.frame(analysis);
-    frame.float("Percent of total time (%)", table.shares(total));
-    frame.flag("Linked", table.rows.iter().map(|row| row.linked));
-    frame.finish().map(Some)
-}
-
-/// The kernels that `include` accepts, by operator, name and stream, most time first; `None` when it accepts none.
-/// Kernels of communication and kernels without a launch in the trace are asked for too, copies and fills are not.
-///
-/// # Errors
-/// When polars refuses the columns, which is a fault of this crate.
-pub fn kernel_table(
-    analysis: &Analysis,
-    include: impl Fn(EventId) -> bool,
-) -> PolarsResult<Option<DataFrame>> {
-    let table = KernelTable::of(analysis, include);
-    table.map(|table| table.frame(analysis).finish()).transpose()
-}
-
-struct KernelTable {
-    rows: Vec<Row>,
+/// What the rows of a table of kernels share.
+pub struct KernelTable<'a> {
+    analysis: &'a Analysis,
     /// Whether a kernel of the trace has an operator.
     has_operators: bool,
+    /// Sum of the durations of all rows.
+    kernel_time: i64,
+    /// Length of the timeline.
+    total_time: i64,
 }
 
-struct Row {
+/// Kernels of one operator, name and stream.
+pub struct KernelRow {
     category: Option<OpCategory>,
     parent: Option<StringId>,
     kernel: StringId,
     stream: Option<i64>,
-    linked: bool,
+    is_linked: bool,
     durations: Summary,
 }
 
-impl KernelTable {
-    fn of(analysis: &Analysis, include: impl Fn(EventId) -> bool) -> Option<Self> {
+/// One row per operator, kernel and stream.
+pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
+    let fields = KernelTable::fields(
+        "Sum as a share of the summed durations of all kernels, in percent.",
+    )
+    .into_iter().chain([
+        Column::new(
+            "Percent of total time (%)",
+            ColumnKind::Number(Unit::Percent),
+            "Sum as a share of total_time of gpu_timeline (of the whole trace, also with --detect_recompute), in percent; empty when the timeline is; the column adds up to more than 100 when kernels overlap or when kernels without a launch are left out of the timeline.",
+        )
+        .field_in(|table: &KernelTable<'_>, row: &KernelRow| {
+            percent(row.durations.sum, table.total_time).into()
+        }),
+        Column::new(
+            "Linked",
+            ColumnKind::Flag,
+            "Whether the launch of these kernels is in the trace; what is not is no part of the timeline and operator sheets unless --include_unlinked_kernels is given.",
+        )
+        .field(|row: &KernelRow| row.is_linked.into()),
+    ]);
+    Sheet::with_context(
+        "kernel_summary",
+        "Kernels by operator, name and stream, most time first; with --enable_kernel_summary only. Kernels of communication and kernels without a launch in the trace are included, copies and fills are not.",
+        fields,
+        |analysis: &Analysis| {
+            analysis.options().kernel_summary.then(|| KernelTable::rows(analysis, |_| true))?
+        },
+    )
+    .with_chart(KernelTable::chart("Kernels by time"))
+}
+
+impl<'a> KernelTable<'a> {
+    /// The columns of kernels by operator, name and stream. `share` describes the share of each row in all of them.
+    pub fn fields(share: &'static str) -> [Field<KernelTable<'a>, KernelRow>; 10] {
+        let microseconds = ColumnKind::Number(Unit::Microseconds);
+        [
+            Column::new(
+                "Parent op category",
+                ColumnKind::Text,
+                "Kind of work of the operator; graph for kernels of a graph launch and runtime for other calls outside any operator; empty for kernels without a launch in the trace.",
+            )
+            .field(|row: &KernelRow| row.category.as_ref().map(OpCategory::as_str).into()),
+            Column::new(
+                "Parent cpu_op",
+                ColumnKind::Text,
+                "Operator that the kernel is charged to, as in the operator sheets, or the launching call itself outside any operator; left out when no kernel of the trace has an operator.",
+            )
+            .field_in(|table: &KernelTable<'_>, row: &KernelRow| {
+                row.parent.map(|name| table.analysis.trace().text(name)).into()
+            })
+            .when(|table: &KernelTable<'_>| table.has_operators),
+            KERNEL_NAME.field_in(|table: &KernelTable<'_>, row: &KernelRow| {
+                table.analysis.trace().text(row.kernel).into()
+            }),
+            Column::new("Kernel stream", ColumnKind::Identifier, "Stream it ran on.")
+                .field(|row: &KernelRow| row.stream.into()),
+            DURATION_SUM.field_in(|table: &KernelTable<'_>, row: &KernelRow| {
+                table.us(row.durations.sum as f64).into()
+            }),
+            Column::new("Kernel duration (µs)_count", ColumnKind::Count, "Number of kernels.")
+                .field(|row: &KernelRow| row.durations.count.into()),
+            Column::new("Kernel duration (µs)_mean", microseconds, "Mean duration in µs.")
+                .field_in(|table: &KernelTable<'_>, row: &KernelRow| table.us(row.durations.mean).into()),
+            Column::new("Kernel duration (µs)_min", microseconds, "Shortest duration in µs.")
+                .field_in(|table: &KernelTable<'_>, row: &KernelRow| {
+                    table.us(row.durations.min as f64).into()
+                }),
+            Column::new("Kernel duration (µs)_max", microseconds, "Longest duration in µs.")
+                .field_in(|table: &KernelTable<'_>, row: &KernelRow| {
+                    table.us(row.durations.max as f64).into()
+                }),
+            Column::new("Percent of kernels time (%)", ColumnKind::Number(Unit::Percent), share).field_in(
+                |table: &KernelTable<'_>, row: &KernelRow| {
+                    percent(row.durations.sum, table.kernel_time).into()
+                },
+            ),
+        ]
+    }
+
+    /// The chart of their sums.
+    pub fn chart(title: &'static str) -> Chart {
+        Chart::new(title, KERNEL_NAME.name, DURATION_SUM.name, "kernel time (µs)", ChartShape::Bars(10))
+    }
+
+    /// The kernels that `include` accepts, by operator, name and stream, most time first; `None` when it accepts none.
+    /// Kernels of communication and kernels without a launch in the trace are asked for too, copies and fills are not.
+    pub fn rows(
+        analysis: &'a Analysis,
+        include: impl Fn(EventId) -> bool,
+    ) -> Option<(KernelTable<'a>, Vec<KernelRow>)> {
         let trace = analysis.trace();
         let events = trace.events();
         let mut categories = Categories::new();
@@ -141,50 +141,35 @@ impl KernelTable {
             if !include(record.kernel) {
                 continue;
             }
-            let category = categories.of(analysis, record);
+            let category = categories.category(analysis, record);
             let parent = record.parent_name(analysis);
             let key = (category, parent, events.name(record.kernel), events.stream(record.kernel));
             let (_, durations) = groups.entry(key).or_insert_with(|| (record.launch.is_some(), Vec::new()));
             durations.push(events.duration(record.kernel));
         }
-        let mut rows: Vec<Row> = groups
+        let mut rows: Vec<KernelRow> = groups
             .into_iter()
-            .filter_map(|((category, parent, kernel, stream), (linked, durations))| {
-                Some(Row { category, parent, kernel, stream, linked, durations: Summary::of(&durations)? })
+            .filter_map(|((category, parent, kernel, stream), (is_linked, durations))| {
+                let durations = Summary::of(&durations)?;
+                Some(KernelRow { category, parent, kernel, stream, is_linked, durations })
             })
             .collect();
         rows.sort_by_cached_key(|row| {
             let category = row.category.as_ref().map(OpCategory::to_string);
             let parent = row.parent.map(|name| trace.text(name));
-            (std::cmp::Reverse(row.durations.sum), category, parent, trace.text(row.kernel), row.stream)
+            (Reverse(row.durations.sum), category, parent, trace.text(row.kernel), row.stream)
         });
-        (!rows.is_empty()).then_some(KernelTable { rows, has_operators })
+        let table = KernelTable {
+            analysis,
+            has_operators,
+            kernel_time: rows.iter().map(|row| row.durations.sum).sum(),
+            total_time: analysis.timeline().map_or(0, |timeline| timeline.total),
+        };
+        (!rows.is_empty()).then_some((table, rows))
     }
 
-    /// Sums as percentages of a whole.
-    fn shares(&self, whole: i64) -> impl Iterator<Item = Option<f64>> {
-        self.rows.iter().map(move |row| percent(row.durations.sum, whole))
-    }
-
-    fn frame(&self, analysis: &Analysis) -> FrameBuilder {
-        let trace = analysis.trace();
-        let rows = || self.rows.iter();
-        let us = |time: f64| Some(time / trace.time_unit().per_microsecond() as f64);
-        let mut frame = FrameBuilder::default();
-        frame.text("Parent op category", rows().map(|row| row.category.as_ref().map(OpCategory::as_str)));
-        if self.has_operators {
-            frame.text("Parent cpu_op", rows().map(|row| row.parent.map(|name| trace.text(name))));
-        }
-        frame.text("Kernel name", rows().map(|row| Some(trace.text(row.kernel))));
-        frame.integer("Kernel stream", rows().map(|row| row.stream));
-        frame.float("Kernel duration (µs)_sum", rows().map(|row| us(row.durations.sum as f64)));
-        frame.integer("Kernel duration (µs)_count", rows().map(|row| Some(row.durations.count as i64)));
-        frame.float("Kernel duration (µs)_mean", rows().map(|row| us(row.durations.mean)));
-        frame.float("Kernel duration (µs)_min", rows().map(|row| us(row.durations.min as f64)));
-        frame.float("Kernel duration (µs)_max", rows().map(|row| us(row.durations.max as f64)));
-        let all = rows().map(|row| row.durations.sum).sum();
-        frame.float("Percent of kernels time (%)", self.shares(all));
-        frame
+    fn us(&self, time: f64) -> f64 {
+        time / self.analysis.trace().time_unit().per_microsecond() as f64
     }
 }
 
@@ -204,7 +189,7 @@ impl Categories {
         }
     }
 
-    fn of(&mut self, analysis: &Analysis, record: &KernelRecord) -> Option<OpCategory> {
+    fn category(&mut self, analysis: &Analysis, record: &KernelRecord) -> Option<OpCategory> {
         match (record.operator, record.launch) {
             (Some(operator), _) => {
                 let category = || match analysis.launchers.of_event(operator) {

@@ -1,4 +1,5 @@
-//! One module per sheet: its columns with their meaning, and the function that makes it.
+//! One module per sheet, or per sheets that share their rows: columns with what fills them, and the function that finds
+//! the rows.
 
 pub(crate) mod coll_analysis;
 pub(crate) mod coverage;
@@ -6,8 +7,6 @@ pub(crate) mod gpu_timeline;
 pub(crate) mod kernel_summary;
 pub(crate) mod ops_all;
 pub(crate) mod ops_summary;
-pub(crate) mod ops_summary_by_category;
-pub(crate) mod roofline;
 pub(crate) mod rooflines;
 pub(crate) mod short_kernels;
 pub(crate) mod unified_perf_summary;

@@ -1,229 +1,253 @@
 //! Device time by operator and arguments.
 
-use std::borrow::Cow;
+use gpu_timeline::{Spread, Summary};
+use operator_sheets::columns::{self, overlap};
+use operator_sheets::{KernelList, ListedKernel, OpCategory};
+use sheets::{Column, ColumnKind, Field, Sheet, Statistics, Unit, shares_of};
+use trace_ingest::EventId;
 
-use gpu_timeline::Summary;
-use hashbrown::HashMap;
-use polars::prelude::{DataFrame, PolarsResult};
-use trace_ingest::{EventId, StringId};
-use trace2tree::TraceTree;
-
-use crate::analysis::{Analysis, OverlapIndex};
-use crate::call_key::{CallKey, append_key_columns};
-use crate::call_overlap::{CallOverlap, NameLists, overlap_of};
-use crate::call_stack::{call_stack_text, entry_point};
-use crate::column::{Column, ColumnKind, Unit, shared};
-use crate::frame::FrameBuilder;
+use crate::analysis::Analysis;
+use crate::call_groups::{
+    CallGroup, CallName, CallTable, CountedCall, GroupRow, call_stack_fields, kernel_fields, key_fields,
+};
+use crate::call_overlap::OverlapFigures;
+use crate::call_stack::module_call_stack;
 use crate::launchers::Launcher;
 use crate::notice::Notice;
-use crate::parent_module::module_call_stack;
-use crate::places::Places;
-use crate::sheet::Sheet;
-use operator_sheets::columns::overlap;
-use operator_sheets::{KernelList, ListedKernel};
 
-macro_rules! columns {
-    ([$($before:expr),*], [$($after:expr),*]) => {
-        &[
-            shared::OP_NAME,
-            $($before,)*
-            shared::OP_CATEGORY,
-            shared::PARENT_MODULE,
-            shared::PROCESS_NAME,
-            shared::PROCESS_LABEL,
-            shared::THREAD_NAME,
-            shared::INPUT_DIMS,
-            shared::INPUT_TYPE,
-            shared::INPUT_STRIDES,
-            shared::CONCRETE_INPUTS,
-            Column::new("num_kernels", ColumnKind::Count, "Kernels that one call launched itself; with --group_by_num_kernels only."),
-            shared::IS_RECOMPUTE,
-            Column::new("operation_count", ColumnKind::Count, "Calls with these arguments that launched device work."),
-            Column::new("first_occurrence_time", ColumnKind::Number(Unit::Microseconds), "Start of the first of these calls in µs, counted from the first call of the sheet; with --include_first_occurrence_time only."),
-            Column::new("total_direct_kernel_time_mean", ColumnKind::Number(Unit::Microseconds), "Mean over calls, in µs, of the union of the spans of the kernels that a call launched itself; communication kernels are left out."),
-            Column::new("total_subtree_kernel_time_mean", ColumnKind::Number(Unit::Microseconds), "Mean over calls, in µs, of the union of the spans of all kernels below a call, communication included."),
-            Column::new("total_direct_kernel_time_median", ColumnKind::Number(Unit::Microseconds), "Median over calls of the direct kernel time in µs."),
-            Column::new("total_subtree_kernel_time_median", ColumnKind::Number(Unit::Microseconds), "Median over calls of the subtree kernel time in µs."),
-            Column::new("total_direct_kernel_time_std", ColumnKind::Number(Unit::Microseconds), "Standard deviation (of a sample, n − 1) over calls of the direct kernel time in µs; empty for one call."),
-            Column::new("total_subtree_kernel_time_std", ColumnKind::Number(Unit::Microseconds), "Standard deviation (of a sample, n − 1) over calls of the subtree kernel time in µs; empty for one call."),
-            Column::new("total_direct_kernel_time_min", ColumnKind::Number(Unit::Microseconds), "Smallest direct kernel time of a call in µs."),
-            Column::new("total_subtree_kernel_time_min", ColumnKind::Number(Unit::Microseconds), "Smallest subtree kernel time of a call in µs."),
-            Column::new("total_direct_kernel_time_max", ColumnKind::Number(Unit::Microseconds), "Largest direct kernel time of a call in µs."),
-            Column::new("total_subtree_kernel_time_max", ColumnKind::Number(Unit::Microseconds), "Largest subtree kernel time of a call in µs."),
-            Column::new("total_direct_kernel_time_sum", ColumnKind::Number(Unit::Microseconds), "Sum over calls of the direct kernel time in µs."),
-            Column::new("total_subtree_kernel_time_sum", ColumnKind::Number(Unit::Microseconds), "Sum over calls of the subtree kernel time in µs."),
-            Column::new("ex_UID", ColumnKind::Identifier, "Index in the trace's event list of the first of these calls, to look at it with tracelens tree --uid."),
-            shared::CALL_STACK,
-            Column::new("kernel_details_summary", ColumnKind::Nested, "Kernels of a call, position by position, with count, total, mean, median, standard deviation (of a population, n), minimum and maximum over calls in µs; calls with another number of kernels than the first do not count."),
-            Column::new("trunc_kernel_details", ColumnKind::Nested, "Name (cut at 64 characters), stream and mean duration (to 0.01 µs) of each kernel of kernel_details_summary."),
-            $($after,)*
-            Column::new("entry_point", ColumnKind::Text, "Python function through which the program reached the operator; with --include_call_stack only."),
-            Column::new("call_stack_full", ColumnKind::Nested, "Frames from the outermost to the operator of the first of these calls; with --include_call_stack only."),
-            shared::PERCENTAGE,
-            shared::CUMULATIVE,
-        ]
-    };
+const DIRECT: Statistics = Statistics {
+    mean: time_column(
+        "total_direct_kernel_time_mean",
+        "Mean over calls, in µs, of the union of the spans of the kernels that a call launched itself; communication kernels are left out.",
+    ),
+    median: time_column(
+        "total_direct_kernel_time_median",
+        "Median over calls of the direct kernel time in µs.",
+    ),
+    std: time_column(
+        "total_direct_kernel_time_std",
+        "Standard deviation (of a sample, n − 1) over calls of the direct kernel time in µs; empty for one call.",
+    ),
+    min: time_column("total_direct_kernel_time_min", "Smallest direct kernel time of a call in µs."),
+    max: time_column("total_direct_kernel_time_max", "Largest direct kernel time of a call in µs."),
+};
+const SUBTREE: Statistics = Statistics {
+    mean: time_column(
+        "total_subtree_kernel_time_mean",
+        "Mean over calls, in µs, of the union of the spans of all kernels below a call, communication included.",
+    ),
+    median: time_column(
+        "total_subtree_kernel_time_median",
+        "Median over calls of the subtree kernel time in µs.",
+    ),
+    std: time_column(
+        "total_subtree_kernel_time_std",
+        "Standard deviation (of a sample, n − 1) over calls of the subtree kernel time in µs; empty for one call.",
+    ),
+    min: time_column("total_subtree_kernel_time_min", "Smallest subtree kernel time of a call in µs."),
+    max: time_column("total_subtree_kernel_time_max", "Largest subtree kernel time of a call in µs."),
+};
+/// As in [`overlap::SHARE`], but not rounded.
+const OVERLAP_SHARE: Statistics = Statistics {
+    mean: overlap::SHARE.mean.described("Mean over calls of the overlap: for each kernel the time that something ran beside it, summed and divided by the union of the call's kernels; 1 is full overlap, and kernels of a call that overlap each other can exceed it."),
+    median: overlap::SHARE.median.described("Median over calls of the overlap."),
+    std: overlap::SHARE.std.described("Standard deviation (of a sample, n − 1) over calls of the overlap; empty for one call."),
+    ..overlap::SHARE
+};
+
+const fn time_column(name: &'static str, description: &'static str) -> Column {
+    Column::new(name, ColumnKind::Number(Unit::Microseconds), description)
+}
+
+impl CountedCall for Launcher {
+    const BY_MODULE: bool = true;
+
+    fn operator(&self) -> EventId {
+        self.event
+    }
+
+    fn name(&self, analysis: &Analysis) -> CallName {
+        CallName { operator: analysis.trace().events().name(self.event), device_event: None }
+    }
+
+    fn category(&self) -> &OpCategory {
+        &self.category
+    }
+
+    fn device_events<'a>(&'a self, analysis: &'a Analysis) -> &'a [EventId] {
+        analysis.launchers.kernels(self)
+    }
+}
+
+struct Row<'a> {
+    group: CallGroup<'a, Launcher>,
+    direct: Times,
+    subtree: Times,
+    /// Start of the first of these calls, counted from the first call of the sheet.
+    first_start: i64,
+    kernels: KernelList,
+    overlaps: OverlapFigures,
+}
+
+/// Times of the calls of a row.
+struct Times {
+    sum: i64,
+    us: Spread,
+}
+
+impl GroupRow for Row<'_> {
+    type Call = Launcher;
+
+    fn group(&self) -> &CallGroup<'_, Launcher> {
+        &self.group
+    }
+
+    fn kernels(&self) -> &KernelList {
+        &self.kernels
+    }
 }
 
 /// One row per operator and arguments.
-pub(crate) const SHEET: Sheet = Sheet {
-    name: "ops_all",
-    current_name: "ops_unique_args",
-    description: "Device time by operator, thread and arguments: one row per distinct call signature, most direct time first.",
-    columns: columns!([], []),
-    chart: None,
-    build: |analysis| build(analysis, None),
-};
-
-/// The same, with calls told apart by what ran beside them.
-pub(crate) const WITH_OVERLAP: Sheet = Sheet {
-    name: "ops_all_kl_overlap",
-    current_name: "ops_unique_args_kl_overlap",
-    description: "ops_all with calls told apart by the kernels that ran at the same time on other streams; with --include_overlap_info only.",
-    columns: columns!(
-        [overlap::NAMES],
-        [
-            overlap::DETAILS,
-            overlap::DETAILS_SHORT,
-            Column::new(
-                "overlap_pct_mean",
-                ColumnKind::Number(Unit::One),
-                "Mean over calls of the overlap: for each kernel the time that something ran beside it, summed and divided by the union of the call's kernels; 1 is full overlap, and kernels of a call that overlap each other can exceed it."
-            ),
-            Column::new(
-                "overlap_pct_median",
-                ColumnKind::Number(Unit::One),
-                "Median over calls of the overlap."
-            ),
-            Column::new(
-                "overlap_pct_std",
-                ColumnKind::Number(Unit::One),
-                "Standard deviation (of a sample, n − 1) over calls of the overlap; empty for one call."
-            ),
-            overlap::SHARE.min,
-            overlap::SHARE.max
-        ]
-    ),
-    chart: None,
-    build: |analysis| match analysis.options().include_overlap_info {
-        true => build(analysis, Some(analysis.overlaps())),
-        false => Ok(None),
-    },
-};
-
-/// A figure of a summary; `None` where the summary has none.
-type Aggregate = fn(&Summary) -> Option<f64>;
-
-/// The aggregates that statistics columns come in, in their order.
-const AGGREGATES: [(&str, Aggregate); 5] = [
-    ("mean", |summary| Some(summary.mean)),
-    ("median", |summary| Some(summary.median)),
-    ("std", |summary| summary.sample_std),
-    ("min", |summary| Some(summary.min as f64)),
-    ("max", |summary| Some(summary.max as f64)),
-];
-
-struct Group<'a> {
-    key: CallKey<StringId>,
-    calls: Vec<&'a Launcher>,
-    overlaps: Vec<CallOverlap>,
+pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
+    let rows = |analysis| rows(analysis, false);
+    Sheet::with_context(
+        "ops_all",
+        "Device time by operator, thread and arguments: one row per distinct call signature, most direct time first.",
+        fields(),
+        rows,
+    )
+    .known_as("ops_unique_args")
 }
 
-fn build(analysis: &Analysis, overlaps: Option<&OverlapIndex>) -> PolarsResult<Option<DataFrame>> {
+/// The same, with calls distinguished by what ran beside them.
+pub(crate) fn sheet_with_overlap<'a>() -> Sheet<'a, Analysis> {
+    Sheet::with_context(
+        "ops_all_kl_overlap",
+        "ops_all with calls told apart by the kernels that ran at the same time on other streams; with --include_overlap_info only.",
+        fields(),
+        |analysis: &Analysis| analysis.options().include_overlap_info.then(|| rows(analysis, true))?,
+    )
+    .known_as("ops_unique_args_kl_overlap")
+}
+
+fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
+    let mut fields = key_fields(
+        columns::OP_NAME,
+        columns::NUM_KERNELS
+            .described("Kernels that one call launched itself; with --group_by_num_kernels only."),
+    );
+    fields.extend([
+        Column::new(
+            "operation_count",
+            ColumnKind::Count,
+            "Calls with these arguments that launched device work.",
+        )
+        .field(|row: &Row<'_>| row.group.calls.len().into()),
+        time_column("first_occurrence_time", "Start of the first of these calls in µs, counted from the first call of the sheet; with --include_first_occurrence_time only.")
+            .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.first_start).into())
+            .when(|table: &CallTable<'_>| table.analysis.options().include_first_occurrence_time),
+    ]);
+    let direct = DIRECT.fields(|row: &Row<'_>| &row.direct.us);
+    let subtree = SUBTREE.fields(|row: &Row<'_>| &row.subtree.us);
+    fields.extend(direct.into_iter().zip(subtree).flat_map(|(direct, subtree)| [direct, subtree]));
+    fields.extend([
+        time_column("total_direct_kernel_time_sum", "Sum over calls of the direct kernel time in µs.")
+            .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.direct.sum).into()),
+        time_column("total_subtree_kernel_time_sum", "Sum over calls of the subtree kernel time in µs.")
+            .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.subtree.sum).into()),
+        Column::new(
+            "ex_UID",
+            ColumnKind::Identifier,
+            "Index in the trace's event list of the first of these calls, to look at it with tracelens tree --uid.",
+        )
+        .field_in(|table: &CallTable<'_>, row: &Row<'_>| {
+            table.analysis.trace().events().uid(row.group.first()).into()
+        }),
+        columns::CALL_STACK
+            .field_in(|table: &CallTable<'_>, row: &Row<'_>| {
+                module_call_stack(table.analysis.tree(), row.group.first()).into()
+            })
+            .when(CallTable::by_module),
+    ]);
+    fields.extend(kernel_fields(
+        [
+            columns::KERNEL_DETAILS.described("Kernels of a call, position by position, with count, total, mean, median, standard deviation (of a population, n), minimum and maximum over calls in µs; calls with another number of kernels than the first do not count."),
+            columns::KERNEL_DETAILS_SHORT.described("Name (cut at 64 characters), stream and mean duration (to 0.01 µs) of each kernel of kernel_details_summary."),
+        ],
+        overlap::DETAILS,
+        OVERLAP_SHARE,
+        |row: &Row<'_>| &row.kernels,
+        |row: &Row<'_>| &row.overlaps,
+    ));
+    fields.extend(call_stack_fields());
+    // Shares are of all rows, also when only the first are shown.
+    let all = |table: &CallTable<'_>, _: &[&Row<'_>]| table.kernel_time;
+    fields.extend(shares_of(columns::PERCENTAGE, columns::CUMULATIVE, all, |row: &Row<'_>| row.direct.sum));
+    fields
+}
+
+fn rows<'a>(analysis: &'a Analysis, with_overlap: bool) -> Option<(CallTable<'a>, Vec<Row<'a>>)> {
     if analysis.is_gpu_only() || analysis.launchers.is_empty() {
-        return Ok(None);
+        return None;
     }
-    let options = analysis.options();
     let events = analysis.trace().events();
-    let mut places = Places::new(analysis);
-    let mut name_lists = NameLists::default();
-    let mut groups = groups(analysis, overlaps, &mut places, &mut name_lists);
-    if overlaps.is_none() {
+    let mut table = CallTable::new(analysis, with_overlap);
+    let mut groups = table.group(analysis.launchers.iter());
+    if !with_overlap {
         analysis.count_calls_outside_lists(|| calls_outside_lists(analysis, &groups));
     }
-    let direct = |group: &Group<'_>| group.calls.iter().map(|call| call.direct_time).sum::<i64>();
-    groups.sort_by_key(|group| (std::cmp::Reverse(direct(group)), events.uid(group.calls[0].event)));
-    // Shares are of all rows, also when only the first are shown.
-    let mut shares = FrameBuilder::default();
-    shares.shares(groups.iter().map(direct));
-    let shown = options.topk_ops.unwrap_or(usize::MAX).min(groups.len());
-    let shares = shares.finish()?.head(Some(shown));
-    let first_start = groups.iter().map(|group| first_occurrence(analysis, group)).min().unwrap_or(0);
-    groups.truncate(shown);
-
-    let mut frame = FrameBuilder::default();
-    let keys: Vec<&CallKey<StringId>> = groups.iter().map(|group| &group.key).collect();
-    let text = |name: &StringId| Cow::Borrowed(analysis.trace().text(*name));
-    let name_lists = overlaps.map(|_| &name_lists);
-    append_key_columns(&mut frame, analysis, &keys, text, &places, name_lists);
-    frame.integer("operation_count", groups.iter().map(|group| Some(group.calls.len() as i64)));
-    if options.include_first_occurrence_time {
-        let since_first = |group| analysis.us(first_occurrence(analysis, group) - first_start);
-        frame.float("first_occurrence_time", groups.iter().map(|group| Some(since_first(group))));
-    }
-    append_time_columns(&mut frame, analysis, &groups);
-    frame.integer("ex_UID", groups.iter().map(|group| Some(i64::from(events.uid(group.calls[0].event)))));
-    if options.group_by_parent_module {
-        let stack = |group: &Group<'_>| module_call_stack(analysis.tree(), group.calls[0].event);
-        frame.text("call_stack", groups.iter().map(|group| Some(stack(group))));
-    }
-
-    let lists: Vec<KernelList> = groups.iter().map(|group| kernels_of(analysis, group)).collect();
-    frame.text(
-        "kernel_details_summary",
-        lists.iter().map(|list| Some(list.details(analysis.trace()).to_string())),
-    );
-    frame.text(
-        "trunc_kernel_details",
-        lists.iter().map(|list| list.shortened(analysis.trace()).map(|list| list.to_string())),
-    );
-    if overlaps.is_some() {
-        append_overlap_columns(&mut frame, analysis, &groups);
-    }
-    if options.include_call_stack {
-        let tree = analysis.tree();
-        let of = |text: fn(&TraceTree, EventId, &[EventId]) -> String| {
-            let cell = move |(group, list): (&Group<'_>, &KernelList)| {
-                let kernels = list.in_order(analysis.launchers.kernels(group.calls[0]));
-                Some(text(tree, group.calls[0].event, &kernels))
-            };
-            groups.iter().zip(&lists).map(cell)
-        };
-        frame.text("entry_point", of(entry_point));
-        frame.text("call_stack_full", of(call_stack_text));
-    }
-    let mut frame = frame.finish()?;
-    frame.hstack_mut(shares.columns())?;
-    Ok(Some(frame))
+    let direct =
+        |group: &CallGroup<'_, Launcher>| group.calls.iter().map(|call| call.direct_time).sum::<i64>();
+    groups.sort_by_key(|group| (std::cmp::Reverse(direct(group)), events.uid(group.first())));
+    table.kernel_time = groups.iter().map(direct).sum();
+    let start = |group: &CallGroup<'_, Launcher>| {
+        group.calls.iter().map(|call| events.start(call.event)).min().unwrap_or(0)
+    };
+    let first_start = groups.iter().map(start).min().unwrap_or(0);
+    groups.truncate(analysis.options().topk_ops.unwrap_or(usize::MAX));
+    let row = |group: CallGroup<'a, Launcher>| Row {
+        direct: times(analysis, &group, |call| call.direct_time),
+        subtree: times(analysis, &group, |call| call.subtree_time),
+        first_start: start(&group) - first_start,
+        kernels: group.kernels(analysis),
+        overlaps: overlaps(analysis, &group),
+        group,
+    };
+    Some((table, groups.into_iter().map(row).collect()))
 }
 
-/// The calls by what a row stands for, in order of their first call.
-fn groups<'a>(
-    analysis: &'a Analysis,
-    overlaps: Option<&OverlapIndex>,
-    places: &mut Places<'a>,
-    name_lists: &mut NameLists,
-) -> Vec<Group<'a>> {
-    let events = analysis.trace().events();
-    let mut index: HashMap<CallKey<StringId>, usize> = HashMap::new();
-    let mut groups: Vec<Group<'_>> = Vec::new();
-    for call in analysis.launchers.iter() {
-        let (overlapping, overlap) = match overlaps {
-            None => (None, CallOverlap::default()),
-            Some(overlaps) => overlap_of(analysis, overlaps, analysis.launchers.kernels(call), name_lists),
-        };
-        let key = CallKey::of(analysis, call.event, events.name(call.event), call.category.clone(), places)
-            .with_module(analysis, call.event, places)
-            .with_kernels(analysis, analysis.launchers.kernels(call).len())
-            .with_overlapping(overlapping);
-        let at = *index.entry(key.clone()).or_insert_with(|| {
-            groups.push(Group { key, calls: Vec::new(), overlaps: Vec::new() });
-            groups.len() - 1
-        });
-        groups[at].calls.push(call);
-        groups[at].overlaps.push(overlap);
+fn times(analysis: &Analysis, group: &CallGroup<'_, Launcher>, time: fn(&Launcher) -> i64) -> Times {
+    let times: Vec<i64> = group.calls.iter().map(|call| time(call)).collect();
+    Times {
+        sum: times.iter().sum(),
+        us: scaled(&times, analysis.trace().time_unit().per_microsecond() as f64),
     }
-    groups
+}
+
+/// Statistics of whole numbers in a unit of so many.
+fn scaled(values: &[i64], unit: f64) -> Spread {
+    let Some(summary) = Summary::of(values) else { return Spread::default() };
+    Spread {
+        mean: Some(summary.mean / unit),
+        median: Some(summary.median / unit),
+        std: summary.sample_std.map(|std| std / unit),
+        min: Some(summary.min as f64 / unit),
+        max: Some(summary.max as f64 / unit),
+    }
+}
+
+fn overlaps(analysis: &Analysis, group: &CallGroup<'_, Launcher>) -> OverlapFigures {
+    let lists = group.overlaps().map(|overlap| &overlap.kernels[..]);
+    // Shares are rounded to hundredths, so their statistics are exact on integers.
+    let hundredths: Vec<i64> = group
+        .overlaps()
+        .filter_map(|overlap| overlap.share)
+        .map(|share| (share * 100.0).round() as i64)
+        .collect();
+    OverlapFigures {
+        kernels: KernelList::summarise(analysis.trace(), lists, ListedKernel::clone),
+        share: scaled(&hundredths, 100.0),
+    }
 }
 
 /// The calls that the lists of kernels leave out, if there are any.
@@ -232,79 +256,17 @@ pub(crate) fn calls_outside_kernel_lists(analysis: &Analysis) -> Option<Notice> 
         return None;
     }
     let calls = analysis.count_calls_outside_lists(|| {
-        let groups = groups(analysis, None, &mut Places::new(analysis), &mut NameLists::default());
-        calls_outside_lists(analysis, &groups)
+        calls_outside_lists(analysis, &CallTable::new(analysis, false).group(analysis.launchers.iter()))
     });
     (calls > 0).then(|| Notice::CallsOutsideKernelLists { calls, of: analysis.launchers.iter().len() })
 }
 
 /// Calls with another number of kernels than the first of their group.
-fn calls_outside_lists(analysis: &Analysis, groups: &[Group<'_>]) -> usize {
+fn calls_outside_lists(analysis: &Analysis, groups: &[CallGroup<'_, Launcher>]) -> usize {
     let kernels = |call: &Launcher| analysis.launchers.kernels(call).len();
-    let outside = |group: &Group<'_>| {
+    let outside = |group: &CallGroup<'_, Launcher>| {
         let listed = kernels(group.calls[0]);
         group.calls.iter().filter(|call| kernels(call) != listed).count()
     };
     groups.iter().map(outside).sum()
-}
-
-fn first_occurrence(analysis: &Analysis, group: &Group<'_>) -> i64 {
-    let events = analysis.trace().events();
-    group.calls.iter().map(|call| events.start(call.event)).min().unwrap_or(0)
-}
-
-fn append_time_columns(frame: &mut FrameBuilder, analysis: &Analysis, groups: &[Group<'_>]) {
-    let us = |time: f64| time / analysis.trace().time_unit().per_microsecond() as f64;
-    let summaries = |time: fn(&Launcher) -> i64| -> Vec<Option<Summary>> {
-        let times = |group: &Group<'_>| group.calls.iter().map(|call| time(call)).collect::<Vec<i64>>();
-        groups.iter().map(|group| Summary::of(&times(group))).collect()
-    };
-    let direct = summaries(|call| call.direct_time);
-    let subtree = summaries(|call| call.subtree_time);
-    let sum: (&str, Aggregate) = ("sum", |summary| Some(summary.sum as f64));
-    for (aggregate, value) in AGGREGATES.into_iter().chain([sum]) {
-        for (kind, summaries) in [("direct", &direct), ("subtree", &subtree)] {
-            let values = summaries.iter().map(|summary| summary.as_ref().and_then(value).map(us));
-            frame.float(&format!("total_{kind}_kernel_time_{aggregate}"), values);
-        }
-    }
-}
-
-fn append_overlap_columns(frame: &mut FrameBuilder, analysis: &Analysis, groups: &[Group<'_>]) {
-    let list = |group: &Group<'_>| {
-        KernelList::summarise(
-            analysis.trace(),
-            group.overlaps.iter().map(|overlap| &overlap.kernels[..]),
-            ListedKernel::clone,
-        )
-    };
-    let lists: Vec<KernelList> = groups.iter().map(list).collect();
-    frame.text(
-        "overlapping_kernels_details_summary",
-        lists.iter().map(|list| Some(list.details(analysis.trace()).to_string())),
-    );
-    frame.text(
-        "trunc_overlapping_kernels_details",
-        lists.iter().map(|list| list.shortened(analysis.trace()).map(|list| list.to_string())),
-    );
-    // Shares are rounded to hundredths, so their statistics are exact on integers.
-    let hundredths = |group: &Group<'_>| -> Vec<i64> {
-        group
-            .overlaps
-            .iter()
-            .filter_map(|overlap| overlap.share)
-            .map(|share| (share * 100.0).round() as i64)
-            .collect()
-    };
-    let summaries: Vec<Option<Summary>> =
-        groups.iter().map(|group| Summary::of(&hundredths(group))).collect();
-    for (aggregate, value) in AGGREGATES {
-        let values =
-            summaries.iter().map(|summary| summary.as_ref().and_then(value).map(|share| share / 100.0));
-        frame.float(&format!("overlap_pct_{aggregate}"), values);
-    }
-}
-
-fn kernels_of(analysis: &Analysis, group: &Group<'_>) -> KernelList {
-    KernelList::of_events(analysis.trace(), group.calls.iter().map(|call| analysis.launchers.kernels(call)))
 }

@@ -1,146 +1,176 @@
-//! Device time by operator.
+//! Device time by operator, and by kind of work.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use polars::prelude::{DataFrame, PolarsResult};
-use trace_ingest::write_text;
+use operator_sheets::columns::{
+    CALL_STACK, CUMULATIVE, DIRECT_MS, IS_RECOMPUTE, OP_CATEGORY, OP_NAME, PARENT_MODULE, PERCENTAGE,
+};
+use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Nested, Sheet, Unit, shares};
 
 use crate::analysis::Analysis;
-use crate::column::{Column, ColumnKind, Unit, shared};
-use crate::frame::FrameBuilder;
+use crate::call_stack::{module_call_stack, parent_module};
 use crate::launchers::Launcher;
 use crate::options::ReportLayout;
-use crate::parent_module::{module_call_stack, parent_module};
-use crate::sheet::{ChartShape, Sheet, SheetChart};
 
-/// One row per operator name.
-pub(crate) const SHEET: Sheet = Sheet {
-    name: "ops_summary",
-    current_name: "ops_summary",
-    description: "Device time by operator: one row per operator name, most direct time first.",
-    columns: &[
-        shared::OP_NAME,
-        shared::PARENT_MODULE,
-        shared::IS_RECOMPUTE,
-        Column::new(
-            "total_direct_kernel_time_sum",
-            ColumnKind::Number(Unit::Microseconds),
-            "Device time in µs of the kernels that the operator launched itself: per call the union of their spans, summed over calls; communication kernels are left out.",
-        ),
-        Column::new(
-            "total_subtree_kernel_time_sum",
-            ColumnKind::Number(Unit::Microseconds),
-            "Device time in µs of all kernels below the operator, communication included; calls inside calls count again, so the sheet's sum exceeds the device's busy time.",
-        ),
-        Column::new(
-            "total_subtree_kernel_time_count",
-            ColumnKind::Count,
-            "Calls that total_subtree_kernel_time_sum sums; in the inference report only.",
-        ),
-        shared::DIRECT_MS,
-        Column::new(
-            "total_subtree_kernel_time_ms",
-            ColumnKind::Number(Unit::Milliseconds),
-            "total_subtree_kernel_time_sum in ms; not in the inference report.",
-        ),
-        Column::new("Count", ColumnKind::Count, "Calls of the operator that launched device work."),
-        Column::new("Categories", ColumnKind::Nested, "Kinds of work of the operator's calls."),
-        shared::CALL_STACK.named("call_stack_first"),
-        shared::PERCENTAGE,
-        shared::CUMULATIVE,
-    ],
-    chart: Some(SheetChart {
-        title: "Operators by kernel time",
-        categories: "name",
-        values: "total_direct_kernel_time_ms",
-        axis: "kernel time (ms)",
-        shape: ChartShape::Bars(15),
-    }),
-    build,
-};
+/// What calls of one row have in common.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Key<'a> {
+    /// Name of the operator, or its category.
+    name: &'a str,
+    /// Where rows are distinguished by it.
+    module: Option<&'a str>,
+    is_recompute: bool,
+}
 
-#[derive(Default)]
-struct Group<'a> {
-    /// In order of their start.
-    calls: Vec<&'a Launcher>,
+type Row<'a> = (Key<'a>, Totals<'a>);
+
+struct Totals<'a> {
+    /// The call that starts first.
+    first: &'a Launcher,
+    calls: i64,
     direct: i64,
     subtree: i64,
     categories: BTreeSet<&'a str>,
 }
 
-/// What calls of one row have in common.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Key<'a> {
-    name: &'a str,
-    /// Where rows are told apart by it.
-    module: Option<&'a str>,
-    is_recompute: bool,
+/// One row per operator name.
+pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
+    let [name, module, is_recompute] = key_fields(OP_NAME);
+    let is_for = |layout| move |analysis: &&Analysis| analysis.options().layout == layout;
+    let fields = [
+        name,
+        module,
+        is_recompute,
+        Column::new(
+            "total_direct_kernel_time_sum",
+            ColumnKind::Number(Unit::Microseconds),
+            "Device time in µs of the kernels that the operator launched itself: per call the union of their spans, summed over calls; communication kernels are left out.",
+        )
+        .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.us(totals.direct).into()),
+        Column::new(
+            "total_subtree_kernel_time_sum",
+            ColumnKind::Number(Unit::Microseconds),
+            "Device time in µs of all kernels below the operator, communication included; calls inside calls count again, so the sheet's sum exceeds the device's busy time.",
+        )
+        .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.us(totals.subtree).into()),
+        Column::new(
+            "total_subtree_kernel_time_count",
+            ColumnKind::Count,
+            "Calls that total_subtree_kernel_time_sum sums; in the inference report only.",
+        )
+        .field(|(_, totals): &Row<'_>| totals.calls.into())
+        .when(is_for(ReportLayout::Inference)),
+        DIRECT_MS.field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.ms(totals.direct).into()),
+        Column::new(
+            "total_subtree_kernel_time_ms",
+            ColumnKind::Number(Unit::Milliseconds),
+            "total_subtree_kernel_time_sum in ms; not in the inference report.",
+        )
+        .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.ms(totals.subtree).into())
+        .when(is_for(ReportLayout::Standard)),
+        Column::new("Count", ColumnKind::Count, "Calls of the operator that launched device work.")
+            .field(|(_, totals): &Row<'_>| totals.calls.into()),
+        Column::new("Categories", ColumnKind::Nested, "Kinds of work of the operator's calls.").field(
+            |(_, totals): &Row<'_>| {
+                Nested::List(totals.categories.iter().map(|&name| Nested::Text(name.to_owned())).collect()).into()
+            },
+        ),
+        call_stack(),
+    ];
+    Sheet::with_context(
+        "ops_summary",
+        "Device time by operator: one row per operator name, most direct time first.",
+        fields.into_iter().chain(shares(PERCENTAGE, CUMULATIVE, |(_, totals): &Row<'_>| totals.direct)),
+        |analysis| rows(analysis, |launcher| analysis.trace().name(launcher.event)),
+    )
+    .with_chart(Chart::new(
+        "Operators by kernel time",
+        OP_NAME.name,
+        DIRECT_MS.name,
+        "kernel time (ms)",
+        ChartShape::Bars(15),
+    ))
 }
 
-fn build(analysis: &Analysis) -> PolarsResult<Option<DataFrame>> {
+/// One row per category.
+pub(crate) fn sheet_by_category<'a>() -> Sheet<'a, Analysis> {
+    let [category, module, is_recompute] = key_fields(OP_CATEGORY);
+    let fields = [
+        category,
+        module,
+        is_recompute,
+        Column::new("Count", ColumnKind::Count, "Operator calls of the category that launched device work.")
+            .field(|(_, totals): &Row<'_>| totals.calls.into()),
+        call_stack(),
+        DIRECT_MS.field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.ms(totals.direct).into()),
+    ];
+    Sheet::with_context(
+        "ops_summary_by_category",
+        "Device time by kind of work: one row per operator category, most time first.",
+        fields.into_iter().chain(shares(PERCENTAGE, CUMULATIVE, |(_, totals): &Row<'_>| totals.direct)),
+        |analysis| rows(analysis, |launcher| launcher.category.as_str()),
+    )
+    .with_chart(Chart::new(
+        "Kernel time by category",
+        OP_CATEGORY.name,
+        DIRECT_MS.name,
+        "kernel time (ms)",
+        ChartShape::Bars(20),
+    ))
+}
+
+fn key_fields<'a>(name: Column) -> [Field<&'a Analysis, Row<'a>>; 3] {
+    [
+        name.field(|(key, _): &Row<'_>| key.name.into()),
+        PARENT_MODULE
+            .field(|(key, _): &Row<'_>| key.module.into())
+            .when(|analysis: &&Analysis| analysis.options().group_by_parent_module),
+        IS_RECOMPUTE
+            .field(|(key, _): &Row<'_>| key.is_recompute.into())
+            .when(|analysis: &&Analysis| analysis.options().detect_recompute),
+    ]
+}
+
+fn call_stack<'a>() -> Field<&'a Analysis, Row<'a>> {
+    CALL_STACK
+        .named("call_stack_first")
+        .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| {
+            module_call_stack(analysis.tree(), totals.first.event).into()
+        })
+        .when(|analysis: &&Analysis| analysis.options().group_by_parent_module)
+}
+
+/// The calls by their names, most direct time first.
+fn rows<'a>(
+    analysis: &'a Analysis,
+    name: impl Fn(&'a Launcher) -> &'a str,
+) -> Option<(&'a Analysis, Vec<Row<'a>>)> {
     if analysis.is_gpu_only() || analysis.launchers.is_empty() {
-        return Ok(None);
+        return None;
     }
-    let (trace, options) = (analysis.trace(), analysis.options());
-    let mut groups: BTreeMap<Key<'_>, Group<'_>> = BTreeMap::new();
+    let mut groups: BTreeMap<Key<'a>, Totals<'a>> = BTreeMap::new();
     for launcher in analysis.launchers.iter() {
         let module = || parent_module(analysis.tree(), launcher.event);
         let key = Key {
-            name: trace.name(launcher.event),
-            module: options.group_by_parent_module.then(module),
+            name: name(launcher),
+            module: analysis.options().group_by_parent_module.then(module),
             is_recompute: analysis.is_recompute(launcher.event),
         };
-        let group = groups.entry(key).or_default();
-        group.calls.push(launcher);
-        group.direct += launcher.direct_time;
-        group.subtree += launcher.subtree_time;
-        group.categories.insert(launcher.category.as_str());
+        let totals = groups.entry(key).or_insert_with(|| Totals {
+            first: launcher,
+            calls: 0,
+            direct: 0,
+            subtree: 0,
+            categories: BTreeSet::new(),
+        });
+        totals.calls += 1;
+        totals.direct += launcher.direct_time;
+        totals.subtree += launcher.subtree_time;
+        totals.categories.insert(launcher.category.as_str());
     }
-    let mut rows: Vec<(Key<'_>, Group<'_>)> = groups.into_iter().collect();
+    let mut rows: Vec<Row<'a>> = groups.into_iter().collect();
     // Stable: rows of equal time stay in the order of their keys.
-    rows.sort_by_key(|(_, group)| std::cmp::Reverse(group.direct));
-
-    let mut frame = FrameBuilder::default();
-    let calls = || rows.iter().map(|(_, group)| Some(group.calls.len() as i64));
-    frame.text("name", rows.iter().map(|(key, _)| Some(key.name)));
-    if options.group_by_parent_module {
-        frame.text("parent_module", rows.iter().map(|(key, _)| key.module));
-    }
-    if options.detect_recompute {
-        frame.flag("is_recompute", rows.iter().map(|(key, _)| key.is_recompute));
-    }
-    let direct = |group: &Group<'_>| analysis.us(group.direct);
-    let subtree = |group: &Group<'_>| analysis.us(group.subtree);
-    frame.float("total_direct_kernel_time_sum", rows.iter().map(|(_, group)| Some(direct(group))));
-    frame.float("total_subtree_kernel_time_sum", rows.iter().map(|(_, group)| Some(subtree(group))));
-    if options.layout == ReportLayout::Inference {
-        frame.integer("total_subtree_kernel_time_count", calls());
-    }
-    let direct_ms = |group: &Group<'_>| analysis.ms(group.direct);
-    frame.float("total_direct_kernel_time_ms", rows.iter().map(|(_, group)| Some(direct_ms(group))));
-    if options.layout == ReportLayout::Standard {
-        let subtree_ms = |group: &Group<'_>| analysis.ms(group.subtree);
-        frame.float("total_subtree_kernel_time_ms", rows.iter().map(|(_, group)| Some(subtree_ms(group))));
-    }
-    frame.integer("Count", calls());
-    frame.text("Categories", rows.iter().map(|(_, group)| Some(list(&group.categories))));
-    if options.group_by_parent_module {
-        let stack = |group: &Group<'_>| module_call_stack(analysis.tree(), group.calls[0].event);
-        frame.text("call_stack_first", rows.iter().map(|(_, group)| Some(stack(group))));
-    }
-    frame.shares(rows.iter().map(|(_, group)| group.direct));
-    frame.finish().map(Some)
-}
-
-fn list(categories: &BTreeSet<&str>) -> String {
-    let mut out = String::from("[");
-    for (position, category) in categories.iter().enumerate() {
-        if position > 0 {
-            out.push_str(", ");
-        }
-        // Writing to a String cannot fail.
-        let _ = write_text(&mut out, category);
-    }
-    out.push(']');
-    out
+    rows.sort_by_key(|(_, totals)| Reverse(totals.direct));
+    Some((analysis, rows))
 }

@@ -2,7 +2,8 @@
 #![allow(dead_code)] // each test program uses a part
 
 use polars::prelude::{DataFrame, DataType};
-use tree_perf::{Analysis, Sheet, all_sheets};
+use sheets::Sheet;
+use tree_perf::{Analysis, all_sheets};
 
 /// A sheet that was built.
 pub(crate) struct Table {
@@ -12,14 +13,14 @@ pub(crate) struct Table {
 }
 
 /// The sheet with this name.
-pub(crate) fn sheet(name: &str) -> &'static Sheet {
-    all_sheets().iter().find(|sheet| sheet.name == name).unwrap_or_else(|| panic!("no sheet {name}"))
+pub(crate) fn sheet<'a>(name: &str) -> Sheet<'a, Analysis> {
+    all_sheets().into_iter().find(|sheet| sheet.name == name).unwrap_or_else(|| panic!("no sheet {name}"))
 }
 
 impl Table {
     /// Builds a sheet; `None` when the report leaves it out.
     pub(crate) fn build(analysis: &Analysis, name: &str) -> Option<Table> {
-        sheet(name).build(analysis).unwrap().map(|frame| Table::of(&frame))
+        sheet(name).table(analysis).unwrap().map(|table| Table::of(&table.to_dataframe().unwrap()))
     }
 
     /// Builds a sheet that must be there.

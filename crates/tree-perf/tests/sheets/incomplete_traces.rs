@@ -25,7 +25,7 @@ pub(crate) fn sheets(analysis: &Analysis) -> Vec<String> {
     pytorch_sheets()
         .iter()
         .filter_map(|sheet| {
-            let table = Table::build(analysis, sheet.name)?;
+            let table = Table::build(analysis, &sheet.name)?;
             Some(format!("{}: {}", sheet.name, table.rows.len()))
         })
         .collect()

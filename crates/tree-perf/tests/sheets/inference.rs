@@ -1,5 +1,6 @@
 //! What the report of an inference engine has that others have not: modules, counts, names of sheets.
 
+use sheets::Sheet;
 use trace_ingest::{Category, EventArguments};
 use trace2tree::TraceTree;
 use tree_perf::{Analysis, AnalysisOptions, ReportLayout, inference_sheets, pytorch_sheets};
@@ -92,8 +93,8 @@ fn the_summary_of_operators_has_the_columns_of_its_report() {
 
 #[test]
 fn normalizations_have_their_own_name_in_the_inference_report() {
-    let names = |sheets: &[&'static tree_perf::Sheet]| -> Vec<&str> {
-        sheets.iter().map(|sheet| sheet.name).collect()
+    let names = |sheets: Vec<Sheet<'_, Analysis>>| -> Vec<String> {
+        sheets.into_iter().map(|sheet| sheet.name.into_owned()).collect()
     };
     let expected: Vec<String> = names(pytorch_sheets())
         .into_iter()
@@ -125,7 +126,7 @@ fn a_tree_that_was_built_before_gives_the_same_sheets() {
     let analysis = Analysis::from_tree(TraceTree::build(trace, &options.tree_options()), options.clone());
     let built = four_calls().analyse(options);
     for sheet in inference_sheets() {
-        let rows = |analysis| Table::build(analysis, sheet.name).map(|table| table.rows);
+        let rows = |analysis| Table::build(analysis, &sheet.name).map(|table| table.rows);
         assert_eq!(rows(&analysis), rows(&built), "{}", sheet.name);
     }
 }

@@ -69,7 +69,7 @@ fn operators_are_told_apart_by_recomputation() {
 fn nothing_tells_of_recomputation_unless_asked_for() {
     let analysis = checkpointed().analyse(options(false));
     for sheet in tree_perf::pytorch_sheets() {
-        if let Some(table) = Table::build(&analysis, sheet.name) {
+        if let Some(table) = Table::build(&analysis, &sheet.name) {
             assert!(!table.headers.iter().any(|header| header == "is_recompute"), "{}", sheet.name);
         }
     }

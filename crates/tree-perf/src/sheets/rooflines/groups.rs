@@ -4,19 +4,16 @@ use std::cmp::Reverse;
 
 use gpu_timeline::busy_time;
 use hashbrown::HashMap;
-use perf_models::Parameter;
+use operator_sheets::{Evaluated, Figures};
+use perf_models::{Parameter, Value};
 use trace_ingest::EventId;
 use trace2tree::EventSet;
 
 use crate::analysis::Analysis;
-use crate::call_overlap::{CallOverlap, NameLists, overlap_of};
+use crate::call_overlap::{CallOverlap, NameLists, call_overlap};
 use crate::device::interval;
 use crate::models::AnswerId;
-use operator_sheets::Evaluated;
-use operator_sheets::Figures;
-
-use super::members::Subject;
-use super::parameters::{parameter_names, parameter_texts};
+use crate::roofline_members::Subject;
 
 /// Serves prefill and decode only; it has no backward pass.
 const NEVER_BACKWARD: &str = "vllm::unified_attention_with_output";
@@ -101,19 +98,18 @@ pub(super) fn grouped_calls(
     analysis: &Analysis,
     subject: &Subject,
     backward: bool,
-    with_overlap: bool,
-    name_lists: &mut NameLists,
+    name_lists: &mut Option<NameLists>,
 ) -> SheetRows {
-    let rows = calls(analysis, subject, backward, with_overlap, name_lists);
-    let (parameters, of_rows) = ParameterTexts::of(analysis, &rows);
+    let rows = calls(analysis, subject, backward, name_lists);
+    let (parameters, of_rows) = ParameterTexts::new(analysis, &rows);
 
     let options = analysis.options();
     let events = analysis.trace().events();
     // Calls that only differ in what ran beside them stand together: by time and first call of them all.
-    let mut together = HashMap::new();
+    let mut alike = HashMap::new();
     let mut of_all: Vec<(i64, u32)> = Vec::new();
     let mut index = HashMap::new();
-    let mut found: Vec<FoundGroup> = Vec::new();
+    let mut unfilled: Vec<UnfilledGroup> = Vec::new();
     let mut group_of_row = Vec::with_capacity(rows.len());
     for (row, text) in rows.iter().zip(of_rows.ids) {
         let key = (
@@ -122,23 +118,23 @@ pub(super) fn grouped_calls(
             options.group_by_num_kernels.then_some(row.device_events.len()),
             analysis.is_recompute(row.operator),
         );
-        let same = *together.entry(key).or_insert_with(|| {
+        let same = *alike.entry(key).or_insert_with(|| {
             of_all.push((0, events.uid(row.operator)));
             of_all.len() - 1
         });
         of_all[same].0 += row.time;
         let at = *index.entry((same, row.overlap.0)).or_insert_with(|| {
-            found.push(FoundGroup { text, same, rows: 0 });
-            found.len() - 1
+            unfilled.push(UnfilledGroup { text, same, rows: 0 });
+            unfilled.len() - 1
         });
-        found[at].rows += 1;
+        unfilled[at].rows += 1;
         group_of_row.push(at);
     }
-    let group = |FoundGroup { text, same, rows }| {
+    let group = |UnfilledGroup { text, same, rows }| {
         let parameters = of_rows.texts[text].clone();
         (same, Group { parameters, rows: Vec::with_capacity(rows), nested: 0 })
     };
-    let mut groups: Vec<(usize, Group)> = found.into_iter().map(group).collect();
+    let mut groups: Vec<(usize, Group)> = unfilled.into_iter().map(group).collect();
     for (row, at) in rows.into_iter().zip(group_of_row) {
         groups[at].1.rows.push(row);
     }
@@ -151,7 +147,7 @@ pub(super) fn grouped_calls(
 }
 
 /// A group before its rows are moved to it.
-struct FoundGroup {
+struct UnfilledGroup {
     /// Index of the parameters' text.
     text: usize,
     /// Index of the groups that only differ in what ran beside them.
@@ -170,7 +166,7 @@ struct ParameterTexts {
 
 impl ParameterTexts {
     /// The names of the parameters, and the texts.
-    fn of(analysis: &Analysis, rows: &[Row]) -> (Vec<&'static str>, Self) {
+    fn new(analysis: &Analysis, rows: &[Row]) -> (Vec<&'static str>, Self) {
         let mut answers: HashMap<AnswerId, usize> = HashMap::new();
         let mut of_answers: Vec<&[Parameter]> = Vec::new();
         let mut of_rows = Vec::with_capacity(rows.len());
@@ -194,15 +190,61 @@ impl ParameterTexts {
     }
 }
 
+/// Names of the parameters of calls, in the order in which they first occur.
+fn parameter_names(calls: &[&[Parameter]]) -> Vec<&'static str> {
+    let mut names: Vec<&'static str> = Vec::new();
+    for (name, _) in calls.iter().copied().flatten() {
+        if !names.contains(name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Parameters as text, call by call. A column of numbers in which a call has none, or which mixes whole and
+/// other numbers, prints as floats throughout.
+fn parameter_texts(calls: &[&[Parameter]], names: &[&str]) -> Vec<Vec<Option<String>>> {
+    let value = |call: &[Parameter], name: &str| -> Option<Value> {
+        let (_, value) = call.iter().find(|(known, _)| *known == name)?;
+        (*value != Value::None).then(|| value.clone())
+    };
+    let as_floats: Vec<bool> = names
+        .iter()
+        .map(|name| {
+            let (mut whole, mut other, mut gaps) = (false, false, false);
+            for call in calls {
+                match value(call, name) {
+                    None => gaps = true,
+                    Some(Value::Int(_)) => whole = true,
+                    Some(Value::Float(_)) => other = true,
+                    Some(_) => return false,
+                }
+            }
+            whole && (other || gaps)
+        })
+        .collect();
+    calls
+        .iter()
+        .map(|call| {
+            let texts = names.iter().zip(&as_floats).map(|(name, &as_float)| {
+                Some(match value(call, name)? {
+                    Value::Int(number) if as_float => Value::Float(number as f64).to_string(),
+                    other => other.to_string(),
+                })
+            });
+            texts.collect()
+        })
+        .collect()
+}
+
 fn calls(
     analysis: &Analysis,
     subject: &Subject,
     backward: bool,
-    with_overlap: bool,
-    name_lists: &mut NameLists,
+    name_lists: &mut Option<NameLists>,
 ) -> Vec<Row> {
     let (tree, trace) = (analysis.tree(), analysis.trace());
-    let mut calls = analysis.sheet_members().calls(analysis, subject);
+    let mut calls = analysis.roofline_members().calls(analysis, subject);
     calls.retain(|&operator| !(backward && trace.name(operator) == NEVER_BACKWARD));
     let mut scratch = Vec::new();
     // Room for all: rows are large, and would be moved again and again while the list grows.
@@ -229,11 +271,55 @@ fn calls(
         let work = if backward { &evaluated.backward } else { &evaluated.forward };
         let time = busy_time(device_events.iter().map(|&event| interval(trace, event)), &mut scratch);
         let figures = Figures::of(work, evaluated.spec, analysis.us(time), analysis.architecture())?;
-        let overlap = match with_overlap {
-            true => overlap_of(analysis, analysis.overlaps(), &device_events, name_lists),
-            false => (None, CallOverlap::default()),
+        let overlap = match name_lists {
+            Some(name_lists) => call_overlap(analysis, &device_events, name_lists),
+            None => (None, CallOverlap::default()),
         };
         Some(Row { operator, answer, figures, time, device_events, overlap })
     }));
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The texts of one column; `None` where a call lacks the parameter.
+    fn column(values: &[Option<Value>]) -> Vec<Option<String>> {
+        let calls: Vec<Vec<Parameter>> =
+            values.iter().map(|value| value.iter().map(|value| ("p", value.clone())).collect()).collect();
+        let calls: Vec<&[Parameter]> = calls.iter().map(Vec::as_slice).collect();
+        let texts = parameter_texts(&calls, &["p"]);
+        texts.into_iter().map(|mut call| call.remove(0)).collect()
+    }
+
+    #[test]
+    fn a_column_prints_its_numbers_alike() {
+        let list = || Value::List(vec![Value::Int(1)]);
+        let (int, float, flag) =
+            (|| Some(Value::Int(8944)), || Some(Value::Float(0.5)), || Some(Value::Bool(true)));
+        let text = |texts: &[&str]| -> Vec<Option<String>> {
+            texts.iter().map(|text| (*text != "-").then(|| (*text).to_owned())).collect()
+        };
+        for (values, expected) in [
+            (vec![int(), int()], text(&["8944", "8944"])),
+            (vec![int(), None], text(&["8944.0", "-"])),
+            (vec![int(), Some(Value::None)], text(&["8944.0", "-"])),
+            (vec![int(), float()], text(&["8944.0", "0.5"])),
+            (vec![float(), None], text(&["0.5", "-"])),
+            (vec![flag(), None], text(&["True", "-"])),
+            // One that is no number: each for itself.
+            (vec![int(), flag()], text(&["8944", "True"])),
+            (vec![int(), Some(list()), None], text(&["8944", &list().to_string(), "-"])),
+        ] {
+            assert_eq!(column(&values), expected, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn names_come_in_the_order_of_the_calls() {
+        let calls: [&[Parameter]; 2] =
+            [&[("M", Value::Int(1)), ("K", Value::Int(1))], &[("B", Value::Int(1)), ("M", Value::Int(1))]];
+        assert_eq!(parameter_names(&calls), ["M", "K", "B"]);
+    }
 }

@@ -1,154 +1,153 @@
-//! Achieved rates of the operators of one family, by their parameters: one pair of sheets per family.
+//! Achieved rates of the operators of one family, by their parameters: one pair of sheets per family, and those that an
+//! extension's categories and lists make.
 
-mod columns;
-mod extension_sheet;
+mod fields;
 mod groups;
-mod members;
-mod parameters;
-mod table;
 
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use operator_sheets::{BACKWARD, FORWARD};
 use perf_models::Family;
-use polars::prelude::{DataFrame, PolarsResult};
+use sheets::Sheet;
 
 use crate::analysis::Analysis;
-use crate::call_overlap::NameLists;
+use crate::call_groups::CallTable;
 use crate::options::ReportLayout;
-use crate::sheet::Sheet;
+use crate::roofline_members::Subject;
 
-use columns::COLUMNS;
+use fields::{Row, fields};
 use groups::{Group, SheetRows, grouped_calls};
-use members::Subject;
-use table::table;
 
-pub use extension_sheet::ExtensionSheet;
-pub(crate) use extension_sheet::extension_sheets;
-pub(crate) use members::SheetMembers;
+/// Families in the order of reports: name of the sheets, whether forward and backward operators have a sheet each, and
+/// what the operators are.
+const FAMILIES: [(Family, &str, Split, &str); 22] = [
+    (Family::Gemm, "GEMM", Split::No, "Matrix products"),
+    (Family::Sdpa, "SDPA", Split::ByDirection, "Scaled dot-product attention"),
+    (Family::Conv, "CONV", Split::ByDirection, "Convolutions"),
+    (
+        Family::InferenceAttention,
+        "InferenceAttention",
+        Split::ByDirection,
+        "Attention over the key-value cache of an inference engine",
+    ),
+    (Family::BinaryElementwise, "BinaryElementwise", Split::No, "Elementwise operations on two inputs"),
+    (Family::GroupedGemm, "GroupedGEMM", Split::ByDirection, "Matrix products in groups"),
+    (
+        Family::MoeCommunication,
+        "MoE_comm",
+        Split::ByDirection,
+        "Dispatch and combination of a mixture of experts",
+    ),
+    (Family::StateSpace, "SSM", Split::ByDirection, "State-space models"),
+    (Family::Rope, "RoPE", Split::ByDirection, "Rotary position embedding"),
+    (Family::CrossEntropy, "CrossEntropy", Split::ByDirection, "Cross entropy"),
+    (Family::UnaryElementwise, "UnaryElementwise", Split::No, "Elementwise operations on one input"),
+    (Family::MoeFused, "MoE_fused", Split::ByDirection, "Mixtures of experts in one kernel"),
+    (Family::MoeUnfused, "MoE_unfused", Split::ByDirection, "Matrix products of a mixture of experts"),
+    (Family::MoeAuxiliary, "MoE_aux", Split::ByDirection, "Routing and sorting of a mixture of experts"),
+    (Family::RmsNorm, "RMSNorm", Split::ByDirection, "RMS normalization of inference engines"),
+    (Family::Sampling, "elementwise", Split::ByDirection, "Sampling of tokens"),
+    (Family::GroupQuant, "GroupQuant", Split::ByDirection, "Quantization in groups"),
+    (
+        Family::FusedRope,
+        "FusedRoPE",
+        Split::ByDirection,
+        "Rotary position embedding fused with the upkeep of a cache",
+    ),
+    (Family::CustomCollective, "CustomCollective", Split::ByDirection, "Collectives of inference engines"),
+    (Family::HyperConnection, "mHC", Split::ByDirection, "Manifold-constrained hyper-connections"),
+    (
+        Family::Normalization,
+        "Normalization",
+        Split::No,
+        "Batch, layer, group, instance and RMS normalization",
+    ),
+    (Family::Reduce, "Reduce", Split::ByDirection, "Reductions"),
+];
 
-macro_rules! sheet {
-    ($name:literal, $family:ident, $direction:ident, $what:literal) => {
-        [
-            Sheet {
-                name: $name,
-                current_name: $name,
-                description: concat!($what, ": operators of the family by their parameters, with FLOPs, bytes, achieved rates and distance from the roofline, most kernel time first."),
-                columns: COLUMNS,
-                chart: None,
-                build: |analysis| build(analysis, &Subject::Family(Family::$family), Direction::$direction, false),
-            },
-            Sheet {
-                name: concat!($name, "_kl_overlap"),
-                current_name: concat!($name, "_kl_overlap"),
-                description: concat!($what, ", with calls told apart by the kernels that ran at the same time on other streams; with --include_overlap_info only."),
-                columns: COLUMNS,
-                chart: None,
-                build: |analysis| build(analysis, &Subject::Family(Family::$family), Direction::$direction, true),
-            },
-        ]
-    };
+/// How the work of a family is divided among sheets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Split {
+    No,
+    ByDirection,
 }
 
-macro_rules! pair {
-    ($forward:literal, $backward:literal, $family:ident, $what:literal) => {{
-        let [forward, forward_overlap] = sheet!($forward, $family, Forward, $what);
-        let [backward, backward_overlap] = sheet!($backward, $family, Backward, $what);
-        [forward, backward, forward_overlap, backward_overlap]
-    }};
-}
-
-/// Sheets of families whose forward and backward operators stand together.
-type Together = [Sheet; 2];
-/// Sheets of families with a sheet per direction.
-type Apart = [Sheet; 4];
-
-static GEMM: Together = sheet!("GEMM", Gemm, Combined, "Matrix products");
-static SDPA: Apart = pair!("SDPA_fwd", "SDPA_bwd", Sdpa, "Scaled dot-product attention");
-static CONV: Apart = pair!("CONV_fwd", "CONV_bwd", Conv, "Convolutions");
-static INFERENCE_ATTENTION: Apart = pair!(
-    "InferenceAttention_fwd",
-    "InferenceAttention_bwd",
-    InferenceAttention,
-    "Attention over the key-value cache of an inference engine"
-);
-static BINARY: Together =
-    sheet!("BinaryElementwise", BinaryElementwise, Combined, "Elementwise operations on two inputs");
-static GROUPED_GEMM: Apart =
-    pair!("GroupedGEMM_fwd", "GroupedGEMM_bwd", GroupedGemm, "Matrix products in groups");
-static MOE_COMMUNICATION: Apart = pair!(
-    "MoE_comm_fwd",
-    "MoE_comm_bwd",
-    MoeCommunication,
-    "Dispatch and combination of a mixture of experts"
-);
-static STATE_SPACE: Apart = pair!("SSM_fwd", "SSM_bwd", StateSpace, "State-space models");
-static ROPE: Apart = pair!("RoPE_fwd", "RoPE_bwd", Rope, "Rotary position embedding");
-static CROSS_ENTROPY: Apart = pair!("CrossEntropy_fwd", "CrossEntropy_bwd", CrossEntropy, "Cross entropy");
-static UNARY: Together =
-    sheet!("UnaryElementwise", UnaryElementwise, Combined, "Elementwise operations on one input");
-static MOE_FUSED: Apart =
-    pair!("MoE_fused_fwd", "MoE_fused_bwd", MoeFused, "Mixtures of experts in one kernel");
-static MOE_UNFUSED: Apart =
-    pair!("MoE_unfused_fwd", "MoE_unfused_bwd", MoeUnfused, "Matrix products of a mixture of experts");
-static MOE_AUXILIARY: Apart =
-    pair!("MoE_aux_fwd", "MoE_aux_bwd", MoeAuxiliary, "Routing and sorting of a mixture of experts");
-static RMS_NORM: Apart =
-    pair!("RMSNorm_fwd", "RMSNorm_bwd", RmsNorm, "RMS normalization of inference engines");
-static SAMPLING: Apart = pair!("elementwise_fwd", "elementwise_bwd", Sampling, "Sampling of tokens");
-static GROUP_QUANT: Apart = pair!("GroupQuant_fwd", "GroupQuant_bwd", GroupQuant, "Quantization in groups");
-static FUSED_ROPE: Apart = pair!(
-    "FusedRoPE_fwd",
-    "FusedRoPE_bwd",
-    FusedRope,
-    "Rotary position embedding fused with the upkeep of a cache"
-);
-static CUSTOM_COLLECTIVE: Apart = pair!(
-    "CustomCollective_fwd",
-    "CustomCollective_bwd",
-    CustomCollective,
-    "Collectives of inference engines"
-);
-static HYPER_CONNECTION: Apart =
-    pair!("mHC_fwd", "mHC_bwd", HyperConnection, "Manifold-constrained hyper-connections");
-static NORMALIZATION: Together =
-    sheet!("Normalization", Normalization, Combined, "Batch, layer, group, instance and RMS normalization");
-/// The same under the name that the report of inference engines gives it.
-static NORMALIZATION_OF_INFERENCE: Together = sheet!(
-    "Normalization_fwd",
-    Normalization,
-    Combined,
-    "Batch, layer, group, instance and RMS normalization, of the inference report"
-);
-static REDUCE: Apart = pair!("Reduce_fwd", "Reduce_bwd", Reduce, "Reductions");
+/// What the names of sheets end with that distinguish calls by what ran beside them.
+const OVERLAP: &str = "_kl_overlap";
 
 /// The sheets of all families, in the order of reports.
-pub(crate) fn sheets(layout: ReportLayout) -> [&'static [Sheet]; 22] {
-    let normalization = match layout {
-        ReportLayout::Standard => &NORMALIZATION,
-        ReportLayout::Inference => &NORMALIZATION_OF_INFERENCE,
-    };
-    [
-        &GEMM,
-        &SDPA,
-        &CONV,
-        &INFERENCE_ATTENTION,
-        &BINARY,
-        &GROUPED_GEMM,
-        &MOE_COMMUNICATION,
-        &STATE_SPACE,
-        &ROPE,
-        &CROSS_ENTROPY,
-        &UNARY,
-        &MOE_FUSED,
-        &MOE_UNFUSED,
-        &MOE_AUXILIARY,
-        &RMS_NORM,
-        &SAMPLING,
-        &GROUP_QUANT,
-        &FUSED_ROPE,
-        &CUSTOM_COLLECTIVE,
-        &HYPER_CONNECTION,
-        normalization,
-        &REDUCE,
-    ]
+pub(crate) fn sheets<'a>(layout: ReportLayout) -> impl Iterator<Item = Sheet<'a, Analysis>> {
+    FAMILIES.into_iter().flat_map(move |(family, name, split, what)| {
+        // The report of inference engines has another name for normalizations.
+        let is_renamed = layout == ReportLayout::Inference && family == Family::Normalization;
+        let (combined, what) = match is_renamed {
+            true => (FORWARD, format!("{what}, of the inference report")),
+            false => ("", what.to_owned()),
+        };
+        let directions = match split {
+            Split::No => &[(Direction::Combined, combined)][..],
+            Split::ByDirection => &[(Direction::Forward, FORWARD), (Direction::Backward, BACKWARD)],
+        };
+        let sheets = [false, true].into_iter().flat_map(|with_overlap| {
+            directions.iter().map(move |&(direction, suffix)| (with_overlap, direction, suffix))
+        });
+        let sheets = sheets.map(|(with_overlap, direction, suffix)| match with_overlap {
+            false => sheet(
+                format!("{name}{suffix}"),
+                format!("{what}: operators of the family by their parameters, with FLOPs, bytes, achieved rates and distance from the roofline, most kernel time first."),
+                Subject::Family(family),
+                direction,
+                false,
+            ),
+            true => sheet(
+                format!("{name}{suffix}{OVERLAP}"),
+                format!("{what}, with calls told apart by the kernels that ran at the same time on other streams; with --include_overlap_info only."),
+                Subject::Family(family),
+                direction,
+                true,
+            ),
+        });
+        sheets.collect::<Vec<_>>()
+    })
+}
+
+/// The sheets that the extension's categories and lists make, by name, beside those of these names: roofline sheets as
+/// those of the built-in families. Their names are those of the extension with `_fwd` or `_bwd`, as far as a workbook
+/// can have them (at most 31 characters, some of them not allowed, no two names that differ in case only).
+pub(crate) fn extension_sheets<'a>(
+    analysis: &Analysis,
+    built_in: impl Iterator<Item = String>,
+) -> Vec<Sheet<'a, Analysis>> {
+    let mut taken: HashSet<String> = built_in.map(|name| name.to_lowercase()).collect();
+    let mut sheets = Vec::new();
+    for own in analysis.roofline_members().own_names() {
+        for (with_overlap, beside) in [(false, ""), (true, OVERLAP)] {
+            for (direction, suffix) in [(Direction::Forward, FORWARD), (Direction::Backward, BACKWARD)] {
+                sheets.push(sheet(
+                    sheet_name(own, &format!("{suffix}{beside}"), &mut taken),
+                    format!("Operators of {own}, a category of the extension, by their parameters."),
+                    Subject::Own(Arc::clone(own)),
+                    direction,
+                    with_overlap,
+                ));
+            }
+        }
+    }
+    sheets
+}
+
+fn sheet<'a>(
+    name: impl Into<Cow<'static, str>>,
+    description: impl Into<Cow<'static, str>>,
+    subject: Subject,
+    direction: Direction,
+    with_overlap: bool,
+) -> Sheet<'a, Analysis> {
+    Sheet::with_context(name, description, fields(), move |analysis| {
+        rows(analysis, &subject, direction, with_overlap)
+    })
 }
 
 /// Which rows a sheet of a family shows.
@@ -179,42 +178,43 @@ const BACKWARD_ELSEWHERE: &[&str] = &[
     "ConvBiasReLU_",
 ];
 
-fn build(
-    analysis: &Analysis,
+fn rows<'a>(
+    analysis: &'a Analysis,
     subject: &Subject,
     direction: Direction,
     with_overlap: bool,
-) -> PolarsResult<Option<DataFrame>> {
+) -> Option<(CallTable<'a>, Vec<Row<'a>>)> {
     let nothing_ran = analysis.is_gpu_only() || analysis.device_event_count() == 0;
     if nothing_ran || (with_overlap && !analysis.options().include_overlap_info) {
-        return Ok(None);
+        return None;
     }
-    let mut name_lists = NameLists::default();
+    let mut table = CallTable::new(analysis, with_overlap);
+    let mut calls = |backward| grouped_calls(analysis, subject, backward, &mut table.name_lists);
     let mut sheet = SheetRows::default();
     match direction {
-        Direction::Combined => {
-            sheet.extend(grouped_calls(analysis, subject, false, with_overlap, &mut name_lists))
-        }
+        Direction::Combined => sheet.extend(calls(false)),
         Direction::Forward => {
-            let mut forward = grouped_calls(analysis, subject, false, with_overlap, &mut name_lists);
+            let mut forward = calls(false);
             forward.groups.retain(|group| !is_backward(analysis, group));
             sheet.extend(forward);
         }
         Direction::Backward => {
-            let mut linked = grouped_calls(analysis, subject, true, with_overlap, &mut name_lists);
+            let mut linked = calls(true);
             linked.groups.retain(|group| !is_one_of(analysis, group, BACKWARD_ELSEWHERE));
-            let mut own = grouped_calls(analysis, subject, false, with_overlap, &mut name_lists);
+            let mut own = calls(false);
             own.groups.retain(|group| is_backward(analysis, group));
             sheet.extend(linked);
             sheet.extend(own);
         }
     }
     if sheet.groups.is_empty() {
-        return Ok(None);
+        return None;
     }
     sheet.count_nested(analysis);
     sheet.groups.truncate(analysis.options().topk_roofline_ops.unwrap_or(usize::MAX));
-    table(analysis, &sheet, with_overlap.then_some(&name_lists)).map(Some)
+    table.parameters = sheet.parameters;
+    let rows = sheet.groups.into_iter().map(|group| Row::new(&mut table, group)).collect();
+    Some((table, rows))
 }
 
 /// Whether the group's operator is backward work itself.
@@ -231,4 +231,57 @@ fn is_backward(analysis: &Analysis, group: &Group) -> bool {
 
 fn is_one_of(analysis: &Analysis, group: &Group, names: &[&str]) -> bool {
     names.contains(&analysis.trace().name(group.rows[0].operator))
+}
+
+/// UTF-16 code units of a sheet name.
+const LONGEST_NAME: usize = 31;
+
+/// A name that a workbook and a file system can have, that is not taken yet and will be.
+fn sheet_name(own: &str, suffix: &str, taken: &mut HashSet<String>) -> String {
+    let is_reserved = |c: char| c.is_control() || r#"[]:*?/\"<>|"#.contains(c);
+    let allowed: String = own.chars().map(|c| if is_reserved(c) { '_' } else { c }).collect();
+    let allowed = allowed.trim_start_matches([' ', '.', '\'']);
+    let mut copy = 1;
+    loop {
+        let suffix = if copy > 1 { format!("~{copy}{suffix}") } else { suffix.to_owned() };
+        let mut left = LONGEST_NAME - suffix.len();
+        let stem: String = allowed
+            .chars()
+            .take_while(|c| {
+                let fits = c.len_utf16() <= left;
+                left = left.saturating_sub(c.len_utf16());
+                fits
+            })
+            .collect();
+        let name = format!("{}{suffix}", if stem.is_empty() { "extension" } else { &stem });
+        if taken.insert(name.to_lowercase()) {
+            return name;
+        }
+        copy += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_such_as_a_workbook_takes() {
+        let mut taken = HashSet::from(["gemm_fwd".to_owned()]);
+        for (own, name) in [
+            ("mine", "mine_fwd"),
+            ("Mine", "Mine~2_fwd"),
+            ("a/b:c*d", "a_b_c_d_fwd"),
+            ("a?b[c]d", "a_b_c_d~2_fwd"),
+            ("GEMM", "GEMM~2_fwd"),
+            ("'. quoted", "quoted_fwd"),
+            ("", "extension_fwd"),
+            ("a category of which there is much to say", "a category of which there i_fwd"),
+            ("😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀", "😀😀😀😀😀😀😀😀😀😀😀😀😀_fwd"),
+        ] {
+            let given = sheet_name(own, "_fwd", &mut taken);
+            assert_eq!(given, name, "{own}");
+            assert!(given.encode_utf16().count() <= LONGEST_NAME, "{given}");
+        }
+    }
 }

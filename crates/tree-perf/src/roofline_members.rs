@@ -1,4 +1,4 @@
-//! Which calls stand in the sheets of which subject.
+//! Which calls stand in the roofline sheets of which subject.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -33,15 +33,15 @@ impl Subject {
 
 /// The operators that an extension puts in sheets.
 #[derive(Default)]
-pub(crate) struct SheetMembers {
+pub(crate) struct RooflineMembers {
     calls: BTreeMap<Subject, Vec<EventId>>,
     /// Names whose sheets the extension decides; they stand in no others.
     decided: BTreeSet<StringId>,
 }
 
-impl SheetMembers {
-    pub(crate) fn of(analysis: &Analysis) -> Self {
-        let mut members = SheetMembers::default();
+impl RooflineMembers {
+    pub(crate) fn new(analysis: &Analysis) -> Self {
+        let mut members = RooflineMembers::default();
         let Some(extended) = analysis.models().extended() else { return members };
         let events = analysis.trace().events();
         for (name, operator) in extended.names() {
@@ -71,7 +71,7 @@ impl SheetMembers {
     }
 
     /// The names that are no family's, in their order.
-    pub(super) fn own_names(&self) -> impl Iterator<Item = &Arc<str>> {
+    pub(crate) fn own_names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.calls.keys().filter_map(|subject| match subject {
             Subject::Own(name) => Some(name),
             Subject::Family(_) => None,
@@ -79,7 +79,7 @@ impl SheetMembers {
     }
 
     /// All calls of a subject in file order, figures or not.
-    pub(super) fn calls(&self, analysis: &Analysis, subject: &Subject) -> Vec<EventId> {
+    pub(crate) fn calls(&self, analysis: &Analysis, subject: &Subject) -> Vec<EventId> {
         let (tree, strings) = (analysis.tree(), analysis.trace().strings());
         let mut calls = self.calls.get(subject).cloned().unwrap_or_default();
         if let Subject::Family(family) = subject {

@@ -1,0 +1,232 @@
+//! Every device event once, under the operator that accounts for it, with the figures of its model.
+
+use gpu_timeline::Spread;
+use operator_sheets::columns::{self, KERNEL_TIME, PCT_ROOFLINE, TB_PER_S, TFLOPS_PER_S, overlap};
+use operator_sheets::{Evaluated, Figures, KernelList, nested_parameters};
+use perf_models::ComputeSpec;
+use sheets::{Column, ColumnKind, Field, Sheet, Unit, shares};
+use trace_ingest::EventId;
+
+use crate::analysis::Analysis;
+use crate::call_groups::{CallGroup, CallTable, GroupRow, call_stack_fields, kernel_fields, key_fields};
+use crate::call_overlap::OverlapFigures;
+use crate::unified::{UnifiedRow, unified_groups};
+
+struct Row<'a> {
+    group: CallGroup<'a, UnifiedRow>,
+    /// Answers of the model, where there are figures.
+    evaluated: Option<&'a Evaluated>,
+    time: i64,
+    host_us: Spread,
+    tb_per_s: Spread,
+    tflops_per_s: Spread,
+    percent_of_roofline: Spread,
+    kernel_us: Spread,
+    kernels: KernelList,
+    overlaps: OverlapFigures,
+}
+
+impl GroupRow for Row<'_> {
+    type Call = UnifiedRow;
+
+    fn group(&self) -> &CallGroup<'_, UnifiedRow> {
+        &self.group
+    }
+
+    fn kernels(&self) -> &KernelList {
+        &self.kernels
+    }
+}
+
+/// One row per operator and arguments.
+pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
+    Sheet::with_context(
+        "unified_perf_summary",
+        "Every device event once, under the operator that accounts for it: the outermost one with a performance model, else the one that launched it. With FLOPs, bytes, achieved rates and distance from the roofline where there is a model.",
+        fields(),
+        |analysis| rows(analysis, false),
+    )
+}
+
+/// The same, with calls distinguished by what ran beside them.
+pub(crate) fn sheet_with_overlap<'a>() -> Sheet<'a, Analysis> {
+    Sheet::with_context(
+        "unified_perf_summary_kl_overlap",
+        "unified_perf_summary with calls told apart by the kernels that ran at the same time on other streams; with --include_overlap_info only.",
+        fields(),
+        |analysis: &Analysis| analysis.options().include_overlap_info.then(|| rows(analysis, true))?,
+    )
+}
+
+fn rows<'a>(analysis: &'a Analysis, with_overlap: bool) -> Option<(CallTable<'a>, Vec<Row<'a>>)> {
+    if analysis.is_gpu_only() || analysis.unified_rows().is_empty() {
+        return None;
+    }
+    let (table, groups) = unified_groups(analysis, with_overlap);
+    let row = |group: CallGroup<'a, UnifiedRow>| {
+        let spread =
+            |figure: fn(&Figures) -> Option<f64>| group.spread(|row| row.figures.as_ref().and_then(figure));
+        Row {
+            evaluated: group.calls.iter().find_map(|row| row.figures.and(row.evaluated(analysis))),
+            time: group.time(),
+            host_us: group.spread(|row| host_time(analysis, row).map(|time| analysis.us(time))),
+            tb_per_s: spread(Figures::tb_per_s),
+            tflops_per_s: spread(Figures::tflops_per_s),
+            percent_of_roofline: spread(Figures::percent_of_roofline),
+            kernel_us: group.spread(|row| Some(analysis.us(row.time))),
+            kernels: group.kernels(analysis),
+            overlaps: OverlapFigures::new(analysis, group.overlaps()),
+            group,
+        }
+    };
+    Some((table, groups.into_iter().map(row).collect()))
+}
+
+fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
+    let mut fields = key_fields(
+        columns::OP_NAME.described("Operator; <operator>-><kernel> (Synthetic Op) for a device event that no row of its own operator accounts for."),
+        columns::NUM_KERNELS);
+    fields.extend([
+        Column::new(
+            "ex_UID",
+            ColumnKind::Identifier,
+            "Index in the trace's event list of the first of these calls.",
+        )
+        .field_in(|table: &CallTable<'_>, row: &Row<'_>| {
+            table.analysis.trace().events().uid(row.group.first()).into()
+        }),
+        Column::new("operation_count", ColumnKind::Count, "Calls of the row.")
+            .field(|row: &Row<'_>| row.group.calls.len().into()),
+        Column::new(
+            "total_duration_us",
+            ColumnKind::Number(Unit::Microseconds),
+            "Sum over calls of the time in µs that the operator took on the host; in rows of single device events the operator counts once per device event; operators that --enable_pseudo_ops inserts around a kernel took none. Empty for operators of captured graphs, which the host does not run in a replay.",
+        )
+        .field_in(|table: &CallTable<'_>, row: &Row<'_>| total_host_us(table.analysis, &row.group).into()),
+        Column::new(
+            "mean_duration_us",
+            ColumnKind::Number(Unit::Microseconds),
+            "Mean over calls of the host time in µs.",
+        )
+        .field(|row: &Row<'_>| row.host_us.mean.into()),
+        Column::new(
+            "std_duration_us",
+            ColumnKind::Number(Unit::Microseconds),
+            "Standard deviation (of a sample, n − 1) over calls of the host time in µs; empty for one call.",
+        )
+        .field(|row: &Row<'_>| row.host_us.std.into()),
+        columns::GFLOPS.field(|row: &Row<'_>| row.group.figure(|figures| Some(figures.gflops())).into()),
+        columns::DATA_MOVED.field(|row: &Row<'_>| row.group.figure(Figures::mebibytes).into()),
+        columns::FLOPS_PER_BYTE.field(|row: &Row<'_>| row.group.figure(Figures::intensity).into()),
+        columns::COMPUTE_SPEC.field(|row: &Row<'_>| {
+            row.group.figure(|figures| figures.spec.as_ref().map(ComputeSpec::to_string)).into()
+        }),
+        columns::ROOFLINE_BOUND
+            .field(|row: &Row<'_>| {
+                row.group.figure(|figures| Some(figures.roofline?.bound().to_string())).into()
+            })
+            .when(CallTable::with_architecture),
+        // Mean and deviation of the rates stand before the rest, as the table has always had them.
+        TB_PER_S.mean.field(|row: &Row<'_>| row.tb_per_s.mean.into()),
+        TB_PER_S.std.field(|row: &Row<'_>| row.tb_per_s.std.into()),
+        TFLOPS_PER_S.mean.field(|row: &Row<'_>| row.tflops_per_s.mean.into()),
+        TFLOPS_PER_S.std.field(|row: &Row<'_>| row.tflops_per_s.std.into()),
+        KERNEL_TIME.mean.field(|row: &Row<'_>| row.kernel_us.mean.into()),
+        KERNEL_TIME.std.field(|row: &Row<'_>| row.kernel_us.std.into()),
+        columns::KERNEL_TIME_SUM
+            .described("Sum over calls of the kernel time in µs. Every device event of the timeline but communication is in one row, so the column adds up.")
+            .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.time).into()),
+        Column::new(
+            "duration_us_median",
+            ColumnKind::Number(Unit::Microseconds),
+            "Median over calls of the host time in µs.",
+        )
+        .field(|row: &Row<'_>| row.host_us.median.into()),
+        Column::new(
+            "duration_us_min",
+            ColumnKind::Number(Unit::Microseconds),
+            "Smallest value over calls of the host time in µs.",
+        )
+        .field(|row: &Row<'_>| row.host_us.min.into()),
+        Column::new(
+            "duration_us_max",
+            ColumnKind::Number(Unit::Microseconds),
+            "Largest value over calls of the host time in µs.",
+        )
+        .field(|row: &Row<'_>| row.host_us.max.into()),
+        TB_PER_S.median.field(|row: &Row<'_>| row.tb_per_s.median.into()),
+        TB_PER_S.min.field(|row: &Row<'_>| row.tb_per_s.min.into()),
+        TB_PER_S.max.field(|row: &Row<'_>| row.tb_per_s.max.into()),
+        TFLOPS_PER_S.median.field(|row: &Row<'_>| row.tflops_per_s.median.into()),
+        TFLOPS_PER_S.min.field(|row: &Row<'_>| row.tflops_per_s.min.into()),
+        TFLOPS_PER_S.max.field(|row: &Row<'_>| row.tflops_per_s.max.into()),
+        columns::ROOFLINE_TIME
+            .field(|row: &Row<'_>| row.group.figure(|figures| Some(figures.roofline?.time_us())).into())
+            .when(CallTable::with_architecture),
+    ]);
+    let percent_of_roofline = PCT_ROOFLINE.fields(|row: &Row<'_>| &row.percent_of_roofline);
+    fields.extend(percent_of_roofline.map(|field| field.when(CallTable::with_architecture)));
+    fields.extend([
+        KERNEL_TIME.median.field(|row: &Row<'_>| row.kernel_us.median.into()),
+        KERNEL_TIME.min.field(|row: &Row<'_>| row.kernel_us.min.into()),
+        KERNEL_TIME.max.field(|row: &Row<'_>| row.kernel_us.max.into()),
+    ]);
+    fields.extend(kernel_fields(
+        [columns::KERNEL_DETAILS, columns::KERNEL_DETAILS_SHORT],
+        overlap::DETAILS,
+        overlap::SHARE,
+        |row: &Row<'_>| &row.kernels,
+        |row: &Row<'_>| &row.overlaps,
+    ));
+    fields.extend([
+        Column::new("perf_params", ColumnKind::Nested, "Parameters of the model.").field(|row: &Row<'_>| {
+            row.evaluated.map(|evaluated| nested_parameters(&evaluated.parameters)).into()
+        }),
+        Column::new(
+            "has_perf_model",
+            ColumnKind::Flag,
+            "Whether the figures come from a model of the operator, or of the forward operator whose only backward it is.",
+        )
+        .field(|row: &Row<'_>| row.group.calls[0].has_model().into()),
+        Column::new("reason", ColumnKind::Text, "Why FLOPs or bytes are missing; empty where there are both.")
+            .field_in(|table: &CallTable<'_>, row: &Row<'_>| {
+                row.group.calls.iter().find_map(|call| call.reason(table.analysis)).into()
+            }),
+        columns::NOTE.field_in(|table: &CallTable<'_>, row: &Row<'_>| {
+            let assumption = |call: &&UnifiedRow| {
+                call.figures.and(call.evaluated(table.analysis))?.assumption.as_deref()
+            };
+            row.group.calls.iter().find_map(assumption).into()
+        }),
+    ]);
+    fields.extend(call_stack_fields());
+    fields.extend(shares(columns::SHARE_OF_KERNEL_TIME, columns::CUMULATIVE, |row: &Row<'_>| row.time));
+    fields
+}
+
+/// Time that the operator took on the host; `None` for one that was inserted around a device event (it has the
+/// correlation id of that, and no span of its own), and for one of a captured graph, which the host did not run.
+fn host_time(analysis: &Analysis, row: &UnifiedRow) -> Option<i64> {
+    let operator = row.charged.operator;
+    let ran = !is_around_device_event(analysis, operator) && !is_of_capture(analysis, operator);
+    ran.then(|| analysis.trace().events().duration(operator))
+}
+
+/// Sum of [`host_time`]; `None` if all calls of the row ran when a graph was captured.
+fn total_host_us(analysis: &Analysis, group: &CallGroup<'_, UnifiedRow>) -> Option<f64> {
+    let ran = group.calls.iter().any(|row| !is_of_capture(analysis, row.charged.operator));
+    ran.then(|| analysis.us(group.calls.iter().filter_map(|row| host_time(analysis, row)).sum()))
+}
+
+fn is_around_device_event(analysis: &Analysis, operator: EventId) -> bool {
+    let is_inserted = analysis.tree().is_pseudo_operator(operator);
+    is_inserted && analysis.trace().events().external_id(operator).is_some()
+}
+
+/// Whether the operator, or the one that it was inserted for, ran when a graph was captured.
+fn is_of_capture(analysis: &Analysis, operator: EventId) -> bool {
+    let tree = analysis.tree();
+    let is_inserted = tree.is_pseudo_operator(operator) && !is_around_device_event(analysis, operator);
+    let around = tree.parent(operator).filter(|_| is_inserted);
+    tree.is_captured(around.unwrap_or(operator))
+}
