@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hlo_cost::HloModule;
 use report_writers::{CsvDirectory, Report, Workbook, Writer};
-use sheets::Table;
 use trace_ingest::xplane::read_profile;
 use trace_ingest::{ReadOptions, Trace, read_path};
 use trace2tree::{LinkBy, TraceTree, TreeOptions};
@@ -155,7 +154,8 @@ fn writers(criterion: &mut Criterion) {
     let directory = tempfile::tempdir().unwrap();
     for (name, path) in traces() {
         let analysis = Analysis::new(read(&path), options());
-        let tables = pytorch_sheets().iter().filter_map(|sheet| sheet.table(&analysis).unwrap());
+        let sheets = pytorch_sheets();
+        let tables = sheets.iter().filter_map(|sheet| sheet.table(&analysis).unwrap());
         let report = Report::new(name, tables.collect()).unwrap();
         let (csvs, workbook) = (directory.path().join("csvs"), directory.path().join("report.xlsx"));
         group.bench_function(BenchmarkId::new("csv", name), |bencher| {

@@ -30,7 +30,7 @@ fn check(analysis: &Analysis, case: &str) {
         let in_sheets: f64 = names
             .iter()
             .filter_map(|name| sheet(&phases, name))
-            .map(|frame| sum(&frame, "total_direct_kernel_time_sum"))
+            .map(|table| sum(&table, "total_direct_kernel_time_sum"))
             .sum();
         let expected = trace.to_microseconds(of_launchers);
         assert!((in_sheets - expected).abs() <= 1e-9 * expected.max(1.0), "{case}, {method}: {in_sheets}");

@@ -6,7 +6,7 @@ use inference_phase::sheets::{PhaseAnalysis, PhaseMethod, PhaseOptions};
 use tree_perf::Analysis;
 
 use crate::corpus::analysis;
-use crate::table::{rows, sheet};
+use crate::table::{numbers, rows, sheet};
 
 const DECODE_TRACE: &str = "inference/sglang-qwen3-8b-decode/sglang_Qwen3-8B_decode.json.gz";
 const MIXED_TRACE: &str = "inference/vllm-prefilldecode-piecewise/graph_execution.json.gz";
@@ -31,12 +31,12 @@ fn share(phases: &PhaseAnalysis<'_>, phase: Phase) -> f64 {
 /// few nanoseconds.
 #[track_caller]
 fn assert_rows(phases: &PhaseAnalysis<'_>, name: &str, expected: &[(&str, f64, u32)]) {
-    let frame = sheet(phases, name).unwrap();
-    let found = rows(&frame, &["name", "Count"]);
+    let table = sheet(phases, name).unwrap();
+    let found = rows(&table, &["name", "Count"]);
     let expected_rows: Vec<String> =
         expected.iter().map(|(name, _, count)| format!("{name} | {count}")).collect();
     assert_eq!(found[..expected.len()], expected_rows);
-    let times = frame.column("total_direct_kernel_time_sum").unwrap().f64().unwrap().iter().flatten();
+    let times = numbers(&table, "total_direct_kernel_time_sum").into_iter();
     for (found, (name, time, _)) in times.zip(expected) {
         assert!((found - time).abs() < 0.01, "{name}: {found} for {time}");
     }

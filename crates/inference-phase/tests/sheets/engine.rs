@@ -6,7 +6,7 @@ use inference_phase::sheets::{PhaseAnalysis, PhaseMethod, PhaseNotice, PhaseOpti
 use trace_ingest::{Category, EventArguments, TraceBuilder, TrackId};
 use tree_perf::{Analysis, AnalysisOptions};
 
-use crate::table::{rows, sheet, sum};
+use crate::table::{headers, rows, sheet, sum};
 
 const PREFILL: &str = "execute_context_2(100)_generation_0(0)";
 const DECODE: &str = "execute_context_0(0)_generation_4(4)";
@@ -118,7 +118,7 @@ fn each_phase_has_its_kernels() {
             "cudaGraphLaunch | pa_decode | 7 | 10.000 | 20.000",
         ]
     );
-    let names: Vec<&str> = decode.get_column_names().into_iter().map(|name| name.as_str()).collect();
+    let names = headers(&decode);
     assert_eq!(
         names,
         [
@@ -166,7 +166,7 @@ fn phases_and_steps_are_summed_up() {
         "source",
         "confidence",
     ];
-    assert_eq!(summary.get_column_names(), columns);
+    assert_eq!(headers(&summary), columns);
     assert_eq!(
         rows(&summary, &columns),
         [
@@ -175,7 +175,7 @@ fn phases_and_steps_are_summed_up() {
         ]
     );
     let steps = sheet(&phases, "step_summary").unwrap();
-    let names: Vec<&str> = steps.get_column_names().into_iter().map(|name| name.as_str()).collect();
+    let names = headers(&steps);
     assert_eq!(
         rows(&steps, &names),
         [
@@ -201,7 +201,7 @@ fn a_call_over_several_steps_is_divided_by_what_each_launched() {
     engine.launch("cudaLaunchKernel", 210, &[("b", 140)]);
     let analysis = engine.analysis(false);
     let phases = phases(&analysis, PhaseMethod::default());
-    let time = |name: &str| sheet(&phases, name).map(|frame| sum(&frame, "total_direct_kernel_time_sum"));
+    let time = |name: &str| sheet(&phases, name).map(|table| sum(&table, "total_direct_kernel_time_sum"));
     assert_eq!(analysis.launchers().map(|row| row.direct_time).collect::<Vec<_>>(), [340_000]);
     assert_eq!((time("ops_summary_prefill"), time("ops_summary_decode")), (Some(300.0), Some(40.0)));
     let decode = sheet(&phases, "ops_summary_decode").unwrap();

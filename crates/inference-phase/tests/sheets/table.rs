@@ -1,29 +1,43 @@
 //! A sheet as text for tests to read.
 
 use inference_phase::sheets::{PhaseAnalysis, phase_sheets};
-use polars::prelude::{AnyValue, DataFrame};
+use sheets::{Cell, Table};
 
 /// A sheet of the phases; `None` when it is left out.
-pub(crate) fn sheet(phases: &PhaseAnalysis<'_>, name: &str) -> Option<DataFrame> {
+pub(crate) fn sheet(phases: &PhaseAnalysis<'_>, name: &str) -> Option<Table> {
     let sheet = phase_sheets().into_iter().find(|sheet| sheet.name == name).unwrap();
-    sheet.table(phases).unwrap().map(|table| table.to_dataframe().unwrap())
+    sheet.table(phases).unwrap()
 }
 
-/// The rows of some columns, cells joined by ` | `; null is `-`, times have three places.
-pub(crate) fn rows(frame: &DataFrame, columns: &[&str]) -> Vec<String> {
-    let cell = |column: &str, row: usize| match frame.column(column).unwrap().get(row).unwrap() {
-        AnyValue::Null => "-".to_owned(),
-        AnyValue::String(text) => text.to_owned(),
-        AnyValue::StringOwned(text) => text.to_string(),
-        AnyValue::Float64(number) => format!("{number:.3}"),
-        other => other.to_string(),
+/// The headers.
+pub(crate) fn headers(table: &Table) -> Vec<&str> {
+    table.columns().iter().map(|column| column.name()).collect()
+}
+
+/// The rows of some columns, cells joined by ` | `; a missing one is `-`, times have three places.
+pub(crate) fn rows(table: &Table, columns: &[&str]) -> Vec<String> {
+    let cell = |column: &str, row: usize| match table.column(column).unwrap().cell(row) {
+        Cell::Missing => "-".to_owned(),
+        Cell::Number(number) => format!("{number:.3}"),
+        // As Rust spells it.
+        Cell::Flag(flag) => flag.to_string(),
+        cell => cell.text().into_owned(),
     };
-    (0..frame.height())
+    (0..table.height())
         .map(|row| columns.iter().map(|column| cell(column, row)).collect::<Vec<_>>().join(" | "))
         .collect()
 }
 
+/// The numbers of a column.
+pub(crate) fn numbers(table: &Table, column: &str) -> Vec<f64> {
+    let number = |cell| match cell {
+        Cell::Number(number) => Some(number),
+        _ => None,
+    };
+    table.column(column).unwrap().cells().filter_map(number).collect()
+}
+
 /// Σ of a column.
-pub(crate) fn sum(frame: &DataFrame, column: &str) -> f64 {
-    frame.column(column).unwrap().f64().unwrap().iter().flatten().sum()
+pub(crate) fn sum(table: &Table, column: &str) -> f64 {
+    numbers(table, column).iter().sum()
 }

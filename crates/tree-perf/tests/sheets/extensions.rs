@@ -101,7 +101,7 @@ fn own_sheets(analysis: &Analysis) -> Vec<String> {
     let with_rows = sheets.iter().filter_map(|sheet| sheet.table(analysis).unwrap());
     with_rows
         .map(|table| {
-            let operators = Table::of(&table.to_dataframe().unwrap()).select(&["name"]);
+            let operators = Table::new(&table).select(&["name"]);
             format!("{}: {}", table.name(), operators.join(", "))
         })
         .collect()
@@ -110,7 +110,7 @@ fn own_sheets(analysis: &Analysis) -> Vec<String> {
 fn own_sheet(analysis: &Analysis, name: &str) -> Table {
     let sheets = analysis.extension_sheets();
     let sheet = sheets.iter().find(|sheet| sheet.name == name).unwrap();
-    Table::of(&sheet.table(analysis).unwrap().unwrap().to_dataframe().unwrap())
+    Table::new(&sheet.table(analysis).unwrap().unwrap())
 }
 
 /// An operator that no built-in model knows and a matrix product.

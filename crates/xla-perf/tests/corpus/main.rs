@@ -2,6 +2,7 @@
 //! known by heart.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
+#[path = "../../../tree-perf/tests/common/table.rs"]
 mod common;
 mod conformance;
 mod gpu;

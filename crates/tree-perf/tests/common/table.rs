@@ -1,4 +1,5 @@
 //! A table as text, cell by cell, for tests to read.
+#![allow(dead_code)] // each test program uses a part
 
 use sheets::Cell;
 
