@@ -152,7 +152,7 @@ fn writers(criterion: &mut Criterion) {
     let directory = tempfile::tempdir().unwrap();
     for (name, path) in traces() {
         let analysis = Analysis::new(read(&path), options());
-        let tables = pytorch_sheets().iter().filter_map(|sheet| {
+        let tables = pytorch_sheets().into_iter().filter_map(|sheet| {
             let frame = sheet.table(&analysis).unwrap()?.to_dataframe().unwrap();
             let formats = vec![ColumnFormat::new(CellKind::Number, ""); frame.width()];
             Some(Table::new(sheet.name.as_ref(), frame, formats).unwrap())
