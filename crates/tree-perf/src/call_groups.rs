@@ -209,9 +209,6 @@ pub(crate) fn key_fields<'a, R: GroupRow>(name: Column, num_kernels: Column) -> 
     };
     let mut fields = vec![
         name.field_in(move |table: &CallTable<'_>, row: &R| row.group().key.name.text(table.analysis).into()),
-        columns::overlap::NAMES
-            .field_in(move |table: &CallTable<'_>, row: &R| table.names(row.group().key.overlapping))
-            .when(CallTable::with_overlap),
         columns::OP_CATEGORY.field(move |row: &R| row.group().key.category.as_str().into()),
     ];
     if R::Call::BY_MODULE {
@@ -236,32 +233,39 @@ pub(crate) fn key_fields<'a, R: GroupRow>(name: Column, num_kernels: Column) -> 
     fields
 }
 
-/// The columns of lists of kernels, and of what ran beside the calls.
+/// The column of the names of what ran beside the calls of a row, which stands behind their own name.
+pub(crate) fn overlapping_names<'a, R: GroupRow>() -> Field<CallTable<'a>, R> {
+    columns::overlap::NAMES
+        .field_in(|table: &CallTable<'_>, row: &R| table.names(row.group().key.overlapping))
+        .when(CallTable::with_overlap)
+}
+
+/// The columns of the list of kernels of a row.
 pub(crate) fn kernel_fields<'a, R>(
-    [details, details_short]: [Column; 2],
-    overlap_details: Column,
-    overlap: Statistics,
+    details: Column,
+    details_short: Column,
     kernels: impl Fn(&R) -> &KernelList + Copy + Send + Sync + 'static,
-    overlaps: impl Fn(&R) -> &OverlapFigures + Copy + Send + Sync + 'static,
-) -> Vec<Field<CallTable<'a>, R>> {
-    let fields = [
-        overlap_details.field_in(move |table: &CallTable<'_>, row: &R| {
-            overlaps(row).kernels.details(table.analysis.trace()).into()
-        }),
-        columns::overlap::DETAILS_SHORT.field_in(move |table: &CallTable<'_>, row: &R| {
-            overlaps(row).kernels.shortened(table.analysis.trace()).into()
-        }),
-    ];
-    let of_overlap = fields.into_iter().chain(overlap.fields(move |row: &R| &overlaps(row).share));
-    let own = [
+) -> [Field<CallTable<'a>, R>; 2] {
+    [
         details.field_in(move |table: &CallTable<'_>, row: &R| {
             kernels(row).details(table.analysis.trace()).into()
         }),
         details_short.field_in(move |table: &CallTable<'_>, row: &R| {
             kernels(row).shortened(table.analysis.trace()).into()
         }),
-    ];
-    own.into_iter().chain(of_overlap.map(|field| field.when(CallTable::with_overlap))).collect()
+    ]
+}
+
+/// The columns of what ran beside the calls of a row, in tables that distinguish calls by it.
+pub(crate) fn overlap_fields<'a, R>(
+    details: Column,
+    share: Statistics,
+    overlaps: impl Fn(&R) -> &OverlapFigures + Copy + Send + Sync + 'static,
+) -> impl Iterator<Item = Field<CallTable<'a>, R>> {
+    let kernels =
+        kernel_fields(details, columns::overlap::DETAILS_SHORT, move |row: &R| &overlaps(row).kernels);
+    let fields = kernels.into_iter().chain(share.fields(move |row: &R| &overlaps(row).share));
+    fields.map(|field| field.when(CallTable::with_overlap))
 }
 
 /// The columns of call stacks.

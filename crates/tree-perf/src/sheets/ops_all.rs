@@ -9,6 +9,7 @@ use trace_ingest::EventId;
 use crate::analysis::Analysis;
 use crate::call_groups::{
     CallGroup, CallName, CallTable, CountedCall, GroupRow, call_stack_fields, kernel_fields, key_fields,
+    overlap_fields, overlapping_names,
 };
 use crate::call_overlap::OverlapFigures;
 use crate::call_stack::module_call_stack;
@@ -113,7 +114,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     Sheet::with_context(
         "ops_all",
         "Device time by operator, thread and arguments: one row per distinct call signature, most direct time first.",
-        fields(),
+        fields(false),
         rows,
     )
     .known_as("ops_unique_args")
@@ -124,13 +125,13 @@ pub(crate) fn sheet_with_overlap<'a>() -> Sheet<'a, Analysis> {
     Sheet::with_context(
         "ops_all_kl_overlap",
         "ops_all with calls told apart by the kernels that ran at the same time on other streams; with --include_overlap_info only.",
-        fields(),
+        fields(true),
         |analysis: &Analysis| analysis.options().include_overlap_info.then(|| rows(analysis, true))?,
     )
     .known_as("ops_unique_args_kl_overlap")
 }
 
-fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
+fn fields<'a>(with_overlap: bool) -> Vec<Field<CallTable<'a>, Row<'a>>> {
     let mut fields = key_fields(
         columns::OP_NAME,
         columns::NUM_KERNELS
@@ -170,15 +171,14 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
             .when(CallTable::by_module),
     ]);
     fields.extend(kernel_fields(
-        [
-            columns::KERNEL_DETAILS.described("Kernels of a call, position by position, with count, total, mean, median, standard deviation (of a population, n), minimum and maximum over calls in µs; calls with another number of kernels than the first do not count."),
-            columns::KERNEL_DETAILS_SHORT.described("Name (cut at 64 characters), stream and mean duration (to 0.01 µs) of each kernel of kernel_details_summary."),
-        ],
-        overlap::DETAILS,
-        OVERLAP_SHARE,
+        columns::KERNEL_DETAILS.described("Kernels of a call, position by position, with count, total, mean, median, standard deviation (of a population, n), minimum and maximum over calls in µs; calls with another number of kernels than the first do not count."),
+        columns::KERNEL_DETAILS_SHORT.described("Name (cut at 64 characters), stream and mean duration (to 0.01 µs) of each kernel of kernel_details_summary."),
         |row: &Row<'_>| &row.kernels,
-        |row: &Row<'_>| &row.overlaps,
     ));
+    if with_overlap {
+        fields.insert(1, overlapping_names());
+        fields.extend(overlap_fields(overlap::DETAILS, OVERLAP_SHARE, |row: &Row<'_>| &row.overlaps));
+    }
     fields.extend(call_stack_fields());
     // Shares are of all rows, also when only the first are shown.
     let all = |table: &CallTable<'_>, _: &[&Row<'_>]| table.kernel_time;

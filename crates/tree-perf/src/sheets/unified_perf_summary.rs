@@ -8,7 +8,10 @@ use sheets::{Column, ColumnKind, Field, Sheet, Unit, shares};
 use trace_ingest::EventId;
 
 use crate::analysis::Analysis;
-use crate::call_groups::{CallGroup, CallTable, GroupRow, call_stack_fields, kernel_fields, key_fields};
+use crate::call_groups::{
+    CallGroup, CallTable, GroupRow, call_stack_fields, kernel_fields, key_fields, overlap_fields,
+    overlapping_names,
+};
 use crate::call_overlap::OverlapFigures;
 use crate::unified::{UnifiedRow, unified_groups};
 
@@ -86,6 +89,7 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
     let mut fields = key_fields(
         columns::OP_NAME.described("Operator; <operator>-><kernel> (Synthetic Op) for a device event that no row of its own operator accounts for."),
         columns::NUM_KERNELS);
+    fields.insert(1, overlapping_names());
     fields.extend([
         Column::new(
             "ex_UID",
@@ -171,13 +175,10 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
         KERNEL_TIME.min.field(|row: &Row<'_>| row.kernel_us.min.into()),
         KERNEL_TIME.max.field(|row: &Row<'_>| row.kernel_us.max.into()),
     ]);
-    fields.extend(kernel_fields(
-        [columns::KERNEL_DETAILS, columns::KERNEL_DETAILS_SHORT],
-        overlap::DETAILS,
-        overlap::SHARE,
-        |row: &Row<'_>| &row.kernels,
-        |row: &Row<'_>| &row.overlaps,
-    ));
+    fields.extend(kernel_fields(columns::KERNEL_DETAILS, columns::KERNEL_DETAILS_SHORT, |row: &Row<'_>| {
+        &row.kernels
+    }));
+    fields.extend(overlap_fields(overlap::DETAILS, overlap::SHARE, |row: &Row<'_>| &row.overlaps));
     fields.extend([
         Column::new("perf_params", ColumnKind::Nested, "Parameters of the model.").field(|row: &Row<'_>| {
             row.evaluated.map(|evaluated| nested_parameters(&evaluated.parameters)).into()

@@ -7,7 +7,7 @@ use perf_models::ComputeSpec;
 use sheets::{Column, ColumnKind, Field};
 use trace_ingest::{ArgumentId, Sequence, Signature};
 
-use crate::call_groups::{CallTable, kernel_fields};
+use crate::call_groups::{CallTable, kernel_fields, overlap_fields};
 use crate::call_overlap::OverlapFigures;
 
 use super::groups::{self, Group};
@@ -128,13 +128,13 @@ pub(super) fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
     ]);
     fields.extend(roofline.map(|field| field.when(CallTable::with_architecture)));
     fields.extend(kernel_fields(
-        [
-            columns::KERNEL_DETAILS.named("kernel_details__summarize_kernel_stats"),
-            columns::KERNEL_DETAILS_SHORT,
-        ],
+        columns::KERNEL_DETAILS.named("kernel_details__summarize_kernel_stats"),
+        columns::KERNEL_DETAILS_SHORT,
+        |row: &Row<'_>| &row.kernels,
+    ));
+    fields.extend(overlap_fields(
         overlap::DETAILS.named("overlapping_kernels_details__summarize_kernel_stats"),
         overlap::SHARE,
-        |row: &Row<'_>| &row.kernels,
         |row: &Row<'_>| &row.overlaps,
     ));
     fields.extend([
