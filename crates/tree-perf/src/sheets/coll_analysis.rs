@@ -202,8 +202,8 @@ fn numbers(text: &str) -> Cell<'_> {
         (_, Some(items)) => (items, Nested::Tuple),
         _ => return text.into(),
     };
-    let items: Result<Vec<i64>, _> =
-        items.trim_end_matches(',').split(',').map(|item| item.trim().parse()).collect();
+    let items = items.split(',').map(str::trim).filter(|item| !item.is_empty());
+    let items: Result<Vec<i64>, _> = items.map(str::parse).collect();
     // Only where the cell reads as the text does: an ellipsis or other spacing stays as it is.
     let numbers = items.ok().map(|items| sequence(items.into_iter().map(Nested::Whole).collect()));
     match numbers.filter(|numbers| numbers.to_string() == text) {
@@ -234,7 +234,8 @@ mod tests {
             ("(7,)", true),
             ("[0, 1, ..., 6, 7]", false),
             ("[0,1]", false),
-            ("[]", false),
+            ("[]", true),
+            ("[0,, 1]", false),
             ("0, 1", false),
         ] {
             let cell = numbers(text);
