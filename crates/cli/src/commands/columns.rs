@@ -75,7 +75,9 @@ fn describe(sheets: &[&Described], width: usize) -> String {
             text.push_str(&format!(" ({report})"));
         }
         if sheet.current_name != sheet.name {
-            text.push_str(&format!(" ({} with --sheet-names current)", sheet.current_name));
+            // Only the report of PyTorch traces has the option.
+            let where_so = if sheet.report.is_none() { "with --sheet-names current" } else { "in TraceLens" };
+            text.push_str(&format!(" ({} {where_so})", sheet.current_name));
         }
         text.push('\n');
         // One description for sheets that share it too.

@@ -77,6 +77,17 @@ fn columns_are_explained_under_either_name_of_their_sheet() {
 }
 
 #[test]
+fn columns_name_an_option_only_where_the_report_has_it() {
+    let help = print(&["rocprof", "--help"]);
+    assert!(!help.contains("--sheet-names"));
+    let sheet = print(&["columns", "pftrace_kernel_summary"]);
+    assert!(
+        sheet.starts_with("pftrace_kernel_summary (tracelens rocprof) (kernel_summary in TraceLens)\n"),
+        "{sheet}"
+    );
+}
+
+#[test]
 fn an_unknown_sheet_is_answered_with_the_known_ones() {
     Workplace::with("").run(&["columns", "no_sheet"]).exits_with(2).with_error(&[
         "unknown sheet \"no_sheet\"",
