@@ -146,17 +146,6 @@ impl Spread {
             max: Some(max),
         }
     }
-
-    /// The figures by name, in the order in which statistics columns come.
-    pub fn get(&self, aggregate: &str) -> Option<f64> {
-        match aggregate {
-            "mean" => self.mean,
-            "median" => self.median,
-            "std" => self.std,
-            "min" => self.min,
-            _ => self.max,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -113,9 +113,6 @@ impl Figures {
     }
 }
 
-/// The aggregates that statistics columns come in, in their order.
-pub const AGGREGATES: [&str; 5] = ["mean", "median", "std", "min", "max"];
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,7 +10,7 @@ mod roofline;
 mod short_kernel_histogram;
 
 pub use category::{BACKWARD, FORWARD, OpCategory, without_direction};
-pub use figures::{AGGREGATES, Classified, Evaluated, Figures, Work};
+pub use figures::{Classified, Evaluated, Figures, Work};
 pub use kernel_list::{KernelList, ListedKernel, round2};
 pub use nested::{nested_argument, nested_parameters, nested_value};
 pub use roofline::{Roof, RooflinePoint, Rooflines, roofline_points_sheet, roofline_sheet};

@@ -12,18 +12,12 @@ pub enum Unit {
     Microseconds,
     /// 1e-3 s.
     Milliseconds,
-    /// Seconds.
-    Seconds,
     /// Bytes.
     Bytes,
-    /// 1e3 bytes.
-    Kilobytes,
     /// 1024 bytes.
     Kibibytes,
     /// 1024² bytes.
     Mebibytes,
-    /// 1024³ bytes.
-    Gibibytes,
     /// 1e9 bytes.
     Gigabytes,
     /// 1e9 bytes per second.
@@ -60,12 +54,9 @@ impl Unit {
             Unit::Nanoseconds => "ns",
             Unit::Microseconds => "µs",
             Unit::Milliseconds => "ms",
-            Unit::Seconds => "s",
             Unit::Bytes => "B",
-            Unit::Kilobytes => "kB",
             Unit::Kibibytes => "KiB",
             Unit::Mebibytes => "MiB",
-            Unit::Gibibytes => "GiB",
             Unit::Gigabytes => "GB",
             Unit::GigabytesPerSecond => "GB/s",
             Unit::GibibytesPerSecond => "GiB/s",
