@@ -9,7 +9,6 @@ mod console;
 mod error;
 mod interruption;
 mod jax_summary;
-mod metal_table;
 mod notes;
 mod numbers;
 mod parallel;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use report_writers::terminal::{Alignment, Color, Style, TextColumn, table, truncate_middle};
+use report_writers::terminal::{Color, Style, TextColumn, table, truncate_middle};
 use tree_perf::{KernelSums, SanityCheck};
 
 use crate::numbers::grouped;
@@ -16,29 +16,18 @@ const MISMATCHES: usize = 3;
 pub(crate) fn write(out: &mut String, check: &SanityCheck, style: Style) {
     let sheets = [("ops_summary", &check.launchers), ("unified_perf_summary", &check.unified)];
     let verdict = |passes: bool| if passes { "PASS" } else { "FAIL" };
-    let columns = ["sanity check", "kernel time", "at least", "", "kernels", "of", ""];
-    let headers: Vec<TextColumn<'_>> = columns
-        .iter()
-        .enumerate()
-        .map(|(position, header)| TextColumn {
-            header,
-            alignment: if position == 0 { Alignment::Left } else { Alignment::Right },
-        })
-        .collect();
-    let row = |(sheet, sums): (&str, &KernelSums)| {
-        vec![
-            sheet.to_string(),
-            duration(sums.kernel_time_us),
-            duration(check.computation_time_us),
-            verdict(sums.time_passes).to_string(),
-            grouped(sums.device_events as u128),
-            grouped(check.device_events as u128),
-            verdict(sums.count_passes()).to_string(),
-        ]
-    };
-    let rows: Vec<Vec<String>> = sheets.into_iter().map(row).collect();
+    type Row<'a> = (&'a str, &'a KernelSums);
+    let columns = [
+        TextColumn::left("sanity check", |(sheet, _): &Row<'_>| *sheet),
+        TextColumn::right("kernel time", |(_, sums): &Row<'_>| duration(sums.kernel_time_us)),
+        TextColumn::right("at least", |_: &Row<'_>| duration(check.computation_time_us)),
+        TextColumn::right("", |(_, sums): &Row<'_>| verdict(sums.time_passes)),
+        TextColumn::right("kernels", |(_, sums): &Row<'_>| grouped(sums.device_events as u128)),
+        TextColumn::right("of", |_: &Row<'_>| grouped(check.device_events as u128)),
+        TextColumn::right("", |(_, sums): &Row<'_>| verdict(sums.count_passes())),
+    ];
     out.push('\n');
-    out.push_str(&table(&headers, &rows, style).replace("FAIL", &style.paint("FAIL", Color::Yellow)));
+    out.push_str(&table(&columns, &sheets, style).replace("FAIL", &style.paint("FAIL", Color::Yellow)));
     for (sheet, sums) in sheets {
         for mismatch in sums.mismatches.iter().take(MISMATCHES) {
             let kernel = truncate_middle(&mismatch.kernel, 60, style.unicode);

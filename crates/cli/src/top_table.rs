@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use report_writers::Report;
-use report_writers::terminal::{Alignment, Style, TextColumn, table};
+use report_writers::terminal::{Style, TextColumn, table};
 use sheets::Cell;
 
 use crate::numbers::{decimal, grouped};
@@ -40,10 +40,10 @@ impl TopTable {
     /// Adds the table if the report has the sheet.
     pub(crate) fn write(&self, out: &mut String, report: &Report, style: Style) {
         let Some(sheet) = report.tables().iter().find(|table| table.name() == self.sheet) else { return };
-        let [name, count, time, percent] = self.columns;
+        let [name_column, count, time, percent] = self.columns;
         let cell = |column, row| sheet.column(column).map_or(Cell::Missing, |column| column.cell(row));
         let text = |row| {
-            let (name, module) = (cell(name, row), cell("parent_module", row));
+            let (name, module) = (cell(name_column, row), cell("parent_module", row));
             // Rows of one name are told apart by it.
             match module.text().strip_prefix("nn.Module: ") {
                 Some(module) => format!("{} in {module}", name.text()),
@@ -58,18 +58,16 @@ impl TopTable {
             Cell::Number(number) => decimal(number, places),
             _ => String::new(),
         };
-        let cells: Vec<Vec<String>> = (0..sheet.height().min(self.rows))
-            .map(|row| vec![text(row), integer(row), float(time, row, 3), float(percent, row, 1)])
-            .collect();
-        let alignment = |position| if position == 0 { Alignment::Left } else { Alignment::Right };
-        let headers: Vec<TextColumn<'_>> = self
-            .headers
-            .iter()
-            .enumerate()
-            .map(|(position, header)| TextColumn { header, alignment: alignment(position) })
-            .collect();
+        let [name, calls, time_header, share] = self.headers;
+        let columns = [
+            TextColumn::left(name, |&row: &usize| text(row)),
+            TextColumn::right(calls, |&row: &usize| integer(row)),
+            TextColumn::right(time_header, |&row: &usize| float(time, row, 3)),
+            TextColumn::right(share, |&row: &usize| float(percent, row, 1)),
+        ];
+        let rows: Vec<usize> = (0..sheet.height().min(self.rows)).collect();
         out.push('\n');
-        out.push_str(&table(&headers, &cells, style));
+        out.push_str(&table(&columns, &rows, style));
         if sheet.height() > self.rows {
             let _ = writeln!(
                 out,

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::fidelity::Fidelity;
+
 /// A chip and what it can do at best. Figures are those of one chip (ASIC), not of a board with several.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Chip {
@@ -15,43 +17,23 @@ pub struct Chip {
     pub dram_sharded_cores: u32,
     /// In 1e9 bytes per second.
     pub dram_gb_per_s: f64,
-    /// In 1e12 floating point operations per second, of one core.
-    pub tflops_per_core: FidelityPeaks,
+    /// In 1e12 floating point operations per second, of one core, from [`Fidelity::HiFi4`] to [`Fidelity::LoFi`]: the
+    /// more passes over the bits of the operands, the slower.
+    pub tflops_per_core: [f64; 4],
     /// Where the figures are from.
     pub source: &'static str,
 }
 
-/// Peak of one core by math fidelity, in 1e12 operations per second: the more passes over the bits of the
-/// operands, the slower.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FidelityPeaks {
-    /// Four passes.
-    pub hifi4: f64,
-    /// Three passes.
-    pub hifi3: f64,
-    /// Two passes.
-    pub hifi2: f64,
-    /// One pass.
-    pub lofi: f64,
-}
-
-impl FidelityPeaks {
-    /// One pass at `lofi`; every other fidelity takes that many times as long as it has passes.
-    const fn by_passes(lofi: f64) -> FidelityPeaks {
-        FidelityPeaks { hifi4: lofi / 4.0, hifi3: lofi / 3.0, hifi2: lofi / 2.0, lofi }
-    }
+/// Peaks of a core whose products take one pass at `lofi`, and with every other fidelity as many times as long as it
+/// has passes.
+const fn by_passes(lofi: f64) -> [f64; 4] {
+    [lofi / 4.0, lofi / 3.0, lofi / 2.0, lofi]
 }
 
 impl Chip {
     /// Peak of one core in 1e12 operations per second at a fidelity as the profiler writes it (`HiFi2`).
     pub fn tflops_per_core(&self, fidelity: &str) -> Option<f64> {
-        match fidelity {
-            "HiFi4" => Some(self.tflops_per_core.hifi4),
-            "HiFi3" => Some(self.tflops_per_core.hifi3),
-            "HiFi2" => Some(self.tflops_per_core.hifi2),
-            "LoFi" => Some(self.tflops_per_core.lofi),
-            _ => None,
-        }
+        Fidelity::from_name(fidelity).map(|fidelity| self.tflops_per_core[fidelity as usize])
     }
 }
 
@@ -80,7 +62,7 @@ impl fmt::Display for UnknownChip {
 const BLACKHOLE_OPS_PER_CYCLE: f64 = 4096.0;
 
 /// Blackhole's core at 1.35 GHz.
-const BLACKHOLE_PEAKS: FidelityPeaks = FidelityPeaks::by_passes(BLACKHOLE_OPS_PER_CYCLE * 1.35 / 1000.0);
+const BLACKHOLE_PEAKS: [f64; 4] = by_passes(BLACKHOLE_OPS_PER_CYCLE * 1.35 / 1000.0);
 
 const CHIPS: &[Chip] = &[
     Chip {
@@ -89,12 +71,7 @@ const CHIPS: &[Chip] = &[
         worker_cores: 64,
         dram_sharded_cores: 12,
         dram_gb_per_s: 288.0,
-        tflops_per_core: FidelityPeaks {
-            hifi4: 74.0 / 72.0,
-            hifi3: 74.0 / 72.0 * 4.0 / 3.0,
-            hifi2: 148.0 / 72.0,
-            lofi: 262.0 / 72.0,
-        },
+        tflops_per_core: [74.0 / 72.0, 74.0 / 72.0 * 4.0 / 3.0, 148.0 / 72.0, 262.0 / 72.0],
         source: "Tenstorrent, Wormhole add-in boards, specifications: n150 has 72 cores, 288 GB/s, 262 TFLOPS (FP8), \
                  148 (block FP8), 74 (FP16); n300 twice the bandwidth on two chips. tt-metal: 64 cores for programs, \
                  12 DRAM banks",
@@ -133,7 +110,7 @@ const CHIPS: &[Chip] = &[
         worker_cores: 20,
         dram_sharded_cores: 8,
         dram_gb_per_s: 120.0,
-        tflops_per_core: FidelityPeaks::by_passes(BLACKHOLE_OPS_PER_CYCLE * 0.65 / 1000.0),
+        tflops_per_core: by_passes(BLACKHOLE_OPS_PER_CYCLE * 0.65 / 1000.0),
         source: "tt-perf-report: 20 cores at 0.65 GHz, 120 GB/s",
     },
     Chip {
@@ -142,7 +119,7 @@ const CHIPS: &[Chip] = &[
         worker_cores: 108,
         dram_sharded_cores: 8,
         dram_gb_per_s: 118.4,
-        tflops_per_core: FidelityPeaks::by_passes(332.0 / 120.0),
+        tflops_per_core: by_passes(332.0 / 120.0),
         source: "Tenstorrent, Grayskull e150, specifications: 120 cores, 118.4 GB/s of LPDDR4 on 8 channels, \
                  332 TFLOPS (FP8), 83 (FP16); tt-metal: 108 cores for programs",
     },
@@ -152,7 +129,7 @@ const CHIPS: &[Chip] = &[
         worker_cores: 88,
         dram_sharded_cores: 8,
         dram_gb_per_s: 102.4,
-        tflops_per_core: FidelityPeaks::by_passes(221.0 / 96.0),
+        tflops_per_core: by_passes(221.0 / 96.0),
         source: "Tenstorrent, Grayskull e75, specifications: 96 cores, 102.4 GB/s of LPDDR4 on 8 channels, \
                  221 TFLOPS (FP8), 55 (FP16); tt-metal: 88 cores for programs",
     },

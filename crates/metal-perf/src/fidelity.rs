@@ -2,6 +2,11 @@
 
 use std::fmt;
 
+use trace_ingest::metal::Tensor;
+
+use crate::op::Op;
+use crate::report::MetalReport;
+
 /// How many passes over the bits of its operands a product makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fidelity {
@@ -17,7 +22,7 @@ pub enum Fidelity {
 
 impl Fidelity {
     /// The fidelity of a name as the profiler writes it.
-    pub fn of(name: &str) -> Option<Fidelity> {
+    pub fn from_name(name: &str) -> Option<Fidelity> {
         match name {
             "HiFi4" => Some(Fidelity::HiFi4),
             "HiFi3" => Some(Fidelity::HiFi3),
@@ -76,45 +81,39 @@ pub enum FidelityHint {
 
 impl fmt::Display for FidelityHint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FidelityHint::Integers => f.write_str("math fidelity does not matter to integer datatypes"),
+        f.write_str(match self {
+            FidelityHint::Integers => "math fidelity does not matter to integer datatypes",
             FidelityHint::UnknownDatatype(name) => {
-                write!(f, "cannot judge the math fidelity: datatype '{name}' is not known")
+                return write!(f, "cannot judge the math fidelity: datatype '{name}' is not known");
             }
-            FidelityHint::Hifi2DropsOneActivationBit => f.write_str(
-                "full precision; HiFi2 would double the peak and costs the lowest bit of the activations: try it \
-                 if accuracy allows",
-            ),
-            FidelityHint::Hifi4ForFullPrecision => f.write_str(
+            FidelityHint::Hifi2DropsOneActivationBit => {
+                "full precision; HiFi2 would double the peak and costs the lowest bit of the activations: try it if \
+                 accuracy allows"
+            }
+            FidelityHint::Hifi4ForFullPrecision => {
                 "HiFi4 keeps every bit of the operands: use it for full accuracy where the arithmetic is not what \
-                 limits the operation",
-            ),
+                 limits the operation"
+            }
             FidelityHint::LofiIsTooCoarse => {
-                f.write_str("LoFi drops bits that the operands and the output have: go to HiFi2 or HiFi4")
+                "LoFi drops bits that the operands and the output have: go to HiFi2 or HiFi4"
             }
             FidelityHint::Hifi2AlmostCertainlyEnoughForBfp4Output => {
-                f.write_str("a BFP4 output very likely needs no more than HiFi2, at twice the peak")
+                "a BFP4 output very likely needs no more than HiFi2, at twice the peak"
             }
             FidelityHint::Hifi2LikelyEnoughForBfp4Output => {
-                f.write_str("a BFP4 output likely needs no more than HiFi2, which is faster")
+                "a BFP4 output likely needs no more than HiFi2, which is faster"
             }
             FidelityHint::LofiMayDoForBfp4Output => {
-                f.write_str("a BFP4 output may do with LoFi, at nearly twice the peak: try it")
+                "a BFP4 output may do with LoFi, at nearly twice the peak: try it"
             }
             FidelityHint::Hifi2ForManyAccumulations => {
-                f.write_str("HiFi2 may be more accurate where many products are summed: try it")
+                "HiFi2 may be more accurate where many products are summed: try it"
             }
-            FidelityHint::Hifi2EnoughForBfp8 => {
-                f.write_str("HiFi2 keeps every bit of BFP8 operands, at up to twice the peak")
-            }
-            FidelityHint::LofiDropsTwoWeightBits => {
-                f.write_str("LoFi drops two bits of the weights: HiFi2 is advised")
-            }
-            FidelityHint::Hifi2SlightlyBetter => f.write_str("HiFi2 may be slightly more accurate: try it"),
-            FidelityHint::LofiEnoughForBfp4Weights => {
-                f.write_str("LoFi keeps every bit of BFP4 weights and is the fastest")
-            }
-        }
+            FidelityHint::Hifi2EnoughForBfp8 => "HiFi2 keeps every bit of BFP8 operands, at up to twice the peak",
+            FidelityHint::LofiDropsTwoWeightBits => "LoFi drops two bits of the weights: HiFi2 is advised",
+            FidelityHint::Hifi2SlightlyBetter => "HiFi2 may be slightly more accurate: try it",
+            FidelityHint::LofiEnoughForBfp4Weights => "LoFi keeps every bit of BFP4 weights and is the fastest",
+        })
     }
 }
 
@@ -146,63 +145,71 @@ fn mantissa_bits(datatype: &str) -> Option<u32> {
 /// A pass covers some of an operand's mantissa bits: HiFi4 all of bfloat16's 8 on both sides, HiFi2 all of 7-bit
 /// weights, LoFi the 3 bits of a BFP4 number (tt-metal, technical report on matrix engine fidelities). Activations
 /// of bfloat16 are judged before 4-bit weights are.
-pub fn fidelity_verdict(
+fn fidelity_verdict(
     fidelity: &str,
     activations: &str,
     weights: &str,
     output: &str,
 ) -> Option<FidelityVerdict> {
     use FidelityHint as Hint;
-    let result = |verdict, hint| Some(FidelityVerdict { verdict, hint });
+    use Verdict::{Sufficient, TooHigh, TooLow};
     let datatypes = [activations, weights, output];
     if datatypes.iter().any(|datatype| INTEGERS.contains(datatype)) {
-        return result(Verdict::NotApplicable, Some(Hint::Integers));
+        return Some(FidelityVerdict { verdict: Verdict::NotApplicable, hint: Some(Hint::Integers) });
     }
     if let Some(unknown) = datatypes.iter().find(|datatype| mantissa_bits(datatype).is_none()) {
-        return result(Verdict::Unknown, Some(Hint::UnknownDatatype((*unknown).to_owned())));
+        let hint = Some(Hint::UnknownDatatype((*unknown).to_owned()));
+        return Some(FidelityVerdict { verdict: Verdict::Unknown, hint });
     }
+    // From HiFi4 to LoFi.
     let [activations, weights, output] = datatypes.map(|datatype| mantissa_bits(datatype).unwrap_or(0));
-    let fidelity = Fidelity::of(fidelity)?;
-    let by_fidelity = |cases: [(Verdict, Option<Hint>); 4]| {
-        let position = match fidelity {
-            Fidelity::HiFi4 => 0,
-            Fidelity::HiFi3 => 1,
-            Fidelity::HiFi2 => 2,
-            Fidelity::LoFi => 3,
-        };
-        cases.into_iter().nth(position).and_then(|(verdict, hint)| result(verdict, hint))
+    let verdicts = match (activations, weights, output) {
+        (8, _, 7..) => [
+            (Sufficient, Some(Hint::Hifi2DropsOneActivationBit)),
+            (TooLow, Some(Hint::Hifi4ForFullPrecision)),
+            (TooLow, Some(Hint::Hifi4ForFullPrecision)),
+            (TooLow, Some(Hint::LofiIsTooCoarse)),
+        ],
+        (8, _, _) => [
+            (TooHigh, Some(Hint::Hifi2AlmostCertainlyEnoughForBfp4Output)),
+            (TooHigh, Some(Hint::Hifi2LikelyEnoughForBfp4Output)),
+            (Sufficient, Some(Hint::LofiMayDoForBfp4Output)),
+            (TooLow, Some(Hint::Hifi2ForManyAccumulations)),
+        ],
+        (_, 7.., 7..) => [
+            (TooHigh, Some(Hint::Hifi2EnoughForBfp8)),
+            (TooHigh, Some(Hint::Hifi2EnoughForBfp8)),
+            (Sufficient, None),
+            (TooLow, Some(Hint::LofiDropsTwoWeightBits)),
+        ],
+        (_, 7.., _) => [
+            (TooHigh, Some(Hint::Hifi2EnoughForBfp8)),
+            (TooHigh, Some(Hint::Hifi2EnoughForBfp8)),
+            (Sufficient, Some(Hint::LofiMayDoForBfp4Output)),
+            (TooLow, Some(Hint::Hifi2SlightlyBetter)),
+        ],
+        _ => [
+            (TooHigh, Some(Hint::LofiEnoughForBfp4Weights)),
+            (TooHigh, Some(Hint::LofiEnoughForBfp4Weights)),
+            (TooHigh, Some(Hint::LofiEnoughForBfp4Weights)),
+            (Sufficient, None),
+        ],
     };
-    match (activations, weights, output) {
-        (8, _, 7..) => by_fidelity([
-            (Verdict::Sufficient, Some(Hint::Hifi2DropsOneActivationBit)),
-            (Verdict::TooLow, Some(Hint::Hifi4ForFullPrecision)),
-            (Verdict::TooLow, Some(Hint::Hifi4ForFullPrecision)),
-            (Verdict::TooLow, Some(Hint::LofiIsTooCoarse)),
-        ]),
-        (8, _, _) => by_fidelity([
-            (Verdict::TooHigh, Some(Hint::Hifi2AlmostCertainlyEnoughForBfp4Output)),
-            (Verdict::TooHigh, Some(Hint::Hifi2LikelyEnoughForBfp4Output)),
-            (Verdict::Sufficient, Some(Hint::LofiMayDoForBfp4Output)),
-            (Verdict::TooLow, Some(Hint::Hifi2ForManyAccumulations)),
-        ]),
-        (_, 7.., 7..) => by_fidelity([
-            (Verdict::TooHigh, Some(Hint::Hifi2EnoughForBfp8)),
-            (Verdict::TooHigh, Some(Hint::Hifi2EnoughForBfp8)),
-            (Verdict::Sufficient, None),
-            (Verdict::TooLow, Some(Hint::LofiDropsTwoWeightBits)),
-        ]),
-        (_, 7.., _) => by_fidelity([
-            (Verdict::TooHigh, Some(Hint::Hifi2EnoughForBfp8)),
-            (Verdict::TooHigh, Some(Hint::Hifi2EnoughForBfp8)),
-            (Verdict::Sufficient, Some(Hint::LofiMayDoForBfp4Output)),
-            (Verdict::TooLow, Some(Hint::Hifi2SlightlyBetter)),
-        ]),
-        _ => by_fidelity([
-            (Verdict::TooHigh, Some(Hint::LofiEnoughForBfp4Weights)),
-            (Verdict::TooHigh, Some(Hint::LofiEnoughForBfp4Weights)),
-            (Verdict::TooHigh, Some(Hint::LofiEnoughForBfp4Weights)),
-            (Verdict::Sufficient, None),
-        ]),
+    let (verdict, hint) = verdicts.into_iter().nth(Fidelity::from_name(fidelity)? as usize)?;
+    Some(FidelityVerdict { verdict, hint })
+}
+
+impl MetalReport {
+    /// How the fidelity of a product fits its inputs 0 and 1 and its output; `None` where its fidelity is none that is
+    /// known.
+    #[must_use]
+    pub fn fidelity_verdict(&self, op: &Op) -> Option<FidelityVerdict> {
+        let table = &self.table;
+        let row = table.rows.get(op.row as usize)?;
+        let datatype = |tensor: Option<&Tensor>| tensor.map_or("", |tensor| table.text(tensor.datatype));
+        let [activations, weights] = [0, 1].map(|place| datatype(table.inputs(row).get(place)));
+        let output = datatype(table.outputs(row).first());
+        fidelity_verdict(table.text(row.fidelity), activations, weights, output)
     }
 }
 

@@ -30,12 +30,12 @@ mod window;
 mod hand_made;
 
 pub use advice::{Advice, Finding, HIGH_GAP_US, USUAL_GAP_US, advice_of, findings};
-pub use chips::{Chip, FidelityPeaks, UnknownChip, chip, chips};
+pub use chips::{Chip, UnknownChip, chip, chips};
 pub use compare::{Comparison, DeltaKind, OpDelta, compare};
 pub use csv::{CsvOptions, write_csv, write_summary_csv};
 pub use derive::{BOUND_PERCENT, Totals};
 pub use devices::{DeviceLoad, OpImbalance, device_loads, imbalances};
-pub use fidelity::{Fidelity, FidelityHint, FidelityVerdict, Verdict, fidelity_verdict};
+pub use fidelity::{Fidelity, FidelityHint, FidelityVerdict, Verdict};
 pub use filters::IdRangeError;
 pub use notice::{MetalNotice, SignpostMark};
 pub use op::{Analysed, Bound, Counts, Op, OpCategory, OpKind, SparseBatches};

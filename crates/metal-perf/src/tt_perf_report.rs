@@ -89,7 +89,7 @@ pub(crate) struct BlankCells {
 
 impl BlankCells {
     /// `datatypes` says of each column of datatypes whether the profiler's file has it.
-    pub(crate) fn of(
+    pub(crate) fn new(
         table: &OpsTable,
         datatypes: [(&'static str, bool); 3],
         call_count: &'static str,

@@ -14,7 +14,6 @@
 //! assert_eq!(bar(&parts, style), "██████████████████▓▓\n█ computation 90.0%\n▓ idle 10.0%\n");
 //! ```
 
-use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// What the caller found out about its terminal.
@@ -28,7 +27,7 @@ pub struct Style {
     pub unicode: bool,
 }
 
-/// The colours that every ANSI terminal has, in the user's own scheme.
+/// Colours of ANSI terminals: those that every terminal has are in the user's own scheme, orange is one of the 256.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Color {
     /// Red.
@@ -43,6 +42,10 @@ pub enum Color {
     Magenta,
     /// Cyan.
     Cyan,
+    /// White.
+    White,
+    /// Orange.
+    Orange,
     /// Grey: bright black.
     Gray,
 }
@@ -57,6 +60,8 @@ impl Color {
             Self::Blue => "34",
             Self::Magenta => "35",
             Self::Cyan => "36",
+            Self::White => "97",
+            Self::Orange => "38;5;208",
             Self::Gray => "90",
         }
     }
@@ -171,111 +176,304 @@ fn share_out(fractions: &[f64], cells: usize) -> Vec<usize> {
 
 /// How the cells of a column line up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Alignment {
-    /// Text.
+enum Alignment {
     Left,
-    /// Numbers, so that their digits line up.
     Right,
 }
 
-/// A column's header and alignment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TextColumn<'a> {
-    /// The header.
-    pub header: &'a str,
-    /// How the cells line up. Left-aligned columns may be shortened, right-aligned ones never:
-    /// half a number is a wrong number.
-    pub alignment: Alignment,
+/// How a column gives way in a table that is wider than the terminal. Half a number is a wrong number, so numbers are
+/// dropped whole or stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Fit {
+    Keep,
+    /// Texts lose their middle.
+    Shorten,
+    /// The column is left out; higher numbers go first.
+    Drop(u8),
 }
 
-/// Columns between two cells.
-const GAP: u16 = 2;
-/// Left-aligned columns are shortened to this at most.
+/// The text of a cell and its colour.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TextCell {
+    /// The text. Control characters, such as a newline, are shown as spaces.
+    pub text: String,
+    /// The colour, where colours may be used.
+    pub color: Option<Color>,
+}
+
+impl TextCell {
+    /// A cell with a colour.
+    pub fn new(text: impl Into<String>, color: Option<Color>) -> Self {
+        TextCell { text: text.into(), color }
+    }
+}
+
+impl From<String> for TextCell {
+    fn from(text: String) -> Self {
+        TextCell::new(text, None)
+    }
+}
+
+impl From<&str> for TextCell {
+    fn from(text: &str) -> Self {
+        TextCell::new(text, None)
+    }
+}
+
+/// A column of a table: its header and the function that fills it.
+pub struct TextColumn<'a, R> {
+    header: &'a str,
+    alignment: Alignment,
+    fit: Fit,
+    total: Option<String>,
+    cell: Box<dyn Fn(&R) -> TextCell + 'a>,
+}
+
+impl<'a, R: 'a> TextColumn<'a, R> {
+    /// A column of texts, which lose their middle where the table is too wide.
+    pub fn left<C: Into<TextCell>>(header: &'a str, cell: impl Fn(&R) -> C + 'a) -> Self {
+        TextColumn {
+            header,
+            alignment: Alignment::Left,
+            fit: Fit::Shorten,
+            total: None,
+            cell: Box::new(move |row| cell(row).into()),
+        }
+    }
+
+    /// A column of numbers, whose digits line up. They are never shortened.
+    pub fn right<C: Into<TextCell>>(header: &'a str, cell: impl Fn(&R) -> C + 'a) -> Self {
+        TextColumn { alignment: Alignment::Right, fit: Fit::Keep, ..TextColumn::left(header, cell) }
+    }
+
+    /// Never shortens the column.
+    #[must_use]
+    pub fn kept(self) -> Self {
+        TextColumn { fit: Fit::Keep, ..self }
+    }
+
+    /// Leaves the column out where the table is too wide, columns of a higher `order` first.
+    #[must_use]
+    pub fn droppable(self, order: u8) -> Self {
+        TextColumn { fit: Fit::Drop(order), ..self }
+    }
+
+    /// Adds a cell to the line of totals below the table, which is grey.
+    #[must_use]
+    pub fn with_total(self, total: impl Into<String>) -> Self {
+        TextColumn { total: Some(total.into()), ..self }
+    }
+
+    /// Leaves the cell of the line of totals out again.
+    #[must_use]
+    pub fn without_total(self) -> Self {
+        TextColumn { total: None, ..self }
+    }
+
+    /// Changes the colour of cells.
+    #[must_use]
+    pub fn recolored(self, color: impl Fn(&R, Option<Color>) -> Option<Color> + 'a) -> Self {
+        let cell = self.cell;
+        let recolored = move |row: &R| {
+            let TextCell { text, color: before } = cell(row);
+            TextCell { text, color: color(row, before) }
+        };
+        TextColumn { cell: Box::new(recolored), ..self }
+    }
+}
+
+/// The lines of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Frame {
+    /// A rule below the header, two blanks between columns.
+    Rule,
+    /// Lines around and between all columns.
+    Boxes,
+}
+
+/// Blanks between columns without lines.
+const GAP: usize = 2;
+/// Columns are dropped before texts are shortened to less than this.
+const READABLE: usize = 20;
+/// Texts are shortened to this at most.
 const NARROWEST: usize = 8;
 
-/// Renders `rows` under `columns`, each line ending in `\n`.
+/// Rows laid out in columns that fit the terminal.
 ///
-/// Left-aligned columns lose the middle of their longest texts until the table is at most
-/// `style.width` columns wide; it stays wider only when right-aligned columns alone fill it.
-/// Missing cells are empty and surplus ones are dropped. Control characters, such as a newline,
-/// become spaces.
-#[must_use]
-pub fn table<R: AsRef<[String]>>(columns: &[TextColumn<'_>], rows: &[R], style: Style) -> String {
-    if columns.is_empty() {
-        return String::new();
-    }
-    let one_line = |text: &str| text.replace(char::is_control, " ");
-    let headers: Vec<String> = columns.iter().map(|column| one_line(column.header)).collect();
-    let cells: Vec<Vec<String>> = rows
-        .iter()
-        .map(|row| {
-            let row = row.as_ref();
-            (0..columns.len())
-                .map(|column| row.get(column).map_or(String::new(), |text| one_line(text)))
-                .collect()
-        })
-        .collect();
-    let widths = column_widths(columns, &headers, &cells, style.width);
-    let fit = |row: &[String]| -> Vec<String> {
-        row.iter().zip(&widths).map(|(text, &width)| truncate_middle(text, width, style.unicode)).collect()
-    };
-
-    let rule = if style.unicode { '─' } else { '-' };
-    let separator = LineStyle::none().fill(rule);
-    let mut rendered = Table::new();
-    rendered.load_style(TableStyle::new().header_separator(separator));
-    rendered.set_header(fit(&headers));
-    for row in &cells {
-        rendered.add_row(fit(row));
-    }
-    let last = columns.len() - 1;
-    for (position, column) in columns.iter().enumerate() {
-        if let Some(layout) = rendered.column_mut(position) {
-            let gap = if position == last { 0 } else { GAP };
-            layout.set_padding((0, gap));
-            layout.set_cell_alignment(match column.alignment {
-                Alignment::Left => CellAlignment::Left,
-                Alignment::Right => CellAlignment::Right,
-            });
-        }
-    }
-    let mut text = String::new();
-    for (position, line) in rendered.lines().enumerate() {
-        let line = line.trim_end();
-        if position == 0 {
-            text.push_str(&style.bold(line))
-        } else {
-            text.push_str(line)
-        }
-        text.push('\n');
-    }
-    text
+/// Where the table is wider than [`Style::width`], droppable columns go until texts of [`TextColumn::left`] keep a
+/// readable length; then the widest of these lose their middle. The table stays wider only when the remaining columns
+/// cannot be shortened.
+#[derive(Debug, Clone)]
+pub struct Grid<'a> {
+    columns: Vec<GridColumn<'a>>,
+    rows: Vec<Vec<TextCell>>,
+    total: Option<Vec<TextCell>>,
+    frame: Frame,
+    style: Style,
 }
 
-/// The width of each column: its widest text, less where the table would exceed `width`.
-fn column_widths(
-    columns: &[TextColumn<'_>],
-    headers: &[String],
-    cells: &[Vec<String>],
+#[derive(Debug, Clone, Copy)]
+struct GridColumn<'a> {
+    header: &'a str,
+    alignment: Alignment,
+    fit: Fit,
     width: usize,
-) -> Vec<usize> {
-    let mut widths: Vec<usize> = headers
-        .iter()
-        .enumerate()
-        .map(|(column, header)| cells.iter().map(|row| row[column].width()).fold(header.width(), usize::max))
-        .collect();
-    let gaps = usize::from(GAP) * (columns.len() - 1);
-    let mut excess = (widths.iter().sum::<usize>() + gaps).saturating_sub(width);
-    // One column at a time from the widest: columns that already fit keep their text.
-    while excess > 0 {
-        let shrinkable = (0..columns.len())
-            .filter(|&column| columns[column].alignment == Alignment::Left && widths[column] > NARROWEST)
-            .max_by_key(|&column| (widths[column], usize::MAX - column));
-        let Some(column) = shrinkable else { break };
-        widths[column] -= 1;
-        excess -= 1;
+    is_shown: bool,
+}
+
+impl<'a> Grid<'a> {
+    /// Lays out `rows` under `columns`.
+    pub fn new<'r, R: 'r>(
+        columns: &[TextColumn<'a, R>],
+        rows: impl IntoIterator<Item = &'r R>,
+        frame: Frame,
+        style: Style,
+    ) -> Self {
+        let rows = rows.into_iter();
+        let rows = rows.map(|row| columns.iter().map(|column| one_line((column.cell)(row))).collect());
+        let rows: Vec<Vec<TextCell>> = rows.collect();
+        let total = |column: &TextColumn<'_, R>| {
+            one_line(TextCell::new(column.total.clone().unwrap_or_default(), Some(Color::Gray)))
+        };
+        let has_total = columns.iter().any(|column| column.total.is_some());
+        let total: Option<Vec<TextCell>> = has_total.then(|| columns.iter().map(total).collect());
+        let lay_out = |(at, column): (usize, &TextColumn<'a, R>)| {
+            let &TextColumn { header, alignment, fit, .. } = column;
+            let widths = rows.iter().chain(&total).map(|row| row[at].text.width());
+            GridColumn {
+                header,
+                alignment,
+                fit,
+                width: widths.fold(header.width(), usize::max),
+                is_shown: true,
+            }
+        };
+        let columns = columns.iter().enumerate().map(lay_out).collect();
+        let mut grid = Grid { columns, rows, total, frame, style };
+        grid.fit();
+        grid
     }
-    widths
+
+    /// Drops and shortens columns until the table fits.
+    fn fit(&mut self) {
+        let preferred = |column: &GridColumn<'_>| match column.fit {
+            Fit::Shorten => column.width.min(READABLE),
+            _ => column.width,
+        };
+        while self.width(preferred) > self.style.width {
+            let droppable = self.columns.iter_mut().filter(|column| column.is_shown);
+            let droppable = droppable.filter(|column| matches!(column.fit, Fit::Drop(_)));
+            let Some(column) = droppable.max_by_key(|column| column.fit) else { break };
+            column.is_shown = false;
+        }
+        // One character at a time from the widest: columns that already fit keep their text.
+        for _ in self.style.width..self.width(|column| column.width) {
+            let shrinkable = self
+                .columns
+                .iter_mut()
+                .rev()
+                .filter(|column| column.fit == Fit::Shorten && column.width > NARROWEST);
+            let Some(column) = shrinkable.max_by_key(|column| column.width) else { break };
+            column.width -= 1;
+        }
+    }
+
+    /// Length of a line.
+    fn width(&self, of: impl Fn(&GridColumn<'_>) -> usize) -> usize {
+        let widths = self.shown().map(of);
+        match self.frame {
+            Frame::Rule => widths.map(|width| width + GAP).sum::<usize>().saturating_sub(GAP),
+            Frame::Boxes => widths.map(|width| width + 3).sum::<usize>() + 1,
+        }
+    }
+
+    fn shown(&self) -> impl Iterator<Item = &GridColumn<'a>> {
+        self.columns.iter().filter(|column| column.is_shown)
+    }
+
+    /// Headers of the columns that there was no room for.
+    #[must_use]
+    pub fn left_out(&self) -> Vec<&'a str> {
+        let left_out = self.columns.iter().filter(|column| !column.is_shown);
+        left_out.map(|column| column.header).collect()
+    }
+
+    /// One of the rows as a line.
+    #[must_use]
+    pub fn line(&self, row: usize) -> String {
+        self.rows.get(row).map_or(String::new(), |cells| self.line_of(cells))
+    }
+
+    fn line_of(&self, cells: &[TextCell]) -> String {
+        let style = self.style;
+        let cells = self.columns.iter().zip(cells).filter(|(column, _)| column.is_shown);
+        let cells: Vec<String> = cells
+            .map(|(column, cell)| {
+                let text = truncate_middle(&cell.text, column.width, style.unicode);
+                let room = " ".repeat(column.width.saturating_sub(text.width()));
+                let painted = cell.color.map_or_else(|| text.clone(), |color| style.paint(&text, color));
+                match column.alignment {
+                    Alignment::Left => painted + &room,
+                    Alignment::Right => room + &painted,
+                }
+            })
+            .collect();
+        let bar = if style.unicode { "│" } else { "|" };
+        match self.frame {
+            Frame::Rule => format!("{}\n", cells.join(&" ".repeat(GAP)).trim_end()),
+            Frame::Boxes => format!("{bar} {} {bar}\n", cells.join(&format!(" {bar} "))),
+        }
+    }
+
+    /// A line between parts of the table; in boxes with these ends and crossings.
+    fn rule(&self, [left, crossing, right]: [&str; 3]) -> String {
+        let [dash, left, crossing, right] =
+            if self.style.unicode { ["─", left, crossing, right] } else { ["-", "+", "+", "+"] };
+        let runs: Vec<String> = self.shown().map(|column| dash.repeat(column.width + 2)).collect();
+        match self.frame {
+            Frame::Rule => dash.repeat(self.width(|column| column.width)) + "\n",
+            Frame::Boxes => format!("{left}{}{right}\n", runs.join(crossing)),
+        }
+    }
+
+    /// The whole table: headers, rows, the line of totals if a column has one; each line ends in `\n`.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let has_boxes = self.frame == Frame::Boxes;
+        let headers: Vec<TextCell> = self.columns.iter().map(|column| column.header.into()).collect();
+        let headers = self.line_of(&headers);
+        let mut text = match self.frame {
+            Frame::Rule => self.style.bold(headers.trim_end()) + "\n",
+            Frame::Boxes => self.rule(["┌", "┬", "┐"]) + &headers,
+        };
+        text.push_str(&self.rule(["├", "┼", "┤"]));
+        self.rows.iter().for_each(|row| text.push_str(&self.line_of(row)));
+        if let Some(total) = &self.total {
+            text.push_str(&self.rule(["├", "┼", "┤"]));
+            text.push_str(&self.line_of(total));
+        }
+        if has_boxes {
+            text.push_str(&self.rule(["└", "┴", "┘"]));
+        }
+        text
+    }
+}
+
+fn one_line(cell: TextCell) -> TextCell {
+    TextCell { text: cell.text.replace(char::is_control, " "), ..cell }
+}
+
+/// The table of `rows` under `columns`, with a rule below the header; empty without columns.
+#[must_use]
+pub fn table<'r, R: 'r>(
+    columns: &[TextColumn<'_, R>],
+    rows: impl IntoIterator<Item = &'r R>,
+    style: Style,
+) -> String {
+    match columns {
+        [] => String::new(),
+        columns => Grid::new(columns, rows, Frame::Rule, style).text(),
+    }
 }
 
 /// `text` in at most `width` terminal columns, with `…` (or `...` where `unicode` is false) in
@@ -378,37 +576,38 @@ mod tests {
         assert_eq!(bar(&[], Style { width: 3, colored: false, unicode: true }), "   \n");
     }
 
-    const COLUMNS: [TextColumn<'static>; 3] = [
-        TextColumn { header: "kernel", alignment: Alignment::Left },
-        TextColumn { header: "count", alignment: Alignment::Right },
-        TextColumn { header: "category", alignment: Alignment::Left },
+    type Row = [&'static str; 3];
+
+    fn columns<'a>() -> [TextColumn<'a, Row>; 3] {
+        [
+            TextColumn::left("kernel", |row: &Row| row[0]),
+            TextColumn::right("count", |row: &Row| row[1]),
+            TextColumn::left("category", |row: &Row| row[2]),
+        ]
+    }
+
+    const ROWS: [Row; 2] = [
+        ["sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn", "48", "GEMM"],
+        ["Memset (Device)", "12345", "other\nthings"],
     ];
 
-    fn rows() -> Vec<Vec<String>> {
-        [
-            ["sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn", "48", "GEMM"],
-            ["Memset (Device)", "12345", "other\nthings"],
-        ]
-        .map(|row| row.map(str::to_owned).to_vec())
-        .to_vec()
-    }
+    const PLAIN: Style = Style { width: 80, colored: false, unicode: true };
 
     #[test]
     fn columns_line_up_and_lines_have_no_trailing_space() {
-        let style = Style { width: 80, colored: false, unicode: true };
         let expected = "\
 kernel                                  count  category
 ───────────────────────────────────────────────────────────
 sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn     48  GEMM
 Memset (Device)                         12345  other things
 ";
-        assert_eq!(table(&COLUMNS, &rows(), style), expected);
+        assert_eq!(table(&columns(), &ROWS, PLAIN), expected);
     }
 
     #[test]
     fn long_names_lose_their_middle_and_numbers_nothing() {
         for (unicode, name) in [(true, "sm90_xmma…2_f32_tn"), (false, "sm90_xmm..._f32_tn")] {
-            let text = table(&COLUMNS, &rows(), Style { width: 39, colored: false, unicode });
+            let text = table(&columns(), &ROWS, Style { width: 39, unicode, ..PLAIN });
             assert!(text.contains(name), "{text}");
             assert!(text.contains("12345"), "{text}");
             assert!(text.lines().all(|line| line.width() <= 39), "{text}");
@@ -418,36 +617,74 @@ Memset (Device)                         12345  other things
 
     #[test]
     fn numbers_stay_whole_even_where_they_do_not_fit() {
-        let text = table(
-            &COLUMNS[1..2],
-            &[vec!["1234567890".to_owned()]],
-            Style { width: 4, colored: false, unicode: true },
-        );
-        assert!(text.contains("1234567890"));
+        assert!(table(&columns()[1..2], &ROWS, Style { width: 4, ..PLAIN }).contains("12345"));
     }
 
     #[test]
     fn colour_adds_escapes_and_changes_nothing_else() {
-        let style = Style { width: 60, colored: true, unicode: true };
-        let colored = table(&COLUMNS, &rows(), style);
+        let style = Style { colored: true, ..PLAIN };
+        let colored = table(&columns(), &ROWS, style);
         assert!(colored.starts_with("\u{1b}[1mkernel"));
-        let plain = table(&COLUMNS, &rows(), Style { colored: false, ..style });
-        assert_eq!(colored.replace("\u{1b}[1m", "").replace("\u{1b}[0m", ""), plain);
+        let bare =
+            |text: &str| text.replace("\u{1b}[1m", "").replace("\u{1b}[31m", "").replace("\u{1b}[0m", "");
+        let plain = table(&columns(), &ROWS, PLAIN);
+        assert_eq!(bare(&colored), plain);
         assert!(!plain.contains('\u{1b}'));
+        let red = columns().map(|column| column.recolored(|_, _| Some(Color::Red)));
+        let red = table(&red, &ROWS, style);
+        assert!(red.contains("\u{1b}[31m48\u{1b}[0m"), "{red}");
+        assert_eq!(bare(&red), plain);
     }
 
     #[test]
     fn a_table_without_rows_is_its_header() {
-        let text = table::<Vec<String>>(&COLUMNS, &[], Style { width: 60, colored: false, unicode: false });
-        assert_eq!(text, "kernel  count  category\n-----------------------\n");
-        assert_eq!(table::<Vec<String>>(&[], &[], Style { width: 60, colored: false, unicode: false }), "");
+        let style = Style { unicode: false, ..PLAIN };
+        assert_eq!(table(&columns(), &[], style), "kernel  count  category\n-----------------------\n");
+        assert_eq!(table::<Row>(&[], &[], style), "");
+    }
+
+    fn droppable<'a>() -> [TextColumn<'a, [&'static str; 4]>; 4] {
+        [
+            TextColumn::right("ID", |row: &[&'static str; 4]| row[0]),
+            TextColumn::left("OP Code", |row: &[&'static str; 4]| row[1]),
+            TextColumn::right("DRAM", |row: &[&'static str; 4]| row[2]).droppable(2).with_total("151 GB/s"),
+            TextColumn::right("Bound", |row: &[&'static str; 4]| row[3]).droppable(1),
+        ]
+    }
+
+    const OPERATIONS: [[&str; 4]; 1] =
+        [["7", "MatmulDeviceOperation 3200 x 1792 x 1536", "151 GB/s", "FLOP"]];
+
+    #[test]
+    fn columns_are_dropped_before_texts_become_unreadable() {
+        for width in 32..90 {
+            let grid = Grid::new(&droppable(), &OPERATIONS, Frame::Boxes, Style { width, ..PLAIN });
+            let text = grid.text();
+            let lengths: Vec<usize> = text.lines().map(|line| line.chars().count()).collect();
+            assert!(lengths.iter().all(|length| *length == lengths[0] && *length <= width), "{text}");
+            assert!(text.contains("151 GB/s") || !text.contains("DRAM"), "{text}");
+            assert_eq!(grid.left_out().contains(&"DRAM"), !text.contains("DRAM"), "{text}");
+        }
+        let narrow = Grid::new(&droppable(), &OPERATIONS, Frame::Boxes, Style { width: 44, ..PLAIN }).text();
+        assert!(narrow.contains("│  7 │ MatmulDevice") && narrow.contains('…'), "{narrow}");
+        assert!(narrow.contains("Bound") && !narrow.contains("DRAM"), "{narrow}");
     }
 
     #[test]
-    fn short_rows_are_padded() {
-        let style = Style { width: 60, colored: false, unicode: false };
-        let text = table(&COLUMNS, &[vec!["a".to_owned()]], style);
-        assert_eq!(text.lines().last(), Some("a"));
+    fn boxes_have_lines_around_every_cell_and_totals_below() {
+        let style = Style { width: usize::MAX, unicode: false, ..PLAIN };
+        let grid = Grid::new(&droppable(), &OPERATIONS, Frame::Boxes, style);
+        let expected = "\
++----+------------------------------------------+----------+-------+
+| ID | OP Code                                  |     DRAM | Bound |
++----+------------------------------------------+----------+-------+
+|  7 | MatmulDeviceOperation 3200 x 1792 x 1536 | 151 GB/s |  FLOP |
++----+------------------------------------------+----------+-------+
+|    |                                          | 151 GB/s |       |
++----+------------------------------------------+----------+-------+
+";
+        assert_eq!(grid.text(), expected);
+        assert_eq!(grid.line(0), expected.lines().nth(3).unwrap().to_owned() + "\n");
     }
 
     #[test]

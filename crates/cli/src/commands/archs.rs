@@ -1,7 +1,7 @@
 //! `tracelens archs`: the bundled architectures.
 
 use perf_models::{Architecture, ComputeSpec, architectures};
-use report_writers::terminal::{Alignment, TextColumn, table};
+use report_writers::terminal::{TextColumn, table};
 
 use crate::console;
 use crate::error::Failure;
@@ -19,28 +19,20 @@ const SPECS: [&str; 8] = [
 ];
 
 pub(crate) fn run() -> Result<(), Failure> {
-    let mut headers = vec!["architecture", "GB/s"];
-    headers.extend(SPECS.map(|spec| spec.trim_start_matches("matrix_")));
-    let columns: Vec<TextColumn<'_>> = headers
-        .iter()
-        .enumerate()
-        .map(|(position, header)| TextColumn {
-            header,
-            alignment: if position == 0 { Alignment::Left } else { Alignment::Right },
-        })
-        .collect();
-    let rows: Vec<Vec<String>> = architectures().map(row).collect();
+    let mut columns = vec![
+        TextColumn::left("architecture", |one: &&Architecture| one.name.as_str()),
+        TextColumn::right("GB/s", |one: &&Architecture| one.memory_bandwidth_gb_per_s.to_string()),
+    ];
+    columns.extend(SPECS.map(|spec| {
+        TextColumn::right(spec.trim_start_matches("matrix_"), move |one: &&Architecture| peak(one, spec))
+    }));
+    let rows: Vec<&Architecture> = architectures().collect();
     let text = table(&columns, &rows, console::style());
     let note = "Peaks in TFLOP/s (int8: TOP/s) of the matrix units, dense; vector_fp32 of the others.";
     Ok(console::print(format_args!("{text}\n{note}\n"))?)
 }
 
-fn row(architecture: &Architecture) -> Vec<String> {
-    let peak = |spec: &str| {
-        let spec: ComputeSpec = spec.parse().ok()?;
-        architecture.peak_tflops(spec)
-    };
-    let mut cells = vec![architecture.name.clone(), architecture.memory_bandwidth_gb_per_s.to_string()];
-    cells.extend(SPECS.map(|spec| peak(spec).map_or_else(|| "–".to_string(), |peak| peak.to_string())));
-    cells
+fn peak(architecture: &Architecture, spec: &str) -> String {
+    let peak = spec.parse().ok().and_then(|spec: ComputeSpec| architecture.peak_tflops(spec));
+    peak.map_or_else(|| "–".to_string(), |peak| peak.to_string())
 }

@@ -7,7 +7,7 @@ use std::fmt;
 
 use trace_ingest::metal::OpRow;
 
-use crate::fidelity::{FidelityHint, Verdict, fidelity_verdict};
+use crate::fidelity::{FidelityHint, Verdict};
 use crate::notice::counted;
 use crate::op::{Bound, Op, OpKind};
 use crate::report::MetalReport;
@@ -103,16 +103,16 @@ pub fn advice_of(report: &MetalReport, op: &Op) -> Vec<Advice> {
     let Some(row) = row_of(report, op) else { return Vec::new() };
     let mut advice = Vec::new();
     match op.bound {
-        Some(Bound::Dram) => of_dram_bound(report, op, row, &mut advice),
+        Some(Bound::Dram) => of_dram_bound(report, op, &mut advice),
         Some(Bound::Both) => {
-            of_dram_bound(report, op, row, &mut advice);
+            of_dram_bound(report, op, &mut advice);
             if !report.options.compat {
                 advice.extend(larger_grid(op));
             }
         }
         Some(Bound::Flop) => {
             advice.extend(larger_grid(op));
-            advice.extend(fidelity(report, row, |verdict| verdict == Verdict::TooHigh));
+            advice.extend(fidelity(report, op, |verdict| verdict == Verdict::TooHigh));
         }
         Some(Bound::Slow) => of_slow(report, op, row, &mut advice),
         Some(Bound::Host) | None => {}
@@ -120,12 +120,12 @@ pub fn advice_of(report: &MetalReport, op: &Op) -> Vec<Advice> {
     advice
 }
 
-fn of_dram_bound(report: &MetalReport, op: &Op, row: &OpRow, advice: &mut Vec<Advice>) {
+fn of_dram_bound(report: &MetalReport, op: &Op, advice: &mut Vec<Advice>) {
     if !op.dram_sharded && op.sparse.is_none() {
         advice.push(Advice::DramShardedProgramConfig);
     }
     let spare = op.flops_percent.is_some_and(|percent| percent < FLOPS_TO_SPARE_PERCENT);
-    advice.extend(fidelity(report, row, |verdict| match verdict {
+    advice.extend(fidelity(report, op, |verdict| match verdict {
         Verdict::TooLow => spare,
         verdict => verdict == Verdict::TooHigh,
     }));
@@ -153,7 +153,7 @@ fn of_slow(report: &MetalReport, op: &Op, row: &OpRow, advice: &mut Vec<Advice>)
     // that it has no opinion.
     if !compat || has_config {
         let has_opinion = |verdict| !matches!(verdict, Verdict::NotApplicable | Verdict::Unknown);
-        advice.extend(fidelity(report, row, |verdict| compat || has_opinion(verdict)));
+        advice.extend(fidelity(report, op, |verdict| compat || has_opinion(verdict)));
     }
 }
 
@@ -179,14 +179,8 @@ fn config(op: &Op) -> Vec<Advice> {
     }
 }
 
-fn fidelity(report: &MetalReport, row: &OpRow, is_meant: impl Fn(Verdict) -> bool) -> Option<Advice> {
-    let table = &report.table;
-    let datatype = |tensor: Option<&trace_ingest::metal::Tensor>| {
-        tensor.map_or("", |tensor| table.text(tensor.datatype))
-    };
-    let [activations, weights] = [0, 1].map(|place| datatype(table.inputs(row).get(place)));
-    let output = datatype(table.outputs(row).first());
-    let judged = fidelity_verdict(table.text(row.fidelity), activations, weights, output)?;
+fn fidelity(report: &MetalReport, op: &Op, is_meant: impl Fn(Verdict) -> bool) -> Option<Advice> {
+    let judged = report.fidelity_verdict(op)?;
     judged.hint.filter(|_| is_meant(judged.verdict)).map(Advice::Fidelity)
 }
 

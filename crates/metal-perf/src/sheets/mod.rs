@@ -28,7 +28,7 @@ const fn percent(name: &'static str, description: &'static str) -> Column {
 }
 
 /// Device time by operation, memory or category.
-fn summary<'a>() -> Sheet<'a, MetalReport> {
+pub(crate) fn summary<'a>() -> Sheet<'a, MetalReport> {
     const NAME: Column = Column::new(
         "Op Code",
         ColumnKind::Text,

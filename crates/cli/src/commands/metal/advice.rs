@@ -1,9 +1,11 @@
 //! What to change, below the table.
 
+use indexmap::IndexMap;
 use metal_perf::{Finding, MetalReport, Op, findings};
+use report_writers::terminal::{Color, Grid, TextColumn};
 
+use super::columns::{is_minor, micros_text, op_columns};
 use super::request::Screen;
-use crate::metal_table::{Cell, Grid, Ink, OpColumns, micros_text};
 use crate::numbers::grouped;
 use crate::wrapping::wrap;
 
@@ -17,14 +19,13 @@ pub(super) fn write(report: &MetalReport, screen: &Screen, out: &mut String) {
         return;
     }
     out.push_str("\n💡 Advice 💡\n============\n");
-    let columns = OpColumns::new(report);
     for section in findings.chunk_by(|a, b| a.title() == b.title()) {
         let Some(first) = section.first() else { continue };
         let title = first.title();
         out.push_str(&format!("\n{title}\n{}\n", "-".repeat(title.chars().count())));
         match report.options.compat {
-            true => one_by_one(report, &columns, section, screen, out),
-            false => together(report, &columns, section, screen, out),
+            true => one_by_one(report, section, screen, out),
+            false => grouped_by_text(report, section, screen, out),
         }
     }
 }
@@ -34,43 +35,26 @@ fn ops_of<'a>(report: &'a MetalReport, finding: &'a Finding) -> impl Iterator<It
 }
 
 /// Every operation in its columns of the table above, with what is said of it.
-fn one_by_one(
-    report: &MetalReport,
-    columns: &OpColumns<'_>,
-    section: &[Finding],
-    screen: &Screen,
-    out: &mut String,
-) {
-    let all: Vec<Vec<Cell>> = report.ops.iter().map(|op| columns.row(op)).chain([columns.total()]).collect();
-    let grid = Grid::new(columns.columns(), all.iter(), screen.frame, screen.paint);
+fn one_by_one(report: &MetalReport, section: &[Finding], screen: &Screen, out: &mut String) {
+    let grid = Grid::new(&op_columns(report), &report.ops, screen.frame, screen.style);
     for finding in section {
-        let rows = finding.ops().iter().filter_map(|position| all.get(*position));
-        rows.for_each(|row| out.push_str(&grid.line(row)));
-        let is_muted = ops_of(report, finding).all(|op| columns.is_minor(op));
+        finding.ops().iter().for_each(|position| out.push_str(&grid.line(*position)));
+        let is_muted = ops_of(report, finding).all(|op| is_minor(report, op));
         say(finding, is_muted, screen, out);
         out.push('\n');
     }
 }
 
-/// Operations of which the same is said together, most time first, with what there is to win.
-fn together(
-    report: &MetalReport,
-    columns: &OpColumns<'_>,
-    section: &[Finding],
-    screen: &Screen,
-    out: &mut String,
-) {
-    let mut groups: Vec<(String, Vec<&Finding>)> = Vec::new();
+/// Operations with the same advice together, those with the most time to win first.
+fn grouped_by_text(report: &MetalReport, section: &[Finding], screen: &Screen, out: &mut String) {
+    let mut groups: IndexMap<String, Vec<&Finding>> = IndexMap::new();
     for finding in section {
-        let text = finding.to_string();
-        match groups.iter_mut().find(|(said, _)| *said == text) {
-            Some((_, group)) => group.push(finding),
-            None => groups.push((text, vec![finding])),
-        }
+        groups.entry(finding.to_string()).or_default().push(finding);
     }
+    let columns: Vec<_> = op_columns(report).into_iter().map(TextColumn::without_total).collect();
     let to_win = |group: &[&Finding]| group.iter().filter_map(|finding| finding.at_most_us()).sum::<f64>();
-    groups.sort_by(|(_, a), (_, b)| to_win(b).total_cmp(&to_win(a)));
-    for (_, group) in &groups {
+    groups.sort_by(|_, a, _, b| to_win(b).total_cmp(&to_win(a)));
+    for group in groups.values() {
         let Some(first) = group.first() else { continue };
         let mut ops: Vec<&Op> = group.iter().flat_map(|finding| ops_of(report, finding)).collect();
         let count = ops.len();
@@ -82,11 +66,8 @@ fn together(
             ops.sort_by(|a, b| time(b).total_cmp(&time(a)));
             ops.truncate(MOST_ROWS);
         }
-        let rows: Vec<Vec<Cell>> = ops.iter().map(|op| columns.row(op)).collect();
-        let grid = Grid::new(columns.columns(), rows.iter(), screen.frame, screen.paint);
-        out.push_str(&grid.head());
-        rows.iter().for_each(|row| out.push_str(&grid.line(row)));
-        out.push_str(&grid.foot());
+        let grid = Grid::new(&columns, ops.iter().copied(), screen.frame, screen.style);
+        out.push_str(&grid.text());
         if count > ops.len() {
             out.push_str(&format!("… and {} more with less time\n", grouped((count - ops.len()) as u128)));
         }
@@ -100,13 +81,13 @@ fn together(
 }
 
 fn say(finding: &Finding, is_muted: bool, screen: &Screen, out: &mut String) {
-    let ink = if is_muted { Ink::Grey } else { Ink::White };
+    let color = if is_muted { Color::Gray } else { Color::White };
     let mut text = String::new();
     for line in finding.to_string().lines() {
         wrap(line, "", "  ", screen.text_width, &mut text);
     }
     for line in text.lines() {
-        out.push_str(&screen.paint.text(line, Some(ink)));
+        out.push_str(&screen.style.paint(line, color));
         out.push('\n');
     }
 }

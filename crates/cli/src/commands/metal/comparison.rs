@@ -1,9 +1,10 @@
 //! What changed since the run that is compared with, on the terminal.
 
 use metal_perf::{Comparison, DeltaKind, OpDelta};
+use report_writers::terminal::{Color, Grid, TextCell, TextColumn};
 
+use super::columns::{labelled, micros_text};
 use super::request::Screen;
-use crate::metal_table::{Align, Cell, Grid, GridColumn, Ink, Priority, micros_text, of_label};
 use crate::numbers::{decimal, grouped};
 use crate::wrapping::wrap;
 
@@ -17,16 +18,8 @@ pub(super) fn write(comparison: &Comparison, screen: &Screen, out: &mut String) 
     out.push_str(&format!("\nCompared with {}\n", comparison.baseline));
     let shown: Vec<&OpDelta> =
         comparison.deltas.iter().filter(|delta| is_told(delta)).take(MOST_ROWS).collect();
-    let mut rows: Vec<Vec<Cell>> = shown.iter().map(|delta| row(delta)).collect();
-    rows.push(total(comparison));
-    let grid = Grid::new(columns(), rows.iter(), screen.frame, screen.paint);
-    out.push_str(&grid.head());
-    if let Some((total, rows)) = rows.split_last() {
-        rows.iter().for_each(|row| out.push_str(&grid.line(row)));
-        out.push_str(&grid.rule());
-        out.push_str(&grid.line(total));
-    }
-    out.push_str(&grid.foot());
+    let grid = Grid::new(&columns(comparison), shown.iter().copied(), screen.frame, screen.style);
+    out.push_str(&grid.text());
     let count = |kind: DeltaKind| comparison.deltas.iter().filter(|one| one.kind == kind).count() as u128;
     let text = format!(
         "operations in both runs: {}, of them with other sizes {}; new {}, gone {}; lines not shown {}",
@@ -37,22 +30,6 @@ pub(super) fn write(comparison: &Comparison, screen: &Screen, out: &mut String) 
         grouped((comparison.deltas.len() - shown.len()) as u128),
     );
     wrap(&text, "", "  ", screen.text_width, out);
-}
-
-fn total(comparison: &Comparison) -> Vec<Cell> {
-    let change = comparison.now_us - comparison.then_us;
-    let share = (comparison.then_us > 0.0).then(|| change / comparison.then_us * 100.0);
-    let texts = [
-        String::new(),
-        String::new(),
-        "all device time".to_owned(),
-        String::new(),
-        micros_text(comparison.then_us, 1),
-        micros_text(comparison.now_us, 1),
-        signed(change) + " μs",
-        share.map_or(String::new(), |share| signed(share) + " %"),
-    ];
-    texts.into_iter().map(|text| Cell::new(text, Some(Ink::Grey))).collect()
 }
 
 /// Whether a line is worth the room: operations that come and go, and changes above noise.
@@ -66,35 +43,36 @@ fn is_told(delta: &OpDelta) -> bool {
     }
 }
 
-fn columns() -> Vec<GridColumn> {
-    let column = |header, align, priority| GridColumn { header, align, least: 0, priority };
-    let number = |header, priority| column(header, Align::Right, priority);
-    vec![
-        number("ID", Priority::Kept),
-        number("ID Then", Priority::Dropped(2)),
-        column("OP Code", Align::Left, Priority::Shortened),
-        column("In", Align::Left, Priority::Kept),
-        number("Then", Priority::Dropped(1)),
-        number("Now", Priority::Dropped(1)),
-        number("Change", Priority::Kept),
-        number("Change %", Priority::Kept),
-    ]
-}
-
-fn row(delta: &OpDelta) -> Vec<Cell> {
-    let OpDelta { kind, label, time_then_us, time_now_us, delta_us, delta_percent, .. } = delta;
-    let id = |id: Option<u32>| Cell::new(id.map_or(String::new(), |id| id.to_string()), None);
-    let time = |time: &Option<f64>| Cell::new(time.map_or(String::new(), |us| micros_text(us, 1)), None);
-    let ink = delta_us.map(|change| if change > 0.0 { Ink::Red } else { Ink::Green });
-    vec![
-        id(delta.now_id),
-        id(delta.then_id),
-        Cell::new(label.clone(), Some(of_label(label))),
-        Cell::new(kind.as_str(), None),
-        time(time_then_us),
-        time(time_now_us),
-        Cell::new(delta_us.map_or(String::new(), |change| signed(change) + " μs"), ink),
-        Cell::new(delta_percent.map_or(String::new(), |share| signed(share) + " %"), ink),
+fn columns(comparison: &Comparison) -> [TextColumn<'_, OpDelta>; 8] {
+    let id = |id: Option<u32>| id.map_or(String::new(), |id| id.to_string());
+    let time = |time: Option<f64>| time.map_or(String::new(), |us| micros_text(us, 1));
+    let change = |change: Option<f64>, unit: &str| {
+        change.map_or(String::new(), |change| format!("{} {unit}", signed(change)))
+    };
+    let color =
+        |delta: &OpDelta| delta.delta_us.map(|change| if change > 0.0 { Color::Red } else { Color::Green });
+    let Comparison { then_us, now_us, .. } = *comparison;
+    let all = now_us - then_us;
+    let all_percent = (then_us > 0.0).then(|| all / then_us * 100.0);
+    [
+        TextColumn::right("ID", move |delta: &OpDelta| id(delta.now_id)),
+        TextColumn::right("ID Then", move |delta: &OpDelta| id(delta.then_id)).droppable(2),
+        TextColumn::left("OP Code", |delta: &OpDelta| labelled(&delta.label)).with_total("all device time"),
+        TextColumn::left("In", |delta: &OpDelta| delta.kind.as_str()).kept(),
+        TextColumn::right("Then", move |delta: &OpDelta| time(delta.time_then_us))
+            .droppable(1)
+            .with_total(micros_text(then_us, 1)),
+        TextColumn::right("Now", move |delta: &OpDelta| time(delta.time_now_us))
+            .droppable(1)
+            .with_total(micros_text(now_us, 1)),
+        TextColumn::right("Change", move |delta: &OpDelta| {
+            TextCell::new(change(delta.delta_us, "μs"), color(delta))
+        })
+        .with_total(change(Some(all), "μs")),
+        TextColumn::right("Change %", move |delta: &OpDelta| {
+            TextCell::new(change(delta.delta_percent, "%"), color(delta))
+        })
+        .with_total(change(all_percent, "%")),
     ]
 }
 

@@ -1,6 +1,7 @@
 //! `tracelens metal`.
 
 mod advice;
+mod columns;
 mod comparison;
 mod files;
 mod operations;

@@ -3,9 +3,10 @@
 use std::fmt::Write;
 
 use metal_perf::{MetalReport, Op};
+use report_writers::terminal::Grid;
 
+use super::columns::{is_minor, micros_text, op_columns, percent_text};
 use super::request::Screen;
-use crate::metal_table::{Cell, Grid, OpColumns, micros_text, percent_text};
 use crate::numbers::{counted, decimal};
 use crate::wrapping::wrap;
 
@@ -16,18 +17,11 @@ pub(super) fn write(report: &MetalReport, screen: &Screen, out: &mut String) {
         out.push_str("no operations to show\n");
         return;
     }
-    let columns = OpColumns::new(report);
-    let shown: Vec<&Op> =
-        report.ops.iter().filter(|op| !(screen.hides_minor && columns.is_minor(op))).collect();
-    let rows: Vec<Vec<Cell>> = shown.iter().map(|op| columns.row(op)).collect();
-    let total = columns.total();
-    let grid = Grid::new(columns.columns(), rows.iter().chain([&total]), screen.frame, screen.paint);
-    out.push_str(&grid.head());
-    rows.iter().for_each(|row| out.push_str(&grid.line(row)));
-    out.push_str(&grid.rule());
-    out.push_str(&grid.line(&total));
-    out.push_str(&grid.foot());
-    notes(report, &columns, &grid, shown.len(), screen, out);
+    let is_shown = |op: &&Op| !(screen.hides_minor && is_minor(report, op));
+    let shown: Vec<&Op> = report.ops.iter().filter(is_shown).collect();
+    let grid = Grid::new(&op_columns(report), shown.iter().copied(), screen.frame, screen.style);
+    out.push_str(&grid.text());
+    notes(report, &grid, shown.len(), screen, out);
 }
 
 fn title(report: &MetalReport, screen: &Screen, out: &mut String) {
@@ -58,18 +52,11 @@ fn title(report: &MetalReport, screen: &Screen, out: &mut String) {
 }
 
 /// What the table does not show.
-fn notes(
-    report: &MetalReport,
-    columns: &OpColumns<'_>,
-    grid: &Grid,
-    shown: usize,
-    screen: &Screen,
-    out: &mut String,
-) {
+fn notes(report: &MetalReport, grid: &Grid<'_>, shown: usize, screen: &Screen, out: &mut String) {
     let mut say = |text: String| wrap(&text, "", "  ", screen.text_width, out);
     let hidden = report.ops.len() - shown;
     if hidden > 0 {
-        let minor = || report.ops.iter().filter(|op| columns.is_minor(op));
+        let minor = || report.ops.iter().filter(|op| is_minor(report, op));
         let device: f64 = minor().filter_map(|op| op.device_time_us).sum();
         let gap: f64 = minor().filter_map(|op| op.gap_us).sum();
         let share: f64 = minor().filter_map(|op| op.total_percent).sum();

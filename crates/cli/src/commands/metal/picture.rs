@@ -4,7 +4,7 @@ use metal_perf::{MetalReport, OpCategory, StackedGroup, stacked};
 use report_writers::DrawError;
 use report_writers::stacked_time::{Arrangement, StackedBar, StackedSegment, StackedTime};
 
-use crate::metal_table::micros_text;
+use super::columns::micros_text;
 use crate::numbers::counted;
 
 /// In the order of reports.

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use metal_perf::{CollectiveTime, DurationSource, MetalOptions};
+use report_writers::terminal::{Frame, Style};
 
 use crate::arguments::metal::{self as asked, MetalArguments};
 use crate::arguments::report_output::Output;
 use crate::console;
 use crate::error::Failure;
-use crate::metal_table::{Frame, Paint};
 use crate::report_request::check_destination;
 
 /// What the engine is asked to do.
@@ -80,7 +80,8 @@ pub(super) fn without_effect(arguments: &MetalArguments) -> Vec<String> {
 /// How the terminal is written to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Screen {
-    pub(super) paint: Paint,
+    /// The width is that of tables: lines that are not for a terminal may have any.
+    pub(super) style: Style,
     pub(super) frame: Frame,
     /// Where lines of text break.
     pub(super) text_width: usize,
@@ -94,12 +95,10 @@ impl Screen {
         let terminal = &arguments.terminal;
         let colored = !terminal.no_color && (terminal.color || style.colored);
         let compat = arguments.figures.compat;
+        let width = console::terminal_width().filter(|_| !compat).unwrap_or(usize::MAX);
         Screen {
-            paint: Paint { colored },
-            frame: match compat {
-                true => Frame::Plain,
-                false => Frame::Boxes { width: console::terminal_width(), unicode: style.unicode },
-            },
+            style: Style { width, colored, unicode: style.unicode && !compat },
+            frame: if compat { Frame::Rule } else { Frame::Boxes },
             text_width: style.width,
             // Without colour nothing else sets them apart.
             hides_minor: terminal.hide_minor || !(colored || compat),

@@ -1,53 +1,55 @@
 //! The signposts of a file, with what follows each.
 
-use metal_perf::{MetalReport, Op, OpKind};
+use std::collections::HashMap;
 
+use metal_perf::{MetalReport, Op, OpKind};
+use report_writers::terminal::{Grid, TextColumn};
+
+use super::columns::micros_text;
 use super::request::Screen;
-use crate::metal_table::{Align, Cell, Grid, GridColumn, Priority, micros_text};
 use crate::numbers::grouped;
+
+/// A signpost with the operations up to the next.
+struct Stretch<'a> {
+    signpost: &'a Op,
+    name: &'a str,
+    occurrence: usize,
+    ops: &'a [Op],
+}
+
+impl Stretch<'_> {
+    fn count(&self, kind: OpKind) -> String {
+        grouped(self.ops.iter().filter(|op| op.kind == kind).count() as u128)
+    }
+
+    fn sum(&self, time: fn(&Op) -> Option<f64>) -> String {
+        micros_text(self.ops.iter().filter_map(time).sum(), 0)
+    }
+}
 
 /// A line per signpost of a report of the whole file: operations and times from it to the next.
 pub(super) fn text(report: &MetalReport, screen: &Screen) -> String {
     let is_signpost = |op: &Op| op.kind == OpKind::Signpost;
-    if !report.ops.iter().any(is_signpost) {
+    let mut occurrences: HashMap<&str, usize> = HashMap::new();
+    let stretches = report.ops.chunk_by(|_, next| !is_signpost(next)).filter_map(|stretch| {
+        let (signpost, ops) = stretch.split_first().filter(|(first, _)| is_signpost(first))?;
+        let name = report.table.text(signpost.raw_op_code);
+        let occurrence = occurrences.entry(name).or_default();
+        *occurrence += 1;
+        Some(Stretch { signpost, name, occurrence: *occurrence, ops })
+    });
+    let stretches: Vec<Stretch<'_>> = stretches.collect();
+    if stretches.is_empty() {
         return "no signposts\n".to_owned();
     }
-    let column = |header, align, priority| GridColumn { header, align, least: 0, priority };
-    let number = |header| column(header, Align::Right, Priority::Kept);
-    let columns = vec![
-        number("ID"),
-        column("Signpost", Align::Left, Priority::Shortened),
-        number("Occurrence"),
-        number("Device ops"),
-        number("Host ops"),
-        number("Device Time"),
-        number("Op-to-Op Gap"),
+    let columns = [
+        TextColumn::right("ID", |stretch: &Stretch<'_>| stretch.signpost.id.to_string()),
+        TextColumn::left("Signpost", |stretch: &Stretch<'_>| stretch.name),
+        TextColumn::right("Occurrence", |stretch: &Stretch<'_>| grouped(stretch.occurrence as u128)),
+        TextColumn::right("Device ops", |stretch: &Stretch<'_>| stretch.count(OpKind::Device)),
+        TextColumn::right("Host ops", |stretch: &Stretch<'_>| stretch.count(OpKind::Host)),
+        TextColumn::right("Device Time", |stretch: &Stretch<'_>| stretch.sum(|op| op.device_time_us)),
+        TextColumn::right("Op-to-Op Gap", |stretch: &Stretch<'_>| stretch.sum(|op| op.gap_us)),
     ];
-    let mut names: Vec<&str> = Vec::new();
-    let mut rows: Vec<Vec<Cell>> = Vec::new();
-    for stretch in report.ops.chunk_by(|_, next| !is_signpost(next)) {
-        let Some((signpost, ops)) = stretch.split_first().filter(|(first, _)| is_signpost(first)) else {
-            continue;
-        };
-        let name = report.table.text(signpost.raw_op_code);
-        names.push(name);
-        let occurrence = names.iter().filter(|one| **one == name).count();
-        let of_kind = |kind| grouped(ops.iter().filter(|op| op.kind == kind).count() as u128);
-        let sum = |time: fn(&Op) -> Option<f64>| micros_text(ops.iter().filter_map(time).sum(), 0);
-        let cells = [
-            signpost.id.to_string(),
-            name.to_owned(),
-            grouped(occurrence as u128),
-            of_kind(OpKind::Device),
-            of_kind(OpKind::Host),
-            sum(|op| op.device_time_us),
-            sum(|op| op.gap_us),
-        ];
-        rows.push(cells.into_iter().map(|text| Cell::new(text, None)).collect());
-    }
-    let grid = Grid::new(columns, rows.iter(), screen.frame, screen.paint);
-    let mut text = grid.head();
-    rows.iter().for_each(|row| text.push_str(&grid.line(row)));
-    text.push_str(&grid.foot());
-    text
+    Grid::new(&columns, &stretches, screen.frame, screen.style).text()
 }

@@ -1,11 +1,10 @@
 //! The summary: time by operation, by memory or by category.
 
-use metal_perf::{GroupBy, MetalReport, StackedGroup, stacked};
+use metal_perf::{FlopsSpread, GroupBy, MetalReport, OpCategory, StackedGroup, stacked};
+use report_writers::terminal::{Grid, TextColumn};
 
+use super::columns::{count, labelled, micros_text, percent_text, unit};
 use super::request::Screen;
-use crate::metal_table::{
-    Align, Cell, Grid, GridColumn, Priority, decimal_text, micros_text, of_label, percent_text,
-};
 
 /// A line per group, most time first; a device after the other where they are kept apart.
 pub(super) fn write(report: &MetalReport, screen: &Screen, out: &mut String) {
@@ -18,63 +17,37 @@ pub(super) fn write(report: &MetalReport, screen: &Screen, out: &mut String) {
         // Those of a device are in the order of their time.
         groups.sort_by_key(|group| group.device);
     }
-    out.push_str("\n📊 Summary 📊\n=============\n\n");
-    let by_category = report.options.group_by == GroupBy::Category;
     let has_buffers = groups.iter().any(|group| group.buffer.is_some());
-    let columns = columns(has_buffers, has_devices, by_category);
-    let rows: Vec<Vec<Cell>> =
-        groups.iter().map(|group| row(group, has_buffers, has_devices, by_category)).collect();
-    let grid = Grid::new(columns, rows.iter(), screen.frame, screen.paint);
-    out.push_str(&grid.head());
-    rows.iter().for_each(|row| out.push_str(&grid.line(row)));
-    out.push_str(if report.options.compat { grid.rule() } else { grid.foot() }.as_str());
-}
-
-fn columns(has_buffers: bool, has_devices: bool, by_category: bool) -> Vec<GridColumn> {
-    let column = |header, align, priority| GridColumn { header, align, least: 0, priority };
-    let number = |header, order| column(header, Align::Right, Priority::Dropped(order));
     let mut columns = vec![
-        column("Total %", Align::Right, Priority::Kept),
-        column("Op Code", Align::Left, Priority::Shortened),
-    ];
-    columns.extend(has_buffers.then(|| column("Buffer", Align::Left, Priority::Dropped(8))));
-    columns.extend(has_devices.then(|| column("Device", Align::Right, Priority::Kept)));
-    columns.push(column("Device Time Sum", Align::Right, Priority::Kept));
-    columns.push(number("Op Count", 1));
-    if !by_category {
-        columns.push(number("Op Category", 2));
-        let flops = [("Min FLOPs", 5), ("Max FLOPs", 4), ("Mean FLOPs", 6), ("Std FLOPs", 7)];
-        columns.extend(flops.map(|(header, order)| number(header, order)));
-        columns.push(number("Weighted Mean FLOPs", 3));
-    }
-    columns
-}
-
-fn row(group: &StackedGroup, has_buffers: bool, has_devices: bool, by_category: bool) -> Vec<Cell> {
-    let text = |text: String| Cell::new(text, None);
-    let mut cells = vec![
-        text(percent_text(group.percent, 2)),
-        Cell::new(group.name.clone(), Some(of_label(&group.name))),
+        TextColumn::right("Total %", |group: &StackedGroup| percent_text(group.percent, 2)),
+        TextColumn::left("Op Code", |group: &StackedGroup| labelled(&group.name)),
     ];
     if has_buffers {
-        cells.push(text(group.buffer.clone().unwrap_or_default()));
+        let buffer = |group: &StackedGroup| group.buffer.clone().unwrap_or_default();
+        columns.push(TextColumn::left("Buffer", buffer).droppable(8));
     }
     if has_devices {
-        cells.push(text(decimal_text(group.device.map(f64::from), 0)));
+        columns.push(TextColumn::right("Device", |group: &StackedGroup| count(group.device)));
     }
-    cells.push(text(micros_text(group.time_us, 2)));
-    cells.push(text(group.count.to_string()));
-    if !by_category {
-        cells.push(text(group.category.map_or("", |category| category.as_str()).to_owned()));
-        let flops = group.flops.as_ref();
-        let flops = [
-            flops.map(|spread| spread.min),
-            flops.map(|spread| spread.max),
-            flops.map(|spread| spread.mean),
-            flops.and_then(|spread| spread.std),
-            flops.and_then(|spread| spread.weighted_mean),
-        ];
-        cells.extend(flops.map(|value| text(value.map_or(String::new(), |value| percent_text(value, 2)))));
+    columns.extend([
+        TextColumn::right("Device Time Sum", |group: &StackedGroup| micros_text(group.time_us, 2)),
+        TextColumn::right("Op Count", |group: &StackedGroup| group.count.to_string()).droppable(1),
+    ]);
+    if report.options.group_by != GroupBy::Category {
+        let category = |group: &StackedGroup| group.category.map_or("", OpCategory::as_str);
+        columns.extend([
+            TextColumn::right("Op Category", category).droppable(2),
+            flops("Min FLOPs", |spread| Some(spread.min)).droppable(5),
+            flops("Max FLOPs", |spread| Some(spread.max)).droppable(4),
+            flops("Mean FLOPs", |spread| Some(spread.mean)).droppable(6),
+            flops("Std FLOPs", |spread| spread.std).droppable(7),
+            flops("Weighted Mean FLOPs", |spread| spread.weighted_mean).droppable(3),
+        ]);
     }
-    cells
+    out.push_str("\n📊 Summary 📊\n=============\n\n");
+    out.push_str(&Grid::new(&columns, &groups, screen.frame, screen.style).text());
+}
+
+fn flops<'a>(header: &'a str, of: fn(&FlopsSpread) -> Option<f64>) -> TextColumn<'a, StackedGroup> {
+    TextColumn::right(header, move |group: &StackedGroup| unit(group.flops.as_ref().and_then(of), 2, "%"))
 }
