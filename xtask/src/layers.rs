@@ -26,6 +26,7 @@ const ORDER: &[&str] = &[
     "rocprof-perf",
     "metal-perf",
     "report-writers",
+    "answers",
     "tracelens",
 ];
 

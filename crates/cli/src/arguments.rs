@@ -1,14 +1,15 @@
 //! Every flag of the command line: its names, its documentation, its parsing.
 
+pub(crate) mod any_report;
 pub(crate) mod inference;
 pub(crate) mod jax;
 pub(crate) mod match_blocks;
 pub(crate) mod metal;
 pub(crate) mod model;
 pub(crate) mod phases;
+pub(crate) mod pytorch;
 pub(crate) mod reading;
 mod reference_tools;
-pub(crate) mod report;
 pub(crate) mod report_output;
 pub(crate) mod rocprof;
 pub(crate) mod split;
@@ -18,17 +19,20 @@ pub(crate) mod tree;
 use std::ffi::OsString;
 use std::path::Path;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
+use any_report::AnyReport;
 use inference::InferenceArguments;
 use jax::JaxArguments;
 use match_blocks::MatchArguments;
 use metal::MetalArguments;
 use model::ModelArguments;
+use pytorch::TraceArguments;
 use reference_tools::ReferenceTool;
-use report::ReportArguments;
 use rocprof::RocprofArguments;
 use split::SplitArguments;
 use timings::TimingsForm;
@@ -61,12 +65,12 @@ struct CommandLine {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Write a performance report of a trace: PyTorch, XPlane, rocprofv3's JSON or Perfetto, told by its content
+    /// Write the performance report of a recording of any kind, recognised by its content
     #[command(after_help = SPELLINGS)]
-    Report(Box<ReportArguments>),
+    Report(Box<AnyReport>),
     /// Write a performance report of a PyTorch trace
     #[command(after_help = SPELLINGS)]
-    Pytorch(Box<ReportArguments>),
+    Pytorch(Box<TraceArguments>),
     /// Write a performance report of a trace of an inference engine: vLLM, SGLang, ATOM, diffusion
     #[command(after_help = inference::EXAMPLES)]
     Inference(Box<InferenceArguments>),
@@ -109,19 +113,70 @@ pub(crate) enum Command {
     },
 }
 
-impl Command {
+/// Which options stand on the command line of a subcommand.
+#[derive(Default)]
+pub(crate) struct Given(ArgMatches);
+
+/// Options that do nothing without another.
+const NEEDS: [(&str, &str); 9] = [
+    ("topk_short_kernels", "short_kernel_study"),
+    ("short_kernel_threshold_us", "short_kernel_study"),
+    ("short_kernel_histogram_bins", "short_kernel_study"),
+    ("topk_kernels", "kernel_details"),
+    ("decode_threshold", "inference_phase_analysis"),
+    ("phase_detection_method", "inference_phase_analysis"),
+    ("phase_legacy", "inference_phase_analysis"),
+    ("raw_op_codes", "csv"),
+    ("classic_colors", "summary_svg"),
+];
+
+impl Given {
+    /// Whether an option of this name of its field was given.
+    pub(crate) fn has(&self, id: &str) -> bool {
+        self.0.try_contains_id(id).unwrap_or(false)
+            && self.0.value_source(id) == Some(ValueSource::CommandLine)
+    }
+
+    /// The names of the given options' fields.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = String> {
+        self.0.ids().map(|id| id.as_str().to_owned()).filter(|id| self.has(id))
+    }
+
+    /// Those of the options that were given, as they are written.
+    pub(crate) fn names(&self, ids: &[&str]) -> Vec<String> {
+        ids.iter().filter(|id| self.has(id)).map(|id| format!("--{id}")).collect()
+    }
+
     /// How the times of the run are to be printed, if they are.
     pub(crate) fn timings(&self) -> Option<TimingsForm> {
-        let asked = match self {
-            Command::Report(arguments) | Command::Pytorch(arguments) => &arguments.output.tables.timings,
-            Command::Inference(arguments) => &arguments.report.output.tables.timings,
-            Command::Jax(arguments) => &arguments.output.tables.timings,
-            Command::Rocprof(arguments) => &arguments.output.timings,
-            Command::Metal(arguments) => &arguments.output.tables.timings,
-            _ => return None,
-        };
-        asked.timings
+        self.0.try_get_one("timings").ok().flatten().copied()
     }
+
+    /// What there is to say of options that do nothing for want of others.
+    pub(crate) fn without_effect(&self, subcommand: &str) -> Vec<String> {
+        let lost = NEEDS.iter().filter(|(option, needed)| self.has(option) && !self.has(needed));
+        let name = |id| long_name(subcommand, id);
+        lost.map(|(option, needed)| format!("{} has no effect without {}", name(option), name(needed)))
+            .collect()
+    }
+}
+
+/// An option as it is written on the command line.
+pub(crate) fn long_name(subcommand: &str, id: &str) -> String {
+    let command = command();
+    let args = command.find_subcommand(subcommand).into_iter().flat_map(clap::Command::get_arguments);
+    let long = args.filter(|arg| arg.get_id() == id).find_map(clap::Arg::get_long).unwrap_or(id);
+    format!("--{long}")
+}
+
+/// Takes one of these names for the value that it stands for.
+pub(crate) fn one_of<T: Copy + Send + Sync + 'static>(
+    values: &'static [(&'static str, T)],
+) -> impl TypedValueParser<Value = T> {
+    let value = move |name: String| {
+        values.iter().find(|(known, _)| *known == name).map(|(_, value)| *value).ok_or("not one of the names")
+    };
+    PossibleValuesParser::new(values.iter().map(|(name, _)| *name)).try_map(value)
 }
 
 fn microseconds(text: &str) -> Result<f64, String> {
@@ -156,18 +211,19 @@ fn with_both_spellings(command: clap::Command) -> clap::Command {
 }
 
 /// Parses the arguments, the program's name first; ends the program on help, version and wrong usage.
-pub(crate) fn parse(mut arguments: Vec<OsString>) -> Command {
+pub(crate) fn parse(mut arguments: Vec<OsString>) -> (Command, Given) {
     let mut command = command();
     let name = arguments.first().map(Path::new).and_then(Path::file_stem);
     if let Some(tool) = name.and_then(ReferenceTool::of_name) {
         arguments.insert(1, tool.subcommand.into());
         command = command.mut_subcommand(tool.subcommand, |subcommand| tool.take_place(subcommand));
     }
-    let parsed = command
-        .try_get_matches_from(&arguments)
-        .and_then(|matches| CommandLine::from_arg_matches(&matches))
-        .unwrap_or_else(|error| with_tip(error, arguments.get(1)).exit());
-    parsed.command
+    let parsed = command.try_get_matches_from(&arguments).and_then(|matches| {
+        let command = CommandLine::from_arg_matches(&matches)?.command;
+        let given = matches.subcommand().map(|(_, matches)| Given(matches.clone())).unwrap_or_default();
+        Ok((command, given))
+    });
+    parsed.unwrap_or_else(|error| with_tip(error, arguments.get(1)).exit())
 }
 
 /// A trace where the subcommand belongs is a newcomer's likeliest slip.
@@ -183,7 +239,8 @@ fn with_tip(mut error: clap::Error, first: Option<&OsString>) -> clap::Error {
 
 #[cfg(test)]
 mod tests {
-    use super::reading::LinkBy;
+    use trace2tree::LinkBy;
+
     use super::*;
 
     fn try_parse(arguments: &[&str]) -> Result<Command, clap::Error> {
@@ -199,7 +256,7 @@ mod tests {
     #[test]
     fn every_option_is_understood_in_both_spellings() {
         for option in ["--output_csvs_dir", "--output-csvs-dir"] {
-            let Ok(Command::Report(arguments)) = try_parse(&["report", "t.json", option, "out"]) else {
+            let Ok(Command::Pytorch(arguments)) = try_parse(&["pytorch", "t.json", option, "out"]) else {
                 panic!("{option}")
             };
             let destinations = arguments.output.tables.destinations();
@@ -217,11 +274,11 @@ mod tests {
     #[test]
     fn the_trace_is_named_once() {
         let trace = |arguments: &[&str]| match try_parse(arguments) {
-            Ok(Command::Pytorch(arguments)) => Some(arguments.trace()),
+            Ok(Command::Pytorch(arguments)) => Some(arguments.recordings.paths().to_vec()),
             _ => None,
         };
-        assert_eq!(trace(&["pytorch", "t.json"]), Some("t.json".into()));
-        assert_eq!(trace(&["pytorch", "--profile_json_path", "t.json"]), Some("t.json".into()));
+        assert_eq!(trace(&["pytorch", "t.json"]), Some(vec!["t.json".into()]));
+        assert_eq!(trace(&["pytorch", "--profile_json_path", "t.json"]), Some(vec!["t.json".into()]));
         assert_eq!(trace(&["pytorch", "t.json", "--profile-json-path", "u.json"]), None);
         assert_eq!(trace(&["pytorch"]), None);
     }

@@ -6,11 +6,9 @@ use std::process::ExitCode;
 use inference_phase::capture::CaptureError;
 use inference_phase::methods::UnknownMethod;
 use inference_phase::split::SplitError;
-use metal_perf::MetalError;
+use report_writers::WriteError;
 use report_writers::roofline_chart::DrawError;
-use report_writers::{ReportError, WriteError};
 use script_extension::ExtensionError;
-use sheets::TableError;
 use trace_ingest::{IngestError, RecordingKind};
 
 /// Why the program gives up.
@@ -18,34 +16,19 @@ use trace_ingest::{IngestError, RecordingKind};
 pub(crate) enum Failure {
     #[error(transparent)]
     Ingest(IngestError),
-    #[error("{path}: holds no GPU events, only {events} events of the host; {advice}; `tracelens tree --all` shows what there is", path = .path.display())]
-    NoGpuEvents { path: PathBuf, events: usize, advice: &'static str },
+    #[error("{0}{hint}", hint = hint(.0))]
+    Answer(answers::Error),
+    #[error("{option} is an option of the report of {of}; {path} is {kind}", path = .path.display())]
+    OptionOfOtherRecorder { option: String, of: String, path: PathBuf, kind: RecordingKind },
+    #[error("{0}")]
+    Arguments(String),
     /// Of a kind that another subcommand reads.
     #[error("{error}; {advice}")]
     OtherReader { error: IngestError, advice: &'static str },
     #[error(
-        "{path}: records no device, only {planes}; record it where the program runs on a GPU or TPU{lost}; `tracelens tree --all` shows the host's events",
-        path = .path.display()
-    )]
-    NoDevicePlane { path: PathBuf, planes: String, lost: String },
-    #[error(
         "{option} is for the report of one profile; that of several is about their collectives: leave the option out, or name one profile"
     )]
-    SeveralProfiles { option: &'static str },
-    #[error("{path}: is named twice; each host of a run has a profile of its own", path = .path.display())]
-    SameProfile { path: PathBuf },
-    #[error(
-        "{path}: shows GPU {gpu}, and of {gpus_per_node} GPUs per host the last is {last}; say how many there are with --gpus_per_node",
-        path = .path.display(),
-        last = .gpus_per_node - 1
-    )]
-    MoreGpus { path: PathBuf, gpu: i64, gpus_per_node: u32 },
-    #[error(
-        "none of the {profiles} profiles shows a collective on GPUs, and the report of several profiles is about these; name one profile for everything else"
-    )]
-    NoCollectives { profiles: usize },
-    #[error("{files}: {error}", files = of_files(.paths))]
-    Metal { paths: Vec<PathBuf>, error: MetalError },
+    SeveralProfiles { option: String },
     #[error("{path}: has no event {uid}; indices count the entries of the event list from 0 to {last}", path = .path.display())]
     NoSuchEvent { path: PathBuf, uid: u32, last: u32 },
     #[error("{path}: has no event {what}", path = .path.display())]
@@ -113,20 +96,30 @@ pub(crate) enum Failure {
         "cannot write {path}: {source}; check that its folder exists, that you may write to it and that there is room, or choose another place",
         path = .path.display()
     )]
-    Picture { path: PathBuf, source: std::io::Error },
-    #[error(
-        "cannot write {path}: {source}; check that its folder exists, that you may write to it and that there is room, or choose another place",
-        path = .path.display()
-    )]
     File { path: PathBuf, source: std::io::Error },
     #[error("{0}")]
     Drawing(#[from] DrawError),
-    #[error("the report cannot be put together: {0}; please report this as a bug")]
-    Table(#[from] TableError),
-    #[error("the report cannot be put together: {0}; please report this as a bug")]
-    Report(#[from] ReportError),
     #[error("standard output cannot be written: {0}")]
     Output(#[from] std::io::Error),
+}
+
+impl From<answers::Error> for Failure {
+    fn from(error: answers::Error) -> Self {
+        match error {
+            answers::Error::Ingest(error) => error.into(),
+            error => Failure::Answer(error),
+        }
+    }
+}
+
+/// The command or option that helps, which libraries do not know.
+fn hint(error: &answers::Error) -> &'static str {
+    match error {
+        answers::Error::NoGpuEvents { .. } => "; `tracelens tree --all` shows what there is",
+        answers::Error::NoDevicePlane { .. } => "; `tracelens tree --all` shows the host's events",
+        answers::Error::MoreGpus { .. } => "; say how many there are with --gpus_per_node",
+        _ => "",
+    }
 }
 
 impl From<IngestError> for Failure {
@@ -148,28 +141,19 @@ fn reader_of(kind: RecordingKind) -> &'static str {
     }
 }
 
-/// The first file, and how many more there are.
-fn of_files(paths: &[PathBuf]) -> String {
-    match paths {
-        [] => String::new(),
-        [path] => path.display().to_string(),
-        [first, others @ ..] => format!("{} and {} more", first.display(), others.len()),
-    }
-}
-
 impl Failure {
     /// 2 for what the user gave, 1 for everything else.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
+            Failure::Answer(
+                answers::Error::Table(_) | answers::Error::Report(_) | answers::Error::Drawing(_),
+            ) => ExitCode::from(1),
             Failure::Ingest(_)
-            | Failure::NoGpuEvents { .. }
+            | Failure::Answer(_)
+            | Failure::OptionOfOtherRecorder { .. }
+            | Failure::Arguments(_)
             | Failure::OtherReader { .. }
-            | Failure::NoDevicePlane { .. }
             | Failure::SeveralProfiles { .. }
-            | Failure::SameProfile { .. }
-            | Failure::MoreGpus { .. }
-            | Failure::NoCollectives { .. }
-            | Failure::Metal { .. }
             | Failure::NoSuchEvent { .. }
             | Failure::NothingFound { .. }
             | Failure::ArchitectureFile { .. }
@@ -195,11 +179,8 @@ impl Failure {
             Failure::Destination { .. }
             | Failure::Split(_)
             | Failure::Write(_)
-            | Failure::Picture { .. }
             | Failure::File { .. }
             | Failure::Drawing(_)
-            | Failure::Table(_)
-            | Failure::Report(_)
             | Failure::Output(_) => ExitCode::from(1),
         }
     }

@@ -8,35 +8,24 @@ mod commands;
 mod console;
 mod error;
 mod interruption;
-mod jax_summary;
-mod notes;
-mod numbers;
-mod parallel;
+mod notices;
 mod phases;
 mod progress;
-mod report_files;
-mod report_request;
-mod rocprof_summary;
-mod rooflines;
-mod sanity_check;
-mod step_picture;
 mod summary;
-mod tables;
 mod timings;
-mod top_table;
 mod wrapping;
 
 use std::process::ExitCode;
 
-use arguments::Command;
+use arguments::{Command, Given};
 use error::Failure;
 use timings::Timings;
 
 fn main() -> ExitCode {
     interruption::clean_up_when_interrupted();
-    let command = arguments::parse(std::env::args_os().collect());
-    let mut timings = Timings::new(command.timings());
-    let outcome = run(command, &mut timings);
+    let (command, given) = arguments::parse(std::env::args_os().collect());
+    let mut timings = Timings::new(given.timings());
+    let outcome = run(command, &given, &mut timings);
     timings.finish().iter().for_each(console::timings);
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -47,15 +36,14 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(command: Command, timings: &mut Timings) -> Result<(), Failure> {
+fn run(command: Command, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
     match command {
-        Command::Report(arguments) | Command::Pytorch(arguments) => {
-            commands::report::run(&arguments, timings)
-        }
-        Command::Inference(arguments) => commands::inference::run(&arguments, timings),
-        Command::Jax(arguments) => commands::jax::run(&arguments, timings),
-        Command::Rocprof(arguments) => commands::rocprof::run(&arguments, timings),
-        Command::Metal(arguments) => commands::metal::run(&arguments, timings),
+        Command::Report(arguments) => commands::report::run(&arguments, given, timings),
+        Command::Pytorch(arguments) => commands::pytorch::run(&arguments, given, timings),
+        Command::Inference(arguments) => commands::pytorch::inference(&arguments, given, timings),
+        Command::Jax(arguments) => commands::jax::run(&arguments, given, timings),
+        Command::Rocprof(arguments) => commands::rocprof::run(&arguments, given, timings),
+        Command::Metal(arguments) => commands::metal::run(&arguments, given, timings),
         Command::Tree(arguments) => commands::tree::run(&arguments),
         Command::Split(arguments) => commands::split::run(&arguments),
         Command::Match(arguments) => commands::match_blocks::run(&arguments),

@@ -1,11 +1,10 @@
-//! The phases of inference: what was asked for, and the line of the summary about them.
+//! The phases of inference: what was asked for.
 
 use inference_phase::methods::{DetectionMethod, LegacyMethod, UnknownMethod};
-use inference_phase::sheets::{PhaseAnalysis, PhaseMethod, PhaseOptions, PhaseStatistics};
+use inference_phase::sheets::{PhaseMethod, PhaseOptions};
 
 use crate::arguments::phases::PhaseArguments;
 use crate::error::Failure;
-use crate::numbers::grouped;
 
 /// What the arguments ask for, `None` if for nothing.
 pub(crate) fn options(asked: &PhaseArguments) -> Result<Option<PhaseOptions>, Failure> {
@@ -31,56 +30,12 @@ fn method(asked: &PhaseArguments) -> Result<PhaseMethod, Failure> {
     }
 }
 
-/// What was asked for and has no effect.
-pub(crate) fn without_effect(asked: &PhaseArguments) -> Vec<String> {
-    let given = [
-        ("--decode_threshold", asked.decode_threshold.is_some()),
-        ("--phase_detection_method", asked.phase_detection_method.is_some()),
-        ("--phase_legacy", asked.phase_legacy),
-    ];
-    if !asked.inference_phase_analysis {
-        let given = given.into_iter().filter(|(_, given)| *given);
-        return given
-            .map(|(option, _)| format!("{option} has no effect without --inference_phase_analysis"))
-            .collect();
-    }
-    let uses_threshold = match method(asked) {
-        Ok(PhaseMethod::Ours(method)) => method.uses_threshold(),
-        Ok(PhaseMethod::Legacy(method)) => method.uses_threshold(),
-        // Refused elsewhere.
-        Err(_) => true,
+/// What there is to say of a threshold that the method does not look at.
+pub(crate) fn without_effect(asked: &PhaseArguments) -> Option<String> {
+    asked.decode_threshold.filter(|_| asked.inference_phase_analysis)?;
+    let (uses_threshold, name) = match method(asked).ok()? {
+        PhaseMethod::Ours(method) => (method.uses_threshold(), method.to_string()),
+        PhaseMethod::Legacy(method) => (method.uses_threshold(), format!("TraceLens' {method}")),
     };
-    let method = asked.phase_detection_method.as_deref().unwrap_or(DetectionMethod::Hybrid.as_str());
-    let of_whom = if asked.phase_legacy { "the reference tool's " } else { "" };
-    let is_lost = asked.decode_threshold.is_some() && !uses_threshold;
-    is_lost.then(|| format!("--decode_threshold has no effect on {of_whom}{method}")).into_iter().collect()
-}
-
-/// The phases with their shares of the kernel time; `None` without any kernel time.
-pub(crate) fn summary_line(phases: &PhaseAnalysis<'_>) -> Option<String> {
-    let total: i64 = phases.phases().iter().map(|phase| phase.kernel_time).sum();
-    let mut rows: Vec<&PhaseStatistics> = phases.phases().iter().filter(|row| row.kernel_time > 0).collect();
-    rows.sort_by_key(|row| std::cmp::Reverse(row.kernel_time));
-    let described: Vec<String> = rows
-        .iter()
-        .enumerate()
-        .map(|(position, row)| {
-            let percent = row.kernel_time as f64 / total as f64 * 100.0;
-            let of = if position == 0 { " of kernel time" } else { "" };
-            format!("{} {percent:.1}%{of}{}", row.phase, basis(row))
-        })
-        .collect();
-    let by = match phases.steps() {
-        Some(_) => String::new(),
-        None => format!(" by {}", phases.options().method),
-    };
-    (!described.is_empty()).then(|| format!("inference phases{by}: {}", described.join(", ")))
-}
-
-/// In how many steps, what says so, and how sure that is.
-fn basis(row: &PhaseStatistics) -> String {
-    let (Some(steps), Some(confidence)) = (row.steps, row.confidence) else { return String::new() };
-    let sources: Vec<&str> = row.sources.iter().map(|source| source.as_str()).collect();
-    let noun = if steps == 1 { "step" } else { "steps" };
-    format!(" ({} {noun}, by {}, confidence {confidence:.2})", grouped(steps as u128), sources.join(" and "))
+    (!uses_threshold).then(|| format!("--decode_threshold has no effect on {name}"))
 }

@@ -1,247 +1,143 @@
-//! The summary on the terminal.
+//! The first page of a report, as text.
 
 use std::fmt::Write;
 
-use gpu_timeline::Breakdown;
-use inference_phase::sheets::PhaseAnalysis;
-use report_writers::Report;
-use report_writers::terminal::{Color, Segment, Style, bar, truncate_middle};
-use trace_ingest::Category;
-use trace2tree::TreeWarning;
-use tree_perf::{Analysis, Notice, ReportLayout};
+use answers::numbers::{counted, decimal, duration, grouped};
+use answers::{Report, Timeline};
+use operator_sheets::RooflineShares;
+use report_writers::terminal::{Color, Segment, Style, TextColumn, bar, table, truncate_middle};
+use sheets::{Cell, ColumnKind, Excerpt, Table};
+use tree_perf::{KernelSums, SanityCheck};
 
-use crate::notes::{Notes, write_warnings};
-use crate::numbers::{counted, decimal, grouped};
-use crate::phases;
-use crate::report_request::ReportRequest;
-use crate::rooflines::Rooflines;
-use crate::sanity_check;
-use crate::top_table::{CATEGORIES, TopTable, operations};
 use crate::wrapping::wrap;
 
 /// Lines longer than this are hard to follow, however wide the terminal is.
 pub(crate) const WIDEST: usize = 100;
 
-impl Notes {
-    /// What reading, the tree and the analysis got over.
-    pub(crate) fn of(analysis: &Analysis, request: &ReportRequest) -> Self {
-        let mut warnings = request.notices.clone();
-        warnings.extend(without_stacks(analysis));
-        warnings.extend(analysis.trace().warnings().iter().map(ToString::to_string));
-        // Said by `left_out` with what to do about it.
-        let is_said = |warning: &&TreeWarning| matches!(warning, TreeWarning::UnlinkedDeviceEvents { .. });
-        let of_tree = analysis.tree().warnings().iter().filter(|warning| !is_said(warning));
-        warnings.extend(of_tree.map(ToString::to_string));
-        let (of_extension, of_analysis): (Vec<_>, Vec<_>) =
-            analysis.notices().into_iter().partition(Notice::is_of_extension);
-        warnings.extend(of_analysis.iter().map(ToString::to_string));
-        let mut notes = Notes::of_warnings(warnings);
-        (notes.left_out, notes.of_extension) = (left_out(analysis), of_extension);
-        notes
-    }
-}
-
-/// Options that need Python frames where the trace has none.
-fn without_stacks(analysis: &Analysis) -> Option<String> {
-    let options = analysis.options();
-    let asked: Vec<&str> = [
-        ("--include_call_stack", options.include_call_stack),
-        ("--detect_recompute", options.detect_recompute),
-        ("--group_by_parent_module", options.group_by_parent_module),
-    ]
-    .into_iter()
-    .filter_map(|(option, asked)| asked.then_some(option))
-    .collect();
-    let events = analysis.trace().events();
-    let has_frames = || events.ids().any(|event| events.category(event) == Category::PYTHON_FUNCTION);
-    (!asked.is_empty() && !has_frames()).then(|| {
-        let find = if asked.len() == 1 { "finds" } else { "find" };
-        let advice = match analysis.trace().facts().recorder.python_frames {
-            true => "; record it with with_stack=True",
-            false => ", which its profiler does not record",
-        };
-        format!("{} {find} nothing: the trace has no Python frames{advice}", asked.join(" and "))
-    })
-}
-
-fn left_out(analysis: &Analysis) -> Option<String> {
-    let coverage = analysis.coverage();
-    let place = match analysis.options().include_unlinked_kernels {
-        true => "in the timeline, but in no operator's figures",
-        false => "in no figure; with --include_unlinked_kernels in the timeline",
-    };
-    (coverage.unlinked_events > 0).then(|| {
-        format!(
-            "{} ({}) without a launch in the trace: {place}",
-            counted(coverage.unlinked_events, "device event", "device events"),
-            duration(coverage.unlinked_time_us),
-        )
-    })
-}
-
-/// What the report says beside its tables.
-#[derive(Clone, Copy)]
-pub(crate) struct Found<'a> {
-    pub(crate) rooflines: Option<&'a Rooflines>,
-    pub(crate) phases: Option<&'a PhaseAnalysis<'a>>,
-}
-
-/// The summary as text.
-pub(crate) fn text(
-    analysis: &Analysis,
-    report: &Report,
-    found: Found<'_>,
-    notes: &Notes,
-    style: Style,
-) -> String {
-    let style = Style { width: style.width.min(WIDEST), ..style };
+/// Everything of a report but its notices. `caveats` stand above the figures that they are about.
+pub(crate) fn text(report: &Report, caveats: &str, style: Style) -> String {
+    let summary = &report.summary;
     let mut out = String::new();
-    write_head(&mut out, analysis, report.title(), style);
-    write_warnings(&mut out, notes.left_out.as_slice(), style);
-    write_timeline(&mut out, analysis, style);
-    let of_kernels = TopTable {
-        sheet: "kernel_summary",
-        headers: ["kernel", "calls", if style.unicode { "kernel µs" } else { "kernel us" }, "%"],
-        columns: [
-            "Kernel name",
-            "Kernel duration (µs)_count",
-            "Kernel duration (µs)_sum",
-            "Percent of kernels time (%)",
-        ],
-        rows: 10,
+    let head = match style.unicode {
+        true => summary.head.join(" · "),
+        false => summary.head.join(" - ").replace('×', "x"),
     };
-    if !analysis.is_gpu_only() {
-        for table in [CATEGORIES, operations("operator")] {
-            table.write(&mut out, report, style);
+    for line in std::iter::once(&head).chain(&summary.statements) {
+        wrap(line, "", "  ", style.width, &mut out);
+    }
+    out.push_str(caveats);
+    for timeline in &summary.timelines {
+        write_timeline(&mut out, timeline, style);
+    }
+    if summary.more_timelines > 0 {
+        // Writing to a String cannot fail.
+        let _ =
+            writeln!(out, "and {} more, see gpu_timeline", counted(summary.more_timelines, "GPU", "GPUs"));
+    }
+    for table in report.tables.tables() {
+        if let Some(excerpt) = table.excerpt() {
+            write_excerpt(&mut out, table, excerpt, style);
         }
-    } else if analysis.options().kernel_summary {
-        of_kernels.write(&mut out, report, style);
-    } else {
-        out.push_str("\nThe trace has no operators; --enable_kernel_summary lists its kernels.\n");
     }
-    if analysis.options().layout == ReportLayout::Inference
-        && let Some(check) = analysis.sanity_check()
-    {
-        sanity_check::write(&mut out, &check, style);
+    if let Some(check) = &summary.check {
+        write_check(&mut out, check, style);
     }
-    if let Some(line) = found.phases.and_then(phases::summary_line) {
+    for line in &summary.program {
         out.push('\n');
-        wrap(&line, "", "  ", style.width, &mut out);
+        wrap(line, "", "  ", style.width, &mut out);
     }
-    if let (Some(rooflines), Some(architecture)) = (found.rooflines, analysis.architecture()) {
-        write_rooflines(&mut out, rooflines, &architecture.name, style);
+    if let Some((architecture, shares)) = &summary.rooflines {
+        write_rooflines(&mut out, architecture, shares, style);
     }
-    notes.write(&mut out, style);
     out
 }
 
-fn write_head(out: &mut String, analysis: &Analysis, title: &str, style: Style) {
-    let trace = analysis.trace();
-    let (separator, times) = if style.unicode { (" · ", "×") } else { (" - ", "x") };
-    let mut parts = vec![title.to_string()];
-    let mut devices: Vec<&str> = trace
-        .facts()
-        .devices
-        .iter()
-        .filter_map(|device| device.name.as_deref())
-        .filter(|name| !name.is_empty())
-        .collect();
-    let count = devices.len();
-    devices.dedup();
-    if count > 0 {
-        let times = if count > 1 { format!("{count} {times} ") } else { String::new() };
-        parts.push(format!("{times}{}", devices.join(", ")));
-    }
-    if let Some(distributed) = &trace.facts().distributed
-        && let (Some(rank), Some(size)) = (distributed.rank, distributed.world_size)
-    {
-        parts.push(format!("rank {rank} of {size}"));
-    }
-    parts.push(format!("{} events", grouped(trace.entries().into())));
-    wrap(&parts.join(separator), "", "  ", style.width, out);
-
-    let coverage = analysis.coverage();
-    let total = coverage.linked_events + coverage.unlinked_events;
-    let share = coverage.linked_time_us / (coverage.linked_time_us + coverage.unlinked_time_us) * 100.0;
-    let linked = format!(
-        "{} of {} device events linked to their launch ({:.1}% of device time)",
-        grouped(coverage.linked_events as u128),
-        grouped(total as u128),
-        if share.is_nan() { 0.0 } else { share },
-    );
-    wrap(&linked, "", "  ", style.width, out);
-}
-
-fn write_timeline(out: &mut String, analysis: &Analysis, style: Style) {
-    let Some(timeline) = analysis.timeline() else { return };
-    let time = |time| duration(analysis.trace().to_microseconds(time));
-    let _ = writeln!(
-        out,
-        "\nGPU time {}: busy {}, idle {}",
-        time(timeline.total),
-        time(timeline.busy),
-        time(timeline.idle)
-    );
-    out.push_str(&timeline_bar(&timeline, style));
-}
-
-/// Where the time went, as a bar with its legend.
-pub(crate) fn timeline_bar(timeline: &Breakdown, style: Style) -> String {
+fn write_timeline(out: &mut String, timeline: &Timeline, style: Style) {
+    let Timeline { device, total_us, busy_us, idle_us, breakdown } = timeline;
+    let (total, busy, idle) = (duration(*total_us), duration(*busy_us), duration(*idle_us));
+    let _ = writeln!(out, "\n{device} time {total}: busy {busy}, idle {idle}");
     let parts = [
-        ("computation", timeline.computation, Color::Green),
-        ("exposed comm", timeline.exposed_communication, Color::Magenta),
-        ("exposed copies", timeline.exposed_memcpy, Color::Yellow),
-        ("idle", timeline.idle, Color::Gray),
+        ("computation", breakdown.computation, Color::Green),
+        ("exposed comm", breakdown.exposed_communication, Color::Magenta),
+        ("exposed copies", breakdown.exposed_memcpy, Color::Yellow),
+        ("idle", breakdown.idle, Color::Gray),
     ];
     let segment =
-        |(label, time, color)| Segment { label, fraction: timeline.percent_of_total(time) / 100.0, color };
-    bar(&parts.map(segment), style)
+        |(label, time, color)| Segment { label, fraction: breakdown.percent_of_total(time) / 100.0, color };
+    out.push_str(&bar(&parts.map(segment), style));
+}
+
+fn write_excerpt(out: &mut String, sheet: &Table, excerpt: &Excerpt, style: Style) {
+    let columns = excerpt.columns.iter().filter_map(|(header, name)| Some((*header, sheet.column(name)?)));
+    let columns: Vec<TextColumn<'_, usize>> = columns
+        .map(|(header, column)| match column.kind() {
+            ColumnKind::Text => TextColumn::left(header, |&row: &usize| column.cell(row).text().into_owned()),
+            _ => {
+                let places = if header.contains('%') { 1 } else { 3 };
+                TextColumn::right(header, move |&row: &usize| match column.cell(row) {
+                    Cell::Whole(count) => grouped(count.unsigned_abs().into()),
+                    Cell::Number(number) => decimal(number, places),
+                    _ => String::new(),
+                })
+            }
+        })
+        .collect();
+    let rows: Vec<usize> = (0..sheet.height().min(excerpt.rows)).collect();
+    out.push('\n');
+    out.push_str(&table(&columns, &rows, style));
+    if sheet.height() > excerpt.rows {
+        let dots = if style.unicode { "…" } else { "..." };
+        let _ = writeln!(out, "{dots} and {} more in {}", sheet.height() - excerpt.rows, sheet.name());
+    }
+}
+
+/// Mismatches of a table that are shown.
+const MISMATCHES: usize = 3;
+
+/// The verdict, and where it is bad the tables and kernels that it is about.
+fn write_check(out: &mut String, check: &SanityCheck, style: Style) {
+    let sheets = [("ops_summary", &check.launchers), ("unified_perf_summary", &check.unified)];
+    let verdict = |passes: bool| if passes { "PASS" } else { "FAIL" };
+    type Row<'a> = (&'a str, &'a KernelSums);
+    let columns = [
+        TextColumn::left("sanity check", |(sheet, _): &Row<'_>| *sheet),
+        TextColumn::right("kernel time", |(_, sums): &Row<'_>| duration(sums.kernel_time_us)),
+        TextColumn::right("at least", |_: &Row<'_>| duration(check.computation_time_us)),
+        TextColumn::right("", |(_, sums): &Row<'_>| verdict(sums.time_passes)),
+        TextColumn::right("kernels", |(_, sums): &Row<'_>| grouped(sums.device_events as u128)),
+        TextColumn::right("of", |_: &Row<'_>| grouped(check.device_events as u128)),
+        TextColumn::right("", |(_, sums): &Row<'_>| verdict(sums.count_passes())),
+    ];
+    out.push('\n');
+    out.push_str(&table(&columns, &sheets, style).replace("FAIL", &style.paint("FAIL", Color::Yellow)));
+    for (sheet, sums) in sheets {
+        for mismatch in sums.mismatches.iter().take(MISMATCHES) {
+            let kernel = truncate_middle(&mismatch.kernel, 60, style.unicode);
+            let (in_table, in_trace) = (mismatch.in_table, mismatch.in_trace);
+            let line = format!("{sheet} has {in_table} of {in_trace} {kernel}");
+            wrap(&line, "  ", "    ", style.width, out);
+        }
+        if sums.mismatches.len() > MISMATCHES {
+            let _ = writeln!(out, "  and {} more kernels", sums.mismatches.len() - MISMATCHES);
+        }
+    }
 }
 
 /// Operators named with the time that they lose to their roofline.
 const LOSSES: usize = 3;
 
-pub(crate) fn write_rooflines(out: &mut String, rooflines: &Rooflines, architecture: &str, style: Style) {
-    let Some(shares) = rooflines.shares() else { return };
+fn write_rooflines(out: &mut String, architecture: &str, shares: &RooflineShares, style: Style) {
     let line = format!(
         "rooflines for {architecture}: {:.1}% of kernel time modelled, {:.1}% of it above 50% of roofline",
         shares.modelled_percent, shares.near_percent
     );
     out.push('\n');
     wrap(&line, "", "  ", style.width, out);
-    let losses = rooflines.losses();
-    let most: Vec<String> = losses
-        .iter()
-        .take(LOSSES)
-        .map(|(name, lost)| format!("{} {}", truncate_middle(name, 44, style.unicode), duration(*lost)))
-        .collect();
+    let lost = |(name, lost): &(String, f64)| {
+        format!("{} {}", truncate_middle(name, 44, style.unicode), duration(*lost))
+    };
+    let most: Vec<String> = shares.losses.iter().take(LOSSES).map(lost).collect();
     if !most.is_empty() {
         wrap(&format!("most time lost to it: {}", most.join(", ")), "", "  ", style.width, out);
-    }
-}
-
-/// A time in the unit in which it can be read.
-pub(crate) fn duration(microseconds: f64) -> String {
-    match microseconds {
-        us if us >= 10e6 => format!("{} s", decimal(us / 1e6, 3)),
-        us => format!("{} ms", decimal(us / 1e3, 3)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_times_are_in_seconds() {
-        for (us, text) in [
-            (0.0, "0.000 ms"),
-            (7.6, "0.008 ms"),
-            (5_012_345.6, "5,012.346 ms"),
-            (12_345_678.0, "12.346 s"),
-            (3_600_000_000.0, "3,600.000 s"),
-        ] {
-            assert_eq!(duration(us), text);
-        }
     }
 }

@@ -6,38 +6,22 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
+use answers::numbers::{decimal, grouped};
+use answers::{Stage, Watch};
 use serde::Serialize;
 
 use crate::arguments::timings::TimingsForm;
-use crate::numbers::{decimal, grouped};
 
-/// A part of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Stage {
-    /// Files to events.
-    Read,
-    /// Events to the tree and what is known of it.
-    Analysis,
-    /// The tables.
-    Sheets,
-    /// Tables and pictures to files.
-    Write,
-    /// What is printed.
-    Terminal,
-}
+/// In the order of a run.
+const STAGES: [Stage; 5] = [Stage::Read, Stage::Analysis, Stage::Sheets, Stage::Write, Stage::Terminal];
 
-impl Stage {
-    const ALL: [Stage; 5] = [Stage::Read, Stage::Analysis, Stage::Sheets, Stage::Write, Stage::Terminal];
-
-    fn name(self) -> &'static str {
-        match self {
-            Stage::Read => "read",
-            Stage::Analysis => "tree and analysis",
-            Stage::Sheets => "sheets",
-            Stage::Write => "write",
-            Stage::Terminal => "terminal",
-        }
+fn name(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Read => "read",
+        Stage::Analysis => "tree and analysis",
+        Stage::Sheets => "sheets",
+        Stage::Write => "write",
+        Stage::Terminal => "terminal",
     }
 }
 
@@ -52,7 +36,7 @@ struct Recording {
     started: Instant,
     /// The stage that the run is in, and since when.
     current: Option<(Stage, Instant)>,
-    spent: [Option<Spent>; Stage::ALL.len()],
+    spent: [Option<Spent>; STAGES.len()],
     events: u64,
 }
 
@@ -76,26 +60,10 @@ impl Timings {
         Timings { recording }
     }
 
-    /// Ends the stage that the run is in and begins another; one may come again.
-    pub(crate) fn begin(&mut self, stage: Stage) {
-        if let Some(recording) = &mut self.recording {
-            let now = Instant::now();
-            recording.end(now);
-            recording.current = Some((stage, now));
-        }
-    }
-
     /// Ends the stage that the run is in.
     pub(crate) fn end(&mut self) {
         if let Some(recording) = &mut self.recording {
             recording.end(Instant::now());
-        }
-    }
-
-    /// Counts events that were read.
-    pub(crate) fn count_events(&mut self, events: usize) {
-        if let Some(recording) = &mut self.recording {
-            recording.events += events as u64;
         }
     }
 
@@ -115,6 +83,22 @@ impl Timings {
     }
 }
 
+impl Watch for Timings {
+    fn begin(&mut self, stage: Stage) {
+        if let Some(recording) = &mut self.recording {
+            let now = Instant::now();
+            recording.end(now);
+            recording.current = Some((stage, now));
+        }
+    }
+
+    fn count_events(&mut self, events: usize) {
+        if let Some(recording) = &mut self.recording {
+            recording.events += events as u64;
+        }
+    }
+}
+
 impl Recording {
     fn end(&mut self, now: Instant) {
         if let Some((stage, since)) = self.current.take() {
@@ -129,7 +113,7 @@ impl Recording {
             let rate = self.events as f64 / time.as_secs_f64();
             (self.events > 0 && rate.is_finite()).then_some(rate)
         };
-        let stages: Vec<StageTime> = Stage::ALL
+        let stages: Vec<StageTime> = STAGES
             .into_iter()
             .zip(self.spent)
             .filter_map(|(stage, spent)| {
@@ -192,7 +176,7 @@ impl Breakdown {
             );
         };
         for one in &self.stages {
-            line(one.stage.name(), one.seconds, one.events_per_second, one.peak_memory_bytes);
+            line(name(one.stage), one.seconds, one.events_per_second, one.peak_memory_bytes);
         }
         line("unaccounted", self.unaccounted_seconds, None, None);
         line("whole", self.whole_seconds, self.events_per_second, self.peak_memory_bytes);

@@ -13,5 +13,7 @@ pub use category::{BACKWARD, FORWARD, OpCategory, without_direction};
 pub use figures::{Classified, Evaluated, Figures, Work};
 pub use kernel_list::{KernelList, ListedKernel, round2};
 pub use nested::{nested_argument, nested_parameters, nested_value};
-pub use roofline::{Roof, RooflinePoint, Rooflines, roofline_points_sheet, roofline_sheet};
+pub use roofline::{
+    Roof, RooflineCall, RooflinePoint, RooflineShares, Rooflines, roofline_points_sheet, roofline_sheet,
+};
 pub use short_kernel_histogram::short_kernel_histogram;

@@ -1,6 +1,7 @@
 //! Operators under the ceilings of the device: what every picture of a roofline is drawn from, and its two sheets.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use perf_models::{Architecture, ComputeSpec};
 use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Nested, ScatterPoints, Sheet, Unit, percent};
@@ -95,6 +96,62 @@ pub trait Rooflines {
     fn kernel_time(&self) -> i64;
     /// A time of the recording in ms.
     fn milliseconds(&self, time: i64) -> f64;
+    /// Shows every call of an operator, in no particular order.
+    fn visit_calls(&self, visit: &mut dyn FnMut(RooflineCall<'_>));
+}
+
+/// A call of an operator held against its roofline.
+pub struct RooflineCall<'a> {
+    /// Operator.
+    pub name: &'a str,
+    /// Kernel time in µs.
+    pub kernel_time_us: f64,
+    /// Least time in µs that the architecture takes for the work; `None` where either is unknown.
+    pub roofline_time_us: Option<f64>,
+}
+
+/// How much of the kernel time has a roofline, and how much of it is lost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RooflineShares {
+    /// Time of calls with a roofline, in percent of the kernel time of all operators.
+    pub modelled_percent: f64,
+    /// Of that, time of calls that take less than twice their roofline, in percent.
+    pub near_percent: f64,
+    /// Time in µs beyond the roofline by operator, the most first. A call that beats its roofline (its data came from a
+    /// cache) makes up for no other.
+    pub losses: Vec<(String, f64)>,
+}
+
+impl RooflineShares {
+    /// The shares of an analysis; `None` when no call has a roofline.
+    pub fn new(analysis: &impl Rooflines) -> Option<Self> {
+        let (mut all, mut modelled, mut near) = (0.0, 0.0, 0.0);
+        let mut losses: BTreeMap<String, f64> = BTreeMap::new();
+        analysis.visit_calls(&mut |call| {
+            let time = call.kernel_time_us;
+            all += time;
+            let Some(roofline) = call.roofline_time_us else { return };
+            modelled += time;
+            if time < 2.0 * roofline {
+                near += time;
+            }
+            if time <= roofline {
+                return;
+            }
+            match losses.get_mut(call.name) {
+                Some(lost) => *lost += time - roofline,
+                None => drop(losses.insert(call.name.to_owned(), time - roofline)),
+            }
+        });
+        let mut losses: Vec<(String, f64)> = losses.into_iter().collect();
+        losses.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let percent = |part: f64, whole: f64| part / whole * 100.0;
+        (modelled > 0.0).then(|| RooflineShares {
+            modelled_percent: percent(modelled, all),
+            near_percent: percent(near, modelled),
+            losses,
+        })
+    }
 }
 
 const INTENSITY: Column = columns::FLOPS_PER_BYTE;

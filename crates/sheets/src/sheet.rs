@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::chart::Chart;
 use crate::column::Column;
+use crate::excerpt::Excerpt;
 use crate::field::Field;
 use crate::table::{Table, TableColumn, TableError};
 
@@ -21,6 +22,8 @@ pub struct Sheet<'a, A> {
     pub columns: Vec<Column>,
     /// Picture that goes with it.
     pub chart: Option<Chart>,
+    /// What a summary shows of it.
+    pub excerpt: Option<Excerpt>,
     fill: Fill<'a, A>,
 }
 
@@ -61,6 +64,7 @@ impl<'a, A> Sheet<'a, A> {
             description: description.into(),
             columns,
             chart: None,
+            excerpt: None,
             fill: Box::new(fill),
         }
     }
@@ -75,6 +79,12 @@ impl<'a, A> Sheet<'a, A> {
     #[must_use]
     pub fn with_chart(self, chart: Chart) -> Self {
         Sheet { chart: Some(chart), ..self }
+    }
+
+    /// The same sheet, whose first rows a summary shows.
+    #[must_use]
+    pub fn with_excerpt(self, excerpt: Excerpt) -> Self {
+        Sheet { excerpt: Some(excerpt), ..self }
     }
 
     /// The same sheet with the rows and columns of another where a condition holds, such as an option that asks for the
@@ -96,7 +106,8 @@ impl<'a, A> Sheet<'a, A> {
     /// which is a fault of the sheet.
     pub fn table(&self, analysis: &'a A) -> Result<Option<Table>, TableError> {
         let Some(columns) = (self.fill)(analysis) else { return Ok(None) };
-        let table = Table::new(self.name.as_ref(), columns)?;
+        let mut table = Table::new(self.name.as_ref(), columns)?;
+        table.excerpt = self.excerpt.clone();
         match self.chart {
             Some(chart) if table.height() > 0 => table.with_chart(chart).map(Some),
             _ => Ok(Some(table)),

@@ -8,6 +8,7 @@ use thiserror::Error;
 use crate::cell::{Cell, Nested};
 use crate::chart::{Chart, ChartShape};
 use crate::column::{Column, ColumnKind};
+use crate::excerpt::Excerpt;
 
 /// A table that cannot be made as described.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -73,6 +74,7 @@ pub struct Table {
     name: String,
     columns: Vec<TableColumn>,
     chart: Option<Chart>,
+    pub(crate) excerpt: Option<Excerpt>,
 }
 
 impl Table {
@@ -98,7 +100,7 @@ impl Table {
                 return Err(TableError::ColumnLength { table: name, column: column_name(), cells, rows });
             }
         }
-        Ok(Table { name, columns, chart: None })
+        Ok(Table { name, columns, chart: None, excerpt: None })
     }
 
     /// The same table with a chart.
@@ -172,6 +174,18 @@ impl Table {
     #[must_use]
     pub fn chart(&self) -> Option<&Chart> {
         self.chart.as_ref()
+    }
+
+    /// What a summary shows of the table, if it does.
+    #[must_use]
+    pub fn excerpt(&self) -> Option<&Excerpt> {
+        self.excerpt.as_ref()
+    }
+
+    /// Gives a column of the excerpt another header, such as one with the unit that the figures have in this report.
+    pub fn rename_in_excerpt(&mut self, header: &str, other: &'static str) {
+        let columns = self.excerpt.iter_mut().flat_map(|excerpt| &mut excerpt.columns);
+        columns.filter(|(known, _)| *known == header).for_each(|(known, _)| *known = other);
     }
 
     /// The rows that bars and columns of the chart show, in order: all of them without a chart.

@@ -1,11 +1,11 @@
 //! Operators under the ceilings of the device: what every picture of a roofline is drawn from.
 
-use operator_sheets::{Roof, RooflinePoint, Rooflines, nested_argument};
+use operator_sheets::{Roof, RooflineCall, RooflinePoint, Rooflines, nested_argument};
 use perf_models::ComputeSpec;
 use trace_ingest::Sequence;
 
 use crate::analysis::Analysis;
-use crate::call_groups::CallGroup;
+use crate::call_groups::{CallGroup, CountedCall};
 use crate::unified::{UnifiedRow, unified_groups};
 
 impl Rooflines for Analysis {
@@ -19,6 +19,17 @@ impl Rooflines for Analysis {
 
     fn milliseconds(&self, time: i64) -> f64 {
         self.ms(time)
+    }
+
+    fn visit_calls(&self, visit: &mut dyn FnMut(RooflineCall<'_>)) {
+        for row in self.unified_rows() {
+            let roofline = row.figures.and_then(|figures| figures.roofline);
+            visit(RooflineCall {
+                name: &row.name(self).text(self),
+                kernel_time_us: self.us(row.time),
+                roofline_time_us: roofline.map(|roofline| roofline.time_us()),
+            });
+        }
     }
 }
 

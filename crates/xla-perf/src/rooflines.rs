@@ -1,12 +1,14 @@
 //! Instructions under the ceilings of the device.
 
 use gpu_timeline::Spread;
-use operator_sheets::{Figures, Roof, RooflinePoint, Rooflines, roofline_points_sheet, roofline_sheet};
+use operator_sheets::{
+    Figures, Roof, RooflineCall, RooflinePoint, Rooflines, roofline_points_sheet, roofline_sheet,
+};
 use perf_models::ComputeSpec;
 use sheets::Sheet;
 
 use crate::analysis::JaxAnalysis;
-use crate::gpu::call_groups::CallGroup;
+use crate::gpu::call_groups::{CallGroup, figures};
 use crate::gpu::op_sheets::operator_groups;
 use crate::operators::number_tuples;
 
@@ -21,6 +23,17 @@ impl Rooflines for JaxAnalysis {
 
     fn milliseconds(&self, time: i64) -> f64 {
         self.ms(time)
+    }
+
+    fn visit_calls(&self, visit: &mut dyn FnMut(RooflineCall<'_>)) {
+        for call in self.calls().iter().filter(|call| self.keeps(call.operator)) {
+            let roofline = figures(self, call).and_then(|figures| figures.roofline);
+            visit(RooflineCall {
+                name: &self.operators()[call.operator].name,
+                kernel_time_us: self.us(call.time),
+                roofline_time_us: roofline.map(|roofline| roofline.time_us()),
+            });
+        }
     }
 }
 

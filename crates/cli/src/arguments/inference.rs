@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::report::ReportArguments;
+use super::pytorch::TraceArguments;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -17,7 +17,7 @@ Options may be written with _ or with -. `tracelens columns` explains the sheets
 #[derive(Args)]
 pub(crate) struct InferenceArguments {
     #[command(flatten)]
-    pub(crate) report: ReportArguments,
+    pub(crate) trace: TraceArguments,
     #[command(flatten)]
     pub(crate) engine: EngineArguments,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::report_output::ReportOutput;
+use super::report_output::{Recordings, ReportOutput};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -19,26 +19,13 @@ Options may be written with _ or with -. `tracelens columns` explains the sheets
 
 #[derive(Args)]
 pub(crate) struct JaxArguments {
-    /// The profile: plain, gzip, zstd or zip. Of several, one per host of a run in the order of the hosts' ranks, the
-    /// report is about the collectives of all hosts together, and its workbook is <first>_collectives.xlsx
-    #[arg(value_name = "FILE", required_unless_present = "profile_path")]
-    files: Vec<PathBuf>,
-
-    /// The same as FILE
-    #[arg(long = "profile_path", value_name = "FILE", num_args = 1.., conflicts_with = "files")]
-    profile_path: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) recordings: Recordings,
 
     #[command(flatten)]
     pub(crate) output: JaxOutput,
     #[command(flatten)]
     pub(crate) analysis: JaxAnalysisArguments,
-}
-
-impl JaxArguments {
-    /// The profiles, whichever way they were named; one at least.
-    pub(crate) fn profiles(&self) -> &[PathBuf] {
-        if self.files.is_empty() { &self.profile_path } else { &self.files }
-    }
 }
 
 #[derive(Args)]
@@ -68,7 +55,7 @@ pub(crate) struct JaxAnalysisArguments {
     #[arg(long = "gpu_arch_platform", value_name = "NAME")]
     pub(crate) gpu_arch_platform: Option<String>,
 
-    /// Give the figures of the reference tool where it is known to be wrong: work of library calls by its formulas,
+    /// Give the figures of TraceLens where it is known to be wrong: work of library calls by its formulas,
     /// credited to every kernel, in the sheets op_…
     #[arg(long)]
     pub(crate) parity: bool,

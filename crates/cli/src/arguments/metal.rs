@@ -3,9 +3,10 @@
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use metal_perf::IdRange;
+use clap::Args;
+use metal_perf::{CollectiveTime, DurationSource, GroupBy, IdRange};
 
+use super::one_of;
 use super::report_output::ReportOutput;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -119,12 +120,12 @@ pub(crate) struct FigureArguments {
     pub(crate) active_experts: Option<NonZeroU64>,
 
     /// Which duration counts: that of the kernel, or with the firmware around it (fw)
-    #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
-    pub(crate) duration: Duration,
+    #[arg(long, default_value = "kernel", value_parser = one_of(DURATIONS), value_name = "WHICH")]
+    pub(crate) duration: DurationSource,
 
     /// Time of a collective on several devices: their mean, the shortest (of the device that came last and did not
     /// wait), or the longest
-    #[arg(long = "collective-time", value_enum, default_value_t, value_name = "WHICH")]
+    #[arg(long = "collective-time", default_value = "mean", value_parser = one_of(COLLECTIVE_TIMES), value_name = "WHICH")]
     pub(crate) collective_time: CollectiveTime,
 
     /// Compare with this run: operations by their name and place, biggest changes first
@@ -165,7 +166,7 @@ pub(crate) struct TerminalArguments {
 
     /// What a row of the summary is: an operation (op), an operation and where its first input lies (memory), or a
     /// category [default: memory]
-    #[arg(long = "group-by", value_enum, value_name = "BY")]
+    #[arg(long = "group-by", value_parser = one_of(GROUPINGS), value_name = "BY")]
     pub(crate) group_by: Option<GroupBy>,
 
     /// The same as --group-by op
@@ -175,38 +176,19 @@ pub(crate) struct TerminalArguments {
 
 impl TerminalArguments {
     /// What a row of the summary is, whichever way it was said.
-    pub(crate) fn group_by(&self) -> metal_perf::GroupBy {
-        match self.group_by {
-            Some(GroupBy::Op) => metal_perf::GroupBy::Op,
-            Some(GroupBy::Category) => metal_perf::GroupBy::Category,
-            Some(GroupBy::Memory) => metal_perf::GroupBy::Memory,
-            None if self.no_stack_by_in0 => metal_perf::GroupBy::Op,
-            None => metal_perf::GroupBy::Memory,
-        }
+    pub(crate) fn group_by(&self) -> GroupBy {
+        self.group_by.unwrap_or(if self.no_stack_by_in0 { GroupBy::Op } else { GroupBy::Memory })
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Duration {
-    #[default]
-    Kernel,
-    Fw,
-}
+const DURATIONS: &[(&str, DurationSource)] =
+    &[("kernel", DurationSource::Kernel), ("fw", DurationSource::Firmware)];
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CollectiveTime {
-    #[default]
-    Mean,
-    Min,
-    Max,
-}
+const COLLECTIVE_TIMES: &[(&str, CollectiveTime)] =
+    &[("mean", CollectiveTime::Mean), ("min", CollectiveTime::Min), ("max", CollectiveTime::Max)];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum GroupBy {
-    Op,
-    Memory,
-    Category,
-}
+const GROUPINGS: &[(&str, GroupBy)] =
+    &[("op", GroupBy::Op), ("memory", GroupBy::Memory), ("category", GroupBy::Category)];
 
 fn percentage(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {

@@ -2,14 +2,17 @@
 
 use std::num::NonZeroUsize;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use trace2tree::LinkBy;
+
+use super::one_of;
 
 #[derive(Args)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct ReadingArguments {
     /// How device events find their launch: by correlation id, any number of them per launch, or by launch
-    /// arrows (flow), one per launch, which gives the figures of the reference tool
-    #[arg(long = "link-by", value_enum, default_value_t, value_name = "RULE")]
+    /// arrows (flow), one per launch, which gives the figures of TraceLens
+    #[arg(long = "link-by", default_value = "correlation", value_parser = one_of(LINK_BY), value_name = "RULE")]
     pub(crate) link_by: LinkBy,
 
     /// Threads that work; the output is the same for any number [default: as many as the machine has]
@@ -17,9 +20,4 @@ pub(crate) struct ReadingArguments {
     pub(crate) threads: Option<NonZeroUsize>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LinkBy {
-    #[default]
-    Correlation,
-    Flow,
-}
+const LINK_BY: &[(&str, LinkBy)] = &[("correlation", LinkBy::Correlation), ("flow", LinkBy::Flow)];

@@ -11,6 +11,31 @@ use super::timings::TimingsArguments;
 pub(crate) type Output = (&'static dyn Writer, PathBuf);
 
 #[derive(Args)]
+pub(crate) struct Recordings {
+    /// The recording: plain, gzip, zstd or zip; rocprofv3's CSV files as a directory, too. Several XPlane profiles or
+    /// Tenstorrent files are of the hosts of one run, in the order of their ranks
+    #[arg(value_name = "FILE", required_unless_present = "profile_json_path")]
+    files: Vec<PathBuf>,
+
+    /// The same as FILE
+    #[arg(
+        long = "profile_json_path",
+        alias = "profile_path",
+        value_name = "FILE",
+        num_args = 1..,
+        conflicts_with = "files"
+    )]
+    profile_json_path: Vec<PathBuf>,
+}
+
+impl Recordings {
+    /// The recordings, whichever way they were named; one at least.
+    pub(crate) fn paths(&self) -> &[PathBuf] {
+        if self.files.is_empty() { &self.profile_json_path } else { &self.files }
+    }
+}
+
+#[derive(Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct ReportOutput {
     /// Write the workbook here [default: <input>_perf_report.xlsx beside the input, unless another output is named]

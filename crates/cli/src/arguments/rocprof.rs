@@ -1,13 +1,13 @@
 //! Flags of `tracelens rocprof`.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use rocprof_perf::KernelPattern;
+use clap::Args;
+use rocprof_perf::{HipGrouping, KernelBaseline, KernelGrouping, KernelPattern};
+use trace_ingest::rocprof::KernelNames;
 
-use super::microseconds;
-use super::report_output::ReportOutput;
+use super::report_output::{Recordings, ReportOutput};
+use super::{microseconds, one_of};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -21,28 +21,14 @@ read, too. Options may be written with _ or with -. `tracelens columns` explains
 
 #[derive(Args)]
 pub(crate) struct RocprofArguments {
-    /// The profile: *_results.json, *_results.pftrace or *_kernel_trace.csv, plain or compressed; *_results.db, not
-    /// compressed; or a directory of CSV files
-    #[arg(value_name = "PROFILE", required_unless_present = "profile_json_path")]
-    profile: Option<PathBuf>,
-
-    /// The same as PROFILE, of any format
-    #[arg(long = "profile_json_path", value_name = "FILE", conflicts_with = "profile")]
-    profile_json_path: Option<PathBuf>,
-
+    #[command(flatten)]
+    pub(crate) recordings: Recordings,
     #[command(flatten)]
     pub(crate) output: ReportOutput,
     #[command(flatten)]
     pub(crate) analysis: RocprofAnalysisArguments,
     #[command(flatten)]
     pub(crate) pftrace: PftraceArguments,
-}
-
-impl RocprofArguments {
-    /// The profile, whichever way it was named.
-    pub(crate) fn path(&self) -> PathBuf {
-        self.profile.as_ref().or(self.profile_json_path.as_ref()).cloned().unwrap_or_default()
-    }
 }
 
 #[derive(Args)]
@@ -76,22 +62,21 @@ pub(crate) struct RocprofAnalysisArguments {
     /// with them (formatted), with the suffix of the code object, too (demangled), or the symbol's (mangled).
     /// Kernels that share the name are one row [default: truncated; formatted in the tables known from Perfetto
     /// traces]
-    #[arg(long = "kernel_names", value_enum, value_name = "NAMES")]
+    #[arg(long = "kernel_names", value_parser = one_of(KERNEL_NAMES), value_name = "NAMES")]
     pub(crate) kernel_names: Option<KernelNames>,
 
-    /// Give the figures of the reference tool where it is known to be wrong: nanoseconds under headers that say µs,
+    /// Give the figures of TraceLens where it is known to be wrong: nanoseconds under headers that say µs,
     /// percentages cumulated before sorting, its kinds of kernels
     #[arg(long)]
     pub(crate) parity: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum KernelNames {
-    Truncated,
-    Formatted,
-    Demangled,
-    Mangled,
-}
+const KERNEL_NAMES: &[(&str, KernelNames)] = &[
+    ("truncated", KernelNames::Truncated),
+    ("formatted", KernelNames::Formatted),
+    ("demangled", KernelNames::Demangled),
+    ("mangled", KernelNames::Mangled),
+];
 
 /// All but the first say how the tables are made, and need it.
 #[derive(Args)]
@@ -132,20 +117,20 @@ pub(crate) struct PftraceArguments {
     pub(crate) kernel_summary_include_rccl: bool,
 
     /// What percentages of pftrace_kernel_summary are of [default: total]
-    #[arg(long = "kernel_summary_baseline", value_enum, value_name = "WHAT", requires = "pftrace_tables")]
-    pub(crate) kernel_summary_baseline: Option<KernelSummaryBaseline>,
+    #[arg(long = "kernel_summary_baseline", value_parser = one_of(BASELINES), value_name = "WHAT", requires = "pftrace_tables")]
+    pub(crate) kernel_summary_baseline: Option<KernelBaseline>,
 
     /// What a row of pftrace_kernel_summary is: a kernel with its launch configuration, or a kernel [default: config]
-    #[arg(long = "kernel_summary_group", value_enum, value_name = "BY", requires = "pftrace_tables")]
-    pub(crate) kernel_summary_group: Option<KernelSummaryGroup>,
+    #[arg(long = "kernel_summary_group", value_parser = one_of(KERNEL_GROUPINGS), value_name = "BY", requires = "pftrace_tables")]
+    pub(crate) kernel_summary_group: Option<KernelGrouping>,
 
     /// Leave out hip_summary
     #[arg(long = "no_hip_summary", requires = "pftrace_tables")]
     pub(crate) no_hip_summary: bool,
 
     /// What a row of hip_summary is [default: name]
-    #[arg(long = "hip_summary_group", value_enum, value_name = "BY", requires = "pftrace_tables")]
-    pub(crate) hip_summary_group: Option<HipSummaryGroup>,
+    #[arg(long = "hip_summary_group", value_parser = one_of(HIP_GROUPINGS), value_name = "BY", requires = "pftrace_tables")]
+    pub(crate) hip_summary_group: Option<HipGrouping>,
 
     /// Rows of xla_top [default: 30]
     #[arg(long = "top_xla", value_name = "N", requires = "pftrace_tables")]
@@ -165,28 +150,18 @@ pub(crate) struct PftraceArguments {
     pub(crate) include_nonlaunch_apis: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum KernelSummaryBaseline {
-    Total,
-    Compute,
-}
+const BASELINES: &[(&str, KernelBaseline)] =
+    &[("total", KernelBaseline::Total), ("compute", KernelBaseline::Compute)];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum KernelSummaryGroup {
-    Config,
-    Name,
-}
+const KERNEL_GROUPINGS: &[(&str, KernelGrouping)] =
+    &[("config", KernelGrouping::Config), ("name", KernelGrouping::Name)];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum HipSummaryGroup {
-    Name,
-    #[value(name = "name+stream")]
-    NameStream,
-    #[value(name = "name+op")]
-    NameOp,
-    #[value(name = "name+stream+op")]
-    NameStreamOp,
-}
+const HIP_GROUPINGS: &[(&str, HipGrouping)] = &[
+    ("name", HipGrouping::Name),
+    ("name+stream", HipGrouping::NameStream),
+    ("name+op", HipGrouping::NameOp),
+    ("name+stream+op", HipGrouping::NameStreamOp),
+];
 
 /// Kernels that are left out; none without a pattern.
 #[derive(Clone, Debug)]

@@ -15,7 +15,6 @@ use crate::arguments::match_blocks::MatchArguments;
 use crate::console;
 use crate::error::Failure;
 use crate::progress::ReadingProgress;
-use crate::report_request::link_rule;
 
 /// A trace with its steps.
 struct Side<'a> {
@@ -78,7 +77,7 @@ fn read<'a>(path: &'a Path, arguments: &MatchArguments) -> Result<Side<'a>, Fail
     if steps.is_empty() {
         return Err(Failure::NoAnnotatedSteps { path: path.to_path_buf() });
     }
-    let link_by = link_rule(arguments.reading.link_by);
+    let link_by = arguments.reading.link_by;
     let tree = TraceTree::build(trace, &TreeOptions { link_by, ..TreeOptions::default() });
     Ok(Side { path, tree, steps })
 }

@@ -2,11 +2,11 @@
 
 pub(crate) mod archs;
 pub(crate) mod columns;
-pub(crate) mod inference;
 pub(crate) mod jax;
 pub(crate) mod match_blocks;
 pub(crate) mod metal;
 pub(crate) mod model;
+pub(crate) mod pytorch;
 pub(crate) mod report;
 pub(crate) mod rocprof;
 pub(crate) mod shell;

@@ -1,156 +1,309 @@
-//! `tracelens report` and `tracelens pytorch`.
+//! The driver of all reports: asks for the report of a recording, writes its files and prints the rest.
 
+use std::io::{self, Write};
 use std::mem;
+use std::path::{Path, PathBuf};
 
-use inference_phase::sheets::PhaseAnalysis;
-use report_writers::Json;
-use trace_ingest::{ReadOptions, RecordingKind, Trace, Warning, read_path};
-use trace2tree::TraceTree;
-use tree_perf::Analysis;
+use answers::{Picture, Report, Reporter, Run, Stage, Watch};
+use atomic_file::AtomicFile;
+use report_writers::terminal::{Color, Style};
+use report_writers::{Json, Workbook};
+use trace_ingest::{ReadOptions, RecordingKind, recognise};
 
-use crate::arguments::report::ReportArguments;
+use crate::arguments::Given;
+use crate::arguments::any_report::{AnyReport, ReportArguments};
+use crate::arguments::report_output::{Output, ReportOutput};
 use crate::console;
 use crate::error::Failure;
-use crate::notes::Notes;
+use crate::notices::{self, Say};
 use crate::progress::ReadingProgress;
-use crate::report_files::{RooflinePicture, end_with, save_picture, write_tables};
-use crate::report_request::{Print, ReportRequest};
-use crate::rooflines::Rooflines;
-use crate::step_picture;
-use crate::summary::{self, Found};
-use crate::tables;
-use crate::timings::{Stage, Timings};
+use crate::summary::{self, WIDEST};
+use crate::timings::Timings;
+use crate::wrapping::wrap;
 
-pub(crate) fn run(arguments: &ReportArguments, timings: &mut Timings) -> Result<(), Failure> {
-    write(ReportRequest::new(arguments)?, timings, |_, _| Ok(()))
+/// `tracelens report`: the report of the recorder that the first file is of.
+pub(crate) fn run(arguments: &AnyReport, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
+    let Some(first) = arguments.first() else { return Err(answers::Error::NoRecording.into()) };
+    match arguments.for_kind(recognise(first)?, first)? {
+        ReportArguments::Trace(arguments) => super::pytorch::run(&arguments, given, timings),
+        ReportArguments::Xla(arguments) => super::jax::run(&arguments, given, timings),
+        ReportArguments::Rocprof(arguments) => super::rocprof::run(&arguments, given, timings),
+        ReportArguments::Tenstorrent(arguments) => super::metal::run(&arguments, given, timings),
+    }
 }
 
-/// Writes and prints the report of a tree, after it was changed. The change may add to the notices of the request.
-pub(crate) fn write(
-    mut request: ReportRequest,
-    timings: &mut Timings,
-    change: impl FnOnce(&mut TraceTree, &mut ReportRequest) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    timings.begin(Stage::Read);
-    let trace = read(&request)?;
-    timings.count_events(trace.events().len() + trace.skipped_frames() as usize);
-    timings.begin(Stage::Analysis);
-    request.notices.extend(fuller_report(&trace).map(str::to_owned));
-    let mut options = request.analysis.tree_options();
-    options.python_frames |= request.python_frames;
-    let threads = ReadOptions { threads: request.threads, ..ReadOptions::default() }.thread_count();
-    options.threads = threads;
-    let mut tree = TraceTree::build(trace, &options);
-    change(&mut tree, &mut request)?;
-    let options = request.analysis.clone();
-    // What a script prints, and how often, must not depend on which thread asks it first.
-    let threads_of_sheets = if request.extension.is_some() { 1 } else { threads };
-    let analysis = match request.extension.take() {
-        Some(extension) => Analysis::from_tree_with_extension(tree, options, Box::new(extension)),
-        None => Analysis::from_tree(tree, options),
-    };
-    if analysis.device_event_count() == 0 {
-        return Err(no_gpu_events(analysis.trace(), &request));
-    }
-    let title = request.trace.file_name().unwrap_or_default().to_string_lossy();
-    let phases = request.phases.map(|options| PhaseAnalysis::new(&analysis, options));
-    timings.begin(Stage::Sheets);
-    let report = tables::report(&analysis, phases.as_ref(), &title, request.sheet_names, threads_of_sheets)?
-        .with_threads(threads);
+/// What is asked for around a report.
+pub(crate) struct Request<'a> {
+    pub(crate) files: &'a [PathBuf],
+    pub(crate) output: &'a ReportOutput,
+    /// Pictures, with where each goes.
+    pub(crate) pictures: Vec<(Picture, &'a Path)>,
+    /// Name of the workbook beside the recording, where nothing else is asked for.
+    pub(crate) workbook: Option<PathBuf>,
+    pub(crate) threads: Option<usize>,
+    /// Which options were given.
+    pub(crate) given: &'a Given,
+    /// What was written before.
+    pub(crate) written: Vec<PathBuf>,
+    /// What there is to say of the options.
+    pub(crate) warnings: Vec<String>,
+}
 
-    timings.begin(Stage::Write);
-    let mut notes = Notes::of(&analysis, &request);
-    if let Some(phases) = &phases {
-        notes.warnings.extend(phases.notices().iter().map(ToString::to_string));
+/// What only one kind of report writes and prints.
+pub(crate) trait Extras {
+    /// Whether notices go to standard error, before what is printed, and not below it.
+    const NOTICES_FIRST: bool = false;
+
+    /// Files beside the tables: their paths where they were written, failures where not.
+    fn write(&self, _: &Report) -> Vec<Result<PathBuf, Failure>> {
+        Vec::new()
     }
-    request.written.iter().for_each(|path| notes.wrote(path, 1));
-    // What can be written is written and shown even if something else cannot.
-    let mut pending = write_tables(&report, &request.outputs, &mut notes);
-    let rooflines = Rooflines::of(&report);
-    if let Some(destination) = &request.roofline_svg {
-        let picture = RooflinePicture {
-            rooflines: rooflines.as_ref(),
-            roofs: analysis.roofs(),
-            architecture: analysis.architecture(),
-            title: &title,
-            recording: "trace",
+
+    /// What is printed.
+    fn text(&self, report: &Report, caveats: &str, style: Style) -> String {
+        summary::text(report, caveats, style)
+    }
+}
+
+/// A report like most.
+impl Extras for () {}
+
+impl Request<'_> {
+    /// Makes, writes and prints the report.
+    pub(crate) fn answer<E: Extras>(
+        self,
+        reporter: impl Reporter,
+        extras: &E,
+        timings: &mut Timings,
+    ) -> Result<(), Failure> {
+        let outputs = self.outputs();
+        let pictures = self.pictures.iter().map(|(_, path)| ("svg", *path));
+        let tables = outputs.iter().map(|(writer, path)| (writer.name(), path.as_path()));
+        check_destinations(self.files, tables.chain(pictures))?;
+        let report = self.make(reporter, timings)?;
+        timings.begin(Stage::Write);
+        let (written, said, pending) = self.write(&report, &outputs, extras);
+        timings.begin(Stage::Terminal);
+        if self.output.json {
+            console::write_with(|out| Json.write_to(&report.tables, out))?;
+            said.iter().for_each(Say::print);
+        } else if !self.output.quiet {
+            let style = console::style();
+            let style = Style { width: style.width.min(WIDEST), ..style };
+            let (first, (after, inside)): (Vec<Say>, (Vec<Say>, Vec<Say>)) = match E::NOTICES_FIRST {
+                true => (said, Default::default()),
+                false => (Vec::new(), said.into_iter().partition(Say::is_for_stderr)),
+            };
+            first.iter().for_each(Say::print);
+            let (caveats, below) = texts(&inside, &written, style);
+            console::print(extras.text(&report, &caveats, style) + &below)?;
+            after.iter().for_each(Say::print);
+        }
+        timings.end();
+        // The process is about to end, and the system takes its memory back at once.
+        mem::forget(report);
+        end_with(pending)
+    }
+
+    fn outputs(&self) -> Vec<Output> {
+        let mut outputs = self.output.destinations();
+        if outputs.is_empty() && self.pictures.is_empty() && !self.output.json {
+            outputs.extend(self.workbook.clone().map(|path| -> Output { (&Workbook, path) }));
+        }
+        outputs
+    }
+
+    fn make(&self, reporter: impl Reporter, timings: &mut Timings) -> Result<Report, Failure> {
+        let progress = ReadingProgress::new(self.output.quiet);
+        let update = |state| progress.update(state);
+        let pictures: Vec<Picture> = self.pictures.iter().map(|(picture, _)| *picture).collect();
+        let mut run = Run {
+            reading: ReadOptions { threads: self.threads, progress: Some(&update), ..ReadOptions::default() },
+            pictures: &pictures,
+            watch: Some(timings),
         };
-        pending.extend(picture.write(destination, &mut notes).err());
+        reporter.report(self.files, &mut run).map_err(|error| {
+            if let (answers::Error::NoGpuEvents { warnings, .. }, false) = (&error, self.output.quiet) {
+                warnings.iter().for_each(console::warning);
+            }
+            error.into()
+        })
     }
-    if let (Some(destination), Some(phases)) = (&request.step_svg, &phases) {
-        match step_picture::svg(phases, &title)? {
-            Some(svg) => pending.extend(save_picture(destination, &svg, &mut notes).err()),
-            None => notes.warnings.push("--step_svg writes nothing: the trace has no steps".into()),
+
+    /// Writes what can be written: the files, what there is to say, and the failures.
+    fn write(
+        &self,
+        report: &Report,
+        outputs: &[Output],
+        extras: &impl Extras,
+    ) -> (Vec<String>, Vec<Say>, Vec<Failure>) {
+        let mut said: Vec<Say> = self.warnings.iter().cloned().map(Say::Warning).collect();
+        said.extend(report.notices.iter().map(|notice| notices::say(notice, self.given)));
+        let mut written: Vec<String> = self.written.iter().map(|path| wrote(path, 1)).collect();
+        let mut pending = Vec::new();
+        for file in extras.write(report) {
+            match file {
+                Ok(path) => written.push(wrote(&path, 1)),
+                Err(failure) => pending.push(failure),
+            }
         }
-    }
-    timings.begin(Stage::Terminal);
-    match request.print {
-        Print::Summary => {
-            let found = Found { rooflines: rooflines.as_ref(), phases: phases.as_ref() };
-            let text = summary::text(&analysis, &report, found, &notes, console::style());
-            console::print(text)?;
+        for (writer, destination) in outputs {
+            match writer.write(&report.tables, destination) {
+                Ok(files) => {
+                    written.push(wrote(destination, files.paths.len()));
+                    said.extend(files.warnings.iter().map(|warning| Say::Warning(warning.to_string())));
+                }
+                Err(error) => pending.push(error.into()),
+            }
         }
-        Print::Json => {
-            console::write_with(|out| Json.write_to(&report, out))?;
-            notes.left_out.iter().chain(&notes.warnings).for_each(console::warning);
+        for (picture, destination) in &self.pictures {
+            let Some((_, svg)) = report.pictures.iter().find(|(drawn, _)| drawn == picture) else { continue };
+            match save(destination, |file| file.write_all(svg.as_bytes())) {
+                Ok(path) => written.push(wrote(&path, 1)),
+                Err(failure) => pending.push(failure),
+            }
         }
-        Print::Nothing => {}
+        (written, said, pending)
     }
-    if request.print != Print::Nothing {
-        notes.of_extension.iter().for_each(console::extension);
-    }
-    timings.end();
-    // The process is about to end, and the system takes its memory back at once.
-    mem::forget((rooflines, report));
-    mem::forget(phases);
-    mem::forget(analysis);
-    end_with(pending)
 }
 
-/// The failure, and before it what reading got over: it may be the reason.
-fn no_gpu_events(trace: &Trace, request: &ReportRequest) -> Failure {
-    if request.print != Print::Nothing {
-        trace.warnings().iter().for_each(console::warning);
+fn wrote(destination: &Path, files: usize) -> String {
+    let count = if destination.is_dir() { format!(" ({files} files)") } else { String::new() };
+    format!("wrote {}{count}", destination.display())
+}
+
+/// Writes a file, whole or not at all.
+pub(crate) fn save(
+    destination: &Path,
+    write: impl FnOnce(&mut AtomicFile) -> io::Result<()>,
+) -> Result<PathBuf, Failure> {
+    atomic_file::write_with(destination, write)
+        .map_err(|source| Failure::File { path: destination.to_path_buf(), source })?;
+    Ok(destination.to_path_buf())
+}
+
+/// What stands above the figures, and what stands below the report: warnings, and what was written.
+fn texts(said: &[Say], written: &[String], style: Style) -> (String, String) {
+    let (mut caveats, mut below) = (String::new(), String::new());
+    for say in said {
+        let (text, out) = match say {
+            Say::Caveat(text) => (text, &mut caveats),
+            Say::Warning(text) => (text, &mut below),
+            Say::Note(_) | Say::Script(_) => continue,
+        };
+        let mut lines = String::new();
+        wrap(&format!("warning: {text}"), "", "  ", style.width, &mut lines);
+        // Painted afterwards: colours have no width.
+        out.push_str(&lines.replacen("warning:", &style.paint("warning:", Color::Yellow), 1));
     }
-    let is_loss =
-        |warning: &Warning| matches!(warning, Warning::Truncated { .. } | Warning::DamagedCompression { .. });
-    let advice = match trace.facts().recorder.kind {
-        Some(RecordingKind::XPlane) => "this is an XPlane profile: `tracelens jax` reads it",
-        Some(RecordingKind::Rocprof) => {
-            "this is a profile of rocprofv3: `tracelens rocprof` says what to check"
+    written.iter().for_each(|line| below.extend([line, "\n"]));
+    if !below.is_empty() {
+        below.insert(0, '\n');
+    }
+    (caveats, below)
+}
+
+/// Refuses destinations that cannot be written, or are one of the files that are read, before any time is spent.
+pub(crate) fn check_destinations<'p>(
+    read: &[PathBuf],
+    destinations: impl IntoIterator<Item = (&'static str, &'p Path)>,
+) -> Result<(), Failure> {
+    let resolved = |path: &Path| std::fs::canonicalize(path).ok();
+    let read: Vec<PathBuf> = read.iter().filter_map(|path| resolved(path)).collect();
+    for (writer, destination) in destinations {
+        let path = || destination.to_path_buf();
+        if resolved(destination).is_some_and(|destination| read.contains(&destination)) {
+            return Err(Failure::OverwritesTrace { path: path() });
         }
-        _ if trace.warnings().iter().any(is_loss) => {
-            "they may be in the part that is lost: copy the file again, or record it again"
+        let parent = destination.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let detail = if writer == "csv" {
+            let is_taken = destination.exists() && !destination.is_dir();
+            is_taken.then_some("a file has this name; name a directory")
+        } else if destination.is_dir() {
+            Some("it is a directory; name a file in it")
+        } else {
+            let is_lost = parent.is_some_and(|parent| !parent.is_dir());
+            is_lost.then_some("its directory does not exist; make it or choose another place")
+        };
+        if let Some(detail) = detail {
+            return Err(Failure::Destination { path: path(), detail });
         }
-        _ => "record it with the GPU's activities (torch.profiler.ProfilerActivity.CUDA)",
+    }
+    Ok(())
+}
+
+/// Prints all failures but the last, which is for the caller, who prints it too.
+fn end_with(mut failures: Vec<Failure>) -> Result<(), Failure> {
+    let last = failures.pop();
+    failures.iter().for_each(console::error);
+    last.map_or(Ok(()), Err)
+}
+
+/// Where the workbook goes when nothing else is asked for: beside the recording, named after it up to its last `.json`
+/// or `.xplane.pb`, or without the endings of its compression and format; in a directory of CSV files where the
+/// recording is one. `ending` tells the reports of one recording apart.
+pub(crate) fn workbook_beside(recording: &Path, kind: RecordingKind, ending: &str) -> PathBuf {
+    if recording.is_dir() {
+        return recording.join(format!("{}.xlsx", ending.trim_start_matches('_')));
+    }
+    let name = recording.file_name().unwrap_or_default().to_string_lossy();
+    let without = |name: &str, endings: &[&str]| {
+        endings.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name).to_owned()
     };
-    Failure::NoGpuEvents {
-        path: request.trace.clone(),
-        events: trace.events().len() + trace.skipped_frames() as usize,
-        advice,
-    }
-}
-
-/// The report that has more of such a recording than what it has in common with other traces.
-fn fuller_report(trace: &Trace) -> Option<&'static str> {
-    match trace.facts().recorder.kind? {
-        RecordingKind::XPlane => Some(
-            "this is an XPlane profile: `tracelens jax` knows its programs and their work, and this report only its times",
-        ),
-        RecordingKind::Rocprof => Some(
-            "this is a profile of rocprofv3: `tracelens rocprof` has its calls, copies and counters, and this report only what it has in common with other traces",
-        ),
-        RecordingKind::Kineto | RecordingKind::TenstorrentOps => None,
-    }
-}
-
-fn read(request: &ReportRequest) -> Result<Trace, Failure> {
-    let progress = ReadingProgress::new(request.print == Print::Nothing);
-    let update = |state| progress.update(state);
-    let options = ReadOptions {
-        threads: request.threads,
-        progress: Some(&update),
-        skip_python_frames: !request.needs_python_frames(),
+    let is_rocprof = kind == RecordingKind::Rocprof;
+    let stem = match name.rfind(".json").or_else(|| name.rfind(".xplane.pb")) {
+        // The name that rocprofv3 gives its JSON; other tools write names of this form too.
+        Some(at) if is_rocprof && &name[at..] == ".json" => without(&name[..at], &["_results"]),
+        Some(at) => name[..at].to_owned(),
+        None => {
+            let plain = without(&name, &[".gz", ".zst", ".zip"]);
+            match is_rocprof {
+                true => {
+                    let stem = without(&plain, &[".db", ".pftrace", ".csv"]);
+                    without(&stem, &["_results", "_kernel_trace"])
+                }
+                false => plain,
+            }
+        }
     };
-    Ok(read_path(&request.trace, &options)?)
+    recording.with_file_name(format!("{stem}{ending}.xlsx"))
+}
+
+/// Ending of the name of a workbook.
+pub(crate) const PERF_REPORT: &str = "_perf_report";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_workbook_is_named_after_the_recording() {
+        use RecordingKind::{Kineto, Rocprof, XPlane};
+        for (kind, recording, workbook) in [
+            (Kineto, "a.json", "a_perf_report.xlsx"),
+            (Kineto, "dir/a.pt.trace.json.gz", "dir/a.pt.trace_perf_report.xlsx"),
+            (Kineto, "a.json.json.gz", "a.json_perf_report.xlsx"),
+            (Kineto, "908_results.json", "908_results_perf_report.xlsx"),
+            (XPlane, "host.name.xplane.pb", "host.name_perf_report.xlsx"),
+            (XPlane, "host.xplane.pb.gz", "host_perf_report.xlsx"),
+            (Kineto, "trace.zip", "trace_perf_report.xlsx"),
+            (Kineto, "trace.zst", "trace_perf_report.xlsx"),
+            (Kineto, "trace", "trace_perf_report.xlsx"),
+            (Rocprof, "908_results.json", "908_perf_report.xlsx"),
+            (Rocprof, "908_results.json.gz", "908_results_perf_report.xlsx"),
+            (Rocprof, "a_results.json.d/run.json", "a_results.json.d/run_perf_report.xlsx"),
+            (Rocprof, "run.json.zst", "run_perf_report.xlsx"),
+            (Rocprof, "908_results.db", "908_perf_report.xlsx"),
+            (Rocprof, "908_results.pftrace", "908_perf_report.xlsx"),
+            (Rocprof, "dir/908_results.pftrace.gz", "dir/908_perf_report.xlsx"),
+            (Rocprof, "908_kernel_trace.csv", "908_perf_report.xlsx"),
+            (Rocprof, "profile", "profile_perf_report.xlsx"),
+        ] {
+            let beside = workbook_beside(Path::new(recording), kind, PERF_REPORT);
+            assert_eq!(beside, Path::new(workbook), "{recording}");
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let beside = workbook_beside(directory.path(), Rocprof, PERF_REPORT);
+        assert_eq!(beside, directory.path().join("perf_report.xlsx"));
+    }
 }

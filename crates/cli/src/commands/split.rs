@@ -16,9 +16,8 @@ use trace2tree::{TraceTree, TreeOptions};
 use crate::arguments::split::{Iterations, SplitArguments};
 use crate::console;
 use crate::error::Failure;
-use crate::numbers::{counted, decimal, grouped};
 use crate::progress::ReadingProgress;
-use crate::report_request::link_rule;
+use answers::numbers::{counted, decimal, grouped};
 
 /// Files that are listed one by one; the table has all of them.
 const LISTED: usize = 20;
@@ -40,7 +39,7 @@ pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
     // Loops are looked for where nothing is annotated, and are in Python mostly.
     let tree_options = TreeOptions {
         python_frames: split::annotated_steps(&trace).is_empty(),
-        link_by: link_rule(arguments.reading.link_by),
+        link_by: arguments.reading.link_by,
         ..TreeOptions::default()
     };
     let tree = TraceTree::build(trace, &tree_options);

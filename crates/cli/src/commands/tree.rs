@@ -10,7 +10,6 @@ use crate::arguments::tree::TreeArguments;
 use crate::console;
 use crate::error::Failure;
 use crate::progress::ReadingProgress;
-use crate::report_request::link_rule;
 
 pub(crate) fn run(arguments: &TreeArguments) -> Result<(), Failure> {
     let fields = arguments.fields.iter().map(|name| field(name)).collect::<Result<Vec<_>, _>>()?;
@@ -22,7 +21,7 @@ pub(crate) fn run(arguments: &TreeArguments) -> Result<(), Failure> {
     drop(progress);
     let options = TreeOptions {
         python_frames: arguments.python_frames,
-        link_by: link_rule(arguments.reading.link_by),
+        link_by: arguments.reading.link_by,
         ..TreeOptions::default()
     };
     let tree = TraceTree::build(trace, &options);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use gpu_timeline::{Summary, percentile};
 use hashbrown::HashMap;
-use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Sheet, Unit, percent};
+use sheets::{Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Sheet, Unit, percent};
 use trace_ingest::rocprof::{Domain, Profile};
 use trace_ingest::{StringId, StringTable};
 
@@ -51,6 +51,12 @@ impl Callers {
     }
 }
 
+const COUNT: Column = Column::new("Count", ColumnKind::Count, "Calls.");
+const SHARE_OF_LIBRARY: Column = Column::new(
+    "Percentage (%)",
+    ColumnKind::Number(Unit::Percent),
+    "Share of the time of all calls of the library, in percent. Calls of one library may stand in calls of another, and threads call at once.",
+);
 const FUNCTION: Column = Column::new("function", ColumnKind::Text, "Function.");
 
 pub(super) fn by_function<'a>() -> Sheet<'a, RocprofAnalysis> {
@@ -62,16 +68,10 @@ pub(super) fn by_function<'a>() -> Sheet<'a, RocprofAnalysis> {
         )
         .field(|row: &FunctionRow<'_>| row.domain.into()),
         FUNCTION.field(|row: &FunctionRow<'_>| row.name.into()),
-        Column::new("Count", ColumnKind::Count, "Calls.")
-            .field(|row: &FunctionRow<'_>| row.durations.count.into()),
+        COUNT.field(|row: &FunctionRow<'_>| row.durations.count.into()),
     ];
     let shares = [
-        Column::new(
-            "Percentage (%)",
-            ColumnKind::Number(Unit::Percent),
-            "Share of the time of all calls of the library, in percent. Calls of one library may stand in calls of another, and threads call at once.",
-        )
-        .field_in(|totals: &Totals, row: &FunctionRow<'_>| {
+        SHARE_OF_LIBRARY.field_in(|totals: &Totals, row: &FunctionRow<'_>| {
             percent(row.durations.sum, totals[&row.library]).into()
         }),
         Column::new(
@@ -108,6 +108,10 @@ pub(super) fn by_function<'a>() -> Sheet<'a, RocprofAnalysis> {
         TOTAL.name,
         "time in calls (ms)",
         ChartShape::Bars(15),
+    ))
+    .with_excerpt(Excerpt::new(
+        5,
+        [("function", FUNCTION), ("calls", COUNT), ("host ms", TOTAL), ("% of library", SHARE_OF_LIBRARY)],
     ))
 }
 

@@ -7,7 +7,7 @@ use gpu_timeline::Summary;
 use hashbrown::HashMap;
 use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
 use operator_sheets::short_kernel_histogram;
-use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Sheet, Unit, percent};
+use sheets::{Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Sheet, Unit, percent};
 use trace_ingest::rocprof::{Dispatch, Launch};
 
 use crate::analysis::RocprofAnalysis;
@@ -17,6 +17,7 @@ use crate::tracelens_parity;
 type Context<'a> = &'a RocprofAnalysis;
 
 const NAME: Column = Column::new("name", ColumnKind::Text, "Kernel, by the kind of name that was asked for.");
+const COUNT: Column = Column::new("Count", ColumnKind::Count, "");
 const TOTAL: Column = Column::new(
     "Total Kernel Time (ms)",
     ColumnKind::Number(Unit::Milliseconds),
@@ -98,8 +99,7 @@ fn by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
     type Row<'a> = Ranked<(&'a str, u32, Summary)>;
     let durations = [
         NAME.field(|((name, ..), ..): &Row<'_>| (*name).into()),
-        Column::new("Count", ColumnKind::Count, "How often it ran.")
-            .field(|(_, summed, _): &Row<'_>| summed.count.into()),
+        COUNT.described("How often it ran.").field(|(_, summed, _): &Row<'_>| summed.count.into()),
         us("Mean Kernel Time (µs)", "Mean duration in µs.").field_in(
             |analysis: &Context<'_>, ((.., durations), ..): &Row<'_>| analysis.us(durations.mean).into(),
         ),
@@ -153,14 +153,14 @@ fn by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
         "kernel time (ms)",
         ChartShape::Bars(10),
     ))
+    .with_excerpt(excerpt(10, "kernel", NAME, TOTAL))
 }
 
 fn by_category<'a>() -> Sheet<'a, RocprofAnalysis> {
     type Row = Ranked<&'static str>;
     let sums = [
         CATEGORY.field(|(category, ..): &Row| (*category).into()),
-        Column::new("Count", ColumnKind::Count, "How many kernels ran.")
-            .field(|(_, summed, _): &Row| summed.count.into()),
+        COUNT.described("How many kernels ran.").field(|(_, summed, _): &Row| summed.count.into()),
         CATEGORY_TOTAL
             .field_in(|analysis: &Context<'_>, (_, summed, _): &Row| analysis.ms(summed.time as f64).into()),
     ];
@@ -188,6 +188,11 @@ fn by_category<'a>() -> Sheet<'a, RocprofAnalysis> {
         "kernel time (ms)",
         ChartShape::Bars(9),
     ))
+    .with_excerpt(excerpt(6, "category", CATEGORY, CATEGORY_TOTAL))
+}
+
+fn excerpt(rows: usize, header: &'static str, name: Column, total: Column) -> Excerpt {
+    Excerpt::new(rows, [(header, name), ("calls", COUNT), ("kernel ms", total), ("%", SHARE_OF_KERNEL_TIME)])
 }
 
 /// A column of the size of a launch.

@@ -6,13 +6,17 @@ use std::collections::BTreeMap;
 use gpu_timeline::Summary;
 use hashbrown::HashMap;
 use operator_sheets::OpCategory;
-use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Sheet, Unit, percent};
+use sheets::{Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Sheet, Unit, percent};
 use trace_ingest::{EventId, StringId};
 
 use crate::analysis::Analysis;
 use crate::kernel_records::{KernelRecord, kernel_records};
 
 const KERNEL_NAME: Column = Column::new("Kernel name", ColumnKind::Text, "Kernel, as the profiler names it.");
+const DURATION_COUNT: Column =
+    Column::new("Kernel duration (µs)_count", ColumnKind::Count, "Number of kernels.");
+const KERNEL_TIME_SHARE: Column =
+    Column::new("Percent of kernels time (%)", ColumnKind::Number(Unit::Percent), "");
 const DURATION_SUM: Column = Column::new(
     "Kernel duration (µs)_sum",
     ColumnKind::Number(Unit::Microseconds),
@@ -70,6 +74,10 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         },
     )
     .with_chart(KernelTable::chart("Kernels by time"))
+    .with_excerpt(Excerpt::new(
+        10,
+        [("kernel", KERNEL_NAME), ("calls", DURATION_COUNT), ("kernel µs", DURATION_SUM), ("%", KERNEL_TIME_SHARE)],
+    ))
 }
 
 impl<'a> KernelTable<'a> {
@@ -100,8 +108,7 @@ impl<'a> KernelTable<'a> {
             DURATION_SUM.field_in(|table: &KernelTable<'_>, row: &KernelRow| {
                 table.us(row.durations.sum as f64).into()
             }),
-            Column::new("Kernel duration (µs)_count", ColumnKind::Count, "Number of kernels.")
-                .field(|row: &KernelRow| row.durations.count.into()),
+            DURATION_COUNT.field(|row: &KernelRow| row.durations.count.into()),
             Column::new("Kernel duration (µs)_mean", microseconds, "Mean duration in µs.")
                 .field_in(|table: &KernelTable<'_>, row: &KernelRow| table.us(row.durations.mean).into()),
             Column::new("Kernel duration (µs)_min", microseconds, "Shortest duration in µs.")
@@ -112,7 +119,7 @@ impl<'a> KernelTable<'a> {
                 .field_in(|table: &KernelTable<'_>, row: &KernelRow| {
                     table.us(row.durations.max as f64).into()
                 }),
-            Column::new("Percent of kernels time (%)", ColumnKind::Number(Unit::Percent), share).field_in(
+            KERNEL_TIME_SHARE.described(share).field_in(
                 |table: &KernelTable<'_>, row: &KernelRow| {
                     percent(row.durations.sum, table.kernel_time).into()
                 },

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use operator_sheets::columns::{
     CALL_STACK, CUMULATIVE, DIRECT_MS, IS_RECOMPUTE, OP_CATEGORY, OP_NAME, PARENT_MODULE, PERCENTAGE,
 };
-use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Nested, Sheet, Unit, shares};
+use sheets::{Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Nested, Sheet, Unit, shares};
 
 use crate::analysis::Analysis;
 use crate::call_stack::{module_call_stack, parent_module};
@@ -22,6 +22,8 @@ struct Key<'a> {
     module: Option<&'a str>,
     is_recompute: bool,
 }
+
+const COUNT: Column = Column::new("Count", ColumnKind::Count, "");
 
 type Row<'a> = (Key<'a>, Totals<'a>);
 
@@ -69,7 +71,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         )
         .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.ms(totals.subtree).into())
         .when(is_for(ReportLayout::Standard)),
-        Column::new("Count", ColumnKind::Count, "Calls of the operator that launched device work.")
+        COUNT.described("Calls of the operator that launched device work.")
             .field(|(_, totals): &Row<'_>| totals.calls.into()),
         Column::new("Categories", ColumnKind::Nested, "Kinds of work of the operator's calls.").field(
             |(_, totals): &Row<'_>| {
@@ -91,6 +93,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         "kernel time (ms)",
         ChartShape::Bars(15),
     ))
+    .with_excerpt(excerpt(10, "operator", OP_NAME))
 }
 
 /// One row per category.
@@ -100,7 +103,8 @@ pub(crate) fn sheet_by_category<'a>() -> Sheet<'a, Analysis> {
         category,
         module,
         is_recompute,
-        Column::new("Count", ColumnKind::Count, "Operator calls of the category that launched device work.")
+        COUNT
+            .described("Operator calls of the category that launched device work.")
             .field(|(_, totals): &Row<'_>| totals.calls.into()),
         call_stack(),
         DIRECT_MS.field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.ms(totals.direct).into()),
@@ -118,6 +122,16 @@ pub(crate) fn sheet_by_category<'a>() -> Sheet<'a, Analysis> {
         "kernel time (ms)",
         ChartShape::Bars(20),
     ))
+    .with_excerpt(excerpt(6, "category", OP_CATEGORY))
+}
+
+/// Rows of one name are distinguished by their module where there is one.
+fn excerpt(rows: usize, header: &'static str, name: Column) -> Excerpt {
+    let module = ("module", PARENT_MODULE);
+    Excerpt::new(
+        rows,
+        [(header, name), module, ("calls", COUNT), ("kernel ms", DIRECT_MS), ("%", PERCENTAGE)],
+    )
 }
 
 fn key_fields<'a>(name: Column) -> [Field<&'a Analysis, Row<'a>>; 3] {

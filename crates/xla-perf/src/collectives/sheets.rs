@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use gpu_timeline::{Spread, Summary};
 use hlo_cost::ArrayShape;
-use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Sheet, Unit, percent};
+use sheets::{Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Sheet, Unit, percent};
 use trace_ingest::TimeUnit;
 
 use super::analysis::CollectiveAnalysis;
@@ -45,6 +45,10 @@ const MESSAGE_BUS: Column = Column::new(
     ColumnKind::Number(Unit::GigabytesPerSecond),
     "Bus bandwidth as nccl-tests and rccl-tests report it, in GB/s (10⁹ bytes): size of the message (the larger of what a device gives and gets) over the time of the fastest device, times the same share. To compare with the speed of links.",
 );
+const SLICES_OF_KIND: Column =
+    Column::new("total_slices", ColumnKind::Count, "Their executions, each counted once for all devices.");
+const SLICES: Column =
+    Column::new("num_slices", ColumnKind::Count, "Executions, each counted once for all devices.");
 const TOTAL_MS: Column = Column::new(
     "total_time_ms",
     ColumnKind::Number(Unit::Milliseconds),
@@ -67,6 +71,11 @@ pub fn collective_sheets<'a>() -> Vec<Sheet<'a, CollectiveAnalysis>> {
     sheets(|collectives| collectives)
 }
 
+fn excerpt(rows: usize, header: &'static str, name: Column, executions: Column) -> Excerpt {
+    let executions = ("executions", executions);
+    Excerpt::new(rows, [(header, name), executions, ("kernel ms", TOTAL_MS), ("exposed %", EXPOSED_SHARE)])
+}
+
 fn sheets<'a, A: 'a>(collectives: fn(&'a A) -> &'a CollectiveAnalysis) -> Vec<Sheet<'a, A>> {
     vec![
         sheet(
@@ -81,13 +90,15 @@ fn sheets<'a, A: 'a>(collectives: fn(&'a A) -> &'a CollectiveAnalysis) -> Vec<Sh
             BANDWIDTHS[0].name,
             "algorithmic bandwidth (GiB/s)",
             ChartShape::Bars(6),
-        )),
+        ))
+        .with_excerpt(excerpt(6, "kind", KIND, SLICES_OF_KIND)),
         sheet(
             "collectives",
             "Collectives of the programs, the most time first: what they exchange by the HLO, and how fast their kernels did it.",
             operation_fields(),
             move |analysis| some(collectives(analysis), operations),
-        ),
+        )
+        .with_excerpt(excerpt(10, "collective", NAME, SLICES)),
         sheet(
             "collective_slices",
             "Executions of collectives in the order of their starts: the kernels of all devices that are one exchange.",
@@ -242,8 +253,7 @@ fn kind_fields<'a>() -> Vec<KindField<'a>> {
     let mut fields = vec![
         KIND.field(|row: &&KindSummary| row.kind.name().into()),
         count("num_operations", "Collectives of the kind that ran.").field(|row: &&KindSummary| row.operations.into()),
-        count("total_slices", "Their executions, each counted once for all devices.")
-            .field(|row: &&KindSummary| row.slices.into()),
+        SLICES_OF_KIND.field(|row: &&KindSummary| row.slices.into()),
         count("total_measurements", "Groups of all executions that have a bandwidth.")
             .field(|row: &&KindSummary| row.measurements.into()),
         TOTAL_MS.field(|row: &&KindSummary| ms(row.total_duration).into()),
@@ -349,8 +359,7 @@ fn operation_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, OperationRow<'a>>
         .field(|row: &OperationRow<'_>| {
             row.size.and_then(|size| row.tensors(|operation| operation.data_bytes(size))).into()
         }),
-        count("num_slices", "Executions, each counted once for all devices.")
-            .field(|row: &OperationRow<'_>| row.summary.slices.into()),
+        SLICES.field(|row: &OperationRow<'_>| row.summary.slices.into()),
         count(
             "incomplete_slices",
             "Executions that lack the kernel of a device whose profile shows other work; their skew and fastest device may be of a part only.",

@@ -109,7 +109,7 @@ impl<'a> CallGroup<'a> {
 }
 
 /// The work of a call held against its time; `None` where there are no FLOPs.
-pub(super) fn figures(analysis: &JaxAnalysis, call: &Call) -> Option<Figures> {
+pub(crate) fn figures(analysis: &JaxAnalysis, call: &Call) -> Option<Figures> {
     let operator = &analysis.operators()[call.operator];
     let work = &operator.work.as_ref()?.forward;
     Figures::of(work, operator.spec(), analysis.us(call.time), analysis.architecture())

@@ -7,7 +7,7 @@ use operator_sheets::columns::{
     SHARE_OF_KERNEL_TIME,
 };
 use sheets::{
-    Cell, Chart, ChartShape, Column, ColumnKind, Field, Sheet, Statistics, Unit, shares, statistics,
+    Cell, Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Sheet, Statistics, Unit, shares, statistics,
 };
 
 use super::call_groups::{
@@ -94,6 +94,7 @@ fn by_category<'a>() -> Sheet<'a, JaxAnalysis> {
         "kernel time (ms)",
         ChartShape::Bars(16),
     ))
+    .with_excerpt(excerpt(6, "category", CATEGORY))
 }
 
 /// One row per name without number.
@@ -114,6 +115,14 @@ fn by_name<'a>() -> Sheet<'a, JaxAnalysis> {
         "Kernel time by kind of instruction, most time first; copies and fills included.",
         fields.into_iter().chain(sum_fields()),
         |analysis: &'a JaxAnalysis| sums(analysis, |operator| stem(&analysis.operators()[operator].name)),
+    )
+    .with_excerpt(excerpt(10, "instruction", STEM))
+}
+
+fn excerpt(rows: usize, header: &'static str, name: Column) -> Excerpt {
+    Excerpt::new(
+        rows,
+        [(header, name), ("calls", CALLS), ("kernel ms", DIRECT_MS), ("%", SHARE_OF_KERNEL_TIME)],
     )
 }
 

@@ -7,7 +7,7 @@ use super::rates::MissingPeaks;
 use super::rates::{Rates, Roof, ratio};
 use super::tpu_sheet;
 use crate::JaxAnalysis;
-use sheets::{Chart, ChartShape, Column, ColumnKind, Sheet, Unit};
+use sheets::{Chart, ChartShape, Column, ColumnKind, Excerpt, Sheet, Unit};
 
 /// Times of an operation, those of several cores together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -111,6 +111,12 @@ fn is_outside_compilation(expression: &str, framework: &str) -> bool {
 }
 
 const OP_NAME: Column = Column::new("HLO op name", ColumnKind::Text, "Name of the operation.");
+const OCCURRENCES: Column = Column::new("#Occurrences", ColumnKind::Count, "Executions on all cores.");
+const SELF_SHARE: Column = Column::new(
+    "Total self time (%)",
+    ColumnKind::Number(Unit::Percent),
+    "Own time as a share of the time from the first operation to the last on each core, in percent.",
+);
 const SELF_TIME: Column = Column::new(
     "Total self time (us)",
     ColumnKind::Number(Unit::Microseconds),
@@ -130,7 +136,7 @@ pub(super) fn hlo_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         OP_NAME.field(|row: &HloStatsRow<'_>| row.op.name.as_str().into()),
         Column::new("HLO op text", Text, "The instruction in full.").field(|row: &HloStatsRow<'_>| row.op.expression.as_str().into()),
         Column::new("Framework op name", Text, "Operation of the framework that it came from, <name>:<type>.").field(|row: &HloStatsRow<'_>| row.op.framework.as_str().into()),
-        Column::new("#Occurrences", Count, "Executions on all cores.").field(|row: &HloStatsRow<'_>| row.times.occurrences.into()),
+        OCCURRENCES.field(|row: &HloStatsRow<'_>| row.times.occurrences.into()),
         Column::new("Total time (us)", Number(Microseconds), "Time of all executions by the clock of the device, in µs.").field(|row: &HloStatsRow<'_>| row.times.total_us.into()),
         Column::new("Avg. time (us)", Number(Microseconds), "Time of one execution, in µs.").field(|row: &HloStatsRow<'_>| {
             row.times.average_us.into()
@@ -139,7 +145,7 @@ pub(super) fn hlo_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Avg. self time (us)", Number(Microseconds), "Own time of one execution, in µs.").field(|row: &HloStatsRow<'_>| {
             row.times.average_self_us.into()
         }),
-        Column::new("Total self time (%)", Number(Percent), "Own time as a share of the time from the first operation to the last on each core, in percent.").field(|row: &HloStatsRow<'_>| (row.self_fraction * 100.0).into()),
+        SELF_SHARE.field(|row: &HloStatsRow<'_>| (row.self_fraction * 100.0).into()),
         Column::new("Cumulative total self time (%)", Number(Percent), "Sum of the shares of this row and all above, in percent.").field(|row: &HloStatsRow<'_>| (row.cumulative_fraction * 100.0).into()),
         Column::new("%time stalled by DMA", Number(Percent), "Share of its time that the core waited for memory transfers, in percent; 0 where not recorded.").field(|row: &HloStatsRow<'_>| (row.times.dma_stall_fraction * 100.0).into()),
         Column::new("Model GFLOP/s", Number(GigaflopsPerSecond), "Floating-point operations of the model over the time, in GFLOP/s.").field(|row: &HloStatsRow<'_>| row.rates.model_flop_rate.into()),
@@ -172,6 +178,10 @@ pub(super) fn hlo_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         SELF_TIME.name,
         "own time (µs)",
         ChartShape::Bars(10),
+    ))
+    .with_excerpt(Excerpt::new(
+        10,
+        [("instruction", OP_NAME), ("calls", OCCURRENCES), ("self µs", SELF_TIME), ("%", SELF_SHARE)],
     ))
 }
 

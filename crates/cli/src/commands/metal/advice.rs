@@ -6,8 +6,8 @@ use report_writers::terminal::{Color, Grid, TextColumn};
 
 use super::columns::{is_minor, micros_text, op_columns};
 use super::request::Screen;
-use crate::numbers::grouped;
 use crate::wrapping::wrap;
+use answers::numbers::grouped;
 
 /// Rows that are shown of those that one piece of advice is about.
 const MOST_ROWS: usize = 20;

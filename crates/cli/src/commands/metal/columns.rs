@@ -4,7 +4,7 @@ use metal_perf::{Bound, Counts, HIGH_GAP_US, MetalReport, Op, OpKind, Verdict};
 use report_writers::terminal::{Color, TextCell, TextColumn};
 use trace_ingest::metal::SubDevice;
 
-use crate::numbers::{counted, decimal, grouped};
+use answers::numbers::{counted, decimal, grouped};
 
 /// Fewer cores are few, unless they are half of those available.
 const FEW_CORES: u32 = 10;

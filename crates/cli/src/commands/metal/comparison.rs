@@ -5,8 +5,8 @@ use report_writers::terminal::{Color, Grid, TextCell, TextColumn};
 
 use super::columns::{labelled, micros_text};
 use super::request::Screen;
-use crate::numbers::{decimal, grouped};
 use crate::wrapping::wrap;
+use answers::numbers::{decimal, grouped};
 
 /// Lines that are printed; the sheet has all.
 const MOST_ROWS: usize = 30;

@@ -3,73 +3,56 @@
 mod advice;
 mod columns;
 mod comparison;
-mod files;
 mod operations;
 mod picture;
 mod request;
 mod signposts;
 mod summary;
 
+use std::io::Write;
 use std::path::PathBuf;
 
-use metal_perf::{Comparison, MetalNotice, MetalOptions, MetalReport};
-use report_writers::{Json, Report};
-use trace_ingest::metal::{OpsTable, read_ops};
+use answers::{Analysed, Report, TenstorrentReporter, Watch};
+use metal_perf::{Comparison, CsvOptions, MetalOptions, MetalReport, write_csv, write_summary_csv};
+use report_writers::terminal::Style;
+use trace_ingest::metal::read_ops;
 
+use super::report::{Extras, Request, check_destinations, save};
+use crate::arguments::Given;
 use crate::arguments::metal::MetalArguments;
-use crate::arguments::report_output::Output;
 use crate::console;
 use crate::error::Failure;
-use crate::notes::Notes;
-use crate::report_files::{end_with, write_tables};
-use crate::tables;
-use crate::timings::{Stage, Timings};
+use crate::timings::Timings;
 use request::Screen;
 
-pub(crate) fn run(arguments: &MetalArguments, timings: &mut Timings) -> Result<(), Failure> {
-    let outputs = arguments.output.tables.destinations();
-    request::check_destinations(arguments, &outputs)?;
+pub(crate) fn run(arguments: &MetalArguments, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
+    let output = &arguments.output;
+    let read: Vec<PathBuf> = arguments.files.iter().chain(&arguments.figures.baseline).cloned().collect();
+    let own = [&output.csv, &output.summary_file, &output.summary_svg].into_iter().flatten();
+    let tables = output.tables.destinations();
+    let tables = tables.iter().map(|(writer, path)| (writer.name(), path.as_path()));
+    check_destinations(&read, own.map(|path| ("file", path.as_path())).chain(tables))?;
     let options = request::options(arguments);
-    let quiet = arguments.output.tables.quiet;
-    let table = read(&arguments.files, timings)?;
-    timings.begin(Stage::Analysis);
     if arguments.rows.list_signposts {
-        return list_signposts(table, arguments, options, timings);
+        return list_signposts(arguments, options, timings);
     }
-    let report = report(table, &arguments.files, options.clone())?;
-    let comparison = match &arguments.figures.baseline {
-        Some(path) => Some(Comparison::new(&report_of_baseline(path, options, timings)?, &report)),
-        None => None,
+    let mut warnings = given.without_effect("metal");
+    warnings.extend(request::without_effect(arguments));
+    let request = Request {
+        files: &arguments.files,
+        output: &output.tables,
+        pictures: Vec::new(),
+        workbook: None,
+        threads: None,
+        given,
+        written: Vec::new(),
+        warnings,
     };
-    if !quiet {
-        request::without_effect(arguments).iter().for_each(console::warning);
-        report.notices.iter().for_each(notify);
-    }
-    present(arguments, &report, comparison.as_ref(), &outputs, timings)
-}
-
-fn read(paths: &[PathBuf], timings: &mut Timings) -> Result<OpsTable, Failure> {
-    timings.begin(Stage::Read);
-    let table = read_ops(paths)?;
-    timings.count_events(table.rows.len());
-    Ok(table)
-}
-
-/// Says what a reader should know: what is amiss as a warning, what was done as a note.
-fn notify(notice: &MetalNotice) {
-    match notice {
-        MetalNotice::Window { .. }
-        | MetalNotice::CardAssumed { .. }
-        | MetalNotice::SignpostRepeats { .. }
-        | MetalNotice::NoDevices
-        | MetalNotice::DevicesKeptApart { .. }
-        | MetalNotice::DevicesMerged { .. } => console::note(notice),
-        notice => console::warning(notice),
-    }
+    let reporter = TenstorrentReporter { analysis: options, baseline: arguments.figures.baseline.clone() };
+    request.answer(reporter, arguments, timings)
 }
 
 fn list_signposts(
-    table: OpsTable,
     arguments: &MetalArguments,
     options: MetalOptions,
     timings: &mut Timings,
@@ -82,88 +65,66 @@ fn list_signposts(
         print_signposts: true,
         ..options
     };
-    let report = report(table, &arguments.files, whole)?;
-    timings.begin(Stage::Terminal);
+    timings.begin(answers::Stage::Read);
+    let table = read_ops(&arguments.files)?;
+    timings.count_events(table.rows.len());
+    timings.begin(answers::Stage::Analysis);
+    let report = MetalReport::new(table, whole)
+        .map_err(|error| answers::Error::Metal { paths: arguments.files.clone(), error })?;
+    timings.begin(answers::Stage::Terminal);
     Ok(console::print(signposts::text(&report, &Screen::new(arguments)))?)
 }
 
-fn report(table: OpsTable, paths: &[PathBuf], options: MetalOptions) -> Result<MetalReport, Failure> {
-    MetalReport::new(table, options).map_err(|error| Failure::Metal { paths: paths.to_vec(), error })
-}
-
-/// The other run under the same options, but all of its window: IDs of one file say nothing of another.
-fn report_of_baseline(
-    path: &PathBuf,
-    options: MetalOptions,
-    timings: &mut Timings,
-) -> Result<MetalReport, Failure> {
-    let paths = std::slice::from_ref(path);
-    let table = read(paths, timings)?;
-    timings.begin(Stage::Analysis);
-    report(table, paths, MetalOptions { id_range: None, ..options })
-}
-
-/// Writes what was asked for and prints the rest. What can be written is written even if something else cannot.
-fn present(
-    arguments: &MetalArguments,
-    report: &MetalReport,
-    comparison: Option<&Comparison>,
-    outputs: &[Output],
-    timings: &mut Timings,
-) -> Result<(), Failure> {
-    timings.begin(Stage::Write);
-    let output = &arguments.output;
-    let mut notes = Notes::default();
-    let mut pending = files::write(arguments, report, &mut notes);
-    timings.begin(Stage::Sheets);
-    let sheets = match outputs.is_empty() && !output.tables.json {
-        true => None,
-        false => Some(sheets(arguments, report, comparison)?),
-    };
-    timings.begin(Stage::Write);
-    if let Some(sheets) = &sheets {
-        pending.extend(write_tables(sheets, outputs, &mut notes));
+fn analysis(report: &Report) -> Option<(&MetalReport, Option<&Comparison>)> {
+    match &report.analysis {
+        Analysed::Tenstorrent(report, comparison) => Some((report, comparison.as_ref())),
+        _ => None,
     }
-    timings.begin(Stage::Terminal);
-    if let (true, Some(sheets)) = (output.tables.json, &sheets) {
-        console::write_with(|out| Json.write_to(sheets, out))?;
-        notes.warnings.iter().for_each(console::warning);
-    } else if !output.tables.quiet {
-        let mut text = screen_text(arguments, report, comparison);
-        notes.write(&mut text, console::style());
-        console::print(text)?;
+}
+
+impl Extras for MetalArguments {
+    const NOTICES_FIRST: bool = true;
+
+    fn write(&self, report: &Report) -> Vec<Result<PathBuf, Failure>> {
+        let Some((report, _)) = analysis(report) else { return Vec::new() };
+        let output = &self.output;
+        let mut files = Vec::new();
+        let options = CsvOptions { advice: !self.terminal.no_advice, raw_op_codes: output.raw_op_codes };
+        if let Some(path) = &output.csv {
+            files.push(save(path, |file| write_csv(report, options, file)));
+        }
+        if let Some(path) = &output.summary_file {
+            files.push(save(path, |file| write_summary_csv(report, file)));
+        }
+        if let Some(path) = &output.summary_svg {
+            let title = self.files.first().and_then(|file| file.file_name()).unwrap_or_default();
+            let svg = picture::svg(report, &title.to_string_lossy(), output.classic_colors);
+            let svg = svg.map_err(Failure::from);
+            files.push(svg.and_then(|svg| save(path, |file| file.write_all(svg.as_bytes()))));
+        }
+        files
     }
-    timings.end();
-    end_with(pending)
-}
 
-fn sheets(
-    arguments: &MetalArguments,
-    report: &MetalReport,
-    comparison: Option<&Comparison>,
-) -> Result<Report, Failure> {
-    let title = arguments.files.first().and_then(|path| path.file_name()).unwrap_or_default();
-    tables::metal_report(report, comparison, &title.to_string_lossy())
-}
-
-/// All that is printed; with `--csv` only how the DRAM was used.
-fn screen_text(arguments: &MetalArguments, report: &MetalReport, comparison: Option<&Comparison>) -> String {
-    let screen = Screen::new(arguments);
-    let mut text = String::new();
-    match arguments.output.csv {
-        Some(_) => operations::roofline(report, &mut text),
-        None => {
-            operations::write(report, &screen, &mut text);
-            if !arguments.terminal.no_advice {
-                advice::write(report, &screen, &mut text);
-            }
-            if !arguments.terminal.no_summary {
-                summary::write(report, &screen, &mut text);
+    /// All that is printed; with `--csv` only how the DRAM was used.
+    fn text(&self, report: &Report, _: &str, _: Style) -> String {
+        let Some((report, comparison)) = analysis(report) else { return String::new() };
+        let screen = Screen::new(self);
+        let mut text = String::new();
+        match self.output.csv {
+            Some(_) => operations::roofline(report, &mut text),
+            None => {
+                operations::write(report, &screen, &mut text);
+                if !self.terminal.no_advice {
+                    advice::write(report, &screen, &mut text);
+                }
+                if !self.terminal.no_summary {
+                    summary::write(report, &screen, &mut text);
+                }
             }
         }
+        if let Some(comparison) = comparison {
+            comparison::write(comparison, &screen, &mut text);
+        }
+        text
     }
-    if let Some(comparison) = comparison {
-        comparison::write(comparison, &screen, &mut text);
-    }
-    text
 }

@@ -7,8 +7,8 @@ use report_writers::terminal::Grid;
 
 use super::columns::{is_minor, micros_text, op_columns, percent_text};
 use super::request::Screen;
-use crate::numbers::{counted, decimal};
 use crate::wrapping::wrap;
+use answers::numbers::{counted, decimal};
 
 /// Operations with a line of sums, or a sentence where there are none.
 pub(super) fn write(report: &MetalReport, screen: &Screen, out: &mut String) {

@@ -5,7 +5,7 @@ use report_writers::DrawError;
 use report_writers::stacked_time::{Arrangement, StackedBar, StackedSegment, StackedTime};
 
 use super::columns::micros_text;
-use crate::numbers::counted;
+use answers::numbers::counted;
 
 /// In the order of reports.
 const CATEGORIES: [OpCategory; 6] = [

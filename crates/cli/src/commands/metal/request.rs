@@ -1,15 +1,10 @@
 //! The arguments of the report, validated.
 
-use std::path::{Path, PathBuf};
-
-use metal_perf::{CollectiveTime, DurationSource, MetalOptions};
+use metal_perf::MetalOptions;
 use report_writers::terminal::{Frame, Style};
 
-use crate::arguments::metal::{self as asked, MetalArguments};
-use crate::arguments::report_output::Output;
+use crate::arguments::metal::MetalArguments;
 use crate::console;
-use crate::error::Failure;
-use crate::report_request::check_destination;
 
 /// What the engine is asked to do.
 pub(super) fn options(arguments: &MetalArguments) -> MetalOptions {
@@ -26,45 +21,20 @@ pub(super) fn options(arguments: &MetalArguments) -> MetalOptions {
         tracing_mode: rows.tracing_mode,
         no_host_ops: rows.no_host_ops,
         merge_devices: !rows.no_merge_devices,
-        collective_time: match figures.collective_time {
-            asked::CollectiveTime::Mean => CollectiveTime::Mean,
-            asked::CollectiveTime::Min => CollectiveTime::Min,
-            asked::CollectiveTime::Max => CollectiveTime::Max,
-        },
-        duration: match figures.duration {
-            asked::Duration::Kernel => DurationSource::Kernel,
-            asked::Duration::Fw => DurationSource::Firmware,
-        },
+        collective_time: figures.collective_time,
+        duration: figures.duration,
         active_experts: figures.active_experts,
         group_by: terminal.group_by(),
         min_percentage: terminal.min_percentage,
     }
 }
 
-/// Refuses destinations that cannot be written, or are one of the files that are read.
-pub(super) fn check_destinations(arguments: &MetalArguments, outputs: &[Output]) -> Result<(), Failure> {
-    let output = &arguments.output;
-    let files = [&output.csv, &output.summary_file, &output.summary_svg];
-    let files = files.into_iter().flatten().map(|path| ("file", path.as_path()));
-    let tables = outputs.iter().map(|(writer, path)| (writer.name(), path.as_path()));
-    let read: Vec<&Path> =
-        arguments.files.iter().chain(&arguments.figures.baseline).map(PathBuf::as_path).collect();
-    for (writer, destination) in tables.chain(files) {
-        for path in &read {
-            check_destination(writer, destination, path)?;
-        }
-    }
-    Ok(())
-}
-
-/// Options that do nothing for want of others.
+/// Options that do nothing because of others.
 pub(super) fn without_effect(arguments: &MetalArguments) -> Vec<String> {
     let output = &arguments.output;
     let terminal = &arguments.terminal;
     let prints_table = output.csv.is_none() && !output.tables.json && !output.tables.quiet;
     let given = [
-        (output.raw_op_codes && output.csv.is_none(), "--raw-op-codes", "without --csv"),
-        (output.classic_colors && output.summary_svg.is_none(), "--classic-colors", "without --summary-svg"),
         (terminal.hide_minor && !prints_table, "--hide-minor", "where no table is printed"),
         (terminal.color && terminal.no_color, "--color", "with --no-color"),
         (

@@ -7,7 +7,7 @@ use report_writers::terminal::{Grid, TextColumn};
 
 use super::columns::micros_text;
 use super::request::Screen;
-use crate::numbers::grouped;
+use answers::numbers::grouped;
 
 /// A signpost with the operations up to the next.
 struct Stretch<'a> {

@@ -10,8 +10,8 @@ use crate::architecture_choice::chosen;
 use crate::arguments::model::{AnswerArguments, DataType};
 use crate::console;
 use crate::error::Failure;
-use crate::numbers::{decimal, json_number, plain};
 use crate::wrapping::wrap;
+use answers::numbers::{decimal, json_number, plain};
 
 /// The figures of one direction.
 struct Figures {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::console;
 use crate::error::Failure;
-use crate::numbers::json_number;
+use answers::numbers::json_number;
 
 /// Answers every line. What is no call is answered with an error, and makes the run fail at its end.
 pub(super) fn run(path: &Path) -> Result<(), Failure> {

@@ -6,11 +6,17 @@ use report_writers::DrawError;
 use report_writers::step_timeline::{StepBar, StepEngine, StepTimeline};
 use trace_ingest::{RowId, Trace, TrackId};
 
+use crate::notice::NothingToDraw;
 use crate::numbers::grouped;
 
-/// The picture, or `None` when the trace has no steps.
-pub(crate) fn svg(phases: &PhaseAnalysis<'_>, title: &str) -> Result<Option<String>, DrawError> {
-    let Some(steps) = phases.steps().filter(|steps| !steps.steps().is_empty()) else { return Ok(None) };
+/// The picture, or why there is none.
+pub(crate) fn svg(
+    phases: &PhaseAnalysis<'_>,
+    title: &str,
+) -> Result<Result<String, NothingToDraw>, DrawError> {
+    let Some(steps) = phases.steps().filter(|steps| !steps.steps().is_empty()) else {
+        return Ok(Err(NothingToDraw::NoSteps));
+    };
     let trace = phases.analysis().trace();
     let ms = |time: i64| trace.to_microseconds(time) / 1e3;
     // Engines in the order of their first steps.
@@ -47,7 +53,7 @@ pub(crate) fn svg(phases: &PhaseAnalysis<'_>, title: &str) -> Result<Option<Stri
             outside => format!("{} {events} not shown.", grouped(outside.into())),
         },
     };
-    timeline.to_svg().map(Some)
+    timeline.to_svg().map(Ok)
 }
 
 /// Tokens of prompts and generated ones, as far as there are any and the trace says so.

@@ -1,25 +1,20 @@
-//! Flags of `tracelens report` and `tracelens pytorch`, which `tracelens inference` has too.
+//! Flags of `tracelens pytorch`, which `tracelens inference` has too.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use answers::SheetNames;
+use clap::Args;
 
-use super::microseconds;
 use super::phases::PhaseArguments;
 use super::reading::ReadingArguments;
-use super::report_output::ReportOutput;
+use super::report_output::{Recordings, ReportOutput};
+use super::{microseconds, one_of};
 
 #[derive(Args)]
-pub(crate) struct ReportArguments {
-    /// The trace: plain, gzip, zstd or zip
-    #[arg(value_name = "FILE", required_unless_present = "profile_json_path")]
-    file: Option<PathBuf>,
-
-    /// The same as FILE
-    #[arg(long = "profile_json_path", value_name = "FILE", conflicts_with = "file")]
-    profile_json_path: Option<PathBuf>,
-
+pub(crate) struct TraceArguments {
+    #[command(flatten)]
+    pub(crate) recordings: Recordings,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
     #[command(flatten)]
@@ -28,13 +23,6 @@ pub(crate) struct ReportArguments {
     pub(crate) phases: PhaseArguments,
     #[command(flatten)]
     pub(crate) reading: ReadingArguments,
-}
-
-impl ReportArguments {
-    /// The trace file, whichever way it was named.
-    pub(crate) fn trace(&self) -> PathBuf {
-        self.file.as_ref().or(self.profile_json_path.as_ref()).cloned().unwrap_or_default()
-    }
 }
 
 #[derive(Args)]
@@ -52,18 +40,13 @@ pub(crate) struct OutputArguments {
     pub(crate) step_svg: Option<PathBuf>,
 
     /// Names of the sheets: the documented ones (ops_all, short_kernels_histogram, short_kernels_all_details)
-    /// or those that the reference tool writes at present (ops_unique_args, short_kernel_histogram,
-    /// short_kernels_summary)
-    #[arg(long = "sheet-names", value_enum, default_value_t, value_name = "NAMES")]
+    /// or those that TraceLens writes at present (ops_unique_args, short_kernel_histogram, short_kernels_summary)
+    #[arg(long = "sheet-names", default_value = "documented", value_parser = one_of(SHEET_NAMES), value_name = "NAMES")]
     pub(crate) sheet_names: SheetNames,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SheetNames {
-    #[default]
-    Documented,
-    Current,
-}
+const SHEET_NAMES: &[(&str, SheetNames)] =
+    &[("documented", SheetNames::Documented), ("current", SheetNames::Current)];
 
 #[derive(Args)]
 #[command(next_help_heading = "Analysis")]
@@ -104,7 +87,7 @@ pub(crate) struct AnalysisArguments {
     #[arg(long = "enable_kernel_summary", alias = "kernel_summary")]
     pub(crate) enable_kernel_summary: bool,
 
-    /// Tell work that activation checkpointing did again apart (column is_recompute); needs a trace with stacks
+    /// Mark work repeated by activation checkpointing (column is_recompute); needs a trace with stacks
     #[arg(long = "detect_recompute")]
     pub(crate) detect_recompute: bool,
 

@@ -3,7 +3,7 @@
 use serde_json::{Number, Value};
 
 /// A count with its thousands apart.
-pub(crate) fn grouped(value: u128) -> String {
+pub fn grouped(value: u128) -> String {
     let digits = value.to_string();
     let groups: Vec<&str> =
         digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
@@ -11,12 +11,12 @@ pub(crate) fn grouped(value: u128) -> String {
 }
 
 /// A count of what, with the word of its number: `1 copy`, `2 copies`.
-pub(crate) fn counted(count: usize, one: &str, several: &str) -> String {
+pub fn counted(count: usize, one: &str, several: &str) -> String {
     format!("{} {}", grouped(count as u128), if count == 1 { one } else { several })
 }
 
 /// A number with its thousands apart and a fixed number of decimals.
-pub(crate) fn decimal(value: f64, places: usize) -> String {
+pub fn decimal(value: f64, places: usize) -> String {
     let text = format!("{value:.places$}");
     match text.split_once('.') {
         Some((whole, decimals)) => match whole.parse() {
@@ -28,12 +28,20 @@ pub(crate) fn decimal(value: f64, places: usize) -> String {
 }
 
 /// A number with its thousands apart, and decimals only where it has some.
-pub(crate) fn plain(value: f64) -> String {
+pub fn plain(value: f64) -> String {
     decimal(value, if value.fract() == 0.0 { 0 } else { 3 })
 }
 
+/// A time in µs in the unit in which it can be read.
+pub fn duration(microseconds: f64) -> String {
+    match microseconds {
+        us if us >= 10e6 => format!("{} s", decimal(us / 1e6, 3)),
+        us => format!("{} ms", decimal(us / 1e3, 3)),
+    }
+}
+
 /// A JSON number without a decimal point where it is whole.
-pub(crate) fn json_number(value: f64) -> Value {
+pub fn json_number(value: f64) -> Value {
     // 2^64: from there on no integer of JSON readers holds the value.
     let is_whole = value.fract() == 0.0 && (0.0..18_446_744_073_709_551_616.0).contains(&value);
     if is_whole {
@@ -67,6 +75,19 @@ mod tests {
             (f64::NAN, "null"),
         ] {
             assert_eq!(json_number(value).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn long_times_are_in_seconds() {
+        for (us, text) in [
+            (0.0, "0.000 ms"),
+            (7.6, "0.008 ms"),
+            (5_012_345.6, "5,012.346 ms"),
+            (12_345_678.0, "12.346 s"),
+            (3_600_000_000.0, "3,600.000 s"),
+        ] {
+            assert_eq!(duration(us), text);
         }
     }
 }

@@ -1,0 +1,108 @@
+//! Why there is no answer.
+
+use std::path::PathBuf;
+
+use metal_perf::MetalError;
+use report_writers::{DrawError, ReportError};
+use sheets::TableError;
+use thiserror::Error as ThisError;
+use trace_ingest::{IngestError, RecordingKind};
+
+/// Why a question has no answer.
+#[derive(Debug, ThisError)]
+#[non_exhaustive]
+pub enum Error {
+    /// No file was named.
+    #[error("no recording is named; name at least one")]
+    NoRecording,
+    /// A recording cannot be read.
+    #[error(transparent)]
+    Ingest(#[from] IngestError),
+    /// Several files where the report is of one.
+    #[error(
+        "{second}: is a second recording, and the report is of {kind}, one at a time; make a report of each",
+        second = .second.display()
+    )]
+    OneAtATime {
+        /// Kind of the recordings.
+        kind: RecordingKind,
+        /// The file too many.
+        second: PathBuf,
+    },
+    /// A trace without device events.
+    #[error("{path}: contains no GPU events ({events} host events only); {advice}", path = .path.display())]
+    NoGpuEvents {
+        /// The file.
+        path: PathBuf,
+        /// How many other events it contains.
+        events: usize,
+        /// What may help.
+        advice: &'static str,
+        /// What reading got over; it may be the reason.
+        warnings: Vec<trace_ingest::Warning>,
+    },
+    /// An XPlane profile without a device.
+    #[error("{path}: contains no device, only {planes}; record it where the program runs on a GPU or TPU{lost}", path = .path.display())]
+    NoDevicePlane {
+        /// The file.
+        path: PathBuf,
+        /// Names of its planes.
+        planes: String,
+        /// A remark where part of the file is lost; empty else.
+        lost: &'static str,
+    },
+    /// Two paths lead to one profile.
+    #[error("{path}: is named twice; each host of a run has a profile of its own", path = .path.display())]
+    SameProfile {
+        /// The second of the paths.
+        path: PathBuf,
+    },
+    /// A host has more GPUs than it is said to have, so that ranks of two hosts would coincide.
+    #[error(
+        "{path}: shows GPU {gpu}, but with {gpus_per_node} GPUs per host the last is {last}",
+        path = .path.display(),
+        last = .gpus_per_node - 1
+    )]
+    MoreGpus {
+        /// The profile.
+        path: PathBuf,
+        /// Highest number of a GPU in it.
+        gpu: i64,
+        /// How many GPUs a host was said to have.
+        gpus_per_node: u32,
+    },
+    /// The report of several profiles is about their collectives, and there are none.
+    #[error(
+        "none of the {profiles} profiles shows a collective on GPUs, and the report of several profiles is about these; name one profile for everything else"
+    )]
+    NoCollectives {
+        /// How many profiles.
+        profiles: usize,
+    },
+    /// Tenstorrent operations that the options do not fit.
+    #[error("{files}: {error}", files = names(.paths))]
+    Metal {
+        /// The files of the run.
+        paths: Vec<PathBuf>,
+        /// What is wrong.
+        error: MetalError,
+    },
+    /// A sheet of ours is at fault.
+    #[error("the report cannot be put together: {0}; please report this as a bug")]
+    Table(#[from] TableError),
+    /// Sheets of ours do not go together.
+    #[error("the report cannot be put together: {0}; please report this as a bug")]
+    Report(#[from] ReportError),
+    /// A picture cannot be drawn.
+    #[error(transparent)]
+    Drawing(#[from] DrawError),
+}
+
+/// The first file, and how many others there are.
+fn names(paths: &[PathBuf]) -> String {
+    match paths {
+        [] => String::new(),
+        [only] => only.display().to_string(),
+        [first, others @ ..] => format!("{} and {} more", first.display(), others.len()),
+    }
+}

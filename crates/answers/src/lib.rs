@@ -1,0 +1,24 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod error;
+mod notice;
+pub mod numbers;
+mod parallel;
+mod report;
+mod rocprof;
+mod roofline_picture;
+mod step_picture;
+mod summary;
+mod tenstorrent;
+mod trace;
+mod xla;
+
+pub use error::Error;
+pub use notice::{NothingToDraw, Notice};
+pub use report::{Analysed, Picture, Report, Reporter, Run, Stage, Watch, report};
+pub use rocprof::RocprofReporter;
+pub use summary::{Summary, Timeline};
+pub use tenstorrent::TenstorrentReporter;
+pub use trace::{SheetNames, TraceReporter};
+pub use xla::XlaReporter;

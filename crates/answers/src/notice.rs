@@ -1,0 +1,191 @@
+//! What a reader has to know of a report.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use inference_phase::capture::SkipReason;
+use inference_phase::sheets::PhaseNotice;
+use metal_perf::MetalNotice;
+use perf_models::Architecture;
+use rocprof_perf::RocprofNotice;
+use trace_ingest::rocprof::ProfileWarning;
+use trace2tree::TreeWarning;
+use xla_perf::JaxNotice;
+use xla_perf::tpu::TpuNotice;
+
+use crate::numbers::{counted, duration, grouped};
+use crate::report::Picture;
+
+/// Something that a reader has to know before trusting or missing a figure. Its text names no option of any program:
+/// who has options says which one would help.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Notice {
+    /// Device events without a launch in the trace are no part of the operators' figures.
+    UnlinkedDeviceEvents {
+        /// How many.
+        events: usize,
+        /// Their busy time in µs.
+        time_us: f64,
+        /// Whether the timeline counts them.
+        in_timeline: bool,
+    },
+    /// The trace has no Python frames, which something that was asked for looks for.
+    NoPythonFrames {
+        /// Whether the recorder could have recorded some.
+        recordable: bool,
+    },
+    /// The trace has device events only, and their list was not asked for.
+    NoOperators,
+    /// What reading the file got over.
+    Reading(trace_ingest::Warning),
+    /// The same of a rocprofv3 profile.
+    ReadingProfile(ProfileWarning),
+    /// What the tree could not place.
+    Tree(TreeWarning),
+    /// What the sheets of a trace leave out.
+    Analysis(tree_perf::Notice),
+    /// What the phases rest on.
+    Phases(PhaseNotice),
+    /// What was wrong with the traces of graph captures.
+    Captures(String),
+    /// Graph launches hide the operators inside.
+    UnopenedGraphs {
+        /// How many.
+        launches: usize,
+    },
+    /// Traces of graph captures were given, and the trace launches no graph.
+    NoGraphs,
+    /// The captures do not explain some of the graph launches.
+    UnmergedGraphs {
+        /// How many of them.
+        launches: usize,
+        /// How many graph launches there are.
+        of: usize,
+        /// Why.
+        reason: SkipReason,
+    },
+    /// Device events of graphs whose operator rests on order and number alone.
+    UnverifiedGraphs {
+        /// How many.
+        device_events: usize,
+        /// How many device events of graphs have an operator.
+        of: usize,
+    },
+    /// What is known of an XLA profile.
+    Xla(JaxNotice),
+    /// What is known of the TPUs of a profile.
+    Tpu(TpuNotice),
+    /// What is known of a rocprofv3 profile.
+    Rocprof(RocprofNotice),
+    /// What is known of Tenstorrent operations.
+    Tenstorrent(MetalNotice),
+    /// A notice about one of several files.
+    OfFile {
+        /// The file.
+        path: PathBuf,
+        /// The notice.
+        notice: Box<Notice>,
+    },
+    /// A picture that was asked for shows nothing and is left out.
+    NothingToDraw {
+        /// The picture.
+        picture: Picture,
+        /// Why.
+        why: NothingToDraw,
+    },
+}
+
+/// Why a picture shows nothing.
+#[derive(Clone, Debug)]
+pub enum NothingToDraw {
+    /// No architecture was named, and the recording names no known device.
+    NoArchitecture,
+    /// No operator has FLOPs and bytes under a peak of this architecture.
+    NoOperators(Box<str>),
+    /// Rooflines are drawn of GPUs only.
+    TpusOnly,
+    /// The trace has no steps.
+    NoSteps,
+}
+
+impl NothingToDraw {
+    pub(crate) fn under(architecture: &Architecture) -> Self {
+        NothingToDraw::NoOperators(architecture.name.as_str().into())
+    }
+}
+
+impl fmt::Display for NothingToDraw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NothingToDraw::NoArchitecture => f.write_str("the recording names no GPU with known peaks"),
+            NothingToDraw::NoOperators(architecture) => {
+                write!(f, "no operator has FLOPs and bytes under a peak of {architecture}")
+            }
+            NothingToDraw::TpusOnly => {
+                f.write_str("it shows what ran on GPUs; the sheet roofline_model shows what ran on TPUs")
+            }
+            NothingToDraw::NoSteps => f.write_str("the trace has no steps"),
+        }
+    }
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Notice::UnlinkedDeviceEvents { events, time_us, in_timeline } => {
+                let place = match in_timeline {
+                    true => "in the timeline, but in no operator's figures",
+                    false => "in no figure",
+                };
+                let events = counted(*events, "device event", "device events");
+                write!(f, "{events} ({}) without a launch in the trace: {place}", duration(*time_us))
+            }
+            Notice::NoPythonFrames { recordable: true } => {
+                f.write_str("the trace has no Python frames; record it with with_stack=True")
+            }
+            Notice::NoPythonFrames { recordable: false } => {
+                f.write_str("the trace has no Python frames, which its profiler does not record")
+            }
+            Notice::NoOperators => f.write_str("the trace has no operators, only kernels"),
+            Notice::Reading(warning) => warning.fmt(f),
+            Notice::ReadingProfile(warning) => warning.fmt(f),
+            Notice::Tree(warning) => warning.fmt(f),
+            Notice::Analysis(notice) => notice.fmt(f),
+            Notice::Phases(notice) => notice.fmt(f),
+            Notice::Captures(text) => f.write_str(text),
+            Notice::UnopenedGraphs { launches } => {
+                let launches = counted(*launches, "graph launch is", "graph launches are");
+                write!(
+                    f,
+                    "{launches} in the figures without the operators inside; traces of the graphs' capture tell them"
+                )
+            }
+            Notice::NoGraphs => f.write_str("the trace launches no graph that captures could explain"),
+            Notice::UnmergedGraphs { launches, of, reason } => write!(
+                f,
+                "{} of {} graph launches keep their operators to themselves: {reason}",
+                grouped(*launches as u128),
+                grouped(*of as u128)
+            ),
+            Notice::UnverifiedGraphs { device_events, of } => write!(
+                f,
+                "{} of {} device events of graphs have their operator by order and number alone: the capture names no kernels",
+                grouped(*device_events as u128),
+                grouped(*of as u128)
+            ),
+            Notice::Xla(notice) => notice.fmt(f),
+            Notice::Tpu(notice) => notice.fmt(f),
+            Notice::Rocprof(notice) => notice.fmt(f),
+            Notice::Tenstorrent(notice) => notice.fmt(f),
+            Notice::OfFile { path, notice } => write!(f, "{}: {notice}", path.display()),
+            Notice::NothingToDraw { picture, why } => {
+                let picture = match picture {
+                    Picture::Rooflines => "rooflines",
+                    Picture::Steps => "steps",
+                };
+                write!(f, "there is no picture of the {picture}: {why}")
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! The report of a recording: what every kind has in common.
+
+use std::path::{Path, PathBuf};
+
+use metal_perf::{Comparison, MetalReport};
+use rocprof_perf::RocprofAnalysis;
+use serde::Serialize;
+use sheets::{Sheet, Table, TableError};
+use trace_ingest::{ReadOptions, RecordingKind, recognise};
+use tree_perf::Analysis;
+use xla_perf::JaxAnalysis;
+
+use crate::error::Error;
+use crate::notice::Notice;
+use crate::rocprof::RocprofReporter;
+use crate::summary::Summary;
+use crate::tenstorrent::TenstorrentReporter;
+use crate::trace::TraceReporter;
+use crate::xla::XlaReporter;
+
+/// Makes the report of one kind of recording; its fields are the options of the report.
+pub trait Reporter {
+    /// Reads the recordings and answers with their report.
+    ///
+    /// # Errors
+    /// When a recording cannot be read, has nothing that a report could be about, or the options contradict each other
+    /// or it.
+    fn report(self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error>;
+}
+
+/// The report of recordings of any kind, told by the content of the first, under the default options of its kind.
+///
+/// # Errors
+/// Those of [`Reporter::report`], and when the first file is no known recording.
+pub fn report(paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
+    let Some(first) = paths.first() else { return Err(Error::NoRecording) };
+    match recognise(first)? {
+        RecordingKind::Kineto => TraceReporter::default().report(paths, run),
+        RecordingKind::XPlane => XlaReporter::default().report(paths, run),
+        RecordingKind::Rocprof => RocprofReporter::default().report(paths, run),
+        RecordingKind::TenstorrentOps => TenstorrentReporter::default().report(paths, run),
+    }
+}
+
+/// How a report is made, whatever it is of.
+#[derive(Default)]
+pub struct Run<'a> {
+    /// Threads, and who is told how far reading has come.
+    pub reading: ReadOptions<'a>,
+    /// Pictures to draw.
+    pub pictures: &'a [Picture],
+    /// Who follows the stages.
+    pub watch: Option<&'a mut dyn Watch>,
+}
+
+impl Run<'_> {
+    pub(crate) fn begin(&mut self, stage: Stage) {
+        if let Some(watch) = &mut self.watch {
+            watch.begin(stage);
+        }
+    }
+
+    pub(crate) fn count_events(&mut self, events: usize) {
+        if let Some(watch) = &mut self.watch {
+            watch.count_events(events);
+        }
+    }
+}
+
+/// Follows a run, for instance to take its times.
+pub trait Watch {
+    /// A stage begins, and the one before it ends. A stage may come again.
+    fn begin(&mut self, stage: Stage);
+    /// So many more events were read.
+    fn count_events(&mut self, events: usize);
+}
+
+/// A part of a run. [`Reporter::report`] goes through the first three; the others are for who shows the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    /// Files to events.
+    Read,
+    /// Events to the tree and what is known of it.
+    Analysis,
+    /// Tables and pictures.
+    Sheets,
+    /// Tables and pictures to files.
+    Write,
+    /// What is printed.
+    Terminal,
+}
+
+/// A picture that goes with a report, as an SVG document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Picture {
+    /// Operators under the rooflines of the device.
+    Rooflines,
+    /// The steps of an inference engine over time, coloured by phase.
+    Steps,
+}
+
+/// What there is to say of a recording.
+pub struct Report {
+    /// The tables, titled by the name of the file.
+    pub tables: report_writers::Report,
+    /// The first page.
+    pub summary: Summary,
+    /// What a reader has to know before trusting the figures.
+    pub notices: Vec<Notice>,
+    /// The pictures that were asked for; a notice says why one is missing.
+    pub pictures: Vec<(Picture, String)>,
+    /// What all this was made from.
+    pub analysis: Analysed,
+}
+
+/// The analysis behind a report.
+pub enum Analysed {
+    /// Of PyTorch's trace, or of what another recording has in common with one.
+    Trace(Box<Analysis>),
+    /// Of XPlane profiles, one for each host of a run.
+    Xla(Vec<JaxAnalysis>),
+    /// Of a rocprofv3 profile.
+    Rocprof(Box<RocprofAnalysis>),
+    /// Of Tenstorrent operations, and their comparison with an earlier run.
+    Tenstorrent(Box<MetalReport>, Option<Comparison>),
+}
+
+/// The only recording; an error where there are several and their report would not be one of all.
+pub(crate) fn only<'p>(paths: &'p [PathBuf], kind: RecordingKind) -> Result<&'p Path, Error> {
+    match paths {
+        [path] => Ok(path),
+        [] => Err(Error::NoRecording),
+        [_, second, ..] => Err(Error::OneAtATime { kind, second: second.clone() }),
+    }
+}
+
+/// What the report of a file is called: the name of the file or directory.
+pub(crate) fn title(path: &Path) -> String {
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    // `.` and the like have no name of their own.
+    let resolved = || std::fs::canonicalize(path).ok().and_then(|path| name(&path));
+    name(path).or_else(resolved).unwrap_or_else(|| path.display().to_string())
+}
+
+/// The tables of the sheets that have something to show, and the names of all.
+pub(crate) fn tables<'a, A>(
+    analysis: &'a A,
+    sheets: Vec<Sheet<'a, A>>,
+) -> Result<(Vec<Table>, Vec<String>), TableError> {
+    let tables =
+        sheets.iter().filter_map(|sheet| sheet.table(analysis).transpose()).collect::<Result<_, _>>()?;
+    Ok((tables, sheets.into_iter().map(|sheet| sheet.name.into_owned()).collect()))
+}
+
+/// A report of these tables. `known` names all tables that a report of this kind may have, so that a writer of several
+/// files removes those of an earlier run.
+pub(crate) fn titled(
+    title: &str,
+    tables: Vec<Table>,
+    known: impl IntoIterator<Item = String>,
+    run: &Run<'_>,
+) -> Result<report_writers::Report, Error> {
+    let report = report_writers::Report::new(title, tables)?;
+    Ok(report.with_known_names(known).with_threads(run.reading.thread_count()))
+}

@@ -1,0 +1,140 @@
+//! The report of a rocprofv3 profile.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use rocprof_perf::{
+    AgentTimeline, RocprofAnalysis, RocprofOptions, agent_timelines, rocprof_finding, rocprof_notices,
+    rocprof_sheets,
+};
+use trace_ingest::RecordingKind;
+use trace_ingest::rocprof::{Agent, Process, Profile, read_profile};
+
+use crate::error::Error;
+use crate::notice::Notice;
+use crate::numbers::counted;
+use crate::report::{Analysed, Report, Reporter, Run, Stage, only, tables, title, titled};
+use crate::summary::{Summary, Timeline, devices};
+
+/// Makes the report of a rocprofv3 profile, of whatever format.
+#[derive(Default)]
+pub struct RocprofReporter {
+    /// What is analysed.
+    pub analysis: RocprofOptions,
+}
+
+impl Reporter for RocprofReporter {
+    fn report(self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
+        let path = only(paths, RecordingKind::Rocprof)?;
+        run.begin(Stage::Read);
+        let profile = read_profile(path, &run.reading)?;
+        run.count_events(records(&profile));
+        run.begin(Stage::Analysis);
+        let analysis = Box::new(RocprofAnalysis::new(profile, self.analysis));
+        run.begin(Stage::Sheets);
+        let title = title(path);
+        let (mut made, known) = tables(&*analysis, rocprof_sheets())?;
+        if analysis.options().parity {
+            made.iter_mut().for_each(|table| table.rename_in_excerpt("kernel ms", "kernel µs"));
+        }
+        let tables = titled(&title, made, known, run)?;
+        let of_reading = analysis.profile().warnings.iter().cloned().map(Notice::ReadingProfile);
+        let notices = of_reading.chain(rocprof_notices(&analysis).into_iter().map(Notice::Rocprof)).collect();
+        let summary = summary(&analysis, title);
+        let analysis = Analysed::Rocprof(analysis);
+        Ok(Report { tables, summary, notices, pictures: Vec::new(), analysis })
+    }
+}
+
+/// Everything that happened, of whatever kind.
+fn records(profile: &Profile) -> usize {
+    let Profile { dispatches, copies, calls, allocations, scratch, counter_values, samples, .. } = profile;
+    let of_memory = copies.len() + allocations.len() + scratch.len();
+    dispatches.len() + calls.len() + of_memory + counter_values.len() + samples.len()
+}
+
+fn summary(analysis: &RocprofAnalysis, title: String) -> Summary {
+    let timelines = agent_timelines(analysis);
+    let shown = timelines.iter().take(Summary::MOST_TIMELINES);
+    Summary {
+        head: head(analysis.profile(), &timelines, title),
+        statements: rocprof_finding(analysis).map(|finding| finding.to_string()).into_iter().collect(),
+        timelines: shown
+            .map(|AgentTimeline { agent, breakdown }| {
+                let name = agent.map_or("GPU".to_owned(), agent_name);
+                Timeline::new(name, *breakdown, |nanoseconds| nanoseconds as f64 / 1e3)
+            })
+            .collect(),
+        more_timelines: timelines.len().saturating_sub(Summary::MOST_TIMELINES),
+        ..Summary::default()
+    }
+}
+
+fn head(profile: &Profile, timelines: &[AgentTimeline<'_>], title: String) -> Vec<String> {
+    let mut products: BTreeMap<&str, usize> = BTreeMap::new();
+    for agent in timelines.iter().filter_map(|timeline| timeline.agent) {
+        let product = agent.product_name.as_deref().or(agent.name.as_deref()).filter(|name| !name.is_empty());
+        *products.entry(product.unwrap_or("GPU")).or_default() += 1;
+    }
+    let mut head = vec![title];
+    head.extend(products.into_iter().map(|(product, count)| devices(count, product)));
+    head.extend(processes(&profile.processes));
+    head.push(counted(profile.dispatches.len(), "kernel dispatch", "kernel dispatches"));
+    head.push(counted(profile.copies.len(), "memory copy", "memory copies"));
+    head.push(counted(profile.calls.len(), "call", "calls"));
+    head
+}
+
+/// Which processes on which hosts; nothing where the profile does not say.
+fn processes(processes: &[Process]) -> Option<String> {
+    let known = |process: &Process| process.pid.is_some() || process.hostname.is_some();
+    match processes {
+        [process] if known(process) => {
+            let pid = process.pid.map_or("a process".to_owned(), |pid| format!("process {pid}"));
+            let host = process.hostname.as_ref().map(|host| format!(" on {host}"));
+            Some(pid + host.as_deref().unwrap_or_default())
+        }
+        [] | [_] => None,
+        several => {
+            let mut hosts: Vec<&str> =
+                several.iter().filter_map(|process| process.hostname.as_deref()).collect();
+            hosts.sort_unstable();
+            hosts.dedup();
+            let on = match hosts[..] {
+                [] => String::new(),
+                [host] => format!(" on {host}"),
+                [..] => format!(" on {} hosts", hosts.len()),
+            };
+            Some(format!("{} processes{on}", several.len()))
+        }
+    }
+}
+
+fn agent_name(agent: &Agent) -> String {
+    agent.ordinal.map_or_else(|| agent.label.clone(), |ordinal| format!("GPU {ordinal}"))
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_are_told_as_far_as_they_are_known() {
+        let process = |pid: Option<i64>, host: Option<&str>| Process {
+            pid,
+            hostname: host.map(ToOwned::to_owned),
+            ..Process::default()
+        };
+        for (known, text) in [
+            (vec![], None),
+            (vec![process(None, None)], None),
+            (vec![process(Some(908), None)], Some("process 908")),
+            (vec![process(None, Some("a"))], Some("a process on a")),
+            (vec![process(Some(908), Some("a"))], Some("process 908 on a")),
+            (vec![process(Some(1), Some("a")), process(Some(2), Some("a"))], Some("2 processes on a")),
+            (vec![process(Some(1), Some("a")), process(Some(1), Some("b"))], Some("2 processes on 2 hosts")),
+            (vec![process(Some(1), None), process(Some(2), None)], Some("2 processes")),
+        ] {
+            assert_eq!(processes(&known).as_deref(), text);
+        }
+    }
+}

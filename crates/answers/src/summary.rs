@@ -1,0 +1,69 @@
+//! The first page of a report.
+
+use gpu_timeline::Breakdown;
+use operator_sheets::{RooflineShares, Rooflines};
+use perf_models::Architecture;
+use tree_perf::SanityCheck;
+
+/// The first page of a report; the tables with an [`excerpt`](sheets::Table::excerpt) belong to it too.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// What was recorded: the name, the devices, how much of what.
+    pub head: Vec<String>,
+    /// What the figures cover, and what bounds the work, a sentence each.
+    pub statements: Vec<String>,
+    /// How busy the devices were.
+    pub timelines: Vec<Timeline>,
+    /// Devices whose timeline is in the tables only.
+    pub more_timelines: usize,
+    /// What the program did, a sentence each.
+    pub program: Vec<String>,
+    /// The tables of operators held against the device's work, where that was checked.
+    pub check: Option<SanityCheck>,
+    /// The architecture, and how far from its rooflines the work is.
+    pub rooflines: Option<(String, RooflineShares)>,
+}
+
+impl Summary {
+    /// Timelines that a first page has room for.
+    pub(crate) const MOST_TIMELINES: usize = 4;
+
+    pub(crate) fn rooflines(
+        analysis: &impl Rooflines,
+        architecture: Option<&Architecture>,
+    ) -> Option<(String, RooflineShares)> {
+        Some((architecture?.name.clone(), RooflineShares::new(analysis)?))
+    }
+}
+
+/// What a device did from its first event to the end of its last.
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    /// The device, as its recorder names it.
+    pub device: String,
+    /// The whole span in µs.
+    pub total_us: f64,
+    /// Time with at least one event in µs.
+    pub busy_us: f64,
+    /// Time without any event in µs.
+    pub idle_us: f64,
+    /// The whole in parts that add up to it.
+    pub breakdown: Breakdown,
+}
+
+impl Timeline {
+    pub(crate) fn new(device: impl Into<String>, breakdown: Breakdown, us: impl Fn(i64) -> f64) -> Self {
+        Timeline {
+            device: device.into(),
+            total_us: us(breakdown.total),
+            busy_us: us(breakdown.busy),
+            idle_us: us(breakdown.idle),
+            breakdown,
+        }
+    }
+}
+
+/// Devices of one name with their number: `8 × NVIDIA H200`.
+pub(crate) fn devices(count: usize, name: &str) -> String {
+    if count > 1 { format!("{count} × {name}") } else { name.to_owned() }
+}

@@ -1,0 +1,321 @@
+//! The report of a trace: host operators, their launches and the device events, as PyTorch records them.
+
+use std::mem;
+use std::path::{Path, PathBuf};
+
+use inference_phase::capture::{CaptureLibrary, MergeReport, merge};
+use inference_phase::sheets::{PhaseAnalysis, PhaseOptions, PhaseStatistics, phase_sheets};
+use script_extension::Extension;
+use sheets::{Sheet, Table};
+use trace_ingest::{Category, ReadOptions, RecordingKind, Trace, Warning, read_path};
+use trace2tree::{TraceTree, TreeWarning};
+use tree_perf::{Analysis, AnalysisOptions, ReportLayout, inference_sheets, pytorch_sheets};
+
+use crate::error::Error;
+use crate::notice::{NothingToDraw, Notice};
+use crate::numbers::grouped;
+use crate::parallel::map_in_order;
+use crate::report::{Analysed, Picture, Report, Reporter, Run, Stage, only, tables, title, titled};
+use crate::summary::{Summary, Timeline, devices};
+use crate::{roofline_picture, step_picture};
+
+/// Makes the report of a trace. Recordings of other profilers are read as traces too, with what they have in common.
+#[derive(Default)]
+pub struct TraceReporter {
+    /// What is analysed.
+    pub analysis: AnalysisOptions,
+    /// How the phases of inference are found, if they are.
+    pub phases: Option<PhaseOptions>,
+    /// Models, categories and tree rules of a script.
+    pub extension: Option<Extension>,
+    /// Traces of graph captures, which give replayed graphs their operators.
+    pub captures: Option<CaptureLibrary>,
+    /// Names of the sheets.
+    pub sheet_names: SheetNames,
+}
+
+/// Names of sheets that TraceLens documents under one name and writes under another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SheetNames {
+    /// The documented ones.
+    #[default]
+    Documented,
+    /// Those that TraceLens writes at present.
+    Current,
+}
+
+impl SheetNames {
+    fn of<'s, A>(self, sheet: &'s Sheet<'_, A>) -> &'s str {
+        match (self, sheet.reference_name) {
+            (SheetNames::Current, Some(name)) => name,
+            _ => &sheet.name,
+        }
+    }
+}
+
+impl TraceReporter {
+    /// Whether anything looks at Python frames: options that show or follow them, phases, which frames of engines tell,
+    /// and scripts, which may look at everything.
+    fn needs_python_frames(&self) -> bool {
+        self.captures.is_some()
+            || self.phases.is_some()
+            || self.extension.is_some()
+            || self.analysis.layout == ReportLayout::Inference
+            || self.analysis.tree_options().python_frames
+    }
+
+    fn tree(&mut self, trace: Trace, reading: &ReadOptions<'_>, notices: &mut Vec<Notice>) -> TraceTree {
+        let mut options = self.analysis.tree_options();
+        options.python_frames |= self.captures.is_some();
+        options.threads = reading.thread_count();
+        let mut tree = TraceTree::build(trace, &options);
+        match &mut self.captures {
+            Some(captures) => {
+                let merged = merge(&mut tree, captures, &ReadOptions { progress: None, ..*reading });
+                notices
+                    .extend(captures.warnings().iter().map(|warning| Notice::Captures(warning.to_string())));
+                notices.extend(notices_of_merge(&merged));
+            }
+            None if self.analysis.layout == ReportLayout::Inference => notices.extend(unopened_graphs(&tree)),
+            None => {}
+        }
+        tree
+    }
+}
+
+impl Reporter for TraceReporter {
+    fn report(mut self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
+        let path = only(paths, RecordingKind::Kineto)?;
+        run.begin(Stage::Read);
+        let skip_python_frames = !self.needs_python_frames();
+        let trace = read_path(path, &ReadOptions { skip_python_frames, ..run.reading })?;
+        run.count_events(trace.events().len() + trace.skipped_frames() as usize);
+        run.begin(Stage::Analysis);
+        let threads = run.reading.thread_count();
+        let mut notices = Vec::new();
+        let tree = self.tree(trace, &run.reading, &mut notices);
+        // What a script prints, and how often, must not depend on which thread asks it first.
+        let threads_of_sheets = if self.extension.is_some() { 1 } else { threads };
+        let analysis = Box::new(match self.extension.take() {
+            Some(extension) => Analysis::from_tree_with_extension(tree, self.analysis, Box::new(extension)),
+            None => Analysis::from_tree(tree, self.analysis),
+        });
+        if analysis.device_event_count() == 0 {
+            return Err(no_gpu_events(path, analysis.trace()));
+        }
+        let phases = self.phases.map(|options| PhaseAnalysis::new(&analysis, options));
+        run.begin(Stage::Sheets);
+        let title = title(path);
+        let tables =
+            all_tables(&analysis, phases.as_ref(), &title, self.sheet_names, threads_of_sheets, run)?;
+        notices.extend(notices_of(&analysis, phases.as_ref()));
+        let mut pictures = Vec::new();
+        for &picture in run.pictures {
+            let drawn = match picture {
+                Picture::Rooflines => roofline_picture::svg(&*analysis, analysis.architecture(), &title)?,
+                Picture::Steps => match &phases {
+                    Some(phases) => step_picture::svg(phases, &title)?,
+                    None => Err(NothingToDraw::NoSteps),
+                },
+            };
+            match drawn {
+                Ok(svg) => pictures.push((picture, svg)),
+                Err(why) => notices.push(Notice::NothingToDraw { picture, why }),
+            }
+        }
+        let summary = summary(&analysis, phases.as_ref(), title);
+        // Its memory goes back with the analysis that it borrows from, which the caller may keep to the end.
+        mem::forget(phases);
+        Ok(Report { tables, summary, notices, pictures, analysis: Analysed::Trace(analysis) })
+    }
+}
+
+/// All sheets that the trace and the options give.
+fn all_tables(
+    analysis: &Analysis,
+    phases: Option<&PhaseAnalysis<'_>>,
+    title: &str,
+    names: SheetNames,
+    threads: usize,
+    run: &Run<'_>,
+) -> Result<report_writers::Report, Error> {
+    let sheets = match analysis.options().layout {
+        ReportLayout::Standard => pytorch_sheets(),
+        ReportLayout::Inference => inference_sheets(),
+    };
+    // One thread begins with what several sheets share.
+    let work: Vec<Option<&Sheet<'_, Analysis>>> =
+        (threads > 1).then_some(None).into_iter().chain(sheets.iter().map(Some)).collect();
+    let made = map_in_order(&work, threads, |sheet| -> Result<Option<Table>, Error> {
+        let Some(sheet) = sheet else {
+            analysis.prepare_sheets();
+            return Ok(None);
+        };
+        let Some(table) = sheet.table(analysis)? else { return Ok(None) };
+        Ok(Some(table.renamed(names.of(sheet))?))
+    });
+    let mut all = Vec::new();
+    let mut known: Vec<String> = Vec::new();
+    let both_names = |sheet: &Sheet<'_, Analysis>| {
+        [SheetNames::Documented, SheetNames::Current].map(|names| names.of(sheet).to_owned())
+    };
+    known.extend(sheets.iter().flat_map(both_names));
+    let last_unified = sheets.iter().rposition(|sheet| sheet.name.starts_with("unified_perf_summary"));
+    for (position, made) in made.into_iter().skip(work.len() - sheets.len()).enumerate() {
+        all.extend(made?);
+        if let (Some(phases), true) = (phases, Some(position) == last_unified) {
+            all.extend(tables(phases, phase_sheets())?.0);
+        }
+    }
+    let extension_sheets = analysis.extension_sheets();
+    known.extend(extension_sheets.iter().flat_map(both_names));
+    all.extend(tables(analysis, extension_sheets)?.0);
+    known.extend(phase_sheets().into_iter().map(|sheet| sheet.name.into_owned()));
+    titled(title, all, known, run)
+}
+
+fn no_gpu_events(path: &Path, trace: &Trace) -> Error {
+    let is_loss =
+        |warning: &Warning| matches!(warning, Warning::Truncated { .. } | Warning::DamagedCompression { .. });
+    let advice = match trace.facts().recorder.kind {
+        Some(RecordingKind::Rocprof) => "record it with --kernel-trace",
+        _ if trace.warnings().iter().any(is_loss) => {
+            "they may be in the part that is lost: copy the file again, or record it again"
+        }
+        Some(RecordingKind::XPlane) => "record it where the program runs on a GPU",
+        _ => "record it with the GPU's activities (torch.profiler.ProfilerActivity.CUDA)",
+    };
+    Error::NoGpuEvents {
+        path: path.to_path_buf(),
+        events: trace.events().len() + trace.skipped_frames() as usize,
+        advice,
+        warnings: trace.warnings().to_vec(),
+    }
+}
+
+/// That replayed graphs hide their operators, if the trace has any.
+fn unopened_graphs(tree: &TraceTree) -> Option<Notice> {
+    let events = tree.trace().events();
+    let is_graph_launch = |name: &str| name.to_lowercase().contains("graphlaunch");
+    let by_name: Vec<bool> = tree.trace().strings().iter().map(|(_, name)| is_graph_launch(name)).collect();
+    let launches = tree
+        .host_events()
+        .iter()
+        .filter(|&&event| events.category(event) != Category::PYTHON_FUNCTION)
+        .filter(|&&event| by_name[events.name(event).index()] && !tree.device_events(event).is_empty())
+        .count();
+    (launches > 0).then_some(Notice::UnopenedGraphs { launches })
+}
+
+/// What the captures did not explain, and on what the rest rests.
+fn notices_of_merge(merged: &MergeReport) -> Vec<Notice> {
+    let of = merged.launches.len();
+    let mut notices = Vec::new();
+    notices.extend((of == 0).then_some(Notice::NoGraphs));
+    let unmerged = |(reason, launches)| Notice::UnmergedGraphs { launches, of, reason };
+    notices.extend(merged.skipped().into_iter().map(unmerged));
+    let device_events = merged.unverified_device_events();
+    let of = merged.merged_device_events();
+    notices.extend((device_events > 0).then_some(Notice::UnverifiedGraphs { device_events, of }));
+    notices
+}
+
+/// What reading, the tree and the analysis got over.
+fn notices_of(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    let (coverage, options) = (analysis.coverage(), analysis.options());
+    if coverage.unlinked_events > 0 {
+        notices.push(Notice::UnlinkedDeviceEvents {
+            events: coverage.unlinked_events,
+            time_us: coverage.unlinked_time_us,
+            in_timeline: options.include_unlinked_kernels,
+        });
+    }
+    let needs_frames =
+        options.include_call_stack || options.detect_recompute || options.group_by_parent_module;
+    let trace = analysis.trace();
+    let events = trace.events();
+    if needs_frames && !events.ids().any(|event| events.category(event) == Category::PYTHON_FUNCTION) {
+        notices.push(Notice::NoPythonFrames { recordable: trace.facts().recorder.python_frames });
+    }
+    if analysis.is_gpu_only() && !options.kernel_summary {
+        notices.push(Notice::NoOperators);
+    }
+    notices.extend(trace.warnings().iter().cloned().map(Notice::Reading));
+    // Said above with its time.
+    let is_said = |warning: &&TreeWarning| matches!(warning, TreeWarning::UnlinkedDeviceEvents { .. });
+    let of_tree = analysis.tree().warnings().iter().filter(|warning| !is_said(warning));
+    notices.extend(of_tree.cloned().map(Notice::Tree));
+    notices.extend(analysis.notices().into_iter().map(Notice::Analysis));
+    notices.extend(phases.into_iter().flat_map(PhaseAnalysis::notices).map(Notice::Phases));
+    notices
+}
+
+fn summary(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>, title: String) -> Summary {
+    let coverage = analysis.coverage();
+    let share = coverage.linked_time_us / (coverage.linked_time_us + coverage.unlinked_time_us) * 100.0;
+    let linked = format!(
+        "{} of {} device events linked to their launch ({:.1}% of device time)",
+        grouped(coverage.linked_events as u128),
+        grouped((coverage.linked_events + coverage.unlinked_events) as u128),
+        if share.is_nan() { 0.0 } else { share },
+    );
+    let timeline = |timeline| Timeline::new("GPU", timeline, |time| analysis.trace().to_microseconds(time));
+    Summary {
+        head: head(analysis.trace(), title),
+        statements: vec![linked],
+        timelines: analysis.timeline().map(timeline).into_iter().collect(),
+        program: phases.and_then(phase_shares).into_iter().collect(),
+        check: (analysis.options().layout == ReportLayout::Inference)
+            .then(|| analysis.sanity_check())
+            .flatten(),
+        rooflines: Summary::rooflines(analysis, analysis.architecture()),
+        ..Summary::default()
+    }
+}
+
+fn head(trace: &Trace, title: String) -> Vec<String> {
+    let facts = trace.facts();
+    let mut head = vec![title];
+    let mut names: Vec<&str> = facts.devices.iter().filter_map(|device| device.name.as_deref()).collect();
+    names.retain(|name| !name.is_empty());
+    let count = names.len();
+    names.dedup();
+    head.extend((count > 0).then(|| devices(count, &names.join(", "))));
+    if let Some(distributed) = &facts.distributed
+        && let (Some(rank), Some(size)) = (distributed.rank, distributed.world_size)
+    {
+        head.push(format!("rank {rank} of {size}"));
+    }
+    head.push(format!("{} events", grouped(trace.entries().into())));
+    head
+}
+
+/// The phases with their shares of the kernel time; `None` without any kernel time.
+fn phase_shares(phases: &PhaseAnalysis<'_>) -> Option<String> {
+    let total: i64 = phases.phases().iter().map(|phase| phase.kernel_time).sum();
+    let mut rows: Vec<&PhaseStatistics> = phases.phases().iter().filter(|row| row.kernel_time > 0).collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.kernel_time));
+    let described: Vec<String> = rows
+        .iter()
+        .enumerate()
+        .map(|(position, row)| {
+            let percent = row.kernel_time as f64 / total as f64 * 100.0;
+            let of = if position == 0 { " of kernel time" } else { "" };
+            format!("{} {percent:.1}%{of}{}", row.phase, evidence(row))
+        })
+        .collect();
+    let by = match phases.steps() {
+        Some(_) => String::new(),
+        None => format!(" by {}", phases.options().method),
+    };
+    (!described.is_empty()).then(|| format!("inference phases{by}: {}", described.join(", ")))
+}
+
+/// In how many steps, what says so, and how sure that is.
+fn evidence(row: &PhaseStatistics) -> String {
+    let (Some(steps), Some(confidence)) = (row.steps, row.confidence) else { return String::new() };
+    let sources: Vec<&str> = row.sources.iter().map(|source| source.as_str()).collect();
+    let noun = if steps == 1 { "step" } else { "steps" };
+    format!(" ({} {noun}, by {}, confidence {confidence:.2})", grouped(steps as u128), sources.join(" and "))
+}

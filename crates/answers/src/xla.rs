@@ -1,0 +1,187 @@
+//! The report of XPlane profiles: XLA programs on GPUs and TPUs. Of the profiles of several hosts of a run, it is about
+//! their collectives.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use trace_ingest::Warning;
+use trace_ingest::xplane::{PlaneKind, Profile, read_profile};
+use xla_perf::collectives::{CollectiveAnalysis, collective_sheets};
+use xla_perf::tpu::{TpuNotice, tpu_finding};
+use xla_perf::{Execution, JaxAnalysis, JaxOptions, jax_finding, jax_sheets};
+
+use crate::error::Error;
+use crate::notice::{NothingToDraw, Notice};
+use crate::numbers::{counted, duration};
+use crate::report::{Analysed, Report, Reporter, Run, Stage, tables, title, titled};
+use crate::roofline_picture;
+use crate::summary::{Summary, Timeline, devices};
+
+/// Makes the report of an XPlane profile, or of the collectives of a run whose hosts have a profile each, named in the
+/// order of the hosts' ranks.
+#[derive(Default)]
+pub struct XlaReporter {
+    /// What is analysed.
+    pub analysis: JaxOptions,
+}
+
+impl Reporter for XlaReporter {
+    fn report(self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
+        match paths {
+            [] => Err(Error::NoRecording),
+            [path] => self.report_of_profile(path, run),
+            [first, ..] => self.report_of_hosts(first, paths, run),
+        }
+    }
+}
+
+impl XlaReporter {
+    fn analysis(&self, path: &Path, run: &mut Run<'_>) -> Result<JaxAnalysis, Error> {
+        run.begin(Stage::Read);
+        let profile = read_profile(path, &run.reading)?;
+        let is_device = |kind: &PlaneKind| matches!(kind, PlaneKind::Gpu { .. } | PlaneKind::Tpu { .. });
+        if !profile.planes.iter().any(|plane| is_device(&plane.kind)) {
+            return Err(no_device(path, &profile));
+        }
+        run.count_events(profile.trace.events().len());
+        run.begin(Stage::Analysis);
+        Ok(JaxAnalysis::new(profile, self.analysis.clone()))
+    }
+
+    fn report_of_profile(self, path: &Path, run: &mut Run<'_>) -> Result<Report, Error> {
+        let analysis = self.analysis(path, run)?;
+        run.begin(Stage::Sheets);
+        let title = title(path);
+        let (made, known) = tables(&analysis, jax_sheets())?;
+        let tables = titled(&title, made, known, run)?;
+        let mut notices = notices(&analysis);
+        let mut pictures = Vec::new();
+        for &picture in run.pictures {
+            let drawn = match analysis.has_tpus() && analysis.gpus().is_empty() {
+                true => Err(NothingToDraw::TpusOnly),
+                false => roofline_picture::svg(&analysis, analysis.architecture(), &title)?,
+            };
+            match drawn {
+                Ok(svg) => pictures.push((picture, svg)),
+                Err(why) => notices.push(Notice::NothingToDraw { picture, why }),
+            }
+        }
+        let summary = summary(&analysis, title);
+        Ok(Report { tables, summary, notices, pictures, analysis: Analysed::Xla(vec![analysis]) })
+    }
+
+    fn report_of_hosts(self, first: &Path, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
+        let same = |path: &PathBuf| std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+        let files: Vec<PathBuf> = paths.iter().map(same).collect();
+        if let Some(at) = (1..files.len()).find(|&at| files[..at].contains(&files[at])) {
+            return Err(Error::SameProfile { path: paths[at].clone() });
+        }
+        let gpus_per_node = self.analysis.gpus_per_node;
+        let mut hosts = Vec::with_capacity(paths.len());
+        for path in paths {
+            let analysis = self.analysis(path, run)?;
+            // Ranks of two hosts coincide where one has more GPUs than it is said to have.
+            let last = analysis.gpus().iter().map(|gpu| gpu.pid - 1).max();
+            if let Some(gpu) = last.filter(|&gpu| gpu >= i64::from(gpus_per_node)) {
+                return Err(Error::MoreGpus { path: path.clone(), gpu, gpus_per_node });
+            }
+            hosts.push(analysis);
+        }
+        let collectives = CollectiveAnalysis::from_profiles(&hosts.iter().collect::<Vec<_>>(), gpus_per_node);
+        if collectives.slices.is_empty() {
+            return Err(Error::NoCollectives { profiles: paths.len() });
+        }
+        run.begin(Stage::Sheets);
+        let title = format!("collectives of {} and {} more", title(first), paths.len() - 1);
+        let (made, known) = tables(&collectives, collective_sheets())?;
+        let tables = titled(&title, made, known, run)?;
+        let of_host = |(path, analysis): (&PathBuf, &JaxAnalysis)| {
+            let of_file = |notice| Notice::OfFile { path: path.clone(), notice: Box::new(notice) };
+            notices(analysis).into_iter().map(of_file).collect::<Vec<_>>()
+        };
+        let notices = paths.iter().zip(&hosts).flat_map(of_host).collect();
+        let summary = Summary {
+            head: vec![
+                title,
+                counted(paths.len(), "profile", "profiles"),
+                counted(collectives.devices.shown.len(), "GPU", "GPUs"),
+                counted(collectives.operations.len(), "collective", "collectives"),
+                counted(collectives.slices.len(), "execution", "executions"),
+            ],
+            ..Summary::default()
+        };
+        Ok(Report { tables, summary, notices, pictures: Vec::new(), analysis: Analysed::Xla(hosts) })
+    }
+}
+
+fn no_device(path: &Path, profile: &Profile) -> Error {
+    let is_loss =
+        |warning: &Warning| matches!(warning, Warning::Truncated { .. } | Warning::DamagedCompression { .. });
+    let lost = match profile.trace.warnings().iter().any(is_loss) {
+        true => " (devices may be in the part of the file that is lost)",
+        false => "",
+    };
+    let names: Vec<&str> = profile.planes.iter().map(|plane| plane.name.as_str()).collect();
+    let planes = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
+    Error::NoDevicePlane { path: path.to_path_buf(), planes, lost }
+}
+
+/// What reading and the analysis got over.
+fn notices(analysis: &JaxAnalysis) -> Vec<Notice> {
+    let of_reading = analysis.trace().warnings().iter().cloned().map(Notice::Reading);
+    let of_analysis = analysis.notices().into_iter().map(Notice::Xla);
+    let of_tpus = analysis.tpu().map(TpuNotice::all).into_iter().flatten().map(Notice::Tpu);
+    of_reading.chain(of_analysis).chain(of_tpus).collect()
+}
+
+fn summary(analysis: &JaxAnalysis, title: String) -> Summary {
+    let gpus = analysis.gpus();
+    let mut head = vec![title];
+    match analysis.architecture() {
+        Some(architecture) => head.push(devices(gpus.len(), &architecture.name)),
+        None if !gpus.is_empty() => head.push(counted(gpus.len(), "GPU", "GPUs")),
+        None => {}
+    }
+    head.push(counted(analysis.profile().programs.len(), "program", "programs"));
+    head.push(counted(analysis.trace().events().len(), "event", "events"));
+    let of_gpus = jax_finding(analysis).map(|finding| finding.to_string());
+    let of_tpus = analysis.tpu().and_then(tpu_finding).map(|finding| finding.to_string());
+    let shown = gpus.iter().take(Summary::MOST_TIMELINES);
+    Summary {
+        head,
+        statements: of_gpus.into_iter().chain(of_tpus).collect(),
+        timelines: shown
+            .map(|gpu| {
+                let plane = analysis.profile().planes.get(gpu.plane).map_or("", |plane| plane.name.as_str());
+                Timeline::new(plane, gpu.breakdown, |time| analysis.trace().to_microseconds(time))
+            })
+            .collect(),
+        more_timelines: gpus.len().saturating_sub(Summary::MOST_TIMELINES),
+        program: executions(analysis).into_iter().collect(),
+        rooflines: Summary::rooflines(analysis, analysis.architecture()),
+        ..Summary::default()
+    }
+}
+
+/// How often the program with the most time ran, and how long it takes.
+fn executions(analysis: &JaxAnalysis) -> Option<String> {
+    let busy = |program| {
+        let of = analysis.executions().iter().filter(move |execution| execution.program == program);
+        of.map(|execution| execution.busy).sum::<i64>()
+    };
+    let most = analysis.executions().iter().max_by_key(|execution| busy(execution.program))?;
+    let of = analysis.executions().iter().filter(|execution| execution.program == most.program);
+    let (warm_up, steady): (Vec<_>, Vec<_>) = of.partition(|execution| execution.is_warm_up);
+    let us = |time| analysis.trace().to_microseconds(time);
+    let mean = |executions: &[&Execution]| {
+        us(executions.iter().map(|execution| execution.busy).sum()) / executions.len() as f64
+    };
+    let count = counted(warm_up.len() + steady.len(), "execution", "executions");
+    let name = analysis.program_name(&most.program).unwrap_or("a program");
+    let mut line = format!("{name}: {count} on GPUs, busy {} on average", duration(mean(&steady)));
+    if !warm_up.is_empty() {
+        // Writing to a String cannot fail.
+        let _ = write!(line, " after {} to warm up ({})", warm_up.len(), duration(mean(&warm_up)));
+    }
+    Some(line)
+}

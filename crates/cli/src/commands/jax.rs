@@ -1,0 +1,65 @@
+//! `tracelens jax`.
+
+use std::path::PathBuf;
+
+use answers::{Picture, XlaReporter};
+use trace_ingest::RecordingKind;
+use xla_perf::{CopyKernels, JaxFigures, JaxOptions};
+
+use super::pytorch::communication;
+use super::report::{PERF_REPORT, Request, workbook_beside};
+use crate::architecture_choice::chosen;
+use crate::arguments::Given;
+use crate::arguments::jax::{JaxAnalysisArguments, JaxArguments};
+use crate::error::Failure;
+use crate::timings::Timings;
+
+/// Options of the report of one profile; that of several is about their collectives.
+const OF_ONE_PROFILE: [&str; 5] =
+    ["roofline_svg", "kernel_metadata_keyword_filters", "gpu_arch_json_path", "gpu_arch_platform", "parity"];
+
+pub(crate) fn run(arguments: &JaxArguments, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
+    if arguments.analysis.enable_origami {
+        let instead =
+            "times of matrix products are not simulated here; the roofline columns say the least time";
+        return Err(Failure::Unsupported { option: "--enable-origami", instead });
+    }
+    let files = arguments.recordings.paths();
+    let is_of_one = files.len() < 2;
+    if let (false, Some(option)) = (is_of_one, given.names(&OF_ONE_PROFILE).into_iter().next()) {
+        return Err(Failure::SeveralProfiles { option });
+    }
+    let mut warnings = given.without_effect("jax");
+    if is_of_one && arguments.analysis.gpus_per_node.is_some() {
+        warnings.push("--gpus_per_node has no effect on one profile: its GPUs are one host's".into());
+    }
+    let ending = if is_of_one { PERF_REPORT } else { "_collectives" };
+    let beside = |file: &PathBuf| workbook_beside(file, RecordingKind::XPlane, ending);
+    let picture = arguments.output.roofline_svg.as_deref();
+    let request = Request {
+        files,
+        output: &arguments.output.tables,
+        pictures: picture.map(|path| (Picture::Rooflines, path)).into_iter().collect(),
+        workbook: files.first().map(beside),
+        threads: None,
+        given,
+        written: Vec::new(),
+        warnings,
+    };
+    request.answer(XlaReporter { analysis: options(&arguments.analysis)? }, &(), timings)
+}
+
+fn options(asked: &JaxAnalysisArguments) -> Result<JaxOptions, Failure> {
+    let defaults = JaxOptions::default();
+    Ok(JaxOptions {
+        architecture: chosen(asked.gpu_arch_json_path.as_deref(), asked.gpu_arch_platform.as_deref())?,
+        keyword_filters: asked.kernel_metadata_keyword_filters.clone(),
+        figures: if asked.parity { JaxFigures::Reference } else { JaxFigures::Correct },
+        copy_kernels: match asked.rebucket_copy_kernels {
+            true => CopyKernels::Memcpy,
+            false => CopyKernels::Computation,
+        },
+        communication: communication(&asked.communication_pattern),
+        gpus_per_node: asked.gpus_per_node.map_or(defaults.gpus_per_node, Into::into),
+    })
+}

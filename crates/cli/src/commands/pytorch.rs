@@ -1,0 +1,115 @@
+//! `tracelens pytorch` and `tracelens inference`.
+
+use std::path::Path;
+
+use answers::{Picture, TraceReporter};
+use gpu_timeline::CommunicationPatterns;
+use inference_phase::capture::CaptureLibrary;
+use script_extension::Extension;
+use trace_ingest::{ReadOptions, RecordingKind};
+use tree_perf::{AnalysisOptions, ReportLayout};
+
+use super::report::{PERF_REPORT, Request, workbook_beside};
+use crate::architecture_choice::chosen;
+use crate::arguments::Given;
+use crate::arguments::inference::InferenceArguments;
+use crate::arguments::pytorch::TraceArguments;
+use crate::error::Failure;
+use crate::phases;
+use crate::timings::Timings;
+
+pub(crate) fn run(arguments: &TraceArguments, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
+    request(arguments, given)?.answer(reporter(arguments)?, &(), timings)
+}
+
+pub(crate) fn inference(
+    arguments: &InferenceArguments,
+    given: &Given,
+    timings: &mut Timings,
+) -> Result<(), Failure> {
+    let (trace, engine) = (&arguments.trace, &arguments.engine);
+    if let Some((option, instead)) = engine.unsupported() {
+        return Err(Failure::Unsupported { option, instead });
+    }
+    let (mut request, mut reporter) = (request(trace, given)?, reporter(trace)?);
+    reporter.analysis.layout = ReportLayout::Inference;
+    reporter.analysis.group_by_parent_module = engine.group_by_parent_module;
+    if let Some(folder) = &engine.capture_folder {
+        let reading = ReadOptions { threads: request.threads, ..ReadOptions::default() };
+        let captures = CaptureLibrary::open(folder, &reading)?;
+        match captures.save() {
+            Ok(path) => request.written.extend(path),
+            // The next run finds out again what the folder does not say.
+            Err(error) => request.warnings.push(error.to_string()),
+        }
+        reporter.captures = Some(captures);
+    }
+    request.answer(reporter, &(), timings)
+}
+
+fn request<'a>(arguments: &'a TraceArguments, given: &'a Given) -> Result<Request<'a>, Failure> {
+    let output = &arguments.output;
+    let rooflines = output.roofline_svg.as_deref().map(|path| (Picture::Rooflines, path));
+    let steps = output.step_svg.as_deref().map(|path| (Picture::Steps, path));
+    let finds_steps = phases::options(&arguments.phases)?.is_some_and(|phases| phases.finds_steps());
+    if steps.is_some() && !finds_steps {
+        return Err(Failure::StepsNotLookedFor { option: "--step_svg" });
+    }
+    let files = arguments.recordings.paths();
+    let beside = |file: &std::path::PathBuf| workbook_beside(file, RecordingKind::Kineto, PERF_REPORT);
+    let mut warnings = given.without_effect("pytorch");
+    warnings.extend(phases::without_effect(&arguments.phases));
+    Ok(Request {
+        files,
+        output: &output.tables,
+        pictures: rooflines.into_iter().chain(steps).collect(),
+        workbook: files.first().map(beside),
+        threads: arguments.reading.threads.map(Into::into),
+        given,
+        written: Vec::new(),
+        warnings,
+    })
+}
+
+fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Failure> {
+    let asked = &arguments.analysis;
+    Ok(TraceReporter {
+        analysis: AnalysisOptions {
+            link_by: arguments.reading.link_by,
+            include_unlinked_kernels: asked.include_unlinked_kernels,
+            micro_idle_threshold_us: asked.micro_idle_thresh_us,
+            detect_recompute: asked.detect_recompute,
+            include_call_stack: asked.include_call_stack,
+            enable_pseudo_ops: asked.enable_pseudo_ops,
+            include_overlap_info: asked.include_overlap_info,
+            include_first_occurrence_time: asked.include_first_occurrence_time,
+            group_by_num_kernels: asked.group_by_num_kernels,
+            kernel_summary: asked.enable_kernel_summary,
+            short_kernel_study: asked.short_kernel_study,
+            short_kernel_threshold_us: asked.short_kernel_threshold_us,
+            short_kernel_histogram_bins: asked.short_kernel_histogram_bins,
+            topk_short_kernels: asked.topk_short_kernels,
+            topk_ops: asked.topk_ops,
+            collective_analysis: !asked.disable_coll_analysis,
+            topk_roofline_ops: asked.topk_roofline_ops,
+            architecture: chosen(asked.gpu_arch_json_path.as_deref(), asked.gpu_arch_platform.as_deref())?,
+            communication: communication(&asked.communication_pattern),
+            ..AnalysisOptions::default()
+        },
+        phases: phases::options(&arguments.phases)?,
+        extension: asked.extension_file.as_deref().map(load_extension).transpose()?,
+        captures: None,
+        sheet_names: arguments.output.sheet_names,
+    })
+}
+
+/// The usual names of communication kernels, and those that were given.
+pub(super) fn communication(given: &[String]) -> CommunicationPatterns {
+    given.iter().fold(CommunicationPatterns::default(), |patterns, pattern| patterns.with_pattern(pattern))
+}
+
+fn load_extension(path: &Path) -> Result<Extension, Failure> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::Input { path: path.to_path_buf(), detail: error.to_string() })?;
+    Ok(Extension::load(&path.to_string_lossy(), &text)?)
+}

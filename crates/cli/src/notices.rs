@@ -1,0 +1,80 @@
+//! What is said of a report's notices: the libraries' words, with the options that help.
+
+use answers::{NothingToDraw, Notice, Picture};
+use metal_perf::MetalNotice;
+use xla_perf::JaxNotice;
+
+use crate::arguments::Given;
+use crate::console;
+
+/// Something to say, and where.
+pub(crate) enum Say {
+    /// Above the figures that it is about.
+    Caveat(String),
+    /// Below the report.
+    Warning(String),
+    /// On standard error: what the run did.
+    Note(String),
+    /// On standard error: what the user's script says or does wrong.
+    Script(tree_perf::Notice),
+}
+
+impl Say {
+    /// Whether it goes to standard error even where there is a summary.
+    pub(crate) fn is_for_stderr(&self) -> bool {
+        matches!(self, Say::Note(_) | Say::Script(_))
+    }
+
+    /// Prints it to standard error.
+    pub(crate) fn print(&self) {
+        match self {
+            Say::Caveat(text) | Say::Warning(text) => console::warning(text),
+            Say::Note(text) => console::note(text),
+            Say::Script(notice) => console::extension(notice),
+        }
+    }
+}
+
+/// What to say of a notice.
+pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
+    match notice {
+        Notice::UnlinkedDeviceEvents { in_timeline: false, .. } => {
+            Say::Caveat(format!("{notice}; with --include_unlinked_kernels in the timeline"))
+        }
+        Notice::UnlinkedDeviceEvents { in_timeline: true, .. } => Say::Caveat(notice.to_string()),
+        Notice::Analysis(notice) if notice.is_of_extension() => Say::Script(notice.clone()),
+        Notice::Tenstorrent(
+            MetalNotice::Window { .. }
+            | MetalNotice::CardAssumed { .. }
+            | MetalNotice::SignpostRepeats { .. }
+            | MetalNotice::NoDevices
+            | MetalNotice::DevicesKeptApart { .. }
+            | MetalNotice::DevicesMerged { .. },
+        ) => Say::Note(notice.to_string()),
+        Notice::NoPythonFrames { .. } => {
+            let asked = given.names(&["include_call_stack", "detect_recompute", "group_by_parent_module"]);
+            let find = if asked.len() == 1 { "finds" } else { "find" };
+            Say::Warning(format!("{} {find} nothing: {notice}", asked.join(" and ")))
+        }
+        Notice::NoOperators => Say::Warning(format!("{notice}; --enable_kernel_summary lists them")),
+        Notice::UnopenedGraphs { .. } => Say::Warning(format!("{notice} (--capture_folder)")),
+        Notice::NoGraphs => Say::Warning(format!("--capture_folder has no effect: {notice}")),
+        Notice::Xla(JaxNotice::CopyKernelsAreComputation { .. }) => {
+            Say::Warning(format!("{notice}; --rebucket_copy_kernels counts them as copies"))
+        }
+        Notice::NothingToDraw { picture, why } => {
+            let option = match picture {
+                Picture::Rooflines => "--roofline_svg",
+                Picture::Steps => "--step_svg",
+            };
+            let advice = match why {
+                NothingToDraw::NoArchitecture => {
+                    "; name one with --gpu_arch_platform or --gpu_arch_json_path"
+                }
+                _ => "",
+            };
+            Say::Warning(format!("{option} writes nothing: {why}{advice}"))
+        }
+        notice => Say::Warning(notice.to_string()),
+    }
+}
