@@ -1,7 +1,8 @@
 //! The phases of inference: what was asked for, and the line of the summary about them.
 
-use inference_phase::methods::{DetectionMethod, LegacyMethod, UnknownMethod};
+use inference_phase::methods::{DetectionMethod, UnknownMethod};
 use inference_phase::sheets::{PhaseAnalysis, PhaseMethod, PhaseOptions, PhaseStatistics};
+use inference_phase::tracelens;
 
 use crate::arguments::phases::PhaseArguments;
 use crate::error::Failure;
@@ -18,13 +19,13 @@ pub(crate) fn options(asked: &PhaseArguments) -> Result<Option<PhaseOptions>, Fa
 fn method(asked: &PhaseArguments) -> Result<PhaseMethod, Failure> {
     let name = asked.phase_detection_method.as_deref();
     if asked.phase_legacy {
-        let method = name.map(str::parse::<LegacyMethod>).transpose()?;
-        return Ok(PhaseMethod::Legacy(method.unwrap_or_default()));
+        let method = name.map(str::parse::<tracelens::Method>).transpose()?;
+        return Ok(PhaseMethod::TraceLens(method.unwrap_or_default()));
     }
     let method = name.map(str::parse::<DetectionMethod>).transpose();
     match method {
         Ok(method) => Ok(PhaseMethod::Ours(method.unwrap_or_default())),
-        Err(UnknownMethod { name, known }) if name.parse::<LegacyMethod>().is_ok() => {
+        Err(UnknownMethod { name, known }) if name.parse::<tracelens::Method>().is_ok() => {
             Err(Failure::LegacyMethod { name, known: known.join(", ") })
         }
         Err(error) => Err(error.into()),
@@ -46,12 +47,12 @@ pub(crate) fn without_effect(asked: &PhaseArguments) -> Vec<String> {
     }
     let uses_threshold = match method(asked) {
         Ok(PhaseMethod::Ours(method)) => method.uses_threshold(),
-        Ok(PhaseMethod::Legacy(method)) => method.uses_threshold(),
+        Ok(PhaseMethod::TraceLens(method)) => method.uses_threshold(),
         // Refused elsewhere.
         Err(_) => true,
     };
     let method = asked.phase_detection_method.as_deref().unwrap_or(DetectionMethod::Hybrid.as_str());
-    let of_whom = if asked.phase_legacy { "the reference tool's " } else { "" };
+    let of_whom = if asked.phase_legacy { "TraceLens' " } else { "" };
     let is_lost = asked.decode_threshold.is_some() && !uses_threshold;
     is_lost.then(|| format!("--decode_threshold has no effect on {of_whom}{method}")).into_iter().collect()
 }

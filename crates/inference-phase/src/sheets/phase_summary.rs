@@ -3,8 +3,8 @@
 use sheets::{Chart, ChartShape, Column, ColumnKind, Sheet, Unit, percent};
 
 use super::phase_analysis::PhaseAnalysis;
-use super::statistics::PhaseStatistics;
-use crate::phase::Phase;
+use super::phase_analysis::PhaseStatistics;
+use crate::step::Phase;
 
 const PHASE: Column = Column::new(
     "phase",

@@ -4,7 +4,7 @@ use sheets::{Chart, ChartShape, Column, ColumnKind, Sheet, Unit};
 use trace_ingest::Trace;
 
 use super::phase_analysis::PhaseAnalysis;
-use super::statistics::StepStatistics;
+use super::phase_analysis::StepStatistics;
 use crate::step::Step;
 
 /// Steps of the chart: more are narrower than a pixel or two.

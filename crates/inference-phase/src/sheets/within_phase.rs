@@ -9,8 +9,9 @@ use trace_ingest::StringId;
 use tree_perf::KernelTable;
 
 use super::phase_analysis::{PhaseAnalysis, PhaseMethod};
-use crate::methods::{kernel_category, legacy_kernel_category};
-use crate::phase::Phase;
+use crate::methods::kernel_category;
+use crate::step::Phase;
+use crate::tracelens;
 
 const NAME: Column = Column::new(
     "name",
@@ -91,8 +92,8 @@ struct Group {
 fn operators<'a>(phases: &PhaseAnalysis<'a>, phase: Phase) -> Vec<Row<'a>> {
     let trace = phases.analysis.trace();
     let events = trace.events();
-    let is_legacy = matches!(phases.options.method, PhaseMethod::Legacy(_));
-    let category = if is_legacy { legacy_kernel_category } else { kernel_category };
+    let is_tracelens = matches!(phases.options.method, PhaseMethod::TraceLens(_));
+    let category = if is_tracelens { tracelens::kernel_category } else { kernel_category };
     let mut known: HashMap<StringId, &'static str> = HashMap::new();
     let mut groups: BTreeMap<StringId, Group> = BTreeMap::new();
     let mut launchers = phases.analysis.launchers().enumerate();
@@ -100,7 +101,7 @@ fn operators<'a>(phases: &PhaseAnalysis<'a>, phase: Phase) -> Vec<Row<'a>> {
         // Parts are in the order of the launchers.
         let Some((_, row)) = launchers.find(|&(position, _)| position == part.launcher) else { break };
         let group = groups.entry(events.name(row.event)).or_default();
-        if !is_legacy || group.calls == 0 {
+        if !is_tracelens || group.calls == 0 {
             for &kernel in row.kernels.iter().filter(|&&kernel| phases.phase_of(kernel) == phase) {
                 let name = events.name(kernel);
                 group.categories.insert(known.entry(name).or_insert_with(|| category(trace.text(name))));
@@ -136,8 +137,8 @@ pub(super) fn kernel_summary<'a>(name: &'static str, phase: Phase) -> Sheet<'a, 
         "Kernels of one phase of inference by operator, name and stream, most time first; with --inference_phase_analysis and --enable_kernel_summary only. Kernels of communication and kernels without a launch in the trace are included, copies and fills are not. The reference tool never writes this sheet, and neither does --phase_legacy.",
         KernelTable::fields("Sum as a share of the summed durations of the phase's kernels, in percent."),
         move |phases: &PhaseAnalysis<'a>| {
-            let is_legacy = matches!(phases.options.method, PhaseMethod::Legacy(_));
-            if is_legacy || !phases.analysis.options().kernel_summary {
+            let is_tracelens = matches!(phases.options.method, PhaseMethod::TraceLens(_));
+            if is_tracelens || !phases.analysis.options().kernel_summary {
                 return None;
             }
             KernelTable::rows(phases.analysis, |kernel| phases.phase_of(kernel) == phase)
