@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashMap;
-use sheets::{Chart, ChartShape, Column, ColumnKind, Sheet, Unit};
+use sheets::{Chart, ChartShape, Column, Sheet};
 use trace_ingest::StringId;
 use tree_perf::KernelTable;
 
@@ -13,16 +13,12 @@ use crate::methods::kernel_category;
 use crate::step::Phase;
 use crate::tracelens;
 
-const NAME: Column = Column::new(
+const NAME: Column = Column::text(
     "name",
-    ColumnKind::Text,
     "Operator, as the profiler names it; a runtime call where device work was launched outside any operator, such as the launch of a captured graph.",
 );
-const TIME_MS: Column = Column::new(
-    "total_direct_kernel_time_ms",
-    ColumnKind::Number(Unit::Milliseconds),
-    "total_direct_kernel_time_sum in ms.",
-);
+const TIME_MS: Column =
+    Column::milliseconds("total_direct_kernel_time_ms", "total_direct_kernel_time_sum in ms.");
 
 struct Row<'a> {
     name: &'a str,
@@ -38,31 +34,27 @@ struct Row<'a> {
 /// One row per operator with device work in the phase.
 pub(super) fn ops_summary<'a>(name: &'static str, phase: Phase) -> Sheet<'a, PhaseAnalysis<'a>> {
     let fields = [
-        Column::new(
+        Column::text(
             "Kernel categories",
-            ColumnKind::Text,
             "Kinds of work of the kernels that these calls launched, by the kernels' names; with --phase_legacy those of the first call, in the reference tool's words.",
         )
         .field(|row: &Row<'_>| row.categories.iter().copied().collect::<Vec<_>>().join(", ").into()),
         NAME.field(|row: &Row<'_>| row.name.into()),
-        Column::new(
+        Column::microseconds(
             "total_direct_kernel_time_sum",
-            ColumnKind::Number(Unit::Microseconds),
             "Device time in µs, within the phase, of the kernels that the operator launched itself: per call the union of their spans, summed over calls; communication kernels are left out.",
         )
         .field(|row: &Row<'_>| row.time_us.into()),
-        Column::new("Count", ColumnKind::Count, "Calls of the operator with device work in the phase.")
+        Column::count("Count", "Calls of the operator with device work in the phase.")
             .field(|row: &Row<'_>| row.calls.into()),
         TIME_MS.field(|row: &Row<'_>| row.time_ms.into()),
-        Column::new(
+        Column::percent(
             "Percentage (%)",
-            ColumnKind::Number(Unit::Percent),
             "Share of the phase's direct kernel time, in percent.",
         )
         .field(|row: &Row<'_>| row.share.into()),
-        Column::new(
+        Column::percent(
             "Cumulative Percentage (%)",
-            ColumnKind::Number(Unit::Percent),
             "Sum of Percentage (%) over this row and all above it, in percent.",
         )
         .field(|row: &Row<'_>| row.running_share.into()),

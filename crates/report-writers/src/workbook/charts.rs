@@ -7,7 +7,7 @@ use rust_xlsxwriter::{
 use sheets::{Cell, Chart, ChartShape, Table, TableColumn};
 
 use super::{MAX_COLUMNS, column_number, grouped, row_number, scatter, sheet_rows};
-use crate::drawing::PALETTE;
+use crate::picture::PALETTE;
 
 /// Pixels of a default row, and of a character and the padding of a column.
 const ROW_HEIGHT: u32 = 20;

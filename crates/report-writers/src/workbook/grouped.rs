@@ -9,7 +9,7 @@ use sheets::{Cell, Chart, ChartShape};
 use super::charts::{MOST_COLUMN_NAMES, Source, fill, number};
 use super::scatter::decade;
 use super::sheet_rows;
-use crate::drawing::{KINDS, Rect, text_width};
+use crate::picture::{KINDS, Rect, text_width};
 
 /// Pixels of the chart.
 const WIDTH: u32 = 960;

@@ -11,7 +11,7 @@ use sheets::{Cell, Chart, ChartShape, ScatterPoints};
 
 use super::charts::{Source, number};
 use super::sheet_rows;
-use crate::drawing::{PALETTE, Rect, shortened, text_width};
+use crate::picture::{PALETTE, Rect, shortened, text_width};
 
 /// Pixels of the chart.
 const WIDTH: u32 = 960;

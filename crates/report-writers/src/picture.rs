@@ -1,4 +1,4 @@
-//! What pictures and charts have in common: the page, its inks and colours, text and the room for it.
+//! The vocabulary of pictures and charts: the page with its title, legend and notes, colours, text and the room for it.
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -23,6 +23,65 @@ pub(crate) const FONT: &str = "sans-serif";
 pub(crate) const INK: RGBColor = RGBColor(38, 38, 38);
 pub(crate) const SOFT_INK: RGBColor = RGBColor(105, 105, 105);
 pub(crate) const GRID: RGBColor = RGBColor(228, 228, 228);
+
+/// Draws a page of this height and gives its SVG.
+pub(crate) fn svg(
+    height: u32,
+    draw: impl FnOnce(&Area<'_>) -> Result<(), DrawError>,
+) -> Result<String, DrawError> {
+    let mut svg = String::new();
+    {
+        let root = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
+        root.fill(&WHITE)?;
+        draw(&root)?;
+        root.present()?;
+    }
+    Ok(svg)
+}
+
+pub(crate) fn title(root: &Area<'_>, title: &str) -> Result<(), DrawError> {
+    text(root, &shortened(title, 90), (MARGIN, 14), 20.0, &INK, HPos::Left)
+}
+
+pub(crate) const LEGEND_TOP: i32 = 50;
+
+/// A swatch and a text for each entry, as many as have room in one line.
+pub(crate) fn legend(
+    root: &Area<'_>,
+    entries: impl IntoIterator<Item = (String, u32)>,
+) -> Result<(), DrawError> {
+    let mut x = MARGIN;
+    for (entry, color) in entries {
+        let width = 20 + text_width(&entry, 13.0);
+        if x + width > pixels(WIDTH) - MARGIN {
+            return text(root, "…", (x, LEGEND_TOP), 13.0, &INK, HPos::Left);
+        }
+        rectangle(root, [(x, LEGEND_TOP), (x + 14, LEGEND_TOP + 14)], rgb(color))?;
+        text(root, &entry, (x + 20, LEGEND_TOP), 13.0, &INK, HPos::Left)?;
+        x += width + 14;
+    }
+    Ok(())
+}
+
+/// Pixels from note to note.
+const NOTE: i32 = 18;
+
+/// Height of the notes below a picture.
+pub(crate) fn notes_height(notes: &[String]) -> i32 {
+    NOTE * i32::try_from(notes.len()).unwrap_or(0) + 12
+}
+
+/// Writes the notes below each other.
+pub(crate) fn write_notes(root: &Area<'_>, notes: &[String], top: i32) -> Result<(), DrawError> {
+    (0..).zip(notes).try_for_each(|(number, note)| {
+        text(root, note, (MARGIN, top + NOTE * number), 13.0, &SOFT_INK, HPos::Left)
+    })
+}
+
+/// Draws a filled rectangle between two corners.
+pub(crate) fn rectangle(root: &Area<'_>, corners: [(i32, i32); 2], color: RGBColor) -> Result<(), DrawError> {
+    Ok(root.draw(&Rectangle::new(corners, color.filled()))?)
+}
 
 /// Writes a text whose top is there, and whose left end, middle or right end.
 pub(crate) fn text(
