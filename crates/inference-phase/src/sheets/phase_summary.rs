@@ -8,7 +8,7 @@ use crate::step::Phase;
 
 const PHASE: Column = Column::text(
     "phase",
-    "Prefill, Decode, Mixed (both in one step) or Unknown (nothing in the trace says); with --phase_legacy Mixed stands for undecided too.",
+    "Prefill, Decode, Mixed (both in one step) or Unknown (nothing in the trace says); with a method of TraceLens Mixed also stands for undecided.",
 );
 const KERNEL_TIME: Column = Column::microseconds(
     "kernel_time_us",
@@ -43,15 +43,15 @@ pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
         PHASE.field(|row: &&PhaseStatistics| row.phase.as_str().into()),
         Column::count(
             "steps",
-            "Steps of the engine; empty for methods that look at operators one by one.",
+            "Steps of the engine; empty for methods that label single operators.",
         ).field(|row: &&PhaseStatistics| row.steps.into()),
         Column::count(
             "requests",
-            "Requests of the steps, each counted in every step that it is part of; empty where no step says.",
+            "Requests of the steps, each counted in every step that it is part of; empty where no step states them.",
         ).field(|row: &&PhaseStatistics| row.requests.into()),
         Column::count(
             "tokens",
-            "Tokens that the steps process, of prompts and of generation; empty where no step says.",
+            "Tokens that the steps process, of prompts and of generation; empty where no step states them.",
         ).field(|row: &&PhaseStatistics| row.tokens.into()),
         Column::count(
             "gpu_events",
@@ -77,17 +77,17 @@ pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
         ).field(|row: &&PhaseStatistics| row.tokens_per_second.into()),
         Column::text(
             "source",
-            "What decided the phase, that with the most device time first: annotation, engine_frames (Python frames of the engine), tokens (against rows of logits), attention, graphs, names, none; or the method that looked at operators one by one.",
+            "What decided the phase, that with the most device time first: annotation, engine_frames (Python frames of the engine), tokens (against rows of logits), attention, graphs, names, none; or the method that labelled single operators.",
         ).field_in(|summary: &Summary<'_>, row: &&PhaseStatistics| summary.source(row).into()),
         Column::new(
             "confidence",
             ColumnKind::Number(Unit::One),
-            "How sure that is, 0 to 1, mean weighed by device time; empty for methods that look at operators one by one.",
+            "Confidence of the phase, 0 to 1, mean weighted by device time; empty for methods that label single operators.",
         ).field(|row: &&PhaseStatistics| row.confidence.into()),
     ];
     Sheet::with_context(
         "phase_summary",
-        "Phases of inference: one row per phase that occurs; with --inference_phase_analysis only. Prefill processes prompts, Decode extends requests by a token or a few, Mixed does both in one step.",
+        "Phases of inference: one row per phase that occurs, when phases are analysed. Prefill processes prompts, Decode extends requests by a token or a few, Mixed does both in one step.",
         fields,
         |phases: &'a PhaseAnalysis<'a>| {
             let rows: Vec<&PhaseStatistics> = phases.phases().iter().collect();

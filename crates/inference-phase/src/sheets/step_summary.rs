@@ -40,7 +40,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
             "source",
             "What decided the phase: annotation, engine_frames (Python frames of the engine), tokens (against rows of logits), attention, graphs, names or none.",
         ).field(|row: &Row<'_>| row.step.source.as_str().into()),
-        Column::new("confidence", ColumnKind::Number(Unit::One), "How sure that is, 0 to 1.").field(|row: &Row<'_>| row.step.confidence.into()),
+        Column::new("confidence", ColumnKind::Number(Unit::One), "Confidence of the phase, 0 to 1.").field(|row: &Row<'_>| row.step.confidence.into()),
         Column::count(
             "context_requests",
             "Requests whose prompt is processed; empty where the trace does not say.",
@@ -57,7 +57,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
         ).field_in(|trace: &&Trace, row: &Row<'_>| trace.to_microseconds(row.step.start).into()),
         Column::microseconds(
             "launch_dur_us",
-            "How long the host was at it, in µs.",
+            "Time that the host spent on the step, in µs.",
         ).field_in(|trace: &&Trace, row: &Row<'_>| trace.to_microseconds(row.step.end.saturating_sub(row.step.start)).into()),
         Column::microseconds(
             "gpu_start_us",
@@ -73,7 +73,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
     ];
     Sheet::with_context(
         "step_summary",
-        "Steps of the inference engine by their start on the host; with --inference_phase_analysis and the method hybrid only, which alone looks at steps. Device work outside of any step is in no row.",
+        "Steps of the inference engine by their start on the host; when phases are analysed with the method hybrid, the only one that detects steps. Device work outside of any step is in no row.",
         fields,
         |phases: &'a PhaseAnalysis<'a>| {
             let steps = phases.steps()?.steps().iter().zip(phases.step_statistics()).enumerate();

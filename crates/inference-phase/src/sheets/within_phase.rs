@@ -36,7 +36,7 @@ pub(super) fn ops_summary<'a>(name: &'static str, phase: Phase) -> Sheet<'a, Pha
     let fields = [
         Column::text(
             "Kernel categories",
-            "Kinds of work of the kernels that these calls launched, by the kernels' names; with --phase_legacy those of the first call, in the reference tool's words.",
+            "Kinds of work of the kernels that these calls launched, by the kernels' names; with a method of TraceLens those of the first call, in its words.",
         )
         .field(|row: &Row<'_>| row.categories.iter().copied().collect::<Vec<_>>().join(", ").into()),
         NAME.field(|row: &Row<'_>| row.name.into()),
@@ -61,7 +61,7 @@ pub(super) fn ops_summary<'a>(name: &'static str, phase: Phase) -> Sheet<'a, Pha
     ];
     Sheet::new(
         name,
-        "Device time by operator within one phase of inference, most time first; with --inference_phase_analysis only. The sheets of all phases together have the device time of ops_summary.",
+        "Device time by operator within one phase of inference, most time first, when phases are analysed. The sheets of all phases together have the device time of ops_summary.",
         fields,
         move |phases| operators(phases, phase),
     )
@@ -126,7 +126,7 @@ fn operators<'a>(phases: &PhaseAnalysis<'a>, phase: Phase) -> Vec<Row<'a>> {
 pub(super) fn kernel_summary<'a>(name: &'static str, phase: Phase) -> Sheet<'a, PhaseAnalysis<'a>> {
     Sheet::with_context(
         name,
-        "Kernels of one phase of inference by operator, name and stream, most time first; with --inference_phase_analysis and --enable_kernel_summary only. Kernels of communication and kernels without a launch in the trace are included, copies and fills are not. The reference tool never writes this sheet, and neither does --phase_legacy.",
+        "Kernels of one phase of inference by operator, name and stream, most time first, when phases are analysed and the summary of kernels is on. Kernels of communication and kernels without a launch in the trace are included, copies and fills are not. TraceLens never writes this sheet, so it is left out with its methods.",
         KernelTable::fields("Sum as a share of the summed durations of the phase's kernels, in percent."),
         move |phases: &PhaseAnalysis<'a>| {
             let is_tracelens = matches!(phases.options.method, PhaseMethod::TraceLens(_));

@@ -23,7 +23,7 @@ pub fn metal_sheets<'a>() -> Vec<Sheet<'a, MetalReport>> {
 pub(crate) fn summary<'a>() -> Sheet<'a, MetalReport> {
     const NAME: Column = Column::text(
         "Op Code",
-        "The group: operation, with --group-by memory followed by buffer and layout of its first input; or category.",
+        "The group: operation, when grouped by memory followed by buffer and layout of its first input; or category.",
     );
     const TIME: Column = Column::microseconds(
         "Device Time Sum",
@@ -69,7 +69,7 @@ pub(crate) fn summary<'a>() -> Sheet<'a, MetalReport> {
     ];
     Sheet::new(
         "summary",
-        "Device time by operation, by operation and memory of its first input, or by category (--group-by), most time first; of each device by itself where devices are not put together.",
+        "Device time by operation, by operation and memory of its first input, or by category, most time first; of each device by itself where devices are not put together.",
         fields,
         stacked,
     )
@@ -222,7 +222,7 @@ pub fn comparison_sheet<'a>() -> Sheet<'a, Comparison> {
     ];
     Sheet::with_context(
         "baseline",
-        "An operation of this run, of the one that it is compared with (--baseline), or of both; biggest changes first.",
+        "An operation of this run, of the baseline, or of both; biggest changes first.",
         fields,
         |comparison: &'a Comparison| Some(((), comparison.deltas.iter().collect())),
     )

@@ -1,4 +1,4 @@
-//! What the reference tool says of recorded traces, and what we say of them.
+//! Phases of recorded traces by the methods of TraceLens and by ours.
 
 use inference_phase::Phase;
 use inference_phase::methods::DetectionMethod;
