@@ -198,10 +198,7 @@ impl fmt::Display for MetalNotice {
         match self {
             MetalNotice::Reading(warning) => warning.fmt(f),
             MetalNotice::ChipGuessed { chip, cores, most_used: None } => {
-                write!(
-                    f,
-                    "the file does not name the chip: compared with {chip} of {cores} cores"
-                )
+                write!(f, "the file does not name the chip: compared with {chip} of {cores} cores")
             }
             MetalNotice::ChipGuessed { chip, cores, most_used: Some(used) } => write!(
                 f,

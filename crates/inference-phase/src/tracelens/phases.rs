@@ -518,7 +518,7 @@ mod sequence_length_tests {
             ("sl1 sl3", None),
             ("sl0", None),
         ] {
-            assert_eq!(phase(text), expected, "{text}");
+            assert_eq!(by_sequence_length(text), expected, "{text}");
         }
     }
 }
