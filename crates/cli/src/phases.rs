@@ -1,7 +1,8 @@
 //! The phases of inference: what was asked for.
 
-use inference_phase::methods::{DetectionMethod, LegacyMethod, UnknownMethod};
+use inference_phase::methods::{DetectionMethod, UnknownMethod};
 use inference_phase::sheets::{PhaseMethod, PhaseOptions};
+use inference_phase::tracelens;
 
 use crate::arguments::phases::PhaseArguments;
 use crate::error::Failure;
@@ -17,13 +18,13 @@ pub(crate) fn options(asked: &PhaseArguments) -> Result<Option<PhaseOptions>, Fa
 fn method(asked: &PhaseArguments) -> Result<PhaseMethod, Failure> {
     let name = asked.phase_detection_method.as_deref();
     if asked.phase_legacy {
-        let method = name.map(str::parse::<LegacyMethod>).transpose()?;
-        return Ok(PhaseMethod::Legacy(method.unwrap_or_default()));
+        let method = name.map(str::parse::<tracelens::Method>).transpose()?;
+        return Ok(PhaseMethod::TraceLens(method.unwrap_or_default()));
     }
     let method = name.map(str::parse::<DetectionMethod>).transpose();
     match method {
         Ok(method) => Ok(PhaseMethod::Ours(method.unwrap_or_default())),
-        Err(UnknownMethod { name, known }) if name.parse::<LegacyMethod>().is_ok() => {
+        Err(UnknownMethod { name, known }) if name.parse::<tracelens::Method>().is_ok() => {
             Err(Failure::LegacyMethod { name, known: known.join(", ") })
         }
         Err(error) => Err(error.into()),
@@ -35,7 +36,7 @@ pub(crate) fn without_effect(asked: &PhaseArguments) -> Option<String> {
     asked.decode_threshold.filter(|_| asked.inference_phase_analysis)?;
     let (uses_threshold, name) = match method(asked).ok()? {
         PhaseMethod::Ours(method) => (method.uses_threshold(), method.to_string()),
-        PhaseMethod::Legacy(method) => (method.uses_threshold(), format!("TraceLens' {method}")),
+        PhaseMethod::TraceLens(method) => (method.uses_threshold(), format!("TraceLens' {method}")),
     };
     (!uses_threshold).then(|| format!("--decode_threshold has no effect on {name}"))
 }

@@ -5,14 +5,11 @@ pub mod capture;
 mod detect;
 pub mod matching;
 pub mod methods;
-mod phase;
 #[cfg(feature = "sheets")]
 pub mod sheets;
 pub mod split;
 mod step;
-mod steps;
+pub mod tracelens;
 
 pub use detect::DetectOptions;
-pub use phase::Phase;
-pub use step::{Load, Source, Step};
-pub use steps::{StepLinks, Steps};
+pub use step::{Load, Phase, Source, Step, StepLinks, Steps};

@@ -1,8 +1,52 @@
-//! The steps of an inference engine, as found in a trace.
+//! The steps of an inference engine: what each does, and which device event belongs to which.
+
+use std::fmt;
 
 use trace_ingest::{EventId, TrackId};
 
-use crate::phase::Phase;
+/// Kind of work of an engine step, and of everything that it launched.
+///
+/// *Context* requests have their prompt processed (all of it or a chunk); *generation* requests are extended by
+/// a token or a few.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    /// Context requests only.
+    Prefill,
+    /// Generation requests only.
+    Decode,
+    /// Both kinds in one step.
+    Mixed,
+    /// Nothing in the trace says which.
+    Unknown,
+}
+
+impl Phase {
+    /// All phases, in the order of reports.
+    pub const ALL: [Phase; 4] = [Phase::Prefill, Phase::Decode, Phase::Mixed, Phase::Unknown];
+
+    /// The name that reports use.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Phase::Prefill => "Prefill",
+            Phase::Decode => "Decode",
+            Phase::Mixed => "Mixed",
+            Phase::Unknown => "Unknown",
+        }
+    }
+
+    /// Whether context requests are part of it.
+    #[must_use]
+    pub fn bears_context(self) -> bool {
+        matches!(self, Phase::Prefill | Phase::Mixed)
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.as_str())
+    }
+}
 
 /// What said which phase a step is, surest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -71,4 +115,90 @@ pub struct Load {
     pub generation_requests: Option<i64>,
     /// Tokens that they are extended by.
     pub generation_tokens: Option<i64>,
+}
+
+/// Steps of the inference engine in a trace, and the step of every device event.
+///
+/// Made by [`Steps::detect`]. Every device event has exactly one phase: its step's, or [`Phase::Unknown`] outside of
+/// steps, so that the device times of the phases add up to that of the trace.
+#[derive(Clone, Debug, Default)]
+pub struct Steps {
+    pub(crate) steps: Vec<Step>,
+    /// Step per event row; [`NONE`] for events of no step.
+    pub(crate) step_of: Vec<u32>,
+    pub(crate) links: StepLinks,
+    pub(crate) time_by_source: Vec<(Source, i64)>,
+    pub(crate) time_by_phase: [i64; 4],
+}
+
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// How device events were found to belong to their steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StepLinks {
+    /// Launched by the step's own thread.
+    pub on_thread: u64,
+    /// Launched by another thread of the process, while exactly one step was under way.
+    pub by_time: u64,
+    /// Without launch, inside the step's range on the device.
+    pub by_device_annotation: u64,
+    /// Of no step.
+    pub none: u64,
+}
+
+impl Steps {
+    /// The steps, by start.
+    #[must_use]
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// Index of the step that a device event belongs to; `None` outside of steps and for any other event.
+    #[must_use]
+    pub fn step_of(&self, device_event: EventId) -> Option<usize> {
+        self.step_of.get(device_event.index()).filter(|&&step| step != NONE).map(|&step| step as usize)
+    }
+
+    /// Phase of a device event: its step's.
+    #[must_use]
+    pub fn phase_of(&self, device_event: EventId) -> Phase {
+        self.step_of(device_event).map_or(Phase::Unknown, |step| self.steps[step].phase)
+    }
+
+    /// How device events were linked to steps.
+    #[must_use]
+    pub fn links(&self) -> StepLinks {
+        self.links
+    }
+
+    /// Σ of the durations of device events by what decided their phase, in the trace's unit; surest first, and only
+    /// sources that decided something. Device events of no step count under [`Source::Nothing`].
+    #[must_use]
+    pub fn time_by_source(&self) -> &[(Source, i64)] {
+        &self.time_by_source
+    }
+
+    /// Σ of the durations of the device events of a phase, in the trace's unit.
+    #[must_use]
+    pub fn time_of(&self, phase: Phase) -> i64 {
+        Phase::ALL
+            .iter()
+            .zip(self.time_by_phase)
+            .find(|(other, _)| **other == phase)
+            .map_or(0, |(_, time)| time)
+    }
+
+    /// Part of the device time, 0 to 1, whose phase neither an annotation nor the engine's frames say: it was inferred
+    /// or is unknown. Reports warn above 0.01.
+    #[must_use]
+    pub fn inferred_share(&self) -> f64 {
+        let total: i64 = self.time_by_source.iter().map(|&(_, time)| time).sum();
+        let inferred: i64 = self
+            .time_by_source
+            .iter()
+            .filter(|(source, _)| *source > Source::EngineFrames)
+            .map(|&(_, time)| time)
+            .sum();
+        if total == 0 { 0.0 } else { inferred as f64 / total as f64 }
+    }
 }

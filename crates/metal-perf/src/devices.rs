@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use trace_ingest::metal::OpRow;
 
-use crate::exact_sum::CompensatedSum;
 use crate::op::{Op, OpKind};
 use crate::report::MetalReport;
+use crate::timing::CompensatedSum;
 use crate::timing::{duration_ns, is_valid};
 
 /// Work of a device in the rows that are shown.

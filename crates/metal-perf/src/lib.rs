@@ -4,16 +4,13 @@
 mod advice;
 mod align;
 mod attributes;
-mod category;
 mod chips;
 mod compare;
 mod csv;
 mod derive;
 mod devices;
-mod exact_sum;
 mod fidelity;
 mod filters;
-mod hardware;
 mod merge;
 mod model;
 mod notice;

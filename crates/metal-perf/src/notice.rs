@@ -198,27 +198,24 @@ impl fmt::Display for MetalNotice {
         match self {
             MetalNotice::Reading(warning) => warning.fmt(f),
             MetalNotice::ChipGuessed { chip, cores, most_used: None } => {
-                write!(
-                    f,
-                    "the file does not name the chip: compared with {chip} of {cores} cores (see --arch)"
-                )
+                write!(f, "the file does not name the chip: compared with {chip} of {cores} cores")
             }
             MetalNotice::ChipGuessed { chip, cores, most_used: Some(used) } => write!(
                 f,
                 "the file does not name the chip: compared with {chip} of {cores} cores, although no operation ran \
-                 on more than {used}: name the chip with --arch"
+                 on more than {used}; name the chip"
             ),
             MetalNotice::SeveralChips { names, taken } => {
                 write!(f, "the files name several chips ({}): all compared with {taken}", names.join(", "))
             }
             MetalNotice::CardAssumed { chip, dram_gb_per_s, others } => write!(
                 f,
-                "\"{chip}\" does not say which card: DRAM percentages are of {dram_gb_per_s} GB/s (else --arch {others})"
+                "\"{chip}\" does not say which card: DRAM percentages are of {dram_gb_per_s} GB/s (the other card is {others})"
             ),
             MetalNotice::NotSorted => {
-                f.write_str("no column HOST START TS: rows are in the order of the file, not of time")
+                f.write_str("no column HOST START TS: rows are in file order, not in time order")
             }
-            MetalNotice::Window { after, before, file, asked } => {
+            MetalNotice::Window { after, before, file, .. } => {
                 f.write_str("reported: rows")?;
                 if let Some(mark) = after {
                     write!(f, " after signpost {mark}")?;
@@ -228,9 +225,6 @@ impl fmt::Display for MetalNotice {
                 }
                 if let Some(file) = file {
                     write!(f, " of file {}", file + 1)?;
-                }
-                if !asked {
-                    f.write_str(" (--ignore-signposts reports all)")?;
                 }
                 Ok(())
             }
@@ -248,7 +242,7 @@ impl fmt::Display for MetalNotice {
                 write!(f, "signpost \"{name}\" occurs only {times}: no start set")
             }
             MetalNotice::SignpostRepeats { name, occurrences } => {
-                write!(f, "signpost \"{name}\" occurs {occurrences} times (see --occurrence)")
+                write!(f, "signpost \"{name}\" occurs {occurrences} times: the first counts")
             }
             MetalNotice::SteppedBack { empty, taken: Some(taken) } => {
                 write!(f, "no operation follows signpost {empty}: what follows {taken} is reported")
@@ -267,9 +261,7 @@ impl fmt::Display for MetalNotice {
                 if let Some(mark) = before {
                     write!(f, "{} before signpost {mark}", if after.is_some() { " and" } else { "" })?;
                 }
-                f.write_str(
-                    " (--ignore-signposts reports all rows, --start-signpost those after another one)",
-                )
+                Ok(())
             }
             MetalNotice::OnlySignposts { signposts } => {
                 write!(f, "the files hold {} and no operation", counted(*signposts, "signpost", "signposts"))
@@ -320,7 +312,7 @@ impl fmt::Display for MetalNotice {
             }
             MetalNotice::ActiveExpertsUnknown { rows } => write!(
                 f,
-                "{} not say how many experts are computed: no figures (see --active-experts)",
+                "{} not say how many experts are computed: no figures",
                 counted(*rows, "sparse product does", "sparse products do")
             ),
             MetalNotice::InvalidDurations { rows, id } => {

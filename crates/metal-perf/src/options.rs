@@ -114,7 +114,7 @@ pub enum MetalError {
     #[error(transparent)]
     UnknownChip(#[from] UnknownChip),
     /// No chip has the name that the file gives.
-    #[error("the file names its chip, but {0}: name one to compare with (--arch)")]
+    #[error("the file names its chip, but {0}: name the chip to compare with")]
     UnknownChipInFile(#[source] UnknownChip),
     /// The first ID of the range comes after the last.
     #[error("the range of IDs is reversed: {first} comes after {last}")]

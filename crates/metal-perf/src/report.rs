@@ -6,9 +6,9 @@ use hashbrown::HashMap;
 use trace_ingest::metal::{OpsTable, SubDevice};
 
 use crate::chips::Chip;
+use crate::chips::hardware;
 use crate::derive::{Totals, derive};
 use crate::filters::filter;
-use crate::hardware::hardware;
 use crate::merge::{MergedRow, merge};
 use crate::model::{ModelContext, model_op};
 use crate::notice::MetalNotice;

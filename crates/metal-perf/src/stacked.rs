@@ -2,10 +2,10 @@
 
 use hashbrown::HashMap;
 
-use crate::exact_sum::CompensatedSum;
 use crate::op::{Op, OpCategory, OpKind};
 use crate::options::GroupBy;
 use crate::report::MetalReport;
+use crate::timing::CompensatedSum;
 
 /// Operations that belong together, with their time.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,8 +6,8 @@ use sheets::Cell;
 use trace_ingest::StringId;
 use trace_ingest::metal::{OpRow, OpType, OpsTable};
 
-use crate::category::HOST_MARK;
 use crate::notice::MetalNotice;
+use crate::op::HOST_MARK;
 use crate::op::OpKind;
 use crate::options::MetalOptions;
 

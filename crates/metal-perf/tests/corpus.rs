@@ -1,4 +1,4 @@
-//! Compares reports of recorded runs with those of the tool that came before, row by row and cell by cell.
+//! Compares reports of recorded runs with those of tt-perf-report, row by row and cell by cell.
 //!
 //! The runs are not part of the repository; `testdata` says where they lie and what their absence means.
 #![allow(clippy::unwrap_used)] // helpers of tests

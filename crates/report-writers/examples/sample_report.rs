@@ -50,12 +50,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     ];
     print!("\n{}\n", terminal::bar(&parts, style));
     let columns = [
-        terminal::TextColumn { header: "kernel", alignment: terminal::Alignment::Left },
-        terminal::TextColumn { header: "time (µs)", alignment: terminal::Alignment::Right },
+        terminal::TextColumn::left("kernel", |kernel: &Kernel| kernel.1),
+        terminal::TextColumn::right("time (µs)", |kernel: &Kernel| format!("{:.3}", kernel.2)),
     ];
-    let rows: Vec<Vec<String>> =
-        KERNELS.iter().map(|k| vec![k.1.to_owned(), format!("{:.3}", k.2)]).collect();
-    print!("{}", terminal::table(&columns, &rows, style));
+    print!("{}", terminal::table(&columns, &KERNELS, style));
     Ok(())
 }
 
@@ -143,7 +141,8 @@ fn categories() -> Result<Table, TableError> {
     Table::new("categories", columns)?.with_chart(chart)
 }
 
-const KERNELS: [(&str, &str, f64, u32); 6] = [
+type Kernel = (&'static str, &'static str, f64, u32);
+const KERNELS: [Kernel; 6] = [
     (
         "aten::mm",
         "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas",

@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod csv_directory;
-mod drawing;
 mod json;
+mod picture;
 mod report;
 pub mod roofline_chart;
 pub mod stacked_time;
@@ -13,8 +13,8 @@ mod workbook;
 mod writer;
 
 pub use csv_directory::CsvDirectory;
-pub use drawing::DrawError;
 pub use json::Json;
+pub use picture::DrawError;
 pub use report::{Report, ReportError};
 pub use workbook::Workbook;
 pub use writer::{WRITERS, Warning, WriteError, Writer, Written, writer_by_name};

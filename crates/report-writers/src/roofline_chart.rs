@@ -29,13 +29,14 @@
 //! # Ok::<(), report_writers::roofline_chart::DrawError>(())
 //! ```
 
+use indexmap::IndexMap;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-pub use crate::drawing::DrawError;
-use crate::drawing::{
-    Area, FONT, GRID, INK, MARGIN, PALETTE, Rect, SOFT_INK, WIDTH, pixels, rgb, shortened, text, text_width,
-    trimmed,
+pub use crate::picture::DrawError;
+use crate::picture::{
+    Area, FONT, GRID, INK, MARGIN, PALETTE, Rect, SOFT_INK, WIDTH, pixels, rgb, shortened, svg, text,
+    text_width, title, trimmed,
 };
 
 /// Panels one below the other.
@@ -97,25 +98,20 @@ impl RooflineChart {
     ///
     /// When a ceiling is not a positive number.
     pub fn to_svg(&self) -> Result<String, DrawError> {
-        let mut svg = String::new();
         let panels = u32::try_from(self.panels.len()).unwrap_or(u32::MAX);
         let height =
             HEADER_HEIGHT.saturating_add(FOOTER_HEIGHT).saturating_add(panels.saturating_mul(PANEL_HEIGHT));
-        {
-            let root = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
-            root.fill(&WHITE)?;
+        svg(height, |root| {
             let groups = self.groups();
-            self.draw_header(&root, &groups)?;
+            self.draw_header(root, &groups)?;
             let heaviest = self.points().map(|point| point.weight).fold(0.0, f64::max);
             let mut top = HEADER_HEIGHT;
             for panel in &self.panels {
-                panel.draw(&root, top, &groups, heaviest)?;
+                panel.draw(root, top, &groups, heaviest)?;
                 top = top.saturating_add(PANEL_HEIGHT);
             }
-            text(&root, &self.footnote, (MARGIN, pixels(top) + 8), 13.0, &SOFT_INK, HPos::Left)?;
-            root.present()?;
-        }
-        Ok(svg)
+            text(root, &self.footnote, (MARGIN, pixels(top) + 8), 13.0, &SOFT_INK, HPos::Left)
+        })
     }
 
     fn points(&self) -> impl Iterator<Item = &RooflinePoint> {
@@ -124,19 +120,16 @@ impl RooflineChart {
 
     /// The groups, the heaviest first.
     fn groups(&self) -> Vec<&str> {
-        let mut weights: Vec<(&str, f64)> = Vec::new();
+        let mut weights: IndexMap<&str, f64> = IndexMap::new();
         for point in self.points() {
-            match weights.iter_mut().find(|(group, _)| *group == point.group) {
-                Some((_, weight)) => *weight += point.weight,
-                None => weights.push((&point.group, point.weight)),
-            }
+            *weights.entry(&point.group).or_default() += point.weight;
         }
-        weights.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
-        weights.into_iter().map(|(group, _)| group).collect()
+        weights.sort_by(|a, a_weight, b, b_weight| b_weight.total_cmp(a_weight).then(a.cmp(b)));
+        weights.into_keys().collect()
     }
 
     fn draw_header(&self, root: &Area<'_>, groups: &[&str]) -> Result<(), DrawError> {
-        text(root, &shortened(&self.title, 90), (MARGIN, 14), 20.0, &INK, HPos::Left)?;
+        title(root, &self.title)?;
         let mut x = MARGIN;
         let row = 58;
         let area = format!("area: {}", self.weight_label);

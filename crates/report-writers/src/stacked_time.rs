@@ -30,9 +30,9 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-use crate::drawing::{
-    Area, DrawError, INK, MARGIN, SOFT_INK, WIDTH, is_dark, pixels, rgb, shade_of, shortened, text,
-    text_upwards, text_width,
+use crate::picture::{
+    Area, DrawError, INK, MARGIN, WIDTH, is_dark, legend, notes_height, pixels, rectangle, rgb, shade_of,
+    shortened, svg, text, text_upwards, text_width, title, write_notes,
 };
 
 /// Time of one or more devices by what it was spent on.
@@ -156,8 +156,6 @@ fn place(bar: &StackedBar, arrangement: Arrangement, height: i32) -> Vec<Placed<
 
 /// Bars that are drawn at most.
 const MOST_BARS: usize = 32;
-const TITLE_TOP: i32 = 14;
-const LEGEND_TOP: i32 = 50;
 const BARS_TOP: i32 = 84;
 const BARS_HEIGHT: i32 = 800;
 const NAME_HEIGHT: i32 = 40;
@@ -172,63 +170,46 @@ fn draw(picture: &StackedTime) -> Result<String, DrawError> {
     let placed: Vec<Vec<Placed<'_>>> =
         shown.iter().map(|bar| place(bar, picture.arrangement, BARS_HEIGHT)).collect();
     let notes = notes(picture, &placed);
-    let notes_height = 18 * i32::try_from(notes.len()).unwrap_or(0) + 12;
-    let height = BARS_TOP + BARS_HEIGHT + NAME_HEIGHT + notes_height;
-    let mut svg = String::new();
-    {
-        let page = (WIDTH, u32::try_from(height).unwrap_or(u32::MAX));
-        let root = SVGBackend::with_string(&mut svg, page).into_drawing_area();
-        root.fill(&WHITE)?;
-        text(&root, &shortened(&picture.title, 90), (MARGIN, TITLE_TOP), 20.0, &INK, HPos::Left)?;
-        legend(&root, picture)?;
+    let height = BARS_TOP + BARS_HEIGHT + NAME_HEIGHT + notes_height(&notes);
+    svg(u32::try_from(height).unwrap_or(u32::MAX), |root| {
+        title(root, &picture.title)?;
+        legend(root, legend_entries(picture))?;
         let left = MARGIN + if shown.len() == 1 { CATEGORY_WIDTH } else { 0 };
         let room = pixels(WIDTH) - MARGIN - left;
         let count = i32::try_from(shown.len().max(1)).unwrap_or(1);
         let width = ((room - GAP * (count - 1)) / count).max(1);
         for (number, (bar, segments)) in (0..).zip(shown.iter().zip(&placed)) {
             let x = left + number * (width + GAP);
-            segments.iter().try_for_each(|segment| draw_segment(&root, segment, x, width))?;
-            name(&root, bar, x, width)?;
+            segments.iter().try_for_each(|segment| draw_segment(root, segment, x, width))?;
+            name(root, bar, x, width)?;
         }
         if let [segments] = placed.as_slice() {
-            category_names(&root, picture, segments)?;
+            category_names(root, picture, segments)?;
         }
-        for (number, note) in (0..).zip(&notes) {
-            let y = BARS_TOP + BARS_HEIGHT + NAME_HEIGHT + 18 * number;
-            text(&root, note, (MARGIN, y), 13.0, &SOFT_INK, HPos::Left)?;
-        }
-        root.present()?;
-    }
-    Ok(svg)
+        write_notes(root, &notes, BARS_TOP + BARS_HEIGHT + NAME_HEIGHT)
+    })
 }
 
-/// The categories that have time, with their shares of it.
-fn legend(root: &Area<'_>, picture: &StackedTime) -> Result<(), DrawError> {
+/// The categories that have time, with their shares of it, each in its darkest shade.
+fn legend_entries(picture: &StackedTime) -> Vec<(String, u32)> {
     let total: f64 = picture.bars.iter().map(StackedBar::total).sum();
-    let mut x = MARGIN;
-    for (category, name) in picture.categories.iter().enumerate() {
+    let entry = |(category, name): (usize, &String)| {
         let segments = picture.bars.iter().flat_map(|bar| &bar.segments);
         let of_category = segments.filter(|one| one.category == category && one.is_drawn());
         let time: f64 = of_category.map(|segment| segment.time_us).sum();
-        if time == 0.0 {
-            continue;
-        }
-        let entry = format!("{} {:.1} %", shortened(name, 24), time / total * 100.0);
-        let swatch = [(x, LEGEND_TOP), (x + 14, LEGEND_TOP + 14)];
-        root.draw(&Rectangle::new(swatch, rgb(shade_of(category, 0)).filled()))?;
-        text(root, &entry, (x + 20, LEGEND_TOP), 13.0, &INK, HPos::Left)?;
-        x += 20 + text_width(&entry, 13.0) + 14;
-    }
-    Ok(())
+        let text = format!("{} {:.1} %", shortened(name, 24), time / total * 100.0);
+        (time != 0.0).then(|| (text, shade_of(category, 0)))
+    };
+    picture.categories.iter().enumerate().filter_map(entry).collect()
 }
 
 fn draw_segment(root: &Area<'_>, placed: &Placed<'_>, x: i32, width: i32) -> Result<(), DrawError> {
     let (top, bottom) = (BARS_TOP + placed.top, BARS_TOP + placed.bottom);
     let fill = shade_of(placed.segment.category, placed.shade);
-    root.draw(&Rectangle::new([(x, top), (x + width, bottom)], rgb(fill).filled()))?;
+    rectangle(root, [(x, top), (x + width, bottom)], rgb(fill))?;
     // A white line keeps neighbours of like shades apart where both can be seen.
     if bottom - top > 2 {
-        root.draw(&Rectangle::new([(x, top), (x + width, top + 1)], WHITE.filled()))?;
+        rectangle(root, [(x, top), (x + width, top + 1)], WHITE)?;
     }
     if placed.share < LABELLED {
         return Ok(());
@@ -281,7 +262,7 @@ fn category_names(root: &Area<'_>, picture: &StackedTime, segments: &[Placed<'_>
         let name = shortened(&picture.categories[category], 24);
         let (top, bottom) = (BARS_TOP + highest.top, BARS_TOP + lowest.bottom);
         let edge = [(MARGIN + CATEGORY_WIDTH - 8, top), (MARGIN + CATEGORY_WIDTH - 4, bottom)];
-        root.draw(&Rectangle::new(edge, rgb(shade_of(category, 0)).filled()))?;
+        rectangle(root, edge, rgb(shade_of(category, 0)))?;
         let label = format!("{name} {:.1} %", share * 100.0);
         let label = if text_width(&label, 13.0) <= bottom - top { label } else { name };
         if text_width(&label, 13.0) <= bottom - top {

@@ -131,6 +131,54 @@ impl Column {
         Column { name, kind, description }
     }
 
+    /// A column of names or other text.
+    #[must_use]
+    pub const fn text(name: &'static str, description: &'static str) -> Self {
+        Column::new(name, ColumnKind::Text, description)
+    }
+
+    /// A column of lists or records.
+    #[must_use]
+    pub const fn nested(name: &'static str, description: &'static str) -> Self {
+        Column::new(name, ColumnKind::Nested, description)
+    }
+
+    /// A column of flags.
+    #[must_use]
+    pub const fn flag(name: &'static str, description: &'static str) -> Self {
+        Column::new(name, ColumnKind::Flag, description)
+    }
+
+    /// A column of identifiers, whose sum and mean have no meaning.
+    #[must_use]
+    pub const fn identifier(name: &'static str, description: &'static str) -> Self {
+        Column::new(name, ColumnKind::Identifier, description)
+    }
+
+    /// A column of counts.
+    #[must_use]
+    pub const fn count(name: &'static str, description: &'static str) -> Self {
+        Column::new(name, ColumnKind::Count, description)
+    }
+
+    /// A column of times in µs.
+    #[must_use]
+    pub const fn microseconds(name: &'static str, description: &'static str) -> Self {
+        Column::new(name, ColumnKind::Number(Unit::Microseconds), description)
+    }
+
+    /// A column of times in ms.
+    #[must_use]
+    pub const fn milliseconds(name: &'static str, description: &'static str) -> Self {
+        Column::new(name, ColumnKind::Number(Unit::Milliseconds), description)
+    }
+
+    /// A column of shares in percent.
+    #[must_use]
+    pub const fn percent(name: &'static str, description: &'static str) -> Self {
+        Column::new(name, ColumnKind::Number(Unit::Percent), description)
+    }
+
     /// The same column under another name.
     #[must_use]
     pub const fn named(self, name: &'static str) -> Self {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use inference_phase::methods::LegacyMethod;
+use inference_phase::tracelens::Method;
 
 #[derive(Args)]
 #[command(next_help_heading = "Phases of inference")]
@@ -22,7 +22,7 @@ pub(crate) struct PhaseArguments {
     #[arg(
         long = "phase_detection_method",
         value_name = "METHOD",
-        value_parser = PossibleValuesParser::new(LegacyMethod::ALL.map(LegacyMethod::as_str))
+        value_parser = PossibleValuesParser::new(Method::all().into_iter().map(Method::as_str))
     )]
     pub(crate) phase_detection_method: Option<String>,
 

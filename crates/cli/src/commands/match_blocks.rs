@@ -88,7 +88,7 @@ fn extract(
     directory: &Path,
     arguments: &MatchArguments,
 ) -> Result<(), Failure> {
-    let membership = Membership::of(&side.tree, &side.steps);
+    let membership = Membership::new(&side.tree, &side.steps);
     let progress = ReadingProgress::new(arguments.quiet);
     let update = |state| progress.update(state);
     let threads = arguments.reading.threads.map(Into::into);

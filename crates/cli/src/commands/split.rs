@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
         return Err(Failure::NothingToSplit { path: arguments.file.clone(), detail });
     }
 
-    let membership = Membership::of(&tree, &steps);
+    let membership = Membership::new(&tree, &steps);
     let written = {
         let progress = ReadingProgress::new(arguments.quiet);
         let update = |state| progress.update(state);
@@ -141,7 +141,7 @@ fn options(arguments: &SplitArguments, range: Option<Range<usize>>) -> SplitOpti
         steady_windows: (arguments.find_steady_state && !arguments.divide_phases)
             .then_some(WindowOptions { length, load }),
         divide_phases: arguments.divide_phases.then_some(length),
-        region_rule: if arguments.parity { RegionRule::Reference } else { RegionRule::InARow },
+        region_rule: if arguments.parity { RegionRule::TraceLens } else { RegionRule::InARow },
     }
 }
 
@@ -179,7 +179,7 @@ fn no_steps(path: &Path, trace: &Trace) -> Failure {
 }
 
 fn overview(path: &Path, steps: &[SplitStep], plan: &SplitPlan) -> String {
-    let load = WindowLoad::of(steps.iter().map(|step| &step.work));
+    let load = WindowLoad::new(steps.iter().map(|step| &step.work));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let mut text = format!("{name}: {}", counted(steps.len(), "step", "steps"));
     let phases = [(load.prefill, "prefill"), (load.mixed, "mixed"), (load.decode, "decode")];

@@ -22,19 +22,13 @@
 //! ```
 
 mod align;
-mod classify;
-mod details;
-mod error;
 mod library;
 mod merge;
-mod report;
-mod sizes;
-mod steps;
+mod replays;
 mod windows;
 
 pub use align::{Mismatch, Pairing};
-pub use details::{CaptureFile, CaptureMode, EXECUTION_DETAILS};
-pub use error::{CaptureError, CaptureWarning};
-pub use library::CaptureLibrary;
-pub use merge::merge;
-pub use report::{GraphLaunch, MergeReport, Outcome, SkipReason};
+pub use library::{
+    CaptureError, CaptureFile, CaptureLibrary, CaptureMode, CaptureWarning, EXECUTION_DETAILS,
+};
+pub use merge::{GraphLaunch, MergeReport, Outcome, SkipReason, merge};

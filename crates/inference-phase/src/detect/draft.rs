@@ -1,29 +1,13 @@
-//! A step while it is found out about, and how it is decided.
+//! A step while its evidence is gathered, and how it is decided.
 
 use trace_ingest::{EventId, TrackId};
 
-use super::engine_frames::Cue;
 use super::evidence::Evidence;
-use super::{annotations, attention, graphs, tokens};
-use crate::phase::Phase;
-use crate::step::{Load, Source};
+use super::layers::{Verdict, by_attention, by_graphs, by_tokens, with_generation};
+use super::marks::{AnnotatedStep, Cue};
+use crate::step::{Load, Phase, Source};
 
-/// A phase and how sure it is.
-pub(super) type Basis = (Phase, f64);
-
-/// What a layer says of a step.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Verdict {
-    pub(super) phase: Phase,
-    pub(super) source: Source,
-    pub(super) confidence: f64,
-}
-
-impl Verdict {
-    const NONE: Verdict = Verdict { phase: Phase::Unknown, source: Source::Nothing, confidence: 0.0 };
-}
-
-/// A step while it is found out about.
+/// A step while its evidence is gathered.
 #[derive(Debug)]
 pub(super) struct Draft {
     pub(super) annotation: Option<EventId>,
@@ -60,7 +44,7 @@ impl Draft {
         }
     }
 
-    pub(super) fn annotated(track: Option<TrackId>, step: &annotations::AnnotatedStep) -> Self {
+    pub(super) fn annotated(track: Option<TrackId>, step: &AnnotatedStep) -> Self {
         let verdict = Verdict { phase: step.phase, source: Source::Annotation, confidence: step.confidence };
         Draft {
             annotation: step.annotations.first().copied(),
@@ -115,11 +99,11 @@ impl Draft {
         let found = self
             .framed()
             .or_else(|| {
-                let verdict = tokens::decide(evidence, threshold, is_language_model)?;
-                Some(Verdict { phase: attention::refine(verdict.phase, evidence), ..verdict })
+                let verdict = by_tokens(evidence, threshold, is_language_model)?;
+                Some(Verdict { phase: with_generation(verdict.phase, evidence), ..verdict })
             })
-            .or_else(|| attention::decide(evidence, threshold))
-            .or_else(|| graphs::decide(evidence));
+            .or_else(|| by_attention(evidence, threshold))
+            .or_else(|| by_graphs(evidence));
         self.verdict = match (annotated, found) {
             // An unsure annotation knows of prompts that it names, others only from what it leaves open.
             (Some(said), Some(found)) if said.phase.bears_context() == found.phase.bears_context() => {

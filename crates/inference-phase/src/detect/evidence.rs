@@ -1,7 +1,7 @@
 //! What is known of one step besides annotations and frames.
 
 use super::calls::{AttentionCall, Call};
-use super::items::{Item, What};
+use super::calls::{Item, What};
 use super::names::Words;
 use super::vocabulary::Vocabulary;
 

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Unbounded};
 
+use super::draft::Draft;
 use super::evidence::Evidence;
-use super::{Draft, Verdict};
-use crate::phase::Phase;
+use super::layers::Verdict;
+use crate::step::Phase;
 use crate::step::Source;
 
 /// Confidence of names.

@@ -2,47 +2,38 @@
 //!
 //! Layers, surest first; a step is decided by the first that knows:
 //!
-//! 1. the engine's annotations ([`annotations`]),
-//! 2. the engine's Python frames ([`engine_frames`]),
-//! 3. tokens against rows of logits, or new tokens per request ([`tokens`]),
-//! 4. names and shapes of attention ([`attention`]),
-//! 5. the replay of captured graphs ([`graphs`]),
+//! 1. the engine's annotations ([`marks`]),
+//! 2. the engine's Python frames ([`marks`]),
+//! 3. tokens against rows of logits, or new tokens per request ([`layers`]),
+//! 4. names and shapes of attention ([`layers`]),
+//! 5. the replay of captured graphs ([`layers`]),
 //! 6. names and frequencies as a last resort ([`fallbacks`]).
 //!
 //! Where neither annotations nor frames mark steps, a thread's calls are cut into passes over the model
-//! ([`segments`]). Device events belong to the step that launched them ([`linking`]).
+//! ([`segments`]). Device events belong to the step that launched them ([`spans`]).
 
-mod annotations;
-mod attention;
 pub(crate) mod calls;
 mod draft;
-mod engine_frames;
 mod evidence;
 mod fallbacks;
-mod graphs;
-mod items;
-mod linking;
+mod layers;
+mod marks;
 pub(crate) mod names;
 mod segments;
 mod spans;
-mod tokens;
 mod vocabulary;
 
 use trace_ingest::{Category, EventId, Trace, TrackId};
 use trace2tree::TraceTree;
 
-use annotations::Annotations;
-use draft::{Basis, Draft, Verdict};
-use engine_frames::Frame;
+use calls::{Item, ThreadItems};
+use draft::Draft;
 use evidence::Evidence;
-use items::ThreadItems;
-use linking::{DeviceRanges, Found, Locator};
+use marks::{Annotations, EngineFrame, Frame};
 use names::Names;
-use spans::{Span, Spans};
+use spans::{DeviceRanges, Located, Locator, Span, Spans};
 
-use crate::phase::Phase;
-use crate::step::{Source, Step};
-use crate::steps::{NONE, StepLinks, Steps};
+use crate::step::{NONE, Phase, Source, Step, StepLinks, Steps};
 
 /// What [`Steps::detect`] looks at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,7 +99,7 @@ impl<'t> Detector<'t> {
     fn new(tree: &'t TraceTree) -> Self {
         let trace = tree.trace();
         let mut names = Names::new(trace);
-        let threads = items::gather(tree, &mut names);
+        let threads = calls::gather(tree, &mut names);
         let vocabulary = vocabulary::find(&threads);
         let events = trace.events();
         let mut seen = vec![false; trace.tracks().len()];
@@ -138,7 +129,7 @@ impl<'t> Detector<'t> {
     }
 
     fn add_frames(&mut self) {
-        let frames = engine_frames::find(self.tree.trace());
+        let frames = marks::engine_frames(self.tree.trace());
         for &track in &self.tracks.clone() {
             let of_track: Vec<_> = frames.iter().filter(|frame| frame.track == track).copied().collect();
             if of_track.is_empty() {
@@ -164,7 +155,7 @@ impl<'t> Detector<'t> {
         }
     }
 
-    fn add_step_frames(&mut self, track: TrackId, frames: &[engine_frames::FoundFrame]) {
+    fn add_step_frames(&mut self, track: TrackId, frames: &[EngineFrame]) {
         let of_kind = |is_kind: fn(Frame) -> bool| -> Vec<(i64, i64)> {
             frames.iter().filter(|frame| is_kind(frame.frame)).map(|frame| (frame.start, frame.end)).collect()
         };
@@ -238,13 +229,13 @@ impl<'t> Detector<'t> {
     fn imply_on(&mut self, thread: &ThreadItems, has_marks: bool) {
         let spans: Vec<Span> = self.spans.of(thread.track).to_vec();
         // Between two marked steps, and before and after all of them.
-        let gap_of = |item: &items::Item| spans.partition_point(|span| span.start <= item.start);
-        let is_free = |item: &&items::Item| self.spans.find(thread.track, item.start).is_none();
-        let free: Vec<items::Item> = thread.items.iter().filter(is_free).copied().collect();
+        let gap_of = |item: &Item| spans.partition_point(|span| span.start <= item.start);
+        let is_free = |item: &&Item| self.spans.find(thread.track, item.start).is_none();
+        let free: Vec<Item> = thread.items.iter().filter(is_free).copied().collect();
         for gap in free.chunk_by(|a, b| gap_of(a) == gap_of(b)) {
             let limit = spans.get(gap_of(&gap[0])).map_or(i64::MAX, |span| span.start);
             let boundaries = segments::boundaries(gap, &self.vocabulary);
-            let pass_of = |item: &items::Item| boundaries.partition_point(|&boundary| boundary <= item.start);
+            let pass_of = |item: &Item| boundaries.partition_point(|&boundary| boundary <= item.start);
             for pass in gap.chunk_by(|a, b| pass_of(a) == pass_of(b)) {
                 let mut evidence = Evidence::default();
                 for item in pass {
@@ -293,11 +284,11 @@ impl<'t> Detector<'t> {
         let mut step_of = vec![NONE; events.len()];
         let mut links = StepLinks::default();
         let locator = Locator::new(trace, &self.spans, &self.tracks);
-        for (launch, device_events) in items::launches(self.tree) {
+        for (launch, device_events) in calls::launches(self.tree) {
             let found = locator.locate(events.track(launch), events.start(launch));
             let (step, count) = match found {
-                Some(Found::OnThread(step)) => (step, &mut links.on_thread),
-                Some(Found::ByTime(step)) => (step, &mut links.by_time),
+                Some(Located::OnThread(step)) => (step, &mut links.on_thread),
+                Some(Located::ByTime(step)) => (step, &mut links.by_time),
                 None => {
                     links.none += device_events.len() as u64;
                     continue;
@@ -339,8 +330,8 @@ impl<'t> Detector<'t> {
 }
 
 /// Adds what the name of an operator says.
-fn add_words(names: &mut Names<'_>, evidence: &mut Evidence, item: &items::Item) {
-    if !matches!(item.what, items::What::Launch(_)) {
+fn add_words(names: &mut Names<'_>, evidence: &mut Evidence, item: &Item) {
+    if !matches!(item.what, calls::What::Launch(_)) {
         evidence.add_operator(names.get(item.name).words);
     }
 }

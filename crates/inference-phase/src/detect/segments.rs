@@ -1,7 +1,7 @@
 //! Steps of a thread that nothing marks: one pass over the model each, told apart by what passes begin and end with.
 
+use super::calls::{Attends, Item, What};
 use super::calls::{Call, NARROWEST_VOCABULARY};
-use super::items::{Attends, Item, What};
 use super::names::Transfer;
 use super::vocabulary::Vocabulary;
 
@@ -230,7 +230,7 @@ fn runs_model(item: &Item, vocabulary: &Vocabulary) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::detect::items::Launch;
+    use crate::detect::calls::Launch;
     use trace_ingest::StringId;
 
     /// Launches 10 apart, with a longer pause before those marked `true`.

@@ -6,7 +6,7 @@
 use hashbrown::{HashMap, HashSet};
 
 use super::calls::{Call, NARROWEST_VOCABULARY};
-use super::items::{ThreadItems, What};
+use super::calls::{ThreadItems, What};
 
 /// What was found of the model's vocabulary.
 #[derive(Debug, Default)]
@@ -223,7 +223,7 @@ fn surety(
 mod tests {
     use super::*;
     use crate::detect::calls::AttentionCall;
-    use crate::detect::items::Item;
+    use crate::detect::calls::Item;
     use trace_ingest::{StringId, TraceBuilder};
 
     /// A thread that makes these calls one after the other.

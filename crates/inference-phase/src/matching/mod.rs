@@ -3,10 +3,10 @@
 //! Two servers under the same load never run the same steps at the same time. [`match_blocks`] cuts both traces into
 //! runs of steps of one phase and takes, for each phase, the two runs whose steps are nearest in requests and tokens.
 
-mod blocks;
 mod pairing;
 mod report;
 
-pub use blocks::{Block, blocks};
-pub use pairing::{BlockMatch, MatchNote, MatchOptions, Matches, distance_terms, match_blocks};
+pub use pairing::{
+    Block, BlockMatch, MatchNote, MatchOptions, Matches, blocks, distance_terms, match_blocks,
+};
 pub use report::{MatchSide, match_outputs, phase_name, shown_distance, write_report};

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use trace_ingest::Trace;
 
 use super::pairing::{BlockMatch, MatchNote, Matches, distance_terms};
-use crate::phase::Phase;
-use crate::split::{SplitError, SplitOutput, SplitStep, StepWork, WindowLoad, csv_cell, labelled_file};
+use crate::split::{SplitError, SplitOutput, SplitStep, StepWork, WindowLoad, csv_cell, window_file};
+use crate::step::Phase;
 
 /// One of the two traces.
 #[derive(Clone, Copy)]
@@ -28,11 +28,11 @@ pub struct MatchSide<'s> {
 pub fn match_outputs(pairs: &[BlockMatch], side: usize, steps: &[SplitStep], base: &str) -> Vec<SplitOutput> {
     let output = |(index, pair): (usize, &BlockMatch)| {
         let block = &pair.blocks[side];
-        let load = WindowLoad::of(steps[block.steps.clone()].iter().map(|step| &step.work));
+        let load = WindowLoad::new(steps[block.steps.clone()].iter().map(|step| &step.work));
         let (phase, letter) = (phase_name(pair.phase), LETTERS[side]);
         let [a, b] = [&pair.blocks[0], &pair.blocks[1]].map(|block| block.index);
         let label = format!("{phase}_best_A{a}_B{b}_{letter}");
-        let path = PathBuf::from(phase).join(labelled_file(&label, &load, base));
+        let path = PathBuf::from(phase).join(window_file(&label, &load, base));
         SplitOutput { index, path, steps: block.steps.clone().collect(), load }
     };
     pairs.iter().enumerate().map(output).collect()

@@ -1,8 +1,7 @@
-//! Ways to tell phases apart: the detector of steps, single rules over operators, and the rules of the reference
-//! tool as they are.
+//! Methods of phase detection: the detector of steps, and single rules over operators. Those of TraceLens are in
+//! [`tracelens`](crate::tracelens).
 
 pub(crate) mod kernel_category;
-mod legacy;
 mod single;
 
 use std::fmt;
@@ -10,10 +9,9 @@ use std::str::FromStr;
 
 use trace_ingest::{EventId, Trace};
 
-use crate::phase::Phase;
+use crate::step::Phase;
 
-pub use kernel_category::{kernel_category, legacy_kernel_category};
-pub use legacy::{LegacyMethod, LegacyRow, legacy_phases};
+pub use kernel_category::kernel_category;
 
 /// How phases are told apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -7,7 +7,7 @@ use trace_ingest::{Category, EventId, StringId, Trace};
 use super::{DetectionMethod, LaunchingCall};
 use crate::detect::calls::{AttentionCall, Call, CallReader};
 use crate::detect::names::{Names, Words, is_gemm_kernel};
-use crate::phase::Phase;
+use crate::step::Phase;
 
 /// Below this share of the device time that names speak of, a phase's names in a call are noise.
 const LEAST_SHARE: i64 = 5;

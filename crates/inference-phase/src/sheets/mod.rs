@@ -1,19 +1,17 @@
 //! Sheets of the phases, made from an [`Analysis`](tree_perf::Analysis) and the phases of its device work.
 
-mod notice;
 mod phase_analysis;
 mod phase_summary;
-mod statistics;
 mod step_summary;
 mod within_phase;
 
 use sheets::Sheet;
 
-pub use notice::PhaseNotice;
-pub use phase_analysis::{PhaseAnalysis, PhaseMethod, PhaseOptions};
-pub use statistics::{PhaseStatistics, StepStatistics};
+pub use phase_analysis::{
+    PhaseAnalysis, PhaseMethod, PhaseNotice, PhaseOptions, PhaseStatistics, StepStatistics,
+};
 
-use crate::phase::Phase;
+use crate::step::Phase;
 
 /// The sheets of the phases, in order.
 #[must_use]

@@ -3,17 +3,15 @@
 use sheets::{Chart, ChartShape, Column, ColumnKind, Sheet, Unit, percent};
 
 use super::phase_analysis::PhaseAnalysis;
-use super::statistics::PhaseStatistics;
-use crate::phase::Phase;
+use super::phase_analysis::PhaseStatistics;
+use crate::step::Phase;
 
-const PHASE: Column = Column::new(
+const PHASE: Column = Column::text(
     "phase",
-    ColumnKind::Text,
-    "Prefill, Decode, Mixed (both in one step) or Unknown (nothing in the trace says); with --phase_legacy Mixed stands for undecided too.",
+    "Prefill, Decode, Mixed (both in one step) or Unknown (nothing in the trace says); with a method of TraceLens Mixed also stands for undecided.",
 );
-const KERNEL_TIME: Column = Column::new(
+const KERNEL_TIME: Column = Column::microseconds(
     "kernel_time_us",
-    ColumnKind::Number(Unit::Microseconds),
     "Direct device time of operators in µs: the column adds up to that of ops_summary; communication kernels are left out.",
 );
 
@@ -43,40 +41,33 @@ impl Summary<'_> {
 pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
     let fields = [
         PHASE.field(|row: &&PhaseStatistics| row.phase.as_str().into()),
-        Column::new(
+        Column::count(
             "steps",
-            ColumnKind::Count,
-            "Steps of the engine; empty for methods that look at operators one by one.",
+            "Steps of the engine; empty for methods that label single operators.",
         ).field(|row: &&PhaseStatistics| row.steps.into()),
-        Column::new(
+        Column::count(
             "requests",
-            ColumnKind::Count,
-            "Requests of the steps, each counted in every step that it is part of; empty where no step says.",
+            "Requests of the steps, each counted in every step that it is part of; empty where no step states them.",
         ).field(|row: &&PhaseStatistics| row.requests.into()),
-        Column::new(
+        Column::count(
             "tokens",
-            ColumnKind::Count,
-            "Tokens that the steps process, of prompts and of generation; empty where no step says.",
+            "Tokens that the steps process, of prompts and of generation; empty where no step states them.",
         ).field(|row: &&PhaseStatistics| row.tokens.into()),
-        Column::new(
+        Column::count(
             "gpu_events",
-            ColumnKind::Count,
             "Kernels, copies and fills, those of communication and those without a launch in the trace included.",
         ).field(|row: &&PhaseStatistics| row.device_events.into()),
         KERNEL_TIME.field_in(|summary: &Summary<'_>, row: &&PhaseStatistics| summary.us(row.kernel_time).into()),
-        Column::new(
+        Column::microseconds(
             "busy_time_us",
-            ColumnKind::Number(Unit::Microseconds),
             "Time in µs in which at least one of gpu_events ran.",
         ).field_in(|summary: &Summary<'_>, row: &&PhaseStatistics| summary.us(row.busy_time).into()),
-        Column::new(
+        Column::percent(
             "percent_of_kernel_time",
-            ColumnKind::Number(Unit::Percent),
             "kernel_time_us as a share of that of all phases, in percent.",
         ).field_in(|summary: &Summary<'_>, row: &&PhaseStatistics| percent(row.kernel_time, summary.kernel_time).unwrap_or(0.0).into()),
-        Column::new(
+        Column::microseconds(
             "mean_step_gpu_us",
-            ColumnKind::Number(Unit::Microseconds),
             "Mean over steps with device work of the time in µs in which at least one of a step's device events ran.",
         ).field_in(|summary: &Summary<'_>, row: &&PhaseStatistics| { let unit = summary.phases.analysis.trace().time_unit(); row.mean_step_time.map(|time| time / unit.per_microsecond() as f64).into() }),
         Column::new(
@@ -84,20 +75,19 @@ pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
             ColumnKind::Number(Unit::One),
             "Tokens per second of the steps' device time (not of elapsed time), over the steps that say their tokens.",
         ).field(|row: &&PhaseStatistics| row.tokens_per_second.into()),
-        Column::new(
+        Column::text(
             "source",
-            ColumnKind::Text,
-            "What decided the phase, that with the most device time first: annotation, engine_frames (Python frames of the engine), tokens (against rows of logits), attention, graphs, names, none; or the method that looked at operators one by one.",
+            "What decided the phase, that with the most device time first: annotation, engine_frames (Python frames of the engine), tokens (against rows of logits), attention, graphs, names, none; or the method that labelled single operators.",
         ).field_in(|summary: &Summary<'_>, row: &&PhaseStatistics| summary.source(row).into()),
         Column::new(
             "confidence",
             ColumnKind::Number(Unit::One),
-            "How sure that is, 0 to 1, mean weighed by device time; empty for methods that look at operators one by one.",
+            "Confidence of the phase, 0 to 1, mean weighted by device time; empty for methods that label single operators.",
         ).field(|row: &&PhaseStatistics| row.confidence.into()),
     ];
     Sheet::with_context(
         "phase_summary",
-        "Phases of inference: one row per phase that occurs; with --inference_phase_analysis only. Prefill processes prompts, Decode extends requests by a token or a few, Mixed does both in one step.",
+        "Phases of inference: one row per phase that occurs, when phases are analysed. Prefill processes prompts, Decode extends requests by a token or a few, Mixed does both in one step.",
         fields,
         |phases: &'a PhaseAnalysis<'a>| {
             let rows: Vec<&PhaseStatistics> = phases.phases().iter().collect();

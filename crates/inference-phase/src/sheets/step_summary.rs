@@ -4,29 +4,22 @@ use sheets::{Chart, ChartShape, Column, ColumnKind, Sheet, Unit};
 use trace_ingest::Trace;
 
 use super::phase_analysis::PhaseAnalysis;
-use super::statistics::StepStatistics;
+use super::phase_analysis::StepStatistics;
 use crate::step::Step;
 
 /// Steps of the chart: more are narrower than a pixel or two.
 const DRAWN_STEPS: usize = 500;
 
-const STEP: Column = Column::new("step", ColumnKind::Identifier, "Number of the step, from 0.");
-const PHASE: Column = Column::new("phase", ColumnKind::Text, "Prefill, Decode, Mixed (both) or Unknown.");
-const CONTEXT_TOKENS: Column = Column::new(
-    "context_tokens",
-    ColumnKind::Count,
-    "Tokens of prompts; empty where the trace does not say.",
-);
-const GENERATION_TOKENS: Column = Column::new(
+const STEP: Column = Column::identifier("step", "Number of the step, from 0.");
+const PHASE: Column = Column::text("phase", "Prefill, Decode, Mixed (both) or Unknown.");
+const CONTEXT_TOKENS: Column =
+    Column::count("context_tokens", "Tokens of prompts; empty where the trace does not say.");
+const GENERATION_TOKENS: Column = Column::count(
     "generation_tokens",
-    ColumnKind::Count,
     "Tokens that requests are extended by; empty where the trace does not say.",
 );
-const BUSY: Column = Column::new(
-    "gpu_busy_us",
-    ColumnKind::Number(Unit::Microseconds),
-    "Time in µs in which at least one of its device events ran.",
-);
+const BUSY: Column =
+    Column::microseconds("gpu_busy_us", "Time in µs in which at least one of its device events ran.");
 
 struct Row<'a> {
     number: usize,
@@ -38,57 +31,49 @@ struct Row<'a> {
 pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
     let fields = [
         STEP.field(|row: &Row<'_>| row.number.into()),
-        Column::new(
+        Column::text(
             "annotation",
-            ColumnKind::Text,
             "The engine's annotation of the step; empty where it has none.",
         ).field_in(|trace: &&Trace, row: &Row<'_>| row.step.annotation.map(|event| trace.name(event)).into()),
         PHASE.field(|row: &Row<'_>| row.step.phase.as_str().into()),
-        Column::new(
+        Column::text(
             "source",
-            ColumnKind::Text,
             "What decided the phase: annotation, engine_frames (Python frames of the engine), tokens (against rows of logits), attention, graphs, names or none.",
         ).field(|row: &Row<'_>| row.step.source.as_str().into()),
-        Column::new("confidence", ColumnKind::Number(Unit::One), "How sure that is, 0 to 1.").field(|row: &Row<'_>| row.step.confidence.into()),
-        Column::new(
+        Column::new("confidence", ColumnKind::Number(Unit::One), "Confidence of the phase, 0 to 1.").field(|row: &Row<'_>| row.step.confidence.into()),
+        Column::count(
             "context_requests",
-            ColumnKind::Count,
             "Requests whose prompt is processed; empty where the trace does not say.",
         ).field(|row: &Row<'_>| row.step.load.context_requests.into()),
         CONTEXT_TOKENS.field(|row: &Row<'_>| row.step.load.context_tokens.into()),
-        Column::new(
+        Column::count(
             "generation_requests",
-            ColumnKind::Count,
             "Requests that are extended; empty where the trace does not say.",
         ).field(|row: &Row<'_>| row.step.load.generation_requests.into()),
         GENERATION_TOKENS.field(|row: &Row<'_>| row.step.load.generation_tokens.into()),
-        Column::new(
+        Column::microseconds(
             "launch_start_us",
-            ColumnKind::Number(Unit::Microseconds),
             "When the host began the step, in µs from the trace's first event.",
         ).field_in(|trace: &&Trace, row: &Row<'_>| trace.to_microseconds(row.step.start).into()),
-        Column::new(
+        Column::microseconds(
             "launch_dur_us",
-            ColumnKind::Number(Unit::Microseconds),
-            "How long the host was at it, in µs.",
+            "Time that the host spent on the step, in µs.",
         ).field_in(|trace: &&Trace, row: &Row<'_>| trace.to_microseconds(row.step.end.saturating_sub(row.step.start)).into()),
-        Column::new(
+        Column::microseconds(
             "gpu_start_us",
-            ColumnKind::Number(Unit::Microseconds),
             "Start of the step's first device event, in µs from the trace's first event; empty without device work.",
         ).field_in(|trace: &&Trace, row: &Row<'_>| row.figures.device_span.map(|(start, _)| trace.to_microseconds(start)).into()),
-        Column::new(
+        Column::microseconds(
             "gpu_end_us",
-            ColumnKind::Number(Unit::Microseconds),
             "End of its last device event, in µs from the trace's first event; empty without device work.",
         ).field_in(|trace: &&Trace, row: &Row<'_>| row.figures.device_span.map(|(_, end)| trace.to_microseconds(end)).into()),
         BUSY.field_in(|trace: &&Trace, row: &Row<'_>| trace.to_microseconds(row.figures.busy_time).into()),
-        Column::new("gpu_events", ColumnKind::Count, "Its kernels, copies and fills.").field(|row: &Row<'_>| row.figures.device_events.into()),
-        Column::new("graph_launches", ColumnKind::Count, "Launches of captured graphs that did device work.").field(|row: &Row<'_>| row.figures.graph_launches.into()),
+        Column::count("gpu_events", "Its kernels, copies and fills.").field(|row: &Row<'_>| row.figures.device_events.into()),
+        Column::count("graph_launches", "Launches of captured graphs that did device work.").field(|row: &Row<'_>| row.figures.graph_launches.into()),
     ];
     Sheet::with_context(
         "step_summary",
-        "Steps of the inference engine by their start on the host; with --inference_phase_analysis and the method hybrid only, which alone looks at steps. Device work outside of any step is in no row.",
+        "Steps of the inference engine by their start on the host; when phases are analysed with the method hybrid, the only one that detects steps. Device work outside of any step is in no row.",
         fields,
         |phases: &'a PhaseAnalysis<'a>| {
             let steps = phases.steps()?.steps().iter().zip(phases.step_statistics()).enumerate();

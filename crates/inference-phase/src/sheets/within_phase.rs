@@ -4,24 +4,21 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashMap;
-use sheets::{Chart, ChartShape, Column, ColumnKind, Sheet, Unit};
+use sheets::{Chart, ChartShape, Column, Sheet};
 use trace_ingest::StringId;
 use tree_perf::KernelTable;
 
 use super::phase_analysis::{PhaseAnalysis, PhaseMethod};
-use crate::methods::{kernel_category, legacy_kernel_category};
-use crate::phase::Phase;
+use crate::methods::kernel_category;
+use crate::step::Phase;
+use crate::tracelens;
 
-const NAME: Column = Column::new(
+const NAME: Column = Column::text(
     "name",
-    ColumnKind::Text,
     "Operator, as the profiler names it; a runtime call where device work was launched outside any operator, such as the launch of a captured graph.",
 );
-const TIME_MS: Column = Column::new(
-    "total_direct_kernel_time_ms",
-    ColumnKind::Number(Unit::Milliseconds),
-    "total_direct_kernel_time_sum in ms.",
-);
+const TIME_MS: Column =
+    Column::milliseconds("total_direct_kernel_time_ms", "total_direct_kernel_time_sum in ms.");
 
 struct Row<'a> {
     name: &'a str,
@@ -37,38 +34,34 @@ struct Row<'a> {
 /// One row per operator with device work in the phase.
 pub(super) fn ops_summary<'a>(name: &'static str, phase: Phase) -> Sheet<'a, PhaseAnalysis<'a>> {
     let fields = [
-        Column::new(
+        Column::text(
             "Kernel categories",
-            ColumnKind::Text,
-            "Kinds of work of the kernels that these calls launched, by the kernels' names; with --phase_legacy those of the first call, in the reference tool's words.",
+            "Kinds of work of the kernels that these calls launched, by the kernels' names; with a method of TraceLens those of the first call, in its words.",
         )
         .field(|row: &Row<'_>| row.categories.iter().copied().collect::<Vec<_>>().join(", ").into()),
         NAME.field(|row: &Row<'_>| row.name.into()),
-        Column::new(
+        Column::microseconds(
             "total_direct_kernel_time_sum",
-            ColumnKind::Number(Unit::Microseconds),
             "Device time in µs, within the phase, of the kernels that the operator launched itself: per call the union of their spans, summed over calls; communication kernels are left out.",
         )
         .field(|row: &Row<'_>| row.time_us.into()),
-        Column::new("Count", ColumnKind::Count, "Calls of the operator with device work in the phase.")
+        Column::count("Count", "Calls of the operator with device work in the phase.")
             .field(|row: &Row<'_>| row.calls.into()),
         TIME_MS.field(|row: &Row<'_>| row.time_ms.into()),
-        Column::new(
+        Column::percent(
             "Percentage (%)",
-            ColumnKind::Number(Unit::Percent),
             "Share of the phase's direct kernel time, in percent.",
         )
         .field(|row: &Row<'_>| row.share.into()),
-        Column::new(
+        Column::percent(
             "Cumulative Percentage (%)",
-            ColumnKind::Number(Unit::Percent),
             "Sum of Percentage (%) over this row and all above it, in percent.",
         )
         .field(|row: &Row<'_>| row.running_share.into()),
     ];
     Sheet::new(
         name,
-        "Device time by operator within one phase of inference, most time first; with --inference_phase_analysis only. The sheets of all phases together have the device time of ops_summary.",
+        "Device time by operator within one phase of inference, most time first, when phases are analysed. The sheets of all phases together have the device time of ops_summary.",
         fields,
         move |phases| operators(phases, phase),
     )
@@ -91,8 +84,8 @@ struct Group {
 fn operators<'a>(phases: &PhaseAnalysis<'a>, phase: Phase) -> Vec<Row<'a>> {
     let trace = phases.analysis.trace();
     let events = trace.events();
-    let is_legacy = matches!(phases.options.method, PhaseMethod::Legacy(_));
-    let category = if is_legacy { legacy_kernel_category } else { kernel_category };
+    let is_tracelens = matches!(phases.options.method, PhaseMethod::TraceLens(_));
+    let category = if is_tracelens { tracelens::kernel_category } else { kernel_category };
     let mut known: HashMap<StringId, &'static str> = HashMap::new();
     let mut groups: BTreeMap<StringId, Group> = BTreeMap::new();
     let mut launchers = phases.analysis.launchers().enumerate();
@@ -100,7 +93,7 @@ fn operators<'a>(phases: &PhaseAnalysis<'a>, phase: Phase) -> Vec<Row<'a>> {
         // Parts are in the order of the launchers.
         let Some((_, row)) = launchers.find(|&(position, _)| position == part.launcher) else { break };
         let group = groups.entry(events.name(row.event)).or_default();
-        if !is_legacy || group.calls == 0 {
+        if !is_tracelens || group.calls == 0 {
             for &kernel in row.kernels.iter().filter(|&&kernel| phases.phase_of(kernel) == phase) {
                 let name = events.name(kernel);
                 group.categories.insert(known.entry(name).or_insert_with(|| category(trace.text(name))));
@@ -133,11 +126,11 @@ fn operators<'a>(phases: &PhaseAnalysis<'a>, phase: Phase) -> Vec<Row<'a>> {
 pub(super) fn kernel_summary<'a>(name: &'static str, phase: Phase) -> Sheet<'a, PhaseAnalysis<'a>> {
     Sheet::with_context(
         name,
-        "Kernels of one phase of inference by operator, name and stream, most time first; with --inference_phase_analysis and --enable_kernel_summary only. Kernels of communication and kernels without a launch in the trace are included, copies and fills are not. The reference tool never writes this sheet, and neither does --phase_legacy.",
+        "Kernels of one phase of inference by operator, name and stream, most time first, when phases are analysed and the summary of kernels is on. Kernels of communication and kernels without a launch in the trace are included, copies and fills are not. TraceLens never writes this sheet, so it is left out with its methods.",
         KernelTable::fields("Sum as a share of the summed durations of the phase's kernels, in percent."),
         move |phases: &PhaseAnalysis<'a>| {
-            let is_legacy = matches!(phases.options.method, PhaseMethod::Legacy(_));
-            if is_legacy || !phases.analysis.options().kernel_summary {
+            let is_tracelens = matches!(phases.options.method, PhaseMethod::TraceLens(_));
+            if is_tracelens || !phases.analysis.options().kernel_summary {
                 return None;
             }
             KernelTable::rows(phases.analysis, |kernel| phases.phase_of(kernel) == phase)

@@ -37,9 +37,9 @@ pub struct DeviceWork {
 }
 
 impl Membership {
-    /// That of a trace's events.
+    /// Assigns the events of a trace.
     #[must_use]
-    pub fn of(tree: &TraceTree, steps: &[SplitStep]) -> Self {
+    pub fn new(tree: &TraceTree, steps: &[SplitStep]) -> Self {
         let trace = tree.trace();
         let events = trace.events();
         let on_tracks = StepsOnTracks::new(steps, trace.tracks().len());

@@ -2,30 +2,23 @@
 //!
 //! 1. [`steps`] finds the steps: engine annotations or, where there are none, the passes of the program's loop.
 //! 2. [`plan`] chooses which steps make a file.
-//! 3. [`Membership::of`] says which step each event belongs to.
+//! 3. [`Membership::new`] says which step each event belongs to.
 //! 4. [`write_outputs`] copies the events' text, in one pass over the trace file for all files.
 //! 5. [`execution_details`] and [`write_details`] say what the files hold.
 
-mod compressors;
-mod gzip_file;
-mod load;
+mod gzip;
 mod membership;
-mod names;
 mod plan;
-mod regions;
 mod steps;
 mod summary;
 mod windows;
 mod write;
 
-pub use load::WindowLoad;
 pub use membership::{DeviceWork, Membership};
-pub use names::base_name;
-pub(crate) use names::of_window as labelled_file;
-pub use plan::{SplitOptions, SplitOutput, SplitPlan, WindowOptions, plan};
-pub use regions::{RegionRule, steady_regions};
+pub(crate) use plan::window_file;
+pub use plan::{SplitOptions, SplitOutput, SplitPlan, WindowOptions, base_name, plan};
 pub use steps::{SplitStep, StepWork, annotated_steps, steps};
 pub(crate) use summary::csv_cell;
 pub use summary::{ExecutionDetails, execution_details, write_details};
-pub use windows::{ServerLoad, SteadyWindows, steady_windows};
+pub use windows::{RegionRule, ServerLoad, SteadyWindows, WindowLoad, steady_regions, steady_windows};
 pub use write::{SplitError, Written, write_outputs};

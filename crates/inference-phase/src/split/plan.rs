@@ -1,16 +1,13 @@
-//! Which files a trace is split into.
+//! Which files a trace is split into, and what they are called.
 
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use trace_ingest::Trace;
 
-use super::load::WindowLoad;
-use super::names;
-use super::regions::{RegionRule, steady_regions};
 use super::steps::{SplitStep, StepWork};
-use super::windows::{ServerLoad, steady_windows};
-use crate::phase::Phase;
+use super::windows::{RegionRule, ServerLoad, WindowLoad, steady_regions, steady_windows};
+use crate::step::Phase;
 
 /// What to split a trace into. The default is nothing.
 #[derive(Clone, Debug, Default)]
@@ -72,7 +69,7 @@ pub fn plan(trace: &Trace, steps: &[SplitStep], options: &SplitOptions, base: &s
     if options.single_steps {
         for index in range.clone() {
             let step_name = steps[index].annotation.map(|annotation| trace.name(annotation));
-            let path = PathBuf::from(names::of_step(base, index, step_name));
+            let path = PathBuf::from(step_file(base, index, step_name));
             planner.push(index, path, vec![index]);
         }
     }
@@ -102,13 +99,13 @@ struct Planner<'s> {
 
 impl Planner<'_> {
     fn push(&mut self, index: usize, path: PathBuf, steps: Vec<usize>) {
-        let load = WindowLoad::of(steps.iter().map(|&step| &self.works[step]));
+        let load = WindowLoad::new(steps.iter().map(|&step| &self.works[step]));
         self.plan.outputs.push(SplitOutput { index, path, steps, load });
     }
 
     fn push_labelled(&mut self, index: usize, directory: &str, label: &str, steps: Vec<usize>) {
-        let load = WindowLoad::of(steps.iter().map(|&step| &self.works[step]));
-        let path = PathBuf::from(directory).join(names::of_window(label, &load, self.base));
+        let load = WindowLoad::new(steps.iter().map(|&step| &self.works[step]));
+        let path = PathBuf::from(directory).join(window_file(label, &load, self.base));
         self.push(index, path, steps);
     }
 
@@ -144,7 +141,7 @@ impl Planner<'_> {
         }
         let mut counts = [0; 2];
         for (kind, run) in runs {
-            let load = WindowLoad::of(run.iter().map(|&step| &self.works[step]));
+            let load = WindowLoad::new(run.iter().map(|&step| &self.works[step]));
             let label = format!(
                 "{}_chunk{}_steps{}_bs{}_conc{}",
                 KINDS[kind],
@@ -162,8 +159,63 @@ impl Planner<'_> {
     }
 }
 
+/// Longest file name that every common file system takes, in bytes.
+const LONGEST: usize = 255;
+
+const ENDING: &str = ".json.gz";
+
+/// A trace file's name without what tells its format.
+#[must_use]
+pub fn base_name(trace: &Path) -> String {
+    let mut name = trace.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    for ending in [".zip", ".gz", ".zst", ".json", ".pt.trace"] {
+        if let Some(base) = name.strip_suffix(ending).filter(|base| !base.is_empty()) {
+            name.truncate(base.len());
+        }
+    }
+    name
+}
+
+/// The file of one step.
+fn step_file(base: &str, index: usize, name: Option<&str>) -> String {
+    let stem = format!("{base}_annotation_iteration_{index}");
+    match name {
+        Some(name) => shortened(format!("{stem}_{}", plain(name)), ""),
+        None => shortened(stem, ""),
+    }
+}
+
+/// The file of several steps.
+pub(crate) fn window_file(label: &str, load: &WindowLoad, base: &str) -> String {
+    let stem = format!(
+        "{label}_prefill_{}_prefilldecode_{}_decode_{}_bs{}_conc{}_",
+        load.prefill, load.mixed, load.decode, load.mean_batch_size, load.mean_requests
+    );
+    shortened(stem, base)
+}
+
+/// The parts and the ending, what is too much cut off at the end of the parts.
+fn shortened(stem: String, rest: &str) -> String {
+    let mut name = stem + rest;
+    while name.len() > LONGEST - ENDING.len() {
+        name.pop();
+    }
+    name + ENDING
+}
+
+/// A name without what a path cannot have.
+fn plain(name: &str) -> String {
+    let is_kept = |&c: &char| !matches!(c, ')' | ':');
+    let replaced = |c: char| match c {
+        '/' | '\\' | '(' | ' ' => '_',
+        c if c.is_control() => '_',
+        c => c,
+    };
+    name.chars().filter(is_kept).map(replaced).collect()
+}
+
 #[cfg(test)]
-mod tests {
+mod plan_tests {
     use trace_ingest::{Category, EventArguments, TraceBuilder};
 
     use super::*;
@@ -228,5 +280,33 @@ mod tests {
         );
         assert!(plan.outputs[2].path.starts_with("decode_only"), "{plan:?}");
         assert_eq!((plan.outputs[2].index, plan.missing.len()), (1, 0));
+    }
+}
+
+#[cfg(test)]
+mod names_tests {
+    use super::*;
+
+    #[test]
+    fn endings_of_traces_are_taken_off() {
+        for (path, base) in [
+            ("dir/rank0.123.pt.trace.json.gz", "rank0.123"),
+            ("rank0.pt.trace.json", "rank0"),
+            ("a.json.zip", "a"),
+            ("a.json.zst", "a"),
+            ("a.trace", "a.trace"),
+            (".json", ".json"),
+        ] {
+            assert_eq!(base_name(Path::new(path)), base);
+        }
+    }
+
+    #[test]
+    fn names_of_steps_are_made_fit_for_paths() {
+        let name = step_file("t", 3, Some("execute_context_0(0)_x/y: z\n\\"));
+        assert_eq!(name, "t_annotation_iteration_3_execute_context_0_0_x_y_z__.json.gz");
+        assert_eq!(step_file("t", 3, None), "t_annotation_iteration_3.json.gz");
+        let long = step_file("t", 3, Some(&"é".repeat(300)));
+        assert!(long.len() <= 255 && long.ends_with("é.json.gz"), "{long}");
     }
 }

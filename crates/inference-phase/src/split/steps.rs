@@ -5,9 +5,9 @@ use trace_ingest::{Category, EventId, Trace, TrackId};
 use trace2tree::{TraceTree, iteration_roots};
 
 use crate::detect::DetectOptions;
-use crate::phase::Phase;
+use crate::step::Phase;
 use crate::step::Step;
-use crate::steps::Steps;
+use crate::step::Steps;
 
 /// A stretch of a host thread that the trace can be split at.
 #[derive(Clone, Copy, Debug, PartialEq)]

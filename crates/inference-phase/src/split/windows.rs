@@ -1,9 +1,106 @@
-//! The stretch of a region that stands for it.
+//! The steady state of an engine: the regions of full concurrency, and the windows that stand for them.
 
 use std::ops::Range;
 
 use super::steps::StepWork;
-use crate::phase::Phase;
+use crate::step::Phase;
+use crate::tracelens;
+
+/// How many steps of each phase, and how full they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WindowLoad {
+    /// Steps with context requests only.
+    pub prefill: usize,
+    /// Steps with both kinds.
+    pub mixed: usize,
+    /// Steps with generation requests only.
+    pub decode: usize,
+    /// Tokens of a step on average, rounded down; 0 without steps.
+    pub mean_batch_size: i64,
+    /// Requests of a step on average, rounded down; 0 without steps.
+    pub mean_requests: i64,
+}
+
+impl WindowLoad {
+    /// The load of these steps.
+    pub fn new<'w>(steps: impl IntoIterator<Item = &'w StepWork>) -> Self {
+        let (mut load, mut steps_seen) = (WindowLoad::default(), 0);
+        let (mut tokens, mut requests) = (0i128, 0i128);
+        for work in steps {
+            match work.phase {
+                Phase::Prefill => load.prefill += 1,
+                Phase::Mixed => load.mixed += 1,
+                Phase::Decode => load.decode += 1,
+                Phase::Unknown => {}
+            }
+            steps_seen += 1;
+            tokens += i128::from(work.batch_size);
+            requests += i128::from(work.requests());
+        }
+        let mean = |sum: i128| i64::try_from(sum / i128::max(steps_seen, 1)).unwrap_or(i64::MAX);
+        load.mean_batch_size = mean(tokens);
+        load.mean_requests = mean(requests);
+        load
+    }
+}
+
+/// So many steps in a row at full concurrency begin a region, so many in a row below it end one.
+const SETTLED: usize = 6;
+
+/// How regions are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RegionRule {
+    /// Six steps in a row at full concurrency begin a region, six in a row below it end one. It reaches from the
+    /// first to the last of its steps at full concurrency.
+    #[default]
+    InARow,
+    /// What TraceLens does: steps at full concurrency need not follow each other to begin a region, stray
+    /// steps are counted over the whole region and the sixth ends it, and the last step is in none.
+    TraceLens,
+}
+
+/// The regions of steps with these numbers of requests; `window` is how many steps shall be cut out later.
+///
+/// A step is at full concurrency when its requests are at most a tenth (a fifth where there are fewer steps than
+/// `window`) fewer than the largest number, one at least. Where that gives no region, the middle of the steps is
+/// taken for one: there is no telling better what is warming up and running dry.
+#[must_use]
+pub fn steady_regions(requests: &[i64], window: usize, rule: RegionRule) -> Vec<Range<usize>> {
+    let Some(&most) = requests.iter().max() else { return Vec::new() };
+    let share = if requests.len() >= window { 0.1 } else { 0.2 };
+    let tolerance = (share * most as f64).max(1.0);
+    let is_full: Vec<bool> = requests.iter().map(|&count| (most - count) as f64 <= tolerance).collect();
+    let regions = match rule {
+        RegionRule::InARow => in_a_row(&is_full),
+        RegionRule::TraceLens => tracelens::counted_regions(&is_full, SETTLED),
+    };
+    if regions.is_empty() { vec![middle(requests.len(), window)] } else { regions }
+}
+
+fn in_a_row(is_full: &[bool]) -> Vec<Range<usize>> {
+    let mut regions = Vec::new();
+    let mut open: Option<Range<usize>> = None;
+    // Steps in a row that are not as those before them.
+    let mut others = 0;
+    for (step, &full) in is_full.iter().enumerate() {
+        others = if full == open.is_some() { 0 } else { others + 1 };
+        match &mut open {
+            None if others == SETTLED => open = Some(step + 1 - SETTLED..step + 1),
+            Some(region) if full => region.end = step + 1,
+            Some(_) if others == SETTLED => regions.extend(open.take()),
+            _ => continue,
+        }
+        others = 0;
+    }
+    regions.extend(open);
+    regions
+}
+
+fn middle(steps: usize, window: usize) -> Range<usize> {
+    let trimmed = window.saturating_sub(steps).max(8).min(steps);
+    let start = trimmed / 2;
+    start..(steps - trimmed / 2).max(start + 1)
+}
 
 /// The load that a server is under, from which the share of steps with context requests follows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -119,7 +216,78 @@ fn longest_run(steps: &[StepWork], region: Range<usize>, wanted: fn(Phase) -> bo
 }
 
 #[cfg(test)]
-mod tests {
+mod load_tests {
+    use super::*;
+
+    #[test]
+    fn means_are_over_all_steps_and_rounded_down() {
+        let work = |phase, batch_size, context_requests, generation_requests| StepWork {
+            phase,
+            batch_size,
+            context_requests,
+            generation_requests,
+            ..StepWork::UNKNOWN
+        };
+        let steps = [
+            work(Phase::Prefill, 100, 2, 0),
+            work(Phase::Mixed, 200, 4, 6),
+            work(Phase::Mixed, 300, 3, 7),
+            work(Phase::Decode, 400, 0, 8),
+            work(Phase::Unknown, 0, 0, 0),
+        ];
+        let expected = WindowLoad { prefill: 1, mixed: 2, decode: 1, mean_batch_size: 200, mean_requests: 6 };
+        assert_eq!(WindowLoad::new(&steps), expected);
+        assert_eq!(WindowLoad::new(&[]), WindowLoad::default());
+    }
+}
+
+#[cfg(test)]
+mod regions_tests {
+    use super::*;
+
+    /// Runs of a count, how often all runs are repeated, window, regions of the reference, regions in a row.
+    type Case<'a> = (&'a [(usize, i64)], usize, usize, &'a [Range<usize>], &'a [Range<usize>]);
+
+    #[test]
+    #[allow(clippy::single_range_in_vec_init)]
+    fn regions_of_known_courses() {
+        let cases: &[Case<'_>] = &[
+            (&[(4, 2), (30, 20)], 1, 32, &[4..33], &[4..34]),
+            (&[(6, 2), (20, 20), (6, 2)], 1, 16, &[6..31], &[6..26]),
+            (&[(6, 20)], 1, 8, &[0..5], &[0..6]),
+            (&[(5, 20)], 1, 8, &[2..3], &[2..3]),
+            (&[(1, 20), (1, 2)], 5, 12, &[4..6], &[4..6]),
+            (
+                &[(10, 1), (10, 100), (5, 95), (12, 50), (10, 100)],
+                1,
+                16,
+                &[10..30, 37..46],
+                &[10..25, 37..47],
+            ),
+            (&[(6, 20), (5, 2), (1, 20), (5, 2), (1, 20)], 1, 16, &[0..12], &[0..18]),
+            (&[(20, 0)], 1, 8, &[0..19], &[0..20]),
+            (&[], 1, 8, &[], &[]),
+        ];
+        for &(runs, times, window, reference, in_a_row) in cases {
+            let once: Vec<i64> = runs.iter().flat_map(|&(count, requests)| vec![requests; count]).collect();
+            let requests = once.repeat(times);
+            let found = |rule| steady_regions(&requests, window, rule);
+            assert_eq!(found(RegionRule::TraceLens), reference, "{runs:?}");
+            assert_eq!(found(RegionRule::InARow), in_a_row, "{runs:?}");
+        }
+    }
+
+    #[test]
+    #[allow(clippy::single_range_in_vec_init)]
+    fn fewer_steps_than_the_window_are_measured_less_strictly() {
+        let requests = [[100; 3], [85; 3]].concat().repeat(3);
+        assert_eq!(steady_regions(&requests, 18, RegionRule::InARow), [4..14]);
+        assert_eq!(steady_regions(&requests, 19, RegionRule::InARow), [0..18]);
+    }
+}
+
+#[cfg(test)]
+mod windows_tests {
     use super::*;
 
     /// `p`, `m`, `d`, `-`: prefill, mixed, decode, nothing known; each with so many requests.

@@ -11,8 +11,8 @@ use atomic_file::PendingFile;
 use trace_ingest::{EntryVisitor, IngestError, RawEntry, ReadOptions, TrackId, visit_entries};
 use trace2tree::TraceTree;
 
-use super::compressors::Compressors;
-use super::gzip_file::GzipFile;
+use super::gzip::Compressors;
+use super::gzip::GzipFile;
 use super::membership::Membership;
 use super::plan::SplitOutput;
 

@@ -1,15 +1,14 @@
 //! What an operation moves and computes, from its row.
 
-mod other;
+mod memory;
 mod products;
-mod tensor;
 
 use trace_ingest::metal::{OpRow, OpType, OpsTable, Tensor};
 
 use crate::attributes::program_config;
-use crate::category::{HOST_MARK, category};
 use crate::chips::Chip;
 use crate::op::{Analysed, Op, OpCategory, OpKind, SparseBatches};
+use crate::op::{HOST_MARK, category};
 use crate::options::MetalOptions;
 use crate::timing::{PreviousRow, duration_ns, gap_us, is_valid};
 use crate::tt_perf_report;
@@ -135,8 +134,8 @@ pub(crate) fn model_op(
         Model::SparseMatmul => products::sparse(&call),
         Model::Matmul => products::dense(&call),
         Model::Conv => products::convolution(&call),
-        Model::Halo => other::halo(&call),
-        Model::Other if kind == OpKind::Device => other::model(&call),
+        Model::Halo => memory::halo(&call),
+        Model::Other if kind == OpKind::Device => memory::unmodelled(&call),
         Model::Other => Modelled::default(),
     };
     let product = matches!(model, Model::SparseMatmul | Model::Matmul | Model::Conv);

@@ -19,64 +19,57 @@ pub fn metal_sheets<'a>() -> Vec<Sheet<'a, MetalReport>> {
     vec![ops::sheet(), summary(), advice(), devices(), imbalance()]
 }
 
-const fn us(name: &'static str, description: &'static str) -> Column {
-    Column::new(name, ColumnKind::Number(Unit::Microseconds), description)
-}
-
-const fn percent(name: &'static str, description: &'static str) -> Column {
-    Column::new(name, ColumnKind::Number(Unit::Percent), description)
-}
-
 /// Device time by operation, memory or category.
 pub(crate) fn summary<'a>() -> Sheet<'a, MetalReport> {
-    const NAME: Column = Column::new(
+    const NAME: Column = Column::text(
         "Op Code",
-        ColumnKind::Text,
-        "The group: operation, with --group-by memory followed by buffer and layout of its first input; or category.",
+        "The group: operation, when grouped by memory followed by buffer and layout of its first input; or category.",
     );
-    const TIME: Column =
-        us("Device Time Sum", "Sum of the times on the device, in µs; operations of the host have none.");
+    const TIME: Column = Column::microseconds(
+        "Device Time Sum",
+        "Sum of the times on the device, in µs; operations of the host have none.",
+    );
     let flops = |column: Column, figure: fn(&FlopsSpread) -> Option<f64>| {
         column.field(move |group: &StackedGroup| group.flops.as_ref().and_then(figure).into())
     };
     let fields = [
-        percent("Total %", "Share of the device time of all groups (of the device), in percent.")
+        Column::percent("Total %", "Share of the device time of all groups (of the device), in percent.")
             .field(|group: &StackedGroup| group.percent.into()),
         NAME.field(|group: &StackedGroup| group.name.as_str().into()),
-        Column::new("Device", ColumnKind::Identifier, "The device, where devices are not put together.")
+        Column::identifier("Device", "The device, where devices are not put together.")
             .field(|group: &StackedGroup| group.device.into()),
         TIME.field(|group: &StackedGroup| group.time_us.into()),
-        Column::new("Op Count", ColumnKind::Count, "How many operations.")
-            .field(|group: &StackedGroup| group.count.into()),
-        Column::new("Op Category", ColumnKind::Text, "Category of the first.")
+        Column::count("Op Count", "How many operations.").field(|group: &StackedGroup| group.count.into()),
+        Column::text("Op Category", "Category of the first.")
             .field(|group: &StackedGroup| group.category.map(OpCategory::as_str).into()),
-        flops(percent("Min FLOPs", "Lowest FLOPs % of those that have one."), |flops| Some(flops.min)),
-        flops(percent("Max FLOPs", "Highest FLOPs %."), |flops| Some(flops.max)),
-        flops(percent("Mean FLOPs", "Mean of their FLOPs %."), |flops| Some(flops.mean)),
+        flops(Column::percent("Min FLOPs", "Lowest FLOPs % of those that have one."), |flops| {
+            Some(flops.min)
+        }),
+        flops(Column::percent("Max FLOPs", "Highest FLOPs %."), |flops| Some(flops.max)),
+        flops(Column::percent("Mean FLOPs", "Mean of their FLOPs %."), |flops| Some(flops.mean)),
         flops(
-            percent(
+            Column::percent(
                 "Std FLOPs",
                 "Standard deviation (of a sample, n − 1) of their FLOPs %; empty for a single one.",
             ),
             |flops| flops.std,
         ),
         flops(
-            percent(
+            Column::percent(
                 "Weighted Mean FLOPs",
                 "Mean of their FLOPs % weighted by device time: Σ(FLOPs % × time) / Σ time.",
             ),
             |flops| flops.weighted_mean,
         ),
-        Column::new(
+        Column::text(
             "Buffer",
-            ColumnKind::Text,
             "Kind of memory of the first input (DRAM, L1 or HOST), where groups are by memory.",
         )
         .field(|group: &StackedGroup| group.buffer.as_deref().into()),
     ];
     Sheet::new(
         "summary",
-        "Device time by operation, by operation and memory of its first input, or by category (--group-by), most time first; of each device by itself where devices are not put together.",
+        "Device time by operation, by operation and memory of its first input, or by category, most time first; of each device by itself where devices are not put together.",
         fields,
         stacked,
     )
@@ -94,23 +87,23 @@ fn advice<'a>() -> Sheet<'a, MetalReport> {
     /// A finding, an item of advice, ID and name of its first operation.
     type Row<'a> = (Finding, String, Option<(u32, Cow<'a, str>)>);
     let fields = [
-        Column::new("finding", ColumnKind::Text, "What it is about.")
+        Column::text("finding", "What it is about.")
             .field(|(finding, ..): &Row<'_>| finding.title().into()),
-        Column::new("ID", ColumnKind::Identifier, "The operation, or the first of them.")
+        Column::identifier("ID", "The operation, or the first of them.")
             .field(|(.., op): &Row<'_>| op.as_ref().map(|&(id, _)| id).into()),
-        Column::new("OP Code", ColumnKind::Text, "Its name.")
+        Column::text("OP Code", "Its name.")
             .field(|(.., op): &Row<'_>| op.as_ref().map(|(_, name)| name.as_ref()).into()),
-        Column::new("operations", ColumnKind::Count, "How many operations it is about.")
+        Column::count("operations", "How many operations it is about.")
             .field(|(finding, ..): &Row<'_>| finding.ops().len().into()),
-        Column::new("Bound", ColumnKind::Text, "What bounds the operation, for matrix products only.").field(
+        Column::text("Bound", "What bounds the operation, for matrix products only.").field(
             |(finding, ..): &Row<'_>| match finding {
                 Finding::MatrixProduct { bound, .. } => bound.map(Bound::as_str).into(),
                 _ => None::<&str>.into(),
             },
         ),
-        Column::new("advice", ColumnKind::Text, "What to try.")
+        Column::text("advice", "What to try.")
             .field(|(_, advice, _): &Row<'_>| advice.into()),
-        us(
+        Column::microseconds(
             "saving at most (µs)",
             "What there is to win at most, in µs: time on the host; gaps less 6 µs each; time of a product × (1 − the higher of DRAM % and FLOPs % / 100). Items of one operation share it.",
         )
@@ -138,20 +131,20 @@ fn advice<'a>() -> Sheet<'a, MetalReport> {
 /// How busy each device was.
 fn devices<'a>() -> Sheet<'a, MetalReport> {
     let fields = [
-        Column::new("Device", ColumnKind::Identifier, "The device.")
+        Column::identifier("Device", "The device.")
             .field(|load: &DeviceLoad| load.device.into()),
-        Column::new("Op Count", ColumnKind::Count, "Its operations.")
+        Column::count("Op Count", "Its operations.")
             .field(|load: &DeviceLoad| load.count.into()),
-        us("Device Time Sum", "Sum of their times in µs, overlaps counted twice.")
+        Column::microseconds("Device Time Sum", "Sum of their times in µs, overlaps counted twice.")
             .field(|load: &DeviceLoad| load.time_us.into()),
-        us("Gap Sum", "Sum of the gaps before them in µs, without that before the first.")
+        Column::microseconds("Gap Sum", "Sum of the gaps before them in µs, without that before the first.")
             .field(|load: &DeviceLoad| load.gap_us.into()),
-        us(
+        Column::microseconds(
             "Busy Time",
             "Time in µs in which at least one ran: the union of their firmware's cycles, divided by the clock; empty without cycles.",
         )
         .field(|load: &DeviceLoad| load.busy_us.into()),
-        us(
+        Column::microseconds(
             "Idle Time",
             "Time in µs between the first and the last in which none ran; empty without cycles.",
         )
@@ -174,22 +167,19 @@ fn devices<'a>() -> Sheet<'a, MetalReport> {
 /// How evenly devices shared the work.
 fn imbalance<'a>() -> Sheet<'a, MetalReport> {
     let fields = [
-        Column::new("ID", ColumnKind::Identifier, "Line of the row shown in the profiler's file.").field_in(
+        Column::identifier("ID", "Line of the row shown in the profiler's file.").field_in(
             |report: &&MetalReport, one: &OpImbalance| report.ops.get(one.op).map(|op| op.id).into(),
         ),
-        Column::new("OP Code", ColumnKind::Text, "The operation.").field_in(
-            |report: &&MetalReport, one: &OpImbalance| {
-                report.ops.get(one.op).map(|op| op.label.as_str()).into()
-            },
-        ),
-        Column::new("Devices", ColumnKind::Count, "Devices that have a time.")
-            .field(|one: &OpImbalance| one.devices.into()),
-        us("Min Time", "Shortest time in µs.").field(|one: &OpImbalance| one.min_us.into()),
-        us("Mean Time", "Mean time in µs.").field(|one: &OpImbalance| one.mean_us.into()),
-        us("Max Time", "Longest time in µs.").field(|one: &OpImbalance| one.max_us.into()),
-        Column::new("Slowest Device", ColumnKind::Identifier, "The device that took longest.")
+        Column::text("OP Code", "The operation.").field_in(|report: &&MetalReport, one: &OpImbalance| {
+            report.ops.get(one.op).map(|op| op.label.as_str()).into()
+        }),
+        Column::count("Devices", "Devices that have a time.").field(|one: &OpImbalance| one.devices.into()),
+        Column::microseconds("Min Time", "Shortest time in µs.").field(|one: &OpImbalance| one.min_us.into()),
+        Column::microseconds("Mean Time", "Mean time in µs.").field(|one: &OpImbalance| one.mean_us.into()),
+        Column::microseconds("Max Time", "Longest time in µs.").field(|one: &OpImbalance| one.max_us.into()),
+        Column::identifier("Slowest Device", "The device that took longest.")
             .field(|one: &OpImbalance| one.slowest.into()),
-        percent("Imbalance %", "How much longer that is than the mean: (max / mean − 1) × 100.")
+        Column::percent("Imbalance %", "How much longer that is than the mean: (max / mean − 1) × 100.")
             .field(|one: &OpImbalance| one.imbalance_percent.into()),
     ];
     Sheet::with_context(
@@ -207,33 +197,32 @@ fn imbalance<'a>() -> Sheet<'a, MetalReport> {
 #[must_use]
 pub fn comparison_sheet<'a>() -> Sheet<'a, Comparison> {
     let fields = [
-        Column::new("ID", ColumnKind::Identifier, "ID in this run; empty for operations that are gone.")
+        Column::identifier("ID", "ID in this run; empty for operations that are gone.")
             .field(|one: &&OpDelta| one.now_id.into()),
-        Column::new("baseline ID", ColumnKind::Identifier, "ID in the other run; empty for new operations.")
+        Column::identifier("baseline ID", "ID in the other run; empty for new operations.")
             .field(|one: &&OpDelta| one.then_id.into()),
-        Column::new("OP Code", ColumnKind::Text, "Operation with the sizes of what it computes.")
+        Column::text("OP Code", "Operation with the sizes of what it computes.")
             .field(|one: &&OpDelta| one.label.as_str().into()),
-        Column::new(
+        Column::text(
             "in",
-            ColumnKind::Text,
             "both; both, other sizes; new; gone. Operations are matched by name and sizes in the longest common sequence, and between those by name.",
         )
         .field(|one: &&OpDelta| one.kind.as_str().into()),
-        us("baseline Device Time", "Time on the device in the other run, in µs.")
+        Column::microseconds("baseline Device Time", "Time on the device in the other run, in µs.")
             .field(|one: &&OpDelta| one.time_then_us.into()),
-        us("Device Time", "Time on the device in this run, in µs.")
+        Column::microseconds("Device Time", "Time on the device in this run, in µs.")
             .field(|one: &&OpDelta| one.time_now_us.into()),
-        us(
+        Column::microseconds(
             "change",
             "Device Time − baseline Device Time, in µs; an operation that a run lacks has taken none in it.",
         )
         .field(|one: &&OpDelta| one.delta_us.into()),
-        percent("change %", "change / baseline Device Time × 100.")
+        Column::percent("change %", "change / baseline Device Time × 100.")
             .field(|one: &&OpDelta| one.delta_percent.into()),
     ];
     Sheet::with_context(
         "baseline",
-        "An operation of this run, of the one that it is compared with (--baseline), or of both; biggest changes first.",
+        "An operation of this run, of the baseline, or of both; biggest changes first.",
         fields,
         |comparison: &'a Comparison| Some(((), comparison.deltas.iter().collect())),
     )

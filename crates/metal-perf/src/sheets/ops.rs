@@ -9,20 +9,13 @@ use crate::advice::{advice_of, exceeds};
 use crate::op::{Bound, Op, OpCategory, OpKind};
 use crate::report::MetalReport;
 
-pub(crate) const OUTPUT_DATATYPE: Column =
-    Column::new("Output Datatype", ColumnKind::Text, "Datatype of output 0.");
-pub(crate) const INPUT_0_DATATYPE: Column =
-    Column::new("Input 0 Datatype", ColumnKind::Text, "Datatype of input 0.");
-pub(crate) const INPUT_1_DATATYPE: Column =
-    Column::new("Input 1 Datatype", ColumnKind::Text, "Datatype of input 1.");
-pub(crate) const CALL_COUNT: Column = Column::new(
-    "Global Call Count",
-    ColumnKind::Identifier,
-    "Number of the call times 1024, plus the device.",
-);
-pub(crate) const ADVICE: Column = Column::new("Advice", ColumnKind::Text, "What to try, items parted by •.");
-pub(crate) const RAW_OP_CODE: Column =
-    Column::new("Raw OP Code", ColumnKind::Text, "Operation as the profiler names it.");
+pub(crate) const OUTPUT_DATATYPE: Column = Column::text("Output Datatype", "Datatype of output 0.");
+pub(crate) const INPUT_0_DATATYPE: Column = Column::text("Input 0 Datatype", "Datatype of input 0.");
+pub(crate) const INPUT_1_DATATYPE: Column = Column::text("Input 1 Datatype", "Datatype of input 1.");
+pub(crate) const CALL_COUNT: Column =
+    Column::identifier("Global Call Count", "Number of the call times 1024, plus the device.");
+pub(crate) const ADVICE: Column = Column::text("Advice", "What to try, items parted by •.");
+pub(crate) const RAW_OP_CODE: Column = Column::text("Raw OP Code", "Operation as the profiler names it.");
 
 /// An operation and its row of the profiler's file.
 type Row<'a> = (&'a Op, &'a OpRow);
@@ -42,44 +35,36 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, MetalReport> {
 
 fn columns_of_tt_perf_report<'a>() -> [Field<&'a MetalReport, Row<'a>>; 28] {
     [
-        Column::new(
+        Column::identifier(
         "ID",
-        ColumnKind::Identifier,
         "Line of the operation in the profiler's file, the header being line 1; lines of a second file follow on those of the first.",
     ).field(|(op, _): &Row<'_>| op.id.into()),
-        Column::new(
+        Column::percent(
         "Total %",
-        ColumnKind::Number(Unit::Percent),
         "Device time and gap of the operation, of those of all rows, in percent: (Device Time + Op-to-Op Gap) / (sum of both) × 100.",
     ).field(|(op, _): &Row<'_>| op.total_percent.into()),
-        Column::new(
+        Column::text(
         "Bound",
-        ColumnKind::Text,
         "What bounds the operation: DRAM or FLOP (at least 65 % of the chip's), BOTH, or SLOW (neither); HOST for operations of the host; empty where the model has no figures.",
     ).field(|(op, _): &Row<'_>| op.bound.map(Bound::as_str).into()),
-        Column::new(
+        Column::text(
         "OP Code",
-        ColumnKind::Text,
         "Operation with the sizes of what it computes: M x K x N, behind b={…} the batch.",
     ).field(|(op, _): &Row<'_>| op_code(op).into()),
-        Column::new(
+        Column::identifier(
         "Device",
-        ColumnKind::Identifier,
         "Device of the row; of several that were put together, the one whose figures are shown.",
     ).field(|(op, _): &Row<'_>| op.device.into()),
-        Column::new(
+        Column::microseconds(
         "Device Time",
-        ColumnKind::Number(Unit::Microseconds),
         "Time on the device in µs; of an operation on several devices the longest, of a collective their mean; empty where the profiler's figure cannot be right.",
     ).field(|(op, _): &Row<'_>| op.device_time_us.into()),
-        Column::new(
+        Column::microseconds(
         "Op-to-Op Gap",
-        ColumnKind::Number(Unit::Microseconds),
         "Time in µs from the end of the device's operation before to the start of this one.",
     ).field(|(op, _): &Row<'_>| op.gap_us.into()),
-        Column::new(
+        Column::count(
         "Cores",
-        ColumnKind::Count,
         "Cores that it ran on; of DRAM-sharded products the cores that feed from the DRAM banks.",
     ).field(|(op, _): &Row<'_>| op.cores.into()),
         Column::new(
@@ -87,9 +72,8 @@ fn columns_of_tt_perf_report<'a>() -> [Field<&'a MetalReport, Row<'a>>; 28] {
         ColumnKind::Number(Unit::GigabytesPerSecond),
         "Rate in 1e9 bytes per second: the operation's inputs and outputs (of matrix products inputs 0 and 1 and output 0), as far as they lie in DRAM, each once, with padding, divided by the device time.",
     ).field(|(op, _): &Row<'_>| op.dram_gb_per_s.into()),
-        Column::new(
+        Column::percent(
         "DRAM %",
-        ColumnKind::Number(Unit::Percent),
         "DRAM divided by the chip's peak bandwidth, in percent.",
     ).field(|(op, _): &Row<'_>| op.dram_percent.into()),
         Column::new(
@@ -97,39 +81,34 @@ fn columns_of_tt_perf_report<'a>() -> [Field<&'a MetalReport, Row<'a>>; 28] {
         ColumnKind::Number(Unit::TeraflopsPerSecond),
         "Rate in 1e12 operations per second: 2·M·K·N·batch divided by the device time.",
     ).field(|(op, _): &Row<'_>| op.tflop_per_s.into()),
-        Column::new(
+        Column::percent(
         "FLOPs %",
-        ColumnKind::Number(Unit::Percent),
         "FLOPs divided by what the operation's cores reach at its math fidelity, in percent.",
     ).field(|(op, _): &Row<'_>| op.flops_percent.into()),
-        Column::new("Math Fidelity", ColumnKind::Text, "Math fidelity and datatypes: inputs => output.").field(|(op, _): &Row<'_>| known(&op.math_fidelity).into()),
+        Column::text("Math Fidelity", "Math fidelity and datatypes: inputs => output.").field(|(op, _): &Row<'_>| known(&op.math_fidelity).into()),
         OUTPUT_DATATYPE.field_in(|report: &&MetalReport, (_, row): &Row<'_>| datatype(report, report.table.outputs(row).first())),
         INPUT_0_DATATYPE.field_in(|report: &&MetalReport, (_, row): &Row<'_>| datatype(report, report.table.inputs(row).first())),
         INPUT_1_DATATYPE.field_in(|report: &&MetalReport, (_, row): &Row<'_>| datatype(report, report.table.inputs(row).get(1))),
-        Column::new(
+        Column::flag(
         "DRAM Sharded",
-        ColumnKind::Flag,
         "Whether the weights are spread over the banks of the DRAM.",
     ).field(|(op, _): &Row<'_>| op.dram_sharded.into()),
-        Column::new(
+        Column::text(
         "Input 0 Memory",
-        ColumnKind::Text,
         "Where input 0 lies: number, buffer (DRAM or L1) and layout.",
     ).field_in(|report: &&MetalReport, (_, row): &Row<'_>| report.table.inputs(row).first().and_then(|input| known(report.table.text(input.memory))).into()),
-        Column::new("Inner Dim Block Size", ColumnKind::Count, "in0_block_w of the program config, in tiles.").field(|(op, _): &Row<'_>| op.inner_block_width.into()),
-        Column::new("Output Subblock H", ColumnKind::Count, "out_subblock_h of the program config, in tiles.").field(|(op, _): &Row<'_>| op.out_subblock_h.into()),
-        Column::new("Output Subblock W", ColumnKind::Count, "out_subblock_w of the program config, in tiles.").field(|(op, _): &Row<'_>| op.out_subblock_w.into()),
+        Column::count("Inner Dim Block Size", "in0_block_w of the program config, in tiles.").field(|(op, _): &Row<'_>| op.inner_block_width.into()),
+        Column::count("Output Subblock H", "out_subblock_h of the program config, in tiles.").field(|(op, _): &Row<'_>| op.out_subblock_h.into()),
+        Column::count("Output Subblock W", "out_subblock_w of the program config, in tiles.").field(|(op, _): &Row<'_>| op.out_subblock_w.into()),
         CALL_COUNT.field(|(_, row): &Row<'_>| row.global_call_count.into()),
-        Column::new("Sub Device ID", ColumnKind::Text, "Part of the device that the operation was confined to.").field_in(|report: &&MetalReport, (_, row): &Row<'_>| match row.sub_device { SubDevice::None => Cell::Missing, SubDevice::Number(number) => number.to_string().into(), SubDevice::Text(text) => known(report.table.text(text)).into(), }),
-        Column::new("Available Cores", ColumnKind::Count, "Cores that the operation could have run on.").field(|(op, _): &Row<'_>| op.available_cores.into()),
-        Column::new(
+        Column::text("Sub Device ID", "Part of the device that the operation was confined to.").field_in(|report: &&MetalReport, (_, row): &Row<'_>| match row.sub_device { SubDevice::None => Cell::Missing, SubDevice::Number(number) => number.to_string().into(), SubDevice::Text(text) => known(report.table.text(text)).into(), }),
+        Column::count("Available Cores", "Cores that the operation could have run on.").field(|(op, _): &Row<'_>| op.available_cores.into()),
+        Column::text(
         "Op Category",
-        ColumnKind::Text,
         "Compute, CCL (communication of devices), TM (tensor manipulation), DM (data movement), Host or Other; signposts have none.",
     ).field(|(op, _): &Row<'_>| op.category.map(OpCategory::as_str).into()),
-        Column::new(
+        Column::text(
         "Bound Analysis",
-        ColumnKind::Text,
         "Figures that the operation's model has: full (DRAM and FLOPs), flops_only, dram_only or none.",
     ).field(|(op, _): &Row<'_>| op.analysed.as_str().into()),
         ADVICE.field_in(|report: &&MetalReport, (op, _): &Row<'_>| Some(advice_cell(report, op)).filter(|advice| !advice.is_empty()).into()),
@@ -140,30 +119,25 @@ fn columns_of_tt_perf_report<'a>() -> [Field<&'a MetalReport, Row<'a>>; 28] {
 /// Columns that tt-perf-report lacks.
 fn own_columns<'a>() -> [Field<&'a MetalReport, Row<'a>>; OWN_COLUMNS] {
     [
-        Column::new(
+        Column::percent(
         "Device %",
-        ColumnKind::Number(Unit::Percent),
         "Device time of the operation, of that of all rows, in percent; gaps do not count.",
     ).field(|(op, _): &Row<'_>| op.device_percent.into()),
-        Column::new("Merged Rows", ColumnKind::Count, "Rows of other devices that the row stands for too.").field(|(op, _): &Row<'_>| op.merged_rows.len().into()),
-        Column::new(
+        Column::count("Merged Rows", "Rows of other devices that the row stands for too.").field(|(op, _): &Row<'_>| op.merged_rows.len().into()),
+        Column::microseconds(
         "Host Duration",
-        ColumnKind::Number(Unit::Microseconds),
         "Time in µs that the host spent on the call.",
     ).field(|(_, row): &Row<'_>| row.host_duration_ns.map(|ns| ns / 1e3).into()),
-        Column::new(
+        Column::microseconds(
         "Profiler Ideal Time",
-        ColumnKind::Number(Unit::Microseconds),
         "Time in µs that the profiler's own model holds to be possible; empty where it has none.",
     ).field(|(_, row): &Row<'_>| profiler_ideal_us(row).into()),
-        Column::new(
+        Column::percent(
         "Profiler DRAM %",
-        ColumnKind::Number(Unit::Percent),
         "Share of the DRAM bandwidth in percent as the profiler gives it.",
     ).field(|(_, row): &Row<'_>| row.dram_util_percent.into()),
-        Column::new(
+        Column::flag(
         "Above Roofline",
-        ColumnKind::Flag,
         "Whether DRAM % or FLOPs % is above 100: then the model does not fit the operation, or the chip is another.",
     ).field(|(op, _): &Row<'_>| exceeds(op).into()),
     ]

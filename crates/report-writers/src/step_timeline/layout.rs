@@ -2,7 +2,7 @@
 //! and labels.
 
 use super::{StepBar, StepEngine};
-use crate::drawing::{Rect, shortened, text_width};
+use crate::picture::{Rect, shortened, text_width};
 
 /// A linear axis of time.
 #[derive(Debug, Clone, Copy)]

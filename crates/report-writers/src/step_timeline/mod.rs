@@ -37,9 +37,9 @@ use plotters::style::text_anchor::HPos;
 use self::layout::{
     Direction, EngineLayout, FEW, Frequencies, LABEL_SIZE, Lane, MANY, MOST_LANES, NARROW, PARTS, TimeScale,
 };
-use crate::drawing::{
-    Area, DrawError, GRID, INK, KINDS, MARGIN, SOFT_INK, WIDTH, is_dark, pixels, rgb, shortened, text,
-    text_upwards, text_width,
+use crate::picture::{
+    Area, DrawError, GRID, INK, KINDS, LEGEND_TOP, MARGIN, SOFT_INK, WIDTH, is_dark, legend, notes_height,
+    pixels, rectangle, rgb, shortened, svg, text, text_upwards, text_width, title, write_notes,
 };
 
 /// Steps of one or more engines on one axis of time.
@@ -133,13 +133,10 @@ struct PhaseTotal {
 
 /// Engines that are drawn at most.
 const MOST_ENGINES: usize = 24;
-const TITLE_TOP: i32 = 14;
-const LEGEND_TOP: i32 = 50;
 /// Title, legend, and what the legend says.
 const HEADER_HEIGHT: i32 = 104;
 /// Marks, numbers and title of the axis.
 const AXIS_HEIGHT: i32 = 58;
-const LINE: i32 = 18;
 const LONGEST_NAME: usize = 80;
 /// Where nothing happens.
 const IDLE: RGBColor = RGBColor(245, 245, 245);
@@ -163,56 +160,35 @@ fn draw(timeline: &StepTimeline) -> Result<String, DrawError> {
 
     let lanes_height: i32 = layouts.iter().map(EngineLayout::height).sum();
     let axis_height = if scale.is_some() { AXIS_HEIGHT } else { 0 };
-    let notes_height = LINE * i32::try_from(notes.len()).unwrap_or(0) + 12;
-    let height = HEADER_HEIGHT + lanes_height + axis_height + notes_height;
-    let mut svg = String::new();
-    {
-        let page = (WIDTH, u32::try_from(height).unwrap_or(u32::MAX));
-        let root = SVGBackend::with_string(&mut svg, page).into_drawing_area();
-        root.fill(&WHITE)?;
-        header(&root, timeline, &totals)?;
+    let height = HEADER_HEIGHT + lanes_height + axis_height + notes_height(&notes);
+    svg(u32::try_from(height).unwrap_or(u32::MAX), |root| {
+        header(root, timeline, &totals)?;
         let bottom = HEADER_HEIGHT + lanes_height;
         if let Some(scale) = &scale {
             let mut top = HEADER_HEIGHT;
             for layout in &layouts {
-                backgrounds(&root, layout, top, scale)?;
+                backgrounds(root, layout, top, scale)?;
                 top += layout.height();
             }
-            axis(&root, scale, bottom)?;
+            axis(root, scale, bottom)?;
             let mut top = HEADER_HEIGHT;
             for layout in &layouts {
-                engine(&root, layout, top)?;
+                engine(root, layout, top)?;
                 top += layout.height();
             }
         }
-        for (number, note) in notes.iter().enumerate() {
-            let y = bottom + axis_height + LINE * i32::try_from(number).unwrap_or(0);
-            text(&root, note, (MARGIN, y), 13.0, &SOFT_INK, HPos::Left)?;
-        }
-        root.present()?;
-    }
-    Ok(svg)
+        write_notes(root, &notes, bottom + axis_height)
+    })
 }
 
 fn header(root: &Area<'_>, timeline: &StepTimeline, totals: &[PhaseTotal]) -> Result<(), DrawError> {
-    text(root, &shortened(&timeline.title, 90), (MARGIN, TITLE_TOP), 20.0, &INK, HPos::Left)?;
+    title(root, &timeline.title)?;
     let busy: f64 = totals.iter().map(|total| total.busy_ms).sum();
-    let mut x = MARGIN;
-    for (phase, (name, total)) in timeline.phases.iter().zip(totals).enumerate() {
-        if total.steps == 0 {
-            continue;
-        }
-        let entry = legend_entry(&shortened(name, 20), *total, busy);
-        let width = 20 + text_width(&entry, 13.0);
-        if x + width > pixels(WIDTH) - MARGIN {
-            text(root, "…", (x, LEGEND_TOP), 13.0, &INK, HPos::Left)?;
-            break;
-        }
-        let swatch = [(x, LEGEND_TOP), (x + 14, LEGEND_TOP + 14)];
-        root.draw(&Rectangle::new(swatch, rgb(color(phase)).filled()))?;
-        text(root, &entry, (x + 20, LEGEND_TOP), 13.0, &INK, HPos::Left)?;
-        x += width + 14;
-    }
+    let phases = timeline.phases.iter().zip(totals).enumerate().filter(|(_, (_, total))| total.steps > 0);
+    let entry = |(phase, (name, total)): (usize, (&String, &PhaseTotal))| {
+        (legend_entry(&shortened(name, 20), *total, busy), color(phase))
+    };
+    legend(root, phases.map(entry))?;
     let mut says = "share of the time that the device was busy".to_owned();
     let is_labelled = timeline.steps().any(|step| !step.label.is_empty());
     if is_labelled && !timeline.label_meaning.is_empty() {
@@ -243,10 +219,10 @@ fn backgrounds(
     for lane in 0..layout.lanes.len() {
         let y = top + layout.lane_top(lane);
         let corners = [(MARGIN, y), (pixels(WIDTH) - MARGIN, y + layout.lane_height)];
-        root.draw(&Rectangle::new(corners, IDLE.filled()))?;
+        rectangle(root, corners, IDLE)?;
         for (time, _) in scale.ticks() {
             let x = scale.x(time).round() as i32;
-            root.draw(&Rectangle::new([(x, y), (x + 1, y + layout.lane_height)], GRID.filled()))?;
+            rectangle(root, [(x, y), (x + 1, y + layout.lane_height)], GRID)?;
         }
     }
     Ok(())
@@ -258,7 +234,7 @@ fn axis(root: &Area<'_>, scale: &TimeScale, bottom: i32) -> Result<(), DrawError
     let mut free_from = 4;
     for (time, label) in scale.ticks() {
         let x = scale.x(time).round() as i32;
-        root.draw(&Rectangle::new([(x, bottom), (x + 1, bottom + 5)], SOFT_INK.filled()))?;
+        rectangle(root, [(x, bottom), (x + 1, bottom + 5)], SOFT_INK)?;
         let width = text_width(&label, SIZE);
         let left = (x - width / 2).min(end - width);
         if left >= free_from {
@@ -267,7 +243,7 @@ fn axis(root: &Area<'_>, scale: &TimeScale, bottom: i32) -> Result<(), DrawError
         }
     }
     let (left, right) = (MARGIN, pixels(WIDTH) - MARGIN);
-    root.draw(&Rectangle::new([(left, bottom), (right + 1, bottom + 1)], SOFT_INK.filled()))?;
+    rectangle(root, [(left, bottom), (right + 1, bottom + 1)], SOFT_INK)?;
     text(root, AXIS_TITLE, ((left + right) / 2, bottom + 28), 14.0, &INK, HPos::Center)
 }
 
@@ -277,7 +253,7 @@ fn engine(root: &Area<'_>, layout: &EngineLayout<'_>, top: i32) -> Result<(), Dr
     for label in &layout.raised {
         let y = lanes_top - layout.strip_height();
         text(root, &label.text, (label.left, y), LABEL_SIZE, &INK, HPos::Left)?;
-        root.draw(&Rectangle::new([(label.at, y + 14), (label.at + 1, lanes_top)], INK.filled()))?;
+        rectangle(root, [(label.at, y + 14), (label.at + 1, lanes_top)], INK)?;
     }
     for (number, lane) in layout.lanes.iter().enumerate() {
         bars(root, lane, top + layout.lane_top(number), layout.lane_height)?;
@@ -290,7 +266,7 @@ fn bars(root: &Area<'_>, lane: &Lane, top: i32, height: i32) -> Result<(), DrawE
         let fill = color(bar.run.phase);
         let y = |part: i32| top + height * part / PARTS;
         let corners = [(bar.run.left, y(bar.run.top)), (bar.run.right, y(bar.run.bottom))];
-        root.draw(&Rectangle::new(corners, rgb(fill).filled()))?;
+        rectangle(root, corners, rgb(fill))?;
         let Some((label, direction)) = &bar.label else { continue };
         let ink = if is_dark(fill) { WHITE } else { INK };
         let middle = ((bar.run.left + bar.run.right) / 2, top + height / 2);

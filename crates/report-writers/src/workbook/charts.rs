@@ -1,14 +1,20 @@
 //! Native charts: which cells they refer to, where they stand, and those made of bars.
 
 use rust_xlsxwriter::{
-    Chart as NativeChart, ChartAxisCrossing, ChartFont, ChartFormat, ChartLayout, ChartLegendPosition,
-    ChartLine, ChartRange, ChartSolidFill, ChartType, ObjectMovement, Worksheet, XlsxError, utility,
+    Chart as NativeChart, ChartAxis, ChartAxisCrossing, ChartDataLabel, ChartDataLabelPosition, ChartFont,
+    ChartFormat, ChartLayout, ChartLegendPosition, ChartLine, ChartRange, ChartSeries, ChartSolidFill,
+    ChartType, ObjectMovement, Worksheet, XlsxError, utility,
 };
 use sheets::{Cell, Chart, ChartShape, Table, TableColumn};
 
 use super::{MAX_COLUMNS, column_number, grouped, row_number, scatter, sheet_rows};
-use crate::drawing::PALETTE;
+use crate::picture::PALETTE;
 
+/// Lines behind everything.
+const GRID: u32 = 0xD9_D9D9;
+/// Points of the labels' font, and pixels of it at the usual 96 per inch.
+const LABEL_SIZE: u32 = 8;
+pub(super) const LABEL_PIXELS: f64 = LABEL_SIZE as f64 * 96.0 / 72.0;
 /// Pixels of a default row, and of a character and the padding of a column.
 const ROW_HEIGHT: u32 = 20;
 const CHARACTER_WIDTH: f64 = 7.0;
@@ -84,16 +90,12 @@ fn bars(chart: &Chart, own: Source<'_>) -> Result<Option<(NativeChart, u32)>, Xl
     if is_stacked {
         for (position, &row) in rows.iter().enumerate() {
             let series = native.add_series();
-            series.set_name(&own.cell(row, categories)?);
-            series.set_categories(&own.cell(header, values)?);
-            series.set_values(&own.cell(row, values)?);
+            own.set_cells(series, (row, categories), (values, &[header]), (values, &[row]))?;
             series.set_format(&mut fill(PALETTE[position % PALETTE.len()]));
         }
     } else {
         let series = native.add_series();
-        series.set_name(&own.cell(header, values)?);
-        series.set_categories(&own.cells(categories, &rows)?);
-        series.set_values(&own.cells(values, &rows)?);
+        own.set_cells(series, (header, values), (categories, &rows), (values, &rows))?;
         series.set_format(&mut fill(PALETTE[0]));
         if matches!(chart.shape, ChartShape::Columns(_)) {
             series.set_gap(COLUMN_GAP);
@@ -203,7 +205,7 @@ fn style(native: &mut NativeChart, chart: &Chart, shape: &Shape) {
         }
     }
     let values = if horizontal { native.x_axis() } else { native.y_axis() };
-    values.set_major_gridlines(true).set_major_gridlines_line(ChartLine::new().set_color(0xD9D9D9));
+    gridlines(values);
     if !chart.axis.is_empty() {
         values.set_name(chart.axis);
     }
@@ -227,6 +229,39 @@ fn style(native: &mut NativeChart, chart: &Chart, shape: &Shape) {
     }
 }
 
+pub(super) fn gridlines(axis: &mut ChartAxis) {
+    axis.set_major_gridlines(true).set_major_gridlines_line(ChartLine::new().set_color(GRID));
+}
+
+/// Size and title, with its size in points, of a chart whose plot has a fixed place, as shares of the chart: left, top, width, height. Below it
+/// stand the axis and the legend.
+pub(super) fn lay_out(
+    native: &mut NativeChart,
+    (title, size): (&str, u32),
+    [width, height]: [u32; 2],
+    plot: [f64; 4],
+) {
+    native.set_width(width).set_height(height);
+    native.title().set_name(title).set_font(ChartFont::new().set_size(size).set_bold());
+    let [left, top, width, height] = plot;
+    native.plot_area().set_layout(&ChartLayout::new().set_offset(left, top).set_dimensions(width, height));
+    native.legend().set_position(ChartLegendPosition::Bottom);
+}
+
+/// A label of a point, hidden where there is none.
+pub(super) fn data_label(label: Option<(&str, ChartDataLabelPosition)>) -> ChartDataLabel {
+    let mut native = ChartDataLabel::new();
+    match label {
+        None => native.set_hidden(),
+        Some((text, position)) => native
+            .show_value()
+            .set_value(text)
+            .set_position(position)
+            .set_font(ChartFont::new().set_size(LABEL_SIZE)),
+    };
+    native
+}
+
 pub(super) fn fill(color: u32) -> ChartFormat {
     let mut format = ChartFormat::new();
     format.set_solid_fill(ChartSolidFill::new().set_color(color));
@@ -243,6 +278,20 @@ impl<'a> Source<'a> {
 
     pub(super) fn cell(&self, row: usize, column: usize) -> Result<ChartRange, XlsxError> {
         self.cells(column, &[row])
+    }
+
+    /// Sets what a series refers to: its name by row and column, its categories and values by column and rows.
+    pub(super) fn set_cells(
+        &self,
+        series: &mut ChartSeries,
+        name: (usize, usize),
+        categories: (usize, &[usize]),
+        values: (usize, &[usize]),
+    ) -> Result<(), XlsxError> {
+        series.set_name(&self.cell(name.0, name.1)?);
+        series.set_categories(&self.cells(categories.0, categories.1)?);
+        series.set_values(&self.cells(values.0, values.1)?);
+        Ok(())
     }
 
     /// The cells of `column` in ascending `rows`: one area, or a union of areas such as

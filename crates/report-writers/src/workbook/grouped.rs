@@ -1,28 +1,25 @@
 //! A column per row, coloured by group, as a native chart.
 
+use indexmap::IndexMap;
 use rust_xlsxwriter::{
-    Chart as NativeChart, ChartDataLabel, ChartDataLabelPosition, ChartFont, ChartFormat, ChartLayout,
-    ChartLegendPosition, ChartLine, ChartPoint, ChartType, XlsxError,
+    Chart as NativeChart, ChartDataLabel, ChartDataLabelPosition, ChartFormat, ChartPoint, ChartType,
+    XlsxError,
 };
 use sheets::{Cell, Chart, ChartShape};
 
-use super::charts::{MOST_COLUMN_NAMES, Source, fill, number};
+use super::charts::{LABEL_PIXELS, MOST_COLUMN_NAMES, Source, data_label, fill, gridlines, lay_out, number};
 use super::scatter::decade;
 use super::sheet_rows;
-use crate::drawing::{KINDS, Rect, text_width};
+use crate::picture::{KINDS, Rect, text_width};
 
 /// Pixels of the chart.
 const WIDTH: u32 = 960;
 const HEIGHT: u32 = 420;
 /// The plot as shares of the chart: left, top, width, height. Below it stand the axis and the legend.
 const PLOT: [f64; 4] = [0.1, 0.13, 0.87, 0.62];
-const GRID: u32 = 0xD9_D9D9;
 /// Space between columns in percent of their width.
 const GAP: u16 = 20;
 const MOST_LABELS: usize = 40;
-/// Points of the labels' font, and pixels of it at the usual 96 per inch.
-const FONT_SIZE: u32 = 8;
-const PIXELS: f64 = FONT_SIZE as f64 * 96.0 / 72.0;
 const LABEL_HEIGHT: i32 = 18;
 
 /// A drawn row.
@@ -47,23 +44,20 @@ pub(super) fn draw(chart: &Chart, own: Source<'_>) -> Result<Option<(NativeChart
     };
     let labels: Vec<_> = labels.iter().filter_map(|name| Some(own.column(name)?.1)).collect();
     // Groups with the first row of each.
-    let mut groups: Vec<(String, Option<usize>)> =
+    let mut groups: IndexMap<String, Option<usize>> =
         order.iter().map(|&group| (group.to_owned(), None)).collect();
     let mut drawn: Vec<Drawn> = Vec::with_capacity(rows);
     for row in 0..rows {
         let cell = group_cells.cell(row);
-        let name = cell.text();
-        let group = groups.iter().position(|(group, _)| *group == name).unwrap_or_else(|| {
-            groups.push((name.into_owned(), None));
-            groups.len() - 1
-        });
-        groups[group].1.get_or_insert(row);
+        let group = groups.entry(cell.text().into_owned());
+        let index = group.index();
+        group.or_default().get_or_insert(row);
         let numbers = labels.iter().filter_map(|cells| match cells.cell(row) {
             Cell::Whole(value) if value > 0 => Some(value.to_string()),
             _ => None,
         });
         let height = number(&heights.cell(row)).filter(|height| height.is_finite()).unwrap_or(0.0).max(0.0);
-        drawn.push(Drawn { height, group, label: numbers.collect::<Vec<_>>().join("+") });
+        drawn.push(Drawn { height, group: index, label: numbers.collect::<Vec<_>>().join("+") });
     }
     let highest = drawn.iter().map(|row| row.height).fold(0.0, f64::max);
     let Some(most_frequent) = most_frequent(&drawn).filter(|_| highest > 0.0) else { return Ok(None) };
@@ -72,10 +66,8 @@ pub(super) fn draw(chart: &Chart, own: Source<'_>) -> Result<Option<(NativeChart
 
     let mut native = NativeChart::new(ChartType::Column);
     let data_rows: Vec<usize> = (1..=rows).collect();
-    let (category_cells, value_cells) = (own.cells(categories, &data_rows)?, own.cells(values, &data_rows)?);
     let series = native.add_series();
-    series.set_name(&own.cell(0, values)?);
-    series.set_categories(&category_cells).set_values(&value_cells);
+    own.set_cells(series, (0, values), (categories, &data_rows), (values, &data_rows))?;
     series.set_format(&mut color(most_frequent)).set_gap(GAP).set_overlap(100);
     series.delete_from_legend(true);
     // Only what differs from the series is written: a chart of hundreds of steps stays small.
@@ -89,12 +81,14 @@ pub(super) fn draw(chart: &Chart, own: Source<'_>) -> Result<Option<(NativeChart
     series.set_points(&points);
     let has_label = labelled(&drawn, top);
     if has_label.contains(&true) {
-        let labels: Vec<ChartDataLabel> =
-            drawn.iter().zip(has_label).map(|(row, shown)| data_label(shown.then_some(&row.label))).collect();
+        let label = |(row, shown): (&Drawn, bool)| {
+            data_label(shown.then_some((row.label.as_str(), ChartDataLabelPosition::OutsideEnd)))
+        };
+        let labels: Vec<ChartDataLabel> = drawn.iter().zip(has_label).map(label).collect();
         series.set_custom_data_labels(&labels);
     }
     // The legend: a series per group without a column of its own, because its one value is text.
-    for (group, (_, first)) in groups.iter().enumerate() {
+    for (group, first) in groups.values().enumerate() {
         let Some(first) = first else { continue };
         let series = native.add_series();
         let cell = own.cell(first + 1, group_column)?;
@@ -105,7 +99,7 @@ pub(super) fn draw(chart: &Chart, own: Source<'_>) -> Result<Option<(NativeChart
         true => format!("{} (the first {rows} of {all_rows})", chart.title),
         false => chart.title.to_owned(),
     };
-    native.title().set_name(&title).set_font(ChartFont::new().set_size(14).set_bold());
+    lay_out(&mut native, (&title, 14), [WIDTH, HEIGHT], PLOT);
     style(&mut native, chart.axis, category_title, rows, top);
     Ok(Some((native, WIDTH)))
 }
@@ -129,13 +123,8 @@ fn most_frequent(drawn: &[Drawn]) -> Option<usize> {
 }
 
 fn style(native: &mut NativeChart, value_title: &str, category_title: &str, rows: usize, top: f64) {
-    native.set_width(WIDTH).set_height(HEIGHT);
-    let [left, above, width, height] = PLOT;
-    native.plot_area().set_layout(&ChartLayout::new().set_offset(left, above).set_dimensions(width, height));
-    native.legend().set_position(ChartLegendPosition::Bottom);
     let values = native.y_axis();
-    values.set_min(0).set_max(top).set_major_gridlines(true);
-    values.set_major_gridlines_line(ChartLine::new().set_color(GRID));
+    gridlines(values.set_min(0).set_max(top));
     if !value_title.is_empty() {
         values.set_name(value_title);
     }
@@ -150,19 +139,6 @@ fn style(native: &mut NativeChart, value_title: &str, category_title: &str, rows
 
 fn color(group: usize) -> ChartFormat {
     fill(KINDS[group % KINDS.len()])
-}
-
-fn data_label(label: Option<&String>) -> ChartDataLabel {
-    let mut native = ChartDataLabel::new();
-    match label {
-        None => native.set_hidden(),
-        Some(label) => native
-            .show_value()
-            .set_value(label.as_str())
-            .set_position(ChartDataLabelPosition::OutsideEnd)
-            .set_font(ChartFont::new().set_size(FONT_SIZE)),
-    };
-    native
 }
 
 /// Which columns have room for their labels above them: those of the rarest groups are asked first, then the highest.
@@ -194,7 +170,7 @@ fn labelled(drawn: &[Drawn], top: f64) -> Vec<bool> {
         if taken.len() == MOST_LABELS {
             break;
         }
-        let half = text_width(&drawn[position].label, PIXELS) / 2 + 1;
+        let half = text_width(&drawn[position].label, LABEL_PIXELS) / 2 + 1;
         let (x, bottom) = (middle(position) as i32, columns[position].top);
         let label = Rect { left: x - half, top: bottom - LABEL_HEIGHT, right: x + half, bottom };
         let reach = (f64::from(half) / pitch).ceil() as usize + 1;

@@ -2,16 +2,17 @@
 
 use std::borrow::Cow;
 
+use indexmap::IndexMap;
 use rust_xlsxwriter::{
     Chart as NativeChart, ChartAxis, ChartAxisCrossing, ChartAxisLabelPosition, ChartDataLabel,
-    ChartDataLabelPosition, ChartFont, ChartFormat, ChartLayout, ChartLegendPosition, ChartLine, ChartMarker,
-    ChartMarkerType, ChartSolidFill, ChartType, XlsxError,
+    ChartDataLabelPosition, ChartFormat, ChartLine, ChartMarker, ChartMarkerType, ChartSolidFill, ChartType,
+    XlsxError,
 };
 use sheets::{Cell, Chart, ChartShape, ScatterPoints};
 
-use super::charts::{Source, number};
+use super::charts::{LABEL_PIXELS, Source, data_label, gridlines, lay_out, number};
 use super::sheet_rows;
-use crate::drawing::{PALETTE, Rect, shortened, text_width};
+use crate::picture::{PALETTE, Rect, shortened, text_width};
 
 /// Pixels of the chart.
 const WIDTH: u32 = 960;
@@ -23,14 +24,10 @@ const LARGEST_MARKER: usize = 14;
 const SMALLEST_MARKER: usize = 5;
 /// Lines that belong to no points.
 const INK: u32 = 0x59_5959;
-const GRID: u32 = 0xD9_D9D9;
 
 /// Names that are shown at most: those of the heaviest points.
 const LABELS: usize = 8;
 const LONGEST_LABEL: usize = 32;
-/// Points of the font, and pixels of it at the usual 96 per inch.
-const FONT_SIZE: u32 = 8;
-const PIXELS: f64 = FONT_SIZE as f64 * 96.0 / 72.0;
 const HALF_HEIGHT: i32 = 8;
 /// Pixels between a point and its name.
 const DISTANCE: i32 = 4;
@@ -42,31 +39,21 @@ struct Placed<'a> {
     x: usize,
     /// Number of the column of the heights.
     y: usize,
-    groups: Vec<Group>,
+    groups: IndexMap<String, Vec<Place>>,
 }
 
 /// Row, x and y.
 type Place = (usize, f64, f64);
-
-struct Group {
-    name: String,
-    places: Vec<Place>,
-}
 
 impl<'a> Placed<'a> {
     /// Groups of the rows that have a place, both in their order.
     fn new(source: Source<'a>, x: &str, y: &str, group: &str) -> Option<Self> {
         let ((x_number, x), (y_number, y)) = (source.column(x)?, source.column(y)?);
         let (_, group) = source.column(group)?;
-        let mut groups: Vec<Group> = Vec::new();
+        let mut groups: IndexMap<String, Vec<Place>> = IndexMap::new();
         for row in 0..sheet_rows(source.table) {
             let (Some(x), Some(y)) = (positive(&x.cell(row)), positive(&y.cell(row))) else { continue };
-            let cell = group.cell(row);
-            let name = cell.text();
-            match groups.iter_mut().find(|group| group.name == name) {
-                Some(group) => group.places.push((row, x, y)),
-                None => groups.push(Group { name: name.into_owned(), places: vec![(row, x, y)] }),
-            }
+            groups.entry(group.cell(row).text().into_owned()).or_default().push((row, x, y));
         }
         Some(Placed { source, x: x_number, y: y_number, groups })
     }
@@ -96,18 +83,14 @@ pub(super) fn draw(
     if points.groups.is_empty() {
         return Ok(None);
     }
-    let plot = Plot::around(points.groups.iter().chain(&lines.groups));
+    let plot = Plot::around(points.groups.values().chain(lines.groups.values()).flatten());
 
     let mut native = NativeChart::new(ChartType::Scatter);
     add_lines(&mut native, chart.categories, &lines, &points.groups)?;
     let labels = plot.labels(&described, &points, &lines);
     add_points(&mut native, &described, &points, &labels)?;
 
-    native.set_width(WIDTH).set_height(HEIGHT);
-    native.title().set_name(chart.title).set_font(ChartFont::new().set_size(12).set_bold());
-    let [left, top, width, height] = PLOT;
-    native.plot_area().set_layout(&ChartLayout::new().set_offset(left, top).set_dimensions(width, height));
-    native.legend().set_position(ChartLegendPosition::Bottom);
+    lay_out(&mut native, (chart.title, 12), [WIDTH, HEIGHT], PLOT);
     logarithmic(native.x_axis(), x_axis, plot.x);
     logarithmic(native.y_axis(), chart.axis, plot.y);
     Ok(Some((native, WIDTH)))
@@ -117,18 +100,17 @@ fn add_lines(
     native: &mut NativeChart,
     names: &str,
     placed: &Placed<'_>,
-    points: &[Group],
+    points: &IndexMap<String, Vec<Place>>,
 ) -> Result<(), XlsxError> {
     let source = placed.source;
     let Some((names, _)) = source.column(names) else { return Ok(()) };
-    for line in &placed.groups {
-        let rows = sheet_row_numbers(line.places.iter().map(|place| place.0));
+    for (name, places) in &placed.groups {
+        // Below the header.
+        let rows: Vec<usize> = places.iter().map(|place| place.0 + 1).collect();
         let Some(&first) = rows.first() else { continue };
-        let of_points = points.iter().position(|group| group.name == line.name);
+        let of_points = points.get_index_of(name);
         let series = native.add_series();
-        series.set_name(&source.cell(first, names)?);
-        series.set_categories(&source.cells(placed.x, &rows)?);
-        series.set_values(&source.cells(placed.y, &rows)?);
+        source.set_cells(series, (first, names), (placed.x, &rows), (placed.y, &rows))?;
         series.set_marker(ChartMarker::new().set_none());
         let mut look = ChartLine::new();
         look.set_color(of_points.map_or(INK, color)).set_width(2);
@@ -148,25 +130,25 @@ fn add_points(
     let Some((names, _)) = source.column(described.groups) else { return Ok(()) };
     let weights = weights(described, source);
     let mut labels = labels.iter();
-    for (group_number, group) in placed.groups.iter().enumerate() {
+    for (group_number, places) in placed.groups.values().enumerate() {
         let mut is_in_legend = false;
         let labelled: Vec<(usize, &Option<PointLabel>)> =
-            group.places.iter().map(|place| place.0).zip(labels.by_ref()).collect();
+            places.iter().map(|place| place.0).zip(labels.by_ref()).collect();
         for class in 0..=described.thresholds.len() {
             let members: Vec<_> =
                 labelled.iter().filter(|(row, _)| class_of(described, weights(*row)) == class).collect();
-            let rows = sheet_row_numbers(members.iter().map(|(row, _)| *row));
+            let rows: Vec<usize> = members.iter().map(|(row, _)| row + 1).collect();
             let Some(&first) = rows.first() else { continue };
             let series = native.add_series();
-            series.set_name(&source.cell(first, names)?);
-            series.set_categories(&source.cells(placed.x, &rows)?);
-            series.set_values(&source.cells(placed.y, &rows)?);
+            source.set_cells(series, (first, names), (placed.x, &rows), (placed.y, &rows))?;
             series.set_marker(&marker(class, described, color(group_number)));
             series.delete_from_legend(is_in_legend);
             is_in_legend = true;
             if members.iter().any(|(_, label)| label.is_some()) {
-                let custom: Vec<ChartDataLabel> =
-                    members.iter().map(|(_, label)| data_label(label.as_ref())).collect();
+                let custom: Vec<ChartDataLabel> = members
+                    .iter()
+                    .map(|(_, label)| data_label(label.as_ref().map(PointLabel::shown)))
+                    .collect();
                 series.set_custom_data_labels(&custom);
             }
         }
@@ -184,11 +166,6 @@ fn weights<'a>(described: &ScatterPoints, source: Source<'a>) -> impl Fn(usize) 
 fn class_of(described: &ScatterPoints, weight: f64) -> usize {
     let thresholds = described.thresholds;
     thresholds.iter().position(|&least| weight >= least).unwrap_or(thresholds.len())
-}
-
-fn sheet_row_numbers(rows: impl Iterator<Item = usize>) -> Vec<usize> {
-    // Below the header.
-    rows.map(|row| row + 1).collect()
 }
 
 fn color(group: usize) -> u32 {
@@ -211,28 +188,6 @@ fn marker(class: usize, described: &ScatterPoints, color: u32) -> ChartMarker {
     marker
 }
 
-fn data_label(label: Option<&PointLabel>) -> ChartDataLabel {
-    let mut native = ChartDataLabel::new();
-    match label {
-        None => native.set_hidden(),
-        Some(label) => native
-            .show_value()
-            .set_value(label.text.as_str())
-            .set_position(position(label.side))
-            .set_font(ChartFont::new().set_size(FONT_SIZE)),
-    };
-    native
-}
-
-fn position(side: Side) -> ChartDataLabelPosition {
-    match side {
-        Side::Right => ChartDataLabelPosition::Right,
-        Side::Below => ChartDataLabelPosition::Below,
-        Side::Left => ChartDataLabelPosition::Left,
-        Side::Above => ChartDataLabelPosition::Above,
-    }
-}
-
 /// What the axes span: from a power of ten below everything drawn, with room above.
 struct Plot {
     x: (f64, f64),
@@ -240,8 +195,7 @@ struct Plot {
 }
 
 impl Plot {
-    fn around<'a>(groups: impl Iterator<Item = &'a Group> + Clone) -> Self {
-        let places = groups.flat_map(|group| &group.places);
+    fn around<'a>(places: impl Iterator<Item = &'a Place> + Clone) -> Self {
         let (left, right) = extremes(places.clone().map(|&(_, x, _)| x));
         let (low, high) = extremes(places.map(|&(_, _, y)| y));
         // Lines may run into the frame on the right, but not along it at the top.
@@ -269,12 +223,8 @@ impl Plot {
         let names = points.source.column(described.labels);
         let name = |row| names.map_or(Cell::Missing, |(_, cells)| cells.cell(row));
         let weights = weights(described, points.source);
-        let rows: Vec<(Cell<'_>, &Place)> = points
-            .groups
-            .iter()
-            .flat_map(|group| &group.places)
-            .map(|place| (name(place.0), place))
-            .collect();
+        let rows: Vec<(Cell<'_>, &Place)> =
+            points.groups.values().flatten().map(|place| (name(place.0), place)).collect();
         let rows: Vec<(Cow<'_, str>, &Place)> =
             rows.iter().map(|(name, place)| (name.text(), *place)).collect();
         let markers: Vec<Marker<'_>> = rows
@@ -289,8 +239,8 @@ impl Plot {
             .collect();
         let segments: Vec<_> = lines
             .groups
-            .iter()
-            .flat_map(|line| line.places.windows(2))
+            .values()
+            .flat_map(|places| places.windows(2))
             .filter_map(|ends| match ends {
                 [from, to] => Some((self.pixel(from.1, from.2), self.pixel(to.1, to.2))),
                 _ => None,
@@ -318,12 +268,11 @@ fn round_above(value: f64) -> f64 {
 }
 
 fn logarithmic(axis: &mut ChartAxis, title: &str, (least, most): (f64, f64)) {
+    gridlines(axis);
     axis.set_name(title)
         .set_log_base(10)
         .set_min(least)
         .set_max(most)
-        .set_major_gridlines(true)
-        .set_major_gridlines_line(ChartLine::new().set_color(GRID))
         // Left alone, the other axis stands at 1, in the midst of the points.
         .set_crossing(ChartAxisCrossing::Min)
         .set_label_position(ChartAxisLabelPosition::Low);
@@ -354,6 +303,18 @@ enum Side {
 struct PointLabel {
     text: String,
     side: Side,
+}
+
+impl PointLabel {
+    fn shown(&self) -> (&str, ChartDataLabelPosition) {
+        let position = match self.side {
+            Side::Right => ChartDataLabelPosition::Right,
+            Side::Below => ChartDataLabelPosition::Below,
+            Side::Left => ChartDataLabelPosition::Left,
+            Side::Above => ChartDataLabelPosition::Above,
+        };
+        (&self.text, position)
+    }
 }
 
 /// Where the names of points can stand without lying on anything. A spreadsheet program writes a label beside, above or
@@ -396,7 +357,7 @@ fn point_labels(frame: Rect, markers: &[Marker<'_>], lines: &[(Pixel, Pixel)]) -
 fn places(marker: &Marker<'_>, text: &str) -> [(Side, Rect); 4] {
     let (x, y) = marker.at;
     let away = marker.radius + DISTANCE;
-    let width = text_width(text, PIXELS);
+    let width = text_width(text, LABEL_PIXELS);
     let beside =
         |left: i32| Rect { left, top: y - HALF_HEIGHT, right: left + width, bottom: y + HALF_HEIGHT };
     let over =
