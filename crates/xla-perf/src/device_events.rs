@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use trace_ingest::xplane::{Plane, PlaneKind, Profile};
 use trace_ingest::{Category, EventId, StringId};
 
-use crate::analysis::{CopyKernels, JaxOptions};
+use crate::options::{CopyKernels, JaxOptions};
 use crate::programs::innermost;
 
 /// Something that ran on a GPU: a kernel, a copy or a fill.

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::analysis::{CopyKernels, JaxAnalysis};
+use crate::analysis::JaxAnalysis;
 use crate::device_events::is_copy_kernel;
 use crate::operators::stem;
+use crate::options::CopyKernels;
 
 /// What most of the kernel time went to, and how much of the time the GPUs did anything.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,31 +120,32 @@ pub enum JaxNotice {
     },
 }
 
-impl JaxNotice {
-    pub(crate) fn all(analysis: &JaxAnalysis) -> Vec<Self> {
-        let profile = analysis.profile();
-        let mut notices: Vec<Self> = profile
+impl JaxAnalysis {
+    /// What the sheets leave out or assume, so that nothing goes missing silently.
+    pub fn notices(&self) -> Vec<JaxNotice> {
+        let profile = self.profile();
+        let mut notices: Vec<JaxNotice> = profile
             .errors
             .iter()
             .chain(&profile.notes)
             .map(|text| JaxNotice::Recorder { text: text.clone() })
             .collect();
         let mut programs: Vec<u64> =
-            analysis.operators().iter().filter_map(|operator| operator.program?.id).collect();
+            self.operators().iter().filter_map(|operator| operator.program?.id).collect();
         programs.sort_unstable();
         programs.dedup();
         notices.extend(programs.into_iter().filter_map(|id| {
-            Some(JaxNotice::DamagedProgram { reason: analysis.program_error(id)?.to_string() })
+            Some(JaxNotice::DamagedProgram { reason: self.program_error(id)?.to_string() })
         }));
         let sum = |chosen: &dyn Fn(usize) -> bool| {
-            let of = analysis.device_events().iter().filter(|event| event.category.is_some());
+            let of = self.device_events().iter().filter(|event| event.category.is_some());
             let of: Vec<i64> = of
                 .filter(|event| chosen(event.operator))
                 .map(|event| profile.trace.events().duration(event.event))
                 .collect();
-            (!of.is_empty()).then(|| (of.len(), analysis.us(of.iter().sum())))
+            (!of.is_empty()).then(|| (of.len(), self.us(of.iter().sum())))
         };
-        let operator = |at: usize| &analysis.operators()[at];
+        let operator = |at: usize| &self.operators()[at];
         let named = |at: usize| operator(at).program.is_some();
         let copies = |at: usize| is_copy_kernel(&operator(at).name);
         let has_record = |at: usize| operator(at).record.is_some();
@@ -155,14 +157,14 @@ impl JaxNotice {
             sum(&|at| !named(at) && !copies(at))
                 .map(|(kernels, time_us)| JaxNotice::KernelsWithoutInstruction { kernels, time_us }),
         );
-        if analysis.options().copy_kernels == CopyKernels::Computation {
+        if self.options().copy_kernels == CopyKernels::Computation {
             notices.extend(
                 sum(&copies)
                     .map(|(kernels, time_us)| JaxNotice::CopyKernelsAreComputation { kernels, time_us }),
             );
         }
-        let keywords = &analysis.options().keyword_filters;
-        if !keywords.is_empty() && sum(&|at| analysis.keeps(at)).is_none() {
+        let keywords = &self.options().keyword_filters;
+        if !keywords.is_empty() && sum(&|at| self.keeps(at)).is_none() {
             notices.push(JaxNotice::NothingHasKeyword { keywords: keywords.clone() });
         }
         notices

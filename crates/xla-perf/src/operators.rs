@@ -8,8 +8,8 @@ use sheets::Nested;
 use trace_ingest::xplane::Profile;
 use trace_ingest::{Category as EventCategory, EventId, StringId};
 
-use crate::analysis::{CopyKernels, JaxOptions};
 use crate::device_events::{DeviceEvent, KernelCategory, is_copy_kernel};
+use crate::options::{CopyKernels, JaxOptions};
 use crate::programs::{DecodedPrograms, innermost};
 
 /// What kernels were launched for: an HLO instruction of a program; for what no instruction launched, kernels, copies

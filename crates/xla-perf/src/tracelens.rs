@@ -18,7 +18,7 @@ use crate::analysis::JaxAnalysis;
 use crate::device_events::KernelCategory;
 use crate::gpu::call_groups::STEM;
 use crate::gpu::gemms::{LibraryGemm, operand_arrays, transposes};
-use crate::gpu::kernels::{Arguments, KernelRow, duration_statistics, gpu_kernels, kernel_list};
+use crate::gpu::kernel_rows::{Arguments, KernelRow, duration_statistics, gpu_kernels, kernel_list};
 use crate::gpu::op_sheets::{
     COUNT, DETAILS, DIMS, Members, PARAMETER, PROCESS_LABEL, PROCESS_NAME, THREAD_NAME, TIME_SUM, TYPES, UID,
     WORK,
@@ -66,8 +66,9 @@ pub(crate) fn op_sheet<'a>(members: Members) -> Sheet<'a, JaxAnalysis> {
 }
 
 fn fields<'a>() -> Vec<Field<Context<'a>, Group<'a>>> {
+    type F<'a> = Field<Context<'a>, Group<'a>>;
     let mut fields = vec![
-        STEM.field(|row: &Group<'_>| row.rows[0].name.into()),
+        F::from_column(STEM, |_, row| row.rows[0].name.into()),
         Field::each(
             PARAMETER,
             |context: &Context<'_>| context.parameters.iter().map(|name| format!("param: {name}")).collect(),
@@ -89,24 +90,24 @@ fn fields<'a>() -> Vec<Field<Context<'a>, Group<'a>>> {
     fields.extend(TB_PER_S.fields(|row: &Group<'_>| &row.bandwidth));
     fields.extend(TFLOPS_PER_S.fields(|row: &Group<'_>| &row.rate));
     fields.extend([
-        PROCESS_NAME.field(|_: &Group<'_>| "Unknown".into()),
-        PROCESS_LABEL.field(|_| "Unknown".into()),
-        THREAD_NAME.field_in(|context: &Context<'_>, row: &Group<'_>| {
+        F::from_column(PROCESS_NAME, |_, _| "Unknown".into()),
+        F::from_column(PROCESS_LABEL, |_, _| "Unknown".into()),
+        F::from_column(THREAD_NAME, |context, row| {
             let trace = context.analysis.trace();
             trace.thread_name(trace.events().track(row.rows[0].event.event)).into()
         }),
-        DETAILS.field_in(|context: &Context<'_>, row: &Group<'_>| {
+        F::from_column(DETAILS, |context, row| {
             let statistics = duration_statistics(context.analysis, &row.times);
             kernel_list(row.rows[0].name, statistics.into_iter()).into()
         }),
-        DIMS.field(|row: &Group<'_>| row.arguments().map(|arguments| number_tuples(arguments.dims)).into()),
-        TYPES.field(|row: &Group<'_>| row.arguments().map(|arguments| text_tuple(arguments.types)).into()),
+        F::from_column(DIMS, |_, row| row.arguments().map(|arguments| number_tuples(arguments.dims)).into()),
+        F::from_column(TYPES, |_, row| row.arguments().map(|arguments| text_tuple(arguments.types)).into()),
     ]);
     fields.extend(KERNEL_TIME.fields(|row: &Group<'_>| &row.spread));
     fields.extend([
-        TIME_SUM.field_in(|context: &Context<'_>, row: &Group<'_>| context.analysis.us(row.time()).into()),
-        COUNT.field(|row: &Group<'_>| row.rows.len().into()),
-        UID.field(|row: &Group<'_>| row.rows[0].uid.into()),
+        F::from_column(TIME_SUM, |context, row| context.analysis.us(row.time()).into()),
+        F::from_column(COUNT, |_, row| row.rows.len().into()),
+        F::from_column(UID, |_, row| row.rows[0].uid.into()),
     ]);
     fields
 }

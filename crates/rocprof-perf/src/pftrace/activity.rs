@@ -4,50 +4,29 @@
 use std::cmp::Reverse;
 
 use gpu_timeline::{Interval, IntervalSet};
-use sheets::{Column, ColumnKind, Sheet, Unit};
+use sheets::ColumnKind::{Count, Number, Text};
+use sheets::Unit::{Milliseconds, One};
+use sheets::{Field, Sheet};
 
 use super::gpu_kernels::{GpuKernels, KernelClass, KernelRun, Labels};
 use crate::analysis::RocprofAnalysis;
 use crate::tracelens_parity;
 
 pub(super) fn category_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
+    type F = Field<(), CategoryRow>;
     let fields = [
-        Column::new(
-            "GPU ID",
-            ColumnKind::Text,
-            "Number of the GPU in the order in which GPUs occur in the profile, from 0; Avg for the mean over GPUs.",
-        )
-        .field(|row: &CategoryRow| row.gpu.as_str().into()),
-        Column::new(
-            "Category",
-            ColumnKind::Text,
-            "Kind of kernel by name: gemm, ckfwd and ckbwd (attention), aiterfwd and aiterbwd (attention of AITER), te (Transformer Engine), memcpy/memset, fillBuffer, rccl (collectives), xla (all others); overlapped_comm and non_overlapped_comm: time with collectives beside computation and without; compute_total: all kernels but collectives; total_incl_comm: all kernels.",
-        )
-        .field(|row: &CategoryRow| row.category.into()),
-        Column::new(
-            "Total runtime (ms)",
-            ColumnKind::Number(Unit::Milliseconds),
-            "Sum of the durations of the row's kernels in ms, so that kernels at once count each. overlapped_comm and non_overlapped_comm are lengths of time, in which each instant counts once; with --parity overlapped_comm sums over pairs of kernels and non_overlapped_comm, what is left of the rccl row, may be negative.",
-        )
-        .field(|row: &CategoryRow| row.figures[0].into()),
-        Column::new(
-            "Total count",
-            ColumnKind::Number(Unit::One),
-            "Kernels; 0 in the last four rows of a GPU.",
-        )
-        .field(|row: &CategoryRow| row.figures[1].into()),
-        Column::new(
-            "Fraction of compute runtime",
-            ColumnKind::Number(Unit::One),
-            "Total runtime over that of compute_total; 0 when that is 0.",
-        )
-        .field(|row: &CategoryRow| row.figures[2].into()),
-        Column::new(
-            "Fraction of total runtime",
-            ColumnKind::Number(Unit::One),
-            "Total runtime over that of total_incl_comm; 0 when that is 0.",
-        )
-        .field(|row: &CategoryRow| row.figures[3].into()),
+        F::new(Text, "GPU ID", |_, row| row.gpu.as_str().into())
+            .described("Number of the GPU in the order in which GPUs occur in the profile, from 0; Avg for the mean over GPUs."),
+        F::new(Text, "Category", |_, row| row.category.into())
+            .described("Kind of kernel by name: gemm, ckfwd and ckbwd (attention), aiterfwd and aiterbwd (attention of AITER), te (Transformer Engine), memcpy/memset, fillBuffer, rccl (collectives), xla (all others); overlapped_comm and non_overlapped_comm: time with collectives beside computation and without; compute_total: all kernels but collectives; total_incl_comm: all kernels."),
+        F::new(Number(Milliseconds), "Total runtime (ms)", |_, row| row.figures[0].into())
+            .described("Sum of the durations of the row's kernels in ms, so that kernels at once count each. overlapped_comm and non_overlapped_comm are lengths of time, in which each instant counts once; with --parity overlapped_comm sums over pairs of kernels and non_overlapped_comm, what is left of the rccl row, may be negative."),
+        F::new(Number(One), "Total count", |_, row| row.figures[1].into())
+            .described("Kernels; 0 in the last four rows of a GPU."),
+        F::new(Number(One), "Fraction of compute runtime", |_, row| row.figures[2].into())
+            .described("Total runtime over that of compute_total; 0 when that is 0."),
+        F::new(Number(One), "Fraction of total runtime", |_, row| row.figures[3].into())
+            .described("Total runtime over that of total_incl_comm; 0 when that is 0."),
     ];
     Sheet::with_context(
         "category_summary",
@@ -58,18 +37,16 @@ pub(super) fn category_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
 }
 
 pub(super) fn xla_top<'a>() -> Sheet<'a, RocprofAnalysis> {
+    type F = Field<i64, XlaRow>;
     let fields = [
-        Column::new("Kernel", ColumnKind::Text, "Kernel; without digits with --merge_kernels.")
-            .field(|row: &XlaRow| row.label.as_str().into()),
-        Column::new("Total time (ms)", ColumnKind::Number(Unit::Milliseconds), "Sum of the durations in ms.")
-            .field(|row: &XlaRow| (row.time as f64 / 1e6).into()),
-        Column::new("Count", ColumnKind::Count, "Kernels.").field(|row: &XlaRow| row.count.into()),
-        Column::new(
-            "Fraction of XLA",
-            ColumnKind::Number(Unit::One),
+        F::new(Text, "Kernel", |_, row| row.label.as_str().into())
+            .described("Kernel; without digits with --merge_kernels."),
+        F::new(Number(Milliseconds), "Total time (ms)", |_, row| (row.time as f64 / 1e6).into())
+            .described("Sum of the durations in ms."),
+        F::new(Count, "Count", |_, row| row.count.into()).described("Kernels."),
+        F::new(Number(One), "Fraction of XLA", |all, row| (row.time as f64 / *all as f64).into()).described(
             "Total time over that of all kernels of category xla, those of rows that were cut off included.",
-        )
-        .field_in(|all: &i64, row: &XlaRow| (row.time as f64 / *all as f64).into()),
+        ),
     ];
     Sheet::with_context(
         "xla_top",

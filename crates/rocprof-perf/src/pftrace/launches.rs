@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use gpu_timeline::Summary;
 use hashbrown::HashMap;
-use sheets::{Column, ColumnKind, Field, Sheet, Unit};
+use sheets::ColumnKind::{Count, Identifier, Number, Text, Whole};
+use sheets::Unit::{Bytes, Nanoseconds};
+use sheets::{Column, Field, Sheet};
 use trace_ingest::StringId;
 use trace_ingest::rocprof::{Agent, CopyDirection, MemoryCopy, Profile};
 
@@ -15,25 +17,13 @@ use crate::analysis::RocprofAnalysis;
 macro_rules! times {
     ($letter:literal, $mean:literal) => {
         [
-            Column::new(concat!($letter, "Avg_ns"), ColumnKind::Number(Unit::Nanoseconds), $mean),
-            Column::new(
-                concat!($letter, "Med_ns"),
-                ColumnKind::Number(Unit::Nanoseconds),
-                "The same, median in ns.",
-            ),
-            Column::new(
-                concat!($letter, "Min_ns"),
-                ColumnKind::Whole(Unit::Nanoseconds),
-                "The same, least in ns.",
-            ),
-            Column::new(
-                concat!($letter, "Max_ns"),
-                ColumnKind::Whole(Unit::Nanoseconds),
-                "The same, most in ns.",
-            ),
+            Column::new(concat!($letter, "Avg_ns"), Number(Nanoseconds), $mean),
+            Column::new(concat!($letter, "Med_ns"), Number(Nanoseconds), "The same, median in ns."),
+            Column::new(concat!($letter, "Min_ns"), Whole(Nanoseconds), "The same, least in ns."),
+            Column::new(concat!($letter, "Max_ns"), Whole(Nanoseconds), "The same, most in ns."),
             Column::new(
                 concat!($letter, "StdDev_ns"),
-                ColumnKind::Number(Unit::Nanoseconds),
+                Number(Nanoseconds),
                 "The same, standard deviation of a population in ns.",
             ),
         ]
@@ -41,21 +31,16 @@ macro_rules! times {
 }
 
 pub(super) fn api_kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
+    type F<'a> = Field<(), Row<'a>>;
     let keys = [
-        Column::new("PID", ColumnKind::Identifier, "Process of the calls; 0 where the profile does not say.")
-            .field(|row: &Row<'_>| row.pid.into()),
-        Column::new("TID", ColumnKind::Identifier, "Thread of the calls.")
-            .field(|row: &Row<'_>| row.thread.into()),
-        Column::new(
-            "DevId",
-            ColumnKind::Identifier,
-            "Number of the GPU as in category_summary; 0 where it is not known.",
-        )
-        .field(|row: &Row<'_>| row.device.into()),
-        Column::new("Count", ColumnKind::Count, "Calls, each with each of its kernels that count.")
-            .field(|row: &Row<'_>| row.times.call.len().into()),
-        Column::new("QCount", ColumnKind::Count, "Those with a kernel.")
-            .field(|row: &Row<'_>| row.times.kernel.len().into()),
+        F::new(Identifier, "PID", |_, row| row.pid.into())
+            .described("Process of the calls; 0 where the profile does not say."),
+        F::new(Identifier, "TID", |_, row| row.thread.into()).described("Thread of the calls."),
+        F::new(Identifier, "DevId", |_, row| row.device.into())
+            .described("Number of the GPU as in category_summary; 0 where it is not known."),
+        F::new(Count, "Count", |_, row| row.times.call.len().into())
+            .described("Calls, each with each of its kernels that count."),
+        F::new(Count, "QCount", |_, row| row.times.kernel.len().into()).described("Those with a kernel."),
     ];
     let total = times!(
         "T",
@@ -68,14 +53,9 @@ pub(super) fn api_kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
     );
     let kernel = times!("K", "Duration of the kernel or copy, mean in ns.");
     let names = [
-        Column::new("API Name", ColumnKind::Text, "HIP function.")
-            .field(|row: &Row<'_>| row.function.into()),
-        Column::new(
-            "Kernel Name",
-            ColumnKind::Text,
-            "Kernel, or kind of copy; empty for calls without one, which are there with --include_nonlaunch_apis only.",
-        )
-        .field(|row: &Row<'_>| row.kernel_name.into()),
+        F::new(Text, "API Name", |_, row| row.function.into()).described("HIP function."),
+        F::new(Text, "Kernel Name", |_, row| row.kernel_name.into())
+            .described("Kernel, or kind of copy; empty for calls without one, which are there with --include_nonlaunch_apis only."),
     ];
     let fields = keys
         .into_iter()
@@ -166,16 +146,13 @@ fn rows(analysis: &RocprofAnalysis) -> Option<Vec<Row<'_>>> {
 type CopyRow = ((u64, String), i64);
 
 pub(super) fn memory_copies<'a>() -> Sheet<'a, RocprofAnalysis> {
+    type F = Field<(), CopyRow>;
     let fields = [
-        Column::new("copy_bytes", ColumnKind::Whole(Unit::Bytes), "Size of a copy in bytes.")
-            .field(|((bytes, _), _): &CopyRow| i64::try_from(*bytes).unwrap_or(i64::MAX).into()),
-        Column::new(
-            "direction",
-            ColumnKind::Text,
-            "h2d with the GPU that was written, d2h with the GPU that was read, d2d with both, or other. The number is that of the node among all agents, CPUs first; ? where the profile does not say.",
-        )
-        .field(|((_, direction), _): &CopyRow| direction.as_str().into()),
-        Column::new("count", ColumnKind::Count, "Number of copies.").field(|(_, count): &CopyRow| (*count).into()),
+        F::new(Whole(Bytes), "copy_bytes", |_, ((bytes, _), _)| i64::try_from(*bytes).unwrap_or(i64::MAX).into())
+            .described("Size of a copy in bytes."),
+        F::new(Text, "direction", |_, ((_, direction), _)| direction.as_str().into())
+            .described("h2d with the GPU that was written, d2h with the GPU that was read, d2d with both, or other. The number is that of the node among all agents, CPUs first; ? where the profile does not say."),
+        F::new(Count, "count", |_, (_, count)| (*count).into()).described("Number of copies."),
     ];
     Sheet::with_context(
         "memory_copy_by_copy_bytes",

@@ -6,7 +6,9 @@ use std::hash::Hash;
 
 use gpu_timeline::Summary;
 use hashbrown::HashMap;
-use sheets::{Cell, Column, ColumnKind, Field, Sheet, Unit, percent};
+use sheets::ColumnKind::{Count, Identifier, Number, Text, Whole};
+use sheets::Unit::{Bytes, Nanoseconds, Percent};
+use sheets::{Cell, Column, Field, Sheet, percent};
 use trace_ingest::StringId;
 use trace_ingest::rocprof::{Launch, Profile};
 
@@ -47,12 +49,12 @@ fn timed<K: Copy + Eq + Hash>(durations: impl Iterator<Item = (K, i64)>, baselin
 /// The columns for reading, `count` among them.
 fn readable<C, K>(count: Column) -> [Field<C, Timed<K>>; 8] {
     let time = |name, description, nanoseconds: fn(&Summary) -> f64| {
-        Column::new(name, ColumnKind::Text, description)
-            .field(move |row: &Timed<K>| readable_time(nanoseconds(&row.durations)).into())
+        Field::<C, Timed<K>>::new(Text, name, move |_, row| readable_time(nanoseconds(&row.durations)).into())
+            .described(description)
     };
     [
-        Column::new("Time", ColumnKind::Text, "Time %, with one decimal place and the sign.")
-            .field(|row: &Timed<K>| format!("{:.1}%", row.percent).into()),
+        Field::<C, Timed<K>>::new(Text, "Time", |_, row| format!("{:.1}%", row.percent).into())
+            .described("Time %, with one decimal place and the sign."),
         time("Total Time", "Total Time (ns) in ms, μs or ns.", |durations| durations.sum as f64),
         count.field(|row: &Timed<K>| row.durations.count.into()),
         time("Avg", "Avg (ns) in ms, μs or ns.", |durations| durations.mean),
@@ -66,16 +68,15 @@ fn readable<C, K>(count: Column) -> [Field<C, Timed<K>>; 8] {
 /// The exact columns; `share` says what percentages are of.
 fn exact<C, K>(share: &'static str) -> [Field<C, Timed<K>>; 7] {
     let number = |name, description, nanoseconds: fn(&Summary) -> f64| {
-        Column::new(name, ColumnKind::Number(Unit::Nanoseconds), description)
-            .field(move |row: &Timed<K>| nanoseconds(&row.durations).into())
+        Field::<C, Timed<K>>::new(Number(Nanoseconds), name, move |_, row| nanoseconds(&row.durations).into())
+            .described(description)
     };
     let whole = |name, description, nanoseconds: fn(&Summary) -> i64| {
-        Column::new(name, ColumnKind::Whole(Unit::Nanoseconds), description)
-            .field(move |row: &Timed<K>| nanoseconds(&row.durations).into())
+        Field::<C, Timed<K>>::new(Whole(Nanoseconds), name, move |_, row| nanoseconds(&row.durations).into())
+            .described(description)
     };
     [
-        Column::new("Time %", ColumnKind::Number(Unit::Percent), share)
-            .field(|row: &Timed<K>| row.percent.into()),
+        Field::<C, Timed<K>>::new(Number(Percent), "Time %", |_, row| row.percent.into()).described(share),
         whole("Total Time (ns)", "Sum of the durations in ns.", |durations| durations.sum),
         number("Avg (ns)", "Mean duration in ns.", |durations| durations.mean),
         number(
@@ -134,12 +135,11 @@ fn aligned([x, y, z]: [u32; 3]) -> Cell<'static> {
 }
 
 pub(super) fn kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
-    let count = |name, description| Column::new(name, ColumnKind::Count, description);
+    type F<'a> = Field<Kernels<'a>, Timed<KernelKey>>;
+    let count = |name, description| Column::new(name, Count, description);
     let configuration = [
-        of_launch(Column::new("GridXYZ", ColumnKind::Text, "GridX, GridY and GridZ."), |launch| {
-            aligned(launch.grid)
-        }),
-        of_launch(Column::new("BlockXYZ", ColumnKind::Text, "BlockX, BlockY and BlockZ."), |launch| {
+        of_launch(Column::new("GridXYZ", Text, "GridX, GridY and GridZ."), |launch| aligned(launch.grid)),
+        of_launch(Column::new("BlockXYZ", Text, "BlockX, BlockY and BlockZ."), |launch| {
             aligned(launch.workgroup)
         }),
         of_launch(count("VGPR", "Vector registers of a work item."), |launch| launch.vgprs.into()),
@@ -148,22 +148,16 @@ pub(super) fn kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
         }),
         of_launch(count("SGPR", "Scalar registers of a wave."), |launch| launch.sgprs.into()),
         of_launch(
-            Column::new("LDS", ColumnKind::Whole(Unit::Bytes), "Local data share of a work group, in bytes."),
+            Column::new("LDS", Whole(Bytes), "Local data share of a work group, in bytes."),
             |launch| launch.group_segment.into(),
         ),
         of_launch(
-            Column::new(
-                "Scratch",
-                ColumnKind::Whole(Unit::Bytes),
-                "Scratch memory of a work item, in bytes.",
-            ),
+            Column::new("Scratch", Whole(Bytes), "Scratch memory of a work item, in bytes."),
             |launch| launch.private_segment.into(),
         ),
     ];
-    let name = Column::new("Name", ColumnKind::Text, "Kernel; without digits with --merge_kernels.")
-        .field_in(|kernels: &Kernels<'_>, row: &Timed<KernelKey>| {
-            kernels.labels.texts[row.key.0 as usize].as_str().into()
-        });
+    let name = F::new(Text, "Name", |kernels, row| kernels.labels.texts[row.key.0 as usize].as_str().into())
+        .described("Kernel; without digits with --merge_kernels.");
     let dimensions = [
         of_launch(
             count(
@@ -232,26 +226,17 @@ struct Calls<'a> {
 }
 
 pub(super) fn hip_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
+    type F<'a> = Field<Calls<'a>, Timed<CallKey>>;
     let names = [
-        Column::new(
-            "Stream",
-            ColumnKind::Identifier,
-            "HIP stream, 0 where the profile does not say; with --hip_summary_group name+stream or name+stream+op only.",
-        )
-        .field(|row: &Timed<CallKey>| row.key.1.into())
+        F::new(Identifier, "Stream", |_, row| row.key.1.into())
+            .described("HIP stream, 0 where the profile does not say; with --hip_summary_group name+stream or name+stream+op only.")
         .when(|calls: &Calls<'_>| calls.by_stream),
-        Column::new(
-            "Op",
-            ColumnKind::Identifier,
-            "Number of the function in the profiler's table, 0 where the profile does not say; with --hip_summary_group name+op or name+stream+op only.",
-        )
-        .field(|row: &Timed<CallKey>| row.key.2.into())
+        F::new(Identifier, "Op", |_, row| row.key.2.into())
+            .described("Number of the function in the profiler's table, 0 where the profile does not say; with --hip_summary_group name+op or name+stream+op only.")
         .when(|calls: &Calls<'_>| calls.by_operation),
-        Column::new("Name", ColumnKind::Text, "Function.").field_in(
-            |calls: &Calls<'_>, row: &Timed<CallKey>| calls.profile.text(row.key.0).into(),
-        ),
+        F::new(Text, "Name", |calls, row| calls.profile.text(row.key.0).into()).described("Function."),
     ];
-    let fields = readable(Column::new("Instances", ColumnKind::Count, "Calls of the row."))
+    let fields = readable(Column::new("Instances", Count, "Calls of the row."))
         .into_iter()
         .chain(names)
         .chain(exact("Total time over that of all rows, in percent."));

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use gpu_timeline::{Summary, percentile};
 use hashbrown::HashMap;
-use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Sheet, Unit, percent};
+use sheets::ColumnKind::{Count, Number, Text};
+use sheets::Unit::{Microseconds, Milliseconds, Percent};
+use sheets::{Chart, ChartShape, Column, Field, Sheet, percent};
 use trace_ingest::rocprof::{Domain, Profile};
 use trace_ingest::{StringId, StringTable};
 
@@ -51,47 +53,27 @@ impl Callers {
     }
 }
 
-const FUNCTION: Column = Column::new("function", ColumnKind::Text, "Function.");
+const FUNCTION: Column = Column::new("function", Text, "Function.");
 
 pub(super) fn by_function<'a>() -> Sheet<'a, RocprofAnalysis> {
+    type F<'a> = Field<Totals, FunctionRow<'a>>;
     let keys = [
-        Column::new(
-            "domain",
-            ColumnKind::Text,
-            "Library: HIP, HSA, RCCL, ROCDECODE, ROCJPEG, or what the profiler calls another.",
-        )
-        .field(|row: &FunctionRow<'_>| row.domain.into()),
-        FUNCTION.field(|row: &FunctionRow<'_>| row.name.into()),
-        Column::new("Count", ColumnKind::Count, "Calls.")
-            .field(|row: &FunctionRow<'_>| row.durations.count.into()),
+        F::new(Text, "domain", |_, row| row.domain.into())
+            .described("Library: HIP, HSA, RCCL, ROCDECODE, ROCJPEG, or what the profiler calls another."),
+        F::from_column(FUNCTION, |_, row| row.name.into()),
+        F::new(Count, "Count", |_, row| row.durations.count.into()).described("Calls."),
     ];
     let shares = [
-        Column::new(
-            "Percentage (%)",
-            ColumnKind::Number(Unit::Percent),
-            "Share of the time of all calls of the library, in percent. Calls of one library may stand in calls of another, and threads call at once.",
-        )
-        .field_in(|totals: &Totals, row: &FunctionRow<'_>| {
+        F::new(Number(Percent), "Percentage (%)", |totals, row| {
             percent(row.durations.sum, totals[&row.library]).into()
-        }),
-        Column::new(
-            "Cumulative Percentage (%)",
-            ColumnKind::Number(Unit::Percent),
-            "Sum of Percentage (%) over this row and all above it of the same library, in percent.",
-        )
-        .field_in(|totals: &Totals, row: &FunctionRow<'_>| percent(row.running, totals[&row.library]).into()),
-        Column::new(
-            "GPU Events",
-            ColumnKind::Count,
-            "Kernels and copies that the calls set off, by process and correlation id.",
-        )
-        .field(|row: &FunctionRow<'_>| row.function.gpu_events.into()),
-        Column::new(
-            "GPU Time (ms)",
-            ColumnKind::Number(Unit::Milliseconds),
-            "Sum of the durations of these in ms.",
-        )
-        .field(|row: &FunctionRow<'_>| ms(row.function.gpu_time).into()),
+        })
+        .described("Share of the time of all calls of the library, in percent. Calls of one library may stand in calls of another, and threads call at once."),
+        F::new(Number(Percent), "Cumulative Percentage (%)", |totals, row| percent(row.running, totals[&row.library]).into())
+            .described("Sum of Percentage (%) over this row and all above it of the same library, in percent."),
+        F::new(Count, "GPU Events", |_, row| row.function.gpu_events.into())
+            .described("Kernels and copies that the calls set off, by process and correlation id."),
+        F::new(Number(Milliseconds), "GPU Time (ms)", |_, row| ms(row.function.gpu_time).into())
+            .described("Sum of the durations of these in ms."),
     ];
     let durations = durations(|row: &FunctionRow<'_>| &row.durations);
     Sheet::with_context(
@@ -197,22 +179,22 @@ macro_rules! figure {
         [
             Column::new(
                 concat!($name, " Mean (µs)"),
-                ColumnKind::Number(Unit::Microseconds),
+                Number(Microseconds),
                 concat!($what, " Mean in µs."),
             ),
             Column::new(
                 concat!($name, " Median (µs)"),
-                ColumnKind::Number(Unit::Microseconds),
+                Number(Microseconds),
                 concat!($what, " Median in µs."),
             ),
             Column::new(
                 concat!($name, " P95 (µs)"),
-                ColumnKind::Number(Unit::Microseconds),
+                Number(Microseconds),
                 concat!($what, " 95th percentile in µs, between the two nearest values in proportion."),
             ),
             Column::new(
                 concat!($name, " Max (µs)"),
-                ColumnKind::Number(Unit::Microseconds),
+                Number(Microseconds),
                 concat!($what, " Largest in µs."),
             ),
         ]
@@ -234,24 +216,17 @@ fn figures<'a>(
 }
 
 pub(super) fn with_gpu_events<'a>() -> Sheet<'a, RocprofAnalysis> {
+    type F<'a> = Field<(), LatencyRow<'a>>;
     let keys = [
-        FUNCTION
-            .described(
-                "Function that was called; empty where the profile has no call for the events of the row.",
-            )
-            .field(|row: &LatencyRow<'_>| row.function.into()),
-        Column::new("event", ColumnKind::Text, "What the call set off: kernel or copy.")
-            .field(|row: &LatencyRow<'_>| row.event.into()),
-        Column::new("name", ColumnKind::Text, "Kernel, or the profiler's name of the copy.")
-            .field(|row: &LatencyRow<'_>| row.name.into()),
-        Column::new("Launches", ColumnKind::Count, "Calls.")
-            .field(|row: &LatencyRow<'_>| row.launches.into()),
-        Column::new(
-            "Count",
-            ColumnKind::Count,
-            "Kernels or copies; more than calls where a call sets off several.",
-        )
-        .field(|row: &LatencyRow<'_>| row.events.into()),
+        F::from_column(FUNCTION, |_, row| row.function.into()).described(
+            "Function that was called; empty where the profile has no call for the events of the row.",
+        ),
+        F::new(Text, "event", |_, row| row.event.into()).described("What the call set off: kernel or copy."),
+        F::new(Text, "name", |_, row| row.name.into())
+            .described("Kernel, or the profiler's name of the copy."),
+        F::new(Count, "Launches", |_, row| row.launches.into()).described("Calls."),
+        F::new(Count, "Count", |_, row| row.events.into())
+            .described("Kernels or copies; more than calls where a call sets off several."),
     ];
     let overhead = figure!(
         "Launch Overhead",
@@ -266,12 +241,8 @@ pub(super) fn with_gpu_events<'a>() -> Sheet<'a, RocprofAnalysis> {
         "Start latency: start on the GPU less start of the call; negative where the clocks disagree."
     );
     let on_gpu = figure!("GPU Time", "Time on the GPU K: duration of the kernel or copy.");
-    let total = Column::new(
-        "GPU Time Total (ms)",
-        ColumnKind::Number(Unit::Milliseconds),
-        "Sum of the times on the GPU in ms.",
-    )
-    .field(|row: &LatencyRow<'_>| ms(row.total).into());
+    let total = F::new(Number(Milliseconds), "GPU Time Total (ms)", |_, row| ms(row.total).into())
+        .described("Sum of the times on the GPU in ms.");
     let fields = keys
         .into_iter()
         .chain(figures(overhead, |row| &row.overhead))

@@ -3,7 +3,9 @@
 use std::cmp::Reverse;
 
 use hashbrown::HashMap;
-use sheets::{Column, ColumnKind, Field, Sheet, Unit};
+use sheets::ColumnKind::{Count, Number, Text};
+use sheets::Unit::{Microseconds, Milliseconds, One};
+use sheets::{Column, Field, Sheet};
 use trace_ingest::rocprof::Profile;
 
 use super::durations::{ms, us};
@@ -15,27 +17,18 @@ pub(super) fn keys<C, R>(
     of: impl for<'r> Fn(&'r R) -> &'r CountedKernel<'r> + Copy + Send + Sync + 'static,
 ) -> [Field<C, R>; 5] {
     [
-        Column::new("name", ColumnKind::Text, "Kernel.").field(move |row| of(row).name.into()),
-        Column::new(
-            "target",
-            ColumnKind::Text,
-            "Target of the GPU, such as gfx942; empty where the format does not say.",
-        )
-        .field(move |row| of(row).hardware.target.into()),
-        Column::new("Dispatches", ColumnKind::Count, "Dispatches in which any counter was collected.")
-            .field(move |row| of(row).dispatches.into()),
-        Column::new(
-            "Kernel Time (ms)",
-            ColumnKind::Number(Unit::Milliseconds),
+        Field::new(Text, "name", move |_, row| of(row).name.into()).described("Kernel."),
+        Field::new(Text, "target", move |_, row| of(row).hardware.target.into())
+            .described("Target of the GPU, such as gfx942; empty where the format does not say."),
+        Field::new(Count, "Dispatches", move |_, row| of(row).dispatches.into())
+            .described("Dispatches in which any counter was collected."),
+        Field::new(Number(Milliseconds), "Kernel Time (ms)", move |_, row| ms(of(row).time).into()).described(
             "Sum of the durations of these in ms; dispatches whose counters are collected run one by one.",
-        )
-        .field(move |row| ms(of(row).time).into()),
-        Column::new(
-            "Mean Kernel Time (µs)",
-            ColumnKind::Number(Unit::Microseconds),
-            "Mean duration of these dispatches in µs.",
-        )
-        .field(move |row| us(of(row).time as f64 / of(row).dispatches as f64).into()),
+        ),
+        Field::new(Number(Microseconds), "Mean Kernel Time (µs)", move |_, row| {
+            us(of(row).time as f64 / of(row).dispatches as f64).into()
+        })
+        .described("Mean duration of these dispatches in µs."),
     ]
 }
 
@@ -43,7 +36,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
     let counters = Field::each(
         Column::new(
             "counter: …",
-            ColumnKind::Number(Unit::One),
+            Number(One),
             "Value of the counter of that name, summed over its instances: mean over the dispatches that it was collected in.",
         ),
         |counters: &Vec<&str>| counters.iter().map(|name| format!("counter: {name}")).collect(),

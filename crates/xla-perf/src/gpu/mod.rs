@@ -3,7 +3,8 @@
 
 pub(crate) mod call_groups;
 pub(crate) mod gemms;
-pub(crate) mod kernels;
+pub(crate) mod kernel_rows;
+mod kernels;
 pub(crate) mod op_sheets;
 mod operators;
 mod steps;
@@ -11,7 +12,8 @@ mod timeline;
 
 use sheets::Sheet;
 
-use crate::analysis::{JaxAnalysis, JaxFigures};
+use crate::analysis::JaxAnalysis;
+use crate::options::JaxFigures;
 use crate::rooflines::roofline_sheets;
 use crate::tracelens;
 

@@ -3,12 +3,14 @@
 
 use hlo_cost::HloKind;
 use operator_sheets::columns::{DATA_MOVED, FLOPS_PER_BYTE, GFLOPS, KERNEL_DETAILS, KERNEL_TIME};
-use sheets::{Column, ColumnKind, Field, Sheet, Unit};
+use sheets::ColumnKind::{Count, Identifier, Number, Text};
+use sheets::Unit::Microseconds;
+use sheets::{Column, ColumnKind, Field, Sheet};
 use trace_ingest::TrackId;
 
 use super::call_groups::{
-    CATEGORY, CallGroup, OperatorContext, OperatorRow, STEM, call_groups, module_field, note_field,
-    rate_fields, roofline_fields, warm_up_fields, work_fields,
+    CATEGORY, CallGroup, OperatorContext, OperatorField, OperatorRow, STEM, call_groups, module_field,
+    note_field, rate_fields, roofline_fields, warm_up_fields, work_fields,
 };
 use crate::analysis::JaxAnalysis;
 use crate::device_events::KernelCategory;
@@ -16,7 +18,7 @@ use crate::operators::{Operator, Program, number_tuples, stem, text_tuple};
 
 pub(crate) const PARAMETER: Column = Column::new(
     "param: …",
-    ColumnKind::Text,
+    Text,
     "A parameter of the model, such as M, N, K of a matrix multiplication; one column per parameter, and calls are grouped by all of them.",
 );
 /// FLOPs, bytes and intensity.
@@ -25,28 +27,20 @@ pub(crate) const WORK: [Column; 3] = [
     DATA_MOVED.named("Data Moved (MB)_first"),
     FLOPS_PER_BYTE.named("FLOPS/Byte_first"),
 ];
-pub(crate) const PROCESS_NAME: Column = Column::new(
-    "process_name_first",
-    ColumnKind::Text,
-    "GPU of the first call; with --parity always Unknown.",
-);
+pub(crate) const PROCESS_NAME: Column =
+    Column::new("process_name_first", Text, "GPU of the first call; with --parity always Unknown.");
 pub(crate) const PROCESS_LABEL: Column =
-    Column::new("process_label_first", ColumnKind::Text, "Always Unknown: profiles have no such label.");
-pub(crate) const THREAD_NAME: Column =
-    Column::new("thread_name_first", ColumnKind::Text, "Stream of the first call.");
+    Column::new("process_label_first", Text, "Always Unknown: profiles have no such label.");
+pub(crate) const THREAD_NAME: Column = Column::new("thread_name_first", Text, "Stream of the first call.");
 pub(crate) const DETAILS: Column = KERNEL_DETAILS.named("kernel_details__summarize_kernel_stats");
 pub(crate) const DIMS: Column =
     Column::new("Input Dims_first", ColumnKind::Nested, "Shapes of the operands of the first call.");
 pub(crate) const TYPES: Column =
     Column::new("Input type_first", ColumnKind::Nested, "Element types of the same.");
-pub(crate) const TIME_SUM: Column = Column::new(
-    "Kernel Time (µs)_sum",
-    ColumnKind::Number(Unit::Microseconds),
-    "Sum over calls of the kernel time in µs.",
-);
-pub(crate) const COUNT: Column =
-    Column::new("name_count", ColumnKind::Count, "Calls; with --parity kernels.");
-pub(crate) const UID: Column = Column::new("UID_first", ColumnKind::Identifier, "UID of the first kernel.");
+pub(crate) const TIME_SUM: Column =
+    Column::new("Kernel Time (µs)_sum", Number(Microseconds), "Sum over calls of the kernel time in µs.");
+pub(crate) const COUNT: Column = Column::new("name_count", Count, "Calls; with --parity kernels.");
+pub(crate) const UID: Column = Column::new("UID_first", Identifier, "UID of the first kernel.");
 
 /// Which instructions a sheet has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,16 +103,14 @@ pub(super) fn op_sheets<'a>() -> impl Iterator<Item = (Members, Sheet<'a, JaxAna
 }
 
 fn fields<'a>() -> Vec<Field<OperatorContext<'a>, OperatorRow<'a>>> {
+    type F<'a> = OperatorField<'a>;
     let mut fields = vec![
-        STEM.field(|row: &OperatorRow<'_>| stem(&row.operator.name).into()),
+        F::from_column(STEM, |_, row| stem(&row.operator.name).into()),
         module_field(),
-        CATEGORY.field(|row: &OperatorRow<'_>| row.operator.category.as_str().into()),
-        Column::new(
-            "instructions",
-            ColumnKind::Count,
+        F::from_column(CATEGORY, |_, row| row.operator.category.as_str().into()),
+        F::new(Count, "instructions", |_, row| row.group.instructions().into()).described(
             "Instructions of the row: those of one name, numbers aside, with the same operands and work.",
-        )
-        .field(|row: &OperatorRow<'_>| row.group.instructions().into()),
+        ),
         Field::each(
             PARAMETER,
             |context: &OperatorContext<'_>| {
@@ -134,35 +126,31 @@ fn fields<'a>() -> Vec<Field<OperatorContext<'a>, OperatorRow<'a>>> {
     fields.extend(work_fields(WORK));
     fields.extend(rate_fields());
     fields.extend([
-        PROCESS_NAME.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
+        F::from_column(PROCESS_NAME, |context, row| {
             let trace = context.analysis.trace();
             let name = trace.process(track(context, row)).name;
             name.map_or("Unknown", |name| trace.text(name)).into()
         }),
-        PROCESS_LABEL.field(|_| "Unknown".into()),
-        THREAD_NAME.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
+        F::from_column(PROCESS_LABEL, |_, _| "Unknown".into()),
+        F::from_column(THREAD_NAME, |context, row| {
             context.analysis.trace().thread_name(track(context, row)).into()
         }),
     ]);
     fields.extend(roofline_fields());
     fields.extend([
-        DETAILS.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
-            row.kernels.details(context.analysis.trace()).into()
-        }),
-        DIMS.field(|row: &OperatorRow<'_>| {
+        F::from_column(DETAILS, |context, row| row.kernels.details(context.analysis.trace()).into()),
+        F::from_column(DIMS, |_, row| {
             row.operator.record.as_ref().map(|record| number_tuples(&record.dims)).into()
         }),
-        TYPES.field(|row: &OperatorRow<'_>| {
+        F::from_column(TYPES, |_, row| {
             row.operator.record.as_ref().map(|record| text_tuple(&record.types)).into()
         }),
     ]);
     fields.extend(KERNEL_TIME.fields(|row: &OperatorRow<'_>| &row.times));
     fields.extend([
-        TIME_SUM.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
-            context.analysis.us(row.time).into()
-        }),
-        COUNT.field(|row: &OperatorRow<'_>| row.group.calls.len().into()),
-        UID.field(|row: &OperatorRow<'_>| row.uid.into()),
+        F::from_column(TIME_SUM, |context, row| context.analysis.us(row.time).into()),
+        F::from_column(COUNT, |_, row| row.group.calls.len().into()),
+        F::from_column(UID, |_, row| row.uid.into()),
     ]);
     fields.extend(warm_up_fields());
     fields.push(note_field());

@@ -6,8 +6,8 @@ use super::analysis::TpuAnalysis;
 use super::category;
 use super::profile::{PicoSpan, TpuOp};
 use super::rates::ratio;
-use super::tpu_sheet;
 use crate::JaxAnalysis;
+use crate::sheet::tpu_sheet;
 use sheets::{Column, ColumnKind, Sheet, Unit};
 
 /// One exchange.

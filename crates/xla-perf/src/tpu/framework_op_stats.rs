@@ -8,8 +8,8 @@ use super::analysis::{Work, extent_ps};
 use super::profile::{HostOp, PicoSpan};
 use super::rates::{Rates, Resource, Roof, ratio};
 use super::read::parse_framework_op;
-use super::tpu_sheet;
 use crate::JaxAnalysis;
+use crate::sheet::tpu_sheet;
 use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Sheet, Unit};
 
 /// Where an operation ran.

@@ -2,11 +2,10 @@
 
 use super::analysis::OpMetrics;
 use super::analysis::TpuAnalysis;
-use super::profile::TpuOp;
-use super::rates::MissingPeaks;
+use super::profile::{MissingPeaks, TpuOp};
 use super::rates::{Rates, Roof, ratio};
-use super::tpu_sheet;
 use crate::JaxAnalysis;
+use crate::sheet::tpu_sheet;
 use sheets::{Chart, ChartShape, Column, ColumnKind, Sheet, Unit};
 
 /// Times of an operation, those of several cores together.

@@ -6,11 +6,10 @@ use std::collections::HashMap;
 use super::analysis::TpuAnalysis;
 use super::analysis::{OpMetrics, Work};
 use super::framework_op_stats::{IDLE, IdleTime};
-use super::profile::{AccessKind, MemorySpace, TpuOp, TpuProfile};
-use super::rates::ratio;
-use super::rates::{Peaks, giga_to_gibi};
-use super::tpu_sheet;
+use super::profile::{AccessKind, MemorySpace, Peaks, TpuOp, TpuProfile};
+use super::rates::{giga_to_gibi, ratio};
 use crate::JaxAnalysis;
+use crate::sheet::tpu_sheet;
 use sheets::{Column, ColumnKind, Sheet, Unit};
 
 /// What the first level of the tree is.

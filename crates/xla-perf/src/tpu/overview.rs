@@ -10,8 +10,8 @@ use super::framework_op_stats::{FrameworkOpRow, IdleTime, Place, framework_op_st
 use super::module_runs::module_runs;
 use super::rates::giga_to_gibi;
 use super::rates::{Rates, Roof};
-use super::tpu_sheet;
 use crate::JaxAnalysis;
+use crate::sheet::tpu_sheet;
 use sheets::{Column, ColumnKind, Sheet, Unit};
 
 /// What a step is.

@@ -6,10 +6,9 @@ use trace_ingest::EventId;
 use trace_ingest::xplane::{KindId, Line, Plane, PlaneKind, Profile, StatValue};
 
 use super::profile::{
-    AccessKind, AggregatedExecutions, Execution, HostOp, MemoryAccess, MemorySpace, ModuleRun, PicoSpan,
-    TpuCore, TpuOp, TpuProfile, TpuStep,
+    AccessKind, AggregatedExecutions, Execution, HostOp, MemoryAccess, MemorySpace, MissingPeaks, ModuleRun,
+    Peaks, PicoSpan, TpuCore, TpuOp, TpuProfile, TpuStep,
 };
-use super::rates::{MissingPeaks, Peaks};
 
 impl TpuProfile {
     /// What a profile recorded of tensor cores; `None` when it has no plane of one.

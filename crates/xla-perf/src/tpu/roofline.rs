@@ -5,11 +5,10 @@ use super::analysis::TpuAnalysis;
 use super::analysis::{OpMetrics, OpTable, Work};
 use super::category;
 use super::hlo_stats::OpTimes;
-use super::profile::TpuOp;
-use super::rates::Peaks;
+use super::profile::{Peaks, TpuOp};
 use super::rates::{Rates, Roof, ratio};
-use super::tpu_sheet;
 use crate::JaxAnalysis;
+use crate::sheet::tpu_sheet;
 use sheets::{Column, ColumnKind, Sheet, Unit};
 
 /// Which time a row is of.

@@ -9,8 +9,8 @@ use super::analysis::TpuAnalysis;
 use super::category::{self, WorkClass, work_class};
 use super::profile::{Execution, PicoSpan, TpuCore, TpuOp, TpuProfile};
 use super::rates::{giga_to_gibi, ratio};
-use super::tpu_sheet;
 use crate::JaxAnalysis;
+use crate::sheet::tpu_sheet;
 use sheets::{Chart, ChartShape, Column, ColumnKind, Sheet, Unit};
 
 /// Which memories an asynchronous operation moves data between.
