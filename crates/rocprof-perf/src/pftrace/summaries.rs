@@ -8,7 +8,7 @@ use gpu_timeline::Summary;
 use hashbrown::HashMap;
 use sheets::ColumnKind::{Count, Identifier, Number, Text, Whole};
 use sheets::Unit::{Bytes, Nanoseconds, Percent};
-use sheets::{Cell, Column, Field, Sheet, percent};
+use sheets::{Cell, ColumnKind, Field, Sheet, percent};
 use trace_ingest::StringId;
 use trace_ingest::rocprof::{Launch, Profile};
 
@@ -46,8 +46,8 @@ fn timed<K: Copy + Eq + Hash>(durations: impl Iterator<Item = (K, i64)>, baselin
     rows
 }
 
-/// The columns for reading, `count` among them.
-fn readable<C, K>(count: Column) -> [Field<C, Timed<K>>; 8] {
+/// The columns for reading; `instances` says what their count is of.
+fn readable<C, K>(instances: &'static str) -> [Field<C, Timed<K>>; 8] {
     let time = |name, description, nanoseconds: fn(&Summary) -> f64| {
         Field::<C, Timed<K>>::new(Text, name, move |_, row| readable_time(nanoseconds(&row.durations)).into())
             .described(description)
@@ -56,7 +56,8 @@ fn readable<C, K>(count: Column) -> [Field<C, Timed<K>>; 8] {
         Field::<C, Timed<K>>::new(Text, "Time", |_, row| format!("{:.1}%", row.percent).into())
             .described("Time %, with one decimal place and the sign."),
         time("Total Time", "Total Time (ns) in ms, μs or ns.", |durations| durations.sum as f64),
-        count.field(|row: &Timed<K>| row.durations.count.into()),
+        Field::<C, Timed<K>>::new(Count, "Instances", |_, row| row.durations.count.into())
+            .described(instances),
         time("Avg", "Avg (ns) in ms, μs or ns.", |durations| durations.mean),
         time("Med", "Med (ns) in ms, μs or ns.", |durations| durations.median),
         time("Min", "Min (ns) in ms, μs or ns.", |durations| durations.min as f64),
@@ -123,9 +124,12 @@ impl Kernels<'_> {
 }
 
 /// A column of the launch configuration.
-fn of_launch<'a>(column: Column, cell: fn(&Launch) -> Cell<'static>) -> Field<Kernels<'a>, Timed<KernelKey>> {
-    column
-        .field_in(move |kernels: &Kernels<'_>, row| kernels.launch(row).map(cell).into())
+fn of_launch<'a>(
+    kind: ColumnKind,
+    name: &'static str,
+    cell: fn(&Launch) -> Cell<'static>,
+) -> Field<Kernels<'a>, Timed<KernelKey>> {
+    Field::new(kind, name, move |kernels: &Kernels<'_>, row| kernels.launch(row).map(cell).into())
         .when(|kernels| kernels.by_configuration)
 }
 
@@ -136,53 +140,36 @@ fn aligned([x, y, z]: [u32; 3]) -> Cell<'static> {
 
 pub(super) fn kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
     type F<'a> = Field<Kernels<'a>, Timed<KernelKey>>;
-    let count = |name, description| Column::new(name, Count, description);
     let configuration = [
-        of_launch(Column::new("GridXYZ", Text, "GridX, GridY and GridZ."), |launch| aligned(launch.grid)),
-        of_launch(Column::new("BlockXYZ", Text, "BlockX, BlockY and BlockZ."), |launch| {
-            aligned(launch.workgroup)
-        }),
-        of_launch(count("VGPR", "Vector registers of a work item."), |launch| launch.vgprs.into()),
-        of_launch(count("AccumVGPR", "Accumulation registers of a work item."), |launch| {
-            launch.accum_vgprs.into()
-        }),
-        of_launch(count("SGPR", "Scalar registers of a wave."), |launch| launch.sgprs.into()),
-        of_launch(
-            Column::new("LDS", Whole(Bytes), "Local data share of a work group, in bytes."),
-            |launch| launch.group_segment.into(),
-        ),
-        of_launch(
-            Column::new("Scratch", Whole(Bytes), "Scratch memory of a work item, in bytes."),
-            |launch| launch.private_segment.into(),
-        ),
+        of_launch(Text, "GridXYZ", |launch| aligned(launch.grid)).described("GridX, GridY and GridZ."),
+        of_launch(Text, "BlockXYZ", |launch| aligned(launch.workgroup))
+            .described("BlockX, BlockY and BlockZ."),
+        of_launch(Count, "VGPR", |launch| launch.vgprs.into()).described("Vector registers of a work item."),
+        of_launch(Count, "AccumVGPR", |launch| launch.accum_vgprs.into())
+            .described("Accumulation registers of a work item."),
+        of_launch(Count, "SGPR", |launch| launch.sgprs.into()).described("Scalar registers of a wave."),
+        of_launch(Whole(Bytes), "LDS", |launch| launch.group_segment.into())
+            .described("Local data share of a work group, in bytes."),
+        of_launch(Whole(Bytes), "Scratch", |launch| launch.private_segment.into())
+            .described("Scratch memory of a work item, in bytes."),
     ];
     let name = F::new(Text, "Name", |kernels, row| kernels.labels.texts[row.key.0 as usize].as_str().into())
-        .described("Kernel; without digits with --merge_kernels.");
+        .described("Kernel; without digits where kernels whose names differ in digits are merged.");
     let dimensions = [
-        of_launch(
-            count(
-                "GridX",
-                "Work items of the grid along the first dimension; Perfetto traces give the number of all, which stands here.",
-            ),
-            |launch| launch.grid[0].into(),
-        ),
-        of_launch(count("GridY", "Along the second; 1 of Perfetto traces."), |launch| launch.grid[1].into()),
-        of_launch(count("GridZ", "Along the third; 1 of Perfetto traces."), |launch| launch.grid[2].into()),
-        of_launch(
-            count(
-                "BlockX",
-                "Work items of a work group along the first dimension; Perfetto traces give the number of all, which stands here.",
-            ),
-            |launch| launch.workgroup[0].into(),
-        ),
-        of_launch(count("BlockY", "Along the second; 1 of Perfetto traces."), |launch| {
-            launch.workgroup[1].into()
-        }),
-        of_launch(count("BlockZ", "Along the third; 1 of Perfetto traces."), |launch| {
-            launch.workgroup[2].into()
-        }),
+        of_launch(Count, "GridX", |launch| launch.grid[0].into())
+            .described("Work items of the grid along the first dimension; of Perfetto traces, which give the product only, the number of all."),
+        of_launch(Count, "GridY", |launch| launch.grid[1].into())
+            .described("Along the second; 1 of Perfetto traces."),
+        of_launch(Count, "GridZ", |launch| launch.grid[2].into())
+            .described("Along the third; 1 of Perfetto traces."),
+        of_launch(Count, "BlockX", |launch| launch.workgroup[0].into())
+            .described("Work items of a work group along the first dimension; of Perfetto traces, which give the product only, the number of all."),
+        of_launch(Count, "BlockY", |launch| launch.workgroup[1].into())
+            .described("Along the second; 1 of Perfetto traces."),
+        of_launch(Count, "BlockZ", |launch| launch.workgroup[2].into())
+            .described("Along the third; 1 of Perfetto traces."),
     ];
-    let fields = readable(count("Instances", "Kernels of the row."))
+    let fields = readable("Kernels of the row.")
         .into_iter()
         .chain(configuration)
         .chain([name])
@@ -236,7 +223,7 @@ pub(super) fn hip_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
         .when(|calls: &Calls<'_>| calls.by_operation),
         F::new(Text, "Name", |calls, row| calls.profile.text(row.key.0).into()).described("Function."),
     ];
-    let fields = readable(Column::new("Instances", Count, "Calls of the row."))
+    let fields = readable("Calls of the row.")
         .into_iter()
         .chain(names)
         .chain(exact("Total time over that of all rows, in percent."));

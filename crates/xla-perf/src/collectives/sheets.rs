@@ -25,29 +25,10 @@ const KIND: Column = Column::new(
     Text,
     "Kind of collective: all-gather, all-reduce, all-to-all, reduce-scatter, collective-permute, or other.",
 );
-const NAME: Column = Column::new(
-    "collective_name",
-    Text,
-    "Instruction of the program; the kernel where the profile does not say for which instruction it ran.",
-);
-const MODULE: Column =
-    Column::new("module", Text, "Module of the program; empty where the profile does not say.");
-const PROGRAM: Column =
-    Column::new("program_id", Text, "Id of the program; empty where the profile does not say.");
 const ALGORITHMIC: Column = Column::new(
     "bandwidth (GiB/s)",
     Number(GibibytesPerSecond),
     "Algorithmic bandwidth in GiB/s (2³⁰ bytes): bytes by kind over the time of the fastest device of a group, mean over groups, then over executions. Bytes for data of D per device in a group of n: all-gather 2·D·(n−1), all-reduce and collective-permute 2·D, reduce-scatter D + D/n, all-to-all 2·D·(n−1)/n, other D.",
-);
-const BUS: Column = Column::new(
-    "bus_bandwidth (GiB/s)",
-    Number(GibibytesPerSecond),
-    "Algorithmic bandwidth times the share that has to cross a link, in GiB/s: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1.",
-);
-const MESSAGE_BUS: Column = Column::new(
-    "nccl_tests_busbw (GB/s)",
-    Number(GigabytesPerSecond),
-    "Bus bandwidth as nccl-tests and rccl-tests report it, in GB/s (10⁹ bytes): size of the message (the larger of what a device gives and gets) over the time of the fastest device, times the same share. To compare with the speed of links.",
 );
 const TOTAL_MS: Column = Column::new(
     "total_time_ms",
@@ -173,16 +154,19 @@ fn identity_fields<'a, R>(
         kind.field_in(move |found: &&CollectiveAnalysis, row| {
             found.operations[operation(row)].kind.name().into()
         }),
-        Field::<&CollectiveAnalysis, R>::from_column(NAME, move |found, row| {
+        Field::<&CollectiveAnalysis, R>::new(Text, "collective_name", move |found, row| {
             found.operations[operation(row)].name.as_str().into()
-        }),
-        Field::<&CollectiveAnalysis, R>::from_column(MODULE, move |found, row| {
+        })
+        .described("Instruction of the program; the kernel where the profile does not say for which instruction it ran."),
+        Field::<&CollectiveAnalysis, R>::new(Text, "module", move |found, row| {
             let module = found.programs[operation(row)].module.as_str();
             Some(module).filter(|module| !module.is_empty()).into()
-        }),
-        Field::<&CollectiveAnalysis, R>::from_column(PROGRAM, move |found, row| {
+        })
+        .described("Module of the program; empty where the profile does not say."),
+        Field::<&CollectiveAnalysis, R>::new(Text, "program_id", move |found, row| {
             found.programs[operation(row)].program.map(|id| id.to_string()).into()
-        }),
+        })
+        .described("Id of the program; empty where the profile does not say."),
     ]
 }
 
@@ -192,8 +176,10 @@ fn rate_fields<'a, R>(
 ) -> [Field<&'a CollectiveAnalysis, R>; 3] {
     [
         Field::from_column(ALGORITHMIC, move |_, row| bandwidth(row).map(|rates| rates.algorithmic).into()),
-        Field::from_column(BUS, move |_, row| bandwidth(row).map(|rates| rates.bus).into()),
-        Field::from_column(MESSAGE_BUS, move |_, row| bandwidth(row).map(|rates| rates.message_bus).into()),
+        Field::new(Number(GibibytesPerSecond), "bus_bandwidth (GiB/s)", move |_, row| bandwidth(row).map(|rates| rates.bus).into())
+            .described("Algorithmic bandwidth times the share that has to cross a link, in GiB/s: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1."),
+        Field::new(Number(GigabytesPerSecond), "nccl_tests_busbw (GB/s)", move |_, row| bandwidth(row).map(|rates| rates.message_bus).into())
+            .described("Bus bandwidth as nccl-tests and rccl-tests report it, in GB/s (10⁹ bytes): size of the message (the larger of what a device gives and gets) over the time of the fastest device, times the same share. To compare with the speed of links."),
     ]
 }
 

@@ -34,21 +34,6 @@ pub(crate) const CATEGORY: Column = Column::new(
     Text,
     "Kind of work of the instruction by its opcode, the library call, or what its fusion holds: GEMM, CONV_fwd, SDPA_fwd, reduce, elementwise, data_movement, communication …; memcpy, memset and, by the kernel's name, others where the profile does not embed the instruction.",
 );
-const WARM_UP: Column = Column::new(
-    "warm_up_count",
-    Count,
-    "Calls in executions of the program that count as warm-up, see steps.",
-);
-const STEADY: Column = Column::new(
-    "Steady Kernel Time (µs)_mean",
-    Number(Microseconds),
-    "Mean kernel time in µs of the calls that are not in warm-up executions.",
-);
-const NOTE: Column = Column::new(
-    "note",
-    Text,
-    "What the figures assume, or why there are none; empty where nothing is to be said.",
-);
 
 /// Calls of one row, by their first kernel's uid; never empty.
 pub(crate) struct CallGroup<'a> {
@@ -232,14 +217,19 @@ pub(super) fn roofline_fields<'a>() -> impl Iterator<Item = OperatorField<'a>> {
 /// The calls in warm-up executions and the mean time of the others.
 pub(super) fn warm_up_fields<'a>() -> [OperatorField<'a>; 2] {
     [
-        OperatorField::from_column(WARM_UP, |_, row| (row.group.calls.len() - row.steady.len()).into()),
-        OperatorField::from_column(STEADY, |context, row| {
+        OperatorField::new(Count, "warm_up_count", |_, row| {
+            (row.group.calls.len() - row.steady.len()).into()
+        })
+        .described("Calls in executions of the program that count as warm-up, see steps."),
+        OperatorField::new(Number(Microseconds), "Steady Kernel Time (µs)_mean", |context, row| {
             context.analysis.spread_us(Summary::of(&row.steady)).mean.into()
-        }),
+        })
+        .described("Mean kernel time in µs of the calls that are not in warm-up executions."),
     ]
 }
 
 /// What the figures assume.
 pub(super) fn note_field<'a>() -> OperatorField<'a> {
-    OperatorField::from_column(NOTE, |_, row| row.operator.note().into())
+    OperatorField::new(Text, "note", |_, row| row.operator.note().into())
+        .described("What the figures assume, or why there are none; empty where nothing is to be said.")
 }

@@ -19,22 +19,6 @@ use crate::analysis::JaxAnalysis;
 use crate::operators::{Record, number_tuples, stem, text_list, text_tuple};
 use crate::sheet::gpu_sheet;
 
-const SOURCE: Column = Column::new(
-    "source",
-    Text,
-    "Source file and line that the instruction comes from; empty where the program does not say.",
-);
-const OP_NAME: Column = Column::new(
-    "op_name",
-    Text,
-    "Operation of the framework with its scopes, such as jit(f)/jit(main)/dot_general; of a fusion that of its result.",
-);
-const CALLS: Column = Column::new(
-    "Count",
-    Count,
-    "Calls: executions of an instruction, each with all kernels that it launched.",
-);
-const KERNELS: Column = Column::new("num_kernels", Count, "Kernels of these calls.");
 const DIRECT_MS: Column = Column::new(
     "total_direct_kernel_time_ms",
     Number(Milliseconds),
@@ -66,10 +50,12 @@ fn sums<'a, K: Eq + std::hash::Hash>(analysis: &'a JaxAnalysis, key: impl Fn(usi
 fn sum_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, Sum<'a>>> {
     type F<'a> = Field<&'a JaxAnalysis, Sum<'a>>;
     let fields = [
-        F::from_column(CALLS, |_, row| row.group.calls.len().into()),
-        F::from_column(KERNELS, |_, row| {
+        F::new(Count, "Count", |_, row| row.group.calls.len().into())
+            .described("Calls: executions of an instruction, each with all kernels that it launched."),
+        F::new(Count, "num_kernels", |_, row| {
             row.group.calls.iter().map(|call| call.kernels.len()).sum::<usize>().into()
-        }),
+        })
+        .described("Kernels of these calls."),
         F::from_column(DIRECT_MS, |analysis, row| analysis.ms(row.time).into()),
     ];
     fields.into_iter().chain(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &Sum<'_>| row.time))
@@ -139,8 +125,10 @@ fn one_by_one<'a>() -> Sheet<'a, JaxAnalysis> {
             record(row, |record| unless_empty(&record.custom_call_target))
         })
         .described("Library call of the instruction; empty where it makes none."),
-        F::from_column(OP_NAME, |_, row| record(row, |record| unless_empty(&record.op_name))),
-        F::from_column(SOURCE, |_, row| record(row, |record| unless_empty(&record.source))),
+        F::new(Text, "op_name", |_, row| record(row, |record| unless_empty(&record.op_name)))
+            .described("Operation of the framework with its scopes, such as jit(f)/jit(main)/dot_general; of a fusion that of its result."),
+        F::new(Text, "source", |_, row| record(row, |record| unless_empty(&record.source)))
+            .described("Source file and line that the instruction comes from; empty where the program does not say."),
         F::new(Count, "operation_count", |_, row| row.group.calls.len().into())
             .described("Calls, of all GPUs."),
         F::new(Count, "gpus", |context, row| gpus(context.analysis, &row.group).into())

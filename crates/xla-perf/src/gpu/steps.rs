@@ -12,7 +12,6 @@ use crate::analysis::JaxAnalysis;
 use crate::executions::Execution;
 use crate::sheet::sheet;
 
-const PROGRAM: Column = Column::new("program_id", Text, "Id of that program in the profile.");
 const GPU: Column = Column::new("gpu_pid", Identifier, "The GPU: the id of its plane plus 1.");
 const STEP: Column =
     Column::new("step", Identifier, "Number among the executions of the program on the GPU, from 0.");
@@ -42,9 +41,10 @@ fn program_fields<'a, R>(
         Field::<&JaxAnalysis, R>::from_column(MODULE, move |analysis, row| {
             analysis.program_name(&execution(row).program).into()
         }),
-        Field::<&JaxAnalysis, R>::from_column(PROGRAM, move |_, row| {
+        Field::<&JaxAnalysis, R>::new(Text, "program_id", move |_, row| {
             execution(row).program.id.map(|id| id.to_string()).into()
-        }),
+        })
+        .described("Id of that program in the profile."),
         Field::<&JaxAnalysis, R>::from_column(GPU, move |analysis, row| {
             analysis.gpus()[execution(row).gpu].pid.into()
         }),

@@ -28,7 +28,6 @@ const GPU: Column = Column::new(
     Identifier,
     "The GPU: the id of its plane plus 1, which is the process id of trace viewers.",
 );
-const GPUS: Column = Column::new("gpus", Count, "GPUs with events, over which the mean is taken.");
 
 /// The sheets of GPUs' time, in order.
 pub(super) fn timeline_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 3] {
@@ -119,7 +118,8 @@ fn mean_fields<'a>() -> [Field<&'a JaxAnalysis, MeanTime>; 4] {
         F::from_column(TYPE, |_, row| row.kind.into()),
         F::from_column(MEAN_TIME, |analysis, row| (analysis.ms(row.sum) / row.gpus as f64).into()),
         F::from_column(PERCENT, |_, row| (row.sum as f64 / row.total as f64 * 100.0).into()),
-        F::from_column(GPUS, |_, row| row.gpus.into()),
+        F::new(Count, "gpus", |_, row| row.gpus.into())
+            .described("GPUs with events, over which the mean is taken."),
     ]
 }
 
