@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use sheets::{Field, Sheet};
+use sheets::{Cell, Field, Sheet};
 
 use crate::analysis::JaxAnalysis;
 use crate::tpu::TpuAnalysis;
@@ -41,4 +41,9 @@ pub(crate) fn tpu_sheet<'a, R: 'a>(
     Sheet::new(name, description, fields, move |analysis: &'a JaxAnalysis| {
         analysis.tpu().map_or_else(Vec::new, &rows)
     })
+}
+
+/// A text, missing where it is empty.
+pub(crate) fn unless_empty(text: &str) -> Cell<'_> {
+    Some(text).filter(|text| !text.is_empty()).into()
 }

@@ -19,6 +19,7 @@ use super::summary::{
     by_range, by_size,
 };
 use crate::JaxAnalysis;
+use crate::sheet::unless_empty;
 
 const KIND: Column = Column::new(
     "type",
@@ -53,86 +54,75 @@ pub fn collective_sheets<'a>() -> Vec<Sheet<'a, CollectiveAnalysis>> {
 }
 
 fn sheets<'a, A: 'a>(collectives: fn(&'a A) -> &'a CollectiveAnalysis) -> Vec<Sheet<'a, A>> {
+    let chart = Chart::new(
+        "Bandwidth by kind of collective",
+        KIND.name,
+        BANDWIDTHS[0].name,
+        "algorithmic bandwidth (GiB/s)",
+        ChartShape::Bars(6),
+    );
     vec![
         sheet(
             "collective_types",
             "Collectives by kind, the largest mean bandwidth first.",
             kind_fields(),
-            move |analysis| some(collectives(analysis), |found| found.by_kind.iter().collect()),
+            collectives,
+            |collectives| collectives.by_kind.iter().collect(),
         )
-        .with_chart(Chart::new(
-            "Bandwidth by kind of collective",
-            KIND.name,
-            BANDWIDTHS[0].name,
-            "algorithmic bandwidth (GiB/s)",
-            ChartShape::Bars(6),
-        )),
+        .with_chart(chart),
         sheet(
             "collectives",
             "Collectives of the programs, the most time first: what they exchange by the HLO, and how fast their kernels did it.",
             operation_fields(),
-            move |analysis| some(collectives(analysis), operations),
+            collectives,
+            operations,
         ),
         sheet(
             "collective_slices",
             "Executions of collectives in the order of their starts: the kernels of all devices that are one exchange.",
             execution_fields(),
-            move |analysis| {
-                some(collectives(analysis), |found| {
-                    let mut rows: Vec<_> = found.slices.iter().collect();
-                    rows.sort_by_key(|row| (row.start, row.operation, row.index));
-                    rows
-                })
+            collectives,
+            |collectives| {
+                let mut rows: Vec<_> = collectives.slices.iter().collect();
+                rows.sort_by_key(|row| (row.start, row.operation, row.index));
+                rows
             },
         ),
         sheet(
             "collective_buffers",
             "Collectives with the size of their buffers, by kind; those without a known buffer are left out.",
             buffer_fields(),
-            move |analysis| some(collectives(analysis), buffers),
+            collectives,
+            buffers,
         ),
         sheet(
             "collective_buffer_sizes",
             "Collectives by kind and size of their buffers, the smallest first: which sizes take the time.",
             size_fields(),
-            move |analysis| {
-                some(collectives(analysis), |found| {
-                    with_shares(by_size(&buffers(found)), |size| (size.kind, size.time))
-                })
-            },
+            collectives,
+            |collectives| with_shares(by_size(&buffers(collectives)), |size| (size.kind, size.time)),
         ),
         sheet(
             "collective_bw_ranges",
             "Time of collectives by kind and range of effective bandwidth; ranges that nothing lies in are left out.",
             range_fields(),
-            move |analysis| {
-                some(collectives(analysis), |found| {
-                    with_shares(by_range(&buffers(found)), |range| (range.kind, range.time))
-                })
-            },
+            collectives,
+            |collectives| with_shares(by_range(&buffers(collectives)), |range| (range.kind, range.time)),
         ),
     ]
 }
-
-/// The context and rows of a sheet.
-type Rows<'a, R> = (&'a CollectiveAnalysis, Vec<R>);
 
 fn sheet<'a, A: 'a, R: 'a>(
     name: &'static str,
     description: &'static str,
     fields: impl IntoIterator<Item = Field<&'a CollectiveAnalysis, R>>,
-    rows: impl Fn(&'a A) -> Rows<'a, R> + Send + Sync + 'a,
+    collectives: fn(&'a A) -> &'a CollectiveAnalysis,
+    rows: fn(&'a CollectiveAnalysis) -> Vec<R>,
 ) -> Sheet<'a, A> {
     Sheet::with_context(name, description, fields, move |analysis| {
-        Some(rows(analysis)).filter(|(_, rows)| !rows.is_empty())
+        let collectives = collectives(analysis);
+        Some((collectives, rows(collectives))).filter(|(_, rows)| !rows.is_empty())
     })
-}
-
-fn some<'a, R>(
-    collectives: &'a CollectiveAnalysis,
-    rows: impl FnOnce(&'a CollectiveAnalysis) -> Vec<R>,
-) -> Rows<'a, R> {
-    (collectives, rows(collectives))
 }
 
 /// A time of collectives, which is in ps, in µs.
@@ -150,23 +140,17 @@ fn identity_fields<'a, R>(
     kind: Column,
     operation: impl Fn(&R) -> usize + Copy + Send + Sync + 'static,
 ) -> [Field<&'a CollectiveAnalysis, R>; 4] {
+    type F<'a, R> = Field<&'a CollectiveAnalysis, R>;
+    let collective = move |all: &&'a CollectiveAnalysis, row: &R| &all.operations[operation(row)];
+    let program = move |all: &&'a CollectiveAnalysis, row: &R| &all.programs[operation(row)];
     [
-        kind.field_in(move |found: &&CollectiveAnalysis, row| {
-            found.operations[operation(row)].kind.name().into()
-        }),
-        Field::<&CollectiveAnalysis, R>::new(Text, "collective_name", move |found, row| {
-            found.operations[operation(row)].name.as_str().into()
-        })
-        .described("Instruction of the program; the kernel where the profile does not say for which instruction it ran."),
-        Field::<&CollectiveAnalysis, R>::new(Text, "module", move |found, row| {
-            let module = found.programs[operation(row)].module.as_str();
-            Some(module).filter(|module| !module.is_empty()).into()
-        })
-        .described("Module of the program; empty where the profile does not say."),
-        Field::<&CollectiveAnalysis, R>::new(Text, "program_id", move |found, row| {
-            found.programs[operation(row)].program.map(|id| id.to_string()).into()
-        })
-        .described("Id of the program; empty where the profile does not say."),
+        F::from_column(kind, move |all, row| collective(all, row).kind.name().into()),
+        F::new(Text, "collective_name", move |all, row| collective(all, row).name.as_str().into())
+            .described("Instruction of the program; the kernel where the profile does not say for which instruction it ran."),
+        F::new(Text, "module", move |all, row| unless_empty(&program(all, row).module))
+            .described("Module of the program; empty where the profile does not say."),
+        F::new(Text, "program_id", move |all, row| program(all, row).program.map(|id| id.to_string()).into())
+            .described("Id of the program; empty where the profile does not say."),
     ]
 }
 
@@ -174,11 +158,12 @@ fn identity_fields<'a, R>(
 fn rate_fields<'a, R>(
     bandwidth: impl Fn(&R) -> Option<Bandwidth> + Copy + Send + Sync + 'static,
 ) -> [Field<&'a CollectiveAnalysis, R>; 3] {
+    let rate = move |row: &R, rate: fn(Bandwidth) -> f64| bandwidth(row).map(rate).into();
     [
-        Field::from_column(ALGORITHMIC, move |_, row| bandwidth(row).map(|rates| rates.algorithmic).into()),
-        Field::new(Number(GibibytesPerSecond), "bus_bandwidth (GiB/s)", move |_, row| bandwidth(row).map(|rates| rates.bus).into())
+        Field::from_column(ALGORITHMIC, move |_, row| rate(row, |rates| rates.algorithmic)),
+        Field::new(ALGORITHMIC.kind, "bus_bandwidth (GiB/s)", move |_, row| rate(row, |rates| rates.bus))
             .described("Algorithmic bandwidth times the share that has to cross a link, in GiB/s: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1."),
-        Field::new(Number(GigabytesPerSecond), "nccl_tests_busbw (GB/s)", move |_, row| bandwidth(row).map(|rates| rates.message_bus).into())
+        Field::new(Number(GigabytesPerSecond), "nccl_tests_busbw (GB/s)", move |_, row| rate(row, |rates| rates.message_bus))
             .described("Bus bandwidth as nccl-tests and rccl-tests report it, in GB/s (10⁹ bytes): size of the message (the larger of what a device gives and gets) over the time of the fastest device, times the same share. To compare with the speed of links."),
     ]
 }
@@ -269,24 +254,24 @@ impl OperationRow<'_> {
     }
 }
 
-fn operations<'a>(found: &'a CollectiveAnalysis) -> Vec<OperationRow<'a>> {
+fn operations<'a>(all: &'a CollectiveAnalysis) -> Vec<OperationRow<'a>> {
     let spread = |times: &Vec<i64>| {
         let unit = TimeUnit::Picoseconds.per_microsecond() as f64;
         Summary::of(times).map_or_else(Spread::default, |times| times.spread(unit))
     };
     let row = |summary: &'a OperationSummary| {
         let OperationSummary { operation, min_durations, start_skews, end_skews, .. } = summary;
-        let operation = &found.operations[*operation];
+        let operation = &all.operations[*operation];
         OperationRow {
             summary,
             operation,
-            size: operation.groups.as_ref().and_then(|groups| groups.group_size(found.devices.total)),
+            size: operation.groups.as_ref().and_then(|groups| groups.group_size(all.devices.total)),
             min_durations: spread(min_durations),
             start_skews: spread(start_skews),
             end_skews: spread(end_skews),
         }
     };
-    let mut rows: Vec<OperationRow<'_>> = found.by_operation.iter().map(row).collect();
+    let mut rows: Vec<OperationRow<'_>> = all.by_operation.iter().map(row).collect();
     rows.sort_by_key(|row| (Reverse(row.summary.total_duration), row.summary.operation));
     rows
 }
@@ -300,8 +285,8 @@ fn operation_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, OperationRow<'a>>
         F::new(Text, "replica_groups", |_, row| row.operation.groups.as_ref().map(ToString::to_string).into())
             .described("Groups of devices as HLO writes them: lists, {} for all devices, [groups,size]<=[dims]T(permutation) for the numbers from 0 laid out as an array, transposed and cut; pairs of source and target for a permute. Numbers are taken to be ranks."),
         F::new(Count, "group_size", |_, row| row.size.into()).described("Devices of a group, by the first."),
-        F::new(Count, "num_groups", |found, row| {
-            row.operation.groups.as_ref().map(|groups| groups.resolve(&found.devices).len()).into()
+        F::new(Count, "num_groups", |collectives, row| {
+            row.operation.groups.as_ref().map(|groups| groups.resolve(&collectives.devices).len()).into()
         })
         .described("Groups, those without a recorded device included."),
         F::new(Text, "inputs", |_, row| row.tensors(|operation| texts(&operation.inputs)).into())
@@ -417,8 +402,8 @@ const EFFECTIVE: Column = Column::new(
 );
 
 /// The collectives with known buffers.
-fn buffers(found: &CollectiveAnalysis) -> Vec<BufferedCollective> {
-    buffered(&found.by_operation, &found.operations, found.devices.total)
+fn buffers(all: &CollectiveAnalysis) -> Vec<BufferedCollective> {
+    buffered(&all.by_operation, &all.operations, all.devices.total)
 }
 
 fn buffer_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, BufferedCollective>> {

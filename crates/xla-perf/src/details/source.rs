@@ -8,10 +8,10 @@ use hlo_cost::{OpMetadata, StackFrameIndex};
 use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
 use sheets::ColumnKind::{Count, Number, Text};
 use sheets::Unit::{Milliseconds, Percent};
-use sheets::{Cell, Chart, ChartShape, Column, Field, Sheet, percent, shares};
+use sheets::{Chart, ChartShape, Column, Field, Sheet, percent, shares};
 
 use crate::JaxAnalysis;
-use crate::sheet::sheet;
+use crate::sheet::{sheet, unless_empty};
 
 /// Frames of a call stack that are shown, the innermost ones.
 const MOST_FRAMES: usize = 12;
@@ -229,10 +229,6 @@ fn source_lines(analysis: &JaxAnalysis) -> Vec<SourceLine<'_>> {
     let mut rows: Vec<SourceLine<'_>> = lines.into_values().map(row).collect();
     rows.sort_by_key(|row| Reverse(row.time.time));
     rows
-}
-
-fn unless_empty(text: &str) -> Cell<'_> {
-    Some(text).filter(|text| !text.is_empty()).into()
 }
 
 /// A name scope with those inside it.

@@ -17,7 +17,7 @@ use super::call_groups::{
 use super::kernels::{EX_UID, INPUT_DIMS, INPUT_STRIDES, INPUT_TYPE};
 use crate::analysis::JaxAnalysis;
 use crate::operators::{Record, number_tuples, stem, text_list, text_tuple};
-use crate::sheet::gpu_sheet;
+use crate::sheet::{gpu_sheet, unless_empty};
 
 const DIRECT_MS: Column = Column::new(
     "total_direct_kernel_time_ms",
@@ -172,10 +172,6 @@ fn one_by_one<'a>() -> Sheet<'a, JaxAnalysis> {
 /// What the HLO says of the row's instruction, where the profile embeds it.
 fn record<'r>(row: &'r OperatorRow<'_>, cell: impl FnOnce(&'r Record) -> Cell<'r>) -> Cell<'r> {
     row.operator.record.as_ref().map_or(Cell::Missing, cell)
-}
-
-fn unless_empty(text: &str) -> Cell<'_> {
-    Some(text).filter(|text| !text.is_empty()).into()
 }
 
 /// GPUs that ran a call of the row.
