@@ -10,7 +10,7 @@ use crate::kernel_category::KernelCategory;
 use crate::options::{PftraceOptions, RocprofOptions};
 use crate::pftrace::gpu_kernels::GpuKernels;
 use crate::pftrace::hip_launches::HipLaunches;
-use crate::tracelens_parity;
+use crate::tracelens;
 
 /// A profile of `rocprofv3` with the names and categories of its kernels: what all sheets are made from.
 pub struct RocprofAnalysis {
@@ -67,7 +67,7 @@ impl RocprofAnalysis {
     pub fn category(&self, name: u32) -> KernelCategory {
         let text = &self.names[name as usize];
         *self.categories[name as usize].get_or_init(|| match self.options.parity {
-            true => tracelens_parity::category(text),
+            true => tracelens::category(text),
             false => KernelCategory::of_name(text),
         })
     }
@@ -108,7 +108,7 @@ impl RocprofAnalysis {
     }
 
     fn counts(&self, process: u32) -> bool {
-        !self.options.parity || tracelens_parity::reads_process(&self.profile, process)
+        !self.options.parity || tracelens::reads_process(&self.profile, process)
     }
 }
 

@@ -28,8 +28,39 @@ pub enum RocprofNotice {
     },
     /// The figures are those of TraceLens.
     ReferenceFigures,
-    /// A table that is known from Perfetto traces leaves records out.
-    Pftrace(PftraceOmission),
+    /// The tables of categories and of kernels leave out kernels that are too short to count.
+    PftraceShortKernels {
+        /// How many.
+        count: usize,
+        /// Their time in nanoseconds.
+        time_ns: i64,
+        /// The shortest time that counts, in nanoseconds.
+        min_event_ns: i64,
+    },
+    /// The table of HIP calls leaves out calls that are too short to count.
+    PftraceShortCalls {
+        /// How many.
+        count: usize,
+        /// Their time in nanoseconds.
+        time_ns: i64,
+        /// The shortest time that counts, in nanoseconds.
+        min_event_ns: i64,
+    },
+    /// Kernels of which the profile does not say where they ran, in the tables of categories and of kernels.
+    KernelsWithoutAgent {
+        /// How many.
+        count: usize,
+    },
+    /// Calls that launch something of which there is no record, in the table of calls and their kernels.
+    LaunchesWithoutKernel {
+        /// How many.
+        count: usize,
+    },
+    /// Memory copies of which the profile does not give the size, in the table of copies.
+    CopiesWithoutSize {
+        /// How many.
+        count: usize,
+    },
 }
 
 /// What the sheets leave out or assume, so that nothing goes missing silently.
@@ -56,7 +87,38 @@ pub fn rocprof_notices(analysis: &RocprofAnalysis) -> Vec<RocprofNotice> {
         let threshold_us = options.short_kernel_threshold_us;
         notices.push(RocprofNotice::NoShortKernels { threshold_us });
     }
-    notices.extend(PftraceOmission::of(analysis).into_iter().map(RocprofNotice::Pftrace));
+    notices.extend(pftrace_notices(analysis));
+    notices
+}
+
+/// What the tables known from Perfetto traces leave out.
+pub(crate) fn pftrace_notices(analysis: &RocprofAnalysis) -> Vec<RocprofNotice> {
+    let Some(options) = &analysis.options().pftrace else { return Vec::new() };
+    let mut notices = Vec::new();
+    let profile = analysis.profile();
+    let kernels = analysis.gpu_kernels(options);
+    let min_event_ns = options.min_event_ns;
+    let short = |durations: &mut dyn Iterator<Item = i64>| {
+        let short = durations.filter(|&duration| duration < min_event_ns);
+        short.fold((0_usize, 0_i64), |(count, sum), duration| (count + 1, sum + duration))
+    };
+    let (count, time_ns) = short(&mut kernels.all().map(|run| run.duration()));
+    if count > 0 {
+        notices.push(RocprofNotice::PftraceShortKernels { count, time_ns, min_event_ns });
+    }
+    if !options.no_hip_summary {
+        let (count, time_ns) = short(&mut hip_calls(profile, options).map(|call| call.duration()));
+        if count > 0 {
+            notices.push(RocprofNotice::PftraceShortCalls { count, time_ns, min_event_ns });
+        }
+    }
+    let without_size = profile.copies.iter().filter(|copy| copy.bytes.is_none()).count();
+    let counted: [(usize, fn(usize) -> RocprofNotice); 3] = [
+        (kernels.without_agent, |count| RocprofNotice::KernelsWithoutAgent { count }),
+        (analysis.hip_launches(options).without_work, |count| RocprofNotice::LaunchesWithoutKernel { count }),
+        (without_size, |count| RocprofNotice::CopiesWithoutSize { count }),
+    ];
+    notices.extend(counted.into_iter().filter(|&(count, _)| count > 0).map(|(count, notice)| notice(count)));
     notices
 }
 
@@ -83,124 +145,31 @@ impl fmt::Display for RocprofNotice {
                 "{records} kernels and copies lie outside of the time in which the profiler was active in its \
                  processes: total_time reaches from the first of all to the last"
             ),
-            RocprofNotice::Pftrace(omission) => omission.fmt(f),
-            RocprofNotice::ReferenceFigures => f.write_str(
-                "figures as the reference tool prints them: outside of gpu_timeline, columns that say µs hold ns and \
-                 columns that say ms hold µs",
-            ),
-        }
-    }
-}
-
-/// Records that tables which are known from Perfetto traces leave out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PftraceOmission {
-    /// Kernels shorter than the shortest that count, in the tables of categories and of kernels.
-    ShortKernels {
-        /// How many.
-        count: usize,
-        /// Their time in nanoseconds.
-        time_ns: i64,
-        /// The shortest time that counts, in nanoseconds.
-        min_event_ns: i64,
-    },
-    /// The same of HIP calls, in their table.
-    ShortCalls {
-        /// How many.
-        count: usize,
-        /// Their time in nanoseconds.
-        time_ns: i64,
-        /// The shortest time that counts, in nanoseconds.
-        min_event_ns: i64,
-    },
-    /// Kernels of which the profile does not say where they ran, in the tables of categories and of kernels.
-    KernelsWithoutAgent {
-        /// How many.
-        count: usize,
-    },
-    /// Calls that launch something of which there is no record, in the table of calls and their kernels.
-    LaunchesWithoutKernel {
-        /// How many.
-        count: usize,
-    },
-    /// Memory copies of which the profile does not give the size, in the table of copies.
-    CopiesWithoutSize {
-        /// How many.
-        count: usize,
-    },
-}
-
-impl PftraceOmission {
-    /// What the tables of a profile leave out; nothing when they are not asked for.
-    pub(crate) fn of(analysis: &RocprofAnalysis) -> Vec<Self> {
-        let Some(options) = &analysis.options().pftrace else { return Vec::new() };
-        let profile = analysis.profile();
-        let kernels = analysis.gpu_kernels(options);
-        let min_event_ns = options.min_event_ns;
-        let short = |durations: &mut dyn Iterator<Item = i64>| {
-            let short = durations.filter(|&duration| duration < min_event_ns);
-            short.fold((0_usize, 0_i64), |(count, sum), duration| (count + 1, sum + duration))
-        };
-        let mut omissions = Vec::new();
-        let (count, time_ns) = short(&mut kernels.all().map(|run| run.duration()));
-        if count > 0 {
-            omissions.push(PftraceOmission::ShortKernels { count, time_ns, min_event_ns });
-        }
-        if !options.no_hip_summary {
-            let (count, time_ns) = short(&mut hip_calls(profile, options).map(|call| call.duration()));
-            if count > 0 {
-                omissions.push(PftraceOmission::ShortCalls { count, time_ns, min_event_ns });
-            }
-        }
-        let launches = analysis.hip_launches(options).without_work;
-        let copies = profile.copies.iter().filter(|copy| copy.bytes.is_none()).count();
-        let counted = [
-            PftraceOmission::KernelsWithoutAgent { count: kernels.without_agent },
-            PftraceOmission::LaunchesWithoutKernel { count: launches },
-            PftraceOmission::CopiesWithoutSize { count: copies },
-        ];
-        omissions.extend(counted.into_iter().filter(|omission| omission.count() > 0));
-        omissions
-    }
-
-    /// How many records.
-    pub fn count(&self) -> usize {
-        match *self {
-            PftraceOmission::ShortKernels { count, .. }
-            | PftraceOmission::ShortCalls { count, .. }
-            | PftraceOmission::KernelsWithoutAgent { count }
-            | PftraceOmission::LaunchesWithoutKernel { count }
-            | PftraceOmission::CopiesWithoutSize { count } => count,
-        }
-    }
-}
-
-impl fmt::Display for PftraceOmission {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PftraceOmission::ShortKernels { count, time_ns, min_event_ns } => write!(
+            RocprofNotice::PftraceShortKernels { count, time_ns, min_event_ns } => write!(
                 f,
                 "category_summary and pftrace_kernel_summary leave out kernels shorter than {min_event_ns} ns: \
-                 {count}, {time_ns} ns together; --min_event_ns sets the limit"
+                 {count}, {time_ns} ns together"
             ),
-            PftraceOmission::ShortCalls { count, time_ns, min_event_ns } => write!(
+            RocprofNotice::PftraceShortCalls { count, time_ns, min_event_ns } => write!(
                 f,
-                "hip_summary leaves out calls shorter than {min_event_ns} ns: {count}, {time_ns} ns together; \
-                 --min_event_ns sets the limit"
+                "hip_summary leaves out calls shorter than {min_event_ns} ns: {count}, {time_ns} ns together"
             ),
-            PftraceOmission::KernelsWithoutAgent { count } => write!(
+            RocprofNotice::KernelsWithoutAgent { count } => write!(
                 f,
                 "category_summary, xla_top and pftrace_kernel_summary leave out kernels of which the profile does \
                  not say on which GPU they ran: {count}"
             ),
-            PftraceOmission::LaunchesWithoutKernel { count } => write!(
+            RocprofNotice::LaunchesWithoutKernel { count } => write!(
                 f,
-                "api_kernel_summary leaves out launches without a kernel that counts: {count}; \
-                 --include_nonlaunch_apis lists them"
+                "api_kernel_summary leaves out launches without a kernel that counts: {count}"
             ),
-            PftraceOmission::CopiesWithoutSize { count } => write!(
+            RocprofNotice::CopiesWithoutSize { count } => write!(
                 f,
                 "memory_copy_by_copy_bytes leaves out copies of which the profile does not give the size: {count}"
+            ),
+            RocprofNotice::ReferenceFigures => f.write_str(
+                "figures as the reference tool prints them: outside of gpu_timeline, columns that say µs hold ns and \
+                 columns that say ms hold µs",
             ),
         }
     }

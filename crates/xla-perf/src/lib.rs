@@ -26,3 +26,9 @@ pub use findings::{JaxFinding, JaxNotice, jax_finding};
 pub use operators::{Operator, Program, Record};
 pub use options::{CopyKernels, JaxFigures, JaxOptions};
 pub use report::jax_sheets;
+
+/// A map in the order in which its keys were first seen.
+pub(crate) type IndexMap<K, V> = indexmap::IndexMap<K, V, hashbrown::DefaultHashBuilder>;
+
+/// A set in the order in which its members were first seen.
+pub(crate) type IndexSet<T> = indexmap::IndexSet<T, hashbrown::DefaultHashBuilder>;

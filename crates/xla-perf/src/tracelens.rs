@@ -9,19 +9,19 @@
 use std::cmp::Reverse;
 
 use gpu_timeline::{Spread, Summary};
-use hashbrown::HashMap;
 use hlo_cost::InstructionRef;
 use operator_sheets::columns::{KERNEL_TIME, TB_PER_S, TFLOPS_PER_S};
 use sheets::{Field, Sheet};
 
+use crate::IndexMap;
 use crate::analysis::JaxAnalysis;
 use crate::device_events::KernelCategory;
-use crate::gpu::call_groups::STEM;
+use crate::gpu::call_groups::{OperatorContext, STEM};
 use crate::gpu::gemms::{LibraryGemm, operand_arrays, transposes};
 use crate::gpu::kernel_rows::{Arguments, KernelRow, duration_statistics, gpu_kernels, kernel_list};
 use crate::gpu::op_sheets::{
-    COUNT, DETAILS, DIMS, Members, PARAMETER, PROCESS_LABEL, PROCESS_NAME, THREAD_NAME, TIME_SUM, TYPES, UID,
-    WORK,
+    COUNT, DETAILS, DIMS, Members, PROCESS_LABEL, PROCESS_NAME, THREAD_NAME, TIME_SUM, TYPES, UID, WORK,
+    parameter_field,
 };
 use crate::operators::{Record, number_tuple, number_tuples, text_tuple};
 
@@ -51,11 +51,6 @@ struct Group<'a> {
     rate: Spread,
 }
 
-struct Context<'a> {
-    analysis: &'a JaxAnalysis,
-    parameters: Vec<&'static str>,
-}
-
 /// A sheet of a kind of instructions as TraceLens has it.
 pub(crate) fn op_sheet<'a>(members: Members) -> Sheet<'a, JaxAnalysis> {
     let description = "One row per kernel and parameters of the library call that launched it.";
@@ -65,19 +60,14 @@ pub(crate) fn op_sheet<'a>(members: Members) -> Sheet<'a, JaxAnalysis> {
     })
 }
 
-fn fields<'a>() -> Vec<Field<Context<'a>, Group<'a>>> {
-    type F<'a> = Field<Context<'a>, Group<'a>>;
+fn fields<'a>() -> Vec<Field<OperatorContext<'a>, Group<'a>>> {
+    type F<'a> = Field<OperatorContext<'a>, Group<'a>>;
     let mut fields = vec![
         F::from_column(STEM, |_, row| row.rows[0].name.into()),
-        Field::each(
-            PARAMETER,
-            |context: &Context<'_>| context.parameters.iter().map(|name| format!("param: {name}")).collect(),
-            |context, row: &Group<'_>, position| {
-                let name = context.parameters[position];
-                let value = row.model.parameters.iter().find(|(key, _)| *key == name);
-                value.map(|(_, value)| value.as_str()).into()
-            },
-        ),
+        parameter_field(|row: &Group<'_>, name| {
+            let value = row.model.parameters.iter().find(|(parameter, _)| *parameter == name);
+            value.map(|(_, value)| value.as_str()).into()
+        }),
     ];
     let work: [fn(&Model) -> Option<f64>; 3] = [
         |model| Some(model.flops / 1e9),
@@ -123,9 +113,11 @@ impl<'a> Group<'a> {
 }
 
 /// The groups, most time first.
-fn groups<'a>(analysis: &'a JaxAnalysis, category: KernelCategory) -> Option<(Context<'a>, Vec<Group<'a>>)> {
-    let mut positions = HashMap::new();
-    let mut groups: Vec<(Model, Vec<KernelRow<'_>>)> = Vec::new();
+fn groups<'a>(
+    analysis: &'a JaxAnalysis,
+    category: KernelCategory,
+) -> Option<(OperatorContext<'a>, Vec<Group<'a>>)> {
+    let mut groups: IndexMap<_, (Model, Vec<KernelRow<'_>>)> = IndexMap::default();
     for row in gpu_kernels(analysis).into_iter().filter(|row| row.category == category) {
         let Some(instruction) = analysis.instruction(row.event.event) else { continue };
         let Some(mut model) = Model::new(instruction, category) else { continue };
@@ -133,11 +125,8 @@ fn groups<'a>(analysis: &'a JaxAnalysis, category: KernelCategory) -> Option<(Co
             let transposes = transposes(row.name).map(|sides| ("transpose", sides.to_string()));
             model.parameters.extend(transposes);
         }
-        let position = *positions.entry((row.name, model.parameters.clone())).or_insert(groups.len());
-        match groups.get_mut(position) {
-            Some((_, rows)) => rows.push(row),
-            None => groups.push((model, vec![row])),
-        }
+        let key = (row.name, model.parameters.clone());
+        groups.entry(key).or_insert_with(|| (model, Vec::new())).1.push(row);
     }
     let group = |(model, rows): (Model, Vec<KernelRow<'a>>)| {
         let times: Vec<i64> = rows.iter().map(|row| row.time).collect();
@@ -154,15 +143,10 @@ fn groups<'a>(analysis: &'a JaxAnalysis, category: KernelCategory) -> Option<(Co
             model,
         }
     };
-    let mut groups: Vec<Group<'_>> = groups.into_iter().map(group).collect();
+    let mut groups: Vec<Group<'_>> = groups.into_values().map(group).collect();
     groups.sort_by_key(|group| Reverse(group.time()));
-    let mut parameters = Vec::new();
-    for (name, _) in groups.iter().flat_map(|group| &group.model.parameters) {
-        if !parameters.contains(name) {
-            parameters.push(*name);
-        }
-    }
-    (!groups.is_empty()).then_some((Context { analysis, parameters }, groups))
+    let parameters = groups.iter().flat_map(|group| &group.model.parameters).map(|&(name, _)| name).collect();
+    (!groups.is_empty()).then_some((OperatorContext { analysis, parameters }, groups))
 }
 
 /// Work of a library call and its parameters as texts.

@@ -9,8 +9,9 @@ use sheets::Unit::{Milliseconds, One};
 use sheets::{Field, Sheet};
 
 use super::gpu_kernels::{GpuKernels, KernelClass, KernelRun, Labels};
+use crate::IndexMap;
 use crate::analysis::RocprofAnalysis;
-use crate::tracelens_parity;
+use crate::tracelens;
 
 pub(super) fn category_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
     type F = Field<(), CategoryRow>;
@@ -121,7 +122,7 @@ fn figures_of_gpu(
     let (compute, communicate) = (sum(&computation), sum(&communication));
     let [overlapped, exposed] = match parity {
         true => {
-            let overlapped = tracelens_parity::overlapped_communication(&communication, &computation);
+            let overlapped = tracelens::overlapped_communication(&communication, &computation);
             [overlapped, communicate - overlapped]
         }
         false => communication_time(&communication, &computation),
@@ -172,19 +173,15 @@ struct XlaRow {
 fn xla_rows(analysis: &RocprofAnalysis) -> Option<(i64, Vec<XlaRow>)> {
     let options = analysis.options().pftrace.as_ref()?;
     let kernels = analysis.gpu_kernels(options);
-    let Labels { texts, of_name } = Labels::of(&kernels.names, options.merge_kernels);
-    // In the order of first appearance, which decides between equal times.
-    let mut position_of_label = vec![None; texts.len()];
-    let mut rows: Vec<XlaRow> = Vec::new();
+    let Labels { texts, of_name } = Labels::new(&kernels.names, options.merge_kernels);
+    // The order of first appearance decides between equal times.
+    let mut rows: IndexMap<u32, (i64, i64)> = IndexMap::default();
     for run in kernels.all().filter(|run| kernels.class(run) == KernelClass::Xla) {
-        let label = of_name[run.name as usize] as usize;
-        let position = *position_of_label[label].get_or_insert_with(|| {
-            rows.push(XlaRow { label: texts[label].clone(), time: 0, count: 0 });
-            rows.len() - 1
-        });
-        rows[position].time += run.duration();
-        rows[position].count += 1;
+        let (time, count) = rows.entry(of_name[run.name as usize]).or_default();
+        (*time, *count) = (*time + run.duration(), *count + 1);
     }
+    let row = |(label, (time, count))| XlaRow { label: texts[label as usize].clone(), time, count };
+    let mut rows: Vec<XlaRow> = rows.into_iter().map(row).collect();
     let all = rows.iter().map(|row| row.time).sum();
     rows.sort_by_key(|row| Reverse(row.time));
     rows.truncate(options.top_xla);
@@ -196,7 +193,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::tracelens_parity::overlapped_communication;
+    use crate::tracelens::overlapped_communication;
 
     fn spans(spans: &[(i64, i64)]) -> Vec<Interval> {
         spans.iter().map(|&(start, end)| Interval::new(start, end)).collect()

@@ -7,7 +7,7 @@ use trace_ingest::rocprof::{Call, Domain, MemoryCopy, Profile};
 
 use super::gpu_kernels::{DisplayNames, GpuOrder};
 use crate::options::PftraceOptions;
-use crate::tracelens_parity;
+use crate::tracelens;
 
 /// HIP calls with a length of threads that were asked for.
 pub(crate) fn hip_calls<'a>(
@@ -163,7 +163,7 @@ impl<'a> Matching<'a> {
             names.iter().map(|name| pattern.is_some_and(|pattern| pattern.matches(name))).collect();
         all.retain(|work| {
             let name = work.name as usize;
-            !excluded[name] && (!parity || tracelens_parity::is_kernel(&names[name], work.length))
+            !excluded[name] && (!parity || tracelens::is_kernel(&names[name], work.length))
         });
         all.sort_by_key(|work| work.key);
         (all, names)

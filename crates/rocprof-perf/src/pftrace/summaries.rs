@@ -5,7 +5,6 @@ use std::cmp::Reverse;
 use std::hash::Hash;
 
 use gpu_timeline::Summary;
-use hashbrown::HashMap;
 use sheets::ColumnKind::{Count, Identifier, Number, Text, Whole};
 use sheets::Unit::{Bytes, Nanoseconds, Percent};
 use sheets::{Cell, ColumnKind, Field, Sheet, percent};
@@ -14,6 +13,7 @@ use trace_ingest::rocprof::{Launch, Profile};
 
 use super::gpu_kernels::Labels;
 use super::hip_launches::hip_calls;
+use crate::IndexMap;
 use crate::analysis::RocprofAnalysis;
 use crate::options::{KernelBaseline, KernelGrouping};
 
@@ -28,14 +28,9 @@ struct Timed<K> {
 
 /// Groups durations in nanoseconds, most time first; those of equal time in the order of their first records.
 fn timed<K: Copy + Eq + Hash>(durations: impl Iterator<Item = (K, i64)>, baseline: i64) -> Vec<Timed<K>> {
-    let mut positions = HashMap::new();
-    let mut groups: Vec<(K, Vec<i64>)> = Vec::new();
+    let mut groups: IndexMap<K, Vec<i64>> = IndexMap::default();
     for (key, duration) in durations {
-        let position = *positions.entry(key).or_insert_with(|| {
-            groups.push((key, Vec::new()));
-            groups.len() - 1
-        });
-        groups[position].1.push(duration);
+        groups.entry(key).or_default().push(duration);
     }
     let row = |(key, durations): (K, Vec<i64>)| {
         let durations = Summary::of(&durations)?;
@@ -190,7 +185,7 @@ fn kernel_rows(analysis: &RocprofAnalysis) -> Option<(Kernels<'_>, Vec<Timed<Ker
     let options = analysis.options().pftrace.as_ref().filter(|options| !options.no_kernel_summary)?;
     let by_configuration = options.kernel_summary_group == KernelGrouping::Config;
     let kernels = analysis.gpu_kernels(options);
-    let labels = Labels::of(&kernels.names, options.merge_kernels);
+    let labels = Labels::new(&kernels.names, options.merge_kernels);
     let runs = || kernels.all().filter(|run| run.duration() >= options.min_event_ns);
     let has_all = options.kernel_summary_baseline == KernelBaseline::Total;
     let baseline = runs().filter(|run| has_all || !kernels.communicates(run)).map(|run| run.duration()).sum();

@@ -11,6 +11,7 @@ use trace_ingest::rocprof::Profile;
 use super::durations::{ms, us};
 use crate::analysis::RocprofAnalysis;
 use crate::hardware::{Hardware, HardwareKinds};
+use crate::{IndexMap, IndexSet};
 
 /// The columns that identify the rows of counters and of what is derived from them.
 pub(super) fn keys<C, R>(
@@ -99,38 +100,29 @@ impl<'a> CountedKernels<'a> {
     pub(super) fn of(analysis: &'a RocprofAnalysis) -> Self {
         let profile: &Profile = analysis.profile();
         let kinds = HardwareKinds::of(profile);
-        let mut counters: Vec<&str> = Vec::new();
+        let mut counters: IndexSet<&str> = IndexSet::default();
         let mut column_of: HashMap<u32, usize> = HashMap::new();
-        let mut row_of: HashMap<(u32, usize), usize> = HashMap::new();
-        let mut kernels: Vec<CountedKernel<'a>> = Vec::new();
+        let mut kernels: IndexMap<(u32, usize), CountedKernel<'a>> = IndexMap::default();
         let mut is_counted = vec![false; profile.dispatches.len()];
         let mut collected: Vec<u32> = profile.counter_values.iter().map(|value| value.counter).collect();
         collected.sort_unstable();
         collected.dedup();
         for counter in collected {
             let Some(description) = profile.counters.get(counter as usize) else { continue };
-            let known = counters.iter().position(|name| *name == description.name);
-            column_of.insert(counter, known.unwrap_or(counters.len()));
-            if known.is_none() {
-                counters.push(&description.name);
-            }
+            column_of.insert(counter, counters.insert_full(&description.name).0);
         }
         for value in &profile.counter_values {
             let Some(&column) = column_of.get(&value.counter) else { continue };
             let Some(dispatch) = profile.dispatches.get(value.dispatch as usize) else { continue };
             let name = analysis.name_of_kernel(dispatch.kernel);
             let kind = kinds.position(dispatch.agent);
-            let row = *row_of.entry((name, kind)).or_insert_with(|| {
-                kernels.push(CountedKernel {
-                    name: &analysis.names()[name as usize],
-                    hardware: kinds.kinds[kind],
-                    dispatches: 0,
-                    time: 0,
-                    counted: vec![Counted::default(); counters.len()],
-                });
-                kernels.len() - 1
+            let kernel = kernels.entry((name, kind)).or_insert_with(|| CountedKernel {
+                name: &analysis.names()[name as usize],
+                hardware: kinds.kinds[kind],
+                dispatches: 0,
+                time: 0,
+                counted: vec![Counted::default(); counters.len()],
             });
-            let kernel = &mut kernels[row];
             if !std::mem::replace(&mut is_counted[value.dispatch as usize], true) {
                 kernel.dispatches += 1;
                 kernel.time = kernel.time.saturating_add(dispatch.duration());
@@ -140,7 +132,8 @@ impl<'a> CountedKernels<'a> {
             counted.dispatches += 1;
             counted.time = counted.time.saturating_add(dispatch.duration());
         }
+        let mut kernels: Vec<_> = kernels.into_values().collect();
         kernels.sort_by_key(|kernel| (Reverse(kernel.time), kernel.name));
-        CountedKernels { counters, kernels }
+        CountedKernels { counters: counters.into_iter().collect(), kernels }
     }
 }

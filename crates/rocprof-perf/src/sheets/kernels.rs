@@ -13,7 +13,7 @@ use sheets::{Chart, ChartShape, Column, Field, Sheet, percent};
 use trace_ingest::rocprof::{Dispatch, Launch};
 
 use crate::analysis::RocprofAnalysis;
-use crate::tracelens_parity;
+use crate::tracelens;
 
 /// What the rows of these sheets share.
 type Context<'a> = &'a RocprofAnalysis;
@@ -41,7 +41,7 @@ fn whole_time<'a, R>(
     nanoseconds: impl Fn(&R) -> i64 + Copy + Send + Sync + 'static,
 ) -> Field<Context<'a>, R> {
     let kind = move |analysis: &Context<'_>| match analysis.options().parity {
-        true => tracelens_parity::WHOLE_TIME,
+        true => tracelens::WHOLE_TIME,
         false => column.kind,
     };
     Field::of_kind(column, kind, move |analysis: &Context<'_>, row| match analysis.options().parity {
@@ -69,7 +69,7 @@ struct Summed {
 fn ranked<K>(analysis: &RocprofAnalysis, mut rows: Vec<(K, Summed)>) -> Vec<Ranked<K>> {
     let total = analysis.groups().total;
     if analysis.options().parity {
-        let rows = tracelens_parity::ranked(rows, total, |(_, summed)| summed.time);
+        let rows = tracelens::ranked(rows, total, |(_, summed)| summed.time);
         return rows.into_iter().map(|((key, summed), running)| (key, summed, running)).collect();
     }
     rows.sort_by_key(|(_, summed)| Reverse(summed.time));
@@ -232,7 +232,7 @@ pub(super) fn details<'a>() -> Sheet<'a, RocprofAnalysis> {
         size("block_z", "Work items of a work group along z.", |launch| launch.workgroup[2]),
         F::new(Text, "agent_id", |analysis, dispatch| match dispatch.agent {
             Some(agent) => analysis.profile().agents[agent as usize].label.as_str().into(),
-            None => analysis.options().parity.then_some(tracelens_parity::UNKNOWN_AGENT).into(),
+            None => analysis.options().parity.then_some(tracelens::UNKNOWN_AGENT).into(),
         })
         .described("GPU, as the profile's records call it; empty where they name none."),
         F::new(Identifier, "thread_id", |_, dispatch| dispatch.thread.into())

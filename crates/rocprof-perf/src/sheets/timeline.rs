@@ -8,7 +8,7 @@ use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy};
 
 use crate::analysis::RocprofAnalysis;
 use crate::kernel_category::KernelCategory;
-use crate::tracelens_parity;
+use crate::tracelens;
 
 const TYPE: Column = Column::new(
     "type",
@@ -100,7 +100,7 @@ pub(crate) fn window(analysis: &RocprofAnalysis) -> Window {
 
 /// The total of TraceLens where its figures are asked for.
 fn parity_total(analysis: &RocprofAnalysis) -> Option<i64> {
-    tracelens_parity::total_time(analysis.profile()).filter(|_| analysis.options().parity)
+    tracelens::total_time(analysis.profile()).filter(|_| analysis.options().parity)
 }
 
 /// How many kernels and copies lie outside of the time of the processes.

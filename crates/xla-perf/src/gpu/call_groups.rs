@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::hash::Hash;
 
 use gpu_timeline::{Spread, Summary};
-use hashbrown::HashMap;
 use operator_sheets::columns::{
     COMPUTE_SPEC, PCT_ROOFLINE, ROOFLINE_BOUND, ROOFLINE_TIME, TB_PER_S, TFLOPS_PER_S,
 };
@@ -19,6 +18,7 @@ use trace_ingest::EventId;
 use crate::analysis::JaxAnalysis;
 use crate::executions::Call;
 use crate::operators::{Operator, stem};
+use crate::{IndexMap, IndexSet};
 
 pub(crate) const INSTRUCTION: Column =
     Column::new("name", Text, "HLO instruction; the kernel, copy or fill where no instruction is named.");
@@ -101,26 +101,23 @@ pub(super) fn call_groups<'a, Key: Eq + Hash>(
     analysis: &'a JaxAnalysis,
     key: impl Fn(&'a Call) -> Option<Key>,
 ) -> Vec<CallGroup<'a>> {
-    let mut positions = HashMap::new();
-    let mut groups: Vec<CallGroup<'a>> = Vec::new();
+    let mut groups: IndexMap<Key, Vec<&'a Call>> = IndexMap::default();
     for call in analysis.calls().iter().filter(|call| analysis.keeps(call.operator)) {
-        let Some(key) = key(call) else { continue };
-        let position = *positions.entry(key).or_insert(groups.len());
-        match groups.get_mut(position) {
-            Some(group) => group.calls.push(call),
-            None => groups.push(CallGroup { calls: vec![call] }),
+        if let Some(key) = key(call) {
+            groups.entry(key).or_default().push(call);
         }
     }
-    // They are in the order of their first calls, which decides between equal times.
+    let mut groups: Vec<CallGroup<'a>> = groups.into_values().map(|calls| CallGroup { calls }).collect();
+    // The order of their first calls decides between equal times.
     groups.sort_by_key(|group| Reverse(group.time()));
     groups
 }
 
 /// What the rows of a sheet of instructions share.
-pub(super) struct OperatorContext<'a> {
-    pub(super) analysis: &'a JaxAnalysis,
+pub(crate) struct OperatorContext<'a> {
+    pub(crate) analysis: &'a JaxAnalysis,
     /// Names of the models' parameters, where the sheet has a column for each.
-    pub(super) parameters: Vec<&'static str>,
+    pub(crate) parameters: IndexSet<&'static str>,
 }
 
 /// A row of a sheet of instructions: calls, with what several cells are made from.

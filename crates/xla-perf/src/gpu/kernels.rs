@@ -13,6 +13,7 @@ use sheets::Unit::{Bytes, Microseconds, Milliseconds, Percent};
 use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Nested, Sheet, percent, shares};
 
 use super::kernel_rows::{Arguments, Entry, KernelRow, duration_statistics, gpu_kernels, kernel_list};
+use crate::IndexMap;
 use crate::analysis::JaxAnalysis;
 use crate::device_events::{DeviceEvent, KernelCategory};
 use crate::operators::{Operator, Record, number_tuples, text_list, text_tuple};
@@ -252,21 +253,19 @@ struct KernelGroup<'a> {
 /// The groups, most time first.
 fn kernel_groups(analysis: &JaxAnalysis) -> Vec<KernelGroup<'_>> {
     let figures = analysis.options().figures;
-    let mut positions = HashMap::new();
-    let mut groups: Vec<KernelGroup<'_>> = Vec::new();
+    let mut groups: IndexMap<_, (KernelRow<'_>, Vec<i64>)> = IndexMap::default();
     for row in gpu_kernels(analysis) {
         let key = (row.name, row.category, arguments(row.operator, figures));
-        let position = *positions.entry(key).or_insert(groups.len());
-        if position == groups.len() {
-            groups.push(KernelGroup { first: row, times: Vec::new(), time: 0, spread: Spread::default() });
-        }
-        groups[position].times.push(row.time);
+        groups.entry(key).or_insert_with(|| (row, Vec::new())).1.push(row.time);
     }
-    for group in &mut groups {
-        group.time = group.times.iter().sum();
-        group.spread = analysis.spread_us(Summary::of(&group.times));
-    }
-    // They are in the order of their first uids, which decides between equal times.
+    let group = |(first, times): (_, Vec<i64>)| KernelGroup {
+        first,
+        time: times.iter().sum(),
+        spread: analysis.spread_us(Summary::of(&times)),
+        times,
+    };
+    let mut groups: Vec<KernelGroup<'_>> = groups.into_values().map(group).collect();
+    // The order of their first uids decides between equal times.
     groups.sort_by_key(|group| Reverse(group.time));
     groups
 }

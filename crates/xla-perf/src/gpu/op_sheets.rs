@@ -5,7 +5,7 @@ use hlo_cost::HloKind;
 use operator_sheets::columns::{DATA_MOVED, FLOPS_PER_BYTE, GFLOPS, KERNEL_DETAILS, KERNEL_TIME};
 use sheets::ColumnKind::{Count, Identifier, Number, Text};
 use sheets::Unit::Microseconds;
-use sheets::{Column, ColumnKind, Field, Sheet};
+use sheets::{Cell, Column, ColumnKind, Field, Sheet};
 use trace_ingest::TrackId;
 
 use super::call_groups::{
@@ -16,11 +16,6 @@ use crate::analysis::JaxAnalysis;
 use crate::device_events::KernelCategory;
 use crate::operators::{Operator, Program, number_tuples, stem, text_tuple};
 
-pub(crate) const PARAMETER: Column = Column::new(
-    "param: …",
-    Text,
-    "A parameter of the model, such as M, N, K of a matrix multiplication; one column per parameter, and calls are grouped by all of them.",
-);
 /// FLOPs, bytes and intensity.
 pub(crate) const WORK: [Column; 3] = [
     GFLOPS.named("GFLOPS_first"),
@@ -111,17 +106,10 @@ fn fields<'a>() -> Vec<Field<OperatorContext<'a>, OperatorRow<'a>>> {
         F::new(Count, "instructions", |_, row| row.group.instructions().into()).described(
             "Instructions of the row: those of one name, numbers aside, with the same operands and work.",
         ),
-        Field::each(
-            PARAMETER,
-            |context: &OperatorContext<'_>| {
-                context.parameters.iter().map(|name| format!("param: {name}")).collect()
-            },
-            |context, row: &OperatorRow<'_>, position| {
-                let mut parameters = row.operator.parameters();
-                let value = parameters.find(|(name, _)| *name == context.parameters[position]);
-                value.map(|(_, value)| value.to_string()).into()
-            },
-        ),
+        parameter_field(|row: &OperatorRow<'_>, name| {
+            let value = row.operator.parameters().find(|(parameter, _)| *parameter == name);
+            value.map(|(_, value)| value.to_string()).into()
+        }),
     ];
     fields.extend(work_fields(WORK));
     fields.extend(rate_fields());
@@ -157,6 +145,23 @@ fn fields<'a>() -> Vec<Field<OperatorContext<'a>, OperatorRow<'a>>> {
     fields
 }
 
+/// A column for each parameter of the models.
+pub(crate) fn parameter_field<'a, R>(
+    value: impl for<'r> Fn(&'r R, &'static str) -> Cell<'r> + Send + Sync + 'static,
+) -> Field<OperatorContext<'a>, R> {
+    Field::each(
+        Column::new(
+            "param: …",
+            Text,
+            "A parameter of the model, such as M, N, K of a matrix multiplication; one column per parameter, and calls are grouped by all of them.",
+        ),
+        |context: &OperatorContext<'_>| {
+            context.parameters.iter().map(|name| format!("param: {name}")).collect()
+        },
+        move |context, row, position| value(row, context.parameters[position]),
+    )
+}
+
 /// Where the kernel that was launched first ran.
 fn track(context: &OperatorContext<'_>, row: &OperatorRow<'_>) -> TrackId {
     let analysis = context.analysis;
@@ -166,12 +171,8 @@ fn track(context: &OperatorContext<'_>, row: &OperatorRow<'_>) -> TrackId {
 fn rows(analysis: &JaxAnalysis, members: Members) -> Option<(OperatorContext<'_>, Vec<OperatorRow<'_>>)> {
     let mut groups = operator_groups(analysis);
     groups.retain(|group| sheet_of(group.operator(analysis)) == Some(members));
-    let mut parameters: Vec<&'static str> = Vec::new();
-    for (name, _) in groups.iter().flat_map(|group| group.operator(analysis).parameters()) {
-        if !parameters.contains(name) {
-            parameters.push(name);
-        }
-    }
+    let parameters = groups.iter().flat_map(|group| group.operator(analysis).parameters());
+    let parameters = parameters.map(|&(name, _)| name).collect();
     let rows: Vec<_> = groups.into_iter().map(|group| OperatorRow::new(analysis, group)).collect();
     (!rows.is_empty()).then_some((OperatorContext { analysis, parameters }, rows))
 }

@@ -15,6 +15,7 @@ use super::call_groups::{
     module_field, note_field, rate_fields, roofline_fields, warm_up_fields, work_fields,
 };
 use super::kernels::{EX_UID, INPUT_DIMS, INPUT_STRIDES, INPUT_TYPE};
+use crate::IndexSet;
 use crate::analysis::JaxAnalysis;
 use crate::operators::{Record, number_tuples, stem, text_list, text_tuple};
 use crate::sheet::{gpu_sheet, unless_empty};
@@ -163,7 +164,7 @@ fn one_by_one<'a>() -> Sheet<'a, JaxAnalysis> {
         |analysis: &'a JaxAnalysis| {
             let rows = call_groups(analysis, |call| Some(call.operator));
             let rows = rows.into_iter().map(|group| OperatorRow::new(analysis, group)).collect();
-            let context = OperatorContext { analysis, parameters: Vec::new() };
+            let context = OperatorContext { analysis, parameters: IndexSet::default() };
             (!analysis.gpus().is_empty()).then_some((context, rows))
         },
     )
