@@ -72,7 +72,7 @@ impl RocprofAnalysis {
         })
     }
 
-    /// The kernels that count: all, but those of the first process alone for the figures of the reference.
+    /// The kernels that count: all, but those of the first process alone for the figures of TraceLens.
     pub fn dispatches(&self) -> impl Iterator<Item = &Dispatch> + Clone {
         self.profile.dispatches.iter().filter(|dispatch| self.counts(dispatch.process))
     }
@@ -84,7 +84,7 @@ impl RocprofAnalysis {
 
     /// The durations of the kernels by name. Computed once.
     pub(crate) fn groups(&self) -> &KernelGroups {
-        self.groups.get_or_init(|| KernelGroups::of(self))
+        self.groups.get_or_init(|| KernelGroups::new(self))
     }
 
     /// A time in nanoseconds as columns in µs have it.
@@ -99,12 +99,12 @@ impl RocprofAnalysis {
 
     /// The kernels of each GPU, for the tables known from Perfetto traces. Computed once.
     pub(crate) fn gpu_kernels(&self, options: &PftraceOptions) -> &GpuKernels {
-        self.gpu_kernels.get_or_init(|| GpuKernels::of(&self.profile, options))
+        self.gpu_kernels.get_or_init(|| GpuKernels::new(&self.profile, options))
     }
 
     /// The HIP calls with what they launched, for the tables known from Perfetto traces. Computed once.
     pub(crate) fn hip_launches(&self, options: &PftraceOptions) -> &HipLaunches {
-        self.hip_launches.get_or_init(|| HipLaunches::of(&self.profile, options, self.options.parity))
+        self.hip_launches.get_or_init(|| HipLaunches::new(&self.profile, options, self.options.parity))
     }
 
     fn counts(&self, process: u32) -> bool {
@@ -150,7 +150,7 @@ pub(crate) struct KernelGroup {
 }
 
 impl KernelGroups {
-    pub(crate) fn of(analysis: &RocprofAnalysis) -> Self {
+    pub(crate) fn new(analysis: &RocprofAnalysis) -> Self {
         // By counting, into one list: where the durations of each name begin, then where the next one goes.
         let mut next = vec![0_usize; analysis.names().len() + 1];
         let named = || {

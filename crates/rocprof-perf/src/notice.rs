@@ -27,7 +27,7 @@ pub enum RocprofNotice {
         records: usize,
     },
     /// The figures are those of TraceLens.
-    ReferenceFigures,
+    TraceLensFigures,
     /// The tables of categories and of kernels leave out kernels that are too short to count.
     PftraceShortKernels {
         /// How many.
@@ -69,7 +69,7 @@ pub fn rocprof_notices(analysis: &RocprofAnalysis) -> Vec<RocprofNotice> {
     let options = analysis.options();
     let mut notices = Vec::new();
     if options.parity {
-        notices.push(RocprofNotice::ReferenceFigures);
+        notices.push(RocprofNotice::TraceLensFigures);
     }
     let has_kernels = analysis.dispatches().next().is_some();
     if !has_kernels {
@@ -167,8 +167,8 @@ impl fmt::Display for RocprofNotice {
                 f,
                 "memory_copy_by_copy_bytes leaves out copies of which the profile does not give the size: {count}"
             ),
-            RocprofNotice::ReferenceFigures => f.write_str(
-                "figures as the reference tool prints them: outside of gpu_timeline, columns that say µs hold ns and \
+            RocprofNotice::TraceLensFigures => f.write_str(
+                "figures as TraceLens prints them: outside of gpu_timeline, columns that say µs hold ns and \
                  columns that say ms hold µs",
             ),
         }

@@ -51,7 +51,7 @@ impl Default for RocprofOptions {
 /// Kernels of XLA that check buffers while it tunes itself; what they take says nothing of the program.
 const CHECKER_OF_TUNING: &str = r"(?:^|\W)redzone_checker_kernel(?:\W|$)";
 
-/// Options of the tables that are known from Perfetto traces. The defaults are those of the reference reports.
+/// Options of the tables that are known from Perfetto traces. The defaults are those of TraceLens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PftraceOptions {
     /// Which of a kernel's names the tables show and the pattern is held against. `None`: as a Perfetto trace has

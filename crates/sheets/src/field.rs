@@ -20,7 +20,8 @@ type Fill<C, R> = Box<dyn Fn(Column, &C, &[&R], &mut Vec<TableColumn>) + Send + 
 ///     F::new(ColumnKind::Count, "count", |_, (_, count)| (*count).into()).described("How often it ran."),
 /// ];
 /// let sheet = Sheet::new("kernels", "Kernels by name.", fields, |rows: &Vec<(String, i64)>| rows.clone());
-/// let table = sheet.table(&vec![("gemm".to_owned(), 2)])?.ok_or("no rows")?;
+/// let rows = vec![("gemm".to_owned(), 2)];
+/// let table = sheet.table(&rows)?.ok_or("no rows")?;
 /// assert_eq!(table.column("count").map(|column| column.cell(0)), Some(2.into()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -45,12 +46,12 @@ impl<C, R> Field<C, R> {
         column: Column,
         value: impl for<'r> Fn(&'r C, &'r R) -> Cell<'r> + Send + Sync + 'static,
     ) -> Self {
-        Self::of_columns(column, move |column, context, rows, columns| {
+        Self::from_columns(column, move |column, context, rows, columns| {
             columns.push(TableColumn::new(column, rows.iter().map(|row| value(context, row))));
         })
     }
 
-    fn of_columns(
+    fn from_columns(
         column: Column,
         fill: impl Fn(Column, &C, &[&R], &mut Vec<TableColumn>) + Send + Sync + 'static,
     ) -> Self {
@@ -70,7 +71,7 @@ impl<C, R> Field<C, R> {
         names: impl Fn(&C) -> Vec<String> + Send + Sync + 'static,
         value: impl for<'r> Fn(&'r C, &'r R, usize) -> Cell<'r> + Send + Sync + 'static,
     ) -> Self {
-        Self::of_columns(column, move |column, context, rows, columns| {
+        Self::from_columns(column, move |column, context, rows, columns| {
             for (position, name) in names(context).into_iter().enumerate() {
                 let cells = rows.iter().map(|row| value(context, row, position));
                 columns.push(TableColumn::named(name, column, cells));
@@ -79,12 +80,12 @@ impl<C, R> Field<C, R> {
     }
 
     /// A column whose kind what the rows share decides, such as a reference tool's figures in another unit.
-    pub fn of_kind(
+    pub fn with_kind(
         column: Column,
         kind: impl Fn(&C) -> ColumnKind + Send + Sync + 'static,
         value: impl for<'r> Fn(&'r C, &'r R) -> Cell<'r> + Send + Sync + 'static,
     ) -> Self {
-        Self::of_columns(column, move |column, context, rows, columns| {
+        Self::from_columns(column, move |column, context, rows, columns| {
             let column = Column { kind: kind(context), ..column };
             columns.push(TableColumn::new(column, rows.iter().map(|row| value(context, row))));
         })
@@ -129,12 +130,12 @@ pub fn shares_of<C, R>(
     value: impl Fn(&R) -> i64 + Copy + Send + Sync + 'static,
 ) -> [Field<C, R>; 2] {
     [
-        Field::of_columns(share, move |share, context, rows, columns| {
+        Field::from_columns(share, move |share, context, rows, columns| {
             let total = total(context, rows);
             let cells = rows.iter().map(|row| percent(value(row), total).into());
             columns.push(TableColumn::new(share, cells));
         }),
-        Field::of_columns(running, move |running, context, rows, columns| {
+        Field::from_columns(running, move |running, context, rows, columns| {
             let total = total(context, rows);
             let cells = rows.iter().scan(0, |sum, row| {
                 *sum += value(row);
@@ -224,7 +225,7 @@ mod tests {
         const TIME: Column = Column::new("time", ColumnKind::Number(Unit::Microseconds), "");
         let kind = |&whole: &bool| if whole { ColumnKind::Whole(Unit::Nanoseconds) } else { TIME.kind };
         let field = || {
-            Field::of_kind(TIME, kind, |&whole, &time: &i64| match whole {
+            Field::with_kind(TIME, kind, |&whole, &time: &i64| match whole {
                 true => time.into(),
                 false => (time as f64 / 1e3).into(),
             })

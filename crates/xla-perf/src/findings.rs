@@ -189,7 +189,7 @@ impl fmt::Display for JaxNotice {
             JaxNotice::CopyKernelsAreComputation { kernels, time_us } => write!(
                 f,
                 "{kernels} kernels ({time_us:.3} µs) of the ROCm runtime only copy or fill memory and count as \
-                 computation, as they were recorded; --rebucket_copy_kernels counts them as copies"
+                 computation, as they were recorded"
             ),
             JaxNotice::NothingHasKeyword { keywords } => {
                 write!(f, "no kernel comes from an operation or a source file with {}", keywords.join(" or "))

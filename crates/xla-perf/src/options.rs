@@ -3,14 +3,14 @@
 use gpu_timeline::CommunicationPatterns;
 use perf_models::Architecture;
 
-/// Whose figures a report has where the reference tool is known to be wrong.
+/// Whose figures a report has where TraceLens is known to be wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum JaxFigures {
     /// The right ones: work of an instruction from its HLO, held against the time of all its kernels.
     #[default]
     Correct,
-    /// Those of the reference tool, for comparison: work by its formulas, credited to every kernel.
-    Reference,
+    /// Those of TraceLens, for comparison: work by its formulas, credited to every kernel.
+    TraceLens,
 }
 
 /// How kernels that only copy or fill memory count, such as `__amd_rocclr_copyBuffer`, which some ROCm releases

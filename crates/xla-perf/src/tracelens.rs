@@ -1,4 +1,4 @@
-//! What equals TraceLens where it is known to be wrong: with [`JaxFigures::Reference`](crate::JaxFigures::Reference) a
+//! What equals TraceLens where it is known to be wrong: with [`JaxFigures::TraceLens`](crate::JaxFigures::TraceLens) a
 //! report can be compared with one of its reports cell by cell. A reader of the other modules may skip this one: its sheets
 //! replace those of the module `gpu`, and the sheets of kernels take arguments from here.
 //!

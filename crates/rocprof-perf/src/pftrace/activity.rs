@@ -21,7 +21,7 @@ pub(super) fn category_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
         F::new(Text, "Category", |_, row| row.category.into())
             .described("Kind of kernel by name: gemm, ckfwd and ckbwd (attention), aiterfwd and aiterbwd (attention of AITER), te (Transformer Engine), memcpy/memset, fillBuffer, rccl (collectives), xla (all others); overlapped_comm and non_overlapped_comm: time with collectives beside computation and without; compute_total: all kernels but collectives; total_incl_comm: all kernels."),
         F::new(Number(Milliseconds), "Total runtime (ms)", |_, row| row.figures[0].into())
-            .described("Sum of the durations of the row's kernels in ms, so that kernels at once count each. overlapped_comm and non_overlapped_comm are lengths of time, in which each instant counts once; with --parity overlapped_comm sums over pairs of kernels and non_overlapped_comm, what is left of the rccl row, may be negative."),
+            .described("Sum of the durations of the row's kernels in ms, so that kernels at once count each. overlapped_comm and non_overlapped_comm are lengths of time, in which each instant counts once; with the figures of TraceLens overlapped_comm sums over pairs of kernels and non_overlapped_comm, what is left of the rccl row, may be negative."),
         F::new(Number(One), "Total count", |_, row| row.figures[1].into())
             .described("Kernels; 0 in the last four rows of a GPU."),
         F::new(Number(One), "Fraction of compute runtime", |_, row| row.figures[2].into())
@@ -31,7 +31,7 @@ pub(super) fn category_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
     ];
     Sheet::with_context(
         "category_summary",
-        "Per GPU, kernel time by kind of kernel, of kernels that are at least --min_event_ns long; the mean over GPUs (Avg) below.",
+        "Kernel time per GPU by kind of kernel, and the mean over GPUs (Avg). Kernels below the minimum duration are left out.",
         fields,
         |analysis| Some(((), category_rows(analysis)?)),
     )
@@ -41,7 +41,7 @@ pub(super) fn xla_top<'a>() -> Sheet<'a, RocprofAnalysis> {
     type F = Field<i64, XlaRow>;
     let fields = [
         F::new(Text, "Kernel", |_, row| row.label.as_str().into())
-            .described("Kernel; without digits with --merge_kernels."),
+            .described("Kernel; without digits where kernels whose names differ in digits are merged."),
         F::new(Number(Milliseconds), "Total time (ms)", |_, row| (row.time as f64 / 1e6).into())
             .described("Sum of the durations in ms."),
         F::new(Count, "Count", |_, row| row.count.into()).described("Kernels."),
@@ -51,7 +51,7 @@ pub(super) fn xla_top<'a>() -> Sheet<'a, RocprofAnalysis> {
     ];
     Sheet::with_context(
         "xla_top",
-        "The kernels of category xla on all GPUs, most time first, the first --top_xla names; kernels of any length count.",
+        "The kernels of category xla on all GPUs, most time first, up to the number of rows asked for; kernels of any duration count.",
         fields,
         xla_rows,
     )

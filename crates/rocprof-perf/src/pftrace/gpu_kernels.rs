@@ -16,7 +16,7 @@ pub(crate) struct GpuOrder {
 }
 
 impl GpuOrder {
-    pub(crate) fn of(profile: &Profile) -> Self {
+    pub(crate) fn new(profile: &Profile) -> Self {
         let mut order = GpuOrder { number_of_agent: vec![None; profile.agents.len()], count: 0 };
         for agent in profile.dispatches.iter().filter_map(|dispatch| dispatch.agent) {
             let number = &mut order.number_of_agent[agent as usize];
@@ -64,8 +64,8 @@ pub(crate) struct GpuKernels {
 }
 
 impl GpuKernels {
-    pub(crate) fn of(profile: &Profile, options: &PftraceOptions) -> Self {
-        let order = GpuOrder::of(profile);
+    pub(crate) fn new(profile: &Profile, options: &PftraceOptions) -> Self {
+        let order = GpuOrder::new(profile);
         let mut names = DisplayNames::new(profile, options.names_of(profile.source));
         let mut gpus = vec![Vec::new(); order.count as usize];
         let mut without_agent = 0;
@@ -77,7 +77,7 @@ impl GpuKernels {
                 continue;
             };
             let span = Interval::new(dispatch.start, dispatch.end);
-            let name = names.of_kernel(dispatch.kernel);
+            let name = names.intern_kernel(dispatch.kernel);
             gpus[gpu as usize].push(KernelRun { span, name, launch: dispatch.launch });
         }
         let names = names.into_texts();
@@ -177,28 +177,28 @@ pub(crate) struct DisplayNames<'a> {
     names: KernelNames,
     /// Position of a kernel's name; `None` until it is asked for, because a profile lists every kernel that was
     /// loaded and few of them run.
-    of_kernel: Vec<Option<u32>>,
+    positions: Vec<Option<u32>>,
     texts: IndexSet<String>,
 }
 
 impl<'a> DisplayNames<'a> {
     pub(crate) fn new(profile: &'a Profile, names: KernelNames) -> Self {
-        let of_kernel = vec![None; profile.kernels.len()];
-        DisplayNames { profile, names, of_kernel, texts: IndexSet::default() }
+        let positions = vec![None; profile.kernels.len()];
+        DisplayNames { profile, names, positions, texts: IndexSet::default() }
     }
 
     /// Position of a kernel's name.
-    pub(crate) fn of_kernel(&mut self, kernel: u32) -> u32 {
-        if let Some(position) = self.of_kernel[kernel as usize] {
+    pub(crate) fn intern_kernel(&mut self, kernel: u32) -> u32 {
+        if let Some(position) = self.positions[kernel as usize] {
             return position;
         }
-        let position = self.of_text(&self.profile.kernel_name(kernel, self.names));
-        self.of_kernel[kernel as usize] = Some(position);
+        let position = self.intern(&self.profile.kernel_name(kernel, self.names));
+        self.positions[kernel as usize] = Some(position);
         position
     }
 
     /// Position of a text among the names.
-    pub(crate) fn of_text(&mut self, text: &str) -> u32 {
+    pub(crate) fn intern(&mut self, text: &str) -> u32 {
         let known = self.texts.get_index_of(text);
         known.unwrap_or_else(|| self.texts.insert_full(text.to_owned()).0) as u32
     }

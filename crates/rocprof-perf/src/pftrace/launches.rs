@@ -55,7 +55,7 @@ pub(super) fn api_kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
     let names = [
         F::new(Text, "API Name", |_, row| row.function.into()).described("HIP function."),
         F::new(Text, "Kernel Name", |_, row| row.kernel_name.into())
-            .described("Kernel, or kind of copy; empty for calls without one, which are there with --include_nonlaunch_apis only."),
+            .described("Kernel, or kind of copy; empty for calls without one, which are left out unless they are included."),
     ];
     let fields = keys
         .into_iter()

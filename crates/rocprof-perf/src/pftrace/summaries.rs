@@ -119,7 +119,7 @@ impl Kernels<'_> {
 }
 
 /// A column of the launch configuration.
-fn of_launch<'a>(
+fn launch_field<'a>(
     kind: ColumnKind,
     name: &'static str,
     cell: fn(&Launch) -> Cell<'static>,
@@ -136,32 +136,33 @@ fn aligned([x, y, z]: [u32; 3]) -> Cell<'static> {
 pub(super) fn kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
     type F<'a> = Field<Kernels<'a>, Timed<KernelKey>>;
     let configuration = [
-        of_launch(Text, "GridXYZ", |launch| aligned(launch.grid)).described("GridX, GridY and GridZ."),
-        of_launch(Text, "BlockXYZ", |launch| aligned(launch.workgroup))
+        launch_field(Text, "GridXYZ", |launch| aligned(launch.grid)).described("GridX, GridY and GridZ."),
+        launch_field(Text, "BlockXYZ", |launch| aligned(launch.workgroup))
             .described("BlockX, BlockY and BlockZ."),
-        of_launch(Count, "VGPR", |launch| launch.vgprs.into()).described("Vector registers of a work item."),
-        of_launch(Count, "AccumVGPR", |launch| launch.accum_vgprs.into())
+        launch_field(Count, "VGPR", |launch| launch.vgprs.into())
+            .described("Vector registers of a work item."),
+        launch_field(Count, "AccumVGPR", |launch| launch.accum_vgprs.into())
             .described("Accumulation registers of a work item."),
-        of_launch(Count, "SGPR", |launch| launch.sgprs.into()).described("Scalar registers of a wave."),
-        of_launch(Whole(Bytes), "LDS", |launch| launch.group_segment.into())
+        launch_field(Count, "SGPR", |launch| launch.sgprs.into()).described("Scalar registers of a wave."),
+        launch_field(Whole(Bytes), "LDS", |launch| launch.group_segment.into())
             .described("Local data share of a work group, in bytes."),
-        of_launch(Whole(Bytes), "Scratch", |launch| launch.private_segment.into())
+        launch_field(Whole(Bytes), "Scratch", |launch| launch.private_segment.into())
             .described("Scratch memory of a work item, in bytes."),
     ];
     let name = F::new(Text, "Name", |kernels, row| kernels.labels.texts[row.key.0 as usize].as_str().into())
         .described("Kernel; without digits where kernels whose names differ in digits are merged.");
     let dimensions = [
-        of_launch(Count, "GridX", |launch| launch.grid[0].into())
+        launch_field(Count, "GridX", |launch| launch.grid[0].into())
             .described("Work items of the grid along the first dimension; of Perfetto traces, which give the product only, the number of all."),
-        of_launch(Count, "GridY", |launch| launch.grid[1].into())
+        launch_field(Count, "GridY", |launch| launch.grid[1].into())
             .described("Along the second; 1 of Perfetto traces."),
-        of_launch(Count, "GridZ", |launch| launch.grid[2].into())
+        launch_field(Count, "GridZ", |launch| launch.grid[2].into())
             .described("Along the third; 1 of Perfetto traces."),
-        of_launch(Count, "BlockX", |launch| launch.workgroup[0].into())
+        launch_field(Count, "BlockX", |launch| launch.workgroup[0].into())
             .described("Work items of a work group along the first dimension; of Perfetto traces, which give the product only, the number of all."),
-        of_launch(Count, "BlockY", |launch| launch.workgroup[1].into())
+        launch_field(Count, "BlockY", |launch| launch.workgroup[1].into())
             .described("Along the second; 1 of Perfetto traces."),
-        of_launch(Count, "BlockZ", |launch| launch.workgroup[2].into())
+        launch_field(Count, "BlockZ", |launch| launch.workgroup[2].into())
             .described("Along the third; 1 of Perfetto traces."),
     ];
     let fields = readable("Kernels of the row.")
@@ -169,12 +170,12 @@ pub(super) fn kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
         .chain(configuration)
         .chain([name])
         .chain(exact(
-            "Total time over that of all kernels that are long enough, in percent; over that of computation with --kernel_summary_baseline compute.",
+            "Total time over that of all kernels that are long enough, in percent; or over that of computation where this is the baseline.",
         ))
         .chain(dimensions);
     Sheet::with_context(
         "pftrace_kernel_summary",
-        "Kernels of all GPUs that are at least --min_event_ns long by name and launch configuration (by name alone with --kernel_summary_group name), most time first; collectives with --kernel_summary_include_rccl only.",
+        "Kernels of all GPUs by name and launch configuration, or by name alone, most time first. Kernels below the minimum duration are left out, and collectives unless they are included.",
         fields,
         kernel_rows,
     )
@@ -211,10 +212,10 @@ pub(super) fn hip_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
     type F<'a> = Field<Calls<'a>, Timed<CallKey>>;
     let names = [
         F::new(Identifier, "Stream", |_, row| row.key.1.into())
-            .described("HIP stream, 0 where the profile does not say; with --hip_summary_group name+stream or name+stream+op only.")
+            .described("HIP stream, 0 where the profile does not say; only where calls are grouped by stream.")
         .when(|calls: &Calls<'_>| calls.by_stream),
         F::new(Identifier, "Op", |_, row| row.key.2.into())
-            .described("Number of the function in the profiler's table, 0 where the profile does not say; with --hip_summary_group name+op or name+stream+op only.")
+            .described("Number of the function in the profiler's table, 0 where the profile does not say; only where calls are grouped by operation.")
         .when(|calls: &Calls<'_>| calls.by_operation),
         F::new(Text, "Name", |calls, row| calls.profile.text(row.key.0).into()).described("Function."),
     ];
@@ -224,7 +225,7 @@ pub(super) fn hip_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
         .chain(exact("Total time over that of all rows, in percent."));
     Sheet::with_context(
         "hip_summary",
-        "HIP calls that took at least --min_event_ns by function, most time first.",
+        "HIP calls by function, most time first. Calls below the minimum duration are left out.",
         fields,
         call_rows,
     )

@@ -26,7 +26,7 @@ impl Callers {
     /// Joins by process and correlation id: processes number their calls independently of each other. An id of 0 says
     /// that there is none, and a marker sets nothing off. Of several calls with one id, as a call and those that it
     /// makes in turn may have, a HIP call goes before those of other libraries, and then the one that began last.
-    pub(crate) fn of(profile: &Profile) -> Self {
+    pub(crate) fn new(profile: &Profile) -> Self {
         let mut calls: HashMap<(u32, u64), u32> = HashMap::new();
         let linked = |process: u32, correlation: Option<u64>| {
             correlation.filter(|&correlation| correlation != 0).map(|correlation| (process, correlation))
@@ -126,7 +126,7 @@ fn functions(profile: &Profile) -> HashMap<(Library, StringId), Function> {
             functions.entry(key(position)).or_default().durations.push(call.duration());
         }
     }
-    let callers = Callers::of(profile);
+    let callers = Callers::new(profile);
     let kernels = profile.dispatches.iter().map(|kernel| kernel.duration()).zip(callers.dispatches);
     let copies = profile.copies.iter().map(|copy| copy.duration()).zip(callers.copies);
     for (duration, call) in kernels.chain(copies) {
@@ -294,14 +294,14 @@ struct Figure {
 }
 
 impl Figure {
-    fn of(values: &[i64]) -> Self {
+    fn new(values: &[i64]) -> Self {
         Figure { summary: Summary::of(values), p95: percentile(values, 95) }
     }
 }
 
 fn groups(analysis: &RocprofAnalysis) -> HashMap<(Option<StringId>, Event), Group> {
     let profile = analysis.profile();
-    let callers = Callers::of(profile);
+    let callers = Callers::new(profile);
     let kernels = profile.dispatches.iter().zip(callers.dispatches).map(|(kernel, call)| {
         (Event::Kernel(analysis.name_of_kernel(kernel.kernel)), kernel.start, kernel.duration(), call)
     });
@@ -346,10 +346,10 @@ fn latency_rows(analysis: &RocprofAnalysis) -> Vec<LatencyRow<'_>> {
             launches: group.calls.len(),
             events: group.on_gpu.len(),
             total: group.on_gpu.iter().fold(0, |sum: i64, &time| sum.saturating_add(time)),
-            overhead: Figure::of(&overhead),
-            queued: Figure::of(&group.queued),
-            latency: Figure::of(&group.latency),
-            on_gpu: Figure::of(&group.on_gpu),
+            overhead: Figure::new(&overhead),
+            queued: Figure::new(&group.queued),
+            latency: Figure::new(&group.latency),
+            on_gpu: Figure::new(&group.on_gpu),
         }
     };
     let mut rows: Vec<LatencyRow<'_>> = groups(analysis).into_iter().map(row).collect();

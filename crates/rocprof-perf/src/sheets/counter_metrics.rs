@@ -37,7 +37,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
 }
 
 fn rows(analysis: &RocprofAnalysis) -> Option<(Known, Vec<Row<'_>>)> {
-    let CountedKernels { counters, kernels } = CountedKernels::of(analysis);
+    let CountedKernels { counters, kernels } = CountedKernels::new(analysis);
     let figures = |kernel: &CountedKernel<'_>| {
         let figures = Figures { counters: &counters, kernel };
         METRICS.each_ref().map(|metric| (metric.value)(&figures))

@@ -48,7 +48,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
         "Hardware counters by kernel and kind of GPU, most time first, a column per counter.",
         keys(|kernel: &CountedKernel<'_>| kernel).into_iter().chain([counters]),
         |analysis| {
-            let CountedKernels { counters, kernels } = CountedKernels::of(analysis);
+            let CountedKernels { counters, kernels } = CountedKernels::new(analysis);
             (!kernels.is_empty()).then_some((counters, kernels))
         },
     )
@@ -97,9 +97,9 @@ impl Counted {
 }
 
 impl<'a> CountedKernels<'a> {
-    pub(super) fn of(analysis: &'a RocprofAnalysis) -> Self {
+    pub(super) fn new(analysis: &'a RocprofAnalysis) -> Self {
         let profile: &Profile = analysis.profile();
-        let kinds = HardwareKinds::of(profile);
+        let kinds = HardwareKinds::new(profile);
         let mut counters: IndexSet<&str> = IndexSet::default();
         let mut column_of: HashMap<u32, usize> = HashMap::new();
         let mut kernels: IndexMap<(u32, usize), CountedKernel<'a>> = IndexMap::default();

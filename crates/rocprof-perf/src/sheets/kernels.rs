@@ -44,7 +44,7 @@ fn whole_time<'a, R>(
         true => tracelens::WHOLE_TIME,
         false => column.kind,
     };
-    Field::of_kind(column, kind, move |analysis: &Context<'_>, row| match analysis.options().parity {
+    Field::with_kind(column, kind, move |analysis: &Context<'_>, row| match analysis.options().parity {
         true => nanoseconds(row).into(),
         false => analysis.us(nanoseconds(row) as f64).into(),
     })
@@ -132,7 +132,7 @@ fn by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
     let fields = durations.into_iter().chain(shares()).chain(sums);
     Sheet::with_context(
         "kernel_summary",
-        "Kernels by name, most time first; without --disable_kernel_summary only.",
+        "Kernels by name, most time first; left out where the summary of kernels is disabled.",
         fields,
         |analysis: &'a RocprofAnalysis| {
             let row = |group: &crate::analysis::KernelGroup| {
@@ -164,7 +164,7 @@ fn by_category<'a>() -> Sheet<'a, RocprofAnalysis> {
     ];
     Sheet::with_context(
         "kernel_summary_by_category",
-        "Kernels by category, most time first; without --disable_kernel_summary only.",
+        "Kernels by category, most time first; left out where the summary of kernels is disabled.",
         sums.into_iter().chain(shares()),
         |analysis: &'a RocprofAnalysis| {
             if analysis.options().disable_kernel_summary {
@@ -240,7 +240,7 @@ pub(super) fn details<'a>() -> Sheet<'a, RocprofAnalysis> {
     ];
     Sheet::with_context(
         "kernel_details",
-        "Kernels one by one, the longest first, equally long ones in the order of dispatching; with --kernel_details only.",
+        "Kernels one by one, the longest first, equally long ones in the order of dispatching; made on request.",
         fields,
         |analysis: &'a RocprofAnalysis| {
             if !analysis.options().kernel_details {
@@ -295,7 +295,7 @@ fn short_by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
     ];
     Sheet::with_context(
         "short_kernels_summary",
-        "Kernels shorter than the threshold by name, most time first; with --short_kernel_study only.",
+        "Kernels shorter than the threshold by name, most time first; made on request.",
         fields,
         |analysis: &'a RocprofAnalysis| {
             if !analysis.options().short_kernel_study {

@@ -118,7 +118,7 @@ fn is_described(launch: &Launch) -> bool {
 
 fn rows(analysis: &RocprofAnalysis) -> Vec<Row<'_>> {
     let profile = analysis.profile();
-    let hardware = HardwareKinds::of(profile);
+    let hardware = HardwareKinds::new(profile);
     let mut groups: HashMap<(u32, usize, u32), Vec<i64>> = HashMap::new();
     for dispatch in &profile.dispatches {
         let name = analysis.name_of_kernel(dispatch.kernel);

@@ -57,7 +57,7 @@ fn rows(profile: &Profile) -> Vec<Row<'_>> {
     for marker in &markers {
         durations.entry(marker.name).or_default().push(marker.duration());
     }
-    let callers = Callers::of(profile).dispatches;
+    let callers = Callers::new(profile).dispatches;
     let (mut work, method) = if callers.iter().any(Option::is_some) {
         (work_by_launch(profile, &markers, &callers), "launch")
     } else {

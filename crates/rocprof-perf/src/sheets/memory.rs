@@ -126,7 +126,7 @@ struct CopyRow {
 }
 
 impl CopyRow {
-    fn of(key: CopyKey, copies: &[&MemoryCopy]) -> Option<Self> {
+    fn new(key: CopyKey, copies: &[&MemoryCopy]) -> Option<Self> {
         let durations: Vec<i64> = copies.iter().map(|copy| copy.duration()).collect();
         let span = |copy: &&MemoryCopy| Interval::new(copy.start, copy.end);
         let rates = || {
@@ -157,7 +157,7 @@ fn copy_rows(profile: &Profile) -> Vec<CopyRow> {
         let key = (copy.direction, name, copy.source, copy.destination, copy.bytes.map(size_range));
         groups.entry(key).or_default().push(copy);
     }
-    let rows = groups.into_iter().filter_map(|(key, copies)| CopyRow::of(key, &copies));
+    let rows = groups.into_iter().filter_map(|(key, copies)| CopyRow::new(key, &copies));
     let mut rows: Vec<CopyRow> = rows.collect();
     rows.sort_by_key(|row| row.key);
     rows
@@ -203,7 +203,7 @@ struct AllocationRow<'a> {
 }
 
 fn allocation_rows(profile: &Profile) -> Vec<AllocationRow<'_>> {
-    let Usage { rows, live } = Usage::of(profile);
+    let Usage { rows, live } = Usage::new(profile);
     let row = |((agent, name), operations): ((Option<u32>, StringId), Operations)| {
         let (operation, live) = (profile.strings.get(name), live.get(&agent).copied());
         let durations = Summary::of(&operations.durations)?;
@@ -223,7 +223,7 @@ enum Operation {
 
 impl Operation {
     /// By the profiler's name: `MEMORY_ALLOCATION_VMEM_ALLOCATE`, `FREE`.
-    fn of_name(name: &str) -> Self {
+    fn from_name(name: &str) -> Self {
         let name = name.to_ascii_uppercase();
         let name = name.trim_start_matches("MEMORY_ALLOCATION_");
         if name.contains("FREE") || name.contains("RECLAIM") {
@@ -259,7 +259,7 @@ struct Usage {
 }
 
 impl Usage {
-    fn of(profile: &Profile) -> Self {
+    fn new(profile: &Profile) -> Self {
         let mut usage = Usage::default();
         let mut held: HashMap<(u32, u64), (Option<u32>, u64)> = HashMap::new();
         let mut records: Vec<_> = profile.allocations.iter().collect();
@@ -268,7 +268,7 @@ impl Usage {
             // A null pointer is no memory: allocations that failed have one, and freeing one does nothing.
             let address = Some((record.process, record.address)).filter(|_| record.address != 0);
             let (mut agent, mut bytes, mut unknown) = (record.agent, record.bytes, 0);
-            match Operation::of_name(profile.strings.get(record.name)) {
+            match Operation::from_name(profile.strings.get(record.name)) {
                 Operation::Allocate => {
                     if let Some(address) = address {
                         // The end of what was there before was not recorded.
@@ -359,7 +359,7 @@ mod tests {
             ("RECLAIM", Operation::Free),
             ("", Operation::Other),
         ] {
-            assert_eq!(Operation::of_name(name), operation, "{name}");
+            assert_eq!(Operation::from_name(name), operation, "{name}");
         }
     }
 }

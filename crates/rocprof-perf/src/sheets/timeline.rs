@@ -195,7 +195,7 @@ pub fn agent_timelines(analysis: &RocprofAnalysis) -> Vec<AgentTimeline<'_>> {
     let agents = &analysis.profile().agents;
     let mut communicates = vec![false; analysis.names().len()];
     for group in &analysis.groups().rows {
-        // Not by the category that the sheets of kernels show, which may be the reference's.
+        // Not by the category that the sheets of kernels show, which may be TraceLens's.
         let name = &analysis.names()[group.name as usize];
         communicates[group.name as usize] = KernelCategory::of_name(name) == KernelCategory::Communication;
     }

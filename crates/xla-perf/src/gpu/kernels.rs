@@ -41,12 +41,12 @@ pub(super) const INPUT_TYPE: Column =
 pub(super) const INPUT_STRIDES: Column = Column::new(
     "Input Strides",
     ColumnKind::Nested,
-    "Distances of neighbours along each dimension of the same, in elements, by the layout of the HLO; with --parity always ().",
+    "Distances of neighbours along each dimension of the same, in elements, by the layout of the HLO; with the figures of TraceLens always ().",
 );
 const CONCRETE_INPUTS: Column = Column::new(
     "Concrete Inputs",
     ColumnKind::Nested,
-    "Always (): HLO has no arguments that are no tensors. With --parity, of Transformer Engine's attention the shape of the operand behind query, key and value.",
+    "Always (): HLO has no arguments that are no tensors. With the figures of TraceLens, of Transformer Engine's attention the shape of the operand behind query, key and value.",
 );
 const DIRECT_MS: Column = Column::new(
     "total_direct_kernel_time_ms",
@@ -70,7 +70,7 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
     [
         gpu_sheet(
             "kernel_launchers",
-            "Kernels one by one, by UID; with --kernel_metadata_keyword_filters those that a keyword keeps.",
+            "Kernels one by one, by UID; only those that match a keyword where keywords filter them.",
             kernel_fields(),
             gpu_kernels,
         ),
@@ -179,7 +179,7 @@ fn kernel_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelRow<
             let duration = ("dur".into(), Nested::Number(analysis.us(row.time)));
             kernel_list(row.name, [duration].into_iter().chain(instruction(analysis, row.operator))).into()
         })
-        .described("The kernel with its duration in µs and what the HLO says of its instruction: target of a custom call, shapes of operands and result, operation and source; NA where there is none. With --parity neither result nor operation."),
+        .described("The kernel with its duration in µs and what the HLO says of its instruction: target of a custom call, shapes of operands and result, operation and source; NA where there is none. With the figures of TraceLens neither result nor operation."),
         F::new(Number(Microseconds), "GPU_kernel_launch_latency", |analysis, row| {
             let start = |event| analysis.trace().events().start(event);
             row.event.launch.map(|launch| analysis.us(start(row.event.event) - start(launch))).into()
@@ -205,7 +205,7 @@ fn arguments(operator: &Operator, figures: JaxFigures) -> Option<Arguments<'_>> 
         JaxFigures::Correct => {
             Arguments { dims: &record.dims, types: &record.types, strides: &record.strides, concrete: &[] }
         }
-        JaxFigures::Reference => tracelens::arguments(record),
+        JaxFigures::TraceLens => tracelens::arguments(record),
     })
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn gpu_sheets<'a>() -> Vec<Sheet<'a, JaxAnalysis>> {
     all.extend(roofline_sheets());
     all.extend(op_sheets::op_sheets().map(|(members, sheet)| {
         sheet.replaced_by(tracelens::op_sheet(members), |analysis| {
-            analysis.options().figures == JaxFigures::Reference
+            analysis.options().figures == JaxFigures::TraceLens
         })
     }));
     all.extend(kernels::kernel_sheets());

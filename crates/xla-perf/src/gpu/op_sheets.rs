@@ -22,8 +22,11 @@ pub(crate) const WORK: [Column; 3] = [
     DATA_MOVED.named("Data Moved (MB)_first"),
     FLOPS_PER_BYTE.named("FLOPS/Byte_first"),
 ];
-pub(crate) const PROCESS_NAME: Column =
-    Column::new("process_name_first", Text, "GPU of the first call; with --parity always Unknown.");
+pub(crate) const PROCESS_NAME: Column = Column::new(
+    "process_name_first",
+    Text,
+    "GPU of the first call; with the figures of TraceLens always Unknown.",
+);
 pub(crate) const PROCESS_LABEL: Column =
     Column::new("process_label_first", Text, "Always Unknown: profiles have no such label.");
 pub(crate) const THREAD_NAME: Column = Column::new("thread_name_first", Text, "Stream of the first call.");
@@ -34,7 +37,8 @@ pub(crate) const TYPES: Column =
     Column::new("Input type_first", ColumnKind::Nested, "Element types of the same.");
 pub(crate) const TIME_SUM: Column =
     Column::new("Kernel Time (µs)_sum", Number(Microseconds), "Sum over calls of the kernel time in µs.");
-pub(crate) const COUNT: Column = Column::new("name_count", Count, "Calls; with --parity kernels.");
+pub(crate) const COUNT: Column =
+    Column::new("name_count", Count, "Calls; with the figures of TraceLens kernels.");
 pub(crate) const UID: Column = Column::new("UID_first", Identifier, "UID of the first kernel.");
 
 /// Which instructions a sheet has.
@@ -46,54 +50,28 @@ pub(crate) enum Members {
     Rest,
 }
 
-const SHEETS: [(&str, Members, &str); 8] = [
-    (
-        "op_gemm",
-        Members::Of(KernelCategory::Gemm),
-        "Matrix multiplications, alone, fused or by a library: one row per name and parameters, most kernel time first.",
-    ),
-    (
-        "op_fa_bwd",
-        Members::Of(KernelCategory::AttentionBackward),
-        "Fused attention, backward: one row per name and parameters, most kernel time first.",
-    ),
-    (
-        "op_fa_fwd",
-        Members::Of(KernelCategory::AttentionForward),
-        "Fused attention, forward: one row per name and parameters, most kernel time first.",
-    ),
-    (
-        "op_fa_v3",
-        Members::Of(KernelCategory::AttentionV3),
-        "Fused attention by the third version of AMD's assembly kernels: one row per name and parameters, most kernel time first.",
-    ),
-    (
-        "op_conv",
-        Members::Of(KernelCategory::Convolution),
-        "Convolutions: one row per name and parameters, most kernel time first.",
-    ),
-    (
-        "op_te",
-        Members::Of(KernelCategory::TransformerEngine),
-        "Library calls of Transformer Engine that are neither attention nor matrix multiplications: one row per name and parameters, most kernel time first.",
-    ),
-    (
-        "op_communication_rccl_nccl",
-        Members::Of(KernelCategory::Communication),
-        "Collectives: one row per name and parameters, most kernel time first.",
-    ),
-    (
-        "op_xla",
-        Members::Rest,
-        "Instructions that are in no other sheet of their kind, such as the fusions that XLA generates: one row per name, operands and work, most kernel time first. Not with --parity.",
-    ),
+/// Name, members, and what these are.
+const SHEETS: [(&str, Members, &str); 7] = [
+    ("op_gemm", Members::Of(KernelCategory::Gemm), "Matrix multiplications, alone, fused or by a library"),
+    ("op_fa_bwd", Members::Of(KernelCategory::AttentionBackward), "Fused attention, backward"),
+    ("op_fa_fwd", Members::Of(KernelCategory::AttentionForward), "Fused attention, forward"),
+    ("op_fa_v3", Members::Of(KernelCategory::AttentionV3), ATTENTION_V3),
+    ("op_conv", Members::Of(KernelCategory::Convolution), "Convolutions"),
+    ("op_te", Members::Of(KernelCategory::TransformerEngine), TRANSFORMER_ENGINE),
+    ("op_communication_rccl_nccl", Members::Of(KernelCategory::Communication), "Collectives"),
 ];
+const ATTENTION_V3: &str = "Fused attention by the third version of AMD's assembly kernels";
+const TRANSFORMER_ENGINE: &str =
+    "Library calls of Transformer Engine that are neither attention nor matrix multiplications";
+const REST: &str = "Instructions that are in no other sheet of their kind, such as the fusions that XLA generates: one row per name, operands and work, most kernel time first. Left out with the figures of TraceLens, which has no such sheet.";
 
 /// The sheets of kinds of instructions, in order, each with its members.
 pub(super) fn op_sheets<'a>() -> impl Iterator<Item = (Members, Sheet<'a, JaxAnalysis>)> {
-    SHEETS.into_iter().map(|(name, members, description)| {
-        let rows = move |analysis| rows(analysis, members);
-        (members, Sheet::with_context(name, description, fields(), rows))
+    let by_category = SHEETS.into_iter().map(|(name, members, what)| {
+        (name, members, format!("{what}: one row per name and parameters, most kernel time first."))
+    });
+    by_category.chain([("op_xla", Members::Rest, REST.to_owned())]).map(|(name, members, description)| {
+        (members, Sheet::with_context(name, description, fields(), move |analysis| rows(analysis, members)))
     })
 }
 

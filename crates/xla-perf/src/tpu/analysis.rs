@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use gpu_timeline::{Interval, busy_time};
 
 use super::category;
-use super::profile::{AccessKind, Execution, MemorySpace, PicoSpan, TpuCore, TpuOp, TpuProfile, TpuStep};
+use super::profile::{AccessKind, MemorySpace, OpExecution, PicoSpan, TpuCore, TpuOp, TpuProfile, TpuStep};
 use crate::IndexMap;
 
 /// A profile of TPUs with the sums that its tables are made from.
@@ -144,7 +144,7 @@ impl StepsOfCore {
         StepsOfCore { by_group, by_start }
     }
 
-    fn step_of(&self, execution: &Execution) -> Option<usize> {
+    fn step_of(&self, execution: &OpExecution) -> Option<usize> {
         if let Some(step) = execution.group.and_then(|group| self.by_group.get(&group)) {
             return Some(*step);
         }
@@ -319,7 +319,7 @@ impl<'a> OpTableBuilder<'a> {
         metrics.work.add_execution(described, share.occurrences);
     }
 
-    pub(super) fn add_execution(&mut self, execution: &Execution, self_ps: u64) {
+    pub(super) fn add_execution(&mut self, execution: &OpExecution, self_ps: u64) {
         let share = Share {
             occurrences: 1,
             time_ps: execution.span.duration_ps,

@@ -3,7 +3,7 @@
 use super::analysis::OpMetrics;
 use super::analysis::TpuAnalysis;
 use super::profile::{MissingPeaks, TpuOp};
-use super::rates::{Rates, Roof, ratio};
+use super::rates::{Rates, Utilization, ratio};
 use crate::JaxAnalysis;
 use crate::sheet::tpu_sheet;
 use sheets::{Chart, ChartShape, Column, ColumnKind, Sheet, Unit};
@@ -60,7 +60,7 @@ pub struct HloStatsRow<'a> {
     /// Its rates.
     pub rates: Rates,
     /// What bounds it, or why that cannot be said.
-    pub roof: Result<Roof, &'a MissingPeaks>,
+    pub roof: Result<Utilization, &'a MissingPeaks>,
     /// Whether its result is computed again rather than kept.
     pub is_rematerialized: bool,
     /// Whether it was compiled outside of the program around it.
@@ -87,7 +87,7 @@ pub fn hlo_stats<'a>(analysis: &'a TpuAnalysis) -> Vec<HloStatsRow<'a>> {
             times: OpTimes::new(op),
             self_fraction,
             cumulative_fraction: cumulative,
-            roof: analysis.profile.peaks.as_ref().map(|peaks| Roof::new(&rates, peaks)),
+            roof: analysis.profile.peaks.as_ref().map(|peaks| Utilization::new(&rates, peaks)),
             rates,
             is_rematerialized: is_rematerialized(&described.expression, &described.framework),
             is_outside_compilation: is_outside_compilation(&described.expression, &described.framework),

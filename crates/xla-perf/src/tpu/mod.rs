@@ -34,10 +34,10 @@ pub use module_runs::{ModuleRunRow, module_runs};
 pub use op_profile::{OpProfileGrouping, OpProfileLevel, OpProfileMetrics, OpProfileNode, op_profile};
 pub use overview::{Overview, StepSource, StepTimes, TopOp, overview};
 pub use profile::{
-    AccessKind, AggregatedExecutions, Execution, HostOp, MemoryAccess, MemorySpace, MissingPeaks, ModuleRun,
-    Peaks, PicoSpan, TpuCore, TpuOp, TpuProfile, TpuStep,
+    AccessKind, AggregatedExecutions, HostOp, MemoryAccess, MemorySpace, MissingPeaks, ModuleRun,
+    OpExecution, Peaks, PicoSpan, TpuCore, TpuOp, TpuProfile, TpuStep,
 };
-pub use rates::{ByMemory, Rates, Resource, Roof};
+pub use rates::{ByMemory, Rates, Resource, Utilization};
 pub use read::{FrameworkOp, parse_framework_op};
 pub use roofline::{RooflineRow, RooflineStep, roofline};
 pub use transfers::{

@@ -131,7 +131,7 @@ impl TpuOp {
 
 /// One execution of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Execution {
+pub struct OpExecution {
     /// Position of the operation in [`TpuProfile::ops`].
     pub op: usize,
     /// When it ran by the clock of the device; by that of the profile where the device's was not recorded.
@@ -187,7 +187,7 @@ pub struct TpuCore {
     /// Number of the device.
     pub ordinal: u32,
     /// Executions of operations; in any order.
-    pub executions: Vec<Execution>,
+    pub executions: Vec<OpExecution>,
     /// Executions that were recorded as sums.
     pub aggregated: Vec<AggregatedExecutions>,
     /// Runs of programs, in order.

@@ -147,7 +147,7 @@ fn bytes_by_memory(work: &Work) -> ByMemory {
 
 /// Rates held against the peaks of a core.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Roof {
+pub struct Utilization {
     /// The resource of the largest share of its peak.
     pub bound_by: Resource,
     /// Operations per byte of that resource, in FLOP/byte; of all memories when it is arithmetic.
@@ -162,7 +162,7 @@ pub struct Roof {
     pub optimal_flop_rate: f64,
 }
 
-impl Roof {
+impl Utilization {
     /// What bounds these rates.
     #[must_use]
     pub fn new(rates: &Rates, peaks: &Peaks) -> Self {
@@ -201,7 +201,7 @@ impl Roof {
         }
         let memory = counted.largest();
         let efficiency = memory.max(compute);
-        Roof {
+        Utilization {
             bound_by: bottleneck.0,
             bottleneck_intensity: bottleneck.2,
             compute_utilization: compute,
@@ -258,7 +258,7 @@ mod tests {
             ),
         ];
         for (work, resource, efficiency) in cases {
-            let roof = Roof::new(&Rates::new(&work), &PEAKS);
+            let roof = Utilization::new(&Rates::new(&work), &PEAKS);
             assert_eq!(roof.bound_by, resource, "{work:?}");
             assert!((roof.efficiency - efficiency).abs() < 1e-12, "{work:?}: {roof:?}");
         }
@@ -269,7 +269,7 @@ mod tests {
         let work = Work { time_ps: 1_000_000, bytes: 50_000, ..Work::default() };
         let rates = Rates::new(&work);
         assert_eq!(rates.bandwidth.hbm, rates.memory_bandwidth);
-        assert_eq!(Roof::new(&rates, &PEAKS).bound_by, Resource::Hbm);
+        assert_eq!(Utilization::new(&rates, &PEAKS).bound_by, Resource::Hbm);
     }
 
     #[test]
@@ -277,6 +277,6 @@ mod tests {
         let work = Work { flops: 7, bytes: 7, ..Work::default() };
         let rates = Rates::new(&work);
         assert_eq!((rates.flop_rate, rates.memory_bandwidth, rates.intensity), (0.0, 0.0, 1.0));
-        assert_eq!(Roof::new(&rates, &PEAKS).optimal_flop_rate, 0.0);
+        assert_eq!(Utilization::new(&rates, &PEAKS).optimal_flop_rate, 0.0);
     }
 }

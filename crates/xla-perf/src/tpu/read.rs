@@ -7,8 +7,8 @@ use trace_ingest::EventId;
 use trace_ingest::xplane::{KindId, Line, Plane, PlaneKind, Profile, StatValue};
 
 use super::profile::{
-    AccessKind, AggregatedExecutions, Execution, HostOp, MemoryAccess, MemorySpace, MissingPeaks, ModuleRun,
-    Peaks, PicoSpan, TpuCore, TpuOp, TpuProfile, TpuStep,
+    AccessKind, AggregatedExecutions, HostOp, MemoryAccess, MemorySpace, MissingPeaks, ModuleRun,
+    OpExecution, Peaks, PicoSpan, TpuCore, TpuOp, TpuProfile, TpuStep,
 };
 
 impl TpuProfile {
@@ -96,7 +96,7 @@ impl Reader<'_> {
                     _ => {}
                 }
             }
-            core.executions.push(Execution {
+            core.executions.push(OpExecution {
                 op,
                 span: self.device_span(event),
                 recorded: recorded_span(self.profile, event),

@@ -7,7 +7,7 @@ use gpu_timeline::{Interval, IntervalSet, busy_time};
 
 use super::analysis::TpuAnalysis;
 use super::category::{self, WorkClass, work_class};
-use super::profile::{Execution, PicoSpan, TpuCore, TpuOp, TpuProfile};
+use super::profile::{OpExecution, PicoSpan, TpuCore, TpuOp, TpuProfile};
 use super::rates::{giga_to_gibi, ratio};
 use crate::JaxAnalysis;
 use crate::sheet::tpu_sheet;
@@ -94,10 +94,10 @@ pub fn transfers<'a>(analysis: &'a TpuAnalysis) -> (Vec<Transfer<'a>>, u64) {
     }
     for (core, own) in profile.cores.iter().zip(&analysis.own_times) {
         let compute = compute_time(profile, core, own);
-        let mut order: Vec<&Execution> = core.executions.iter().collect();
+        let mut order: Vec<&OpExecution> = core.executions.iter().collect();
         order.sort_by_key(|execution| execution.span.start_ps);
         // By program and name, because the copies of a description are several operations.
-        let mut open: HashMap<(u64, &str), Execution> = HashMap::new();
+        let mut open: HashMap<(u64, &str), OpExecution> = HashMap::new();
         for execution in order {
             let op = &profile.ops[execution.op];
             let Some(key) = op.key() else { continue };
@@ -117,8 +117,8 @@ pub fn transfers<'a>(analysis: &'a TpuAnalysis) -> (Vec<Transfer<'a>>, u64) {
 fn transfer<'a>(
     profile: &'a TpuProfile,
     core: u32,
-    start: &Execution,
-    done: &Execution,
+    start: &OpExecution,
+    done: &OpExecution,
     compute: &Coverage,
 ) -> Transfer<'a> {
     let (start_op, done_op) = (&profile.ops[start.op], &profile.ops[done.op]);
@@ -142,7 +142,7 @@ fn transfer<'a>(
 
 /// Times in which operations without others inside computed.
 fn compute_time(profile: &TpuProfile, core: &TpuCore, own: &[u64]) -> Coverage {
-    let computes = |execution: &Execution| {
+    let computes = |execution: &OpExecution| {
         let op = &profile.ops[execution.op];
         let is_flying = ["-start", "-done"].iter().any(|end| op.category.ends_with(end));
         work_class(&op.category, &op.expression) == WorkClass::Compute && !is_flying

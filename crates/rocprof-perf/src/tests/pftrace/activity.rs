@@ -337,8 +337,8 @@ fn short_records_that_are_left_out_are_told() {
         RocprofNotice::PftraceShortCalls { count: 1, time_ns: 4_000, min_event_ns: 5_000 },
     ];
     assert_eq!(pftrace_notices(&analysis), omissions);
-    for omission in omissions {
-        assert!(rocprof_notices(&analysis).contains(&RocprofNotice::Pftrace(omission)));
+    for omission in &omissions {
+        assert!(rocprof_notices(&analysis).contains(omission));
     }
     assert!(omissions[0].to_string().contains("shorter than 5000 ns: 1, 4999 ns together"));
 }

@@ -140,7 +140,7 @@ fn calls_and_kernels_of_different_processes_are_apart() {
         (integers(&frame, "PID"), texts(&frame, "Kernel Name")),
         (vec![3, 7], vec!["kQ".into(), "kP".into()])
     );
-    // The reference has one call with number 1, the last, and of its kernels the one that began first.
+    // TraceLens has one call with number 1, the last, and of its kernels the one that began first.
     let reference = table(&fixture.reference(PftraceOptions::default()), "api_kernel_summary");
     assert_eq!((integers(&reference, "PID"), texts(&reference, "Kernel Name")), (vec![3], vec!["kQ".into()]));
 }

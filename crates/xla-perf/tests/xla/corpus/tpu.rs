@@ -12,7 +12,7 @@ use xla_perf::tpu::{
 };
 
 fn folder() -> Option<PathBuf> {
-    crate::folder("tpu-v6e-inference")
+    super::folder("tpu-v6e-inference")
 }
 
 fn profile(folder: &Path) -> TpuProfile {
