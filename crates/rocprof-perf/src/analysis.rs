@@ -1,4 +1,4 @@
-//! A profile made ready for its sheets.
+//! The analysis of a profile, which its sheets are made from.
 
 use std::sync::OnceLock;
 
@@ -12,7 +12,7 @@ use crate::pftrace::gpu_kernels::GpuKernels;
 use crate::pftrace::hip_launches::HipLaunches;
 use crate::tracelens;
 
-/// A profile of `rocprofv3` with the names and categories of its kernels: what all sheets are made from.
+/// A profile of `rocprofv3` with the names and categories of its kernels. All sheets are made from it.
 pub struct RocprofAnalysis {
     profile: Profile,
     options: RocprofOptions,
@@ -47,7 +47,7 @@ impl RocprofAnalysis {
         &self.profile
     }
 
-    /// What was asked for.
+    /// The options of the analysis.
     pub fn options(&self) -> &RocprofOptions {
         &self.options
     }

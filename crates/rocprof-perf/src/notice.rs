@@ -7,7 +7,7 @@ use crate::pftrace::hip_launches::hip_calls;
 use crate::sheets::kernels::short_kernels;
 use crate::sheets::timeline::{outside_process_times, window};
 
-/// Something of a profile that a reader of its sheets ought to know.
+/// A notice about a profile for the reader of its sheets.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RocprofNotice {
     /// No kernel ran, as far as the profile says.
@@ -137,13 +137,13 @@ impl fmt::Display for RocprofNotice {
                 write!(f, "No kernels found with duration < {threshold_us} µs")
             }
             RocprofNotice::NoProcessTimes => f.write_str(
-                "the profile does not say when the processes began and ended: total_time is that from the first start \
-                 to the last end of what ran",
+                "the profile has no start and end times of processes: total_time is the time from the first start \
+                 to the last end of recorded work",
             ),
             RocprofNotice::OutsideProcessTimes { records } => write!(
                 f,
-                "{records} kernels and copies lie outside of the time in which the profiler was active in its \
-                 processes: total_time reaches from the first of all to the last"
+                "{records} kernels and copies lie outside the time in which the profiler was active in its \
+                 processes: total_time spans all of them"
             ),
             RocprofNotice::PftraceShortKernels { count, time_ns, min_event_ns } => write!(
                 f,
@@ -156,8 +156,8 @@ impl fmt::Display for RocprofNotice {
             ),
             RocprofNotice::KernelsWithoutAgent { count } => write!(
                 f,
-                "category_summary, xla_top and pftrace_kernel_summary leave out kernels of which the profile does \
-                 not say on which GPU they ran: {count}"
+                "category_summary, xla_top and pftrace_kernel_summary leave out kernels whose GPU the profile does \
+                 not name: {count}"
             ),
             RocprofNotice::LaunchesWithoutKernel { count } => write!(
                 f,
@@ -165,7 +165,7 @@ impl fmt::Display for RocprofNotice {
             ),
             RocprofNotice::CopiesWithoutSize { count } => write!(
                 f,
-                "memory_copy_by_copy_bytes leaves out copies of which the profile does not give the size: {count}"
+                "memory_copy_by_copy_bytes leaves out copies without a recorded size: {count}"
             ),
             RocprofNotice::TraceLensFigures => f.write_str(
                 "figures as TraceLens prints them: outside of gpu_timeline, columns that say µs hold ns and \

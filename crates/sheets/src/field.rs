@@ -14,13 +14,13 @@ type Fill<C, R> = Box<dyn Fn(Column, &C, &[&R], &mut Vec<TableColumn>) + Send + 
 /// ```
 /// use sheets::{ColumnKind, Field, Sheet};
 ///
+/// let rows = vec![("gemm".to_owned(), 2)];
 /// type F = Field<(), (String, i64)>;
 /// let fields = [
 ///     F::new(ColumnKind::Text, "name", |_, (name, _)| name.as_str().into()).described("Kernel."),
 ///     F::new(ColumnKind::Count, "count", |_, (_, count)| (*count).into()).described("How often it ran."),
 /// ];
 /// let sheet = Sheet::new("kernels", "Kernels by name.", fields, |rows: &Vec<(String, i64)>| rows.clone());
-/// let rows = vec![("gemm".to_owned(), 2)];
 /// let table = sheet.table(&rows)?.ok_or("no rows")?;
 /// assert_eq!(table.column("count").map(|column| column.cell(0)), Some(2.into()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -1,4 +1,4 @@
-//! A profile made ready for its sheets.
+//! The analysis of a profile, which its sheets are made from.
 
 use std::sync::OnceLock;
 
@@ -17,7 +17,7 @@ use crate::options::JaxOptions;
 use crate::programs::{DecodedPrograms, ProgramError};
 use crate::tpu::{TpuAnalysis, TpuProfile};
 
-/// A profile with its compiled programs and what ran on its GPUs: what all sheets are made from.
+/// A profile with its compiled programs and the work of its GPUs. All sheets are made from it.
 pub struct JaxAnalysis {
     profile: Profile,
     options: JaxOptions,
@@ -34,20 +34,20 @@ pub struct JaxAnalysis {
     recognised: Option<&'static Architecture>,
 }
 
-/// A GPU on which something ran.
+/// A GPU with events.
 #[derive(Clone, Debug)]
 pub struct Gpu {
     /// Id of its plane plus 1: the process id of trace viewers.
     pub pid: i64,
     /// Position of its plane in [`Profile::planes`].
     pub plane: usize,
-    /// Where its time went, in picoseconds.
+    /// Its time by kind of activity, in picoseconds.
     pub breakdown: Breakdown,
 }
 
 impl JaxAnalysis {
-    /// Finds what ran on the GPUs, for which instruction, in which execution. Programs are decoded when something
-    /// of them ran.
+    /// Assigns the events of the GPUs to instructions and executions. A program is decoded when one of its
+    /// instructions ran.
     pub fn new(profile: Profile, options: JaxOptions) -> Self {
         let programs = DecodedPrograms::new(&profile);
         let mut device_events = device_events::collect(&profile, &options);
@@ -81,7 +81,7 @@ impl JaxAnalysis {
         &self.profile.trace
     }
 
-    /// What was asked for.
+    /// The options of the analysis.
     pub fn options(&self) -> &JaxOptions {
         &self.options
     }
@@ -96,27 +96,27 @@ impl JaxAnalysis {
         self.programs.module(&self.profile, program_id)?.err()
     }
 
-    /// The instruction that an event ran, with its module: that which its program id and name say.
+    /// The instruction that an event ran, with its module, by program id and name.
     pub fn instruction(&self, event: EventId) -> Option<InstructionRef<'_>> {
         self.programs.instruction(&self.profile, self.profile.xla(event)?)
     }
 
-    /// What the device can do at most: as asked for, else by the device that the profile describes.
+    /// The architecture from the options, or else that of the device that the profile describes.
     pub fn architecture(&self) -> Option<&Architecture> {
         self.options.architecture.as_ref().or(self.recognised)
     }
 
-    /// The GPUs on which something ran, by process id.
+    /// The GPUs with events, by process id.
     pub fn gpus(&self) -> &[Gpu] {
         &self.gpus
     }
 
-    /// What ran on GPUs, in the order of the uids.
+    /// Kernels, copies and fills on GPUs, by uid.
     pub fn device_events(&self) -> &[DeviceEvent] {
         &self.device_events
     }
 
-    /// What it was launched for, in the order of the first events.
+    /// The operators that they were launched for, by first event.
     pub fn operators(&self) -> &[Operator] {
         &self.operators
     }
@@ -136,18 +136,18 @@ impl JaxAnalysis {
         self.profile.planes.iter().any(|plane| matches!(plane.kind, PlaneKind::Tpu { .. }))
     }
 
-    /// What was recorded of tensor cores, summed up; `None` when no device of the profile is a TPU. Computed once.
+    /// The sums of the tensor cores; `None` when no device of the profile is a TPU. Computed once.
     pub fn tpu(&self) -> Option<&TpuAnalysis> {
         self.tpu.get_or_init(|| TpuProfile::new(&self.profile).map(TpuAnalysis::new)).as_ref()
     }
 
-    /// Name of a program's module, as far as the profile says.
+    /// Name of a program's module, if the profile has it.
     pub fn program_name(&self, program: &Program) -> Option<&str> {
         let named = || program.module.map(|name| self.trace().text(name));
         program.id.and_then(|id| self.profile.programs.name(id)).or_else(named)
     }
 
-    /// Whether the keywords that were asked for keep what an instruction does.
+    /// Whether an operator matches the keyword filters.
     pub(crate) fn keeps(&self, operator: usize) -> bool {
         let keywords = &self.options.keyword_filters;
         let record = self.operators[operator].record.as_ref();

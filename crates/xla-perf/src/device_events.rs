@@ -150,17 +150,6 @@ const NAMES: &[(KernelCategory, &[&str])] = &[
 ];
 
 impl KernelCategory {
-    /// Every category that a name can give, in the order in which they are tried.
-    pub const NAMED: [Self; 7] = [
-        Self::Gemm,
-        Self::AttentionBackward,
-        Self::AttentionForward,
-        Self::AttentionV3,
-        Self::Convolution,
-        Self::TransformerEngine,
-        Self::Communication,
-    ];
-
     /// The spelling in reports.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -1,5 +1,4 @@
-//! What a reader ought to know of a profile: one sentence on where the time of the GPUs goes, and what the sheets
-//! leave out or assume.
+//! Findings and notices of a profile: where the time of the GPUs goes, and what the sheets leave out or assume.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -79,7 +78,7 @@ impl fmt::Display for JaxFinding {
     }
 }
 
-/// Something of a profile that a reader of its sheets ought to know.
+/// A notice about a profile for the reader of its sheets.
 #[derive(Clone, Debug, PartialEq)]
 pub enum JaxNotice {
     /// A program that kernels ran has an HLO module that cannot be decoded: its instructions have no figures.
@@ -113,7 +112,7 @@ pub enum JaxNotice {
         /// The keywords.
         keywords: Vec<String>,
     },
-    /// What the recorder says went wrong.
+    /// An error or note that the profiler recorded.
     Recorder {
         /// Its text.
         text: String,
@@ -175,16 +174,16 @@ impl fmt::Display for JaxNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             JaxNotice::DamagedProgram { reason } => {
-                write!(f, "{reason}; its instructions have times but neither FLOPs nor bytes")
+                write!(f, "{reason}; its instructions have times but no FLOPs and no bytes")
             }
             JaxNotice::UnknownInstructions { kernels, time_us } => write!(
                 f,
                 "{kernels} kernels ({time_us:.3} µs) name instructions that the profile does not embed: they have \
-                 times but neither FLOPs nor bytes"
+                 times but no FLOPs and no bytes"
             ),
             JaxNotice::KernelsWithoutInstruction { kernels, time_us } => write!(
                 f,
-                "{kernels} kernels ({time_us:.3} µs) name no instruction: each name is an operator of its own"
+                "{kernels} kernels ({time_us:.3} µs) name no instruction: each kernel name is its own operator"
             ),
             JaxNotice::CopyKernelsAreComputation { kernels, time_us } => write!(
                 f,
@@ -192,9 +191,9 @@ impl fmt::Display for JaxNotice {
                  computation, as they were recorded"
             ),
             JaxNotice::NothingHasKeyword { keywords } => {
-                write!(f, "no kernel comes from an operation or a source file with {}", keywords.join(" or "))
+                write!(f, "no kernel matches {} in its operation or source file", keywords.join(" or "))
             }
-            JaxNotice::Recorder { text } => write!(f, "the recorder says: {text}"),
+            JaxNotice::Recorder { text } => write!(f, "the profiler reports: {text}"),
         }
     }
 }

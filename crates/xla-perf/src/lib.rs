@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod analysis;
+mod brackets;
 pub mod collectives;
 pub mod details;
 mod device_events;

@@ -63,7 +63,7 @@ impl Operator {
     }
 }
 
-/// What tells operators apart.
+/// The key of an operator.
 type Key = (Option<Program>, StringId, EventCategory);
 
 /// Gives every device event its operator, and returns these in the order of their first event.

@@ -1,4 +1,4 @@
-//! What an analysis of an XLA profile is asked to do.
+//! Options of the analysis of an XLA profile.
 
 use gpu_timeline::CommunicationPatterns;
 use perf_models::Architecture;
@@ -29,8 +29,7 @@ pub enum CopyKernels {
 pub struct JaxOptions {
     /// Architecture that the figures are held against; the device that the profile names where none is given.
     pub architecture: Option<Architecture>,
-    /// Keep only kernels whose instruction was made from an operation or a source file with one of these texts;
-    /// all kernels when empty.
+    /// Keep only kernels whose operation or source file contains one of these texts; all kernels when empty.
     pub keyword_filters: Vec<String>,
     /// Whose figures.
     pub figures: JaxFigures,

@@ -1,4 +1,4 @@
-//! Calls of the runtime and other libraries: by function, and with the kernels and copies that they set off.
+//! Calls of the runtime and other libraries, by function and with the kernels and copies that they launch.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ pub(crate) struct Callers {
 
 impl Callers {
     /// Joins by process and correlation id: processes number their calls independently of each other. An id of 0 says
-    /// that there is none, and a marker sets nothing off. Of several calls with one id, as a call and those that it
+    /// that there is none, and a marker launches nothing. Of several calls with one id, as a call and those that it
     /// makes in turn may have, a HIP call goes before those of other libraries, and then the one that began last.
     pub(crate) fn new(profile: &Profile) -> Self {
         let mut calls: HashMap<(u32, u64), u32> = HashMap::new();
@@ -68,10 +68,12 @@ pub(super) fn by_function<'a>() -> Sheet<'a, RocprofAnalysis> {
             percent(row.durations.sum, totals[&row.library]).into()
         })
         .described("Share of the time of all calls of the library, in percent. Calls of one library may stand in calls of another, and threads call at once."),
-        F::new(Number(Percent), "Cumulative Percentage (%)", |totals, row| percent(row.running, totals[&row.library]).into())
-            .described("Sum of Percentage (%) over this row and all above it of the same library, in percent."),
+        F::new(Number(Percent), "Cumulative Percentage (%)", |totals, row| {
+            percent(row.running, totals[&row.library]).into()
+        })
+        .described("Sum of Percentage (%) over this row and all above it of the same library, in percent."),
         F::new(Count, "GPU Events", |_, row| row.function.gpu_events.into())
-            .described("Kernels and copies that the calls set off, by process and correlation id."),
+            .described("Kernels and copies that the calls launched, matched by process and correlation id."),
         F::new(Number(Milliseconds), "GPU Time (ms)", |_, row| ms(row.function.gpu_time).into())
             .described("Sum of the durations of these in ms."),
     ];
@@ -173,45 +175,34 @@ fn function_rows(profile: &Profile) -> (Totals, Vec<FunctionRow<'_>>) {
     (totals, rows)
 }
 
-/// Columns of a figure, and the sentence that says what it is.
-macro_rules! figure {
-    ($name:literal, $what:literal) => {
+/// Names of the columns of a figure.
+macro_rules! names {
+    ($name:literal) => {
         [
-            Column::new(
-                concat!($name, " Mean (µs)"),
-                Number(Microseconds),
-                concat!($what, " Mean in µs."),
-            ),
-            Column::new(
-                concat!($name, " Median (µs)"),
-                Number(Microseconds),
-                concat!($what, " Median in µs."),
-            ),
-            Column::new(
-                concat!($name, " P95 (µs)"),
-                Number(Microseconds),
-                concat!($what, " 95th percentile in µs, between the two nearest values in proportion."),
-            ),
-            Column::new(
-                concat!($name, " Max (µs)"),
-                Number(Microseconds),
-                concat!($what, " Largest in µs."),
-            ),
+            concat!($name, " Mean (µs)"),
+            concat!($name, " Median (µs)"),
+            concat!($name, " P95 (µs)"),
+            concat!($name, " Max (µs)"),
         ]
     };
 }
 
-/// Columns of a row's values, in nanoseconds.
+/// Columns of a row's values in nanoseconds, by these names, and the sentence that says what they are.
 fn figures<'a>(
-    [mean, median, p95, max]: [Column; 4],
+    [mean, median, p95, max]: [&'static str; 4],
+    description: &'static str,
     figure: for<'r> fn(&'r LatencyRow<'_>) -> &'r Figure,
 ) -> [Field<(), LatencyRow<'a>>; 4] {
-    let summary = move |row: &LatencyRow<'_>| figure(row).summary;
+    type F<'a> = Field<(), LatencyRow<'a>>;
+    let column = |name, value: fn(&Figure) -> Option<f64>| {
+        F::new(Number(Microseconds), name, move |_, row| value(figure(row)).map(us).into())
+    };
     [
-        mean.field(move |row| summary(row).map(|it| us(it.mean)).into()),
-        median.field(move |row| summary(row).map(|it| us(it.median)).into()),
-        p95.field(move |row| figure(row).p95.map(us).into()),
-        max.field(move |row| summary(row).map(|it| us(it.max as f64)).into()),
+        column(mean, |figure| Some(figure.summary?.mean)).described(description),
+        column(median, |figure| Some(figure.summary?.median)).described("The same, median in µs."),
+        column(p95, |figure| figure.p95)
+            .described("The same, 95th percentile in µs, between the two nearest values in proportion."),
+        column(max, |figure| Some(figure.summary?.max as f64)).described("The same, largest in µs."),
     ]
 }
 
@@ -221,44 +212,47 @@ pub(super) fn with_gpu_events<'a>() -> Sheet<'a, RocprofAnalysis> {
         F::from_column(FUNCTION, |_, row| row.function.into()).described(
             "Function that was called; empty where the profile has no call for the events of the row.",
         ),
-        F::new(Text, "event", |_, row| row.event.into()).described("What the call set off: kernel or copy."),
+        F::new(Text, "event", |_, row| row.event.into()).described("What the call launched: kernel or copy."),
         F::new(Text, "name", |_, row| row.name.into())
             .described("Kernel, or the profiler's name of the copy."),
         F::new(Count, "Launches", |_, row| row.launches.into()).described("Calls."),
         F::new(Count, "Count", |_, row| row.events.into())
-            .described("Kernels or copies; more than calls where a call sets off several."),
+            .described("Kernels or copies; more than calls where a call launches several."),
     ];
-    let overhead = figure!(
-        "Launch Overhead",
-        "Launch overhead A: duration of the call, once per call whatever it launched; empty without a call."
-    );
-    let queued = figure!(
-        "Queue Delay",
-        "Queue delay Q: start on the GPU less end of the call, 0 where the GPU began before the call returned; of every event of a call, so those of a graph wait for the ones before them."
-    );
-    let latency = figure!(
-        "Start Latency",
-        "Start latency: start on the GPU less start of the call; negative where the clocks disagree."
-    );
-    let on_gpu = figure!("GPU Time", "Time on the GPU K: duration of the kernel or copy.");
     let total = F::new(Number(Milliseconds), "GPU Time Total (ms)", |_, row| ms(row.total).into())
         .described("Sum of the times on the GPU in ms.");
     let fields = keys
         .into_iter()
-        .chain(figures(overhead, |row| &row.overhead))
-        .chain(figures(queued, |row| &row.queued))
-        .chain(figures(latency, |row| &row.latency))
-        .chain(figures(on_gpu, |row| &row.on_gpu))
+        .chain(figures(
+            names!("Launch Overhead"),
+            "Launch overhead A: duration of the call, once per call whatever it launched, mean in µs; empty without a call.",
+            |row| &row.overhead,
+        ))
+        .chain(figures(
+            names!("Queue Delay"),
+            "Queue delay Q: start on the GPU less end of the call, 0 where the GPU began before the call returned, mean in µs. Every event of a call counts, so those of a graph wait for the ones before them.",
+            |row| &row.queued,
+        ))
+        .chain(figures(
+            names!("Start Latency"),
+            "Start latency: start on the GPU less start of the call, mean in µs; negative where the clocks disagree.",
+            |row| &row.latency,
+        ))
+        .chain(figures(
+            names!("GPU Time"),
+            "Time on the GPU K: duration of the kernel or copy, mean in µs.",
+            |row| &row.on_gpu,
+        ))
         .chain([total]);
     Sheet::new(
         "api_kernel_latency",
-        "Calls joined with the kernels and copies that they set off, by process and correlation id, most time on the GPU first; an event whose call the profile does not have stands in a row without a function.",
+        "Calls joined with the kernels and copies that they launched, by process and correlation id, most time on the GPU first. Events whose call is not in the profile have a row without a function.",
         fields,
         latency_rows,
     )
 }
 
-/// What a call set off: a kernel by position of its name, or a copy by its name.
+/// What a call launched: a kernel by position of its name, or a copy by its name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Event {
     Kernel(u32),

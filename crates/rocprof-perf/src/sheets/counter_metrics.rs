@@ -67,26 +67,30 @@ impl Metric {
 static METRICS: [Metric; 31] = [
     metric(Number(Flops), "MFMA FLOPs", |figures| figures.matrix_flops(Figures::mean))
         .described("Floating-point operations of matrix instructions per dispatch: 512 × the sum of SQ_INSTS_VALU_MFMA_MOPS_F16, BF16, F32, F64, F8 and F6F4, as far as collected."),
-    metric(Number(TeraflopsPerSecond), "MFMA TFLOP/s", |figures| figures.matrix_flops(Figures::rate).map(tera))
-        .described("The same per time, in 10¹² per second: each counter over the durations of its dispatches."),
-    metric(Number(TeraflopsPerSecond), "MFMA F64 TFLOP/s", |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_F64"))
+    metric(Number(TeraflopsPerSecond), "MFMA TFLOP/s", |figures| {
+        figures.matrix_flops(Figures::rate).map(tera)
+    })
+    .described("The same per time, in 10¹² per second: each counter over the durations of its dispatches."),
+    metric(Number(TeraflopsPerSecond), "MFMA F64 TFLOP/s", |figures| figures.matrix_rate("F64"))
         .described("512 × SQ_INSTS_VALU_MFMA_MOPS_F64 over time, in 10¹² per second."),
-    metric(Number(TeraflopsPerSecond), "MFMA F32 TFLOP/s", |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_F32"))
+    metric(Number(TeraflopsPerSecond), "MFMA F32 TFLOP/s", |figures| figures.matrix_rate("F32"))
         .described("512 × SQ_INSTS_VALU_MFMA_MOPS_F32 over time, in 10¹² per second."),
-    metric(Number(TeraflopsPerSecond), "MFMA F16 TFLOP/s", |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_F16"))
+    metric(Number(TeraflopsPerSecond), "MFMA F16 TFLOP/s", |figures| figures.matrix_rate("F16"))
         .described("512 × SQ_INSTS_VALU_MFMA_MOPS_F16 over time, in 10¹² per second."),
-    metric(Number(TeraflopsPerSecond), "MFMA BF16 TFLOP/s", |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_BF16"))
+    metric(Number(TeraflopsPerSecond), "MFMA BF16 TFLOP/s", |figures| figures.matrix_rate("BF16"))
         .described("512 × SQ_INSTS_VALU_MFMA_MOPS_BF16 over time, in 10¹² per second."),
-    metric(Number(TeraflopsPerSecond), "MFMA F8 TFLOP/s", |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_F8"))
+    metric(Number(TeraflopsPerSecond), "MFMA F8 TFLOP/s", |figures| figures.matrix_rate("F8"))
         .described("512 × SQ_INSTS_VALU_MFMA_MOPS_F8 over time, in 10¹² per second."),
-    metric(Number(TeraflopsPerSecond), "MFMA F6F4 TFLOP/s", |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_F6F4"))
+    metric(Number(TeraflopsPerSecond), "MFMA F6F4 TFLOP/s", |figures| figures.matrix_rate("F6F4"))
         .described("512 × SQ_INSTS_VALU_MFMA_MOPS_F6F4 (6- and 4-bit numbers) over time, in 10¹² per second."),
-    metric(Number(TeraopsPerSecond), "MFMA I8 TOP/s", |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_I8"))
+    metric(Number(TeraopsPerSecond), "MFMA I8 TOP/s", |figures| figures.matrix_rate("I8"))
         .described("512 × SQ_INSTS_VALU_MFMA_MOPS_I8 (integer operations) over time, in 10¹² per second."),
     metric(Number(Flops), "VALU FLOPs", |figures| figures.vector_flops(Figures::mean))
         .described("Floating-point operations of vector instructions per dispatch, idle lanes included: 64 × (ADD + MUL + TRANS + 2 × FMA) of SQ_INSTS_VALU_*_F16, F32 and F64, of the widths of which all four were collected."),
-    metric(Number(TeraflopsPerSecond), "VALU TFLOP/s", |figures| figures.vector_flops(Figures::rate).map(tera))
-        .described("The same per time, in 10¹² per second."),
+    metric(Number(TeraflopsPerSecond), "VALU TFLOP/s", |figures| {
+        figures.vector_flops(Figures::rate).map(tera)
+    })
+    .described("The same per time, in 10¹² per second."),
     metric(Number(Bytes), "Memory Read Bytes", |figures| figures.read_bytes(Figures::mean))
         .described("Bytes per dispatch that the L2 cache read from memory: 32 × TCC_EA0_RDREQ_DRAM_32B (gfx950); else 128 × TCC_BUBBLE + 64 × (TCC_EA0_RDREQ − TCC_BUBBLE − TCC_EA0_RDREQ_32B) + 32 × TCC_EA0_RDREQ_32B (gfx94x, gfx950); else 64 × (TCC_EA_RDREQ − TCC_EA_RDREQ_32B) + 32 × TCC_EA_RDREQ_32B (gfx90a and older); else 1024 × FETCH_SIZE. All but the first count what is read from other agents' memory too."),
     metric(Number(Bytes), "Memory Write Bytes", |figures| figures.write_bytes(Figures::mean))
@@ -97,8 +101,10 @@ static METRICS: [Metric; 31] = [
         .described("Bytes written over time, in 10⁹ per second."),
     metric(Number(GigabytesPerSecond), "Memory Bandwidth (GB/s)", |figures| figures.memory_rate())
         .described("Bytes read and written over time, in 10⁹ per second."),
-    metric(Number(Percent), "Memory Bandwidth (% of peak)", |figures| Some(figures.memory_rate()? * 1e9 / figures.kernel.hardware.memory_bandwidth? * 100.0))
-        .described("The same over the bandwidth of the GPU's memory, in percent."),
+    metric(Number(Percent), "Memory Bandwidth (% of peak)", |figures| {
+        Some(figures.memory_rate()? * 1e9 / figures.kernel.hardware.memory_bandwidth? * 100.0)
+    })
+    .described("The same over the bandwidth of the GPU's memory, in percent."),
     metric(Number(FlopsPerByte), "Arithmetic Intensity (FLOP/byte)", |figures| figures.arithmetic_intensity())
         .described("MFMA FLOPs and VALU FLOPs, as far as collected, over the bytes read and written."),
     metric(Number(Percent), "L2 Hit Rate (%)", |figures| {
@@ -106,8 +112,10 @@ static METRICS: [Metric; 31] = [
         ratio(100.0 * hits, hits + figures.mean("TCC_MISS")?)
     })
     .described("100 × TCC_HIT / (TCC_HIT + TCC_MISS)."),
-    metric(Number(GigabytesPerSecond), "L2 Requests (GB/s)", |figures| figures.rate("TCC_REQ").map(|requests| 128.0 * requests))
-        .described("128 × TCC_REQ over time, in 10⁹ bytes per second: every request for a line, hit or not."),
+    metric(Number(GigabytesPerSecond), "L2 Requests (GB/s)", |figures| {
+        figures.rate("TCC_REQ").map(|requests| 128.0 * requests)
+    })
+    .described("128 × TCC_REQ over time, in 10⁹ bytes per second: every request for a line, hit or not."),
     metric(Number(Percent), "vL1D Hit Rate (%)", |figures| {
         let passed_on = figures.mean("TCP_TCC_READ_REQ")?
             + figures.mean("TCP_TCC_WRITE_REQ")?
@@ -121,12 +129,16 @@ static METRICS: [Metric; 31] = [
         ratio(100.0 * figures.mean("SQ_VALU_MFMA_BUSY_CYCLES")?, figures.unit_cycles()? * simds)
     })
     .described("100 × SQ_VALU_MFMA_BUSY_CYCLES over active cycles × compute units × SIMD units of one. Active cycles are GRBM_GUI_ACTIVE over the dies; gfx9 only, as all figures that are of active cycles."),
-    metric(Number(Percent), "VALU Utilization (%)", |figures| ratio(100.0 * figures.mean("SQ_ACTIVE_INST_VALU")?, figures.unit_cycles()?))
-        .described("100 × SQ_ACTIVE_INST_VALU over active cycles × compute units; can pass 100 where instructions are issued in pairs."),
-    metric(Number(Percent), "SALU Utilization (%)", |figures| ratio(100.0 * figures.mean("SQ_ACTIVE_INST_SCA")?, figures.unit_cycles()?))
+    metric(Number(Percent), "VALU Utilization (%)", |figures| {
+        figures.percent_of_cycles("SQ_ACTIVE_INST_VALU")
+    })
+    .described("100 × SQ_ACTIVE_INST_VALU over active cycles × compute units; can pass 100 where instructions are issued in pairs."),
+    metric(Number(Percent), "SALU Utilization (%)", |figures| figures.percent_of_cycles("SQ_ACTIVE_INST_SCA"))
         .described("100 × SQ_ACTIVE_INST_SCA over active cycles × compute units."),
-    metric(Number(One), "VALU Active Lanes", |figures| ratio(figures.mean("SQ_THREAD_CYCLES_VALU")?, figures.mean("SQ_ACTIVE_INST_VALU")?))
-        .described("SQ_THREAD_CYCLES_VALU / SQ_ACTIVE_INST_VALU: lanes at work in a vector instruction, of those of a wave; fewer where threads diverge."),
+    metric(Number(One), "VALU Active Lanes", |figures| {
+        ratio(figures.mean("SQ_THREAD_CYCLES_VALU")?, figures.mean("SQ_ACTIVE_INST_VALU")?)
+    })
+    .described("SQ_THREAD_CYCLES_VALU / SQ_ACTIVE_INST_VALU: lanes at work in a vector instruction, of those of a wave; fewer where threads diverge."),
     metric(Number(One), "Instructions per Cycle", |figures| {
         ratio(figures.mean("SQ_INSTS")?, figures.mean("SQ_BUSY_CU_CYCLES")?)
     })
@@ -143,8 +155,10 @@ static METRICS: [Metric; 31] = [
         ratio(conflicts, figures.mean("SQ_LDS_IDX_ACTIVE")? - conflicts)
     })
     .described("SQ_LDS_BANK_CONFLICT / (SQ_LDS_IDX_ACTIVE − SQ_LDS_BANK_CONFLICT): cycles lost to bank conflicts per cycle of access without them."),
-    metric(Number(Percent), "LDS Bank Conflicts (% of time)", |figures| ratio(100.0 * figures.mean("SQ_LDS_BANK_CONFLICT")?, figures.unit_cycles()?))
-        .described("100 × SQ_LDS_BANK_CONFLICT over active cycles × compute units."),
+    metric(Number(Percent), "LDS Bank Conflicts (% of time)", |figures| {
+        figures.percent_of_cycles("SQ_LDS_BANK_CONFLICT")
+    })
+    .described("100 × SQ_LDS_BANK_CONFLICT over active cycles × compute units."),
     metric(Number(Percent), "GPU Busy (%)", |figures| {
         ratio(100.0 * figures.mean("GRBM_GUI_ACTIVE")?, figures.mean("GRBM_COUNT")?)
     })
@@ -186,9 +200,14 @@ impl<'a> Figures<'a> {
         self.counted(counter)?.rate()
     }
 
-    /// 10¹² operations per second of a counter of matrix operations.
-    fn matrix_rate(&self, counter: &str) -> Option<f64> {
-        self.rate(counter).map(|blocks| tera(512.0 * blocks))
+    /// 10¹² matrix operations on numbers of a type per second.
+    fn matrix_rate(&self, element: &str) -> Option<f64> {
+        self.rate(&format!("SQ_INSTS_VALU_MFMA_MOPS_{element}")).map(|blocks| tera(512.0 * blocks))
+    }
+
+    /// A counter of cycles over the active cycles of all compute units, in percent.
+    fn percent_of_cycles(&self, counter: &str) -> Option<f64> {
+        ratio(100.0 * self.mean(counter)?, self.unit_cycles()?)
     }
 
     fn matrix_flops(&self, reading: Reading<'a>) -> Option<f64> {

@@ -43,12 +43,16 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
             .described("Local data share of a work group, in bytes."),
         F::new(Whole(Bytes), "Scratch (bytes)", |_, row| row.launch.private_segment.into())
             .described("Scratch memory of a work item, in bytes: more than 0 says that registers were spilled or arrays indexed."),
-        F::new(Count, "Waves per SIMD by VGPRs", |_, row| row.occupancy.map(|it| it.waves_by_registers).into())
-            .described("Waves that a SIMD unit's vector registers leave room for, at most its wave slots: on gfx90a and later 512 per lane over VGPRs (to a multiple of 4) plus accumulation VGPRs (to a multiple of 8 together), on older targets 256 over VGPRs (to a multiple of 4)."),
+        F::new(Count, "Waves per SIMD by VGPRs", |_, row| {
+            row.occupancy.map(|it| it.waves_by_registers).into()
+        })
+        .described("Waves that a SIMD unit's vector registers leave room for, at most its wave slots: on gfx90a and later 512 per lane over VGPRs (to a multiple of 4) plus accumulation VGPRs (to a multiple of 8 together), on older targets 256 over VGPRs (to a multiple of 4)."),
         F::new(Count, "Resident Groups per CU", |_, row| row.occupancy.map(|it| it.work_groups).into())
             .described("Work groups that a compute unit holds at most: the least that its wave slots, vector registers, local data share (handed out in steps of 512 bytes, on gfx950 of 1280) and the 16 work groups of several waves leave room for."),
-        F::new(Number(Percent), "Theoretical Occupancy (%)", |_, row| row.occupancy.map(|it| it.percent).into())
-            .described("Waves of these work groups over the wave slots of the compute unit, in percent; empty where the format lacks registers or limits of the GPU, and for targets other than gfx9."),
+        F::new(Number(Percent), "Theoretical Occupancy (%)", |_, row| {
+            row.occupancy.map(|it| it.percent).into()
+        })
+        .described("Waves of these work groups over the wave slots of the compute unit, in percent; empty where the format lacks registers or limits of the GPU, and for targets other than gfx9."),
         F::new(Text, "occupancy_limit", |_, row| row.occupancy.map(|it| it.limit).into())
             .described("What keeps a further work group out."),
         F::new(Count, "Count", |_, row| row.durations.count.into())

@@ -1,4 +1,4 @@
-//! The program's ranges, and what ran on GPUs for them.
+//! Ranges of the program (roctx), with the GPU work launched in them.
 
 use std::cmp::Reverse;
 

@@ -14,7 +14,7 @@ use super::durations::{durations, ms};
 use crate::analysis::RocprofAnalysis;
 
 /// Name of each agent of a profile: kind and number, `GPU 0`, where the file gives both, else what its records call it.
-/// Agents that would have one name, as those of several machines do, are told apart by what records call them.
+/// Agents that would have one name, as those of several machines do, also have the label that records give them.
 fn agent_names(profile: &Profile) -> Vec<String> {
     let plain = |agent: &Agent| match (agent.kind, agent.ordinal) {
         (AgentKind::Cpu, Some(ordinal)) => format!("CPU {ordinal}"),

@@ -1,4 +1,4 @@
-//! Where the time of the GPUs went, of all together and of each.
+//! Timelines of the GPUs, together and one by one.
 
 use gpu_timeline::{Activity, Breakdown, Interval, IntervalSet, TimelineEvent};
 use sheets::ColumnKind::{Identifier, Number, Text};
@@ -34,7 +34,7 @@ pub(super) fn together<'a>() -> Sheet<'a, RocprofAnalysis> {
     ];
     Sheet::with_context(
         "gpu_timeline",
-        "Where the time of the GPUs went, all of them together: one row per kind of time.",
+        "Time of all GPUs together by kind of activity.",
         fields,
         |analysis: &RocprofAnalysis| {
             let times = times(analysis);

@@ -12,16 +12,8 @@ use super::summary::{KindSummary, OperationSummary, by_kind, by_operation};
 /// A kernel of a collective as a profile has it.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordedKernel<'a> {
-    /// Number of the node that recorded it.
-    pub node: u32,
-    /// Number of the device in its node.
-    pub device: u32,
-    /// Start in ps, on the clock of the node.
-    pub start: i64,
-    /// Duration in ps.
-    pub duration: i64,
-    /// Part of the duration, in ps, in which the device computed nothing.
-    pub exposed: i64,
+    /// Where and when it ran; its collective is not known yet.
+    pub kernel: CollectiveKernel,
     /// Module of its program; empty where the profile does not say.
     pub module: &'a str,
     /// Its program's id.
@@ -91,8 +83,7 @@ impl CollectiveAnalysis {
                         CollectiveOperation { name: kernel.name.to_owned(), ..collective };
                 }
             }
-            let RecordedKernel { node, device, start, duration, exposed, .. } = *kernel;
-            kernels.push(CollectiveKernel { operation, node, device, start, duration, exposed });
+            kernels.push(CollectiveKernel { operation, ..kernel.kernel });
         }
         let devices = Devices::new(shown, devices_per_node, &operations);
         let slices = measure(&slices(&kernels), &kernels, &operations, &devices);
@@ -122,7 +113,7 @@ fn unread(name: &str) -> CollectiveOperation {
 fn ambiguous_modules<'a>(recorded: &[RecordedKernel<'a>]) -> BTreeSet<&'a str> {
     let mut programs: BTreeMap<(u32, &str), BTreeSet<u64>> = BTreeMap::new();
     for kernel in recorded {
-        programs.entry((kernel.node, kernel.module)).or_default().extend(kernel.program);
+        programs.entry((kernel.kernel.node, kernel.module)).or_default().extend(kernel.program);
     }
     programs.into_iter().filter(|(_, ids)| ids.len() > 1).map(|((_, module), _)| module).collect()
 }
@@ -160,11 +151,7 @@ mod tests {
         (start, duration): (i64, i64),
     ) -> RecordedKernel<'a> {
         RecordedKernel {
-            node,
-            device,
-            start,
-            duration,
-            exposed: duration,
+            kernel: CollectiveKernel { operation: 0, node, device, start, duration, exposed: duration },
             module: module.name(),
             program: Some(program),
             name,
@@ -225,11 +212,7 @@ mod tests {
     #[test]
     fn a_collective_without_a_program_is_timed_but_has_no_rates() {
         let recorded = RecordedKernel {
-            node: 0,
-            device: 0,
-            start: 5,
-            duration: 10,
-            exposed: 4,
+            kernel: CollectiveKernel { operation: 0, node: 0, device: 0, start: 5, duration: 10, exposed: 4 },
             module: "",
             program: None,
             name: "ncclDevKernel_Generic",

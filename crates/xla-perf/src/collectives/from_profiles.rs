@@ -6,6 +6,7 @@ use gpu_timeline::{Activity, Interval, IntervalSet};
 use hlo_cost::InstructionRef;
 
 use super::analysis::{CollectiveAnalysis, RecordedKernel};
+use super::executions::CollectiveKernel;
 use super::from_hlo::{collective_operation, renamed_collectives};
 use crate::analysis::JaxAnalysis;
 use crate::device_events::{DeviceEvent, is_copy_kernel};
@@ -68,11 +69,14 @@ fn record<'a>(node: u32, analysis: &'a JaxAnalysis, recorded: &mut Vec<RecordedK
         let operator = &analysis.operators()[event.operator];
         let hidden = computing.get(&event.gpu).map_or(0, |set| covered(set, span));
         recorded.push(RecordedKernel {
-            node,
-            device: device(event),
-            start: span.start,
-            duration: span.length(),
-            exposed: span.length() - hidden,
+            kernel: CollectiveKernel {
+                operation: 0,
+                node,
+                device: device(event),
+                start: span.start,
+                duration: span.length(),
+                exposed: span.length() - hidden,
+            },
             module: operator
                 .program
                 .as_ref()

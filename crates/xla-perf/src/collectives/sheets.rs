@@ -163,8 +163,10 @@ fn rate_fields<'a, R>(
         Field::from_column(ALGORITHMIC, move |_, row| rate(row, |rates| rates.algorithmic)),
         Field::new(ALGORITHMIC.kind, "bus_bandwidth (GiB/s)", move |_, row| rate(row, |rates| rates.bus))
             .described("Algorithmic bandwidth times the share that has to cross a link, in GiB/s: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1."),
-        Field::new(Number(GigabytesPerSecond), "nccl_tests_busbw (GB/s)", move |_, row| rate(row, |rates| rates.message_bus))
-            .described("Bus bandwidth as nccl-tests and rccl-tests report it, in GB/s (10⁹ bytes): size of the message (the larger of what a device gives and gets) over the time of the fastest device, times the same share. To compare with the speed of links."),
+        Field::new(Number(GigabytesPerSecond), "nccl_tests_busbw (GB/s)", move |_, row| {
+            rate(row, |rates| rates.message_bus)
+        })
+        .described("Bus bandwidth as nccl-tests and rccl-tests report it, in GB/s (10⁹ bytes): size of the message (the larger of what a device gives and gets) over the time of the fastest device, times the same share. To compare with the speed of links."),
     ]
 }
 

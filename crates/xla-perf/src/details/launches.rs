@@ -83,7 +83,7 @@ fn launches(analysis: &JaxAnalysis) -> Vec<Launches<'_>> {
     rows
 }
 
-/// What the profiler's text `kernel_details` says of a launch.
+/// A launch, from the profiler's text `kernel_details`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KernelGeometry {
     /// Blocks (work groups) per dimension.
@@ -245,7 +245,7 @@ fn geometries(analysis: &JaxAnalysis) -> Vec<GeometryRow<'_>> {
     rows
 }
 
-/// What the profiler's text `memcpy_details` says of a copy.
+/// A copy, from the profiler's text `memcpy_details`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CopyDetails {
     /// Bytes.
@@ -301,8 +301,10 @@ pub(super) fn copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             .described("Kinds of memory; empty where the profiler does not say."),
         F::new(Identifier, "destination", |_, row| row.details.destination.into())
             .described("Number that the profiler gives to the destination."),
-        F::new(Text, "async", |_, row| row.details.is_async.map(|flag| if flag { "True" } else { "False" }).into())
-            .described("True where the host went on meanwhile."),
+        F::new(Text, "async", |_, row| {
+            row.details.is_async.map(|flag| if flag { "True" } else { "False" }).into()
+        })
+        .described("True where the host went on meanwhile."),
         F::new(Whole(Bytes), "size_bytes", |_, row| row.details.bytes.into()).described("Bytes of a copy."),
         F::new(Count, "count", |_, row| row.times.count.into()).described("Number of copies."),
         F::new(Number(Microseconds), "total_time_us", |analysis, row| analysis.us(row.times.sum).into())

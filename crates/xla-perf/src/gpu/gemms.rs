@@ -101,8 +101,10 @@ fn by_call<'a>() -> Sheet<'a, JaxAnalysis> {
             analysis.device_events()[row.call.kernels[0]].pid.into()
         })
         .described("The GPU: the id of its plane plus 1."),
-        F::new(Identifier, "step", |analysis, row| row.call.execution.map(|at| analysis.executions()[at].number).into())
-            .described("Execution of the program, see steps."),
+        F::new(Identifier, "step", |analysis, row| {
+            row.call.execution.map(|at| analysis.executions()[at].number).into()
+        })
+        .described("Execution of the program, see steps."),
         F::new(Flag, "is_warm_up", |analysis, row| {
             row.call.execution.is_some_and(|at| analysis.executions()[at].is_warm_up).into()
         })
@@ -110,12 +112,16 @@ fn by_call<'a>() -> Sheet<'a, JaxAnalysis> {
         F::from_column(GFLOPS, |_, row| row.figures.map(|figures| figures.gflops()).into()),
         F::new(Number(Microseconds), "Kernel Time (µs)", |analysis, row| analysis.us(row.call.time).into())
             .described("The union of the spans of the call's kernels, in µs."),
-        F::new(Number(TeraflopsPerSecond), "TFLOPS/s", |_, row| row.figures.and_then(|figures| figures.tflops_per_s()).into())
-            .described("Achieved rate: floating-point operations over kernel time, in units of 1e12 per second."),
+        F::new(Number(TeraflopsPerSecond), "TFLOPS/s", |_, row| {
+            row.figures.and_then(|figures| figures.tflops_per_s()).into()
+        })
+        .described("Achieved rate: floating-point operations over kernel time, in units of 1e12 per second."),
         F::from_column(DATA_MOVED, |_, row| row.figures.and_then(|figures| figures.mebibytes()).into()),
         F::from_column(FLOPS_PER_BYTE, |_, row| row.figures.and_then(|figures| figures.intensity()).into()),
-        F::new(Number(TerabytesPerSecond), "TB/s", |_, row| row.figures.and_then(|figures| figures.tb_per_s()).into())
-            .described("Achieved bandwidth: bytes over kernel time, in units of 1e12 bytes per second."),
+        F::new(Number(TerabytesPerSecond), "TB/s", |_, row| {
+            row.figures.and_then(|figures| figures.tb_per_s()).into()
+        })
+        .described("Achieved bandwidth: bytes over kernel time, in units of 1e12 bytes per second."),
         Field::each(
             Column::new(
                 "param: …",

@@ -78,7 +78,7 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
             "kernel_launchers_summary",
             "Kernels by name, most time first.",
             name_fields(),
-            |analysis| sums_by_name(gpu_kernels(analysis), Cow::Borrowed),
+            |analysis| sums_by(gpu_kernels(analysis), |row| row.name.into()),
         )
         .with_chart(Chart::new(
             "Kernel time by kernel",
@@ -91,7 +91,7 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
             "kernel_launchers_summary_by_category",
             "Kernels by category, most time first.",
             category_fields(),
-            sums_by_category,
+            |analysis| sums_by(gpu_kernels(analysis), |row| row.category.as_str().into()),
         )
         .with_chart(Chart::new(
             "Kernel time by category",
@@ -116,7 +116,7 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
             "xla_summary",
             "The kernels of df_xla_perf by name without digits, most time first.",
             name_fields(),
-            |analysis| sums_by_name(generated_kernels(analysis), |name| Cow::Owned(without_digits(name))),
+            |analysis| sums_by(generated_kernels(analysis), |row| without_digits(row.name).into()),
         ),
         gpu_sheet(
             "gpu_events_categorized_mean",
@@ -323,8 +323,8 @@ fn group_fields<'a>() -> Vec<Field<&'a JaxAnalysis, KernelGroup<'a>>> {
     fields
 }
 
-/// Kernels of a name.
-struct NameSum<'a> {
+/// Kernels of a name or a category.
+struct KernelSum<'a> {
     name: Cow<'a, str>,
     time: i64,
     count: usize,
@@ -333,34 +333,29 @@ struct NameSum<'a> {
     gpus: usize,
 }
 
-/// Kernels by what is shown of their names, most time first.
-fn sums_by_name<'a>(rows: Vec<KernelRow<'a>>, shown: impl Fn(&'a str) -> Cow<'a, str>) -> Vec<NameSum<'a>> {
+/// Kernels by name, or by what else is made of a kernel, most time first.
+fn sums_by<'a>(rows: Vec<KernelRow<'a>>, name: fn(&KernelRow<'a>) -> Cow<'a, str>) -> Vec<KernelSum<'a>> {
     let gpus = gpu_count(&rows);
     let mut sums: HashMap<Cow<'_, str>, (i64, usize, BTreeSet<&str>)> = HashMap::new();
     for row in rows {
-        let (time, count, categories) = sums.entry(shown(row.name)).or_default();
+        let (time, count, categories) = sums.entry(name(&row)).or_default();
         *time += row.time;
         *count += 1;
         categories.insert(row.category.as_str());
     }
-    let sum = |(name, (time, count, categories))| NameSum { name, time, count, categories, gpus };
-    let mut sums: Vec<NameSum<'_>> = sums.into_iter().map(sum).collect();
+    let sum = |(name, (time, count, categories))| KernelSum { name, time, count, categories, gpus };
+    let mut sums: Vec<KernelSum<'_>> = sums.into_iter().map(sum).collect();
     sums.sort_by(|a, b| b.time.cmp(&a.time).then_with(|| a.name.cmp(&b.name)));
     sums
 }
 
-fn name_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, NameSum<'a>>> {
-    type F<'a> = Field<&'a JaxAnalysis, NameSum<'a>>;
+fn name_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelSum<'a>>> {
+    type F<'a> = Field<&'a JaxAnalysis, KernelSum<'a>>;
+    let time = |name| F::new(Number(Microseconds), name, |analysis, row| analysis.us(row.time).into());
     let fields = [
         F::from_column(SUMMARY_NAME, |_, row| row.name.as_ref().into()),
-        F::new(Number(Microseconds), "total_direct_kernel_time_sum", |analysis, row| {
-            analysis.us(row.time).into()
-        })
-        .described("Sum of the durations in µs."),
-        F::new(Number(Microseconds), "total_subtree_kernel_time_sum", |analysis, row| {
-            analysis.us(row.time).into()
-        })
-        .described("The same."),
+        time("total_direct_kernel_time_sum").described("Sum of the durations in µs."),
+        time("total_subtree_kernel_time_sum").described("The same."),
         F::from_column(DIRECT_MS, |analysis, row| analysis.ms(row.time).into()),
         F::from_column(DIRECT_MS.named("total_subtree_kernel_time_ms"), |analysis, row| {
             analysis.ms(row.time).into()
@@ -370,46 +365,26 @@ fn name_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, NameSum<'a>>
         F::new(ColumnKind::Nested, "Categories", |_, row| text_list(&row.categories).into())
             .described("Kinds of these kernels, by name."),
     ];
-    let shares = shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &NameSum<'_>| row.time);
-    let per_gpu =
-        F::from_column(MS_PER_GPU, |analysis, row| (analysis.ms(row.time) / row.gpus as f64).into());
-    fields.into_iter().chain(shares).chain([per_gpu])
+    fields.into_iter().chain(share_fields())
 }
 
-/// Kernels of a category.
-struct CategorySum {
-    category: KernelCategory,
-    count: usize,
-    time: i64,
-    /// GPUs that ran any kernel.
-    gpus: usize,
-}
-
-fn sums_by_category(analysis: &JaxAnalysis) -> Vec<CategorySum> {
-    let rows = gpu_kernels(analysis);
-    let gpus = gpu_count(&rows);
-    let mut sums: Vec<CategorySum> = Vec::new();
-    for row in &rows {
-        match sums.iter_mut().find(|sum| sum.category == row.category) {
-            Some(sum) => (sum.count, sum.time) = (sum.count + 1, sum.time + row.time),
-            None => sums.push(CategorySum { category: row.category, count: 1, time: row.time, gpus }),
-        }
-    }
-    sums.sort_by_key(|sum| (Reverse(sum.time), sum.category.as_str()));
-    sums
-}
-
-fn category_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, CategorySum>> {
-    type F<'a> = Field<&'a JaxAnalysis, CategorySum>;
+fn category_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelSum<'a>>> {
+    type F<'a> = Field<&'a JaxAnalysis, KernelSum<'a>>;
     let fields = [
-        F::from_column(KERNEL_CATEGORY, |_, row| row.category.as_str().into()),
+        F::from_column(KERNEL_CATEGORY, |_, row| row.name.as_ref().into()),
         F::from_column(COUNT, |_, row| row.count.into()),
         F::from_column(DIRECT_MS, |analysis, row| analysis.ms(row.time).into()),
     ];
-    let shares = shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &CategorySum| row.time);
+    fields.into_iter().chain(share_fields())
+}
+
+/// The shares of the time, and the time per GPU.
+fn share_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelSum<'a>>> {
+    type F<'a> = Field<&'a JaxAnalysis, KernelSum<'a>>;
+    let shares = shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &KernelSum<'_>| row.time);
     let per_gpu =
         F::from_column(MS_PER_GPU, |analysis, row| (analysis.ms(row.time) / row.gpus as f64).into());
-    fields.into_iter().chain(shares).chain([per_gpu])
+    shares.into_iter().chain([per_gpu])
 }
 
 /// Kernels that compute, of a kind or of a name.

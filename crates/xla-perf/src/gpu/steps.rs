@@ -68,16 +68,20 @@ pub(super) fn steps_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     fields.extend([
         F::new(Number(Milliseconds), "start ms", |analysis, row| analysis.ms(row.execution.start).into())
             .described("Start of the first kernel in ms since the profile's first event."),
-        F::new(Number(Milliseconds), "duration ms", |analysis, row| analysis.ms(row.execution.end - row.execution.start).into())
-            .described("From the start of the first kernel to the end of the last, in ms."),
+        F::new(Number(Milliseconds), "duration ms", |analysis, row| {
+            analysis.ms(row.execution.end - row.execution.start).into()
+        })
+        .described("From the start of the first kernel to the end of the last, in ms."),
         F::from_column(BUSY, |analysis, row| analysis.ms(row.execution.busy).into()),
         F::new(Number(Milliseconds), "gap ms", |analysis, row| row.gap.map(|gap| analysis.ms(gap)).into())
             .described("From the end of the program's execution before on the GPU to the start, in ms; empty for the first."),
         F::new(Count, "num_kernels", |_, row| row.execution.kernels.into()).described("Kernels."),
         F::new(Flag, "is_warm_up", |_, row| row.execution.is_warm_up.into())
             .described("Whether it is at the program's beginning and busy for over 1.1 times the median of the later half of executions; never with fewer than three."),
-        F::new(Number(Percent), "busy of steady (%)", |_, row| row.steady.map(|steady| row.execution.busy as f64 / steady * 100.0).into())
-            .described("Busy time as a share of the mean of the program's steady executions on the GPU, in percent."),
+        F::new(Number(Percent), "busy of steady (%)", |_, row| {
+            row.steady.map(|steady| row.execution.busy as f64 / steady * 100.0).into()
+        })
+        .described("Busy time as a share of the mean of the program's steady executions on the GPU, in percent."),
     ]);
     sheet(
         "steps",

@@ -7,6 +7,7 @@ use super::category;
 use super::profile::{PicoSpan, TpuOp};
 use super::rates::ratio;
 use crate::JaxAnalysis;
+use crate::brackets::parts;
 use crate::sheet::tpu_sheet;
 use sheets::ColumnKind::{Count, Number, Text, Whole};
 use sheets::Unit::{Bytes, GigabytesPerSecond, Microseconds};
@@ -128,19 +129,7 @@ impl Part<'_> {
 /// The groups in an instruction's text: `{{0,1},{2,3}}` or `[4,2]<=[2,4]T(1,0)`.
 fn replica_groups(expression: &str) -> &str {
     let Some((_, text)) = expression.split_once("replica_groups=") else { return "" };
-    let (mut depth, mut end) = (0_i32, text.len());
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            b'{' | b'[' | b'(' => depth += 1,
-            b'}' | b']' | b')' => depth -= 1,
-            _ => {}
-        }
-        if depth < 0 || depth == 0 && byte == b',' {
-            end = at;
-            break;
-        }
-    }
-    text[..end].trim_end()
+    parts(text).next().unwrap_or_default().trim_end()
 }
 
 /// The table as a sheet.

@@ -32,7 +32,7 @@ pub use framework_op_stats::{FrameworkOpRow, IDLE, IdleTime, Place, framework_op
 pub use hlo_stats::{HloStatsRow, OpTimes, hlo_stats};
 pub use module_runs::{ModuleRunRow, module_runs};
 pub use op_profile::{OpProfileGrouping, OpProfileLevel, OpProfileMetrics, OpProfileNode, op_profile};
-pub use overview::{Overview, StepSource, StepTimes, TopOp, overview};
+pub use overview::{Overview, StepSource, StepTimes, overview};
 pub use profile::{
     AccessKind, AggregatedExecutions, HostOp, MemoryAccess, MemorySpace, MissingPeaks, ModuleRun,
     OpExecution, Peaks, PicoSpan, TpuCore, TpuOp, TpuProfile, TpuStep,

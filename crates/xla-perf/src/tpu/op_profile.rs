@@ -131,7 +131,7 @@ fn program_title(profile: &TpuProfile, program: u64) -> String {
     }
 }
 
-/// A node in the making, with the places of its children by what tells them apart.
+/// A node in the making, with the places of its children by key.
 struct Node<'a> {
     name: String,
     level: OpProfileLevel<'a>,

@@ -42,24 +42,9 @@ pub struct StepTimes {
     pub max_ms: f64,
 }
 
-/// One of the operations of the framework that take most time.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TopOp {
-    /// Type.
-    pub kind: String,
-    /// Name.
-    pub name: String,
-    /// Own time as a share of the time in which something ran, 0 to 1.
-    pub self_fraction: f64,
-    /// Sum of the shares of this one and those before.
-    pub cumulative_fraction: f64,
-    /// Arithmetic, in GFLOP/s.
-    pub flop_rate: f64,
-}
-
 /// The figures. Shares are 0 to 1; `None` where the profile does not have what they are made from.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Overview {
+pub struct Overview<'a> {
     /// Kind of device.
     pub device_type: String,
     /// Tensor cores.
@@ -87,12 +72,12 @@ pub struct Overview {
     /// Executions on the device as a share of these.
     pub device_op_fraction: Option<f64>,
     /// The ten framework operations that take most time of the device.
-    pub top_ops: Vec<TopOp>,
+    pub top_ops: Vec<FrameworkOpRow<'a>>,
 }
 
 /// The figures of a profile.
 #[must_use]
-pub fn overview(analysis: &TpuAnalysis) -> Overview {
+pub fn overview(analysis: &TpuAnalysis) -> Overview<'_> {
     let profile = &analysis.profile;
     let table = &analysis.table;
     let roof = profile.peaks.as_ref().ok().filter(|_| table.total_ps > 0).map(|peaks| {
@@ -125,20 +110,8 @@ pub fn overview(analysis: &TpuAnalysis) -> Overview {
         compute_32bit: share(bits_32, all_bits),
         host_op_fraction: share(host, host + device),
         device_op_fraction: share(device, host + device),
-        top_ops: top_ops(&rows),
+        top_ops: rows.into_iter().filter(|row| row.place == Place::Device).take(10).collect(),
     }
-}
-
-fn top_ops(rows: &[FrameworkOpRow<'_>]) -> Vec<TopOp> {
-    let device = rows.iter().filter(|row| row.place == Place::Device).take(10);
-    let top = device.map(|row| TopOp {
-        kind: row.kind.to_string(),
-        name: row.name.to_string(),
-        self_fraction: row.self_fraction,
-        cumulative_fraction: row.cumulative_fraction,
-        flop_rate: row.rates.flop_rate,
-    });
-    top.collect()
 }
 
 fn step_times(analysis: &TpuAnalysis) -> Option<StepTimes> {
@@ -298,7 +271,7 @@ fn rows(tpu: &TpuAnalysis) -> Vec<Row> {
             .meaning("Executions on the device as a share of these."),
     ];
     rows.extend((1..).zip(&overview.top_ops).map(|(at, op)| {
-        let text = format!("{} ({}), {:.3} GFLOP/s", op.name, op.kind, op.flop_rate);
+        let text = format!("{} ({}), {:.3} GFLOP/s", op.name, op.kind, op.rates.flop_rate);
         Row::new(&format!("Top op {at}"), Some(op.self_fraction * 100.0), "%", &text)
             .meaning("Framework operation, with its own time as a share of the time in which something ran.")
     }));

@@ -1,6 +1,6 @@
 //! What the XLA profiler recorded of tensor cores, read out of a profile.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use prost::Message;
 use trace_ingest::EventId;
@@ -10,6 +10,7 @@ use super::profile::{
     AccessKind, AggregatedExecutions, HostOp, MemoryAccess, MemorySpace, MissingPeaks, ModuleRun,
     OpExecution, Peaks, PicoSpan, TpuCore, TpuOp, TpuProfile, TpuStep,
 };
+use crate::IndexMap;
 
 impl TpuProfile {
     /// What a profile recorded of tensor cores; `None` when it has no plane of one.
@@ -25,7 +26,7 @@ impl TpuProfile {
             .collect();
         planes.sort_by_key(|(ordinal, _)| *ordinal);
         let first = planes.first()?.1;
-        let mut reader = Reader { profile, ops: Vec::new(), places: HashMap::new() };
+        let mut reader = Reader { profile, ops: IndexMap::default() };
         let cores: Vec<TpuCore> =
             planes.iter().map(|&(ordinal, plane)| reader.core(ordinal, plane)).collect();
         let host = || profile.planes.iter().filter(|plane| plane.kind == PlaneKind::HostCpu);
@@ -45,7 +46,7 @@ impl TpuProfile {
             hbm_utilization: sampled("hbm_utilization_percent"),
             programs: program_names(profile, &cores),
             cores,
-            ops: reader.ops,
+            ops: reader.ops.into_values().collect(),
             host_threads: host().flat_map(|plane| &plane.lines).map(|line| host_ops(profile, line)).collect(),
             sparse_cores: sparse.map(|plane| plane.name.clone()).collect(),
         })
@@ -66,8 +67,7 @@ fn program_names(profile: &Profile, cores: &[TpuCore]) -> BTreeMap<u64, String> 
 
 struct Reader<'p> {
     profile: &'p Profile,
-    ops: Vec<TpuOp>,
-    places: HashMap<KindId, usize>,
+    ops: IndexMap<KindId, TpuOp>,
 }
 
 impl Reader<'_> {
@@ -149,16 +149,14 @@ impl Reader<'_> {
     }
 
     fn op(&mut self, kind: KindId) -> usize {
-        if let Some(&place) = self.places.get(&kind) {
-            return place;
-        }
-        self.ops.push(op_of_kind(self.profile, kind));
-        self.places.insert(kind, self.ops.len() - 1);
-        self.ops.len() - 1
+        let entry = self.ops.entry(kind);
+        let place = entry.index();
+        entry.or_insert_with(|| describe_op(self.profile, kind));
+        place
     }
 }
 
-fn op_of_kind(profile: &Profile, kind: KindId) -> TpuOp {
+fn describe_op(profile: &Profile, kind: KindId) -> TpuOp {
     let metadata = profile.kind(kind);
     let mut op = TpuOp { name: metadata.label().to_string(), ..TpuOp::default() };
     if !metadata.display_name.is_empty() {

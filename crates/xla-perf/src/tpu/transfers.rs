@@ -10,6 +10,7 @@ use super::category::{self, WorkClass, work_class};
 use super::profile::{OpExecution, PicoSpan, TpuCore, TpuOp, TpuProfile};
 use super::rates::{giga_to_gibi, ratio};
 use crate::JaxAnalysis;
+use crate::brackets::parts;
 use crate::sheet::tpu_sheet;
 use sheets::{Chart, ChartShape, Column, ColumnKind, Sheet, Unit};
 
@@ -188,28 +189,18 @@ impl Coverage {
 /// The name of the start that each end waits for: the operand that is one, or else the end's own name with `start` for
 /// `done`.
 fn start_of_done(profile: &TpuProfile) -> HashMap<(u64, &str), &str> {
-    let names = OpNames(profile.ops.iter().filter_map(|op| op.key().map(|key| (key, op))).collect());
+    let ops: HashMap<(u64, &str), &TpuOp> =
+        profile.ops.iter().filter_map(|op| op.key().map(|key| (key, op))).collect();
+    let known = |program, name: &str| ops.get(&(program, name)).map(|op| op.name.as_str());
     let mut starts = HashMap::new();
-    for (&(program, name), op) in &names.0 {
-        if !op.category.ends_with("-done") {
-            continue;
-        }
-        let mut operands = operands(&op.expression).filter_map(|operand| names.known(program, operand));
-        let by_name = || names.known(program, &name.replace("-done", "-start").replace("_done", "_start"));
+    for (&(program, name), op) in ops.iter().filter(|(_, op)| op.category.ends_with("-done")) {
+        let mut operands = operands(&op.expression).filter_map(|operand| known(program, operand));
+        let by_name = || known(program, &name.replace("-done", "-start").replace("_done", "_start"));
         if let Some(start) = operands.next().or_else(by_name).filter(|start| *start != name) {
             starts.insert((program, name), start);
         }
     }
     starts
-}
-
-/// Operations by program and name.
-struct OpNames<'a>(HashMap<(u64, &'a str), &'a TpuOp>);
-
-impl<'a> OpNames<'a> {
-    fn known(&self, program: u64, name: &str) -> Option<&'a str> {
-        self.0.get(&(program, name)).map(|op| op.name.as_str())
-    }
 }
 
 /// Names of instructions behind the equals sign of an instruction's text.
@@ -231,7 +222,7 @@ fn direction(start: &TpuOp) -> Direction {
         return Direction::Other;
     }
     let shape = start.expression.split_once(" = ").map_or(start.shape.as_str(), |sides| sides.1);
-    let mut parts = tuple_parts(shape);
+    let mut parts = parts(shape.strip_prefix('(').unwrap_or(shape));
     let mut in_host = || parts.next().is_some_and(category::touches_host_memory);
     match (in_host(), in_host()) {
         (false, true) => Direction::HostToDevice,
@@ -239,28 +230,6 @@ fn direction(start: &TpuOp) -> Direction {
         (true, true) => Direction::HostToHost,
         (false, false) => Direction::DeviceToDevice,
     }
-}
-
-/// The elements of the tuple that a text begins with; the text itself when it begins with none.
-fn tuple_parts(text: &str) -> impl Iterator<Item = &str> {
-    let inner = text.strip_prefix('(').unwrap_or(text);
-    let (mut depth, mut from, mut parts) = (0_i32, 0, Vec::new());
-    for (at, byte) in inner.bytes().enumerate() {
-        match byte {
-            b'(' | b'{' | b'[' => depth += 1,
-            b')' | b'}' | b']' => depth -= 1,
-            _ => {}
-        }
-        if depth < 0 || depth == 0 && byte == b',' {
-            parts.push(&inner[from..at]);
-            from = at + 1;
-        }
-        if depth < 0 {
-            return parts.into_iter();
-        }
-    }
-    parts.push(&inner[from..]);
-    parts.into_iter()
 }
 
 /// All executions of one asynchronous operation, on all cores.
