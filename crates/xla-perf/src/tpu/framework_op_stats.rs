@@ -236,7 +236,7 @@ pub(super) fn framework_op_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Measured Memory BW (GiB/s)", Number(GibibytesPerSecond), "Bytes of all memories over the time, in GiB/s (which the XLA profiler labels GBytes/s).").field(|row: &Row<'_>| on_device(row, row.row.rates.memory_bandwidth)),
         Column::new("Operational Intensity (FLOPs/Byte)", Number(FlopsPerByte), "Floating-point operations per byte.").field(|row: &Row<'_>| on_device(row, row.row.rates.intensity)),
         Column::new("Bound by", Text, "Compute or HBM, whichever share of its peak is larger; Unknown when neither is used or no peak is known.").field(|row: &Row<'_>| row.row.bound_by.as_str().into()),
-        Column::new("OpExecution mode", Text, "Function: XLA runs whole programs.").field(|_| "Function".into()),
+        Column::new("Execution mode", Text, "Function: XLA runs whole programs.").field(|_| "Function".into()),
     ];
     tpu_sheet("framework_op_stats", "Operations of the framework: the HLO operations that came from each on all tensor cores, and its calls on the host, as the Framework Op Stats tool of the XLA profiler has them; most own time first, the device before the host.", fields, rows)
     .with_chart(Chart::new(
