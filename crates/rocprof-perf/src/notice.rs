@@ -112,13 +112,14 @@ pub(crate) fn pftrace_notices(analysis: &RocprofAnalysis) -> Vec<RocprofNotice> 
             notices.push(RocprofNotice::PftraceShortCalls { count, time_ns, min_event_ns });
         }
     }
-    let without_size = profile.copies.iter().filter(|copy| copy.bytes.is_none()).count();
-    let counted: [(usize, fn(usize) -> RocprofNotice); 3] = [
-        (kernels.without_agent, |count| RocprofNotice::KernelsWithoutAgent { count }),
-        (analysis.hip_launches(options).without_work, |count| RocprofNotice::LaunchesWithoutKernel { count }),
-        (without_size, |count| RocprofNotice::CopiesWithoutSize { count }),
+    let (agents, launches) = (kernels.without_agent, analysis.hip_launches(options).without_work);
+    let copies = profile.copies.iter().filter(|copy| copy.bytes.is_none()).count();
+    let counted = [
+        (agents, RocprofNotice::KernelsWithoutAgent { count: agents }),
+        (launches, RocprofNotice::LaunchesWithoutKernel { count: launches }),
+        (copies, RocprofNotice::CopiesWithoutSize { count: copies }),
     ];
-    notices.extend(counted.into_iter().filter(|&(count, _)| count > 0).map(|(count, notice)| notice(count)));
+    notices.extend(counted.into_iter().filter(|(count, _)| *count > 0).map(|(_, notice)| notice));
     notices
 }
 
