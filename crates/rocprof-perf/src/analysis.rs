@@ -1,4 +1,4 @@
-//! A profile made ready for its sheets.
+//! The analysis of a profile, which its sheets are made from.
 
 use std::sync::OnceLock;
 
@@ -10,9 +10,9 @@ use crate::kernel_category::KernelCategory;
 use crate::options::{PftraceOptions, RocprofOptions};
 use crate::pftrace::gpu_kernels::GpuKernels;
 use crate::pftrace::hip_launches::HipLaunches;
-use crate::tracelens_parity;
+use crate::tracelens;
 
-/// A profile of `rocprofv3` with the names and categories of its kernels: what all sheets are made from.
+/// A profile of `rocprofv3` with the names and categories of its kernels. All sheets are made from it.
 pub struct RocprofAnalysis {
     profile: Profile,
     options: RocprofOptions,
@@ -47,7 +47,7 @@ impl RocprofAnalysis {
         &self.profile
     }
 
-    /// What was asked for.
+    /// The options of the analysis.
     pub fn options(&self) -> &RocprofOptions {
         &self.options
     }
@@ -67,12 +67,12 @@ impl RocprofAnalysis {
     pub fn category(&self, name: u32) -> KernelCategory {
         let text = &self.names[name as usize];
         *self.categories[name as usize].get_or_init(|| match self.options.parity {
-            true => tracelens_parity::category(text),
+            true => tracelens::category(text),
             false => KernelCategory::of_name(text),
         })
     }
 
-    /// The kernels that count: all, but those of the first process alone for the figures of the reference.
+    /// The kernels that count: all, but those of the first process alone for the figures of TraceLens.
     pub fn dispatches(&self) -> impl Iterator<Item = &Dispatch> + Clone {
         self.profile.dispatches.iter().filter(|dispatch| self.counts(dispatch.process))
     }
@@ -84,7 +84,7 @@ impl RocprofAnalysis {
 
     /// The durations of the kernels by name. Computed once.
     pub(crate) fn groups(&self) -> &KernelGroups {
-        self.groups.get_or_init(|| KernelGroups::of(self))
+        self.groups.get_or_init(|| KernelGroups::new(self))
     }
 
     /// A time in nanoseconds as columns in µs have it.
@@ -99,16 +99,16 @@ impl RocprofAnalysis {
 
     /// The kernels of each GPU, for the tables known from Perfetto traces. Computed once.
     pub(crate) fn gpu_kernels(&self, options: &PftraceOptions) -> &GpuKernels {
-        self.gpu_kernels.get_or_init(|| GpuKernels::of(&self.profile, options))
+        self.gpu_kernels.get_or_init(|| GpuKernels::new(&self.profile, options))
     }
 
     /// The HIP calls with what they launched, for the tables known from Perfetto traces. Computed once.
     pub(crate) fn hip_launches(&self, options: &PftraceOptions) -> &HipLaunches {
-        self.hip_launches.get_or_init(|| HipLaunches::of(&self.profile, options, self.options.parity))
+        self.hip_launches.get_or_init(|| HipLaunches::new(&self.profile, options, self.options.parity))
     }
 
     fn counts(&self, process: u32) -> bool {
-        !self.options.parity || tracelens_parity::reads_process(&self.profile, process)
+        !self.options.parity || tracelens::reads_process(&self.profile, process)
     }
 }
 
@@ -150,7 +150,7 @@ pub(crate) struct KernelGroup {
 }
 
 impl KernelGroups {
-    pub(crate) fn of(analysis: &RocprofAnalysis) -> Self {
+    pub(crate) fn new(analysis: &RocprofAnalysis) -> Self {
         // By counting, into one list: where the durations of each name begin, then where the next one goes.
         let mut next = vec![0_usize; analysis.names().len() + 1];
         let named = || {

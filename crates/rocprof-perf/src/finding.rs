@@ -119,7 +119,7 @@ fn queue_delay(analysis: &RocprofAnalysis) -> Option<f64> {
     let delay = |(dispatch, call): (&trace_ingest::rocprof::Dispatch, Option<u32>)| {
         Some(dispatch.start.saturating_sub(profile.calls[call? as usize].end).max(0))
     };
-    let delays = profile.dispatches.iter().zip(Callers::of(profile).dispatches).filter_map(delay);
+    let delays = profile.dispatches.iter().zip(Callers::new(profile).dispatches).filter_map(delay);
     gpu_timeline::Summary::of(&delays.collect::<Vec<_>>()).map(|summary| summary.median)
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Hardware<'p> {
 }
 
 impl<'p> Hardware<'p> {
-    fn of(agent: &'p Agent) -> Self {
+    fn new(agent: &'p Agent) -> Self {
         let count = |figure: Option<u32>| figure.filter(|&figure| figure > 0);
         Hardware {
             target: agent.name.as_deref().map(|name| name.split(':').next().unwrap_or(name)),
@@ -46,13 +46,13 @@ pub(crate) struct HardwareKinds<'p> {
 }
 
 impl<'p> HardwareKinds<'p> {
-    pub(crate) fn of(profile: &'p Profile) -> Self {
+    pub(crate) fn new(profile: &'p Profile) -> Self {
         let mut kinds = vec![Hardware::default()];
         let of_agent = profile
             .agents
             .iter()
             .map(|agent| {
-                let hardware = Hardware::of(agent);
+                let hardware = Hardware::new(agent);
                 kinds.iter().position(|kind| *kind == hardware).unwrap_or_else(|| {
                     kinds.push(hardware);
                     kinds.len() - 1
@@ -93,7 +93,7 @@ enum RegisterFile {
 }
 
 impl RegisterFile {
-    fn of_target(target: &str) -> Option<Self> {
+    fn from_target(target: &str) -> Option<Self> {
         match target {
             "gfx90a" | "gfx940" | "gfx941" | "gfx942" | "gfx950" => Some(RegisterFile::Unified),
             "gfx908" => Some(RegisterFile::Separate),
@@ -127,7 +127,7 @@ fn lds_step(target: &str) -> u64 {
 /// all waves can use.
 pub(crate) fn occupancy(hardware: &Hardware<'_>, launch: &Launch) -> Option<Occupancy> {
     let target = hardware.target?;
-    let file = RegisterFile::of_target(target)?;
+    let file = RegisterFile::from_target(target)?;
     // Every kernel has vector registers.
     if launch.vgprs == 0 && launch.accum_vgprs == 0 {
         return None;

@@ -13,15 +13,21 @@ mod pftrace;
 mod sheets;
 #[cfg(test)]
 mod tests;
-mod tracelens_parity;
+mod tracelens;
 
 pub use analysis::RocprofAnalysis;
 pub use finding::{RocprofBound, RocprofFinding, rocprof_finding};
 pub use kernel_category::KernelCategory;
-pub use notice::{PftraceOmission, RocprofNotice, rocprof_notices};
+pub use notice::{RocprofNotice, rocprof_notices};
 pub use options::{
     HipGrouping, KernelBaseline, KernelGrouping, KernelPattern, KernelPatternError, PftraceOptions,
     RocprofOptions,
 };
 pub use sheets::rocprof_sheets;
 pub use sheets::timeline::{AgentTimeline, agent_timelines};
+
+/// A map in the order in which its keys were first seen.
+pub(crate) type IndexMap<K, V> = indexmap::IndexMap<K, V, hashbrown::DefaultHashBuilder>;
+
+/// A set in the order in which its members were first seen.
+pub(crate) type IndexSet<T> = indexmap::IndexSet<T, hashbrown::DefaultHashBuilder>;

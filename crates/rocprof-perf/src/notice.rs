@@ -7,7 +7,7 @@ use crate::pftrace::hip_launches::hip_calls;
 use crate::sheets::kernels::short_kernels;
 use crate::sheets::timeline::{outside_process_times, window};
 
-/// Something of a profile that a reader of its sheets ought to know.
+/// A notice about a profile for the reader of its sheets.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RocprofNotice {
     /// No kernel ran, as far as the profile says.
@@ -27,76 +27,9 @@ pub enum RocprofNotice {
         records: usize,
     },
     /// The figures are those of TraceLens.
-    ReferenceFigures,
-    /// A table that is known from Perfetto traces leaves records out.
-    Pftrace(PftraceOmission),
-}
-
-/// What the sheets leave out or assume, so that nothing goes missing silently.
-#[must_use]
-pub fn rocprof_notices(analysis: &RocprofAnalysis) -> Vec<RocprofNotice> {
-    let options = analysis.options();
-    let mut notices = Vec::new();
-    if options.parity {
-        notices.push(RocprofNotice::ReferenceFigures);
-    }
-    let has_kernels = analysis.dispatches().next().is_some();
-    if !has_kernels {
-        notices.push(RocprofNotice::NoKernels);
-    }
-    let has_records = has_kernels || analysis.copies().next().is_some();
-    if has_records && !window(analysis).is_of_processes {
-        notices.push(RocprofNotice::NoProcessTimes);
-    }
-    let records = outside_process_times(analysis);
-    if records > 0 {
-        notices.push(RocprofNotice::OutsideProcessTimes { records });
-    }
-    if has_kernels && options.short_kernel_study && short_kernels(analysis).next().is_none() {
-        let threshold_us = options.short_kernel_threshold_us;
-        notices.push(RocprofNotice::NoShortKernels { threshold_us });
-    }
-    notices.extend(PftraceOmission::of(analysis).into_iter().map(RocprofNotice::Pftrace));
-    notices
-}
-
-impl fmt::Display for RocprofNotice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RocprofNotice::NoKernels => f.write_str(
-                "No kernel events found. Check that rocprofv3 was given --kernel-trace (--sys-trace and \
-                 --runtime-trace include it), that the program launched work on a GPU and did not fall back to the \
-                 CPU, that the GPU was visible to it (ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES), that this is the \
-                 profile of the process that launched the work and not of a launcher or another rank, that no filter \
-                 (--kernel-include-regex, --kernel-exclude-regex, --collection-period) left the kernels out, and that \
-                 the program ended by itself, so that the profiler could write what it held",
-            ),
-            RocprofNotice::NoShortKernels { threshold_us } => {
-                write!(f, "No kernels found with duration < {threshold_us} µs")
-            }
-            RocprofNotice::NoProcessTimes => f.write_str(
-                "the profile does not say when the processes began and ended: total_time is that from the first start \
-                 to the last end of what ran",
-            ),
-            RocprofNotice::OutsideProcessTimes { records } => write!(
-                f,
-                "{records} kernels and copies lie outside of the time in which the profiler was active in its \
-                 processes: total_time reaches from the first of all to the last"
-            ),
-            RocprofNotice::Pftrace(omission) => omission.fmt(f),
-            RocprofNotice::ReferenceFigures => f.write_str(
-                "figures as the reference tool prints them: outside of gpu_timeline, columns that say µs hold ns and \
-                 columns that say ms hold µs",
-            ),
-        }
-    }
-}
-
-/// Records that tables which are known from Perfetto traces leave out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PftraceOmission {
-    /// Kernels shorter than the shortest that count, in the tables of categories and of kernels.
-    ShortKernels {
+    TraceLensFigures,
+    /// The tables of categories and of kernels leave out kernels that are too short to count.
+    PftraceShortKernels {
         /// How many.
         count: usize,
         /// Their time in nanoseconds.
@@ -104,8 +37,8 @@ pub enum PftraceOmission {
         /// The shortest time that counts, in nanoseconds.
         min_event_ns: i64,
     },
-    /// The same of HIP calls, in their table.
-    ShortCalls {
+    /// The table of HIP calls leaves out calls that are too short to count.
+    PftraceShortCalls {
         /// How many.
         count: usize,
         /// Their time in nanoseconds.
@@ -130,77 +63,114 @@ pub enum PftraceOmission {
     },
 }
 
-impl PftraceOmission {
-    /// What the tables of a profile leave out; nothing when they are not asked for.
-    pub(crate) fn of(analysis: &RocprofAnalysis) -> Vec<Self> {
-        let Some(options) = &analysis.options().pftrace else { return Vec::new() };
-        let profile = analysis.profile();
-        let kernels = analysis.gpu_kernels(options);
-        let min_event_ns = options.min_event_ns;
-        let short = |durations: &mut dyn Iterator<Item = i64>| {
-            let short = durations.filter(|&duration| duration < min_event_ns);
-            short.fold((0_usize, 0_i64), |(count, sum), duration| (count + 1, sum + duration))
-        };
-        let mut omissions = Vec::new();
-        let (count, time_ns) = short(&mut kernels.all().map(|run| run.duration()));
-        if count > 0 {
-            omissions.push(PftraceOmission::ShortKernels { count, time_ns, min_event_ns });
-        }
-        if !options.no_hip_summary {
-            let (count, time_ns) = short(&mut hip_calls(profile, options).map(|call| call.duration()));
-            if count > 0 {
-                omissions.push(PftraceOmission::ShortCalls { count, time_ns, min_event_ns });
-            }
-        }
-        let launches = analysis.hip_launches(options).without_work;
-        let copies = profile.copies.iter().filter(|copy| copy.bytes.is_none()).count();
-        let counted = [
-            PftraceOmission::KernelsWithoutAgent { count: kernels.without_agent },
-            PftraceOmission::LaunchesWithoutKernel { count: launches },
-            PftraceOmission::CopiesWithoutSize { count: copies },
-        ];
-        omissions.extend(counted.into_iter().filter(|omission| omission.count() > 0));
-        omissions
+/// What the sheets leave out or assume, so that nothing goes missing silently.
+#[must_use]
+pub fn rocprof_notices(analysis: &RocprofAnalysis) -> Vec<RocprofNotice> {
+    let options = analysis.options();
+    let mut notices = Vec::new();
+    if options.parity {
+        notices.push(RocprofNotice::TraceLensFigures);
     }
-
-    /// How many records.
-    pub fn count(&self) -> usize {
-        match *self {
-            PftraceOmission::ShortKernels { count, .. }
-            | PftraceOmission::ShortCalls { count, .. }
-            | PftraceOmission::KernelsWithoutAgent { count }
-            | PftraceOmission::LaunchesWithoutKernel { count }
-            | PftraceOmission::CopiesWithoutSize { count } => count,
-        }
+    let has_kernels = analysis.dispatches().next().is_some();
+    if !has_kernels {
+        notices.push(RocprofNotice::NoKernels);
     }
+    let has_records = has_kernels || analysis.copies().next().is_some();
+    if has_records && !window(analysis).is_of_processes {
+        notices.push(RocprofNotice::NoProcessTimes);
+    }
+    let records = outside_process_times(analysis);
+    if records > 0 {
+        notices.push(RocprofNotice::OutsideProcessTimes { records });
+    }
+    if has_kernels && options.short_kernel_study && short_kernels(analysis).next().is_none() {
+        let threshold_us = options.short_kernel_threshold_us;
+        notices.push(RocprofNotice::NoShortKernels { threshold_us });
+    }
+    notices.extend(pftrace_notices(analysis));
+    notices
 }
 
-impl fmt::Display for PftraceOmission {
+/// What the tables known from Perfetto traces leave out.
+pub(crate) fn pftrace_notices(analysis: &RocprofAnalysis) -> Vec<RocprofNotice> {
+    let Some(options) = &analysis.options().pftrace else { return Vec::new() };
+    let mut notices = Vec::new();
+    let profile = analysis.profile();
+    let kernels = analysis.gpu_kernels(options);
+    let min_event_ns = options.min_event_ns;
+    let short = |durations: &mut dyn Iterator<Item = i64>| {
+        let short = durations.filter(|&duration| duration < min_event_ns);
+        short.fold((0_usize, 0_i64), |(count, sum), duration| (count + 1, sum + duration))
+    };
+    let (count, time_ns) = short(&mut kernels.all().map(|run| run.duration()));
+    if count > 0 {
+        notices.push(RocprofNotice::PftraceShortKernels { count, time_ns, min_event_ns });
+    }
+    if !options.no_hip_summary {
+        let (count, time_ns) = short(&mut hip_calls(profile, options).map(|call| call.duration()));
+        if count > 0 {
+            notices.push(RocprofNotice::PftraceShortCalls { count, time_ns, min_event_ns });
+        }
+    }
+    let (agents, launches) = (kernels.without_agent, analysis.hip_launches(options).without_work);
+    let copies = profile.copies.iter().filter(|copy| copy.bytes.is_none()).count();
+    let counted = [
+        (agents, RocprofNotice::KernelsWithoutAgent { count: agents }),
+        (launches, RocprofNotice::LaunchesWithoutKernel { count: launches }),
+        (copies, RocprofNotice::CopiesWithoutSize { count: copies }),
+    ];
+    notices.extend(counted.into_iter().filter(|(count, _)| *count > 0).map(|(_, notice)| notice));
+    notices
+}
+
+impl fmt::Display for RocprofNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            PftraceOmission::ShortKernels { count, time_ns, min_event_ns } => write!(
+            RocprofNotice::NoKernels => f.write_str(
+                "No kernel events found. Check that rocprofv3 was given --kernel-trace (--sys-trace and \
+                 --runtime-trace include it), that the program launched work on a GPU and did not fall back to the \
+                 CPU, that the GPU was visible to it (ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES), that this is the \
+                 profile of the process that launched the work and not of a launcher or another rank, that no filter \
+                 (--kernel-include-regex, --kernel-exclude-regex, --collection-period) left the kernels out, and that \
+                 the program ended by itself, so that the profiler could write what it held",
+            ),
+            RocprofNotice::NoShortKernels { threshold_us } => {
+                write!(f, "No kernels found with duration < {threshold_us} µs")
+            }
+            RocprofNotice::NoProcessTimes => f.write_str(
+                "the profile has no start and end times of processes: total_time is the time from the first start \
+                 to the last end of recorded work",
+            ),
+            RocprofNotice::OutsideProcessTimes { records } => write!(
+                f,
+                "{records} kernels and copies lie outside the time in which the profiler was active in its \
+                 processes: total_time spans all of them"
+            ),
+            RocprofNotice::PftraceShortKernels { count, time_ns, min_event_ns } => write!(
                 f,
                 "category_summary and pftrace_kernel_summary leave out kernels shorter than {min_event_ns} ns: \
-                 {count}, {time_ns} ns together; --min_event_ns sets the limit"
+                 {count}, {time_ns} ns together"
             ),
-            PftraceOmission::ShortCalls { count, time_ns, min_event_ns } => write!(
+            RocprofNotice::PftraceShortCalls { count, time_ns, min_event_ns } => write!(
                 f,
-                "hip_summary leaves out calls shorter than {min_event_ns} ns: {count}, {time_ns} ns together; \
-                 --min_event_ns sets the limit"
+                "hip_summary leaves out calls shorter than {min_event_ns} ns: {count}, {time_ns} ns together"
             ),
-            PftraceOmission::KernelsWithoutAgent { count } => write!(
+            RocprofNotice::KernelsWithoutAgent { count } => write!(
                 f,
-                "category_summary, xla_top and pftrace_kernel_summary leave out kernels of which the profile does \
-                 not say on which GPU they ran: {count}"
+                "category_summary, xla_top and pftrace_kernel_summary leave out kernels whose GPU the profile does \
+                 not name: {count}"
             ),
-            PftraceOmission::LaunchesWithoutKernel { count } => write!(
+            RocprofNotice::LaunchesWithoutKernel { count } => write!(
                 f,
-                "api_kernel_summary leaves out launches without a kernel that counts: {count}; \
-                 --include_nonlaunch_apis lists them"
+                "api_kernel_summary leaves out launches without a kernel that counts: {count}"
             ),
-            PftraceOmission::CopiesWithoutSize { count } => write!(
+            RocprofNotice::CopiesWithoutSize { count } => write!(
                 f,
-                "memory_copy_by_copy_bytes leaves out copies of which the profile does not give the size: {count}"
+                "memory_copy_by_copy_bytes leaves out copies without a recorded size: {count}"
+            ),
+            RocprofNotice::TraceLensFigures => f.write_str(
+                "figures as TraceLens prints them: outside of gpu_timeline, columns that say µs hold ns and \
+                 columns that say ms hold µs",
             ),
         }
     }

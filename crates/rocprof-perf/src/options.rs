@@ -1,4 +1,4 @@
-//! What an analysis of a `rocprofv3` profile is asked to do.
+//! Options of the analysis of a `rocprofv3` profile.
 
 use std::num::NonZeroUsize;
 use std::str::FromStr;
@@ -21,7 +21,7 @@ pub struct RocprofOptions {
     pub short_kernel_histogram_bins: NonZeroUsize,
     /// Rows of `kernel_details` from the top; all when `None`.
     pub topk_kernels: Option<usize>,
-    /// Which of a kernel's names stands in the sheets. Kernels with one name are one row.
+    /// Which of a kernel's names the sheets show. Kernels with the same name share a row.
     pub kernel_names: KernelNames,
     /// Figures as TraceLens prints them, for comparison, where they are known to be wrong: times in nanoseconds (or
     /// microseconds) under headers that say µs (or ms), percentages cumulated before rows are sorted, the threshold of
@@ -51,7 +51,7 @@ impl Default for RocprofOptions {
 /// Kernels of XLA that check buffers while it tunes itself; what they take says nothing of the program.
 const CHECKER_OF_TUNING: &str = r"(?:^|\W)redzone_checker_kernel(?:\W|$)";
 
-/// Options of the tables that are known from Perfetto traces. The defaults are those of the reference reports.
+/// Options of the tables that are known from Perfetto traces. The defaults are those of TraceLens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PftraceOptions {
     /// Which of a kernel's names the tables show and the pattern is held against. `None`: as a Perfetto trace has

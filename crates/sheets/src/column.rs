@@ -204,6 +204,6 @@ impl Column {
         self,
         value: impl for<'r> Fn(&'r C, &'r R) -> Cell<'r> + Send + Sync + 'static,
     ) -> Field<C, R> {
-        Field::new(self, value)
+        Field::from_column(self, value)
     }
 }

@@ -7,11 +7,24 @@ use crate::column::{Column, ColumnKind};
 use crate::table::TableColumn;
 
 type Condition<C> = Box<dyn Fn(&C) -> bool + Send + Sync>;
-type Fill<C, R> = Box<dyn Fn(&C, &[&R], &mut Vec<TableColumn>) + Send + Sync>;
+type Fill<C, R> = Box<dyn Fn(Column, &C, &[&R], &mut Vec<TableColumn>) + Send + Sync>;
 
-/// A column and where its cells come from: a row `R`, and what all rows of the sheet share, `C`.
+/// A column and where its cells come from: what all rows of the sheet share, `C`, and a row `R`.
 ///
-/// Made by [`Column::field`] and [`Column::field_in`] for a cell that depends on its row alone.
+/// ```
+/// use sheets::{ColumnKind, Field, Sheet};
+///
+/// let rows = vec![("gemm".to_owned(), 2)];
+/// type F = Field<(), (String, i64)>;
+/// let fields = [
+///     F::new(ColumnKind::Text, "name", |_, (name, _)| name.as_str().into()).described("Kernel."),
+///     F::new(ColumnKind::Count, "count", |_, (_, count)| (*count).into()).described("How often it ran."),
+/// ];
+/// let sheet = Sheet::new("kernels", "Kernels by name.", fields, |rows: &Vec<(String, i64)>| rows.clone());
+/// let table = sheet.table(&rows)?.ok_or("no rows")?;
+/// assert_eq!(table.column("count").map(|column| column.cell(0)), Some(2.into()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Field<C, R> {
     pub(crate) column: Column,
     condition: Option<Condition<C>>,
@@ -19,20 +32,36 @@ pub struct Field<C, R> {
 }
 
 impl<C, R> Field<C, R> {
-    pub(crate) fn new(
+    /// A column of this kind and name, still without a description, filled from what the rows share and each row.
+    pub fn new(
+        kind: ColumnKind,
+        name: &'static str,
+        value: impl for<'r> Fn(&'r C, &'r R) -> Cell<'r> + Send + Sync + 'static,
+    ) -> Self {
+        Self::from_column(Column::new(name, kind, ""), value)
+    }
+
+    /// A column, filled from what the rows share and each row.
+    pub fn from_column(
         column: Column,
         value: impl for<'r> Fn(&'r C, &'r R) -> Cell<'r> + Send + Sync + 'static,
     ) -> Self {
-        Self::of_columns(column, move |context, rows, columns| {
+        Self::from_columns(column, move |column, context, rows, columns| {
             columns.push(TableColumn::new(column, rows.iter().map(|row| value(context, row))));
         })
     }
 
-    fn of_columns(
+    fn from_columns(
         column: Column,
-        fill: impl Fn(&C, &[&R], &mut Vec<TableColumn>) + Send + Sync + 'static,
+        fill: impl Fn(Column, &C, &[&R], &mut Vec<TableColumn>) + Send + Sync + 'static,
     ) -> Self {
         Field { column, condition: None, fill: Box::new(fill) }
+    }
+
+    /// The same field with this description of its column.
+    #[must_use]
+    pub fn described(self, description: &'static str) -> Self {
+        Field { column: self.column.described(description), ..self }
     }
 
     /// As many columns as `names` gives with the rows, such as one per parameter of a model. They share a
@@ -42,7 +71,7 @@ impl<C, R> Field<C, R> {
         names: impl Fn(&C) -> Vec<String> + Send + Sync + 'static,
         value: impl for<'r> Fn(&'r C, &'r R, usize) -> Cell<'r> + Send + Sync + 'static,
     ) -> Self {
-        Self::of_columns(column, move |context, rows, columns| {
+        Self::from_columns(column, move |column, context, rows, columns| {
             for (position, name) in names(context).into_iter().enumerate() {
                 let cells = rows.iter().map(|row| value(context, row, position));
                 columns.push(TableColumn::named(name, column, cells));
@@ -51,12 +80,12 @@ impl<C, R> Field<C, R> {
     }
 
     /// A column whose kind what the rows share decides, such as a reference tool's figures in another unit.
-    pub fn of_kind(
+    pub fn with_kind(
         column: Column,
         kind: impl Fn(&C) -> ColumnKind + Send + Sync + 'static,
         value: impl for<'r> Fn(&'r C, &'r R) -> Cell<'r> + Send + Sync + 'static,
     ) -> Self {
-        Self::of_columns(column, move |context, rows, columns| {
+        Self::from_columns(column, move |column, context, rows, columns| {
             let column = Column { kind: kind(context), ..column };
             columns.push(TableColumn::new(column, rows.iter().map(|row| value(context, row))));
         })
@@ -71,7 +100,7 @@ impl<C, R> Field<C, R> {
     /// Appends the column, or columns, of some rows.
     pub(crate) fn append(&self, context: &C, rows: &[&R], columns: &mut Vec<TableColumn>) {
         if self.condition.as_ref().is_none_or(|condition| condition(context)) {
-            (self.fill)(context, rows, columns);
+            (self.fill)(self.column, context, rows, columns);
         }
     }
 }
@@ -101,12 +130,12 @@ pub fn shares_of<C, R>(
     value: impl Fn(&R) -> i64 + Copy + Send + Sync + 'static,
 ) -> [Field<C, R>; 2] {
     [
-        Field::of_columns(share, move |context, rows, columns| {
+        Field::from_columns(share, move |share, context, rows, columns| {
             let total = total(context, rows);
             let cells = rows.iter().map(|row| percent(value(row), total).into());
             columns.push(TableColumn::new(share, cells));
         }),
-        Field::of_columns(running, move |context, rows, columns| {
+        Field::from_columns(running, move |running, context, rows, columns| {
             let total = total(context, rows);
             let cells = rows.iter().scan(0, |sum, row| {
                 *sum += value(row);
@@ -196,7 +225,7 @@ mod tests {
         const TIME: Column = Column::new("time", ColumnKind::Number(Unit::Microseconds), "");
         let kind = |&whole: &bool| if whole { ColumnKind::Whole(Unit::Nanoseconds) } else { TIME.kind };
         let field = || {
-            Field::of_kind(TIME, kind, |&whole, &time: &i64| match whole {
+            Field::with_kind(TIME, kind, |&whole, &time: &i64| match whole {
                 true => time.into(),
                 false => (time as f64 / 1e3).into(),
             })

@@ -1,8 +1,8 @@
-//! A profile made ready for its sheets, and what that is asked to do.
+//! The analysis of a profile, which its sheets are made from.
 
 use std::sync::OnceLock;
 
-use gpu_timeline::{Breakdown, CommunicationPatterns, Spread, Summary};
+use gpu_timeline::{Breakdown, Spread, Summary};
 use hlo_cost::{HloModule, InstructionRef};
 use operator_sheets::Roof;
 use perf_models::{Architecture, Device, architecture_of_device};
@@ -12,65 +12,12 @@ use trace_ingest::{EventId, Trace};
 use crate::collectives::CollectiveAnalysis;
 use crate::device_events::{self, DeviceEvent, gpu_planes};
 use crate::executions::{self, Call, Execution};
-use crate::findings::JaxNotice;
 use crate::operators::{self, Operator, Program};
+use crate::options::JaxOptions;
 use crate::programs::{DecodedPrograms, ProgramError};
-use crate::rooflines::roofs;
 use crate::tpu::{TpuAnalysis, TpuProfile};
 
-/// Whose figures a report has where the reference tool is known to be wrong.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum JaxFigures {
-    /// The right ones: work of an instruction from its HLO, held against the time of all its kernels.
-    #[default]
-    Correct,
-    /// Those of the reference tool, for comparison: work by its formulas, credited to every kernel.
-    Reference,
-}
-
-/// How kernels that only copy or fill memory count, such as `__amd_rocclr_copyBuffer`, which some ROCm releases
-/// record as kernels.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CopyKernels {
-    /// As kernels, as they were recorded.
-    #[default]
-    Computation,
-    /// As copies and fills.
-    Memcpy,
-}
-
-/// Options of an analysis and of the sheets made from it. The defaults are those of the report.
-#[derive(Clone, Debug)]
-pub struct JaxOptions {
-    /// Architecture that the figures are held against; the device that the profile names where none is given.
-    pub architecture: Option<Architecture>,
-    /// Keep only kernels whose instruction was made from an operation or a source file with one of these texts;
-    /// all kernels when empty.
-    pub keyword_filters: Vec<String>,
-    /// Whose figures.
-    pub figures: JaxFigures,
-    /// How copying kernels count.
-    pub copy_kernels: CopyKernels,
-    /// Which kernels communicate.
-    pub communication: CommunicationPatterns,
-    /// GPUs of one host, from which ranks follow in profiles of several hosts.
-    pub gpus_per_node: u32,
-}
-
-impl Default for JaxOptions {
-    fn default() -> Self {
-        JaxOptions {
-            architecture: None,
-            keyword_filters: Vec::new(),
-            figures: JaxFigures::default(),
-            copy_kernels: CopyKernels::default(),
-            communication: CommunicationPatterns::default(),
-            gpus_per_node: 8,
-        }
-    }
-}
-
-/// A profile with its compiled programs and what ran on its GPUs: what all sheets are made from.
+/// A profile with its compiled programs and the work of its GPUs. All sheets are made from it.
 pub struct JaxAnalysis {
     profile: Profile,
     options: JaxOptions,
@@ -80,27 +27,27 @@ pub struct JaxAnalysis {
     operators: Vec<Operator>,
     executions: Vec<Execution>,
     calls: Vec<Call>,
-    roofs: OnceLock<Vec<Roof>>,
+    pub(crate) roofs: OnceLock<Vec<Roof>>,
     tpu: OnceLock<Option<TpuAnalysis>>,
-    collectives: OnceLock<CollectiveAnalysis>,
+    pub(crate) collectives: OnceLock<CollectiveAnalysis>,
     /// Architecture of the device that the profile describes.
     recognised: Option<&'static Architecture>,
 }
 
-/// A GPU on which something ran.
+/// A GPU with events.
 #[derive(Clone, Debug)]
 pub struct Gpu {
     /// Id of its plane plus 1: the process id of trace viewers.
     pub pid: i64,
     /// Position of its plane in [`Profile::planes`].
     pub plane: usize,
-    /// Where its time went, in picoseconds.
+    /// Its time by kind of activity, in picoseconds.
     pub breakdown: Breakdown,
 }
 
 impl JaxAnalysis {
-    /// Finds what ran on the GPUs, for which instruction, in which execution. Programs are decoded when something
-    /// of them ran.
+    /// Assigns the events of the GPUs to instructions and executions. A program is decoded when one of its
+    /// instructions ran.
     pub fn new(profile: Profile, options: JaxOptions) -> Self {
         let programs = DecodedPrograms::new(&profile);
         let mut device_events = device_events::collect(&profile, &options);
@@ -134,7 +81,7 @@ impl JaxAnalysis {
         &self.profile.trace
     }
 
-    /// What was asked for.
+    /// The options of the analysis.
     pub fn options(&self) -> &JaxOptions {
         &self.options
     }
@@ -149,27 +96,27 @@ impl JaxAnalysis {
         self.programs.module(&self.profile, program_id)?.err()
     }
 
-    /// The instruction that an event ran, with its module: that which its program id and name say.
+    /// The instruction that an event ran, with its module, by program id and name.
     pub fn instruction(&self, event: EventId) -> Option<InstructionRef<'_>> {
         self.programs.instruction(&self.profile, self.profile.xla(event)?)
     }
 
-    /// What the device can do at most: as asked for, else by the device that the profile describes.
+    /// The architecture from the options, or else that of the device that the profile describes.
     pub fn architecture(&self) -> Option<&Architecture> {
         self.options.architecture.as_ref().or(self.recognised)
     }
 
-    /// The GPUs on which something ran, by process id.
+    /// The GPUs with events, by process id.
     pub fn gpus(&self) -> &[Gpu] {
         &self.gpus
     }
 
-    /// What ran on GPUs, in the order of the uids.
+    /// Kernels, copies and fills on GPUs, by uid.
     pub fn device_events(&self) -> &[DeviceEvent] {
         &self.device_events
     }
 
-    /// What it was launched for, in the order of the first events.
+    /// The operators that they were launched for, by first event.
     pub fn operators(&self) -> &[Operator] {
         &self.operators
     }
@@ -184,40 +131,23 @@ impl JaxAnalysis {
         &self.calls
     }
 
-    /// The peaks of the architecture with the instructions that are held against each, that with the most kernel
-    /// time first. Empty without an architecture or where no instruction has FLOPs, bytes and time. Computed once.
-    pub fn roofs(&self) -> &[Roof] {
-        self.roofs.get_or_init(|| roofs(self))
-    }
-
     /// Whether devices of the profile are TPUs.
     pub fn has_tpus(&self) -> bool {
         self.profile.planes.iter().any(|plane| matches!(plane.kind, PlaneKind::Tpu { .. }))
     }
 
-    /// What was recorded of tensor cores, summed up; `None` when no device of the profile is a TPU. Computed once.
+    /// The sums of the tensor cores; `None` when no device of the profile is a TPU. Computed once.
     pub fn tpu(&self) -> Option<&TpuAnalysis> {
         self.tpu.get_or_init(|| TpuProfile::new(&self.profile).map(TpuAnalysis::new)).as_ref()
     }
 
-    /// The collectives of this profile alone, as those of one node. Computed once.
-    pub fn collectives(&self) -> &CollectiveAnalysis {
-        self.collectives
-            .get_or_init(|| CollectiveAnalysis::from_profiles(&[self], self.options.gpus_per_node))
-    }
-
-    /// What the sheets leave out or assume, so that nothing goes missing silently.
-    pub fn notices(&self) -> Vec<JaxNotice> {
-        JaxNotice::all(self)
-    }
-
-    /// Name of a program's module, as far as the profile says.
+    /// Name of a program's module, if the profile has it.
     pub fn program_name(&self, program: &Program) -> Option<&str> {
         let named = || program.module.map(|name| self.trace().text(name));
         program.id.and_then(|id| self.profile.programs.name(id)).or_else(named)
     }
 
-    /// Whether the keywords that were asked for keep what an instruction does.
+    /// Whether an operator matches the keyword filters.
     pub(crate) fn keeps(&self, operator: usize) -> bool {
         let keywords = &self.options.keyword_filters;
         let record = self.operators[operator].record.as_ref();

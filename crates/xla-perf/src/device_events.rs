@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use trace_ingest::xplane::{Plane, PlaneKind, Profile};
 use trace_ingest::{Category, EventId, StringId};
 
-use crate::analysis::{CopyKernels, JaxOptions};
+use crate::options::{CopyKernels, JaxOptions};
 use crate::programs::innermost;
 
 /// Something that ran on a GPU: a kernel, a copy or a fill.
@@ -150,17 +150,6 @@ const NAMES: &[(KernelCategory, &[&str])] = &[
 ];
 
 impl KernelCategory {
-    /// Every category that a name can give, in the order in which they are tried.
-    pub const NAMED: [Self; 7] = [
-        Self::Gemm,
-        Self::AttentionBackward,
-        Self::AttentionForward,
-        Self::AttentionV3,
-        Self::Convolution,
-        Self::TransformerEngine,
-        Self::Communication,
-    ];
-
     /// The spelling in reports.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -54,9 +54,10 @@ pub(super) fn find(
     operators: &[Operator],
 ) -> (Vec<Execution>, Vec<Call>) {
     let events = profile.trace.events();
+    let launches = Launches { profile, device_events, operators };
     let (mut executions, mut calls) = (Vec::new(), Vec::new());
     let call = |operator, execution, kernels: Vec<usize>| {
-        let time = union(profile, device_events, &kernels);
+        let time = launches.busy(&kernels);
         Call { operator, execution, kernels, time }
     };
     // Of one program on one GPU in the order of launches: correlation ids count up.
@@ -78,7 +79,7 @@ pub(super) fn find(
         let launched: Vec<Launched<(usize, StringId), EventId>> = of_program
             .iter()
             .map(|&at| Launched {
-                kernel: kernel(profile, &device_events[at]),
+                kernel: launches.kernel(at),
                 host: device_events[at].launch.and_then(|launch| host.around(launch)),
                 once: operators[device_events[at].operator].runs_once,
             })
@@ -89,10 +90,10 @@ pub(super) fn find(
         for of_execution in positions.chunk_by(|&a, &b| numbers[a] == numbers[b]) {
             let kernels: Vec<usize> = of_execution.iter().map(|&position| of_program[position]).collect();
             let number = executions.len() - first;
-            for run in runs(profile, device_events, operators, &kernels) {
+            for run in launches.runs(&kernels) {
                 calls.push(call(device_events[run[0]].operator, Some(executions.len()), run.to_vec()));
             }
-            executions.push(execution(profile, device_events, &kernels, program, number));
+            executions.push(launches.execution(&kernels, program, number));
         }
         let times: Vec<i64> =
             executions[first..].iter().map(|execution: &Execution| execution.busy).collect();
@@ -103,64 +104,61 @@ pub(super) fn find(
     (executions, calls)
 }
 
-/// Tells kernels of one program apart.
-fn kernel(profile: &Profile, event: &DeviceEvent) -> (usize, StringId) {
-    (event.operator, profile.trace.events().name(event.event))
+/// The kernels of a profile, by position.
+struct Launches<'p> {
+    profile: &'p Profile,
+    device_events: &'p [DeviceEvent],
+    operators: &'p [Operator],
 }
 
-/// Kernels of one execution by instruction: those next to each other. In a loop the first kernel begins anew.
-fn runs<'k>(
-    profile: &Profile,
-    device_events: &[DeviceEvent],
-    operators: &[Operator],
-    kernels: &'k [usize],
-) -> Vec<&'k [usize]> {
-    let mut runs = Vec::new();
-    let mut start = 0;
-    for at in 1..=kernels.len() {
-        let ends = kernels.get(at).is_none_or(|&next| {
-            let (first, next) = (&device_events[kernels[start]], &device_events[next]);
-            let is_loop = !operators[first.operator].runs_once;
-            let again = is_loop && kernel(profile, first) == kernel(profile, next);
-            first.operator != next.operator || again
-        });
-        if ends {
-            runs.push(&kernels[start..at]);
-            start = at;
+impl Launches<'_> {
+    /// Identifies a kernel of a program.
+    fn kernel(&self, at: usize) -> (usize, StringId) {
+        let event = &self.device_events[at];
+        (event.operator, self.profile.trace.events().name(event.event))
+    }
+
+    /// Kernels of one execution by instruction: those next to each other. In a loop the first kernel begins anew.
+    fn runs<'k>(&self, kernels: &'k [usize]) -> Vec<&'k [usize]> {
+        let mut runs = Vec::new();
+        let mut start = 0;
+        for at in 1..=kernels.len() {
+            let ends = kernels.get(at).is_none_or(|&next| {
+                let (first, next) = (self.kernel(kernels[start]), self.kernel(next));
+                let is_loop = !self.operators[first.0].runs_once;
+                first.0 != next.0 || is_loop && first == next
+            });
+            if ends {
+                runs.push(&kernels[start..at]);
+                start = at;
+            }
+        }
+        runs
+    }
+
+    fn execution(&self, kernels: &[usize], program: Program, number: usize) -> Execution {
+        let spans = || kernels.iter().map(|&at| self.span(at));
+        Execution {
+            gpu: kernels.first().map_or(0, |&at| self.device_events[at].gpu),
+            program,
+            number,
+            start: spans().map(|span| span.start).min().unwrap_or_default(),
+            end: spans().map(|span| span.end).max().unwrap_or_default(),
+            busy: self.busy(kernels),
+            kernels: kernels.len(),
+            is_warm_up: false,
         }
     }
-    runs
-}
 
-fn execution(
-    profile: &Profile,
-    device_events: &[DeviceEvent],
-    kernels: &[usize],
-    program: Program,
-    number: usize,
-) -> Execution {
-    let events = profile.trace.events();
-    let event = |&at: &usize| device_events[at].event;
-    Execution {
-        gpu: kernels.first().map_or(0, |&at| device_events[at].gpu),
-        program,
-        number,
-        start: kernels.iter().map(|at| events.start(event(at))).min().unwrap_or_default(),
-        end: kernels.iter().map(|at| events.end(event(at))).max().unwrap_or_default(),
-        busy: union(profile, device_events, kernels),
-        kernels: kernels.len(),
-        is_warm_up: false,
+    /// Time in which at least one of the events ran.
+    fn busy(&self, kernels: &[usize]) -> i64 {
+        busy_time(kernels.iter().map(|&at| self.span(at)), &mut Vec::new())
     }
-}
 
-/// Time in which at least one of the events ran.
-fn union(profile: &Profile, device_events: &[DeviceEvent], kernels: &[usize]) -> i64 {
-    let events = profile.trace.events();
-    let interval = |&at: &usize| {
-        let event = device_events[at].event;
+    fn span(&self, at: usize) -> Interval {
+        let (events, event) = (self.profile.trace.events(), self.device_events[at].event);
         Interval::new(events.start(event), events.end(event))
-    };
-    busy_time(kernels.iter().map(interval), &mut Vec::new())
+    }
 }
 
 /// How XLA names the host's work on one execution of a program on a GPU, behind the name of the module.
@@ -198,7 +196,7 @@ impl<'p> HostExecutions<'p> {
     }
 }
 
-/// A kernel of a program, as far as it matters where executions begin. `Kernel` tells kernels of one program apart.
+/// A kernel of a program, as far as it matters where executions begin. `Kernel` identifies a kernel of a program.
 #[derive(Clone, Copy, Debug)]
 struct Launched<Kernel, Host> {
     /// Which kernel.

@@ -1,12 +1,12 @@
-//! What a reader ought to know of a profile: one sentence on where the time of the GPUs goes, and what the sheets
-//! leave out or assume.
+//! Findings and notices of a profile: where the time of the GPUs goes, and what the sheets leave out or assume.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::analysis::{CopyKernels, JaxAnalysis};
+use crate::analysis::JaxAnalysis;
 use crate::device_events::is_copy_kernel;
 use crate::operators::stem;
+use crate::options::CopyKernels;
 
 /// What most of the kernel time went to, and how much of the time the GPUs did anything.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,7 +78,7 @@ impl fmt::Display for JaxFinding {
     }
 }
 
-/// Something of a profile that a reader of its sheets ought to know.
+/// A notice about a profile for the reader of its sheets.
 #[derive(Clone, Debug, PartialEq)]
 pub enum JaxNotice {
     /// A program that kernels ran has an HLO module that cannot be decoded: its instructions have no figures.
@@ -112,38 +112,39 @@ pub enum JaxNotice {
         /// The keywords.
         keywords: Vec<String>,
     },
-    /// What the recorder says went wrong.
+    /// An error or note that the profiler recorded.
     Recorder {
         /// Its text.
         text: String,
     },
 }
 
-impl JaxNotice {
-    pub(crate) fn all(analysis: &JaxAnalysis) -> Vec<Self> {
-        let profile = analysis.profile();
-        let mut notices: Vec<Self> = profile
+impl JaxAnalysis {
+    /// What the sheets leave out or assume, so that nothing goes missing silently.
+    pub fn notices(&self) -> Vec<JaxNotice> {
+        let profile = self.profile();
+        let mut notices: Vec<JaxNotice> = profile
             .errors
             .iter()
             .chain(&profile.notes)
             .map(|text| JaxNotice::Recorder { text: text.clone() })
             .collect();
         let mut programs: Vec<u64> =
-            analysis.operators().iter().filter_map(|operator| operator.program?.id).collect();
+            self.operators().iter().filter_map(|operator| operator.program?.id).collect();
         programs.sort_unstable();
         programs.dedup();
         notices.extend(programs.into_iter().filter_map(|id| {
-            Some(JaxNotice::DamagedProgram { reason: analysis.program_error(id)?.to_string() })
+            Some(JaxNotice::DamagedProgram { reason: self.program_error(id)?.to_string() })
         }));
         let sum = |chosen: &dyn Fn(usize) -> bool| {
-            let of = analysis.device_events().iter().filter(|event| event.category.is_some());
+            let of = self.device_events().iter().filter(|event| event.category.is_some());
             let of: Vec<i64> = of
                 .filter(|event| chosen(event.operator))
                 .map(|event| profile.trace.events().duration(event.event))
                 .collect();
-            (!of.is_empty()).then(|| (of.len(), analysis.us(of.iter().sum())))
+            (!of.is_empty()).then(|| (of.len(), self.us(of.iter().sum())))
         };
-        let operator = |at: usize| &analysis.operators()[at];
+        let operator = |at: usize| &self.operators()[at];
         let named = |at: usize| operator(at).program.is_some();
         let copies = |at: usize| is_copy_kernel(&operator(at).name);
         let has_record = |at: usize| operator(at).record.is_some();
@@ -155,14 +156,14 @@ impl JaxNotice {
             sum(&|at| !named(at) && !copies(at))
                 .map(|(kernels, time_us)| JaxNotice::KernelsWithoutInstruction { kernels, time_us }),
         );
-        if analysis.options().copy_kernels == CopyKernels::Computation {
+        if self.options().copy_kernels == CopyKernels::Computation {
             notices.extend(
                 sum(&copies)
                     .map(|(kernels, time_us)| JaxNotice::CopyKernelsAreComputation { kernels, time_us }),
             );
         }
-        let keywords = &analysis.options().keyword_filters;
-        if !keywords.is_empty() && sum(&|at| analysis.keeps(at)).is_none() {
+        let keywords = &self.options().keyword_filters;
+        if !keywords.is_empty() && sum(&|at| self.keeps(at)).is_none() {
             notices.push(JaxNotice::NothingHasKeyword { keywords: keywords.clone() });
         }
         notices
@@ -173,26 +174,26 @@ impl fmt::Display for JaxNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             JaxNotice::DamagedProgram { reason } => {
-                write!(f, "{reason}; its instructions have times but neither FLOPs nor bytes")
+                write!(f, "{reason}; its instructions have times but no FLOPs and no bytes")
             }
             JaxNotice::UnknownInstructions { kernels, time_us } => write!(
                 f,
                 "{kernels} kernels ({time_us:.3} µs) name instructions that the profile does not embed: they have \
-                 times but neither FLOPs nor bytes"
+                 times but no FLOPs and no bytes"
             ),
             JaxNotice::KernelsWithoutInstruction { kernels, time_us } => write!(
                 f,
-                "{kernels} kernels ({time_us:.3} µs) name no instruction: each name is an operator of its own"
+                "{kernels} kernels ({time_us:.3} µs) name no instruction: each kernel name is its own operator"
             ),
             JaxNotice::CopyKernelsAreComputation { kernels, time_us } => write!(
                 f,
                 "{kernels} kernels ({time_us:.3} µs) of the ROCm runtime only copy or fill memory and count as \
-                 computation, as they were recorded; --rebucket_copy_kernels counts them as copies"
+                 computation, as they were recorded"
             ),
             JaxNotice::NothingHasKeyword { keywords } => {
-                write!(f, "no kernel comes from an operation or a source file with {}", keywords.join(" or "))
+                write!(f, "no kernel matches {} in its operation or source file", keywords.join(" or "))
             }
-            JaxNotice::Recorder { text } => write!(f, "the recorder says: {text}"),
+            JaxNotice::Recorder { text } => write!(f, "the profiler reports: {text}"),
         }
     }
 }

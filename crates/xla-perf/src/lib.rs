@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod analysis;
+mod brackets;
 pub mod collectives;
 pub mod details;
 mod device_events;
@@ -11,15 +12,24 @@ mod findings;
 mod fixture;
 mod gpu;
 mod operators;
+mod options;
 mod programs;
 mod report;
 mod rooflines;
+mod sheet;
 pub mod tpu;
 mod tracelens;
 
-pub use analysis::{CopyKernels, Gpu, JaxAnalysis, JaxFigures, JaxOptions};
+pub use analysis::{Gpu, JaxAnalysis};
 pub use device_events::{DeviceEvent, KernelCategory};
 pub use executions::{Call, Execution};
 pub use findings::{JaxFinding, JaxNotice, jax_finding};
 pub use operators::{Operator, Program, Record};
+pub use options::{CopyKernels, JaxFigures, JaxOptions};
 pub use report::jax_sheets;
+
+/// A map in the order in which its keys were first seen.
+pub(crate) type IndexMap<K, V> = indexmap::IndexMap<K, V, hashbrown::DefaultHashBuilder>;
+
+/// A set in the order in which its members were first seen.
+pub(crate) type IndexSet<T> = indexmap::IndexSet<T, hashbrown::DefaultHashBuilder>;

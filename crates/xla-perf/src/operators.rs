@@ -1,6 +1,5 @@
 //! The instructions that kernels were launched for, and what the HLO says of them.
 
-use hashbrown::HashMap;
 use hlo_cost::{ArrayShape, HloKind, InstructionRef, Shape};
 use operator_sheets::{Evaluated, OpCategory};
 use perf_models::{ComputeSpec, Parameter};
@@ -8,8 +7,9 @@ use sheets::Nested;
 use trace_ingest::xplane::Profile;
 use trace_ingest::{Category as EventCategory, EventId, StringId};
 
-use crate::analysis::{CopyKernels, JaxOptions};
+use crate::IndexMap;
 use crate::device_events::{DeviceEvent, KernelCategory, is_copy_kernel};
+use crate::options::{CopyKernels, JaxOptions};
 use crate::programs::{DecodedPrograms, innermost};
 
 /// What kernels were launched for: an HLO instruction of a program; for what no instruction launched, kernels, copies
@@ -63,7 +63,7 @@ impl Operator {
     }
 }
 
-/// What tells operators apart.
+/// The key of an operator.
 type Key = (Option<Program>, StringId, EventCategory);
 
 /// Gives every device event its operator, and returns these in the order of their first event.
@@ -73,8 +73,7 @@ pub(crate) fn assign(
     options: &JaxOptions,
     device_events: &mut [DeviceEvent],
 ) -> Vec<Operator> {
-    let mut known: HashMap<Key, usize> = HashMap::new();
-    let mut operators: Vec<Operator> = Vec::new();
+    let mut operators: IndexMap<Key, Operator> = IndexMap::default();
     for device_event in device_events {
         let event = device_event.event;
         let kernel = profile.trace.events().name(event);
@@ -90,7 +89,9 @@ pub(crate) fn assign(
             true => EventCategory::GPU_MEMCPY,
             false => profile.trace.events().category(event),
         };
-        let operator = *known.entry((program, hlo_op.unwrap_or(kernel), category)).or_insert_with(|| {
+        let entry = operators.entry((program, hlo_op.unwrap_or(kernel), category));
+        device_event.operator = entry.index();
+        let operator = entry.or_insert_with(|| {
             let name = hlo_op.map_or(profile.trace.text(kernel), |op| innermost(profile.trace.text(op)));
             let instruction = call.and_then(|call| programs.instruction(profile, call));
             let cost = instruction.map(InstructionRef::cost);
@@ -100,7 +101,7 @@ pub(crate) fn assign(
                     category_without_instruction(profile.trace.text(kernel), category, device_event.category)
                 }
             };
-            operators.push(Operator {
+            Operator {
                 name: name.to_owned(),
                 program,
                 first: event,
@@ -109,15 +110,12 @@ pub(crate) fn assign(
                 runs_once: instruction.is_none_or(is_in_entry),
                 record: instruction.map(Record::new),
                 work: cost.map(|cost| Evaluated::of(&cost)),
-            });
-            operators.len() - 1
+            }
         });
-        device_event.operator = operator;
-        let kernel_category = &mut operators[operator].kernel_category;
         let named = device_event.category.filter(|&category| category != KernelCategory::Uncategorized);
-        *kernel_category = kernel_category.or(named);
+        operator.kernel_category = operator.kernel_category.or(named);
     }
-    operators
+    operators.into_values().collect()
 }
 
 fn is_in_entry(instruction: InstructionRef<'_>) -> bool {

@@ -43,11 +43,16 @@ pub(crate) fn roofline_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 2] {
     [roofline_sheet(), roofline_points_sheet(points)]
 }
 
-/// The roofs with work under them, that with the most kernel time first.
-pub(crate) fn roofs(analysis: &JaxAnalysis) -> Vec<Roof> {
-    let Some(architecture) = analysis.architecture() else { return Vec::new() };
-    let groups = operator_groups(analysis);
-    Roof::group(architecture, groups.iter().filter_map(|group| point(analysis, group)))
+impl JaxAnalysis {
+    /// The peaks of the architecture with the instructions that are held against each, that with the most kernel
+    /// time first. Empty without an architecture or where no instruction has FLOPs, bytes and time. Computed once.
+    pub fn roofs(&self) -> &[Roof] {
+        self.roofs.get_or_init(|| {
+            let Some(architecture) = self.architecture() else { return Vec::new() };
+            let groups = operator_groups(self);
+            Roof::group(architecture, groups.iter().filter_map(|group| point(self, group)))
+        })
+    }
 }
 
 /// The calls of a row as a point: the peak of their work, and that which they are held against.

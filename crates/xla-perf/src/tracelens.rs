@@ -1,4 +1,4 @@
-//! What equals TraceLens where it is known to be wrong: with [`JaxFigures::Reference`](crate::JaxFigures::Reference) a
+//! What equals TraceLens where it is known to be wrong: with [`JaxFigures::TraceLens`](crate::JaxFigures::TraceLens) a
 //! report can be compared with one of its reports cell by cell. A reader of the other modules may skip this one: its sheets
 //! replace those of the module `gpu`, and the sheets of kernels take arguments from here.
 //!
@@ -9,19 +9,19 @@
 use std::cmp::Reverse;
 
 use gpu_timeline::{Spread, Summary};
-use hashbrown::HashMap;
 use hlo_cost::InstructionRef;
 use operator_sheets::columns::{KERNEL_TIME, TB_PER_S, TFLOPS_PER_S};
 use sheets::{Field, Sheet};
 
+use crate::IndexMap;
 use crate::analysis::JaxAnalysis;
 use crate::device_events::KernelCategory;
-use crate::gpu::call_groups::STEM;
+use crate::gpu::call_groups::{OperatorContext, STEM};
 use crate::gpu::gemms::{LibraryGemm, operand_arrays, transposes};
-use crate::gpu::kernels::{Arguments, KernelRow, duration_statistics, gpu_kernels, kernel_list};
+use crate::gpu::kernel_rows::{Arguments, KernelRow, duration_statistics, gpu_kernels, kernel_list};
 use crate::gpu::op_sheets::{
-    COUNT, DETAILS, DIMS, Members, PARAMETER, PROCESS_LABEL, PROCESS_NAME, THREAD_NAME, TIME_SUM, TYPES, UID,
-    WORK,
+    COUNT, DETAILS, DIMS, Members, PROCESS_LABEL, PROCESS_NAME, THREAD_NAME, TIME_SUM, TYPES, UID, WORK,
+    parameter_field,
 };
 use crate::operators::{Record, number_tuple, number_tuples, text_tuple};
 
@@ -51,11 +51,6 @@ struct Group<'a> {
     rate: Spread,
 }
 
-struct Context<'a> {
-    analysis: &'a JaxAnalysis,
-    parameters: Vec<&'static str>,
-}
-
 /// A sheet of a kind of instructions as TraceLens has it.
 pub(crate) fn op_sheet<'a>(members: Members) -> Sheet<'a, JaxAnalysis> {
     let description = "One row per kernel and parameters of the library call that launched it.";
@@ -65,18 +60,14 @@ pub(crate) fn op_sheet<'a>(members: Members) -> Sheet<'a, JaxAnalysis> {
     })
 }
 
-fn fields<'a>() -> Vec<Field<Context<'a>, Group<'a>>> {
+fn fields<'a>() -> Vec<Field<OperatorContext<'a>, Group<'a>>> {
+    type F<'a> = Field<OperatorContext<'a>, Group<'a>>;
     let mut fields = vec![
-        STEM.field(|row: &Group<'_>| row.rows[0].name.into()),
-        Field::each(
-            PARAMETER,
-            |context: &Context<'_>| context.parameters.iter().map(|name| format!("param: {name}")).collect(),
-            |context, row: &Group<'_>, position| {
-                let name = context.parameters[position];
-                let value = row.model.parameters.iter().find(|(key, _)| *key == name);
-                value.map(|(_, value)| value.as_str()).into()
-            },
-        ),
+        F::from_column(STEM, |_, row| row.rows[0].name.into()),
+        parameter_field(|row: &Group<'_>, name| {
+            let value = row.model.parameters.iter().find(|(parameter, _)| *parameter == name);
+            value.map(|(_, value)| value.as_str()).into()
+        }),
     ];
     let work: [fn(&Model) -> Option<f64>; 3] = [
         |model| Some(model.flops / 1e9),
@@ -89,24 +80,24 @@ fn fields<'a>() -> Vec<Field<Context<'a>, Group<'a>>> {
     fields.extend(TB_PER_S.fields(|row: &Group<'_>| &row.bandwidth));
     fields.extend(TFLOPS_PER_S.fields(|row: &Group<'_>| &row.rate));
     fields.extend([
-        PROCESS_NAME.field(|_: &Group<'_>| "Unknown".into()),
-        PROCESS_LABEL.field(|_| "Unknown".into()),
-        THREAD_NAME.field_in(|context: &Context<'_>, row: &Group<'_>| {
+        F::from_column(PROCESS_NAME, |_, _| "Unknown".into()),
+        F::from_column(PROCESS_LABEL, |_, _| "Unknown".into()),
+        F::from_column(THREAD_NAME, |context, row| {
             let trace = context.analysis.trace();
             trace.thread_name(trace.events().track(row.rows[0].event.event)).into()
         }),
-        DETAILS.field_in(|context: &Context<'_>, row: &Group<'_>| {
+        F::from_column(DETAILS, |context, row| {
             let statistics = duration_statistics(context.analysis, &row.times);
             kernel_list(row.rows[0].name, statistics.into_iter()).into()
         }),
-        DIMS.field(|row: &Group<'_>| row.arguments().map(|arguments| number_tuples(arguments.dims)).into()),
-        TYPES.field(|row: &Group<'_>| row.arguments().map(|arguments| text_tuple(arguments.types)).into()),
+        F::from_column(DIMS, |_, row| row.arguments().map(|arguments| number_tuples(arguments.dims)).into()),
+        F::from_column(TYPES, |_, row| row.arguments().map(|arguments| text_tuple(arguments.types)).into()),
     ]);
     fields.extend(KERNEL_TIME.fields(|row: &Group<'_>| &row.spread));
     fields.extend([
-        TIME_SUM.field_in(|context: &Context<'_>, row: &Group<'_>| context.analysis.us(row.time()).into()),
-        COUNT.field(|row: &Group<'_>| row.rows.len().into()),
-        UID.field(|row: &Group<'_>| row.rows[0].uid.into()),
+        F::from_column(TIME_SUM, |context, row| context.analysis.us(row.time()).into()),
+        F::from_column(COUNT, |_, row| row.rows.len().into()),
+        F::from_column(UID, |_, row| row.rows[0].uid.into()),
     ]);
     fields
 }
@@ -122,9 +113,11 @@ impl<'a> Group<'a> {
 }
 
 /// The groups, most time first.
-fn groups<'a>(analysis: &'a JaxAnalysis, category: KernelCategory) -> Option<(Context<'a>, Vec<Group<'a>>)> {
-    let mut positions = HashMap::new();
-    let mut groups: Vec<(Model, Vec<KernelRow<'_>>)> = Vec::new();
+fn groups<'a>(
+    analysis: &'a JaxAnalysis,
+    category: KernelCategory,
+) -> Option<(OperatorContext<'a>, Vec<Group<'a>>)> {
+    let mut groups: IndexMap<_, (Model, Vec<KernelRow<'_>>)> = IndexMap::default();
     for row in gpu_kernels(analysis).into_iter().filter(|row| row.category == category) {
         let Some(instruction) = analysis.instruction(row.event.event) else { continue };
         let Some(mut model) = Model::new(instruction, category) else { continue };
@@ -132,11 +125,8 @@ fn groups<'a>(analysis: &'a JaxAnalysis, category: KernelCategory) -> Option<(Co
             let transposes = transposes(row.name).map(|sides| ("transpose", sides.to_string()));
             model.parameters.extend(transposes);
         }
-        let position = *positions.entry((row.name, model.parameters.clone())).or_insert(groups.len());
-        match groups.get_mut(position) {
-            Some((_, rows)) => rows.push(row),
-            None => groups.push((model, vec![row])),
-        }
+        let key = (row.name, model.parameters.clone());
+        groups.entry(key).or_insert_with(|| (model, Vec::new())).1.push(row);
     }
     let group = |(model, rows): (Model, Vec<KernelRow<'a>>)| {
         let times: Vec<i64> = rows.iter().map(|row| row.time).collect();
@@ -153,15 +143,10 @@ fn groups<'a>(analysis: &'a JaxAnalysis, category: KernelCategory) -> Option<(Co
             model,
         }
     };
-    let mut groups: Vec<Group<'_>> = groups.into_iter().map(group).collect();
+    let mut groups: Vec<Group<'_>> = groups.into_values().map(group).collect();
     groups.sort_by_key(|group| Reverse(group.time()));
-    let mut parameters = Vec::new();
-    for (name, _) in groups.iter().flat_map(|group| &group.model.parameters) {
-        if !parameters.contains(name) {
-            parameters.push(*name);
-        }
-    }
-    (!groups.is_empty()).then_some((Context { analysis, parameters }, groups))
+    let parameters = groups.iter().flat_map(|group| &group.model.parameters).map(|&(name, _)| name).collect();
+    (!groups.is_empty()).then_some((OperatorContext { analysis, parameters }, groups))
 }
 
 /// Work of a library call and its parameters as texts.

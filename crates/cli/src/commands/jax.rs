@@ -54,7 +54,7 @@ fn options(asked: &JaxAnalysisArguments) -> Result<JaxOptions, Failure> {
     Ok(JaxOptions {
         architecture: chosen(asked.gpu_arch_json_path.as_deref(), asked.gpu_arch_platform.as_deref())?,
         keyword_filters: asked.kernel_metadata_keyword_filters.clone(),
-        figures: if asked.parity { JaxFigures::Reference } else { JaxFigures::Correct },
+        figures: if asked.parity { JaxFigures::TraceLens } else { JaxFigures::Correct },
         copy_kernels: match asked.rebucket_copy_kernels {
             true => CopyKernels::Memcpy,
             false => CopyKernels::Computation,

@@ -4,76 +4,54 @@
 use std::cmp::Reverse;
 
 use gpu_timeline::{Interval, IntervalSet};
-use sheets::{Column, ColumnKind, Sheet, Unit};
+use sheets::ColumnKind::{Count, Number, Text};
+use sheets::Unit::{Milliseconds, One};
+use sheets::{Field, Sheet};
 
 use super::gpu_kernels::{GpuKernels, KernelClass, KernelRun, Labels};
+use crate::IndexMap;
 use crate::analysis::RocprofAnalysis;
-use crate::tracelens_parity;
+use crate::tracelens;
 
 pub(super) fn category_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
+    type F = Field<(), CategoryRow>;
     let fields = [
-        Column::new(
-            "GPU ID",
-            ColumnKind::Text,
-            "Number of the GPU in the order in which GPUs occur in the profile, from 0; Avg for the mean over GPUs.",
-        )
-        .field(|row: &CategoryRow| row.gpu.as_str().into()),
-        Column::new(
-            "Category",
-            ColumnKind::Text,
-            "Kind of kernel by name: gemm, ckfwd and ckbwd (attention), aiterfwd and aiterbwd (attention of AITER), te (Transformer Engine), memcpy/memset, fillBuffer, rccl (collectives), xla (all others); overlapped_comm and non_overlapped_comm: time with collectives beside computation and without; compute_total: all kernels but collectives; total_incl_comm: all kernels.",
-        )
-        .field(|row: &CategoryRow| row.category.into()),
-        Column::new(
-            "Total runtime (ms)",
-            ColumnKind::Number(Unit::Milliseconds),
-            "Sum of the durations of the row's kernels in ms, so that kernels at once count each. overlapped_comm and non_overlapped_comm are lengths of time, in which each instant counts once; with --parity overlapped_comm sums over pairs of kernels and non_overlapped_comm, what is left of the rccl row, may be negative.",
-        )
-        .field(|row: &CategoryRow| row.figures[0].into()),
-        Column::new(
-            "Total count",
-            ColumnKind::Number(Unit::One),
-            "Kernels; 0 in the last four rows of a GPU.",
-        )
-        .field(|row: &CategoryRow| row.figures[1].into()),
-        Column::new(
-            "Fraction of compute runtime",
-            ColumnKind::Number(Unit::One),
-            "Total runtime over that of compute_total; 0 when that is 0.",
-        )
-        .field(|row: &CategoryRow| row.figures[2].into()),
-        Column::new(
-            "Fraction of total runtime",
-            ColumnKind::Number(Unit::One),
-            "Total runtime over that of total_incl_comm; 0 when that is 0.",
-        )
-        .field(|row: &CategoryRow| row.figures[3].into()),
+        F::new(Text, "GPU ID", |_, row| row.gpu.as_str().into())
+            .described("Number of the GPU in the order in which GPUs occur in the profile, from 0; Avg for the mean over GPUs."),
+        F::new(Text, "Category", |_, row| row.category.into())
+            .described("Kind of kernel by name: gemm, ckfwd and ckbwd (attention), aiterfwd and aiterbwd (attention of AITER), te (Transformer Engine), memcpy/memset, fillBuffer, rccl (collectives), xla (all others); overlapped_comm and non_overlapped_comm: time with collectives beside computation and without; compute_total: all kernels but collectives; total_incl_comm: all kernels."),
+        F::new(Number(Milliseconds), "Total runtime (ms)", |_, row| row.figures[0].into())
+            .described("Sum of the durations of the row's kernels in ms, so that kernels at once count each. overlapped_comm and non_overlapped_comm are lengths of time, in which each instant counts once; with the figures of TraceLens overlapped_comm sums over pairs of kernels and non_overlapped_comm, what is left of the rccl row, may be negative."),
+        F::new(Number(One), "Total count", |_, row| row.figures[1].into())
+            .described("Kernels; 0 in the last four rows of a GPU."),
+        F::new(Number(One), "Fraction of compute runtime", |_, row| row.figures[2].into())
+            .described("Total runtime over that of compute_total; 0 when that is 0."),
+        F::new(Number(One), "Fraction of total runtime", |_, row| row.figures[3].into())
+            .described("Total runtime over that of total_incl_comm; 0 when that is 0."),
     ];
     Sheet::with_context(
         "category_summary",
-        "Per GPU, kernel time by kind of kernel, of kernels that are at least --min_event_ns long; the mean over GPUs (Avg) below.",
+        "Kernel time per GPU by kind of kernel, and the mean over GPUs (Avg). Kernels below the minimum duration are left out.",
         fields,
         |analysis| Some(((), category_rows(analysis)?)),
     )
 }
 
 pub(super) fn xla_top<'a>() -> Sheet<'a, RocprofAnalysis> {
+    type F = Field<i64, XlaRow>;
     let fields = [
-        Column::new("Kernel", ColumnKind::Text, "Kernel; without digits with --merge_kernels.")
-            .field(|row: &XlaRow| row.label.as_str().into()),
-        Column::new("Total time (ms)", ColumnKind::Number(Unit::Milliseconds), "Sum of the durations in ms.")
-            .field(|row: &XlaRow| (row.time as f64 / 1e6).into()),
-        Column::new("Count", ColumnKind::Count, "Kernels.").field(|row: &XlaRow| row.count.into()),
-        Column::new(
-            "Fraction of XLA",
-            ColumnKind::Number(Unit::One),
+        F::new(Text, "Kernel", |_, row| row.label.as_str().into())
+            .described("Kernel; without digits where kernels whose names differ in digits are merged."),
+        F::new(Number(Milliseconds), "Total time (ms)", |_, row| (row.time as f64 / 1e6).into())
+            .described("Sum of the durations in ms."),
+        F::new(Count, "Count", |_, row| row.count.into()).described("Kernels."),
+        F::new(Number(One), "Fraction of XLA", |all, row| (row.time as f64 / *all as f64).into()).described(
             "Total time over that of all kernels of category xla, those of rows that were cut off included.",
-        )
-        .field_in(|all: &i64, row: &XlaRow| (row.time as f64 / *all as f64).into()),
+        ),
     ];
     Sheet::with_context(
         "xla_top",
-        "The kernels of category xla on all GPUs, most time first, the first --top_xla names; kernels of any length count.",
+        "The kernels of category xla on all GPUs, most time first, up to the number of rows asked for; kernels of any duration count.",
         fields,
         xla_rows,
     )
@@ -144,7 +122,7 @@ fn figures_of_gpu(
     let (compute, communicate) = (sum(&computation), sum(&communication));
     let [overlapped, exposed] = match parity {
         true => {
-            let overlapped = tracelens_parity::overlapped_communication(&communication, &computation);
+            let overlapped = tracelens::overlapped_communication(&communication, &computation);
             [overlapped, communicate - overlapped]
         }
         false => communication_time(&communication, &computation),
@@ -195,19 +173,15 @@ struct XlaRow {
 fn xla_rows(analysis: &RocprofAnalysis) -> Option<(i64, Vec<XlaRow>)> {
     let options = analysis.options().pftrace.as_ref()?;
     let kernels = analysis.gpu_kernels(options);
-    let Labels { texts, of_name } = Labels::of(&kernels.names, options.merge_kernels);
-    // In the order of first appearance, which decides between equal times.
-    let mut position_of_label = vec![None; texts.len()];
-    let mut rows: Vec<XlaRow> = Vec::new();
+    let Labels { texts, of_name } = Labels::new(&kernels.names, options.merge_kernels);
+    // The order of first appearance decides between equal times.
+    let mut rows: IndexMap<u32, (i64, i64)> = IndexMap::default();
     for run in kernels.all().filter(|run| kernels.class(run) == KernelClass::Xla) {
-        let label = of_name[run.name as usize] as usize;
-        let position = *position_of_label[label].get_or_insert_with(|| {
-            rows.push(XlaRow { label: texts[label].clone(), time: 0, count: 0 });
-            rows.len() - 1
-        });
-        rows[position].time += run.duration();
-        rows[position].count += 1;
+        let (time, count) = rows.entry(of_name[run.name as usize]).or_default();
+        (*time, *count) = (*time + run.duration(), *count + 1);
     }
+    let row = |(label, (time, count))| XlaRow { label: texts[label as usize].clone(), time, count };
+    let mut rows: Vec<XlaRow> = rows.into_iter().map(row).collect();
     let all = rows.iter().map(|row| row.time).sum();
     rows.sort_by_key(|row| Reverse(row.time));
     rows.truncate(options.top_xla);
@@ -219,7 +193,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::tracelens_parity::overlapped_communication;
+    use crate::tracelens::overlapped_communication;
 
     fn spans(spans: &[(i64, i64)]) -> Vec<Interval> {
         spans.iter().map(|&(start, end)| Interval::new(start, end)).collect()

@@ -3,10 +3,10 @@
 use std::sync::LazyLock;
 
 use gpu_timeline::Interval;
-use hashbrown::HashMap;
 use regex::Regex;
 use trace_ingest::rocprof::{Dispatch, KernelNames, Profile};
 
+use crate::IndexSet;
 use crate::options::PftraceOptions;
 
 /// GPUs in the order in which their first kernels stand in the file, which is how the tables number them.
@@ -16,7 +16,7 @@ pub(crate) struct GpuOrder {
 }
 
 impl GpuOrder {
-    pub(crate) fn of(profile: &Profile) -> Self {
+    pub(crate) fn new(profile: &Profile) -> Self {
         let mut order = GpuOrder { number_of_agent: vec![None; profile.agents.len()], count: 0 };
         for agent in profile.dispatches.iter().filter_map(|dispatch| dispatch.agent) {
             let number = &mut order.number_of_agent[agent as usize];
@@ -64,8 +64,8 @@ pub(crate) struct GpuKernels {
 }
 
 impl GpuKernels {
-    pub(crate) fn of(profile: &Profile, options: &PftraceOptions) -> Self {
-        let order = GpuOrder::of(profile);
+    pub(crate) fn new(profile: &Profile, options: &PftraceOptions) -> Self {
+        let order = GpuOrder::new(profile);
         let mut names = DisplayNames::new(profile, options.names_of(profile.source));
         let mut gpus = vec![Vec::new(); order.count as usize];
         let mut without_agent = 0;
@@ -77,7 +77,7 @@ impl GpuKernels {
                 continue;
             };
             let span = Interval::new(dispatch.start, dispatch.end);
-            let name = names.of_kernel(dispatch.kernel);
+            let name = names.intern_kernel(dispatch.kernel);
             gpus[gpu as usize].push(KernelRun { span, name, launch: dispatch.launch });
         }
         let names = names.into_texts();
@@ -177,41 +177,35 @@ pub(crate) struct DisplayNames<'a> {
     names: KernelNames,
     /// Position of a kernel's name; `None` until it is asked for, because a profile lists every kernel that was
     /// loaded and few of them run.
-    of_kernel: Vec<Option<u32>>,
-    positions: HashMap<String, u32>,
-    texts: Vec<String>,
+    positions: Vec<Option<u32>>,
+    texts: IndexSet<String>,
 }
 
 impl<'a> DisplayNames<'a> {
     pub(crate) fn new(profile: &'a Profile, names: KernelNames) -> Self {
-        let of_kernel = vec![None; profile.kernels.len()];
-        DisplayNames { profile, names, of_kernel, positions: HashMap::new(), texts: Vec::new() }
+        let positions = vec![None; profile.kernels.len()];
+        DisplayNames { profile, names, positions, texts: IndexSet::default() }
     }
 
     /// Position of a kernel's name.
-    pub(crate) fn of_kernel(&mut self, kernel: u32) -> u32 {
-        if let Some(position) = self.of_kernel[kernel as usize] {
+    pub(crate) fn intern_kernel(&mut self, kernel: u32) -> u32 {
+        if let Some(position) = self.positions[kernel as usize] {
             return position;
         }
-        let position = self.of_text(&self.profile.kernel_name(kernel, self.names));
-        self.of_kernel[kernel as usize] = Some(position);
+        let position = self.intern(&self.profile.kernel_name(kernel, self.names));
+        self.positions[kernel as usize] = Some(position);
         position
     }
 
     /// Position of a text among the names.
-    pub(crate) fn of_text(&mut self, text: &str) -> u32 {
-        if let Some(&position) = self.positions.get(text) {
-            return position;
-        }
-        let position = self.texts.len() as u32;
-        self.positions.insert(text.to_owned(), position);
-        self.texts.push(text.to_owned());
-        position
+    pub(crate) fn intern(&mut self, text: &str) -> u32 {
+        let known = self.texts.get_index_of(text);
+        known.unwrap_or_else(|| self.texts.insert_full(text.to_owned()).0) as u32
     }
 
     /// The names by position.
     pub(crate) fn into_texts(self) -> Vec<String> {
-        self.texts
+        self.texts.into_iter().collect()
     }
 }
 
@@ -223,30 +217,17 @@ pub(crate) struct Labels {
 
 impl Labels {
     /// The names themselves, or, to merge those that differ in digits only, the names without digits.
-    pub(crate) fn of(names: &[String], merge: bool) -> Self {
-        if merge { Labels::without_digits(names) } else { Labels::full(names) }
-    }
-
-    fn full(names: &[String]) -> Self {
-        Labels { texts: names.to_vec(), of_name: (0..names.len() as u32).collect() }
-    }
-
-    /// Equal ones are one label.
-    fn without_digits(names: &[String]) -> Self {
-        let mut positions = HashMap::new();
-        let mut texts = Vec::new();
-        let mut position = |name: &String| {
-            *positions.entry(without_digits(name)).or_insert_with_key(|text| {
-                texts.push(text.clone());
-                texts.len() as u32 - 1
-            })
-        };
-        let of_name = names.iter().map(&mut position).collect();
-        Labels { texts, of_name }
+    pub(crate) fn new(names: &[String], merge: bool) -> Self {
+        if !merge {
+            return Labels { texts: names.to_vec(), of_name: (0..names.len() as u32).collect() };
+        }
+        let mut texts = IndexSet::default();
+        let of_name = names.iter().map(|name| texts.insert_full(without_digits(name)).0 as u32).collect();
+        Labels { texts: texts.into_iter().collect(), of_name }
     }
 }
 
-/// Decimal digits of any script go, as they do for the reference; fractions and superscripts stay.
+/// Decimal digits of any script go, as they do for TraceLens; fractions and superscripts stay.
 fn without_digits(name: &str) -> String {
     static DIGITS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\d+").ok());
     DIGITS.as_ref().map_or_else(|| name.to_owned(), |digits| digits.replace_all(name, "").into_owned())
@@ -259,10 +240,10 @@ mod tests {
     #[test]
     fn labels_without_digits_put_names_together() {
         let names = ["fusion_12", "gemm", "fusion_3", "k\u{663}x²"].map(str::to_owned);
-        let labels = Labels::without_digits(&names);
+        let labels = Labels::new(&names, true);
         assert_eq!(labels.texts, ["fusion_", "gemm", "kx²"]);
         assert_eq!(labels.of_name, [0, 1, 0, 2]);
-        assert_eq!(Labels::full(&names).of_name, [0, 1, 2, 3]);
+        assert_eq!(Labels::new(&names, false).of_name, [0, 1, 2, 3]);
     }
 
     #[test]

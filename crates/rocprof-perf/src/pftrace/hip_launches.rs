@@ -7,7 +7,7 @@ use trace_ingest::rocprof::{Call, Domain, MemoryCopy, Profile};
 
 use super::gpu_kernels::{DisplayNames, GpuOrder};
 use crate::options::PftraceOptions;
-use crate::tracelens_parity;
+use crate::tracelens;
 
 /// HIP calls with a length of threads that were asked for.
 pub(crate) fn hip_calls<'a>(
@@ -88,7 +88,7 @@ struct Work {
 impl HipLaunches {
     /// Matches calls and work by process and correlation number; for the figures of TraceLens (`parity`) by the
     /// number alone, whatever it is.
-    pub(crate) fn of(profile: &Profile, options: &PftraceOptions, parity: bool) -> Self {
+    pub(crate) fn new(profile: &Profile, options: &PftraceOptions, parity: bool) -> Self {
         let matching = Matching { profile, options, parity };
         let (work, names) = matching.work();
         let mut found = HipLaunches { names, ..HipLaunches::default() };
@@ -140,12 +140,12 @@ impl<'a> Matching<'a> {
     fn work(&self) -> (Vec<Work>, Vec<String>) {
         let Matching { profile, options, parity } = *self;
         let mut names = DisplayNames::new(profile, options.names_of(profile.source));
-        let gpus = GpuOrder::of(profile);
+        let gpus = GpuOrder::new(profile);
         let mut all = Vec::with_capacity(profile.dispatches.len() + profile.copies.len());
         for dispatch in &profile.dispatches {
             let Some(key) = self.key(dispatch.process, dispatch.correlation) else { continue };
             let device = gpus.number(dispatch.agent).unwrap_or(0);
-            let (name, length) = (names.of_kernel(dispatch.kernel), dispatch.duration());
+            let (name, length) = (names.intern_kernel(dispatch.kernel), dispatch.duration());
             all.push(Work { key, start: dispatch.start, length, device, name });
         }
         // The GPU that a copy writes, or else the one that it reads.
@@ -154,7 +154,7 @@ impl<'a> Matching<'a> {
         for copy in &profile.copies {
             let Some(key) = self.key(copy.process, copy.correlation) else { continue };
             let device = device_of(copy).filter(|_| !parity).unwrap_or(0);
-            let (name, length) = (names.of_text(profile.text(copy.name)), copy.duration());
+            let (name, length) = (names.intern(profile.text(copy.name)), copy.duration());
             all.push(Work { key, start: copy.start, length, device, name });
         }
         let names = names.into_texts();
@@ -163,7 +163,7 @@ impl<'a> Matching<'a> {
             names.iter().map(|name| pattern.is_some_and(|pattern| pattern.matches(name))).collect();
         all.retain(|work| {
             let name = work.name as usize;
-            !excluded[name] && (!parity || tracelens_parity::is_kernel(&names[name], work.length))
+            !excluded[name] && (!parity || tracelens::is_kernel(&names[name], work.length))
         });
         all.sort_by_key(|work| work.key);
         (all, names)

@@ -4,85 +4,54 @@ use std::collections::BTreeMap;
 
 use gpu_timeline::Summary;
 use hashbrown::HashMap;
-use sheets::{Column, ColumnKind, Field, Sheet, Unit};
+use sheets::ColumnKind::{Count, Identifier, Number, Text, Whole};
+use sheets::Unit::{Bytes, Nanoseconds};
+use sheets::{Field, Sheet};
 use trace_ingest::StringId;
 use trace_ingest::rocprof::{Agent, CopyDirection, MemoryCopy, Profile};
 
 use super::hip_launches::HipLaunches;
 use crate::analysis::RocprofAnalysis;
 
-/// Columns of a time: the letter that they begin with, and what the mean is of.
-macro_rules! times {
-    ($letter:literal, $mean:literal) => {
-        [
-            Column::new(concat!($letter, "Avg_ns"), ColumnKind::Number(Unit::Nanoseconds), $mean),
-            Column::new(
-                concat!($letter, "Med_ns"),
-                ColumnKind::Number(Unit::Nanoseconds),
-                "The same, median in ns.",
-            ),
-            Column::new(
-                concat!($letter, "Min_ns"),
-                ColumnKind::Whole(Unit::Nanoseconds),
-                "The same, least in ns.",
-            ),
-            Column::new(
-                concat!($letter, "Max_ns"),
-                ColumnKind::Whole(Unit::Nanoseconds),
-                "The same, most in ns.",
-            ),
-            Column::new(
-                concat!($letter, "StdDev_ns"),
-                ColumnKind::Number(Unit::Nanoseconds),
-                "The same, standard deviation of a population in ns.",
-            ),
-        ]
-    };
-}
-
 pub(super) fn api_kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
+    type F<'a> = Field<(), Row<'a>>;
     let keys = [
-        Column::new("PID", ColumnKind::Identifier, "Process of the calls; 0 where the profile does not say.")
-            .field(|row: &Row<'_>| row.pid.into()),
-        Column::new("TID", ColumnKind::Identifier, "Thread of the calls.")
-            .field(|row: &Row<'_>| row.thread.into()),
-        Column::new(
-            "DevId",
-            ColumnKind::Identifier,
-            "Number of the GPU as in category_summary; 0 where it is not known.",
-        )
-        .field(|row: &Row<'_>| row.device.into()),
-        Column::new("Count", ColumnKind::Count, "Calls, each with each of its kernels that count.")
-            .field(|row: &Row<'_>| row.times.call.len().into()),
-        Column::new("QCount", ColumnKind::Count, "Those with a kernel.")
-            .field(|row: &Row<'_>| row.times.kernel.len().into()),
+        F::new(Identifier, "PID", |_, row| row.pid.into())
+            .described("Process of the calls; 0 where the profile does not say."),
+        F::new(Identifier, "TID", |_, row| row.thread.into()).described("Thread of the calls."),
+        F::new(Identifier, "DevId", |_, row| row.device.into())
+            .described("Number of the GPU as in category_summary; 0 where it is not known."),
+        F::new(Count, "Count", |_, row| row.times.call.len().into())
+            .described("Calls, each with each of its kernels that count."),
+        F::new(Count, "QCount", |_, row| row.times.kernel.len().into()).described("Those with a kernel."),
     ];
-    let total = times!(
-        "T",
-        "A + Q + K of calls with a kernel, mean in ns; as all such columns 0 when there are none."
-    );
-    let call = times!("A", "Duration of the call, mean in ns.");
-    let queue = times!(
-        "Q",
-        "From the end of the call to the start of its kernel, 0 for kernels that started before, mean in ns."
-    );
-    let kernel = times!("K", "Duration of the kernel or copy, mean in ns.");
     let names = [
-        Column::new("API Name", ColumnKind::Text, "HIP function.")
-            .field(|row: &Row<'_>| row.function.into()),
-        Column::new(
-            "Kernel Name",
-            ColumnKind::Text,
-            "Kernel, or kind of copy; empty for calls without one, which are there with --include_nonlaunch_apis only.",
-        )
-        .field(|row: &Row<'_>| row.kernel_name.into()),
+        F::new(Text, "API Name", |_, row| row.function.into()).described("HIP function."),
+        F::new(Text, "Kernel Name", |_, row| row.kernel_name.into())
+            .described("Kernel, or kind of copy; empty for calls without one, which are left out unless they are included."),
     ];
     let fields = keys
         .into_iter()
-        .chain(statistics(total, |row| row.spread[0].as_ref()))
-        .chain(statistics(call, |row| row.spread[1].as_ref()))
-        .chain(statistics(queue, |row| row.spread[2].as_ref()))
-        .chain(statistics(kernel, |row| row.spread[3].as_ref()))
+        .chain(statistics(
+            ["TAvg_ns", "TMed_ns", "TMin_ns", "TMax_ns", "TStdDev_ns"],
+            "A + Q + K of calls with a kernel, mean in ns; as all such columns 0 when there are none.",
+            |row| row.spread[0].as_ref(),
+        ))
+        .chain(statistics(
+            ["AAvg_ns", "AMed_ns", "AMin_ns", "AMax_ns", "AStdDev_ns"],
+            "Duration of the call, mean in ns.",
+            |row| row.spread[1].as_ref(),
+        ))
+        .chain(statistics(
+            ["QAvg_ns", "QMed_ns", "QMin_ns", "QMax_ns", "QStdDev_ns"],
+            "From the end of the call to the start of its kernel, 0 for kernels that started before, mean in ns.",
+            |row| row.spread[2].as_ref(),
+        ))
+        .chain(statistics(
+            ["KAvg_ns", "KMed_ns", "KMin_ns", "KMax_ns", "KStdDev_ns"],
+            "Duration of the kernel or copy, mean in ns.",
+            |row| row.spread[3].as_ref(),
+        ))
         .chain(names);
     Sheet::with_context(
         "api_kernel_summary",
@@ -92,17 +61,26 @@ pub(super) fn api_kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
     )
 }
 
-/// The columns of one time; 0 in rows without values.
+/// The columns of one time, by these names; 0 in rows without values.
 fn statistics<'a>(
-    [mean, median, min, max, deviation]: [Column; 5],
+    [mean, median, min, max, deviation]: [&'static str; 5],
+    description: &'static str,
     times: for<'r> fn(&'r Row<'_>) -> Option<&'r Summary>,
 ) -> [Field<(), Row<'a>>; 5] {
+    type F<'a> = Field<(), Row<'a>>;
+    let number = |name, statistic: fn(&Summary) -> f64| {
+        F::new(Number(Nanoseconds), name, move |_, row| times(row).map_or(0.0, statistic).into())
+    };
+    let whole = |name, statistic: fn(&Summary) -> i64| {
+        F::new(Whole(Nanoseconds), name, move |_, row| times(row).map_or(0, statistic).into())
+    };
     [
-        mean.field(move |row| times(row).map_or(0.0, |times| times.mean).into()),
-        median.field(move |row| times(row).map_or(0.0, |times| times.median).into()),
-        min.field(move |row| times(row).map_or(0, |times| times.min).into()),
-        max.field(move |row| times(row).map_or(0, |times| times.max).into()),
-        deviation.field(move |row| times(row).map_or(0.0, |times| times.population_std).into()),
+        number(mean, |times| times.mean).described(description),
+        number(median, |times| times.median).described("The same, median in ns."),
+        whole(min, |times| times.min).described("The same, least in ns."),
+        whole(max, |times| times.max).described("The same, most in ns."),
+        number(deviation, |times| times.population_std)
+            .described("The same, standard deviation of a population in ns."),
     ]
 }
 
@@ -166,16 +144,15 @@ fn rows(analysis: &RocprofAnalysis) -> Option<Vec<Row<'_>>> {
 type CopyRow = ((u64, String), i64);
 
 pub(super) fn memory_copies<'a>() -> Sheet<'a, RocprofAnalysis> {
+    type F = Field<(), CopyRow>;
     let fields = [
-        Column::new("copy_bytes", ColumnKind::Whole(Unit::Bytes), "Size of a copy in bytes.")
-            .field(|((bytes, _), _): &CopyRow| i64::try_from(*bytes).unwrap_or(i64::MAX).into()),
-        Column::new(
-            "direction",
-            ColumnKind::Text,
-            "h2d with the GPU that was written, d2h with the GPU that was read, d2d with both, or other. The number is that of the node among all agents, CPUs first; ? where the profile does not say.",
-        )
-        .field(|((_, direction), _): &CopyRow| direction.as_str().into()),
-        Column::new("count", ColumnKind::Count, "Number of copies.").field(|(_, count): &CopyRow| (*count).into()),
+        F::new(Whole(Bytes), "copy_bytes", |_, ((bytes, _), _)| {
+            i64::try_from(*bytes).unwrap_or(i64::MAX).into()
+        })
+        .described("Size of a copy in bytes."),
+        F::new(Text, "direction", |_, ((_, direction), _)| direction.as_str().into())
+            .described("h2d with the GPU that was written, d2h with the GPU that was read, d2d with both, or other. The number is that of the node among all agents, CPUs first; ? where the profile does not say."),
+        F::new(Count, "count", |_, (_, count)| (*count).into()).described("Number of copies."),
     ];
     Sheet::with_context(
         "memory_copy_by_copy_bytes",

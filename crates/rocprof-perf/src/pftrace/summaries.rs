@@ -5,13 +5,15 @@ use std::cmp::Reverse;
 use std::hash::Hash;
 
 use gpu_timeline::Summary;
-use hashbrown::HashMap;
-use sheets::{Cell, Column, ColumnKind, Field, Sheet, Unit, percent};
+use sheets::ColumnKind::{Count, Identifier, Number, Text, Whole};
+use sheets::Unit::{Bytes, Nanoseconds, Percent};
+use sheets::{Cell, ColumnKind, Field, Sheet, percent};
 use trace_ingest::StringId;
 use trace_ingest::rocprof::{Launch, Profile};
 
 use super::gpu_kernels::Labels;
 use super::hip_launches::hip_calls;
+use crate::IndexMap;
 use crate::analysis::RocprofAnalysis;
 use crate::options::{KernelBaseline, KernelGrouping};
 
@@ -26,14 +28,9 @@ struct Timed<K> {
 
 /// Groups durations in nanoseconds, most time first; those of equal time in the order of their first records.
 fn timed<K: Copy + Eq + Hash>(durations: impl Iterator<Item = (K, i64)>, baseline: i64) -> Vec<Timed<K>> {
-    let mut positions = HashMap::new();
-    let mut groups: Vec<(K, Vec<i64>)> = Vec::new();
+    let mut groups: IndexMap<K, Vec<i64>> = IndexMap::default();
     for (key, duration) in durations {
-        let position = *positions.entry(key).or_insert_with(|| {
-            groups.push((key, Vec::new()));
-            groups.len() - 1
-        });
-        groups[position].1.push(duration);
+        groups.entry(key).or_default().push(duration);
     }
     let row = |(key, durations): (K, Vec<i64>)| {
         let durations = Summary::of(&durations)?;
@@ -44,17 +41,18 @@ fn timed<K: Copy + Eq + Hash>(durations: impl Iterator<Item = (K, i64)>, baselin
     rows
 }
 
-/// The columns for reading, `count` among them.
-fn readable<C, K>(count: Column) -> [Field<C, Timed<K>>; 8] {
+/// The columns for reading; `instances` says what their count is of.
+fn readable<C, K>(instances: &'static str) -> [Field<C, Timed<K>>; 8] {
     let time = |name, description, nanoseconds: fn(&Summary) -> f64| {
-        Column::new(name, ColumnKind::Text, description)
-            .field(move |row: &Timed<K>| readable_time(nanoseconds(&row.durations)).into())
+        Field::<C, Timed<K>>::new(Text, name, move |_, row| readable_time(nanoseconds(&row.durations)).into())
+            .described(description)
     };
     [
-        Column::new("Time", ColumnKind::Text, "Time %, with one decimal place and the sign.")
-            .field(|row: &Timed<K>| format!("{:.1}%", row.percent).into()),
+        Field::<C, Timed<K>>::new(Text, "Time", |_, row| format!("{:.1}%", row.percent).into())
+            .described("Time %, with one decimal place and the sign."),
         time("Total Time", "Total Time (ns) in ms, μs or ns.", |durations| durations.sum as f64),
-        count.field(|row: &Timed<K>| row.durations.count.into()),
+        Field::<C, Timed<K>>::new(Count, "Instances", |_, row| row.durations.count.into())
+            .described(instances),
         time("Avg", "Avg (ns) in ms, μs or ns.", |durations| durations.mean),
         time("Med", "Med (ns) in ms, μs or ns.", |durations| durations.median),
         time("Min", "Min (ns) in ms, μs or ns.", |durations| durations.min as f64),
@@ -66,16 +64,15 @@ fn readable<C, K>(count: Column) -> [Field<C, Timed<K>>; 8] {
 /// The exact columns; `share` says what percentages are of.
 fn exact<C, K>(share: &'static str) -> [Field<C, Timed<K>>; 7] {
     let number = |name, description, nanoseconds: fn(&Summary) -> f64| {
-        Column::new(name, ColumnKind::Number(Unit::Nanoseconds), description)
-            .field(move |row: &Timed<K>| nanoseconds(&row.durations).into())
+        Field::<C, Timed<K>>::new(Number(Nanoseconds), name, move |_, row| nanoseconds(&row.durations).into())
+            .described(description)
     };
     let whole = |name, description, nanoseconds: fn(&Summary) -> i64| {
-        Column::new(name, ColumnKind::Whole(Unit::Nanoseconds), description)
-            .field(move |row: &Timed<K>| nanoseconds(&row.durations).into())
+        Field::<C, Timed<K>>::new(Whole(Nanoseconds), name, move |_, row| nanoseconds(&row.durations).into())
+            .described(description)
     };
     [
-        Column::new("Time %", ColumnKind::Number(Unit::Percent), share)
-            .field(|row: &Timed<K>| row.percent.into()),
+        Field::<C, Timed<K>>::new(Number(Percent), "Time %", |_, row| row.percent.into()).described(share),
         whole("Total Time (ns)", "Sum of the durations in ns.", |durations| durations.sum),
         number("Avg (ns)", "Mean duration in ns.", |durations| durations.mean),
         number(
@@ -122,9 +119,12 @@ impl Kernels<'_> {
 }
 
 /// A column of the launch configuration.
-fn of_launch<'a>(column: Column, cell: fn(&Launch) -> Cell<'static>) -> Field<Kernels<'a>, Timed<KernelKey>> {
-    column
-        .field_in(move |kernels: &Kernels<'_>, row| kernels.launch(row).map(cell).into())
+fn launch_field<'a>(
+    kind: ColumnKind,
+    name: &'static str,
+    cell: fn(&Launch) -> Cell<'static>,
+) -> Field<Kernels<'a>, Timed<KernelKey>> {
+    Field::new(kind, name, move |kernels: &Kernels<'_>, row| kernels.launch(row).map(cell).into())
         .when(|kernels| kernels.by_configuration)
 }
 
@@ -134,71 +134,48 @@ fn aligned([x, y, z]: [u32; 3]) -> Cell<'static> {
 }
 
 pub(super) fn kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
-    let count = |name, description| Column::new(name, ColumnKind::Count, description);
+    type F<'a> = Field<Kernels<'a>, Timed<KernelKey>>;
     let configuration = [
-        of_launch(Column::new("GridXYZ", ColumnKind::Text, "GridX, GridY and GridZ."), |launch| {
-            aligned(launch.grid)
-        }),
-        of_launch(Column::new("BlockXYZ", ColumnKind::Text, "BlockX, BlockY and BlockZ."), |launch| {
-            aligned(launch.workgroup)
-        }),
-        of_launch(count("VGPR", "Vector registers of a work item."), |launch| launch.vgprs.into()),
-        of_launch(count("AccumVGPR", "Accumulation registers of a work item."), |launch| {
-            launch.accum_vgprs.into()
-        }),
-        of_launch(count("SGPR", "Scalar registers of a wave."), |launch| launch.sgprs.into()),
-        of_launch(
-            Column::new("LDS", ColumnKind::Whole(Unit::Bytes), "Local data share of a work group, in bytes."),
-            |launch| launch.group_segment.into(),
-        ),
-        of_launch(
-            Column::new(
-                "Scratch",
-                ColumnKind::Whole(Unit::Bytes),
-                "Scratch memory of a work item, in bytes.",
-            ),
-            |launch| launch.private_segment.into(),
-        ),
+        launch_field(Text, "GridXYZ", |launch| aligned(launch.grid)).described("GridX, GridY and GridZ."),
+        launch_field(Text, "BlockXYZ", |launch| aligned(launch.workgroup))
+            .described("BlockX, BlockY and BlockZ."),
+        launch_field(Count, "VGPR", |launch| launch.vgprs.into())
+            .described("Vector registers of a work item."),
+        launch_field(Count, "AccumVGPR", |launch| launch.accum_vgprs.into())
+            .described("Accumulation registers of a work item."),
+        launch_field(Count, "SGPR", |launch| launch.sgprs.into()).described("Scalar registers of a wave."),
+        launch_field(Whole(Bytes), "LDS", |launch| launch.group_segment.into())
+            .described("Local data share of a work group, in bytes."),
+        launch_field(Whole(Bytes), "Scratch", |launch| launch.private_segment.into())
+            .described("Scratch memory of a work item, in bytes."),
     ];
-    let name = Column::new("Name", ColumnKind::Text, "Kernel; without digits with --merge_kernels.")
-        .field_in(|kernels: &Kernels<'_>, row: &Timed<KernelKey>| {
-            kernels.labels.texts[row.key.0 as usize].as_str().into()
-        });
+    let name = F::new(Text, "Name", |kernels, row| kernels.labels.texts[row.key.0 as usize].as_str().into())
+        .described("Kernel; without digits where kernels whose names differ in digits are merged.");
     let dimensions = [
-        of_launch(
-            count(
-                "GridX",
-                "Work items of the grid along the first dimension; Perfetto traces give the number of all, which stands here.",
-            ),
-            |launch| launch.grid[0].into(),
-        ),
-        of_launch(count("GridY", "Along the second; 1 of Perfetto traces."), |launch| launch.grid[1].into()),
-        of_launch(count("GridZ", "Along the third; 1 of Perfetto traces."), |launch| launch.grid[2].into()),
-        of_launch(
-            count(
-                "BlockX",
-                "Work items of a work group along the first dimension; Perfetto traces give the number of all, which stands here.",
-            ),
-            |launch| launch.workgroup[0].into(),
-        ),
-        of_launch(count("BlockY", "Along the second; 1 of Perfetto traces."), |launch| {
-            launch.workgroup[1].into()
-        }),
-        of_launch(count("BlockZ", "Along the third; 1 of Perfetto traces."), |launch| {
-            launch.workgroup[2].into()
-        }),
+        launch_field(Count, "GridX", |launch| launch.grid[0].into())
+            .described("Work items of the grid along the first dimension; of Perfetto traces, which give the product only, the number of all."),
+        launch_field(Count, "GridY", |launch| launch.grid[1].into())
+            .described("Along the second; 1 of Perfetto traces."),
+        launch_field(Count, "GridZ", |launch| launch.grid[2].into())
+            .described("Along the third; 1 of Perfetto traces."),
+        launch_field(Count, "BlockX", |launch| launch.workgroup[0].into())
+            .described("Work items of a work group along the first dimension; of Perfetto traces, which give the product only, the number of all."),
+        launch_field(Count, "BlockY", |launch| launch.workgroup[1].into())
+            .described("Along the second; 1 of Perfetto traces."),
+        launch_field(Count, "BlockZ", |launch| launch.workgroup[2].into())
+            .described("Along the third; 1 of Perfetto traces."),
     ];
-    let fields = readable(count("Instances", "Kernels of the row."))
+    let fields = readable("Kernels of the row.")
         .into_iter()
         .chain(configuration)
         .chain([name])
         .chain(exact(
-            "Total time over that of all kernels that are long enough, in percent; over that of computation with --kernel_summary_baseline compute.",
+            "Total time over that of all kernels that are long enough, in percent; or over that of computation where this is the baseline.",
         ))
         .chain(dimensions);
     Sheet::with_context(
         "pftrace_kernel_summary",
-        "Kernels of all GPUs that are at least --min_event_ns long by name and launch configuration (by name alone with --kernel_summary_group name), most time first; collectives with --kernel_summary_include_rccl only.",
+        "Kernels of all GPUs by name and launch configuration, or by name alone, most time first. Kernels below the minimum duration are left out, and collectives unless they are included.",
         fields,
         kernel_rows,
     )
@@ -209,7 +186,7 @@ fn kernel_rows(analysis: &RocprofAnalysis) -> Option<(Kernels<'_>, Vec<Timed<Ker
     let options = analysis.options().pftrace.as_ref().filter(|options| !options.no_kernel_summary)?;
     let by_configuration = options.kernel_summary_group == KernelGrouping::Config;
     let kernels = analysis.gpu_kernels(options);
-    let labels = Labels::of(&kernels.names, options.merge_kernels);
+    let labels = Labels::new(&kernels.names, options.merge_kernels);
     let runs = || kernels.all().filter(|run| run.duration() >= options.min_event_ns);
     let has_all = options.kernel_summary_baseline == KernelBaseline::Total;
     let baseline = runs().filter(|run| has_all || !kernels.communicates(run)).map(|run| run.duration()).sum();
@@ -232,32 +209,23 @@ struct Calls<'a> {
 }
 
 pub(super) fn hip_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
+    type F<'a> = Field<Calls<'a>, Timed<CallKey>>;
     let names = [
-        Column::new(
-            "Stream",
-            ColumnKind::Identifier,
-            "HIP stream, 0 where the profile does not say; with --hip_summary_group name+stream or name+stream+op only.",
-        )
-        .field(|row: &Timed<CallKey>| row.key.1.into())
+        F::new(Identifier, "Stream", |_, row| row.key.1.into())
+            .described("HIP stream, 0 where the profile does not say; only where calls are grouped by stream.")
         .when(|calls: &Calls<'_>| calls.by_stream),
-        Column::new(
-            "Op",
-            ColumnKind::Identifier,
-            "Number of the function in the profiler's table, 0 where the profile does not say; with --hip_summary_group name+op or name+stream+op only.",
-        )
-        .field(|row: &Timed<CallKey>| row.key.2.into())
+        F::new(Identifier, "Op", |_, row| row.key.2.into())
+            .described("Number of the function in the profiler's table, 0 where the profile does not say; only where calls are grouped by operation.")
         .when(|calls: &Calls<'_>| calls.by_operation),
-        Column::new("Name", ColumnKind::Text, "Function.").field_in(
-            |calls: &Calls<'_>, row: &Timed<CallKey>| calls.profile.text(row.key.0).into(),
-        ),
+        F::new(Text, "Name", |calls, row| calls.profile.text(row.key.0).into()).described("Function."),
     ];
-    let fields = readable(Column::new("Instances", ColumnKind::Count, "Calls of the row."))
+    let fields = readable("Calls of the row.")
         .into_iter()
         .chain(names)
         .chain(exact("Total time over that of all rows, in percent."));
     Sheet::with_context(
         "hip_summary",
-        "HIP calls that took at least --min_event_ns by function, most time first.",
+        "HIP calls by function, most time first. Calls below the minimum duration are left out.",
         fields,
         call_rows,
     )

@@ -1,11 +1,13 @@
-//! Calls of the runtime and other libraries: by function, and with the kernels and copies that they set off.
+//! Calls of the runtime and other libraries, by function and with the kernels and copies that they launch.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use gpu_timeline::{Summary, percentile};
 use hashbrown::HashMap;
-use sheets::{Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Sheet, Unit, percent};
+use sheets::ColumnKind::{Count, Number, Text};
+use sheets::Unit::{Microseconds, Milliseconds, Percent};
+use sheets::{Chart, ChartShape, Column, Excerpt, Field, Sheet, percent};
 use trace_ingest::rocprof::{Domain, Profile};
 use trace_ingest::{StringId, StringTable};
 
@@ -22,9 +24,9 @@ pub(crate) struct Callers {
 
 impl Callers {
     /// Joins by process and correlation id: processes number their calls independently of each other. An id of 0 says
-    /// that there is none, and a marker sets nothing off. Of several calls with one id, as a call and those that it
+    /// that there is none, and a marker launches nothing. Of several calls with one id, as a call and those that it
     /// makes in turn may have, a HIP call goes before those of other libraries, and then the one that began last.
-    pub(crate) fn of(profile: &Profile) -> Self {
+    pub(crate) fn new(profile: &Profile) -> Self {
         let mut calls: HashMap<(u32, u64), u32> = HashMap::new();
         let linked = |process: u32, correlation: Option<u64>| {
             correlation.filter(|&correlation| correlation != 0).map(|correlation| (process, correlation))
@@ -51,47 +53,34 @@ impl Callers {
     }
 }
 
-const COUNT: Column = Column::new("Count", ColumnKind::Count, "Calls.");
+const COUNT: Column = Column::new("Count", Count, "Calls.");
 const SHARE_OF_LIBRARY: Column = Column::new(
     "Percentage (%)",
-    ColumnKind::Number(Unit::Percent),
+    Number(Percent),
     "Share of the time of all calls of the library, in percent. Calls of one library may stand in calls of another, and threads call at once.",
 );
-const FUNCTION: Column = Column::new("function", ColumnKind::Text, "Function.");
+const FUNCTION: Column = Column::new("function", Text, "Function.");
 
 pub(super) fn by_function<'a>() -> Sheet<'a, RocprofAnalysis> {
+    type F<'a> = Field<Totals, FunctionRow<'a>>;
     let keys = [
-        Column::new(
-            "domain",
-            ColumnKind::Text,
-            "Library: HIP, HSA, RCCL, ROCDECODE, ROCJPEG, or what the profiler calls another.",
-        )
-        .field(|row: &FunctionRow<'_>| row.domain.into()),
-        FUNCTION.field(|row: &FunctionRow<'_>| row.name.into()),
-        COUNT.field(|row: &FunctionRow<'_>| row.durations.count.into()),
+        F::new(Text, "domain", |_, row| row.domain.into())
+            .described("Library: HIP, HSA, RCCL, ROCDECODE, ROCJPEG, or what the profiler calls another."),
+        F::from_column(FUNCTION, |_, row| row.name.into()),
+        F::from_column(COUNT, |_, row| row.durations.count.into()),
     ];
     let shares = [
-        SHARE_OF_LIBRARY.field_in(|totals: &Totals, row: &FunctionRow<'_>| {
+        F::from_column(SHARE_OF_LIBRARY, |totals, row| {
             percent(row.durations.sum, totals[&row.library]).into()
         }),
-        Column::new(
-            "Cumulative Percentage (%)",
-            ColumnKind::Number(Unit::Percent),
-            "Sum of Percentage (%) over this row and all above it of the same library, in percent.",
-        )
-        .field_in(|totals: &Totals, row: &FunctionRow<'_>| percent(row.running, totals[&row.library]).into()),
-        Column::new(
-            "GPU Events",
-            ColumnKind::Count,
-            "Kernels and copies that the calls set off, by process and correlation id.",
-        )
-        .field(|row: &FunctionRow<'_>| row.function.gpu_events.into()),
-        Column::new(
-            "GPU Time (ms)",
-            ColumnKind::Number(Unit::Milliseconds),
-            "Sum of the durations of these in ms.",
-        )
-        .field(|row: &FunctionRow<'_>| ms(row.function.gpu_time).into()),
+        F::new(Number(Percent), "Cumulative Percentage (%)", |totals, row| {
+            percent(row.running, totals[&row.library]).into()
+        })
+        .described("Sum of Percentage (%) over this row and all above it of the same library, in percent."),
+        F::new(Count, "GPU Events", |_, row| row.function.gpu_events.into())
+            .described("Kernels and copies that the calls launched, matched by process and correlation id."),
+        F::new(Number(Milliseconds), "GPU Time (ms)", |_, row| ms(row.function.gpu_time).into())
+            .described("Sum of the durations of these in ms."),
     ];
     let durations = durations(|row: &FunctionRow<'_>| &row.durations);
     Sheet::with_context(
@@ -148,7 +137,7 @@ fn functions(profile: &Profile) -> HashMap<(Library, StringId), Function> {
             functions.entry(key(position)).or_default().durations.push(call.duration());
         }
     }
-    let callers = Callers::of(profile);
+    let callers = Callers::new(profile);
     let kernels = profile.dispatches.iter().map(|kernel| kernel.duration()).zip(callers.dispatches);
     let copies = profile.copies.iter().map(|copy| copy.duration()).zip(callers.copies);
     for (duration, call) in kernels.chain(copies) {
@@ -195,103 +184,84 @@ fn function_rows(profile: &Profile) -> (Totals, Vec<FunctionRow<'_>>) {
     (totals, rows)
 }
 
-/// Columns of a figure, and the sentence that says what it is.
-macro_rules! figure {
-    ($name:literal, $what:literal) => {
+/// Names of the columns of a figure.
+macro_rules! names {
+    ($name:literal) => {
         [
-            Column::new(
-                concat!($name, " Mean (µs)"),
-                ColumnKind::Number(Unit::Microseconds),
-                concat!($what, " Mean in µs."),
-            ),
-            Column::new(
-                concat!($name, " Median (µs)"),
-                ColumnKind::Number(Unit::Microseconds),
-                concat!($what, " Median in µs."),
-            ),
-            Column::new(
-                concat!($name, " P95 (µs)"),
-                ColumnKind::Number(Unit::Microseconds),
-                concat!($what, " 95th percentile in µs, between the two nearest values in proportion."),
-            ),
-            Column::new(
-                concat!($name, " Max (µs)"),
-                ColumnKind::Number(Unit::Microseconds),
-                concat!($what, " Largest in µs."),
-            ),
+            concat!($name, " Mean (µs)"),
+            concat!($name, " Median (µs)"),
+            concat!($name, " P95 (µs)"),
+            concat!($name, " Max (µs)"),
         ]
     };
 }
 
-/// Columns of a row's values, in nanoseconds.
+/// Columns of a row's values in nanoseconds, by these names, and the sentence that says what they are.
 fn figures<'a>(
-    [mean, median, p95, max]: [Column; 4],
+    [mean, median, p95, max]: [&'static str; 4],
+    description: &'static str,
     figure: for<'r> fn(&'r LatencyRow<'_>) -> &'r Figure,
 ) -> [Field<(), LatencyRow<'a>>; 4] {
-    let summary = move |row: &LatencyRow<'_>| figure(row).summary;
+    type F<'a> = Field<(), LatencyRow<'a>>;
+    let column = |name, value: fn(&Figure) -> Option<f64>| {
+        F::new(Number(Microseconds), name, move |_, row| value(figure(row)).map(us).into())
+    };
     [
-        mean.field(move |row| summary(row).map(|it| us(it.mean)).into()),
-        median.field(move |row| summary(row).map(|it| us(it.median)).into()),
-        p95.field(move |row| figure(row).p95.map(us).into()),
-        max.field(move |row| summary(row).map(|it| us(it.max as f64)).into()),
+        column(mean, |figure| Some(figure.summary?.mean)).described(description),
+        column(median, |figure| Some(figure.summary?.median)).described("The same, median in µs."),
+        column(p95, |figure| figure.p95)
+            .described("The same, 95th percentile in µs, between the two nearest values in proportion."),
+        column(max, |figure| Some(figure.summary?.max as f64)).described("The same, largest in µs."),
     ]
 }
 
 pub(super) fn with_gpu_events<'a>() -> Sheet<'a, RocprofAnalysis> {
+    type F<'a> = Field<(), LatencyRow<'a>>;
     let keys = [
-        FUNCTION
-            .described(
-                "Function that was called; empty where the profile has no call for the events of the row.",
-            )
-            .field(|row: &LatencyRow<'_>| row.function.into()),
-        Column::new("event", ColumnKind::Text, "What the call set off: kernel or copy.")
-            .field(|row: &LatencyRow<'_>| row.event.into()),
-        Column::new("name", ColumnKind::Text, "Kernel, or the profiler's name of the copy.")
-            .field(|row: &LatencyRow<'_>| row.name.into()),
-        Column::new("Launches", ColumnKind::Count, "Calls.")
-            .field(|row: &LatencyRow<'_>| row.launches.into()),
-        Column::new(
-            "Count",
-            ColumnKind::Count,
-            "Kernels or copies; more than calls where a call sets off several.",
-        )
-        .field(|row: &LatencyRow<'_>| row.events.into()),
+        F::from_column(FUNCTION, |_, row| row.function.into()).described(
+            "Function that was called; empty where the profile has no call for the events of the row.",
+        ),
+        F::new(Text, "event", |_, row| row.event.into()).described("What the call launched: kernel or copy."),
+        F::new(Text, "name", |_, row| row.name.into())
+            .described("Kernel, or the profiler's name of the copy."),
+        F::new(Count, "Launches", |_, row| row.launches.into()).described("Calls."),
+        F::new(Count, "Count", |_, row| row.events.into())
+            .described("Kernels or copies; more than calls where a call launches several."),
     ];
-    let overhead = figure!(
-        "Launch Overhead",
-        "Launch overhead A: duration of the call, once per call whatever it launched; empty without a call."
-    );
-    let queued = figure!(
-        "Queue Delay",
-        "Queue delay Q: start on the GPU less end of the call, 0 where the GPU began before the call returned; of every event of a call, so those of a graph wait for the ones before them."
-    );
-    let latency = figure!(
-        "Start Latency",
-        "Start latency: start on the GPU less start of the call; negative where the clocks disagree."
-    );
-    let on_gpu = figure!("GPU Time", "Time on the GPU K: duration of the kernel or copy.");
-    let total = Column::new(
-        "GPU Time Total (ms)",
-        ColumnKind::Number(Unit::Milliseconds),
-        "Sum of the times on the GPU in ms.",
-    )
-    .field(|row: &LatencyRow<'_>| ms(row.total).into());
+    let total = F::new(Number(Milliseconds), "GPU Time Total (ms)", |_, row| ms(row.total).into())
+        .described("Sum of the times on the GPU in ms.");
     let fields = keys
         .into_iter()
-        .chain(figures(overhead, |row| &row.overhead))
-        .chain(figures(queued, |row| &row.queued))
-        .chain(figures(latency, |row| &row.latency))
-        .chain(figures(on_gpu, |row| &row.on_gpu))
+        .chain(figures(
+            names!("Launch Overhead"),
+            "Launch overhead A: duration of the call, once per call whatever it launched, mean in µs; empty without a call.",
+            |row| &row.overhead,
+        ))
+        .chain(figures(
+            names!("Queue Delay"),
+            "Queue delay Q: start on the GPU less end of the call, 0 where the GPU began before the call returned, mean in µs. Every event of a call counts, so those of a graph wait for the ones before them.",
+            |row| &row.queued,
+        ))
+        .chain(figures(
+            names!("Start Latency"),
+            "Start latency: start on the GPU less start of the call, mean in µs; negative where the clocks disagree.",
+            |row| &row.latency,
+        ))
+        .chain(figures(
+            names!("GPU Time"),
+            "Time on the GPU K: duration of the kernel or copy, mean in µs.",
+            |row| &row.on_gpu,
+        ))
         .chain([total]);
     Sheet::new(
         "api_kernel_latency",
-        "Calls joined with the kernels and copies that they set off, by process and correlation id, most time on the GPU first; an event whose call the profile does not have stands in a row without a function.",
+        "Calls joined with the kernels and copies that they launched, by process and correlation id, most time on the GPU first. Events whose call is not in the profile have a row without a function.",
         fields,
         latency_rows,
     )
 }
 
-/// What a call set off: a kernel by position of its name, or a copy by its name.
+/// What a call launched: a kernel by position of its name, or a copy by its name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Event {
     Kernel(u32),
@@ -327,14 +297,14 @@ struct Figure {
 }
 
 impl Figure {
-    fn of(values: &[i64]) -> Self {
+    fn new(values: &[i64]) -> Self {
         Figure { summary: Summary::of(values), p95: percentile(values, 95) }
     }
 }
 
 fn groups(analysis: &RocprofAnalysis) -> HashMap<(Option<StringId>, Event), Group> {
     let profile = analysis.profile();
-    let callers = Callers::of(profile);
+    let callers = Callers::new(profile);
     let kernels = profile.dispatches.iter().zip(callers.dispatches).map(|(kernel, call)| {
         (Event::Kernel(analysis.name_of_kernel(kernel.kernel)), kernel.start, kernel.duration(), call)
     });
@@ -379,10 +349,10 @@ fn latency_rows(analysis: &RocprofAnalysis) -> Vec<LatencyRow<'_>> {
             launches: group.calls.len(),
             events: group.on_gpu.len(),
             total: group.on_gpu.iter().fold(0, |sum: i64, &time| sum.saturating_add(time)),
-            overhead: Figure::of(&overhead),
-            queued: Figure::of(&group.queued),
-            latency: Figure::of(&group.latency),
-            on_gpu: Figure::of(&group.on_gpu),
+            overhead: Figure::new(&overhead),
+            queued: Figure::new(&group.queued),
+            latency: Figure::new(&group.latency),
+            on_gpu: Figure::new(&group.on_gpu),
         }
     };
     let mut rows: Vec<LatencyRow<'_>> = groups(analysis).into_iter().map(row).collect();

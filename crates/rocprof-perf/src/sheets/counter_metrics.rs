@@ -37,7 +37,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
 }
 
 fn rows(analysis: &RocprofAnalysis) -> Option<(Known, Vec<Row<'_>>)> {
-    let CountedKernels { counters, kernels } = CountedKernels::of(analysis);
+    let CountedKernels { counters, kernels } = CountedKernels::new(analysis);
     let figures = |kernel: &CountedKernel<'_>| {
         let figures = Figures { counters: &counters, kernel };
         METRICS.each_ref().map(|metric| (metric.value)(&figures))
@@ -54,209 +54,115 @@ struct Metric {
     value: fn(&Figures<'_>) -> Option<f64>,
 }
 
-const fn metric(
-    name: &'static str,
-    kind: ColumnKind,
-    description: &'static str,
-    value: fn(&Figures<'_>) -> Option<f64>,
-) -> Metric {
-    Metric { column: Column::new(name, kind, description), value }
+const fn metric(kind: ColumnKind, name: &'static str, value: fn(&Figures<'_>) -> Option<f64>) -> Metric {
+    Metric { column: Column::new(name, kind, ""), value }
+}
+
+impl Metric {
+    const fn described(self, description: &'static str) -> Self {
+        Metric { column: self.column.described(description), ..self }
+    }
 }
 
 static METRICS: [Metric; 31] = [
-    metric(
-        "MFMA FLOPs",
-        Number(Flops),
-        "Floating-point operations of matrix instructions per dispatch: 512 × the sum of SQ_INSTS_VALU_MFMA_MOPS_F16, BF16, F32, F64, F8 and F6F4, as far as collected.",
-        |figures| figures.matrix_flops(Figures::mean),
-    ),
-    metric(
-        "MFMA TFLOP/s",
-        Number(TeraflopsPerSecond),
-        "The same per time, in 10¹² per second: each counter over the durations of its dispatches.",
-        |figures| figures.matrix_flops(Figures::rate).map(tera),
-    ),
-    metric(
-        "MFMA F64 TFLOP/s",
-        Number(TeraflopsPerSecond),
-        "512 × SQ_INSTS_VALU_MFMA_MOPS_F64 over time, in 10¹² per second.",
-        |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_F64"),
-    ),
-    metric(
-        "MFMA F32 TFLOP/s",
-        Number(TeraflopsPerSecond),
-        "512 × SQ_INSTS_VALU_MFMA_MOPS_F32 over time, in 10¹² per second.",
-        |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_F32"),
-    ),
-    metric(
-        "MFMA F16 TFLOP/s",
-        Number(TeraflopsPerSecond),
-        "512 × SQ_INSTS_VALU_MFMA_MOPS_F16 over time, in 10¹² per second.",
-        |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_F16"),
-    ),
-    metric(
-        "MFMA BF16 TFLOP/s",
-        Number(TeraflopsPerSecond),
-        "512 × SQ_INSTS_VALU_MFMA_MOPS_BF16 over time, in 10¹² per second.",
-        |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_BF16"),
-    ),
-    metric(
-        "MFMA F8 TFLOP/s",
-        Number(TeraflopsPerSecond),
-        "512 × SQ_INSTS_VALU_MFMA_MOPS_F8 over time, in 10¹² per second.",
-        |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_F8"),
-    ),
-    metric(
-        "MFMA F6F4 TFLOP/s",
-        Number(TeraflopsPerSecond),
-        "512 × SQ_INSTS_VALU_MFMA_MOPS_F6F4 (6- and 4-bit numbers) over time, in 10¹² per second.",
-        |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_F6F4"),
-    ),
-    metric(
-        "MFMA I8 TOP/s",
-        Number(TeraopsPerSecond),
-        "512 × SQ_INSTS_VALU_MFMA_MOPS_I8 (integer operations) over time, in 10¹² per second.",
-        |figures| figures.matrix_rate("SQ_INSTS_VALU_MFMA_MOPS_I8"),
-    ),
-    metric(
-        "VALU FLOPs",
-        Number(Flops),
-        "Floating-point operations of vector instructions per dispatch, idle lanes included: 64 × (ADD + MUL + TRANS + 2 × FMA) of SQ_INSTS_VALU_*_F16, F32 and F64, of the widths of which all four were collected.",
-        |figures| figures.vector_flops(Figures::mean),
-    ),
-    metric(
-        "VALU TFLOP/s",
-        Number(TeraflopsPerSecond),
-        "The same per time, in 10¹² per second.",
-        |figures| figures.vector_flops(Figures::rate).map(tera),
-    ),
-    metric(
-        "Memory Read Bytes",
-        Number(Bytes),
-        "Bytes per dispatch that the L2 cache read from memory: 32 × TCC_EA0_RDREQ_DRAM_32B (gfx950); else 128 × TCC_BUBBLE + 64 × (TCC_EA0_RDREQ − TCC_BUBBLE − TCC_EA0_RDREQ_32B) + 32 × TCC_EA0_RDREQ_32B (gfx94x, gfx950); else 64 × (TCC_EA_RDREQ − TCC_EA_RDREQ_32B) + 32 × TCC_EA_RDREQ_32B (gfx90a and older); else 1024 × FETCH_SIZE. All but the first count what is read from other agents' memory too.",
-        |figures| figures.read_bytes(Figures::mean),
-    ),
-    metric(
-        "Memory Write Bytes",
-        Number(Bytes),
-        "Bytes per dispatch that the L2 cache wrote to memory: 32 × (TCC_EA0_WRREQ_WRITE_DRAM_32B + TCC_EA0_WRREQ_ATOMIC_DRAM_32B) (gfx950); else 64 × TCC_EA0_WRREQ_64B + 32 × (TCC_EA0_WRREQ − TCC_EA0_WRREQ_64B), on gfx90a and older of TCC_EA_WRREQ; else 1024 × WRITE_SIZE.",
-        |figures| figures.write_bytes(Figures::mean),
-    ),
-    metric(
-        "Memory Read (GB/s)",
-        Number(GigabytesPerSecond),
-        "Bytes read over time, in 10⁹ per second.",
-        |figures| figures.read_bytes(Figures::rate),
-    ),
-    metric(
-        "Memory Write (GB/s)",
-        Number(GigabytesPerSecond),
-        "Bytes written over time, in 10⁹ per second.",
-        |figures| figures.write_bytes(Figures::rate),
-    ),
-    metric(
-        "Memory Bandwidth (GB/s)",
-        Number(GigabytesPerSecond),
-        "Bytes read and written over time, in 10⁹ per second.",
-        |figures| figures.memory_rate(),
-    ),
-    metric(
-        "Memory Bandwidth (% of peak)",
-        Number(Percent),
-        "The same over the bandwidth of the GPU's memory, in percent.",
-        |figures| Some(figures.memory_rate()? * 1e9 / figures.kernel.hardware.memory_bandwidth? * 100.0),
-    ),
-    metric(
-        "Arithmetic Intensity (FLOP/byte)",
-        Number(FlopsPerByte),
-        "MFMA FLOPs and VALU FLOPs, as far as collected, over the bytes read and written.",
-        |figures| figures.arithmetic_intensity(),
-    ),
-    metric("L2 Hit Rate (%)", Number(Percent), "100 × TCC_HIT / (TCC_HIT + TCC_MISS).", |figures| {
+    metric(Number(Flops), "MFMA FLOPs", |figures| figures.matrix_flops(Figures::mean))
+        .described("Floating-point operations of matrix instructions per dispatch: 512 × the sum of SQ_INSTS_VALU_MFMA_MOPS_F16, BF16, F32, F64, F8 and F6F4, as far as collected."),
+    metric(Number(TeraflopsPerSecond), "MFMA TFLOP/s", |figures| {
+        figures.matrix_flops(Figures::rate).map(tera)
+    })
+    .described("The same per time, in 10¹² per second: each counter over the durations of its dispatches."),
+    metric(Number(TeraflopsPerSecond), "MFMA F64 TFLOP/s", |figures| figures.matrix_rate("F64"))
+        .described("512 × SQ_INSTS_VALU_MFMA_MOPS_F64 over time, in 10¹² per second."),
+    metric(Number(TeraflopsPerSecond), "MFMA F32 TFLOP/s", |figures| figures.matrix_rate("F32"))
+        .described("512 × SQ_INSTS_VALU_MFMA_MOPS_F32 over time, in 10¹² per second."),
+    metric(Number(TeraflopsPerSecond), "MFMA F16 TFLOP/s", |figures| figures.matrix_rate("F16"))
+        .described("512 × SQ_INSTS_VALU_MFMA_MOPS_F16 over time, in 10¹² per second."),
+    metric(Number(TeraflopsPerSecond), "MFMA BF16 TFLOP/s", |figures| figures.matrix_rate("BF16"))
+        .described("512 × SQ_INSTS_VALU_MFMA_MOPS_BF16 over time, in 10¹² per second."),
+    metric(Number(TeraflopsPerSecond), "MFMA F8 TFLOP/s", |figures| figures.matrix_rate("F8"))
+        .described("512 × SQ_INSTS_VALU_MFMA_MOPS_F8 over time, in 10¹² per second."),
+    metric(Number(TeraflopsPerSecond), "MFMA F6F4 TFLOP/s", |figures| figures.matrix_rate("F6F4"))
+        .described("512 × SQ_INSTS_VALU_MFMA_MOPS_F6F4 (6- and 4-bit numbers) over time, in 10¹² per second."),
+    metric(Number(TeraopsPerSecond), "MFMA I8 TOP/s", |figures| figures.matrix_rate("I8"))
+        .described("512 × SQ_INSTS_VALU_MFMA_MOPS_I8 (integer operations) over time, in 10¹² per second."),
+    metric(Number(Flops), "VALU FLOPs", |figures| figures.vector_flops(Figures::mean))
+        .described("Floating-point operations of vector instructions per dispatch, idle lanes included: 64 × (ADD + MUL + TRANS + 2 × FMA) of SQ_INSTS_VALU_*_F16, F32 and F64, of the widths of which all four were collected."),
+    metric(Number(TeraflopsPerSecond), "VALU TFLOP/s", |figures| {
+        figures.vector_flops(Figures::rate).map(tera)
+    })
+    .described("The same per time, in 10¹² per second."),
+    metric(Number(Bytes), "Memory Read Bytes", |figures| figures.read_bytes(Figures::mean))
+        .described("Bytes per dispatch that the L2 cache read from memory: 32 × TCC_EA0_RDREQ_DRAM_32B (gfx950); else 128 × TCC_BUBBLE + 64 × (TCC_EA0_RDREQ − TCC_BUBBLE − TCC_EA0_RDREQ_32B) + 32 × TCC_EA0_RDREQ_32B (gfx94x, gfx950); else 64 × (TCC_EA_RDREQ − TCC_EA_RDREQ_32B) + 32 × TCC_EA_RDREQ_32B (gfx90a and older); else 1024 × FETCH_SIZE. All but the first count what is read from other agents' memory too."),
+    metric(Number(Bytes), "Memory Write Bytes", |figures| figures.write_bytes(Figures::mean))
+        .described("Bytes per dispatch that the L2 cache wrote to memory: 32 × (TCC_EA0_WRREQ_WRITE_DRAM_32B + TCC_EA0_WRREQ_ATOMIC_DRAM_32B) (gfx950); else 64 × TCC_EA0_WRREQ_64B + 32 × (TCC_EA0_WRREQ − TCC_EA0_WRREQ_64B), on gfx90a and older of TCC_EA_WRREQ; else 1024 × WRITE_SIZE."),
+    metric(Number(GigabytesPerSecond), "Memory Read (GB/s)", |figures| figures.read_bytes(Figures::rate))
+        .described("Bytes read over time, in 10⁹ per second."),
+    metric(Number(GigabytesPerSecond), "Memory Write (GB/s)", |figures| figures.write_bytes(Figures::rate))
+        .described("Bytes written over time, in 10⁹ per second."),
+    metric(Number(GigabytesPerSecond), "Memory Bandwidth (GB/s)", |figures| figures.memory_rate())
+        .described("Bytes read and written over time, in 10⁹ per second."),
+    metric(Number(Percent), "Memory Bandwidth (% of peak)", |figures| {
+        Some(figures.memory_rate()? * 1e9 / figures.kernel.hardware.memory_bandwidth? * 100.0)
+    })
+    .described("The same over the bandwidth of the GPU's memory, in percent."),
+    metric(Number(FlopsPerByte), "Arithmetic Intensity (FLOP/byte)", |figures| figures.arithmetic_intensity())
+        .described("MFMA FLOPs and VALU FLOPs, as far as collected, over the bytes read and written."),
+    metric(Number(Percent), "L2 Hit Rate (%)", |figures| {
         let hits = figures.mean("TCC_HIT")?;
         ratio(100.0 * hits, hits + figures.mean("TCC_MISS")?)
-    }),
-    metric(
-        "L2 Requests (GB/s)",
-        Number(GigabytesPerSecond),
-        "128 × TCC_REQ over time, in 10⁹ bytes per second: every request for a line, hit or not.",
-        |figures| figures.rate("TCC_REQ").map(|requests| 128.0 * requests),
-    ),
-    metric(
-        "vL1D Hit Rate (%)",
-        Number(Percent),
-        "100 − 100 × (TCP_TCC_READ_REQ + TCP_TCC_WRITE_REQ + TCP_TCC_ATOMIC_WITH_RET_REQ + TCP_TCC_ATOMIC_WITHOUT_RET_REQ) / TCP_TOTAL_CACHE_ACCESSES.",
-        |figures| {
-            let passed_on = figures.mean("TCP_TCC_READ_REQ")?
-                + figures.mean("TCP_TCC_WRITE_REQ")?
-                + figures.mean("TCP_TCC_ATOMIC_WITH_RET_REQ")?
-                + figures.mean("TCP_TCC_ATOMIC_WITHOUT_RET_REQ")?;
-            Some(100.0 - ratio(100.0 * passed_on, figures.mean("TCP_TOTAL_CACHE_ACCESSES")?)?)
-        },
-    ),
-    metric(
-        "MFMA Utilization (%)",
-        Number(Percent),
-        "100 × SQ_VALU_MFMA_BUSY_CYCLES over active cycles × compute units × SIMD units of one. Active cycles are GRBM_GUI_ACTIVE over the dies; gfx9 only, as all figures that are of active cycles.",
-        |figures| {
-            let simds = f64::from(figures.kernel.hardware.simds?);
-            ratio(100.0 * figures.mean("SQ_VALU_MFMA_BUSY_CYCLES")?, figures.unit_cycles()? * simds)
-        },
-    ),
-    metric(
-        "VALU Utilization (%)",
-        Number(Percent),
-        "100 × SQ_ACTIVE_INST_VALU over active cycles × compute units; can pass 100 where instructions are issued in pairs.",
-        |figures| ratio(100.0 * figures.mean("SQ_ACTIVE_INST_VALU")?, figures.unit_cycles()?),
-    ),
-    metric(
-        "SALU Utilization (%)",
-        Number(Percent),
-        "100 × SQ_ACTIVE_INST_SCA over active cycles × compute units.",
-        |figures| ratio(100.0 * figures.mean("SQ_ACTIVE_INST_SCA")?, figures.unit_cycles()?),
-    ),
-    metric(
-        "VALU Active Lanes",
-        Number(One),
-        "SQ_THREAD_CYCLES_VALU / SQ_ACTIVE_INST_VALU: lanes at work in a vector instruction, of those of a wave; fewer where threads diverge.",
-        |figures| ratio(figures.mean("SQ_THREAD_CYCLES_VALU")?, figures.mean("SQ_ACTIVE_INST_VALU")?),
-    ),
-    metric("Instructions per Cycle", Number(One), "SQ_INSTS / SQ_BUSY_CU_CYCLES.", |figures| {
+    })
+    .described("100 × TCC_HIT / (TCC_HIT + TCC_MISS)."),
+    metric(Number(GigabytesPerSecond), "L2 Requests (GB/s)", |figures| {
+        figures.rate("TCC_REQ").map(|requests| 128.0 * requests)
+    })
+    .described("128 × TCC_REQ over time, in 10⁹ bytes per second: every request for a line, hit or not."),
+    metric(Number(Percent), "vL1D Hit Rate (%)", |figures| {
+        let passed_on = figures.mean("TCP_TCC_READ_REQ")?
+            + figures.mean("TCP_TCC_WRITE_REQ")?
+            + figures.mean("TCP_TCC_ATOMIC_WITH_RET_REQ")?
+            + figures.mean("TCP_TCC_ATOMIC_WITHOUT_RET_REQ")?;
+        Some(100.0 - ratio(100.0 * passed_on, figures.mean("TCP_TOTAL_CACHE_ACCESSES")?)?)
+    })
+    .described("100 − 100 × (TCP_TCC_READ_REQ + TCP_TCC_WRITE_REQ + TCP_TCC_ATOMIC_WITH_RET_REQ + TCP_TCC_ATOMIC_WITHOUT_RET_REQ) / TCP_TOTAL_CACHE_ACCESSES."),
+    metric(Number(Percent), "MFMA Utilization (%)", |figures| {
+        let simds = f64::from(figures.kernel.hardware.simds?);
+        ratio(100.0 * figures.mean("SQ_VALU_MFMA_BUSY_CYCLES")?, figures.unit_cycles()? * simds)
+    })
+    .described("100 × SQ_VALU_MFMA_BUSY_CYCLES over active cycles × compute units × SIMD units of one. Active cycles are GRBM_GUI_ACTIVE over the dies; gfx9 only, as all figures that are of active cycles."),
+    metric(Number(Percent), "VALU Utilization (%)", |figures| {
+        figures.percent_of_cycles("SQ_ACTIVE_INST_VALU")
+    })
+    .described("100 × SQ_ACTIVE_INST_VALU over active cycles × compute units; can pass 100 where instructions are issued in pairs."),
+    metric(Number(Percent), "SALU Utilization (%)", |figures| figures.percent_of_cycles("SQ_ACTIVE_INST_SCA"))
+        .described("100 × SQ_ACTIVE_INST_SCA over active cycles × compute units."),
+    metric(Number(One), "VALU Active Lanes", |figures| {
+        ratio(figures.mean("SQ_THREAD_CYCLES_VALU")?, figures.mean("SQ_ACTIVE_INST_VALU")?)
+    })
+    .described("SQ_THREAD_CYCLES_VALU / SQ_ACTIVE_INST_VALU: lanes at work in a vector instruction, of those of a wave; fewer where threads diverge."),
+    metric(Number(One), "Instructions per Cycle", |figures| {
         ratio(figures.mean("SQ_INSTS")?, figures.mean("SQ_BUSY_CU_CYCLES")?)
-    }),
-    metric(
-        "Waves per CU",
-        Number(One),
-        "Mean number of waves that a compute unit held: 4 × SQ_WAVE_CYCLES (which counts in steps of four cycles) over active cycles × compute units.",
-        |figures| figures.waves_per_unit(),
-    ),
-    metric(
-        "Occupancy (%)",
-        Number(Percent),
-        "The same over the wave slots of a compute unit, in percent.",
-        |figures| {
-            let slots = figures.kernel.hardware.wave_slots()?;
-            ratio(100.0 * figures.waves_per_unit()?, f64::from(slots))
-        },
-    ),
-    metric(
-        "LDS Bank Conflicts per Access",
-        Number(One),
-        "SQ_LDS_BANK_CONFLICT / (SQ_LDS_IDX_ACTIVE − SQ_LDS_BANK_CONFLICT): cycles lost to bank conflicts per cycle of access without them.",
-        |figures| {
-            let conflicts = figures.mean("SQ_LDS_BANK_CONFLICT")?;
-            ratio(conflicts, figures.mean("SQ_LDS_IDX_ACTIVE")? - conflicts)
-        },
-    ),
-    metric(
-        "LDS Bank Conflicts (% of time)",
-        Number(Percent),
-        "100 × SQ_LDS_BANK_CONFLICT over active cycles × compute units.",
-        |figures| ratio(100.0 * figures.mean("SQ_LDS_BANK_CONFLICT")?, figures.unit_cycles()?),
-    ),
-    metric("GPU Busy (%)", Number(Percent), "100 × GRBM_GUI_ACTIVE / GRBM_COUNT.", |figures| {
+    })
+    .described("SQ_INSTS / SQ_BUSY_CU_CYCLES."),
+    metric(Number(One), "Waves per CU", |figures| figures.waves_per_unit())
+        .described("Mean number of waves that a compute unit held: 4 × SQ_WAVE_CYCLES (which counts in steps of four cycles) over active cycles × compute units."),
+    metric(Number(Percent), "Occupancy (%)", |figures| {
+        let slots = figures.kernel.hardware.wave_slots()?;
+        ratio(100.0 * figures.waves_per_unit()?, f64::from(slots))
+    })
+    .described("The same over the wave slots of a compute unit, in percent."),
+    metric(Number(One), "LDS Bank Conflicts per Access", |figures| {
+        let conflicts = figures.mean("SQ_LDS_BANK_CONFLICT")?;
+        ratio(conflicts, figures.mean("SQ_LDS_IDX_ACTIVE")? - conflicts)
+    })
+    .described("SQ_LDS_BANK_CONFLICT / (SQ_LDS_IDX_ACTIVE − SQ_LDS_BANK_CONFLICT): cycles lost to bank conflicts per cycle of access without them."),
+    metric(Number(Percent), "LDS Bank Conflicts (% of time)", |figures| {
+        figures.percent_of_cycles("SQ_LDS_BANK_CONFLICT")
+    })
+    .described("100 × SQ_LDS_BANK_CONFLICT over active cycles × compute units."),
+    metric(Number(Percent), "GPU Busy (%)", |figures| {
         ratio(100.0 * figures.mean("GRBM_GUI_ACTIVE")?, figures.mean("GRBM_COUNT")?)
-    }),
+    })
+    .described("100 × GRBM_GUI_ACTIVE / GRBM_COUNT."),
 ];
 
 fn ratio(part: f64, whole: f64) -> Option<f64> {
@@ -294,9 +200,14 @@ impl<'a> Figures<'a> {
         self.counted(counter)?.rate()
     }
 
-    /// 10¹² operations per second of a counter of matrix operations.
-    fn matrix_rate(&self, counter: &str) -> Option<f64> {
-        self.rate(counter).map(|blocks| tera(512.0 * blocks))
+    /// 10¹² matrix operations on numbers of a type per second.
+    fn matrix_rate(&self, element: &str) -> Option<f64> {
+        self.rate(&format!("SQ_INSTS_VALU_MFMA_MOPS_{element}")).map(|blocks| tera(512.0 * blocks))
+    }
+
+    /// A counter of cycles over the active cycles of all compute units, in percent.
+    fn percent_of_cycles(&self, counter: &str) -> Option<f64> {
+        ratio(100.0 * self.mean(counter)?, self.unit_cycles()?)
     }
 
     fn matrix_flops(&self, reading: Reading<'a>) -> Option<f64> {

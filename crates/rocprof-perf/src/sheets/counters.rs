@@ -3,39 +3,33 @@
 use std::cmp::Reverse;
 
 use hashbrown::HashMap;
-use sheets::{Column, ColumnKind, Field, Sheet, Unit};
+use sheets::ColumnKind::{Count, Number, Text};
+use sheets::Unit::{Microseconds, Milliseconds, One};
+use sheets::{Column, Field, Sheet};
 use trace_ingest::rocprof::Profile;
 
 use super::durations::{ms, us};
 use crate::analysis::RocprofAnalysis;
 use crate::hardware::{Hardware, HardwareKinds};
+use crate::{IndexMap, IndexSet};
 
 /// The columns that identify the rows of counters and of what is derived from them.
 pub(super) fn keys<C, R>(
     of: impl for<'r> Fn(&'r R) -> &'r CountedKernel<'r> + Copy + Send + Sync + 'static,
 ) -> [Field<C, R>; 5] {
     [
-        Column::new("name", ColumnKind::Text, "Kernel.").field(move |row| of(row).name.into()),
-        Column::new(
-            "target",
-            ColumnKind::Text,
-            "Target of the GPU, such as gfx942; empty where the format does not say.",
-        )
-        .field(move |row| of(row).hardware.target.into()),
-        Column::new("Dispatches", ColumnKind::Count, "Dispatches in which any counter was collected.")
-            .field(move |row| of(row).dispatches.into()),
-        Column::new(
-            "Kernel Time (ms)",
-            ColumnKind::Number(Unit::Milliseconds),
+        Field::new(Text, "name", move |_, row| of(row).name.into()).described("Kernel."),
+        Field::new(Text, "target", move |_, row| of(row).hardware.target.into())
+            .described("Target of the GPU, such as gfx942; empty where the format does not say."),
+        Field::new(Count, "Dispatches", move |_, row| of(row).dispatches.into())
+            .described("Dispatches in which any counter was collected."),
+        Field::new(Number(Milliseconds), "Kernel Time (ms)", move |_, row| ms(of(row).time).into()).described(
             "Sum of the durations of these in ms; dispatches whose counters are collected run one by one.",
-        )
-        .field(move |row| ms(of(row).time).into()),
-        Column::new(
-            "Mean Kernel Time (µs)",
-            ColumnKind::Number(Unit::Microseconds),
-            "Mean duration of these dispatches in µs.",
-        )
-        .field(move |row| us(of(row).time as f64 / of(row).dispatches as f64).into()),
+        ),
+        Field::new(Number(Microseconds), "Mean Kernel Time (µs)", move |_, row| {
+            us(of(row).time as f64 / of(row).dispatches as f64).into()
+        })
+        .described("Mean duration of these dispatches in µs."),
     ]
 }
 
@@ -43,7 +37,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
     let counters = Field::each(
         Column::new(
             "counter: …",
-            ColumnKind::Number(Unit::One),
+            Number(One),
             "Value of the counter of that name, summed over its instances: mean over the dispatches that it was collected in.",
         ),
         |counters: &Vec<&str>| counters.iter().map(|name| format!("counter: {name}")).collect(),
@@ -54,7 +48,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
         "Hardware counters by kernel and kind of GPU, most time first, a column per counter.",
         keys(|kernel: &CountedKernel<'_>| kernel).into_iter().chain([counters]),
         |analysis| {
-            let CountedKernels { counters, kernels } = CountedKernels::of(analysis);
+            let CountedKernels { counters, kernels } = CountedKernels::new(analysis);
             (!kernels.is_empty()).then_some((counters, kernels))
         },
     )
@@ -103,41 +97,32 @@ impl Counted {
 }
 
 impl<'a> CountedKernels<'a> {
-    pub(super) fn of(analysis: &'a RocprofAnalysis) -> Self {
+    pub(super) fn new(analysis: &'a RocprofAnalysis) -> Self {
         let profile: &Profile = analysis.profile();
-        let kinds = HardwareKinds::of(profile);
-        let mut counters: Vec<&str> = Vec::new();
+        let kinds = HardwareKinds::new(profile);
+        let mut counters: IndexSet<&str> = IndexSet::default();
         let mut column_of: HashMap<u32, usize> = HashMap::new();
-        let mut row_of: HashMap<(u32, usize), usize> = HashMap::new();
-        let mut kernels: Vec<CountedKernel<'a>> = Vec::new();
+        let mut kernels: IndexMap<(u32, usize), CountedKernel<'a>> = IndexMap::default();
         let mut is_counted = vec![false; profile.dispatches.len()];
         let mut collected: Vec<u32> = profile.counter_values.iter().map(|value| value.counter).collect();
         collected.sort_unstable();
         collected.dedup();
         for counter in collected {
             let Some(description) = profile.counters.get(counter as usize) else { continue };
-            let known = counters.iter().position(|name| *name == description.name);
-            column_of.insert(counter, known.unwrap_or(counters.len()));
-            if known.is_none() {
-                counters.push(&description.name);
-            }
+            column_of.insert(counter, counters.insert_full(&description.name).0);
         }
         for value in &profile.counter_values {
             let Some(&column) = column_of.get(&value.counter) else { continue };
             let Some(dispatch) = profile.dispatches.get(value.dispatch as usize) else { continue };
             let name = analysis.name_of_kernel(dispatch.kernel);
             let kind = kinds.position(dispatch.agent);
-            let row = *row_of.entry((name, kind)).or_insert_with(|| {
-                kernels.push(CountedKernel {
-                    name: &analysis.names()[name as usize],
-                    hardware: kinds.kinds[kind],
-                    dispatches: 0,
-                    time: 0,
-                    counted: vec![Counted::default(); counters.len()],
-                });
-                kernels.len() - 1
+            let kernel = kernels.entry((name, kind)).or_insert_with(|| CountedKernel {
+                name: &analysis.names()[name as usize],
+                hardware: kinds.kinds[kind],
+                dispatches: 0,
+                time: 0,
+                counted: vec![Counted::default(); counters.len()],
             });
-            let kernel = &mut kernels[row];
             if !std::mem::replace(&mut is_counted[value.dispatch as usize], true) {
                 kernel.dispatches += 1;
                 kernel.time = kernel.time.saturating_add(dispatch.duration());
@@ -147,7 +132,8 @@ impl<'a> CountedKernels<'a> {
             counted.dispatches += 1;
             counted.time = counted.time.saturating_add(dispatch.duration());
         }
+        let mut kernels: Vec<_> = kernels.into_values().collect();
         kernels.sort_by_key(|kernel| (Reverse(kernel.time), kernel.name));
-        CountedKernels { counters, kernels }
+        CountedKernels { counters: counters.into_iter().collect(), kernels }
     }
 }

@@ -7,31 +7,33 @@ use gpu_timeline::Summary;
 use hashbrown::HashMap;
 use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
 use operator_sheets::short_kernel_histogram;
-use sheets::{Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Sheet, Unit, percent};
+use sheets::ColumnKind::{Count, Identifier, Number, Text};
+use sheets::Unit::{Microseconds, Milliseconds, Percent};
+use sheets::{Chart, ChartShape, Column, Excerpt, Field, Sheet, percent};
 use trace_ingest::rocprof::{Dispatch, Launch};
 
 use crate::analysis::RocprofAnalysis;
-use crate::tracelens_parity;
+use crate::tracelens;
 
 /// What the rows of these sheets share.
 type Context<'a> = &'a RocprofAnalysis;
 
-const NAME: Column = Column::new("name", ColumnKind::Text, "Kernel, by the kind of name that was asked for.");
-const COUNT: Column = Column::new("Count", ColumnKind::Count, "");
+const NAME: Column = Column::new("name", Text, "Kernel, by the kind of name that was asked for.");
+const COUNT: Column = Column::new("Count", Count, "");
 const TOTAL: Column = Column::new(
     "Total Kernel Time (ms)",
-    ColumnKind::Number(Unit::Milliseconds),
+    Number(Milliseconds),
     "Sum of the durations in ms, overlaps counted twice.",
 );
 const CATEGORY: Column = Column::new(
     "op category",
-    ColumnKind::Text,
+    Text,
     "What the kernels do, as their names say: GEMM, Elementwise, Reduction, Convolution, Normalization, Attention, Memory (copies and fills), COMM (communication) or Other.",
 );
 const CATEGORY_TOTAL: Column = TOTAL.named("total_direct_kernel_time_ms");
 
 const fn us(name: &'static str, description: &'static str) -> Column {
-    Column::new(name, ColumnKind::Number(Unit::Microseconds), description)
+    Column::new(name, Number(Microseconds), description)
 }
 
 /// A column in µs of times that are whole nanoseconds.
@@ -40,10 +42,10 @@ fn whole_time<'a, R>(
     nanoseconds: impl Fn(&R) -> i64 + Copy + Send + Sync + 'static,
 ) -> Field<Context<'a>, R> {
     let kind = move |analysis: &Context<'_>| match analysis.options().parity {
-        true => tracelens_parity::WHOLE_TIME,
+        true => tracelens::WHOLE_TIME,
         false => column.kind,
     };
-    Field::of_kind(column, kind, move |analysis: &Context<'_>, row| match analysis.options().parity {
+    Field::with_kind(column, kind, move |analysis: &Context<'_>, row| match analysis.options().parity {
         true => nanoseconds(row).into(),
         false => analysis.us(nanoseconds(row) as f64).into(),
     })
@@ -68,7 +70,7 @@ struct Summed {
 fn ranked<K>(analysis: &RocprofAnalysis, mut rows: Vec<(K, Summed)>) -> Vec<Ranked<K>> {
     let total = analysis.groups().total;
     if analysis.options().parity {
-        let rows = tracelens_parity::ranked(rows, total, |(_, summed)| summed.time);
+        let rows = tracelens::ranked(rows, total, |(_, summed)| summed.time);
         return rows.into_iter().map(|((key, summed), running)| (key, summed, running)).collect();
     }
     rows.sort_by_key(|(_, summed)| Reverse(summed.time));
@@ -83,10 +85,10 @@ fn ranked<K>(analysis: &RocprofAnalysis, mut rows: Vec<(K, Summed)>) -> Vec<Rank
 /// The columns of the share in all kernel time.
 fn shares<'a, K>() -> [Field<Context<'a>, Ranked<K>>; 2] {
     [
-        SHARE_OF_KERNEL_TIME.field_in(|analysis: &Context<'_>, (_, summed, _): &Ranked<K>| {
+        Field::from_column(SHARE_OF_KERNEL_TIME, |analysis: &Context<'_>, (_, summed, _): &Ranked<K>| {
             share(summed.time, analysis.groups().total).into()
         }),
-        CUMULATIVE.field(|&(.., running): &Ranked<K>| running.into()),
+        Field::from_column(CUMULATIVE, |_, &(.., running): &Ranked<K>| running.into()),
     ]
 }
 
@@ -97,22 +99,22 @@ pub(super) fn summaries<'a>() -> [Sheet<'a, RocprofAnalysis>; 2] {
 
 fn by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
     type Row<'a> = Ranked<(&'a str, u32, Summary)>;
+    type F<'a> = Field<Context<'a>, Row<'a>>;
     let durations = [
-        NAME.field(|((name, ..), ..): &Row<'_>| (*name).into()),
-        COUNT.described("How often it ran.").field(|(_, summed, _): &Row<'_>| summed.count.into()),
-        us("Mean Kernel Time (µs)", "Mean duration in µs.").field_in(
-            |analysis: &Context<'_>, ((.., durations), ..): &Row<'_>| analysis.us(durations.mean).into(),
-        ),
-        us("Median Kernel Time (µs)", "Median duration in µs.").field_in(
-            |analysis: &Context<'_>, ((.., durations), ..): &Row<'_>| analysis.us(durations.median).into(),
-        ),
-        us(
-            "Std Kernel Time (µs)",
-            "Standard deviation (of a sample, n − 1) of the durations in µs; empty for a single run.",
-        )
-        .field_in(|analysis: &Context<'_>, ((.., durations), ..): &Row<'_>| {
+        F::from_column(NAME, |_, ((name, ..), ..)| (*name).into()),
+        F::from_column(COUNT, |_, (_, summed, _)| summed.count.into()).described("How often it ran."),
+        F::new(Number(Microseconds), "Mean Kernel Time (µs)", |analysis, ((.., durations), ..)| {
+            analysis.us(durations.mean).into()
+        })
+        .described("Mean duration in µs."),
+        F::new(Number(Microseconds), "Median Kernel Time (µs)", |analysis, ((.., durations), ..)| {
+            analysis.us(durations.median).into()
+        })
+        .described("Median duration in µs."),
+        F::new(Number(Microseconds), "Std Kernel Time (µs)", |analysis, ((.., durations), ..)| {
             durations.sample_std.map(|std| analysis.us(std)).into()
-        }),
+        })
+        .described("Standard deviation (of a sample, n − 1) of the durations in µs; empty for a single run."),
         whole_time(
             us("Min Kernel Time (µs)", "Shortest duration in µs."),
             |((.., durations), ..): &Row<'_>| durations.min,
@@ -123,17 +125,15 @@ fn by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
         ),
     ];
     let sums = [
-        TOTAL.field_in(|analysis: &Context<'_>, (_, summed, _): &Row<'_>| {
-            analysis.ms(summed.time as f64).into()
-        }),
-        CATEGORY.named("Category").field_in(|analysis: &Context<'_>, ((_, name, _), ..): &Row<'_>| {
+        F::from_column(TOTAL, |analysis, (_, summed, _)| analysis.ms(summed.time as f64).into()),
+        F::from_column(CATEGORY.named("Category"), |analysis, ((_, name, _), ..)| {
             analysis.category(*name).as_str().into()
         }),
     ];
     let fields = durations.into_iter().chain(shares()).chain(sums);
     Sheet::with_context(
         "kernel_summary",
-        "Kernels by name, most time first; without --disable_kernel_summary only.",
+        "Kernels by name, most time first; left out where the summary of kernels is disabled.",
         fields,
         |analysis: &'a RocprofAnalysis| {
             let row = |group: &crate::analysis::KernelGroup| {
@@ -158,15 +158,15 @@ fn by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
 
 fn by_category<'a>() -> Sheet<'a, RocprofAnalysis> {
     type Row = Ranked<&'static str>;
+    type F<'a> = Field<Context<'a>, Row>;
     let sums = [
-        CATEGORY.field(|(category, ..): &Row| (*category).into()),
-        COUNT.described("How many kernels ran.").field(|(_, summed, _): &Row| summed.count.into()),
-        CATEGORY_TOTAL
-            .field_in(|analysis: &Context<'_>, (_, summed, _): &Row| analysis.ms(summed.time as f64).into()),
+        F::from_column(CATEGORY, |_, (category, ..)| (*category).into()),
+        F::from_column(COUNT, |_, (_, summed, _)| summed.count.into()).described("How many kernels ran."),
+        F::from_column(CATEGORY_TOTAL, |analysis, (_, summed, _)| analysis.ms(summed.time as f64).into()),
     ];
     Sheet::with_context(
         "kernel_summary_by_category",
-        "Kernels by category, most time first; without --disable_kernel_summary only.",
+        "Kernels by category, most time first; left out where the summary of kernels is disabled.",
         sums.into_iter().chain(shares()),
         |analysis: &'a RocprofAnalysis| {
             if analysis.options().disable_kernel_summary {
@@ -201,31 +201,28 @@ fn size<'a>(
     description: &'static str,
     size: fn(&Launch) -> u32,
 ) -> Field<Context<'a>, &'a Dispatch> {
-    Column::new(name, ColumnKind::Count, description).field_in(
-        move |analysis: &Context<'_>, dispatch: &&Dispatch| {
-            size(&analysis.profile().launches[dispatch.launch as usize]).into()
-        },
-    )
+    Field::<Context<'_>, &Dispatch>::new(Count, name, move |analysis, dispatch| {
+        size(&analysis.profile().launches[dispatch.launch as usize]).into()
+    })
+    .described(description)
 }
 
 /// Kernels one by one.
 pub(super) fn details<'a>() -> Sheet<'a, RocprofAnalysis> {
+    type F<'a> = Field<Context<'a>, &'a Dispatch>;
     let fields = [
-        NAME.field_in(|analysis: &Context<'_>, dispatch: &&Dispatch| {
+        F::from_column(NAME, |analysis, dispatch| {
             analysis.names()[analysis.name_of_kernel(dispatch.kernel) as usize].as_str().into()
         }),
         whole_time(us("Kernel duration (µs)", "Duration in µs."), |dispatch: &&Dispatch| {
             dispatch.duration()
         }),
         // The numbers of a profile have 64 bits without a sign, those of a column with one.
-        Column::new("stream", ColumnKind::Identifier, "HIP stream; 0 is the default stream.")
-            .field(|dispatch: &&Dispatch| (dispatch.stream as i64).into()),
-        Column::new(
-            "dispatch_id",
-            ColumnKind::Identifier,
+        F::new(Identifier, "stream", |_, dispatch| (dispatch.stream as i64).into())
+            .described("HIP stream; 0 is the default stream."),
+        F::new(Identifier, "dispatch_id", |_, dispatch| (dispatch.dispatch_id as i64).into()).described(
             "Number in the order of dispatching, from 1; 0 where the profile does not number dispatches.",
-        )
-        .field(|dispatch: &&Dispatch| (dispatch.dispatch_id as i64).into()),
+        ),
         size(
             "grid_x",
             "Work items along x (not work groups); of all three dimensions where the profile gives the product alone.",
@@ -240,25 +237,17 @@ pub(super) fn details<'a>() -> Sheet<'a, RocprofAnalysis> {
         ),
         size("block_y", "Work items of a work group along y.", |launch| launch.workgroup[1]),
         size("block_z", "Work items of a work group along z.", |launch| launch.workgroup[2]),
-        Column::new(
-            "agent_id",
-            ColumnKind::Text,
-            "GPU, as the profile's records call it; empty where they name none.",
-        )
-        .field_in(|analysis: &Context<'_>, dispatch: &&Dispatch| match dispatch.agent {
+        F::new(Text, "agent_id", |analysis, dispatch| match dispatch.agent {
             Some(agent) => analysis.profile().agents[agent as usize].label.as_str().into(),
-            None => analysis.options().parity.then_some(tracelens_parity::UNKNOWN_AGENT).into(),
-        }),
-        Column::new(
-            "thread_id",
-            ColumnKind::Identifier,
-            "Thread that launched it; 0 where the profile does not say.",
-        )
-        .field(|dispatch: &&Dispatch| dispatch.thread.into()),
+            None => analysis.options().parity.then_some(tracelens::UNKNOWN_AGENT).into(),
+        })
+        .described("GPU, as the profile's records call it; empty where they name none."),
+        F::new(Identifier, "thread_id", |_, dispatch| dispatch.thread.into())
+            .described("Thread that launched it; 0 where the profile does not say."),
     ];
     Sheet::with_context(
         "kernel_details",
-        "Kernels one by one, the longest first, equally long ones in the order of dispatching; with --kernel_details only.",
+        "Kernels one by one, the longest first, equally long ones in the order of dispatching; made on request.",
         fields,
         |analysis: &'a RocprofAnalysis| {
             if !analysis.options().kernel_details {
@@ -291,33 +280,29 @@ pub(super) fn short<'a>() -> [Sheet<'a, RocprofAnalysis>; 2] {
 fn short_by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
     /// Kernels of a name, by its position.
     type Row = (u32, Summed);
+    type F<'a> = Field<Context<'a>, Row>;
     let fields = [
-        NAME.field_in(|analysis: &Context<'_>, (name, _): &Row| {
-            analysis.names()[*name as usize].as_str().into()
-        }),
-        Column::new("Short Kernel count", ColumnKind::Count, "How often it ran for less than the threshold.")
-            .field(|(_, summed): &Row| summed.count.into()),
+        F::from_column(NAME, |analysis, (name, _)| analysis.names()[*name as usize].as_str().into()),
+        F::new(Count, "Short Kernel count", |_, (_, summed)| summed.count.into())
+            .described("How often it ran for less than the threshold."),
         whole_time(
             us("Short Kernel duration (µs) sum", "Sum of these durations in µs."),
             |(_, summed): &Row| summed.time,
         ),
-        us("Short Kernel duration (µs) mean", "Mean of them in µs.").field_in(
-            |analysis: &Context<'_>, (_, summed): &Row| {
-                (analysis.us(summed.time as f64) / summed.count as f64).into()
-            },
-        ),
-        Column::new(
+        F::new(Number(Microseconds), "Short Kernel duration (µs) mean", |analysis, (_, summed)| {
+            (analysis.us(summed.time as f64) / summed.count as f64).into()
+        })
+        .described("Mean of them in µs."),
+        F::new(
+            Number(Percent),
             "Short Kernel duration (µs) percent of total time",
-            ColumnKind::Number(Unit::Percent),
-            "Sum as a share of the durations of all kernels, short or not, in percent.",
+            |analysis, (_, summed)| share(summed.time, analysis.groups().total).into(),
         )
-        .field_in(|analysis: &Context<'_>, (_, summed): &Row| {
-            share(summed.time, analysis.groups().total).into()
-        }),
+        .described("Sum as a share of the durations of all kernels, short or not, in percent."),
     ];
     Sheet::with_context(
         "short_kernels_summary",
-        "Kernels shorter than the threshold by name, most time first; with --short_kernel_study only.",
+        "Kernels shorter than the threshold by name, most time first; made on request.",
         fields,
         |analysis: &'a RocprofAnalysis| {
             if !analysis.options().short_kernel_study {

@@ -5,7 +5,9 @@ use std::cmp::Reverse;
 use gpu_timeline::Summary;
 use hashbrown::HashMap;
 use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
-use sheets::{Column, ColumnKind, Nested, Sheet, Unit, shares};
+use sheets::ColumnKind::{Count, Number, Text, Whole};
+use sheets::Unit::{Bytes, One, Percent};
+use sheets::{ColumnKind, Field, Nested, Sheet, shares};
 use trace_ingest::rocprof::Launch;
 
 use super::durations::durations;
@@ -13,74 +15,48 @@ use crate::analysis::RocprofAnalysis;
 use crate::hardware::{Hardware, HardwareKinds, Occupancy, occupancy, waves_per_work_group};
 
 pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
-    let count = |name, description| Column::new(name, ColumnKind::Count, description);
-    let bytes = |name, description| Column::new(name, ColumnKind::Whole(Unit::Bytes), description);
+    type F<'a> = Field<(), Row<'a>>;
     let configuration = [
-        Column::new("name", ColumnKind::Text, "Kernel.").field(|row: &Row<'_>| row.name.into()),
-        Column::new(
-            "target",
-            ColumnKind::Text,
-            "Target of the GPU, such as gfx942; empty where the format does not say.",
-        )
-        .field(|row: &Row<'_>| row.hardware.target.into()),
-        Column::new(
-            "grid",
-            ColumnKind::Nested,
-            "Work groups per dimension; their product alone where the format gives products.",
-        )
-        .field(|row: &Row<'_>| row.extents(row.blocks()).into()),
-        Column::new(
-            "work_group",
-            ColumnKind::Nested,
-            "Work items of a work group per dimension; their product alone where the format gives products.",
-        )
-        .field(|row: &Row<'_>| row.extents(row.launch.workgroup).into()),
-        count("Work Groups", "Work groups of a launch.").field(|row: &Row<'_>| row.work_groups().into()),
-        count("Work Items per Group", "Work items of a work group.")
-            .field(|row: &Row<'_>| product(row.launch.workgroup).into()),
-        count("Waves per Group", "Work items of a work group over the lanes of a wave, rounded up.")
-            .field(|row: &Row<'_>| {
-                row.hardware.wave_size.and_then(|size| waves_per_work_group(&row.launch, size)).into()
-            }),
-        Column::new(
-            "Work Groups per CU",
-            ColumnKind::Number(Unit::One),
-            "Work groups of a launch over the compute units of the GPU: below 1, some have nothing to do.",
-        )
-        .field(|row: &Row<'_>| row.groups_per_compute_unit().into()),
-        count("VGPRs", "Vector registers of a work item; empty where the format gives no registers.")
-            .field(|row: &Row<'_>| row.registers(row.launch.vgprs).into()),
-        count("Accumulation VGPRs", "Accumulation registers of a work item.")
-            .field(|row: &Row<'_>| row.registers(row.launch.accum_vgprs).into()),
-        count("SGPRs", "Scalar registers of a wave.")
-            .field(|row: &Row<'_>| row.registers(row.launch.sgprs).into()),
-        bytes("LDS (bytes)", "Local data share of a work group, in bytes.")
-            .field(|row: &Row<'_>| row.launch.group_segment.into()),
-        bytes(
-            "Scratch (bytes)",
-            "Scratch memory of a work item, in bytes: more than 0 says that registers were spilled or arrays indexed.",
-        )
-        .field(|row: &Row<'_>| row.launch.private_segment.into()),
-        count(
-            "Waves per SIMD by VGPRs",
-            "Waves that a SIMD unit's vector registers leave room for, at most its wave slots: on gfx90a and later 512 per lane over VGPRs (to a multiple of 4) plus accumulation VGPRs (to a multiple of 8 together), on older targets 256 over VGPRs (to a multiple of 4).",
-        )
-        .field(|row: &Row<'_>| row.occupancy.map(|it| it.waves_by_registers).into()),
-        count(
-            "Resident Groups per CU",
-            "Work groups that a compute unit holds at most: the least that its wave slots, vector registers, local data share (handed out in steps of 512 bytes, on gfx950 of 1280) and the 16 work groups of several waves leave room for.",
-        )
-        .field(|row: &Row<'_>| row.occupancy.map(|it| it.work_groups).into()),
-        Column::new(
-            "Theoretical Occupancy (%)",
-            ColumnKind::Number(Unit::Percent),
-            "Waves of these work groups over the wave slots of the compute unit, in percent; empty where the format lacks registers or limits of the GPU, and for targets other than gfx9.",
-        )
-        .field(|row: &Row<'_>| row.occupancy.map(|it| it.percent).into()),
-        Column::new("occupancy_limit", ColumnKind::Text, "What keeps a further work group out.")
-            .field(|row: &Row<'_>| row.occupancy.map(|it| it.limit).into()),
-        count("Count", "Launches on all GPUs of the kind.")
-            .field(|row: &Row<'_>| row.durations.count.into()),
+        F::new(Text, "name", |_, row| row.name.into()).described("Kernel."),
+        F::new(Text, "target", |_, row| row.hardware.target.into())
+            .described("Target of the GPU, such as gfx942; empty where the format does not say."),
+        F::new(ColumnKind::Nested, "grid", |_, row| row.extents(row.blocks()).into())
+            .described("Work groups per dimension; their product alone where the format gives products."),
+        F::new(ColumnKind::Nested, "work_group", |_, row| row.extents(row.launch.workgroup).into())
+            .described("Work items of a work group per dimension; their product alone where the format gives products."),
+        F::new(Count, "Work Groups", |_, row| row.work_groups().into()).described("Work groups of a launch."),
+        F::new(Count, "Work Items per Group", |_, row| product(row.launch.workgroup).into())
+            .described("Work items of a work group."),
+        F::new(Count, "Waves per Group", |_, row| {
+            row.hardware.wave_size.and_then(|size| waves_per_work_group(&row.launch, size)).into()
+        })
+        .described("Work items of a work group over the lanes of a wave, rounded up."),
+        F::new(Number(One), "Work Groups per CU", |_, row| row.groups_per_compute_unit().into())
+            .described("Work groups of a launch over the compute units of the GPU: below 1, some have nothing to do."),
+        F::new(Count, "VGPRs", |_, row| row.registers(row.launch.vgprs).into())
+            .described("Vector registers of a work item; empty where the format gives no registers."),
+        F::new(Count, "Accumulation VGPRs", |_, row| row.registers(row.launch.accum_vgprs).into())
+            .described("Accumulation registers of a work item."),
+        F::new(Count, "SGPRs", |_, row| row.registers(row.launch.sgprs).into())
+            .described("Scalar registers of a wave."),
+        F::new(Whole(Bytes), "LDS (bytes)", |_, row| row.launch.group_segment.into())
+            .described("Local data share of a work group, in bytes."),
+        F::new(Whole(Bytes), "Scratch (bytes)", |_, row| row.launch.private_segment.into())
+            .described("Scratch memory of a work item, in bytes: more than 0 says that registers were spilled or arrays indexed."),
+        F::new(Count, "Waves per SIMD by VGPRs", |_, row| {
+            row.occupancy.map(|it| it.waves_by_registers).into()
+        })
+        .described("Waves that a SIMD unit's vector registers leave room for, at most its wave slots: on gfx90a and later 512 per lane over VGPRs (to a multiple of 4) plus accumulation VGPRs (to a multiple of 8 together), on older targets 256 over VGPRs (to a multiple of 4)."),
+        F::new(Count, "Resident Groups per CU", |_, row| row.occupancy.map(|it| it.work_groups).into())
+            .described("Work groups that a compute unit holds at most: the least that its wave slots, vector registers, local data share (handed out in steps of 512 bytes, on gfx950 of 1280) and the 16 work groups of several waves leave room for."),
+        F::new(Number(Percent), "Theoretical Occupancy (%)", |_, row| {
+            row.occupancy.map(|it| it.percent).into()
+        })
+        .described("Waves of these work groups over the wave slots of the compute unit, in percent; empty where the format lacks registers or limits of the GPU, and for targets other than gfx9."),
+        F::new(Text, "occupancy_limit", |_, row| row.occupancy.map(|it| it.limit).into())
+            .described("What keeps a further work group out."),
+        F::new(Count, "Count", |_, row| row.durations.count.into())
+            .described("Launches on all GPUs of the kind."),
     ];
     let fields = configuration.into_iter().chain(durations(|row: &Row<'_>| &row.durations)).chain(shares(
         SHARE_OF_KERNEL_TIME,
@@ -146,7 +122,7 @@ fn is_described(launch: &Launch) -> bool {
 
 fn rows(analysis: &RocprofAnalysis) -> Vec<Row<'_>> {
     let profile = analysis.profile();
-    let hardware = HardwareKinds::of(profile);
+    let hardware = HardwareKinds::new(profile);
     let mut groups: HashMap<(u32, usize, u32), Vec<i64>> = HashMap::new();
     for dispatch in &profile.dispatches {
         let name = analysis.name_of_kernel(dispatch.kernel);

@@ -1,10 +1,12 @@
-//! The program's ranges, and what ran on GPUs for them.
+//! Ranges of the program (roctx), with the GPU work launched in them.
 
 use std::cmp::Reverse;
 
 use gpu_timeline::{Interval, IntervalSet, Summary};
 use hashbrown::HashMap;
-use sheets::{Column, ColumnKind, Sheet, Unit};
+use sheets::ColumnKind::{Count, Number, Text};
+use sheets::Unit::Milliseconds;
+use sheets::{Field, Sheet};
 use trace_ingest::StringId;
 use trace_ingest::rocprof::{Call, Domain, Profile};
 
@@ -20,38 +22,26 @@ struct Row<'a> {
 }
 
 pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
+    type F<'a> = Field<(), Row<'a>>;
     let keys = [
-        Column::new("name", ColumnKind::Text, "Text of the range or mark.")
-            .field(|row: &Row<'_>| row.name.into()),
-        Column::new("Count", ColumnKind::Count, "Ranges; marks have no duration.")
-            .field(|row: &Row<'_>| row.durations.count.into()),
+        F::new(Text, "name", |_, row| row.name.into()).described("Text of the range or mark."),
+        F::new(Count, "Count", |_, row| row.durations.count.into())
+            .described("Ranges; marks have no duration."),
     ];
     let kernels = [
-        Column::new("Kernels", ColumnKind::Count, "Kernels of the ranges, each once.")
-            .field(|row: &Row<'_>| row.work.kernels.into()),
-        Column::new(
-            "Kernel Time (ms)",
-            ColumnKind::Number(Unit::Milliseconds),
-            "Sum of the durations of these kernels in ms; of those that belong by time, of the parts within the ranges.",
-        )
-        .field(|row: &Row<'_>| {
+        F::new(Count, "Kernels", |_, row| row.work.kernels.into())
+            .described("Kernels of the ranges, each once."),
+        F::new(Number(Milliseconds), "Kernel Time (ms)", |_, row| {
             let lengths = row.work.spans.iter().map(|span| span.length());
             ms(lengths.fold(0_i64, i64::saturating_add)).into()
-        }),
-        Column::new(
-            "GPU Busy Time (ms)",
-            ColumnKind::Number(Unit::Milliseconds),
-            "Time in ms during which any of these kernels ran, on whichever GPU, overlaps counted once.",
-        )
-        .field(|row: &Row<'_>| {
+        })
+        .described("Sum of the durations of these kernels in ms; of those that belong by time, of the parts within the ranges."),
+        F::new(Number(Milliseconds), "GPU Busy Time (ms)", |_, row| {
             ms(row.work.spans.iter().copied().collect::<IntervalSet>().total_length()).into()
-        }),
-        Column::new(
-            "kernels_by",
-            ColumnKind::Text,
-            "How kernels were found: launch, those whose call lies in a range of the same process and thread; time, those of the same process that ran during a range, where the profile has no calls of kernels.",
-        )
-        .field(|row: &Row<'_>| row.method.into()),
+        })
+        .described("Time in ms during which any of these kernels ran, on whichever GPU, overlaps counted once."),
+        F::new(Text, "kernels_by", |_, row| row.method.into())
+            .described("How kernels were found: launch, those whose call lies in a range of the same process and thread; time, those of the same process that ran during a range, where the profile has no calls of kernels."),
     ];
     Sheet::new(
         "marker_ranges",
@@ -67,7 +57,7 @@ fn rows(profile: &Profile) -> Vec<Row<'_>> {
     for marker in &markers {
         durations.entry(marker.name).or_default().push(marker.duration());
     }
-    let callers = Callers::of(profile).dispatches;
+    let callers = Callers::new(profile).dispatches;
     let (mut work, method) = if callers.iter().any(Option::is_some) {
         (work_by_launch(profile, &markers, &callers), "launch")
     } else {

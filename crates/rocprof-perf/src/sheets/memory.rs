@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use gpu_timeline::{Interval, IntervalSet, Summary};
 use hashbrown::HashMap;
-use sheets::{Column, ColumnKind, Sheet, Unit};
+use sheets::ColumnKind::{Count, Number, Text, Whole};
+use sheets::Unit::{Bytes, GigabytesPerSecond, Milliseconds};
+use sheets::{Field, Sheet};
 use trace_ingest::StringId;
 use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy, Profile};
 
@@ -12,7 +14,7 @@ use super::durations::{durations, ms};
 use crate::analysis::RocprofAnalysis;
 
 /// Name of each agent of a profile: kind and number, `GPU 0`, where the file gives both, else what its records call it.
-/// Agents that would have one name, as those of several machines do, are told apart by what records call them.
+/// Agents that would have one name, as those of several machines do, also have the label that records give them.
 fn agent_names(profile: &Profile) -> Vec<String> {
     let plain = |agent: &Agent| match (agent.kind, agent.ordinal) {
         (AgentKind::Cpu, Some(ordinal)) => format!("CPU {ordinal}"),
@@ -39,58 +41,38 @@ fn agent<'r>((_, names): &'r Agents<'_>, position: Option<u32>) -> Option<&'r st
 }
 
 pub(super) fn copies<'a>() -> Sheet<'a, RocprofAnalysis> {
-    let rate =
-        |name, description| Column::new(name, ColumnKind::Number(Unit::GigabytesPerSecond), description);
+    type F<'a> = Field<Agents<'a>, CopyRow>;
     let keys = [
-        Column::new(
-            "direction",
-            ColumnKind::Text,
-            "From where to where; the profiler's name of the copy where that does not say.",
-        )
-        .field_in(|(profile, _): &Agents<'_>, row: &CopyRow| {
+        F::new(Text, "direction", |(profile, _), row| {
             let (direction, name, ..) = row.key;
             direction_name(direction).unwrap_or_else(|| profile.text(name)).into()
-        }),
-        Column::new(
-            "source",
-            ColumnKind::Text,
-            "CPU or GPU whose memory was read; empty where the format does not say.",
-        )
-        .field_in(|agents: &Agents<'_>, row: &CopyRow| agent(agents, row.key.2).into()),
-        Column::new(
-            "destination",
-            ColumnKind::Text,
-            "CPU or GPU whose memory was written; empty where the format does not say.",
-        )
-        .field_in(|agents: &Agents<'_>, row: &CopyRow| agent(agents, row.key.3).into()),
-        Column::new(
-            "size",
-            ColumnKind::Text,
+        })
+        .described("From where to where; the profiler's name of the copy where that does not say."),
+        F::new(Text, "source", |agents, row| agent(agents, row.key.2).into())
+            .described("CPU or GPU whose memory was read; empty where the format does not say."),
+        F::new(Text, "destination", |agents, row| agent(agents, row.key.3).into())
+            .described("CPU or GPU whose memory was written; empty where the format does not say."),
+        F::new(Text, "size", |_, row| row.key.4.map(|range| SIZES[range].1).into()).described(
             "Range of sizes of a copy, the lower bound included; empty where the format does not give sizes.",
-        )
-        .field(|row: &CopyRow| row.key.4.map(|range| SIZES[range].1).into()),
-        Column::new("Count", ColumnKind::Count, "Copies.").field(|row: &CopyRow| row.durations.count.into()),
-        Column::new("Bytes", ColumnKind::Whole(Unit::Bytes), "Bytes of all of them.")
-            .field(|row: &CopyRow| row.bytes.into()),
+        ),
+        F::new(Count, "Count", |_, row| row.durations.count.into()).described("Copies."),
+        F::new(Whole(Bytes), "Bytes", |_, row| row.bytes.into()).described("Bytes of all of them."),
     ];
     let rates = [
-        Column::new(
-            "Union Time (ms)",
-            ColumnKind::Number(Unit::Milliseconds),
-            "Time in ms during which any of the copies ran, overlaps counted once.",
-        )
-        .field(|row: &CopyRow| ms(row.union).into()),
-        rate("Bandwidth (GB/s)", "Bytes of all copies over the sum of their durations, in GB/s (10⁹ bytes).")
-            .field(|row: &CopyRow| row.bandwidth(row.durations.sum).into()),
-        rate("Min Bandwidth (GB/s)", "The same of the slowest copy; copies without a duration are left out.")
-            .field(|row: &CopyRow| row.slowest.into()),
-        rate("Max Bandwidth (GB/s)", "The same of the fastest copy; copies without a duration are left out.")
-            .field(|row: &CopyRow| row.fastest.into()),
-        rate(
-            "Union Bandwidth (GB/s)",
-            "Bytes of all copies over Union Time, in GB/s: what they reached together.",
-        )
-        .field(|row: &CopyRow| row.bandwidth(row.union).into()),
+        F::new(Number(Milliseconds), "Union Time (ms)", |_, row| ms(row.union).into())
+            .described("Time in ms during which any of the copies ran, overlaps counted once."),
+        F::new(Number(GigabytesPerSecond), "Bandwidth (GB/s)", |_, row| {
+            row.bandwidth(row.durations.sum).into()
+        })
+        .described("Bytes of all copies over the sum of their durations, in GB/s (10⁹ bytes)."),
+        F::new(Number(GigabytesPerSecond), "Min Bandwidth (GB/s)", |_, row| row.slowest.into())
+            .described("The same of the slowest copy; copies without a duration are left out."),
+        F::new(Number(GigabytesPerSecond), "Max Bandwidth (GB/s)", |_, row| row.fastest.into())
+            .described("The same of the fastest copy; copies without a duration are left out."),
+        F::new(Number(GigabytesPerSecond), "Union Bandwidth (GB/s)", |_, row| {
+            row.bandwidth(row.union).into()
+        })
+        .described("Bytes of all copies over Union Time, in GB/s: what they reached together."),
     ];
     Sheet::with_context(
         "memory_copy_bandwidth",
@@ -144,7 +126,7 @@ struct CopyRow {
 }
 
 impl CopyRow {
-    fn of(key: CopyKey, copies: &[&MemoryCopy]) -> Option<Self> {
+    fn new(key: CopyKey, copies: &[&MemoryCopy]) -> Option<Self> {
         let durations: Vec<i64> = copies.iter().map(|copy| copy.duration()).collect();
         let span = |copy: &&MemoryCopy| Interval::new(copy.start, copy.end);
         let rates = || {
@@ -175,45 +157,30 @@ fn copy_rows(profile: &Profile) -> Vec<CopyRow> {
         let key = (copy.direction, name, copy.source, copy.destination, copy.bytes.map(size_range));
         groups.entry(key).or_default().push(copy);
     }
-    let rows = groups.into_iter().filter_map(|(key, copies)| CopyRow::of(key, &copies));
+    let rows = groups.into_iter().filter_map(|(key, copies)| CopyRow::new(key, &copies));
     let mut rows: Vec<CopyRow> = rows.collect();
     rows.sort_by_key(|row| row.key);
     rows
 }
 
 pub(super) fn allocations<'a>() -> Sheet<'a, RocprofAnalysis> {
-    let bytes = |name, description| Column::new(name, ColumnKind::Whole(Unit::Bytes), description);
+    type F<'a> = Field<Agents<'a>, AllocationRow<'a>>;
     let keys = [
-        Column::new(
-            "agent",
-            ColumnKind::Text,
-            "CPU or GPU that the memory belongs to, of memory that is freed by its allocation; empty where neither says.",
-        )
-        .field_in(|agents: &Agents<'_>, row: &AllocationRow<'_>| agent(agents, row.agent).into()),
-        Column::new("operation", ColumnKind::Text, "The profiler's name of the operation.")
-            .field(|row: &AllocationRow<'_>| row.operation.into()),
-        Column::new("Count", ColumnKind::Count, "Operations.")
-            .field(|row: &AllocationRow<'_>| row.durations.count.into()),
-        bytes("Bytes", "Bytes that were allocated or freed.")
-            .field(|row: &AllocationRow<'_>| row.operations.bytes.into()),
-        Column::new(
-            "Unknown Addresses",
-            ColumnKind::Count,
-            "Operations that free an address of which the profile has no allocation; their bytes are not known.",
-        )
-        .field(|row: &AllocationRow<'_>| row.operations.unknown.into()),
+        F::new(Text, "agent", |agents, row| agent(agents, row.agent).into())
+            .described("CPU or GPU that the memory belongs to, of memory that is freed by its allocation; empty where neither says."),
+        F::new(Text, "operation", |_, row| row.operation.into())
+            .described("The profiler's name of the operation."),
+        F::new(Count, "Count", |_, row| row.durations.count.into()).described("Operations."),
+        F::new(Whole(Bytes), "Bytes", |_, row| row.operations.bytes.into())
+            .described("Bytes that were allocated or freed."),
+        F::new(Count, "Unknown Addresses", |_, row| row.operations.unknown.into())
+            .described("Operations that free an address of which the profile has no allocation; their bytes are not known."),
     ];
     let live = [
-        bytes(
-            "Peak Live Bytes",
-            "Most bytes of the agent that were allocated and not yet freed at a time, the same in all of its rows; empty where the profile gives no address of an allocation.",
-        )
-        .field(|row: &AllocationRow<'_>| row.live.map(|live| live.peak).into()),
-        bytes(
-            "Live Bytes at End",
-            "Bytes of the agent that were allocated and never freed, the same in all of its rows.",
-        )
-        .field(|row: &AllocationRow<'_>| row.live.map(|live| live.now).into()),
+        F::new(Whole(Bytes), "Peak Live Bytes", |_, row| row.live.map(|live| live.peak).into())
+            .described("Most bytes of the agent that were allocated and not yet freed at a time, the same in all of its rows; empty where the profile gives no address of an allocation."),
+        F::new(Whole(Bytes), "Live Bytes at End", |_, row| row.live.map(|live| live.now).into())
+            .described("Bytes of the agent that were allocated and never freed, the same in all of its rows."),
     ];
     Sheet::with_context(
         "memory_allocations",
@@ -236,7 +203,7 @@ struct AllocationRow<'a> {
 }
 
 fn allocation_rows(profile: &Profile) -> Vec<AllocationRow<'_>> {
-    let Usage { rows, live } = Usage::of(profile);
+    let Usage { rows, live } = Usage::new(profile);
     let row = |((agent, name), operations): ((Option<u32>, StringId), Operations)| {
         let (operation, live) = (profile.strings.get(name), live.get(&agent).copied());
         let durations = Summary::of(&operations.durations)?;
@@ -256,7 +223,7 @@ enum Operation {
 
 impl Operation {
     /// By the profiler's name: `MEMORY_ALLOCATION_VMEM_ALLOCATE`, `FREE`.
-    fn of_name(name: &str) -> Self {
+    fn from_name(name: &str) -> Self {
         let name = name.to_ascii_uppercase();
         let name = name.trim_start_matches("MEMORY_ALLOCATION_");
         if name.contains("FREE") || name.contains("RECLAIM") {
@@ -292,7 +259,7 @@ struct Usage {
 }
 
 impl Usage {
-    fn of(profile: &Profile) -> Self {
+    fn new(profile: &Profile) -> Self {
         let mut usage = Usage::default();
         let mut held: HashMap<(u32, u64), (Option<u32>, u64)> = HashMap::new();
         let mut records: Vec<_> = profile.allocations.iter().collect();
@@ -301,7 +268,7 @@ impl Usage {
             // A null pointer is no memory: allocations that failed have one, and freeing one does nothing.
             let address = Some((record.process, record.address)).filter(|_| record.address != 0);
             let (mut agent, mut bytes, mut unknown) = (record.agent, record.bytes, 0);
-            match Operation::of_name(profile.strings.get(record.name)) {
+            match Operation::from_name(profile.strings.get(record.name)) {
                 Operation::Allocate => {
                     if let Some(address) = address {
                         // The end of what was there before was not recorded.
@@ -392,7 +359,7 @@ mod tests {
             ("RECLAIM", Operation::Free),
             ("", Operation::Other),
         ] {
-            assert_eq!(Operation::of_name(name), operation, "{name}");
+            assert_eq!(Operation::from_name(name), operation, "{name}");
         }
     }
 }

@@ -1,40 +1,40 @@
-//! Where the time of the GPUs went, of all together and of each.
+//! Timelines of the GPUs, together and one by one.
 
 use gpu_timeline::{Activity, Breakdown, Interval, IntervalSet, TimelineEvent};
-use sheets::{Chart, ChartShape, Column, ColumnKind, Sheet, Unit, percent};
+use sheets::ColumnKind::{Identifier, Number, Text};
+use sheets::Unit::{Milliseconds, Percent};
+use sheets::{Chart, ChartShape, Column, Field, Sheet, percent};
 use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy};
 
 use crate::analysis::RocprofAnalysis;
 use crate::kernel_category::KernelCategory;
-use crate::tracelens_parity;
+use crate::tracelens;
 
 const TYPE: Column = Column::new(
     "type",
-    ColumnKind::Text,
+    Text,
     "What the time is: total_time (from when the profiler was set up in the first process until it ended in the last; where the profile does not say, from the first start to the last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither). Busy and idle time add up to the total.",
 );
 const TIME: Column = Column::new(
     "time ms",
-    ColumnKind::Number(Unit::Milliseconds),
+    Number(Milliseconds),
     "Length in ms of the union of the spans in question, over all GPUs together.",
 );
-const PERCENT: Column = Column::new(
-    "percent",
-    ColumnKind::Number(Unit::Percent),
-    "time ms as a share of total_time, in percent.",
-);
+const PERCENT: Column =
+    Column::new("percent", Number(Percent), "time ms as a share of total_time, in percent.");
 
 pub(super) fn together<'a>() -> Sheet<'a, RocprofAnalysis> {
     /// Name, time in nanoseconds, share of the total in percent.
     type Row = (&'static str, i64, f64);
+    type F = Field<(), Row>;
     let fields = [
-        TYPE.field(|&(kind, ..): &Row| kind.into()),
-        TIME.field(|&(_, time, _): &Row| (time as f64 / 1e6).into()),
-        PERCENT.field(|&(.., percent): &Row| percent.into()),
+        F::from_column(TYPE, |_, &(kind, ..)| kind.into()),
+        F::from_column(TIME, |_, &(_, time, _)| (time as f64 / 1e6).into()),
+        F::from_column(PERCENT, |_, &(.., percent)| percent.into()),
     ];
     Sheet::with_context(
         "gpu_timeline",
-        "Where the time of the GPUs went, all of them together: one row per kind of time.",
+        "Time of all GPUs together by kind of activity.",
         fields,
         |analysis: &RocprofAnalysis| {
             let times = times(analysis);
@@ -100,7 +100,7 @@ pub(crate) fn window(analysis: &RocprofAnalysis) -> Window {
 
 /// The total of TraceLens where its figures are asked for.
 fn parity_total(analysis: &RocprofAnalysis) -> Option<i64> {
-    tracelens_parity::total_time(analysis.profile()).filter(|_| analysis.options().parity)
+    tracelens::total_time(analysis.profile()).filter(|_| analysis.options().parity)
 }
 
 /// How many kernels and copies lie outside of the time of the processes.
@@ -134,32 +134,22 @@ fn copies(analysis: &RocprofAnalysis) -> impl Iterator<Item = Interval> {
 pub(super) fn by_agent<'a>() -> Sheet<'a, RocprofAnalysis> {
     /// GPU, name, time in nanoseconds, share of the GPU's total in percent.
     type Row<'a> = (Option<&'a Agent>, &'static str, i64, f64);
+    type F<'a> = Field<(), Row<'a>>;
     let fields = [
-        Column::new(
-            "agent",
-            ColumnKind::Text,
-            "The GPU, as the profile's records call it; empty for records that name none.",
-        )
-        .field(|(agent, ..): &Row<'_>| agent.map(|agent| agent.label.as_str()).into()),
-        Column::new(
-            "gpu",
-            ColumnKind::Identifier,
-            "Index of the GPU among those that the process saw.",
-        )
-        .field(|(agent, ..): &Row<'_>| agent.and_then(|agent| agent.ordinal).into()),
-        Column::new("product", ColumnKind::Text, "Product, or target where the profile does not name it.")
-            .field(|(agent, ..): &Row<'_>| {
-                agent.and_then(|agent| agent.product_name.as_deref().or(agent.name.as_deref())).into()
-            }),
-        TYPE.described(
-            "What the time is: total_time (first start to last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither), computation_time (kernels that are no collectives run), comm_time (collectives run), exposed_comm_time (collectives run while nothing computes), exposed_memcpy_time (memory is copied while no kernel runs). Computation, exposed communication, exposed copies and idle time add up to the total.",
-        )
-        .field(|&(_, kind, ..): &Row<'_>| kind.into()),
-        TIME.described("Length in ms of the union of the spans in question on one GPU.")
-            .field(|&(.., time, _): &Row<'_>| (time as f64 / 1e6).into()),
-        PERCENT
-            .described("time ms as a share of the GPU's total_time, in percent; empty where that is 0.")
-            .field(|&(.., percent): &Row<'_>| percent.into()),
+        F::new(Text, "agent", |_, (agent, ..)| agent.map(|agent| agent.label.as_str()).into())
+            .described("The GPU, as the profile's records call it; empty for records that name none."),
+        F::new(Identifier, "gpu", |_, (agent, ..)| agent.and_then(|agent| agent.ordinal).into())
+            .described("Index of the GPU among those that the process saw."),
+        F::new(Text, "product", |_, (agent, ..)| {
+            agent.and_then(|agent| agent.product_name.as_deref().or(agent.name.as_deref())).into()
+        })
+        .described("Product, or target where the profile does not name it."),
+        F::from_column(TYPE, |_, &(_, kind, ..)| kind.into())
+            .described("What the time is: total_time (first start to last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither), computation_time (kernels that are no collectives run), comm_time (collectives run), exposed_comm_time (collectives run while nothing computes), exposed_memcpy_time (memory is copied while no kernel runs). Computation, exposed communication, exposed copies and idle time add up to the total."),
+        F::from_column(TIME, |_, &(.., time, _)| (time as f64 / 1e6).into())
+            .described("Length in ms of the union of the spans in question on one GPU."),
+        F::from_column(PERCENT, |_, &(.., percent)| percent.into())
+            .described("time ms as a share of the GPU's total_time, in percent; empty where that is 0."),
     ];
     Sheet::new(
         "gpu_timeline_by_agent",
@@ -205,7 +195,7 @@ pub fn agent_timelines(analysis: &RocprofAnalysis) -> Vec<AgentTimeline<'_>> {
     let agents = &analysis.profile().agents;
     let mut communicates = vec![false; analysis.names().len()];
     for group in &analysis.groups().rows {
-        // Not by the category that the sheets of kernels show, which may be the reference's.
+        // Not by the category that the sheets of kernels show, which may be TraceLens's.
         let name = &analysis.names()[group.name as usize];
         communicates[group.name as usize] = KernelCategory::of_name(name) == KernelCategory::Communication;
     }

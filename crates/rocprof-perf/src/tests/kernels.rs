@@ -187,7 +187,7 @@ fn short_kernels_are_shorter_than_the_threshold() {
         found,
         ["a | 2 | 9.999 | 4.9995 | 16.665555518517284", "b | 1 | 9.999 | 9.999 | 16.665555518517284",]
     );
-    // The reference takes the threshold for nanoseconds and so finds none.
+    // TraceLens takes the threshold for nanoseconds and so finds none.
     let analysis = recorded().analyse(reference());
     let frame = built(&analysis, "short_kernels_summary").unwrap();
     assert_eq!((frame.height(), headers(&frame)), (0, columns.to_vec()));

@@ -46,7 +46,7 @@ fn without_times_of_processes_the_total_is_from_the_first_start_to_the_last_end(
     let mut csv = small(None);
     csv.profile.source = SourceFormat::Csv;
     let found = rows(&csv.analyse(reference()), "gpu_timeline", &["type", "time ms"]);
-    assert_eq!(found[0], "total_time | 0.000413", "the reference reads no CSV");
+    assert_eq!(found[0], "total_time | 0.000413", "TraceLens reads no CSV");
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn the_total_of_several_processes_is_from_the_first_to_the_last() {
     );
     assert!(rocprof_notices(&analysis).is_empty(), "{:?}", rocprof_notices(&analysis));
 
-    // The reference reads the first process alone.
+    // TraceLens reads the first process alone.
     let analysis = recorded().analyse(reference());
     let found = rows(&analysis, "gpu_timeline", &["type", "time ms"]);
     assert_eq!(found[..2], ["total_time | 0.00095", "kernel | 3.1e-5"]);
@@ -89,7 +89,7 @@ fn records_outside_of_the_processes_widen_the_total_and_are_told() {
         small(Some((120, 450))).analyse(RocprofOptions { parity: true, ..RocprofOptions::default() });
     let found = rows(&analysis, "gpu_timeline", &["type", "time ms"]);
     assert_eq!((found[0].as_str(), found[4].as_str()), ("total_time | 0.00033", "idle | 0.000289"));
-    assert_eq!(rocprof_notices(&analysis), [RocprofNotice::ReferenceFigures]);
+    assert_eq!(rocprof_notices(&analysis), [RocprofNotice::TraceLensFigures]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use hlo_cost::{ArrayShape, ElementType};
 
 use super::operation::{CollectiveKind, CollectiveOperation, ExchangeGroups, total};
+use crate::brackets::{parts, until};
 
 /// A collective as a text dump shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,33 +71,23 @@ fn leading_number(text: &str) -> Option<i64> {
 }
 
 fn groups_of(line: &str) -> (&str, Option<ExchangeGroups>) {
-    if let Some(value) = attribute(line, "replica_groups=").map(bracketed) {
+    if let Some(value) = attribute(line, "replica_groups=").map(value) {
         return (value, ExchangeGroups::parse(value));
     }
-    match attribute(line, "source_target_pairs=").map(bracketed) {
+    match attribute(line, "source_target_pairs=").map(value) {
         Some(value) => (value, ExchangeGroups::parse_pairs(value)),
         None => ("", None),
     }
 }
 
 fn split_dimension(line: &str) -> Option<usize> {
-    let value = bracketed(attribute(line, "dimensions=")?);
-    value.strip_prefix('{')?.strip_suffix('}')?.trim().parse().ok()
+    let dimensions = value(attribute(line, "dimensions=")?);
+    dimensions.strip_prefix('{')?.strip_suffix('}')?.trim().parse().ok()
 }
 
-/// The value at the start of a text, up to the comma outside of all brackets that ends it.
-fn bracketed(text: &str) -> &str {
-    let mut depth = 0_usize;
-    for (at, c) in text.char_indices() {
-        match c {
-            '{' | '[' | '(' => depth += 1,
-            '}' | ']' | ')' if depth == 0 => return &text[..at],
-            '}' | ']' | ')' => depth -= 1,
-            ',' | ' ' if depth == 0 => return text[..at].trim_end(),
-            _ => {}
-        }
-    }
-    text
+/// The value at the start of a text.
+fn value(text: &str) -> &str {
+    until(text, &[',', ' ']).0.trim_end()
 }
 
 /// Text of the result's types: between `= ` and the opcode.
@@ -115,25 +106,10 @@ fn types_of(line: &str) -> Option<&str> {
 /// The second part of a tuple of exactly two, else the whole.
 fn second_of_pair(types: &str) -> &str {
     let Some(inner) = types.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) else { return types };
-    let first = bracketed_part(inner);
-    match inner[first.len()..].strip_prefix(',') {
-        Some(second) if bracketed_part(second).len() == second.len() => second.trim(),
+    match parts(inner).collect::<Vec<_>>()[..] {
+        [_, second] => second.trim(),
         _ => types,
     }
-}
-
-/// The text up to the first comma outside of all brackets.
-fn bracketed_part(text: &str) -> &str {
-    let mut depth = 0_i64;
-    let end = text.char_indices().find(|&(_, c)| {
-        match c {
-            '{' | '[' | '(' => depth += 1,
-            '}' | ']' | ')' => depth -= 1,
-            _ => {}
-        }
-        c == ',' && depth == 0
-    });
-    end.map_or(text, |(at, _)| &text[..at])
 }
 
 /// All tensors of a text of types, layouts left out.

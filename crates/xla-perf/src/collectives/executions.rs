@@ -64,7 +64,7 @@ pub fn slices(kernels: &[CollectiveKernel]) -> Vec<Slice> {
     for (operation, nodes) in by_operation {
         let mut together: Vec<Vec<usize>> = Vec::new();
         for positions in nodes.into_values() {
-            for (index, members) in of_node(kernels, positions).into_iter().enumerate() {
+            for (index, members) in executions_on_node(kernels, positions).into_iter().enumerate() {
                 match together.get_mut(index) {
                     Some(slice) => slice.extend(members),
                     None => together.push(members),
@@ -80,7 +80,7 @@ pub fn slices(kernels: &[CollectiveKernel]) -> Vec<Slice> {
 }
 
 /// The executions of one collective on one node.
-fn of_node(kernels: &[CollectiveKernel], mut positions: Vec<usize>) -> Vec<Vec<usize>> {
+fn executions_on_node(kernels: &[CollectiveKernel], mut positions: Vec<usize>) -> Vec<Vec<usize>> {
     positions.sort_by_key(|&position| (kernels[position].start, kernels[position].device, position));
     let mut of_device: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for &position in &positions {

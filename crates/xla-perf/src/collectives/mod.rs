@@ -9,6 +9,7 @@ mod analysis;
 mod dump;
 mod executions;
 mod from_hlo;
+mod from_profiles;
 mod operation;
 pub(crate) mod sheets;
 mod summary;

@@ -4,7 +4,11 @@ use std::cmp::Reverse;
 
 use gpu_timeline::{Spread, Summary};
 use hlo_cost::ArrayShape;
-use sheets::{Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Sheet, Unit, percent};
+use sheets::ColumnKind::{Count, Identifier, Number, Text, Whole};
+use sheets::Unit::{
+    Bytes, GibibytesPerSecond, GigabytesPerSecond, Kibibytes, Mebibytes, Microseconds, Milliseconds, Percent,
+};
+use sheets::{Chart, ChartShape, Column, Excerpt, Field, Sheet, percent};
 use trace_ingest::TimeUnit;
 
 use super::analysis::CollectiveAnalysis;
@@ -15,48 +19,34 @@ use super::summary::{
     by_range, by_size,
 };
 use crate::JaxAnalysis;
+use crate::sheet::unless_empty;
 
 const KIND: Column = Column::new(
     "type",
-    ColumnKind::Text,
+    Text,
     "Kind of collective: all-gather, all-reduce, all-to-all, reduce-scatter, collective-permute, or other.",
+);
+const ALGORITHMIC: Column = Column::new(
+    "bandwidth (GiB/s)",
+    Number(GibibytesPerSecond),
+    "Algorithmic bandwidth in GiB/s (2³⁰ bytes): bytes by kind over the time of the fastest device of a group, mean over groups, then over executions. Bytes for data of D per device in a group of n: all-gather 2·D·(n−1), all-reduce and collective-permute 2·D, reduce-scatter D + D/n, all-to-all 2·D·(n−1)/n, other D.",
 );
 const NAME: Column = Column::new(
     "collective_name",
-    ColumnKind::Text,
+    Text,
     "Instruction of the program; the kernel where the profile does not say for which instruction it ran.",
 );
-const MODULE: Column =
-    Column::new("module", ColumnKind::Text, "Module of the program; empty where the profile does not say.");
-const PROGRAM: Column =
-    Column::new("program_id", ColumnKind::Text, "Id of the program; empty where the profile does not say.");
-const ALGORITHMIC: Column = Column::new(
-    "bandwidth (GiB/s)",
-    ColumnKind::Number(Unit::GibibytesPerSecond),
-    "Algorithmic bandwidth in GiB/s (2³⁰ bytes): bytes by kind over the time of the fastest device of a group, mean over groups, then over executions. Bytes for data of D per device in a group of n: all-gather 2·D·(n−1), all-reduce and collective-permute 2·D, reduce-scatter D + D/n, all-to-all 2·D·(n−1)/n, other D.",
-);
-const BUS: Column = Column::new(
-    "bus_bandwidth (GiB/s)",
-    ColumnKind::Number(Unit::GibibytesPerSecond),
-    "Algorithmic bandwidth times the share that has to cross a link, in GiB/s: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1.",
-);
-const MESSAGE_BUS: Column = Column::new(
-    "nccl_tests_busbw (GB/s)",
-    ColumnKind::Number(Unit::GigabytesPerSecond),
-    "Bus bandwidth as nccl-tests and rccl-tests report it, in GB/s (10⁹ bytes): size of the message (the larger of what a device gives and gets) over the time of the fastest device, times the same share. To compare with the speed of links.",
-);
 const SLICES_OF_KIND: Column =
-    Column::new("total_slices", ColumnKind::Count, "Their executions, each counted once for all devices.");
-const SLICES: Column =
-    Column::new("num_slices", ColumnKind::Count, "Executions, each counted once for all devices.");
+    Column::new("total_slices", Count, "Their executions, each counted once for all devices.");
+const SLICES: Column = Column::new("num_slices", Count, "Executions, each counted once for all devices.");
 const TOTAL_MS: Column = Column::new(
     "total_time_ms",
-    ColumnKind::Number(Unit::Milliseconds),
+    Number(Milliseconds),
     "Sum over devices of the kernels' durations in ms, waiting for other devices included.",
 );
 const EXPOSED_SHARE: Column = Column::new(
     "exposed (%)",
-    ColumnKind::Number(Unit::Percent),
+    Number(Percent),
     "Share of total_time_ms in which the device computed nothing, in percent.",
 );
 
@@ -77,88 +67,77 @@ fn excerpt(rows: usize, header: &'static str, name: Column, executions: Column) 
 }
 
 fn sheets<'a, A: 'a>(collectives: fn(&'a A) -> &'a CollectiveAnalysis) -> Vec<Sheet<'a, A>> {
+    let chart = Chart::new(
+        "Bandwidth by kind of collective",
+        KIND.name,
+        BANDWIDTHS[0].name,
+        "algorithmic bandwidth (GiB/s)",
+        ChartShape::Bars(6),
+    );
     vec![
         sheet(
             "collective_types",
             "Collectives by kind, the largest mean bandwidth first.",
             kind_fields(),
-            move |analysis| some(collectives(analysis), |found| found.by_kind.iter().collect()),
+            collectives,
+            |collectives| collectives.by_kind.iter().collect(),
         )
-        .with_chart(Chart::new(
-            "Bandwidth by kind of collective",
-            KIND.name,
-            BANDWIDTHS[0].name,
-            "algorithmic bandwidth (GiB/s)",
-            ChartShape::Bars(6),
-        ))
+        .with_chart(chart)
         .with_excerpt(excerpt(6, "kind", KIND, SLICES_OF_KIND)),
         sheet(
             "collectives",
             "Collectives of the programs, the most time first: what they exchange by the HLO, and how fast their kernels did it.",
             operation_fields(),
-            move |analysis| some(collectives(analysis), operations),
+            collectives,
+            operations,
         )
         .with_excerpt(excerpt(10, "collective", NAME, SLICES)),
         sheet(
             "collective_slices",
             "Executions of collectives in the order of their starts: the kernels of all devices that are one exchange.",
             execution_fields(),
-            move |analysis| {
-                some(collectives(analysis), |found| {
-                    let mut rows: Vec<_> = found.slices.iter().collect();
-                    rows.sort_by_key(|row| (row.start, row.operation, row.index));
-                    rows
-                })
+            collectives,
+            |collectives| {
+                let mut rows: Vec<_> = collectives.slices.iter().collect();
+                rows.sort_by_key(|row| (row.start, row.operation, row.index));
+                rows
             },
         ),
         sheet(
             "collective_buffers",
             "Collectives with the size of their buffers, by kind; those without a known buffer are left out.",
             buffer_fields(),
-            move |analysis| some(collectives(analysis), buffers),
+            collectives,
+            buffers,
         ),
         sheet(
             "collective_buffer_sizes",
             "Collectives by kind and size of their buffers, the smallest first: which sizes take the time.",
             size_fields(),
-            move |analysis| {
-                some(collectives(analysis), |found| {
-                    with_shares(by_size(&buffers(found)), |size| (size.kind, size.time))
-                })
-            },
+            collectives,
+            |collectives| with_shares(by_size(&buffers(collectives)), |size| (size.kind, size.time)),
         ),
         sheet(
             "collective_bw_ranges",
             "Time of collectives by kind and range of effective bandwidth; ranges that nothing lies in are left out.",
             range_fields(),
-            move |analysis| {
-                some(collectives(analysis), |found| {
-                    with_shares(by_range(&buffers(found)), |range| (range.kind, range.time))
-                })
-            },
+            collectives,
+            |collectives| with_shares(by_range(&buffers(collectives)), |range| (range.kind, range.time)),
         ),
     ]
 }
-
-/// The context and rows of a sheet.
-type Rows<'a, R> = (&'a CollectiveAnalysis, Vec<R>);
 
 fn sheet<'a, A: 'a, R: 'a>(
     name: &'static str,
     description: &'static str,
     fields: impl IntoIterator<Item = Field<&'a CollectiveAnalysis, R>>,
-    rows: impl Fn(&'a A) -> Rows<'a, R> + Send + Sync + 'a,
+    collectives: fn(&'a A) -> &'a CollectiveAnalysis,
+    rows: fn(&'a CollectiveAnalysis) -> Vec<R>,
 ) -> Sheet<'a, A> {
     Sheet::with_context(name, description, fields, move |analysis| {
-        Some(rows(analysis)).filter(|(_, rows)| !rows.is_empty())
+        let collectives = collectives(analysis);
+        Some((collectives, rows(collectives))).filter(|(_, rows)| !rows.is_empty())
     })
-}
-
-fn some<'a, R>(
-    collectives: &'a CollectiveAnalysis,
-    rows: impl FnOnce(&'a CollectiveAnalysis) -> Vec<R>,
-) -> Rows<'a, R> {
-    (collectives, rows(collectives))
 }
 
 /// A time of collectives, which is in ps, in µs.
@@ -171,29 +150,21 @@ fn ms(time: i64) -> f64 {
     time as f64 / (TimeUnit::Picoseconds.per_microsecond() * 1000) as f64
 }
 
-const fn us_column(name: &'static str, description: &'static str) -> Column {
-    Column::new(name, ColumnKind::Number(Unit::Microseconds), description)
-}
-
 /// Which collective a row is about, by its index.
 fn identity_fields<'a, R>(
     kind: Column,
     operation: impl Fn(&R) -> usize + Copy + Send + Sync + 'static,
 ) -> [Field<&'a CollectiveAnalysis, R>; 4] {
+    type F<'a, R> = Field<&'a CollectiveAnalysis, R>;
+    let collective = move |all: &&'a CollectiveAnalysis, row: &R| &all.operations[operation(row)];
+    let program = move |all: &&'a CollectiveAnalysis, row: &R| &all.programs[operation(row)];
     [
-        kind.field_in(move |found: &&CollectiveAnalysis, row| {
-            found.operations[operation(row)].kind.name().into()
-        }),
-        NAME.field_in(move |found: &&CollectiveAnalysis, row| {
-            found.operations[operation(row)].name.as_str().into()
-        }),
-        MODULE.field_in(move |found: &&CollectiveAnalysis, row| {
-            let module = found.programs[operation(row)].module.as_str();
-            Some(module).filter(|module| !module.is_empty()).into()
-        }),
-        PROGRAM.field_in(move |found: &&CollectiveAnalysis, row| {
-            found.programs[operation(row)].program.map(|id| id.to_string()).into()
-        }),
+        F::from_column(kind, move |all, row| collective(all, row).kind.name().into()),
+        F::from_column(NAME, move |all, row| collective(all, row).name.as_str().into()),
+        F::new(Text, "module", move |all, row| unless_empty(&program(all, row).module))
+            .described("Module of the program; empty where the profile does not say."),
+        F::new(Text, "program_id", move |all, row| program(all, row).program.map(|id| id.to_string()).into())
+            .described("Id of the program; empty where the profile does not say."),
     ]
 }
 
@@ -201,10 +172,15 @@ fn identity_fields<'a, R>(
 fn rate_fields<'a, R>(
     bandwidth: impl Fn(&R) -> Option<Bandwidth> + Copy + Send + Sync + 'static,
 ) -> [Field<&'a CollectiveAnalysis, R>; 3] {
+    let rate = move |row: &R, rate: fn(Bandwidth) -> f64| bandwidth(row).map(rate).into();
     [
-        ALGORITHMIC.field(move |row| bandwidth(row).map(|rates| rates.algorithmic).into()),
-        BUS.field(move |row| bandwidth(row).map(|rates| rates.bus).into()),
-        MESSAGE_BUS.field(move |row| bandwidth(row).map(|rates| rates.message_bus).into()),
+        Field::from_column(ALGORITHMIC, move |_, row| rate(row, |rates| rates.algorithmic)),
+        Field::new(ALGORITHMIC.kind, "bus_bandwidth (GiB/s)", move |_, row| rate(row, |rates| rates.bus))
+            .described("Algorithmic bandwidth times the share that has to cross a link, in GiB/s: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1."),
+        Field::new(Number(GigabytesPerSecond), "nccl_tests_busbw (GB/s)", move |_, row| {
+            rate(row, |rates| rates.message_bus)
+        })
+        .described("Bus bandwidth as nccl-tests and rccl-tests report it, in GB/s (10⁹ bytes): size of the message (the larger of what a device gives and gets) over the time of the fastest device, times the same share. To compare with the speed of links."),
     ]
 }
 
@@ -221,23 +197,23 @@ macro_rules! distribution {
         ]
     };
     (@ $aggregate:literal, $figure:literal, $unit:expr, $start:literal, $what:literal) => {
-        Column::new(concat!($aggregate, $figure), ColumnKind::Number($unit), concat!($start, $what, "; each collective counts once."))
+        Column::new(concat!($aggregate, $figure), Number($unit), concat!($start, $what, "; each collective counts once."))
     };
 }
 
 const BANDWIDTHS: [Column; 7] = distribution!(
     "bandwidth (GiB/s)",
-    Unit::GibibytesPerSecond,
+    GibibytesPerSecond,
     "collectives' algorithmic bandwidths in GiB/s, see the sheet collectives"
 );
 const BUS_BANDWIDTHS: [Column; 7] = distribution!(
     "bus_bandwidth (GiB/s)",
-    Unit::GibibytesPerSecond,
+    GibibytesPerSecond,
     "collectives' bus bandwidths in GiB/s, see the sheet collectives"
 );
 const MESSAGE_BUS_BANDWIDTHS: [Column; 7] = distribution!(
     "nccl_tests_busbw (GB/s)",
-    Unit::GigabytesPerSecond,
+    GigabytesPerSecond,
     "collectives' bus bandwidths in GB/s as nccl-tests counts them, see the sheet collectives"
 );
 /// What each of the seven columns shows.
@@ -249,21 +225,17 @@ type KindField<'a> = Field<&'a CollectiveAnalysis, &'a KindSummary>;
 type KindDistribution = fn(&KindSummary) -> Option<Distribution>;
 
 fn kind_fields<'a>() -> Vec<KindField<'a>> {
-    let count = |name, description| Column::new(name, ColumnKind::Count, description);
     let mut fields = vec![
-        KIND.field(|row: &&KindSummary| row.kind.name().into()),
-        count("num_operations", "Collectives of the kind that ran.").field(|row: &&KindSummary| row.operations.into()),
-        SLICES_OF_KIND.field(|row: &&KindSummary| row.slices.into()),
-        count("total_measurements", "Groups of all executions that have a bandwidth.")
-            .field(|row: &&KindSummary| row.measurements.into()),
-        TOTAL_MS.field(|row: &&KindSummary| ms(row.total_duration).into()),
-        EXPOSED_SHARE.field(|row: &&KindSummary| percent(row.exposed, row.total_duration).into()),
-        Column::new(
-            "avg_data_size (MiB)",
-            ColumnKind::Number(Unit::Mebibytes),
-            "Mean over the collectives of the data in MiB that the bandwidth is computed from, see data_bytes in the sheet collectives.",
-        )
-        .field(|row: &&KindSummary| row.mean_data.into()),
+        KindField::from_column(KIND, |_, row| row.kind.name().into()),
+        KindField::new(Count, "num_operations", |_, row| row.operations.into())
+            .described("Collectives of the kind that ran."),
+        KindField::from_column(SLICES_OF_KIND, |_, row| row.slices.into()),
+        KindField::new(Count, "total_measurements", |_, row| row.measurements.into())
+            .described("Groups of all executions that have a bandwidth."),
+        KindField::from_column(TOTAL_MS, |_, row| ms(row.total_duration).into()),
+        KindField::from_column(EXPOSED_SHARE, |_, row| percent(row.exposed, row.total_duration).into()),
+        KindField::new(Number(Mebibytes), "avg_data_size (MiB)", |_, row| row.mean_data.into())
+            .described("Mean over the collectives of the data in MiB that the bandwidth is computed from, see data_bytes in the sheet collectives."),
     ];
     let figures: [([Column; 7], KindDistribution); 3] = [
         (BANDWIDTHS, |kind| kind.algorithmic),
@@ -297,118 +269,91 @@ impl OperationRow<'_> {
     }
 }
 
-fn operations<'a>(found: &'a CollectiveAnalysis) -> Vec<OperationRow<'a>> {
+fn operations<'a>(all: &'a CollectiveAnalysis) -> Vec<OperationRow<'a>> {
     let spread = |times: &Vec<i64>| {
         let unit = TimeUnit::Picoseconds.per_microsecond() as f64;
         Summary::of(times).map_or_else(Spread::default, |times| times.spread(unit))
     };
     let row = |summary: &'a OperationSummary| {
         let OperationSummary { operation, min_durations, start_skews, end_skews, .. } = summary;
-        let operation = &found.operations[*operation];
+        let operation = &all.operations[*operation];
         OperationRow {
             summary,
             operation,
-            size: operation.groups.as_ref().and_then(|groups| groups.group_size(found.devices.total)),
+            size: operation.groups.as_ref().and_then(|groups| groups.group_size(all.devices.total)),
             min_durations: spread(min_durations),
             start_skews: spread(start_skews),
             end_skews: spread(end_skews),
         }
     };
-    let mut rows: Vec<OperationRow<'_>> = found.by_operation.iter().map(row).collect();
+    let mut rows: Vec<OperationRow<'_>> = all.by_operation.iter().map(row).collect();
     rows.sort_by_key(|row| (Reverse(row.summary.total_duration), row.summary.operation));
     rows
 }
 
 fn operation_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, OperationRow<'a>>> {
-    let count = |name, description| Column::new(name, ColumnKind::Count, description);
-    let bytes = |name, description| Column::new(name, ColumnKind::Whole(Unit::Bytes), description);
-    let ms_column =
-        |name, description| Column::new(name, ColumnKind::Number(Unit::Milliseconds), description);
+    type F<'a> = Field<&'a CollectiveAnalysis, OperationRow<'a>>;
     let mut fields = Vec::from(identity_fields(KIND, |row: &OperationRow<'_>| row.summary.operation));
     fields.extend([
-        Column::new(
-            "channel_id",
-            ColumnKind::Identifier,
-            "Channel that ties the instruction to those of other devices.",
-        )
-        .field(|row: &OperationRow<'_>| row.operation.channel.into()),
-        Column::new(
-            "replica_groups",
-            ColumnKind::Text,
-            "Groups of devices as HLO writes them: lists, {} for all devices, [groups,size]<=[dims]T(permutation) for the numbers from 0 laid out as an array, transposed and cut; pairs of source and target for a permute. Numbers are taken to be ranks.",
-        )
-        .field(|row: &OperationRow<'_>| row.operation.groups.as_ref().map(ToString::to_string).into()),
-        count("group_size", "Devices of a group, by the first.").field(|row: &OperationRow<'_>| row.size.into()),
-        count("num_groups", "Groups, those without a recorded device included.").field_in(
-            |found: &&CollectiveAnalysis, row: &OperationRow<'_>| {
-                row.operation.groups.as_ref().map(|groups| groups.resolve(&found.devices).len()).into()
-            },
-        ),
-        Column::new("inputs", ColumnKind::Text, "Type and shape of what a device gives.")
-            .field(|row: &OperationRow<'_>| row.tensors(|operation| texts(&operation.inputs)).into()),
-        Column::new("outputs", ColumnKind::Text, "Type and shape of what a device gets.")
-            .field(|row: &OperationRow<'_>| row.tensors(|operation| texts(&operation.outputs)).into()),
-        bytes("input_bytes", "Bytes that a device gives.")
-            .field(|row: &OperationRow<'_>| row.tensors(CollectiveOperation::input_bytes).into()),
-        bytes("output_bytes", "Bytes that a device gets.")
-            .field(|row: &OperationRow<'_>| row.tensors(CollectiveOperation::output_bytes).into()),
-        bytes(
-            "data_bytes",
-            "Bytes D that the algorithmic bandwidth is computed from: a device's shard for all-gather, the whole input for reduce-scatter, else the output.",
-        )
-        .field(|row: &OperationRow<'_>| {
+        F::new(Identifier, "channel_id", |_, row| row.operation.channel.into())
+            .described("Channel that ties the instruction to those of other devices."),
+        F::new(Text, "replica_groups", |_, row| row.operation.groups.as_ref().map(ToString::to_string).into())
+            .described("Groups of devices as HLO writes them: lists, {} for all devices, [groups,size]<=[dims]T(permutation) for the numbers from 0 laid out as an array, transposed and cut; pairs of source and target for a permute. Numbers are taken to be ranks."),
+        F::new(Count, "group_size", |_, row| row.size.into()).described("Devices of a group, by the first."),
+        F::new(Count, "num_groups", |collectives, row| {
+            row.operation.groups.as_ref().map(|groups| groups.resolve(&collectives.devices).len()).into()
+        })
+        .described("Groups, those without a recorded device included."),
+        F::new(Text, "inputs", |_, row| row.tensors(|operation| texts(&operation.inputs)).into())
+            .described("Type and shape of what a device gives."),
+        F::new(Text, "outputs", |_, row| row.tensors(|operation| texts(&operation.outputs)).into())
+            .described("Type and shape of what a device gets."),
+        F::new(Whole(Bytes), "input_bytes", |_, row| row.tensors(CollectiveOperation::input_bytes).into())
+            .described("Bytes that a device gives."),
+        F::new(Whole(Bytes), "output_bytes", |_, row| row.tensors(CollectiveOperation::output_bytes).into())
+            .described("Bytes that a device gets."),
+        F::new(Whole(Bytes), "data_bytes", |_, row| {
             row.size.and_then(|size| row.tensors(|operation| operation.data_bytes(size))).into()
-        }),
-        SLICES.field(|row: &OperationRow<'_>| row.summary.slices.into()),
-        count(
-            "incomplete_slices",
-            "Executions that lack the kernel of a device whose profile shows other work; their skew and fastest device may be of a part only.",
-        )
-        .field(|row: &OperationRow<'_>| row.summary.incomplete.into()),
-        count("num_kernels", "Kernels of all devices.").field(|row: &OperationRow<'_>| row.summary.kernels.into()),
-        TOTAL_MS.field(|row: &OperationRow<'_>| ms(row.summary.total_duration).into()),
-        ms_column(
-            "waiting_ms",
-            "Part of total_time_ms that kernels ran longer than the fastest of their execution: they waited for a device that came later.",
-        )
-        .field(|row: &OperationRow<'_>| ms(row.summary.waited).into()),
-        ms_column(
-            "exposed_ms",
-            "Part of total_time_ms in which the device computed nothing. Collectives at the same time count each.",
-        )
-        .field(|row: &OperationRow<'_>| ms(row.summary.exposed).into()),
-        EXPOSED_SHARE.field(|row: &OperationRow<'_>| percent(row.summary.exposed, row.summary.total_duration).into()),
-        us_column(
-            "min_dur_mean_us",
-            "Duration in µs of an execution's fastest kernel, mean over executions.",
-        )
-        .field(|row: &OperationRow<'_>| row.min_durations.mean.into()),
-        us_column("min_dur_median_us", "The same, median.").field(|row: &OperationRow<'_>| row.min_durations.median.into()),
-        us_column("min_dur_min_us", "The same, least.").field(|row: &OperationRow<'_>| row.min_durations.min.into()),
-        us_column("min_dur_max_us", "The same, largest.").field(|row: &OperationRow<'_>| row.min_durations.max.into()),
+        })
+        .described("Bytes D that the algorithmic bandwidth is computed from: a device's shard for all-gather, the whole input for reduce-scatter, else the output."),
+        F::from_column(SLICES, |_, row| row.summary.slices.into()),
+        F::new(Count, "incomplete_slices", |_, row| row.summary.incomplete.into())
+            .described("Executions that lack the kernel of a device whose profile shows other work; their skew and fastest device may be of a part only."),
+        F::new(Count, "num_kernels", |_, row| row.summary.kernels.into())
+            .described("Kernels of all devices."),
+        F::from_column(TOTAL_MS, |_, row| ms(row.summary.total_duration).into()),
+        F::new(Number(Milliseconds), "waiting_ms", |_, row| ms(row.summary.waited).into())
+            .described("Part of total_time_ms that kernels ran longer than the fastest of their execution: they waited for a device that came later."),
+        F::new(Number(Milliseconds), "exposed_ms", |_, row| ms(row.summary.exposed).into())
+            .described("Part of total_time_ms in which the device computed nothing. Collectives at the same time count each."),
+        F::from_column(EXPOSED_SHARE, |_, row| percent(row.summary.exposed, row.summary.total_duration).into()),
+        F::new(Number(Microseconds), "min_dur_mean_us", |_, row| row.min_durations.mean.into())
+            .described("Duration in µs of an execution's fastest kernel, mean over executions."),
+        F::new(Number(Microseconds), "min_dur_median_us", |_, row| row.min_durations.median.into())
+            .described("The same, median."),
+        F::new(Number(Microseconds), "min_dur_min_us", |_, row| row.min_durations.min.into())
+            .described("The same, least."),
+        F::new(Number(Microseconds), "min_dur_max_us", |_, row| row.min_durations.max.into())
+            .described("The same, largest."),
     ]);
     fields.extend(rate_fields(|row: &OperationRow<'_>| row.summary.bandwidth));
     fields.extend([
-        ALGORITHMIC
-            .named("bandwidth_min (GiB/s)")
-            .described("Least algorithmic bandwidth of a group in an execution, in GiB/s.")
-            .field(|row: &OperationRow<'_>| row.summary.algorithmic_range.map(|range| range.0).into()),
-        ALGORITHMIC
-            .named("bandwidth_max (GiB/s)")
-            .described("Largest algorithmic bandwidth of a group in an execution, in GiB/s.")
-            .field(|row: &OperationRow<'_>| row.summary.algorithmic_range.map(|range| range.1).into()),
-        us_column(
-            "start_skew_mean_us",
+        F::from_column(ALGORITHMIC.named("bandwidth_min (GiB/s)"), |_, row| {
+            row.summary.algorithmic_range.map(|range| range.0).into()
+        })
+        .described("Least algorithmic bandwidth of a group in an execution, in GiB/s."),
+        F::from_column(ALGORITHMIC.named("bandwidth_max (GiB/s)"), |_, row| {
+            row.summary.algorithmic_range.map(|range| range.1).into()
+        })
+        .described("Largest algorithmic bandwidth of a group in an execution, in GiB/s."),
+        F::new(Number(Microseconds), "start_skew_mean_us", |_, row| row.start_skews.mean.into()).described(
             "Latest less earliest start of an execution's kernels on a node in µs, mean over executions.",
-        )
-        .field(|row: &OperationRow<'_>| row.start_skews.mean.into()),
-        us_column("start_skew_max_us", "The same, largest.")
-            .field(|row: &OperationRow<'_>| row.start_skews.max.into()),
-        us_column(
-            "end_skew_mean_us",
+        ),
+        F::new(Number(Microseconds), "start_skew_max_us", |_, row| row.start_skews.max.into())
+            .described("The same, largest."),
+        F::new(Number(Microseconds), "end_skew_mean_us", |_, row| row.end_skews.mean.into()).described(
             "Latest less earliest end of an execution's kernels on a node in µs, mean over executions.",
-        )
-        .field(|row: &OperationRow<'_>| row.end_skews.mean.into()),
+        ),
     ]);
     fields
 }
@@ -419,48 +364,29 @@ fn texts(tensors: &[ArrayShape]) -> String {
 }
 
 fn execution_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, &'a SliceMeasurement>> {
+    type F<'a> = Field<&'a CollectiveAnalysis, &'a SliceMeasurement>;
     let mut fields = Vec::from(identity_fields(KIND, |row: &&SliceMeasurement| row.operation));
     fields.extend([
-        Column::new(
-            "slice",
-            ColumnKind::Identifier,
-            "Number of the execution among those of the collective, from 0.",
-        )
-        .field(|row: &&SliceMeasurement| row.index.into()),
-        Column::new(
-            "start_ms",
-            ColumnKind::Number(Unit::Milliseconds),
-            "Earliest start in ms since the first event of the profile; of several profiles, the least of their numbers, for each host has a clock of its own.",
-        )
-        .field(|row: &&SliceMeasurement| ms(row.start).into()),
-        Column::new("num_devices", ColumnKind::Count, "Devices whose kernel the profile shows.")
-            .field(|row: &&SliceMeasurement| row.ranks.len().into()),
-        Column::new(
-            "missing_devices",
-            ColumnKind::Count,
-            "Devices of the groups that the profile shows at other work but not in this execution.",
-        )
-        .field(|row: &&SliceMeasurement| row.missing.into()),
-        Column::new(
-            "fastest_device",
-            ColumnKind::Identifier,
-            "Rank of the device that ran the shortest: it entered last and did not wait. Of several groups, that of the first.",
-        )
-        .field(|row: &&SliceMeasurement| row.groups.first().map(|group| group.fastest).into()),
-        us_column("min_dur_us", "Shortest duration in µs.").field(|row: &&SliceMeasurement| us(row.min_duration).into()),
-        us_column("max_dur_us", "Longest duration in µs.").field(|row: &&SliceMeasurement| us(row.max_duration).into()),
-        us_column(
-            "start_skew_us",
-            "Latest less earliest start on a node in µs; empty for one device.",
-        )
-        .field(|row: &&SliceMeasurement| row.start_skew.map(us).into()),
-        us_column("end_skew_us", "Latest less earliest end on a node in µs; empty for one device.")
-            .field(|row: &&SliceMeasurement| row.end_skew.map(us).into()),
-        us_column(
-            "exposed_us",
-            "Time in µs in which the device computed nothing, mean over the devices.",
-        )
-        .field(|row: &&SliceMeasurement| (us(row.exposed) / row.ranks.len() as f64).into()),
+        F::new(Identifier, "slice", |_, row| row.index.into())
+            .described("Number of the execution among those of the collective, from 0."),
+        F::new(Number(Milliseconds), "start_ms", |_, row| ms(row.start).into())
+            .described("Earliest start in ms since the first event of the profile; of several profiles, the least of their numbers, for each host has a clock of its own."),
+        F::new(Count, "num_devices", |_, row| row.ranks.len().into())
+            .described("Devices whose kernel the profile shows."),
+        F::new(Count, "missing_devices", |_, row| row.missing.into())
+            .described("Devices of the groups that the profile shows at other work but not in this execution."),
+        F::new(Identifier, "fastest_device", |_, row| row.groups.first().map(|group| group.fastest).into())
+            .described("Rank of the device that ran the shortest: it entered last and did not wait. Of several groups, that of the first."),
+        F::new(Number(Microseconds), "min_dur_us", |_, row| us(row.min_duration).into())
+            .described("Shortest duration in µs."),
+        F::new(Number(Microseconds), "max_dur_us", |_, row| us(row.max_duration).into())
+            .described("Longest duration in µs."),
+        F::new(Number(Microseconds), "start_skew_us", |_, row| row.start_skew.map(us).into())
+            .described("Latest less earliest start on a node in µs; empty for one device."),
+        F::new(Number(Microseconds), "end_skew_us", |_, row| row.end_skew.map(us).into())
+            .described("Latest less earliest end on a node in µs; empty for one device."),
+        F::new(Number(Microseconds), "exposed_us", |_, row| (us(row.exposed) / row.ranks.len() as f64).into())
+            .described("Time in µs in which the device computed nothing, mean over the devices."),
     ]);
     fields.extend(rate_fields(|row: &&SliceMeasurement| row.bandwidth));
     fields
@@ -469,39 +395,40 @@ fn execution_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, &'a SliceMeasurem
 const BASE: Column = KIND.named("base_collective");
 const SIZE: Column = Column::new(
     "buffer_size_kb",
-    ColumnKind::Number(Unit::Kibibytes),
+    Number(Kibibytes),
     "Size in KiB of the buffer that the collective fills on a device, by the HLO.",
 );
-const COUNT: Column = Column::new("count", ColumnKind::Count, "Collectives in the range.");
+const COUNT: Column = Column::new("count", Count, "Collectives in the range.");
 const TIME: Column = Column::new(
     "time_ms",
-    ColumnKind::Number(Unit::Milliseconds),
+    Number(Milliseconds),
     "Sum in ms over executions of the duration on the fastest device.",
 );
 const SHARE: Column = Column::new(
     "percent",
-    ColumnKind::Number(Unit::Percent),
+    Number(Percent),
     "Share of time_ms of all rows of the same base_collective, in percent.",
 );
 const EFFECTIVE: Column = Column::new(
     "effective_bw (GB/s)",
-    ColumnKind::Number(Unit::GigabytesPerSecond),
+    Number(GigabytesPerSecond),
     "Buffer size over latency in GB/s (10⁹ bytes); of a reduce-scatter, whose buffer is a device's shard, times the devices of a group.",
 );
 
 /// The collectives with known buffers.
-fn buffers(found: &CollectiveAnalysis) -> Vec<BufferedCollective> {
-    buffered(&found.by_operation, &found.operations, found.devices.total)
+fn buffers(all: &CollectiveAnalysis) -> Vec<BufferedCollective> {
+    buffered(&all.by_operation, &all.operations, all.devices.total)
 }
 
 fn buffer_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, BufferedCollective>> {
+    type F<'a> = Field<&'a CollectiveAnalysis, BufferedCollective>;
     let mut fields = Vec::from(identity_fields(BASE, |row: &BufferedCollective| row.operation));
     fields.extend([
-        us_column("latency_us", "Shortest duration in µs of any execution on any device.")
-            .field(|row: &BufferedCollective| us(row.latency).into()),
-        SIZE.field(|row: &BufferedCollective| (row.bytes as f64 / 1024.0).into()),
-        EFFECTIVE.field(|row: &BufferedCollective| row.bandwidth.into()),
-        TIME.field(|row: &BufferedCollective| ms(row.time).into()),
+        F::new(Number(Microseconds), "latency_us", |_, row| us(row.latency).into())
+            .described("Shortest duration in µs of any execution on any device."),
+        F::from_column(SIZE, |_, row| (row.bytes as f64 / 1024.0).into()),
+        F::from_column(EFFECTIVE, |_, row| row.bandwidth.into()),
+        F::from_column(TIME, |_, row| ms(row.time).into()),
     ]);
     fields
 }
@@ -520,36 +447,33 @@ fn with_shares<R, K: PartialEq>(rows: Vec<R>, time: impl Fn(&R) -> (K, i64)) -> 
 }
 
 fn size_fields<'a>() -> [Field<&'a CollectiveAnalysis, Shared<BufferSize>>; 7] {
+    type F<'a> = Field<&'a CollectiveAnalysis, Shared<BufferSize>>;
     [
-        BASE.field(|(row, _): &Shared<BufferSize>| row.kind.name().into()),
-        SIZE.field(|(row, _): &Shared<BufferSize>| (row.bytes as f64 / 1024.0).into()),
-        COUNT
-            .described("Collectives with a buffer of this size.")
-            .field(|(row, _): &Shared<BufferSize>| row.count.into()),
-        TIME.field(|(row, _): &Shared<BufferSize>| ms(row.time).into()),
-        SHARE.field(|(_, share): &Shared<BufferSize>| (*share).into()),
-        EFFECTIVE
-            .named("effective_bw_mean (GB/s)")
-            .described("Mean of their effective bandwidths in GB/s, see the sheet collective_buffers.")
-            .field(|(row, _): &Shared<BufferSize>| row.bandwidth.map(|rates| rates.mean).into()),
-        EFFECTIVE
-            .named("effective_bw_std (GB/s)")
-            .described("Standard deviation (of the population) of the same.")
-            .field(|(row, _): &Shared<BufferSize>| row.bandwidth.map(|rates| rates.std).into()),
+        F::from_column(BASE, |_, (row, _)| row.kind.name().into()),
+        F::from_column(SIZE, |_, (row, _)| (row.bytes as f64 / 1024.0).into()),
+        F::from_column(COUNT, |_, (row, _)| row.count.into())
+            .described("Collectives with a buffer of this size."),
+        F::from_column(TIME, |_, (row, _)| ms(row.time).into()),
+        F::from_column(SHARE, |_, (_, share)| (*share).into()),
+        F::from_column(EFFECTIVE.named("effective_bw_mean (GB/s)"), |_, (row, _)| {
+            row.bandwidth.map(|rates| rates.mean).into()
+        })
+        .described("Mean of their effective bandwidths in GB/s, see the sheet collective_buffers."),
+        F::from_column(EFFECTIVE.named("effective_bw_std (GB/s)"), |_, (row, _)| {
+            row.bandwidth.map(|rates| rates.std).into()
+        })
+        .described("Standard deviation (of the population) of the same."),
     ]
 }
 
 fn range_fields<'a>() -> [Field<&'a CollectiveAnalysis, Shared<BandwidthRange>>; 5] {
+    type F<'a> = Field<&'a CollectiveAnalysis, Shared<BandwidthRange>>;
     [
-        BASE.field(|(row, _): &Shared<BandwidthRange>| row.kind.name().into()),
-        Column::new(
-            "bandwidth_range (GB/s)",
-            ColumnKind::Text,
-            "Range of the effective bandwidth in GB/s, lower end included.",
-        )
-        .field(|(row, _): &Shared<BandwidthRange>| row.text().into()),
-        COUNT.field(|(row, _): &Shared<BandwidthRange>| row.count.into()),
-        TIME.field(|(row, _): &Shared<BandwidthRange>| ms(row.time).into()),
-        SHARE.field(|(_, share): &Shared<BandwidthRange>| (*share).into()),
+        F::from_column(BASE, |_, (row, _)| row.kind.name().into()),
+        F::new(Text, "bandwidth_range (GB/s)", |_, (row, _)| row.text().into())
+            .described("Range of the effective bandwidth in GB/s, lower end included."),
+        F::from_column(COUNT, |_, (row, _)| row.count.into()),
+        F::from_column(TIME, |_, (row, _)| ms(row.time).into()),
+        F::from_column(SHARE, |_, (_, share)| (*share).into()),
     ]
 }

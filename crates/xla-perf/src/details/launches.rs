@@ -4,14 +4,12 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use gpu_timeline::Summary;
-use sheets::{Column, ColumnKind, Field, Nested, Sheet, Unit};
+use sheets::ColumnKind::{Count, Identifier, Number, Text, Whole};
+use sheets::Unit::{Bytes, GigabytesPerSecond, Microseconds, Milliseconds, One, Percent};
+use sheets::{ColumnKind, Field, Nested, Sheet};
 
 use crate::JaxAnalysis;
-use crate::report::sheet;
-
-const fn us(name: &'static str, description: &'static str) -> Column {
-    Column::new(name, ColumnKind::Number(Unit::Microseconds), description)
-}
+use crate::sheet::sheet;
 
 /// The value of a key in a profiler's text of parts such as `size:655360`.
 fn value_of<'t>(text: &'t str, key: &str) -> Option<&'t str> {
@@ -34,39 +32,29 @@ struct Launches<'a> {
 
 /// One row per kernel and kind of call that launches it.
 pub(super) fn latency_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
+    type F<'a> = Field<&'a JaxAnalysis, Launches<'a>>;
     sheet(
         "launch_latency",
         "Time from the host's launch to the start on the GPU, by kernel and launching call, the largest sum first; what no call is known to have launched is left out.",
         [
-            Column::new("name", ColumnKind::Text, "Kernel, copy or fill.")
-                .field(|row: &Launches<'_>| row.kernel.into()),
-            Column::new(
-                "launched_by",
-                ColumnKind::Text,
-                "The host's call with the same correlation id; some profilers give it the kernel's name.",
-            )
-            .field(|row: &Launches<'_>| row.launch.into()),
-            Column::new("count", ColumnKind::Count, "Launches.").field(|row: &Launches<'_>| row.count.into()),
-            us(
-                "latency_mean_us",
-                "Start on the GPU less start of the call in µs, mean: the time to launch and to wait for earlier work of the stream.",
-            )
-            .field(|row: &Launches<'_>| row.latency.mean.into()),
-            us("latency_median_us", "The same, median.").field(|row: &Launches<'_>| row.latency.median.into()),
-            us("latency_min_us", "The same, least: about what a launch costs when the GPU is free.")
-                .field(|row: &Launches<'_>| row.latency.min.into()),
-            us("latency_max_us", "The same, largest.").field(|row: &Launches<'_>| row.latency.max.into()),
-            us(
-                "latency_std_us",
-                "Standard deviation (of a sample, n − 1) of the same; empty for one launch.",
-            )
-            .field(|row: &Launches<'_>| row.latency.std.into()),
-            us("call_mean_us", "Duration of the call in µs, mean.").field(|row: &Launches<'_>| row.call.mean.into()),
-            us(
-                "queued_mean_us",
-                "Start on the GPU less end of the call in µs, mean; negative where the GPU began before the call returned.",
-            )
-            .field(|row: &Launches<'_>| row.queued.mean.into()),
+            F::new(Text, "name", |_, row| row.kernel.into()).described("Kernel, copy or fill."),
+            F::new(Text, "launched_by", |_, row| row.launch.into())
+                .described("The host's call with the same correlation id; some profilers give it the kernel's name."),
+            F::new(Count, "count", |_, row| row.count.into()).described("Launches."),
+            F::new(Number(Microseconds), "latency_mean_us", |_, row| row.latency.mean.into())
+                .described("Start on the GPU less start of the call in µs, mean: the time to launch and to wait for earlier work of the stream."),
+            F::new(Number(Microseconds), "latency_median_us", |_, row| row.latency.median.into())
+                .described("The same, median."),
+            F::new(Number(Microseconds), "latency_min_us", |_, row| row.latency.min.into())
+                .described("The same, least: about what a launch costs when the GPU is free."),
+            F::new(Number(Microseconds), "latency_max_us", |_, row| row.latency.max.into())
+                .described("The same, largest."),
+            F::new(Number(Microseconds), "latency_std_us", |_, row| row.latency.std.into())
+                .described("Standard deviation (of a sample, n − 1) of the same; empty for one launch."),
+            F::new(Number(Microseconds), "call_mean_us", |_, row| row.call.mean.into())
+                .described("Duration of the call in µs, mean."),
+            F::new(Number(Microseconds), "queued_mean_us", |_, row| row.queued.mean.into())
+                .described("Start on the GPU less end of the call in µs, mean; negative where the GPU began before the call returned."),
         ],
         launches,
     )
@@ -95,7 +83,7 @@ fn launches(analysis: &JaxAnalysis) -> Vec<Launches<'_>> {
     rows
 }
 
-/// What the profiler's text `kernel_details` says of a launch.
+/// A launch, from the profiler's text `kernel_details`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KernelGeometry {
     /// Blocks (work groups) per dimension.
@@ -173,47 +161,32 @@ struct GeometryRow<'a> {
 
 /// One row per kernel and way to launch it.
 pub(super) fn geometry_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
-    let count = |name, description| Column::new(name, ColumnKind::Count, description);
+    type F<'a> = Field<&'a JaxAnalysis, GeometryRow<'a>>;
     let mut fields = vec![
-        Column::new("name", ColumnKind::Text, "Kernel.").field(|row: &GeometryRow<'_>| row.name.into()),
-        Column::new("grid", ColumnKind::Nested, "Blocks (work groups) per dimension.")
-            .field(|row: &GeometryRow<'_>| nested(row.geometry.grid).into()),
-        Column::new("block", ColumnKind::Nested, "Threads (work items) of a block per dimension.")
-            .field(|row: &GeometryRow<'_>| nested(row.geometry.block).into()),
-        count("blocks", "Blocks of a launch.").field(|row: &GeometryRow<'_>| row.geometry.blocks().into()),
-        count("threads_per_block", "Threads of a block.").field(|row: &GeometryRow<'_>| row.geometry.threads_per_block().into()),
-        Column::new(
-            "blocks_per_core",
-            ColumnKind::Number(Unit::One),
-            "Blocks of a launch over the compute units (multiprocessors) of the GPU: below 1, some have nothing to do.",
-        )
-        .field(|row: &GeometryRow<'_>| {
+        F::new(Text, "name", |_, row| row.name.into()).described("Kernel."),
+        F::new(ColumnKind::Nested, "grid", |_, row| nested(row.geometry.grid).into())
+            .described("Blocks (work groups) per dimension."),
+        F::new(ColumnKind::Nested, "block", |_, row| nested(row.geometry.block).into())
+            .described("Threads (work items) of a block per dimension."),
+        F::new(Count, "blocks", |_, row| row.geometry.blocks().into()).described("Blocks of a launch."),
+        F::new(Count, "threads_per_block", |_, row| row.geometry.threads_per_block().into())
+            .described("Threads of a block."),
+        F::new(Number(One), "blocks_per_core", |_, row| {
             let cores = row.cores.filter(|&cores| cores > 0);
             cores.map(|cores| row.geometry.blocks() as f64 / cores as f64).into()
-        }),
-        count("registers", "Registers of a thread; empty where the profiler did not set it.")
-            .field(|row: &GeometryRow<'_>| row.geometry.registers.into()),
-        Column::new(
-            "group_memory_bytes",
-            ColumnKind::Whole(Unit::Bytes),
-            "Memory that a block shares (LDS) in bytes; empty where the profiler did not set it.",
-        )
-        .field(|row: &GeometryRow<'_>| row.geometry.group_memory.into()),
-        Column::new(
-            "private_memory_bytes",
-            ColumnKind::Whole(Unit::Bytes),
-            "Memory of each thread of its own (scratch) in bytes: more than 0 says that registers were spilled or arrays indexed.",
-        )
-        .field(|row: &GeometryRow<'_>| row.geometry.private_memory.into()),
-        Column::new(
-            "occupancy (%)",
-            ColumnKind::Number(Unit::Percent),
-            "Occupancy in percent that the launch allows; empty where the profiler did not compute it.",
-        )
-        .field(|row: &GeometryRow<'_>| row.geometry.occupancy.into()),
-        count("count", "Launches on all GPUs.").field(|row: &GeometryRow<'_>| row.times.count.into()),
-        Column::new("total_time_ms", ColumnKind::Number(Unit::Milliseconds), "Sum of their durations in ms.")
-            .field_in(|analysis: &&JaxAnalysis, row: &GeometryRow<'_>| analysis.ms(row.times.sum).into()),
+        })
+        .described("Blocks of a launch over the compute units (multiprocessors) of the GPU: below 1, some have nothing to do."),
+        F::new(Count, "registers", |_, row| row.geometry.registers.into())
+            .described("Registers of a thread; empty where the profiler did not set it."),
+        F::new(Whole(Bytes), "group_memory_bytes", |_, row| row.geometry.group_memory.into())
+            .described("Memory that a block shares (LDS) in bytes; empty where the profiler did not set it."),
+        F::new(Whole(Bytes), "private_memory_bytes", |_, row| row.geometry.private_memory.into())
+            .described("Memory of each thread of its own (scratch) in bytes: more than 0 says that registers were spilled or arrays indexed."),
+        F::new(Number(Percent), "occupancy (%)", |_, row| row.geometry.occupancy.into())
+            .described("Occupancy in percent that the launch allows; empty where the profiler did not compute it."),
+        F::new(Count, "count", |_, row| row.times.count.into()).described("Launches on all GPUs."),
+        F::new(Number(Milliseconds), "total_time_ms", |analysis, row| analysis.ms(row.times.sum).into())
+            .described("Sum of their durations in ms."),
     ];
     fields.extend(range_fields(|row: &GeometryRow<'_>| row.times));
     sheet(
@@ -230,12 +203,18 @@ fn range_fields<'a, R>(
 ) -> [Field<&'a JaxAnalysis, R>; 3] {
     let spread = move |analysis: &JaxAnalysis, row: &R| analysis.spread_us(Some(times(row)));
     [
-        us("mean_time_us", "Mean duration in µs.")
-            .field_in(move |analysis: &&JaxAnalysis, row: &R| spread(analysis, row).mean.into()),
-        us("min_time_us", "Shortest duration in µs.")
-            .field_in(move |analysis: &&JaxAnalysis, row: &R| spread(analysis, row).min.into()),
-        us("max_time_us", "Longest duration in µs.")
-            .field_in(move |analysis: &&JaxAnalysis, row: &R| spread(analysis, row).max.into()),
+        Field::<&JaxAnalysis, R>::new(Number(Microseconds), "mean_time_us", move |analysis, row| {
+            spread(analysis, row).mean.into()
+        })
+        .described("Mean duration in µs."),
+        Field::<&JaxAnalysis, R>::new(Number(Microseconds), "min_time_us", move |analysis, row| {
+            spread(analysis, row).min.into()
+        })
+        .described("Shortest duration in µs."),
+        Field::<&JaxAnalysis, R>::new(Number(Microseconds), "max_time_us", move |analysis, row| {
+            spread(analysis, row).max.into()
+        })
+        .described("Longest duration in µs."),
     ]
 }
 
@@ -266,7 +245,7 @@ fn geometries(analysis: &JaxAnalysis) -> Vec<GeometryRow<'_>> {
     rows
 }
 
-/// What the profiler's text `memcpy_details` says of a copy.
+/// A copy, from the profiler's text `memcpy_details`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CopyDetails {
     /// Bytes.
@@ -312,42 +291,35 @@ impl CopyRow<'_> {
 
 /// One row per GPU and kind of copy.
 pub(super) fn copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
+    type F<'a> = Field<&'a JaxAnalysis, CopyRow<'a>>;
     let mut fields = vec![
-        Column::new(
-            "gpu_pid",
-            ColumnKind::Identifier,
-            "The GPU that shows the copy: the id of its plane plus 1, which is the process id of trace viewers.",
-        )
-        .field(|row: &CopyRow<'_>| row.pid.into()),
-        Column::new("name", ColumnKind::Text, "Name of the copy, which says from where to where.")
-            .field(|row: &CopyRow<'_>| row.name.into()),
-        Column::new("kind", ColumnKind::Text, "Kinds of memory; empty where the profiler does not say.")
-            .field(|row: &CopyRow<'_>| row.details.kind.as_ref().into()),
-        Column::new(
-            "destination",
-            ColumnKind::Identifier,
-            "Number that the profiler gives to the destination.",
-        )
-        .field(|row: &CopyRow<'_>| row.details.destination.into()),
-        Column::new("async", ColumnKind::Text, "True where the host went on meanwhile.")
-            .field(|row: &CopyRow<'_>| row.details.is_async.map(|flag| if flag { "True" } else { "False" }).into()),
-        Column::new("size_bytes", ColumnKind::Whole(Unit::Bytes), "Bytes of a copy.")
-            .field(|row: &CopyRow<'_>| row.details.bytes.into()),
-        Column::new("count", ColumnKind::Count, "Number of copies.").field(|row: &CopyRow<'_>| row.times.count.into()),
-        us("total_time_us", "Sum of their durations in µs.")
-            .field_in(|analysis: &&JaxAnalysis, row: &CopyRow<'_>| analysis.us(row.times.sum).into()),
+        F::new(Identifier, "gpu_pid", |_, row| row.pid.into())
+            .described("The GPU that shows the copy: the id of its plane plus 1, which is the process id of trace viewers."),
+        F::new(Text, "name", |_, row| row.name.into())
+            .described("Name of the copy, which says from where to where."),
+        F::new(Text, "kind", |_, row| row.details.kind.as_ref().into())
+            .described("Kinds of memory; empty where the profiler does not say."),
+        F::new(Identifier, "destination", |_, row| row.details.destination.into())
+            .described("Number that the profiler gives to the destination."),
+        F::new(Text, "async", |_, row| {
+            row.details.is_async.map(|flag| if flag { "True" } else { "False" }).into()
+        })
+        .described("True where the host went on meanwhile."),
+        F::new(Whole(Bytes), "size_bytes", |_, row| row.details.bytes.into()).described("Bytes of a copy."),
+        F::new(Count, "count", |_, row| row.times.count.into()).described("Number of copies."),
+        F::new(Number(Microseconds), "total_time_us", |analysis, row| analysis.us(row.times.sum).into())
+            .described("Sum of their durations in µs."),
     ];
     fields.extend(range_fields(|row: &CopyRow<'_>| row.times));
-    let rate =
-        |name, description| Column::new(name, ColumnKind::Number(Unit::GigabytesPerSecond), description);
     fields.extend([
-        rate("bandwidth (GB/s)", "Bytes of all copies over the sum of their durations, in GB/s (10⁹ bytes).")
-            .field_in(|analysis: &&JaxAnalysis, row: &CopyRow<'_>| {
-                row.bandwidth(analysis, row.times.count, row.times.sum).into()
-            }),
-        rate("max_bandwidth (GB/s)", "Bytes over the shortest duration, in GB/s.").field_in(
-            |analysis: &&JaxAnalysis, row: &CopyRow<'_>| row.bandwidth(analysis, 1, row.times.min).into(),
-        ),
+        F::new(Number(GigabytesPerSecond), "bandwidth (GB/s)", |analysis, row| {
+            row.bandwidth(analysis, row.times.count, row.times.sum).into()
+        })
+        .described("Bytes of all copies over the sum of their durations, in GB/s (10⁹ bytes)."),
+        F::new(Number(GigabytesPerSecond), "max_bandwidth (GB/s)", |analysis, row| {
+            row.bandwidth(analysis, 1, row.times.min).into()
+        })
+        .described("Bytes over the shortest duration, in GB/s."),
     ]);
     sheet(
         "copy_bandwidth",

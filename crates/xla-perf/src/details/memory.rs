@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Sheet, Unit};
+use sheets::ColumnKind::{Count, Number, Text};
+use sheets::Unit::{Mebibytes, Milliseconds, Percent};
+use sheets::{Chart, ChartShape, Column, Field, Sheet};
 use trace_ingest::xplane::Profile;
 
 use crate::JaxAnalysis;
-use crate::report::sheet;
+use crate::sheet::sheet;
 
 /// An allocation or its end, as the allocator recorded it.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,80 +138,46 @@ pub fn timeline(events: &[MemoryEvent], stretches: u32) -> Vec<(String, Vec<Memo
 
 const ALLOCATOR: Column = Column::new(
     "allocator",
-    ColumnKind::Text,
+    Text,
     "Allocator, such as GPU_0_bfc of the first GPU; the device where the profiler names none.",
 );
-const PEAK: Column = Column::new(
-    "peak (MiB)",
-    ColumnKind::Number(Unit::Mebibytes),
-    "Most memory in use during the profile in MiB.",
-);
-
-/// A column of memory in MiB.
-fn mib_field<'a, R: 'static>(
-    name: &'static str,
-    description: &'static str,
-    bytes: fn(&R) -> u64,
-) -> Field<&'a JaxAnalysis, R> {
-    let column = Column::new(name, ColumnKind::Number(Unit::Mebibytes), description);
-    column.field(move |row| mib(bytes(row)).into())
-}
+const PEAK: Column =
+    Column::new("peak (MiB)", Number(Mebibytes), "Most memory in use during the profile in MiB.");
 
 /// One row per allocator.
 pub(super) fn allocators_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
+    type F<'a> = Field<&'a JaxAnalysis, AllocatorUse>;
     sheet(
         "memory_allocators",
         "Use of memory by allocator, from its allocations and their ends during the profile.",
         [
-            ALLOCATOR.field(|row: &AllocatorUse| row.allocator.as_str().into()),
-            Column::new("allocations", ColumnKind::Count, "Allocations.")
-                .field(|row: &AllocatorUse| row.allocations.into()),
-            Column::new("deallocations", ColumnKind::Count, "Ends of allocations.")
-                .field(|row: &AllocatorUse| row.deallocations.into()),
-            PEAK.field(|row: &AllocatorUse| mib(row.peak.0).into()),
-            Column::new(
-                "peak_time_ms",
-                ColumnKind::Number(Unit::Milliseconds),
-                "When that was first, in ms since the first event of the profile.",
-            )
-            .field_in(|analysis: &&JaxAnalysis, row: &AllocatorUse| analysis.ms(row.peak.1).into()),
-            mib_field(
-                "lifetime_peak (MiB)",
-                "Most memory in use since the allocator began, before the profile included, in MiB.",
-                |row: &AllocatorUse| row.lifetime_peak,
-            ),
-            mib_field(
-                "capacity (MiB)",
-                "Memory in use and left in MiB, after the last event.",
-                |row: &AllocatorUse| row.capacity,
-            ),
-            mib_field(
-                "first_in_use (MiB)",
-                "Memory in use after the first event in MiB.",
-                |row: &AllocatorUse| row.first_and_last.0,
-            ),
-            mib_field(
-                "last_in_use (MiB)",
-                "Memory in use after the last event in MiB: more than at first may be a leak.",
-                |row: &AllocatorUse| row.first_and_last.1,
-            ),
-            mib_field("allocated_in_all (MiB)", "Sum of all allocations in MiB.", |row: &AllocatorUse| {
-                row.allocated_in_all
-            }),
-            mib_field("largest_allocation (MiB)", "Largest allocation in MiB.", |row: &AllocatorUse| {
-                row.largest
-            }),
-            mib_field(
-                "rounding (MiB)",
-                "What allocations gave more than was asked for, summed, in MiB.",
-                |row: &AllocatorUse| row.rounding,
-            ),
-            Column::new(
-                "max_fragmentation (%)",
-                ColumnKind::Number(Unit::Percent),
-                "Largest share of the free memory that is not in its largest piece, in percent.",
-            )
-            .field(|row: &AllocatorUse| row.fragmentation.map(|share| share * 100.0).into()),
+            F::from_column(ALLOCATOR, |_, row| row.allocator.as_str().into()),
+            F::new(Count, "allocations", |_, row| row.allocations.into()).described("Allocations."),
+            F::new(Count, "deallocations", |_, row| row.deallocations.into())
+                .described("Ends of allocations."),
+            F::from_column(PEAK, |_, row| mib(row.peak.0).into()),
+            F::new(Number(Milliseconds), "peak_time_ms", |analysis, row| analysis.ms(row.peak.1).into())
+                .described("When that was first, in ms since the first event of the profile."),
+            F::new(Number(Mebibytes), "lifetime_peak (MiB)", |_, row| mib(row.lifetime_peak).into())
+                .described(
+                    "Most memory in use since the allocator began, before the profile included, in MiB.",
+                ),
+            F::new(Number(Mebibytes), "capacity (MiB)", |_, row| mib(row.capacity).into())
+                .described("Memory in use and left in MiB, after the last event."),
+            F::new(Number(Mebibytes), "first_in_use (MiB)", |_, row| mib(row.first_and_last.0).into())
+                .described("Memory in use after the first event in MiB."),
+            F::new(Number(Mebibytes), "last_in_use (MiB)", |_, row| mib(row.first_and_last.1).into())
+                .described("Memory in use after the last event in MiB: more than at first may be a leak."),
+            F::new(Number(Mebibytes), "allocated_in_all (MiB)", |_, row| mib(row.allocated_in_all).into())
+                .described("Sum of all allocations in MiB."),
+            F::new(Number(Mebibytes), "largest_allocation (MiB)", |_, row| mib(row.largest).into())
+                .described("Largest allocation in MiB."),
+            F::new(Number(Mebibytes), "rounding (MiB)", |_, row| mib(row.rounding).into())
+                .described("What allocations gave more than was asked for, summed, in MiB."),
+            F::new(Number(Percent), "max_fragmentation (%)", |_, row| {
+                row.fragmentation.map(|share| share * 100.0).into()
+            })
+            .described("Largest share of the free memory that is not in its largest piece, in percent."),
         ],
         |analysis| allocator_use(&memory_events(analysis.profile())),
     )
@@ -227,29 +195,20 @@ const STRETCHES: u32 = 1_000;
 
 /// One row per allocator and stretch of time.
 pub(super) fn timeline_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
+    type F<'a> = Field<&'a JaxAnalysis, (String, MemoryPoint)>;
     sheet(
         "memory_timeline",
         "Memory in use over time by allocator: a row for each thousandth of the time from the first allocation to the last in which the allocator did something.",
         [
-            ALLOCATOR.field(|row: &(String, MemoryPoint)| row.0.as_str().into()),
-            Column::new(
-                "time_ms",
-                ColumnKind::Number(Unit::Milliseconds),
-                "First event of the stretch in ms since the first event of the profile.",
-            )
-            .field_in(|analysis: &&JaxAnalysis, row: &(String, MemoryPoint)| analysis.ms(row.1.time).into()),
-            mib_field(
-                "in_use (MiB)",
-                "Memory in use after the last event of the stretch in MiB.",
-                |row: &(String, MemoryPoint)| row.1.allocated,
-            ),
-            mib_field(
-                "max_in_use (MiB)",
-                "Most memory in use in the stretch in MiB.",
-                |row: &(String, MemoryPoint)| row.1.most,
-            ),
-            Column::new("events", ColumnKind::Count, "Allocations and ends of allocations in the stretch.")
-                .field(|row: &(String, MemoryPoint)| row.1.events.into()),
+            F::from_column(ALLOCATOR, |_, row| row.0.as_str().into()),
+            F::new(Number(Milliseconds), "time_ms", |analysis, row| analysis.ms(row.1.time).into())
+                .described("First event of the stretch in ms since the first event of the profile."),
+            F::new(Number(Mebibytes), "in_use (MiB)", |_, row| mib(row.1.allocated).into())
+                .described("Memory in use after the last event of the stretch in MiB."),
+            F::new(Number(Mebibytes), "max_in_use (MiB)", |_, row| mib(row.1.most).into())
+                .described("Most memory in use in the stretch in MiB."),
+            F::new(Count, "events", |_, row| row.1.events.into())
+                .described("Allocations and ends of allocations in the stretch."),
         ],
         |analysis| {
             let timeline = timeline(&memory_events(analysis.profile()), STRETCHES).into_iter();

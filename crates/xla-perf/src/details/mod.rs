@@ -1,5 +1,4 @@
-//! What else a profile says of the work of its GPUs: how kernels were launched, what copies moved, how memory was
-//! used, and which parts of the source the time belongs to.
+//! Details of the work of GPUs: launch geometry and latency, copies, memory, and time by source line and name scope.
 
 mod launches;
 mod memory;

@@ -6,10 +6,12 @@ use std::collections::BTreeMap;
 
 use hlo_cost::{OpMetadata, StackFrameIndex};
 use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
-use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Field, Sheet, Unit, percent, shares};
+use sheets::ColumnKind::{Count, Number, Text};
+use sheets::Unit::{Milliseconds, Percent};
+use sheets::{Chart, ChartShape, Column, Field, Sheet, percent, shares};
 
 use crate::JaxAnalysis;
-use crate::report::sheet;
+use crate::sheet::{sheet, unless_empty};
 
 /// Frames of a call stack that are shown, the innermost ones.
 const MOST_FRAMES: usize = 12;
@@ -137,10 +139,10 @@ fn device_times(analysis: &JaxAnalysis) -> Vec<DeviceTime> {
     times
 }
 
-const SOURCE: Column = Column::new("source", ColumnKind::Text, "Source file and line.");
+const SOURCE: Column = Column::new("source", Text, "Source file and line.");
 const TOTAL_MS: Column = Column::new(
     "total_time_ms",
-    ColumnKind::Number(Unit::Milliseconds),
+    Number(Milliseconds),
     "Sum in ms over executions of the time in which a kernel of the instruction ran.",
 );
 
@@ -150,11 +152,13 @@ fn time_fields<'a, R>(
     total: Column,
     time: impl Fn(&R) -> &DeviceTime + Copy + Send + Sync + 'static,
 ) -> [Field<&'a JaxAnalysis, R>; 4] {
-    let count = |name, description| Column::new(name, ColumnKind::Count, description);
     [
-        count("instructions", instructions).field(move |row| time(row).instructions.into()),
-        count("executions", "Their executions on all GPUs.").field(move |row| time(row).calls.into()),
-        count("kernels", "Kernels, copies and fills of these.").field(move |row| time(row).kernels.into()),
+        Field::new(Count, "instructions", move |_, row| time(row).instructions.into())
+            .described(instructions),
+        Field::new(Count, "executions", move |_, row| time(row).calls.into())
+            .described("Their executions on all GPUs."),
+        Field::new(Count, "kernels", move |_, row| time(row).kernels.into())
+            .described("Kernels, copies and fills of these."),
         total.field_in(move |analysis: &&JaxAnalysis, row| analysis.ms(time(row).time).into()),
     ]
 }
@@ -169,25 +173,17 @@ struct SourceLine<'a> {
 
 /// One row per line of the source.
 pub(super) fn source_lines_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
+    type F<'a> = Field<&'a JaxAnalysis, SourceLine<'a>>;
     let mut fields = vec![
-        SOURCE.field(|row: &SourceLine<'_>| unless_empty(&row.origin.source)),
-        Column::new(
-            "function",
-            ColumnKind::Text,
-            "Function that the line is in; empty where the program does not say.",
-        )
-        .field(|row: &SourceLine<'_>| unless_empty(&row.origin.function)),
-        Column::new(
-            "call_stack",
-            ColumnKind::Text,
-            "Functions with file and line around it, from the inside out, of the instruction with the most time.",
-        )
-        .field(|row: &SourceLine<'_>| {
+        F::from_column(SOURCE, |_, row| unless_empty(&row.origin.source)),
+        F::new(Text, "function", |_, row| unless_empty(&row.origin.function))
+            .described("Function that the line is in; empty where the program does not say."),
+        F::new(Text, "call_stack", |_, row| {
             let stack = &row.origin.stack;
             (!stack.is_empty()).then(|| stack.join(" < ")).into()
-        }),
-        Column::new("top_instruction", ColumnKind::Text, "Instruction with the most time.")
-            .field(|row: &SourceLine<'_>| row.top.into()),
+        })
+        .described("Functions with file and line around it, from the inside out, of the instruction with the most time."),
+        F::new(Text, "top_instruction", |_, row| row.top.into()).described("Instruction with the most time."),
     ];
     fields.extend(time_fields("Instructions that come from the line.", TOTAL_MS, |row: &SourceLine<'_>| {
         &row.time
@@ -235,10 +231,6 @@ fn source_lines(analysis: &JaxAnalysis) -> Vec<SourceLine<'_>> {
     rows
 }
 
-fn unless_empty(text: &str) -> Cell<'_> {
-    Some(text).filter(|text| !text.is_empty()).into()
-}
-
 /// A name scope with those inside it.
 struct Scope {
     path: String,
@@ -251,14 +243,11 @@ struct Scope {
 
 /// One row per name scope.
 pub(super) fn name_scopes_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
+    type F<'a> = Field<&'a JaxAnalysis, Scope>;
     let mut fields = vec![
-        Column::new(
-            "scope",
-            ColumnKind::Text,
-            "Path of the scope; the operation's own name, its last part, is left out.",
-        )
-        .field(|row: &Scope| row.path.as_str().into()),
-        Column::new("depth", ColumnKind::Count, "Parts of the path.").field(|row: &Scope| row.depth.into()),
+        F::new(Text, "scope", |_, row| row.path.as_str().into())
+            .described("Path of the scope; the operation's own name, its last part, is left out."),
+        F::new(Count, "depth", |_, row| row.depth.into()).described("Parts of the path."),
     ];
     let total = TOTAL_MS.described(
         "Sum in ms over executions of the time in which a kernel of the instruction ran, scopes inside included.",
@@ -267,18 +256,11 @@ pub(super) fn name_scopes_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         &row.time
     }));
     fields.extend([
-        Column::new(
-            "own_time_ms",
-            ColumnKind::Number(Unit::Milliseconds),
-            "The same without the scopes inside.",
-        )
-        .field_in(|analysis: &&JaxAnalysis, row: &Scope| analysis.ms(row.own).into()),
-        Column::new(
-            "percent",
-            ColumnKind::Number(Unit::Percent),
+        F::new(Number(Milliseconds), "own_time_ms", |analysis, row| analysis.ms(row.own).into())
+            .described("The same without the scopes inside."),
+        F::new(Number(Percent), "percent", |_, row| row.percent.into()).described(
             "total_time_ms as a share of all device time, in percent; scopes inside others count again.",
-        )
-        .field(|row: &Scope| row.percent.into()),
+        ),
     ]);
     sheet(
         "name_scopes",
@@ -381,14 +363,10 @@ struct KindTime {
 pub(super) fn rematerialization_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     let kind = Column::new(
         "kind",
-        ColumnKind::Text,
+        Text,
         "Recomputed by jax.checkpoint (op_name has rematted_computation), recomputed by the compiler (the instruction is a .remat copy), first computation in a region that may be computed again (op_name has checkpoint or remat), or other.",
     );
-    let share = Column::new(
-        "percent",
-        ColumnKind::Number(Unit::Percent),
-        "Share of the device time of all rows, in percent.",
-    );
+    let share = Column::new("percent", Number(Percent), "Share of the device time of all rows, in percent.");
     let mut fields = vec![kind.field(|row: &KindTime| row.kind.name().into())];
     fields.extend(time_fields("Instructions.", TOTAL_MS, |row: &KindTime| &row.time));
     fields.push(share.field(|row: &KindTime| row.percent.into()));

@@ -5,53 +5,34 @@ use std::collections::BTreeSet;
 use std::hash::Hash;
 
 use gpu_timeline::{Spread, Summary};
-use hashbrown::HashMap;
 use operator_sheets::columns::{
     COMPUTE_SPEC, PCT_ROOFLINE, ROOFLINE_BOUND, ROOFLINE_TIME, TB_PER_S, TFLOPS_PER_S,
 };
 use operator_sheets::{Figures, KernelList, ListedKernel};
 use perf_models::{ComputeSpec, Roofline};
-use sheets::{Column, ColumnKind, Field, Unit};
+use sheets::ColumnKind::{Count, Number, Text};
+use sheets::Unit::Microseconds;
+use sheets::{Column, Field};
 use trace_ingest::EventId;
 
 use crate::analysis::JaxAnalysis;
 use crate::executions::Call;
 use crate::operators::{Operator, stem};
+use crate::{IndexMap, IndexSet};
 
-pub(crate) const INSTRUCTION: Column = Column::new(
-    "name",
-    ColumnKind::Text,
-    "HLO instruction; the kernel, copy or fill where no instruction is named.",
-);
+pub(crate) const INSTRUCTION: Column =
+    Column::new("name", Text, "HLO instruction; the kernel, copy or fill where no instruction is named.");
 pub(crate) const STEM: Column = Column::new(
     "name",
-    ColumnKind::Text,
+    Text,
     "HLO instruction without the number at its end, so that instances of one kind are one row; the kernel, copy or fill where no instruction is named.",
 );
-pub(crate) const MODULE: Column = Column::new(
-    "hlo_module",
-    ColumnKind::Text,
-    "Compiled program of the instruction; empty where none is named.",
-);
+pub(crate) const MODULE: Column =
+    Column::new("hlo_module", Text, "Compiled program of the instruction; empty where none is named.");
 pub(crate) const CATEGORY: Column = Column::new(
     "op category",
-    ColumnKind::Text,
+    Text,
     "Kind of work of the instruction by its opcode, the library call, or what its fusion holds: GEMM, CONV_fwd, SDPA_fwd, reduce, elementwise, data_movement, communication …; memcpy, memset and, by the kernel's name, others where the profile does not embed the instruction.",
-);
-const WARM_UP: Column = Column::new(
-    "warm_up_count",
-    ColumnKind::Count,
-    "Calls in executions of the program that count as warm-up, see steps.",
-);
-const STEADY: Column = Column::new(
-    "Steady Kernel Time (µs)_mean",
-    ColumnKind::Number(Unit::Microseconds),
-    "Mean kernel time in µs of the calls that are not in warm-up executions.",
-);
-const NOTE: Column = Column::new(
-    "note",
-    ColumnKind::Text,
-    "What the figures assume, or why there are none; empty where nothing is to be said.",
 );
 
 /// Calls of one row, by their first kernel's uid; never empty.
@@ -120,26 +101,23 @@ pub(super) fn call_groups<'a, Key: Eq + Hash>(
     analysis: &'a JaxAnalysis,
     key: impl Fn(&'a Call) -> Option<Key>,
 ) -> Vec<CallGroup<'a>> {
-    let mut positions = HashMap::new();
-    let mut groups: Vec<CallGroup<'a>> = Vec::new();
+    let mut groups: IndexMap<Key, Vec<&'a Call>> = IndexMap::default();
     for call in analysis.calls().iter().filter(|call| analysis.keeps(call.operator)) {
-        let Some(key) = key(call) else { continue };
-        let position = *positions.entry(key).or_insert(groups.len());
-        match groups.get_mut(position) {
-            Some(group) => group.calls.push(call),
-            None => groups.push(CallGroup { calls: vec![call] }),
+        if let Some(key) = key(call) {
+            groups.entry(key).or_default().push(call);
         }
     }
-    // They are in the order of their first calls, which decides between equal times.
+    let mut groups: Vec<CallGroup<'a>> = groups.into_values().map(|calls| CallGroup { calls }).collect();
+    // The order of their first calls decides between equal times.
     groups.sort_by_key(|group| Reverse(group.time()));
     groups
 }
 
 /// What the rows of a sheet of instructions share.
-pub(super) struct OperatorContext<'a> {
-    pub(super) analysis: &'a JaxAnalysis,
+pub(crate) struct OperatorContext<'a> {
+    pub(crate) analysis: &'a JaxAnalysis,
     /// Names of the models' parameters, where the sheet has a column for each.
-    pub(super) parameters: Vec<&'static str>,
+    pub(crate) parameters: IndexSet<&'static str>,
 }
 
 /// A row of a sheet of instructions: calls, with what several cells are made from.
@@ -194,7 +172,7 @@ pub(super) type OperatorField<'a> = Field<OperatorContext<'a>, OperatorRow<'a>>;
 
 /// The program of the instruction.
 pub(super) fn module_field<'a>() -> OperatorField<'a> {
-    MODULE.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
+    OperatorField::from_column(MODULE, |context, row| {
         row.operator.program.as_ref().and_then(|program| context.analysis.program_name(program)).into()
     })
 }
@@ -216,13 +194,16 @@ pub(super) fn rate_fields<'a>() -> impl Iterator<Item = OperatorField<'a>> {
 
 /// The peak, and with an architecture the columns of the roofline.
 pub(super) fn roofline_fields<'a>() -> impl Iterator<Item = OperatorField<'a>> {
-    let spec = COMPUTE_SPEC
-        .field(|row: &OperatorRow<'_>| row.operator.spec().as_ref().map(ComputeSpec::to_string).into());
+    let spec = OperatorField::from_column(COMPUTE_SPEC, |_, row| {
+        row.operator.spec().as_ref().map(ComputeSpec::to_string).into()
+    });
     let roofline = [
-        ROOFLINE_TIME.field(|row: &OperatorRow<'_>| row.roofline.map(|roofline| roofline.time_us()).into()),
-        ROOFLINE_BOUND
-            .named("Roofline Bound_first")
-            .field(|row: &OperatorRow<'_>| row.roofline.map(|roofline| roofline.bound().to_string()).into()),
+        OperatorField::from_column(ROOFLINE_TIME, |_, row| {
+            row.roofline.map(|roofline| roofline.time_us()).into()
+        }),
+        OperatorField::from_column(ROOFLINE_BOUND.named("Roofline Bound_first"), |_, row| {
+            row.roofline.map(|roofline| roofline.bound().to_string()).into()
+        }),
     ];
     let percent = PCT_ROOFLINE.fields(|row: &OperatorRow<'_>| &row.percent_of_roofline);
     let known = roofline.into_iter().chain(percent);
@@ -233,14 +214,19 @@ pub(super) fn roofline_fields<'a>() -> impl Iterator<Item = OperatorField<'a>> {
 /// The calls in warm-up executions and the mean time of the others.
 pub(super) fn warm_up_fields<'a>() -> [OperatorField<'a>; 2] {
     [
-        WARM_UP.field(|row: &OperatorRow<'_>| (row.group.calls.len() - row.steady.len()).into()),
-        STEADY.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
+        OperatorField::new(Count, "warm_up_count", |_, row| {
+            (row.group.calls.len() - row.steady.len()).into()
+        })
+        .described("Calls in executions of the program that count as warm-up, see steps."),
+        OperatorField::new(Number(Microseconds), "Steady Kernel Time (µs)_mean", |context, row| {
             context.analysis.spread_us(Summary::of(&row.steady)).mean.into()
-        }),
+        })
+        .described("Mean kernel time in µs of the calls that are not in warm-up executions."),
     ]
 }
 
 /// What the figures assume.
 pub(super) fn note_field<'a>() -> OperatorField<'a> {
-    NOTE.field(|row: &OperatorRow<'_>| row.operator.note().into())
+    OperatorField::new(Text, "note", |_, row| row.operator.note().into())
+        .described("What the figures assume, or why there are none; empty where nothing is to be said.")
 }

@@ -4,13 +4,15 @@ use hlo_cost::{ArrayShape, InstructionRef, Shape};
 use operator_sheets::Figures;
 use operator_sheets::columns::{DATA_MOVED, FLOPS_PER_BYTE, GFLOPS};
 use perf_models::{GemmKernel, Value};
-use sheets::{Column, ColumnKind, Field, Nested, Sheet, Unit};
+use sheets::ColumnKind::{Count, Flag, Identifier, Number, Text};
+use sheets::Unit::{Microseconds, One, TerabytesPerSecond, TeraflopsPerSecond};
+use sheets::{Column, ColumnKind, Field, Nested, Sheet};
 
 use super::call_groups::{CallGroup, INSTRUCTION, MODULE, call_groups, figures};
 use crate::analysis::JaxAnalysis;
 use crate::executions::Call;
 use crate::operators::Operator;
-use crate::report::sheet;
+use crate::sheet::sheet;
 
 /// The sheets of matrix multiplications.
 pub(super) fn gemm_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 2] {
@@ -26,8 +28,8 @@ fn identity<'a, R>(
     operator: impl Fn(&R) -> &Operator + Copy + Send + Sync + 'static,
 ) -> [Field<&'a JaxAnalysis, R>; 2] {
     [
-        INSTRUCTION.field(move |row| operator(row).name.as_str().into()),
-        MODULE.field_in(move |analysis: &&JaxAnalysis, row| {
+        Field::<&JaxAnalysis, R>::from_column(INSTRUCTION, move |_, row| operator(row).name.as_str().into()),
+        Field::<&JaxAnalysis, R>::from_column(MODULE, move |analysis, row| {
             operator(row).program.as_ref().and_then(|program| analysis.program_name(program)).into()
         }),
     ]
@@ -42,25 +44,19 @@ struct Row<'a> {
 
 /// One row per instruction.
 fn by_instruction<'a>() -> Sheet<'a, JaxAnalysis> {
-    let count = |name, description| Column::new(name, ColumnKind::Count, description);
+    type F<'a> = Field<&'a JaxAnalysis, Row<'a>>;
     let fields = [
-        count("Batch", "Multiplications of one call.").field(|row: &Row<'_>| row.extents.batch.into()),
-        count(
-            "M",
-            "Rows of the result; of library calls as the column-major library sees them, which is columns of a row-major result.",
-        )
-        .field(|row: &Row<'_>| row.extents.m.into()),
-        count("N", "The other extent of the result.").field(|row: &Row<'_>| row.extents.n.into()),
-        count("K", "Extent that is summed over.").field(|row: &Row<'_>| row.extents.k.into()),
-        Column::new(
-            "Beta",
-            ColumnKind::Number(Unit::One),
-            "Factor of the addend of a library call; empty for fusions.",
-        )
-        .field(|row: &Row<'_>| row.extents.beta.into()),
-        Column::new("Type", ColumnKind::Text, "Element type of the first operand.")
-            .field(|row: &Row<'_>| row.extents.element_type.as_ref().into()),
-        count("operation_count", "Calls, of all GPUs.").field(|row: &Row<'_>| row.group.calls.len().into()),
+        F::new(Count, "Batch", |_, row| row.extents.batch.into()).described("Multiplications of one call."),
+        F::new(Count, "M", |_, row| row.extents.m.into())
+            .described("Rows of the result; of library calls as the column-major library sees them, which is columns of a row-major result."),
+        F::new(Count, "N", |_, row| row.extents.n.into()).described("The other extent of the result."),
+        F::new(Count, "K", |_, row| row.extents.k.into()).described("Extent that is summed over."),
+        F::new(Number(One), "Beta", |_, row| row.extents.beta.into())
+            .described("Factor of the addend of a library call; empty for fusions."),
+        F::new(Text, "Type", |_, row| row.extents.element_type.as_ref().into())
+            .described("Element type of the first operand."),
+        F::new(Count, "operation_count", |_, row| row.group.calls.len().into())
+            .described("Calls, of all GPUs."),
     ];
     sheet(
         "gemms",
@@ -99,65 +95,52 @@ const SIZES: [(&str, Size); 4] = [
 
 /// One row per call.
 fn by_call<'a>() -> Sheet<'a, JaxAnalysis> {
+    type F<'a> = Field<&'a JaxAnalysis, CallRow<'a>>;
     let fields = [
-        Column::new("gpu_pid", ColumnKind::Identifier, "The GPU: the id of its plane plus 1.").field_in(
-            |analysis: &&JaxAnalysis, row: &CallRow<'_>| {
-                analysis.device_events()[row.call.kernels[0]].pid.into()
-            },
-        ),
-        Column::new("step", ColumnKind::Identifier, "Execution of the program, see steps.").field_in(
-            |analysis: &&JaxAnalysis, row: &CallRow<'_>| row.call.execution.map(|at| analysis.executions()[at].number).into(),
-        ),
-        Column::new("is_warm_up", ColumnKind::Flag, "Whether that execution counts as warm-up.").field_in(
-            |analysis: &&JaxAnalysis, row: &CallRow<'_>| {
-                row.call.execution.is_some_and(|at| analysis.executions()[at].is_warm_up).into()
-            },
-        ),
-        GFLOPS.field(|row: &CallRow<'_>| row.figures.map(|figures| figures.gflops()).into()),
-        Column::new(
-            "Kernel Time (µs)",
-            ColumnKind::Number(Unit::Microseconds),
-            "The union of the spans of the call's kernels, in µs.",
-        )
-        .field_in(|analysis: &&JaxAnalysis, row: &CallRow<'_>| analysis.us(row.call.time).into()),
-        Column::new(
-            "TFLOPS/s",
-            ColumnKind::Number(Unit::TeraflopsPerSecond),
-            "Achieved rate: floating-point operations over kernel time, in units of 1e12 per second.",
-        )
-        .field(|row: &CallRow<'_>| row.figures.and_then(|figures| figures.tflops_per_s()).into()),
-        DATA_MOVED.field(|row: &CallRow<'_>| row.figures.and_then(|figures| figures.mebibytes()).into()),
-        FLOPS_PER_BYTE.field(|row: &CallRow<'_>| row.figures.and_then(|figures| figures.intensity()).into()),
-        Column::new(
-            "TB/s",
-            ColumnKind::Number(Unit::TerabytesPerSecond),
-            "Achieved bandwidth: bytes over kernel time, in units of 1e12 bytes per second.",
-        )
-        .field(|row: &CallRow<'_>| row.figures.and_then(|figures| figures.tb_per_s()).into()),
+        F::new(Identifier, "gpu_pid", |analysis, row| {
+            analysis.device_events()[row.call.kernels[0]].pid.into()
+        })
+        .described("The GPU: the id of its plane plus 1."),
+        F::new(Identifier, "step", |analysis, row| {
+            row.call.execution.map(|at| analysis.executions()[at].number).into()
+        })
+        .described("Execution of the program, see steps."),
+        F::new(Flag, "is_warm_up", |analysis, row| {
+            row.call.execution.is_some_and(|at| analysis.executions()[at].is_warm_up).into()
+        })
+        .described("Whether that execution counts as warm-up."),
+        F::from_column(GFLOPS, |_, row| row.figures.map(|figures| figures.gflops()).into()),
+        F::new(Number(Microseconds), "Kernel Time (µs)", |analysis, row| analysis.us(row.call.time).into())
+            .described("The union of the spans of the call's kernels, in µs."),
+        F::new(Number(TeraflopsPerSecond), "TFLOPS/s", |_, row| {
+            row.figures.and_then(|figures| figures.tflops_per_s()).into()
+        })
+        .described("Achieved rate: floating-point operations over kernel time, in units of 1e12 per second."),
+        F::from_column(DATA_MOVED, |_, row| row.figures.and_then(|figures| figures.mebibytes()).into()),
+        F::from_column(FLOPS_PER_BYTE, |_, row| row.figures.and_then(|figures| figures.intensity()).into()),
+        F::new(Number(TerabytesPerSecond), "TB/s", |_, row| {
+            row.figures.and_then(|figures| figures.tb_per_s()).into()
+        })
+        .described("Achieved bandwidth: bytes over kernel time, in units of 1e12 bytes per second."),
         Field::each(
             Column::new(
                 "param: …",
-                ColumnKind::Count,
+                Count,
                 "A parameter of the multiplication: B, M, N, K as in gemms.",
             ),
             |_| SIZES.map(|(name, _)| name.to_owned()).into(),
             |_, row: &CallRow<'_>, position| SIZES[position].1(&row.extents).into(),
         ),
-        Column::new(
-            "transpose",
-            ColumnKind::Nested,
-            "Whether the library's operands A and B are transposed, by the name of the kernel; empty where it does not say.",
-        )
-        .field_in(|analysis: &&JaxAnalysis, row: &CallRow<'_>| {
+        F::new(ColumnKind::Nested, "transpose", |analysis, row| {
             let name = |&at: &usize| analysis.trace().name(analysis.device_events()[at].event);
             row.call.kernels.iter().map(name).find_map(transposes).into()
-        }),
-        Column::new("UID", ColumnKind::Identifier, "UID of the call's first kernel.").field_in(
-            |analysis: &&JaxAnalysis, row: &CallRow<'_>| {
-                let first = analysis.device_events()[row.call.kernels[0]].event;
-                analysis.trace().events().uid(first).into()
-            },
-        ),
+        })
+        .described("Whether the library's operands A and B are transposed, by the name of the kernel; empty where it does not say."),
+        F::new(Identifier, "UID", |analysis, row| {
+            let first = analysis.device_events()[row.call.kernels[0]].event;
+            analysis.trace().events().uid(first).into()
+        })
+        .described("UID of the call's first kernel."),
     ];
     sheet(
         "gemms_detailed",

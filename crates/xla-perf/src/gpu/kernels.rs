@@ -8,28 +8,29 @@ use std::collections::{BTreeMap, BTreeSet};
 use gpu_timeline::{Activity, Spread, Summary};
 use hashbrown::HashMap;
 use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
-use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Nested, Sheet, Unit, percent, shares};
+use sheets::ColumnKind::{Count, Identifier, Number, Text, Whole};
+use sheets::Unit::{Bytes, Microseconds, Milliseconds, Percent};
+use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Nested, Sheet, percent, shares};
 
-use crate::analysis::{JaxAnalysis, JaxFigures};
+use super::kernel_rows::{Arguments, Entry, KernelRow, duration_statistics, gpu_kernels, kernel_list};
+use crate::IndexMap;
+use crate::analysis::JaxAnalysis;
 use crate::device_events::{DeviceEvent, KernelCategory};
 use crate::operators::{Operator, Record, number_tuples, text_list, text_tuple};
+use crate::options::JaxFigures;
 use crate::programs::innermost;
-use crate::report::gpu_sheet;
+use crate::sheet::gpu_sheet;
 use crate::tracelens;
 
-const KERNEL: Column = Column::new("name", ColumnKind::Text, "Kernel.");
+const KERNEL: Column = Column::new("name", Text, "Kernel.");
 const KERNEL_CATEGORY: Column = Column::new(
     "op category",
-    ColumnKind::Text,
+    Text,
     "Kind of kernel by the names of its instruction and its own: GEMM, FA BWD, FA FWD, FA V3 (attention), Conv, TE (helpers of Transformer Engine), Communication rccl/nccl, or Uncategorized Events/XLA for all others.",
 );
-const UID: Column = Column::new(
-    "UID",
-    ColumnKind::Identifier,
-    "Index of the kernel among the events of the profiler's trace viewer.",
-);
-pub(super) const EX_UID: Column =
-    Column::new("ex_UID", ColumnKind::Identifier, "UID of the first kernel of the row.");
+const UID: Column =
+    Column::new("UID", Identifier, "Index of the kernel among the events of the profiler's trace viewer.");
+pub(super) const EX_UID: Column = Column::new("ex_UID", Identifier, "UID of the first kernel of the row.");
 pub(super) const INPUT_DIMS: Column = Column::new(
     "Input Dims",
     ColumnKind::Nested,
@@ -40,27 +41,27 @@ pub(super) const INPUT_TYPE: Column =
 pub(super) const INPUT_STRIDES: Column = Column::new(
     "Input Strides",
     ColumnKind::Nested,
-    "Distances of neighbours along each dimension of the same, in elements, by the layout of the HLO; with --parity always ().",
+    "Distances of neighbours along each dimension of the same, in elements, by the layout of the HLO; with the figures of TraceLens always ().",
 );
 const CONCRETE_INPUTS: Column = Column::new(
     "Concrete Inputs",
     ColumnKind::Nested,
-    "Always (): HLO has no arguments that are no tensors. With --parity, of Transformer Engine's attention the shape of the operand behind query, key and value.",
+    "Always (): HLO has no arguments that are no tensors. With the figures of TraceLens, of Transformer Engine's attention the shape of the operand behind query, key and value.",
 );
 const DIRECT_MS: Column = Column::new(
     "total_direct_kernel_time_ms",
-    ColumnKind::Number(Unit::Milliseconds),
+    Number(Milliseconds),
     "Sum of the durations of the row's kernels, in ms.",
 );
 const MS_PER_GPU: Column = Column::new(
     "time ms per gpu",
-    ColumnKind::Number(Unit::Milliseconds),
+    Number(Milliseconds),
     "The sum over the number of GPUs that ran any kernel of the sheet, in ms.",
 );
-const COUNT: Column = Column::new("Count", ColumnKind::Count, "Kernels.");
+const COUNT: Column = Column::new("Count", Count, "Kernels.");
 const SUMMARY_NAME: Column = Column::new(
     "name",
-    ColumnKind::Text,
+    Text,
     "Kernel; in xla_summary without the digits of its name, so that instances of one fusion are one row.",
 );
 
@@ -69,7 +70,7 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
     [
         gpu_sheet(
             "kernel_launchers",
-            "Kernels one by one, by UID; with --kernel_metadata_keyword_filters those that a keyword keeps.",
+            "Kernels one by one, by UID; only those that match a keyword where keywords filter them.",
             kernel_fields(),
             gpu_kernels,
         ),
@@ -77,7 +78,7 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
             "kernel_launchers_summary",
             "Kernels by name, most time first.",
             name_fields(),
-            |analysis| sums_by_name(gpu_kernels(analysis), Cow::Borrowed),
+            |analysis| sums_by(gpu_kernels(analysis), |row| row.name.into()),
         )
         .with_chart(Chart::new(
             "Kernel time by kernel",
@@ -90,7 +91,7 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
             "kernel_launchers_summary_by_category",
             "Kernels by category, most time first.",
             category_fields(),
-            sums_by_category,
+            |analysis| sums_by(gpu_kernels(analysis), |row| row.category.as_str().into()),
         )
         .with_chart(Chart::new(
             "Kernel time by category",
@@ -115,17 +116,13 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
             "xla_summary",
             "The kernels of df_xla_perf by name without digits, most time first.",
             name_fields(),
-            |analysis| sums_by_name(generated_kernels(analysis), |name| Cow::Owned(without_digits(name))),
+            |analysis| sums_by(generated_kernels(analysis), |row| without_digits(row.name).into()),
         ),
         gpu_sheet(
             "gpu_events_categorized_mean",
             "Kernels that compute by kind, per GPU on average. The kernel's own name decides the kind before that of its instruction: library kernels of a convolution are GEMM here.",
             kind_fields(
-                Column::new(
-                    "name",
-                    ColumnKind::Text,
-                    "Kind of kernel; Uncategorized Events for those of no kind.",
-                ),
+                Column::new("name", Text, "Kind of kernel; Uncategorized Events for those of no kind."),
                 "time ms as a share of computation_time of all GPUs, in percent; together above 100 where kernels overlap.",
             ),
             sums_by_kind,
@@ -136,7 +133,7 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
             kind_fields(
                 Column::new(
                     "short_name_grouped",
-                    ColumnKind::Text,
+                    Text,
                     "Kernel without the digits of its name; of one without digits, without underscores at its end.",
                 ),
                 "time ms as a share of that of all rows, in percent.",
@@ -144,36 +141,6 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
             sums_by_short_name,
         ),
     ]
-}
-
-/// A kernel that the keywords keep.
-#[derive(Clone, Copy)]
-pub(crate) struct KernelRow<'a> {
-    pub(crate) event: &'a DeviceEvent,
-    pub(crate) name: &'a str,
-    pub(crate) category: KernelCategory,
-    /// In picoseconds.
-    pub(crate) time: i64,
-    pub(crate) uid: u32,
-    pub(crate) operator: &'a Operator,
-}
-
-/// The kernels that the keywords keep, in the order of their uids.
-pub(crate) fn gpu_kernels<'a>(analysis: &'a JaxAnalysis) -> Vec<KernelRow<'a>> {
-    let (trace, events) = (analysis.trace(), analysis.trace().events());
-    let kept = analysis.device_events().iter().filter(|event| analysis.keeps(event.operator));
-    let row = |event: &'a DeviceEvent| {
-        let DeviceEvent { event: id, category, operator, .. } = *event;
-        Some(KernelRow {
-            event,
-            name: trace.name(id),
-            category: category?,
-            time: events.duration(id),
-            uid: events.uid(id),
-            operator: &analysis.operators()[operator],
-        })
-    };
-    kept.filter_map(row).collect()
 }
 
 /// Those that XLA generated.
@@ -189,61 +156,46 @@ fn gpu_count(rows: &[KernelRow<'_>]) -> usize {
 }
 
 fn kernel_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelRow<'a>>> {
-    let us = |name, description| Column::new(name, ColumnKind::Number(Unit::Microseconds), description);
+    type F<'a> = Field<&'a JaxAnalysis, KernelRow<'a>>;
     let before = [
-        KERNEL.field(|row: &KernelRow<'_>| row.name.into()),
-        UID.field(|row: &KernelRow<'_>| row.uid.into()),
-        KERNEL_CATEGORY.field(|row: &KernelRow<'_>| row.category.as_str().into()),
-        us("total_direct_kernel_time", "Duration of the kernel in µs.")
-            .field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| analysis.us(row.time).into()),
-        us("total_subtree_kernel_time", "The same: kernels have nothing below.")
-            .field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| analysis.us(row.time).into()),
-        Column::new("direct_kernel_count", ColumnKind::Count, "Always 1.").field(|_| 1.into()),
-        Column::new("pid", ColumnKind::Identifier, "The GPU: the id of its plane plus 1.")
-            .field(|row: &KernelRow<'_>| row.event.pid.into()),
-        Column::new("tid", ColumnKind::Identifier, "Stream of the GPU.")
-            .field(|row: &KernelRow<'_>| row.event.stream.into()),
+        F::from_column(KERNEL, |_, row| row.name.into()),
+        F::from_column(UID, |_, row| row.uid.into()),
+        F::from_column(KERNEL_CATEGORY, |_, row| row.category.as_str().into()),
+        F::new(Number(Microseconds), "total_direct_kernel_time", |analysis, row| {
+            analysis.us(row.time).into()
+        })
+        .described("Duration of the kernel in µs."),
+        F::new(Number(Microseconds), "total_subtree_kernel_time", |analysis, row| {
+            analysis.us(row.time).into()
+        })
+        .described("The same: kernels have nothing below."),
+        F::new(Count, "direct_kernel_count", |_, _| 1.into()).described("Always 1."),
+        F::new(Identifier, "pid", |_, row| row.event.pid.into())
+            .described("The GPU: the id of its plane plus 1."),
+        F::new(Identifier, "tid", |_, row| row.event.stream.into()).described("Stream of the GPU."),
     ];
     let after = [
-        Column::new(
-            "kernel_details",
-            ColumnKind::Nested,
-            "The kernel with its duration in µs and what the HLO says of its instruction: target of a custom call, shapes of operands and result, operation and source; NA where there is none. With --parity neither result nor operation.",
-        )
-        .field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| {
+        F::new(ColumnKind::Nested, "kernel_details", |analysis, row| {
             let duration = ("dur".into(), Nested::Number(analysis.us(row.time)));
             kernel_list(row.name, [duration].into_iter().chain(instruction(analysis, row.operator))).into()
-        }),
-        us(
-            "GPU_kernel_launch_latency",
-            "Start of the kernel less start of the host's call that launched it, in µs: the time that it waited; empty where the launch is not recorded.",
-        )
-        .field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| {
+        })
+        .described("The kernel with its duration in µs and what the HLO says of its instruction: target of a custom call, shapes of operands and result, operation and source; NA where there is none. With the figures of TraceLens neither result nor operation."),
+        F::new(Number(Microseconds), "GPU_kernel_launch_latency", |analysis, row| {
             let start = |event| analysis.trace().events().start(event);
             row.event.launch.map(|launch| analysis.us(start(row.event.event) - start(launch))).into()
-        }),
+        })
+        .described("Start of the kernel less start of the host's call that launched it, in µs: the time that it waited; empty where the launch is not recorded."),
     ];
     before.into_iter().chain(argument_fields(|row: &KernelRow<'a>| row.operator)).chain(after)
 }
 
 fn input_bytes_field<'a>() -> Field<&'a JaxAnalysis, KernelRow<'a>> {
-    Column::new(
-        "total_input_bytes",
-        ColumnKind::Whole(Unit::Bytes),
-        "Bytes of the instruction's operands that are arrays; empty where the profile does not embed it.",
-    )
-    .field(|row: &KernelRow<'_>| {
+    Field::<&JaxAnalysis, KernelRow<'_>>::new(Whole(Bytes), "total_input_bytes", |_, row| {
         row.operator.record.as_ref().map(|record| record.operand_bytes as i64).into()
     })
-}
-
-/// Arguments of an instruction as the sheets of kernels show them.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Arguments<'a> {
-    pub(crate) dims: &'a [Vec<u64>],
-    pub(crate) types: &'a [String],
-    pub(crate) strides: &'a [Vec<u64>],
-    pub(crate) concrete: &'a [Vec<u64>],
+    .described(
+        "Bytes of the instruction's operands that are arrays; empty where the profile does not embed it.",
+    )
 }
 
 /// `None` where the profile does not embed the instruction.
@@ -253,7 +205,7 @@ fn arguments(operator: &Operator, figures: JaxFigures) -> Option<Arguments<'_>> 
         JaxFigures::Correct => {
             Arguments { dims: &record.dims, types: &record.types, strides: &record.strides, concrete: &[] }
         }
-        JaxFigures::Reference => tracelens::arguments(record),
+        JaxFigures::TraceLens => tracelens::arguments(record),
     })
 }
 
@@ -273,14 +225,6 @@ fn argument_fields<'a, R>(
     ]
 }
 
-type Entry = (Cow<'static, str>, Nested);
-
-/// A list of one kernel with what is known of it.
-pub(crate) fn kernel_list(name: &str, entries: impl Iterator<Item = Entry>) -> Nested {
-    let name = [("name".into(), Nested::Text(name.to_owned()))];
-    Nested::List(vec![Nested::Record(name.into_iter().chain(entries).collect())])
-}
-
 /// What a list of kernels says of their instruction.
 fn instruction(analysis: &JaxAnalysis, operator: &Operator) -> [Entry; 4] {
     let text = |text: Option<String>| Nested::Text(text.unwrap_or_else(|| "NA".to_owned()));
@@ -293,21 +237,6 @@ fn instruction(analysis: &JaxAnalysis, operator: &Operator) -> [Entry; 4] {
         ("operands".into(), record.map_or_else(|| text(None), |record| text_list(&record.operands))),
         ("outputs".into(), text(known.map(|record| record.output.clone()))),
         ("metadata".into(), text(known.and_then(Record::metadata))),
-    ]
-}
-
-/// Count and spread of durations, in µs.
-pub(crate) fn duration_statistics(analysis: &JaxAnalysis, times: &[i64]) -> Vec<Entry> {
-    let us = |time: f64| Nested::Number(time / analysis.trace().time_unit().per_microsecond() as f64);
-    let Some(summary) = Summary::of(times) else { return vec![("count".into(), Nested::Whole(0))] };
-    vec![
-        ("count".into(), Nested::Whole(summary.count as i64)),
-        ("total_duration_us".into(), us(summary.sum as f64)),
-        ("mean_duration_us".into(), us(summary.mean)),
-        ("median_duration_us".into(), us(summary.median)),
-        ("std_dev_duration_us".into(), us(summary.population_std)),
-        ("min_duration_us".into(), us(summary.min as f64)),
-        ("max_duration_us".into(), us(summary.max as f64)),
     ]
 }
 
@@ -324,21 +253,19 @@ struct KernelGroup<'a> {
 /// The groups, most time first.
 fn kernel_groups(analysis: &JaxAnalysis) -> Vec<KernelGroup<'_>> {
     let figures = analysis.options().figures;
-    let mut positions = HashMap::new();
-    let mut groups: Vec<KernelGroup<'_>> = Vec::new();
+    let mut groups: IndexMap<_, (KernelRow<'_>, Vec<i64>)> = IndexMap::default();
     for row in gpu_kernels(analysis) {
         let key = (row.name, row.category, arguments(row.operator, figures));
-        let position = *positions.entry(key).or_insert(groups.len());
-        if position == groups.len() {
-            groups.push(KernelGroup { first: row, times: Vec::new(), time: 0, spread: Spread::default() });
-        }
-        groups[position].times.push(row.time);
+        groups.entry(key).or_insert_with(|| (row, Vec::new())).1.push(row.time);
     }
-    for group in &mut groups {
-        group.time = group.times.iter().sum();
-        group.spread = analysis.spread_us(Summary::of(&group.times));
-    }
-    // They are in the order of their first uids, which decides between equal times.
+    let group = |(first, times): (_, Vec<i64>)| KernelGroup {
+        first,
+        time: times.iter().sum(),
+        spread: analysis.spread_us(Summary::of(&times)),
+        times,
+    };
+    let mut groups: Vec<KernelGroup<'_>> = groups.into_values().map(group).collect();
+    // The order of their first uids decides between equal times.
     groups.sort_by_key(|group| Reverse(group.time));
     groups
 }
@@ -348,14 +275,10 @@ macro_rules! pair {
         [
             Column::new(
                 concat!("total_direct_kernel_time_", $statistic),
-                ColumnKind::Number(Unit::Microseconds),
+                Number(Microseconds),
                 concat!($what, " of the durations in µs."),
             ),
-            Column::new(
-                concat!("total_subtree_kernel_time_", $statistic),
-                ColumnKind::Number(Unit::Microseconds),
-                "The same.",
-            ),
+            Column::new(concat!("total_subtree_kernel_time_", $statistic), Number(Microseconds), "The same."),
         ]
     };
 }
@@ -373,15 +296,13 @@ const PAIRS: [([Column; 2], Statistic); 5] = [
 const SUMS: [Column; 2] = pair!("sum", "Sum");
 
 fn group_fields<'a>() -> Vec<Field<&'a JaxAnalysis, KernelGroup<'a>>> {
+    type F<'a> = Field<&'a JaxAnalysis, KernelGroup<'a>>;
     let mut fields = vec![
-        KERNEL.field(|row: &KernelGroup<'_>| row.first.name.into()),
-        KERNEL_CATEGORY.field(|row: &KernelGroup<'_>| row.first.category.as_str().into()),
+        F::from_column(KERNEL, |_, row| row.first.name.into()),
+        F::from_column(KERNEL_CATEGORY, |_, row| row.first.category.as_str().into()),
     ];
     fields.extend(argument_fields(|row: &KernelGroup<'a>| row.first.operator));
-    fields.push(
-        Column::new("operation_count", ColumnKind::Count, "Kernels.")
-            .field(|row: &KernelGroup<'_>| row.times.len().into()),
-    );
+    fields.push(F::new(Count, "operation_count", |_, row| row.times.len().into()).described("Kernels."));
     for (columns, figure) in PAIRS {
         let pair =
             columns.map(|column| column.field(move |row: &KernelGroup<'_>| figure(&row.spread).into()));
@@ -391,23 +312,19 @@ fn group_fields<'a>() -> Vec<Field<&'a JaxAnalysis, KernelGroup<'a>>> {
         column.field_in(|analysis: &&JaxAnalysis, row: &KernelGroup<'_>| analysis.us(row.time).into())
     }));
     fields.extend([
-        EX_UID.field(|row: &KernelGroup<'_>| row.first.uid.into()),
-        Column::new(
-            "kernel_details_summary",
-            ColumnKind::Nested,
-            "kernel_details of the first kernel with count, total, mean, median, standard deviation (of a population, n), minimum and maximum over the row's kernels in µs.",
-        )
-        .field_in(|analysis: &&JaxAnalysis, row: &KernelGroup<'_>| {
+        F::from_column(EX_UID, |_, row| row.first.uid.into()),
+        F::new(ColumnKind::Nested, "kernel_details_summary", |analysis, row| {
             let instruction = instruction(analysis, row.first.operator).into_iter();
             kernel_list(row.first.name, instruction.chain(duration_statistics(analysis, &row.times))).into()
-        }),
+        })
+        .described("kernel_details of the first kernel with count, total, mean, median, standard deviation (of a population, n), minimum and maximum over the row's kernels in µs."),
     ]);
     fields.extend(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &KernelGroup<'_>| row.time));
     fields
 }
 
-/// Kernels of a name.
-struct NameSum<'a> {
+/// Kernels of a name or a category.
+struct KernelSum<'a> {
     name: Cow<'a, str>,
     time: i64,
     count: usize,
@@ -416,80 +333,58 @@ struct NameSum<'a> {
     gpus: usize,
 }
 
-/// Kernels by what is shown of their names, most time first.
-fn sums_by_name<'a>(rows: Vec<KernelRow<'a>>, shown: impl Fn(&'a str) -> Cow<'a, str>) -> Vec<NameSum<'a>> {
+/// Kernels by name, or by what else is made of a kernel, most time first.
+fn sums_by<'a>(rows: Vec<KernelRow<'a>>, name: fn(&KernelRow<'a>) -> Cow<'a, str>) -> Vec<KernelSum<'a>> {
     let gpus = gpu_count(&rows);
     let mut sums: HashMap<Cow<'_, str>, (i64, usize, BTreeSet<&str>)> = HashMap::new();
     for row in rows {
-        let (time, count, categories) = sums.entry(shown(row.name)).or_default();
+        let (time, count, categories) = sums.entry(name(&row)).or_default();
         *time += row.time;
         *count += 1;
         categories.insert(row.category.as_str());
     }
-    let sum = |(name, (time, count, categories))| NameSum { name, time, count, categories, gpus };
-    let mut sums: Vec<NameSum<'_>> = sums.into_iter().map(sum).collect();
+    let sum = |(name, (time, count, categories))| KernelSum { name, time, count, categories, gpus };
+    let mut sums: Vec<KernelSum<'_>> = sums.into_iter().map(sum).collect();
     sums.sort_by(|a, b| b.time.cmp(&a.time).then_with(|| a.name.cmp(&b.name)));
     sums
 }
 
-fn name_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, NameSum<'a>>> {
-    let us = |name, description| Column::new(name, ColumnKind::Number(Unit::Microseconds), description);
+fn name_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelSum<'a>>> {
+    type F<'a> = Field<&'a JaxAnalysis, KernelSum<'a>>;
+    let time = |name| F::new(Number(Microseconds), name, |analysis, row| analysis.us(row.time).into());
     let fields = [
-        SUMMARY_NAME.field(|row: &NameSum<'_>| row.name.as_ref().into()),
-        us("total_direct_kernel_time_sum", "Sum of the durations in µs.")
-            .field_in(|analysis: &&JaxAnalysis, row: &NameSum<'_>| analysis.us(row.time).into()),
-        us("total_subtree_kernel_time_sum", "The same.")
-            .field_in(|analysis: &&JaxAnalysis, row: &NameSum<'_>| analysis.us(row.time).into()),
-        DIRECT_MS.field_in(|analysis: &&JaxAnalysis, row: &NameSum<'_>| analysis.ms(row.time).into()),
-        DIRECT_MS
-            .named("total_subtree_kernel_time_ms")
-            .described("The same.")
-            .field_in(|analysis: &&JaxAnalysis, row: &NameSum<'_>| analysis.ms(row.time).into()),
-        COUNT.field(|row: &NameSum<'_>| row.count.into()),
-        Column::new("Categories", ColumnKind::Nested, "Kinds of these kernels, by name.")
-            .field(|row: &NameSum<'_>| text_list(&row.categories).into()),
+        F::from_column(SUMMARY_NAME, |_, row| row.name.as_ref().into()),
+        time("total_direct_kernel_time_sum").described("Sum of the durations in µs."),
+        time("total_subtree_kernel_time_sum").described("The same."),
+        F::from_column(DIRECT_MS, |analysis, row| analysis.ms(row.time).into()),
+        F::from_column(DIRECT_MS.named("total_subtree_kernel_time_ms"), |analysis, row| {
+            analysis.ms(row.time).into()
+        })
+        .described("The same."),
+        F::from_column(COUNT, |_, row| row.count.into()),
+        F::new(ColumnKind::Nested, "Categories", |_, row| text_list(&row.categories).into())
+            .described("Kinds of these kernels, by name."),
     ];
-    let shares = shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &NameSum<'_>| row.time);
-    let per_gpu = MS_PER_GPU.field_in(|analysis: &&JaxAnalysis, row: &NameSum<'_>| {
-        (analysis.ms(row.time) / row.gpus as f64).into()
-    });
-    fields.into_iter().chain(shares).chain([per_gpu])
+    fields.into_iter().chain(share_fields())
 }
 
-/// Kernels of a category.
-struct CategorySum {
-    category: KernelCategory,
-    count: usize,
-    time: i64,
-    /// GPUs that ran any kernel.
-    gpus: usize,
-}
-
-fn sums_by_category(analysis: &JaxAnalysis) -> Vec<CategorySum> {
-    let rows = gpu_kernels(analysis);
-    let gpus = gpu_count(&rows);
-    let mut sums: Vec<CategorySum> = Vec::new();
-    for row in &rows {
-        match sums.iter_mut().find(|sum| sum.category == row.category) {
-            Some(sum) => (sum.count, sum.time) = (sum.count + 1, sum.time + row.time),
-            None => sums.push(CategorySum { category: row.category, count: 1, time: row.time, gpus }),
-        }
-    }
-    sums.sort_by_key(|sum| (Reverse(sum.time), sum.category.as_str()));
-    sums
-}
-
-fn category_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, CategorySum>> {
+fn category_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelSum<'a>>> {
+    type F<'a> = Field<&'a JaxAnalysis, KernelSum<'a>>;
     let fields = [
-        KERNEL_CATEGORY.field(|row: &CategorySum| row.category.as_str().into()),
-        COUNT.field(|row: &CategorySum| row.count.into()),
-        DIRECT_MS.field_in(|analysis: &&JaxAnalysis, row: &CategorySum| analysis.ms(row.time).into()),
+        F::from_column(KERNEL_CATEGORY, |_, row| row.name.as_ref().into()),
+        F::from_column(COUNT, |_, row| row.count.into()),
+        F::from_column(DIRECT_MS, |analysis, row| analysis.ms(row.time).into()),
     ];
-    let shares = shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &CategorySum| row.time);
-    let per_gpu = MS_PER_GPU.field_in(|analysis: &&JaxAnalysis, row: &CategorySum| {
-        (analysis.ms(row.time) / row.gpus as f64).into()
-    });
-    fields.into_iter().chain(shares).chain([per_gpu])
+    fields.into_iter().chain(share_fields())
+}
+
+/// The shares of the time, and the time per GPU.
+fn share_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelSum<'a>>> {
+    type F<'a> = Field<&'a JaxAnalysis, KernelSum<'a>>;
+    let shares = shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &KernelSum<'_>| row.time);
+    let per_gpu =
+        F::from_column(MS_PER_GPU, |analysis, row| (analysis.ms(row.time) / row.gpus as f64).into());
+    shares.into_iter().chain([per_gpu])
 }
 
 /// Kernels that compute, of a kind or of a name.
@@ -501,22 +396,17 @@ struct KindSum {
 }
 
 fn kind_fields<'a>(name: Column, share: &'static str) -> [Field<&'a JaxAnalysis, KindSum>; 5] {
-    let ms = |name, description| Column::new(name, ColumnKind::Number(Unit::Milliseconds), description);
+    type F<'a> = Field<&'a JaxAnalysis, KindSum>;
     [
         name.field(|row: &KindSum| row.name.as_str().into()),
-        Column::new("count", ColumnKind::Count, "Kernels of all GPUs.")
-            .field(|row: &KindSum| row.count.into()),
-        ms("time ms", "Sum of the durations of these kernels in ms.")
-            .field_in(|analysis: &&JaxAnalysis, row: &KindSum| analysis.ms(row.time).into()),
-        ms(
-            "time ms per gpu",
-            "The same over the number of GPUs with events, those that only copied included, in ms.",
-        )
-        .field_in(|analysis: &&JaxAnalysis, row: &KindSum| {
+        F::new(Count, "count", |_, row| row.count.into()).described("Kernels of all GPUs."),
+        F::new(Number(Milliseconds), "time ms", |analysis, row| analysis.ms(row.time).into())
+            .described("Sum of the durations of these kernels in ms."),
+        F::new(Number(Milliseconds), "time ms per gpu", |analysis, row| {
             (analysis.ms(row.time) / analysis.gpus().len() as f64).into()
-        }),
-        Column::new("percent", ColumnKind::Number(Unit::Percent), share)
-            .field(|row: &KindSum| row.percent.into()),
+        })
+        .described("The same over the number of GPUs with events, those that only copied included, in ms."),
+        F::new(Number(Percent), "percent", |_, row| row.percent.into()).described(share),
     ]
 }
 

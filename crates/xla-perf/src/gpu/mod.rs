@@ -3,7 +3,8 @@
 
 pub(crate) mod call_groups;
 pub(crate) mod gemms;
-pub(crate) mod kernels;
+pub(crate) mod kernel_rows;
+mod kernels;
 pub(crate) mod op_sheets;
 mod operators;
 mod steps;
@@ -11,7 +12,8 @@ mod timeline;
 
 use sheets::Sheet;
 
-use crate::analysis::{JaxAnalysis, JaxFigures};
+use crate::analysis::JaxAnalysis;
+use crate::options::JaxFigures;
 use crate::rooflines::roofline_sheets;
 use crate::tracelens;
 
@@ -23,7 +25,7 @@ pub(crate) fn gpu_sheets<'a>() -> Vec<Sheet<'a, JaxAnalysis>> {
     all.extend(roofline_sheets());
     all.extend(op_sheets::op_sheets().map(|(members, sheet)| {
         sheet.replaced_by(tracelens::op_sheet(members), |analysis| {
-            analysis.options().figures == JaxFigures::Reference
+            analysis.options().figures == JaxFigures::TraceLens
         })
     }));
     all.extend(kernels::kernel_sheets());

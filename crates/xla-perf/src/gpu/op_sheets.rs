@@ -3,22 +3,19 @@
 
 use hlo_cost::HloKind;
 use operator_sheets::columns::{DATA_MOVED, FLOPS_PER_BYTE, GFLOPS, KERNEL_DETAILS, KERNEL_TIME};
-use sheets::{Column, ColumnKind, Field, Sheet, Unit};
+use sheets::ColumnKind::{Count, Identifier, Number, Text};
+use sheets::Unit::Microseconds;
+use sheets::{Cell, Column, ColumnKind, Field, Sheet};
 use trace_ingest::TrackId;
 
 use super::call_groups::{
-    CATEGORY, CallGroup, OperatorContext, OperatorRow, STEM, call_groups, module_field, note_field,
-    rate_fields, roofline_fields, warm_up_fields, work_fields,
+    CATEGORY, CallGroup, OperatorContext, OperatorField, OperatorRow, STEM, call_groups, module_field,
+    note_field, rate_fields, roofline_fields, warm_up_fields, work_fields,
 };
 use crate::analysis::JaxAnalysis;
 use crate::device_events::KernelCategory;
 use crate::operators::{Operator, Program, number_tuples, stem, text_tuple};
 
-pub(crate) const PARAMETER: Column = Column::new(
-    "param: …",
-    ColumnKind::Text,
-    "A parameter of the model, such as M, N, K of a matrix multiplication; one column per parameter, and calls are grouped by all of them.",
-);
 /// FLOPs, bytes and intensity.
 pub(crate) const WORK: [Column; 3] = [
     GFLOPS.named("GFLOPS_first"),
@@ -27,26 +24,22 @@ pub(crate) const WORK: [Column; 3] = [
 ];
 pub(crate) const PROCESS_NAME: Column = Column::new(
     "process_name_first",
-    ColumnKind::Text,
-    "GPU of the first call; with --parity always Unknown.",
+    Text,
+    "GPU of the first call; with the figures of TraceLens always Unknown.",
 );
 pub(crate) const PROCESS_LABEL: Column =
-    Column::new("process_label_first", ColumnKind::Text, "Always Unknown: profiles have no such label.");
-pub(crate) const THREAD_NAME: Column =
-    Column::new("thread_name_first", ColumnKind::Text, "Stream of the first call.");
+    Column::new("process_label_first", Text, "Always Unknown: profiles have no such label.");
+pub(crate) const THREAD_NAME: Column = Column::new("thread_name_first", Text, "Stream of the first call.");
 pub(crate) const DETAILS: Column = KERNEL_DETAILS.named("kernel_details__summarize_kernel_stats");
 pub(crate) const DIMS: Column =
     Column::new("Input Dims_first", ColumnKind::Nested, "Shapes of the operands of the first call.");
 pub(crate) const TYPES: Column =
     Column::new("Input type_first", ColumnKind::Nested, "Element types of the same.");
-pub(crate) const TIME_SUM: Column = Column::new(
-    "Kernel Time (µs)_sum",
-    ColumnKind::Number(Unit::Microseconds),
-    "Sum over calls of the kernel time in µs.",
-);
+pub(crate) const TIME_SUM: Column =
+    Column::new("Kernel Time (µs)_sum", Number(Microseconds), "Sum over calls of the kernel time in µs.");
 pub(crate) const COUNT: Column =
-    Column::new("name_count", ColumnKind::Count, "Calls; with --parity kernels.");
-pub(crate) const UID: Column = Column::new("UID_first", ColumnKind::Identifier, "UID of the first kernel.");
+    Column::new("name_count", Count, "Calls; with the figures of TraceLens kernels.");
+pub(crate) const UID: Column = Column::new("UID_first", Identifier, "UID of the first kernel.");
 
 /// Which instructions a sheet has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,116 +50,94 @@ pub(crate) enum Members {
     Rest,
 }
 
-const SHEETS: [(&str, Members, &str); 8] = [
-    (
-        "op_gemm",
-        Members::Of(KernelCategory::Gemm),
-        "Matrix multiplications, alone, fused or by a library: one row per name and parameters, most kernel time first.",
-    ),
-    (
-        "op_fa_bwd",
-        Members::Of(KernelCategory::AttentionBackward),
-        "Fused attention, backward: one row per name and parameters, most kernel time first.",
-    ),
-    (
-        "op_fa_fwd",
-        Members::Of(KernelCategory::AttentionForward),
-        "Fused attention, forward: one row per name and parameters, most kernel time first.",
-    ),
-    (
-        "op_fa_v3",
-        Members::Of(KernelCategory::AttentionV3),
-        "Fused attention by the third version of AMD's assembly kernels: one row per name and parameters, most kernel time first.",
-    ),
-    (
-        "op_conv",
-        Members::Of(KernelCategory::Convolution),
-        "Convolutions: one row per name and parameters, most kernel time first.",
-    ),
-    (
-        "op_te",
-        Members::Of(KernelCategory::TransformerEngine),
-        "Library calls of Transformer Engine that are neither attention nor matrix multiplications: one row per name and parameters, most kernel time first.",
-    ),
-    (
-        "op_communication_rccl_nccl",
-        Members::Of(KernelCategory::Communication),
-        "Collectives: one row per name and parameters, most kernel time first.",
-    ),
-    (
-        "op_xla",
-        Members::Rest,
-        "Instructions that are in no other sheet of their kind, such as the fusions that XLA generates: one row per name, operands and work, most kernel time first. Not with --parity.",
-    ),
+/// Name, members, and what these are.
+const SHEETS: [(&str, Members, &str); 7] = [
+    ("op_gemm", Members::Of(KernelCategory::Gemm), "Matrix multiplications, alone, fused or by a library"),
+    ("op_fa_bwd", Members::Of(KernelCategory::AttentionBackward), "Fused attention, backward"),
+    ("op_fa_fwd", Members::Of(KernelCategory::AttentionForward), "Fused attention, forward"),
+    ("op_fa_v3", Members::Of(KernelCategory::AttentionV3), ATTENTION_V3),
+    ("op_conv", Members::Of(KernelCategory::Convolution), "Convolutions"),
+    ("op_te", Members::Of(KernelCategory::TransformerEngine), TRANSFORMER_ENGINE),
+    ("op_communication_rccl_nccl", Members::Of(KernelCategory::Communication), "Collectives"),
 ];
+const ATTENTION_V3: &str = "Fused attention by the third version of AMD's assembly kernels";
+const TRANSFORMER_ENGINE: &str =
+    "Library calls of Transformer Engine that are neither attention nor matrix multiplications";
+const REST: &str = "Instructions that are in no other sheet of their kind, such as the fusions that XLA generates: one row per name, operands and work, most kernel time first. Left out with the figures of TraceLens, which has no such sheet.";
 
 /// The sheets of kinds of instructions, in order, each with its members.
 pub(super) fn op_sheets<'a>() -> impl Iterator<Item = (Members, Sheet<'a, JaxAnalysis>)> {
-    SHEETS.into_iter().map(|(name, members, description)| {
-        let rows = move |analysis| rows(analysis, members);
-        (members, Sheet::with_context(name, description, fields(), rows))
+    let by_category = SHEETS.into_iter().map(|(name, members, what)| {
+        (name, members, format!("{what}: one row per name and parameters, most kernel time first."))
+    });
+    by_category.chain([("op_xla", Members::Rest, REST.to_owned())]).map(|(name, members, description)| {
+        (members, Sheet::with_context(name, description, fields(), move |analysis| rows(analysis, members)))
     })
 }
 
 fn fields<'a>() -> Vec<Field<OperatorContext<'a>, OperatorRow<'a>>> {
+    type F<'a> = OperatorField<'a>;
     let mut fields = vec![
-        STEM.field(|row: &OperatorRow<'_>| stem(&row.operator.name).into()),
+        F::from_column(STEM, |_, row| stem(&row.operator.name).into()),
         module_field(),
-        CATEGORY.field(|row: &OperatorRow<'_>| row.operator.category.as_str().into()),
-        Column::new(
-            "instructions",
-            ColumnKind::Count,
+        F::from_column(CATEGORY, |_, row| row.operator.category.as_str().into()),
+        F::new(Count, "instructions", |_, row| row.group.instructions().into()).described(
             "Instructions of the row: those of one name, numbers aside, with the same operands and work.",
-        )
-        .field(|row: &OperatorRow<'_>| row.group.instructions().into()),
-        Field::each(
-            PARAMETER,
-            |context: &OperatorContext<'_>| {
-                context.parameters.iter().map(|name| format!("param: {name}")).collect()
-            },
-            |context, row: &OperatorRow<'_>, position| {
-                let mut parameters = row.operator.parameters();
-                let value = parameters.find(|(name, _)| *name == context.parameters[position]);
-                value.map(|(_, value)| value.to_string()).into()
-            },
         ),
+        parameter_field(|row: &OperatorRow<'_>, name| {
+            let value = row.operator.parameters().find(|(parameter, _)| *parameter == name);
+            value.map(|(_, value)| value.to_string()).into()
+        }),
     ];
     fields.extend(work_fields(WORK));
     fields.extend(rate_fields());
     fields.extend([
-        PROCESS_NAME.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
+        F::from_column(PROCESS_NAME, |context, row| {
             let trace = context.analysis.trace();
             let name = trace.process(track(context, row)).name;
             name.map_or("Unknown", |name| trace.text(name)).into()
         }),
-        PROCESS_LABEL.field(|_| "Unknown".into()),
-        THREAD_NAME.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
+        F::from_column(PROCESS_LABEL, |_, _| "Unknown".into()),
+        F::from_column(THREAD_NAME, |context, row| {
             context.analysis.trace().thread_name(track(context, row)).into()
         }),
     ]);
     fields.extend(roofline_fields());
     fields.extend([
-        DETAILS.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
-            row.kernels.details(context.analysis.trace()).into()
-        }),
-        DIMS.field(|row: &OperatorRow<'_>| {
+        F::from_column(DETAILS, |context, row| row.kernels.details(context.analysis.trace()).into()),
+        F::from_column(DIMS, |_, row| {
             row.operator.record.as_ref().map(|record| number_tuples(&record.dims)).into()
         }),
-        TYPES.field(|row: &OperatorRow<'_>| {
+        F::from_column(TYPES, |_, row| {
             row.operator.record.as_ref().map(|record| text_tuple(&record.types)).into()
         }),
     ]);
     fields.extend(KERNEL_TIME.fields(|row: &OperatorRow<'_>| &row.times));
     fields.extend([
-        TIME_SUM.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
-            context.analysis.us(row.time).into()
-        }),
-        COUNT.field(|row: &OperatorRow<'_>| row.group.calls.len().into()),
-        UID.field(|row: &OperatorRow<'_>| row.uid.into()),
+        F::from_column(TIME_SUM, |context, row| context.analysis.us(row.time).into()),
+        F::from_column(COUNT, |_, row| row.group.calls.len().into()),
+        F::from_column(UID, |_, row| row.uid.into()),
     ]);
     fields.extend(warm_up_fields());
     fields.push(note_field());
     fields
+}
+
+/// A column for each parameter of the models.
+pub(crate) fn parameter_field<'a, R>(
+    value: impl for<'r> Fn(&'r R, &'static str) -> Cell<'r> + Send + Sync + 'static,
+) -> Field<OperatorContext<'a>, R> {
+    Field::each(
+        Column::new(
+            "param: …",
+            Text,
+            "A parameter of the model, such as M, N, K of a matrix multiplication; one column per parameter, and calls are grouped by all of them.",
+        ),
+        |context: &OperatorContext<'_>| {
+            context.parameters.iter().map(|name| format!("param: {name}")).collect()
+        },
+        move |context, row, position| value(row, context.parameters[position]),
+    )
 }
 
 /// Where the kernel that was launched first ran.
@@ -178,12 +149,8 @@ fn track(context: &OperatorContext<'_>, row: &OperatorRow<'_>) -> TrackId {
 fn rows(analysis: &JaxAnalysis, members: Members) -> Option<(OperatorContext<'_>, Vec<OperatorRow<'_>>)> {
     let mut groups = operator_groups(analysis);
     groups.retain(|group| sheet_of(group.operator(analysis)) == Some(members));
-    let mut parameters: Vec<&'static str> = Vec::new();
-    for (name, _) in groups.iter().flat_map(|group| group.operator(analysis).parameters()) {
-        if !parameters.contains(name) {
-            parameters.push(name);
-        }
-    }
+    let parameters = groups.iter().flat_map(|group| group.operator(analysis).parameters());
+    let parameters = parameters.map(|&(name, _)| name).collect();
     let rows: Vec<_> = groups.into_iter().map(|group| OperatorRow::new(analysis, group)).collect();
     (!rows.is_empty()).then_some((OperatorContext { analysis, parameters }, rows))
 }

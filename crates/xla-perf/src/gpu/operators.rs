@@ -6,43 +6,33 @@ use operator_sheets::columns::{
     CUMULATIVE, DATA_MOVED, FLOPS_PER_BYTE, GFLOPS, KERNEL_DETAILS, KERNEL_DETAILS_SHORT,
     SHARE_OF_KERNEL_TIME,
 };
-use sheets::{
-    Cell, Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Sheet, Statistics, Unit, shares, statistics,
-};
+use sheets::ColumnKind::{Count, Number, Text};
+use sheets::Unit::{Microseconds, Milliseconds};
+use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Sheet, Statistics, shares, statistics};
 
 use super::call_groups::{
-    CATEGORY, CallGroup, INSTRUCTION, OperatorContext, OperatorRow, STEM, call_groups, module_field,
-    note_field, rate_fields, roofline_fields, warm_up_fields, work_fields,
+    CATEGORY, CallGroup, INSTRUCTION, OperatorContext, OperatorField, OperatorRow, STEM, call_groups,
+    module_field, note_field, rate_fields, roofline_fields, warm_up_fields, work_fields,
 };
 use super::kernels::{EX_UID, INPUT_DIMS, INPUT_STRIDES, INPUT_TYPE};
+use crate::IndexSet;
 use crate::analysis::JaxAnalysis;
 use crate::operators::{Record, number_tuples, stem, text_list, text_tuple};
-use crate::report::gpu_sheet;
+use crate::sheet::{gpu_sheet, unless_empty};
 
-const SOURCE: Column = Column::new(
-    "source",
-    ColumnKind::Text,
-    "Source file and line that the instruction comes from; empty where the program does not say.",
-);
-const OP_NAME: Column = Column::new(
-    "op_name",
-    ColumnKind::Text,
-    "Operation of the framework with its scopes, such as jit(f)/jit(main)/dot_general; of a fusion that of its result.",
-);
 const CALLS: Column = Column::new(
     "Count",
-    ColumnKind::Count,
+    Count,
     "Calls: executions of an instruction, each with all kernels that it launched.",
 );
-const KERNELS: Column = Column::new("num_kernels", ColumnKind::Count, "Kernels of these calls.");
 const DIRECT_MS: Column = Column::new(
     "total_direct_kernel_time_ms",
-    ColumnKind::Number(Unit::Milliseconds),
+    Number(Milliseconds),
     "Kernel time in ms: per call of an instruction the union of the spans of all its kernels, summed over calls of all GPUs.",
 );
 const DIRECT_TIME: Statistics = statistics!(
     "total_direct_kernel_time",
-    ColumnKind::Number(Unit::Microseconds),
+    Number(Microseconds),
     "the kernel time in µs",
     "the union of the spans of a call's kernels"
 );
@@ -64,21 +54,23 @@ fn sums<'a, K: Eq + std::hash::Hash>(analysis: &'a JaxAnalysis, key: impl Fn(usi
 }
 
 fn sum_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, Sum<'a>>> {
+    type F<'a> = Field<&'a JaxAnalysis, Sum<'a>>;
     let fields = [
-        CALLS.field(|row: &Sum<'_>| row.group.calls.len().into()),
-        KERNELS.field(|row: &Sum<'_>| {
+        F::from_column(CALLS, |_, row| row.group.calls.len().into()),
+        F::new(Count, "num_kernels", |_, row| {
             row.group.calls.iter().map(|call| call.kernels.len()).sum::<usize>().into()
-        }),
-        DIRECT_MS.field_in(|analysis: &&JaxAnalysis, row: &Sum<'_>| analysis.ms(row.time).into()),
+        })
+        .described("Kernels of these calls."),
+        F::from_column(DIRECT_MS, |analysis, row| analysis.ms(row.time).into()),
     ];
     fields.into_iter().chain(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &Sum<'_>| row.time))
 }
 
 /// One row per category.
 fn by_category<'a>() -> Sheet<'a, JaxAnalysis> {
-    let category = CATEGORY.field_in(|analysis: &&JaxAnalysis, row: &Sum<'_>| {
-        row.group.operator(analysis).category.as_str().into()
-    });
+    type F<'a> = Field<&'a JaxAnalysis, Sum<'a>>;
+    let category =
+        F::from_column(CATEGORY, |analysis, row| row.group.operator(analysis).category.as_str().into());
     gpu_sheet(
         "ops_summary_by_category",
         "Kernel time by kind of work of the instructions, most time first; copies and fills included.",
@@ -99,16 +91,17 @@ fn by_category<'a>() -> Sheet<'a, JaxAnalysis> {
 
 /// One row per name without number.
 fn by_name<'a>() -> Sheet<'a, JaxAnalysis> {
+    type F<'a> = Field<&'a JaxAnalysis, Sum<'a>>;
     let fields = [
-        STEM.field_in(|analysis: &&JaxAnalysis, row: &Sum<'_>| row.group.name(analysis).into()),
-        Column::new("Categories", ColumnKind::Nested, "Kinds of work of these instructions, by name.")
-            .field_in(|analysis: &&JaxAnalysis, row: &Sum<'_>| {
-                let of_calls = row.group.calls.iter();
-                let of_calls = of_calls.map(|call| analysis.operators()[call.operator].category.as_str());
-                text_list(of_calls.collect::<BTreeSet<_>>()).into()
-            }),
-        Column::new("instructions", ColumnKind::Count, "Instructions of this name, numbers aside.")
-            .field(|row: &Sum<'_>| row.group.instructions().into()),
+        F::from_column(STEM, |analysis, row| row.group.name(analysis).into()),
+        F::new(ColumnKind::Nested, "Categories", |analysis, row| {
+            let of_calls = row.group.calls.iter();
+            let of_calls = of_calls.map(|call| analysis.operators()[call.operator].category.as_str());
+            text_list(of_calls.collect::<BTreeSet<_>>()).into()
+        })
+        .described("Kinds of work of these instructions, by name."),
+        F::new(Count, "instructions", |_, row| row.group.instructions().into())
+            .described("Instructions of this name, numbers aside."),
     ];
     gpu_sheet(
         "ops_summary",
@@ -120,66 +113,55 @@ fn by_name<'a>() -> Sheet<'a, JaxAnalysis> {
 }
 
 fn excerpt(rows: usize, header: &'static str, name: Column) -> Excerpt {
-    Excerpt::new(
-        rows,
-        [(header, name), ("calls", CALLS), ("kernel ms", DIRECT_MS), ("%", SHARE_OF_KERNEL_TIME)],
-    )
+    Excerpt::new(rows, [(header, name), ("calls", CALLS), ("kernel ms", DIRECT_MS), ("%", SHARE_OF_KERNEL_TIME)])
 }
 
 /// One row per instruction of a program.
 fn one_by_one<'a>() -> Sheet<'a, JaxAnalysis> {
+    type F<'a> = OperatorField<'a>;
     let mut fields = vec![
-        INSTRUCTION.field(|row: &OperatorRow<'_>| row.operator.name.as_str().into()),
+        F::from_column(INSTRUCTION, |_, row| row.operator.name.as_str().into()),
         module_field(),
-        Column::new("program_id", ColumnKind::Text, "Id of that program in the profile.").field(
-            |row: &OperatorRow<'_>| {
-                row.operator.program.and_then(|program| program.id).map(|id| id.to_string()).into()
-            },
-        ),
-        CATEGORY.field(|row: &OperatorRow<'_>| row.operator.category.as_str().into()),
-        INPUT_DIMS.field(|row: &OperatorRow<'_>| record(row, |record| number_tuples(&record.dims).into())),
-        INPUT_TYPE.field(|row: &OperatorRow<'_>| record(row, |record| text_tuple(&record.types).into())),
-        INPUT_STRIDES
-            .field(|row: &OperatorRow<'_>| record(row, |record| number_tuples(&record.strides).into())),
-        Column::new("Output", ColumnKind::Text, "Shape of the result.")
-            .field(|row: &OperatorRow<'_>| record(row, |record| record.output.as_str().into())),
-        Column::new(
-            "custom_call_target",
-            ColumnKind::Text,
-            "Library call of the instruction; empty where it makes none.",
-        )
-        .field(|row: &OperatorRow<'_>| record(row, |record| unless_empty(&record.custom_call_target))),
-        OP_NAME.field(|row: &OperatorRow<'_>| record(row, |record| unless_empty(&record.op_name))),
-        SOURCE.field(|row: &OperatorRow<'_>| record(row, |record| unless_empty(&record.source))),
-        Column::new("operation_count", ColumnKind::Count, "Calls, of all GPUs.")
-            .field(|row: &OperatorRow<'_>| row.group.calls.len().into()),
-        Column::new("gpus", ColumnKind::Count, "GPUs that ran it.").field_in(
-            |context: &OperatorContext<'_>, row: &OperatorRow<'_>| gpus(context.analysis, &row.group).into(),
-        ),
-        Column::new("num_kernels", ColumnKind::Count, "Kernels of the first call.")
-            .field(|row: &OperatorRow<'_>| row.group.calls[0].kernels.len().into()),
+        F::new(Text, "program_id", |_, row| {
+            row.operator.program.and_then(|program| program.id).map(|id| id.to_string()).into()
+        })
+        .described("Id of that program in the profile."),
+        F::from_column(CATEGORY, |_, row| row.operator.category.as_str().into()),
+        F::from_column(INPUT_DIMS, |_, row| record(row, |record| number_tuples(&record.dims).into())),
+        F::from_column(INPUT_TYPE, |_, row| record(row, |record| text_tuple(&record.types).into())),
+        F::from_column(INPUT_STRIDES, |_, row| record(row, |record| number_tuples(&record.strides).into())),
+        F::new(Text, "Output", |_, row| record(row, |record| record.output.as_str().into()))
+            .described("Shape of the result."),
+        F::new(Text, "custom_call_target", |_, row| {
+            record(row, |record| unless_empty(&record.custom_call_target))
+        })
+        .described("Library call of the instruction; empty where it makes none."),
+        F::new(Text, "op_name", |_, row| record(row, |record| unless_empty(&record.op_name)))
+            .described("Operation of the framework with its scopes, such as jit(f)/jit(main)/dot_general; of a fusion that of its result."),
+        F::new(Text, "source", |_, row| record(row, |record| unless_empty(&record.source)))
+            .described("Source file and line that the instruction comes from; empty where the program does not say."),
+        F::new(Count, "operation_count", |_, row| row.group.calls.len().into())
+            .described("Calls, of all GPUs."),
+        F::new(Count, "gpus", |context, row| gpus(context.analysis, &row.group).into())
+            .described("GPUs that ran it."),
+        F::new(Count, "num_kernels", |_, row| row.group.calls[0].kernels.len().into())
+            .described("Kernels of the first call."),
     ];
     fields.extend(DIRECT_TIME.fields(|row: &OperatorRow<'_>| &row.times));
     fields.push(
-        Column::new(
-            "total_direct_kernel_time_sum",
-            ColumnKind::Number(Unit::Microseconds),
-            "Sum over calls of the same.",
-        )
-        .field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
+        F::new(Number(Microseconds), "total_direct_kernel_time_sum", |context, row| {
             context.analysis.us(row.time).into()
-        }),
+        })
+        .described("Sum over calls of the same."),
     );
     fields.extend(warm_up_fields());
     fields.extend(work_fields([GFLOPS, DATA_MOVED, FLOPS_PER_BYTE]));
     fields.extend(rate_fields());
     fields.extend(roofline_fields());
     fields.extend([
-        EX_UID.field(|row: &OperatorRow<'_>| row.uid.into()),
-        KERNEL_DETAILS.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
-            row.kernels.details(context.analysis.trace()).into()
-        }),
-        KERNEL_DETAILS_SHORT.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
+        F::from_column(EX_UID, |_, row| row.uid.into()),
+        F::from_column(KERNEL_DETAILS, |context, row| row.kernels.details(context.analysis.trace()).into()),
+        F::from_column(KERNEL_DETAILS_SHORT, |context, row| {
             row.kernels.shortened(context.analysis.trace()).into()
         }),
     ]);
@@ -192,7 +174,7 @@ fn one_by_one<'a>() -> Sheet<'a, JaxAnalysis> {
         |analysis: &'a JaxAnalysis| {
             let rows = call_groups(analysis, |call| Some(call.operator));
             let rows = rows.into_iter().map(|group| OperatorRow::new(analysis, group)).collect();
-            let context = OperatorContext { analysis, parameters: Vec::new() };
+            let context = OperatorContext { analysis, parameters: IndexSet::default() };
             (!analysis.gpus().is_empty()).then_some((context, rows))
         },
     )
@@ -201,10 +183,6 @@ fn one_by_one<'a>() -> Sheet<'a, JaxAnalysis> {
 /// What the HLO says of the row's instruction, where the profile embeds it.
 fn record<'r>(row: &'r OperatorRow<'_>, cell: impl FnOnce(&'r Record) -> Cell<'r>) -> Cell<'r> {
     row.operator.record.as_ref().map_or(Cell::Missing, cell)
-}
-
-fn unless_empty(text: &str) -> Cell<'_> {
-    Some(text).filter(|text| !text.is_empty()).into()
 }
 
 /// GPUs that ran a call of the row.

@@ -3,43 +3,34 @@
 use std::cmp::Reverse;
 
 use gpu_timeline::Summary;
-use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Sheet, Statistics, Unit};
+use sheets::ColumnKind::{Count, Flag, Identifier, Number, Text};
+use sheets::Unit::{Microseconds, Milliseconds, Percent};
+use sheets::{Chart, ChartShape, Column, Field, Sheet, Statistics};
 
 use super::call_groups::MODULE;
 use crate::analysis::JaxAnalysis;
 use crate::executions::Execution;
-use crate::report::sheet;
+use crate::sheet::sheet;
 
-const PROGRAM: Column = Column::new("program_id", ColumnKind::Text, "Id of that program in the profile.");
-const GPU: Column = Column::new("gpu_pid", ColumnKind::Identifier, "The GPU: the id of its plane plus 1.");
-const STEP: Column = Column::new(
-    "step",
-    ColumnKind::Identifier,
-    "Number among the executions of the program on the GPU, from 0.",
-);
-const BUSY: Column = Column::new(
-    "busy ms",
-    ColumnKind::Number(Unit::Milliseconds),
-    "Time in ms in which at least one of its kernels ran.",
-);
+const GPU: Column = Column::new("gpu_pid", Identifier, "The GPU: the id of its plane plus 1.");
+const STEP: Column =
+    Column::new("step", Identifier, "Number among the executions of the program on the GPU, from 0.");
+const BUSY: Column =
+    Column::new("busy ms", Number(Milliseconds), "Time in ms in which at least one of its kernels ran.");
 const STEP_TIME: Statistics = Statistics {
     mean: Column::new(
         "Step Time (µs)_mean",
-        ColumnKind::Number(Unit::Microseconds),
+        Number(Microseconds),
         "Mean busy time of the steady executions in µs.",
     ),
-    median: Column::new(
-        "Step Time (µs)_median",
-        ColumnKind::Number(Unit::Microseconds),
-        "Median of the same.",
-    ),
+    median: Column::new("Step Time (µs)_median", Number(Microseconds), "Median of the same."),
     std: Column::new(
         "Step Time (µs)_std",
-        ColumnKind::Number(Unit::Microseconds),
+        Number(Microseconds),
         "Standard deviation (of a sample, n − 1) of the same; empty for one execution.",
     ),
-    min: Column::new("Step Time (µs)_min", ColumnKind::Number(Unit::Microseconds), "Smallest of the same."),
-    max: Column::new("Step Time (µs)_max", ColumnKind::Number(Unit::Microseconds), "Largest of the same."),
+    min: Column::new("Step Time (µs)_min", Number(Microseconds), "Smallest of the same."),
+    max: Column::new("Step Time (µs)_max", Number(Microseconds), "Largest of the same."),
 };
 
 /// The columns that say which program ran on which GPU.
@@ -47,11 +38,16 @@ fn program_fields<'a, R>(
     execution: impl Fn(&R) -> &Execution + Copy + Send + Sync + 'static,
 ) -> [Field<&'a JaxAnalysis, R>; 3] {
     [
-        MODULE.field_in(move |analysis: &&JaxAnalysis, row| {
+        Field::<&JaxAnalysis, R>::from_column(MODULE, move |analysis, row| {
             analysis.program_name(&execution(row).program).into()
         }),
-        PROGRAM.field(move |row| execution(row).program.id.map(|id| id.to_string()).into()),
-        GPU.field_in(move |analysis: &&JaxAnalysis, row| analysis.gpus()[execution(row).gpu].pid.into()),
+        Field::<&JaxAnalysis, R>::new(Text, "program_id", move |_, row| {
+            execution(row).program.id.map(|id| id.to_string()).into()
+        })
+        .described("Id of that program in the profile."),
+        Field::<&JaxAnalysis, R>::from_column(GPU, move |analysis, row| {
+            analysis.gpus()[execution(row).gpu].pid.into()
+        }),
     ]
 }
 
@@ -66,34 +62,26 @@ struct Step<'a> {
 
 /// One row per execution.
 pub(super) fn steps_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
-    let ms = |name, description| Column::new(name, ColumnKind::Number(Unit::Milliseconds), description);
-    let mut fields = vec![STEP.field(|row: &Step<'_>| row.execution.number.into())];
+    type F<'a> = Field<&'a JaxAnalysis, Step<'a>>;
+    let mut fields = vec![F::from_column(STEP, |_, row| row.execution.number.into())];
     fields.extend(program_fields(|row: &Step<'_>| row.execution));
     fields.extend([
-        ms("start ms", "Start of the first kernel in ms since the profile's first event.")
-            .field_in(|analysis: &&JaxAnalysis, row: &Step<'_>| analysis.ms(row.execution.start).into()),
-        ms("duration ms", "From the start of the first kernel to the end of the last, in ms.")
-            .field_in(|analysis: &&JaxAnalysis, row: &Step<'_>| analysis.ms(row.execution.end - row.execution.start).into()),
-        BUSY.field_in(|analysis: &&JaxAnalysis, row: &Step<'_>| analysis.ms(row.execution.busy).into()),
-        ms(
-            "gap ms",
-            "From the end of the program's execution before on the GPU to the start, in ms; empty for the first.",
-        )
-        .field_in(|analysis: &&JaxAnalysis, row: &Step<'_>| row.gap.map(|gap| analysis.ms(gap)).into()),
-        Column::new("num_kernels", ColumnKind::Count, "Kernels.")
-            .field(|row: &Step<'_>| row.execution.kernels.into()),
-        Column::new(
-            "is_warm_up",
-            ColumnKind::Flag,
-            "Whether it is at the program's beginning and busy for over 1.1 times the median of the later half of executions; never with fewer than three.",
-        )
-        .field(|row: &Step<'_>| row.execution.is_warm_up.into()),
-        Column::new(
-            "busy of steady (%)",
-            ColumnKind::Number(Unit::Percent),
-            "Busy time as a share of the mean of the program's steady executions on the GPU, in percent.",
-        )
-        .field(|row: &Step<'_>| row.steady.map(|steady| row.execution.busy as f64 / steady * 100.0).into()),
+        F::new(Number(Milliseconds), "start ms", |analysis, row| analysis.ms(row.execution.start).into())
+            .described("Start of the first kernel in ms since the profile's first event."),
+        F::new(Number(Milliseconds), "duration ms", |analysis, row| {
+            analysis.ms(row.execution.end - row.execution.start).into()
+        })
+        .described("From the start of the first kernel to the end of the last, in ms."),
+        F::from_column(BUSY, |analysis, row| analysis.ms(row.execution.busy).into()),
+        F::new(Number(Milliseconds), "gap ms", |analysis, row| row.gap.map(|gap| analysis.ms(gap)).into())
+            .described("From the end of the program's execution before on the GPU to the start, in ms; empty for the first."),
+        F::new(Count, "num_kernels", |_, row| row.execution.kernels.into()).described("Kernels."),
+        F::new(Flag, "is_warm_up", |_, row| row.execution.is_warm_up.into())
+            .described("Whether it is at the program's beginning and busy for over 1.1 times the median of the later half of executions; never with fewer than three."),
+        F::new(Number(Percent), "busy of steady (%)", |_, row| {
+            row.steady.map(|steady| row.execution.busy as f64 / steady * 100.0).into()
+        })
+        .described("Busy time as a share of the mean of the program's steady executions on the GPU, in percent."),
     ]);
     sheet(
         "steps",
@@ -149,29 +137,26 @@ struct ProgramSteps<'a> {
 
 /// One row per program and GPU.
 pub(super) fn steps_summary_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
+    type F<'a> = Field<&'a JaxAnalysis, ProgramSteps<'a>>;
     let mut fields = Vec::from(program_fields(|row: &ProgramSteps<'_>| &row.executions[0]));
     fields.extend([
-        Column::new("steps", ColumnKind::Count, "Executions, warm-up included.")
-            .field(|row: &ProgramSteps<'_>| row.executions.len().into()),
-        Column::new("warm_up_steps", ColumnKind::Count, "Executions that count as warm-up.")
-            .field(|row: &ProgramSteps<'_>| row.warm_up.into()),
-        Column::new("warm_up busy ms", ColumnKind::Number(Unit::Milliseconds), "Busy time of these in ms.")
-            .field_in(|analysis: &&JaxAnalysis, row: &ProgramSteps<'_>| analysis.ms(row.warm_up_busy).into()),
-        BUSY.described("Busy time of all executions in ms.")
-            .field_in(|analysis: &&JaxAnalysis, row: &ProgramSteps<'_>| analysis.ms(row.busy).into()),
+        F::new(Count, "steps", |_, row| row.executions.len().into())
+            .described("Executions, warm-up included."),
+        F::new(Count, "warm_up_steps", |_, row| row.warm_up.into())
+            .described("Executions that count as warm-up."),
+        F::new(Number(Milliseconds), "warm_up busy ms", |analysis, row| analysis.ms(row.warm_up_busy).into())
+            .described("Busy time of these in ms."),
+        F::from_column(BUSY, |analysis, row| analysis.ms(row.busy).into())
+            .described("Busy time of all executions in ms."),
     ]);
     fields.extend(STEP_TIME.fields(|row: &ProgramSteps<'_>| &row.steady_us));
     fields.extend([
-        Column::new("Step Time (µs)_sum", ColumnKind::Number(Unit::Microseconds), "Sum of the same.")
-            .field_in(|analysis: &&JaxAnalysis, row: &ProgramSteps<'_>| {
-                row.steady.map(|steady| analysis.us(steady.sum)).into()
-            }),
-        Column::new(
-            "jitter (%)",
-            ColumnKind::Number(Unit::Percent),
-            "Standard deviation over mean of the steady executions' busy time, in percent.",
-        )
-        .field(|row: &ProgramSteps<'_>| jitter(row.steady).into()),
+        F::new(Number(Microseconds), "Step Time (µs)_sum", |analysis, row| {
+            row.steady.map(|steady| analysis.us(steady.sum)).into()
+        })
+        .described("Sum of the same."),
+        F::new(Number(Percent), "jitter (%)", |_, row| jitter(row.steady).into())
+            .described("Standard deviation over mean of the steady executions' busy time, in percent."),
     ]);
     sheet(
         "steps_summary",

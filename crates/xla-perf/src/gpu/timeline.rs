@@ -1,39 +1,37 @@
 //! Where the time of each GPU went, and of a GPU on average.
 
 use gpu_timeline::Breakdown;
-use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Sheet, Unit};
+use sheets::ColumnKind::{Count, Identifier, Number, Text};
+use sheets::Unit::{Milliseconds, Percent};
+use sheets::{Chart, ChartShape, Column, Field, Sheet};
 
 use crate::analysis::JaxAnalysis;
-use crate::report::{gpu_sheet, sheet};
+use crate::sheet::{gpu_sheet, sheet};
 
 const TYPE: Column = Column::new(
     "type",
-    ColumnKind::Text,
+    Text,
     "What the time is: computation_time (kernels that compute), exposed_comm_time (communication while nothing computes), exposed_memcpy_time (copies and fills while nothing computes or communicates), busy_time (anything runs), idle_time (nothing runs), total_time (first start to last end), total_comm_time and total_memcpy_time (all communication, all copies and fills, hidden or not), overlapped_comm (communication while something computes). Computation, exposed communication, exposed copies and idle add up to the total.",
 );
 const TIME: Column = Column::new(
     "time ms",
-    ColumnKind::Number(Unit::Milliseconds),
+    Number(Milliseconds),
     "Length in ms of the union of the spans in question on one GPU.",
 );
 const MEAN_TIME: Column = TIME.described(
     "Mean over GPUs with events, those that only copied included, of the length in ms of the union of the spans in question.",
 );
-const PERCENT: Column = Column::new(
-    "percent",
-    ColumnKind::Number(Unit::Percent),
-    "time ms as a share of total_time, in percent.",
-);
+const PERCENT: Column =
+    Column::new("percent", Number(Percent), "time ms as a share of total_time, in percent.");
 const GPU: Column = Column::new(
     "gpu_pid",
-    ColumnKind::Identifier,
+    Identifier,
     "The GPU: the id of its plane plus 1, which is the process id of trace viewers.",
 );
-const GPUS: Column =
-    Column::new("gpus", ColumnKind::Count, "GPUs with events, over which the mean is taken.");
 
 /// The sheets of GPUs' time, in order.
 pub(super) fn timeline_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 3] {
+    type F<'a> = Field<&'a JaxAnalysis, GpuTime>;
     let stacked =
         ChartShape::Stacked(&["computation_time", "exposed_comm_time", "exposed_memcpy_time", "idle_time"]);
     let chart = Chart::new("GPU timeline, mean over GPUs", TYPE.name, MEAN_TIME.name, "time (ms)", stacked);
@@ -42,10 +40,10 @@ pub(super) fn timeline_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 3] {
             "gpu_timeline",
             "Where the time of each GPU went: one row per GPU with events and kind of time.",
             [
-                TYPE.field(|row: &GpuTime| row.kind.into()),
-                TIME.field_in(|analysis: &&JaxAnalysis, row: &GpuTime| analysis.ms(row.time).into()),
-                PERCENT.field(|row: &GpuTime| row.percent.into()),
-                GPU.field(|row: &GpuTime| row.pid.into()),
+                F::from_column(TYPE, |_, row| row.kind.into()),
+                F::from_column(TIME, |analysis, row| analysis.ms(row.time).into()),
+                F::from_column(PERCENT, |_, row| row.percent.into()),
+                F::from_column(GPU, |_, row| row.pid.into()),
             ],
             gpu_times,
         ),
@@ -115,13 +113,13 @@ struct MeanTime {
 }
 
 fn mean_fields<'a>() -> [Field<&'a JaxAnalysis, MeanTime>; 4] {
+    type F<'a> = Field<&'a JaxAnalysis, MeanTime>;
     [
-        TYPE.field(|row: &MeanTime| row.kind.into()),
-        MEAN_TIME.field_in(|analysis: &&JaxAnalysis, row: &MeanTime| {
-            (analysis.ms(row.sum) / row.gpus as f64).into()
-        }),
-        PERCENT.field(|row: &MeanTime| (row.sum as f64 / row.total as f64 * 100.0).into()),
-        GPUS.field(|row: &MeanTime| row.gpus.into()),
+        F::from_column(TYPE, |_, row| row.kind.into()),
+        F::from_column(MEAN_TIME, |analysis, row| (analysis.ms(row.sum) / row.gpus as f64).into()),
+        F::from_column(PERCENT, |_, row| (row.sum as f64 / row.total as f64 * 100.0).into()),
+        F::new(Count, "gpus", |_, row| row.gpus.into())
+            .described("GPUs with events, over which the mean is taken."),
     ]
 }
 

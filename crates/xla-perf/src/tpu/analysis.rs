@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use gpu_timeline::{Interval, busy_time};
 
 use super::category;
-use super::profile::{AccessKind, Execution, MemorySpace, PicoSpan, TpuCore, TpuOp, TpuProfile, TpuStep};
+use super::profile::{AccessKind, MemorySpace, OpExecution, PicoSpan, TpuCore, TpuOp, TpuProfile, TpuStep};
+use crate::IndexMap;
 
 /// A profile of TPUs with the sums that its tables are made from.
 #[derive(Clone, Debug)]
@@ -143,7 +144,7 @@ impl StepsOfCore {
         StepsOfCore { by_group, by_start }
     }
 
-    fn step_of(&self, execution: &Execution) -> Option<usize> {
+    fn step_of(&self, execution: &OpExecution) -> Option<usize> {
         if let Some(step) = execution.group.and_then(|group| self.by_group.get(&group)) {
             return Some(*step);
         }
@@ -277,7 +278,8 @@ impl OpTable {
 /// A table in the making.
 pub(super) struct OpTableBuilder<'a> {
     ops: &'a [TpuOp],
-    places: HashMap<(u64, &'a str), usize>,
+    metrics: IndexMap<(u64, &'a str), OpMetrics>,
+    /// Still without the operations.
     table: OpTable,
 }
 
@@ -292,7 +294,7 @@ struct Share {
 impl<'a> OpTableBuilder<'a> {
     /// A table without rows of operations that have positions in these.
     pub(super) fn new(ops: &'a [TpuOp]) -> Self {
-        OpTableBuilder { ops, places: HashMap::new(), table: OpTable::default() }
+        OpTableBuilder { ops, metrics: IndexMap::default(), table: OpTable::default() }
     }
 
     fn add(&mut self, op: usize, share: &Share) {
@@ -302,19 +304,14 @@ impl<'a> OpTableBuilder<'a> {
             self.table.left_out_ps += share.self_ps;
             return;
         };
-        let ops = &mut self.table.ops;
-        let place = *self.places.entry(key).or_insert_with(|| {
-            ops.push(OpMetrics {
-                op,
-                program: key.0,
-                occurrences: 0,
-                self_time_ps: 0,
-                dma_stall_ps: 0,
-                work: Work::default(),
-            });
-            ops.len() - 1
+        let metrics = self.metrics.entry(key).or_insert_with(|| OpMetrics {
+            op,
+            program: key.0,
+            occurrences: 0,
+            self_time_ps: 0,
+            dma_stall_ps: 0,
+            work: Work::default(),
         });
-        let metrics = &mut ops[place];
         metrics.occurrences += share.occurrences;
         metrics.self_time_ps += share.self_ps;
         metrics.dma_stall_ps += share.dma_stall_ps;
@@ -322,7 +319,7 @@ impl<'a> OpTableBuilder<'a> {
         metrics.work.add_execution(described, share.occurrences);
     }
 
-    pub(super) fn add_execution(&mut self, execution: &Execution, self_ps: u64) {
+    pub(super) fn add_execution(&mut self, execution: &OpExecution, self_ps: u64) {
         let share = Share {
             occurrences: 1,
             time_ps: execution.span.duration_ps,
@@ -334,6 +331,7 @@ impl<'a> OpTableBuilder<'a> {
 
     pub(super) fn finish(mut self, total_ps: u64) -> OpTable {
         self.table.total_ps = total_ps;
+        self.table.ops = self.metrics.into_values().collect();
         let name = |metrics: &OpMetrics| self.ops[metrics.op].name.as_str();
         self.table
             .ops

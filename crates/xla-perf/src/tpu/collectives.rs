@@ -6,9 +6,12 @@ use super::analysis::TpuAnalysis;
 use super::category;
 use super::profile::{PicoSpan, TpuOp};
 use super::rates::ratio;
-use super::tpu_sheet;
 use crate::JaxAnalysis;
-use sheets::{Column, ColumnKind, Sheet, Unit};
+use crate::brackets::parts;
+use crate::sheet::tpu_sheet;
+use sheets::ColumnKind::{Count, Number, Text, Whole};
+use sheets::Unit::{Bytes, GigabytesPerSecond, Microseconds};
+use sheets::{ColumnKind, Field, Sheet};
 
 /// One exchange.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,79 +129,51 @@ impl Part<'_> {
 /// The groups in an instruction's text: `{{0,1},{2,3}}` or `[4,2]<=[2,4]T(1,0)`.
 fn replica_groups(expression: &str) -> &str {
     let Some((_, text)) = expression.split_once("replica_groups=") else { return "" };
-    let (mut depth, mut end) = (0_i32, text.len());
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            b'{' | b'[' | b'(' => depth += 1,
-            b'}' | b']' | b')' => depth -= 1,
-            _ => {}
-        }
-        if depth < 0 || depth == 0 && byte == b',' {
-            end = at;
-            break;
-        }
-    }
-    text[..end].trim_end()
+    parts(text).next().unwrap_or_default().trim_end()
 }
 
 /// The table as a sheet.
 pub(super) fn collectives_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
-    use ColumnKind::{Count, Nested, Number, Text, Whole};
-    use Unit::{Bytes, GigabytesPerSecond, Microseconds};
+    type F<'a> = Field<(), CollectiveRow<'a>>;
     let fields = [
-        Column::new("Program id", Text, "Number of the program.")
-            .field(|row: &CollectiveRow<'_>| row.program.to_string().into()),
-        Column::new("HLO op category", Text, "Kind of exchange.")
-            .field(|row: &CollectiveRow<'_>| row.op.category.as_str().into()),
-        Column::new("HLO op name", Text, "Name of the operation.")
-            .field(|row: &CollectiveRow<'_>| row.op.name.as_str().into()),
-        Column::new("Index", Count, "Position among the exchanges of the operation, from 0.")
-            .field(|row: &CollectiveRow<'_>| (row.index as u64).into()),
-        Column::new("Replica groups", Nested, "Who exchanges with whom, as the instruction has it.")
-            .field(|row: &CollectiveRow<'_>| row.replica_groups.into()),
-        Column::new("Shape", Text, "Shape of the result on one core.")
-            .field(|row: &CollectiveRow<'_>| row.op.shape.as_str().into()),
-        Column::new("Cores", Text, "Numbers of the devices that took part.").field(
-            |row: &CollectiveRow<'_>| {
-                let mut cores: Vec<u32> = row.cores.iter().map(|core| core.0).collect();
-                cores.sort_unstable();
-                let cores: Vec<String> = cores.iter().map(u32::to_string).collect();
-                cores.join(", ").into()
-            },
-        ),
-        Column::new("Start (us)", Number(Microseconds), "Start of the first core, in µs.").field(
-            |row: &CollectiveRow<'_>| {
-                row.cores.iter().map(|core| core.1.start_ps).min().map(|start| start as f64 / 1e6).into()
-            },
-        ),
-        Column::new(
-            "Shortest time (us)",
-            Number(Microseconds),
-            "Time of the core that took least, which waited least for others, in µs.",
-        )
-        .field(|row: &CollectiveRow<'_>| us(row.time_range_ps().0).into()),
-        Column::new("Longest time (us)", Number(Microseconds), "Time of the core that took most, in µs.")
-            .field(|row: &CollectiveRow<'_>| us(row.time_range_ps().1).into()),
-        Column::new(
-            "Shared time (us)",
-            Number(Microseconds),
-            "From the last start to the first end, in which all took part, in µs.",
-        )
-        .field(|row: &CollectiveRow<'_>| us(row.shared_ps()).into()),
-        Column::new("Start skew (us)", Number(Microseconds), "Between the first start and the last, in µs.")
-            .field(|row: &CollectiveRow<'_>| us(row.start_skew_ps()).into()),
-        Column::new("End skew (us)", Number(Microseconds), "Between the first end and the last, in µs.")
-            .field(|row: &CollectiveRow<'_>| us(row.end_skew_ps()).into()),
-        Column::new("Bytes per core", Whole(Bytes), "Bytes that one core moved from and to its memory.")
-            .field(|row: &CollectiveRow<'_>| row.bytes().into()),
-        Column::new(
-            "Bandwidth (GB/s)",
-            Number(GigabytesPerSecond),
-            "These bytes over the shortest time, in GB/s.",
-        )
-        .field(|row: &CollectiveRow<'_>| row.bandwidth().into()),
-        Column::new("Framework op name", Text, "Operation of the framework that it came from.")
-            .field(|row: &CollectiveRow<'_>| row.op.framework.as_str().into()),
+        F::new(Text, "Program id", |_, row| row.program.to_string().into())
+            .described("Number of the program."),
+        F::new(Text, "HLO op category", |_, row| row.op.category.as_str().into())
+            .described("Kind of exchange."),
+        F::new(Text, "HLO op name", |_, row| row.op.name.as_str().into()).described("Name of the operation."),
+        F::new(Count, "Index", |_, row| (row.index as u64).into())
+            .described("Position among the exchanges of the operation, from 0."),
+        F::new(ColumnKind::Nested, "Replica groups", |_, row| row.replica_groups.into())
+            .described("Who exchanges with whom, as the instruction has it."),
+        F::new(Text, "Shape", |_, row| row.op.shape.as_str().into())
+            .described("Shape of the result on one core."),
+        F::new(Text, "Cores", |_, row| {
+            let mut cores: Vec<u32> = row.cores.iter().map(|core| core.0).collect();
+            cores.sort_unstable();
+            let cores: Vec<String> = cores.iter().map(u32::to_string).collect();
+            cores.join(", ").into()
+        })
+        .described("Numbers of the devices that took part."),
+        F::new(Number(Microseconds), "Start (us)", |_, row| {
+            row.cores.iter().map(|core| core.1.start_ps).min().map(|start| start as f64 / 1e6).into()
+        })
+        .described("Start of the first core, in µs."),
+        F::new(Number(Microseconds), "Shortest time (us)", |_, row| us(row.time_range_ps().0).into())
+            .described("Time of the core that took least, which waited least for others, in µs."),
+        F::new(Number(Microseconds), "Longest time (us)", |_, row| us(row.time_range_ps().1).into())
+            .described("Time of the core that took most, in µs."),
+        F::new(Number(Microseconds), "Shared time (us)", |_, row| us(row.shared_ps()).into())
+            .described("From the last start to the first end, in which all took part, in µs."),
+        F::new(Number(Microseconds), "Start skew (us)", |_, row| us(row.start_skew_ps()).into())
+            .described("Between the first start and the last, in µs."),
+        F::new(Number(Microseconds), "End skew (us)", |_, row| us(row.end_skew_ps()).into())
+            .described("Between the first end and the last, in µs."),
+        F::new(Whole(Bytes), "Bytes per core", |_, row| row.bytes().into())
+            .described("Bytes that one core moved from and to its memory."),
+        F::new(Number(GigabytesPerSecond), "Bandwidth (GB/s)", |_, row| row.bandwidth().into())
+            .described("These bytes over the shortest time, in GB/s."),
+        F::new(Text, "Framework op name", |_, row| row.op.framework.as_str().into())
+            .described("Operation of the framework that it came from."),
     ];
     tpu_sheet(
         "tpu_collectives",

@@ -1,4 +1,4 @@
-//! What a reader ought to know of a profile: what its program is bound by, and what the tables leave out or assume.
+//! Findings and notices of a TPU profile: what bounds its program, and what the tables leave out or assume.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -74,7 +74,7 @@ pub fn tpu_finding(analysis: &TpuAnalysis) -> Option<TpuFinding> {
     }
 }
 
-/// Something that a reader of the tables ought to know.
+/// A notice about a profile for the reader of its tables.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TpuNotice {
     /// Planes of sparse cores, which no table has.
@@ -102,7 +102,7 @@ pub enum TpuNotice {
 }
 
 impl TpuNotice {
-    /// What there is to say of a profile.
+    /// All notices of a profile.
     #[must_use]
     pub fn all(analysis: &TpuAnalysis) -> Vec<Self> {
         let mut notices = Vec::new();
@@ -130,20 +130,25 @@ impl fmt::Display for TpuNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TpuNotice::SparseCores { planes } => {
-                write!(f, "{} planes of sparse cores are in no table: {}", planes.len(), planes.join(", "))
+                write!(
+                    f,
+                    "{} planes of sparse cores are not in any table: {}",
+                    planes.len(),
+                    planes.join(", ")
+                )
             }
             TpuNotice::NoPeaks { reason } => {
-                write!(f, "{reason}: no operation is held against a peak and there is no roofline")
+                write!(f, "{reason}: operations are not compared with a peak and there is no roofline")
             }
             TpuNotice::WithoutOperation { executions, time_us } => write!(
                 f,
                 "{executions} executions on tensor cores ({time_us:.3} µs) belong to no operation of a program: they \
-                 are in no table and their time counts as idle"
+                 are not in any table and their time counts as idle"
             ),
             TpuNotice::Unfinished { transfers } => {
                 write!(
                     f,
-                    "{transfers} asynchronous operations have no end in the profile and are in no table"
+                    "{transfers} asynchronous operations have no end in the profile and are not in any table"
                 )
             }
         }

@@ -1,15 +1,11 @@
 //! A row per framework operation: the HLO operations that came from it, and the calls on the host.
 
-use std::collections::HashMap;
-
-use super::analysis::TpuAnalysis;
-use super::analysis::self_times;
-use super::analysis::{Work, extent_ps};
+use super::analysis::{TpuAnalysis, Work, extent_ps, self_times};
 use super::profile::{HostOp, PicoSpan};
-use super::rates::{Rates, Resource, Roof, ratio};
+use super::rates::{Rates, Resource, Utilization, ratio};
 use super::read::parse_framework_op;
-use super::tpu_sheet;
-use crate::JaxAnalysis;
+use crate::sheet::tpu_sheet;
+use crate::{IndexMap, JaxAnalysis};
 use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Sheet, Unit};
 
 /// Where an operation ran.
@@ -99,22 +95,11 @@ struct Sum {
     work: Work,
 }
 
-/// Rows in the making, by name; a name has the first type that it occurs with.
-#[derive(Default)]
-struct Sums<'a> {
-    places: HashMap<&'a str, usize>,
-    rows: Vec<(&'a str, &'a str, Sum)>,
-}
+/// Rows in the making, by name, with their type; a name has the first type that it occurs with.
+type Sums<'a> = IndexMap<&'a str, (&'a str, Sum)>;
 
-impl<'a> Sums<'a> {
-    fn entry(&mut self, name: &'a str, kind: &'a str) -> &mut Sum {
-        let rows = &mut self.rows;
-        let place = *self.places.entry(name).or_insert_with(|| {
-            rows.push((name, kind, Sum::default()));
-            rows.len() - 1
-        });
-        &mut rows[place].2
-    }
+fn entry<'s, 'a>(sums: &'s mut Sums<'a>, name: &'a str, kind: &'a str) -> &'s mut Sum {
+    &mut sums.entry(name).or_insert_with(|| (kind, Sum::default())).1
 }
 
 /// The rows, those of the device before those of the host, each most own time first.
@@ -124,8 +109,8 @@ pub fn framework_op_stats<'a>(analysis: &'a TpuAnalysis, idle: IdleTime) -> Vec<
     let (host, host_idle_ps) = host_ops(&analysis.profile.host_threads);
     let device = (Place::Device, device_ops(analysis), analysis.table.idle_ps());
     for (place, mut sums, idle_ps) in [device, (Place::Host, host, host_idle_ps)] {
-        if idle == IdleTime::Included && !(sums.rows.is_empty() && idle_ps == 0) {
-            let sum = sums.entry(IDLE, IDLE);
+        if idle == IdleTime::Included && !(sums.is_empty() && idle_ps == 0) {
+            let sum = entry(&mut sums, IDLE, IDLE);
             sum.self_time_ps += idle_ps;
             sum.work.time_ps += idle_ps;
         }
@@ -145,7 +130,7 @@ fn device_ops<'a>(analysis: &'a TpuAnalysis) -> Sums<'a> {
             (false, Some(parsed)) => (parsed.name, "Unknown"),
             (false, None) => (framework, "Unknown"),
         };
-        let sum = sums.entry(name, kind);
+        let sum = entry(&mut sums, name, kind);
         sum.occurrences = sum.occurrences.max(op.occurrences);
         sum.self_time_ps += op.self_time_ps;
         sum.work.time_ps += op.work.time_ps;
@@ -169,7 +154,7 @@ fn host_ops(threads: &[Vec<HostOp>]) -> (Sums<'_>, u64) {
                 Some(parsed) => (parsed.name, parsed.kind),
                 None => (op.framework.as_str(), ""),
             };
-            let sum = sums.entry(name, kind);
+            let sum = entry(&mut sums, name, kind);
             sum.occurrences += 1;
             sum.self_time_ps += own;
             sum.work.time_ps += op.span.duration_ps;
@@ -179,16 +164,20 @@ fn host_ops(threads: &[Vec<HostOp>]) -> (Sums<'_>, u64) {
     (sums, idle_ps)
 }
 
-fn push_rows<'a>(analysis: &TpuAnalysis, place: Place, sums: Sums<'a>, rows: &mut Vec<FrameworkOpRow<'a>>) {
-    let mut sums = sums.rows;
-    sums.sort_by(|a, b| (b.2.self_time_ps, a.0).cmp(&(a.2.self_time_ps, b.0)));
-    let total: u64 = sums.iter().map(|row| row.2.self_time_ps).sum();
+fn push_rows<'a>(
+    analysis: &TpuAnalysis,
+    place: Place,
+    mut sums: Sums<'a>,
+    rows: &mut Vec<FrameworkOpRow<'a>>,
+) {
+    sums.sort_by(|a, (_, x), b, (_, y)| (y.self_time_ps, a).cmp(&(x.self_time_ps, b)));
+    let total: u64 = sums.values().map(|(_, sum)| sum.self_time_ps).sum();
     let mut cumulative = 0.0;
-    for (name, kind, sum) in sums {
+    for (name, (kind, sum)) in sums {
         let self_fraction = ratio(sum.self_time_ps as f64, total as f64);
         cumulative += self_fraction;
         let rates = Rates::new(&sum.work);
-        let bound_by = analysis.profile.peaks.as_ref().map(|peaks| Roof::new(&rates, peaks).bound_by);
+        let bound_by = analysis.profile.peaks.as_ref().map(|peaks| Utilization::new(&rates, peaks).bound_by);
         rows.push(FrameworkOpRow {
             rank: rows.len() as u32 + 1,
             place,

@@ -2,11 +2,10 @@
 
 use super::analysis::OpMetrics;
 use super::analysis::TpuAnalysis;
-use super::profile::TpuOp;
-use super::rates::MissingPeaks;
-use super::rates::{Rates, Roof, ratio};
-use super::tpu_sheet;
+use super::profile::{MissingPeaks, TpuOp};
+use super::rates::{Rates, Utilization, ratio};
 use crate::JaxAnalysis;
+use crate::sheet::tpu_sheet;
 use sheets::{Chart, ChartShape, Column, ColumnKind, Excerpt, Sheet, Unit};
 
 /// Times of an operation, those of several cores together.
@@ -61,7 +60,7 @@ pub struct HloStatsRow<'a> {
     /// Its rates.
     pub rates: Rates,
     /// What bounds it, or why that cannot be said.
-    pub roof: Result<Roof, &'a MissingPeaks>,
+    pub roof: Result<Utilization, &'a MissingPeaks>,
     /// Whether its result is computed again rather than kept.
     pub is_rematerialized: bool,
     /// Whether it was compiled outside of the program around it.
@@ -88,7 +87,7 @@ pub fn hlo_stats<'a>(analysis: &'a TpuAnalysis) -> Vec<HloStatsRow<'a>> {
             times: OpTimes::new(op),
             self_fraction,
             cumulative_fraction: cumulative,
-            roof: analysis.profile.peaks.as_ref().map(|peaks| Roof::new(&rates, peaks)),
+            roof: analysis.profile.peaks.as_ref().map(|peaks| Utilization::new(&rates, peaks)),
             rates,
             is_rematerialized: is_rematerialized(&described.expression, &described.framework),
             is_outside_compilation: is_outside_compilation(&described.expression, &described.framework),

@@ -32,19 +32,19 @@ pub use framework_op_stats::{FrameworkOpRow, IDLE, IdleTime, Place, framework_op
 pub use hlo_stats::{HloStatsRow, OpTimes, hlo_stats};
 pub use module_runs::{ModuleRunRow, module_runs};
 pub use op_profile::{OpProfileGrouping, OpProfileLevel, OpProfileMetrics, OpProfileNode, op_profile};
-pub use overview::{Overview, StepSource, StepTimes, TopOp, overview};
+pub use overview::{Overview, StepSource, StepTimes, overview};
 pub use profile::{
-    AccessKind, AggregatedExecutions, Execution, HostOp, MemoryAccess, MemorySpace, ModuleRun, PicoSpan,
-    TpuCore, TpuOp, TpuProfile, TpuStep,
+    AccessKind, AggregatedExecutions, HostOp, MemoryAccess, MemorySpace, MissingPeaks, ModuleRun,
+    OpExecution, Peaks, PicoSpan, TpuCore, TpuOp, TpuProfile, TpuStep,
 };
-pub use rates::{ByMemory, MissingPeaks, Peaks, Rates, Resource, Roof};
+pub use rates::{ByMemory, Rates, Resource, Utilization};
 pub use read::{FrameworkOp, parse_framework_op};
 pub use roofline::{RooflineRow, RooflineStep, roofline};
 pub use transfers::{
     AsyncCopyRow, Direction, HostOffloadRow, Transfer, async_copies, host_offload, transfers,
 };
 
-use sheets::{Field, Sheet};
+use sheets::Sheet;
 
 use crate::JaxAnalysis;
 
@@ -63,16 +63,4 @@ pub fn tpu_sheets<'a>() -> Vec<Sheet<'a, JaxAnalysis>> {
         transfers::async_copies_sheet(),
         transfers::host_offload_sheet(),
     ]
-}
-
-/// A sheet of rows that are made from the sums of a TPU profile.
-fn tpu_sheet<'a, R: 'a>(
-    name: &'static str,
-    description: &'static str,
-    fields: impl IntoIterator<Item = Field<(), R>>,
-    rows: impl Fn(&'a TpuAnalysis) -> Vec<R> + Send + Sync + 'a,
-) -> Sheet<'a, JaxAnalysis> {
-    Sheet::new(name, description, fields, move |analysis: &'a JaxAnalysis| {
-        analysis.tpu().map_or_else(Vec::new, &rows)
-    })
 }

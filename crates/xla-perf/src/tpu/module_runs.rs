@@ -6,8 +6,8 @@ use gpu_timeline::{Interval, busy_time};
 
 use super::analysis::TpuAnalysis;
 use super::profile::ModuleRun;
-use super::tpu_sheet;
 use crate::JaxAnalysis;
+use crate::sheet::tpu_sheet;
 use sheets::{Cell, Column, ColumnKind, Sheet, Unit};
 
 /// A run of a program, by the clock of the profile.

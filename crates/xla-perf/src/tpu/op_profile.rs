@@ -6,11 +6,10 @@ use std::collections::HashMap;
 use super::analysis::TpuAnalysis;
 use super::analysis::{OpMetrics, Work};
 use super::framework_op_stats::{IDLE, IdleTime};
-use super::profile::{AccessKind, MemorySpace, TpuOp, TpuProfile};
-use super::rates::ratio;
-use super::rates::{Peaks, giga_to_gibi};
-use super::tpu_sheet;
+use super::profile::{AccessKind, MemorySpace, Peaks, TpuOp, TpuProfile};
+use super::rates::{giga_to_gibi, ratio};
 use crate::JaxAnalysis;
+use crate::sheet::tpu_sheet;
 use sheets::{Column, ColumnKind, Sheet, Unit};
 
 /// What the first level of the tree is.
@@ -132,7 +131,7 @@ fn program_title(profile: &TpuProfile, program: u64) -> String {
     }
 }
 
-/// A node in the making, with the places of its children by what tells them apart.
+/// A node in the making, with the places of its children by key.
 struct Node<'a> {
     name: String,
     level: OpProfileLevel<'a>,
@@ -289,10 +288,10 @@ pub(super) fn op_profile_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
                 row.share(row.busy_ps).filter(|_| is_part).into()
             }),
         Column::new("FLOPS utilization (%)", Number(Percent), "Floating-point operations over the time as a share of the peak, in percent.").field(|row: &Row<'_>| row.flops_utilization().into()),
-        Column::new("FLOPS utilization of all time (%)", Number(Percent), "The same over all time, so that parts add up to the whole, in percent.").field(|row: &Row<'_>| row.of_peak(row.node.metrics.flops_utilization).into()),
-        Column::new("HBM bandwidth utilization (%)", Number(Percent), "Bytes of the high-bandwidth memory over the time as a share of its peak, in percent, 100 at most.").field(|row: &Row<'_>| row.of_peak(row.node.metrics.bandwidth_utilization[0]).into()),
-        Column::new("On-chip read bandwidth utilization (%)", Number(Percent), "The same of bytes read from memory on the chip.").field(|row: &Row<'_>| row.of_peak(row.node.metrics.bandwidth_utilization[1]).into()),
-        Column::new("On-chip write bandwidth utilization (%)", Number(Percent), "The same of bytes written to memory on the chip.").field(|row: &Row<'_>| row.of_peak(row.node.metrics.bandwidth_utilization[2]).into()),
+        Column::new("FLOPS utilization of all time (%)", Number(Percent), "The same over all time, so that parts add up to the whole, in percent.").field(|row: &Row<'_>| row.percent_of_peak(row.node.metrics.flops_utilization).into()),
+        Column::new("HBM bandwidth utilization (%)", Number(Percent), "Bytes of the high-bandwidth memory over the time as a share of its peak, in percent, 100 at most.").field(|row: &Row<'_>| row.percent_of_peak(row.node.metrics.bandwidth_utilization[0]).into()),
+        Column::new("On-chip read bandwidth utilization (%)", Number(Percent), "The same of bytes read from memory on the chip.").field(|row: &Row<'_>| row.percent_of_peak(row.node.metrics.bandwidth_utilization[1]).into()),
+        Column::new("On-chip write bandwidth utilization (%)", Number(Percent), "The same of bytes written to memory on the chip.").field(|row: &Row<'_>| row.percent_of_peak(row.node.metrics.bandwidth_utilization[2]).into()),
         Column::new("GFLOP", Number(Gigaflops), "Floating-point operations of the model, in 10⁹.").field(|row: &Row<'_>| {
             (row.node.metrics.work.model_flops as f64 / 1e9).into()
         }),
@@ -354,7 +353,7 @@ impl Row<'_> {
         (whole_ps > 0).then(|| self.node.metrics.work.time_ps as f64 / whole_ps as f64 * 100.0)
     }
 
-    fn of_peak(&self, share: f64) -> Option<f64> {
+    fn percent_of_peak(&self, share: f64) -> Option<f64> {
         self.has_peaks.then_some(share * 100.0)
     }
 
@@ -363,6 +362,6 @@ impl Row<'_> {
         let time_ps = self.node.metrics.work.time_ps;
         let weighed = self.node.metrics.flops_utilization;
         let share = if time_ps == 0 { 0.0 } else { weighed * self.total_ps as f64 / time_ps as f64 };
-        self.of_peak(share)
+        self.percent_of_peak(share)
     }
 }

@@ -9,10 +9,12 @@ use super::findings::tpu_finding;
 use super::framework_op_stats::{FrameworkOpRow, IdleTime, Place, framework_op_stats};
 use super::module_runs::module_runs;
 use super::rates::giga_to_gibi;
-use super::rates::{Rates, Roof};
-use super::tpu_sheet;
+use super::rates::{Rates, Utilization};
 use crate::JaxAnalysis;
-use sheets::{Column, ColumnKind, Sheet, Unit};
+use crate::sheet::tpu_sheet;
+use sheets::ColumnKind::{Number, Text};
+use sheets::Unit::One;
+use sheets::{Field, Sheet};
 
 /// What a step is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,24 +42,9 @@ pub struct StepTimes {
     pub max_ms: f64,
 }
 
-/// One of the operations of the framework that take most time.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TopOp {
-    /// Type.
-    pub kind: String,
-    /// Name.
-    pub name: String,
-    /// Own time as a share of the time in which something ran, 0 to 1.
-    pub self_fraction: f64,
-    /// Sum of the shares of this one and those before.
-    pub cumulative_fraction: f64,
-    /// Arithmetic, in GFLOP/s.
-    pub flop_rate: f64,
-}
-
 /// The figures. Shares are 0 to 1; `None` where the profile does not have what they are made from.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Overview {
+pub struct Overview<'a> {
     /// Kind of device.
     pub device_type: String,
     /// Tensor cores.
@@ -85,12 +72,12 @@ pub struct Overview {
     /// Executions on the device as a share of these.
     pub device_op_fraction: Option<f64>,
     /// The ten framework operations that take most time of the device.
-    pub top_ops: Vec<TopOp>,
+    pub top_ops: Vec<FrameworkOpRow<'a>>,
 }
 
 /// The figures of a profile.
 #[must_use]
-pub fn overview(analysis: &TpuAnalysis) -> Overview {
+pub fn overview(analysis: &TpuAnalysis) -> Overview<'_> {
     let profile = &analysis.profile;
     let table = &analysis.table;
     let roof = profile.peaks.as_ref().ok().filter(|_| table.total_ps > 0).map(|peaks| {
@@ -100,7 +87,7 @@ pub fn overview(analysis: &TpuAnalysis) -> Overview {
         }
         let rates = Rates::new(&work);
         let hbm = rates.bandwidth.hbm / giga_to_gibi(peaks.hbm);
-        (Roof::new(&rates, peaks).compute_utilization, hbm)
+        (Utilization::new(&rates, peaks).compute_utilization, hbm)
     });
     let rows = framework_op_stats(analysis, IdleTime::Excluded);
     let executions = |place: Place| -> u64 {
@@ -123,20 +110,8 @@ pub fn overview(analysis: &TpuAnalysis) -> Overview {
         compute_32bit: share(bits_32, all_bits),
         host_op_fraction: share(host, host + device),
         device_op_fraction: share(device, host + device),
-        top_ops: top_ops(&rows),
+        top_ops: rows.into_iter().filter(|row| row.place == Place::Device).take(10).collect(),
     }
-}
-
-fn top_ops(rows: &[FrameworkOpRow<'_>]) -> Vec<TopOp> {
-    let device = rows.iter().filter(|row| row.place == Place::Device).take(10);
-    let top = device.map(|row| TopOp {
-        kind: row.kind.to_string(),
-        name: row.name.to_string(),
-        self_fraction: row.self_fraction,
-        cumulative_fraction: row.cumulative_fraction,
-        flop_rate: row.rates.flop_rate,
-    });
-    top.collect()
 }
 
 fn step_times(analysis: &TpuAnalysis) -> Option<StepTimes> {
@@ -203,21 +178,16 @@ fn element_bits(shape: &str) -> Option<u32> {
 
 /// The table as a sheet.
 pub(super) fn overview_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
-    use ColumnKind::{Number, Text};
-    use Unit::One;
+    type F = Field<(), Row>;
     let fields = [
-        Column::new("Metric", Text, "What the row is about.").field(|row: &Row| row.metric.as_str().into()),
-        Column::new(
-            "Value",
-            Number(One),
-            "The figure, in the unit of the row; empty when the profile does not have it.",
-        )
-        .field(|row: &Row| row.value.into()),
-        Column::new("Unit", Text, "Unit of the figure.").field(|row: &Row| row.unit.into()),
-        Column::new("Text", Text, "What is no figure: names, findings, why a figure is absent.")
-            .field(|row: &Row| row.text.as_str().into()),
-        Column::new("Meaning", Text, "What the metric is and how it is computed.")
-            .field(|row: &Row| row.meaning.into()),
+        F::new(Text, "Metric", |_, row| row.metric.as_str().into()).described("What the row is about."),
+        F::new(Number(One), "Value", |_, row| row.value.into())
+            .described("The figure, in the unit of the row; empty when the profile does not have it."),
+        F::new(Text, "Unit", |_, row| row.unit.into()).described("Unit of the figure."),
+        F::new(Text, "Text", |_, row| row.text.as_str().into())
+            .described("What is no figure: names, findings, why a figure is absent."),
+        F::new(Text, "Meaning", |_, row| row.meaning.into())
+            .described("What the metric is and how it is computed."),
     ];
     tpu_sheet(
         "overview",
@@ -235,125 +205,76 @@ struct Row {
     meaning: &'static str,
 }
 
+impl Row {
+    fn new(metric: &str, value: Option<f64>, unit: &'static str, text: &str) -> Self {
+        Row { metric: metric.to_string(), value, unit, text: text.to_string(), meaning: "" }
+    }
+
+    /// A share in percent, or why there is none.
+    fn percent(metric: &str, percent: Option<f64>, why: &str) -> Self {
+        Row::new(metric, percent, "%", if percent.is_some() { "" } else { why })
+    }
+
+    fn meaning(self, meaning: &'static str) -> Self {
+        Row { meaning, ..self }
+    }
+}
+
 const NOT_SAMPLED: &str = "the host's plane does not say";
+const NO_OPERATION: &str = "no operation was recorded";
 
 fn rows(tpu: &TpuAnalysis) -> Vec<Row> {
     let overview = overview(tpu);
-    let mut rows = Vec::new();
-    let mut push = |metric: &str, value: Option<f64>, unit, text: String, meaning| {
-        rows.push(Row { metric: metric.to_string(), value, unit, text, meaning });
-    };
-    let percent = |share: Option<f64>| share.map(|share| share * 100.0);
-    let absent = |value: Option<f64>, why: &str| value.map_or(why.to_string(), |_| String::new());
+    let share =
+        |metric, share: Option<f64>, why: &str| Row::percent(metric, share.map(|share| share * 100.0), why);
     let finding = tpu_finding(tpu).map_or("nothing was recorded".to_string(), |finding| finding.to_string());
-    push("Finding", None, "", finding, "The kind of work that takes most of the time of all cores.");
-    push("Device type", None, "", overview.device_type.clone(), "Kind of device, as its plane says.");
-    push("Tensor cores", Some(overview.cores as f64), "", String::new(), "Tensor cores of the profile.");
-    let source =
-        overview.steps.as_ref().map_or("no steps and no runs of programs".to_string(), |steps| match &steps
-            .source
-        {
-            StepSource::Steps => "recorded steps".to_string(),
-            StepSource::Runs(module) => format!("runs of {module}, because no steps were recorded"),
-        });
     let steps = overview.steps.as_ref();
-    for (metric, value, unit, meaning) in [
-        (
-            "Steps",
-            steps.map(|steps| steps.count as f64),
-            "",
-            "Steps on all cores; what a step is stands beside it.",
-        ),
-        ("Step time, mean", steps.map(|steps| steps.mean_ms), "ms", "Mean length of a step on a core."),
-        (
-            "Step time, standard deviation",
-            steps.map(|steps| steps.deviation_ms),
-            "ms",
-            "Of all steps on all cores, as a population.",
-        ),
-        ("Step time, shortest", steps.map(|steps| steps.min_ms), "ms", "Shortest step on a core."),
-        ("Step time, longest", steps.map(|steps| steps.max_ms), "ms", "Longest step on a core."),
-    ] {
-        push(metric, value, unit, source.clone(), meaning);
-    }
-    let peaks =
-        tpu.profile.peaks.as_ref().err().map_or("nothing was recorded".to_string(), ToString::to_string);
-    let no_operation = "no operation was recorded";
-    for (metric, value, why, meaning) in [
-        (
-            "MXU utilization",
-            overview.mxu_utilization,
-            NOT_SAMPLED,
-            "Use of the matrix unit, as the host sampled it.",
-        ),
-        (
-            "HBM utilization, sampled",
-            overview.sampled_hbm_utilization,
-            NOT_SAMPLED,
-            "Use of the high-bandwidth memory, as the host sampled it.",
-        ),
-        (
-            "FLOPS utilization",
-            percent(overview.flops_utilization),
-            peaks.as_str(),
-            "Floating-point operations over all time as a share of the peak.",
-        ),
-        (
-            "HBM utilization",
-            percent(overview.hbm_utilization),
-            peaks.as_str(),
-            "Bytes of the high-bandwidth memory over all time as a share of its peak, by the compiler's account.",
-        ),
-        (
-            "Duty cycle",
-            percent(overview.duty_cycle),
-            no_operation,
-            "Time in which an operation ran other than infeed, outfeed and waits for the host, as a share of the time from the first run or operation to the last.",
-        ),
-        (
-            "Idle",
-            percent(overview.idle),
-            no_operation,
-            "Time in which no operation ran, as a share of the time from the first operation to the last.",
-        ),
-        (
-            "16-bit compute",
-            percent(overview.compute_16bit),
-            "nothing was computed",
-            "Share of the time of computing operations whose result has elements of 16 bits. The XLA profiler has no such figure for TPUs and shows 0.",
-        ),
-        (
-            "32-bit compute",
-            percent(overview.compute_32bit),
-            "nothing was computed",
-            "The same for elements of 32 bits.",
-        ),
-        (
-            "Framework ops on the host",
-            percent(overview.host_op_fraction),
-            no_operation,
-            "Calls on the host as a share of the executions of framework operations.",
-        ),
-        (
-            "Framework ops on the device",
-            percent(overview.device_op_fraction),
-            no_operation,
-            "Executions on the device as a share of these.",
-        ),
-    ] {
-        push(metric, value, "%", absent(value, why), meaning);
-    }
-    for (at, op) in overview.top_ops.iter().enumerate() {
-        let metric = format!("Top op {}", at + 1);
-        let text = format!("{} ({}), {:.3} GFLOP/s", op.name, op.kind, op.flop_rate);
-        push(
-            &metric,
-            Some(op.self_fraction * 100.0),
-            "%",
-            text,
-            "Framework operation, with its own time as a share of the time in which something ran.",
-        );
-    }
+    let source = match steps.map(|steps| &steps.source) {
+        None => "no steps and no runs of programs".to_string(),
+        Some(StepSource::Steps) => "recorded steps".to_string(),
+        Some(StepSource::Runs(module)) => format!("runs of {module}, because no steps were recorded"),
+    };
+    let step_time = |metric, time: fn(&StepTimes) -> f64| Row::new(metric, steps.map(time), "ms", &source);
+    let peaks = tpu.profile.peaks.as_ref().err();
+    let peaks = peaks.map_or("nothing was recorded".to_string(), ToString::to_string);
+    let mut rows = vec![
+        Row::new("Finding", None, "", &finding)
+            .meaning("The kind of work that takes most of the time of all cores."),
+        Row::new("Device type", None, "", &overview.device_type).meaning("Kind of device, as its plane says."),
+        Row::new("Tensor cores", Some(overview.cores as f64), "", "").meaning("Tensor cores of the profile."),
+        Row::new("Steps", steps.map(|steps| steps.count as f64), "", &source)
+            .meaning("Steps on all cores; what a step is stands beside it."),
+        step_time("Step time, mean", |steps| steps.mean_ms).meaning("Mean length of a step on a core."),
+        step_time("Step time, standard deviation", |steps| steps.deviation_ms)
+            .meaning("Of all steps on all cores, as a population."),
+        step_time("Step time, shortest", |steps| steps.min_ms).meaning("Shortest step on a core."),
+        step_time("Step time, longest", |steps| steps.max_ms).meaning("Longest step on a core."),
+        Row::percent("MXU utilization", overview.mxu_utilization, NOT_SAMPLED)
+            .meaning("Use of the matrix unit, as the host sampled it."),
+        Row::percent("HBM utilization, sampled", overview.sampled_hbm_utilization, NOT_SAMPLED)
+            .meaning("Use of the high-bandwidth memory, as the host sampled it."),
+        share("FLOPS utilization", overview.flops_utilization, &peaks)
+            .meaning("Floating-point operations over all time as a share of the peak."),
+        share("HBM utilization", overview.hbm_utilization, &peaks)
+            .meaning("Bytes of the high-bandwidth memory over all time as a share of its peak, by the compiler's account."),
+        share("Duty cycle", overview.duty_cycle, NO_OPERATION)
+            .meaning("Time in which an operation ran other than infeed, outfeed and waits for the host, as a share of the time from the first run or operation to the last."),
+        share("Idle", overview.idle, NO_OPERATION)
+            .meaning("Time in which no operation ran, as a share of the time from the first operation to the last."),
+        share("16-bit compute", overview.compute_16bit, "nothing was computed")
+            .meaning("Share of the time of computing operations whose result has elements of 16 bits. The XLA profiler has no such figure for TPUs and shows 0."),
+        share("32-bit compute", overview.compute_32bit, "nothing was computed")
+            .meaning("The same for elements of 32 bits."),
+        share("Framework ops on the host", overview.host_op_fraction, NO_OPERATION)
+            .meaning("Calls on the host as a share of the executions of framework operations."),
+        share("Framework ops on the device", overview.device_op_fraction, NO_OPERATION)
+            .meaning("Executions on the device as a share of these."),
+    ];
+    rows.extend((1..).zip(&overview.top_ops).map(|(at, op)| {
+        let text = format!("{} ({}), {:.3} GFLOP/s", op.name, op.kind, op.rates.flop_rate);
+        Row::new(&format!("Top op {at}"), Some(op.self_fraction * 100.0), "%", &text)
+            .meaning("Framework operation, with its own time as a share of the time in which something ran.")
+    }));
     rows
 }
 

@@ -1,15 +1,16 @@
 //! What the XLA profiler recorded of tensor cores, read out of a profile.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use prost::Message;
 use trace_ingest::EventId;
 use trace_ingest::xplane::{KindId, Line, Plane, PlaneKind, Profile, StatValue};
 
 use super::profile::{
-    AccessKind, AggregatedExecutions, Execution, HostOp, MemoryAccess, MemorySpace, ModuleRun, PicoSpan,
-    TpuCore, TpuOp, TpuProfile, TpuStep,
+    AccessKind, AggregatedExecutions, HostOp, MemoryAccess, MemorySpace, MissingPeaks, ModuleRun,
+    OpExecution, Peaks, PicoSpan, TpuCore, TpuOp, TpuProfile, TpuStep,
 };
-use super::rates::{MissingPeaks, Peaks};
+use crate::IndexMap;
 
 impl TpuProfile {
     /// What a profile recorded of tensor cores; `None` when it has no plane of one.
@@ -25,7 +26,7 @@ impl TpuProfile {
             .collect();
         planes.sort_by_key(|(ordinal, _)| *ordinal);
         let first = planes.first()?.1;
-        let mut reader = Reader { profile, ops: Vec::new(), places: HashMap::new() };
+        let mut reader = Reader { profile, ops: IndexMap::default() };
         let cores: Vec<TpuCore> =
             planes.iter().map(|&(ordinal, plane)| reader.core(ordinal, plane)).collect();
         let host = || profile.planes.iter().filter(|plane| plane.kind == PlaneKind::HostCpu);
@@ -45,7 +46,7 @@ impl TpuProfile {
             hbm_utilization: sampled("hbm_utilization_percent"),
             programs: program_names(profile, &cores),
             cores,
-            ops: reader.ops,
+            ops: reader.ops.into_values().collect(),
             host_threads: host().flat_map(|plane| &plane.lines).map(|line| host_ops(profile, line)).collect(),
             sparse_cores: sparse.map(|plane| plane.name.clone()).collect(),
         })
@@ -66,8 +67,7 @@ fn program_names(profile: &Profile, cores: &[TpuCore]) -> BTreeMap<u64, String> 
 
 struct Reader<'p> {
     profile: &'p Profile,
-    ops: Vec<TpuOp>,
-    places: HashMap<KindId, usize>,
+    ops: IndexMap<KindId, TpuOp>,
 }
 
 impl Reader<'_> {
@@ -96,7 +96,7 @@ impl Reader<'_> {
                     _ => {}
                 }
             }
-            core.executions.push(Execution {
+            core.executions.push(OpExecution {
                 op,
                 span: self.device_span(event),
                 recorded: recorded_span(self.profile, event),
@@ -149,16 +149,14 @@ impl Reader<'_> {
     }
 
     fn op(&mut self, kind: KindId) -> usize {
-        if let Some(&place) = self.places.get(&kind) {
-            return place;
-        }
-        self.ops.push(op_of_kind(self.profile, kind));
-        self.places.insert(kind, self.ops.len() - 1);
-        self.ops.len() - 1
+        let entry = self.ops.entry(kind);
+        let place = entry.index();
+        entry.or_insert_with(|| describe_op(self.profile, kind));
+        place
     }
 }
 
-fn op_of_kind(profile: &Profile, kind: KindId) -> TpuOp {
+fn describe_op(profile: &Profile, kind: KindId) -> TpuOp {
     let metadata = profile.kind(kind);
     let mut op = TpuOp { name: metadata.label().to_string(), ..TpuOp::default() };
     if !metadata.display_name.is_empty() {
@@ -279,77 +277,38 @@ fn is_word(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// The entries of a message; those after a place where it is damaged are missing.
+/// What the compiler says of an operation's accesses to memory: `OpMetrics.MemoryAccessed` of xprof.
+#[derive(prost::Message)]
+struct MemoryBreakdown {
+    #[prost(message, repeated, tag = "1")]
+    entries: Vec<MemoryEntry>,
+}
+
+#[derive(prost::Message)]
+struct MemoryEntry {
+    /// 1 for reads, 2 for writes.
+    #[prost(uint64, tag = "1")]
+    kind: u64,
+    #[prost(uint64, tag = "2")]
+    space: u64,
+    #[prost(uint64, tag = "3")]
+    bytes: u64,
+}
+
+/// The entries of a message; those from the place on where it is damaged are missing.
 pub(super) fn memory_breakdown(message: &[u8]) -> Vec<MemoryAccess> {
-    let entries = Fields(message).filter_map(|field| match field {
-        (1, Value::Message(entry)) => Some(access(entry)),
-        _ => None,
-    });
-    entries.collect()
-}
-
-fn access(entry: &[u8]) -> MemoryAccess {
-    let mut access = MemoryAccess { space: MemorySpace::Other(0), kind: AccessKind::Unknown, bytes: 0 };
-    for field in Fields(entry) {
-        match field {
-            (1, Value::Number(1)) => access.kind = AccessKind::Read,
-            (1, Value::Number(2)) => access.kind = AccessKind::Write,
-            (2, Value::Number(space)) => access.space = MemorySpace::from_number(space),
-            (3, Value::Number(bytes)) => access.bytes = bytes,
-            _ => {}
-        }
-    }
-    access
-}
-
-enum Value<'m> {
-    Number(u64),
-    Message(&'m [u8]),
-    /// Eight or four bytes, which no field of these messages has.
-    Fixed,
-}
-
-/// The fields of a message with their numbers; ends where the message ends or breaks the format.
-struct Fields<'m>(&'m [u8]);
-
-impl<'m> Iterator for Fields<'m> {
-    type Item = (u64, Value<'m>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let key = self.varint()?;
-        let value = match key & 7 {
-            0 => Value::Number(self.varint()?),
-            1 => self.take(8).map(|_| Value::Fixed)?,
-            2 => {
-                let length = usize::try_from(self.varint()?).ok()?;
-                Value::Message(self.take(length)?)
-            }
-            5 => self.take(4).map(|_| Value::Fixed)?,
-            _ => return None,
-        };
-        Some((key >> 3, value))
-    }
-}
-
-impl<'m> Fields<'m> {
-    fn varint(&mut self) -> Option<u64> {
-        let mut value = 0_u64;
-        for shift in (0..64).step_by(7) {
-            let (&byte, rest) = self.0.split_first()?;
-            self.0 = rest;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Some(value);
-            }
-        }
-        None
-    }
-
-    fn take(&mut self, length: usize) -> Option<&'m [u8]> {
-        let (taken, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        Some(taken)
-    }
+    let mut breakdown = MemoryBreakdown::default();
+    breakdown.merge(message).ok();
+    let access = |entry: MemoryEntry| MemoryAccess {
+        space: MemorySpace::from_number(entry.space),
+        kind: match entry.kind {
+            1 => AccessKind::Read,
+            2 => AccessKind::Write,
+            _ => AccessKind::Unknown,
+        },
+        bytes: entry.bytes,
+    };
+    breakdown.entries.into_iter().map(access).collect()
 }
 
 #[cfg(test)]

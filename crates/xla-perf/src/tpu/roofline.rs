@@ -5,11 +5,10 @@ use super::analysis::TpuAnalysis;
 use super::analysis::{OpMetrics, OpTable, Work};
 use super::category;
 use super::hlo_stats::OpTimes;
-use super::profile::TpuOp;
-use super::rates::Peaks;
-use super::rates::{Rates, Roof, ratio};
-use super::tpu_sheet;
+use super::profile::{Peaks, TpuOp};
+use super::rates::{Rates, Utilization, ratio};
 use crate::JaxAnalysis;
+use crate::sheet::tpu_sheet;
 use sheets::{Column, ColumnKind, Sheet, Unit};
 
 /// Which time a row is of.
@@ -61,7 +60,7 @@ pub struct RooflineRow<'a> {
     /// Its rates.
     pub rates: Rates,
     /// How far below the roofline it is.
-    pub roof: Roof,
+    pub roof: Utilization,
 }
 
 /// The rows, first with the operations that feed the device and then without. The program as a whole leads its
@@ -156,7 +155,7 @@ impl<'a> Pass<'a> {
             cumulative_fraction: shares.1,
             total_fraction: shares.2,
             time_per_core_us: ratio(times.total_us, self.cores),
-            roof: Roof::new(&rates, self.peaks),
+            roof: Utilization::new(&rates, self.peaks),
             rates,
         }
     }

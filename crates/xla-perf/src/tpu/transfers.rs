@@ -7,10 +7,11 @@ use gpu_timeline::{Interval, IntervalSet, busy_time};
 
 use super::analysis::TpuAnalysis;
 use super::category::{self, WorkClass, work_class};
-use super::profile::{Execution, PicoSpan, TpuCore, TpuOp, TpuProfile};
+use super::profile::{OpExecution, PicoSpan, TpuCore, TpuOp, TpuProfile};
 use super::rates::{giga_to_gibi, ratio};
-use super::tpu_sheet;
 use crate::JaxAnalysis;
+use crate::brackets::parts;
+use crate::sheet::tpu_sheet;
 use sheets::{Chart, ChartShape, Column, ColumnKind, Sheet, Unit};
 
 /// Which memories an asynchronous operation moves data between.
@@ -94,10 +95,10 @@ pub fn transfers<'a>(analysis: &'a TpuAnalysis) -> (Vec<Transfer<'a>>, u64) {
     }
     for (core, own) in profile.cores.iter().zip(&analysis.own_times) {
         let compute = compute_time(profile, core, own);
-        let mut order: Vec<&Execution> = core.executions.iter().collect();
+        let mut order: Vec<&OpExecution> = core.executions.iter().collect();
         order.sort_by_key(|execution| execution.span.start_ps);
         // By program and name, because the copies of a description are several operations.
-        let mut open: HashMap<(u64, &str), Execution> = HashMap::new();
+        let mut open: HashMap<(u64, &str), OpExecution> = HashMap::new();
         for execution in order {
             let op = &profile.ops[execution.op];
             let Some(key) = op.key() else { continue };
@@ -117,8 +118,8 @@ pub fn transfers<'a>(analysis: &'a TpuAnalysis) -> (Vec<Transfer<'a>>, u64) {
 fn transfer<'a>(
     profile: &'a TpuProfile,
     core: u32,
-    start: &Execution,
-    done: &Execution,
+    start: &OpExecution,
+    done: &OpExecution,
     compute: &Coverage,
 ) -> Transfer<'a> {
     let (start_op, done_op) = (&profile.ops[start.op], &profile.ops[done.op]);
@@ -142,7 +143,7 @@ fn transfer<'a>(
 
 /// Times in which operations without others inside computed.
 fn compute_time(profile: &TpuProfile, core: &TpuCore, own: &[u64]) -> Coverage {
-    let computes = |execution: &Execution| {
+    let computes = |execution: &OpExecution| {
         let op = &profile.ops[execution.op];
         let is_flying = ["-start", "-done"].iter().any(|end| op.category.ends_with(end));
         work_class(&op.category, &op.expression) == WorkClass::Compute && !is_flying
@@ -188,28 +189,18 @@ impl Coverage {
 /// The name of the start that each end waits for: the operand that is one, or else the end's own name with `start` for
 /// `done`.
 fn start_of_done(profile: &TpuProfile) -> HashMap<(u64, &str), &str> {
-    let names = OpNames(profile.ops.iter().filter_map(|op| op.key().map(|key| (key, op))).collect());
+    let ops: HashMap<(u64, &str), &TpuOp> =
+        profile.ops.iter().filter_map(|op| op.key().map(|key| (key, op))).collect();
+    let known = |program, name: &str| ops.get(&(program, name)).map(|op| op.name.as_str());
     let mut starts = HashMap::new();
-    for (&(program, name), op) in &names.0 {
-        if !op.category.ends_with("-done") {
-            continue;
-        }
-        let mut operands = operands(&op.expression).filter_map(|operand| names.known(program, operand));
-        let by_name = || names.known(program, &name.replace("-done", "-start").replace("_done", "_start"));
+    for (&(program, name), op) in ops.iter().filter(|(_, op)| op.category.ends_with("-done")) {
+        let mut operands = operands(&op.expression).filter_map(|operand| known(program, operand));
+        let by_name = || known(program, &name.replace("-done", "-start").replace("_done", "_start"));
         if let Some(start) = operands.next().or_else(by_name).filter(|start| *start != name) {
             starts.insert((program, name), start);
         }
     }
     starts
-}
-
-/// Operations by program and name.
-struct OpNames<'a>(HashMap<(u64, &'a str), &'a TpuOp>);
-
-impl<'a> OpNames<'a> {
-    fn known(&self, program: u64, name: &str) -> Option<&'a str> {
-        self.0.get(&(program, name)).map(|op| op.name.as_str())
-    }
 }
 
 /// Names of instructions behind the equals sign of an instruction's text.
@@ -231,7 +222,7 @@ fn direction(start: &TpuOp) -> Direction {
         return Direction::Other;
     }
     let shape = start.expression.split_once(" = ").map_or(start.shape.as_str(), |sides| sides.1);
-    let mut parts = tuple_parts(shape);
+    let mut parts = parts(shape.strip_prefix('(').unwrap_or(shape));
     let mut in_host = || parts.next().is_some_and(category::touches_host_memory);
     match (in_host(), in_host()) {
         (false, true) => Direction::HostToDevice,
@@ -239,28 +230,6 @@ fn direction(start: &TpuOp) -> Direction {
         (true, true) => Direction::HostToHost,
         (false, false) => Direction::DeviceToDevice,
     }
-}
-
-/// The elements of the tuple that a text begins with; the text itself when it begins with none.
-fn tuple_parts(text: &str) -> impl Iterator<Item = &str> {
-    let inner = text.strip_prefix('(').unwrap_or(text);
-    let (mut depth, mut from, mut parts) = (0_i32, 0, Vec::new());
-    for (at, byte) in inner.bytes().enumerate() {
-        match byte {
-            b'(' | b'{' | b'[' => depth += 1,
-            b')' | b'}' | b']' => depth -= 1,
-            _ => {}
-        }
-        if depth < 0 || depth == 0 && byte == b',' {
-            parts.push(&inner[from..at]);
-            from = at + 1;
-        }
-        if depth < 0 {
-            return parts.into_iter();
-        }
-    }
-    parts.push(&inner[from..]);
-    parts.into_iter()
 }
 
 /// All executions of one asynchronous operation, on all cores.

@@ -4,9 +4,10 @@ use trace_ingest::rocprof::{Kernel, KernelNames, Launch, SourceFormat};
 
 use super::{Fixture, floats, integers, table, texts};
 use crate::fixture::{built, headers};
+use crate::notice::pftrace_notices;
 use crate::{
-    HipGrouping, KernelBaseline, KernelGrouping, PftraceOmission, PftraceOptions, RocprofAnalysis,
-    RocprofNotice, RocprofOptions, rocprof_notices, rocprof_sheets,
+    HipGrouping, KernelBaseline, KernelGrouping, PftraceOptions, RocprofAnalysis, RocprofNotice,
+    RocprofOptions, rocprof_notices, rocprof_sheets,
 };
 
 const TABLES: [&str; 6] = [
@@ -270,7 +271,7 @@ fn records_of_other_threads_and_without_length_do_not_count() {
         assert_eq!(texts(&table(&analysis, name), "Name"), ["kept"], "{name}");
     }
     assert_eq!(texts(&table(&analysis, "xla_top"), "Kernel"), ["kept"]);
-    assert_eq!(PftraceOmission::of(&analysis), [PftraceOmission::KernelsWithoutAgent { count: 1 }]);
+    assert_eq!(pftrace_notices(&analysis), [RocprofNotice::KernelsWithoutAgent { count: 1 }]);
 }
 
 #[test]
@@ -313,7 +314,7 @@ fn tables_of_nothing_have_all_headers() {
         let columns: Vec<&str> = sheet.columns.iter().map(|column| column.name).filter(always).collect();
         assert_eq!((headers(&frame), frame.height()), (columns, 0), "{name}");
     }
-    assert_eq!(PftraceOmission::of(&analysis), []);
+    assert_eq!(pftrace_notices(&analysis), []);
 }
 
 #[test]
@@ -321,7 +322,7 @@ fn tables_are_made_on_request_only() {
     let fixture = two_gpus();
     let none = RocprofAnalysis::new(fixture.recorded.profile.clone(), RocprofOptions::default());
     assert!(TABLES.iter().all(|name| built(&none, name).is_none()));
-    assert!(PftraceOmission::of(&none).is_empty());
+    assert!(pftrace_notices(&none).is_empty());
     let less = PftraceOptions { no_kernel_summary: true, no_hip_summary: true, ..PftraceOptions::default() };
     let less = fixture.analysis(less);
     let left_out: Vec<&str> = TABLES.into_iter().filter(|name| built(&less, name).is_none()).collect();
@@ -332,12 +333,12 @@ fn tables_are_made_on_request_only() {
 fn short_records_that_are_left_out_are_told() {
     let analysis = two_gpus().analysis(PftraceOptions::default());
     let omissions = [
-        PftraceOmission::ShortKernels { count: 1, time_ns: 4_999, min_event_ns: 5_000 },
-        PftraceOmission::ShortCalls { count: 1, time_ns: 4_000, min_event_ns: 5_000 },
+        RocprofNotice::PftraceShortKernels { count: 1, time_ns: 4_999, min_event_ns: 5_000 },
+        RocprofNotice::PftraceShortCalls { count: 1, time_ns: 4_000, min_event_ns: 5_000 },
     ];
-    assert_eq!(PftraceOmission::of(&analysis), omissions);
-    for omission in omissions {
-        assert!(rocprof_notices(&analysis).contains(&RocprofNotice::Pftrace(omission)));
+    assert_eq!(pftrace_notices(&analysis), omissions);
+    for omission in &omissions {
+        assert!(rocprof_notices(&analysis).contains(omission));
     }
     assert!(omissions[0].to_string().contains("shorter than 5000 ns: 1, 4999 ns together"));
 }

@@ -4,7 +4,8 @@ use trace_ingest::rocprof::{CopyDirection, Domain, Process};
 
 use super::{Fixture, floats, integers, table, texts};
 use crate::fixture::headers;
-use crate::{PftraceOmission, PftraceOptions, RocprofAnalysis};
+use crate::notice::pftrace_notices;
+use crate::{PftraceOptions, RocprofAnalysis, RocprofNotice};
 
 /// Calls and kernels of two GPUs, linked by correlation numbers 1 to 7.
 fn calls_and_kernels() -> Fixture {
@@ -111,7 +112,7 @@ fn excluded_kernels_leave_nothing() {
     fixture.kernel("xla::redzone_checker_kernel(x)", "A", 1_020_000, 50_000).correlation = Some(42);
     let analysis = fixture.analysis(PftraceOptions::default());
     assert_eq!(keys(&analysis), []);
-    assert_eq!(PftraceOmission::of(&analysis), [PftraceOmission::LaunchesWithoutKernel { count: 1 }]);
+    assert_eq!(pftrace_notices(&analysis), [RocprofNotice::LaunchesWithoutKernel { count: 1 }]);
 
     let keep = PftraceOptions { exclude_kernel_pattern: None, ..PftraceOptions::default() };
     let frame = table(&fixture.analysis(keep), "api_kernel_summary");
@@ -139,7 +140,7 @@ fn calls_and_kernels_of_different_processes_are_apart() {
         (integers(&frame, "PID"), texts(&frame, "Kernel Name")),
         (vec![3, 7], vec!["kQ".into(), "kP".into()])
     );
-    // The reference has one call with number 1, the last, and of its kernels the one that began first.
+    // TraceLens has one call with number 1, the last, and of its kernels the one that began first.
     let reference = table(&fixture.reference(PftraceOptions::default()), "api_kernel_summary");
     assert_eq!((integers(&reference, "PID"), texts(&reference, "Kernel Name")), (vec![3], vec!["kQ".into()]));
 }
@@ -243,5 +244,5 @@ fn copies_of_one_size_and_direction_are_one_row() {
             row(100_000, "other", 2),
         ]
     );
-    assert_eq!(PftraceOmission::of(&analysis), [PftraceOmission::CopiesWithoutSize { count: 1 }]);
+    assert_eq!(pftrace_notices(&analysis), [RocprofNotice::CopiesWithoutSize { count: 1 }]);
 }

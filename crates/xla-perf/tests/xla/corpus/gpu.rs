@@ -1,4 +1,4 @@
-//! The sheets of a recorded JAX profile against the reference's, and figures known by heart.
+//! The sheets of a recorded JAX profile against those of TraceLens, and figures known by heart.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -7,30 +7,30 @@ use trace_ingest::ReadOptions;
 use trace_ingest::xplane::read_profile;
 use xla_perf::{JaxAnalysis, JaxFigures, JaxOptions, jax_finding, jax_sheets};
 
+use super::conformance::{Meant, Verdicts};
+use super::{folder, tables};
 use crate::common::Table;
-use crate::conformance::{Meant, Verdicts};
-use crate::{folder, tables};
 
 const CASE: &str = "mi300-conv3d-jax06";
 
-/// Columns that the reference does not have.
+/// Columns that TraceLens does not have.
 const ADDED_COLUMNS: &[&str] = &["gpus"];
 
-/// What differs in the report as it should be; nothing differs in that with the reference's figures.
+/// What differs in the report as it should be; nothing differs in that with the figures of TraceLens.
 const MEANT: &[Meant] = &[
     Meant {
         cases: &[CASE],
         sheets: &["df_xla_perf", "kernel_launchers", "kernel_launchers_unique_args"],
         names: &["*"],
         columns: &["Input Strides", "kernel_details"],
-        why: "06-Q16: the reference fills in neither strides nor results.",
+        why: "06-Q16: TraceLens fills in neither strides nor results.",
     },
     Meant {
         cases: &[CASE],
         sheets: &["op_conv"],
         names: &["Cijk_*"],
         columns: &["rows"],
-        why: "06-Q5: the reference credits the whole convolution to each of its kernels; here it is one row.",
+        why: "06-Q5: TraceLens credits the whole convolution to each of its kernels; here it is one row.",
     },
     Meant {
         cases: &[CASE],
@@ -44,14 +44,14 @@ const MEANT: &[Meant] = &[
         sheets: &["op_conv"],
         names: &["Im3d2Col"],
         columns: &["GFLOPS_first", "Data Moved (MB)_first", "FLOPS/Byte_first"],
-        why: "06-Q4: the reference takes the filter without its channels.",
+        why: "06-Q4: TraceLens takes the filter without its channels.",
     },
     Meant {
         cases: &[CASE],
         sheets: &["op_conv"],
         names: &["Im3d2Col"],
         columns: &["process_name_first"],
-        why: "06-Q16: the reference looks the process up where it is not.",
+        why: "06-Q16: TraceLens looks the process up where it is not.",
     },
     Meant {
         cases: &[CASE],
@@ -92,7 +92,7 @@ fn check(figures: JaxFigures, meant: &'static [Meant]) {
         assert!(!reference.is_empty(), "{name}");
         let mut ours = table(&analysis, &name);
         if name == "gpu_timeline" {
-            // The reference has the GPUs in the order of a hash table, ours are in that of their ids.
+            // TraceLens has the GPUs in the order of a hash table, ours are in that of their ids.
             ours.rows.rotate_left(8);
         }
         verdicts.add(CASE, &name, reference.compare(&ours));
@@ -109,7 +109,7 @@ fn check(figures: JaxFigures, meant: &'static [Meant]) {
 
 #[test]
 fn sheets_with_the_figures_of_the_reference_are_its_sheets() {
-    check(JaxFigures::Reference, &[]);
+    check(JaxFigures::TraceLens, &[]);
 }
 
 #[test]

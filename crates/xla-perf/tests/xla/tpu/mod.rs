@@ -1,5 +1,4 @@
 //! Tables of small TPU profiles, written by hand.
-#![allow(clippy::unwrap_used)] // helpers of tests
 
 mod xplane;
 

@@ -1,5 +1,4 @@
 //! The sheets of a recorded rocprofv3 profile against TraceLens' own, and figures known by heart.
-#![allow(clippy::unwrap_used)] // helpers of tests
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,6 @@
 //! Compares sheets of recorded profiles with those of TraceLens and of the XLA profiler's own tools, and with figures
 //! known by heart.
-#![allow(clippy::unwrap_used)] // helpers of tests
 
-#[path = "../../../tree-perf/tests/common/table.rs"]
-mod common;
 mod conformance;
 mod gpu;
 mod tpu;

@@ -12,7 +12,7 @@ use xla_perf::tpu::{
 };
 
 fn folder() -> Option<PathBuf> {
-    crate::folder("tpu-v6e-inference")
+    super::folder("tpu-v6e-inference")
 }
 
 fn profile(folder: &Path) -> TpuProfile {
@@ -288,7 +288,8 @@ fn framework_op_stats_are_those_of_the_profiler() {
 #[test]
 fn overview_is_that_of_the_profiler() {
     let Some(folder) = folder() else { return };
-    let overview = overview(&TpuAnalysis::new(profile(&folder)));
+    let analysis = TpuAnalysis::new(profile(&folder));
+    let overview = overview(&analysis);
     let theirs = reference(&folder, "overview_page");
     let top: Vec<_> = overview
         .top_ops
@@ -297,9 +298,9 @@ fn overview_is_that_of_the_profiler() {
             vec![
                 ("Time (%)", op.self_fraction.into()),
                 ("Cumulative time (%)", op.cumulative_fraction.into()),
-                ("Category", op.kind.as_str().into()),
-                ("Operation", op.name.as_str().into()),
-                ("GFLOPs/Sec", op.flop_rate.into()),
+                ("Category", op.kind.into()),
+                ("Operation", op.name.into()),
+                ("GFLOPs/Sec", op.rates.flop_rate.into()),
                 ("TensorCore eligibility", false.into()), // of GPUs only
                 ("Op is using TensorCore", false.into()),
             ]

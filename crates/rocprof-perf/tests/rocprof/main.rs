@@ -1,0 +1,4 @@
+//! Recorded profiles of rocprofv3.
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+mod corpus;

@@ -1,0 +1,55 @@
+//! Options of the analysis of an XLA profile.
+
+use gpu_timeline::CommunicationPatterns;
+use perf_models::Architecture;
+
+/// Whose figures a report has where TraceLens is known to be wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum JaxFigures {
+    /// The right ones: work of an instruction from its HLO, held against the time of all its kernels.
+    #[default]
+    Correct,
+    /// Those of TraceLens, for comparison: work by its formulas, credited to every kernel.
+    TraceLens,
+}
+
+/// How kernels that only copy or fill memory count, such as `__amd_rocclr_copyBuffer`, which some ROCm releases
+/// record as kernels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CopyKernels {
+    /// As kernels, as they were recorded.
+    #[default]
+    Computation,
+    /// As copies and fills.
+    Memcpy,
+}
+
+/// Options of an analysis and of the sheets made from it. The defaults are those of the report.
+#[derive(Clone, Debug)]
+pub struct JaxOptions {
+    /// Architecture that the figures are held against; the device that the profile names where none is given.
+    pub architecture: Option<Architecture>,
+    /// Keep only kernels whose operation or source file contains one of these texts; all kernels when empty.
+    pub keyword_filters: Vec<String>,
+    /// Whose figures.
+    pub figures: JaxFigures,
+    /// How copying kernels count.
+    pub copy_kernels: CopyKernels,
+    /// Which kernels communicate.
+    pub communication: CommunicationPatterns,
+    /// GPUs of one host, from which ranks follow in profiles of several hosts.
+    pub gpus_per_node: u32,
+}
+
+impl Default for JaxOptions {
+    fn default() -> Self {
+        JaxOptions {
+            architecture: None,
+            keyword_filters: Vec::new(),
+            figures: JaxFigures::default(),
+            copy_kernels: CopyKernels::default(),
+            communication: CommunicationPatterns::default(),
+            gpus_per_node: 8,
+        }
+    }
+}
