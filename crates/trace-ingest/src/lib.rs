@@ -52,4 +52,4 @@ pub use sparse_column::SparseColumn;
 pub use string_table::{StringId, StringTable};
 pub use trace::{EventArguments, NewEvent, TimeUnit, Trace, TraceBuilder};
 pub use track_table::{ProcessInfo, RowId, ThreadInfo, Track, TrackId, TrackTable};
-pub use warning::Warning;
+pub use warning::{EventFault, RecordFault, Warning};

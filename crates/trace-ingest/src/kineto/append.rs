@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 
 use super::assemble::{Ending, Refusal, Sink};
 use super::facts::read_fact;
-use super::run::{RareField, RareValue, RowKind, Run, RunEnd, Tally};
+use super::run::{RareField, RareValue, RowKind, Run, RunEnd};
 use super::translation::{Translation, parse_argument};
 use crate::argument::Sequence;
 use crate::event_table::{
@@ -15,7 +15,7 @@ use crate::json::number::{float, integer};
 use crate::string_table::StringId;
 use crate::trace::Trace;
 use crate::track_table::TrackId;
-use crate::warning::Warning;
+use crate::warning::{EventFault, Tally, Warning};
 
 /// The events are more than ids can name.
 #[derive(Debug)]
@@ -298,26 +298,15 @@ impl Faults {
             let (count, bytes_skipped) = (self.malformed, self.malformed_bytes);
             warnings.push(Warning::MalformedEvents { count, first_offset, detail, bytes_skipped });
         }
-        let tallied = |tally: Tally, warning: fn(u64, u32) -> Warning| {
-            (tally.count > 0).then(|| warning(tally.count, tally.first))
-        };
-        warnings.extend(tallied(self.without_timestamp, |count, first_uid| Warning::WithoutTimestamp {
-            count,
-            first_uid,
-        }));
-        warnings.extend(tallied(self.without_duration, |count, first_uid| Warning::WithoutDuration {
-            count,
-            first_uid,
-        }));
-        warnings.extend(tallied(self.negative_duration, |count, first_uid| Warning::NegativeDuration {
-            count,
-            first_uid,
-        }));
-        warnings
-            .extend(tallied(self.without_name, |count, first_uid| Warning::WithoutName { count, first_uid }));
-        warnings
-            .extend(tallied(self.unclosed, |count, first_uid| Warning::UnclosedBegin { count, first_uid }));
-        warnings.extend(tallied(self.unopened, |count, first_uid| Warning::UnopenedEnd { count, first_uid }));
+        let tallies = [
+            (self.without_timestamp, EventFault::WithoutTimestamp),
+            (self.without_duration, EventFault::WithoutDuration),
+            (self.negative_duration, EventFault::NegativeDuration),
+            (self.without_name, EventFault::WithoutName),
+            (self.unclosed, EventFault::UnclosedBegin),
+            (self.unopened, EventFault::UnopenedEnd),
+        ];
+        warnings.extend(tallies.into_iter().filter_map(|(tally, fault)| tally.warning(fault)));
         warnings
             .extend(self.unused_phases.iter().map(|&(phase, count)| Warning::UnusedPhase { phase, count }));
         if self.unknown_metadata > 0 {
@@ -373,7 +362,7 @@ impl TraceSink {
         let mut warnings = Vec::new();
         match damage {
             Some(detail) => {
-                let bytes_read = ending.used + ending.unused;
+                let bytes_read = Some(ending.used + ending.unused);
                 warnings.push(Warning::DamagedCompression { bytes_read, detail });
             }
             None if !ending.complete => warnings.push(Warning::Truncated { bytes_lost: ending.unused }),

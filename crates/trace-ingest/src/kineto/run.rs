@@ -13,6 +13,7 @@ use crate::category::{Category, KNOWN};
 use crate::event_table::{FlowEnd, FlowKind};
 use crate::json::number::{integer, microseconds_to_nanoseconds};
 use crate::json::scanner::{Fault, RawValue, Scan, Scanner};
+use crate::warning::Tally;
 
 /// How the parsing of a run ended; offsets are in bytes of the run's text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -160,22 +161,6 @@ pub(crate) struct LocalEnd {
     pub(crate) entry: u32,
     pub(crate) track: u32,
     pub(crate) time: i64,
-}
-
-/// A count with the first entry that it counts.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tally {
-    pub(crate) count: u64,
-    pub(crate) first: u32,
-}
-
-impl Tally {
-    pub(crate) fn add(&mut self, entry: u32) {
-        if self.count == 0 {
-            self.first = entry;
-        }
-        self.count += 1;
-    }
 }
 
 /// Faults of a run.

@@ -2,8 +2,8 @@
 
 use hashbrown::HashMap;
 
-use super::fault::ProfileWarning;
 use super::profile::{Agent, Counter, Kernel, Launch, Profile};
+use crate::warning::{RecordFault, Warning};
 
 /// A profile in the making: finds agents, kernels, launch configurations and counters again that were seen
 /// before, and counts what was wrong.
@@ -116,10 +116,10 @@ impl ProfileBuilder {
         let unknown_kernels =
             profile.dispatches.iter().filter(|dispatch| unnamed(dispatch.kernel)).count() as u64;
         for (count, warning) in [
-            (negative_durations, ProfileWarning::NegativeDuration { count: negative_durations }),
-            (unknown_kernels, ProfileWarning::UnknownKernels { count: unknown_kernels }),
-            (unknown_agents, ProfileWarning::UnknownAgents { count: unknown_agents }),
-            (invalid_utf8, ProfileWarning::InvalidUtf8 { count: invalid_utf8 }),
+            (negative_durations, Warning::Records { fault: RecordFault::NegativeDuration, count: negative_durations }),
+            (unknown_kernels, Warning::Records { fault: RecordFault::UnknownKernel, count: unknown_kernels }),
+            (unknown_agents, Warning::Records { fault: RecordFault::UnknownAgent, count: unknown_agents }),
+            (invalid_utf8, Warning::InvalidUtf8 { count: invalid_utf8 }),
         ] {
             if count > 0 {
                 profile.warnings.push(warning);

@@ -3,7 +3,6 @@
 
 mod builder;
 mod csv;
-mod fault;
 mod json;
 mod kernel_names;
 mod pftrace;
@@ -13,7 +12,6 @@ mod to_trace;
 
 use std::path::Path;
 
-pub use fault::ProfileWarning;
 pub use profile::{
     Agent, AgentKind, Allocation, Call, CopyDirection, Counter, CounterValue, Dispatch, Domain, Kernel,
     KernelNames, Launch, MemoryCopy, Process, Profile, Sample, ScratchEvent, SourceFormat,

@@ -1,7 +1,7 @@
 //! What a profile of `rocprofv3` holds, whichever of its output formats it was read from.
 
-use super::fault::ProfileWarning;
 use crate::string_table::{StringId, StringTable};
+use crate::warning::Warning;
 
 /// A profile of `rocprofv3`: the processes that were profiled, their agents (CPUs and GPUs), kernels, and records of
 /// what ran. All times are integer nanoseconds of the profiler's clock, as the file gives them. Records stand in
@@ -38,7 +38,7 @@ pub struct Profile {
     /// Samples of program counters.
     pub samples: Vec<Sample>,
     /// What reading got over.
-    pub warnings: Vec<ProfileWarning>,
+    pub warnings: Vec<Warning>,
 }
 
 /// The format that a profile was read from.

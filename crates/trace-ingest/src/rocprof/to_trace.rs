@@ -8,7 +8,6 @@ use crate::recording::RecordingKind;
 use crate::string_table::StringId;
 use crate::trace::{EventArguments, NewEvent, TimeUnit, Trace};
 use crate::track_table::{RowId, Track, TrackId};
-use crate::warning::Warning;
 
 /// Bits of a correlation number; those above tell processes apart.
 const CORRELATION_BITS: u32 = 40;
@@ -62,7 +61,7 @@ impl Conversion<'_> {
             devices: profile.agents.iter().filter_map(device).collect(),
             ..TraceFacts::default()
         };
-        trace.warnings = profile.warnings.iter().cloned().map(Warning::Rocprof).collect();
+        trace.warnings.clone_from(&profile.warnings);
         trace.rebase();
         trace
     }

@@ -22,7 +22,7 @@ use crate::facts::{DeviceProperties, RecorderFacts};
 use crate::recording::RecordingKind;
 use crate::string_table::StringId;
 use crate::trace::{EventArguments, TimeUnit};
-use crate::warning::Warning;
+use crate::warning::{EventFault, Tally, Warning};
 use crate::wire::{Message, Wire};
 
 /// A line: position of its plane, and its position there.
@@ -30,22 +30,6 @@ use crate::wire::{Message, Wire};
 pub(crate) struct Place {
     pub(crate) plane: usize,
     pub(crate) line: usize,
-}
-
-/// How many faults of a kind, and the first event.
-#[derive(Default)]
-struct Tally {
-    count: u64,
-    first_uid: u32,
-}
-
-impl Tally {
-    fn add(&mut self, uid: u32) {
-        if self.count == 0 {
-            self.first_uid = uid;
-        }
-        self.count += 1;
-    }
 }
 
 /// What reading got over.
@@ -263,14 +247,8 @@ impl Appender {
             profile.stat_names.push(scan.stat_names);
         }
         let warnings = &mut profile.trace.warnings;
-        let Tally { count, first_uid } = faults.negative_duration;
-        if count > 0 {
-            warnings.push(Warning::NegativeDuration { count, first_uid });
-        }
-        let Tally { count, first_uid } = faults.without_name;
-        if count > 0 {
-            warnings.push(Warning::WithoutName { count, first_uid });
-        }
+        warnings.extend(faults.negative_duration.warning(EventFault::NegativeDuration));
+        warnings.extend(faults.without_name.warning(EventFault::WithoutName));
         if unnamed > 0 {
             warnings.push(Warning::UnnamedArguments { count: unnamed });
         }

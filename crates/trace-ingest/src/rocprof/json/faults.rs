@@ -2,7 +2,7 @@
 
 use super::records::Head;
 use super::walker::Tally;
-use crate::rocprof::fault::ProfileWarning;
+use crate::warning::Warning;
 
 /// Faults of all elements.
 #[derive(Debug, Default)]
@@ -57,11 +57,11 @@ impl Faults {
     }
 
     /// Adds a warning per list and kind of fault.
-    pub(super) fn report(self, warnings: &mut Vec<ProfileWarning>) {
+    pub(super) fn report(self, warnings: &mut Vec<Warning>) {
         for (list, faults) in self.lists {
             if let Some((offset, detail)) = faults.first {
                 let detail = format!("at byte {offset}: {detail}");
-                warnings.push(ProfileWarning::MalformedRecords {
+                warnings.push(Warning::MalformedRecords {
                     list: list.clone(),
                     count: faults.malformed,
                     detail,
@@ -69,10 +69,10 @@ impl Faults {
             }
             if faults.without_times > 0 {
                 let count = faults.without_times;
-                warnings.push(ProfileWarning::WithoutTimes { list: list.clone(), count });
+                warnings.push(Warning::RecordsWithoutTimes { list: list.clone(), count });
             }
             if faults.unused > 0 {
-                warnings.push(ProfileWarning::UnusedRecords { list, count: faults.unused });
+                warnings.push(Warning::UnusedRecords { list, count: faults.unused });
             }
         }
     }

@@ -22,12 +22,12 @@ use self::faults::Faults;
 use self::walker::{Found, Stop, Walk, Walker};
 use super::builder::Machines;
 use super::builder::ProfileBuilder;
-use super::fault::ProfileWarning;
 use super::profile::Profile;
 use crate::error::IngestError;
 use crate::format::{Certainty, ReadOptions};
 use crate::read_ahead::read_ahead;
 use crate::source::TextSource;
+use crate::warning::Warning;
 
 /// What users call the format.
 pub(super) const NAME: &str = "rocprofv3 JSON";
@@ -77,14 +77,14 @@ pub(super) fn read(
     }
     let Reading { mut builder, faults, .. } = reading;
     let warnings = &mut builder.profile.warnings;
-    warnings.extend(ProfileWarning::of_opening(source.warnings));
+    warnings.extend(source.warnings);
     match (damage, outcome) {
-        (Some(detail), _) => warnings.push(ProfileWarning::DamagedCompression { detail }),
+        (Some(detail), _) => warnings.push(Warning::DamagedCompression { bytes_read: None, detail }),
         (None, Err(Stop::Malformed(detail))) => {
             let (detail, bytes_lost) = (detail.to_string(), unused);
-            warnings.push(ProfileWarning::BrokenText { offset, detail, bytes_lost });
+            warnings.push(Warning::BrokenText { offset, detail, bytes_lost });
         }
-        (None, Err(_)) => warnings.push(ProfileWarning::Truncated { bytes_lost: unused }),
+        (None, Err(_)) => warnings.push(Warning::Truncated { bytes_lost: unused }),
         (None, Ok(())) => {}
     }
     faults.report(warnings);

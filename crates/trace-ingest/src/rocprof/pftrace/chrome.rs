@@ -14,9 +14,9 @@ use crate::error::IngestError;
 use crate::json::number::{integer, microseconds_to_nanoseconds};
 use crate::json::scanner::{Fault, RawValue, Scan, Scanner, unescape};
 use crate::kineto::event_list::{BLOCK, EVENTS_ARE_NO_LIST, Refusal, RunEnd, Sink, members, read_into, walk};
-use crate::rocprof::fault::ProfileWarning;
 use crate::rocprof::profile::{Profile, SourceFormat};
 use crate::source::TextSource;
+use crate::warning::Warning;
 
 /// Reads a trace. Times are those of the arguments `begin_ns`, `end_ns` and `delta_ns` where they are, else `ts` and
 /// `dur`, which are microseconds whatever their size.
@@ -40,17 +40,16 @@ pub(crate) fn read_chrome(path: &Path, source: TextSource<'_>) -> Result<Profile
             }
         })?;
     let Events { mut collector, lanes, malformed, first_malformed, trailing, .. } = events;
-    let opening: Vec<_> = ProfileWarning::of_opening(source.warnings).collect();
     if let Some(detail) = damage {
-        collector.warn(1, ProfileWarning::DamagedCompression { detail });
+        collector.warn(1, Warning::DamagedCompression { bytes_read: None, detail });
     } else if !ending.complete {
-        collector.warn(1, ProfileWarning::Truncated { bytes_lost: ending.unused });
+        collector.warn(1, Warning::Truncated { bytes_lost: ending.unused });
     }
-    collector.warn(trailing, ProfileWarning::Truncated { bytes_lost: trailing });
+    collector.warn(trailing, Warning::Truncated { bytes_lost: trailing });
     let (list, detail) = ("traceEvents".to_string(), first_malformed);
-    collector.warn(malformed, ProfileWarning::MalformedRecords { list, count: malformed, detail });
+    collector.warn(malformed, Warning::MalformedRecords { list, count: malformed, detail });
     let mut profile = collector.finish(path, SourceFormat::ChromeJson, &lanes)?;
-    profile.warnings.splice(0..0, opening);
+    profile.warnings.splice(0..0, source.warnings);
     Ok(profile)
 }
 

@@ -8,12 +8,12 @@ use super::arguments::{Arguments, Key};
 use super::slice::{Class, LATEST, Lane, Slice, is_descriptor, kernel_of_name, times};
 use crate::error::IngestError;
 use crate::rocprof::builder::ProfileBuilder;
-use crate::rocprof::fault::ProfileWarning;
 use crate::rocprof::profile::{
     Agent, AgentKind, Allocation, Call, CopyDirection, Dispatch, Domain, Kernel, Launch, MemoryCopy, Process,
     Profile, ScratchEvent, SourceFormat,
 };
 use crate::string_table::StringId;
+use crate::warning::{RecordFault, Warning};
 
 /// Stands for a thread or stream that the slice does not tell, until its row tells it.
 const THREAD_OF_LANE: i64 = i64::MIN;
@@ -98,7 +98,7 @@ impl Collector {
     }
 
     /// Adds a warning, if it counts anything.
-    pub(super) fn warn(&mut self, count: u64, warning: ProfileWarning) {
+    pub(super) fn warn(&mut self, count: u64, warning: Warning) {
         if count > 0 {
             self.builder.profile.warnings.push(warning);
         }
@@ -362,9 +362,9 @@ impl Collector {
         let detail = "no usable time".to_string();
         self.warn(
             self.without_time,
-            ProfileWarning::MalformedRecords { list: "slices".to_string(), count: self.without_time, detail },
+            Warning::MalformedRecords { list: "slices".to_string(), count: self.without_time, detail },
         );
-        self.warn(self.unclosed, ProfileWarning::UnclosedSlices { count: self.unclosed });
+        self.warn(self.unclosed, Warning::Records { fault: RecordFault::UnclosedSlice, count: self.unclosed });
 
         let processes = self.place_processes(lanes);
         self.name_kernels(&processes);

@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 use self::bounded::{Database, Failure};
 use self::context::Context;
 use self::schema::{Broken, Schema};
-use super::fault::ProfileWarning;
 use super::profile::{Profile, SourceFormat};
 use crate::error::IngestError;
+use crate::warning::Warning;
 
 /// How SQLite databases begin.
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -99,13 +99,13 @@ fn check_length(path: &Path) -> Result<u64, IngestError> {
 }
 
 /// Changes that were not put into the database yet stand in files beside it. To read them is to write there.
-fn unread_journal(path: &Path) -> Option<ProfileWarning> {
+fn unread_journal(path: &Path) -> Option<Warning> {
     ["-wal", "-journal"].into_iter().find_map(|suffix| {
         let mut name = OsString::from(path);
         name.push(suffix);
         let name = PathBuf::from(name);
         let length = std::fs::metadata(&name).ok()?.len();
-        (length > 0).then(|| ProfileWarning::UnreadFile {
+        (length > 0).then(|| Warning::UnreadFile {
             name: name.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
             detail:
                 "it holds the last changes of the database; end the recording properly to have them put in"
