@@ -1,5 +1,6 @@
 //! Interned text: every distinct name, category or label of a trace is stored once.
 
+use std::borrow::Cow;
 use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
@@ -81,6 +82,18 @@ impl StringTable {
     pub fn iter(&self) -> impl Iterator<Item = (StringId, &str)> {
         (0..self.ends.len() as u32).map(|id| (StringId(id), slice(&self.text, &self.ends, id)))
     }
+}
+
+/// Distinct values by position, in the order in which they were added first.
+#[cfg(any(feature = "xplane", feature = "rocprof", feature = "kineto"))]
+pub(crate) type IndexSet<T> = indexmap::IndexSet<T, DefaultHashBuilder>;
+
+/// A text that should be UTF-8. Other bytes become `U+FFFD`, and the text is counted as invalid.
+#[cfg(any(feature = "xplane", feature = "rocprof"))]
+pub(crate) fn lossy<'b>(bytes: &'b [u8], invalid: &mut u64) -> Cow<'b, str> {
+    let text = String::from_utf8_lossy(bytes);
+    *invalid += u64::from(matches!(text, Cow::Owned(_)));
+    text
 }
 
 fn slice<'t>(text: &'t str, ends: &[usize], id: u32) -> &'t str {

@@ -338,7 +338,7 @@ pub struct CounterValue {
 }
 
 /// A sample of a wave's program counter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
     /// When it was taken, in nanoseconds.
     pub time: i64,
@@ -417,7 +417,7 @@ impl Call {
 
 impl CopyDirection {
     /// The direction that a profiler's name tells: `MEMORY_COPY_HOST_TO_DEVICE`, `HOST_TO_DEVICE`, `H2D`.
-    pub fn of_name(name: &str) -> Self {
+    pub fn from_name(name: &str) -> Self {
         let name = name.to_ascii_uppercase();
         let named = |long: &str, short: &str| name.contains(long) || name == short;
         if named("HOST_TO_DEVICE", "H2D") {
@@ -432,11 +432,34 @@ impl CopyDirection {
             CopyDirection::Other
         }
     }
+
+    /// What the agents are that such a copy reads from and writes to.
+    pub(crate) fn agent_kinds(self) -> [AgentKind; 2] {
+        match self {
+            CopyDirection::HostToHost => [AgentKind::Cpu, AgentKind::Cpu],
+            CopyDirection::HostToDevice => [AgentKind::Cpu, AgentKind::Gpu],
+            CopyDirection::DeviceToHost => [AgentKind::Gpu, AgentKind::Cpu],
+            CopyDirection::DeviceToDevice => [AgentKind::Gpu, AgentKind::Gpu],
+            CopyDirection::Other => [AgentKind::Unknown, AgentKind::Unknown],
+        }
+    }
+
+    /// The direction of a copy between agents of these kinds.
+    pub(crate) fn between(kinds: [AgentKind; 2]) -> Self {
+        let known = [
+            CopyDirection::HostToHost,
+            CopyDirection::HostToDevice,
+            CopyDirection::DeviceToHost,
+            CopyDirection::DeviceToDevice,
+        ];
+        let found = known.into_iter().find(|direction| direction.agent_kinds() == kinds);
+        found.unwrap_or(CopyDirection::Other)
+    }
 }
 
 impl Domain {
     /// The domain that a profiler's name tells: `HIP_RUNTIME_API`, `hip_api`, `MARKER_CORE_API`.
-    pub fn of_kind(kind: &str) -> Self {
+    pub fn from_kind(kind: &str) -> Self {
         const DOMAINS: [(&str, Domain); 6] = [
             ("HIP", Domain::Hip),
             ("HSA", Domain::Hsa),

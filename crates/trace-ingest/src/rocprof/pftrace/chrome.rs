@@ -113,7 +113,7 @@ impl Events {
                 b"args" if scanner.accept(b'{')? => {
                     return members(scanner, |scanner, key| {
                         let value = scanner.value()?;
-                        if let Some(key) = Key::of_name(key) {
+                        if let Some(key) = Key::from_name(key) {
                             arguments.set(key, scalar(value));
                         }
                         Ok(())

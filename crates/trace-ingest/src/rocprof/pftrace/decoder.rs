@@ -17,8 +17,8 @@ use super::slice::Slice;
 use super::tracks::Tracks;
 use crate::error::IngestError;
 use crate::rocprof::profile::{Profile, SourceFormat};
-use crate::wire::{Message, Wire};
 use crate::warning::{RecordFault, Warning};
+use crate::wire::{Message, Wire};
 
 /// What users call the format.
 const NAME: &str = "Perfetto";
@@ -107,7 +107,8 @@ impl Decoder {
             End::Complete => {}
             End::Truncated { lost } => self.collector.warn(1, Warning::Truncated { bytes_lost: lost }),
             End::Damaged(error) => {
-                self.collector.warn(1, Warning::DamagedCompression { bytes_read: None, detail: error.to_string() });
+                self.collector
+                    .warn(1, Warning::DamagedCompression { bytes_read: None, detail: error.to_string() });
             }
             End::Broken { offset, detail } if !any => return Err(damaged(offset, detail.to_string())),
             End::Broken { offset, detail } => {

@@ -2,10 +2,10 @@
 
 use hashbrown::HashMap;
 
-use super::context::{Context, Event, Key, Registers, Track};
+use super::context::{Context, Event, Key, Track};
 use super::schema::Broken;
 use crate::rocprof::kernel_names;
-use crate::rocprof::profile::{AgentKind, Counter, Kernel, Process};
+use crate::rocprof::profile::{AgentKind, Counter, Kernel, Launch, Process};
 use crate::string_table::StringId;
 
 impl Context<'_> {
@@ -163,8 +163,8 @@ impl Context<'_> {
         self.rows("rocpd_info_kernel_symbol", &COLUMNS, |context, row, _| {
             let id = row.required(0)?;
             let process = context.process(row.run, row.integer(1)?);
-            let registers =
-                Registers { vgprs: row.size(4, 0)?, accum_vgprs: row.size(5, 0)?, sgprs: row.size(6, 0)? };
+            let (vgprs, accum_vgprs, sgprs) = (row.size(4, 0)?, row.size(5, 0)?, row.size(6, 0)?);
+            let registers = Launch { vgprs, accum_vgprs, sgprs, ..Launch::default() };
             let names: SymbolNames =
                 row.text(7).and_then(|text| serde_json::from_slice(text).ok()).unwrap_or_default();
             let mangled = context.text(row, 2);

@@ -5,14 +5,15 @@ use std::io::Write;
 use flate2::{Compression, write::GzEncoder};
 use proptest::prelude::*;
 use trace_ingest::ReadOptions;
-use trace_ingest::rocprof::{Profile, ProfileWarning, read_profile};
+use trace_ingest::Warning;
+use trace_ingest::rocprof::{Profile, read_profile};
 
-use crate::{file, profile, read, read_ok, synthetic, warnings};
+use super::{file, profile, read, read_ok, synthetic, warnings};
 
 /// Records that a profile says it has lost.
 fn malformed(profile: &Profile, of: &str) -> u64 {
     let counts = profile.warnings.iter().filter_map(|warning| match warning {
-        ProfileWarning::MalformedRecords { list, count, .. } if list == of => Some(*count),
+        Warning::MalformedRecords { list, count, .. } if list == of => Some(*count),
         _ => None,
     });
     counts.sum()
@@ -20,9 +21,10 @@ fn malformed(profile: &Profile, of: &str) -> u64 {
 
 /// Whether a profile says that its end is missing.
 fn is_cut(profile: &Profile) -> bool {
-    profile.warnings.iter().any(|warning| {
-        matches!(warning, ProfileWarning::Truncated { .. } | ProfileWarning::BrokenText { .. })
-    })
+    profile
+        .warnings
+        .iter()
+        .any(|warning| matches!(warning, Warning::Truncated { .. } | Warning::BrokenText { .. }))
 }
 
 /// Offset of the list of dispatches, and of its end.
@@ -39,11 +41,7 @@ fn a_cut_file_keeps_every_complete_record() {
         let profile = read_ok(&text[..length]);
         let complete = text[start..length.min(end)].matches(r#""stream_id":{"handle":3}}"#).count();
         assert_eq!(profile.dispatches.len(), complete, "{length}");
-        assert!(
-            matches!(profile.warnings[0], ProfileWarning::Truncated { .. }),
-            "{length}: {:?}",
-            profile.warnings
-        );
+        assert!(matches!(profile.warnings[0], Warning::Truncated { .. }), "{length}: {:?}", profile.warnings);
         assert_eq!(malformed(&profile, "kernel_dispatch"), 0, "{length}");
     }
     let profile = read_ok(&text[..end - 10]);
@@ -62,11 +60,7 @@ fn damaged_compression_keeps_what_came_before() {
     let packed = encoder.finish().unwrap();
     let profile = read_ok(&packed[..packed.len() / 2]);
     assert!((1_000..100_000).contains(&profile.dispatches.len()), "{}", profile.dispatches.len());
-    assert!(
-        matches!(profile.warnings[0], ProfileWarning::DamagedCompression { .. }),
-        "{:?}",
-        profile.warnings
-    );
+    assert!(matches!(profile.warnings[0], Warning::DamagedCompression { .. }), "{:?}", profile.warnings);
 }
 
 #[test]
@@ -83,7 +77,7 @@ fn malformed_records_are_named_with_their_place() {
 #[test]
 fn text_behind_the_profile_is_reported() {
     let profile = read_ok(synthetic() + "{\"more\":1}");
-    let broken = matches!(profile.warnings[0], ProfileWarning::BrokenText { bytes_lost: 10, .. });
+    let broken = matches!(profile.warnings[0], Warning::BrokenText { bytes_lost: 10, .. });
     assert!(broken, "{:?}", profile.warnings);
 }
 

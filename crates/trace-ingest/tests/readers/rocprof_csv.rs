@@ -1,20 +1,14 @@
 //! Directories of CSV files, as profiles.
 
-#![allow(clippy::unwrap_used)] // a test helper may stop at a fault
-
-mod rocprof_run;
-
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 
+use crate::rocprof_run::{CALL_HEADER, COUNTER_HEADER, KERNEL_HEADER, kernel_rows, write, write_csv};
 use flate2::{Compression, write::GzEncoder};
-use rocprof_run::{CALL_HEADER, COUNTER_HEADER, KERNEL_HEADER, kernel_rows, write, write_csv};
 use tempfile::TempDir;
-use trace_ingest::rocprof::{
-    AgentKind, CopyDirection, Domain, KernelNames, Profile, ProfileWarning, SourceFormat,
-};
-use trace_ingest::{IngestError, ReadOptions};
+use trace_ingest::rocprof::{AgentKind, CopyDirection, Domain, KernelNames, Profile, SourceFormat};
+use trace_ingest::{IngestError, ReadOptions, RecordFault, Warning};
 
 fn read(path: &Path) -> Result<Profile, IngestError> {
     trace_ingest::rocprof::read_profile(path, &ReadOptions::default())
@@ -64,7 +58,7 @@ fn every_file_of_a_process_is_read() {
     let copy = profile.copies[0];
     assert_eq!((copy.bytes, copy.direction), (None, CopyDirection::HostToDevice));
     assert_eq!((copy.source, copy.destination), (Some(0), Some(1)));
-    assert_eq!(profile.calls.len(), rocprof_run::CALLS.len());
+    assert_eq!(profile.calls.len(), super::rocprof_run::CALLS.len());
     let marker = profile.calls.iter().find(|call| call.domain == Domain::Marker).unwrap();
     assert_eq!(profile.text(marker.name), "step 1");
     assert_eq!((profile.allocations.len(), profile.scratch.len()), (2, 1));
@@ -72,7 +66,7 @@ fn every_file_of_a_process_is_read() {
     assert_eq!(profile.allocations[1].agent, None);
     assert_eq!(
         profile.dispatches.len(),
-        rocprof_run::DISPATCHES.len(),
+        super::rocprof_run::DISPATCHES.len(),
         "counters belong to known dispatches"
     );
     let counters: Vec<_> = profile.counter_values.iter().map(|value| (value.dispatch, value.value)).collect();
@@ -137,7 +131,7 @@ fn compressed_files_are_read_and_damage_in_them_is_told() {
     let profile = read(&path).unwrap();
     assert!(!profile.dispatches.is_empty() && profile.dispatches.len() < 5000);
     assert!(
-        profile.warnings.iter().any(|warning| matches!(warning, ProfileWarning::DamagedCompression { .. })),
+        profile.warnings.iter().any(|warning| matches!(warning, Warning::DamagedCompression { .. })),
         "{:?}",
         profile.warnings
     );
@@ -186,7 +180,10 @@ fn agents_are_found_by_every_kind_of_index() {
     }
     let directory = with_file("1_kernel_trace.csv", "Agent_Id,Kernel_Name,Start,End", &["Agent 9,k(),1,2"]);
     write(directory.path(), "1_agent_info.csv", "Node_Id,Agent_Type", &["0,CPU".to_string()]);
-    assert_eq!(read(directory.path()).unwrap().warnings, [ProfileWarning::UnknownAgents { count: 1 }]);
+    assert_eq!(
+        read(directory.path()).unwrap().warnings,
+        [Warning::Records { fault: RecordFault::UnknownAgent, count: 1 }]
+    );
 }
 
 #[test]
@@ -278,12 +275,12 @@ fn a_bad_file_beside_good_ones_is_left_out_and_told() {
     fs::write(directory.path().join(bad), "Domain,Start_Timestamp,End_Timestamp\n").unwrap();
     fs::write(directory.path().join("42_rccl_api_trace.csv"), "").unwrap();
     let profile = read(directory.path()).unwrap();
-    let [ProfileWarning::UnreadFile { name, detail }] = &profile.warnings[..] else {
+    let [Warning::UnreadFile { name, detail }] = &profile.warnings[..] else {
         panic!("{:?}", profile.warnings)
     };
     assert_eq!(name, bad);
     assert!(detail.contains("missing columns Function"), "{detail}");
-    assert_eq!(profile.calls.len(), rocprof_run::CALLS.len() - 2);
+    assert_eq!(profile.calls.len(), super::rocprof_run::CALLS.len() - 2);
     assert!(read(&directory.path().join(bad)).is_err(), "the file that was named has to be right");
 }
 
@@ -305,12 +302,12 @@ fn rows_that_cannot_be_read_are_counted() {
     assert_eq!(
         profile.warnings,
         [
-            ProfileWarning::MalformedRecords {
+            Warning::MalformedRecords {
                 list: "1_kernel_trace.csv".to_string(),
                 count: 4,
                 detail: "line 3: Start_Timestamp is \"ten\"".to_string()
             },
-            ProfileWarning::NegativeDuration { count: 1 }
+            Warning::Records { fault: RecordFault::NegativeDuration, count: 1 }
         ]
     );
 }
@@ -322,7 +319,7 @@ fn invalid_utf8_is_replaced_and_counted() {
     fs::write(directory.path().join("1_kernel_trace.csv"), text).unwrap();
     let profile = read(directory.path()).unwrap();
     assert_eq!(truncated(&profile), ["k\u{fffd}"]);
-    assert_eq!(profile.warnings, [ProfileWarning::InvalidUtf8 { count: 1 }]);
+    assert_eq!(profile.warnings, [Warning::InvalidUtf8 { count: 1 }]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use trace_ingest::{IngestError, RecordingKind};
 
-use crate::{profile, read};
+use super::{profile, read};
 
 #[test]
 fn the_error_names_what_is_missing_and_what_was_found() {

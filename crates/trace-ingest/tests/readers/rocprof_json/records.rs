@@ -2,7 +2,7 @@
 
 use trace_ingest::rocprof::{AgentKind, CopyDirection, Domain, KernelNames};
 
-use crate::{profile, read_ok, synthetic, warnings};
+use super::{profile, read_ok, synthetic, warnings};
 
 #[test]
 fn every_part_of_a_profile_is_read() {
@@ -57,7 +57,7 @@ fn every_part_of_a_profile_is_read() {
     );
     assert_eq!(
         warnings(&profile),
-        ["dispatches of kernels that the file does not describe: 1; they are named by number"]
+        ["dispatches of kernels that the file does not describe, named by kernel number: 1"]
     );
 }
 
@@ -118,7 +118,7 @@ fn kinds_and_operations_may_be_texts_and_fields_may_miss() {
         [
             "records of kernel_dispatch without a start or an end read as zero long: 1",
             "records that end before they begin read as zero long: 1",
-            "dispatches of kernels that the file does not describe: 2; they are named by number",
+            "dispatches of kernels that the file does not describe, named by kernel number: 2",
         ]
     );
 }

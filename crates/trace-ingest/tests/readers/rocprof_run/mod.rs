@@ -1,7 +1,5 @@
 //! One small run of a program on two GPUs, written as `rocprofv3` writes it: as CSV files and as a rocpd database.
 
-#![allow(dead_code)] // each test file uses a part
-
 use std::fs;
 use std::path::Path;
 

@@ -1,21 +1,15 @@
 //! rocpd databases, as profiles.
 
-#![allow(clippy::unwrap_used)] // a test helper may stop at a fault
-
-mod rocprof_run;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use crate::rocprof_run::{Naming, told, write_csv, write_rocpd};
 use proptest::prelude::*;
-use rocprof_run::{Naming, told, write_csv, write_rocpd};
 use rusqlite::Connection;
 use tempfile::TempDir;
-use trace_ingest::rocprof::{
-    AgentKind, CopyDirection, Domain, KernelNames, Profile, ProfileWarning, SourceFormat,
-};
-use trace_ingest::{IngestError, ReadOptions};
+use trace_ingest::rocprof::{AgentKind, CopyDirection, Domain, KernelNames, Profile, SourceFormat};
+use trace_ingest::{IngestError, ReadOptions, RecordFault, Warning};
 
 const RUN: &str = "00000e57-6f6a-7b2c-8d11-0242ac120002";
 const OTHER_RUN: &str = "00000e57-6f6a-7b2c-8d11-0242ac120003";
@@ -210,7 +204,7 @@ fn times_and_places_by_reference_are_followed() {
         (profile.text(call.name), call.domain, call.start, call.end),
         ("hipLaunchKernel", Domain::Hip, 40, 45)
     );
-    let expected = ProfileWarning::MalformedRecords {
+    let expected = Warning::MalformedRecords {
         list: "rocpd_kernel_dispatch".to_string(),
         count: 1,
         detail: "end_id is no timestamp of the database".to_string(),
@@ -236,13 +230,13 @@ fn absent_tables_and_columns_are_no_fault() {
     assert_eq!(
         profile.warnings,
         [
-            ProfileWarning::MalformedRecords {
+            Warning::MalformedRecords {
                 list: "rocpd_kernel_dispatch".to_string(),
                 count: 2,
                 detail: "start is NULL".to_string()
             },
-            ProfileWarning::UnknownKernels { count: 2 },
-            ProfileWarning::UnknownAgents { count: 1 },
+            Warning::Records { fault: RecordFault::UnknownKernel, count: 2 },
+            Warning::Records { fault: RecordFault::UnknownAgent, count: 1 },
         ]
     );
 }
@@ -288,9 +282,7 @@ fn changes_that_stand_in_a_journal_are_told() {
     fs::write(path.with_file_name("42_results.db-wal"), [1; 64]).unwrap();
     let profile = read(&path).unwrap();
     assert_eq!(profile.dispatches.len(), 4);
-    let [ProfileWarning::UnreadFile { name, .. }] = &profile.warnings[..] else {
-        panic!("{:?}", profile.warnings)
-    };
+    let [Warning::UnreadFile { name, .. }] = &profile.warnings[..] else { panic!("{:?}", profile.warnings) };
     assert_eq!(name, "42_results.db-wal");
 }
 

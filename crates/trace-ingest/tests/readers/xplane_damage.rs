@@ -1,8 +1,6 @@
 //! Damaged profiles: every one ends in a profile or in an error that names a place, never in a panic, and
 //! never in more memory than the file's size explains.
 
-#![allow(clippy::unwrap_used)] // a test helper may stop at a fault
-
 use std::io::Write;
 use std::path::Path;
 

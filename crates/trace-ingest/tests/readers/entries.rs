@@ -1,7 +1,5 @@
 //! Going through the entries of a file as they stand there.
 
-#![allow(clippy::unwrap_used)] // test code: fail loudly
-
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 

@@ -1,18 +1,13 @@
 //! Perfetto traces of rocprofv3: decoded natively, and converted to Chrome's JSON.
 
-#![allow(clippy::unwrap_used)] // a test helper may stop at a fault
-
-mod perfetto_writer;
-
 use std::path::Path;
 
-use perfetto_writer::{Annotation, Event, Packet, compressed, trace, zlib};
+use crate::perfetto_writer::{Annotation, Event, Packet, compressed, trace, zlib};
 use proptest::prelude::*;
 use trace_ingest::rocprof::{
-    AgentKind, Call, CopyDirection, Dispatch, Domain, KernelNames, Profile, ProfileWarning, SourceFormat,
-    read_profile,
+    AgentKind, Call, CopyDirection, Dispatch, Domain, KernelNames, Profile, SourceFormat, read_profile,
 };
-use trace_ingest::{IngestError, ReadOptions};
+use trace_ingest::{IngestError, ReadOptions, RecordFault, Warning};
 
 /// A trace that an independent decoder understands the same way: a dispatch and an instant on the incremental clock,
 /// a call with an absolute time between them.
@@ -220,7 +215,7 @@ fn slices_without_lengths_are_paired_as_brackets_in_order_of_time() {
     ]);
     let profile = read(&content);
     assert_eq!(call_times(&profile.calls), [(120, 150), (100, 200), (110, 400), (300, 300)]);
-    assert_eq!(profile.warnings, [ProfileWarning::UnclosedSlices { count: 1 }]);
+    assert_eq!(profile.warnings, [Warning::Records { fault: RecordFault::UnclosedSlice, count: 1 }]);
 }
 
 #[test]
@@ -241,7 +236,7 @@ fn told_lengths_go_before_ends() {
     let profile = read(&content);
     assert_eq!(times(&profile.dispatches), [(100, 200), (150, 250)]);
     assert_eq!(call_times(&profile.calls), [(300, 310)]);
-    let [ProfileWarning::MalformedRecords { count: 1, detail, .. }] = &profile.warnings[..] else {
+    let [Warning::MalformedRecords { count: 1, detail, .. }] = &profile.warnings[..] else {
         panic!("{:?}", profile.warnings)
     };
     assert!(detail.contains("without a begin"), "{detail}");
@@ -272,7 +267,7 @@ fn packets_that_rely_on_lost_ones_are_left_out_and_counted() {
     let profile = read(&content);
     let calls: Vec<_> = profile.calls.iter().map(|call| (call.start, profile.text(call.name))).collect();
     assert_eq!(calls, [(30, "hipMalloc"), (60, "hipFree")]);
-    assert_eq!(profile.warnings, [ProfileWarning::LostPackets { count: 5 }]);
+    assert_eq!(profile.warnings, [Warning::Records { fault: RecordFault::LostPacket, count: 5 }]);
 }
 
 #[test]
@@ -296,7 +291,7 @@ fn clocks_are_converted() {
     let profile = read(&content);
     let starts: Vec<_> = profile.calls.iter().map(|call| call.start).collect();
     assert_eq!(starts, [1_000_005, 77, 1_000_010, 1_000_001, 1_002_000, 1_003_000]);
-    let [ProfileWarning::MalformedRecords { count: 1, detail, .. }] = &profile.warnings[..] else {
+    let [Warning::MalformedRecords { count: 1, detail, .. }] = &profile.warnings[..] else {
         panic!("{:?}", profile.warnings)
     };
     assert!(detail.contains("time"), "{detail}");
@@ -330,7 +325,7 @@ fn damaged_and_bottomless_compression_costs_no_more_than_itself() {
     let broken = Packet::new(1).bytes(50, &broken);
     let profile = read(&trace([start(), one("a.kd", 100), broken, compressed(&deep), one("c.kd", 300)]));
     assert_eq!(names(&profile), ["a.kd", "c.kd"]);
-    let [ProfileWarning::MalformedRecords { list, count: 2, .. }] = &profile.warnings[..] else {
+    let [Warning::MalformedRecords { list, count: 2, .. }] = &profile.warnings[..] else {
         panic!("{:?}", profile.warnings)
     };
     assert_eq!(list, "TracePacket.compressed_packets");
@@ -343,7 +338,7 @@ fn a_cut_off_packet_ends_the_trace_with_a_warning() {
     let content = [&whole[..], &last[..last.len() - 3]].concat();
     let profile = read(&content);
     assert_eq!(names(&profile), ["a.kd"]);
-    assert_eq!(profile.warnings, [ProfileWarning::Truncated { bytes_lost: last.len() as u64 - 3 }]);
+    assert_eq!(profile.warnings, [Warning::Truncated { bytes_lost: last.len() as u64 - 3 }]);
 }
 
 #[test]
@@ -359,7 +354,7 @@ fn a_damaged_packet_costs_only_itself() {
     let broken = Packet::new(1).bytes(11, &[0x48, 0x80]);
     let profile = read(&trace([start(), broken, dispatch("a.kd", Annotation::Unsigned(2), 100, 10)]));
     assert_eq!(names(&profile), ["a.kd"]);
-    let [ProfileWarning::MalformedRecords { count: 1, detail, .. }] = &profile.warnings[..] else {
+    let [Warning::MalformedRecords { count: 1, detail, .. }] = &profile.warnings[..] else {
         panic!("{:?}", profile.warnings)
     };
     assert!(detail.contains("TrackEvent"), "{detail}");
@@ -455,7 +450,7 @@ fn a_cut_off_chrome_trace_keeps_what_is_whole() {
             {"ph": "X", "cat": "kernel_dispatch", "name": [}, {"ph": "X", "cat": "kernel_disp"#,
     );
     assert_eq!(times(&profile.dispatches), [(1000, 3000)]);
-    assert!(profile.warnings.iter().any(|warning| matches!(warning, ProfileWarning::Truncated { .. })));
+    assert!(profile.warnings.iter().any(|warning| matches!(warning, Warning::Truncated { .. })));
 }
 
 proptest! {

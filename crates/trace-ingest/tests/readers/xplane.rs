@@ -1,7 +1,5 @@
 //! What an XPlane profile says, message by message: hand-made profiles in, columns out.
 
-#![allow(clippy::unwrap_used)] // a test helper may stop at a fault
-
 use std::io::Write;
 use std::path::Path;
 

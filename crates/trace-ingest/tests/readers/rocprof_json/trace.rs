@@ -2,7 +2,7 @@
 
 use trace_ingest::{Category, ReadOptions, RowId, read_path};
 
-use crate::{file, synthetic};
+use super::{file, synthetic};
 
 #[test]
 fn a_profile_is_a_trace_too() {
@@ -30,5 +30,5 @@ fn a_profile_is_a_trace_too() {
     let copy = of(Category::GPU_MEMCPY)[0];
     assert_eq!(events.arguments().transfer.get(copy.index()).and_then(|transfer| transfer.bytes), Some(4096));
     assert_eq!(trace.facts().devices[0].name.as_deref(), Some("AMD Instinct MI350X"));
-    assert!(trace.warnings()[0].to_string().contains("named by number"), "{:?}", trace.warnings());
+    assert!(trace.warnings()[0].to_string().contains("named by kernel number"), "{:?}", trace.warnings());
 }

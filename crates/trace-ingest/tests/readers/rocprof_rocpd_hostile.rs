@@ -1,13 +1,11 @@
 //! rocpd databases made to exhaust the machine: each ends in an error within moments, whatever its views compute.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)] // a test helper may stop at a fault
-
-mod rocprof_run;
+#![allow(clippy::expect_used)] // a test helper may stop at a fault
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rocprof_run::{Naming, write_rocpd};
+use crate::rocprof_run::{Naming, write_rocpd};
 use rusqlite::Connection;
 use tempfile::TempDir;
 use trace_ingest::rocprof::Profile;
@@ -209,5 +207,5 @@ fn plain_views_are_read_as_their_tables() {
     database.close().unwrap();
     let found = read(&path).unwrap();
     assert_eq!(found.warnings, []);
-    assert_eq!(rocprof_run::told(&found), rocprof_run::told(&expected));
+    assert_eq!(super::rocprof_run::told(&found), super::rocprof_run::told(&expected));
 }

@@ -1,7 +1,5 @@
 //! `rocprofv3`'s JSON: what a profile holds, what is said of files that are none, and what is left of damaged ones.
 
-#![allow(clippy::unwrap_used)] // a test helper may stop at a fault
-
 mod corpus;
 mod damage;
 mod records;

@@ -1,6 +1,4 @@
 //! Arguments that few events have, read into their columns.
-#![allow(clippy::unwrap_used)]
-
 use std::io::Write;
 
 use trace_ingest::{EventId, LaunchGeometry, ReadOptions, Trace, read_path};

@@ -1,7 +1,5 @@
 //! CSV files of operations on Tenstorrent devices.
 
-#![allow(clippy::unwrap_used)] // a test helper may stop at a fault
-
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,5 @@
 //! [`trace_ingest::open`]: every kind of recording is recognised by content, and what is none is named.
 
-#![allow(clippy::unwrap_used)] // a test helper may stop at a fault
-
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,6 @@
 //! What profilers really write, and what is left of it: every input ends in a trace with counted warnings
 //! or in one clear error, and nothing is lost silently.
 
-#![allow(clippy::unwrap_used)] // a test helper may stop at a fault
-
 use std::io::Write;
 
 use flate2::{Compression, write::GzEncoder};

@@ -1,10 +1,6 @@
 //! A few hundred damaged texts per reader in every test run: each ends in a trace or in an error, never in a panic,
 //! and never in more records than its size explains. `fuzz/` feeds the same probes with what a fuzzer finds.
 
-#![allow(clippy::unwrap_used)] // a test helper may stop at a fault
-
-mod reader_probes;
-
 use std::io::{Read, Write};
 use std::path::PathBuf;
 
@@ -13,7 +9,7 @@ use prost::Message;
 use serde_json::Value;
 use trace_ingest::xplane::proto::XSpace;
 
-use reader_probes::{CSV_FILES, Found, Probes, SEPARATOR, metal_ops, xplane};
+use crate::reader_probes::{CSV_FILES, Found, Probes, SEPARATOR, metal_ops, xplane};
 
 /// Damaged texts per seed.
 const ROUNDS: usize = 300;

@@ -1,8 +1,6 @@
 //! Real profiles: one of a JAX step on this machine's CPU, which is part of the repository, and, where the
 //! corpus is at hand, those of GPUs and TPUs with the figures that are known of them.
 
-#![allow(clippy::unwrap_used)] // a test helper may stop at a fault
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

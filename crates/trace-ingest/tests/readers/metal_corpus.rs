@@ -1,7 +1,5 @@
 //! Real CSV files of operations, where the corpus is at hand.
 
-#![allow(clippy::unwrap_used)] // a test helper may stop at a fault
-
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
