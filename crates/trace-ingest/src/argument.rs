@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use hashbrown::HashMap;
 
-use crate::string_table::{StringId, StringTable};
+use crate::string_table::{IndexSet, StringId, StringTable};
 
 /// One recorded argument: a shape, a list of shapes, a scalar's text.
 #[derive(Clone, Debug, PartialEq)]
@@ -189,8 +189,7 @@ pub struct SignatureTable {
     /// Argument list per text id.
     by_text: HashMap<StringId, ArgumentId>,
     arguments: Vec<(StringId, ArgumentValue)>,
-    signatures: Vec<Signature>,
-    lookup: HashMap<Signature, SignatureId>,
+    signatures: IndexSet<Signature>,
 }
 
 impl SignatureTable {
@@ -205,10 +204,7 @@ impl SignatureTable {
 
     /// Id of a signature, added when it is new.
     pub fn intern(&mut self, signature: Signature) -> SignatureId {
-        *self.lookup.entry(signature).or_insert_with(|| {
-            self.signatures.push(signature);
-            SignatureId(self.signatures.len() as u32 - 1)
-        })
+        SignatureId(self.signatures.insert_full(signature).0 as u32)
     }
 
     /// The four argument lists of a signature.

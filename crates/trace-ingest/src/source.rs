@@ -107,21 +107,23 @@ pub(crate) fn open<'a>(path: &Path, options: &ReadOptions<'a>) -> Result<TextSou
 /// The beginning of a stream, and how reading it ended.
 fn read_head(source: &mut dyn Read) -> (Vec<u8>, io::Result<()>) {
     let mut head = vec![0; HEAD];
+    let (length, outcome) = read_full(source, &mut head);
+    head.truncate(length);
+    (head, outcome)
+}
+
+/// Fills a buffer as far as the source has bytes: how many, and how reading broke off if it did.
+pub(crate) fn read_full(source: &mut dyn Read, buffer: &mut [u8]) -> (usize, io::Result<()>) {
     let mut length = 0;
-    let mut outcome = Ok(());
-    while length < HEAD {
-        match source.read(&mut head[length..]) {
+    while length < buffer.len() {
+        match source.read(&mut buffer[length..]) {
             Ok(0) => break,
             Ok(read) => length += read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => {
-                outcome = Err(error);
-                break;
-            }
+            Err(error) => return (length, Err(error)),
         }
     }
-    head.truncate(length);
-    (head, outcome)
+    (length, Ok(()))
 }
 
 /// The trace in a zip archive: its first member whose name ends in `.json`, `.xplane.pb` or `.pftrace` (or one

@@ -85,7 +85,6 @@ impl StringTable {
 }
 
 /// Distinct values by position, in the order in which they were added first.
-#[cfg(any(feature = "xplane", feature = "rocprof", feature = "kineto"))]
 pub(crate) type IndexSet<T> = indexmap::IndexSet<T, DefaultHashBuilder>;
 
 /// A text that should be UTF-8. Other bytes become `U+FFFD`, and the text is counted as invalid.

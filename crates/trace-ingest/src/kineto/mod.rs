@@ -24,7 +24,7 @@ pub use entries::{EntryVisitor, RawEntry};
 pub(crate) mod event_list {
     pub(crate) use super::assemble::{EVENTS_ARE_NO_LIST, Refusal, Sink};
     pub(crate) use super::pipeline::{BLOCK, read_into};
-    pub(crate) use super::run::{RunEnd, members, walk};
+    pub(crate) use super::run::{RunEnd, walk};
 }
 
 use crate::error::IngestError;

@@ -214,6 +214,7 @@ pub(crate) struct Run {
 }
 
 /// One entry of the event list while it is read: slices of the text, nothing kept.
+#[derive(Default)]
 pub(crate) struct Entry<'t> {
     pub(crate) phase: RawValue<'t>,
     pub(crate) category: &'t [u8],
@@ -237,34 +238,6 @@ pub(crate) struct Entry<'t> {
     metadata: RawValue<'t>,
     /// A Python frame of which nothing behind its category was read.
     is_skipped: bool,
-}
-
-impl Default for Entry<'_> {
-    fn default() -> Self {
-        let null = RawValue::Null;
-        Entry {
-            phase: null,
-            category: b"",
-            name: None,
-            pid: null,
-            tid: null,
-            timestamp: null,
-            duration: null,
-            id: null,
-            external_id: null,
-            correlation: null,
-            device: null,
-            stream: null,
-            sequence_number: null,
-            forward_thread: null,
-            python: [null; 3],
-            signature: [null; 4],
-            grid: null,
-            block: null,
-            metadata: null,
-            is_skipped: false,
-        }
-    }
 }
 
 impl Entry<'_> {
@@ -595,7 +568,7 @@ fn parse_entry<'t>(
 ) -> Scan<Entry<'t>> {
     let mut entry = Entry::default();
     scanner.expect(b'{', "an entry is not an object")?;
-    members(scanner, |scanner, key| {
+    scanner.members(|scanner, key| {
         match key {
             b"ph" => entry.phase = scanner.value()?,
             b"cat" => {
@@ -619,7 +592,7 @@ fn parse_entry<'t>(
             b"dur" => entry.duration = scanner.value()?,
             b"id" => entry.id = scanner.value()?,
             b"args" if scanner.accept(b'{')? => {
-                members(scanner, |scanner, key| parse_argument(scanner, key, &mut entry, rare))?;
+                scanner.members(|scanner, key| parse_argument(scanner, key, &mut entry, rare))?;
             }
             _ => {
                 scanner.value()?;
@@ -628,24 +601,6 @@ fn parse_entry<'t>(
         Ok(())
     })?;
     Ok(entry)
-}
-
-/// Reads the members of an object up to and with its closing brace; a trailing comma is tolerated.
-#[inline]
-pub(crate) fn members<'t>(
-    scanner: &mut Scanner<'t>,
-    mut member: impl FnMut(&mut Scanner<'t>, &'t [u8]) -> Scan<()>,
-) -> Scan<()> {
-    loop {
-        if scanner.accept(b'}')? {
-            return Ok(());
-        }
-        let key = scanner.key()?;
-        member(scanner, key)?;
-        if !scanner.accept(b',')? {
-            return scanner.expect(b'}', "expected a comma or a closing brace after a value");
-        }
-    }
 }
 
 fn parse_argument<'t>(

@@ -53,7 +53,6 @@ pub(crate) struct Appender {
     pub(crate) base_ns: i64,
     pub(crate) faults: Faults,
     instructions: InstructionIndex,
-    calls: HashMap<XlaCall, u32>,
     geometries: HashMap<StringId, Option<LaunchGeometry>>,
     transfers: HashMap<StringId, Option<MemoryTransfer>>,
     module: Category,
@@ -86,7 +85,6 @@ impl Appender {
             base_ns,
             faults: Faults::default(),
             instructions: InstructionIndex::default(),
-            calls: HashMap::new(),
             geometries: HashMap::new(),
             transfers: HashMap::new(),
             module,
@@ -106,8 +104,8 @@ impl Appender {
             if call.hlo_op.is_none() && call.program_id.is_some() && call.symbol_id.is_some() {
                 call.hlo_op = Some(self.kinds.label(kind, &mut self.profile.trace.strings));
             }
-            let call = intern_call(&mut self.calls, &mut self.profile.xla_calls, call);
-            self.kinds.set_call(kind, call);
+            let call = self.profile.xla_calls.insert_full(call).0;
+            self.kinds.set_call(kind, call as u32);
         }
     }
 
@@ -163,7 +161,7 @@ impl Appender {
             let mut call = call_of(&facts);
             let of_kind = kind_call.and_then(|kind| self.profile.xla_calls[kind as usize].hlo_op);
             call.hlo_op = call.hlo_op.or(of_kind);
-            Some(intern_call(&mut self.calls, &mut self.profile.xla_calls, call))
+            Some(self.profile.xla_calls.insert_full(call).0 as u32)
         } else {
             kind_call
         };
@@ -342,11 +340,4 @@ fn call_of(facts: &Facts) -> XlaCall {
         symbol_id: facts.symbol_id,
         run_id: facts.run_id,
     }
-}
-
-fn intern_call(calls: &mut HashMap<XlaCall, u32>, list: &mut Vec<XlaCall>, call: XlaCall) -> u32 {
-    *calls.entry(call).or_insert_with(|| {
-        list.push(call);
-        list.len() as u32 - 1
-    })
 }

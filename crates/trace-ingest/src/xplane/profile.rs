@@ -8,7 +8,7 @@ use super::programs::Programs;
 use super::stat::{StatNames, StatValue};
 use crate::event_table::EventId;
 use crate::sparse_column::SparseColumn;
-use crate::string_table::StringId;
+use crate::string_table::{IndexSet, StringId};
 use crate::trace::Trace;
 use crate::track_table::TrackId;
 
@@ -49,7 +49,7 @@ pub struct Profile {
     pub(crate) stat_names: Vec<StatNames>,
     pub(crate) metadata: Vec<EventMetadata>,
     pub(crate) columns: EventColumns,
-    pub(crate) xla_calls: Vec<XlaCall>,
+    pub(crate) xla_calls: IndexSet<XlaCall>,
 }
 
 /// What the profile knows of each event beside the columns of the [`Trace`].
@@ -199,7 +199,7 @@ pub struct XlaCall {
 impl Profile {
     /// Which instruction of which program an event ran, if it says.
     pub fn xla(&self, event: EventId) -> Option<&XlaCall> {
-        self.xla_calls.get(self.columns.xla.get(event.index())? as usize)
+        self.xla_calls.get_index(self.columns.xla.get(event.index())? as usize)
     }
 
     /// Number of an event's kind; `None` for an event that the file does not have.

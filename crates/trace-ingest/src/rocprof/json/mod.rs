@@ -15,6 +15,8 @@ mod walker;
 
 use std::path::Path;
 
+pub(super) use self::descriptions::described_agent;
+
 use memchr::memmem;
 
 use self::element::Element;

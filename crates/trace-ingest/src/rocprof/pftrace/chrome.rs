@@ -13,7 +13,7 @@ use super::slice::Slice;
 use crate::error::IngestError;
 use crate::json::number::{integer, microseconds_to_nanoseconds};
 use crate::json::scanner::{Fault, RawValue, Scan, Scanner, unescape};
-use crate::kineto::event_list::{BLOCK, EVENTS_ARE_NO_LIST, Refusal, RunEnd, Sink, members, read_into, walk};
+use crate::kineto::event_list::{BLOCK, EVENTS_ARE_NO_LIST, Refusal, RunEnd, Sink, read_into, walk};
 use crate::rocprof::profile::{Profile, SourceFormat};
 use crate::source::TextSource;
 use crate::warning::Warning;
@@ -101,7 +101,7 @@ impl Events {
         let (mut pid, mut tid, mut start, mut length) = (null, null, null, null);
         let mut arguments = Arguments::default();
         scanner.expect(b'{', "an entry is not an object")?;
-        members(&mut scanner, |scanner: &mut Scanner<'t>, key| {
+        scanner.members(|scanner: &mut Scanner<'t>, key| {
             let place = match key {
                 b"ph" => &mut phase,
                 b"cat" => &mut category,
@@ -111,7 +111,7 @@ impl Events {
                 b"ts" => &mut start,
                 b"dur" => &mut length,
                 b"args" if scanner.accept(b'{')? => {
-                    return members(scanner, |scanner, key| {
+                    return scanner.members(|scanner, key| {
                         let value = scanner.value()?;
                         if let Some(key) = Key::from_name(key) {
                             arguments.set(key, scalar(value));

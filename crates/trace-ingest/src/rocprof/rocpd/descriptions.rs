@@ -4,6 +4,8 @@ use hashbrown::HashMap;
 
 use super::context::{Context, Event, Key, Track};
 use super::schema::Broken;
+use crate::json::scanner::Scanner;
+use crate::rocprof::json::described_agent;
 use crate::rocprof::kernel_names;
 use crate::rocprof::profile::{AgentKind, Counter, Kernel, Launch, Process};
 use crate::string_table::StringId;
@@ -130,7 +132,10 @@ impl Context<'_> {
             let id = row.required(0)?;
             let host = row.integer(1)?.and_then(|node| context.hosts.get(&(row.run, node)).cloned());
             let node_id = row.integer(3)?.or(Some(id));
-            let mut agent = super::agent::described(row.text(8).unwrap_or_default());
+            // A text that is no such object says nothing.
+            let mut text = Scanner::new(row.text(8).unwrap_or_default());
+            let mut agent = described_agent(&mut context.builder.invalid_utf8, &mut text).unwrap_or_default();
+            agent.memory_bytes = agent.memory_bytes.filter(|&bytes| bytes > 0);
             agent.kind = match row.text(2).unwrap_or_default() {
                 b"CPU" => AgentKind::Cpu,
                 b"GPU" => AgentKind::Gpu,

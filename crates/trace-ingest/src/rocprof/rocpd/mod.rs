@@ -3,7 +3,6 @@
 //! The file is opened read-only and as one that nobody changes, so SQLite makes neither a journal nor a
 //! shared-memory file beside it.
 
-mod agent;
 mod bounded;
 mod context;
 mod descriptions;
