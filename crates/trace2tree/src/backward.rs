@@ -144,17 +144,16 @@ impl TreeEdit<'_> {
     /// [`EditError::BackwardOfAnother`] when the backward has another forward.
     pub fn link_backward(&mut self, forward: EventId, backward: EventId) -> Result<(), EditError> {
         if let Some(&other) = [forward, backward].iter().find(|&&event| !self.is_host(event)) {
-            return Err(self.not_a_host_event(other));
+            return Err(EditError::NotAHostEvent(self.label(other)));
         }
-        let (uid, name) = self.describe(backward);
         if forward == backward {
-            return Err(EditError::OwnBackward { uid, name });
+            return Err(EditError::OwnBackward(self.label(backward)));
         }
         match self.tree.backward.forward_of(backward) {
             Some(linked) if linked == forward => {}
             Some(linked) => {
-                let (forward_uid, forward_name) = self.describe(linked);
-                return Err(EditError::BackwardOfAnother { uid, name, forward_uid, forward_name });
+                let (backward, forward) = (self.label(backward), self.label(linked));
+                return Err(EditError::BackwardOfAnother { backward, forward });
             }
             None => self.tree.backward.insert(forward, backward),
         }

@@ -6,6 +6,7 @@ mod boundary;
 mod entries;
 mod facts;
 mod pipeline;
+mod rare_arguments;
 mod run;
 mod translation;
 mod valid_json;

@@ -9,6 +9,7 @@ use std::ops::{ControlFlow, Range};
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
 use super::boundary::event_starts;
+use super::rare_arguments::RareField;
 use crate::category::{Category, KNOWN};
 use crate::event_table::{FlowEnd, FlowKind};
 use crate::json::number::{integer, microseconds_to_nanoseconds};
@@ -100,35 +101,6 @@ pub(crate) struct Row {
 
 /// Shapes, types, strides, concrete inputs: offsets into [`Run::argument_lists`].
 pub(crate) type LocalSignature = [Option<u32>; 4];
-
-/// An argument that few events have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RareField {
-    RegistersPerThread,
-    SharedMemory,
-    Bytes,
-    Bandwidth,
-    GraphNode,
-    LaunchedKernel,
-    CollectiveName,
-    GroupName,
-    GroupDescription,
-    GroupRanks,
-    GroupSize,
-    Dtype,
-    InElements,
-    OutElements,
-    InSplitSize,
-    OutSplitSize,
-    Rank,
-    GlobalRankStart,
-    GlobalRankStride,
-    TritonFile,
-    TritonHash,
-    TritonArguments,
-    TritonWarps,
-    TritonStages,
-}
 
 /// Value of a rare argument, not decoded: the text's run-local id and whether it stood in quotes.
 #[derive(Clone, Copy, Debug)]
@@ -628,7 +600,7 @@ fn parse_argument<'t>(
         b"block" => &mut entry.block,
         b"name" | b"labels" | b"sort_index" => &mut entry.metadata,
         _ => {
-            if let Some(field) = rare_field(key) {
+            if let Some(field) = RareField::from_key(key) {
                 rare.push((field, value));
             }
             return Ok(());
@@ -636,36 +608,6 @@ fn parse_argument<'t>(
     };
     *slot = value;
     Ok(())
-}
-
-fn rare_field(key: &[u8]) -> Option<RareField> {
-    Some(match key {
-        b"registers per thread" => RareField::RegistersPerThread,
-        b"shared memory" => RareField::SharedMemory,
-        b"bytes" => RareField::Bytes,
-        b"memory bandwidth (GB/s)" => RareField::Bandwidth,
-        b"graph node id" => RareField::GraphNode,
-        b"kernel" => RareField::LaunchedKernel,
-        b"Collective name" => RareField::CollectiveName,
-        b"Process Group Name" => RareField::GroupName,
-        b"Process Group Description" => RareField::GroupDescription,
-        b"Process Group Ranks" => RareField::GroupRanks,
-        b"Group size" => RareField::GroupSize,
-        b"dtype" => RareField::Dtype,
-        b"In msg nelems" => RareField::InElements,
-        b"Out msg nelems" => RareField::OutElements,
-        b"In split size" => RareField::InSplitSize,
-        b"Out split size" => RareField::OutSplitSize,
-        b"Rank" => RareField::Rank,
-        b"Global rank start" => RareField::GlobalRankStart,
-        b"Global rank stride" => RareField::GlobalRankStride,
-        b"kernel_file" => RareField::TritonFile,
-        b"kernel_hash" => RareField::TritonHash,
-        b"kernel_kwargs" => RareField::TritonArguments,
-        b"num_warps" => RareField::TritonWarps,
-        b"num_stages" => RareField::TritonStages,
-        _ => return None,
-    })
 }
 
 #[cfg(test)]
