@@ -8,7 +8,7 @@ use crate::source::TextSource;
 
 /// How sure a format is that a text is its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Certainty {
+pub(crate) enum Certainty {
     /// It is not.
     No,
     /// Nothing speaks against it.
@@ -17,6 +17,14 @@ pub enum Certainty {
     Likely,
     /// It has what only this format has.
     Certain,
+}
+
+#[cfg(any(feature = "metal", feature = "rocprof"))]
+impl Certainty {
+    /// Of a format that tells its own texts for sure.
+    pub(crate) fn certain_if(is_own: bool) -> Self {
+        if is_own { Certainty::Certain } else { Certainty::No }
+    }
 }
 
 /// How far reading has come, in bytes of the file (compressed, if it is).
@@ -50,49 +58,37 @@ impl ReadOptions<'_> {
 }
 
 /// A file format: recognises its texts and reads them. One kind of recording may have several.
-pub trait Format: Sync {
+pub(crate) struct Format {
     /// What users call it.
-    fn name(&self) -> &'static str;
-
+    pub(crate) name: &'static str,
     /// What its files hold.
-    fn kind(&self) -> RecordingKind;
-
+    pub(crate) kind: RecordingKind,
     /// How sure it is that a text that begins with `head` (up to 64 KiB, decompressed) is its own.
-    fn probe(&self, head: &[u8]) -> Certainty;
-
-    /// Reads a text. `path` is for error messages, and for formats that are read by other means than as a stream.
-    ///
-    /// # Errors
-    /// When the text turns out not to be of the format. Recoverable faults are warnings of the recording.
-    fn read(
-        &self,
-        path: &Path,
-        source: TextSource<'_>,
-        options: &ReadOptions<'_>,
-    ) -> Result<Recording, IngestError>;
+    pub(crate) probe: fn(head: &[u8]) -> Certainty,
+    /// Reads a text. The path is for error messages, and for formats that are not read as a stream. A text that turns
+    /// out not to be of the format is an error, recoverable faults are warnings of the recording.
+    pub(crate) read: fn(&Path, TextSource<'_>, &ReadOptions<'_>) -> Result<Recording, IngestError>,
 }
 
 /// All formats that this build reads.
-pub fn formats() -> &'static [&'static dyn Format] {
-    &[
-        #[cfg(feature = "kineto")]
-        &crate::kineto::Kineto,
-        #[cfg(feature = "xplane")]
-        &crate::xplane::XPlane,
-        #[cfg(feature = "rocprof")]
-        &crate::rocprof::JSON,
-        #[cfg(feature = "rocprof")]
-        &crate::rocprof::CHROME_JSON,
-        #[cfg(feature = "rocprof")]
-        &crate::rocprof::PERFETTO,
-        #[cfg(feature = "rocprof")]
-        &crate::rocprof::ROCPD,
-        #[cfg(feature = "rocprof")]
-        &crate::rocprof::CSV,
-        #[cfg(feature = "metal")]
-        &crate::metal::OpsCsv,
-    ]
-}
+const FORMATS: &[&Format] = &[
+    #[cfg(feature = "kineto")]
+    &crate::kineto::FORMAT,
+    #[cfg(feature = "xplane")]
+    &crate::xplane::FORMAT,
+    #[cfg(feature = "rocprof")]
+    &crate::rocprof::JSON,
+    #[cfg(feature = "rocprof")]
+    &crate::rocprof::CHROME_JSON,
+    #[cfg(feature = "rocprof")]
+    &crate::rocprof::PERFETTO,
+    #[cfg(feature = "rocprof")]
+    &crate::rocprof::ROCPD,
+    #[cfg(feature = "rocprof")]
+    &crate::rocprof::CSV,
+    #[cfg(feature = "metal")]
+    &crate::metal::FORMAT,
+];
 
 /// The format that a text belongs to, among those of these kinds.
 ///
@@ -102,19 +98,19 @@ pub(crate) fn detect(
     kinds: &[RecordingKind],
     path: &Path,
     head: &[u8],
-) -> Result<&'static dyn Format, IngestError> {
-    let mut claims: Vec<_> = formats().iter().map(|format| (format.probe(head), *format)).collect();
+) -> Result<&'static Format, IngestError> {
+    let mut claims: Vec<_> = FORMATS.iter().map(|format| ((format.probe)(head), *format)).collect();
     claims.retain(|(certainty, _)| *certainty > Certainty::No);
     claims.sort_by_key(|(certainty, _)| std::cmp::Reverse(*certainty));
     match claims[..] {
         [(first, one), (second, other), ..] if first == second => Err(IngestError::AmbiguousFormat {
             path: path.to_path_buf(),
-            first: one.name(),
-            second: other.name(),
+            first: one.name,
+            second: other.name,
         }),
-        [(_, format), ..] if kinds.contains(&format.kind()) => Ok(format),
+        [(_, format), ..] if kinds.contains(&format.kind) => Ok(format),
         [(Certainty::Likely | Certainty::Certain, format), ..] => {
-            Err(IngestError::other_kind(path, format.kind(), kinds))
+            Err(IngestError::other_kind(path, format.kind, kinds))
         }
         _ => Err(IngestError::UnknownFormat {
             path: path.to_path_buf(),
@@ -126,7 +122,7 @@ pub(crate) fn detect(
 
 /// The kinds that were asked for and that this build reads, with what their files are.
 pub(crate) fn expected(kinds: &[RecordingKind]) -> String {
-    let is_read = |kind: &&RecordingKind| formats().iter().any(|format| format.kind() == **kind);
+    let is_read = |kind: &&RecordingKind| FORMATS.iter().any(|format| format.kind == **kind);
     let described = kinds.iter().filter(is_read).map(|kind| format!("{kind} ({})", kind.files()));
     described.collect::<Vec<_>>().join(" or ")
 }

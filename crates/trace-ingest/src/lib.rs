@@ -43,11 +43,10 @@ pub use event_table::{
     MemoryTransfer, Phase, PythonFrame, TritonCall,
 };
 pub use facts::{DeviceProperties, DistributedInfo, ProcessGroup, RecorderFacts, TraceFacts};
-pub use format::{Certainty, Format, Progress, ReadOptions, formats};
+pub use format::{Progress, ReadOptions};
 #[cfg(feature = "kineto")]
 pub use kineto::{EntryVisitor, RawEntry, visit_entries};
 pub use recording::{Recording, RecordingKind, open, read_path, recognise};
-pub use source::TextSource;
 pub use sparse_column::SparseColumn;
 pub use string_table::{StringId, StringTable};
 pub use trace::{EventArguments, NewEvent, TimeUnit, Trace, TraceBuilder};

@@ -136,7 +136,7 @@ pub fn recognise(path: &Path) -> Result<RecordingKind, IngestError> {
         return Ok(RecordingKind::Rocprof);
     }
     let source = source::open(path, &ReadOptions::default())?;
-    detect(RecordingKind::ALL, path, &source.head).map(|format| format.kind())
+    detect(RecordingKind::ALL, path, &source.head).map(|format| format.kind)
 }
 
 /// Reads a recording of one of these kinds; one of another kind is refused before it is read.
@@ -152,5 +152,5 @@ pub(crate) fn open_one_of(
     let source = source::open(path, options)?;
     let format = detect(kinds, path, &source.head)?;
     let expansion = source.expansion.clone();
-    expansion.end(path, format.read(path, source, options))
+    expansion.end(path, (format.read)(path, source, options))
 }

@@ -24,13 +24,13 @@ const MOST_EXPANSION: u64 = 256;
 const ALWAYS_UNPACKED: u64 = 256 << 20;
 
 /// The decompressed text of a file, as a stream.
-pub struct TextSource<'a> {
+pub(crate) struct TextSource<'a> {
     /// Its beginning, by which formats recognise it.
-    pub head: Vec<u8>,
+    pub(crate) head: Vec<u8>,
     /// The text from its beginning.
-    pub text: Box<dyn Read + Send + 'a>,
+    pub(crate) text: Box<dyn Read + Send + 'a>,
     /// What opening got over.
-    pub warnings: Vec<Warning>,
+    pub(crate) warnings: Vec<Warning>,
     /// Whether reading `text` broke off because it is too much; known when reading is over.
     pub(crate) expansion: Expansion,
 }

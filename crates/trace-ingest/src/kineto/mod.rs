@@ -33,45 +33,31 @@ use crate::format::{Certainty, Format, ReadOptions, detect};
 use crate::recording::{Recording, RecordingKind};
 use crate::source::{self, TextSource};
 
-/// Reader of Kineto JSON.
-pub(crate) struct Kineto;
+/// Kineto JSON.
+pub(crate) const FORMAT: Format =
+    Format { name: "PyTorch/Kineto JSON", kind: RecordingKind::Kineto, probe, read };
 
-impl Format for Kineto {
-    fn name(&self) -> &'static str {
-        "PyTorch/Kineto JSON"
+/// Never certain: other programs write lists of trace events too.
+fn probe(head: &[u8]) -> Certainty {
+    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    let has = |key: &str| memmem::find(text, key.as_bytes()).is_some();
+    match text.first() {
+        Some(b'{' | b'[') if has("\"traceEvents\"") => Certainty::Likely,
+        Some(b'{') if has("\"schemaVersion\"") || has("\"deviceProperties\"") => Certainty::Likely,
+        Some(b'[') if has("\"ph\"") => Certainty::Likely,
+        // The event list may come after more top-level text than a probe sees.
+        Some(b'{' | b'[') => Certainty::Possible,
+        _ => Certainty::No,
     }
+}
 
-    fn kind(&self) -> RecordingKind {
-        RecordingKind::Kineto
-    }
-
-    /// Never certain: other programs write lists of trace events too.
-    fn probe(&self, head: &[u8]) -> Certainty {
-        let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
-        let has = |key: &str| memmem::find(text, key.as_bytes()).is_some();
-        match text.first() {
-            Some(b'{' | b'[') if has("\"traceEvents\"") => Certainty::Likely,
-            Some(b'{') if has("\"schemaVersion\"") || has("\"deviceProperties\"") => Certainty::Likely,
-            Some(b'[') if has("\"ph\"") => Certainty::Likely,
-            // The event list may come after more top-level text than a probe sees.
-            Some(b'{' | b'[') => Certainty::Possible,
-            _ => Certainty::No,
-        }
-    }
-
-    fn read(
-        &self,
-        path: &Path,
-        source: TextSource<'_>,
-        options: &ReadOptions<'_>,
-    ) -> Result<Recording, IngestError> {
-        let skip_frames = options.skip_python_frames;
-        let outcome = pipeline::read_text(source.text, options.thread_count(), pipeline::BLOCK, skip_frames);
-        let mut trace = outcome.map_err(|refusal| refused(path, refusal))?;
-        trace.warnings.splice(0..0, source.warnings);
-        trace.facts.recorder.kind = Some(RecordingKind::Kineto);
-        Ok(Recording::Kineto(Box::new(trace)))
-    }
+fn read(path: &Path, source: TextSource<'_>, options: &ReadOptions<'_>) -> Result<Recording, IngestError> {
+    let skip_frames = options.skip_python_frames;
+    let outcome = pipeline::read_text(source.text, options.thread_count(), pipeline::BLOCK, skip_frames);
+    let mut trace = outcome.map_err(|refusal| refused(path, refusal))?;
+    trace.warnings.splice(0..0, source.warnings);
+    trace.facts.recorder.kind = Some(RecordingKind::Kineto);
+    Ok(Recording::Kineto(Box::new(trace)))
 }
 
 fn refused(path: &Path, refusal: Refusal) -> IngestError {

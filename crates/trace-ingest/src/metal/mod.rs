@@ -51,33 +51,17 @@ pub fn read_ops(paths: &[PathBuf]) -> Result<OpsTable, IngestError> {
     Ok(joined.finish())
 }
 
-/// Reader of a CSV file of operations.
-pub(crate) struct OpsCsv;
-
-impl Format for OpsCsv {
-    fn name(&self) -> &'static str {
-        "Tenstorrent ops CSV"
-    }
-
-    fn kind(&self) -> RecordingKind {
-        RecordingKind::TenstorrentOps
-    }
-
-    fn probe(&self, head: &[u8]) -> Certainty {
-        if is_ops_csv(head) { Certainty::Certain } else { Certainty::No }
-    }
-
-    fn read(
-        &self,
-        path: &Path,
-        source: TextSource<'_>,
-        _options: &ReadOptions<'_>,
-    ) -> Result<Recording, IngestError> {
+/// CSV files of operations.
+pub(crate) const FORMAT: Format = Format {
+    name: "Tenstorrent ops CSV",
+    kind: RecordingKind::TenstorrentOps,
+    probe: |head| Certainty::certain_if(is_ops_csv(head)),
+    read: |path, source, _| {
         let mut joined = Joined::default();
         joined.add_source(path, source)?;
         Ok(Recording::TenstorrentOps(Box::new(joined.finish())))
-    }
-}
+    },
+};
 
 /// Reads texts that are in memory already, not compressed, as [`read_ops`] reads files.
 ///

@@ -34,7 +34,7 @@ pub use programs::{EncodedProgram, Programs};
 pub use stat::StatValue;
 
 use crate::error::IngestError;
-use crate::format::{Certainty, Format, ReadOptions, detect};
+use crate::format::{Format, ReadOptions, detect};
 use crate::recording::{Recording, RecordingKind};
 use crate::source::{self, TextSource};
 
@@ -44,31 +44,13 @@ const NAME: &str = "XPlane protobuf";
 /// Longest message, in bytes: protobuf allows less than 2 GiB, and a file is one message.
 const LONGEST_MESSAGE: u64 = i32::MAX as u64;
 
-/// Reader of XPlane files.
-pub(crate) struct XPlane;
-
-impl Format for XPlane {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn kind(&self) -> RecordingKind {
-        RecordingKind::XPlane
-    }
-
-    fn probe(&self, head: &[u8]) -> Certainty {
-        probe::probe(head)
-    }
-
-    fn read(
-        &self,
-        path: &Path,
-        source: TextSource<'_>,
-        _options: &ReadOptions<'_>,
-    ) -> Result<Recording, IngestError> {
-        read_source(path, source).map(|profile| Recording::XPlane(Box::new(profile)))
-    }
-}
+/// XPlane files.
+pub(crate) const FORMAT: Format = Format {
+    name: NAME,
+    kind: RecordingKind::XPlane,
+    probe: probe::probe,
+    read: |path, source, _| read_source(path, source).map(|profile| Recording::XPlane(Box::new(profile))),
+};
 
 /// Reads an XPlane profile: plain, gzip, zstd or zip, recognised by content.
 ///
