@@ -2,9 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use hashbrown::HashMap;
-
-use crate::string_table::{IndexSet, StringId, StringTable};
+use crate::string_table::{IndexSet, StringTable};
 
 /// One recorded argument: a shape, a list of shapes, a scalar's text.
 #[derive(Clone, Debug, PartialEq)]
@@ -184,11 +182,9 @@ pub struct Signature {
 /// Table of distinct argument lists and signatures.
 #[derive(Clone, Debug, Default)]
 pub struct SignatureTable {
-    /// Literal text (tuples) of each argument list: its identity and what reports print.
+    /// Literal text (tuples) of each argument list, which is its identity. None is empty, so list `i` has text `i + 1`.
     texts: StringTable,
-    /// Argument list per text id.
-    by_text: HashMap<StringId, ArgumentId>,
-    arguments: Vec<(StringId, ArgumentValue)>,
+    arguments: Vec<ArgumentValue>,
     signatures: IndexSet<Signature>,
 }
 
@@ -196,10 +192,11 @@ impl SignatureTable {
     /// Id of an argument list, added when it is new.
     pub fn intern_argument(&mut self, value: ArgumentValue) -> ArgumentId {
         let text = self.texts.intern(&value.display(Sequence::Tuple).to_string());
-        *self.by_text.entry(text).or_insert_with(|| {
-            self.arguments.push((text, value));
-            ArgumentId(self.arguments.len() as u32 - 1)
-        })
+        let id = ArgumentId(text.0 - 1);
+        if id.index() == self.arguments.len() {
+            self.arguments.push(value);
+        }
+        id
     }
 
     /// Id of a signature, added when it is new.
@@ -214,12 +211,7 @@ impl SignatureTable {
 
     /// An argument list.
     pub fn argument(&self, id: ArgumentId) -> &ArgumentValue {
-        &self.arguments[id.index()].1
-    }
-
-    /// An argument list as a Python literal with tuples, as reports print it.
-    pub fn argument_text(&self, id: ArgumentId) -> &str {
-        self.texts.get(self.arguments[id.index()].0)
+        &self.arguments[id.index()]
     }
 
     /// Number of distinct signatures.
@@ -293,6 +285,6 @@ mod tests {
         let without = table.intern(Signature::default());
         assert_ne!(with, without);
         assert_eq!(table.intern(Signature { dims: Some(a), ..Signature::default() }), with);
-        assert_eq!(table.argument_text(a), "(1,)");
+        assert_eq!(table.argument(a).display(Sequence::Tuple).to_string(), "(1,)");
     }
 }

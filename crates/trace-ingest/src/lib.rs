@@ -15,6 +15,7 @@ mod json;
 mod kineto;
 #[cfg(feature = "metal")]
 pub mod metal;
+mod open;
 #[cfg(feature = "rocprof")]
 mod read_ahead;
 mod recording;
@@ -42,13 +43,16 @@ pub use event_table::{
     ArgumentColumns, Collective, Event, EventId, EventTable, Flow, FlowEnd, FlowKind, LaunchGeometry,
     MemoryTransfer, Phase, PythonFrame, TritonCall,
 };
-pub use facts::{DeviceProperties, DistributedInfo, ProcessGroup, RecorderFacts, TraceFacts};
-pub use format::{Progress, ReadOptions};
+pub use facts::{
+    DeviceProperties, DistributedInfo, ProcessGroup, RecorderFacts, RecordingKind, TimeUnit, TraceFacts,
+};
 #[cfg(feature = "kineto")]
 pub use kineto::{EntryVisitor, RawEntry, visit_entries};
-pub use recording::{Recording, RecordingKind, open, read_path, recognise};
+pub use open::{open, read_path, recognise};
+pub use recording::Recording;
+pub use source::{Progress, ReadOptions};
 pub use sparse_column::SparseColumn;
 pub use string_table::{StringId, StringTable};
-pub use trace::{EventArguments, NewEvent, TimeUnit, Trace, TraceBuilder};
+pub use trace::{EventArguments, NewEvent, Trace, TraceBuilder};
 pub use track_table::{ProcessInfo, RowId, ThreadInfo, Track, TrackId, TrackTable};
 pub use warning::{EventFault, RecordFault, Warning};

@@ -1,4 +1,4 @@
-//! From a file to the text in it: opening, decompressing, unpacking.
+//! From a file to the text in it: how to read, opening, decompressing, unpacking.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
@@ -7,8 +7,37 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::error::IngestError;
-use crate::format::{Progress, ReadOptions};
 use crate::warning::Warning;
+
+/// How far reading has come, in bytes of the file (compressed, if it is).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes read.
+    pub bytes: u64,
+    /// Size of the file.
+    pub total: u64,
+}
+
+/// How to read a trace. The defaults suit every use.
+#[derive(Clone, Copy, Default)]
+pub struct ReadOptions<'a> {
+    /// Threads that parse; `None` takes as many as the machine has. The result is the same for any number.
+    pub threads: Option<usize>,
+    /// Called every now and then from a thread that reads.
+    pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
+    /// Leave out Python frames, often most events of a trace with stacks: in Kineto JSON complete events of
+    /// category `python_function`, where the phase stands before the category, as profilers write it. They keep their
+    /// place in the numbering of entries, see [`crate::Trace::skipped_frames`].
+    pub skip_python_frames: bool,
+}
+
+impl ReadOptions<'_> {
+    /// Number of threads to parse with, at least one.
+    pub fn thread_count(&self) -> usize {
+        let available = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.unwrap_or_else(available).max(1)
+    }
+}
 
 /// How much of a text a format sees to recognise it, in bytes.
 const HEAD: usize = 64 << 10;

@@ -17,10 +17,6 @@ use crate::trace::Trace;
 use crate::track_table::TrackId;
 use crate::warning::{EventFault, Tally, Warning};
 
-/// The events are more than ids can name.
-#[derive(Debug)]
-pub(crate) struct TooManyEvents;
-
 /// The trace so far, and what waits for later runs.
 #[derive(Default)]
 pub(crate) struct Appender {
@@ -46,8 +42,8 @@ struct End {
 
 impl Appender {
     /// Appends a run that begins at `offset` of the text.
-    pub(crate) fn append(&mut self, run: &Run, offset: u64) -> Result<(), TooManyEvents> {
-        let entries = self.trace.entries.checked_add(run.entries).ok_or(TooManyEvents)?;
+    pub(crate) fn append(&mut self, run: &Run, offset: u64) -> Result<(), Refusal> {
+        let entries = self.trace.entries.checked_add(run.entries).ok_or(Refusal::TooManyEvents)?;
         let Appender { trace, translation, faults, .. } = self;
         translation.load(run, trace, &mut faults.invalid_utf8);
         let first_uid = trace.entries;
@@ -325,7 +321,7 @@ impl TraceSink {
     }
 
     /// Appends a run that begins at `offset` of the text.
-    pub(crate) fn append(&mut self, run: &Run, offset: u64) -> Result<(), TooManyEvents> {
+    pub(crate) fn append(&mut self, run: &Run, offset: u64) -> Result<(), Refusal> {
         self.appender.append(run, offset)
     }
 

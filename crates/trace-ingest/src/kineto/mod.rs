@@ -29,9 +29,11 @@ pub(crate) mod event_list {
 }
 
 use crate::error::IngestError;
-use crate::format::{Certainty, Format, ReadOptions, detect};
-use crate::recording::{Recording, RecordingKind};
-use crate::source::{self, TextSource};
+use crate::facts::RecordingKind;
+use crate::format::{Certainty, Format};
+use crate::open::detect;
+use crate::recording::Recording;
+use crate::source::{self, ReadOptions, TextSource};
 
 /// Kineto JSON.
 pub(crate) const FORMAT: Format =

@@ -202,7 +202,8 @@ fn read_threaded(
         while let Ok(block) = parsed.recv() {
             waiting.insert(block.number, block);
             while let Some(block) = waiting.remove(&next) {
-                assembler.take_parsed(block.text.as_bytes(), &block.run, block.end)?;
+                let append = |sink: &mut TraceSink, offset| sink.append(&block.run, offset);
+                assembler.take_parsed(block.text.as_bytes(), block.end, append)?;
                 next += 1;
                 // The reader may have finished; then the block is not needed any more.
                 let _ = free_sender.send(block);

@@ -21,9 +21,11 @@ use row::RowReader;
 
 use crate::csv_limits::{LimitedRows, is_too_long, read_header, read_row};
 use crate::error::IngestError;
-use crate::format::{Certainty, Format, ReadOptions, detect};
-use crate::recording::{Recording, RecordingKind};
-use crate::source::{self, TextSource, is_damage};
+use crate::facts::RecordingKind;
+use crate::format::{Certainty, Format};
+use crate::open::detect;
+use crate::recording::Recording;
+use crate::source::{self, ReadOptions, TextSource, is_damage};
 
 /// How much of a text is looked at to say what it is, in bytes.
 const HEAD: usize = 64 << 10;

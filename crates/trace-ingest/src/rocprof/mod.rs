@@ -20,9 +20,11 @@ pub use profile::{
 pub(crate) use csv::{is_directory_of_traces, read_directory};
 
 use crate::error::IngestError;
-use crate::format::{Certainty, Format, ReadOptions};
-use crate::recording::{Recording, RecordingKind, open_one_of};
-use crate::source::TextSource;
+use crate::facts::RecordingKind;
+use crate::format::{Certainty, Format};
+use crate::open::{open_one_of, other_kind};
+use crate::recording::Recording;
+use crate::source::{ReadOptions, TextSource};
 
 /// One of the profiler's output formats.
 const fn format(
@@ -73,7 +75,7 @@ impl From<Profile> for Recording {
 pub fn read_profile(path: &Path, options: &ReadOptions<'_>) -> Result<Profile, IngestError> {
     match open_one_of(&[RecordingKind::Rocprof], path, options) {
         Ok(Recording::Rocprof(profile)) => Ok(*profile),
-        Ok(other) => Err(IngestError::other_kind(path, other.kind(), &[RecordingKind::Rocprof])),
+        Ok(other) => Err(other_kind(path, other.kind(), &[RecordingKind::Rocprof])),
         // JSON that does not have it is the likeliest thing to be taken for a profile.
         Err(IngestError::UnknownFormat { path, found, .. }) => {
             let missing = format!("missing '{}' key", json::ROOT);

@@ -3,10 +3,9 @@
 use super::profile::{Agent, AgentKind, Call, Dispatch, Domain, KernelNames, Launch, MemoryCopy, Profile};
 use crate::category::Category;
 use crate::event_table::{LaunchGeometry, MemoryTransfer, Phase};
-use crate::facts::{DeviceProperties, RecorderFacts, TraceFacts};
-use crate::recording::RecordingKind;
+use crate::facts::{DeviceProperties, RecorderFacts, RecordingKind, TimeUnit, TraceFacts};
 use crate::string_table::StringId;
-use crate::trace::{EventArguments, NewEvent, TimeUnit, Trace};
+use crate::trace::{EventArguments, NewEvent, Trace};
 use crate::track_table::{RowId, Track, TrackId};
 
 /// Bits of a correlation number; those above tell processes apart.

@@ -6,7 +6,6 @@ use std::num::NonZeroUsize;
 use hashbrown::HashMap;
 
 use super::categories::{LineRole, XLA_MODULE, category};
-use super::decode::Refusal;
 use super::derived::DerivedLines;
 use super::details::{read_geometry, read_transfer};
 use super::facts::Facts;
@@ -18,12 +17,23 @@ use super::scan::PlaneScan;
 use super::stat::{StatValue, read_stat};
 use crate::category::Category;
 use crate::event_table::{Event, EventId, LaunchGeometry, MemoryTransfer, Phase};
-use crate::facts::{DeviceProperties, RecorderFacts};
-use crate::recording::RecordingKind;
+use crate::facts::{DeviceProperties, RecorderFacts, RecordingKind, TimeUnit};
 use crate::string_table::StringId;
-use crate::trace::{EventArguments, TimeUnit};
+use crate::trace::EventArguments;
 use crate::warning::{EventFault, Tally, Warning};
-use crate::wire::{Message, Wire};
+use crate::wire::{Fault, Message, Wire};
+
+/// What ends reading.
+pub(crate) enum Refusal {
+    Fault(Box<Fault>),
+    TooManyEvents,
+}
+
+impl From<Box<Fault>> for Refusal {
+    fn from(fault: Box<Fault>) -> Self {
+        Refusal::Fault(fault)
+    }
+}
 
 /// A line: position of its plane, and its position there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

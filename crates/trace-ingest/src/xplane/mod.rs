@@ -34,9 +34,11 @@ pub use programs::{EncodedProgram, Programs};
 pub use stat::StatValue;
 
 use crate::error::IngestError;
-use crate::format::{Format, ReadOptions, detect};
-use crate::recording::{Recording, RecordingKind};
-use crate::source::{self, TextSource};
+use crate::facts::RecordingKind;
+use crate::format::Format;
+use crate::open::detect;
+use crate::recording::Recording;
+use crate::source::{self, ReadOptions, TextSource};
 
 /// What users call the format.
 const NAME: &str = "XPlane protobuf";

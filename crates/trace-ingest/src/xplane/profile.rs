@@ -1,10 +1,6 @@
 //! A profile as a whole.
 
-use std::fmt;
-use std::ops::Deref;
-use std::sync::Arc;
-
-use super::programs::Programs;
+use super::programs::{FileBytes, Programs};
 use super::stat::{StatNames, StatValue};
 use crate::event_table::EventId;
 use crate::sparse_column::SparseColumn;
@@ -285,22 +281,4 @@ impl EventMetadata {
         plane: usize::MAX,
         position: None,
     };
-}
-
-/// The decompressed file, which events, stats and modules are read from when they are asked for.
-#[derive(Clone, Default)]
-pub(crate) struct FileBytes(pub(crate) Arc<Vec<u8>>);
-
-impl Deref for FileBytes {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl fmt::Debug for FileBytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes", self.0.len())
-    }
 }

@@ -8,8 +8,7 @@ use ::csv::{ByteRecord, Reader, ReaderBuilder};
 
 use crate::csv_limits::{LimitedRows, is_too_long, read_header, read_row, too_long};
 use crate::error::IngestError;
-use crate::format::ReadOptions;
-use crate::source::{self, Expansion, is_damage};
+use crate::source::{self, Expansion, ReadOptions, is_damage};
 use crate::warning::Warning;
 
 /// A column that a reader wants: the profiler's name of it, in lower case, and other names that it goes by.

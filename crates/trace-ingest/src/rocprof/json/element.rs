@@ -1,5 +1,8 @@
 //! One element of `rocprofiler-sdk-tool`: what a process recorded. Records are taken as they come, with numbers in
 //! place of what other parts of the element describe; [`Element::resolve`] puts positions and names there at the end.
+//!
+//! The functions of `records.rs` and `descriptions.rs` read the parts; they intern names in the element, and the element
+//! calls them, so the three files use each other.
 
 use hashbrown::HashMap;
 use memchr::memchr;
@@ -220,7 +223,7 @@ impl<'b> Element<'b> {
     fn buffer_records(&mut self, walker: &mut Walker<'_>, key: &str) -> Walk<()> {
         match key {
             "kernel_dispatch" => self.list(walker, key, records::dispatch, |element, record| {
-                element.faults.times("kernel_dispatch", &record.head);
+                element.note_times("kernel_dispatch", &record.head);
                 element.add_dispatch(&record);
             }),
             "memory_copy" => self.list(walker, key, records::memory, Self::add_copy),
@@ -275,8 +278,15 @@ impl<'b> Element<'b> {
         self.builder.dispatch(head.place(self.process, info.queue), info.dispatch, agent, kernel, launch)
     }
 
+    /// Counts a record that does not say when it began or ended.
+    pub(super) fn note_times(&mut self, list: &str, head: &Head) {
+        if head.start.is_none() || head.end.is_none() {
+            self.faults.without_times(list);
+        }
+    }
+
     fn add_copy(&mut self, record: MemoryRecord) {
-        self.faults.times("memory_copy", &record.head);
+        self.note_times("memory_copy", &record.head);
         let agents = [record.source, record.destination].map(|handle| self.handles.position(handle));
         let place = record.head.place(self.process, 0);
         self.builder.copy(place, StringId::EMPTY, CopyDirection::Other, record.bytes, agents);
@@ -284,13 +294,13 @@ impl<'b> Element<'b> {
     }
 
     fn add_call(&mut self, list: &str, domain: Domain, kind: StringId, head: &Head) {
-        self.faults.times(list, head);
+        self.note_times(list, head);
         self.builder.call(head.place(self.process, 0), domain, kind, StringId::EMPTY, 0);
         self.call_labels.push(head.labels);
     }
 
     fn add_allocation(&mut self, record: MemoryRecord) {
-        self.faults.times("memory_allocation", &record.head);
+        self.note_times("memory_allocation", &record.head);
         let agent = self.handles.position(record.agent);
         let (place, bytes) = (record.head.place(self.process, 0), record.bytes.unwrap_or_default());
         self.builder.allocation(place, StringId::EMPTY, agent, record.address, bytes);
@@ -298,7 +308,7 @@ impl<'b> Element<'b> {
     }
 
     fn add_scratch(&mut self, record: MemoryRecord) {
-        self.faults.times("scratch_memory", &record.head);
+        self.note_times("scratch_memory", &record.head);
         let agent = self.handles.position(record.agent);
         let place = record.head.place(self.process, record.queue);
         self.builder.scratch(place, StringId::EMPTY, agent, record.bytes);

@@ -1,6 +1,5 @@
 //! What was wrong with the records of a file, counted list by list.
 
-use super::records::Head;
 use super::walker::Tally;
 use crate::warning::Warning;
 
@@ -50,10 +49,8 @@ impl Faults {
     }
 
     /// Counts a record that does not say when it began or ended.
-    pub(super) fn times(&mut self, name: &str, head: &Head) {
-        if head.start.is_none() || head.end.is_none() {
-            self.list(name).without_times += 1;
-        }
+    pub(super) fn without_times(&mut self, name: &str) {
+        self.list(name).without_times += 1;
     }
 
     /// Adds a warning per list and kind of fault.

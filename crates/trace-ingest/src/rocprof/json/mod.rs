@@ -26,9 +26,9 @@ use super::builder::Machines;
 use super::builder::ProfileBuilder;
 use super::profile::Profile;
 use crate::error::IngestError;
-use crate::format::{Certainty, ReadOptions};
+use crate::format::Certainty;
 use crate::read_ahead::read_ahead;
-use crate::source::TextSource;
+use crate::source::{ReadOptions, TextSource};
 use crate::warning::Warning;
 
 /// What users call the format.

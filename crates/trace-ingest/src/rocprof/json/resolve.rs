@@ -91,7 +91,7 @@ impl Element<'_> {
             if let Some(&position) = by_number.get(&number) {
                 return position;
             }
-            self.faults.times("counter_collection", &record.dispatch.head);
+            self.note_times("counter_collection", &record.dispatch.head);
             let position = self.add_dispatch(&record.dispatch);
             if number != 0 {
                 by_number.insert(number, position);
