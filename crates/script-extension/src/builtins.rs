@@ -16,9 +16,10 @@ use starlark::values::float::UnpackFloat;
 use starlark::values::none::NoneOr;
 use tree_perf::ExtensionModel;
 
+use crate::bounded::times;
+use crate::error::complain;
 use crate::families::ModelFamily;
-use crate::host::{Host, complain};
-use crate::memory::times;
+use crate::host::Host;
 use crate::values::from_script;
 
 /// Figures that a script computed itself.

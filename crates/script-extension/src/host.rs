@@ -12,7 +12,8 @@ use starlark::values::{UnpackValue, Value as ScriptValue};
 use trace2tree::TraceTree;
 use tree_perf::ExtensionModel;
 
-use crate::interpreter::Limits;
+use crate::error::complain;
+use crate::limits::Limits;
 use crate::memory::Memory;
 use crate::tree::TreeHost;
 
@@ -42,15 +43,6 @@ impl starlark::PrintHandler for Host<'_> {
         }
         Ok(())
     }
-}
-
-/// A complaint about what a script gave to a builtin function.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct Complaint(String);
-
-pub(crate) fn complain(reason: impl Into<String>) -> starlark::Error {
-    starlark::Error::new_other(Complaint(reason.into()))
 }
 
 /// The field of a returned struct that holds the model's position.

@@ -14,7 +14,8 @@ use starlark::values::{Heap, Value as ScriptValue};
 use trace_ingest::EventId;
 use trace2tree::TraceTree;
 
-use crate::host::{Host, complain};
+use crate::error::complain;
+use crate::host::Host;
 use crate::tree::{Given, Insertion, Position, TreeHost, event_id, inserted};
 use crate::values::from_script;
 

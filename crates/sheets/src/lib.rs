@@ -5,7 +5,6 @@ mod cell;
 mod chart;
 mod column;
 mod field;
-mod literal;
 mod sheet;
 mod table;
 
@@ -13,6 +12,6 @@ pub use cell::{Cell, Nested};
 pub use chart::{Chart, ChartShape, ScatterPoints};
 pub use column::{Column, ColumnKind, Unit};
 pub use field::{Field, Statistics, percent, shares, shares_of};
-pub use literal::{float_text, write_float, write_text};
+pub use python_literal::{float_text, write_float};
 pub use sheet::Sheet;
 pub use table::{Table, TableColumn, TableError, names_a_file};

@@ -34,9 +34,7 @@ mod wire;
 #[cfg(feature = "xplane")]
 pub mod xplane;
 
-pub use argument::{
-    ArgumentId, ArgumentValue, Sequence, Signature, SignatureId, SignatureTable, write_float, write_text,
-};
+pub use argument::{ArgumentId, ArgumentValue, Sequence, Signature, SignatureId, SignatureTable};
 pub use category::Category;
 pub use error::IngestError;
 pub use event_table::{

@@ -1,6 +1,5 @@
 //! Interned text: every distinct name, category or label of a trace is stored once.
 
-use std::borrow::Cow;
 use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
@@ -89,9 +88,9 @@ pub(crate) type IndexSet<T> = indexmap::IndexSet<T, DefaultHashBuilder>;
 
 /// A text that should be UTF-8. Other bytes become `U+FFFD`, and the text is counted as invalid.
 #[cfg(any(feature = "xplane", feature = "rocprof"))]
-pub(crate) fn lossy<'b>(bytes: &'b [u8], invalid: &mut u64) -> Cow<'b, str> {
+pub(crate) fn lossy<'b>(bytes: &'b [u8], invalid: &mut u64) -> std::borrow::Cow<'b, str> {
     let text = String::from_utf8_lossy(bytes);
-    *invalid += u64::from(matches!(text, Cow::Owned(_)));
+    *invalid += u64::from(matches!(text, std::borrow::Cow::Owned(_)));
     text
 }
 

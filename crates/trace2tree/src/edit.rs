@@ -250,7 +250,7 @@ impl TreeEdit<'_> {
         let phase = Phase::Complete;
         let category = Category::CPU_OP;
         let event = trace.append(NewEvent { phase, category, name, track, start, duration, arguments });
-        self.tree.parent.push(crate::tree::NONE);
+        self.tree.parent.push(crate::row::NONE);
         self.tree.pseudo_operators.attributes.insert(event, operator.attributes);
         if self.tree.captured.contains(like) {
             self.tree.captured.insert(event);

@@ -14,7 +14,8 @@ use trace_ingest::{
 
 use crate::edit::{EditError, EventLabel, TreeEdit};
 use crate::event_set::EventSet;
-use crate::tree::{NONE, TraceTree, some};
+use crate::row::{NONE, some};
+use crate::tree::TraceTree;
 
 #[cfg(test)]
 mod tests;

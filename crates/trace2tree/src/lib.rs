@@ -25,6 +25,7 @@ mod pass;
 mod passes;
 mod period;
 mod recompute;
+mod row;
 mod stream_index;
 mod tree;
 mod warning;

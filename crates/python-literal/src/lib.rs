@@ -1,4 +1,5 @@
-//! Floats and texts as Python prints them, which is what the CSV files of the reference tools hold.
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
 
 use std::fmt::{self, Write};
 
@@ -61,6 +62,44 @@ pub fn write_text(out: &mut impl Write, text: &str) -> fmt::Result {
     }
     out.write_str(&text[plain..])?;
     out.write_char(quote)
+}
+
+/// How a sequence prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sequence {
+    /// `(1, 2)`, `(1,)`, `()`
+    Tuple,
+    /// `[1, 2]`, `[1]`, `[]`
+    List,
+}
+
+/// Writes a sequence, each item with `write_item`.
+///
+/// # Errors
+/// When `out` refuses text.
+pub fn write_sequence<W: Write, T>(
+    out: &mut W,
+    sequence: Sequence,
+    items: impl IntoIterator<Item = T>,
+    mut write_item: impl FnMut(&mut W, T) -> fmt::Result,
+) -> fmt::Result {
+    let (open, close) = match sequence {
+        Sequence::Tuple => ('(', ')'),
+        Sequence::List => ('[', ']'),
+    };
+    out.write_char(open)?;
+    let mut count = 0;
+    for item in items {
+        if count > 0 {
+            out.write_str(", ")?;
+        }
+        write_item(out, item)?;
+        count += 1;
+    }
+    if count == 1 && sequence == Sequence::Tuple {
+        out.write_char(',')?;
+    }
+    out.write_char(close)
 }
 
 #[cfg(test)]
