@@ -47,7 +47,7 @@ pub(crate) const RESERVED: &str = "_tracelens_";
 
 /// The memory of an evaluation.
 fn memory<'a>(eval: &Evaluator<'_, 'a, '_>) -> starlark::Result<&'a Memory> {
-    Ok(&Host::of(eval)?.memory)
+    Ok(&Host::from_evaluator(eval)?.memory)
 }
 
 /// Room for a text or a list so many times.

@@ -104,7 +104,7 @@ impl Fault {
     }
 
     /// `lines` are those of a script that was rewritten.
-    pub(crate) fn of(error: &starlark::Error, lines: Option<&Lines>) -> Self {
+    pub(crate) fn from_error(error: &starlark::Error, lines: Option<&Lines>) -> Self {
         let kind = match error.kind() {
             starlark::ErrorKind::Parser(_) => FaultKind::Syntax,
             starlark::ErrorKind::StackOverflow(_) => FaultKind::Limit,

@@ -65,7 +65,7 @@ impl<'t> Host<'t> {
     }
 
     /// The host of an evaluation.
-    pub(crate) fn of<'a>(eval: &Evaluator<'_, 'a, 't>) -> starlark::Result<&'a Host<'t>> {
+    pub(crate) fn from_evaluator<'a>(eval: &Evaluator<'_, 'a, 't>) -> starlark::Result<&'a Host<'t>> {
         let host = eval.extra.and_then(|extra| extra.downcast_ref::<Host<'t>>());
         host.ok_or_else(|| complain("this function is there only while the tool calls the script"))
     }

@@ -34,7 +34,7 @@ impl<'e> BeforeStmtFuncDyn<'e> for CurrentStatement {
         eval: &mut Evaluator<'v, '_, 'e>,
     ) -> starlark::Result<()> {
         self.0.set(Some(span.span.begin()));
-        Host::of(eval)?.memory.room(eval.heap(), 0)
+        Host::from_evaluator(eval)?.memory.room(eval.heap(), 0)
     }
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn run(path: &str, text: &str, limits: Limits) -> Result<Loaded, Faul
             evaluate(&module, &host, &lines, limits, limits.loading_steps, |eval| {
                 eval.eval_module(ast, &GLOBALS).map(|_| ())
             })?;
-            module.freeze().map_err(|error| Fault::of(&starlark::Error::from(error), Some(&lines)))
+            module.freeze().map_err(|error| Fault::from_error(&starlark::Error::from(error), Some(&lines)))
         })?;
         Ok(Loaded { module, lines, printed: host.printed.take() })
     };
@@ -120,7 +120,7 @@ pub(crate) fn evaluate<'v, 't, R>(
     let current = CurrentStatement::default();
     eval.before_stmt_for_dap(BeforeStmtFunc::from_dyn(Box::new(current.clone())));
     body(&mut eval).map_err(|error| {
-        let fault = Fault::of(&error, Some(lines));
+        let fault = Fault::from_error(&error, Some(lines));
         let line = fault.line.or_else(|| lines.line(current.0.get()?));
         match host.memory.refused().or_else(|| limits.exceeded(steps, until, &mut eval)) {
             Some(reason) => Fault { reason, kind: FaultKind::Limit, line },

@@ -26,7 +26,7 @@ pub(crate) fn metered(
     text: &str,
     parse: impl Fn(&str) -> starlark::Result<AstModule>,
 ) -> Result<(AstModule, Lines), Fault> {
-    let module = parse(text).map_err(|error| Fault::of(&error, None))?;
+    let module = parse(text).map_err(|error| Fault::from_error(&error, None))?;
     let line_starts: Vec<_> = text.match_indices('\n').map(|(at, _)| at as u32 + 1).collect();
     let line = |at: u32| line_starts.partition_point(|&start| start <= at) + 1;
     let refused = |(at, reason)| Fault { line: Some(line(at)), reason, kind: FaultKind::Script };
@@ -42,8 +42,8 @@ pub(crate) fn metered(
     if let Some(refusal) = rewriting.refused {
         return Err(refused(refusal));
     }
-    let rewritten =
-        parse(&root.node.to_string()).map_err(|error| Fault { line: None, ..Fault::of(&error, None) })?;
+    let rewritten = parse(&root.node.to_string())
+        .map_err(|error| Fault { line: None, ..Fault::from_error(&error, None) })?;
     let (before, after) = (spans(&root), spans(rewritten.statement()));
     if before.len() != after.len() {
         return Err(refused((0, "an expression of this script is read in two ways; simplify it".to_owned())));

@@ -59,7 +59,7 @@ pub enum IngestError {
         /// The other.
         second: &'static str,
     },
-    /// The archive cannot be opened or holds no trace.
+    /// The archive cannot be opened or contains no trace.
     #[error("{path}: {detail}; unpack it and name the trace file", path = .path.display())]
     Archive {
         /// The archive.
@@ -67,7 +67,7 @@ pub enum IngestError {
         /// What is wrong.
         detail: String,
     },
-    /// The content is of the right format but holds no event list.
+    /// The content is of the right format but contains no event list.
     #[error("{path}: {detail} (at byte {offset} of the text); expected a Kineto trace, an object with a \"traceEvents\" list", path = .path.display())]
     NoEvents {
         /// The file.

@@ -76,7 +76,7 @@ pub(crate) fn other_kind(path: &Path, found: RecordingKind, expected: &[Recordin
 /// directory of rocprofv3's CSV files.
 ///
 /// # Errors
-/// When the path cannot be read, holds no known recording, or one that is damaged beyond use. Everything less is a
+/// When the path cannot be read, contains no known recording, or one that is damaged beyond use. Everything less is a
 /// warning of what was read.
 pub fn open(path: &Path, options: &ReadOptions<'_>) -> Result<Recording, IngestError> {
     open_one_of(RecordingKind::ALL, path, options)
@@ -95,7 +95,7 @@ pub fn read_path(path: &Path, options: &ReadOptions<'_>) -> Result<Trace, Ingest
 /// The kind of recording that a file or directory holds, by its beginning alone.
 ///
 /// # Errors
-/// When the path cannot be read or holds no known recording.
+/// When the path cannot be read or contains no known recording.
 pub fn recognise(path: &Path) -> Result<RecordingKind, IngestError> {
     #[cfg(feature = "rocprof")]
     if crate::rocprof::is_directory_of_traces(path) {

@@ -58,7 +58,7 @@ pub(crate) struct TextSource<'a> {
     pub(crate) head: Vec<u8>,
     /// The text from its beginning.
     pub(crate) text: Box<dyn Read + Send + 'a>,
-    /// What opening got over.
+    /// Faults that did not stop opening.
     pub(crate) warnings: Vec<Warning>,
     /// Whether reading `text` broke off because it is too much; known when reading is over.
     pub(crate) expansion: Expansion,
@@ -176,7 +176,7 @@ fn open_member<'a>(
         .map(|name| name.to_string())
         .collect();
     let Some(chosen) = files.iter().find(|name| is_trace(name)).or_else(|| files.first()) else {
-        return Err(archive_error("the zip archive holds no file".to_string()));
+        return Err(archive_error("the zip archive contains no file".to_string()));
     };
     if files.len() > 1 {
         warnings.push(Warning::OtherArchiveMembers { read: chosen.clone(), ignored: files.len() as u64 - 1 });

@@ -128,7 +128,7 @@ impl Trace {
         &self.facts
     }
 
-    /// What reading got over.
+    /// Faults that did not stop reading.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }

@@ -62,7 +62,7 @@ impl<'a> Message<'a> {
 
     /// The message that is the value of the field whose tag stands at `offset`.
     #[inline]
-    pub(crate) fn of_field(bytes: &'a [u8], offset: usize, name: &'static str) -> Wire<Self> {
+    pub(crate) fn at_field(bytes: &'a [u8], offset: usize, name: &'static str) -> Wire<Self> {
         let mut outer = Message::new(bytes, offset..bytes.len(), name);
         match outer.next_field()? {
             Some(field) => outer.message(field, name),

@@ -15,7 +15,7 @@ use crate::tree::TreeOptions;
 /// sequence number. A backward is an event named `autograd::engine::evaluate_function: …`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LinkBackwardBy {
-    /// By the sequence number alone, as other tools do: the first backward of a number belongs to the event
+    /// By the sequence number alone, as TraceLens does: the first backward of a number belongs to the event
     /// with that number on another thread that starts last, the innermost. Numbers that several forward
     /// threads gave are mixed up, and what runs backward on the thread of its forward stays unlinked.
     #[default]

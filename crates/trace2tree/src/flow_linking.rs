@@ -1,4 +1,4 @@
-//! Linking by launch arrows alone, for comparison with tools that do so.
+//! Linking by launch arrows alone, for comparison with TraceLens.
 
 use trace_ingest::{EventId, EventTable, FlowEnd, FlowKind, Trace, TrackId};
 
@@ -15,7 +15,7 @@ enum LinkId {
 
 impl LinkId {
     /// The first call whose name contains `launch` decides for the whole trace.
-    fn of(trace: &Trace) -> LinkId {
+    fn for_trace(trace: &Trace) -> LinkId {
         let events = trace.events();
         let first_launch = events.ids().find(|&event| {
             events.category(event).is_launch_api()
@@ -41,7 +41,7 @@ impl LinkId {
 /// event, nothing is linked. A device event that two calls claim stays with the last.
 pub(crate) fn link(trace: &Trace, parent: &mut [u32], statistics: &mut TreeStatistics) {
     let events = trace.events();
-    let link_id = LinkId::of(trace);
+    let link_id = LinkId::for_trace(trace);
     let column = match link_id {
         LinkId::Correlation => &events.arguments().correlation,
         LinkId::ExternalId => &events.arguments().external_id,

@@ -18,7 +18,7 @@ pub enum LinkBy {
     /// the first call with its External id.
     #[default]
     Correlation,
-    /// By launch arrows alone, as older tools do: a call needs both ends of an arrow and gets at most one
+    /// By launch arrows alone, as TraceLens does: a call needs both ends of an arrow and gets at most one
     /// device event, unless it is `cudaGraphLaunch` or `hipGraphLaunch`. Memory fills of ROCm, for
     /// which no arrow is recorded, stay unlinked.
     Flow,

@@ -145,7 +145,7 @@ impl TraceTree {
         &self.statistics
     }
 
-    /// What building and the passes after it got over, each kind once.
+    /// Faults that building and the passes after it recovered from, each kind once.
     pub fn warnings(&self) -> &[TreeWarning] {
         &self.warnings
     }

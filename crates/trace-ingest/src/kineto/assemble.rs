@@ -35,7 +35,7 @@ enum State {
 /// Why a text cannot be read as a Kineto trace.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// It holds no list of events.
+    /// It contains no list of events.
     NotATrace {
         detail: String,
         /// In bytes of text.

@@ -75,7 +75,7 @@ fn refused(path: &Path, refusal: Refusal) -> IngestError {
 /// included; after the visitor broke off, the number so far.
 ///
 /// For copying parts of a file: read it with [`crate::read_path`], choose events, and take their text here.
-/// What [`crate::read_path`] warns of (a cut-off end, damage) is got over here without a word.
+/// What [`crate::read_path`] warns of (a cut-off end, damage) is skipped silently here.
 ///
 /// # Errors
 /// Those of [`crate::read_path`], and [`IngestError::OtherKind`] for a recording of another kind.

@@ -116,12 +116,12 @@ impl Joined {
     fn add(&mut self, path: &Path, head: &[u8], text: impl Read) -> Result<(), IngestError> {
         let text = LimitedRows::new(text);
         let mut reader = ReaderBuilder::new().flexible(true).buffer_capacity(HEAD).from_reader(text);
-        let header = Header::of(&read_header(path, &mut reader)?);
+        let header = Header::new(&read_header(path, &mut reader)?);
         if header.names.iter().all(String::is_empty) {
             return Err(IngestError::Empty { path: path.to_path_buf() });
         }
         header.require_columns(path, head)?;
-        let columns = Columns::of(&header);
+        let columns = Columns::new(&header);
         columns.add_to(&mut self.table.has);
         self.lacking.push(columns.lacking().collect());
         let mut rows = RowReader::new(columns, header.names.len());

@@ -71,7 +71,7 @@ impl From<Profile> for Recording {
 ///
 /// # Errors
 /// When the path cannot be read, is of no known format, is damaged beyond use, or is a recording of another kind.
-/// What can be got over is in [`Profile::warnings`].
+/// Recoverable faults are in [`Profile::warnings`].
 pub fn read_profile(path: &Path, options: &ReadOptions<'_>) -> Result<Profile, IngestError> {
     match open_one_of(&[RecordingKind::Rocprof], path, options) {
         Ok(Recording::Rocprof(profile)) => Ok(*profile),

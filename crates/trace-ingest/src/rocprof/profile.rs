@@ -37,7 +37,7 @@ pub struct Profile {
     pub counter_values: Vec<CounterValue>,
     /// Samples of program counters.
     pub samples: Vec<Sample>,
-    /// What reading got over.
+    /// Faults that did not stop reading.
     pub warnings: Vec<Warning>,
 }
 

@@ -42,7 +42,7 @@ pub(crate) struct Place {
     pub(crate) line: usize,
 }
 
-/// What reading got over.
+/// Faults that did not stop reading.
 #[derive(Default)]
 pub(crate) struct Faults {
     negative_duration: Tally,
@@ -196,7 +196,7 @@ impl Appender {
         if stats == 0 {
             return Ok(false);
         }
-        let event = Message::of_field(bytes, offset, "XEvent")?;
+        let event = Message::at_field(bytes, offset, "XEvent")?;
         let mut event = event.resume_at(offset + stats as usize);
         while let Some(field) = event.next_field()? {
             if field.number == EVENT_STATS {

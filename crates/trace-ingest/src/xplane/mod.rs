@@ -58,7 +58,7 @@ pub(crate) const FORMAT: Format = Format {
 ///
 /// # Errors
 /// When the file cannot be opened, is of another format, or is damaged: a message that breaks the wire
-/// format says at which byte and in which field. What can be got over is in [`Trace::warnings`](crate::Trace::warnings).
+/// format says at which byte and in which field. Recoverable faults are in [`Trace::warnings`](crate::Trace::warnings).
 pub fn read_profile(path: &Path, options: &ReadOptions<'_>) -> Result<Profile, IngestError> {
     let source = source::open(path, options)?;
     detect(&[RecordingKind::XPlane], path, &source.head)?;

@@ -33,7 +33,7 @@ pub struct Profile {
     pub hostnames: Vec<String>,
     /// What failed while recording.
     pub errors: Vec<String>,
-    /// What the recorder warns of (`XSpace.warnings`); what reading got over is in [`Trace::warnings`].
+    /// What the recorder warns of (`XSpace.warnings`); recoverable faults are in [`Trace::warnings`].
     pub notes: Vec<String>,
     /// Begin of the recording in nanoseconds since 1970.
     pub start_ns: Option<u64>,

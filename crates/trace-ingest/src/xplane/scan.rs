@@ -80,7 +80,7 @@ pub(crate) fn scan_plane(
         let mut facts = Facts::default();
         if let Some(offset) = offset {
             kind.position = Some(offset as u64);
-            let mut message = Message::of_field(bytes, offset, "XEventMetadata")?;
+            let mut message = Message::at_field(bytes, offset, "XEventMetadata")?;
             while let Some(field) = message.next_field()? {
                 match field.number {
                     2 => kind.name = read_text(&message, field, &mut invalid_utf8)?,
@@ -127,7 +127,7 @@ fn scan_line(mut line: Message<'_>, span: Range<usize>, invalid_utf8: &mut u64) 
 }
 
 fn stat_name(bytes: &[u8], offset: usize, invalid_utf8: &mut u64) -> Wire<String> {
-    let mut message = Message::of_field(bytes, offset, "XStatMetadata")?;
+    let mut message = Message::at_field(bytes, offset, "XStatMetadata")?;
     let mut name = String::new();
     while let Some(field) = message.next_field()? {
         if field.number == 2 {

@@ -11,7 +11,7 @@ use super::descriptions::{self, Registers};
 use super::faults::Faults;
 use super::records::{self, CounterRecord, DispatchRecord, Head, MemoryRecord};
 use super::tables::{Labels, Tables};
-use super::walker::{Found, Tally, Walk, Walker};
+use super::walker::{Container, Tally, Walk, Walker};
 use crate::json::scanner::{Scan, Scanner, unescape};
 use crate::rocprof::builder::{Machines, ProfileBuilder};
 use crate::rocprof::profile::{Agent, CopyDirection, Domain, Kernel, Launch, Process, Sample};
@@ -139,7 +139,7 @@ impl<'b> Element<'b> {
             }
             _ => walker.skip(),
         })?;
-        if found != Found::Expected {
+        if found != Container::Entered {
             self.faults.malformed("rocprofiler-sdk-tool", walker.offset(), "expected an object");
         }
         Ok(())
@@ -177,7 +177,7 @@ impl<'b> Element<'b> {
         name: &str,
         member: fn(&mut Self, &mut Walker<'_>, &str) -> Walk<()>,
     ) -> Walk<()> {
-        if walker.object(&mut |walker, key| member(self, walker, key))? == Found::Other {
+        if walker.object(&mut |walker, key| member(self, walker, key))? == Container::Other {
             self.faults.malformed(name, walker.offset(), "expected an object");
         }
         Ok(())

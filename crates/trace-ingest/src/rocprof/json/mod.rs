@@ -21,7 +21,7 @@ use memchr::memmem;
 
 use self::element::Element;
 use self::faults::Faults;
-use self::walker::{Found, Stop, Walk, Walker};
+use self::walker::{Container, Stop, Walk, Walker};
 use super::builder::Machines;
 use super::builder::ProfileBuilder;
 use super::profile::Profile;
@@ -102,7 +102,7 @@ struct Reading {
     /// Its first members.
     keys: Vec<String>,
     /// What stood at [`ROOT`].
-    root: Option<Found>,
+    root: Option<Container>,
     elements: u64,
     has_records: bool,
 }
@@ -127,7 +127,7 @@ impl Reading {
         }
         match key {
             ROOT => {
-                self.root = Some(Found::Expected);
+                self.root = Some(Container::Entered);
                 self.root = Some(walker.list(&mut |walker| self.element(walker))?);
                 Ok(())
             }
@@ -153,7 +153,7 @@ impl Reading {
     fn missing(&self, outcome: Walk<()>, damage: Option<&str>) -> Option<String> {
         let missing = match self.root {
             None => "missing 'rocprofiler-sdk-tool' key",
-            Some(Found::Null | Found::Other) => "'rocprofiler-sdk-tool' is no list",
+            Some(Container::Null | Container::Other) => "'rocprofiler-sdk-tool' is no list",
             Some(_) if self.elements == 0 => "'rocprofiler-sdk-tool' is an empty list",
             Some(_) if !self.has_records => "missing 'buffer_records'",
             Some(_) => return None,

@@ -45,7 +45,7 @@ pub(crate) fn read(path: &Path) -> Result<Profile, IngestError> {
     let broken = |broken: Broken| damaged(path, broken);
     let database = Database::open(&uri(path), length)
         .map_err(|error| broken(Broken { table: "the file".to_string(), failure: error.into() }))?;
-    let schema = Schema::of(&database).map_err(broken)?;
+    let schema = Schema::read(&database).map_err(broken)?;
     if !TABLES_OF_RECORDS.iter().any(|table| schema.has(table)) {
         return Err(foreign(path, &schema));
     }

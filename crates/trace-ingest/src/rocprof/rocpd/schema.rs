@@ -30,7 +30,7 @@ pub(super) struct Fault(String);
 
 impl Schema {
     /// Virtual tables are none of a profile's: they have no pages of their own.
-    pub(super) fn of(database: &Database) -> Result<Schema, Broken> {
+    pub(super) fn read(database: &Database) -> Result<Schema, Broken> {
         let read = || {
             let mut statement = database.prepare(
                 "SELECT name, type = 'view' FROM sqlite_master
