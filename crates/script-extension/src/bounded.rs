@@ -11,7 +11,8 @@
 //! - everything else adds little at a time, and the heap is checked before each statement, in each pass of a
 //!   comprehension and in each call of a lambda.
 //!
-//! With the account ([`memory`](crate::memory)) and the rewriting this takes some 860 lines. Nothing shorter keeps the promise: a bound on the sizes of ranges would
+//! With the account ([`memory`](crate::memory)) and the rewriting this takes some 860 lines. Nothing shorter keeps the
+//! promise: a bound on the sizes of ranges would
 //! refuse loops that end early, a check of the heap alone comes too late, and a library must not put a limit of the
 //! operating system on the process that uses it.
 //!

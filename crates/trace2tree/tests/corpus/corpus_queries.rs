@@ -1,7 +1,5 @@
 //! Queries on recorded traces against answers published for them.
 
-mod corpus;
-
 use trace_ingest::EventId;
 use trace2tree::{
     CallStackOptions, LinkBackwardBy, OperatorField, PrintOptions, TraceTree, TreeOptions,
@@ -9,7 +7,7 @@ use trace2tree::{
 };
 
 fn tree(file: &str, python_frames: bool) -> Option<TraceTree> {
-    let trace = corpus::read(file)?;
+    let trace = crate::read(file)?;
     Some(TraceTree::build(trace, &TreeOptions { python_frames, ..TreeOptions::default() }))
 }
 
@@ -111,7 +109,7 @@ fn backward_operators_find_their_forward_ones() {
 fn one_forward_thread_links_backwards_as_numbers_alone_do() {
     let file = "pytorch/normalization-layers/trace.json.gz";
     let Some(by_number) = tree(file, false) else { return };
-    let Some(trace) = corpus::read(file) else { return };
+    let Some(trace) = crate::read(file) else { return };
     let link_backward_by = LinkBackwardBy::ForwardThread;
     let by_thread = TraceTree::build(trace, &TreeOptions { link_backward_by, ..TreeOptions::default() });
     assert_eq!(by_thread.statistics().backward_links, 51);

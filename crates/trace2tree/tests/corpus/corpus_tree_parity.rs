@@ -1,8 +1,6 @@
 //! Trees of recorded traces against figures published for them.
 //!
-//! The figures are those of a widely used Python tree builder: linking by launch arrows, times as doubles.
-
-mod corpus;
+//! The figures are those of TraceLens' tree builder: linking by launch arrows, times as doubles.
 
 use std::collections::HashSet;
 
@@ -157,7 +155,7 @@ const CASES: [Case; 14] = [
 
 fn for_each_case(mut check: impl FnMut(&Case, Trace)) {
     for case in &CASES {
-        let Some(trace) = corpus::read(case.file) else { continue };
+        let Some(trace) = crate::read(case.file) else { continue };
         check(case, trace);
     }
 }
