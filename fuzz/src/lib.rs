@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 #[path = "../../crates/hlo-cost/tests/program_probe/mod.rs"]
 pub mod program_probe;
-#[path = "../../crates/trace-ingest/tests/reader_probes/mod.rs"]
+#[path = "../../crates/trace-ingest/tests/readers/reader_probes/mod.rs"]
 pub mod reader_probes;
 #[cfg(feature = "starlark")]
 #[path = "../../crates/script-extension/tests/script_probe/mod.rs"]

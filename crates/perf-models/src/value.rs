@@ -1,5 +1,7 @@
 use std::fmt::{self, Write};
 
+use python_literal::{Sequence, write_float, write_sequence, write_text};
+
 /// A recorded argument of an operator call, or a parameter of a model.
 ///
 /// Displays as a Python literal, which is how reports print parameters.
@@ -120,52 +122,14 @@ impl Value {
             Value::Bool(false) => out.write_str("False"),
             Value::Int(value) => write!(out, "{value}"),
             Value::Float(value) => write_float(out, *value),
-            Value::Text(text) => write_quoted(out, text),
-            Value::List(items) => write_items(out, items, "[", "]"),
-            Value::Tuple(items) if items.len() == 1 => write_items(out, items, "(", ",)"),
-            Value::Tuple(items) => write_items(out, items, "(", ")"),
+            Value::Text(text) => write_text(out, text),
+            Value::List(items) => {
+                write_sequence(out, Sequence::List, items, |out, item| item.write_literal(out))
+            }
+            Value::Tuple(items) => {
+                write_sequence(out, Sequence::Tuple, items, |out, item| item.write_literal(out))
+            }
         }
-    }
-}
-
-fn write_items(out: &mut impl Write, items: &[Value], open: &str, close: &str) -> fmt::Result {
-    out.write_str(open)?;
-    for (position, item) in items.iter().enumerate() {
-        if position > 0 {
-            out.write_str(", ")?;
-        }
-        // Formatted to a text of its own so that nesting does not nest the writer's type.
-        let mut text = String::new();
-        item.write_literal(&mut text)?;
-        out.write_str(&text)?;
-    }
-    out.write_str(close)
-}
-
-fn write_quoted(out: &mut impl Write, text: &str) -> fmt::Result {
-    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
-    out.write_char(quote)?;
-    for c in text.chars() {
-        if c == quote || c == '\\' {
-            out.write_char('\\')?;
-        }
-        out.write_char(c)?;
-    }
-    out.write_char(quote)
-}
-
-/// Shortest digits that read back equal, `.0` on integral values, an exponent below 1e-4 and from 1e16 on.
-fn write_float(out: &mut impl Write, value: f64) -> fmt::Result {
-    let magnitude = value.abs();
-    if value.is_finite() && magnitude != 0.0 && !(1e-4..1e16).contains(&magnitude) {
-        let text = format!("{value:e}");
-        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        let (sign, digits) = exponent.strip_prefix('-').map_or(('+', exponent), |digits| ('-', digits));
-        write!(out, "{mantissa}e{sign}{digits:0>2}")
-    } else if value.is_finite() && value.fract() == 0.0 {
-        write!(out, "{value:.1}")
-    } else {
-        write!(out, "{value}")
     }
 }
 

@@ -16,9 +16,10 @@ use starlark::values::float::UnpackFloat;
 use starlark::values::none::NoneOr;
 use tree_perf::ExtensionModel;
 
+use crate::bounded::times;
+use crate::error::complain;
 use crate::families::ModelFamily;
-use crate::host::{Host, complain};
-use crate::memory::times;
+use crate::host::Host;
 use crate::values::from_script;
 
 /// Figures that a script computed itself.
@@ -166,7 +167,7 @@ pub(crate) fn builtins(builder: &mut GlobalsBuilder) {
         };
         let category = category.into_option().unwrap_or(family.category.as_str()).to_owned();
         let model = ExtensionModel { model, family: Some(family.family), category };
-        Ok(Host::of(eval)?.keep(model, eval))
+        Ok(Host::from_evaluator(eval)?.keep(model, eval))
     }
 
     /// Figures of the script's own.
@@ -199,7 +200,7 @@ pub(crate) fn builtins(builder: &mut GlobalsBuilder) {
             parameters,
         };
         let model = ExtensionModel { model: Arc::new(work), family: None, category: category.to_owned() };
-        Ok(Host::of(eval)?.keep(model, eval))
+        Ok(Host::from_evaluator(eval)?.keep(model, eval))
     }
 
     /// The product of numbers; 1 of none.

@@ -1,8 +1,9 @@
 //! Errors of scripts, with the line and, where a script is Python, with what to write instead.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::metered_source::Lines;
+use starlark::codemap::Pos;
 
 /// Why an extension script cannot be used, or stopped. Displays with file and line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -72,6 +73,16 @@ impl fmt::Display for Place {
     }
 }
 
+/// The lines of the script, counted from 1, by where their statements and expressions begin in the rewritten text.
+pub(crate) struct Lines(pub(crate) BTreeMap<u32, usize>);
+
+impl Lines {
+    /// The line of what stands at a place of the rewritten text.
+    pub(crate) fn line(&self, at: Pos) -> Option<usize> {
+        self.0.range(..=at.get()).next_back().map(|(_, &line)| line)
+    }
+}
+
 /// How a script stopped, before it is known what it was doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
@@ -93,7 +104,7 @@ impl Fault {
     }
 
     /// `lines` are those of a script that was rewritten.
-    pub(crate) fn of(error: &starlark::Error, lines: Option<&Lines>) -> Self {
+    pub(crate) fn from_error(error: &starlark::Error, lines: Option<&Lines>) -> Self {
         let kind = match error.kind() {
             starlark::ErrorKind::Parser(_) => FaultKind::Syntax,
             starlark::ErrorKind::StackOverflow(_) => FaultKind::Limit,
@@ -129,6 +140,15 @@ impl Fault {
             FaultKind::Limit => ExtensionError::Limit { at, activity, reason: self.reason },
         }
     }
+}
+
+/// A complaint about what a script gave to a builtin function.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Complaint(String);
+
+pub(crate) fn complain(reason: impl Into<String>) -> starlark::Error {
+    starlark::Error::new_other(Complaint(reason.into()))
 }
 
 /// The parser's error, or the Python that caused it. The parser stops where it understands no more, which

@@ -11,11 +11,11 @@ use starlark::values::dict::DictRef;
 use trace2tree::TraceTree;
 use tree_perf::{AnalysisExtension, ExtensionModel, Notice, TreeChanges};
 
-use crate::error::{ExtensionError, Fault, FaultKind, Place};
+use crate::error::{ExtensionError, Fault, FaultKind, Lines, Place};
 use crate::host::Host;
-use crate::interpreter::{Limits, evaluate, run};
+use crate::interpreter::{evaluate, run};
+use crate::limits::Limits;
 use crate::members::{Members, POSTPROCESS};
-use crate::metered_source::Lines;
 use crate::values::{CALL_FIELDS, call_to_script};
 use crate::{tree, tree_methods};
 

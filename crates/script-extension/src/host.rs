@@ -12,7 +12,8 @@ use starlark::values::{UnpackValue, Value as ScriptValue};
 use trace2tree::TraceTree;
 use tree_perf::ExtensionModel;
 
-use crate::interpreter::Limits;
+use crate::error::complain;
+use crate::limits::Limits;
 use crate::memory::Memory;
 use crate::tree::TreeHost;
 
@@ -44,15 +45,6 @@ impl starlark::PrintHandler for Host<'_> {
     }
 }
 
-/// A complaint about what a script gave to a builtin function.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct Complaint(String);
-
-pub(crate) fn complain(reason: impl Into<String>) -> starlark::Error {
-    starlark::Error::new_other(Complaint(reason.into()))
-}
-
 /// The field of a returned struct that holds the model's position.
 const MODEL: &str = "model";
 
@@ -73,7 +65,7 @@ impl<'t> Host<'t> {
     }
 
     /// The host of an evaluation.
-    pub(crate) fn of<'a>(eval: &Evaluator<'_, 'a, 't>) -> starlark::Result<&'a Host<'t>> {
+    pub(crate) fn from_evaluator<'a>(eval: &Evaluator<'_, 'a, 't>) -> starlark::Result<&'a Host<'t>> {
         let host = eval.extra.and_then(|extra| extra.downcast_ref::<Host<'t>>());
         host.ok_or_else(|| complain("this function is there only while the tool calls the script"))
     }

@@ -1,11 +1,13 @@
 #![doc = include_str!("../README.md")]
 
+mod bounded;
 mod builtins;
 mod error;
 mod extension;
 mod families;
 mod host;
 mod interpreter;
+mod limits;
 mod members;
 mod memory;
 mod metered_source;
@@ -15,4 +17,4 @@ mod values;
 
 pub use error::{ExtensionError, Place};
 pub use extension::Extension;
-pub use interpreter::Limits;
+pub use limits::Limits;

@@ -15,7 +15,7 @@ const CATEGORIES: &str = "op_category_extension";
 pub(crate) const POSTPROCESS: &str = "tree_postprocess_extension";
 const SHEETS: &str = "dict_cat2names_extension";
 const MEMBERS: [&str; 4] = [MODELS, CATEGORIES, SHEETS, POSTPROCESS];
-/// A member that scripts for the tool's predecessor may define, and what becomes of it.
+/// A member that scripts for TraceLens may define, and why it has no effect here.
 const WITHOUT_EFFECT: (&str, &str) = ("get_additional_dataframes_extension", "scripts cannot add tables");
 
 /// What a script defined, each member read and checked.

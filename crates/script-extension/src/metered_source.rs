@@ -2,42 +2,31 @@
 //!
 //! The interpreter offers no hook for this: it checks its heap once in a thousand calls and passes of loops, while
 //! `"a" * 10000000000` is a single operation, and methods such as `join` cannot be replaced. So the syntax tree is
-//! changed to call the functions of [`memory`](crate::memory) wherever something large can be made of little. The
+//! changed to call the functions of [`bounded`](crate::bounded) wherever something large can be made of little. The
 //! interpreter compiles only what it has parsed, so the changed tree is printed and parsed again; [`Lines`] maps the
 //! lines of the printed text to those of the script.
 
-use std::collections::BTreeMap;
 use std::mem;
 
-use starlark::codemap::{Pos, Span};
+use starlark::codemap::Span;
 use starlark::syntax::AstModule;
 use starlark::syntax::ast::{
     Argument, AssignOp, AssignP, AssignTarget, AstArgument, AstAssignTarget, AstExpr, AstIdent, AstLiteral,
     AstStmt, BinOp, CallArgsP, Clause, Expr, Ident, Parameter, Stmt,
 };
 
-use crate::error::{Fault, FaultKind};
-use crate::memory::{METHODS, RESERVED};
+use crate::bounded::{METHODS, RESERVED};
+use crate::error::{Fault, FaultKind, Lines};
 
 /// Deepest nesting of blocks, and of operators and calls in an expression. Compiling recurses.
 const DEEPEST: usize = 2000;
-
-/// The lines of the script, counted from 1, by where their statements and expressions begin in the rewritten text.
-pub(crate) struct Lines(BTreeMap<u32, usize>);
-
-impl Lines {
-    /// The line of what stands at a place of the rewritten text.
-    pub(crate) fn line(&self, at: Pos) -> Option<usize> {
-        self.0.range(..=at.get()).next_back().map(|(_, &line)| line)
-    }
-}
 
 /// Parses a script and rewrites it.
 pub(crate) fn metered(
     text: &str,
     parse: impl Fn(&str) -> starlark::Result<AstModule>,
 ) -> Result<(AstModule, Lines), Fault> {
-    let module = parse(text).map_err(|error| Fault::of(&error, None))?;
+    let module = parse(text).map_err(|error| Fault::from_error(&error, None))?;
     let line_starts: Vec<_> = text.match_indices('\n').map(|(at, _)| at as u32 + 1).collect();
     let line = |at: u32| line_starts.partition_point(|&start| start <= at) + 1;
     let refused = |(at, reason)| Fault { line: Some(line(at)), reason, kind: FaultKind::Script };
@@ -53,8 +42,8 @@ pub(crate) fn metered(
     if let Some(refusal) = rewriting.refused {
         return Err(refused(refusal));
     }
-    let rewritten =
-        parse(&root.node.to_string()).map_err(|error| Fault { line: None, ..Fault::of(&error, None) })?;
+    let rewritten = parse(&root.node.to_string())
+        .map_err(|error| Fault { line: None, ..Fault::from_error(&error, None) })?;
     let (before, after) = (spans(&root), spans(rewritten.statement()));
     if before.len() != after.len() {
         return Err(refused((0, "an expression of this script is read in two ways; simplify it".to_owned())));
@@ -188,20 +177,16 @@ impl Rewriting<'_> {
                 call("_tracelens_slice", std::iter::once(*value).chain(given).collect())
             }
             Expr::Op(left, operator, right) => {
-                let function = match operator {
-                    BinOp::Multiply => "_tracelens_times",
-                    BinOp::Add => "_tracelens_plus",
-                    BinOp::Percent => "_tracelens_percent",
-                    BinOp::LeftShift => "_tracelens_shifted",
-                    _ => "",
-                };
-                match (function, operator) {
+                match operator {
+                    BinOp::Multiply | BinOp::Add | BinOp::Percent | BinOp::LeftShift => {
+                        let sign = at(span, raw(&format!("\"{}\"", operator.to_string().trim())));
+                        call("_tracelens_operator", vec![*left, sign, *right])
+                    }
                     // Of dicts and sets they make another.
-                    ("", BinOp::BitOr | BinOp::BitAnd | BinOp::BitXor | BinOp::Subtract) => {
+                    BinOp::BitOr | BinOp::BitAnd | BinOp::BitXor | BinOp::Subtract => {
                         call("_tracelens_made", vec![at(span, Expr::Op(left, operator, right))])
                     }
-                    ("", _) => Expr::Op(left, operator, right),
-                    _ => call(function, vec![*left, *right]),
+                    _ => Expr::Op(left, operator, right),
                 }
             }
             Expr::Dict(entries) if !entries.is_empty() => {

@@ -10,7 +10,7 @@ use starlark::values::structs::{AllocStruct, StructRef};
 use starlark::values::tuple::AllocTuple;
 use starlark::values::{Heap, UnpackValue, Value as ScriptValue};
 use trace_ingest::{ArgumentValue, EventId};
-use trace2tree::{EditError, PseudoOperator, TraceTree, TreeEdit};
+use trace2tree::{EditError, EventLabel, PseudoOperator, TraceTree, TreeEdit};
 
 use crate::memory::Memory;
 use crate::values::{argument_to_script, from_script, to_argument, to_script};
@@ -202,17 +202,14 @@ impl<'t> TreeHost<'t> {
 
     /// Why nothing can be inserted there.
     fn refusal(&self, position: Position, event: EventId) -> Option<EditError> {
-        let (trace, is_host) = (self.tree.trace(), self.tree.is_host(event));
-        let (uid, name) = (trace.events().uid(event), trace.name(event).to_owned());
+        let label = || EventLabel::new(self.tree.trace(), event);
         match position {
-            Position::Above | Position::AroundChildren if !is_host => {
-                Some(EditError::NotAHostEvent { uid, name })
+            Position::Above | Position::AroundChildren if !self.tree.is_host(event) => {
+                Some(EditError::NotAHostEvent(label()))
             }
-            Position::Isolating if self.tree.launch(event).is_none() => {
-                Some(EditError::NotLaunched { uid, name })
-            }
+            Position::Isolating if self.tree.launch(event).is_none() => Some(EditError::NotLaunched(label())),
             Position::AroundChildren if !self.has_host_children(event) => {
-                Some(EditError::NoChildren { uid, name })
+                Some(EditError::NoChildren(label()))
             }
             _ => None,
         }

@@ -14,7 +14,8 @@ use starlark::values::{Heap, Value as ScriptValue};
 use trace_ingest::EventId;
 use trace2tree::TraceTree;
 
-use crate::host::{Host, complain};
+use crate::error::complain;
+use crate::host::Host;
 use crate::tree::{Given, Insertion, Position, TreeHost, event_id, inserted};
 use crate::values::from_script;
 
@@ -35,7 +36,7 @@ pub(crate) fn methods<'v>(heap: Heap<'v>) -> ScriptValue<'v> {
 }
 
 fn borrow<'a, 'e>(eval: &Evaluator<'_, 'a, 'e>) -> starlark::Result<RefMut<'a, TreeHost<'e>>> {
-    let tree = Host::of(eval)?.tree.as_ref();
+    let tree = Host::from_evaluator(eval)?.tree.as_ref();
     let tree = tree.ok_or_else(|| complain("the tree is there only in tree_postprocess_extension"))?;
     tree.try_borrow_mut().map_err(|_| complain("the tree is in use"))
 }
@@ -65,14 +66,14 @@ fn many<'v>(
     let id = id(event)?;
     let mut host = borrow(eval)?;
     let found = query(host.known(id).map_err(complain)?, id);
-    host.events(&found, &Host::of(eval)?.memory, eval.heap())
+    host.events(&found, &Host::from_evaluator(eval)?.memory, eval.heap())
 }
 
 /// Answers a query about the tree with a list of events.
 fn all<'v>(eval: &mut Evaluator<'v, '_, '_>, query: impl FnOnce(&TraceTree) -> &[EventId]) -> Answer<'v> {
     let mut host = borrow(eval)?;
     let found = query(host.current().map_err(complain)?).to_vec();
-    host.events(&found, &Host::of(eval)?.memory, eval.heap())
+    host.events(&found, &Host::from_evaluator(eval)?.memory, eval.heap())
 }
 
 /// Asks for an edit that gives nothing back.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
-use crate::literal::{float_text, write_float, write_text};
+use python_literal::{float_text, write_float, write_text};
 
 /// A cell. Texts may be borrowed from the row.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,7 +6,6 @@ mod chart;
 mod column;
 mod excerpt;
 mod field;
-mod literal;
 mod sheet;
 mod table;
 
@@ -15,6 +14,6 @@ pub use chart::{Chart, ChartShape, ScatterPoints};
 pub use column::{Column, ColumnKind, Unit};
 pub use excerpt::Excerpt;
 pub use field::{Field, Statistics, percent, shares, shares_of};
-pub use literal::{float_text, write_float, write_text};
+pub use python_literal::{float_text, write_float};
 pub use sheet::Sheet;
 pub use table::{Table, TableColumn, TableError, names_a_file};

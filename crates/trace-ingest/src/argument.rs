@@ -1,10 +1,11 @@
 //! Operator arguments as the profiler recorded them: nested lists of numbers and texts.
 
-use std::fmt::{self, Write};
+use std::fmt;
 
-use hashbrown::HashMap;
+pub use python_literal::Sequence;
+use python_literal::{write_float, write_sequence, write_text};
 
-use crate::string_table::{StringId, StringTable};
+use crate::string_table::{IndexSet, StringTable};
 
 /// One recorded argument: a shape, a list of shapes, a scalar's text.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,15 +60,6 @@ impl ArgumentValue {
     }
 }
 
-/// How a list prints: reports show grouped arguments as tuples and raw arguments as lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sequence {
-    /// `(1, 2)`, `(1,)`, `()`
-    Tuple,
-    /// `[1, 2]`, `[1]`, `[]`
-    List,
-}
-
 struct Literal<'v> {
     value: &'v ArgumentValue,
     sequence: Sequence,
@@ -82,67 +74,11 @@ impl fmt::Display for Literal<'_> {
             ArgumentValue::Int(value) => write!(f, "{value}"),
             ArgumentValue::Float(value) => write_float(f, *value),
             ArgumentValue::Text(text) => write_text(f, text),
-            ArgumentValue::List(items) => {
-                let (open, close) = match self.sequence {
-                    Sequence::Tuple => ('(', ')'),
-                    Sequence::List => ('[', ']'),
-                };
-                f.write_char(open)?;
-                for (position, item) in items.iter().enumerate() {
-                    if position > 0 {
-                        f.write_str(", ")?;
-                    }
-                    Literal { value: item, sequence: self.sequence }.fmt(f)?;
-                }
-                if items.len() == 1 && self.sequence == Sequence::Tuple {
-                    f.write_char(',')?;
-                }
-                f.write_char(close)
-            }
+            ArgumentValue::List(items) => write_sequence(f, self.sequence, items, |f, value| {
+                Literal { value, sequence: self.sequence }.fmt(f)
+            }),
         }
     }
-}
-
-/// Writes a float the way Python prints it: shortest digits that read back equal, `.0` on integral
-/// values, exponent form below 1e-4 and from 1e16 on.
-pub fn write_float(out: &mut impl Write, value: f64) -> fmt::Result {
-    let magnitude = value.abs();
-    if value.is_nan() {
-        out.write_str("nan")
-    } else if value.is_infinite() {
-        out.write_str(if value > 0.0 { "inf" } else { "-inf" })
-    } else if magnitude != 0.0 && !(1e-4..1e16).contains(&magnitude) {
-        let text = format!("{value:e}");
-        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        let (sign, digits) = match exponent.strip_prefix('-') {
-            Some(digits) => ('-', digits),
-            None => ('+', exponent),
-        };
-        write!(out, "{mantissa}e{sign}{digits:0>2}")
-    } else if value.fract() == 0.0 {
-        write!(out, "{value:.1}")
-    } else {
-        write!(out, "{value}")
-    }
-}
-
-/// Writes a text as a Python string literal: single quotes, or double quotes when the text holds single
-/// quotes and no double ones.
-pub fn write_text(out: &mut impl Write, text: &str) -> fmt::Result {
-    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
-    out.write_char(quote)?;
-    for c in text.chars() {
-        match c {
-            '\\' => out.write_str("\\\\")?,
-            '\n' => out.write_str("\\n")?,
-            '\r' => out.write_str("\\r")?,
-            '\t' => out.write_str("\\t")?,
-            c if c == quote => write!(out, "\\{c}")?,
-            c if (c as u32) < 0x20 || c as u32 == 0x7f => write!(out, "\\x{:02x}", c as u32)?,
-            c => out.write_char(c)?,
-        }
-    }
-    out.write_char(quote)
 }
 
 /// Handle of one distinct argument list (all shapes of a call, all types of a call …).
@@ -184,31 +120,26 @@ pub struct Signature {
 /// Table of distinct argument lists and signatures.
 #[derive(Clone, Debug, Default)]
 pub struct SignatureTable {
-    /// Literal text (tuples) of each argument list: its identity and what reports print.
+    /// Literal text (tuples) of each argument list, which is its identity. None is empty, so list `i` has text `i + 1`.
     texts: StringTable,
-    /// Argument list per text id.
-    by_text: HashMap<StringId, ArgumentId>,
-    arguments: Vec<(StringId, ArgumentValue)>,
-    signatures: Vec<Signature>,
-    lookup: HashMap<Signature, SignatureId>,
+    arguments: Vec<ArgumentValue>,
+    signatures: IndexSet<Signature>,
 }
 
 impl SignatureTable {
     /// Id of an argument list, added when it is new.
     pub fn intern_argument(&mut self, value: ArgumentValue) -> ArgumentId {
         let text = self.texts.intern(&value.display(Sequence::Tuple).to_string());
-        *self.by_text.entry(text).or_insert_with(|| {
-            self.arguments.push((text, value));
-            ArgumentId(self.arguments.len() as u32 - 1)
-        })
+        let id = ArgumentId(text.0 - 1);
+        if id.index() == self.arguments.len() {
+            self.arguments.push(value);
+        }
+        id
     }
 
     /// Id of a signature, added when it is new.
     pub fn intern(&mut self, signature: Signature) -> SignatureId {
-        *self.lookup.entry(signature).or_insert_with(|| {
-            self.signatures.push(signature);
-            SignatureId(self.signatures.len() as u32 - 1)
-        })
+        SignatureId(self.signatures.insert_full(signature).0 as u32)
     }
 
     /// The four argument lists of a signature.
@@ -218,12 +149,7 @@ impl SignatureTable {
 
     /// An argument list.
     pub fn argument(&self, id: ArgumentId) -> &ArgumentValue {
-        &self.arguments[id.index()].1
-    }
-
-    /// An argument list as a Python literal with tuples, as reports print it.
-    pub fn argument_text(&self, id: ArgumentId) -> &str {
-        self.texts.get(self.arguments[id.index()].0)
+        &self.arguments[id.index()]
     }
 
     /// Number of distinct signatures.
@@ -297,6 +223,6 @@ mod tests {
         let without = table.intern(Signature::default());
         assert_ne!(with, without);
         assert_eq!(table.intern(Signature { dims: Some(a), ..Signature::default() }), with);
-        assert_eq!(table.argument_text(a), "(1,)");
+        assert_eq!(table.argument(a).display(Sequence::Tuple).to_string(), "(1,)");
     }
 }

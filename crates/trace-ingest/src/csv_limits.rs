@@ -41,7 +41,7 @@ impl<R: Read> Read for LimitedRows<R> {
     }
 }
 
-/// What is said of a row that is too long.
+/// The message about a row that is too long.
 pub(crate) fn too_long() -> String {
     format!("a row has no end within {} MiB", LONGEST_ROW >> 20)
 }

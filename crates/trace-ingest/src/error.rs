@@ -1,8 +1,8 @@
 //! What ends reading.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::recording::RecordingKind;
+use crate::facts::RecordingKind;
 
 /// Why a file could not be read as a trace. Every message names the file, what was found, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -59,7 +59,7 @@ pub enum IngestError {
         /// The other.
         second: &'static str,
     },
-    /// The archive cannot be opened or holds no trace.
+    /// The archive cannot be opened or contains no trace.
     #[error("{path}: {detail}; unpack it and name the trace file", path = .path.display())]
     Archive {
         /// The archive.
@@ -67,7 +67,7 @@ pub enum IngestError {
         /// What is wrong.
         detail: String,
     },
-    /// The content is of the right format but holds no event list.
+    /// The content is of the right format but contains no event list.
     #[error("{path}: {detail} (at byte {offset} of the text); expected a Kineto trace, an object with a \"traceEvents\" list", path = .path.display())]
     NoEvents {
         /// The file.
@@ -159,13 +159,6 @@ pub enum IngestError {
         /// The largest number of events.
         limit: u32,
     },
-}
-
-impl IngestError {
-    pub(crate) fn other_kind(path: &Path, found: RecordingKind, expected: &[RecordingKind]) -> Self {
-        let expected = crate::format::expected(expected);
-        IngestError::OtherKind { path: path.to_path_buf(), found, expected }
-    }
 }
 
 /// The recordings of a directory for its message, cut when they are many.

@@ -1,7 +1,83 @@
-//! What a trace says of the recording as a whole: devices, distributed set-up, profiler options.
+//! What is known of a recording as a whole: its kind, its clock, devices, distributed set-up, profiler options.
 
-use crate::recording::RecordingKind;
-use crate::trace::TimeUnit;
+use std::fmt;
+
+/// The kinds of recordings, whether this build reads them or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum RecordingKind {
+    /// [`crate::Recording::Kineto`]
+    Kineto,
+    /// [`crate::Recording::XPlane`]
+    XPlane,
+    /// [`crate::Recording::Rocprof`]
+    Rocprof,
+    /// [`crate::Recording::TenstorrentOps`]
+    TenstorrentOps,
+}
+
+impl RecordingKind {
+    /// All kinds.
+    pub const ALL: &[RecordingKind] = &[
+        RecordingKind::Kineto,
+        RecordingKind::XPlane,
+        RecordingKind::Rocprof,
+        RecordingKind::TenstorrentOps,
+    ];
+
+    /// The kinds that [`crate::Recording::into_trace`] converts.
+    pub(crate) const TRACES: &[RecordingKind] =
+        &[RecordingKind::Kineto, RecordingKind::XPlane, RecordingKind::Rocprof];
+
+    /// What its files are.
+    pub(crate) fn files(self) -> &'static str {
+        match self {
+            RecordingKind::Kineto => "Chrome trace-event JSON",
+            RecordingKind::XPlane => "plugins/profile/<time>/<host>.xplane.pb",
+            RecordingKind::Rocprof => {
+                "*_results.json, *_results.db, *_results.pftrace or a directory of *_trace.csv"
+            }
+            RecordingKind::TenstorrentOps => "generated/profiler/reports/.../ops_perf_results_*.csv",
+        }
+    }
+}
+
+/// With its article: `an XPlane profile`.
+impl fmt::Display for RecordingKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            RecordingKind::Kineto => "a PyTorch/Kineto trace",
+            RecordingKind::XPlane => "an XPlane profile",
+            RecordingKind::Rocprof => "a rocprofv3 profile",
+            RecordingKind::TenstorrentOps => "a Tenstorrent ops CSV",
+        })
+    }
+}
+
+/// Unit of all times of a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TimeUnit {
+    /// 1e-9 s
+    #[default]
+    Nanoseconds,
+    /// 1e-12 s
+    Picoseconds,
+}
+
+impl TimeUnit {
+    /// How many units a microsecond has.
+    pub fn per_microsecond(self) -> i64 {
+        match self {
+            TimeUnit::Nanoseconds => 1_000,
+            TimeUnit::Picoseconds => 1_000_000,
+        }
+    }
+
+    /// A time in microseconds, as reports show it.
+    #[inline]
+    pub fn to_microseconds(self, time: i64) -> f64 {
+        time as f64 / self.per_microsecond() as f64
+    }
+}
 
 /// The known top-level facts of a trace. Everything else at the top level, such as the recorder's dump of
 /// the host's environment, is skipped unread and never reaches an output.

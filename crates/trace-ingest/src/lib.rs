@@ -15,6 +15,7 @@ mod json;
 mod kineto;
 #[cfg(feature = "metal")]
 pub mod metal;
+mod open;
 #[cfg(feature = "rocprof")]
 mod read_ahead;
 mod recording;
@@ -33,23 +34,23 @@ mod wire;
 #[cfg(feature = "xplane")]
 pub mod xplane;
 
-pub use argument::{
-    ArgumentId, ArgumentValue, Sequence, Signature, SignatureId, SignatureTable, write_float, write_text,
-};
+pub use argument::{ArgumentId, ArgumentValue, Sequence, Signature, SignatureId, SignatureTable};
 pub use category::Category;
 pub use error::IngestError;
 pub use event_table::{
     ArgumentColumns, Collective, Event, EventId, EventTable, Flow, FlowEnd, FlowKind, LaunchGeometry,
     MemoryTransfer, Phase, PythonFrame, TritonCall,
 };
-pub use facts::{DeviceProperties, DistributedInfo, ProcessGroup, RecorderFacts, TraceFacts};
-pub use format::{Certainty, Format, Progress, ReadOptions, formats};
+pub use facts::{
+    DeviceProperties, DistributedInfo, ProcessGroup, RecorderFacts, RecordingKind, TimeUnit, TraceFacts,
+};
 #[cfg(feature = "kineto")]
 pub use kineto::{EntryVisitor, RawEntry, visit_entries};
-pub use recording::{Recording, RecordingKind, open, read_path, recognise};
-pub use source::TextSource;
+pub use open::{open, read_path, recognise};
+pub use recording::Recording;
+pub use source::{Progress, ReadOptions};
 pub use sparse_column::SparseColumn;
 pub use string_table::{StringId, StringTable};
-pub use trace::{EventArguments, NewEvent, TimeUnit, Trace, TraceBuilder};
+pub use trace::{EventArguments, NewEvent, Trace, TraceBuilder};
 pub use track_table::{ProcessInfo, RowId, ThreadInfo, Track, TrackId, TrackTable};
-pub use warning::Warning;
+pub use warning::{EventFault, RecordFault, Warning};

@@ -5,6 +5,8 @@ use std::thread;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
+use crate::source::read_full;
+
 /// Text per block, in bytes: large enough that handing it over costs nothing, small enough to stay in the cache.
 const BLOCK: usize = 256 << 10;
 
@@ -73,20 +75,8 @@ fn fill(source: &mut dyn Read, block: &mut Vec<u8>) -> io::Result<()> {
 fn fill_behind(source: &mut dyn Read, text: &mut Vec<u8>) -> io::Result<()> {
     let start = text.len();
     text.resize(start + BLOCK, 0);
-    let mut length = start;
-    let mut outcome = Ok(());
-    while length < text.len() {
-        match source.read(&mut text[length..]) {
-            Ok(0) => break,
-            Ok(read) => length += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => {
-                outcome = Err(error);
-                break;
-            }
-        }
-    }
-    text.truncate(length);
+    let (length, outcome) = read_full(source, &mut text[start..]);
+    text.truncate(start + length);
     outcome
 }
 

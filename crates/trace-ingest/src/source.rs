@@ -1,4 +1,4 @@
-//! From a file to the text in it: opening, decompressing, unpacking.
+//! From a file to the text in it: how to read, opening, decompressing, unpacking.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
@@ -7,8 +7,37 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::error::IngestError;
-use crate::format::{Progress, ReadOptions};
 use crate::warning::Warning;
+
+/// How far reading has come, in bytes of the file (compressed, if it is).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes read.
+    pub bytes: u64,
+    /// Size of the file.
+    pub total: u64,
+}
+
+/// How to read a trace. The defaults suit every use.
+#[derive(Clone, Copy, Default)]
+pub struct ReadOptions<'a> {
+    /// Threads that parse; `None` takes as many as the machine has. The result is the same for any number.
+    pub threads: Option<usize>,
+    /// Called every now and then from a thread that reads.
+    pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
+    /// Leave out Python frames, often most events of a trace with stacks: in Kineto JSON complete events of
+    /// category `python_function`, where the phase stands before the category, as profilers write it. They keep their
+    /// place in the numbering of entries, see [`crate::Trace::skipped_frames`].
+    pub skip_python_frames: bool,
+}
+
+impl ReadOptions<'_> {
+    /// Number of threads to parse with, at least one.
+    pub fn thread_count(&self) -> usize {
+        let available = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.unwrap_or_else(available).max(1)
+    }
+}
 
 /// How much of a text a format sees to recognise it, in bytes.
 const HEAD: usize = 64 << 10;
@@ -24,13 +53,13 @@ const MOST_EXPANSION: u64 = 256;
 const ALWAYS_UNPACKED: u64 = 256 << 20;
 
 /// The decompressed text of a file, as a stream.
-pub struct TextSource<'a> {
+pub(crate) struct TextSource<'a> {
     /// Its beginning, by which formats recognise it.
-    pub head: Vec<u8>,
+    pub(crate) head: Vec<u8>,
     /// The text from its beginning.
-    pub text: Box<dyn Read + Send + 'a>,
-    /// What opening got over.
-    pub warnings: Vec<Warning>,
+    pub(crate) text: Box<dyn Read + Send + 'a>,
+    /// Faults that did not stop opening.
+    pub(crate) warnings: Vec<Warning>,
     /// Whether reading `text` broke off because it is too much; known when reading is over.
     pub(crate) expansion: Expansion,
 }
@@ -107,21 +136,23 @@ pub(crate) fn open<'a>(path: &Path, options: &ReadOptions<'a>) -> Result<TextSou
 /// The beginning of a stream, and how reading it ended.
 fn read_head(source: &mut dyn Read) -> (Vec<u8>, io::Result<()>) {
     let mut head = vec![0; HEAD];
+    let (length, outcome) = read_full(source, &mut head);
+    head.truncate(length);
+    (head, outcome)
+}
+
+/// Fills a buffer as far as the source has bytes: how many, and how reading broke off if it did.
+pub(crate) fn read_full(source: &mut dyn Read, buffer: &mut [u8]) -> (usize, io::Result<()>) {
     let mut length = 0;
-    let mut outcome = Ok(());
-    while length < HEAD {
-        match source.read(&mut head[length..]) {
+    while length < buffer.len() {
+        match source.read(&mut buffer[length..]) {
             Ok(0) => break,
             Ok(read) => length += read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => {
-                outcome = Err(error);
-                break;
-            }
+            Err(error) => return (length, Err(error)),
         }
     }
-    head.truncate(length);
-    (head, outcome)
+    (length, Ok(()))
 }
 
 /// The trace in a zip archive: its first member whose name ends in `.json`, `.xplane.pb` or `.pftrace` (or one
@@ -145,7 +176,7 @@ fn open_member<'a>(
         .map(|name| name.to_string())
         .collect();
     let Some(chosen) = files.iter().find(|name| is_trace(name)).or_else(|| files.first()) else {
-        return Err(archive_error("the zip archive holds no file".to_string()));
+        return Err(archive_error("the zip archive contains no file".to_string()));
     };
     if files.len() > 1 {
         warnings.push(Warning::OtherArchiveMembers { read: chosen.clone(), ignored: files.len() as u64 - 1 });

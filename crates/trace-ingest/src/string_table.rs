@@ -83,6 +83,17 @@ impl StringTable {
     }
 }
 
+/// Distinct values by position, in the order in which they were added first.
+pub(crate) type IndexSet<T> = indexmap::IndexSet<T, DefaultHashBuilder>;
+
+/// A text that should be UTF-8. Other bytes become `U+FFFD`, and the text is counted as invalid.
+#[cfg(any(feature = "xplane", feature = "rocprof"))]
+pub(crate) fn lossy<'b>(bytes: &'b [u8], invalid: &mut u64) -> std::borrow::Cow<'b, str> {
+    let text = String::from_utf8_lossy(bytes);
+    *invalid += u64::from(matches!(text, std::borrow::Cow::Owned(_)));
+    text
+}
+
 fn slice<'t>(text: &'t str, ends: &[usize], id: u32) -> &'t str {
     let id = id as usize;
     let start = if id == 0 { 0 } else { ends[id - 1] };

@@ -6,36 +6,10 @@ use crate::event_table::{
     Collective, Event, EventId, EventTable, Flow, LaunchGeometry, MemoryTransfer, Phase, PythonFrame,
     TritonCall,
 };
-use crate::facts::TraceFacts;
+use crate::facts::{TimeUnit, TraceFacts};
 use crate::string_table::{StringId, StringTable};
 use crate::track_table::{ProcessInfo, RowId, Track, TrackId, TrackTable};
 use crate::warning::Warning;
-
-/// Unit of all times of a trace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TimeUnit {
-    /// 1e-9 s
-    #[default]
-    Nanoseconds,
-    /// 1e-12 s
-    Picoseconds,
-}
-
-impl TimeUnit {
-    /// How many units a microsecond has.
-    pub fn per_microsecond(self) -> i64 {
-        match self {
-            TimeUnit::Nanoseconds => 1_000,
-            TimeUnit::Picoseconds => 1_000_000,
-        }
-    }
-
-    /// A time in microseconds, as reports show it.
-    #[inline]
-    pub fn to_microseconds(self, time: i64) -> f64 {
-        time as f64 / self.per_microsecond() as f64
-    }
-}
 
 /// A profiler trace: events in columns, with everything repeated interned.
 #[derive(Clone, Debug, Default)]
@@ -154,7 +128,7 @@ impl Trace {
         &self.facts
     }
 
-    /// What reading got over.
+    /// Faults that did not stop reading.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }

@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 
-use crate::string_table::StringId;
+use crate::string_table::{IndexSet, StringId};
 
 /// A process or thread id as the trace writes it: a number, or a text such as `Spans`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -58,8 +58,7 @@ pub struct ThreadInfo {
 /// The distinct tracks of a trace and what is known of them.
 #[derive(Clone, Debug, Default)]
 pub struct TrackTable {
-    tracks: Vec<Track>,
-    lookup: HashMap<Track, TrackId>,
+    tracks: IndexSet<Track>,
     processes: HashMap<RowId, ProcessInfo>,
     threads: HashMap<Track, ThreadInfo>,
 }
@@ -67,15 +66,12 @@ pub struct TrackTable {
 impl TrackTable {
     /// Id of a track, added when it is new.
     pub fn intern(&mut self, track: Track) -> TrackId {
-        *self.lookup.entry(track).or_insert_with(|| {
-            self.tracks.push(track);
-            TrackId(self.tracks.len() as u32 - 1)
-        })
+        TrackId(self.tracks.insert_full(track).0 as u32)
     }
 
     /// Id of a track, if an event lies on it.
     pub fn find(&self, track: Track) -> Option<TrackId> {
-        self.lookup.get(&track).copied()
+        self.tracks.get_index_of(&track).map(|index| TrackId(index as u32))
     }
 
     /// Process and thread of a track.

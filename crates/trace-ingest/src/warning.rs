@@ -2,23 +2,56 @@
 
 use std::fmt;
 
-/// A fault that reading got over. Each kind occurs once per trace with its count; none ends the run and
-/// none is silent.
-#[derive(Clone, Debug, PartialEq)]
+/// A recoverable fault of an input. Each kind occurs once per recording (and list of records) with its count; none
+/// ends the run and none is silent.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Warning {
     /// The file ends in the middle; every complete event before was read.
     Truncated {
-        /// Bytes after the last complete event (of decompressed text) that could not be used.
+        /// Bytes after the last complete event (of decompressed content) that could not be used.
         bytes_lost: u64,
     },
     /// Decompression failed before the end; everything before was read.
     DamagedCompression {
-        /// Decompressed bytes that were still read.
-        bytes_read: u64,
+        /// Decompressed bytes that were still read; `None` where the reader does not count them.
+        bytes_read: Option<u64>,
         /// What the decompressor said.
         detail: String,
     },
-    /// Entries of the event list that are not valid events were skipped.
+    /// The text is malformed from a place on; everything before was read.
+    BrokenText {
+        /// The place, in bytes of decompressed text.
+        offset: u64,
+        /// What is wrong there.
+        detail: String,
+        /// Bytes that could not be used.
+        bytes_lost: u64,
+    },
+    /// Text after the end of the trace was not read.
+    TrailingText {
+        /// How much, in bytes.
+        bytes: u64,
+    },
+    /// An archive contains several files; only one was read.
+    OtherArchiveMembers {
+        /// The file that was read.
+        read: String,
+        /// How many were not.
+        ignored: u64,
+    },
+    /// Files beside the named one could not be read.
+    UnreadFile {
+        /// Name of the file.
+        name: String,
+        /// Why.
+        detail: String,
+    },
+    /// Texts contained bytes that are not UTF-8; these were replaced by `U+FFFD`.
+    InvalidUtf8 {
+        /// How many texts.
+        count: u64,
+    },
+    /// Entries of a Kineto event list that are not valid events were skipped.
     MalformedEvents {
         /// How many.
         count: u64,
@@ -29,49 +62,16 @@ pub enum Warning {
         /// Text skipped over, in bytes.
         bytes_skipped: u64,
     },
-    /// Spans or moments without a readable `ts` cannot be placed in time and were left out.
-    WithoutTimestamp {
+    /// Events of a trace with a fault of their own.
+    Events {
+        /// The fault, and what was done about it.
+        fault: EventFault,
         /// How many.
         count: u64,
         /// Index of the first in the event list.
         first_uid: u32,
     },
-    /// Spans without a readable `dur` were read as having no length.
-    WithoutDuration {
-        /// How many.
-        count: u64,
-        /// Index of the first in the event list.
-        first_uid: u32,
-    },
-    /// Negative durations were read as zero.
-    NegativeDuration {
-        /// How many.
-        count: u64,
-        /// Index of the first in the event list.
-        first_uid: u32,
-    },
-    /// Events without a name were kept under the empty name.
-    WithoutName {
-        /// How many.
-        count: u64,
-        /// Index of the first in the event list.
-        first_uid: u32,
-    },
-    /// `B` events without an `E` were closed at the last time seen on their track.
-    UnclosedBegin {
-        /// How many.
-        count: u64,
-        /// Index of the first in the event list.
-        first_uid: u32,
-    },
-    /// `E` events without a `B` were left out.
-    UnopenedEnd {
-        /// How many.
-        count: u64,
-        /// Index of the first in the event list.
-        first_uid: u32,
-    },
-    /// Events of a kind that no analysis uses (counters, async spans, objects) were left out.
+    /// Events of a phase that no analysis uses (counters, async spans, objects) were left out.
     UnusedPhase {
         /// The `ph` field; `None` when the event has none.
         phase: Option<char>,
@@ -81,11 +81,6 @@ pub enum Warning {
     /// Metadata events that name no process, or that are of an unknown kind, were left out.
     UnknownMetadata {
         /// How many.
-        count: u64,
-    },
-    /// Texts held bytes that are not UTF-8; these were replaced by `U+FFFD`.
-    InvalidUtf8 {
-        /// How many distinct texts.
         count: u64,
     },
     /// Arguments of events whose name the file does not give were left out.
@@ -100,21 +95,68 @@ pub enum Warning {
         /// What is wrong with it.
         detail: String,
     },
-    /// Text after the end of the trace was not read.
-    TrailingText {
-        /// How much, in bytes.
-        bytes: u64,
+    /// Records of a rocprofv3 profile that could not be read were left out.
+    MalformedRecords {
+        /// List or table that contains them.
+        list: String,
+        /// How many.
+        count: u64,
+        /// What is wrong with the first.
+        detail: String,
     },
-    /// An archive holds several files; only one was read.
-    OtherArchiveMembers {
-        /// The file that was read.
-        read: String,
-        /// How many were not.
-        ignored: u64,
+    /// Records of a rocprofv3 profile of a kind that no analysis uses were left out.
+    UnusedRecords {
+        /// List that contains them.
+        list: String,
+        /// How many.
+        count: u64,
     },
-    /// What reading a profile of `rocprofv3` got over.
-    #[cfg(feature = "rocprof")]
-    Rocprof(crate::rocprof::ProfileWarning),
+    /// Records of a rocprofv3 profile without a start or an end were read as having no length.
+    RecordsWithoutTimes {
+        /// List that contains them.
+        list: String,
+        /// How many.
+        count: u64,
+    },
+    /// Records of a rocprofv3 profile with a fault of their own.
+    Records {
+        /// The fault, and what was done about it.
+        fault: RecordFault,
+        /// How many.
+        count: u64,
+    },
+}
+
+/// A fault of single events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventFault {
+    /// Spans or moments without a readable `ts` cannot be placed in time and were left out.
+    WithoutTimestamp,
+    /// Spans without a readable `dur` were read as having no length.
+    WithoutDuration,
+    /// Negative durations were read as zero.
+    NegativeDuration,
+    /// Events without a name were kept under the empty name.
+    WithoutName,
+    /// `B` events without an `E` were closed at the last time seen on their track.
+    UnclosedBegin,
+    /// `E` events without a `B` were left out.
+    UnopenedEnd,
+}
+
+/// A fault of single records of a rocprofv3 profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordFault {
+    /// Records that end before they begin were read as having no length.
+    NegativeDuration,
+    /// Dispatches of kernels that the file does not describe are named after the kernel's number.
+    UnknownKernel,
+    /// Records refer to agents that the file does not describe.
+    UnknownAgent,
+    /// Packets that rely on packets which the file has lost were left out.
+    LostPacket,
+    /// Slices that were begun and never ended were read as having no length.
+    UnclosedSlice,
 }
 
 impl fmt::Display for Warning {
@@ -124,32 +166,33 @@ impl fmt::Display for Warning {
                 f,
                 "the file ends early: every complete event was read, {bytes_lost} bytes after the last one are lost"
             ),
-            Warning::DamagedCompression { bytes_read, detail } => write!(
+            Warning::DamagedCompression { bytes_read: Some(bytes), detail } => write!(
                 f,
-                "the compressed data is damaged ({detail}): the first {bytes_read} bytes of text were read, the rest is lost"
+                "the compressed data is damaged ({detail}): the first {bytes} bytes of text were read, the rest is lost"
             ),
+            Warning::DamagedCompression { bytes_read: None, detail } => {
+                write!(f, "the compressed data is damaged ({detail}): the rest of the file is lost")
+            }
+            Warning::BrokenText { offset, detail, bytes_lost } => write!(
+                f,
+                "the text is malformed at byte {offset} ({detail}): every record before was read, {bytes_lost} bytes are lost"
+            ),
+            Warning::TrailingText { bytes } => {
+                write!(f, "{bytes} bytes after the end of the trace were not read")
+            }
+            Warning::OtherArchiveMembers { read, ignored } => {
+                write!(f, "the archive contains {ignored} more files; only {read:?} was read")
+            }
+            Warning::UnreadFile { name, detail } => write!(f, "{name} was not read: {detail}"),
+            Warning::InvalidUtf8 { count } => {
+                write!(f, "texts with invalid UTF-8, replaced by U+FFFD: {count}")
+            }
             Warning::MalformedEvents { count, first_offset, detail, bytes_skipped } => write!(
                 f,
                 "malformed entries of traceEvents skipped: {count} ({bytes_skipped} bytes; first at byte {first_offset}: {detail})"
             ),
-            Warning::WithoutTimestamp { count, first_uid } => {
-                write!(f, "events without a usable ts left out: {count} (first: event {first_uid})")
-            }
-            Warning::WithoutDuration { count, first_uid } => {
-                write!(f, "events without a usable dur read as zero long: {count} (first: event {first_uid})")
-            }
-            Warning::NegativeDuration { count, first_uid } => {
-                write!(f, "negative durations read as zero: {count} (first: event {first_uid})")
-            }
-            Warning::WithoutName { count, first_uid } => {
-                write!(f, "events without a name: {count} (first: event {first_uid})")
-            }
-            Warning::UnclosedBegin { count, first_uid } => write!(
-                f,
-                "B events without an E closed at the end of their track: {count} (first: event {first_uid})"
-            ),
-            Warning::UnopenedEnd { count, first_uid } => {
-                write!(f, "E events without a B left out: {count} (first: event {first_uid})")
+            Warning::Events { fault, count, first_uid } => {
+                write!(f, "{fault}: {count} (first: event {first_uid})")
             }
             Warning::UnusedPhase { phase: Some(phase), count } => {
                 write!(f, "events with ph {phase:?}, which no analysis uses, left out: {count}")
@@ -160,23 +203,73 @@ impl fmt::Display for Warning {
             Warning::UnknownMetadata { count } => {
                 write!(f, "metadata events of unknown kind or without a process left out: {count}")
             }
-            Warning::InvalidUtf8 { count } => {
-                write!(f, "texts with invalid UTF-8, replaced by U+FFFD: {count}")
-            }
             Warning::UnnamedArguments { count } => {
                 write!(f, "arguments whose name the file does not give left out: {count}")
             }
             Warning::UnreadableFact { key, detail } => {
                 write!(f, "top-level {key} could not be read and was left out ({detail})")
             }
-            Warning::TrailingText { bytes } => {
-                write!(f, "{bytes} bytes after the end of the trace were not read")
+            Warning::MalformedRecords { list, count, detail } => {
+                write!(f, "unreadable records of {list} left out: {count} (first: {detail})")
             }
-            Warning::OtherArchiveMembers { read, ignored } => {
-                write!(f, "the archive holds {ignored} more files; only {read:?} was read")
+            Warning::UnusedRecords { list, count } => {
+                write!(f, "records of {list}, which no analysis uses, left out: {count}")
             }
-            #[cfg(feature = "rocprof")]
-            Warning::Rocprof(warning) => warning.fmt(f),
+            Warning::RecordsWithoutTimes { list, count } => {
+                write!(f, "records of {list} without a start or an end read as zero long: {count}")
+            }
+            Warning::Records { fault, count } => write!(f, "{fault}: {count}"),
         }
+    }
+}
+
+impl fmt::Display for EventFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            EventFault::WithoutTimestamp => "events without a usable ts left out",
+            EventFault::WithoutDuration => "events without a usable dur read as zero long",
+            EventFault::NegativeDuration => "negative durations read as zero",
+            EventFault::WithoutName => "events without a name",
+            EventFault::UnclosedBegin => "B events without an E closed at the end of their track",
+            EventFault::UnopenedEnd => "E events without a B left out",
+        })
+    }
+}
+
+impl fmt::Display for RecordFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            RecordFault::NegativeDuration => "records that end before they begin read as zero long",
+            RecordFault::UnknownKernel => {
+                "dispatches of kernels that the file does not describe, named by kernel number"
+            }
+            RecordFault::UnknownAgent => "records of agents that the file does not describe",
+            RecordFault::LostPacket => {
+                "packets that rely on lost ones left out (record with a larger buffer)"
+            }
+            RecordFault::UnclosedSlice => "slices without an end read as zero long",
+        })
+    }
+}
+
+/// Events with a fault: how many, and the first.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) count: u64,
+    pub(crate) first: u32,
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, event: u32) {
+        if self.count == 0 {
+            self.first = event;
+        }
+        self.count += 1;
+    }
+
+    /// The warning of these events, if there are any.
+    pub(crate) fn warning(self, fault: EventFault) -> Option<Warning> {
+        let Tally { count, first: first_uid } = self;
+        (count > 0).then_some(Warning::Events { fault, count, first_uid })
     }
 }

@@ -62,7 +62,7 @@ impl<'a> Message<'a> {
 
     /// The message that is the value of the field whose tag stands at `offset`.
     #[inline]
-    pub(crate) fn of_field(bytes: &'a [u8], offset: usize, name: &'static str) -> Wire<Self> {
+    pub(crate) fn at_field(bytes: &'a [u8], offset: usize, name: &'static str) -> Wire<Self> {
         let mut outer = Message::new(bytes, offset..bytes.len(), name);
         match outer.next_field()? {
             Some(field) => outer.message(field, name),
@@ -230,7 +230,6 @@ impl<'a> Message<'a> {
     }
 
     /// The bytes of the field's text, bytes or message.
-    #[cfg(feature = "rocprof")]
     pub(crate) fn bytes(&self, field: Field) -> Wire<&'a [u8]> {
         self.span(field).map(|span| &self.bytes[span])
     }
@@ -300,6 +299,21 @@ impl<'a> Message<'a> {
         }
         Ok((key, value))
     }
+}
+
+/// The field at `at` of a text whose beginning is `head`, where it is text, bytes or a message and its number is below
+/// 16: number, and begin and end of the content. The end may lie behind what is there.
+pub(crate) fn probe_field(head: &[u8], at: usize) -> Option<(u8, usize, usize)> {
+    let &tag = head.get(at).filter(|&tag| tag & 0x87 == 2)?;
+    let mut length = 0usize;
+    for (index, &byte) in head.get(at + 1..)?.iter().take(9).enumerate() {
+        length |= usize::from(byte & 0x7f).checked_shl(7 * index as u32)?;
+        if byte < 0x80 {
+            let start = at + 2 + index;
+            return Some((tag >> 3, start, start.saturating_add(length)));
+        }
+    }
+    None
 }
 
 impl Fault {

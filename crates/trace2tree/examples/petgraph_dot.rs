@@ -5,7 +5,6 @@ use std::error::Error;
 use std::path::PathBuf;
 
 use petgraph::dot::{Config, Dot};
-use petgraph::visit::{Bfs, NodeFiltered, Walker};
 use trace_ingest::{ReadOptions, read_path};
 use trace2tree::{EventSet, TraceTree, TreeOptions};
 
@@ -18,10 +17,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
 
     let mut subtree = EventSet::with_capacity(tree.trace().events().len());
-    for event in Bfs::new(&tree, root).iter(&tree) {
+    subtree.insert(root);
+    for event in tree.descendants(root) {
         subtree.insert(event);
     }
-    let graph = NodeFiltered::from_fn(&tree, |event| subtree.contains(event));
+    let graph = tree
+        .to_graph()
+        .filter_map(|_, node| subtree.contains(node.event).then_some(*node), |_, kind| Some(*kind));
     print!("{}", Dot::with_config(&graph, &[Config::EdgeNoLabel]));
     Ok(())
 }

@@ -15,7 +15,7 @@ use crate::tree::TreeOptions;
 /// sequence number. A backward is an event named `autograd::engine::evaluate_function: …`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LinkBackwardBy {
-    /// By the sequence number alone, as other tools do: the first backward of a number belongs to the event
+    /// By the sequence number alone, as TraceLens does: the first backward of a number belongs to the event
     /// with that number on another thread that starts last, the innermost. Numbers that several forward
     /// threads gave are mixed up, and what runs backward on the thread of its forward stays unlinked.
     #[default]
@@ -144,17 +144,16 @@ impl TreeEdit<'_> {
     /// [`EditError::BackwardOfAnother`] when the backward has another forward.
     pub fn link_backward(&mut self, forward: EventId, backward: EventId) -> Result<(), EditError> {
         if let Some(&other) = [forward, backward].iter().find(|&&event| !self.is_host(event)) {
-            return Err(self.not_a_host_event(other));
+            return Err(EditError::NotAHostEvent(self.label(other)));
         }
-        let (uid, name) = self.describe(backward);
         if forward == backward {
-            return Err(EditError::OwnBackward { uid, name });
+            return Err(EditError::OwnBackward(self.label(backward)));
         }
         match self.tree.backward.forward_of(backward) {
             Some(linked) if linked == forward => {}
             Some(linked) => {
-                let (forward_uid, forward_name) = self.describe(linked);
-                return Err(EditError::BackwardOfAnother { uid, name, forward_uid, forward_name });
+                let (backward, forward) = (self.label(backward), self.label(linked));
+                return Err(EditError::BackwardOfAnother { backward, forward });
             }
             None => self.tree.backward.insert(forward, backward),
         }

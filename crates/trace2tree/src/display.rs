@@ -2,7 +2,8 @@
 
 use std::fmt::{self, Display, Write};
 
-use trace_ingest::{ArgumentId, Category, EventId, Sequence, Signature, write_float};
+use python_literal::write_float;
+use trace_ingest::{ArgumentId, Category, EventId, Sequence, Signature};
 
 use crate::call_stack::cut;
 use crate::tree::TraceTree;

@@ -10,7 +10,7 @@ mod error;
 #[cfg(test)]
 mod tests;
 
-pub use error::EditError;
+pub use error::{EditError, EventLabel};
 
 /// An operator to insert into a tree. What it is not given of shapes, types, strides, concrete inputs and
 /// sequence number, it takes from a donor.
@@ -105,7 +105,7 @@ impl TreeEdit<'_> {
         operator: PseudoOperator<'_>,
     ) -> Result<EventId, EditError> {
         if !self.is_host(target) {
-            return Err(self.not_a_host_event(target));
+            return Err(EditError::NotAHostEvent(self.label(target)));
         }
         let above = self.tree.parent(target);
         Ok(self.insert(target, above, operator, None))
@@ -126,8 +126,7 @@ impl TreeEdit<'_> {
         operator: PseudoOperator<'_>,
     ) -> Result<EventId, EditError> {
         let Some(launch) = self.tree.launch(device_event) else {
-            let (uid, name) = self.describe(device_event);
-            return Err(EditError::NotLaunched { uid, name });
+            return Err(EditError::NotLaunched(self.label(device_event)));
         };
         let external_id = self.tree.trace.events().correlation(device_event);
         let parent = self.tree.parent(device_event);
@@ -156,7 +155,7 @@ impl TreeEdit<'_> {
         operator: PseudoOperator<'_>,
     ) -> Result<EventId, EditError> {
         if !self.is_host(event) {
-            return Err(self.not_a_host_event(event));
+            return Err(EditError::NotAHostEvent(self.label(event)));
         }
         let tree = &*self.tree;
         let built = self.built_children(event);
@@ -169,8 +168,7 @@ impl TreeEdit<'_> {
             .filter(|&child| !tree.trace.events().category(child).is_device())
             .collect();
         if children.is_empty() {
-            let (uid, name) = self.describe(event);
-            return Err(EditError::NoChildren { uid, name });
+            return Err(EditError::NoChildren(self.label(event)));
         }
         let pseudo = self.append(event, Some(event), operator, None);
         for child in children {
@@ -188,8 +186,7 @@ impl TreeEdit<'_> {
     /// [`EditError::NotInserted`] for an operator of the trace.
     pub fn charge_with_subtree(&mut self, pseudo_operator: EventId) -> Result<(), EditError> {
         if !self.tree.is_pseudo_operator(pseudo_operator) {
-            let (uid, name) = self.describe(pseudo_operator);
-            return Err(EditError::NotInserted { uid, name });
+            return Err(EditError::NotInserted(self.label(pseudo_operator)));
         }
         self.tree.pseudo_operators.charged_with_subtree.insert(pseudo_operator);
         Ok(())
@@ -253,7 +250,7 @@ impl TreeEdit<'_> {
         let phase = Phase::Complete;
         let category = Category::CPU_OP;
         let event = trace.append(NewEvent { phase, category, name, track, start, duration, arguments });
-        self.tree.parent.push(crate::tree::NONE);
+        self.tree.parent.push(crate::row::NONE);
         self.tree.pseudo_operators.attributes.insert(event, operator.attributes);
         if self.tree.captured.contains(like) {
             self.tree.captured.insert(event);
@@ -291,14 +288,8 @@ impl TreeEdit<'_> {
         self.tree.is_host(event) || self.tree.is_pseudo_operator(event)
     }
 
-    pub(crate) fn describe(&self, event: EventId) -> (u32, String) {
-        let trace = self.tree.trace();
-        (trace.events().uid(event), trace.name(event).to_owned())
-    }
-
-    pub(crate) fn not_a_host_event(&self, event: EventId) -> EditError {
-        let (uid, name) = self.describe(event);
-        EditError::NotAHostEvent { uid, name }
+    pub(crate) fn label(&self, event: EventId) -> EventLabel {
+        EventLabel::new(self.tree.trace(), event)
     }
 }
 

@@ -1,6 +1,5 @@
 //! A set of events.
 
-use petgraph::visit::VisitMap;
 use trace_ingest::EventId;
 
 /// Set of events, one bit per event of the trace.
@@ -71,20 +70,6 @@ impl EventSet {
                 })
             })
         })
-    }
-}
-
-impl VisitMap<EventId> for EventSet {
-    fn visit(&mut self, event: EventId) -> bool {
-        self.insert(event)
-    }
-
-    fn is_visited(&self, event: &EventId) -> bool {
-        self.contains(*event)
-    }
-
-    fn unvisit(&mut self, event: EventId) -> bool {
-        self.remove(event)
     }
 }
 

@@ -1,10 +1,10 @@
-//! Linking by launch arrows alone, for comparison with tools that do so.
+//! Linking by launch arrows alone, for comparison with TraceLens.
 
 use trace_ingest::{EventId, EventTable, FlowEnd, FlowKind, Trace, TrackId};
 
 use crate::id_index::{Candidate, IdIndex};
-use crate::linking::LinkCounts;
-use crate::tree::NONE;
+use crate::row::NONE;
+use crate::warning::TreeStatistics;
 
 /// Which argument holds the number that arrows refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ enum LinkId {
 
 impl LinkId {
     /// The first call whose name contains `launch` decides for the whole trace.
-    fn of(trace: &Trace) -> LinkId {
+    fn for_trace(trace: &Trace) -> LinkId {
         let events = trace.events();
         let first_launch = events.ids().find(|&event| {
             events.category(event).is_launch_api()
@@ -39,9 +39,9 @@ impl LinkId {
 /// (graph launches by exact name) or the one at the end of its arrow. Of several arrows with one id the last
 /// counts, and an arrow ends at the last event of its row that carries the id; when that event is not a device
 /// event, nothing is linked. A device event that two calls claim stays with the last.
-pub(crate) fn link(trace: &Trace, parent: &mut [u32]) -> LinkCounts {
+pub(crate) fn link(trace: &Trace, parent: &mut [u32], statistics: &mut TreeStatistics) {
     let events = trace.events();
-    let link_id = LinkId::of(trace);
+    let link_id = LinkId::for_trace(trace);
     let column = match link_id {
         LinkId::Correlation => &events.arguments().correlation,
         LinkId::ExternalId => &events.arguments().external_id,
@@ -80,13 +80,12 @@ pub(crate) fn link(trace: &Trace, parent: &mut [u32]) -> LinkCounts {
     let (starts, finishes) = (last_arrow(FlowEnd::Start), last_arrow(FlowEnd::Finish));
 
     let graph_launches = ["cudaGraphLaunch", "hipGraphLaunch"].map(|name| trace.strings().find(name));
-    let mut counts = LinkCounts::default();
     for call in events.ids().filter(|&event| events.category(event).is_launch_api()) {
         let Some(id) = link_id.get(events, call) else { continue };
         if graph_launches.contains(&Some(events.name(call))) {
             let first = by_id.partition_point(|&(other, _)| other < id);
             for &(_, row) in by_id[first..].iter().take_while(|&&(other, _)| other == id) {
-                counts.by_graph_launch += u64::from(parent[row as usize] == NONE);
+                statistics.linked_by_graph_launch += u64::from(parent[row as usize] == NONE);
                 parent[row as usize] = call.0;
             }
         } else if starts.get(id).is_some()
@@ -94,11 +93,10 @@ pub(crate) fn link(trace: &Trace, parent: &mut [u32]) -> LinkCounts {
             && let Some(row) = last_in_row(id, flows[finish as usize].track)
             && events.category(EventId(row)).is_device()
         {
-            counts.by_flow += u64::from(parent[row as usize] == NONE);
+            statistics.linked_by_flow += u64::from(parent[row as usize] == NONE);
             parent[row as usize] = call.0;
         }
     }
-    counts
 }
 
 #[cfg(test)]

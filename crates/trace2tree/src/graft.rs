@@ -12,9 +12,10 @@ use trace_ingest::{
     Track, TritonCall,
 };
 
-use crate::edit::{EditError, TreeEdit};
+use crate::edit::{EditError, EventLabel, TreeEdit};
 use crate::event_set::EventSet;
-use crate::tree::{NONE, TraceTree, some};
+use crate::row::{NONE, some};
+use crate::tree::TraceTree;
 
 #[cfg(test)]
 mod tests;
@@ -50,8 +51,7 @@ impl RecordedCalls {
             let callers = tree.ancestors(launch).take_while(|&caller| include(caller));
             for call in std::iter::once(launch).chain(callers).take_while(|&call| seen.insert(call)) {
                 let Some(position) = tree.layout().position(call) else {
-                    let (uid, name) = (tree.trace().events().uid(call), tree.trace().name(call).to_owned());
-                    return Err(EditError::NotAHostEvent { uid, name });
+                    return Err(EditError::NotAHostEvent(EventLabel::new(tree.trace(), call)));
                 };
                 calls.push((position, call));
             }
@@ -153,9 +153,8 @@ impl TreeEdit<'_> {
                 let is_device = self.tree.trace.events().category(device_event).is_device();
                 let is_below = self.tree.parent(device_event) == Some(graft.launch);
                 if !is_device || !is_below || !seen.insert(device_event) {
-                    let (uid, name) = self.describe(device_event);
-                    let (launch_uid, launch_name) = self.describe(graft.launch);
-                    return Err(EditError::LaunchedElsewhere { uid, name, launch_uid, launch_name });
+                    let (device_event, launch) = (self.label(device_event), self.label(graft.launch));
+                    return Err(EditError::LaunchedElsewhere { device_event, launch });
                 }
             }
         }

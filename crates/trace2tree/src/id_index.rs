@@ -1,6 +1,6 @@
 //! From a number that the profiler assigned (correlation, External id, flow id) to one event.
 
-use crate::tree::NONE;
+use crate::row::NONE;
 
 /// Map from id to the best event that carries it. Profilers hand out ids in sequence, so mostly it is a
 /// table indexed by id; ids that are spread wide are sorted and searched instead.

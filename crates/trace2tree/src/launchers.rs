@@ -2,7 +2,8 @@
 
 use trace_ingest::{Category, EventId, StringId};
 
-use crate::tree::{NONE, TraceTree};
+use crate::row::NONE;
+use crate::tree::TraceTree;
 
 /// Operators with the device events they launched themselves, not through an operator inside them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

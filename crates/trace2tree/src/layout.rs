@@ -3,7 +3,7 @@
 use trace_ingest::{Category, EventId, Trace};
 
 use crate::names::NameClasses;
-use crate::tree::NONE;
+use crate::row::NONE;
 
 /// Everything that follows from the parent column. "Row" is the index of an event, "position" the index of
 /// a host event in pre-order.

@@ -5,7 +5,8 @@ use trace_ingest::{EventId, FlowEnd, FlowKind, Trace, TrackId};
 use crate::flow_linking;
 use crate::id_index::{Candidate, IdIndex};
 use crate::names::{CallKind, CallKinds};
-use crate::tree::NONE;
+use crate::row::NONE;
+use crate::warning::TreeStatistics;
 
 /// How the launch of a device event is found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,32 +18,30 @@ pub enum LinkBy {
     /// the first call with its External id.
     #[default]
     Correlation,
-    /// By launch arrows alone, as older tools do: a call needs both ends of an arrow and gets at most one
+    /// By launch arrows alone, as TraceLens does: a call needs both ends of an arrow and gets at most one
     /// device event, unless it is `cudaGraphLaunch` or `hipGraphLaunch`. Memory fills of ROCm, for
     /// which no arrow is recorded, stay unlinked.
     Flow,
 }
 
-/// What linking did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct LinkCounts {
-    pub(crate) by_correlation: u64,
-    pub(crate) by_graph_launch: u64,
-    pub(crate) by_flow: u64,
-    pub(crate) by_external_id: u64,
-    /// Correlation ids of linked device events that several calls carry.
-    pub(crate) shared_correlations: u64,
-}
-
-/// Sets the parent of every device event whose launch is found.
-pub(crate) fn link(trace: &Trace, link_by: LinkBy, parent: &mut [u32]) -> LinkCounts {
+/// Sets the parent of every device event whose launch is found. Returns how many correlation ids of linked device events
+/// several calls carry.
+pub(crate) fn link(
+    trace: &Trace,
+    link_by: LinkBy,
+    parent: &mut [u32],
+    statistics: &mut TreeStatistics,
+) -> u64 {
     match link_by {
-        LinkBy::Correlation => by_correlation(trace, parent),
-        LinkBy::Flow => flow_linking::link(trace, parent),
+        LinkBy::Correlation => by_correlation(trace, parent, statistics),
+        LinkBy::Flow => {
+            flow_linking::link(trace, parent, statistics);
+            0
+        }
     }
 }
 
-fn by_correlation(trace: &Trace, parent: &mut [u32]) -> LinkCounts {
+fn by_correlation(trace: &Trace, parent: &mut [u32], statistics: &mut TreeStatistics) -> u64 {
     let events = trace.events();
     let mut kinds = CallKinds::new(trace.strings());
     let mut calls = Vec::new();
@@ -59,7 +58,6 @@ fn by_correlation(trace: &Trace, parent: &mut [u32]) -> LinkCounts {
     }
     let (index, shared) = IdIndex::new(calls);
     let mut shared_used = vec![false; shared.len()];
-    let mut counts = LinkCounts::default();
     let mut left = Vec::new();
     for event in device {
         let found = events.correlation(event).and_then(|id| Some((id, index.get(id)?)));
@@ -69,27 +67,26 @@ fn by_correlation(trace: &Trace, parent: &mut [u32]) -> LinkCounts {
         };
         parent[event.index()] = row;
         match kinds.get(events.name(EventId(row))) {
-            CallKind::GraphLaunch => counts.by_graph_launch += 1,
-            CallKind::Launch | CallKind::Other => counts.by_correlation += 1,
+            CallKind::GraphLaunch => statistics.linked_by_graph_launch += 1,
+            CallKind::Launch | CallKind::Other => statistics.linked_by_correlation += 1,
         }
         if let Ok(position) = shared.binary_search(&id) {
             shared_used[position] = true;
         }
     }
-    counts.shared_correlations = shared_used.into_iter().filter(|&used| used).count() as u64;
     if !left.is_empty() {
         let arrows = Arrows::new(trace, &mut kinds);
         left.retain(|&event| match arrows.launch(trace, event) {
             Some(row) => {
                 parent[event.index()] = row;
-                counts.by_flow += 1;
+                statistics.linked_by_flow += 1;
                 false
             }
             None => true,
         });
-        counts.by_external_id = by_external_id(trace, &mut kinds, &left, parent);
+        statistics.linked_by_external_id = by_external_id(trace, &mut kinds, &left, parent);
     }
-    counts
+    shared_used.into_iter().filter(|&used| used).count() as u64
 }
 
 fn by_external_id(trace: &Trace, kinds: &mut CallKinds<'_>, device: &[EventId], parent: &mut [u32]) -> u64 {

@@ -3,7 +3,8 @@
 use trace_ingest::{Category, EventId};
 
 use crate::busy_time::busy_time;
-use crate::tree::{TraceTree, some};
+use crate::row::some;
+use crate::tree::TraceTree;
 
 /// A module's name without the number that the profiler appends to tell instances apart:
 /// `nn.Module: Linear_3` is `nn.Module: Linear`.

@@ -50,7 +50,7 @@ pub(crate) enum CallKind {
 }
 
 impl CallKind {
-    fn of(name: &str) -> CallKind {
+    fn from_name(name: &str) -> CallKind {
         if name.contains("GraphLaunch") {
             return CallKind::GraphLaunch;
         }
@@ -76,7 +76,7 @@ impl<'t> CallKinds<'t> {
     /// Kind of a runtime or driver call of this name.
     pub(crate) fn get(&mut self, name: StringId) -> CallKind {
         let strings = self.strings;
-        *self.kinds[name.index()].get_or_insert_with(|| CallKind::of(strings.get(name)))
+        *self.kinds[name.index()].get_or_insert_with(|| CallKind::from_name(strings.get(name)))
     }
 }
 
@@ -95,7 +95,7 @@ mod tests {
             ("cudaMemsetAsync", CallKind::Launch),
             ("cudaStreamSynchronize", CallKind::Other),
         ] {
-            assert_eq!(CallKind::of(name), kind, "{name}");
+            assert_eq!(CallKind::from_name(name), kind, "{name}");
         }
         assert!(CallKind::GraphLaunch < CallKind::Launch && CallKind::Launch < CallKind::Other);
     }

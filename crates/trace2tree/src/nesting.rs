@@ -4,7 +4,8 @@ use std::thread;
 
 use trace_ingest::{EventId, Trace};
 
-use crate::tree::NONE;
+use crate::row::NONE;
+use crate::warning::TreeStatistics;
 
 /// Of fewer events than this, another thread costs more than it sorts.
 const WORTH_A_THREAD: usize = 1 << 14;
@@ -35,17 +36,6 @@ pub(crate) fn time_order(
     keys.into_iter().map(|(_, event)| event).collect()
 }
 
-/// What nesting had to put right.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct NestingCounts {
-    /// Events that started before their elder sibling ended, by less than the tolerance.
-    pub(crate) sibling_overlaps: u64,
-    /// Events that outlive the event they start in.
-    pub(crate) reattached: u64,
-    /// The first of them in time.
-    pub(crate) first_reattached: Option<EventId>,
-}
-
 /// Finds the caller of every event: the innermost event of its thread that is still open when it starts.
 ///
 /// `order` is [`time_order`]. Times are integers, so an event that ends exactly with its caller nests. An
@@ -55,11 +45,18 @@ pub(crate) struct NestingCounts {
 ///   a caller, the two are taken for siblings whose clock readings crossed.
 /// * Otherwise it is placed under the innermost open event that encloses it, or becomes a root. Nothing is
 ///   left out.
-pub(crate) fn nest(trace: &Trace, order: &[EventId], parent: &mut [u32]) -> NestingCounts {
+///
+/// Returns the first event in time that outlives the event it starts in.
+pub(crate) fn nest(
+    trace: &Trace,
+    order: &[EventId],
+    parent: &mut [u32],
+    statistics: &mut TreeStatistics,
+) -> Option<EventId> {
     let events = trace.events();
     let tolerance = trace.time_unit().per_microsecond();
     let mut stacks: Vec<Vec<(i64, u32)>> = vec![Vec::new(); trace.tracks().len()];
-    let mut counts = NestingCounts::default();
+    let mut first_reattached = None;
     for &event in order {
         let (start, end) = (events.start(event), events.end(event));
         let stack = &mut stacks[events.track(event).index()];
@@ -70,11 +67,11 @@ pub(crate) fn nest(trace: &Trace, order: &[EventId], parent: &mut [u32]) -> Nest
             && top_end < end
         {
             if top_end - start < tolerance && stack.len() >= 2 {
-                counts.sibling_overlaps += 1;
+                statistics.sibling_overlaps += 1;
                 stack.pop();
             } else {
-                counts.reattached += 1;
-                counts.first_reattached.get_or_insert(event);
+                statistics.reattached += 1;
+                first_reattached.get_or_insert(event);
                 while stack.last().is_some_and(|&(top_end, _)| top_end < end) {
                     stack.pop();
                 }
@@ -83,7 +80,7 @@ pub(crate) fn nest(trace: &Trace, order: &[EventId], parent: &mut [u32]) -> Nest
         parent[event.index()] = stack.last().map_or(NONE, |&(_, row)| row);
         stack.push((end, event.0));
     }
-    counts
+    first_reattached
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use trace_ingest::{EventId, Trace};
 
-use crate::tree::NONE;
+use crate::row::NONE;
 
 /// Device events by stream. A stream is a queue of one device: equal stream numbers on different devices
 /// are different streams.

@@ -1,4 +1,7 @@
 //! The tree: building it and walking it.
+//!
+//! Links between operators and their backwards, edits and indices stand in files of their own together with the methods
+//! of [`TraceTree`] that they answer, so those files and this one use each other.
 
 use std::panic::resume_unwind;
 use std::sync::OnceLock;
@@ -11,14 +14,12 @@ use crate::busy_time::busy_time;
 use crate::edit::PseudoOperators;
 use crate::event_set::EventSet;
 use crate::layout::Layout;
-use crate::linking::{self, LinkBy, LinkCounts};
+use crate::linking::{self, LinkBy};
 use crate::lookup::{ExternalIdIndex, NameIndex};
 use crate::names::NameClasses;
-use crate::nesting::{self, NestingCounts};
+use crate::nesting;
+use crate::row::{NONE, some};
 use crate::warning::{TreeStatistics, TreeWarning};
-
-/// "No event" in columns of event rows.
-pub(crate) const NONE: u32 = u32::MAX;
 
 /// What the tree is built from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -79,30 +80,20 @@ impl TraceTree {
             }),
             false => (nodes(), backward()),
         };
-        let Nodes { host_count, parent, nesting, links, layout, unlinked } = nodes;
-        let statistics = TreeStatistics {
-            host_events: host_count,
-            sibling_overlaps: nesting.sibling_overlaps,
-            reattached: nesting.reattached,
-            linked_by_correlation: links.by_correlation,
-            linked_by_graph_launch: links.by_graph_launch,
-            linked_by_flow: links.by_flow,
-            linked_by_external_id: links.by_external_id,
-            unlinked_device_events: unlinked.len() as u64,
-            backward_links: backward.len() as u64,
-        };
+        let Nodes { parent, first_reattached, shared_correlations, layout, unlinked, mut statistics } = nodes;
+        statistics.backward_links = backward.len() as u64;
         let mut warnings = Vec::new();
-        if let Some(first) = nesting.first_reattached {
-            let first_uid = trace.events().uid(first);
-            warnings.push(TreeWarning::ReattachedHostEvents { count: nesting.reattached, first_uid });
+        if let Some(first) = first_reattached {
+            let (count, first_uid) = (statistics.reattached, trace.events().uid(first));
+            warnings.push(TreeWarning::ReattachedHostEvents { count, first_uid });
         }
         if !unlinked.is_empty() {
             let busy = busy_time(trace.events(), unlinked.iter().copied());
             let (count, busy_microseconds) = (unlinked.len() as u64, trace.to_microseconds(busy));
             warnings.push(TreeWarning::UnlinkedDeviceEvents { count, busy_microseconds });
         }
-        if links.shared_correlations > 0 {
-            warnings.push(TreeWarning::SharedCorrelations { count: links.shared_correlations });
+        if shared_correlations > 0 {
+            warnings.push(TreeWarning::SharedCorrelations { count: shared_correlations });
         }
         TraceTree {
             trace,
@@ -154,7 +145,7 @@ impl TraceTree {
         &self.statistics
     }
 
-    /// What building and the passes after it got over, each kind once.
+    /// Faults that building and the passes after it recovered from, each kind once.
     pub fn warnings(&self) -> &[TreeWarning] {
         &self.warnings
     }
@@ -275,18 +266,6 @@ impl TraceTree {
     pub fn gpu_time(&self, event: EventId) -> i64 {
         busy_time(self.trace.events(), self.device_events(event).iter().copied())
     }
-
-    /// The distinct sequence numbers of the event and everything below it, ascending.
-    pub fn sequence_numbers(&self, event: EventId) -> Vec<i64> {
-        let events = self.trace.events();
-        let mut numbers: Vec<i64> = std::iter::once(event)
-            .chain(self.descendants(event))
-            .filter_map(|event| events.sequence_number(event))
-            .collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        numbers
-    }
 }
 
 /// The host events of the tree in time order.
@@ -302,30 +281,29 @@ fn host_events_by_time(trace: &Trace, options: &TreeOptions) -> Vec<EventId> {
 
 /// What nests and what launched what: all of a tree but the links between operators and their backwards.
 struct Nodes {
-    host_count: u64,
     parent: Vec<u32>,
-    nesting: NestingCounts,
-    links: LinkCounts,
+    /// The first host event in time that outlives the event it starts in.
+    first_reattached: Option<EventId>,
+    /// Correlation ids of linked device events that several calls carry.
+    shared_correlations: u64,
     layout: Layout,
     unlinked: Vec<EventId>,
+    statistics: TreeStatistics,
 }
 
 impl Nodes {
     fn find(trace: &Trace, names: &NameClasses, options: &TreeOptions) -> Nodes {
         let mut parent = vec![NONE; trace.events().len()];
+        let mut statistics = TreeStatistics::default();
         let hosts = host_events_by_time(trace, options);
-        let nesting = nesting::nest(trace, &hosts, &mut parent);
-        let links = linking::link(trace, options.link_by, &mut parent);
+        statistics.host_events = hosts.len() as u64;
+        let first_reattached = nesting::nest(trace, &hosts, &mut parent, &mut statistics);
+        let shared_correlations = linking::link(trace, options.link_by, &mut parent, &mut statistics);
         let layout = Layout::new(trace, names, &hosts, &parent);
         let unlinked = linking::unlinked(trace, &parent);
-        Nodes { host_count: hosts.len() as u64, parent, nesting, links, layout, unlinked }
+        statistics.unlinked_device_events = unlinked.len() as u64;
+        Nodes { parent, first_reattached, shared_correlations, layout, unlinked, statistics }
     }
-}
-
-/// The event of a row in a column.
-#[inline]
-pub(crate) fn some(row: u32) -> Option<EventId> {
-    (row != NONE).then_some(EventId(row))
 }
 
 #[cfg(test)]
@@ -360,15 +338,5 @@ mod tests {
         fixture.kernel("k", (55.0, 10.0), 2);
         let tree = fixture.tree();
         assert_eq!(tree.trace().to_microseconds(tree.gpu_time(op)), 15.0);
-    }
-
-    #[test]
-    fn sequence_numbers_of_a_subtree_are_distinct_and_ascending() {
-        let mut fixture = Fixture::new();
-        let outer = fixture.op_with_sequence(1, "outer", (0.0, 100.0), 9);
-        fixture.op_with_sequence(1, "a", (1.0, 5.0), 4);
-        fixture.op_with_sequence(1, "b", (10.0, 5.0), 9);
-        fixture.op_with_sequence(1, "other", (200.0, 5.0), 1);
-        assert_eq!(fixture.tree().sequence_numbers(outer), [4, 9]);
     }
 }

@@ -1,4 +1,4 @@
-//! What building a tree counted and got over.
+//! Counts and recoverable faults of building a tree.
 
 use std::fmt;
 
@@ -35,7 +35,7 @@ impl TreeStatistics {
     }
 }
 
-/// A contradiction or gap of the trace that building, or a pass after it, got over. Each kind occurs once
+/// A contradiction or gap of the trace that building, or a pass after it, recovered from. Each kind occurs once
 /// with its count.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TreeWarning {

@@ -19,11 +19,12 @@ pub(crate) enum Fault {
 pub(crate) type Scan<T> = Result<T, Fault>;
 
 /// A value as a slice of the text, nothing decoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum RawValue<'t> {
     /// The characters between the quotes, escapes not resolved.
     Text(&'t [u8]),
     /// `null`
+    #[default]
     Null,
     /// A number, `true`, `false`, or a bare word such as `NaN`.
     Bare(&'t [u8]),
@@ -197,6 +198,22 @@ impl<'t> Scanner<'t> {
                 })
             }
             _ => Err(Fault::Malformed("expected a value")),
+        }
+    }
+
+    /// Reads the members of an object up to and with its closing brace, the opening one being consumed; `member` consumes
+    /// the value. A trailing comma is tolerated.
+    #[inline]
+    pub(crate) fn members(&mut self, mut member: impl FnMut(&mut Self, &'t [u8]) -> Scan<()>) -> Scan<()> {
+        loop {
+            if self.accept(b'}')? {
+                return Ok(());
+            }
+            let key = self.key()?;
+            member(self, key)?;
+            if !self.accept(b',')? {
+                return self.expect(b'}', "expected a comma or a closing brace after a value");
+            }
         }
     }
 

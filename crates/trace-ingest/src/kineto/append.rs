@@ -5,21 +5,17 @@ use hashbrown::HashMap;
 
 use super::assemble::{Ending, Refusal, Sink};
 use super::facts::read_fact;
-use super::run::{RareField, RareValue, RowKind, Run, RunEnd, Tally};
+use super::rare_arguments::{RareArguments, RareText};
+use super::run::{RowKind, Run, RunEnd};
 use super::translation::{Translation, parse_argument};
 use crate::argument::Sequence;
 use crate::event_table::{
     Collective, Event, EventId, Flow, LaunchGeometry, MemoryTransfer, Phase, PythonFrame, TritonCall,
 };
-use crate::json::number::{float, integer};
 use crate::string_table::StringId;
 use crate::trace::Trace;
 use crate::track_table::TrackId;
-use crate::warning::Warning;
-
-/// The events are more than ids can name.
-#[derive(Debug)]
-pub(crate) struct TooManyEvents;
+use crate::warning::{EventFault, Tally, Warning};
 
 /// The trace so far, and what waits for later runs.
 #[derive(Default)]
@@ -46,8 +42,8 @@ struct End {
 
 impl Appender {
     /// Appends a run that begins at `offset` of the text.
-    pub(crate) fn append(&mut self, run: &Run, offset: u64) -> Result<(), TooManyEvents> {
-        let entries = self.trace.entries.checked_add(run.entries).ok_or(TooManyEvents)?;
+    pub(crate) fn append(&mut self, run: &Run, offset: u64) -> Result<(), Refusal> {
+        let entries = self.trace.entries.checked_add(run.entries).ok_or(Refusal::TooManyEvents)?;
         let Appender { trace, translation, faults, .. } = self;
         translation.load(run, trace, &mut faults.invalid_utf8);
         let first_uid = trace.entries;
@@ -132,50 +128,26 @@ impl Appender {
         for fields in run.rare.chunk_by(|a, b| a.row == b.row) {
             let row = fields[0].row;
             let at = first_row + row as usize;
-            let mut geometry = LaunchGeometry::default();
-            let mut transfer = MemoryTransfer::default();
-            let mut collective = Collective::default();
-            let mut triton = TritonCall::default();
-            for field in fields {
-                let raw = translation.strings[field.raw as usize];
-                let text = || trace.strings.get(raw).trim_ascii().as_bytes();
-                let unsigned = || integer(text()).and_then(|value| u32::try_from(value).ok());
-                match field.field {
-                    RareField::RegistersPerThread => geometry.registers_per_thread = unsigned(),
-                    RareField::SharedMemory => geometry.shared_memory = unsigned(),
-                    RareField::Bytes => {
-                        transfer.bytes = integer(text()).and_then(|value| u64::try_from(value).ok());
-                    }
-                    RareField::Bandwidth => transfer.bandwidth_gb_per_s = float(text()),
-                    RareField::GraphNode => {
-                        if let Some(node) = integer(text()) {
-                            trace.events.arguments.graph_node.push(at, node);
-                        }
-                    }
-                    RareField::LaunchedKernel => trace.events.arguments.launched_kernel.push(at, raw),
-                    RareField::CollectiveName => collective.name = Some(raw),
-                    RareField::GroupName => collective.group_name = Some(raw),
-                    RareField::GroupDescription => collective.group_description = Some(raw),
-                    RareField::GroupRanks => collective.group_ranks = Some(printed(field, raw, trace)),
-                    RareField::GroupSize => collective.group_size = integer(text()),
-                    RareField::Dtype => collective.dtype = Some(raw),
-                    RareField::InElements => collective.in_elements = integer(text()),
-                    RareField::OutElements => collective.out_elements = integer(text()),
-                    RareField::InSplitSize => collective.in_split_size = Some(printed(field, raw, trace)),
-                    RareField::OutSplitSize => collective.out_split_size = Some(printed(field, raw, trace)),
-                    RareField::Rank => collective.rank = integer(text()),
-                    RareField::GlobalRankStart => collective.global_rank_start = integer(text()),
-                    RareField::GlobalRankStride => collective.global_rank_stride = integer(text()),
-                    RareField::TritonFile => triton.file = Some(raw),
-                    RareField::TritonHash => triton.hash = Some(raw),
-                    RareField::TritonArguments => triton.keyword_arguments = Some(raw),
-                    RareField::TritonWarps => triton.warps = unsigned(),
-                    RareField::TritonStages => triton.stages = unsigned(),
+            let mut arguments = RareArguments::default();
+            for value in fields {
+                let mut id = translation.strings[value.raw as usize];
+                if value.field.is_shown() && !value.quoted {
+                    id = tuple_text(id, trace);
                 }
+                let text = trace.strings.get(id).trim_ascii().as_bytes();
+                value.field.set(&mut arguments, RareText { id, text });
             }
+            let RareArguments { geometry, transfer, collective, triton, graph_node, launched_kernel } =
+                arguments;
             let given = geometry != LaunchGeometry::default();
             append_geometry(trace, row, geometry, given);
             let columns = &mut trace.events.arguments;
+            if let Some(node) = graph_node {
+                columns.graph_node.push(at, node);
+            }
+            if let Some(kernel) = launched_kernel {
+                columns.launched_kernel.push(at, kernel);
+            }
             if transfer != MemoryTransfer::default() {
                 columns.transfer.push(at, transfer);
             }
@@ -236,12 +208,9 @@ impl Appender {
     }
 }
 
-/// A list that a report shows: text as it stands, a JSON list as a tuple.
-fn printed(field: &RareValue, raw: StringId, trace: &mut Trace) -> StringId {
-    if field.quoted {
-        return raw;
-    }
-    let text = parse_argument(trace.strings.get(raw).as_bytes()).display(Sequence::Tuple).to_string();
+/// The text of a JSON list as a tuple.
+fn tuple_text(list: StringId, trace: &mut Trace) -> StringId {
+    let text = parse_argument(trace.strings.get(list).as_bytes()).display(Sequence::Tuple).to_string();
     trace.strings.intern(&text)
 }
 
@@ -298,26 +267,15 @@ impl Faults {
             let (count, bytes_skipped) = (self.malformed, self.malformed_bytes);
             warnings.push(Warning::MalformedEvents { count, first_offset, detail, bytes_skipped });
         }
-        let tallied = |tally: Tally, warning: fn(u64, u32) -> Warning| {
-            (tally.count > 0).then(|| warning(tally.count, tally.first))
-        };
-        warnings.extend(tallied(self.without_timestamp, |count, first_uid| Warning::WithoutTimestamp {
-            count,
-            first_uid,
-        }));
-        warnings.extend(tallied(self.without_duration, |count, first_uid| Warning::WithoutDuration {
-            count,
-            first_uid,
-        }));
-        warnings.extend(tallied(self.negative_duration, |count, first_uid| Warning::NegativeDuration {
-            count,
-            first_uid,
-        }));
-        warnings
-            .extend(tallied(self.without_name, |count, first_uid| Warning::WithoutName { count, first_uid }));
-        warnings
-            .extend(tallied(self.unclosed, |count, first_uid| Warning::UnclosedBegin { count, first_uid }));
-        warnings.extend(tallied(self.unopened, |count, first_uid| Warning::UnopenedEnd { count, first_uid }));
+        let tallies = [
+            (self.without_timestamp, EventFault::WithoutTimestamp),
+            (self.without_duration, EventFault::WithoutDuration),
+            (self.negative_duration, EventFault::NegativeDuration),
+            (self.without_name, EventFault::WithoutName),
+            (self.unclosed, EventFault::UnclosedBegin),
+            (self.unopened, EventFault::UnopenedEnd),
+        ];
+        warnings.extend(tallies.into_iter().filter_map(|(tally, fault)| tally.warning(fault)));
         warnings
             .extend(self.unused_phases.iter().map(|&(phase, count)| Warning::UnusedPhase { phase, count }));
         if self.unknown_metadata > 0 {
@@ -363,7 +321,7 @@ impl TraceSink {
     }
 
     /// Appends a run that begins at `offset` of the text.
-    pub(crate) fn append(&mut self, run: &Run, offset: u64) -> Result<(), TooManyEvents> {
+    pub(crate) fn append(&mut self, run: &Run, offset: u64) -> Result<(), Refusal> {
         self.appender.append(run, offset)
     }
 
@@ -373,7 +331,7 @@ impl TraceSink {
         let mut warnings = Vec::new();
         match damage {
             Some(detail) => {
-                let bytes_read = ending.used + ending.unused;
+                let bytes_read = Some(ending.used + ending.unused);
                 warnings.push(Warning::DamagedCompression { bytes_read, detail });
             }
             None if !ending.complete => warnings.push(Warning::Truncated { bytes_lost: ending.unused }),

@@ -5,10 +5,8 @@
 //! is parsed here. So parsing ahead can be wrong about where events begin without ever being wrong in the
 //! result.
 
-use super::append::TooManyEvents;
-use super::append::TraceSink;
 use super::facts::known_key;
-use super::run::{Run, RunEnd};
+use super::run::RunEnd;
 use crate::json::scanner::{Fault, Scanner, unescape};
 use crate::json::skipped_value::SkippedValue;
 
@@ -37,7 +35,7 @@ enum State {
 /// Why a text cannot be read as a Kineto trace.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// It holds no list of events.
+    /// It contains no list of events.
     NotATrace {
         detail: String,
         /// In bytes of text.
@@ -45,12 +43,6 @@ pub(crate) enum Refusal {
     },
     /// Its events are more than ids can name.
     TooManyEvents,
-}
-
-impl From<TooManyEvents> for Refusal {
-    fn from(TooManyEvents: TooManyEvents) -> Self {
-        Refusal::TooManyEvents
-    }
 }
 
 /// What becomes of the text that the assembler finds.
@@ -94,21 +86,6 @@ pub(crate) struct Assembler<S> {
     sink: S,
 }
 
-impl Assembler<TraceSink> {
-    /// Takes the next stretch of text together with the run that was parsed from it as if it began
-    /// between two events.
-    pub(crate) fn take_parsed(&mut self, text: &[u8], run: &Run, end: RunEnd) -> Result<(), Refusal> {
-        if matches!(self.state, State::Events) && self.carry.is_empty() {
-            self.sink.append(run, self.offset)?;
-            let used = self.leave_run(end, text.len());
-            self.offset += used as u64;
-            self.use_text(&text[used..])
-        } else {
-            self.take(text)
-        }
-    }
-}
-
 impl<S: Sink> Assembler<S> {
     pub(crate) fn new(sink: S) -> Self {
         Assembler {
@@ -131,6 +108,23 @@ impl<S: Sink> Assembler<S> {
         let mut joined = std::mem::take(&mut self.carry);
         joined.extend_from_slice(text);
         self.use_text(&joined)
+    }
+
+    /// Takes the next stretch of text, of which a run was parsed as if it began between two events. `append` hands
+    /// that run to the sink; `end` is how it ended.
+    pub(crate) fn take_parsed(
+        &mut self,
+        text: &[u8],
+        end: RunEnd,
+        append: impl FnOnce(&mut S, u64) -> Result<(), Refusal>,
+    ) -> Result<(), Refusal> {
+        if !matches!(self.state, State::Events) || !self.carry.is_empty() {
+            return self.take(text);
+        }
+        append(&mut self.sink, self.offset)?;
+        let used = self.leave_run(end, text.len());
+        self.offset += used as u64;
+        self.use_text(&text[used..])
     }
 
     fn use_text(&mut self, text: &[u8]) -> Result<(), Refusal> {

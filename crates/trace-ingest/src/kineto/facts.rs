@@ -5,29 +5,33 @@ use serde::de::DeserializeOwned;
 use crate::facts::TraceFacts;
 use crate::warning::Warning;
 
+type ReadFact = fn(&[u8], &mut TraceFacts) -> serde_json::Result<()>;
+
+/// The known keys, and how the value of each is read.
+const FACTS: [(&str, ReadFact); 18] = [
+    ("schemaVersion", |value, facts| set(value, &mut facts.schema_version)),
+    ("traceName", |value, facts| set(value, &mut facts.trace_name)),
+    ("trace_id", |value, facts| set(value, &mut facts.trace_id)),
+    ("displayTimeUnit", |value, facts| set(value, &mut facts.display_time_unit)),
+    ("baseTimeNanoseconds", |value, facts| set(value, &mut facts.base_time_nanoseconds)),
+    ("record_shapes", |value, facts| set_flag(value, &mut facts.record_shapes)),
+    ("with_stack", |value, facts| set_flag(value, &mut facts.with_stack)),
+    ("with_flops", |value, facts| set_flag(value, &mut facts.with_flops)),
+    ("with_modules", |value, facts| set_flag(value, &mut facts.with_modules)),
+    ("profile_memory", |value, facts| set_flag(value, &mut facts.profile_memory)),
+    ("cuda_runtime_version", |value, facts| set_version(value, &mut facts.cuda_runtime_version)),
+    ("cuda_driver_version", |value, facts| set_version(value, &mut facts.cuda_driver_version)),
+    ("cupti_version", |value, facts| set_version(value, &mut facts.cupti_version)),
+    ("hip_runtime_version", |value, facts| set_version(value, &mut facts.hip_runtime_version)),
+    ("hip_driver_version", |value, facts| set_version(value, &mut facts.hip_driver_version)),
+    ("roctracer_version", |value, facts| set_version(value, &mut facts.roctracer_version)),
+    ("deviceProperties", |value, facts| set(value, &mut facts.devices)),
+    ("distributedInfo", |value, facts| set(value, &mut facts.distributed)),
+];
+
 /// The known key with this text.
 pub(crate) fn known_key(key: &[u8]) -> Option<&'static str> {
-    const KEYS: &[&str] = &[
-        "schemaVersion",
-        "traceName",
-        "trace_id",
-        "displayTimeUnit",
-        "baseTimeNanoseconds",
-        "record_shapes",
-        "with_stack",
-        "with_flops",
-        "with_modules",
-        "profile_memory",
-        "cuda_runtime_version",
-        "cuda_driver_version",
-        "cupti_version",
-        "hip_runtime_version",
-        "hip_driver_version",
-        "roctracer_version",
-        "deviceProperties",
-        "distributedInfo",
-    ];
-    KEYS.iter().copied().find(|known| known.as_bytes() == key)
+    FACTS.iter().map(|(known, _)| *known).find(|known| known.as_bytes() == key)
 }
 
 /// Reads the value of a known key into `facts`; what cannot be understood becomes a warning.
@@ -37,27 +41,8 @@ pub(crate) fn read_fact(
     facts: &mut TraceFacts,
     warnings: &mut Vec<Warning>,
 ) {
-    let outcome = match key {
-        "schemaVersion" => set(value, &mut facts.schema_version),
-        "traceName" => set(value, &mut facts.trace_name),
-        "trace_id" => set(value, &mut facts.trace_id),
-        "displayTimeUnit" => set(value, &mut facts.display_time_unit),
-        "baseTimeNanoseconds" => set(value, &mut facts.base_time_nanoseconds),
-        "record_shapes" => set_flag(value, &mut facts.record_shapes),
-        "with_stack" => set_flag(value, &mut facts.with_stack),
-        "with_flops" => set_flag(value, &mut facts.with_flops),
-        "with_modules" => set_flag(value, &mut facts.with_modules),
-        "profile_memory" => set_flag(value, &mut facts.profile_memory),
-        "cuda_runtime_version" => set_version(value, &mut facts.cuda_runtime_version),
-        "cuda_driver_version" => set_version(value, &mut facts.cuda_driver_version),
-        "cupti_version" => set_version(value, &mut facts.cupti_version),
-        "hip_runtime_version" => set_version(value, &mut facts.hip_runtime_version),
-        "hip_driver_version" => set_version(value, &mut facts.hip_driver_version),
-        "roctracer_version" => set_version(value, &mut facts.roctracer_version),
-        "deviceProperties" => set(value, &mut facts.devices),
-        _ => set(value, &mut facts.distributed),
-    };
-    if let Err(error) = outcome {
+    let Some((_, read)) = FACTS.iter().find(|(known, _)| *known == key) else { return };
+    if let Err(error) = read(value, facts) {
         // The category of the error, never its text: that may quote the value.
         let detail =
             format!("{:?} error at line {} column {}", error.classify(), error.line(), error.column());

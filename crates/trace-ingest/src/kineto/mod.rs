@@ -6,6 +6,7 @@ mod boundary;
 mod entries;
 mod facts;
 mod pipeline;
+mod rare_arguments;
 mod run;
 mod translation;
 mod valid_json;
@@ -24,53 +25,41 @@ pub use entries::{EntryVisitor, RawEntry};
 pub(crate) mod event_list {
     pub(crate) use super::assemble::{EVENTS_ARE_NO_LIST, Refusal, Sink};
     pub(crate) use super::pipeline::{BLOCK, read_into};
-    pub(crate) use super::run::{RunEnd, members, walk};
+    pub(crate) use super::run::{RunEnd, walk};
 }
 
 use crate::error::IngestError;
-use crate::format::{Certainty, Format, ReadOptions, detect};
-use crate::recording::{Recording, RecordingKind};
-use crate::source::{self, TextSource};
+use crate::facts::RecordingKind;
+use crate::format::{Certainty, Format};
+use crate::open::detect;
+use crate::recording::Recording;
+use crate::source::{self, ReadOptions, TextSource};
 
-/// Reader of Kineto JSON.
-pub(crate) struct Kineto;
+/// Kineto JSON.
+pub(crate) const FORMAT: Format =
+    Format { name: "PyTorch/Kineto JSON", kind: RecordingKind::Kineto, probe, read };
 
-impl Format for Kineto {
-    fn name(&self) -> &'static str {
-        "PyTorch/Kineto JSON"
+/// Never certain: other programs write lists of trace events too.
+fn probe(head: &[u8]) -> Certainty {
+    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    let has = |key: &str| memmem::find(text, key.as_bytes()).is_some();
+    match text.first() {
+        Some(b'{' | b'[') if has("\"traceEvents\"") => Certainty::Likely,
+        Some(b'{') if has("\"schemaVersion\"") || has("\"deviceProperties\"") => Certainty::Likely,
+        Some(b'[') if has("\"ph\"") => Certainty::Likely,
+        // The event list may come after more top-level text than a probe sees.
+        Some(b'{' | b'[') => Certainty::Possible,
+        _ => Certainty::No,
     }
+}
 
-    fn kind(&self) -> RecordingKind {
-        RecordingKind::Kineto
-    }
-
-    /// Never certain: other programs write lists of trace events too.
-    fn probe(&self, head: &[u8]) -> Certainty {
-        let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
-        let has = |key: &str| memmem::find(text, key.as_bytes()).is_some();
-        match text.first() {
-            Some(b'{' | b'[') if has("\"traceEvents\"") => Certainty::Likely,
-            Some(b'{') if has("\"schemaVersion\"") || has("\"deviceProperties\"") => Certainty::Likely,
-            Some(b'[') if has("\"ph\"") => Certainty::Likely,
-            // The event list may come after more top-level text than a probe sees.
-            Some(b'{' | b'[') => Certainty::Possible,
-            _ => Certainty::No,
-        }
-    }
-
-    fn read(
-        &self,
-        path: &Path,
-        source: TextSource<'_>,
-        options: &ReadOptions<'_>,
-    ) -> Result<Recording, IngestError> {
-        let skip_frames = options.skip_python_frames;
-        let outcome = pipeline::read_text(source.text, options.thread_count(), pipeline::BLOCK, skip_frames);
-        let mut trace = outcome.map_err(|refusal| refused(path, refusal))?;
-        trace.warnings.splice(0..0, source.warnings);
-        trace.facts.recorder.kind = Some(RecordingKind::Kineto);
-        Ok(Recording::Kineto(Box::new(trace)))
-    }
+fn read(path: &Path, source: TextSource<'_>, options: &ReadOptions<'_>) -> Result<Recording, IngestError> {
+    let skip_frames = options.skip_python_frames;
+    let outcome = pipeline::read_text(source.text, options.thread_count(), pipeline::BLOCK, skip_frames);
+    let mut trace = outcome.map_err(|refusal| refused(path, refusal))?;
+    trace.warnings.splice(0..0, source.warnings);
+    trace.facts.recorder.kind = Some(RecordingKind::Kineto);
+    Ok(Recording::Kineto(Box::new(trace)))
 }
 
 fn refused(path: &Path, refusal: Refusal) -> IngestError {
@@ -86,7 +75,7 @@ fn refused(path: &Path, refusal: Refusal) -> IngestError {
 /// included; after the visitor broke off, the number so far.
 ///
 /// For copying parts of a file: read it with [`crate::read_path`], choose events, and take their text here.
-/// What [`crate::read_path`] warns of (a cut-off end, damage) is got over here without a word.
+/// What [`crate::read_path`] warns of (a cut-off end, damage) is skipped silently here.
 ///
 /// # Errors
 /// Those of [`crate::read_path`], and [`IngestError::OtherKind`] for a recording of another kind.

@@ -15,6 +15,7 @@ use super::append::TraceSink;
 use super::assemble::{Assembler, Ending, Refusal, Sink};
 use super::boundary::last_event_start;
 use super::run::{Run, RunEnd};
+use crate::source::read_full;
 use crate::trace::Trace;
 
 /// Text per block, in bytes. Large enough that a block's fixed costs vanish, small enough to stay in the
@@ -91,21 +92,11 @@ impl<R: Read> BlockReader<R> {
         if !self.finished {
             let wanted = text.length.max(self.next / 2) + self.next / 2;
             self.next = (2 * self.next).min(self.block);
-            while text.length < wanted {
-                match self.source.read(text.room(wanted - text.length)) {
-                    Ok(0) => {
-                        self.finished = true;
-                        break;
-                    }
-                    Ok(read) => text.length += read,
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Err(error) => {
-                        self.finished = true;
-                        outcome = Err(error);
-                        break;
-                    }
-                }
-            }
+            let room = text.room(wanted - text.length);
+            let (read, end) = read_full(&mut self.source, room);
+            self.finished = read < room.len();
+            text.length += read;
+            outcome = end;
             if !self.finished
                 && let Some(cut) = last_event_start(text.as_bytes())
             {
@@ -211,7 +202,8 @@ fn read_threaded(
         while let Ok(block) = parsed.recv() {
             waiting.insert(block.number, block);
             while let Some(block) = waiting.remove(&next) {
-                assembler.take_parsed(block.text.as_bytes(), &block.run, block.end)?;
+                let append = |sink: &mut TraceSink, offset| sink.append(&block.run, offset);
+                assembler.take_parsed(block.text.as_bytes(), block.end, append)?;
                 next += 1;
                 // The reader may have finished; then the block is not needed any more.
                 let _ = free_sender.send(block);

@@ -9,10 +9,12 @@ use std::ops::{ControlFlow, Range};
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
 use super::boundary::event_starts;
+use super::rare_arguments::RareField;
 use crate::category::{Category, KNOWN};
 use crate::event_table::{FlowEnd, FlowKind};
 use crate::json::number::{integer, microseconds_to_nanoseconds};
 use crate::json::scanner::{Fault, RawValue, Scan, Scanner};
+use crate::warning::Tally;
 
 /// How the parsing of a run ended; offsets are in bytes of the run's text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,35 +102,6 @@ pub(crate) struct Row {
 /// Shapes, types, strides, concrete inputs: offsets into [`Run::argument_lists`].
 pub(crate) type LocalSignature = [Option<u32>; 4];
 
-/// An argument that few events have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RareField {
-    RegistersPerThread,
-    SharedMemory,
-    Bytes,
-    Bandwidth,
-    GraphNode,
-    LaunchedKernel,
-    CollectiveName,
-    GroupName,
-    GroupDescription,
-    GroupRanks,
-    GroupSize,
-    Dtype,
-    InElements,
-    OutElements,
-    InSplitSize,
-    OutSplitSize,
-    Rank,
-    GlobalRankStart,
-    GlobalRankStride,
-    TritonFile,
-    TritonHash,
-    TritonArguments,
-    TritonWarps,
-    TritonStages,
-}
-
 /// Value of a rare argument, not decoded: the text's run-local id and whether it stood in quotes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RareValue {
@@ -160,22 +133,6 @@ pub(crate) struct LocalEnd {
     pub(crate) entry: u32,
     pub(crate) track: u32,
     pub(crate) time: i64,
-}
-
-/// A count with the first entry that it counts.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tally {
-    pub(crate) count: u64,
-    pub(crate) first: u32,
-}
-
-impl Tally {
-    pub(crate) fn add(&mut self, entry: u32) {
-        if self.count == 0 {
-            self.first = entry;
-        }
-        self.count += 1;
-    }
 }
 
 /// Faults of a run.
@@ -229,6 +186,7 @@ pub(crate) struct Run {
 }
 
 /// One entry of the event list while it is read: slices of the text, nothing kept.
+#[derive(Default)]
 pub(crate) struct Entry<'t> {
     pub(crate) phase: RawValue<'t>,
     pub(crate) category: &'t [u8],
@@ -252,34 +210,6 @@ pub(crate) struct Entry<'t> {
     metadata: RawValue<'t>,
     /// A Python frame of which nothing behind its category was read.
     is_skipped: bool,
-}
-
-impl Default for Entry<'_> {
-    fn default() -> Self {
-        let null = RawValue::Null;
-        Entry {
-            phase: null,
-            category: b"",
-            name: None,
-            pid: null,
-            tid: null,
-            timestamp: null,
-            duration: null,
-            id: null,
-            external_id: null,
-            correlation: null,
-            device: null,
-            stream: null,
-            sequence_number: null,
-            forward_thread: null,
-            python: [null; 3],
-            signature: [null; 4],
-            grid: null,
-            block: null,
-            metadata: null,
-            is_skipped: false,
-        }
-    }
 }
 
 impl Entry<'_> {
@@ -610,7 +540,7 @@ fn parse_entry<'t>(
 ) -> Scan<Entry<'t>> {
     let mut entry = Entry::default();
     scanner.expect(b'{', "an entry is not an object")?;
-    members(scanner, |scanner, key| {
+    scanner.members(|scanner, key| {
         match key {
             b"ph" => entry.phase = scanner.value()?,
             b"cat" => {
@@ -634,7 +564,7 @@ fn parse_entry<'t>(
             b"dur" => entry.duration = scanner.value()?,
             b"id" => entry.id = scanner.value()?,
             b"args" if scanner.accept(b'{')? => {
-                members(scanner, |scanner, key| parse_argument(scanner, key, &mut entry, rare))?;
+                scanner.members(|scanner, key| parse_argument(scanner, key, &mut entry, rare))?;
             }
             _ => {
                 scanner.value()?;
@@ -643,24 +573,6 @@ fn parse_entry<'t>(
         Ok(())
     })?;
     Ok(entry)
-}
-
-/// Reads the members of an object up to and with its closing brace; a trailing comma is tolerated.
-#[inline]
-pub(crate) fn members<'t>(
-    scanner: &mut Scanner<'t>,
-    mut member: impl FnMut(&mut Scanner<'t>, &'t [u8]) -> Scan<()>,
-) -> Scan<()> {
-    loop {
-        if scanner.accept(b'}')? {
-            return Ok(());
-        }
-        let key = scanner.key()?;
-        member(scanner, key)?;
-        if !scanner.accept(b',')? {
-            return scanner.expect(b'}', "expected a comma or a closing brace after a value");
-        }
-    }
 }
 
 fn parse_argument<'t>(
@@ -688,7 +600,7 @@ fn parse_argument<'t>(
         b"block" => &mut entry.block,
         b"name" | b"labels" | b"sort_index" => &mut entry.metadata,
         _ => {
-            if let Some(field) = rare_field(key) {
+            if let Some(field) = RareField::from_key(key) {
                 rare.push((field, value));
             }
             return Ok(());
@@ -696,36 +608,6 @@ fn parse_argument<'t>(
     };
     *slot = value;
     Ok(())
-}
-
-fn rare_field(key: &[u8]) -> Option<RareField> {
-    Some(match key {
-        b"registers per thread" => RareField::RegistersPerThread,
-        b"shared memory" => RareField::SharedMemory,
-        b"bytes" => RareField::Bytes,
-        b"memory bandwidth (GB/s)" => RareField::Bandwidth,
-        b"graph node id" => RareField::GraphNode,
-        b"kernel" => RareField::LaunchedKernel,
-        b"Collective name" => RareField::CollectiveName,
-        b"Process Group Name" => RareField::GroupName,
-        b"Process Group Description" => RareField::GroupDescription,
-        b"Process Group Ranks" => RareField::GroupRanks,
-        b"Group size" => RareField::GroupSize,
-        b"dtype" => RareField::Dtype,
-        b"In msg nelems" => RareField::InElements,
-        b"Out msg nelems" => RareField::OutElements,
-        b"In split size" => RareField::InSplitSize,
-        b"Out split size" => RareField::OutSplitSize,
-        b"Rank" => RareField::Rank,
-        b"Global rank start" => RareField::GlobalRankStart,
-        b"Global rank stride" => RareField::GlobalRankStride,
-        b"kernel_file" => RareField::TritonFile,
-        b"kernel_hash" => RareField::TritonHash,
-        b"kernel_kwargs" => RareField::TritonArguments,
-        b"num_warps" => RareField::TritonWarps,
-        b"num_stages" => RareField::TritonStages,
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

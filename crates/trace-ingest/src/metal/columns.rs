@@ -39,7 +39,7 @@ pub fn is_ops_csv(head: &[u8]) -> bool {
 }
 
 impl Header {
-    pub(super) fn of(record: &ByteRecord) -> Header {
+    pub(super) fn new(record: &ByteRecord) -> Header {
         let name = |cell: &[u8]| String::from_utf8_lossy(cell).trim_matches(is_around_names).to_string();
         Header { names: record.iter().map(name).collect() }
     }
@@ -51,11 +51,11 @@ impl Header {
         let line = text[start..].split(|&byte| byte == b'\n').next().filter(|line| line.contains(&b','))?;
         let mut reader = ReaderBuilder::new().has_headers(false).from_reader(line);
         let mut record = ByteRecord::new();
-        reader.read_byte_record(&mut record).ok()?.then(|| Header::of(&record))
+        reader.read_byte_record(&mut record).ok()?.then(|| Header::new(&record))
     }
 
     #[cfg(test)]
-    pub(super) fn of_names(names: &[&str]) -> Header {
+    pub(super) fn from_names(names: &[&str]) -> Header {
         Header { names: names.iter().map(ToString::to_string).collect() }
     }
 
@@ -218,7 +218,7 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    pub(super) fn of(header: &Header) -> Columns {
+    pub(super) fn new(header: &Header) -> Columns {
         let mut columns = Columns {
             single: Column::ALL.map(|(_, name)| header.position(name)),
             inputs: Vec::new(),
@@ -298,7 +298,7 @@ mod tests {
             (&["OP CODE", "INPUT_0_W", "DEVICE ARCH"], CsvFormat::V2_1),
             (&["AVAILABLE WORKER CORE COUNT", "INPUT_0_W_PAD[LOGICAL]"], CsvFormat::V2_1),
         ] {
-            assert_eq!(Header::of_names(names).format(), expected, "{names:?}");
+            assert_eq!(Header::from_names(names).format(), expected, "{names:?}");
         }
     }
 
@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn columns_of_tensors_are_found_by_number_in_any_order() {
-        let header = Header::of_names(&[
+        let header = Header::from_names(&[
             "OUTPUT_0_MEMORY",
             "INPUT_2_X_PAD[LOGICAL]",
             "INPUT_0_W",
@@ -332,7 +332,7 @@ mod tests {
             "INPUT_0",
             "INPUT_0_STRIDE",
         ]);
-        let columns = Columns::of(&header);
+        let columns = Columns::new(&header);
         assert_eq!(columns.inputs.len(), 3);
         assert_eq!(columns.inputs[0].dims, [Some(2), None, None, None]);
         assert_eq!(columns.inputs[1], TensorColumns::default());

@@ -21,9 +21,11 @@ use row::RowReader;
 
 use crate::csv_limits::{LimitedRows, is_too_long, read_header, read_row};
 use crate::error::IngestError;
-use crate::format::{Certainty, Format, ReadOptions, detect};
-use crate::recording::{Recording, RecordingKind};
-use crate::source::{self, TextSource, is_damage};
+use crate::facts::RecordingKind;
+use crate::format::{Certainty, Format};
+use crate::open::detect;
+use crate::recording::Recording;
+use crate::source::{self, ReadOptions, TextSource, is_damage};
 
 /// How much of a text is looked at to say what it is, in bytes.
 const HEAD: usize = 64 << 10;
@@ -51,33 +53,17 @@ pub fn read_ops(paths: &[PathBuf]) -> Result<OpsTable, IngestError> {
     Ok(joined.finish())
 }
 
-/// Reader of a CSV file of operations.
-pub(crate) struct OpsCsv;
-
-impl Format for OpsCsv {
-    fn name(&self) -> &'static str {
-        "Tenstorrent ops CSV"
-    }
-
-    fn kind(&self) -> RecordingKind {
-        RecordingKind::TenstorrentOps
-    }
-
-    fn probe(&self, head: &[u8]) -> Certainty {
-        if is_ops_csv(head) { Certainty::Certain } else { Certainty::No }
-    }
-
-    fn read(
-        &self,
-        path: &Path,
-        source: TextSource<'_>,
-        _options: &ReadOptions<'_>,
-    ) -> Result<Recording, IngestError> {
+/// CSV files of operations.
+pub(crate) const FORMAT: Format = Format {
+    name: "Tenstorrent ops CSV",
+    kind: RecordingKind::TenstorrentOps,
+    probe: |head| Certainty::certain_if(is_ops_csv(head)),
+    read: |path, source, _| {
         let mut joined = Joined::default();
         joined.add_source(path, source)?;
         Ok(Recording::TenstorrentOps(Box::new(joined.finish())))
-    }
-}
+    },
+};
 
 /// Reads texts that are in memory already, not compressed, as [`read_ops`] reads files.
 ///
@@ -130,12 +116,12 @@ impl Joined {
     fn add(&mut self, path: &Path, head: &[u8], text: impl Read) -> Result<(), IngestError> {
         let text = LimitedRows::new(text);
         let mut reader = ReaderBuilder::new().flexible(true).buffer_capacity(HEAD).from_reader(text);
-        let header = Header::of(&read_header(path, &mut reader)?);
+        let header = Header::new(&read_header(path, &mut reader)?);
         if header.names.iter().all(String::is_empty) {
             return Err(IngestError::Empty { path: path.to_path_buf() });
         }
         header.require_columns(path, head)?;
-        let columns = Columns::of(&header);
+        let columns = Columns::new(&header);
         columns.add_to(&mut self.table.has);
         self.lacking.push(columns.lacking().collect());
         let mut rows = RowReader::new(columns, header.names.len());

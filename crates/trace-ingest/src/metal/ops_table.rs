@@ -21,7 +21,7 @@ pub struct OpsTable {
     pub tensors: Vec<Tensor>,
     /// Which of the columns that a file may lack are there.
     pub has: OptionalColumns,
-    /// What reading got over.
+    /// Faults that did not stop reading.
     pub warnings: Vec<OpsWarning>,
 }
 
@@ -193,7 +193,7 @@ pub struct Dim {
     pub logical: Option<u64>,
 }
 
-/// What reading got over, counted.
+/// Faults that did not stop reading, counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OpsWarning {
     /// Rows that could not be read were left out.

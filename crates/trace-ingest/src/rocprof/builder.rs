@@ -2,8 +2,25 @@
 
 use hashbrown::HashMap;
 
-use super::fault::ProfileWarning;
-use super::profile::{Agent, Counter, Kernel, Launch, Profile};
+use super::profile::{
+    Agent, Allocation, Call, CopyDirection, Counter, CounterValue, Dispatch, Domain, Kernel, Launch,
+    MemoryCopy, Profile, ScratchEvent,
+};
+use crate::string_table::{StringId, lossy};
+use crate::warning::{RecordFault, Warning};
+
+/// When and where something was done, and by whom. What the format does not say is 0.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) start: i64,
+    pub(crate) end: i64,
+    pub(crate) correlation: Option<u64>,
+    pub(crate) thread: i64,
+    pub(crate) queue: u64,
+    pub(crate) stream: u64,
+    /// Position of the process.
+    pub(crate) process: u32,
+}
 
 /// A profile in the making: finds agents, kernels, launch configurations and counters again that were seen
 /// before, and counts what was wrong.
@@ -15,6 +32,8 @@ pub(crate) struct ProfileBuilder {
     named_kernels: HashMap<Kernel, u32>,
     launches: HashMap<Launch, u32>,
     counters: HashMap<String, u32>,
+    /// Positions of counter values, by dispatch and counter.
+    counter_values: HashMap<(u32, u32), usize>,
     negative_durations: u64,
     pub(crate) unknown_agents: u64,
     pub(crate) invalid_utf8: u64,
@@ -98,12 +117,120 @@ impl ProfileBuilder {
         position
     }
 
-    /// Start and end of a record; one that ends before it begins has no length.
-    pub(crate) fn span(&mut self, start: i64, end: i64) -> (i64, i64) {
-        if end < start {
-            self.negative_durations += 1;
-        }
-        (start, end.max(start))
+    /// Adds to the value of a counter during a dispatch.
+    pub(crate) fn add_counter_value(&mut self, dispatch: u32, counter: u32, value: f64) {
+        let values = &mut self.profile.counter_values;
+        let position = *self.counter_values.entry((dispatch, counter)).or_insert_with(|| {
+            values.push(CounterValue { dispatch, counter, value: 0.0 });
+            values.len() - 1
+        });
+        values[position].value += value;
+    }
+
+    /// Id of a text that should be UTF-8.
+    pub(crate) fn intern_bytes(&mut self, bytes: &[u8]) -> StringId {
+        let text = lossy(bytes, &mut self.invalid_utf8);
+        self.profile.strings.intern(&text)
+    }
+
+    /// End of a record; one that ends before it begins has no length.
+    fn end(&mut self, at: &Place) -> i64 {
+        self.negative_durations += u64::from(at.end < at.start);
+        at.end.max(at.start)
+    }
+
+    /// Adds a dispatch; returns its position.
+    pub(crate) fn dispatch(
+        &mut self,
+        at: Place,
+        dispatch_id: u64,
+        agent: Option<u32>,
+        kernel: u32,
+        launch: u32,
+    ) -> u32 {
+        let end = self.end(&at);
+        let Place { start, correlation, thread, queue, stream, process, .. } = at;
+        let dispatches = &mut self.profile.dispatches;
+        dispatches.push(Dispatch {
+            start,
+            end,
+            correlation,
+            dispatch_id,
+            thread,
+            queue,
+            stream,
+            process,
+            agent,
+            kernel,
+            launch,
+        });
+        dispatches.len() as u32 - 1
+    }
+
+    /// Adds a copy between two agents.
+    pub(crate) fn copy(
+        &mut self,
+        at: Place,
+        name: StringId,
+        direction: CopyDirection,
+        bytes: Option<u64>,
+        [source, destination]: [Option<u32>; 2],
+    ) {
+        let end = self.end(&at);
+        let Place { start, correlation, thread, stream, process, .. } = at;
+        self.profile.copies.push(MemoryCopy {
+            start,
+            end,
+            correlation,
+            bytes,
+            thread,
+            stream,
+            process,
+            source,
+            destination,
+            direction,
+            name,
+        });
+    }
+
+    /// Adds a call of a library, or a marker.
+    pub(crate) fn call(&mut self, at: Place, domain: Domain, kind: StringId, name: StringId, operation: u32) {
+        let end = self.end(&at);
+        let Place { start, correlation, thread, stream, process, .. } = at;
+        self.profile.calls.push(Call {
+            start,
+            end,
+            correlation,
+            thread,
+            stream,
+            operation,
+            process,
+            domain,
+            kind,
+            name,
+        });
+    }
+
+    /// Adds an allocation of device memory, or its end.
+    pub(crate) fn allocation(
+        &mut self,
+        at: Place,
+        name: StringId,
+        agent: Option<u32>,
+        address: u64,
+        bytes: u64,
+    ) {
+        let end = self.end(&at);
+        let Place { start, correlation, process, .. } = at;
+        let allocation = Allocation { start, end, correlation, address, bytes, process, agent, name };
+        self.profile.allocations.push(allocation);
+    }
+
+    /// Adds an event of scratch memory.
+    pub(crate) fn scratch(&mut self, at: Place, name: StringId, agent: Option<u32>, bytes: Option<u64>) {
+        let end = self.end(&at);
+        let Place { start, queue, process, .. } = at;
+        self.profile.scratch.push(ScratchEvent { start, end, bytes, queue, process, agent, name });
     }
 
     /// The profile, once everything was added.
@@ -116,10 +243,13 @@ impl ProfileBuilder {
         let unknown_kernels =
             profile.dispatches.iter().filter(|dispatch| unnamed(dispatch.kernel)).count() as u64;
         for (count, warning) in [
-            (negative_durations, ProfileWarning::NegativeDuration { count: negative_durations }),
-            (unknown_kernels, ProfileWarning::UnknownKernels { count: unknown_kernels }),
-            (unknown_agents, ProfileWarning::UnknownAgents { count: unknown_agents }),
-            (invalid_utf8, ProfileWarning::InvalidUtf8 { count: invalid_utf8 }),
+            (
+                negative_durations,
+                Warning::Records { fault: RecordFault::NegativeDuration, count: negative_durations },
+            ),
+            (unknown_kernels, Warning::Records { fault: RecordFault::UnknownKernel, count: unknown_kernels }),
+            (unknown_agents, Warning::Records { fault: RecordFault::UnknownAgent, count: unknown_agents }),
+            (invalid_utf8, Warning::InvalidUtf8 { count: invalid_utf8 }),
         ] {
             if count > 0 {
                 profile.warnings.push(warning);

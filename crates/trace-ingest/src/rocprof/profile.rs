@@ -1,7 +1,7 @@
 //! What a profile of `rocprofv3` holds, whichever of its output formats it was read from.
 
-use super::fault::ProfileWarning;
 use crate::string_table::{StringId, StringTable};
+use crate::warning::Warning;
 
 /// A profile of `rocprofv3`: the processes that were profiled, their agents (CPUs and GPUs), kernels, and records of
 /// what ran. All times are integer nanoseconds of the profiler's clock, as the file gives them. Records stand in
@@ -37,8 +37,8 @@ pub struct Profile {
     pub counter_values: Vec<CounterValue>,
     /// Samples of program counters.
     pub samples: Vec<Sample>,
-    /// What reading got over.
-    pub warnings: Vec<ProfileWarning>,
+    /// Faults that did not stop reading.
+    pub warnings: Vec<Warning>,
 }
 
 /// The format that a profile was read from.
@@ -338,7 +338,7 @@ pub struct CounterValue {
 }
 
 /// A sample of a wave's program counter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
     /// When it was taken, in nanoseconds.
     pub time: i64,
@@ -417,7 +417,7 @@ impl Call {
 
 impl CopyDirection {
     /// The direction that a profiler's name tells: `MEMORY_COPY_HOST_TO_DEVICE`, `HOST_TO_DEVICE`, `H2D`.
-    pub fn of_name(name: &str) -> Self {
+    pub fn from_name(name: &str) -> Self {
         let name = name.to_ascii_uppercase();
         let named = |long: &str, short: &str| name.contains(long) || name == short;
         if named("HOST_TO_DEVICE", "H2D") {
@@ -432,11 +432,34 @@ impl CopyDirection {
             CopyDirection::Other
         }
     }
+
+    /// What the agents are that such a copy reads from and writes to.
+    pub(crate) fn agent_kinds(self) -> [AgentKind; 2] {
+        match self {
+            CopyDirection::HostToHost => [AgentKind::Cpu, AgentKind::Cpu],
+            CopyDirection::HostToDevice => [AgentKind::Cpu, AgentKind::Gpu],
+            CopyDirection::DeviceToHost => [AgentKind::Gpu, AgentKind::Cpu],
+            CopyDirection::DeviceToDevice => [AgentKind::Gpu, AgentKind::Gpu],
+            CopyDirection::Other => [AgentKind::Unknown, AgentKind::Unknown],
+        }
+    }
+
+    /// The direction of a copy between agents of these kinds.
+    pub(crate) fn between(kinds: [AgentKind; 2]) -> Self {
+        let known = [
+            CopyDirection::HostToHost,
+            CopyDirection::HostToDevice,
+            CopyDirection::DeviceToHost,
+            CopyDirection::DeviceToDevice,
+        ];
+        let found = known.into_iter().find(|direction| direction.agent_kinds() == kinds);
+        found.unwrap_or(CopyDirection::Other)
+    }
 }
 
 impl Domain {
     /// The domain that a profiler's name tells: `HIP_RUNTIME_API`, `hip_api`, `MARKER_CORE_API`.
-    pub fn of_kind(kind: &str) -> Self {
+    pub fn from_kind(kind: &str) -> Self {
         const DOMAINS: [(&str, Domain); 6] = [
             ("HIP", Domain::Hip),
             ("HSA", Domain::Hsa),

@@ -3,12 +3,10 @@
 use super::profile::{Agent, AgentKind, Call, Dispatch, Domain, KernelNames, Launch, MemoryCopy, Profile};
 use crate::category::Category;
 use crate::event_table::{LaunchGeometry, MemoryTransfer, Phase};
-use crate::facts::{DeviceProperties, RecorderFacts, TraceFacts};
-use crate::recording::RecordingKind;
+use crate::facts::{DeviceProperties, RecorderFacts, RecordingKind, TimeUnit, TraceFacts};
 use crate::string_table::StringId;
-use crate::trace::{EventArguments, NewEvent, TimeUnit, Trace};
+use crate::trace::{EventArguments, NewEvent, Trace};
 use crate::track_table::{RowId, Track, TrackId};
-use crate::warning::Warning;
 
 /// Bits of a correlation number; those above tell processes apart.
 const CORRELATION_BITS: u32 = 40;
@@ -62,7 +60,7 @@ impl Conversion<'_> {
             devices: profile.agents.iter().filter_map(device).collect(),
             ..TraceFacts::default()
         };
-        trace.warnings = profile.warnings.iter().cloned().map(Warning::Rocprof).collect();
+        trace.warnings.clone_from(&profile.warnings);
         trace.rebase();
         trace
     }

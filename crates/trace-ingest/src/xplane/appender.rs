@@ -6,7 +6,6 @@ use std::num::NonZeroUsize;
 use hashbrown::HashMap;
 
 use super::categories::{LineRole, XLA_MODULE, category};
-use super::decode::Refusal;
 use super::derived::DerivedLines;
 use super::details::{read_geometry, read_transfer};
 use super::facts::Facts;
@@ -18,12 +17,23 @@ use super::scan::PlaneScan;
 use super::stat::{StatValue, read_stat};
 use crate::category::Category;
 use crate::event_table::{Event, EventId, LaunchGeometry, MemoryTransfer, Phase};
-use crate::facts::{DeviceProperties, RecorderFacts};
-use crate::recording::RecordingKind;
+use crate::facts::{DeviceProperties, RecorderFacts, RecordingKind, TimeUnit};
 use crate::string_table::StringId;
-use crate::trace::{EventArguments, TimeUnit};
-use crate::warning::Warning;
-use crate::wire::{Message, Wire};
+use crate::trace::EventArguments;
+use crate::warning::{EventFault, Tally, Warning};
+use crate::wire::{Fault, Message, Wire};
+
+/// What ends reading.
+pub(crate) enum Refusal {
+    Fault(Box<Fault>),
+    TooManyEvents,
+}
+
+impl From<Box<Fault>> for Refusal {
+    fn from(fault: Box<Fault>) -> Self {
+        Refusal::Fault(fault)
+    }
+}
 
 /// A line: position of its plane, and its position there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,23 +42,7 @@ pub(crate) struct Place {
     pub(crate) line: usize,
 }
 
-/// How many faults of a kind, and the first event.
-#[derive(Default)]
-struct Tally {
-    count: u64,
-    first_uid: u32,
-}
-
-impl Tally {
-    fn add(&mut self, uid: u32) {
-        if self.count == 0 {
-            self.first_uid = uid;
-        }
-        self.count += 1;
-    }
-}
-
-/// What reading got over.
+/// Faults that did not stop reading.
 #[derive(Default)]
 pub(crate) struct Faults {
     negative_duration: Tally,
@@ -69,7 +63,6 @@ pub(crate) struct Appender {
     pub(crate) base_ns: i64,
     pub(crate) faults: Faults,
     instructions: InstructionIndex,
-    calls: HashMap<XlaCall, u32>,
     geometries: HashMap<StringId, Option<LaunchGeometry>>,
     transfers: HashMap<StringId, Option<MemoryTransfer>>,
     module: Category,
@@ -102,7 +95,6 @@ impl Appender {
             base_ns,
             faults: Faults::default(),
             instructions: InstructionIndex::default(),
-            calls: HashMap::new(),
             geometries: HashMap::new(),
             transfers: HashMap::new(),
             module,
@@ -122,8 +114,8 @@ impl Appender {
             if call.hlo_op.is_none() && call.program_id.is_some() && call.symbol_id.is_some() {
                 call.hlo_op = Some(self.kinds.label(kind, &mut self.profile.trace.strings));
             }
-            let call = intern_call(&mut self.calls, &mut self.profile.xla_calls, call);
-            self.kinds.set_call(kind, call);
+            let call = self.profile.xla_calls.insert_full(call).0;
+            self.kinds.set_call(kind, call as u32);
         }
     }
 
@@ -179,7 +171,7 @@ impl Appender {
             let mut call = call_of(&facts);
             let of_kind = kind_call.and_then(|kind| self.profile.xla_calls[kind as usize].hlo_op);
             call.hlo_op = call.hlo_op.or(of_kind);
-            Some(intern_call(&mut self.calls, &mut self.profile.xla_calls, call))
+            Some(self.profile.xla_calls.insert_full(call).0 as u32)
         } else {
             kind_call
         };
@@ -204,7 +196,7 @@ impl Appender {
         if stats == 0 {
             return Ok(false);
         }
-        let event = Message::of_field(bytes, offset, "XEvent")?;
+        let event = Message::at_field(bytes, offset, "XEvent")?;
         let mut event = event.resume_at(offset + stats as usize);
         while let Some(field) = event.next_field()? {
             if field.number == EVENT_STATS {
@@ -263,14 +255,8 @@ impl Appender {
             profile.stat_names.push(scan.stat_names);
         }
         let warnings = &mut profile.trace.warnings;
-        let Tally { count, first_uid } = faults.negative_duration;
-        if count > 0 {
-            warnings.push(Warning::NegativeDuration { count, first_uid });
-        }
-        let Tally { count, first_uid } = faults.without_name;
-        if count > 0 {
-            warnings.push(Warning::WithoutName { count, first_uid });
-        }
+        warnings.extend(faults.negative_duration.warning(EventFault::NegativeDuration));
+        warnings.extend(faults.without_name.warning(EventFault::WithoutName));
         if unnamed > 0 {
             warnings.push(Warning::UnnamedArguments { count: unnamed });
         }
@@ -364,11 +350,4 @@ fn call_of(facts: &Facts) -> XlaCall {
         symbol_id: facts.symbol_id,
         run_id: facts.run_id,
     }
-}
-
-fn intern_call(calls: &mut HashMap<XlaCall, u32>, list: &mut Vec<XlaCall>, call: XlaCall) -> u32 {
-    *calls.entry(call).or_insert_with(|| {
-        list.push(call);
-        list.len() as u32 - 1
-    })
 }

@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::appender::{Appender, Place};
+use super::appender::{Appender, Place, Refusal};
 use super::categories::line_role;
 use super::derived::{DerivedLines, is_derived_thread};
 use super::kinds::KindRole;
-use super::profile::{FileBytes, Line, Plane, PlaneKind, Profile};
-use super::programs::Programs;
+use super::profile::{Line, Plane, PlaneKind, Profile};
+use super::programs::{FileBytes, Programs};
 use super::rows::{LineContext, Noticed, Row, add_pool_regions, read_rows, sort_rows};
 use super::scan::{PlaneScan, read_text, scan_plane};
 use crate::error::IngestError;
 use crate::track_table::{RowId, Track};
-use crate::wire::{Fault, Message, Wire};
+use crate::wire::{Message, Wire};
 
 /// The viewer's process number of the host's threads.
 const HOST_PROCESS: i64 = 701;
@@ -23,18 +23,6 @@ const HOST_PROCESS: i64 = 701;
 const CUSTOM_PROCESS: i64 = 501;
 /// A line that the viewer leaves out.
 const HIDDEN_LINE: &str = "Async XLA Ops";
-
-/// What ends reading.
-pub(crate) enum Refusal {
-    Fault(Box<Fault>),
-    TooManyEvents,
-}
-
-impl From<Box<Fault>> for Refusal {
-    fn from(fault: Box<Fault>) -> Self {
-        Refusal::Fault(fault)
-    }
-}
 
 /// Reads a whole profile.
 pub(crate) fn decode(path: &Path, bytes: Vec<u8>) -> Result<Profile, IngestError> {

@@ -1,7 +1,7 @@
 //! The stats that events are placed, named, categorised and linked by.
 
 use super::stat::{RawStat, RawValue, StatNames};
-use crate::string_table::{StringId, StringTable};
+use crate::string_table::{StringId, StringTable, lossy};
 
 /// A stat that reading uses. All others are found when they are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(crate) enum KnownStat {
 }
 
 impl KnownStat {
-    fn of_name(name: &str) -> Self {
+    fn from_name(name: &str) -> Self {
         match name {
             "hlo_op" => KnownStat::HloOp,
             "hlo_module" => KnownStat::HloModule,
@@ -50,7 +50,7 @@ impl KnownStat {
 }
 
 /// What the stats of an event, or of its kind, say. Texts are [`StringId::EMPTY`] where they are absent.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) hlo_op: StringId,
     pub(crate) hlo_module: StringId,
@@ -73,28 +73,6 @@ pub(crate) struct Facts {
     pub(crate) names_call: bool,
 }
 
-impl Facts {
-    pub(crate) const NONE: Facts = Facts {
-        hlo_op: StringId::EMPTY,
-        hlo_module: StringId::EMPTY,
-        program_id: None,
-        symbol_id: None,
-        run_id: None,
-        correlation: None,
-        step_name: StringId::EMPTY,
-        is_step: false,
-        group: None,
-        device_offset: None,
-        device_duration: None,
-        kernel_details: StringId::EMPTY,
-        memcpy_details: StringId::EMPTY,
-        is_graph: false,
-        framework_operation: StringId::EMPTY,
-        hlo_proto: None,
-        names_call: false,
-    };
-}
-
 /// Reads the stats of a plane into [`Facts`].
 pub(crate) struct StatReader {
     /// What each entry of [`StatNames`] is.
@@ -110,7 +88,7 @@ pub(crate) struct StatReader {
 impl StatReader {
     pub(crate) fn new(names: &StatNames) -> Self {
         StatReader {
-            known: names.names.iter().map(|name| KnownStat::of_name(name)).collect(),
+            known: names.names.iter().map(|name| KnownStat::from_name(name)).collect(),
             texts: vec![None; names.names.len()],
             unnamed: 0,
             invalid_utf8: 0,
@@ -190,11 +168,7 @@ impl StatReader {
                     StringId::EMPTY
                 }
             },
-            RawValue::Text(span) => {
-                let text = String::from_utf8_lossy(&bytes[span.clone()]);
-                self.invalid_utf8 += u64::from(matches!(text, std::borrow::Cow::Owned(_)));
-                strings.intern(&text)
-            }
+            RawValue::Text(span) => strings.intern(&lossy(&bytes[span.clone()], &mut self.invalid_utf8)),
             _ => StringId::EMPTY,
         }
     }

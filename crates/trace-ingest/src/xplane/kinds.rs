@@ -86,7 +86,7 @@ impl Kinds {
         let (first, table) = &mut self.tables[plane];
         table.add(id, position - *first);
         self.metadata.push(EventMetadata { id, plane, ..EventMetadata::default() });
-        self.kinds.push(Kind { label: Some(StringId::EMPTY), facts: Facts::NONE, call: None });
+        self.kinds.push(Kind { label: Some(StringId::EMPTY), facts: Facts::default(), call: None });
         self.roles.push(KindRole::Plain);
         position as u32
     }

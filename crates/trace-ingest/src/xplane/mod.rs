@@ -34,9 +34,11 @@ pub use programs::{EncodedProgram, Programs};
 pub use stat::StatValue;
 
 use crate::error::IngestError;
-use crate::format::{Certainty, Format, ReadOptions, detect};
-use crate::recording::{Recording, RecordingKind};
-use crate::source::{self, TextSource};
+use crate::facts::RecordingKind;
+use crate::format::Format;
+use crate::open::detect;
+use crate::recording::Recording;
+use crate::source::{self, ReadOptions, TextSource};
 
 /// What users call the format.
 const NAME: &str = "XPlane protobuf";
@@ -44,37 +46,19 @@ const NAME: &str = "XPlane protobuf";
 /// Longest message, in bytes: protobuf allows less than 2 GiB, and a file is one message.
 const LONGEST_MESSAGE: u64 = i32::MAX as u64;
 
-/// Reader of XPlane files.
-pub(crate) struct XPlane;
-
-impl Format for XPlane {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn kind(&self) -> RecordingKind {
-        RecordingKind::XPlane
-    }
-
-    fn probe(&self, head: &[u8]) -> Certainty {
-        probe::probe(head)
-    }
-
-    fn read(
-        &self,
-        path: &Path,
-        source: TextSource<'_>,
-        _options: &ReadOptions<'_>,
-    ) -> Result<Recording, IngestError> {
-        read_source(path, source).map(|profile| Recording::XPlane(Box::new(profile)))
-    }
-}
+/// XPlane files.
+pub(crate) const FORMAT: Format = Format {
+    name: NAME,
+    kind: RecordingKind::XPlane,
+    probe: probe::probe,
+    read: |path, source, _| read_source(path, source).map(|profile| Recording::XPlane(Box::new(profile))),
+};
 
 /// Reads an XPlane profile: plain, gzip, zstd or zip, recognised by content.
 ///
 /// # Errors
 /// When the file cannot be opened, is of another format, or is damaged: a message that breaks the wire
-/// format says at which byte and in which field. What can be got over is in [`Trace::warnings`](crate::Trace::warnings).
+/// format says at which byte and in which field. Recoverable faults are in [`Trace::warnings`](crate::Trace::warnings).
 pub fn read_profile(path: &Path, options: &ReadOptions<'_>) -> Result<Profile, IngestError> {
     let source = source::open(path, options)?;
     detect(&[RecordingKind::XPlane], path, &source.head)?;

@@ -2,7 +2,7 @@
 //! whose first field is a plane.
 
 use crate::format::Certainty;
-use crate::wire::{Message, Value};
+use crate::wire::{Message, Value, probe_field};
 
 /// Beginnings of plane names that profilers write.
 const KNOWN_PLANES: &[&str] =
@@ -13,29 +13,12 @@ pub(crate) fn probe(head: &[u8]) -> Certainty {
     let mut at = 0;
     // Errors, warnings and host names may stand before the first plane.
     loop {
-        match field(head, at) {
+        match probe_field(head, at) {
             Some((2..=4, _, end)) if end < head.len() => at = end,
             Some((1, start, end)) => return probe_plane(head, start, end.min(head.len())),
             _ => return Certainty::No,
         }
     }
-}
-
-/// Number, begin and end of the delimited field at `at`; the end may lie behind what is there.
-fn field(head: &[u8], at: usize) -> Option<(u32, usize, usize)> {
-    let &tag = head.get(at)?;
-    if tag & 0x87 != 2 {
-        return None; // not a delimited field with a number below 16
-    }
-    let mut length = 0usize;
-    for (index, &byte) in head.get(at + 1..)?.iter().take(9).enumerate() {
-        length |= usize::from(byte & 0x7f).checked_shl(7 * index as u32)?;
-        if byte < 0x80 {
-            let start = at + 2 + index;
-            return Some((u32::from(tag >> 3), start, start.saturating_add(length)));
-        }
-    }
-    None
 }
 
 /// A plane begins with its number, if that is not zero, and its name.

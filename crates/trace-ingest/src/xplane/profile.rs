@@ -1,14 +1,10 @@
 //! A profile as a whole.
 
-use std::fmt;
-use std::ops::Deref;
-use std::sync::Arc;
-
-use super::programs::Programs;
+use super::programs::{FileBytes, Programs};
 use super::stat::{StatNames, StatValue};
 use crate::event_table::EventId;
 use crate::sparse_column::SparseColumn;
-use crate::string_table::StringId;
+use crate::string_table::{IndexSet, StringId};
 use crate::trace::Trace;
 use crate::track_table::TrackId;
 
@@ -37,7 +33,7 @@ pub struct Profile {
     pub hostnames: Vec<String>,
     /// What failed while recording.
     pub errors: Vec<String>,
-    /// What the recorder warns of (`XSpace.warnings`); what reading got over is in [`Trace::warnings`].
+    /// What the recorder warns of (`XSpace.warnings`); recoverable faults are in [`Trace::warnings`].
     pub notes: Vec<String>,
     /// Begin of the recording in nanoseconds since 1970.
     pub start_ns: Option<u64>,
@@ -49,7 +45,7 @@ pub struct Profile {
     pub(crate) stat_names: Vec<StatNames>,
     pub(crate) metadata: Vec<EventMetadata>,
     pub(crate) columns: EventColumns,
-    pub(crate) xla_calls: Vec<XlaCall>,
+    pub(crate) xla_calls: IndexSet<XlaCall>,
 }
 
 /// What the profile knows of each event beside the columns of the [`Trace`].
@@ -199,7 +195,7 @@ pub struct XlaCall {
 impl Profile {
     /// Which instruction of which program an event ran, if it says.
     pub fn xla(&self, event: EventId) -> Option<&XlaCall> {
-        self.xla_calls.get(self.columns.xla.get(event.index())? as usize)
+        self.xla_calls.get_index(self.columns.xla.get(event.index())? as usize)
     }
 
     /// Number of an event's kind; `None` for an event that the file does not have.
@@ -285,22 +281,4 @@ impl EventMetadata {
         plane: usize::MAX,
         position: None,
     };
-}
-
-/// The decompressed file, which events, stats and modules are read from when they are asked for.
-#[derive(Clone, Default)]
-pub(crate) struct FileBytes(pub(crate) Arc<Vec<u8>>);
-
-impl Deref for FileBytes {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl fmt::Debug for FileBytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes", self.0.len())
-    }
 }

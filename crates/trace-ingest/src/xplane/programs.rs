@@ -2,12 +2,31 @@
 //! decodes a module as a whole.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::fmt;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use super::profile::FileBytes;
 use crate::wire::{Message, Wire};
+
+/// The decompressed file, which events, stats and modules are read from when they are asked for.
+#[derive(Clone, Default)]
+pub(crate) struct FileBytes(pub(crate) Arc<Vec<u8>>);
+
+impl Deref for FileBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for FileBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes", self.0.len())
+    }
+}
 
 /// An HLO module as the profile embeds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

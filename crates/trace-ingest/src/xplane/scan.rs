@@ -2,14 +2,13 @@
 //! front of the tables that explain them, and a line's number behind its events, so both are looked up
 //! before any event is read; events are stepped over.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use super::facts::{Facts, StatReader};
 use super::id_table::IdTable;
 use super::profile::{EventMetadata, METADATA_STATS, PlaneKind};
 use super::stat::{RawStat, StatNames, StatValue, read_stat};
-use crate::string_table::StringTable;
+use crate::string_table::{StringTable, lossy};
 use crate::wire::{Field, Message, Wire};
 
 /// A plane, its events still unread.
@@ -39,10 +38,7 @@ pub(crate) struct LineScan {
 
 /// Reads text and counts what was not UTF-8.
 pub(crate) fn read_text(message: &Message<'_>, field: Field, invalid_utf8: &mut u64) -> Wire<String> {
-    message.text(field).map(|text| {
-        *invalid_utf8 += u64::from(matches!(text, Cow::Owned(_)));
-        text.into_owned()
-    })
+    Ok(lossy(message.bytes(field)?, invalid_utf8).into_owned())
 }
 
 /// Looks over a plane. `index` is its position among the planes.
@@ -81,10 +77,10 @@ pub(crate) fn scan_plane(
     let mut kinds = Vec::with_capacity(kind_entries.len());
     for (key, offset) in kind_entries {
         let mut kind = EventMetadata { id: key, plane: index, position: None, ..EventMetadata::default() };
-        let mut facts = Facts::NONE;
+        let mut facts = Facts::default();
         if let Some(offset) = offset {
             kind.position = Some(offset as u64);
-            let mut message = Message::of_field(bytes, offset, "XEventMetadata")?;
+            let mut message = Message::at_field(bytes, offset, "XEventMetadata")?;
             while let Some(field) = message.next_field()? {
                 match field.number {
                     2 => kind.name = read_text(&message, field, &mut invalid_utf8)?,
@@ -131,7 +127,7 @@ fn scan_line(mut line: Message<'_>, span: Range<usize>, invalid_utf8: &mut u64) 
 }
 
 fn stat_name(bytes: &[u8], offset: usize, invalid_utf8: &mut u64) -> Wire<String> {
-    let mut message = Message::of_field(bytes, offset, "XStatMetadata")?;
+    let mut message = Message::at_field(bytes, offset, "XStatMetadata")?;
     let mut name = String::new();
     while let Some(field) = message.next_field()? {
         if field.number == 2 {

@@ -170,7 +170,7 @@ impl StatNames {
         offset: usize,
         stats_field: u32,
     ) -> impl Iterator<Item = (&'a str, StatValue<'a>)> {
-        let mut message = Message::of_field(bytes, offset, "XStat").ok();
+        let mut message = Message::at_field(bytes, offset, "XStat").ok();
         std::iter::from_fn(move || {
             loop {
                 let fields = message.as_mut()?;

@@ -1,71 +1,64 @@
 //! Why a tree cannot be edited so.
 
+use std::fmt;
+
+use trace_ingest::{EventId, Trace};
+
+/// An event in a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventLabel {
+    /// Index in the file's event list.
+    pub uid: u32,
+    /// Name.
+    pub name: String,
+}
+
+impl EventLabel {
+    /// The label of an event of the trace.
+    pub fn new(trace: &Trace, event: EventId) -> Self {
+        EventLabel { uid: trace.events().uid(event), name: trace.name(event).to_owned() }
+    }
+}
+
+impl fmt::Display for EventLabel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "event {} ({})", self.uid, self.name)
+    }
+}
+
 /// Why an edit cannot be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
     /// The event is not a host node: it cannot be moved, and has no forward or backward.
-    #[error("event {uid} ({name}) is not a host event of the tree")]
-    NotAHostEvent {
-        /// Index in the file's event list.
-        uid: u32,
-        /// Name.
-        name: String,
-    },
+    #[error("{0} is not a host event of the tree")]
+    NotAHostEvent(EventLabel),
     /// The event is not a device event whose launch is known.
-    #[error("event {uid} ({name}) is not a device event with a launch in the tree")]
-    NotLaunched {
-        /// Index in the file's event list.
-        uid: u32,
-        /// Name.
-        name: String,
-    },
+    #[error("{0} is not a device event with a launch in the tree")]
+    NotLaunched(EventLabel),
     /// The event calls nothing on the host.
-    #[error("event {uid} ({name}) has no host children to wrap")]
-    NoChildren {
-        /// Index in the file's event list.
-        uid: u32,
-        /// Name.
-        name: String,
-    },
+    #[error("{0} has no host children to wrap")]
+    NoChildren(EventLabel),
     /// The event is no inserted operator.
-    #[error("event {uid} ({name}) was recorded; only inserted operators are charged with all below them")]
-    NotInserted {
-        /// Index in the file's event list.
-        uid: u32,
-        /// Name.
-        name: String,
-    },
+    #[error("{0} was recorded; only inserted operators are charged with all below them")]
+    NotInserted(EventLabel),
     /// One event was given as forward and as backward.
-    #[error("event {uid} ({name}) cannot be its own backward")]
-    OwnBackward {
-        /// Index in the file's event list.
-        uid: u32,
-        /// Name.
-        name: String,
-    },
+    #[error("{0} cannot be its own backward")]
+    OwnBackward(EventLabel),
     /// The backward operator belongs to another forward operator.
-    #[error("event {uid} ({name}) is already the backward of event {forward_uid} ({forward_name})")]
+    #[error("{backward} is already the backward of {forward}")]
     BackwardOfAnother {
-        /// Index of the backward in the file's event list.
-        uid: u32,
-        /// Name of the backward.
-        name: String,
-        /// Index of its forward in the file's event list.
-        forward_uid: u32,
-        /// Name of its forward.
-        forward_name: String,
+        /// The backward.
+        backward: EventLabel,
+        /// Its forward.
+        forward: EventLabel,
     },
     /// The device event does not hang right below the launch that recorded calls are to go below.
-    #[error("event {uid} ({name}) is not a device event right below event {launch_uid} ({launch_name})")]
+    #[error("{device_event} is not a device event right below {launch}")]
     LaunchedElsewhere {
-        /// Index in the file's event list.
-        uid: u32,
-        /// Name.
-        name: String,
-        /// Index of the launch in the file's event list.
-        launch_uid: u32,
-        /// Name of the launch.
-        launch_name: String,
+        /// The device event.
+        device_event: EventLabel,
+        /// The launch.
+        launch: EventLabel,
     },
     /// There are fewer recorded launches.
     #[error("recorded launch {index} does not exist: there are {launches}")]

@@ -41,7 +41,7 @@ impl TreePass for Mla {
         if !require_frames(tree, self.stage)? {
             return Ok(());
         }
-        let mut problems = Problems::of(self.name);
+        let mut problems = Problems::new(self.name);
         let mut calls: Vec<(EventId, EventId)> = Vec::new();
         for frame in outermost(tree, frames(tree, self.is_function).into_iter()) {
             if has_inserted(tree, frame, self.pseudo) {

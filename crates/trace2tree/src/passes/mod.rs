@@ -65,7 +65,7 @@ struct Problems {
 }
 
 impl Problems {
-    fn of(pass: &'static str) -> Self {
+    fn new(pass: &'static str) -> Self {
         Problems { pass, events: BTreeMap::new() }
     }
 

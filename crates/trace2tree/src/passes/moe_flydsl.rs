@@ -36,7 +36,7 @@ impl TreePass for MoeFlydsl {
         if !require_frames(tree, OPERATOR)? {
             return Ok(());
         }
-        let mut problems = Problems::of(PASS);
+        let mut problems = Problems::new(PASS);
         let mut stages = Vec::new();
         for (function, pseudo) in STAGES {
             let calls = frames(tree, |name| name.function == function);

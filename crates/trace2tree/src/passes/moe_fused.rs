@@ -23,7 +23,7 @@ impl TreePass for MoeFused {
         if tree.find_by_name("vllm::moe_forward").is_empty() {
             return Ok(());
         }
-        let mut problems = Problems::of(PASS);
+        let mut problems = Problems::new(PASS);
         let mut found: Vec<(EventId, EventId)> = Vec::new();
         for operator in operators(tree, OPERATOR) {
             if has_inserted(tree, operator, PSEUDO) || calls_working_operator(tree, operator) {

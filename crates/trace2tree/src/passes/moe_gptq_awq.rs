@@ -20,7 +20,7 @@ impl TreePass for MoeGptqAwq {
     }
 
     fn run(&self, tree: &mut TraceTree) -> Result<(), PassError> {
-        let mut problems = Problems::of(PASS);
+        let mut problems = Problems::new(PASS);
         let mut gemms: Vec<ExpertGemm> = Vec::new();
         for operator in outermost(tree, operators(tree, "vllm::outplace_fused_experts")) {
             let kernels = kernels_by_start(tree, operator, |name| name.contains("fused_moe_kernel_gptq_awq"));

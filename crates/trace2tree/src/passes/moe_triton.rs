@@ -29,7 +29,7 @@ impl TreePass for MoeTriton {
         if !tree.find_by_name("vllm::rocm_aiter_fused_moe").is_empty() {
             return Ok(());
         }
-        let mut problems = Problems::of(PASS);
+        let mut problems = Problems::new(PASS);
         let mut gemms: Vec<ExpertGemm> = Vec::new();
         let mut scatters: Vec<(EventId, EventId)> = Vec::new();
         for operator in outermost(tree, operators(tree, "vllm::moe_forward")) {

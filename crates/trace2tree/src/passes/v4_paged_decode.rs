@@ -70,7 +70,7 @@ struct Layer {
 
 impl Layer {
     /// Sliding window, compressed sparse or heavily compressed attention, by the compression kernels.
-    fn of(kernels: &[&str]) -> Layer {
+    fn from_kernels(kernels: &[&str]) -> Layer {
         let any = |prefix: &str| kernels.iter().any(|name| name.starts_with(prefix));
         let mode = if any("hca_") {
             "hca"
@@ -105,7 +105,7 @@ fn number(text: &str) -> Option<(i64, &str)> {
 
 fn wrap_calls(tree: &mut TraceTree, deployment: &Deployment) -> Result<(), PassError> {
     let (trace, events) = (tree.trace(), tree.trace().events());
-    let mut problems = Problems::of(PASS);
+    let mut problems = Problems::new(PASS);
     let found =
         frames(tree, |name| name.is_in("paged_decode.py") && name.is_word("sparse_attn_v4_paged_decode"));
     let mut frames = outermost(tree, found.into_iter());
@@ -123,7 +123,7 @@ fn wrap_calls(tree: &mut TraceTree, deployment: &Deployment) -> Result<(), PassE
             Some(donor) => {
                 let kernels = tree.device_events_in_file_order(donor);
                 let names: Vec<&str> = kernels.iter().map(|&kernel| trace.name(kernel)).collect();
-                calls.push(Call { frame, donor, index, layer: Layer::of(&names) });
+                calls.push(Call { frame, donor, index, layer: Layer::from_kernels(&names) });
             }
         }
     }
@@ -167,7 +167,7 @@ mod tests {
             (&["my_hca_kernel", "qk_norm_rope_H_D512_RD64", "qk_norm_rope_H8_D64"], "swa", None),
             (&["qk_norm_rope_H8_D64_RD4", "qk_norm_rope_H16_D64_RD4"], "swa", Some((8, 64))),
         ] {
-            assert_eq!(Layer::of(kernels), Layer { mode, heads }, "{kernels:?}");
+            assert_eq!(Layer::from_kernels(kernels), Layer { mode, heads }, "{kernels:?}");
         }
     }
 

@@ -5,6 +5,7 @@ use crate::error::IngestError;
 use crate::rocprof::builder::Machines;
 use crate::rocprof::builder::ProfileBuilder;
 use crate::rocprof::profile::{Agent, AgentKind};
+use crate::string_table::lossy;
 
 /// The agents of one process.
 #[derive(Default)]
@@ -74,8 +75,8 @@ impl Agents {
                 row.unsigned(column).ok().flatten().and_then(|value| u32::try_from(value).ok())
             });
             let mut text = |column| {
-                let text = text(row.bytes(column), builder);
-                (!text.is_empty()).then_some(text)
+                let text = lossy(row.bytes(column), &mut builder.invalid_utf8);
+                (!text.is_empty()).then(|| text.into_owned())
             };
             let agent = Agent {
                 kind,
@@ -162,13 +163,4 @@ fn undescribed(text: &[u8], kind: AgentKind) -> Agent {
     let number = text.bytes().all(|byte| byte.is_ascii_digit());
     let label = if number { format!("Agent {text}") } else { text.into_owned() };
     Agent { kind, label, ..Agent::default() }
-}
-
-/// A text that should be UTF-8.
-pub(super) fn text(bytes: &[u8], builder: &mut ProfileBuilder) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    if matches!(text, std::borrow::Cow::Owned(_)) {
-        builder.invalid_utf8 += 1;
-    }
-    text.into_owned()
 }

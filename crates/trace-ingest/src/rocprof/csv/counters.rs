@@ -2,12 +2,10 @@
 
 use hashbrown::HashMap;
 
-use super::records::{
-    AGENT, CORRELATION, Configuration, DISPATCH, END, KERNEL, PROCESS, Records, START, THREAD,
-};
-use super::table::{Column, Fault, Table};
+use super::records::{DISPATCH, DispatchColumns, END, KERNEL, PROCESS, Records, START};
+use super::table::{Fault, Table};
 use crate::error::IngestError;
-use crate::rocprof::profile::{AgentKind, Counter, CounterValue, Dispatch};
+use crate::rocprof::profile::Counter;
 
 /// What tells a dispatch of one process from the others, as far as the files have it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -19,45 +17,21 @@ enum Key {
     CorrelationWithoutNumber(u64),
 }
 
-/// Columns of a dispatch. A file without them has values of dispatches that another file describes.
-struct DispatchColumns {
-    kernel: Column,
-    kernel_id: Column,
-    start: Column,
-    end: Column,
-    agent: Column,
-    queue: Column,
-    stream: Column,
-    thread: Column,
-    configuration: Configuration,
-}
-
 impl Records<'_> {
     /// Reads a file of counters. Dispatches that the process has not recorded otherwise are made from its rows.
     pub(super) fn counters(&mut self, table: &mut Table) -> Result<(), IngestError> {
         let [counter, value] = table.required([&["counter_name", "counter"], &["counter_value", "value"]])?;
-        let (number, correlation) = (table.column(DISPATCH), table.column(CORRELATION));
-        if !number.is_present() && !correlation.is_present() {
+        let [kernel, start, end] = [KERNEL, START, END].map(|names| table.column(names));
+        let columns = DispatchColumns::new(table, kernel, start, end);
+        if !columns.number.is_present() && !columns.correlation().is_present() {
             table.required([DISPATCH])?;
         }
         let process = table.column(PROCESS);
-        let columns = DispatchColumns {
-            kernel: table.column(KERNEL),
-            kernel_id: table.column(&["kernel_id"]),
-            start: table.column(START),
-            end: table.column(END),
-            agent: table.column(AGENT),
-            queue: table.column(&["queue_id", "queue"]),
-            stream: table.column(&["stream_id", "stream"]),
-            thread: table.column(THREAD),
-            configuration: Configuration::of(table),
-        };
         let mut dispatches = self.known_dispatches();
-        let mut values: HashMap<(u32, u32), usize> = HashMap::new();
         table.rows(|row| {
             let sum = row.float(value)?;
             self.note_process(row.integer(process)?);
-            let (number, correlation) = (row.unsigned(number)?, row.unsigned(correlation)?);
+            let (number, correlation) = (row.unsigned(columns.number)?, row.unsigned(columns.correlation())?);
             let sought = match (number, correlation) {
                 (Some(number), correlation) => {
                     [Some(Key::Number(number)), correlation.map(Key::CorrelationWithoutNumber)]
@@ -68,26 +42,24 @@ impl Records<'_> {
             let known = sought.iter().flatten().find_map(|key| dispatches.get(key).copied());
             let dispatch = match known {
                 Some(dispatch) => dispatch,
+                None if !columns.describe(row) => {
+                    return Err(Fault(
+                        "the dispatch is in no other file and has no Kernel_Name or times here".to_string(),
+                    ));
+                }
                 None => {
-                    let dispatch = self.dispatch_of(row, &columns, number, correlation)?;
+                    let dispatch = self.dispatch(row, &columns)?;
                     for key in keys(number, correlation) {
                         dispatches.entry(key).or_insert(dispatch);
                     }
                     dispatch
                 }
             };
-            let name = self.intern(row.bytes(counter));
+            let name = self.builder.intern_bytes(row.bytes(counter));
             let name = self.builder.profile.text(name).to_string();
             let counter =
                 self.builder.counter(&name, || Counter { name: name.clone(), ..Counter::default() });
-            let all = &mut self.builder.profile.counter_values;
-            match values.get(&(dispatch, counter)) {
-                Some(&known) => all[known].value += sum,
-                None => {
-                    values.insert((dispatch, counter), all.len());
-                    all.push(CounterValue { dispatch, counter, value: sum });
-                }
-            }
+            self.builder.add_counter_value(dispatch, counter, sum);
             Ok(())
         })
     }
@@ -104,42 +76,6 @@ impl Records<'_> {
             }
         }
         known
-    }
-
-    fn dispatch_of(
-        &mut self,
-        row: &super::table::Row<'_>,
-        columns: &DispatchColumns,
-        number: Option<u64>,
-        correlation: Option<u64>,
-    ) -> Result<u32, Fault> {
-        let name = row.bytes(columns.kernel);
-        if name.is_empty() || !columns.start.is_present() || !columns.end.is_present() {
-            return Err(Fault(
-                "the dispatch is in no other file and has no Kernel_Name or times here".to_string(),
-            ));
-        }
-        let (start, end) = (row.time(columns.start)?, row.time(columns.end)?);
-        let (queue, stream) = (row.unsigned(columns.queue)?, row.unsigned(columns.stream)?);
-        let (thread, kernel_id) = (row.integer(columns.thread)?, row.unsigned(columns.kernel_id)?);
-        let launch = columns.configuration.read(row)?;
-        let (start, end) = self.builder.span(start, end);
-        let dispatch = Dispatch {
-            start,
-            end,
-            correlation,
-            dispatch_id: number.unwrap_or(0),
-            thread: thread.unwrap_or(0),
-            queue: queue.unwrap_or(0),
-            stream: stream.unwrap_or(0),
-            process: self.process,
-            agent: self.agent(row.bytes(columns.agent), AgentKind::Gpu),
-            kernel: self.kernel(kernel_id, name),
-            launch: self.builder.launch(launch),
-        };
-        let dispatches = &mut self.builder.profile.dispatches;
-        dispatches.push(dispatch);
-        Ok(dispatches.len() as u32 - 1)
     }
 }
 

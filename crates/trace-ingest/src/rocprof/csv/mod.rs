@@ -15,11 +15,11 @@ use self::records::Records;
 use self::table::Table;
 use super::builder::Machines;
 use super::builder::ProfileBuilder;
-use super::fault::ProfileWarning;
 use super::kernel_names;
 use super::profile::{Process, Profile, SourceFormat};
 use crate::error::IngestError;
 use crate::string_table::StringId;
+use crate::warning::Warning;
 
 /// Whether a text begins with the header of one of the profiler's CSV files.
 pub(crate) fn is_trace(head: &[u8]) -> bool {
@@ -111,7 +111,7 @@ fn read_groups(groups: &[Group], named: Option<&Path>) -> Result<Profile, Ingest
                 Err(error) => {
                     let name =
                         path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-                    let warning = ProfileWarning::UnreadFile { name, detail: reason(&error) };
+                    let warning = Warning::UnreadFile { name, detail: reason(&error) };
                     records.builder.profile.warnings.push(warning);
                     first_error.get_or_insert(error);
                 }

@@ -2,28 +2,20 @@
 
 use hashbrown::HashMap;
 
-use super::agents::{Agents, text};
+use super::agents::Agents;
 use super::table::{Column, Fault, Names, Row, Table};
 use crate::error::IngestError;
-use crate::rocprof::builder::Machines;
-use crate::rocprof::builder::ProfileBuilder;
-use crate::rocprof::profile::{
-    AgentKind, Allocation, Call, CopyDirection, Dispatch, Domain, Kernel, Launch, MemoryCopy, Sample,
-    ScratchEvent,
-};
+use crate::rocprof::builder::{Machines, Place, ProfileBuilder};
+use crate::rocprof::profile::{AgentKind, CopyDirection, Domain, Kernel, Launch, Sample};
 use crate::string_table::StringId;
 
 pub(super) const START: Names = &["start_timestamp", "start_time", "start"];
 pub(super) const END: Names = &["end_timestamp", "end_time", "end"];
 pub(super) const KERNEL: Names = &["kernel_name", "kernel"];
-pub(super) const AGENT: Names = &["agent_id", "agent"];
-pub(super) const CORRELATION: Names = &["correlation_id"];
-pub(super) const PROCESS: Names = &["process_id", "pid"];
-pub(super) const THREAD: Names = &["thread_id", "tid"];
 pub(super) const DISPATCH: Names = &["dispatch_id"];
-const QUEUE: Names = &["queue_id", "queue"];
-const STREAM: Names = &["stream_id", "stream"];
+const AGENT: Names = &["agent_id", "agent"];
 const KIND: Names = &["kind", "domain"];
+pub(super) const PROCESS: Names = &["process_id", "pid"];
 
 /// Reads the files of one process, file by file.
 pub(super) struct Records<'b> {
@@ -33,6 +25,73 @@ pub(super) struct Records<'b> {
     pub(super) process: u32,
     /// Kernels by number and name.
     kernels: HashMap<(Option<u64>, StringId), u32>,
+}
+
+/// Columns of when and where something was done, and by whom.
+struct PlaceColumns {
+    start: Column,
+    end: Column,
+    correlation: Column,
+    thread: Column,
+    queue: Column,
+    stream: Column,
+}
+
+impl PlaceColumns {
+    fn new(table: &Table, start: Column, end: Column) -> Self {
+        PlaceColumns {
+            start,
+            end,
+            correlation: table.column(&["correlation_id"]),
+            thread: table.column(&["thread_id", "tid"]),
+            queue: table.column(&["queue_id", "queue"]),
+            stream: table.column(&["stream_id", "stream"]),
+        }
+    }
+
+    fn read(&self, row: &Row<'_>, process: u32) -> Result<Place, Fault> {
+        Ok(Place {
+            start: row.time(self.start)?,
+            end: row.time(self.end)?,
+            correlation: row.unsigned(self.correlation)?,
+            thread: row.integer(self.thread)?.unwrap_or(0),
+            queue: row.unsigned(self.queue)?.unwrap_or(0),
+            stream: row.unsigned(self.stream)?.unwrap_or(0),
+            process,
+        })
+    }
+}
+
+/// Columns of a dispatch.
+pub(super) struct DispatchColumns {
+    kernel: Column,
+    kernel_id: Column,
+    pub(super) number: Column,
+    agent: Column,
+    place: PlaceColumns,
+    configuration: Configuration,
+}
+
+impl DispatchColumns {
+    pub(super) fn new(table: &Table, kernel: Column, start: Column, end: Column) -> Self {
+        DispatchColumns {
+            kernel,
+            kernel_id: table.column(&["kernel_id"]),
+            number: table.column(DISPATCH),
+            agent: table.column(AGENT),
+            place: PlaceColumns::new(table, start, end),
+            configuration: Configuration::new(table),
+        }
+    }
+
+    pub(super) fn correlation(&self) -> Column {
+        self.place.correlation
+    }
+
+    /// Whether a row has all that makes a dispatch.
+    pub(super) fn describe(&self, row: &Row<'_>) -> bool {
+        !row.bytes(self.kernel).is_empty() && self.place.start.is_present() && self.place.end.is_present()
+    }
 }
 
 impl<'b> Records<'b> {
@@ -50,43 +109,26 @@ impl<'b> Records<'b> {
     }
 
     pub(super) fn dispatches(&mut self, table: &mut Table) -> Result<(), IngestError> {
-        let [name, start, end] = table.required([KERNEL, START, END])?;
-        let kernel_id = table.column(&["kernel_id"]);
-        let (agent, queue, stream, thread) =
-            (table.column(AGENT), table.column(QUEUE), table.column(STREAM), table.column(THREAD));
-        let (dispatch_id, correlation) = (table.column(DISPATCH), table.column(CORRELATION));
-        let configuration = Configuration::of(table);
-        table.rows(|row| {
-            let (start, end) = (row.time(start)?, row.time(end)?);
-            let correlation = row.unsigned(correlation)?;
-            let (dispatch_id, thread) = (row.unsigned(dispatch_id)?, row.integer(thread)?);
-            let (queue, stream) = (row.unsigned(queue)?, row.unsigned(stream)?);
-            let kernel_id = row.unsigned(kernel_id)?;
-            let launch = configuration.read(row)?;
-            let (start, end) = self.builder.span(start, end);
-            let dispatch = Dispatch {
-                start,
-                end,
-                correlation,
-                dispatch_id: dispatch_id.unwrap_or(0),
-                thread: thread.unwrap_or(0),
-                queue: queue.unwrap_or(0),
-                stream: stream.unwrap_or(0),
-                process: self.process,
-                agent: self.agent(row.bytes(agent), AgentKind::Gpu),
-                kernel: self.kernel(kernel_id, row.bytes(name)),
-                launch: self.builder.launch(launch),
-            };
-            self.builder.profile.dispatches.push(dispatch);
-            Ok(())
-        })
+        let [kernel, start, end] = table.required([KERNEL, START, END])?;
+        let columns = DispatchColumns::new(table, kernel, start, end);
+        table.rows(|row| self.dispatch(row, &columns).map(drop))
+    }
+
+    /// Adds the dispatch of a row; returns its position.
+    pub(super) fn dispatch(&mut self, row: &Row<'_>, columns: &DispatchColumns) -> Result<u32, Fault> {
+        let place = columns.place.read(row, self.process)?;
+        let (number, kernel_id) = (row.unsigned(columns.number)?, row.unsigned(columns.kernel_id)?);
+        let launch = columns.configuration.read(row)?;
+        let agent = self.agent(row.bytes(columns.agent), AgentKind::Gpu);
+        let kernel = self.kernel(kernel_id, row.bytes(columns.kernel));
+        let launch = self.builder.launch(launch);
+        Ok(self.builder.dispatch(place, number.unwrap_or(0), agent, kernel, launch))
     }
 
     pub(super) fn calls(&mut self, table: &mut Table) -> Result<(), IngestError> {
         let [name, start, end] = table.required([&["function", "name"], START, END])?;
-        let (kind, thread, correlation) =
-            (table.column(KIND), table.column(THREAD), table.column(CORRELATION));
-        let (stream, process) = (table.column(STREAM), table.column(PROCESS));
+        let columns = PlaceColumns::new(table, start, end);
+        let (kind, process) = (table.column(KIND), table.column(PROCESS));
         // The domain of files without that column is in their name.
         let file_kind = table.name.to_ascii_uppercase();
         let domain_of_file = ["HIP", "HSA", "MARKER", "RCCL", "ROCDECODE", "ROCJPEG"]
@@ -94,109 +136,59 @@ impl<'b> Records<'b> {
             .find(|domain| file_kind.contains(&format!("{domain}_")))
             .map_or("", |domain| domain);
         table.rows(|row| {
-            let (start, end) = (row.time(start)?, row.time(end)?);
-            let (correlation, thread) = (row.unsigned(correlation)?, row.integer(thread)?);
-            let stream = row.unsigned(stream)?;
+            let place = columns.read(row, self.process)?;
             self.note_process(row.integer(process)?);
             let kind = match row.bytes(kind) {
                 b"" => self.builder.profile.strings.intern(domain_of_file),
-                kind => self.intern(kind),
+                kind => self.builder.intern_bytes(kind),
             };
-            let (start, end) = self.builder.span(start, end);
-            let call = Call {
-                start,
-                end,
-                correlation,
-                thread: thread.unwrap_or(0),
-                stream: stream.unwrap_or(0),
-                operation: 0,
-                process: self.process,
-                domain: Domain::of_kind(self.builder.profile.text(kind)),
-                kind,
-                name: self.intern(row.bytes(name)),
-            };
-            self.builder.profile.calls.push(call);
+            let domain = Domain::from_kind(self.builder.profile.text(kind));
+            let name = self.builder.intern_bytes(row.bytes(name));
+            self.builder.call(place, domain, kind, name, 0);
             Ok(())
         })
     }
 
     pub(super) fn copies(&mut self, table: &mut Table) -> Result<(), IngestError> {
         let [name, start, end] = table.required([&["direction", "operation", "name"], START, END])?;
-        let (source, destination) = (
-            table.column(&["source_agent_id", "src_agent_id"]),
-            table.column(&["destination_agent_id", "dst_agent_id"]),
-        );
-        let (correlation, thread, stream) =
-            (table.column(CORRELATION), table.column(THREAD), table.column(STREAM));
+        let columns = PlaceColumns::new(table, start, end);
+        let source = table.column(&["source_agent_id", "src_agent_id"]);
+        let destination = table.column(&["destination_agent_id", "dst_agent_id"]);
         let bytes = table.column(&["copy_bytes", "bytes", "size"]);
         table.rows(|row| {
-            let (start, end) = (row.time(start)?, row.time(end)?);
-            let (correlation, thread) = (row.unsigned(correlation)?, row.integer(thread)?);
-            let (stream, bytes) = (row.unsigned(stream)?, row.unsigned(bytes)?);
+            let (place, bytes) = (columns.read(row, self.process)?, row.unsigned(bytes)?);
             let name = self.copy_name(row.bytes(name));
-            let direction = CopyDirection::of_name(self.builder.profile.text(name));
-            let (from, to) = ends(direction);
-            let (start, end) = self.builder.span(start, end);
-            let copy = MemoryCopy {
-                start,
-                end,
-                correlation,
-                bytes,
-                thread: thread.unwrap_or(0),
-                stream: stream.unwrap_or(0),
-                process: self.process,
-                source: self.agent(row.bytes(source), from),
-                destination: self.agent(row.bytes(destination), to),
-                direction,
-                name,
-            };
-            self.builder.profile.copies.push(copy);
+            let direction = CopyDirection::from_name(self.builder.profile.text(name));
+            let [from, to] = direction.agent_kinds();
+            let agents = [self.agent(row.bytes(source), from), self.agent(row.bytes(destination), to)];
+            self.builder.copy(place, name, direction, bytes, agents);
             Ok(())
         })
     }
 
     pub(super) fn allocations(&mut self, table: &mut Table) -> Result<(), IngestError> {
         let [name, start, end] = table.required([&["operation", "type"], START, END])?;
-        let (agent, correlation) = (table.column(AGENT), table.column(CORRELATION));
+        let (columns, agent) = (PlaceColumns::new(table, start, end), table.column(AGENT));
         let (bytes, address) = (table.column(&["allocation_size", "size"]), table.column(&["address"]));
         table.rows(|row| {
-            let (start, end) = (row.time(start)?, row.time(end)?);
-            let correlation = row.unsigned(correlation)?;
+            let place = columns.read(row, self.process)?;
             let (bytes, address) = (row.unsigned(bytes)?, row.unsigned(address)?);
-            let (start, end) = self.builder.span(start, end);
-            let allocation = Allocation {
-                start,
-                end,
-                correlation,
-                address: address.unwrap_or(0),
-                bytes: bytes.unwrap_or(0),
-                process: self.process,
-                agent: self.agent(row.bytes(agent), AgentKind::Unknown),
-                name: self.intern(row.bytes(name)),
-            };
-            self.builder.profile.allocations.push(allocation);
+            let agent = self.agent(row.bytes(agent), AgentKind::Unknown);
+            let name = self.builder.intern_bytes(row.bytes(name));
+            self.builder.allocation(place, name, agent, address.unwrap_or(0), bytes.unwrap_or(0));
             Ok(())
         })
     }
 
     pub(super) fn scratch(&mut self, table: &mut Table) -> Result<(), IngestError> {
         let [name, start, end] = table.required([&["operation"], START, END])?;
-        let (agent, queue) = (table.column(AGENT), table.column(QUEUE));
+        let (columns, agent) = (PlaceColumns::new(table, start, end), table.column(AGENT));
         let bytes = table.column(&["allocation_size", "size"]);
         table.rows(|row| {
-            let (start, end) = (row.time(start)?, row.time(end)?);
-            let (queue, bytes) = (row.unsigned(queue)?, row.unsigned(bytes)?);
-            let (start, end) = self.builder.span(start, end);
-            let event = ScratchEvent {
-                start,
-                end,
-                bytes,
-                queue: queue.unwrap_or(0),
-                process: self.process,
-                agent: self.agent(row.bytes(agent), AgentKind::Gpu),
-                name: self.intern(row.bytes(name)),
-            };
-            self.builder.profile.scratch.push(event);
+            let (place, bytes) = (columns.read(row, self.process)?, row.unsigned(bytes)?);
+            let agent = self.agent(row.bytes(agent), AgentKind::Gpu);
+            let name = self.builder.intern_bytes(row.bytes(name));
+            self.builder.scratch(place, name, agent, bytes);
             Ok(())
         })
     }
@@ -207,27 +199,26 @@ impl<'b> Records<'b> {
         table.rows(|row| {
             let time = row.time(time)?;
             let dispatch_id = row.unsigned(dispatch_id)?;
-            let instruction = self.intern(row.bytes(instruction));
+            let instruction = self.builder.intern_bytes(row.bytes(instruction));
             self.builder.profile.samples.push(Sample {
                 time,
                 dispatch_id: dispatch_id.unwrap_or(0),
-                code_object: 0,
-                offset: 0,
                 process: self.process,
                 instruction,
+                ..Sample::default()
             });
             Ok(())
         })
     }
 
-    pub(super) fn agent(&mut self, text: &[u8], kind: AgentKind) -> Option<u32> {
+    fn agent(&mut self, text: &[u8], kind: AgentKind) -> Option<u32> {
         self.agents.find(text, kind, self.builder, self.machines)
     }
 
     /// A kernel by its number and the name that the files have of it. The truncated name is put in at the end, when
     /// it is known which name that was.
-    pub(super) fn kernel(&mut self, id: Option<u64>, name: &[u8]) -> u32 {
-        let formatted = self.intern(name);
+    fn kernel(&mut self, id: Option<u64>, name: &[u8]) -> u32 {
+        let formatted = self.builder.intern_bytes(name);
         let Records { builder, process, kernels, .. } = self;
         *kernels.entry((id, formatted)).or_insert_with(|| {
             builder.named_kernel(Kernel {
@@ -245,39 +236,18 @@ impl<'b> Records<'b> {
         process.pid = process.pid.or(pid);
     }
 
-    pub(super) fn intern(&mut self, bytes: &[u8]) -> StringId {
-        match std::str::from_utf8(bytes) {
-            Ok(text) => self.builder.profile.strings.intern(text),
-            Err(_) => {
-                let text = text(bytes, self.builder);
-                self.builder.profile.strings.intern(&text)
-            }
-        }
-    }
-
     /// Older files leave out `MEMORY_COPY_`, which all other formats have.
     fn copy_name(&mut self, name: &[u8]) -> StringId {
         if name.starts_with(b"HOST_TO_") || name.starts_with(b"DEVICE_TO_") {
-            self.intern(&[b"MEMORY_COPY_", name].concat())
+            self.builder.intern_bytes(&[b"MEMORY_COPY_", name].concat())
         } else {
-            self.intern(name)
+            self.builder.intern_bytes(name)
         }
-    }
-}
-
-/// What the agents of a copy are.
-fn ends(direction: CopyDirection) -> (AgentKind, AgentKind) {
-    match direction {
-        CopyDirection::HostToHost => (AgentKind::Cpu, AgentKind::Cpu),
-        CopyDirection::HostToDevice => (AgentKind::Cpu, AgentKind::Gpu),
-        CopyDirection::DeviceToHost => (AgentKind::Gpu, AgentKind::Cpu),
-        CopyDirection::DeviceToDevice => (AgentKind::Gpu, AgentKind::Gpu),
-        CopyDirection::Other => (AgentKind::Unknown, AgentKind::Unknown),
     }
 }
 
 /// Columns of a launch configuration.
-pub(super) struct Configuration {
+struct Configuration {
     grid: [Column; 3],
     workgroup: [Column; 3],
     products_only: bool,
@@ -289,7 +259,7 @@ pub(super) struct Configuration {
 }
 
 impl Configuration {
-    pub(super) fn of(table: &Table) -> Self {
+    fn new(table: &Table) -> Self {
         let axes = |x: Names, y: Names, z: Names| [table.column(x), table.column(y), table.column(z)];
         let grid = axes(&["grid_size_x", "grid_size"], &["grid_size_y"], &["grid_size_z"]);
         Configuration {
@@ -308,7 +278,7 @@ impl Configuration {
         }
     }
 
-    pub(super) fn read(&self, row: &Row<'_>) -> Result<Launch, Fault> {
+    fn read(&self, row: &Row<'_>) -> Result<Launch, Fault> {
         let axes = |columns: [Column; 3]| {
             Ok([row.size(columns[0], 1)?, row.size(columns[1], 1)?, row.size(columns[2], 1)?])
         };

@@ -8,9 +8,8 @@ use ::csv::{ByteRecord, Reader, ReaderBuilder};
 
 use crate::csv_limits::{LimitedRows, is_too_long, read_header, read_row, too_long};
 use crate::error::IngestError;
-use crate::format::ReadOptions;
-use crate::rocprof::fault::ProfileWarning;
-use crate::source::{self, Expansion, is_damage};
+use crate::source::{self, Expansion, ReadOptions, is_damage};
+use crate::warning::Warning;
 
 /// A column that a reader wants: the profiler's name of it, in lower case, and other names that it goes by.
 pub(super) type Names = &'static [&'static str];
@@ -34,7 +33,7 @@ pub(super) struct Table {
     expansion: Expansion,
     columns: Vec<String>,
     header: String,
-    pub(super) warnings: Vec<ProfileWarning>,
+    pub(super) warnings: Vec<Warning>,
 }
 
 /// What is wrong with a row.
@@ -45,7 +44,6 @@ impl Table {
     /// Opens a file, plain or compressed, and reads its header.
     pub(super) fn open(path: &Path) -> Result<Table, IngestError> {
         let source = source::open(path, &ReadOptions::default())?;
-        let warnings = ProfileWarning::of_opening(source.warnings).collect();
         let mut reader = ReaderBuilder::new().flexible(true).from_reader(LimitedRows::new(source.text));
         let header = source.expansion.end(path, read_header(path, &mut reader))?;
         Ok(Table {
@@ -55,7 +53,7 @@ impl Table {
             expansion: source.expansion,
             columns: normalised(&header),
             header: shown(&header),
-            warnings,
+            warnings: source.warnings,
         })
     }
 
@@ -122,7 +120,7 @@ impl Table {
         }
         if let Some(detail) = first {
             let list = self.name.clone();
-            self.warnings.push(ProfileWarning::MalformedRecords { list, count: refused, detail });
+            self.warnings.push(Warning::MalformedRecords { list, count: refused, detail });
         }
         Ok(())
     }
@@ -134,7 +132,7 @@ impl Table {
         match error.into_kind() {
             ::csv::ErrorKind::Io(error) if is_damage(error.kind()) => {
                 let detail = format!("{}: {error}", self.name);
-                self.warnings.push(ProfileWarning::DamagedCompression { detail });
+                self.warnings.push(Warning::DamagedCompression { bytes_read: None, detail });
                 Ok(())
             }
             ::csv::ErrorKind::Io(source) => Err(IngestError::Io { path: self.path.clone(), source }),

@@ -7,11 +7,11 @@ use crate::json::scanner::{Fault, Scan, Scanner, unescape};
 use crate::rocprof::profile::{Agent, AgentKind, Counter, Kernel, Process};
 use crate::string_table::StringId;
 
-/// A string of its own, of which a profile has few.
-fn owned(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan<Option<String>> {
+/// A string of its own, of which a profile has few. `invalid` counts those that are not UTF-8.
+fn owned(invalid: &mut u64, scanner: &mut Scanner<'_>) -> Scan<Option<String>> {
     Ok(text(scanner)?.map(|raw| {
         let (text, lossy) = unescape(raw);
-        element.lossy += u64::from(lossy);
+        *invalid += u64::from(lossy);
         text
     }))
 }
@@ -31,7 +31,7 @@ pub(super) fn metadata(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> 
             b"fini_time" => process.fini = time(scanner)?,
             b"node" => members(scanner, |key, scanner| {
                 match key {
-                    b"hostname" => process.hostname = owned(element, scanner)?,
+                    b"hostname" => process.hostname = owned(&mut element.lossy, scanner)?,
                     _ => skip(scanner)?,
                 }
                 Ok(())
@@ -45,6 +45,15 @@ pub(super) fn metadata(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> 
 
 /// An entry of `agents`.
 pub(super) fn agent(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan<Agent> {
+    let agent = described_agent(&mut element.lossy, scanner)?;
+    match agent.handle {
+        Some(handle) => Ok(Agent { label: handle.to_string(), ..agent }),
+        None => Err(Fault::Malformed("an agent has no id")),
+    }
+}
+
+/// The object by which the profiler describes an agent, also in rocpd databases. The agent has no label yet.
+pub(in crate::rocprof) fn described_agent(invalid: &mut u64, scanner: &mut Scanner<'_>) -> Scan<Agent> {
     let mut agent = Agent::default();
     members(scanner, |key, scanner| {
         match key {
@@ -56,8 +65,8 @@ pub(super) fn agent(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Sca
                     _ => AgentKind::Unknown,
                 }
             }
-            b"name" => agent.name = owned(element, scanner)?,
-            b"product_name" => agent.product_name = owned(element, scanner)?,
+            b"name" => agent.name = owned(invalid, scanner)?,
+            b"product_name" => agent.product_name = owned(invalid, scanner)?,
             b"node_id" => agent.node_id = whole(scanner)?,
             b"logical_node_id" => agent.logical_node_id = whole(scanner)?,
             b"logical_node_type_id" => agent.ordinal = whole(scanner)?,
@@ -80,10 +89,6 @@ pub(super) fn agent(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Sca
         }
         Ok(())
     })?;
-    agent.label = match agent.handle {
-        Some(handle) => handle.to_string(),
-        None => return Err(Fault::Malformed("an agent has no id")),
-    };
     Ok(agent)
 }
 
@@ -141,10 +146,10 @@ pub(super) fn counter(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> S
     members(scanner, |key, scanner| {
         match key {
             b"id" => id = handle(scanner)?,
-            b"name" => name = owned(element, scanner)?,
-            b"description" => counter.description = owned(element, scanner)?,
-            b"block" => counter.block = owned(element, scanner)?,
-            b"expression" => counter.expression = owned(element, scanner)?,
+            b"name" => name = owned(&mut element.lossy, scanner)?,
+            b"description" => counter.description = owned(&mut element.lossy, scanner)?,
+            b"block" => counter.block = owned(&mut element.lossy, scanner)?,
+            b"expression" => counter.expression = owned(&mut element.lossy, scanner)?,
             _ => skip(scanner)?,
         }
         Ok(())

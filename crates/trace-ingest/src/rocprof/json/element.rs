@@ -1,33 +1,31 @@
 //! One element of `rocprofiler-sdk-tool`: what a process recorded. Records are taken as they come, with numbers in
 //! place of what other parts of the element describe; [`Element::resolve`] puts positions and names there at the end.
+//!
+//! The functions of `records.rs` and `descriptions.rs` read the parts; they intern names in the element, and the element
+//! calls them, so the three files use each other.
 
 use hashbrown::HashMap;
 use memchr::memchr;
 
 use super::descriptions::{self, Registers};
 use super::faults::Faults;
-use super::records::{self, CounterRecord, DispatchRecord, Head};
+use super::records::{self, CounterRecord, DispatchRecord, Head, MemoryRecord};
 use super::tables::{Labels, Tables};
-use super::walker::{Found, Tally, Walk, Walker};
+use super::walker::{Container, Tally, Walk, Walker};
 use crate::json::scanner::{Scan, Scanner, unescape};
-use crate::rocprof::builder::Machines;
-use crate::rocprof::builder::ProfileBuilder;
-use crate::rocprof::profile::{
-    Agent, Allocation, Call, CopyDirection, Dispatch, Domain, Kernel, Launch, MemoryCopy, Process, Sample,
-    ScratchEvent,
-};
-use crate::string_table::StringId;
+use crate::rocprof::builder::{Machines, ProfileBuilder};
+use crate::rocprof::profile::{Agent, CopyDirection, Domain, Kernel, Launch, Process, Sample};
+use crate::string_table::{IndexSet, StringId};
 
 /// Numbers by which records refer to agents, in the order of their first use.
 #[derive(Default)]
 pub(super) struct Handles {
-    pub(super) seen: Vec<u64>,
-    positions: HashMap<u64, u32>,
+    pub(super) distinct: IndexSet<u64>,
     last: Option<(u64, u32)>,
 }
 
 impl Handles {
-    /// Position among the seen handles.
+    /// Position among the distinct handles.
     #[inline]
     fn position(&mut self, handle: Option<u64>) -> Option<u32> {
         let handle = handle?;
@@ -36,31 +34,10 @@ impl Handles {
         {
             return Some(position);
         }
-        let position = *self.positions.entry(handle).or_insert_with(|| {
-            self.seen.push(handle);
-            self.seen.len() as u32 - 1
-        });
+        let position = self.distinct.insert_full(handle).0 as u32;
         self.last = Some((handle, position));
         Some(position)
     }
-}
-
-/// Launch configurations, registers left out.
-#[derive(Default)]
-pub(super) struct Launches {
-    pub(super) distinct: Vec<Launch>,
-    positions: HashMap<Launch, u32>,
-}
-
-/// How many records of each kind the profile has from elements before.
-#[derive(Clone, Copy)]
-pub(super) struct Begins {
-    pub(super) dispatches: usize,
-    pub(super) copies: usize,
-    pub(super) calls: usize,
-    pub(super) allocations: usize,
-    pub(super) scratch: usize,
-    pub(super) samples: usize,
 }
 
 /// An element in the reading.
@@ -70,10 +47,12 @@ pub(super) struct Element<'b> {
     pub(super) faults: &'b mut Faults,
     /// Position of the process.
     pub(super) process: u32,
-    pub(super) begins: Begins,
+    /// How many dispatches the profile has from elements before.
+    pub(super) first_dispatch: usize,
     pub(super) tables: Tables,
     pub(super) handles: Handles,
-    pub(super) launches: Launches,
+    /// Launch configurations without registers.
+    pub(super) launches: IndexSet<Launch>,
     pub(super) described_agents: Vec<Agent>,
     /// Registers of kernels, by position.
     pub(super) registers: Vec<Registers>,
@@ -101,23 +80,16 @@ impl<'b> Element<'b> {
         let profile = &mut builder.profile;
         let process = profile.processes.len() as u32;
         profile.processes.push(Process::default());
-        let begins = Begins {
-            dispatches: profile.dispatches.len(),
-            copies: profile.copies.len(),
-            calls: profile.calls.len(),
-            allocations: profile.allocations.len(),
-            scratch: profile.scratch.len(),
-            samples: profile.samples.len(),
-        };
+        let first_dispatch = profile.dispatches.len();
         Element {
             builder,
             machines,
             faults,
             process,
-            begins,
+            first_dispatch,
             tables: Tables::default(),
             handles: Handles::default(),
-            launches: Launches::default(),
+            launches: IndexSet::default(),
             described_agents: Vec::new(),
             registers: Vec::new(),
             counters: HashMap::new(),
@@ -159,7 +131,7 @@ impl<'b> Element<'b> {
                 element.counters.insert(handle, position);
             }),
             "strings" => self.strings(walker),
-            "kernel_symbols" => self.list(walker, key, descriptions::kernel, Self::keep_kernel),
+            "kernel_symbols" => self.list(walker, key, descriptions::kernel, Self::add_kernel),
             "callback_records" => self.members(walker, key, Self::callback_records),
             "buffer_records" => {
                 self.has_records = true;
@@ -167,7 +139,7 @@ impl<'b> Element<'b> {
             }
             _ => walker.skip(),
         })?;
-        if found != Found::Expected {
+        if found != Container::Entered {
             self.faults.malformed("rocprofiler-sdk-tool", walker.offset(), "expected an object");
         }
         Ok(())
@@ -205,7 +177,7 @@ impl<'b> Element<'b> {
         name: &str,
         member: fn(&mut Self, &mut Walker<'_>, &str) -> Walk<()>,
     ) -> Walk<()> {
-        if walker.object(&mut |walker, key| member(self, walker, key))? == Found::Other {
+        if walker.object(&mut |walker, key| member(self, walker, key))? == Container::Other {
             self.faults.malformed(name, walker.offset(), "expected an object");
         }
         Ok(())
@@ -251,21 +223,20 @@ impl<'b> Element<'b> {
     fn buffer_records(&mut self, walker: &mut Walker<'_>, key: &str) -> Walk<()> {
         match key {
             "kernel_dispatch" => self.list(walker, key, records::dispatch, |element, record| {
-                let dispatch = element.dispatch(&record);
-                element.faults.times("kernel_dispatch", &record.head);
-                element.builder.profile.dispatches.push(dispatch);
+                element.note_times("kernel_dispatch", &record.head);
+                element.add_dispatch(&record);
             }),
-            "memory_copy" => self.list(walker, key, records::copy, Self::keep_copy),
-            "memory_allocation" => self.list(walker, key, records::memory, Self::keep_allocation),
-            "scratch_memory" => self.list(walker, key, records::memory, Self::keep_scratch),
+            "memory_copy" => self.list(walker, key, records::memory, Self::add_copy),
+            "memory_allocation" => self.list(walker, key, records::memory, Self::add_allocation),
+            "scratch_memory" => self.list(walker, key, records::memory, Self::add_scratch),
             "pc_sample_host_trap" | "pc_sample_stochastic" => {
-                self.list(walker, key, records::sample, Self::keep_sample)
+                self.list(walker, key, records::sample, Self::add_sample)
             }
             _ if key.ends_with("_api") => {
-                let domain = Domain::of_kind(key);
+                let domain = Domain::from_kind(key);
                 let kind = self.builder.profile.strings.intern(&key.to_ascii_uppercase());
                 self.list(walker, key, records::call, |element, head| {
-                    element.keep_call(key, domain, kind, &head)
+                    element.add_call(key, domain, kind, &head)
                 })
             }
             _ => self.unused(walker, key),
@@ -280,7 +251,7 @@ impl<'b> Element<'b> {
         outcome
     }
 
-    fn keep_kernel(&mut self, (mut kernel, registers): (Kernel, Registers)) {
+    fn add_kernel(&mut self, (mut kernel, registers): (Kernel, Registers)) {
         // A symbol without any name that says something is known by its number.
         if kernel.mangled.is_none() {
             for name in [&mut kernel.truncated, &mut kernel.formatted] {
@@ -294,128 +265,58 @@ impl<'b> Element<'b> {
         self.registers[position] = registers;
     }
 
-    /// A dispatch with handles and a launch configuration of this element in place of positions.
-    pub(super) fn dispatch(&mut self, record: &DispatchRecord) -> Dispatch {
+    /// Adds a dispatch with handles and a launch configuration of this element in place of positions; returns its
+    /// position.
+    pub(super) fn add_dispatch(&mut self, record: &DispatchRecord) -> u32 {
         let DispatchRecord { head, info } = record;
-        let (start, end) = self.span(head);
-        let launch = Launch {
-            grid: info.grid,
-            workgroup: info.workgroup,
-            private_segment: info.private_segment,
-            group_segment: info.group_segment,
-            ..Launch::default()
-        };
-        let launches = &mut self.launches;
-        let launch = *launches.positions.entry(launch).or_insert_with(|| {
-            launches.distinct.push(launch);
-            launches.distinct.len() as u32 - 1
-        });
+        let launch = self.launches.insert_full(info.launch).0 as u32;
         let kernel = match info.kernel {
             Some(id) => self.builder.kernel(self.process, id),
             None => self.builder.named_kernel(Kernel { process: self.process, ..Kernel::default() }),
         };
-        Dispatch {
-            start,
-            end,
-            correlation: head.correlation,
-            dispatch_id: info.dispatch,
-            thread: head.thread,
-            queue: info.queue,
-            stream: head.stream,
-            process: self.process,
-            agent: self.handles.position(info.agent),
-            kernel,
-            launch,
+        let agent = self.handles.position(info.agent);
+        self.builder.dispatch(head.place(self.process, info.queue), info.dispatch, agent, kernel, launch)
+    }
+
+    /// Counts a record that does not say when it began or ended.
+    pub(super) fn note_times(&mut self, list: &str, head: &Head) {
+        if head.start.is_none() || head.end.is_none() {
+            self.faults.without_times(list);
         }
     }
 
-    fn span(&mut self, head: &Head) -> (i64, i64) {
-        let start = head.start.or(head.end).unwrap_or_default();
-        self.builder.span(start, head.end.unwrap_or(start))
-    }
-
-    fn keep_copy(&mut self, record: records::CopyRecord) {
-        self.faults.times("memory_copy", &record.head);
-        let (start, end) = self.span(&record.head);
-        let copy = MemoryCopy {
-            start,
-            end,
-            correlation: record.head.correlation,
-            bytes: record.bytes,
-            thread: record.head.thread,
-            stream: record.head.stream,
-            process: self.process,
-            source: self.handles.position(record.source),
-            destination: self.handles.position(record.destination),
-            direction: CopyDirection::Other,
-            name: StringId::EMPTY,
-        };
-        self.builder.profile.copies.push(copy);
+    fn add_copy(&mut self, record: MemoryRecord) {
+        self.note_times("memory_copy", &record.head);
+        let agents = [record.source, record.destination].map(|handle| self.handles.position(handle));
+        let place = record.head.place(self.process, 0);
+        self.builder.copy(place, StringId::EMPTY, CopyDirection::Other, record.bytes, agents);
         self.copy_labels.push(record.head.labels);
     }
 
-    fn keep_call(&mut self, list: &str, domain: Domain, kind: StringId, head: &Head) {
-        self.faults.times(list, head);
-        let (start, end) = self.span(head);
-        let call = Call {
-            start,
-            end,
-            correlation: head.correlation,
-            thread: head.thread,
-            stream: head.stream,
-            operation: 0,
-            process: self.process,
-            domain,
-            kind,
-            name: StringId::EMPTY,
-        };
-        self.builder.profile.calls.push(call);
+    fn add_call(&mut self, list: &str, domain: Domain, kind: StringId, head: &Head) {
+        self.note_times(list, head);
+        self.builder.call(head.place(self.process, 0), domain, kind, StringId::EMPTY, 0);
         self.call_labels.push(head.labels);
     }
 
-    fn keep_allocation(&mut self, record: records::MemoryRecord) {
-        self.faults.times("memory_allocation", &record.head);
-        let (start, end) = self.span(&record.head);
-        let allocation = Allocation {
-            start,
-            end,
-            correlation: record.head.correlation,
-            address: record.address,
-            bytes: record.bytes.unwrap_or_default(),
-            process: self.process,
-            agent: self.handles.position(record.agent),
-            name: StringId::EMPTY,
-        };
-        self.builder.profile.allocations.push(allocation);
+    fn add_allocation(&mut self, record: MemoryRecord) {
+        self.note_times("memory_allocation", &record.head);
+        let agent = self.handles.position(record.agent);
+        let (place, bytes) = (record.head.place(self.process, 0), record.bytes.unwrap_or_default());
+        self.builder.allocation(place, StringId::EMPTY, agent, record.address, bytes);
         self.allocation_labels.push(record.head.labels);
     }
 
-    fn keep_scratch(&mut self, record: records::MemoryRecord) {
-        self.faults.times("scratch_memory", &record.head);
-        let (start, end) = self.span(&record.head);
-        let event = ScratchEvent {
-            start,
-            end,
-            bytes: record.bytes,
-            queue: record.queue,
-            process: self.process,
-            agent: self.handles.position(record.agent),
-            name: StringId::EMPTY,
-        };
-        self.builder.profile.scratch.push(event);
+    fn add_scratch(&mut self, record: MemoryRecord) {
+        self.note_times("scratch_memory", &record.head);
+        let agent = self.handles.position(record.agent);
+        let place = record.head.place(self.process, record.queue);
+        self.builder.scratch(place, StringId::EMPTY, agent, record.bytes);
         self.scratch_labels.push(record.head.labels);
     }
 
-    fn keep_sample(&mut self, record: records::SampleRecord) {
-        let sample = Sample {
-            time: record.time,
-            dispatch_id: record.dispatch,
-            code_object: record.code_object,
-            offset: record.offset,
-            process: self.process,
-            instruction: StringId::EMPTY,
-        };
+    fn add_sample(&mut self, (sample, instruction): (Sample, Option<i64>)) {
         self.builder.profile.samples.push(sample);
-        self.instructions.push(record.instruction);
+        self.instructions.push(instruction);
     }
 }

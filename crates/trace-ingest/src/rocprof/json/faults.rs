@@ -1,8 +1,7 @@
 //! What was wrong with the records of a file, counted list by list.
 
-use super::records::Head;
 use super::walker::Tally;
-use crate::rocprof::fault::ProfileWarning;
+use crate::warning::Warning;
 
 /// Faults of all elements.
 #[derive(Debug, Default)]
@@ -50,18 +49,16 @@ impl Faults {
     }
 
     /// Counts a record that does not say when it began or ended.
-    pub(super) fn times(&mut self, name: &str, head: &Head) {
-        if head.start.is_none() || head.end.is_none() {
-            self.list(name).without_times += 1;
-        }
+    pub(super) fn without_times(&mut self, name: &str) {
+        self.list(name).without_times += 1;
     }
 
     /// Adds a warning per list and kind of fault.
-    pub(super) fn report(self, warnings: &mut Vec<ProfileWarning>) {
+    pub(super) fn report(self, warnings: &mut Vec<Warning>) {
         for (list, faults) in self.lists {
             if let Some((offset, detail)) = faults.first {
                 let detail = format!("at byte {offset}: {detail}");
-                warnings.push(ProfileWarning::MalformedRecords {
+                warnings.push(Warning::MalformedRecords {
                     list: list.clone(),
                     count: faults.malformed,
                     detail,
@@ -69,10 +66,10 @@ impl Faults {
             }
             if faults.without_times > 0 {
                 let count = faults.without_times;
-                warnings.push(ProfileWarning::WithoutTimes { list: list.clone(), count });
+                warnings.push(Warning::RecordsWithoutTimes { list: list.clone(), count });
             }
             if faults.unused > 0 {
-                warnings.push(ProfileWarning::UnusedRecords { list, count: faults.unused });
+                warnings.push(Warning::UnusedRecords { list, count: faults.unused });
             }
         }
     }

@@ -15,19 +15,21 @@ mod walker;
 
 use std::path::Path;
 
+pub(super) use self::descriptions::described_agent;
+
 use memchr::memmem;
 
 use self::element::Element;
 use self::faults::Faults;
-use self::walker::{Found, Stop, Walk, Walker};
+use self::walker::{Container, Stop, Walk, Walker};
 use super::builder::Machines;
 use super::builder::ProfileBuilder;
-use super::fault::ProfileWarning;
 use super::profile::Profile;
 use crate::error::IngestError;
-use crate::format::{Certainty, ReadOptions};
+use crate::format::Certainty;
 use crate::read_ahead::read_ahead;
-use crate::source::TextSource;
+use crate::source::{ReadOptions, TextSource};
+use crate::warning::Warning;
 
 /// What users call the format.
 pub(super) const NAME: &str = "rocprofv3 JSON";
@@ -77,14 +79,14 @@ pub(super) fn read(
     }
     let Reading { mut builder, faults, .. } = reading;
     let warnings = &mut builder.profile.warnings;
-    warnings.extend(ProfileWarning::of_opening(source.warnings));
+    warnings.extend(source.warnings);
     match (damage, outcome) {
-        (Some(detail), _) => warnings.push(ProfileWarning::DamagedCompression { detail }),
+        (Some(detail), _) => warnings.push(Warning::DamagedCompression { bytes_read: None, detail }),
         (None, Err(Stop::Malformed(detail))) => {
             let (detail, bytes_lost) = (detail.to_string(), unused);
-            warnings.push(ProfileWarning::BrokenText { offset, detail, bytes_lost });
+            warnings.push(Warning::BrokenText { offset, detail, bytes_lost });
         }
-        (None, Err(_)) => warnings.push(ProfileWarning::Truncated { bytes_lost: unused }),
+        (None, Err(_)) => warnings.push(Warning::Truncated { bytes_lost: unused }),
         (None, Ok(())) => {}
     }
     faults.report(warnings);
@@ -100,7 +102,7 @@ struct Reading {
     /// Its first members.
     keys: Vec<String>,
     /// What stood at [`ROOT`].
-    root: Option<Found>,
+    root: Option<Container>,
     elements: u64,
     has_records: bool,
 }
@@ -125,7 +127,7 @@ impl Reading {
         }
         match key {
             ROOT => {
-                self.root = Some(Found::Expected);
+                self.root = Some(Container::Entered);
                 self.root = Some(walker.list(&mut |walker| self.element(walker))?);
                 Ok(())
             }
@@ -151,7 +153,7 @@ impl Reading {
     fn missing(&self, outcome: Walk<()>, damage: Option<&str>) -> Option<String> {
         let missing = match self.root {
             None => "missing 'rocprofiler-sdk-tool' key",
-            Some(Found::Null | Found::Other) => "'rocprofiler-sdk-tool' is no list",
+            Some(Container::Null | Container::Other) => "'rocprofiler-sdk-tool' is no list",
             Some(_) if self.elements == 0 => "'rocprofiler-sdk-tool' is an empty list",
             Some(_) if !self.has_records => "missing 'buffer_records'",
             Some(_) => return None,

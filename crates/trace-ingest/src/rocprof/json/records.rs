@@ -4,6 +4,8 @@ use super::element::Element;
 use super::tables::{Label, Labels};
 use super::values::{elements, extents, handle, members, real, skip, small, text, time, unsigned, whole};
 use crate::json::scanner::{Scan, Scanner};
+use crate::rocprof::builder::Place;
+use crate::rocprof::profile::{Launch, Sample};
 
 /// What records of all kinds begin with.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,6 +19,20 @@ pub(super) struct Head {
 }
 
 impl Head {
+    /// When and where it was done, and by whom. Without one of the times it has no length.
+    pub(super) fn place(&self, process: u32, queue: u64) -> Place {
+        let start = self.start.or(self.end).unwrap_or_default();
+        Place {
+            start,
+            end: self.end.unwrap_or(start),
+            correlation: self.correlation,
+            thread: self.thread,
+            queue,
+            stream: self.stream,
+            process,
+        }
+    }
+
     /// Reads a member that records of all kinds have; skips any other.
     #[inline]
     fn take(&mut self, element: &mut Element<'_>, key: &[u8], scanner: &mut Scanner<'_>) -> Scan<()> {
@@ -65,24 +81,14 @@ pub(super) struct DispatchInfo {
     pub(super) queue: u64,
     pub(super) kernel: Option<u64>,
     pub(super) dispatch: u64,
-    pub(super) private_segment: u32,
-    pub(super) group_segment: u32,
-    pub(super) workgroup: [u32; 3],
-    pub(super) grid: [u32; 3],
+    /// Without registers.
+    pub(super) launch: Launch,
 }
 
 impl Default for DispatchInfo {
     fn default() -> Self {
-        DispatchInfo {
-            agent: None,
-            queue: 0,
-            kernel: None,
-            dispatch: 0,
-            private_segment: 0,
-            group_segment: 0,
-            workgroup: [1; 3],
-            grid: [1; 3],
-        }
+        let launch = Launch { grid: [1; 3], workgroup: [1; 3], ..Launch::default() };
+        DispatchInfo { agent: None, queue: 0, kernel: None, dispatch: 0, launch }
     }
 }
 
@@ -95,10 +101,10 @@ fn dispatch_info(scanner: &mut Scanner<'_>) -> Scan<DispatchInfo> {
             b"queue_id" => info.queue = handle(scanner)?.unwrap_or_default(),
             b"kernel_id" => info.kernel = unsigned(scanner)?,
             b"dispatch_id" => info.dispatch = unsigned(scanner)?.unwrap_or_default(),
-            b"private_segment_size" => info.private_segment = small(scanner)?.unwrap_or_default(),
-            b"group_segment_size" => info.group_segment = small(scanner)?.unwrap_or_default(),
-            b"workgroup_size" => info.workgroup = extents(scanner)?,
-            b"grid_size" => info.grid = extents(scanner)?,
+            b"private_segment_size" => info.launch.private_segment = small(scanner)?.unwrap_or_default(),
+            b"group_segment_size" => info.launch.group_segment = small(scanner)?.unwrap_or_default(),
+            b"workgroup_size" => info.launch.workgroup = extents(scanner)?,
+            b"grid_size" => info.launch.grid = extents(scanner)?,
             _ => skip(scanner)?,
         }
         Ok(())
@@ -133,34 +139,13 @@ pub(super) fn call(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan
     Ok(head)
 }
 
-/// An entry of `memory_copy`.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct CopyRecord {
-    pub(super) head: Head,
-    pub(super) source: Option<u64>,
-    pub(super) destination: Option<u64>,
-    pub(super) bytes: Option<u64>,
-}
-
-pub(super) fn copy(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan<CopyRecord> {
-    let mut record = CopyRecord::default();
-    members(scanner, |key, scanner| {
-        match key {
-            b"src_agent_id" => record.source = handle(scanner)?,
-            b"dst_agent_id" => record.destination = handle(scanner)?,
-            b"bytes" => record.bytes = unsigned(scanner)?,
-            _ => record.head.take(element, key, scanner)?,
-        }
-        Ok(())
-    })?;
-    Ok(record)
-}
-
-/// An entry of `memory_allocation` or `scratch_memory`.
+/// An entry of `memory_copy`, `memory_allocation` or `scratch_memory`, each of which has some of the members.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MemoryRecord {
     pub(super) head: Head,
     pub(super) agent: Option<u64>,
+    pub(super) source: Option<u64>,
+    pub(super) destination: Option<u64>,
     pub(super) queue: u64,
     pub(super) address: u64,
     pub(super) bytes: Option<u64>,
@@ -171,9 +156,11 @@ pub(super) fn memory(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Sc
     members(scanner, |key, scanner| {
         match key {
             b"agent_id" => record.agent = handle(scanner)?,
+            b"src_agent_id" => record.source = handle(scanner)?,
+            b"dst_agent_id" => record.destination = handle(scanner)?,
             b"queue_id" => record.queue = handle(scanner)?.unwrap_or_default(),
             b"address" => record.address = handle(scanner)?.unwrap_or_default(),
-            b"allocation_size" => record.bytes = unsigned(scanner)?,
+            b"bytes" | b"allocation_size" => record.bytes = unsigned(scanner)?,
             _ => record.head.take(element, key, scanner)?,
         }
         Ok(())
@@ -231,44 +218,32 @@ fn counter_value(scanner: &mut Scanner<'_>) -> Scan<Option<(u64, f64)>> {
     Ok(counter.zip(value))
 }
 
-/// An entry of `pc_sample_host_trap` or `pc_sample_stochastic`.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct SampleRecord {
-    pub(super) time: i64,
-    pub(super) dispatch: u64,
-    pub(super) code_object: u64,
-    pub(super) offset: u64,
-    /// Position in the table of instructions.
-    pub(super) instruction: Option<i64>,
-}
-
-pub(super) fn sample(_: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan<SampleRecord> {
-    let mut record = SampleRecord::default();
-    members(scanner, |key, scanner| match key {
-        b"inst_index" => {
-            record.instruction = whole(scanner)?;
-            Ok(())
-        }
-        b"record" => members(scanner, |key, scanner| match key {
-            b"timestamp" => {
-                record.time = time(scanner)?.unwrap_or_default();
-                Ok(())
-            }
-            b"dispatch_id" => {
-                record.dispatch = unsigned(scanner)?.unwrap_or_default();
-                Ok(())
-            }
-            b"pc" => members(scanner, |key, scanner| {
+/// An entry of `pc_sample_host_trap` or `pc_sample_stochastic`, with the position of its instruction in their table.
+pub(super) fn sample(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan<(Sample, Option<i64>)> {
+    let mut sample = Sample { process: element.process, ..Sample::default() };
+    let mut instruction = None;
+    members(scanner, |key, scanner| {
+        match key {
+            b"inst_index" => instruction = whole(scanner)?,
+            b"record" => members(scanner, |key, scanner| {
                 match key {
-                    b"code_object_id" => record.code_object = unsigned(scanner)?.unwrap_or_default(),
-                    b"code_object_offset" => record.offset = unsigned(scanner)?.unwrap_or_default(),
+                    b"timestamp" => sample.time = time(scanner)?.unwrap_or_default(),
+                    b"dispatch_id" => sample.dispatch_id = unsigned(scanner)?.unwrap_or_default(),
+                    b"pc" => members(scanner, |key, scanner| {
+                        match key {
+                            b"code_object_id" => sample.code_object = unsigned(scanner)?.unwrap_or_default(),
+                            b"code_object_offset" => sample.offset = unsigned(scanner)?.unwrap_or_default(),
+                            _ => skip(scanner)?,
+                        }
+                        Ok(())
+                    })?,
                     _ => skip(scanner)?,
                 }
                 Ok(())
-            }),
-            _ => skip(scanner),
-        }),
-        _ => skip(scanner),
+            })?,
+            _ => skip(scanner)?,
+        }
+        Ok(())
     })?;
-    Ok(record)
+    Ok((sample, instruction))
 }

@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use super::element::Element;
 use super::records::CounterRecord;
 use super::tables::{Label, Labels};
-use crate::rocprof::profile::{Agent, AgentKind, CopyDirection, Counter, CounterValue, Domain};
+use crate::rocprof::profile::{Agent, AgentKind, CopyDirection, Counter, Domain};
 use crate::string_table::StringId;
 
 /// Where records of a handle belong.
@@ -14,6 +14,12 @@ struct Place {
     agent: Option<u32>,
     /// The file describes agents, but not this one.
     is_unknown: bool,
+}
+
+/// The records of this element, the last ones of the profile, of which each has an entry in `notes`.
+fn own<'r, T, N>(records: &'r mut [T], notes: &[N]) -> &'r mut [T] {
+    let first = records.len() - notes.len();
+    &mut records[first..]
 }
 
 fn place(agents: &[Place], handle: Option<u32>) -> Place {
@@ -31,8 +37,8 @@ impl Element<'_> {
         self.resolve_copies(&agents);
         self.resolve_calls();
         self.resolve_memory(&agents);
-        let profile = &mut self.builder.profile;
-        for (sample, index) in profile.samples[self.begins.samples..].iter_mut().zip(&self.instructions) {
+        let samples = own(&mut self.builder.profile.samples, &self.instructions);
+        for (sample, index) in samples.iter_mut().zip(&self.instructions) {
             let position = index.and_then(|index| usize::try_from(index).ok());
             if let Some(&text) = position.and_then(|position| self.tables.instructions.get(position)) {
                 sample.instruction = text;
@@ -43,8 +49,8 @@ impl Element<'_> {
     /// The agents behind the handles, added where the file describes none. The handle 0 is no agent, unless it is
     /// described.
     fn agents(&mut self) -> Vec<Place> {
-        let mut has_kernels = vec![false; self.handles.seen.len()];
-        for dispatch in &self.builder.profile.dispatches[self.begins.dispatches..] {
+        let mut has_kernels = vec![false; self.handles.distinct.len()];
+        for dispatch in &self.builder.profile.dispatches[self.first_dispatch..] {
             if let Some(handle) = dispatch.agent {
                 has_kernels[handle as usize] = true;
             }
@@ -56,7 +62,7 @@ impl Element<'_> {
         for agent in self.described_agents.drain(..) {
             described.extend(agent.handle.map(|handle| (handle, add(agent))));
         }
-        let seen = self.handles.seen.iter().zip(has_kernels);
+        let seen = self.handles.distinct.iter().zip(has_kernels);
         seen.map(|(&handle, has_kernels)| match described.get(&handle) {
             Some(&agent) => Place { agent: Some(agent), is_unknown: false },
             None if handle == 0 => Place { agent: None, is_unknown: false },
@@ -75,20 +81,18 @@ impl Element<'_> {
         if records.is_empty() {
             return Vec::new();
         }
-        let own = self.builder.profile.dispatches[self.begins.dispatches..].iter().enumerate();
+        let own = self.builder.profile.dispatches[self.first_dispatch..].iter().enumerate();
         let mut by_number: HashMap<u64, u32> = own
             .filter(|(_, dispatch)| dispatch.dispatch_id != 0)
-            .map(|(position, dispatch)| (dispatch.dispatch_id, (self.begins.dispatches + position) as u32))
+            .map(|(position, dispatch)| (dispatch.dispatch_id, (self.first_dispatch + position) as u32))
             .collect();
         let positions = records.iter().map(|record| {
             let number = record.dispatch.info.dispatch;
             if let Some(&position) = by_number.get(&number) {
                 return position;
             }
-            self.faults.times("counter_collection", &record.dispatch.head);
-            let position = self.builder.profile.dispatches.len() as u32;
-            let dispatch = self.dispatch(&record.dispatch);
-            self.builder.profile.dispatches.push(dispatch);
+            self.note_times("counter_collection", &record.dispatch.head);
+            let position = self.add_dispatch(&record.dispatch);
             if number != 0 {
                 by_number.insert(number, position);
             }
@@ -104,7 +108,7 @@ impl Element<'_> {
             .collect();
         let mut launches = HashMap::new();
         let mut unknown = 0;
-        for position in self.begins.dispatches..self.builder.profile.dispatches.len() {
+        for position in self.first_dispatch..self.builder.profile.dispatches.len() {
             let dispatch = self.builder.profile.dispatches[position];
             let own = self.registers.get(dispatch.kernel as usize).copied().unwrap_or_default();
             let registers = match told.get(&(position as u32)) {
@@ -112,7 +116,7 @@ impl Element<'_> {
                 _ => own,
             };
             let launch = *launches.entry((dispatch.launch, registers)).or_insert_with(|| {
-                let mut launch = self.launches.distinct[dispatch.launch as usize];
+                let mut launch = self.launches[dispatch.launch as usize];
                 [launch.vgprs, launch.accum_vgprs, launch.sgprs] = registers;
                 self.builder.launch(launch)
             });
@@ -126,7 +130,6 @@ impl Element<'_> {
 
     /// Adds a value per dispatch and counter, the sum over the counter's instances.
     fn counter_values(&mut self, records: &[CounterRecord], counted: &[u32]) {
-        let mut places: HashMap<(u32, u32), usize> = HashMap::new();
         for (record, &dispatch) in records.iter().zip(counted) {
             for &(handle, value) in &record.values {
                 let counter = match self.counters.get(&handle) {
@@ -137,27 +140,24 @@ impl Element<'_> {
                         self.builder.counter(&name, || unnamed)
                     }
                 };
-                let values = &mut self.builder.profile.counter_values;
-                let place = *places.entry((dispatch, counter)).or_insert_with(|| {
-                    values.push(CounterValue { dispatch, counter, value: 0.0 });
-                    values.len() - 1
-                });
-                values[place].value += value;
+                self.builder.add_counter_value(dispatch, counter, value);
             }
         }
     }
 
     fn resolve_copies(&mut self, agents: &[Place]) {
         let mut unknown = 0;
-        for (index, labels) in std::mem::take(&mut self.copy_labels).into_iter().enumerate() {
-            let position = self.begins.copies + index;
+        let copies = self.builder.profile.copies.len();
+        for (position, labels) in
+            (copies - self.copy_labels.len()..).zip(std::mem::take(&mut self.copy_labels))
+        {
             let copy = self.builder.profile.copies[position];
             let (source, destination) = (place(agents, copy.source), place(agents, copy.destination));
             unknown += u64::from(source.is_unknown || destination.is_unknown);
             let (source, destination) = (source.agent, destination.agent);
             let name = self.copy_name(labels);
-            let direction = match CopyDirection::of_name(self.builder.profile.text(name)) {
-                CopyDirection::Other => self.direction_between(source, destination),
+            let direction = match CopyDirection::from_name(self.builder.profile.text(name)) {
+                CopyDirection::Other => self.direction_between([source, destination]),
                 direction => direction,
             };
             let copy = &mut self.builder.profile.copies[position];
@@ -176,22 +176,17 @@ impl Element<'_> {
         }
     }
 
-    fn direction_between(&self, source: Option<u32>, destination: Option<u32>) -> CopyDirection {
-        let kind = |agent: Option<u32>| {
-            agent.map_or(AgentKind::Unknown, |agent| self.builder.profile.agents[agent as usize].kind)
-        };
-        match (kind(source), kind(destination)) {
-            (AgentKind::Cpu, AgentKind::Cpu) => CopyDirection::HostToHost,
-            (AgentKind::Cpu, AgentKind::Gpu) => CopyDirection::HostToDevice,
-            (AgentKind::Gpu, AgentKind::Cpu) => CopyDirection::DeviceToHost,
-            (AgentKind::Gpu, AgentKind::Gpu) => CopyDirection::DeviceToDevice,
-            _ => CopyDirection::Other,
-        }
+    fn direction_between(&self, agents: [Option<u32>; 2]) -> CopyDirection {
+        let described = &self.builder.profile.agents;
+        CopyDirection::between(
+            agents.map(|agent| agent.map_or(AgentKind::Unknown, |agent| described[agent as usize].kind)),
+        )
     }
 
     fn resolve_calls(&mut self) {
         let profile = &mut self.builder.profile;
-        for (call, &labels) in profile.calls[self.begins.calls..].iter_mut().zip(&self.call_labels) {
+        let calls = own(&mut profile.calls, &self.call_labels);
+        for (call, &labels) in calls.iter_mut().zip(&self.call_labels) {
             let marker = || {
                 let number = call.correlation.filter(|_| call.domain == Domain::Marker)?;
                 self.tables.markers.get(&number).copied()
@@ -208,15 +203,15 @@ impl Element<'_> {
     fn resolve_memory(&mut self, agents: &[Place]) {
         let profile = &mut self.builder.profile;
         let mut unknown = 0;
-        let own = profile.allocations[self.begins.allocations..].iter_mut();
-        for (allocation, &labels) in own.zip(&self.allocation_labels) {
+        let allocations = own(&mut profile.allocations, &self.allocation_labels);
+        for (allocation, &labels) in allocations.iter_mut().zip(&self.allocation_labels) {
             let place = place(agents, allocation.agent);
             unknown += u64::from(place.is_unknown);
             allocation.agent = place.agent;
             allocation.name = self.tables.operation_name(labels, &mut profile.strings);
         }
-        let own = profile.scratch[self.begins.scratch..].iter_mut();
-        for (event, &labels) in own.zip(&self.scratch_labels) {
+        let events = own(&mut profile.scratch, &self.scratch_labels);
+        for (event, &labels) in events.iter_mut().zip(&self.scratch_labels) {
             let place = place(agents, event.agent);
             unknown += u64::from(place.is_unknown);
             event.agent = place.agent;

@@ -16,15 +16,7 @@ pub(super) fn members<'t>(
     if !enter(scanner, b'{', "expected an object")? {
         return Ok(());
     }
-    while scanner.peek()? != b'}' {
-        let key = scanner.key()?;
-        each(key, scanner)?;
-        if !scanner.accept(b',')? && scanner.peek()? != b'}' {
-            return Err(Fault::Malformed("expected a comma or the end of an object"));
-        }
-    }
-    scanner.position += 1;
-    Ok(())
+    scanner.members(|scanner, key| each(key, scanner))
 }
 
 /// Goes through the elements of a list; `each` consumes one.

@@ -74,8 +74,8 @@ pub(super) struct Tally {
 
 /// What stood where an object or list should.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    Expected,
+pub(super) enum Container {
+    Entered,
     Null,
     Other,
 }
@@ -186,23 +186,23 @@ impl<'a> Walker<'a> {
     }
 
     /// Enters an object or list; anything else is skipped.
-    fn enter(&mut self, bracket: u8) -> Walk<Found> {
+    fn enter(&mut self, bracket: u8) -> Walk<Container> {
         match self.peek()? {
             byte if byte == bracket => {
                 self.position += 1;
-                Ok(Found::Expected)
+                Ok(Container::Entered)
             }
             byte => {
                 self.skip()?;
-                Ok(if byte == b'n' { Found::Null } else { Found::Other })
+                Ok(if byte == b'n' { Container::Null } else { Container::Other })
             }
         }
     }
 
     /// Goes through the members of an object of any length; `member` consumes the value.
-    pub(super) fn object(&mut self, member: &mut dyn FnMut(&mut Self, &str) -> Walk<()>) -> Walk<Found> {
+    pub(super) fn object(&mut self, member: &mut dyn FnMut(&mut Self, &str) -> Walk<()>) -> Walk<Container> {
         let found = self.enter(b'{')?;
-        if found != Found::Expected {
+        if found != Container::Entered {
             return Ok(found);
         }
         while self.peek()? != b'}' {
@@ -215,9 +215,9 @@ impl<'a> Walker<'a> {
     }
 
     /// Goes through a list whose elements may be of any length; `element` consumes one.
-    pub(super) fn list(&mut self, element: &mut dyn FnMut(&mut Self) -> Walk<()>) -> Walk<Found> {
+    pub(super) fn list(&mut self, element: &mut dyn FnMut(&mut Self) -> Walk<()>) -> Walk<Container> {
         let found = self.enter(b'[')?;
-        if found != Found::Expected {
+        if found != Container::Entered {
             return Ok(found);
         }
         while self.peek()? != b']' {
@@ -250,9 +250,9 @@ impl<'a> Walker<'a> {
     ) -> Walk<()> {
         let start = self.offset();
         match self.enter(b'[')? {
-            Found::Expected => {}
-            Found::Null => return Ok(()),
-            Found::Other => {
+            Container::Entered => {}
+            Container::Null => return Ok(()),
+            Container::Other => {
                 tally.malformed(start, "expected a list");
                 return Ok(());
             }

@@ -37,7 +37,7 @@ const KEYS: usize = Key::Address as usize + 1;
 
 impl Key {
     /// The key that has this name.
-    pub(super) fn of_name(name: &[u8]) -> Option<Key> {
+    pub(super) fn from_name(name: &[u8]) -> Option<Key> {
         Some(match name {
             b"begin_ns" => Key::Begin,
             b"end_ns" => Key::End,

@@ -13,10 +13,10 @@ use super::slice::Slice;
 use crate::error::IngestError;
 use crate::json::number::{integer, microseconds_to_nanoseconds};
 use crate::json::scanner::{Fault, RawValue, Scan, Scanner, unescape};
-use crate::kineto::event_list::{BLOCK, EVENTS_ARE_NO_LIST, Refusal, RunEnd, Sink, members, read_into, walk};
-use crate::rocprof::fault::ProfileWarning;
+use crate::kineto::event_list::{BLOCK, EVENTS_ARE_NO_LIST, Refusal, RunEnd, Sink, read_into, walk};
 use crate::rocprof::profile::{Profile, SourceFormat};
 use crate::source::TextSource;
+use crate::warning::Warning;
 
 /// Reads a trace. Times are those of the arguments `begin_ns`, `end_ns` and `delta_ns` where they are, else `ts` and
 /// `dur`, which are microseconds whatever their size.
@@ -40,17 +40,16 @@ pub(crate) fn read_chrome(path: &Path, source: TextSource<'_>) -> Result<Profile
             }
         })?;
     let Events { mut collector, lanes, malformed, first_malformed, trailing, .. } = events;
-    let opening: Vec<_> = ProfileWarning::of_opening(source.warnings).collect();
     if let Some(detail) = damage {
-        collector.warn(1, ProfileWarning::DamagedCompression { detail });
+        collector.warn(1, Warning::DamagedCompression { bytes_read: None, detail });
     } else if !ending.complete {
-        collector.warn(1, ProfileWarning::Truncated { bytes_lost: ending.unused });
+        collector.warn(1, Warning::Truncated { bytes_lost: ending.unused });
     }
-    collector.warn(trailing, ProfileWarning::Truncated { bytes_lost: trailing });
+    collector.warn(trailing, Warning::Truncated { bytes_lost: trailing });
     let (list, detail) = ("traceEvents".to_string(), first_malformed);
-    collector.warn(malformed, ProfileWarning::MalformedRecords { list, count: malformed, detail });
+    collector.warn(malformed, Warning::MalformedRecords { list, count: malformed, detail });
     let mut profile = collector.finish(path, SourceFormat::ChromeJson, &lanes)?;
-    profile.warnings.splice(0..0, opening);
+    profile.warnings.splice(0..0, source.warnings);
     Ok(profile)
 }
 
@@ -102,7 +101,7 @@ impl Events {
         let (mut pid, mut tid, mut start, mut length) = (null, null, null, null);
         let mut arguments = Arguments::default();
         scanner.expect(b'{', "an entry is not an object")?;
-        members(&mut scanner, |scanner: &mut Scanner<'t>, key| {
+        scanner.members(|scanner: &mut Scanner<'t>, key| {
             let place = match key {
                 b"ph" => &mut phase,
                 b"cat" => &mut category,
@@ -112,9 +111,9 @@ impl Events {
                 b"ts" => &mut start,
                 b"dur" => &mut length,
                 b"args" if scanner.accept(b'{')? => {
-                    return members(scanner, |scanner, key| {
+                    return scanner.members(|scanner, key| {
                         let value = scanner.value()?;
-                        if let Some(key) = Key::of_name(key) {
+                        if let Some(key) = Key::from_name(key) {
                             arguments.set(key, scalar(value));
                         }
                         Ok(())

@@ -7,13 +7,12 @@ use hashbrown::HashMap;
 use super::arguments::{Arguments, Key};
 use super::slice::{Class, LATEST, Lane, Slice, is_descriptor, kernel_of_name, times};
 use crate::error::IngestError;
-use crate::rocprof::builder::ProfileBuilder;
-use crate::rocprof::fault::ProfileWarning;
+use crate::rocprof::builder::{Place, ProfileBuilder};
 use crate::rocprof::profile::{
-    Agent, AgentKind, Allocation, Call, CopyDirection, Dispatch, Domain, Kernel, Launch, MemoryCopy, Process,
-    Profile, ScratchEvent, SourceFormat,
+    Agent, AgentKind, CopyDirection, Domain, Kernel, Launch, Process, Profile, SourceFormat,
 };
-use crate::string_table::StringId;
+use crate::string_table::{IndexSet, StringId};
+use crate::warning::{RecordFault, Warning};
 
 /// Stands for a thread or stream that the slice does not tell, until its row tells it.
 const THREAD_OF_LANE: i64 = i64::MIN;
@@ -34,16 +33,16 @@ pub(super) enum Outcome {
 /// A record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RecordId {
-    Dispatch(u32),
-    Copy(u32),
-    Allocation(u32),
-    Scratch(u32),
-    Call(u32),
+    Dispatch(usize),
+    Copy(usize),
+    Allocation(usize),
+    Scratch(usize),
+    Call(usize),
 }
 
-/// A kernel as slices tell it: its row stands for its process.
+/// A kernel as slices describe it: its row stands for its process.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct SeenKernel {
+struct SliceKernel {
     lane: u32,
     id: Option<u64>,
     name: StringId,
@@ -56,8 +55,7 @@ pub(super) struct Collector {
     builder: ProfileBuilder,
     classes: HashMap<StringId, Class>,
     descriptors: HashMap<StringId, bool>,
-    kernels: HashMap<SeenKernel, u32>,
-    seen_kernels: Vec<SeenKernel>,
+    kernels: IndexSet<SliceKernel>,
     /// Agents by number, so that `2`, `Agent 2` and `Agent-2` are one.
     numbered_agents: HashMap<i64, u32>,
     /// Slices of categories that the profiler has.
@@ -75,11 +73,7 @@ impl Collector {
 
     /// The id of a text that may not be UTF-8.
     pub(super) fn intern_bytes(&mut self, text: &[u8]) -> StringId {
-        let text = String::from_utf8_lossy(text);
-        if matches!(text, std::borrow::Cow::Owned(_)) {
-            self.builder.invalid_utf8 += 1;
-        }
-        self.builder.profile.strings.intern(&text)
+        self.builder.intern_bytes(text)
     }
 
     /// The text of an id.
@@ -98,7 +92,7 @@ impl Collector {
     }
 
     /// Adds a warning, if it counts anything.
-    pub(super) fn warn(&mut self, count: u64, warning: ProfileWarning) {
+    pub(super) fn warn(&mut self, count: u64, warning: Warning) {
         if count > 0 {
             self.builder.profile.warnings.push(warning);
         }
@@ -111,14 +105,43 @@ impl Collector {
             self.without_time += 1;
             return Outcome::Done;
         };
-        let (start, known_end) = self.builder.span(start, end.unwrap_or(start));
-        let record = match class {
-            Class::Copy => self.copy(slice, start, known_end),
-            Class::Allocation => self.allocation(slice, start, known_end),
-            Class::Scratch => self.scratch(slice, start, known_end),
-            Class::Call(domain) => self.call(slice, domain, start, known_end),
-            Class::Dispatch | Class::Foreign => self.dispatch(slice, start, known_end),
+        let arguments = slice.arguments;
+        let place = Place {
+            start,
+            end: end.unwrap_or(start),
+            correlation: arguments.integer(Key::Correlation),
+            thread: arguments.integer(Key::Thread).unwrap_or(THREAD_OF_LANE),
+            queue: arguments.integer(Key::Queue).unwrap_or(0),
+            stream: arguments.integer(Key::Stream).unwrap_or(STREAM_OF_LANE),
+            process: slice.lane,
         };
+        let profile = &self.builder.profile;
+        let record = match class {
+            Class::Copy => RecordId::Copy(profile.copies.len()),
+            Class::Allocation => RecordId::Allocation(profile.allocations.len()),
+            Class::Scratch => RecordId::Scratch(profile.scratch.len()),
+            Class::Call(_) => RecordId::Call(profile.calls.len()),
+            Class::Dispatch | Class::Foreign => RecordId::Dispatch(profile.dispatches.len()),
+        };
+        match class {
+            Class::Copy => self.copy(slice, place),
+            Class::Allocation => {
+                let agent = self.agent(arguments, Key::Agent, AgentKind::Unknown);
+                let address = arguments.integer(Key::Address).unwrap_or(0);
+                let bytes = arguments.integer(Key::AllocationSize).unwrap_or(0);
+                self.builder.allocation(place, slice.name, agent, address, bytes);
+            }
+            Class::Scratch => {
+                let agent = self.agent(arguments, Key::Agent, AgentKind::Gpu);
+                self.builder.scratch(place, slice.name, agent, arguments.integer(Key::AllocationSize));
+            }
+            Class::Call(domain) => {
+                let stream = arguments.integer(Key::Stream).unwrap_or(0);
+                let operation = arguments.integer(Key::Operation).unwrap_or(0);
+                self.builder.call(Place { stream, ..place }, domain, slice.category, slice.name, operation);
+            }
+            Class::Dispatch | Class::Foreign => self.dispatch(slice, place),
+        }
         if end.is_some() { Outcome::Done } else { Outcome::Open(record) }
     }
 
@@ -127,23 +150,23 @@ impl Collector {
         let profile = &mut self.builder.profile;
         let (start, place) = match record {
             RecordId::Dispatch(at) => {
-                let dispatch = &mut profile.dispatches[at as usize];
+                let dispatch = &mut profile.dispatches[at];
                 (dispatch.start, &mut dispatch.end)
             }
             RecordId::Copy(at) => {
-                let copy = &mut profile.copies[at as usize];
+                let copy = &mut profile.copies[at];
                 (copy.start, &mut copy.end)
             }
             RecordId::Allocation(at) => {
-                let allocation = &mut profile.allocations[at as usize];
+                let allocation = &mut profile.allocations[at];
                 (allocation.start, &mut allocation.end)
             }
             RecordId::Scratch(at) => {
-                let scratch = &mut profile.scratch[at as usize];
+                let scratch = &mut profile.scratch[at];
                 (scratch.start, &mut scratch.end)
             }
             RecordId::Call(at) => {
-                let call = &mut profile.calls[at as usize];
+                let call = &mut profile.calls[at];
                 (call.start, &mut call.end)
             }
         };
@@ -156,7 +179,7 @@ impl Collector {
         let class = *self
             .classes
             .entry(slice.category)
-            .or_insert_with(|| Class::of_category(strings.get(slice.category)));
+            .or_insert_with(|| Class::from_category(strings.get(slice.category)));
         // A kernel is known by its agent or its name in whatever category it is.
         let kernel = || slice.arguments.text(Key::Agent).is_some();
         let class = match class {
@@ -184,16 +207,13 @@ impl Collector {
 }
 
 impl Collector {
-    fn dispatch(&mut self, slice: &Slice<'_>, start: i64, end: i64) -> RecordId {
+    fn dispatch(&mut self, slice: &Slice<'_>, place: Place) {
         let arguments = slice.arguments;
         let agent = self.agent(arguments, Key::Agent, AgentKind::Gpu);
         let symbol = arguments.text(Key::Symbol).map(|symbol| self.builder.profile.strings.intern(&symbol));
-        let seen =
-            SeenKernel { lane: slice.lane, id: arguments.integer(Key::KernelId), name: slice.name, symbol };
-        let kernel = *self.kernels.entry(seen).or_insert_with(|| {
-            self.seen_kernels.push(seen);
-            self.seen_kernels.len() as u32 - 1
-        });
+        let id = arguments.integer(Key::KernelId);
+        let kernel =
+            self.kernels.insert_full(SliceKernel { lane: slice.lane, id, name: slice.name, symbol }).0;
         let launch = self.builder.launch(Launch {
             grid: [arguments.size(Key::GridSize), 1, 1],
             workgroup: [arguments.size(Key::WorkgroupSize), 1, 1],
@@ -204,105 +224,20 @@ impl Collector {
             accum_vgprs: arguments.size(Key::AccumVgprs),
             sgprs: arguments.size(Key::Sgprs),
         });
-        let dispatches = &mut self.builder.profile.dispatches;
-        dispatches.push(Dispatch {
-            start,
-            end,
-            correlation: arguments.integer(Key::Correlation),
-            dispatch_id: arguments.integer(Key::DispatchId).unwrap_or(0),
-            thread: arguments.integer(Key::Thread).unwrap_or(THREAD_OF_LANE),
-            queue: arguments.integer(Key::Queue).unwrap_or(0),
-            stream: arguments.integer(Key::Stream).unwrap_or(STREAM_OF_LANE),
-            process: slice.lane,
-            agent,
-            kernel,
-            launch,
-        });
-        RecordId::Dispatch(dispatches.len() as u32 - 1)
+        let number = arguments.integer(Key::DispatchId).unwrap_or(0);
+        self.builder.dispatch(place, number, agent, kernel as u32, launch);
     }
 
-    fn copy(&mut self, slice: &Slice<'_>, start: i64, end: i64) -> RecordId {
+    fn copy(&mut self, slice: &Slice<'_>, place: Place) {
         let arguments = slice.arguments;
-        let direction = CopyDirection::of_name(self.text(slice.name));
-        let (from, to) = match direction {
-            CopyDirection::HostToHost => (AgentKind::Cpu, AgentKind::Cpu),
-            CopyDirection::HostToDevice => (AgentKind::Cpu, AgentKind::Gpu),
-            CopyDirection::DeviceToHost => (AgentKind::Gpu, AgentKind::Cpu),
-            CopyDirection::DeviceToDevice => (AgentKind::Gpu, AgentKind::Gpu),
-            CopyDirection::Other => (AgentKind::Unknown, AgentKind::Unknown),
-        };
+        let direction = CopyDirection::from_name(self.text(slice.name));
+        let [from, to] = direction.agent_kinds();
         let source = self.agent(arguments, Key::SourceAgent, from);
         let destination = self.agent(arguments, Key::DestinationAgent, to);
-        let copies = &mut self.builder.profile.copies;
-        copies.push(MemoryCopy {
-            start,
-            end,
-            correlation: arguments.integer(Key::Correlation),
-            bytes: arguments.integer(Key::CopyBytes),
-            thread: arguments.integer(Key::Thread).unwrap_or(THREAD_OF_LANE),
-            stream: arguments.integer(Key::Stream).unwrap_or(STREAM_OF_LANE),
-            process: slice.lane,
-            source,
-            destination,
-            direction,
-            name: slice.name,
-        });
-        RecordId::Copy(copies.len() as u32 - 1)
+        let bytes = arguments.integer(Key::CopyBytes);
+        self.builder.copy(place, slice.name, direction, bytes, [source, destination]);
     }
 
-    fn allocation(&mut self, slice: &Slice<'_>, start: i64, end: i64) -> RecordId {
-        let arguments = slice.arguments;
-        let agent = self.agent(arguments, Key::Agent, AgentKind::Unknown);
-        let allocations = &mut self.builder.profile.allocations;
-        allocations.push(Allocation {
-            start,
-            end,
-            correlation: arguments.integer(Key::Correlation),
-            address: arguments.integer(Key::Address).unwrap_or(0),
-            bytes: arguments.integer(Key::AllocationSize).unwrap_or(0),
-            process: slice.lane,
-            agent,
-            name: slice.name,
-        });
-        RecordId::Allocation(allocations.len() as u32 - 1)
-    }
-
-    fn scratch(&mut self, slice: &Slice<'_>, start: i64, end: i64) -> RecordId {
-        let arguments = slice.arguments;
-        let agent = self.agent(arguments, Key::Agent, AgentKind::Gpu);
-        let scratch = &mut self.builder.profile.scratch;
-        scratch.push(ScratchEvent {
-            start,
-            end,
-            bytes: arguments.integer(Key::AllocationSize),
-            queue: arguments.integer(Key::Queue).unwrap_or(0),
-            process: slice.lane,
-            agent,
-            name: slice.name,
-        });
-        RecordId::Scratch(scratch.len() as u32 - 1)
-    }
-
-    fn call(&mut self, slice: &Slice<'_>, domain: Domain, start: i64, end: i64) -> RecordId {
-        let arguments = slice.arguments;
-        let calls = &mut self.builder.profile.calls;
-        calls.push(Call {
-            start,
-            end,
-            correlation: arguments.integer(Key::Correlation),
-            thread: arguments.integer(Key::Thread).unwrap_or(THREAD_OF_LANE),
-            stream: arguments.integer(Key::Stream).unwrap_or(0),
-            operation: arguments.integer(Key::Operation).unwrap_or(0),
-            process: slice.lane,
-            domain,
-            kind: slice.category,
-            name: slice.name,
-        });
-        RecordId::Call(calls.len() as u32 - 1)
-    }
-}
-
-impl Collector {
     /// The agent that an argument names.
     fn agent(&mut self, arguments: &Arguments<'_>, key: Key, kind: AgentKind) -> Option<u32> {
         let device: Option<i64> = (key == Key::Agent).then(|| arguments.integer(Key::Device)).flatten();
@@ -330,6 +265,30 @@ impl Collector {
         agent.ordinal = agent.ordinal.or(device);
         Some(position)
     }
+}
+
+/// Fields of a record that its row may give.
+struct LaneFields<'r> {
+    /// Until the end the row.
+    process: &'r mut u32,
+    thread: Option<&'r mut i64>,
+    stream: Option<&'r mut u64>,
+}
+
+fn lane_fields(profile: &mut Profile) -> impl Iterator<Item = LaneFields<'_>> {
+    let Profile { dispatches, copies, calls, allocations, scratch, .. } = profile;
+    let fields = |process, thread, stream| LaneFields { process, thread, stream };
+    let dispatches = dispatches.iter_mut();
+    let dispatches = dispatches
+        .map(move |record| fields(&mut record.process, Some(&mut record.thread), Some(&mut record.stream)));
+    let copies = copies.iter_mut();
+    let copies = copies
+        .map(move |record| fields(&mut record.process, Some(&mut record.thread), Some(&mut record.stream)));
+    let calls = calls.iter_mut();
+    let calls = calls.map(move |record| fields(&mut record.process, Some(&mut record.thread), None));
+    let allocations = allocations.iter_mut().map(move |record| fields(&mut record.process, None, None));
+    let scratch = scratch.iter_mut().map(move |record| fields(&mut record.process, None, None));
+    dispatches.chain(copies).chain(calls).chain(allocations).chain(scratch)
 }
 
 /// The number of a node by which an agent is called: `2`, `Agent 2`, `Agent-2`.
@@ -362,9 +321,12 @@ impl Collector {
         let detail = "no usable time".to_string();
         self.warn(
             self.without_time,
-            ProfileWarning::MalformedRecords { list: "slices".to_string(), count: self.without_time, detail },
+            Warning::MalformedRecords { list: "slices".to_string(), count: self.without_time, detail },
         );
-        self.warn(self.unclosed, ProfileWarning::UnclosedSlices { count: self.unclosed });
+        self.warn(
+            self.unclosed,
+            Warning::Records { fault: RecordFault::UnclosedSlice, count: self.unclosed },
+        );
 
         let processes = self.place_processes(lanes);
         self.name_kernels(&processes);
@@ -380,25 +342,15 @@ impl Collector {
         };
         let profile = &mut self.builder.profile;
         profile.source = source;
-        for dispatch in &mut profile.dispatches {
-            dispatch.thread = thread(dispatch.thread, dispatch.process);
-            dispatch.stream = stream(dispatch.stream, dispatch.process);
-            dispatch.process = process(dispatch.process);
-        }
-        for copy in &mut profile.copies {
-            copy.thread = thread(copy.thread, copy.process);
-            copy.stream = stream(copy.stream, copy.process);
-            copy.process = process(copy.process);
-        }
-        for call in &mut profile.calls {
-            call.thread = thread(call.thread, call.process);
-            call.process = process(call.process);
-        }
-        for allocation in &mut profile.allocations {
-            allocation.process = process(allocation.process);
-        }
-        for scratch in &mut profile.scratch {
-            scratch.process = process(scratch.process);
+        for row in lane_fields(profile) {
+            let own = *row.process;
+            if let Some(of_record) = row.thread {
+                *of_record = thread(*of_record, own);
+            }
+            if let Some(of_record) = row.stream {
+                *of_record = stream(*of_record, own);
+            }
+            *row.process = process(own);
         }
         Ok(self.builder.finish())
     }
@@ -407,13 +359,8 @@ impl Collector {
     fn place_processes(&mut self, lanes: &[Lane]) -> Vec<u32> {
         let profile = &mut self.builder.profile;
         let mut used = vec![false; lanes.len()];
-        let of_records = (profile.dispatches.iter().map(|record| record.process))
-            .chain(profile.copies.iter().map(|record| record.process))
-            .chain(profile.calls.iter().map(|record| record.process))
-            .chain(profile.allocations.iter().map(|record| record.process))
-            .chain(profile.scratch.iter().map(|record| record.process));
-        for lane in of_records {
-            if let Some(used) = used.get_mut(lane as usize) {
+        for row in lane_fields(profile) {
+            if let Some(used) = used.get_mut(*row.process as usize) {
                 *used = true;
             }
         }
@@ -437,7 +384,7 @@ impl Collector {
 
     /// Adds the kernels of the dispatches.
     fn name_kernels(&mut self, processes: &[u32]) {
-        let positions: Vec<u32> = std::mem::take(&mut self.seen_kernels)
+        let positions: Vec<u32> = std::mem::take(&mut self.kernels)
             .into_iter()
             .map(|seen| {
                 let process = processes.get(seen.lane as usize).copied().unwrap_or(0);

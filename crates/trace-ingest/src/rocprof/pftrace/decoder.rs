@@ -16,8 +16,8 @@ use super::sequence::Sequence;
 use super::slice::Slice;
 use super::tracks::Tracks;
 use crate::error::IngestError;
-use crate::rocprof::fault::ProfileWarning;
 use crate::rocprof::profile::{Profile, SourceFormat};
+use crate::warning::{RecordFault, Warning};
 use crate::wire::{Message, Wire};
 
 /// What users call the format.
@@ -44,9 +44,9 @@ impl Malformed {
         self.count += 1;
     }
 
-    fn warning(self, list: &str) -> (u64, ProfileWarning) {
+    fn warning(self, list: &str) -> (u64, Warning) {
         let Malformed { count, first: detail } = self;
-        (count, ProfileWarning::MalformedRecords { list: list.to_string(), count, detail })
+        (count, Warning::MalformedRecords { list: list.to_string(), count, detail })
     }
 }
 
@@ -105,16 +105,17 @@ impl Decoder {
         };
         match end {
             End::Complete => {}
-            End::Truncated { lost } => self.collector.warn(1, ProfileWarning::Truncated { bytes_lost: lost }),
+            End::Truncated { lost } => self.collector.warn(1, Warning::Truncated { bytes_lost: lost }),
             End::Damaged(error) => {
-                self.collector.warn(1, ProfileWarning::DamagedCompression { detail: error.to_string() });
+                self.collector
+                    .warn(1, Warning::DamagedCompression { bytes_read: None, detail: error.to_string() });
             }
             End::Broken { offset, detail } if !any => return Err(damaged(offset, detail.to_string())),
             End::Broken { offset, detail } => {
                 let lost = packets.offset() - offset + packets.drain();
                 let detail = format!("{detail} at byte {offset}; the {lost} bytes from there on are lost");
                 let list = "Trace.packet".to_string();
-                self.collector.warn(1, ProfileWarning::MalformedRecords { list, count: 1, detail });
+                self.collector.warn(1, Warning::MalformedRecords { list, count: 1, detail });
             }
             End::TooLong { offset, length } => {
                 let limit = LONGEST_PACKET >> 20;
@@ -141,9 +142,9 @@ impl Decoder {
             (self.without_time, "ends of slices without a time"),
         ] {
             let (list, detail) = ("TracePacket.track_event".to_string(), detail.to_string());
-            collector.warn(count, ProfileWarning::MalformedRecords { list, count, detail });
+            collector.warn(count, Warning::MalformedRecords { list, count, detail });
         }
-        collector.warn(self.lost, ProfileWarning::LostPackets { count: self.lost });
+        collector.warn(self.lost, Warning::Records { fault: RecordFault::LostPacket, count: self.lost });
         let lanes = self.tracks.lanes();
         self.collector.finish(path, SourceFormat::Pftrace, &lanes)
     }

@@ -138,7 +138,7 @@ fn read_annotation<'a>(
                 Some(&known) => key = known,
                 None => event.lacks_text = true,
             },
-            10 => key = Key::of_name(annotation.bytes(field)?),
+            10 => key = Key::from_name(annotation.bytes(field)?),
             2..=7 | 9 | 17 => value = Some(field),
             _ => {}
         }

@@ -22,7 +22,6 @@ use std::path::Path;
 pub(crate) use chrome::read_chrome;
 pub(crate) use probe::is_perfetto;
 
-use super::fault::ProfileWarning;
 use super::profile::Profile;
 use crate::error::IngestError;
 use crate::source::TextSource;
@@ -33,6 +32,6 @@ use crate::source::TextSource;
 /// When it is damaged from its first packet on, holds a packet of more than 256 MiB, or is another program's.
 pub(crate) fn read(path: &Path, source: TextSource<'_>) -> Result<Profile, IngestError> {
     let mut profile = decoder::Decoder::default().read(path, source.text)?;
-    profile.warnings.splice(0..0, ProfileWarning::of_opening(source.warnings));
+    profile.warnings.splice(0..0, source.warnings);
     Ok(profile)
 }

@@ -1,7 +1,7 @@
 //! Whether a text looks like a Perfetto trace. The format has no magic number, and other protobuf profiles begin with
 //! the same byte: what tells it apart are the fields of its packets.
 
-use crate::wire::{Message, Value};
+use crate::wire::{Message, Value, probe_field};
 
 /// How many packets are looked at.
 const PACKETS: usize = 16;
@@ -15,13 +15,12 @@ pub(crate) fn is_perfetto(head: &[u8]) -> bool {
         if at == head.len() {
             return number > 0;
         }
-        let Some((start, length)) = packet(head, at) else {
+        let Some((1, start, end)) = probe_field(head, at) else {
             // The head may end within the length; what is no packet at all is told by its first byte.
             return number >= ENOUGH || number > 0 && head[at] == 0x0a && head.len() - at < 10;
         };
-        let whole = length <= (head.len() - start) as u64;
-        let end = if whole { start + length as usize } else { head.len() };
-        if !is_packet(head, start, end, whole) {
+        let whole = end <= head.len();
+        if !is_packet(head, start, end.min(head.len()), whole) {
             return number >= ENOUGH;
         }
         if !whole {
@@ -30,21 +29,6 @@ pub(crate) fn is_perfetto(head: &[u8]) -> bool {
         at = end;
     }
     true
-}
-
-/// Where the packet at `at` begins behind its length, and the length.
-fn packet(head: &[u8], at: usize) -> Option<(usize, u64)> {
-    if *head.get(at)? != 0x0a {
-        return None;
-    }
-    let mut length = 0u64;
-    for (index, &byte) in head.get(at + 1..)?.iter().take(5).enumerate() {
-        length |= u64::from(byte & 0x7f) << (7 * index);
-        if byte < 0x80 {
-            return Some((at + 2 + index, length));
-        }
-    }
-    None
 }
 
 /// Whether the fields from `start` to `end` are those of a packet; all of them if it is `whole`.

@@ -95,7 +95,7 @@ impl Sequence {
             match field.number {
                 1 => drop(self.categories.insert(id, collector.intern_bytes(text))),
                 2 => drop(self.names.insert(id, collector.intern_bytes(text))),
-                3 => drop(self.keys.insert(id, Key::of_name(text))),
+                3 => drop(self.keys.insert(id, Key::from_name(text))),
                 _ => drop(self.texts.insert(id, collector.intern_bytes(text))),
             }
         }

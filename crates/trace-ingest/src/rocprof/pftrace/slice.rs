@@ -71,7 +71,7 @@ pub(super) enum Class {
 
 impl Class {
     /// The class of a category, whose name the profiler takes from the domain that was traced.
-    pub(super) fn of_category(category: &str) -> Class {
+    pub(super) fn from_category(category: &str) -> Class {
         let name = category.trim().to_ascii_lowercase();
         let has = |part: &str| name.contains(part);
         if has("memory_copy") {
@@ -83,7 +83,7 @@ impl Class {
         } else if has("kernel") || has("gpu_activity") {
             Class::Dispatch
         } else if has("_api") || has("marker") || name == "cupti" {
-            Class::Call(Domain::of_kind(&name))
+            Class::Call(Domain::from_kind(&name))
         } else {
             Class::Foreign
         }
@@ -153,7 +153,7 @@ mod tests {
             ("toplevel", Class::Foreign),
             ("", Class::Foreign),
         ] {
-            assert_eq!(Class::of_category(category), class, "{category:?}");
+            assert_eq!(Class::from_category(category), class, "{category:?}");
         }
     }
 

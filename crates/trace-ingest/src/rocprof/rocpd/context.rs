@@ -4,9 +4,8 @@ use hashbrown::HashMap;
 
 use super::bounded::Database;
 use super::schema::{self, Broken, Columns, Fault, Record, Runs, Schema};
-use crate::rocprof::builder::Machines;
-use crate::rocprof::builder::ProfileBuilder;
-use crate::rocprof::profile::{Agent, AgentKind, Counter, Process};
+use crate::rocprof::builder::{Machines, ProfileBuilder};
+use crate::rocprof::profile::{Agent, AgentKind, Counter, Launch, Process};
 use crate::string_table::StringId;
 
 /// Number of a row, with the position of the run that it belongs to.
@@ -34,14 +33,6 @@ pub(super) struct Track {
     pub(super) name: Option<i64>,
 }
 
-/// Registers of a kernel.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Registers {
-    pub(super) vgprs: u32,
-    pub(super) accum_vgprs: u32,
-    pub(super) sgprs: u32,
-}
-
 /// A database being read.
 pub(super) struct Context<'d> {
     pub(super) database: &'d Database,
@@ -54,8 +45,8 @@ pub(super) struct Context<'d> {
     pub(super) processes: HashMap<Key, u32>,
     pub(super) threads: HashMap<Key, i64>,
     pub(super) agents: HashMap<Key, u32>,
-    /// Position and registers.
-    pub(super) kernels: HashMap<Key, (u32, Registers)>,
+    /// Position, and a launch configuration with nothing but the registers.
+    pub(super) kernels: HashMap<Key, (u32, Launch)>,
     pub(super) events: HashMap<Key, Event>,
     pub(super) tracks: HashMap<Key, Track>,
     pub(super) timestamps: HashMap<Key, i64>,
@@ -107,12 +98,7 @@ impl<'d> Context<'d> {
 
     /// Text of a column, interned. `None` for NULL.
     pub(super) fn text(&mut self, row: &Record<'_>, column: usize) -> Option<StringId> {
-        let bytes = row.text(column)?;
-        let text = String::from_utf8_lossy(bytes);
-        if matches!(text, std::borrow::Cow::Owned(_)) {
-            self.builder.invalid_utf8 += 1;
-        }
-        Some(self.builder.profile.strings.intern(&text))
+        row.text(column).map(|bytes| self.builder.intern_bytes(bytes))
     }
 
     pub(super) fn owned_text(&mut self, row: &Record<'_>, column: usize) -> Option<String> {
@@ -150,10 +136,10 @@ impl<'d> Context<'d> {
     }
 
     /// Position and registers of a kernel, which is nameless when no table describes it.
-    pub(super) fn kernel(&mut self, run: u32, process: u32, id: i64) -> (u32, Registers) {
+    pub(super) fn kernel(&mut self, run: u32, process: u32, id: i64) -> (u32, Launch) {
         match self.kernels.get(&(run, id)) {
             Some(&known) => known,
-            None => (self.builder.kernel(process, id as u64), Registers::default()),
+            None => (self.builder.kernel(process, id as u64), Launch::default()),
         }
     }
 

@@ -2,10 +2,12 @@
 
 use hashbrown::HashMap;
 
-use super::context::{Context, Event, Key, Registers, Track};
+use super::context::{Context, Event, Key, Track};
 use super::schema::Broken;
+use crate::json::scanner::Scanner;
+use crate::rocprof::json::described_agent;
 use crate::rocprof::kernel_names;
-use crate::rocprof::profile::{AgentKind, Counter, Kernel, Process};
+use crate::rocprof::profile::{AgentKind, Counter, Kernel, Launch, Process};
 use crate::string_table::StringId;
 
 impl Context<'_> {
@@ -130,7 +132,10 @@ impl Context<'_> {
             let id = row.required(0)?;
             let host = row.integer(1)?.and_then(|node| context.hosts.get(&(row.run, node)).cloned());
             let node_id = row.integer(3)?.or(Some(id));
-            let mut agent = super::agent::described(row.text(8).unwrap_or_default());
+            // A text that is no such object says nothing.
+            let mut text = Scanner::new(row.text(8).unwrap_or_default());
+            let mut agent = described_agent(&mut context.builder.invalid_utf8, &mut text).unwrap_or_default();
+            agent.memory_bytes = agent.memory_bytes.filter(|&bytes| bytes > 0);
             agent.kind = match row.text(2).unwrap_or_default() {
                 b"CPU" => AgentKind::Cpu,
                 b"GPU" => AgentKind::Gpu,
@@ -163,8 +168,8 @@ impl Context<'_> {
         self.rows("rocpd_info_kernel_symbol", &COLUMNS, |context, row, _| {
             let id = row.required(0)?;
             let process = context.process(row.run, row.integer(1)?);
-            let registers =
-                Registers { vgprs: row.size(4, 0)?, accum_vgprs: row.size(5, 0)?, sgprs: row.size(6, 0)? };
+            let (vgprs, accum_vgprs, sgprs) = (row.size(4, 0)?, row.size(5, 0)?, row.size(6, 0)?);
+            let registers = Launch { vgprs, accum_vgprs, sgprs, ..Launch::default() };
             let names: SymbolNames =
                 row.text(7).and_then(|text| serde_json::from_slice(text).ok()).unwrap_or_default();
             let mangled = context.text(row, 2);

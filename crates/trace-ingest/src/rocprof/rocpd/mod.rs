@@ -3,7 +3,6 @@
 //! The file is opened read-only and as one that nobody changes, so SQLite makes neither a journal nor a
 //! shared-memory file beside it.
 
-mod agent;
 mod bounded;
 mod context;
 mod descriptions;
@@ -19,9 +18,9 @@ use std::path::{Path, PathBuf};
 use self::bounded::{Database, Failure};
 use self::context::Context;
 use self::schema::{Broken, Schema};
-use super::fault::ProfileWarning;
 use super::profile::{Profile, SourceFormat};
 use crate::error::IngestError;
+use crate::warning::Warning;
 
 /// How SQLite databases begin.
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -46,7 +45,7 @@ pub(crate) fn read(path: &Path) -> Result<Profile, IngestError> {
     let broken = |broken: Broken| damaged(path, broken);
     let database = Database::open(&uri(path), length)
         .map_err(|error| broken(Broken { table: "the file".to_string(), failure: error.into() }))?;
-    let schema = Schema::of(&database).map_err(broken)?;
+    let schema = Schema::read(&database).map_err(broken)?;
     if !TABLES_OF_RECORDS.iter().any(|table| schema.has(table)) {
         return Err(foreign(path, &schema));
     }
@@ -99,13 +98,13 @@ fn check_length(path: &Path) -> Result<u64, IngestError> {
 }
 
 /// Changes that were not put into the database yet stand in files beside it. To read them is to write there.
-fn unread_journal(path: &Path) -> Option<ProfileWarning> {
+fn unread_journal(path: &Path) -> Option<Warning> {
     ["-wal", "-journal"].into_iter().find_map(|suffix| {
         let mut name = OsString::from(path);
         name.push(suffix);
         let name = PathBuf::from(name);
         let length = std::fs::metadata(&name).ok()?.len();
-        (length > 0).then(|| ProfileWarning::UnreadFile {
+        (length > 0).then(|| Warning::UnreadFile {
             name: name.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
             detail:
                 "it holds the last changes of the database; end the recording properly to have them put in"

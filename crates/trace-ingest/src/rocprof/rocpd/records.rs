@@ -4,10 +4,8 @@ use hashbrown::HashMap;
 
 use super::context::{Context, Key, Track};
 use super::schema::{Broken, Columns, Fault, Record};
-use crate::rocprof::profile::{
-    AgentKind, Allocation, Call, CopyDirection, CounterValue, Dispatch, Domain, Launch, MemoryCopy,
-    ScratchEvent,
-};
+use crate::rocprof::builder::Place;
+use crate::rocprof::profile::{AgentKind, CopyDirection, Domain, Launch};
 use crate::string_table::StringId;
 
 /// Columns that all tables of records have, first in every query. Newer databases give times and places by
@@ -27,15 +25,9 @@ const COMMON: [&str; 11] = [
 ];
 
 /// What every record has.
-struct Place {
-    start: i64,
-    end: i64,
-    process: u32,
-    thread: i64,
-    queue: u64,
-    stream: u64,
+struct Head {
+    place: Place,
     agent: Option<i64>,
-    correlation: Option<u64>,
     category: StringId,
     message: Option<StringId>,
     event: Option<i64>,
@@ -73,42 +65,23 @@ impl Context<'_> {
         const OWN: usize = COMMON.len();
         let mut of_event = HashMap::new();
         self.rows("rocpd_kernel_dispatch", &wanted, |context, row, known| {
-            let place = context.place(row, known)?;
+            let head = context.head(row, known)?;
             let kernel = row.required(OWN)?;
             let dispatch_id = row.unsigned(OWN + 1)?;
             let (private_segment, group_segment) = (row.size(OWN + 2, 0)?, row.size(OWN + 3, 0)?);
             let workgroup = [row.size(OWN + 4, 1)?, row.size(OWN + 5, 1)?, row.size(OWN + 6, 1)?];
             let grid = [row.size(OWN + 7, 1)?, row.size(OWN + 8, 1)?, row.size(OWN + 9, 1)?];
-            let (kernel, registers) = context.kernel(row.run, place.process, kernel);
+            let (kernel, registers) = context.kernel(row.run, head.place.process, kernel);
             let launch = context.builder.launch(Launch {
                 grid,
                 workgroup,
-                products_only: false,
                 private_segment,
                 group_segment,
-                vgprs: registers.vgprs,
-                accum_vgprs: registers.accum_vgprs,
-                sgprs: registers.sgprs,
+                ..registers
             });
-            let agent = context.agent(row.run, place.agent, AgentKind::Gpu);
-            let (start, end) = context.builder.span(place.start, place.end);
-            let dispatches = &mut context.builder.profile.dispatches;
-            if let Some(event) = place.event {
-                of_event.insert((row.run, event), dispatches.len() as u32);
-            }
-            dispatches.push(Dispatch {
-                start,
-                end,
-                correlation: place.correlation,
-                dispatch_id,
-                thread: place.thread,
-                queue: place.queue,
-                stream: place.stream,
-                process: place.process,
-                agent,
-                kernel,
-                launch,
-            });
+            let agent = context.agent(row.run, head.agent, AgentKind::Gpu);
+            let dispatch = context.builder.dispatch(head.place, dispatch_id, agent, kernel, launch);
+            of_event.extend(head.event.map(|event| ((row.run, event), dispatch)));
             Ok(())
         })?;
         Ok(of_event)
@@ -118,27 +91,13 @@ impl Context<'_> {
         const OWN: usize = COMMON.len();
         let wanted = columns(&["name_id", "src_agent_id", "dst_agent_id", "size"]);
         self.rows("rocpd_memory_copy", &wanted, |context, row, known| {
-            let place = context.place(row, known)?;
+            let place = context.head(row, known)?.place;
             let name = context.string(row.run, row.integer(OWN)?);
-            let (source, destination) = (row.integer(OWN + 1)?, row.integer(OWN + 2)?);
+            let agents = [row.integer(OWN + 1)?, row.integer(OWN + 2)?];
             let bytes = row.integer(OWN + 3)?.and_then(|bytes| u64::try_from(bytes).ok());
-            let source = context.agent(row.run, source, AgentKind::Unknown);
-            let destination = context.agent(row.run, destination, AgentKind::Unknown);
-            let (start, end) = context.builder.span(place.start, place.end);
-            let direction = CopyDirection::of_name(context.builder.profile.text(name));
-            context.builder.profile.copies.push(MemoryCopy {
-                start,
-                end,
-                correlation: place.correlation,
-                bytes,
-                thread: place.thread,
-                stream: place.stream,
-                process: place.process,
-                source,
-                destination,
-                direction,
-                name,
-            });
+            let agents = agents.map(|agent| context.agent(row.run, agent, AgentKind::Unknown));
+            let direction = CopyDirection::from_name(context.builder.profile.text(name));
+            context.builder.copy(place, name, direction, bytes, agents);
             Ok(())
         })
     }
@@ -146,9 +105,9 @@ impl Context<'_> {
     /// Calls of libraries and ranges of the program.
     fn read_calls(&mut self) -> Result<(), Broken> {
         self.rows("rocpd_region", &columns(&["name_id"]), |context, row, known| {
-            let place = context.place(row, known)?;
+            let head = context.head(row, known)?;
             let name = context.string(row.run, row.integer(COMMON.len())?);
-            context.push_call(place, name);
+            context.add_call(&head, name);
             Ok(())
         })
     }
@@ -165,28 +124,17 @@ impl Context<'_> {
                 }
                 (None, None) => row.required(OWN)?,
             };
-            let place = context.placed(row, track, time, time)?;
+            let head = context.head_at(row, track, time, time)?;
             let name = context.string(row.run, row.integer(OWN + 2)?.or(track.name));
-            context.push_call(place, name);
+            context.add_call(&head, name);
             Ok(())
         })
     }
 
-    fn push_call(&mut self, place: Place, name: StringId) {
-        let (start, end) = self.builder.span(place.start, place.end);
-        let domain = Domain::of_kind(self.builder.profile.text(place.category));
-        self.builder.profile.calls.push(Call {
-            start,
-            end,
-            correlation: place.correlation,
-            thread: place.thread,
-            stream: place.stream,
-            operation: 0,
-            process: place.process,
-            domain,
-            kind: place.category,
-            name: place.message.filter(|_| domain == Domain::Marker).unwrap_or(name),
-        });
+    fn add_call(&mut self, head: &Head, name: StringId) {
+        let domain = Domain::from_kind(self.builder.profile.text(head.category));
+        let name = head.message.filter(|_| domain == Domain::Marker).unwrap_or(name);
+        self.builder.call(head.place, domain, head.category, name, 0);
     }
 
     /// Device memory and scratch memory.
@@ -196,30 +144,17 @@ impl Context<'_> {
             "rocpd_memory_allocate",
             &columns(&["type", "level", "address", "size"]),
             |context, row, known| {
-                let place = context.place(row, known)?;
+                let head = context.head(row, known)?;
                 let (kind, level) =
                     (row.text(OWN).unwrap_or_default(), row.text(OWN + 1).unwrap_or_default());
                 let (address, bytes) = (row.unsigned(OWN + 2)?, row.integer(OWN + 3)?);
                 let bytes = bytes.and_then(|bytes| u64::try_from(bytes).ok());
-                let agent = context.agent(row.run, place.agent, AgentKind::Unknown);
-                let (start, end) = context.builder.span(place.start, place.end);
-                let name = operation(kind, level);
-                let profile = &mut context.builder.profile;
-                let name = profile.strings.intern(&name);
+                let agent = context.agent(row.run, head.agent, AgentKind::Unknown);
+                let name = context.builder.profile.strings.intern(&operation(kind, level));
                 if level == b"SCRATCH" {
-                    let (queue, process) = (place.queue, place.process);
-                    profile.scratch.push(ScratchEvent { start, end, bytes, queue, process, agent, name });
+                    context.builder.scratch(head.place, name, agent, bytes);
                 } else {
-                    profile.allocations.push(Allocation {
-                        start,
-                        end,
-                        correlation: place.correlation,
-                        address,
-                        bytes: bytes.unwrap_or(0),
-                        process: place.process,
-                        agent,
-                        name,
-                    });
+                    context.builder.allocation(head.place, name, agent, address, bytes.unwrap_or(0));
                 }
                 Ok(())
             },
@@ -227,7 +162,6 @@ impl Context<'_> {
     }
 
     fn read_counters(&mut self, dispatch_of_event: &HashMap<Key, u32>) -> Result<(), Broken> {
-        let mut values: HashMap<(u32, u32), usize> = HashMap::new();
         self.rows("rocpd_pmc_event", &["event_id", "pmc_id", "value"], |context, row, _| {
             // Other events have counters too: pages that were moved, queues that were evicted.
             let dispatch =
@@ -237,20 +171,13 @@ impl Context<'_> {
             let value = row.float(2)?;
             let counter =
                 context.counter(row.run, id).ok_or_else(|| row.fault(1, "no counter of the database"))?;
-            let all = &mut context.builder.profile.counter_values;
-            match values.get(&(dispatch, counter)) {
-                Some(&known) => all[known].value += value,
-                None => {
-                    values.insert((dispatch, counter), all.len());
-                    all.push(CounterValue { dispatch, counter, value });
-                }
-            }
+            context.builder.add_counter_value(dispatch, counter, value);
             Ok(())
         })
     }
 
     /// Times and place of a record.
-    fn place(&mut self, row: &Record<'_>, known: &Columns) -> Result<Place, Fault> {
+    fn head(&mut self, row: &Record<'_>, known: &Columns) -> Result<Head, Fault> {
         let time = |context: &Self, direct: usize, by_reference: usize| {
             if known.has(direct) || !known.has(by_reference) {
                 return row.required(direct);
@@ -261,7 +188,7 @@ impl Context<'_> {
         };
         let (start, end) = (time(self, 0, 2)?, time(self, 1, 3)?);
         let track = self.track(row)?;
-        self.placed(row, track, start, end)
+        self.head_at(row, track, start, end)
     }
 
     fn track(&self, row: &Record<'_>) -> Result<Track, Fault> {
@@ -269,7 +196,7 @@ impl Context<'_> {
         Ok(id.and_then(|id| self.tracks.get(&(row.run, id)).copied()).unwrap_or_default())
     }
 
-    fn placed(&mut self, row: &Record<'_>, track: Track, start: i64, end: i64) -> Result<Place, Fault> {
+    fn head_at(&mut self, row: &Record<'_>, track: Track, start: i64, end: i64) -> Result<Head, Fault> {
         let process = row.integer(5)?.or(track.process);
         let thread = row.integer(6)?.or(track.thread);
         let queue = row.integer(7)?.or(track.queue);
@@ -277,15 +204,18 @@ impl Context<'_> {
         let event = row.integer(9)?;
         let agent = row.integer(10)?.or(track.agent);
         let told = self.event(row.run, event);
-        Ok(Place {
+        let place = Place {
             start,
             end,
-            process: self.process(row.run, process),
+            correlation: told.and_then(|event| event.correlation),
             thread: self.thread(row.run, thread),
             queue: queue.unwrap_or(0) as u64,
             stream: stream.unwrap_or(0) as u64,
+            process: self.process(row.run, process),
+        };
+        Ok(Head {
+            place,
             agent,
-            correlation: told.and_then(|event| event.correlation),
             category: told.map_or(StringId::EMPTY, |event| event.category),
             message: told.and_then(|event| event.message),
             event,

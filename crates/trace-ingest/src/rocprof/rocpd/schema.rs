@@ -8,7 +8,7 @@ use rusqlite::Row;
 use rusqlite::types::ValueRef;
 
 use super::bounded::{Database, Failure};
-use crate::rocprof::fault::ProfileWarning;
+use crate::warning::Warning;
 
 /// The tables of a database.
 pub(super) struct Schema {
@@ -30,7 +30,7 @@ pub(super) struct Fault(String);
 
 impl Schema {
     /// Virtual tables are none of a profile's: they have no pages of their own.
-    pub(super) fn of(database: &Database) -> Result<Schema, Broken> {
+    pub(super) fn read(database: &Database) -> Result<Schema, Broken> {
         let read = || {
             let mut statement = database.prepare(
                 "SELECT name, type = 'view' FROM sqlite_master
@@ -119,7 +119,7 @@ pub(super) fn rows(
     database: &Database,
     parts: &[String],
     runs: &mut Runs,
-    warnings: &mut Vec<ProfileWarning>,
+    warnings: &mut Vec<Warning>,
     table: &str,
     columns: &[&str],
     mut read: impl FnMut(&Record<'_>, &Columns) -> Result<(), Fault>,
@@ -158,7 +158,7 @@ pub(super) fn rows(
         }
     }
     if let Some(detail) = first {
-        warnings.push(ProfileWarning::MalformedRecords { list: table.to_string(), count: refused, detail });
+        warnings.push(Warning::MalformedRecords { list: table.to_string(), count: refused, detail });
     }
     Ok(())
 }

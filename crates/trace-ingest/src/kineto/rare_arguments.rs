@@ -1,0 +1,84 @@
+//! Arguments that few events have: a row of the table says what an argument is called and where its value goes.
+
+use crate::event_table::{Collective, LaunchGeometry, MemoryTransfer, TritonCall};
+use crate::json::number::{float, integer};
+use crate::string_table::StringId;
+
+/// The rare arguments of one event.
+#[derive(Default)]
+pub(crate) struct RareArguments {
+    pub(crate) geometry: LaunchGeometry,
+    pub(crate) transfer: MemoryTransfer,
+    pub(crate) collective: Collective,
+    pub(crate) triton: TritonCall,
+    pub(crate) graph_node: Option<i64>,
+    pub(crate) launched_kernel: Option<StringId>,
+}
+
+/// Value of a rare argument.
+pub(crate) struct RareText<'t> {
+    pub(crate) id: StringId,
+    /// Without white space around it.
+    pub(crate) text: &'t [u8],
+}
+
+impl RareText<'_> {
+    fn integer(&self) -> Option<i64> {
+        integer(self.text)
+    }
+
+    fn unsigned(&self) -> Option<u32> {
+        self.integer().and_then(|value| u32::try_from(value).ok())
+    }
+}
+
+/// A rare argument: its position in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RareField(u8);
+
+type Set = fn(&mut RareArguments, RareText<'_>);
+
+const FIELDS: [(&[u8], Set); 24] = [
+    (b"registers per thread", |to, value| to.geometry.registers_per_thread = value.unsigned()),
+    (b"shared memory", |to, value| to.geometry.shared_memory = value.unsigned()),
+    (b"bytes", |to, value| to.transfer.bytes = value.integer().and_then(|bytes| u64::try_from(bytes).ok())),
+    (b"memory bandwidth (GB/s)", |to, value| to.transfer.bandwidth_gb_per_s = float(value.text)),
+    (b"graph node id", |to, value| to.graph_node = value.integer()),
+    (b"kernel", |to, value| to.launched_kernel = Some(value.id)),
+    (b"Collective name", |to, value| to.collective.name = Some(value.id)),
+    (b"Process Group Name", |to, value| to.collective.group_name = Some(value.id)),
+    (b"Process Group Description", |to, value| to.collective.group_description = Some(value.id)),
+    (b"Process Group Ranks", |to, value| to.collective.group_ranks = Some(value.id)),
+    (b"Group size", |to, value| to.collective.group_size = value.integer()),
+    (b"dtype", |to, value| to.collective.dtype = Some(value.id)),
+    (b"In msg nelems", |to, value| to.collective.in_elements = value.integer()),
+    (b"Out msg nelems", |to, value| to.collective.out_elements = value.integer()),
+    (b"In split size", |to, value| to.collective.in_split_size = Some(value.id)),
+    (b"Out split size", |to, value| to.collective.out_split_size = Some(value.id)),
+    (b"Rank", |to, value| to.collective.rank = value.integer()),
+    (b"Global rank start", |to, value| to.collective.global_rank_start = value.integer()),
+    (b"Global rank stride", |to, value| to.collective.global_rank_stride = value.integer()),
+    (b"kernel_file", |to, value| to.triton.file = Some(value.id)),
+    (b"kernel_hash", |to, value| to.triton.hash = Some(value.id)),
+    (b"kernel_kwargs", |to, value| to.triton.keyword_arguments = Some(value.id)),
+    (b"num_warps", |to, value| to.triton.warps = value.unsigned()),
+    (b"num_stages", |to, value| to.triton.stages = value.unsigned()),
+];
+
+/// Arguments whose text reports show: JSON lists among them become tuples.
+const SHOWN: [&[u8]; 3] = [b"Process Group Ranks", b"In split size", b"Out split size"];
+
+impl RareField {
+    /// The argument of this name.
+    pub(crate) fn from_key(key: &[u8]) -> Option<RareField> {
+        FIELDS.iter().position(|(known, _)| *known == key).map(|position| RareField(position as u8))
+    }
+
+    pub(crate) fn is_shown(self) -> bool {
+        SHOWN.contains(&FIELDS[usize::from(self.0)].0)
+    }
+
+    pub(crate) fn set(self, arguments: &mut RareArguments, value: RareText<'_>) {
+        FIELDS[usize::from(self.0)].1(arguments, value);
+    }
+}

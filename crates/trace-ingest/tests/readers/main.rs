@@ -1,0 +1,22 @@
+//! What the readers of all formats make of sound, damaged and foreign files.
+
+#![allow(clippy::unwrap_used)] // a test helper may stop at a fault
+
+mod bad_input;
+mod entries;
+mod fuzz_smoke;
+mod metal;
+mod metal_corpus;
+mod open;
+mod perfetto_writer;
+mod rare_arguments;
+mod reader_probes;
+mod rocprof_csv;
+mod rocprof_json;
+mod rocprof_pftrace;
+mod rocprof_rocpd;
+mod rocprof_rocpd_hostile;
+mod rocprof_run;
+mod xplane;
+mod xplane_corpus;
+mod xplane_damage;
