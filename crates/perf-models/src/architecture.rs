@@ -224,18 +224,7 @@ impl FromStr for ComputeSpec {
             "vector" => ComputeUnit::Vector,
             _ => return Err(unknown()),
         };
-        let precision = [
-            Precision::Fp64,
-            Precision::Fp32,
-            Precision::Fp16,
-            Precision::Bf16,
-            Precision::Fp8,
-            Precision::Fp4,
-            Precision::Int8,
-        ]
-        .into_iter()
-        .find(|known| known.as_str() == precision)
-        .ok_or_else(unknown)?;
+        let precision = Precision::from_name(precision).ok_or_else(unknown)?;
         Ok(ComputeSpec { unit, precision })
     }
 }

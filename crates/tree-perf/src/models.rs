@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hashbrown::HashMap;
-use perf_models::{Category, Family, Gap, OpCall, Value, family, has_model, model, op_category};
+use perf_models::{Category, Gap, OpCall, Value, family, has_model, model, op_category, operator, operators};
 use trace_ingest::{
     ArgumentId, ArgumentValue, Category as EventCategory, EventId, SignatureId, StringId, Trace,
 };
@@ -40,10 +40,6 @@ struct ModelInput {
     call: Option<EventId>,
 }
 
-/// Forward operators whose backward, called the same with `Backward` behind it, records no shapes: it is the
-/// call with the same sequence number.
-const SHAPES_ARE_FORWARD: [&str; 2] = ["ConvBias_", "ConvBiasReLU_"];
-
 /// The models of one trace.
 pub(crate) struct Models {
     /// Whether a model is registered for the name, per string.
@@ -71,7 +67,7 @@ impl Models {
         let annotated: Vec<&str> = modelled.map(|(name, _)| trace.text(name)).collect();
         let annotations = step_annotations(trace, &annotated);
         let mut forward = HashMap::new();
-        for name in SHAPES_ARE_FORWARD {
+        for name in operators().filter_map(|operator| operator.forward_call) {
             let Some(id) = trace.strings().find(name) else { continue };
             for event in events.ids().filter(|&event| events.name(event) == id) {
                 forward.extend(events.sequence_number(event).map(|number| ((name, number), event)));
@@ -138,7 +134,7 @@ impl Models {
         }
         let category = match self.is_extended(tree, event) {
             true => self.category_by_extension(tree, event)?.of_backward(),
-            false => built_in_backward_category(tree.trace().name(event))?.into(),
+            false => family(tree.trace().name(event))?.backward_category()?.into(),
         };
         let evaluation = self.evaluate(tree, event);
         matches!(evaluation, Ok(evaluated) if evaluated.backward.flops.is_ok()).then_some(category)
@@ -201,8 +197,7 @@ impl Models {
                 .chain(tree.ancestors(event).take(1))
                 .find_map(|linked| tree.forward_event(linked));
         }
-        let forward = trace.name(event).strip_suffix("Backward")?;
-        let name = SHAPES_ARE_FORWARD.into_iter().find(|&name| name == forward)?;
+        let name = operator(trace.name(event))?.forward_call?;
         self.forward.get(&(name, trace.events().sequence_number(event)?)).copied()
     }
 
@@ -279,16 +274,4 @@ impl Models {
 /// The content of a mutex. A panic elsewhere leaves a cache whole: entries are put in complete.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Category of the backward work of operators that have a built-in model with figures of it.
-fn built_in_backward_category(name: &str) -> Option<Category> {
-    match family(name)? {
-        Family::Sdpa => Some(Category::SdpaBackward),
-        Family::Conv => Some(Category::ConvBackward),
-        Family::GroupedGemm => Some(Category::GroupedGemmBackward),
-        Family::MoeCommunication => Some(Category::MoeCommunicationBackward),
-        Family::StateSpace if name.starts_with("Mamba") => Some(Category::StateSpaceBackward),
-        _ => None,
-    }
 }

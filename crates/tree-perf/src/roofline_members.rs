@@ -22,7 +22,7 @@ impl Subject {
     fn named(name: &str) -> Self {
         let name = without_direction(name);
         let is_name = |family: &Family| family.as_str().eq_ignore_ascii_case(name);
-        match Family::ALL.into_iter().find(is_name) {
+        match Family::all().find(is_name) {
             Some(family) => Subject::Family(family),
             // The category of normalizations is spelled in another way than their family.
             None if name.eq_ignore_ascii_case("NORM") => Subject::Family(Family::Normalization),

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use gpu_timeline::{Activity, Summary};
 use hashbrown::HashMap;
+use perf_models::{element_size, type_of_scalar_name};
 use sheets::{Cell, Column, ColumnKind, Nested, Sheet, Unit};
 use trace_ingest::{Category as EventCategory, Collective, EventId, StringId, Trace};
 
@@ -40,7 +41,7 @@ impl Kinds<'_> {
 
     /// Size of so many elements in MiB.
     fn mebibytes(&self, elements: Option<i64>, collective: &Collective) -> Option<f64> {
-        let bytes = element_size(self.text(collective.dtype)?)?;
+        let bytes = size_of_scalar(self.text(collective.dtype)?)?;
         Some(elements? as f64 * bytes / (1024.0 * 1024.0))
     }
 }
@@ -212,15 +213,10 @@ fn numbers(text: &str) -> Cell<'_> {
     }
 }
 
-/// Bytes of an element of the types that collectives name.
-fn element_size(dtype: &str) -> Option<f64> {
-    Some(match dtype {
-        "Double" | "Long" => 8.0,
-        "Float" | "Int" => 4.0,
-        "BFloat16" | "Half" | "Short" => 2.0,
-        "Bool" | "Byte" => 1.0,
-        _ => return None,
-    })
+/// Bytes of an element of the types that collectives name. TraceLens knows no size of `Char` and of eight-bit floats.
+fn size_of_scalar(dtype: &str) -> Option<f64> {
+    let name = type_of_scalar_name(dtype).filter(|_| dtype != "Char" && !dtype.starts_with("Float8"))?;
+    element_size(name).ok()
 }
 
 #[cfg(test)]

@@ -15,9 +15,6 @@ use crate::device::interval;
 use crate::models::AnswerId;
 use crate::roofline_members::Subject;
 
-/// Serves prefill and decode only; it has no backward pass.
-const NEVER_BACKWARD: &str = "vllm::unified_attention_with_output";
-
 /// One call with its figures.
 pub(super) struct Row {
     pub(super) operator: EventId,
@@ -244,8 +241,7 @@ fn calls(
     name_lists: &mut Option<NameLists>,
 ) -> Vec<Row> {
     let (tree, trace) = (analysis.tree(), analysis.trace());
-    let mut calls = analysis.roofline_members().calls(analysis, subject);
-    calls.retain(|&operator| !(backward && trace.name(operator) == NEVER_BACKWARD));
+    let calls = analysis.roofline_members().calls(analysis, subject);
     let mut scratch = Vec::new();
     // Room for all: rows are large, and would be moved again and again while the list grows.
     let mut rows = Vec::with_capacity(calls.len());
