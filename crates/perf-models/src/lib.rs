@@ -12,6 +12,7 @@ mod data_type;
 mod families;
 mod family;
 mod gemm_kernel;
+mod kernel_names;
 mod model;
 mod recorded;
 mod registry;
@@ -60,6 +61,10 @@ pub use families::state_space::{CausalConvolution, SelectiveScan};
 pub use families::triton::{FusedOperator, TritonKernel};
 pub use family::Family;
 pub use gemm_kernel::{DimensionEfficiency, GemmKernel, MacroTile};
+pub use kernel_names::{
+    CommunicationPatterns, MemoryKernel, PftraceKernel, RocprofKernel, XlaKernel, engine_kernel,
+    is_library_gemm, rocm_memory_kernel, tracelens_engine_kernel, tracelens_rocprof_kernel,
+};
 pub use model::{Figure, Parameter, PerfModel};
 pub use registry::{Operator, family, has_model, model, op_category, operator, operators, ops_of_family};
 pub use roofline::{Bound, Roofline};

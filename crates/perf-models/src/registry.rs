@@ -2,6 +2,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::families::{self, BackwardWork, ReadModel, triton};
+use crate::kernel_names::pytorch_kernel;
 use crate::{Category, Family, Gap, OpCall, PerfModel, Undefined};
 
 /// What the tables say of an operator.
@@ -71,7 +72,7 @@ pub fn op_category(name: &str, first_kernel: Option<&str>) -> Category {
         .map(|operator| operator.category)
         .or_else(|| category_of_prefix(name))
         .or_else(|| category_of_unclaimed_kernel(name))
-        .or_else(|| first_kernel.and_then(category_of_kernel))
+        .or_else(|| first_kernel.and_then(pytorch_kernel))
         .unwrap_or(Category::Other)
 }
 
@@ -143,18 +144,6 @@ fn category_of_unclaimed_kernel(name: &str) -> Option<Category> {
     } else {
         None
     }
-}
-
-/// PyTorch's own kernels say in their names by which of its templates they were made.
-fn category_of_kernel(kernel: &str) -> Option<Category> {
-    let name = kernel.strip_prefix("void at::native")?;
-    [
-        ("elementwise", Category::Elementwise),
-        ("reduce", Category::Reduce),
-        ("multi_tensor_apply", Category::MultiTensorApply),
-    ]
-    .into_iter()
-    .find_map(|(template, category)| name.contains(template).then_some(category))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use trace_ingest::{EventId, EventTable, FlowEnd, FlowKind, Trace, TrackId};
 
 use crate::id_index::{Candidate, IdIndex};
 use crate::linking::LinkCounts;
+use crate::names::TRACELENS_GRAPH_LAUNCHES;
 use crate::tree::NONE;
 
 /// Which argument holds the number that arrows refer to.
@@ -79,7 +80,7 @@ pub(crate) fn link(trace: &Trace, parent: &mut [u32]) -> LinkCounts {
     };
     let (starts, finishes) = (last_arrow(FlowEnd::Start), last_arrow(FlowEnd::Finish));
 
-    let graph_launches = ["cudaGraphLaunch", "hipGraphLaunch"].map(|name| trace.strings().find(name));
+    let graph_launches = TRACELENS_GRAPH_LAUNCHES.map(|name| trace.strings().find(name));
     let mut counts = LinkCounts::default();
     for call in events.ids().filter(|&event| events.category(event).is_launch_api()) {
         let Some(id) = link_id.get(events, call) else { continue };

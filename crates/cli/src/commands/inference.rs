@@ -4,7 +4,7 @@ use std::path::Path;
 
 use inference_phase::capture::{CaptureLibrary, MergeReport, merge};
 use trace_ingest::{Category, ReadOptions};
-use trace2tree::TraceTree;
+use trace2tree::{TraceTree, is_graph_launch};
 use tree_perf::ReportLayout;
 
 use crate::arguments::inference::InferenceArguments;
@@ -49,8 +49,7 @@ pub(crate) fn run(arguments: &InferenceArguments, timings: &mut Timings) -> Resu
 /// That replayed graphs hide their operators, if the trace has any.
 fn graphs_without_operators(tree: &TraceTree) -> Option<String> {
     let trace = tree.trace();
-    let is_launch = |name: &str| name.to_lowercase().contains("graphlaunch");
-    let by_name: Vec<bool> = trace.strings().iter().map(|(_, name)| is_launch(name)).collect();
+    let by_name: Vec<bool> = trace.strings().iter().map(|(_, name)| is_graph_launch(name)).collect();
     let events = trace.events();
     let launches = tree
         .host_events()

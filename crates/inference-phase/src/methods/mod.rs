@@ -1,7 +1,6 @@
 //! Ways to tell phases apart: the detector of steps, single rules over operators, and the rules of the reference
 //! tool as they are.
 
-pub(crate) mod kernel_category;
 mod legacy;
 mod single;
 
@@ -12,7 +11,6 @@ use trace_ingest::{EventId, Trace};
 
 use crate::phase::Phase;
 
-pub use kernel_category::{kernel_category, legacy_kernel_category};
 pub use legacy::{LegacyMethod, LegacyRow, legacy_phases};
 
 /// How phases are told apart.

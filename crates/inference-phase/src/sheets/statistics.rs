@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use gpu_timeline::{Interval, busy_time};
 use hashbrown::HashMap;
 use trace_ingest::StringId;
+use trace2tree::is_graph_launch;
 use tree_perf::Analysis;
 
 use super::phase_analysis::PhaseAnalysis;
@@ -103,9 +104,7 @@ pub(super) fn of_steps(analysis: &Analysis, steps: &Steps) -> Vec<StepStatistics
             continue;
         };
         let name = events.name(launch);
-        let is_graph = *is_graph
-            .entry(name)
-            .or_insert_with(|| trace.text(name).to_ascii_lowercase().contains("graphlaunch"));
+        let is_graph = *is_graph.entry(name).or_insert_with(|| is_graph_launch(trace.text(name)));
         statistics[step].graph_launches += usize::from(is_graph);
     }
     statistics

@@ -4,12 +4,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashMap;
+use perf_models::{engine_kernel, tracelens_engine_kernel};
 use sheets::{Chart, ChartShape, Column, ColumnKind, Sheet, Unit};
 use trace_ingest::StringId;
 use tree_perf::KernelTable;
 
 use super::phase_analysis::{PhaseAnalysis, PhaseMethod};
-use crate::methods::{kernel_category, legacy_kernel_category};
 use crate::phase::Phase;
 
 const NAME: Column = Column::new(
@@ -92,7 +92,7 @@ fn operators<'a>(phases: &PhaseAnalysis<'a>, phase: Phase) -> Vec<Row<'a>> {
     let trace = phases.analysis.trace();
     let events = trace.events();
     let is_legacy = matches!(phases.options.method, PhaseMethod::Legacy(_));
-    let category = if is_legacy { legacy_kernel_category } else { kernel_category };
+    let category = if is_legacy { tracelens_engine_kernel } else { engine_kernel };
     let mut known: HashMap<StringId, &'static str> = HashMap::new();
     let mut groups: BTreeMap<StringId, Group> = BTreeMap::new();
     let mut launchers = phases.analysis.launchers().enumerate();

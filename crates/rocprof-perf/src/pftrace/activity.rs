@@ -6,7 +6,9 @@ use std::cmp::Reverse;
 use gpu_timeline::{Interval, IntervalSet};
 use sheets::{Column, ColumnKind, Sheet, Unit};
 
-use super::gpu_kernels::{GpuKernels, KernelClass, KernelRun, Labels};
+use perf_models::PftraceKernel;
+
+use super::gpu_kernels::{GpuKernels, KernelRun, Labels};
 use crate::analysis::RocprofAnalysis;
 use crate::tracelens_parity;
 
@@ -80,17 +82,17 @@ pub(super) fn xla_top<'a>() -> Sheet<'a, RocprofAnalysis> {
 }
 
 /// The kinds in the order of their rows.
-const CLASSES: [KernelClass; 10] = [
-    KernelClass::Xla,
-    KernelClass::AiterForward,
-    KernelClass::AiterBackward,
-    KernelClass::Gemm,
-    KernelClass::AttentionBackward,
-    KernelClass::AttentionForward,
-    KernelClass::TransformerEngine,
-    KernelClass::Copy,
-    KernelClass::FillBuffer,
-    KernelClass::Rccl,
+const CLASSES: [PftraceKernel; 10] = [
+    PftraceKernel::Xla,
+    PftraceKernel::AiterForward,
+    PftraceKernel::AiterBackward,
+    PftraceKernel::Gemm,
+    PftraceKernel::AttentionBackward,
+    PftraceKernel::AttentionForward,
+    PftraceKernel::TransformerEngine,
+    PftraceKernel::Copy,
+    PftraceKernel::FillBuffer,
+    PftraceKernel::Rccl,
 ];
 
 struct CategoryRow {
@@ -161,7 +163,7 @@ fn figures_of_gpu(
     let figures = move |(category, time, count): (&'static str, i64, u64)| {
         (category, [time as f64 / 1e6, count as f64, fraction(time, compute), fraction(time, total)])
     };
-    let by_class = CLASSES.iter().zip(times).map(|(class, (time, count))| (class.label(), time, count));
+    let by_class = CLASSES.iter().zip(times).map(|(class, (time, count))| (class.as_str(), time, count));
     let sums = [
         ("overlapped_comm", overlapped, 0),
         ("non_overlapped_comm", exposed, 0),
@@ -199,7 +201,7 @@ fn xla_rows(analysis: &RocprofAnalysis) -> Option<(i64, Vec<XlaRow>)> {
     // In the order of first appearance, which decides between equal times.
     let mut position_of_label = vec![None; texts.len()];
     let mut rows: Vec<XlaRow> = Vec::new();
-    for run in kernels.all().filter(|run| kernels.class(run) == KernelClass::Xla) {
+    for run in kernels.all().filter(|run| kernels.class(run) == PftraceKernel::Xla) {
         let label = of_name[run.name as usize] as usize;
         let position = *position_of_label[label].get_or_insert_with(|| {
             rows.push(XlaRow { label: texts[label].clone(), time: 0, count: 0 });

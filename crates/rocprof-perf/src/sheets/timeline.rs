@@ -5,8 +5,8 @@ use sheets::{Chart, ChartShape, Column, ColumnKind, Sheet, Unit, percent};
 use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy};
 
 use crate::analysis::RocprofAnalysis;
-use crate::kernel_category::KernelCategory;
 use crate::tracelens_parity;
+use perf_models::RocprofKernel;
 
 const TYPE: Column = Column::new(
     "type",
@@ -207,7 +207,7 @@ pub fn agent_timelines(analysis: &RocprofAnalysis) -> Vec<AgentTimeline<'_>> {
     for group in &analysis.groups().rows {
         // Not by the category that the sheets of kernels show, which may be the reference's.
         let name = &analysis.names()[group.name as usize];
-        communicates[group.name as usize] = KernelCategory::of_name(name) == KernelCategory::Communication;
+        communicates[group.name as usize] = RocprofKernel::from_name(name) == RocprofKernel::Communication;
     }
     let mut events: Vec<Vec<TimelineEvent>> = vec![Vec::new(); agents.len() + 1];
     let mut add = |agent: Option<u32>, start, end, activity| {

@@ -8,6 +8,7 @@ use hashbrown::HashMap;
 use operator_sheets::OpCategory;
 use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Sheet, Unit, percent};
 use trace_ingest::{EventId, StringId};
+use trace2tree::is_graph_launch;
 
 use crate::analysis::Analysis;
 use crate::kernel_records::{KernelRecord, kernel_records};
@@ -199,8 +200,8 @@ impl Categories {
                 Some(self.of_operators.entry(operator).or_insert_with(category).clone())
             }
             (None, Some(launch)) => {
-                let name = analysis.trace().name(launch).to_ascii_lowercase();
-                let is_graph = name.contains("cudagraph") || name.contains("graphlaunch");
+                let name = analysis.trace().name(launch);
+                let is_graph = is_graph_launch(name) || name.to_ascii_lowercase().contains("cudagraph");
                 Some(if is_graph { self.graph.clone() } else { self.runtime.clone() })
             }
             (None, None) => None,

@@ -11,8 +11,8 @@ use super::call_groups::{
     rate_fields, roofline_fields, warm_up_fields, work_fields,
 };
 use crate::analysis::JaxAnalysis;
-use crate::device_events::KernelCategory;
 use crate::operators::{Operator, Program, number_tuples, stem, text_tuple};
+use perf_models::XlaKernel;
 
 pub(crate) const PARAMETER: Column = Column::new(
     "param: …",
@@ -52,7 +52,7 @@ pub(crate) const UID: Column = Column::new("UID_first", ColumnKind::Identifier, 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Members {
     /// Those whose kernels are of this category.
-    Of(KernelCategory),
+    Of(XlaKernel),
     /// Those of no other sheet.
     Rest,
 }
@@ -60,37 +60,37 @@ pub(crate) enum Members {
 const SHEETS: [(&str, Members, &str); 8] = [
     (
         "op_gemm",
-        Members::Of(KernelCategory::Gemm),
+        Members::Of(XlaKernel::Gemm),
         "Matrix multiplications, alone, fused or by a library: one row per name and parameters, most kernel time first.",
     ),
     (
         "op_fa_bwd",
-        Members::Of(KernelCategory::AttentionBackward),
+        Members::Of(XlaKernel::AttentionBackward),
         "Fused attention, backward: one row per name and parameters, most kernel time first.",
     ),
     (
         "op_fa_fwd",
-        Members::Of(KernelCategory::AttentionForward),
+        Members::Of(XlaKernel::AttentionForward),
         "Fused attention, forward: one row per name and parameters, most kernel time first.",
     ),
     (
         "op_fa_v3",
-        Members::Of(KernelCategory::AttentionV3),
+        Members::Of(XlaKernel::AttentionV3),
         "Fused attention by the third version of AMD's assembly kernels: one row per name and parameters, most kernel time first.",
     ),
     (
         "op_conv",
-        Members::Of(KernelCategory::Convolution),
+        Members::Of(XlaKernel::Convolution),
         "Convolutions: one row per name and parameters, most kernel time first.",
     ),
     (
         "op_te",
-        Members::Of(KernelCategory::TransformerEngine),
+        Members::Of(XlaKernel::TransformerEngine),
         "Library calls of Transformer Engine that are neither attention nor matrix multiplications: one row per name and parameters, most kernel time first.",
     ),
     (
         "op_communication_rccl_nccl",
-        Members::Of(KernelCategory::Communication),
+        Members::Of(XlaKernel::Communication),
         "Collectives: one row per name and parameters, most kernel time first.",
     ),
     (
@@ -200,20 +200,20 @@ fn sheet_of(operator: &Operator) -> Option<Members> {
     Some(if ["memcpy", "memset"].contains(&operator.category.as_str()) {
         return None;
     } else if is(HloKind::Gemm) {
-        Members::Of(KernelCategory::Gemm)
+        Members::Of(XlaKernel::Gemm)
     } else if is(HloKind::ConvForward) || is(HloKind::ConvBackward) {
-        Members::Of(KernelCategory::Convolution)
+        Members::Of(XlaKernel::Convolution)
     } else if is(HloKind::AttentionBackward) {
-        Members::Of(KernelCategory::AttentionBackward)
+        Members::Of(XlaKernel::AttentionBackward)
     } else if is(HloKind::AttentionForward) {
         match by_kernels {
-            Some(KernelCategory::AttentionV3) => Members::Of(KernelCategory::AttentionV3),
-            _ => Members::Of(KernelCategory::AttentionForward),
+            Some(XlaKernel::AttentionV3) => Members::Of(XlaKernel::AttentionV3),
+            _ => Members::Of(XlaKernel::AttentionForward),
         }
     } else if is(HloKind::Communication) {
-        Members::Of(KernelCategory::Communication)
-    } else if by_kernels == Some(KernelCategory::TransformerEngine) {
-        Members::Of(KernelCategory::TransformerEngine)
+        Members::Of(XlaKernel::Communication)
+    } else if by_kernels == Some(XlaKernel::TransformerEngine) {
+        Members::Of(XlaKernel::TransformerEngine)
     } else {
         Members::Rest
     })

@@ -5,7 +5,7 @@ mod run_of_nodes;
 
 use std::path::Path;
 
-use gpu_timeline::CommunicationPatterns;
+use perf_models::CommunicationPatterns;
 use report_writers::{Report, Workbook};
 use xla_perf::{CopyKernels, JaxAnalysis, JaxFigures, JaxOptions};
 

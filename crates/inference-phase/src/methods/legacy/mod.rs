@@ -2,7 +2,6 @@
 //!
 //! Every entry of its word lists is a plain part of a text here too, also those that were meant as patterns.
 
-mod quantile;
 mod sequence_length;
 mod vote;
 
@@ -14,7 +13,7 @@ use trace_ingest::ArgumentValue;
 
 use super::UnknownMethod;
 use crate::phase::Phase;
-use quantile::quantile;
+use gpu_timeline::quantile;
 
 /// A method of the reference tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -1,8 +1,8 @@
 //! Weighted votes of five signals, and what becomes of rows without a majority.
 
-use super::quantile::quantile;
 use super::{Counts, LegacyRow, has, sequence_length};
 use crate::phase::Phase;
+use gpu_timeline::quantile;
 
 /// Fewer votes than this leave a row undecided.
 const QUORUM: u32 = 2;
