@@ -7,21 +7,11 @@ use perf_models::{
 };
 
 use crate::backend_config::BackendConfig;
-use crate::cost::Work;
+use crate::work::{Contraction, Work};
 use crate::{
     ArrayShape, ConvolutionDimensionNumbers, DotDimensionNumbers, ElementType, HloKind, InstructionRef,
     Layout, Shape, Window, WindowDimension,
 };
-
-/// A matrix multiplication or a convolution.
-#[derive(Clone, Debug)]
-pub(crate) struct Contraction {
-    pub(crate) kind: HloKind,
-    /// A multiplication and an addition are two operations.
-    pub(crate) flops: f64,
-    pub(crate) spec: Option<ComputeSpec>,
-    pub(crate) parameters: Vec<Parameter>,
-}
 
 /// The array that operand `index` is.
 pub(crate) fn array_operand(of: InstructionRef<'_>, index: usize) -> Result<&ArrayShape, Undefined> {

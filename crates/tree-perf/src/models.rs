@@ -10,35 +10,16 @@ use trace_ingest::{
 };
 use trace2tree::TraceTree;
 
+use crate::analysis_extension::ExtensionModel;
 use crate::extended_operators::ExtendedOperators;
 use crate::notice::Notice;
 use crate::step_annotations::step_annotations;
-use operator_sheets::OpCategory;
+use operator_sheets::{Classified, Evaluated, OpCategory};
 
 mod answers;
-mod arguments;
-mod evaluation;
 
-pub(crate) use answers::AnswerId;
-use answers::Answers;
-use arguments::{Recorded, recorded_attributes};
-pub(crate) use arguments::{set_attribute, value};
-pub(crate) use evaluation::Evaluation;
-use operator_sheets::Evaluated;
-
-/// What distinguishes calls for a model.
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct ModelInput {
-    name: StringId,
-    signature: Option<SignatureId>,
-    /// By start.
-    kernels: Vec<StringId>,
-    annotation: Option<StringId>,
-    /// Arguments of the forward call, where the call records none of its own.
-    forward: Option<(StringId, Option<SignatureId>)>,
-    /// The call itself, where it has arguments that differ call by call.
-    call: Option<EventId>,
-}
+pub(crate) use answers::{AnswerId, Evaluation};
+use answers::{Answers, ModelInput};
 
 /// The models of one trace.
 pub(crate) struct Models {
@@ -217,7 +198,7 @@ impl Models {
         };
         let extended = self.extended.as_ref().filter(|extended| extended.is_modelled(key.name));
         match extended.and_then(|extended| extended.model(&call)) {
-            Some(answer) => answer.map(evaluation::by_extension),
+            Some(answer) => answer.map(by_extension),
             None => model(&call).map(|model| Evaluated::of(&*model)),
         }
     }
@@ -274,4 +255,72 @@ impl Models {
 /// The content of a mutex. A panic elsewhere leaves a cache whole: entries are put in complete.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The answers of an extension's model.
+fn by_extension(answer: ExtensionModel) -> Evaluated {
+    let category = OpCategory::named(&answer.category);
+    let classified = Classified { category, family: answer.family };
+    Evaluated { by_extension: Some(classified), ..Evaluated::of(&*answer.model) }
+}
+
+/// An argument of the trace as the models take it.
+pub(crate) fn value(argument: &ArgumentValue) -> Value {
+    match argument {
+        ArgumentValue::Null => Value::None,
+        ArgumentValue::Bool(value) => Value::Bool(*value),
+        ArgumentValue::Int(value) => Value::Int(*value),
+        ArgumentValue::Float(value) => Value::Float(*value),
+        ArgumentValue::Text(text) => Value::Text(text.clone()),
+        ArgumentValue::List(items) => Value::List(items.iter().map(value).collect()),
+    }
+}
+
+/// Recorded arguments of a call: shapes, types, strides, values.
+struct Recorded([Option<Arc<Vec<Value>>>; 4]);
+
+impl Recorded {
+    fn call<'a>(&'a self, name: &'a str) -> OpCall<'a> {
+        let [dims, types, strides, concrete] =
+            self.0.each_ref().map(|list| list.as_deref().map(Vec::as_slice));
+        OpCall { name, dims, types, strides, concrete, ..OpCall::default() }
+    }
+}
+
+/// Further arguments as recorded: of the call of a generated kernel, and of a collective, if that is wanted.
+fn recorded_attributes(trace: &Trace, event: EventId, with_collective: bool) -> Vec<(&str, Value)> {
+    let arguments = trace.events().arguments();
+    let text = |id: Option<StringId>| id.map(|id| Value::from(trace.text(id)));
+    let number = |number: Option<i64>| number.map(Value::Int);
+    let mut all = Vec::new();
+    if let Some(triton) = arguments.triton.get(event.index()) {
+        all.extend([
+            ("kernel_file", text(triton.file)),
+            ("kernel_hash", text(triton.hash)),
+            ("kernel_kwargs", text(triton.keyword_arguments)),
+        ]);
+    }
+    if let Some(collective) = arguments.collective.get(event.index()).filter(|_| with_collective) {
+        all.extend([
+            ("Collective name", text(collective.name)),
+            ("Process Group Name", text(collective.group_name)),
+            ("Process Group Description", text(collective.group_description)),
+            ("Process Group Ranks", text(collective.group_ranks)),
+            ("Group size", number(collective.group_size)),
+            ("dtype", text(collective.dtype)),
+            ("In msg nelems", number(collective.in_elements)),
+            ("Out msg nelems", number(collective.out_elements)),
+            ("In split size", text(collective.in_split_size)),
+            ("Out split size", text(collective.out_split_size)),
+        ]);
+    }
+    all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+/// Gives an attribute a value: what comes later overrides what is there.
+pub(crate) fn set_attribute<N: AsRef<str>>(attributes: &mut Vec<(N, Value)>, name: N, value: Value) {
+    match attributes.iter_mut().find(|(known, _)| known.as_ref() == name.as_ref()) {
+        Some((_, old)) => *old = value,
+        None => attributes.push((name, value)),
+    }
 }

@@ -9,7 +9,7 @@ pub use model::{Attention, PackedSequences};
 
 pub(super) use layout::{length, window};
 
-use super::{OpGroup, named, op};
+use super::{BackwardWork, OpGroup, named, op};
 use crate::{Category, Family};
 use layout::{
     AITER, AITER_MHA_BACKWARD, AITER_WRAPPER, AITER_WRAPPER_BACKWARD, FLASH, FLASH_BACKWARD, FLASH_VARLEN,
@@ -40,7 +40,8 @@ pub(super) const GROUPS: &[OpGroup] = &[
         Category::SdpaBackward,
         &[
             op("flash_attn::_flash_attn_backward", |call| attention(call, &FLASH_BACKWARD)),
-            op("flash_attn::_flash_attn_varlen_backward", |call| attention(call, &FLASH_VARLEN_BACKWARD)),
+            op("flash_attn::_flash_attn_varlen_backward", |call| attention(call, &FLASH_VARLEN_BACKWARD))
+                .backward_work(BackwardWork::Itself),
             op("aiter::_flash_attn_backward", aiter_backward),
             op("aiter::wrapper_fmha_v3_bwd", |call| attention(call, &AITER_WRAPPER_BACKWARD)),
             op("aiter::mha_bwd", |call| attention(call, &AITER_MHA_BACKWARD)),

@@ -50,7 +50,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         Column::new(
             "Percent of total time (%)",
             ColumnKind::Number(Unit::Percent),
-            "Sum as a share of total_time of gpu_timeline (of the whole trace, also with --detect_recompute), in percent; empty when the timeline is; the column adds up to more than 100 when kernels overlap or when kernels without a launch are left out of the timeline.",
+            "Sum as a share of total_time of gpu_timeline (of the whole trace, recomputed work included), in percent; empty when the timeline is; the column adds up to more than 100 when kernels overlap or when kernels without a launch are left out of the timeline.",
         )
         .field_in(|table: &KernelTable<'_>, row: &KernelRow| {
             percent(row.durations.sum, table.total_time).into()
@@ -58,13 +58,13 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         Column::new(
             "Linked",
             ColumnKind::Flag,
-            "Whether the launch of these kernels is in the trace; what is not is no part of the timeline and operator sheets unless --include_unlinked_kernels is given.",
+            "Whether the launch of these kernels is in the trace; what is not is no part of the timeline and operator sheets unless unlinked kernels are included.",
         )
         .field(|row: &KernelRow| row.is_linked.into()),
     ]);
     Sheet::with_context(
         "kernel_summary",
-        "Kernels by operator, name and stream, most time first; with --enable_kernel_summary only. Kernels of communication and kernels without a launch in the trace are included, copies and fills are not.",
+        "Kernels by operator, name and stream, most time first; written when the kernel summary is asked for or the trace has no operators. Kernels of communication and kernels without a launch in the trace are included, copies and fills are not.",
         fields,
         |analysis: &Analysis| {
             analysis.options().kernel_summary.then(|| KernelTable::rows(analysis, |_| true))?
@@ -76,7 +76,14 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
 impl<'a> KernelTable<'a> {
     /// The columns of kernels by operator, name and stream. `share` describes the share of each row in all of them.
     pub fn fields(share: &'static str) -> [Field<KernelTable<'a>, KernelRow>; 10] {
-        let microseconds = ColumnKind::Number(Unit::Microseconds);
+        let microseconds =
+            |name, description| Column::new(name, ColumnKind::Number(Unit::Microseconds), description);
+        let time = |column: Column, of: fn(&Summary) -> f64| {
+            column.field_in(move |table: &KernelTable<'_>, row: &KernelRow| {
+                let per_microsecond = table.analysis.trace().time_unit().per_microsecond();
+                (of(&row.durations) / per_microsecond as f64).into()
+            })
+        };
         [
             Column::new(
                 "Parent op category",
@@ -98,21 +105,16 @@ impl<'a> KernelTable<'a> {
             }),
             Column::new("Kernel stream", ColumnKind::Identifier, "Stream it ran on.")
                 .field(|row: &KernelRow| row.stream.into()),
-            DURATION_SUM.field_in(|table: &KernelTable<'_>, row: &KernelRow| {
-                table.us(row.durations.sum as f64).into()
-            }),
+            time(DURATION_SUM, |durations| durations.sum as f64),
             Column::new("Kernel duration (µs)_count", ColumnKind::Count, "Number of kernels.")
                 .field(|row: &KernelRow| row.durations.count.into()),
-            Column::new("Kernel duration (µs)_mean", microseconds, "Mean duration in µs.")
-                .field_in(|table: &KernelTable<'_>, row: &KernelRow| table.us(row.durations.mean).into()),
-            Column::new("Kernel duration (µs)_min", microseconds, "Shortest duration in µs.")
-                .field_in(|table: &KernelTable<'_>, row: &KernelRow| {
-                    table.us(row.durations.min as f64).into()
-                }),
-            Column::new("Kernel duration (µs)_max", microseconds, "Longest duration in µs.")
-                .field_in(|table: &KernelTable<'_>, row: &KernelRow| {
-                    table.us(row.durations.max as f64).into()
-                }),
+            time(microseconds("Kernel duration (µs)_mean", "Mean duration in µs."), |durations| durations.mean),
+            time(microseconds("Kernel duration (µs)_min", "Shortest duration in µs."), |durations| {
+                durations.min as f64
+            }),
+            time(microseconds("Kernel duration (µs)_max", "Longest duration in µs."), |durations| {
+                durations.max as f64
+            }),
             Column::new("Percent of kernels time (%)", ColumnKind::Number(Unit::Percent), share).field_in(
                 |table: &KernelTable<'_>, row: &KernelRow| {
                     percent(row.durations.sum, table.kernel_time).into()
@@ -167,10 +169,6 @@ impl<'a> KernelTable<'a> {
             total_time: analysis.timeline().map_or(0, |timeline| timeline.total),
         };
         (!rows.is_empty()).then_some((table, rows))
-    }
-
-    fn us(&self, time: f64) -> f64 {
-        time / self.analysis.trace().time_unit().per_microsecond() as f64
     }
 }
 

@@ -11,9 +11,9 @@ use trace2tree::EventSet;
 
 use crate::analysis::Analysis;
 use crate::call_overlap::{CallOverlap, NameLists, call_overlap};
+use crate::derived::Subject;
 use crate::device::interval;
 use crate::models::AnswerId;
-use crate::roofline_members::Subject;
 
 /// One call with its figures.
 pub(super) struct Row {

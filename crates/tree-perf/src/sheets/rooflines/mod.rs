@@ -14,8 +14,8 @@ use sheets::Sheet;
 
 use crate::analysis::Analysis;
 use crate::call_groups::CallTable;
+use crate::derived::Subject;
 use crate::options::ReportLayout;
-use crate::roofline_members::Subject;
 
 use fields::{Row, fields};
 use groups::{Group, SheetRows, grouped_calls};
@@ -50,7 +50,7 @@ pub(crate) fn sheets<'a>(layout: ReportLayout) -> impl Iterator<Item = Sheet<'a,
             ),
             true => sheet(
                 format!("{family}{suffix}{OVERLAP}"),
-                format!("{what}, with calls told apart by the kernels that ran at the same time on other streams; with --include_overlap_info only."),
+                format!("{what}, with calls distinguished by the kernels that ran at the same time on other streams; written when overlap is asked for."),
                 Subject::Family(family),
                 direction,
                 true,
