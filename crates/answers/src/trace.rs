@@ -8,7 +8,7 @@ use inference_phase::sheets::{PhaseAnalysis, PhaseOptions, PhaseStatistics, phas
 use script_extension::Extension;
 use sheets::{Sheet, Table};
 use trace_ingest::{Category, ReadOptions, RecordingKind, Trace, Warning, read_path};
-use trace2tree::{TraceTree, TreeWarning};
+use trace2tree::{TraceTree, TreeWarning, is_graph_launch};
 use tree_perf::{Analysis, AnalysisOptions, ReportLayout, inference_sheets, pytorch_sheets};
 
 use crate::error::Error;
@@ -196,7 +196,6 @@ fn no_gpu_events(path: &Path, trace: &Trace) -> Error {
 /// That replayed graphs hide their operators, if the trace has any.
 fn unopened_graphs(tree: &TraceTree) -> Option<Notice> {
     let events = tree.trace().events();
-    let is_graph_launch = |name: &str| name.to_lowercase().contains("graphlaunch");
     let by_name: Vec<bool> = tree.trace().strings().iter().map(|(_, name)| is_graph_launch(name)).collect();
     let launches = tree
         .host_events()

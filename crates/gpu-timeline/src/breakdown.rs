@@ -1,4 +1,13 @@
-use crate::Activity;
+/// What the device is doing during an event, as a [`Breakdown`] counts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Activity {
+    /// Kernels that are no collectives, and memory fills.
+    Computation,
+    /// Collectives: exchange with other devices.
+    Communication,
+    /// Copies between host and device or within a device.
+    Memcpy,
+}
 
 /// An event on the device, as far as a [`Breakdown`] needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
-mod activity;
 mod breakdown;
 mod histogram;
 mod interval;
@@ -9,10 +8,9 @@ mod interval_set;
 mod overlap;
 mod summary;
 
-pub use activity::{Activity, CommunicationPatterns, DeviceEventKind};
-pub use breakdown::{Breakdown, IdleSplit, TimelineEvent};
+pub use breakdown::{Activity, Breakdown, IdleSplit, TimelineEvent};
 pub use histogram::Histogram;
 pub use interval::Interval;
 pub use interval_set::{IntervalSet, busy_time};
 pub use overlap::{GroupOverlap, Overlaps, SharedTime, StreamEvent, overlaps};
-pub use summary::{Spread, Summary, percentile};
+pub use summary::{Spread, Summary, percentile, quantile};

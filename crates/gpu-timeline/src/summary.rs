@@ -113,6 +113,19 @@ pub fn percentile(values: &[i64], percent: usize) -> Option<f64> {
     Some(low as f64 + high.saturating_sub(low) as f64 * part as f64 / 100.0)
 }
 
+/// The quantile `q`, 0 to 1, of ascending values, between the two nearest ones in proportion, rounded as NumPy rounds it; NaN
+/// of none.
+#[must_use]
+pub fn quantile(ascending: &[f64], q: f64) -> f64 {
+    let Some(last) = ascending.len().checked_sub(1) else { return f64::NAN };
+    let at = last as f64 * q;
+    let below = at.floor();
+    let share = at - below;
+    let (low, high) = (ascending[below as usize], ascending[(below as usize + 1).min(last)]);
+    // From the nearer neighbour: the last digit depends on it.
+    if share >= 0.5 { high - (high - low) * (1.0 - share) } else { low + (high - low) * share }
+}
+
 /// Mean, median, spread and range of measured rates or times; undefined ones do not count.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spread {
@@ -152,7 +165,7 @@ impl Spread {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Spread, Summary, percentile};
+    use super::{Spread, Summary, percentile, quantile};
 
     #[test]
     fn no_values_have_no_summary() {
@@ -248,5 +261,20 @@ mod tests {
         assert!((spread.std.unwrap() - 3.5118845842842465).abs() < 1e-12);
         assert_eq!(Spread::of([Some(1.0)].into_iter()).std, None);
         assert_eq!(Spread::of(std::iter::empty()).mean, None);
+    }
+
+    #[test]
+    fn quantiles_lie_between_neighbours() {
+        for (values, q, expected) in [
+            (&[1.0, 2.0, 3.0, 4.0][..], 0.5, 2.5),
+            (&[1.0, 2.0, 36.0], 0.5, 2.0),
+            (&[1.0, 1.0, 5.0, 73.0], 0.15, 1.0),
+            (&[2.0, 4.0], 0.15, 2.3),
+            (&[2.0, 4.0], 0.7, 3.4),
+            (&[7.0], 0.3, 7.0),
+        ] {
+            assert_eq!(quantile(values, q), expected, "{values:?} {q}");
+        }
+        assert!(quantile(&[], 0.5).is_nan());
     }
 }

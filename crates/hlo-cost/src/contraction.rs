@@ -2,25 +2,16 @@
 //! and MIOpen do.
 
 use perf_models::{
-    ComputeSpec, ComputeUnit, Parameter, Precision, Undefined, Value, count_value, elements, shape_value,
+    Activation, ComputeSpec, ComputeUnit, Parameter, Precision, Undefined, Value, count_value, elements,
+    shape_value,
 };
 
 use crate::backend_config::BackendConfig;
-use crate::cost::Work;
+use crate::work::{Contraction, Work};
 use crate::{
     ArrayShape, ConvolutionDimensionNumbers, DotDimensionNumbers, ElementType, HloKind, InstructionRef,
     Layout, Shape, Window, WindowDimension,
 };
-
-/// A matrix multiplication or a convolution.
-#[derive(Clone, Debug)]
-pub(crate) struct Contraction {
-    pub(crate) kind: HloKind,
-    /// A multiplication and an addition are two operations.
-    pub(crate) flops: f64,
-    pub(crate) spec: Option<ComputeSpec>,
-    pub(crate) parameters: Vec<Parameter>,
-}
 
 /// The array that operand `index` is.
 pub(crate) fn array_operand(of: InstructionRef<'_>, index: usize) -> Result<&ArrayShape, Undefined> {
@@ -233,11 +224,13 @@ fn library_matmul(of: InstructionRef<'_>, config: &BackendConfig) -> Work {
     let epilogue = config.text("/gemm_backend_config/epilogue").unwrap_or("DEFAULT");
     let has_addend = config.number("/gemm_backend_config/beta").is_some_and(|beta| beta != 0.0);
     let has_bias = epilogue.contains("BIAS");
-    let has_activation = ["RELU", "GELU", "SILU"].iter().any(|name| epilogue.contains(name));
+    let lower = epilogue.to_ascii_lowercase();
+    let has_activation = Activation::all().any(|activation| lower.contains(activation.as_str()));
     let mut work = Work::of_contraction(matmul(of, &numbers, has_addend || has_bias));
     if let Ok(result) = first_array(&of.shape) {
-        let per_element = [has_addend, has_bias, has_activation].map(|has| f64::from(u8::from(has)));
-        work.add_vector(result.element_type, per_element.iter().sum::<f64>() * result.elements());
+        let activation = if has_activation { Activation::HLO_OPERATIONS } else { 0.0 };
+        let per_element = f64::from(u8::from(has_addend)) + f64::from(u8::from(has_bias)) + activation;
+        work.add_vector(result.element_type, per_element * result.elements());
     }
     work
 }

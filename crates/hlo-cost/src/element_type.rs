@@ -45,47 +45,69 @@ pub enum ElementType {
 
 use ElementType as T;
 
-/// Type, number in XLA's protocol buffers, name, bits of an element.
-///
-/// A truth value takes a byte in memory.
-const TYPES: [(ElementType, i32, &str, u32); 30] = [
-    (T::Pred, 1, "pred", 8),
-    (T::S1, 30, "s1", 1),
-    (T::S2, 26, "s2", 2),
-    (T::S4, 21, "s4", 4),
-    (T::S8, 2, "s8", 8),
-    (T::S16, 3, "s16", 16),
-    (T::S32, 4, "s32", 32),
-    (T::S64, 5, "s64", 64),
-    (T::U1, 31, "u1", 1),
-    (T::U2, 27, "u2", 2),
-    (T::U4, 22, "u4", 4),
-    (T::U8, 6, "u8", 8),
-    (T::U16, 7, "u16", 16),
-    (T::U32, 8, "u32", 32),
-    (T::U64, 9, "u64", 64),
-    (T::F16, 10, "f16", 16),
-    (T::F32, 11, "f32", 32),
-    (T::Bf16, 16, "bf16", 16),
-    (T::F64, 12, "f64", 64),
-    (T::F8E5M2, 19, "f8e5m2", 8),
-    (T::F8E4M3, 28, "f8e4m3", 8),
-    (T::F8E4M3Fn, 20, "f8e4m3fn", 8),
-    (T::F8E4M3B11Fnuz, 23, "f8e4m3b11fnuz", 8),
-    (T::F8E3M4, 29, "f8e3m4", 8),
-    (T::F8E5M2Fnuz, 24, "f8e5m2fnuz", 8),
-    (T::F8E4M3Fnuz, 25, "f8e4m3fnuz", 8),
-    (T::F4E2M1Fn, 32, "f4e2m1fn", 4),
-    (T::F8E8M0Fnu, 33, "f8e8m0fnu", 8),
-    (T::C64, 15, "c64", 64),
-    (T::C128, 18, "c128", 128),
+/// What is known of a type.
+struct Row {
+    element: ElementType,
+    /// Number in XLA's protocol buffers.
+    number: i32,
+    name: &'static str,
+    /// Bits of an element; a truth value takes a byte in memory.
+    bits: u32,
+    /// PyTorch's name in lower case, if it has the type.
+    torch: Option<&'static str>,
+    precision: Option<Precision>,
+}
+
+const fn row(
+    element: ElementType,
+    number: i32,
+    name: &'static str,
+    bits: u32,
+    torch: &'static str,
+    precision: Option<Precision>,
+) -> Row {
+    let torch = if torch.is_empty() { None } else { Some(torch) };
+    Row { element, number, name, bits, torch, precision }
+}
+
+const TYPES: [Row; 30] = [
+    row(T::Pred, 1, "pred", 8, "bool", None),
+    row(T::S1, 30, "s1", 1, "", None),
+    row(T::S2, 26, "s2", 2, "", None),
+    row(T::S4, 21, "s4", 4, "", None),
+    row(T::S8, 2, "s8", 8, "signed char", Some(Precision::Int8)),
+    row(T::S16, 3, "s16", 16, "short int", None),
+    row(T::S32, 4, "s32", 32, "int", None),
+    row(T::S64, 5, "s64", 64, "long int", None),
+    row(T::U1, 31, "u1", 1, "", None),
+    row(T::U2, 27, "u2", 2, "", None),
+    row(T::U4, 22, "u4", 4, "", None),
+    row(T::U8, 6, "u8", 8, "unsigned char", Some(Precision::Int8)),
+    row(T::U16, 7, "u16", 16, "unsigned short int", None),
+    row(T::U32, 8, "u32", 32, "unsigned int", None),
+    row(T::U64, 9, "u64", 64, "", None),
+    row(T::F16, 10, "f16", 16, "c10::half", Some(Precision::Fp16)),
+    row(T::F32, 11, "f32", 32, "float", Some(Precision::Fp32)),
+    row(T::Bf16, 16, "bf16", 16, "c10::bfloat16", Some(Precision::Bf16)),
+    row(T::F64, 12, "f64", 64, "double", Some(Precision::Fp64)),
+    row(T::F8E5M2, 19, "f8e5m2", 8, "c10::float8_e5m2", Some(Precision::Fp8)),
+    row(T::F8E4M3, 28, "f8e4m3", 8, "fp8", Some(Precision::Fp8)),
+    row(T::F8E4M3Fn, 20, "f8e4m3fn", 8, "c10::float8_e4m3fn", Some(Precision::Fp8)),
+    row(T::F8E4M3B11Fnuz, 23, "f8e4m3b11fnuz", 8, "fp8", Some(Precision::Fp8)),
+    row(T::F8E3M4, 29, "f8e3m4", 8, "fp8", Some(Precision::Fp8)),
+    row(T::F8E5M2Fnuz, 24, "f8e5m2fnuz", 8, "c10::float8_e5m2fnuz", Some(Precision::Fp8)),
+    row(T::F8E4M3Fnuz, 25, "f8e4m3fnuz", 8, "c10::float8_e4m3fnuz", Some(Precision::Fp8)),
+    row(T::F4E2M1Fn, 32, "f4e2m1fn", 4, "fp4", Some(Precision::Fp4)),
+    row(T::F8E8M0Fnu, 33, "f8e8m0fnu", 8, "c10::float8_e8m0fnu", None),
+    row(T::C64, 15, "c64", 64, "c10::complex<float>", Some(Precision::Fp32)),
+    row(T::C128, 18, "c128", 128, "c10::complex<double>", Some(Precision::Fp64)),
 ];
 
 impl ElementType {
     /// The type that XLA's protocol buffers give this number (`xla.PrimitiveType`).
     #[must_use]
     pub fn from_number(number: i32) -> Self {
-        TYPES.iter().find(|row| row.1 == number).map_or(Self::Unknown(number), |row| row.0)
+        TYPES.iter().find(|row| row.number == number).map_or(Self::Unknown(number), |row| row.element)
     }
 
     /// Its number in XLA's protocol buffers.
@@ -93,18 +115,18 @@ impl ElementType {
     pub fn number(self) -> i32 {
         match self {
             Self::Unknown(number) => number,
-            known => known.row().map_or(0, |row| row.1),
+            known => known.row().map_or(0, |row| row.number),
         }
     }
 
     /// The type of this name, upper or lower case.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        TYPES.iter().find(|row| row.2.eq_ignore_ascii_case(name)).map(|row| row.0)
+        TYPES.iter().find(|row| row.name.eq_ignore_ascii_case(name)).map(|row| row.element)
     }
 
-    fn row(self) -> Option<&'static (ElementType, i32, &'static str, u32)> {
-        TYPES.iter().find(|row| row.0 == self)
+    fn row(self) -> Option<&'static Row> {
+        TYPES.iter().find(|row| row.element == self)
     }
 
     /// Bits that an element takes in memory; `None` for an unknown type.
@@ -113,13 +135,13 @@ impl ElementType {
     /// ([`Layout::element_bits`](crate::Layout::element_bits)).
     #[must_use]
     pub fn bits(self) -> Option<u32> {
-        self.row().map(|row| row.3)
+        self.row().map(|row| row.bits)
     }
 
     /// Whether its values have a fraction: floating-point and complex types.
     #[must_use]
     pub fn is_floating_point(self) -> bool {
-        self.is_complex() || self.row().is_some_and(|row| row.2.starts_with('f') || row.2 == "bf16")
+        self.is_complex() || self.row().is_some_and(|row| row.name.starts_with('f') || row.name == "bf16")
     }
 
     /// Whether its values have a real and an imaginary part.
@@ -132,22 +154,7 @@ impl ElementType {
     /// complex type is the one of its parts.
     #[must_use]
     pub fn precision(self) -> Option<Precision> {
-        Some(match self {
-            T::F64 | T::C128 => Precision::Fp64,
-            T::F32 | T::C64 => Precision::Fp32,
-            T::F16 => Precision::Fp16,
-            T::Bf16 => Precision::Bf16,
-            T::F8E5M2
-            | T::F8E4M3
-            | T::F8E4M3Fn
-            | T::F8E4M3B11Fnuz
-            | T::F8E3M4
-            | T::F8E5M2Fnuz
-            | T::F8E4M3Fnuz => Precision::Fp8,
-            T::F4E2M1Fn => Precision::Fp4,
-            T::S8 | T::U8 => Precision::Int8,
-            _ => return None,
-        })
+        self.row()?.precision
     }
 
     /// The peak of the ordinary arithmetic units for it; `None` for integers, which have none.
@@ -160,38 +167,14 @@ impl ElementType {
     /// The name that PyTorch has for it, in lower case, as reports show types of operands.
     #[must_use]
     pub fn torch_name(self) -> String {
-        match self {
-            T::Pred => "bool",
-            T::S8 => "signed char",
-            T::U8 => "unsigned char",
-            T::S16 => "short int",
-            T::U16 => "unsigned short int",
-            T::S32 => "int",
-            T::U32 => "unsigned int",
-            T::S64 => "long int",
-            T::F16 => "c10::half",
-            T::Bf16 => "c10::bfloat16",
-            T::F32 => "float",
-            T::F64 => "double",
-            T::C64 => "c10::complex<float>",
-            T::C128 => "c10::complex<double>",
-            T::F8E4M3Fn => "c10::float8_e4m3fn",
-            T::F8E4M3Fnuz => "c10::float8_e4m3fnuz",
-            T::F8E5M2 => "c10::float8_e5m2",
-            T::F8E5M2Fnuz => "c10::float8_e5m2fnuz",
-            T::F8E4M3 | T::F8E4M3B11Fnuz | T::F8E3M4 => "fp8",
-            T::F8E8M0Fnu => "c10::float8_e8m0fnu",
-            T::F4E2M1Fn => "fp4",
-            other => return other.to_string(),
-        }
-        .to_owned()
+        self.row().and_then(|row| row.torch).map_or_else(|| self.to_string(), str::to_owned)
     }
 }
 
 impl fmt::Display for ElementType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.row() {
-            Some(row) => f.pad(row.2),
+            Some(row) => f.pad(row.name),
             None => f.pad("invalid"),
         }
     }
@@ -206,9 +189,9 @@ mod tests {
     #[test]
     fn every_type_has_one_number_and_one_name() {
         let distinct: HashSet<_> =
-            TYPES.iter().flat_map(|row| [row.1.to_string(), row.2.to_owned()]).collect();
+            TYPES.iter().flat_map(|row| [row.number.to_string(), row.name.to_owned()]).collect();
         assert_eq!(distinct.len(), 2 * TYPES.len());
-        for (element, number, name, _) in TYPES {
+        for Row { element, number, name, .. } in TYPES {
             assert_eq!((ElementType::from_number(number), element.number()), (element, number));
             assert_eq!(ElementType::from_name(&name.to_uppercase()), Some(element));
             assert_eq!(element.to_string(), name);
@@ -219,7 +202,7 @@ mod tests {
 
     #[test]
     fn sizes_are_those_that_names_state() {
-        for (element, _, name, bits) in TYPES {
+        for Row { element, name, bits, .. } in TYPES {
             let digits: String =
                 name.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).collect();
             let stated = if name == "pred" { 8 } else { digits.parse().unwrap() };
@@ -229,7 +212,7 @@ mod tests {
 
     #[test]
     fn sizes_agree_with_those_of_pytorch_names() {
-        for (element, _, name, bits) in TYPES.iter().filter(|row| row.3 >= 8) {
+        for Row { element, name, bits, .. } in TYPES.iter().filter(|row| row.bits >= 8) {
             assert_eq!(perf_models::element_size(&element.torch_name()).ok(), known(*bits, name), "{name}");
         }
         fn known(bits: u32, name: &str) -> Option<f64> {

@@ -44,6 +44,7 @@ mod kind;
 mod module;
 mod replica_groups;
 mod shape;
+mod work;
 
 pub use cost::HloCost;
 pub use element_type::ElementType;

@@ -18,7 +18,7 @@ impl OpCategory {
     /// The category of this spelling.
     #[must_use]
     pub fn named(text: &str) -> Self {
-        let built_in = Category::ALL.into_iter().find(|category| category.as_str() == text);
+        let built_in = Category::all().find(|category| category.as_str() == text);
         built_in.map_or_else(|| OpCategory::Own(text.into()), OpCategory::BuiltIn)
     }
 

@@ -118,22 +118,22 @@ pub const CONCRETE_INPUTS: Column =
 pub const NUM_KERNELS: Column = Column::new(
     "num_kernels",
     ColumnKind::Count,
-    "Device events of one call; with --group_by_num_kernels only.",
+    "Device events of one call; present when calls are grouped by it.",
 );
 pub const PARENT_MODULE: Column = Column::new(
     "parent_module",
     ColumnKind::Text,
-    "nn.Module that the operators ran in, without the number of the instance; NA outside of all modules; with --group_by_parent_module only.",
+    "nn.Module that the operators ran in, without the number of the instance; NA outside of all modules; present when calls are grouped by module.",
 );
 pub const CALL_STACK: Column = Column::new(
     "call_stack",
     ColumnKind::Nested,
-    "Operator and the nn.Modules around it, from the inside out, of the first call; with --group_by_parent_module only.",
+    "Operator and the nn.Modules around it, from the inside out, of the first call; present when calls are grouped by module.",
 );
 pub const IS_RECOMPUTE: Column = Column::new(
     "is_recompute",
     ColumnKind::Flag,
-    "Whether the work was done again in the backward pass by activation checkpointing; with --detect_recompute only.",
+    "Whether activation checkpointing repeated the work in the backward pass; present when recomputed work is detected.",
 );
 pub const DIRECT_MS: Column = Column::new(
     "total_direct_kernel_time_ms",
@@ -143,7 +143,7 @@ pub const DIRECT_MS: Column = Column::new(
 pub const PERCENTAGE: Column = Column::new(
     "Percentage (%)",
     ColumnKind::Number(Unit::Percent),
-    "Share of the direct kernel time of all operators, those of rows that --topk_ops cuts off included, in percent.",
+    "Share of the direct kernel time of all operators, those of rows beyond the limit of rows included, in percent.",
 );
 pub const SHARE_OF_KERNEL_TIME: Column = Column::new(
     "Percentage (%)",
@@ -158,7 +158,7 @@ pub const CUMULATIVE: Column = Column::new(
 
 /// What ran beside a call on other streams; in sheets of overlap only.
 pub mod overlap {
-    use super::{Column, ColumnKind, Statistics, Unit};
+    use super::{Column, ColumnKind, Statistics, Unit, statistics};
 
     pub const NAMES: Column = Column::new(
         "overlapping_kernel_names",
@@ -175,24 +175,17 @@ pub mod overlap {
         ColumnKind::Nested,
         "The same with names cut at 64 characters, stream and mean to 0.01 µs; in sheets of overlap only.",
     );
+    pub const SHARE: Statistics = statistics!(
+        "overlap_pct",
+        ColumnKind::Number(Unit::One),
+        "the overlap",
+        "for each kernel the time that something ran beside it, summed and divided by the union of the call's kernels; 1 is full overlap, and kernels of a call that overlap each other can exceed it"
+    );
     /// To hundredths.
-    pub const SHARE: Statistics = Statistics {
-        mean: Column::new(
-            "overlap_pct_mean",
-            ColumnKind::Number(Unit::One),
-            "Mean over calls of the overlap: for each kernel the time that something ran beside it, summed and divided by the union of the call's kernels; to 0.01. 1 is full overlap, and kernels of a call that overlap each other can exceed it.",
-        ),
-        median: Column::new(
-            "overlap_pct_median",
-            ColumnKind::Number(Unit::One),
-            "Median over calls of the overlap, to 0.01.",
-        ),
-        std: Column::new(
-            "overlap_pct_std",
-            ColumnKind::Number(Unit::One),
+    pub const ROUNDED_SHARE: Statistics = Statistics {
+        std: SHARE.std.described(
             "Standard deviation (of a sample, n − 1) over calls of the overlap, to 0.01; 0 for one call.",
         ),
-        min: Column::new("overlap_pct_min", ColumnKind::Number(Unit::One), "Smallest overlap of a call."),
-        max: Column::new("overlap_pct_max", ColumnKind::Number(Unit::One), "Largest overlap of a call."),
+        ..SHARE
     };
 }

@@ -29,7 +29,7 @@ pub fn short_kernel_histogram<'a, A>(
     ];
     Sheet::with_context(
         name,
-        "How many kernels shorter than the threshold there are by duration: equal bins from the shortest to the longest; with --short_kernel_study only.",
+        "How many kernels shorter than the threshold there are by duration: equal bins from the shortest to the longest; written when short kernels are studied.",
         fields,
         move |analysis| {
             let (durations, bins) = durations(analysis)?;

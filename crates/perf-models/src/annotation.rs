@@ -100,25 +100,6 @@ impl AnnotationKind {
             AnnotationKind::TensorRtLlm => "tensorrt_llm",
         }
     }
-
-    /// Whether tools that know the annotations of attention's cost read it too. They take a step of any other
-    /// format for one decode step of one request; a comparison with them has to do the same.
-    #[must_use]
-    pub fn is_widely_read(self) -> bool {
-        match self {
-            AnnotationKind::VllmDetailed
-            | AnnotationKind::VllmNative
-            | AnnotationKind::SglangDetailed
-            | AnnotationKind::SglangNative
-            | AnnotationKind::AtomDetailed
-            | AnnotationKind::AtomNative
-            | AnnotationKind::DiffusionNative => true,
-            AnnotationKind::VllmSquared
-            | AnnotationKind::SglangOther
-            | AnnotationKind::VllmNewCached
-            | AnnotationKind::TensorRtLlm => false,
-        }
-    }
 }
 
 /// Token counts of a step's requests of both kinds.
@@ -202,9 +183,8 @@ impl IterationAnnotation {
         }
     }
 
-    /// What the numbers of requests alone say that the step runs, as tools do that do not look at the mode.
-    #[must_use]
-    pub fn phase_by_counts(&self) -> Option<StepPhase> {
+    /// What the numbers of requests alone say that the step runs.
+    fn phase_by_counts(&self) -> Option<StepPhase> {
         match (self.context_requests > 0, self.generation_requests > 0) {
             (true, true) => Some(StepPhase::PrefillDecode),
             (true, false) => Some(StepPhase::PrefillOnly),
@@ -821,15 +801,6 @@ mod tests {
                 (by_mode, by_counts, splits)
             );
         }
-    }
-
-    #[test]
-    fn formats_that_other_tools_do_not_read_are_told_apart() {
-        let widely = |text| IterationAnnotation::parse(text).unwrap().kind.is_widely_read();
-        assert!(widely("step[DECODE bs=6]") && widely("decode[bs=6/8 tok=6 d=6]"));
-        assert!(
-            !widely("step[TARGET_VERIFY bs=6]") && !widely("execute_context_1(888_788544)_generation_0(0)")
-        );
     }
 
     #[test]

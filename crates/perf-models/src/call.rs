@@ -54,19 +54,6 @@ impl<'a> OpCall<'a> {
         numbers(self.dims_entry(index)?, "Input Dims", index)
     }
 
-    /// Shape of input `index`, which must have exactly `N` dimensions.
-    ///
-    /// # Errors
-    ///
-    /// When it was not recorded or has another number of dimensions.
-    pub fn shape_of<const N: usize>(&self, index: usize) -> Result<[i64; N], Undefined> {
-        let shape = self.shape(index)?;
-        let found = shape.len();
-        shape
-            .try_into()
-            .map_err(|_| Undefined::arguments(format!("Input Dims[{index}] has {found} dimensions, not {N}")))
-    }
-
     /// Strides of input `index` in elements.
     ///
     /// # Errors

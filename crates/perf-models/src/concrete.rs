@@ -63,6 +63,15 @@ impl<'a> OpCall<'a> {
         if let Ok("" | "None") = self.concrete_text(index).map(str::trim) {
             return Ok(false);
         }
+        self.required_flag(index)
+    }
+
+    /// The truth value at input `index`.
+    ///
+    /// # Errors
+    ///
+    /// When it was not recorded or does not hold one truth value.
+    pub(crate) fn required_flag(&self, index: usize) -> Result<bool, Undefined> {
         match self.concrete_flags(index)?.as_slice() {
             [flag] => Ok(*flag),
             flags => Err(Undefined::arguments(format!(

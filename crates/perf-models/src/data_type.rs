@@ -17,19 +17,25 @@ pub enum Precision {
     Int8,
 }
 
+const PRECISIONS: [(Precision, &str); 7] = [
+    (Precision::Fp64, "fp64"),
+    (Precision::Fp32, "fp32"),
+    (Precision::Fp16, "fp16"),
+    (Precision::Bf16, "bf16"),
+    (Precision::Fp8, "fp8"),
+    (Precision::Fp4, "fp4"),
+    (Precision::Int8, "int8"),
+];
+
 impl Precision {
     /// The spelling in compute specs and architecture files.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Precision::Fp64 => "fp64",
-            Precision::Fp32 => "fp32",
-            Precision::Fp16 => "fp16",
-            Precision::Bf16 => "bf16",
-            Precision::Fp8 => "fp8",
-            Precision::Fp4 => "fp4",
-            Precision::Int8 => "int8",
-        }
+        PRECISIONS[self as usize].1
+    }
+
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        PRECISIONS.iter().find(|row| row.1 == name).map(|row| row.0)
     }
 }
 
@@ -77,51 +83,98 @@ impl fmt::Display for ComputeSpec {
     }
 }
 
+/// Element types as PyTorch records them, in lower case: bytes of an element, and the precision that peaks are
+/// stated for.
+const TYPES: [(&str, f64, Option<Precision>); 23] = [
+    ("c10::complex<double>", 16.0, None),
+    ("double", 8.0, Some(Precision::Fp64)),
+    ("long int", 8.0, None),
+    ("c10::complex<float>", 8.0, None),
+    ("float", 4.0, Some(Precision::Fp32)),
+    ("scalar", 4.0, None),
+    ("int", 4.0, None),
+    ("unsigned int", 4.0, None),
+    ("c10::half", 2.0, Some(Precision::Fp16)),
+    ("c10::bfloat16", 2.0, Some(Precision::Bf16)),
+    ("short int", 2.0, None),
+    ("unsigned short int", 2.0, None),
+    ("c10::float8_e4m3fnuz", 1.0, Some(Precision::Fp8)),
+    ("c10::float8_e4m3fn", 1.0, Some(Precision::Fp8)),
+    ("c10::float8_e5m2", 1.0, Some(Precision::Fp8)),
+    ("c10::float8_e5m2fnuz", 1.0, Some(Precision::Fp8)),
+    ("c10::float8_e8m0fnu", 1.0, None),
+    ("unsigned char", 1.0, Some(Precision::Fp8)),
+    ("signed char", 1.0, Some(Precision::Int8)),
+    ("fp8", 1.0, Some(Precision::Fp8)),
+    ("bool", 1.0, None),
+    // One element of this type is a pair of four-bit numbers.
+    ("c10::float4_e2m1fn_x2", 1.0, Some(Precision::Fp4)),
+    ("fp4", 1.0, Some(Precision::Fp4)),
+];
+
+/// PyTorch's scalar types: number in the enumeration `c10::ScalarType`, name, and the type as it is recorded.
+const SCALAR_TYPES: [(&str, &str, &str); 14] = [
+    ("0", "Byte", "unsigned char"),
+    ("1", "Char", "signed char"),
+    ("2", "Short", "short int"),
+    ("3", "Int", "int"),
+    ("4", "Long", "long int"),
+    ("5", "Half", "c10::Half"),
+    ("6", "Float", "float"),
+    ("7", "Double", "double"),
+    ("11", "Bool", "bool"),
+    ("15", "BFloat16", "c10::BFloat16"),
+    ("23", "Float8_e5m2", "c10::Float8_e5m2"),
+    ("24", "Float8_e4m3fn", "c10::Float8_e4m3fn"),
+    ("25", "Float8_e5m2fnuz", "c10::Float8_e5m2fnuz"),
+    ("26", "Float8_e4m3fnuz", "c10::Float8_e4m3fnuz"),
+];
+
+fn element_type(type_name: &str) -> Option<&'static (&'static str, f64, Option<Precision>)> {
+    TYPES.iter().find(|(name, ..)| name.eq_ignore_ascii_case(type_name))
+}
+
 /// Bytes of one element of a type as PyTorch names it, upper or lower case.
 ///
 /// # Errors
 ///
 /// When the type is unknown or is no element type (`""`, `ScalarList`).
 pub fn element_size(type_name: &str) -> Result<f64, Undefined> {
-    let size = match type_name.to_ascii_lowercase().as_str() {
-        "c10::complex<double>" => 16.0,
-        "double" | "long int" | "c10::complex<float>" => 8.0,
-        "float" | "scalar" | "int" | "unsigned int" => 4.0,
-        "c10::half" | "c10::bfloat16" | "short int" | "unsigned short int" => 2.0,
-        "c10::float8_e4m3fnuz"
-        | "c10::float8_e4m3fn"
-        | "c10::float8_e5m2"
-        | "c10::float8_e5m2fnuz"
-        | "c10::float8_e8m0fnu"
-        | "unsigned char"
-        | "signed char"
-        | "fp8"
-        | "bool" => 1.0,
-        // One element of this type is a pair of four-bit numbers.
-        "c10::float4_e2m1fn_x2" | "fp4" => 1.0,
-        _ => return Err(Undefined::data_type(type_name)),
-    };
-    Ok(size)
+    element_type(type_name).map(|&(_, size, _)| size).ok_or_else(|| Undefined::data_type(type_name))
+}
+
+/// Bytes of one number, not of one element: two numbers of four bits share a byte. Also knows the names that Python
+/// programs give the types; `None` for all others.
+#[must_use]
+pub fn number_size(type_name: &str) -> Option<f64> {
+    let name = type_name.to_ascii_lowercase();
+    match name.as_str() {
+        "fp4" | "c10::float4_e2m1fn_x2" => Some(0.5),
+        "bfloat16" | "float16" | "half" => Some(2.0),
+        "float32" | "c10::float" => Some(4.0),
+        _ if name.starts_with("float8_") => Some(1.0),
+        _ => element_size(type_name).ok(),
+    }
+}
+
+/// The type as PyTorch records it of a scalar type by its name, such as `Long`.
+#[must_use]
+pub fn type_of_scalar_name(name: &str) -> Option<&'static str> {
+    SCALAR_TYPES.iter().find(|row| row.1 == name).map(|row| row.2)
+}
+
+/// The same by its number in the enumeration.
+pub(crate) fn type_of_scalar_number(number: &str) -> Option<&'static str> {
+    SCALAR_TYPES.iter().find(|row| row.0 == number).map(|row| row.2)
 }
 
 /// Precision of arithmetic on a type as PyTorch names it; `None` for types that no peak is stated for.
 #[must_use]
 pub fn precision(type_name: &str) -> Option<Precision> {
-    Some(match type_name.to_ascii_lowercase().as_str() {
-        "double" => Precision::Fp64,
-        "float" => Precision::Fp32,
-        "c10::half" => Precision::Fp16,
-        "c10::bfloat16" => Precision::Bf16,
-        "c10::float8_e4m3fnuz"
-        | "c10::float8_e4m3fn"
-        | "c10::float8_e5m2"
-        | "c10::float8_e5m2fnuz"
-        | "unsigned char"
-        | "fp8" => Precision::Fp8,
-        "fp4" | "mxfp4" | "c10::float4_e2m1fn_x2" => Precision::Fp4,
-        "signed char" => Precision::Int8,
-        _ => return None,
-    })
+    match type_name.eq_ignore_ascii_case("mxfp4") {
+        true => Some(Precision::Fp4),
+        false => element_type(type_name)?.2,
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
-//! The tables of operator names: one module for each kind of work.
+//! The tables of operators: one module for each kind of work.
 
-use crate::{Category, Family, OpCall, PerfModel, Undefined};
+use crate::recorded::Read;
+use crate::{Category, Family, OpCall};
 
 pub(crate) mod attention;
 pub(crate) mod collective;
@@ -26,38 +27,66 @@ pub(crate) struct OpGroup {
     pub(crate) category: Category,
     /// `None` where the category is all that is known: no FLOPs, no bytes.
     pub(crate) family: Option<Family>,
-    pub(crate) ops: Ops,
+    pub(crate) rows: &'static [Row],
 }
 
 /// Reads the model of a call out of its recorded arguments.
-pub(crate) type ReadModel = fn(&OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined>;
+pub(crate) type ReadModel = fn(&OpCall<'_>) -> Read;
 
-/// Operators of a group.
-pub(crate) enum Ops {
-    /// With the argument layout of each.
-    Modelled(&'static [(&'static str, ReadModel)]),
-    /// By name only.
-    Named(&'static [&'static str]),
+/// What is known of an operator by its name, beside what its group has in common.
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    pub(crate) read: Option<ReadModel>,
+    pub(crate) backward_work: BackwardWork,
+    pub(crate) forward_call: Option<&'static str>,
+    pub(crate) needs_step: bool,
+}
+
+/// Where reports show the backward work of an operator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BackwardWork {
+    /// In its forward rows, by the figures that its model gives the backward pass.
+    #[default]
+    OfForward,
+    /// The operator is backward work itself and stands in the tables of backward work by its own figures.
+    Itself,
+    /// Not in its rows: the backward pass is an operator of its own, which would count twice, or there is none.
+    NotCounted,
+}
+
+/// An operator with the layout of its arguments.
+const fn op(name: &'static str, read: ReadModel) -> Row {
+    Row { read: Some(read), ..named(name) }
+}
+
+/// An operator without figures.
+const fn named(name: &'static str) -> Row {
+    Row { name, read: None, backward_work: BackwardWork::OfForward, forward_call: None, needs_step: false }
+}
+
+impl Row {
+    /// The step of the inference engine around a call completes its arguments.
+    const fn needs_step(self) -> Self {
+        Self { needs_step: true, ..self }
+    }
+
+    const fn backward_work(self, backward_work: BackwardWork) -> Self {
+        Self { backward_work, ..self }
+    }
+
+    /// Calls record no shapes; those of the operator `name` with the same sequence number are theirs.
+    const fn shaped_as(self, name: &'static str) -> Self {
+        Self { forward_call: Some(name), ..self }
+    }
 }
 
 impl OpGroup {
-    const fn modelled(family: Family, category: Category, ops: &'static [(&'static str, ReadModel)]) -> Self {
-        Self { category, family: Some(family), ops: Ops::Modelled(ops) }
+    const fn modelled(family: Family, category: Category, rows: &'static [Row]) -> Self {
+        Self { category, family: Some(family), rows }
     }
 
-    const fn category_only(category: Category, names: &'static [&'static str]) -> Self {
-        Self { category, family: None, ops: Ops::Named(names) }
-    }
-
-    /// The operators, each with how its model is read.
-    pub(crate) fn ops(&self) -> impl Iterator<Item = (&'static str, Option<ReadModel>)> + use<> {
-        let (modelled, named): (&'static [(&'static str, ReadModel)], &'static [&'static str]) =
-            match self.ops {
-                Ops::Modelled(ops) => (ops, &[]),
-                Ops::Named(names) => (&[], names),
-            };
-        let modelled = modelled.iter().map(|&(name, read)| (name, Some(read)));
-        modelled.chain(named.iter().map(|&name| (name, None)))
+    const fn category_only(category: Category, rows: &'static [Row]) -> Self {
+        Self { category, family: None, rows }
     }
 }
 

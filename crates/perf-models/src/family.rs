@@ -1,5 +1,7 @@
 use std::fmt;
 
+use crate::Category;
+
 /// Operators that share a performance model's parameters, and so a table in reports.
 ///
 /// A family is not a [`Category`](crate::Category): the family `Normalization` holds operators of the
@@ -9,107 +11,107 @@ use std::fmt;
 /// Families are ordered as reports list them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
+#[allow(missing_docs)] // `Family::description` says it
 pub enum Family {
-    /// Matrix multiplication.
     Gemm,
-    /// Scaled dot-product attention.
     Sdpa,
-    /// Convolution.
     Conv,
-    /// Attention over the key-value cache of an inference engine.
     InferenceAttention,
-    /// Two tensors in, one out, element by element.
     BinaryElementwise,
-    /// Matrix multiplication in groups of different sizes.
     GroupedGemm,
-    /// Mixture of experts: dispatch and combination.
     MoeCommunication,
-    /// State-space models.
     StateSpace,
-    /// Rotary position embedding.
     Rope,
-    /// Cross-entropy loss.
     CrossEntropy,
-    /// One tensor in, one out, element by element.
     UnaryElementwise,
-    /// Mixture of experts: both projections in one kernel.
     MoeFused,
-    /// Mixture of experts: one kernel for each projection.
     MoeUnfused,
-    /// Mixture of experts: routing, sorting, alignment.
     MoeAuxiliary,
-    /// RMS normalization of inference engines.
     RmsNorm,
-    /// Sampling of the next token.
     Sampling,
-    /// Quantization with a scale for each group of elements.
     GroupQuant,
-    /// Rotary position embedding fused with the write to the key-value cache.
     FusedRope,
-    /// Collectives that inference engines implement themselves.
     CustomCollective,
-    /// Manifold-constrained hyper-connections.
     HyperConnection,
-    /// Batch, layer, group, instance and RMS normalization.
     Normalization,
-    /// Reductions and scans.
     Reduce,
 }
 
+/// Whether reports have one table for a family, or one for each direction.
+const TOGETHER: bool = false;
+const BY_DIRECTION: bool = true;
+
+/// Name in reports, number of tables, and what the operators do.
+const FAMILIES: [(Family, &str, bool, &str); 22] = [
+    (Family::Gemm, "GEMM", TOGETHER, "Matrix products"),
+    (Family::Sdpa, "SDPA", BY_DIRECTION, "Scaled dot-product attention"),
+    (Family::Conv, "CONV", BY_DIRECTION, "Convolutions"),
+    (
+        Family::InferenceAttention,
+        "InferenceAttention",
+        BY_DIRECTION,
+        "Attention over the key-value cache of an inference engine",
+    ),
+    (Family::BinaryElementwise, "BinaryElementwise", TOGETHER, "Elementwise operations on two inputs"),
+    (Family::GroupedGemm, "GroupedGEMM", BY_DIRECTION, "Matrix products in groups"),
+    (Family::MoeCommunication, "MoE_comm", BY_DIRECTION, "Dispatch and combination of a mixture of experts"),
+    (Family::StateSpace, "SSM", BY_DIRECTION, "State-space models"),
+    (Family::Rope, "RoPE", BY_DIRECTION, "Rotary position embedding"),
+    (Family::CrossEntropy, "CrossEntropy", BY_DIRECTION, "Cross entropy"),
+    (Family::UnaryElementwise, "UnaryElementwise", TOGETHER, "Elementwise operations on one input"),
+    (Family::MoeFused, "MoE_fused", BY_DIRECTION, "Mixtures of experts in one kernel"),
+    (Family::MoeUnfused, "MoE_unfused", BY_DIRECTION, "Matrix products of a mixture of experts"),
+    (Family::MoeAuxiliary, "MoE_aux", BY_DIRECTION, "Routing and sorting of a mixture of experts"),
+    (Family::RmsNorm, "RMSNorm", BY_DIRECTION, "RMS normalization of inference engines"),
+    (Family::Sampling, "elementwise", BY_DIRECTION, "Sampling of tokens"),
+    (Family::GroupQuant, "GroupQuant", BY_DIRECTION, "Quantization in groups"),
+    (
+        Family::FusedRope,
+        "FusedRoPE",
+        BY_DIRECTION,
+        "Rotary position embedding fused with the upkeep of a cache",
+    ),
+    (Family::CustomCollective, "CustomCollective", BY_DIRECTION, "Collectives of inference engines"),
+    (Family::HyperConnection, "mHC", BY_DIRECTION, "Manifold-constrained hyper-connections"),
+    (Family::Normalization, "Normalization", TOGETHER, "Batch, layer, group, instance and RMS normalization"),
+    (Family::Reduce, "Reduce", BY_DIRECTION, "Reductions"),
+];
+
 impl Family {
     /// Every family, in the order of reports.
-    pub const ALL: [Self; 22] = [
-        Self::Gemm,
-        Self::Sdpa,
-        Self::Conv,
-        Self::InferenceAttention,
-        Self::BinaryElementwise,
-        Self::GroupedGemm,
-        Self::MoeCommunication,
-        Self::StateSpace,
-        Self::Rope,
-        Self::CrossEntropy,
-        Self::UnaryElementwise,
-        Self::MoeFused,
-        Self::MoeUnfused,
-        Self::MoeAuxiliary,
-        Self::RmsNorm,
-        Self::Sampling,
-        Self::GroupQuant,
-        Self::FusedRope,
-        Self::CustomCollective,
-        Self::HyperConnection,
-        Self::Normalization,
-        Self::Reduce,
-    ];
+    pub fn all() -> impl Iterator<Item = Self> {
+        FAMILIES.iter().map(|&(family, ..)| family)
+    }
 
     /// The spelling in the names of report tables, before `_fwd` or `_bwd`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
+        FAMILIES[self as usize].1
+    }
+
+    /// Whether reports have a table of forward and one of backward work.
+    #[must_use]
+    pub const fn is_split_by_direction(self) -> bool {
+        FAMILIES[self as usize].2
+    }
+
+    /// The category of the backward pass of a forward operator, where models have figures of it.
+    #[must_use]
+    pub const fn backward_category(self) -> Option<Category> {
         match self {
-            Self::Gemm => "GEMM",
-            Self::Sdpa => "SDPA",
-            Self::Conv => "CONV",
-            Self::InferenceAttention => "InferenceAttention",
-            Self::BinaryElementwise => "BinaryElementwise",
-            Self::GroupedGemm => "GroupedGEMM",
-            Self::MoeCommunication => "MoE_comm",
-            Self::StateSpace => "SSM",
-            Self::Rope => "RoPE",
-            Self::CrossEntropy => "CrossEntropy",
-            Self::UnaryElementwise => "UnaryElementwise",
-            Self::MoeFused => "MoE_fused",
-            Self::MoeUnfused => "MoE_unfused",
-            Self::MoeAuxiliary => "MoE_aux",
-            Self::RmsNorm => "RMSNorm",
-            Self::Sampling => "elementwise",
-            Self::GroupQuant => "GroupQuant",
-            Self::FusedRope => "FusedRoPE",
-            Self::CustomCollective => "CustomCollective",
-            Self::HyperConnection => "mHC",
-            Self::Normalization => "Normalization",
-            Self::Reduce => "Reduce",
+            Self::Sdpa => Some(Category::SdpaBackward),
+            Self::Conv => Some(Category::ConvBackward),
+            Self::GroupedGemm => Some(Category::GroupedGemmBackward),
+            Self::MoeCommunication => Some(Category::MoeCommunicationBackward),
+            Self::StateSpace => Some(Category::StateSpaceBackward),
+            _ => None,
         }
+    }
+
+    /// What the operators do, for people.
+    #[must_use]
+    pub const fn description(self) -> &'static str {
+        FAMILIES[self as usize].3
     }
 }
 
@@ -121,11 +123,12 @@ impl fmt::Display for Family {
 
 #[cfg(test)]
 mod tests {
-    use super::Family;
+    use super::FAMILIES;
 
     #[test]
-    fn all_lists_every_family_once_in_order() {
-        assert!(Family::ALL.is_sorted_by(|a, b| a < b));
-        assert_eq!(Family::ALL.last().map(|&last| last as usize + 1), Some(Family::ALL.len()));
+    fn rows_stand_in_the_order_of_the_enumeration() {
+        for (position, &(family, ..)) in FAMILIES.iter().enumerate() {
+            assert_eq!(family as usize, position, "{family:?}");
+        }
     }
 }

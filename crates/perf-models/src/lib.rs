@@ -1,10 +1,10 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod activation;
 mod annotation;
 mod architecture;
 mod architectures;
-mod assumptions;
 mod call;
 mod category;
 mod concrete;
@@ -12,7 +12,9 @@ mod data_type;
 mod families;
 mod family;
 mod gemm_kernel;
+mod kernel_names;
 mod model;
+mod recorded;
 mod registry;
 mod roofline;
 mod softmax;
@@ -20,6 +22,7 @@ mod tensor;
 mod undefined;
 mod value;
 
+pub use activation::Activation;
 pub use annotation::{
     AnnotationKind, IterationAnnotation, StepMode, StepPhase, StepStatistics, TokenStatistics, graph_capture,
 };
@@ -27,13 +30,16 @@ pub use architecture::{Architecture, ArchitectureError, UnknownComputeSpec};
 pub use architectures::{Device, architecture, architecture_of_device, architectures};
 pub use call::OpCall;
 pub use category::Category;
-pub use data_type::{ComputeSpec, ComputeUnit, Precision, element_size, precision};
+pub use data_type::{
+    ComputeSpec, ComputeUnit, Precision, element_size, number_size, precision, type_of_scalar_name,
+};
+pub use families::BackwardWork;
 pub use families::attention::{Attention, AttentionMask, MaskAlignment, PackedSequences};
 pub use families::collective::{AllReduceRmsNorm, CustomAllReduce, CustomReshard};
 pub use families::convolution::model::{Convolution, ConvolutionBackward, Gradients};
 pub use families::cross_entropy::CrossEntropy;
 pub use families::elementwise::binary::BinaryElementwise;
-pub use families::elementwise::gated::{Activation, GatedActivation};
+pub use families::elementwise::gated::GatedActivation;
 pub use families::elementwise::resizing::ResizingCopy;
 pub use families::elementwise::unary::{Mxfp4DualQuantization, UnaryElementwise};
 pub use families::gemm::model::{Gemm, GemmSizes};
@@ -55,8 +61,12 @@ pub use families::state_space::{CausalConvolution, SelectiveScan};
 pub use families::triton::{FusedOperator, TritonKernel};
 pub use family::Family;
 pub use gemm_kernel::{DimensionEfficiency, GemmKernel, MacroTile};
+pub use kernel_names::{
+    CommunicationPatterns, MemoryKernel, PftraceKernel, RocprofKernel, XlaKernel, engine_kernel,
+    is_library_gemm, rocm_memory_kernel, tracelens_engine_kernel, tracelens_rocprof_kernel,
+};
 pub use model::{Figure, Parameter, PerfModel};
-pub use registry::{family, has_model, model, op_category, ops_of_family, registered_category};
+pub use registry::{Operator, family, has_model, model, op_category, operator, operators, ops_of_family};
 pub use roofline::{Bound, Roofline};
 pub use softmax::Softmax;
 pub use tensor::{Tensor, count_value, elements, finite, shape_value};

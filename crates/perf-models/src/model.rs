@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use crate::tensor::finite;
 use crate::{ComputeSpec, Undefined, Value};
 
 /// A figure of a model, or why there is none. Never negative, never NaN.
@@ -58,45 +57,5 @@ pub trait PerfModel: fmt::Debug + Send + Sync {
     /// What was assumed because the call does not record it, for a note beside the figures.
     fn assumption(&self) -> Option<String> {
         None
-    }
-}
-
-/// A model whose figures are numbers, whatever extents a call records: the product of enough of them leaves
-/// the range of numbers.
-pub(crate) struct Finite(pub(crate) Box<dyn PerfModel>);
-
-impl fmt::Debug for Finite {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl PerfModel for Finite {
-    fn flops(&self) -> Figure {
-        finite(self.0.flops()?)
-    }
-
-    fn bytes(&self) -> Figure {
-        finite(self.0.bytes()?)
-    }
-
-    fn backward_flops(&self) -> Figure {
-        finite(self.0.backward_flops()?)
-    }
-
-    fn backward_bytes(&self) -> Figure {
-        finite(self.0.backward_bytes()?)
-    }
-
-    fn compute_spec(&self) -> Option<ComputeSpec> {
-        self.0.compute_spec()
-    }
-
-    fn parameters(&self) -> Vec<Parameter> {
-        self.0.parameters()
-    }
-
-    fn assumption(&self) -> Option<String> {
-        self.0.assumption()
     }
 }

@@ -1,28 +1,55 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::families::{self, OpGroup, ReadModel, triton};
-use crate::model::Finite;
+use crate::families::{self, BackwardWork, ReadModel, triton};
+use crate::kernel_names::pytorch_kernel;
 use crate::{Category, Family, Gap, OpCall, PerfModel, Undefined};
 
-/// What the tables say of a name.
-struct Registered {
-    group: &'static OpGroup,
+/// What the tables say of an operator.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Operator {
+    /// Its name.
+    pub name: &'static str,
+    /// The kind of work.
+    pub category: Category,
+    /// Operators with the same parameters; `None` if it has no model.
+    pub family: Option<Family>,
+    /// Where reports show its backward work.
+    pub backward_work: BackwardWork,
+    /// The operator whose call of the same sequence number has the shapes that calls of this one lack.
+    pub forward_call: Option<&'static str>,
+    /// The text of the inference engine's step around a call ([`OpCall::annotation`]) says what its arguments do
+    /// not: how long the contexts of the requests are.
+    pub needs_step: bool,
     read: Option<ReadModel>,
 }
 
-static OPS: LazyLock<HashMap<&'static str, Registered>> = LazyLock::new(|| {
-    families::groups()
-        .flat_map(|group| group.ops().map(move |(name, read)| (name, Registered { group, read })))
-        .collect()
-});
+/// Every operator in the tables.
+pub fn operators() -> impl Iterator<Item = Operator> {
+    families::groups().flat_map(|group| {
+        group.rows.iter().map(|row| Operator {
+            name: row.name,
+            category: group.category,
+            family: group.family,
+            backward_work: row.backward_work,
+            forward_call: row.forward_call,
+            needs_step: row.needs_step,
+            read: row.read,
+        })
+    })
+}
+
+static OPERATORS: LazyLock<HashMap<&'static str, Operator>> =
+    LazyLock::new(|| operators().map(|operator| (operator.name, operator)).collect());
 
 /// What the tables say of the operator of this name.
 ///
 /// SGLang numbers the operators that it names itself, call site by call site: `sglang_profiler::gemm_17` is
 /// the operator `sglang_profiler::gemm`. A name that stands in the tables as it is keeps its number.
-fn registered(name: &str) -> Option<&'static Registered> {
-    OPS.get(name).or_else(|| OPS.get(without_running_number(name)?))
+#[must_use]
+pub fn operator(name: &str) -> Option<&'static Operator> {
+    OPERATORS.get(name).or_else(|| OPERATORS.get(without_running_number(name)?))
 }
 
 fn without_running_number(name: &str) -> Option<&str> {
@@ -41,19 +68,12 @@ fn without_running_number(name: &str) -> Option<&str> {
 /// Cheap, but not free: a caller that meets a name many times should keep the answer.
 #[must_use]
 pub fn op_category(name: &str, first_kernel: Option<&str>) -> Category {
-    registered_category(name)
+    operator(name)
+        .map(|operator| operator.category)
         .or_else(|| category_of_prefix(name))
         .or_else(|| category_of_unclaimed_kernel(name))
-        .or_else(|| first_kernel.and_then(category_of_kernel))
+        .or_else(|| first_kernel.and_then(pytorch_kernel))
         .unwrap_or(Category::Other)
-}
-
-/// The category that the tables give the operator of this name.
-///
-/// The running number that SGLang puts behind the names of its operators does not count.
-#[must_use]
-pub fn registered_category(name: &str) -> Option<Category> {
-    registered(name).map(|op| op.group.category)
 }
 
 /// The family of the operator of this name; `None` if it has no model.
@@ -63,7 +83,7 @@ pub fn registered_category(name: &str) -> Option<Category> {
 /// Kernels that TorchInductor generated have a model without a family: their names are open-ended.
 #[must_use]
 pub fn family(name: &str) -> Option<Family> {
-    registered(name)?.group.family
+    operator(name)?.family
 }
 
 /// Whether [`model`] has a model for operators of this name; a call may still lack what the model needs.
@@ -75,7 +95,7 @@ pub fn has_model(name: &str) -> bool {
 /// How the model of operators of this name is read.
 fn reader(name: &str) -> Option<ReadModel> {
     let generated = || triton::is_generated_kernel(name).then_some(triton::generated_kernel as ReadModel);
-    registered(name).and_then(|op| op.read).or_else(generated)
+    operator(name).and_then(|operator| operator.read).or_else(generated)
 }
 
 /// The model of an operator call, read out of its recorded arguments.
@@ -86,14 +106,12 @@ fn reader(name: &str) -> Option<ReadModel> {
 pub fn model(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
     let unknown = || Undefined { gap: Gap::NoModel, reason: "no model knows this operator".into() };
     let read = reader(call.name).ok_or_else(unknown)?;
-    Ok(Box::new(Finite(read(call)?)))
+    Ok(Box::new(read(call)?))
 }
 
 /// The names of the operators of a family.
 pub fn ops_of_family(family: Family) -> impl Iterator<Item = &'static str> {
-    families::groups()
-        .filter(move |group| group.family == Some(family))
-        .flat_map(|group| group.ops().map(|(name, _)| name))
+    operators().filter(move |operator| operator.family == Some(family)).map(|operator| operator.name)
 }
 
 fn category_of_prefix(name: &str) -> Option<Category> {
@@ -128,18 +146,6 @@ fn category_of_unclaimed_kernel(name: &str) -> Option<Category> {
     }
 }
 
-/// PyTorch's own kernels say in their names by which of its templates they were made.
-fn category_of_kernel(kernel: &str) -> Option<Category> {
-    let name = kernel.strip_prefix("void at::native")?;
-    [
-        ("elementwise", Category::Elementwise),
-        ("reduce", Category::Reduce),
-        ("multi_tensor_apply", Category::MultiTensorApply),
-    ]
-    .into_iter()
-    .find_map(|(template, category)| name.contains(template).then_some(category))
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
@@ -149,55 +155,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_stands_in_one_group() {
+    fn shapes_are_those_of_an_operator_in_the_tables() {
+        for operator_without_shapes in operators().filter(|operator| operator.forward_call.is_some()) {
+            let forward = operator_without_shapes.forward_call.and_then(operator).unwrap();
+            assert_eq!(forward.family, operator_without_shapes.family);
+        }
+    }
+
+    #[test]
+    fn every_name_stands_in_one_row() {
         let mut seen = HashSet::new();
-        for group in families::groups() {
-            for (name, _) in group.ops() {
-                assert!(seen.insert(name), "{name} is listed twice");
-            }
+        for Operator { name, .. } in operators() {
+            assert!(seen.insert(name), "{name} is listed twice");
         }
-    }
-
-    #[test]
-    fn families_have_their_number_of_operators() {
-        let expected = [
-            (Family::Gemm, 43),
-            (Family::Sdpa, 17),
-            (Family::Conv, 6),
-            (Family::InferenceAttention, 16),
-            (Family::BinaryElementwise, 13),
-            (Family::GroupedGemm, 8),
-            (Family::MoeCommunication, 2),
-            (Family::StateSpace, 2),
-            (Family::Rope, 3),
-            (Family::CrossEntropy, 1),
-            (Family::UnaryElementwise, 27),
-            (Family::MoeFused, 3),
-            (Family::MoeUnfused, 11),
-            (Family::MoeAuxiliary, 5),
-            (Family::RmsNorm, 13),
-            (Family::Sampling, 1),
-            (Family::GroupQuant, 5),
-            (Family::FusedRope, 2),
-            (Family::CustomCollective, 9),
-            (Family::HyperConnection, 4),
-            (Family::Normalization, 41),
-            (Family::Reduce, 13),
-        ];
-        assert_eq!(expected.map(|(family, _)| family), Family::ALL);
-        for (family, count) in expected {
-            assert_eq!(ops_of_family(family).count(), count, "{family}");
-        }
-    }
-
-    #[test]
-    fn operators_with_and_without_a_model_add_up() {
-        let modelled: usize = Family::ALL.into_iter().map(|family| ops_of_family(family).count()).sum();
-        assert_eq!(modelled, 245);
-        let category_only: usize =
-            families::groups().filter(|group| group.family.is_none()).map(|group| group.ops().count()).sum();
-        assert_eq!(category_only, 47);
-        assert_eq!(OPS.len(), 292);
     }
 
     #[test]
@@ -336,7 +306,7 @@ mod tests {
         ];
         for (name, expected_family, expected_category) in cases {
             assert_eq!(family(name), expected_family, "{name}");
-            assert_eq!(registered_category(name), Some(expected_category), "{name}");
+            assert_eq!(operator(name).map(|operator| operator.category), Some(expected_category), "{name}");
         }
         assert_eq!(family("triton_poi_fused_add_0"), None);
         assert_eq!(family("sglang_profiler::gemm_kernels_flydsl_hgemm_42"), Some(Family::Gemm));
@@ -344,10 +314,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_kernel_never_overrules_a_registered_name(position in 0..292_usize, kernel in ".*") {
-            let name = families::groups().flat_map(|group| group.ops().map(|(name, _)| name)).nth(position).unwrap();
-            prop_assert_eq!(op_category(name, Some(&kernel)), op_category(name, None));
-            prop_assert_eq!(Some(op_category(name, None)), registered_category(name));
+        fn a_kernel_never_overrules_a_registered_name(position: prop::sample::Index, kernel in ".*") {
+            let registered: Vec<Operator> = operators().collect();
+            let Operator { name, category, .. } = *position.get(&registered);
+            prop_assert_eq!(op_category(name, Some(&kernel)), category);
+            prop_assert_eq!(op_category(name, None), category);
         }
     }
 }

@@ -4,13 +4,12 @@ use std::sync::OnceLock;
 
 use gpu_timeline::Summary;
 use hashbrown::HashMap;
+use perf_models::{RocprofKernel, tracelens_rocprof_kernel};
 use trace_ingest::rocprof::{Dispatch, MemoryCopy, Profile};
 
-use crate::kernel_category::KernelCategory;
 use crate::options::{PftraceOptions, RocprofOptions};
 use crate::pftrace::gpu_kernels::GpuKernels;
 use crate::pftrace::hip_launches::HipLaunches;
-use crate::tracelens;
 
 /// A profile of `rocprofv3` with the names and categories of its kernels. All sheets are made from it.
 pub struct RocprofAnalysis {
@@ -19,7 +18,7 @@ pub struct RocprofAnalysis {
     names: Vec<String>,
     name_of_kernel: Vec<u32>,
     /// By name; found when first asked for, because code objects hold many kernels that never run.
-    categories: Vec<OnceLock<KernelCategory>>,
+    categories: Vec<OnceLock<RocprofKernel>>,
     groups: OnceLock<KernelGroups>,
     gpu_kernels: OnceLock<GpuKernels>,
     hip_launches: OnceLock<HipLaunches>,
@@ -64,11 +63,11 @@ impl RocprofAnalysis {
     }
 
     /// What a kernel of this name does; `name` is a position in [`names`](Self::names).
-    pub fn category(&self, name: u32) -> KernelCategory {
+    pub fn category(&self, name: u32) -> RocprofKernel {
         let text = &self.names[name as usize];
         *self.categories[name as usize].get_or_init(|| match self.options.parity {
-            true => tracelens::category(text),
-            false => KernelCategory::of_name(text),
+            true => tracelens_rocprof_kernel(text),
+            false => RocprofKernel::from_name(text),
         })
     }
 

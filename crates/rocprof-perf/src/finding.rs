@@ -6,9 +6,9 @@ use gpu_timeline::Breakdown;
 use hashbrown::HashMap;
 
 use crate::analysis::RocprofAnalysis;
-use crate::kernel_category::KernelCategory;
 use crate::sheets::calls::Callers;
 use crate::sheets::timeline::agent_timelines;
+use perf_models::RocprofKernel;
 
 /// Kernels below this are mostly launch, in nanoseconds.
 const SHORT: i64 = 10_000;
@@ -32,7 +32,7 @@ pub struct RocprofFinding {
     /// Share of that time in which memory is copied and no kernel runs.
     pub exposed_copy_share: f64,
     /// Kind of kernels with the most time, and its share of the kernel time.
-    pub category: (KernelCategory, f64),
+    pub category: (RocprofKernel, f64),
     /// Kernel with the most time, and its share of the kernel time.
     pub kernel: (String, f64),
     /// Share of kernels shorter than 10 µs, and their share of the kernel time.
@@ -66,7 +66,7 @@ pub fn rocprof_finding(analysis: &RocprofAnalysis) -> Option<RocprofFinding> {
     if longest.durations.sum <= 0 {
         return None;
     }
-    let mut categories: HashMap<KernelCategory, i64> = HashMap::new();
+    let mut categories: HashMap<RocprofKernel, i64> = HashMap::new();
     for group in &groups.rows {
         *categories.entry(analysis.category(group.name)).or_default() += group.durations.sum;
     }

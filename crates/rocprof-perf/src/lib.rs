@@ -6,7 +6,6 @@ mod finding;
 #[cfg(test)]
 mod fixture;
 mod hardware;
-mod kernel_category;
 mod notice;
 mod options;
 mod pftrace;
@@ -17,7 +16,6 @@ mod tracelens;
 
 pub use analysis::RocprofAnalysis;
 pub use finding::{RocprofBound, RocprofFinding, rocprof_finding};
-pub use kernel_category::KernelCategory;
 pub use notice::{RocprofNotice, rocprof_notices};
 pub use options::{
     HipGrouping, KernelBaseline, KernelGrouping, KernelPattern, KernelPatternError, PftraceOptions,

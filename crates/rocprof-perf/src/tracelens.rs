@@ -11,8 +11,6 @@ use gpu_timeline::Interval;
 use sheets::{ColumnKind, Unit, percent};
 use trace_ingest::rocprof::{Profile, SourceFormat};
 
-use crate::kernel_category::KernelCategory;
-
 /// What kernels are called that name no agent.
 pub(crate) const UNKNOWN_AGENT: &str = "0";
 
@@ -46,25 +44,6 @@ pub(crate) fn ranked<R>(rows: Vec<R>, total: i64, time: impl Fn(&R) -> i64) -> V
     rows
 }
 
-/// Parts of names in the order in which they are tried.
-const CATEGORIES: &[(KernelCategory, &[&str])] = &[
-    (KernelCategory::Gemm, &["gemm", "matmul", "cijk"]),
-    (KernelCategory::Elementwise, &["elementwise"]),
-    (KernelCategory::Reduction, &["reduce", "sum"]),
-    (KernelCategory::Convolution, &["conv"]),
-    (KernelCategory::Normalization, &["norm"]),
-    (KernelCategory::Attention, &["flash", "attn", "fmha"]),
-    (KernelCategory::Memory, &["copy", "memcpy"]),
-    (KernelCategory::Communication, &["rccl", "nccl", "cross_device_reduce"]),
-];
-
-/// The category of a kernel: by any part of its name, communication last.
-pub(crate) fn category(name: &str) -> KernelCategory {
-    let lower = name.to_lowercase();
-    let says = |rule: &&(KernelCategory, &[&str])| rule.1.iter().any(|text| lower.contains(text));
-    CATEGORIES.iter().find(says).map_or(KernelCategory::Other, |&(category, _)| category)
-}
-
 /// Whether work that a HIP call launched counts as a kernel: whatever has the suffix of code objects in its name, and
 /// of the rest what took time and has no `register` in its name.
 pub(crate) fn is_kernel(name: &str, length: i64) -> bool {
@@ -96,33 +75,6 @@ pub(crate) fn overlapped_communication(communication: &[Interval], compute: &[In
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn categories_follow_any_part_of_the_name() {
-        use KernelCategory::*;
-        for (name, expected) in [
-            ("Cijk_gemm", Gemm),
-            ("vectorized_elementwise_kernel", Elementwise),
-            ("conv2d_fwd", Convolution),
-            ("layer_norm_kernel", Normalization),
-            ("flash_attn_fwd", Attention),
-            ("MemcpyDtoD", Memory),
-            ("ncclBroadcast", Communication),
-            ("", Other),
-            ("ncclKernel_AllReduce_RING_LL_Sum_float", Reduction),
-            ("cross_device_reduce_1stage", Reduction),
-            ("allgather_lastdim", Other),
-            ("wrapped_convert", Convolution),
-            ("__amd_rocclr_fillBufferAligned.kd", Other),
-            ("FlashAttnNorm", Normalization),
-            ("paged_attention_ll4mi_reduce_kernel", Reduction),
-            ("normal_kernel", Normalization),
-            ("nvjet_hsh_128x256", Other),
-            ("consumer_loop", Reduction),
-        ] {
-            assert_eq!(category(name), expected, "{name}");
-        }
-    }
 
     #[test]
     fn kernels_are_known_by_suffix_or_time() {

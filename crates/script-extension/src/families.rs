@@ -5,9 +5,9 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use perf_models::{
-    Attention, AttentionMask, Category, Channels, Convolution, CrossEntropy, Family, Gemm, GemmSizes,
-    GroupedGemm, MaskAlignment, Normalization, NormalizationBackward, NormalizationKind, PerfModel, Tensor,
-    Value, element_size, precision,
+    Activation, Attention, AttentionMask, Category, Channels, Convolution, CrossEntropy, Family, Gemm,
+    GemmSizes, GroupedGemm, MaskAlignment, Normalization, NormalizationBackward, NormalizationKind,
+    PerfModel, Tensor, Value, element_size, precision,
 };
 
 type Build = fn(&Parameters<'_>) -> Result<Arc<dyn PerfModel>, String>;
@@ -29,7 +29,7 @@ pub(crate) struct ModelFamily {
 pub(crate) const FAMILIES: &[ModelFamily] = &[
     ModelFamily {
         name: "gemm",
-        parameters: &["m", "n", "k", "dtype", "batch", "bias", "dtype_b", "dtype_out"],
+        parameters: &["m", "n", "k", "dtype", "batch", "bias", "dtype_b", "dtype_out", "activation"],
         required: 4,
         family: Family::Gemm,
         category: Category::Gemm,
@@ -202,6 +202,16 @@ impl Parameters<'_> {
         self.optional_text(name)?.ok_or_else(|| self.wrong(name, "a text"))
     }
 
+    /// An activation function by its name.
+    fn activation(&self, name: &str) -> Result<Option<Activation>, String> {
+        let known = || Activation::all().map(Activation::as_str).collect::<Vec<_>>().join(", ");
+        self.optional_text(name)?
+            .map(|text| {
+                Activation::from_name(text).ok_or_else(|| self.wrong(name, &format!("one of {}", known())))
+            })
+            .transpose()
+    }
+
     /// A tensor of the element type `dtype`.
     fn tensor(&self, name: &str) -> Result<Tensor, String> {
         let shape = self.counts(name)?.ok_or_else(|| self.wrong(name, "a shape"))?;
@@ -234,6 +244,7 @@ fn gemm(given: &Parameters<'_>) -> Result<Arc<dyn PerfModel>, String> {
         n: given.count("n")?,
         k: given.count("k")?,
         bias: given.flag("bias", false)?,
+        activation: given.activation("activation")?,
         sizes: sizes(),
         precision: precision(dtype),
     }))

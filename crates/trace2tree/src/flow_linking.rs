@@ -3,6 +3,7 @@
 use trace_ingest::{EventId, EventTable, FlowEnd, FlowKind, Trace, TrackId};
 
 use crate::id_index::{Candidate, IdIndex};
+use crate::names::TRACELENS_GRAPH_LAUNCHES;
 use crate::row::NONE;
 use crate::warning::TreeStatistics;
 
@@ -79,7 +80,7 @@ pub(crate) fn link(trace: &Trace, parent: &mut [u32], statistics: &mut TreeStati
     };
     let (starts, finishes) = (last_arrow(FlowEnd::Start), last_arrow(FlowEnd::Finish));
 
-    let graph_launches = ["cudaGraphLaunch", "hipGraphLaunch"].map(|name| trace.strings().find(name));
+    let graph_launches = TRACELENS_GRAPH_LAUNCHES.map(|name| trace.strings().find(name));
     for call in events.ids().filter(|&event| events.category(event).is_launch_api()) {
         let Some(id) = link_id.get(events, call) else { continue };
         if graph_launches.contains(&Some(events.name(call))) {

@@ -46,6 +46,7 @@ pub use iterations::{Iteration, iteration_roots};
 pub use launchers::KernelLaunchers;
 pub use linking::LinkBy;
 pub use modules::{ModuleTime, module_name};
+pub use names::is_graph_launch;
 pub use pass::{PassError, TreePass, run_passes};
 pub use passes::{insert_pseudo_operators, normalise_names, pseudo_operator_passes};
 pub use stream_index::StreamIndex;

@@ -38,10 +38,21 @@ impl NameClasses {
     }
 }
 
+/// Whether a runtime or driver call of this name launches a captured graph: `cudaGraphLaunch`, `cuGraphLaunch_ptsz`,
+/// `hipGraphLaunch_spt`. ASCII letters compare without regard to case.
+#[must_use]
+pub fn is_graph_launch(name: &str) -> bool {
+    const PART: &[u8] = b"graphlaunch";
+    name.as_bytes().windows(PART.len()).any(|window| window.eq_ignore_ascii_case(PART))
+}
+
+/// The names by which TraceLens knows the launch of a graph.
+pub(crate) const TRACELENS_GRAPH_LAUNCHES: [&str; 2] = ["cudaGraphLaunch", "hipGraphLaunch"];
+
 /// How likely a runtime or driver call of some name starts device work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CallKind {
-    /// Launches a captured graph: any name containing `GraphLaunch`.
+    /// Launches a captured graph, see [`is_graph_launch`].
     GraphLaunch,
     /// The name contains `launch`, `memcpy` or `memset`.
     Launch,
@@ -51,7 +62,7 @@ pub(crate) enum CallKind {
 
 impl CallKind {
     fn from_name(name: &str) -> CallKind {
-        if name.contains("GraphLaunch") {
+        if is_graph_launch(name) {
             return CallKind::GraphLaunch;
         }
         let name = name.to_ascii_lowercase();

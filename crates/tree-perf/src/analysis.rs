@@ -8,22 +8,16 @@ use trace_ingest::{Category as EventCategory, EventId, Trace};
 use trace2tree::{EventSet, PassError, TraceTree, insert_pseudo_operators, normalise_names};
 
 use crate::analysis_extension::{AnalysisExtension, TreeChanges};
+use crate::derived::Derived;
 use crate::device::{DeviceEvents, interval};
 use crate::extended_operators::ExtendedOperators;
 use crate::launchers::{LauncherRow, Launchers};
 use crate::models::Models;
 use crate::notice::Notice;
 use crate::options::AnalysisOptions;
-use crate::roofline_members::RooflineMembers;
-use crate::roofs::roofs;
-use crate::unified::{UnifiedRow, unified_rows};
-use operator_sheets::Roof;
 
 /// A trace with its tree, its device events and the operators that launched them: what all sheets are
 /// made from.
-///
-/// Rows, roofs and members that several sheets share are made from the analysis and kept in it: these files and this one
-/// know each other. Sheets know the analysis; it knows no sheet.
 pub struct Analysis {
     tree: TraceTree,
     options: AnalysisOptions,
@@ -33,18 +27,14 @@ pub struct Analysis {
     recomputed: Option<EventSet>,
     overlaps: OnceLock<OverlapIndex>,
     models: Models,
-    unified: OnceLock<Vec<UnifiedRow>>,
-    roofs: OnceLock<Vec<Roof>>,
-    charged: OnceLock<EventSet>,
+    pub(crate) derived: Derived,
     /// Architecture of the device that the trace names.
     recognised: Option<&'static Architecture>,
     /// Passes for pseudo operators that could not run, and why.
     failed_passes: Vec<(String, PassError)>,
     /// What the extension's rule on the tree had to say.
     rule_notices: Vec<Notice>,
-    roofline_members: OnceLock<RooflineMembers>,
     coverage: OnceLock<Coverage>,
-    calls_outside_lists: OnceLock<usize>,
 }
 
 /// Device time that is part of the figures, and that is not.
@@ -81,7 +71,7 @@ impl Analysis {
     }
 
     /// The same with models, categories, sheets and a rule on the tree beside the built-in ones. The rule runs after
-    /// the pseudo operators are inserted and before recomputed work is told apart.
+    /// the pseudo operators are inserted and before recomputed work is detected.
     pub fn with_extension(
         trace: Trace,
         options: AnalysisOptions,
@@ -123,15 +113,11 @@ impl Analysis {
             recomputed,
             overlaps: OnceLock::new(),
             models,
-            unified: OnceLock::new(),
-            roofs: OnceLock::new(),
-            charged: OnceLock::new(),
+            derived: Derived::default(),
             recognised,
             failed_passes,
             rule_notices,
-            roofline_members: OnceLock::new(),
             coverage: OnceLock::new(),
-            calls_outside_lists: OnceLock::new(),
         }
     }
 
@@ -186,11 +172,6 @@ impl Analysis {
         failed.chain(self.rule_notices.iter().cloned())
     }
 
-    /// Which operators the extension puts in which roofline sheet. Computed once.
-    pub(crate) fn roofline_members(&self) -> &RooflineMembers {
-        self.roofline_members.get_or_init(|| RooflineMembers::new(self))
-    }
-
     /// What the device can do at most: as asked for, else by the device that the trace names.
     pub fn architecture(&self) -> Option<&Architecture> {
         self.options.architecture.as_ref().or(self.recognised)
@@ -199,28 +180,6 @@ impl Analysis {
     /// The performance models of the operators.
     pub(crate) fn models(&self) -> &Models {
         &self.models
-    }
-
-    /// The operators that account for the device's time, with their figures. Computed once.
-    pub(crate) fn unified_rows(&self) -> &[UnifiedRow] {
-        self.unified.get_or_init(|| unified_rows(self))
-    }
-
-    /// The peaks of the architecture with the operators that are held against each, that with the most kernel
-    /// time first. Empty without an architecture or where no operator has FLOPs, bytes and time. Computed once.
-    pub fn roofs(&self) -> &[Roof] {
-        self.roofs.get_or_init(|| roofs(self))
-    }
-
-    /// The device events that the unified rows account for.
-    pub(crate) fn charged_device_events(&self) -> &EventSet {
-        self.charged.get_or_init(|| {
-            let mut set = EventSet::with_capacity(self.trace().events().len());
-            for &event in self.unified_rows().iter().flat_map(|row| &row.charged.device_events) {
-                set.insert(event);
-            }
-            set
-        })
     }
 
     /// A time in µs.
@@ -256,11 +215,6 @@ impl Analysis {
     /// Breakdown of everything that the timeline counts; `None` without device events.
     pub fn timeline(&self) -> Option<Breakdown> {
         self.breakdown(self.counted())
-    }
-
-    /// Calls that the lists of kernels leave out, counted the first time, whoever has their groups at hand.
-    pub(crate) fn count_calls_outside_lists(&self, count: impl FnOnce() -> usize) -> usize {
-        *self.calls_outside_lists.get_or_init(count)
     }
 
     /// How much device time the figures cover. Computed once.

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use hashbrown::HashMap;
+use indexmap::IndexSet;
 use operator_sheets::{KernelList, OpCategory, columns, nested_argument};
 use sheets::{Cell, Column, ColumnKind, Field, Statistics};
 use trace_ingest::{ArgumentId, EventId, Sequence, Signature, SignatureId, StringId, TrackId};
@@ -195,11 +196,6 @@ pub(crate) trait GroupRow {
 
 /// The columns of what the calls of a row have in common.
 pub(crate) fn key_fields<'a, R: GroupRow>(name: Column, num_kernels: Column) -> Vec<Field<CallTable<'a>, R>> {
-    let place = |column: Column, part: usize| {
-        column.field_in(move |table: &CallTable<'_>, row: &R| {
-            table.places.texts(row.group().key.place)[part].into()
-        })
-    };
     let argument = |column: Column, part: fn(Signature) -> Option<ArgumentId>| {
         column.field_in(move |table: &CallTable<'_>, row: &R| {
             let signatures = table.analysis.trace().signatures();
@@ -217,10 +213,9 @@ pub(crate) fn key_fields<'a, R: GroupRow>(name: Column, num_kernels: Column) -> 
         });
         fields.push(module.when(CallTable::by_module));
     }
+    let places = [columns::PROCESS_NAME, columns::PROCESS_LABEL, columns::THREAD_NAME];
+    fields.extend(place_fields(places, |row: &R| row.group().key.place));
     fields.extend([
-        place(columns::PROCESS_NAME, 0),
-        place(columns::PROCESS_LABEL, 1),
-        place(columns::THREAD_NAME, 2),
         argument(columns::INPUT_DIMS, |signature| signature.dims),
         argument(columns::INPUT_TYPE, |signature| signature.types),
         argument(columns::INPUT_STRIDES, |signature| signature.strides),
@@ -231,6 +226,16 @@ pub(crate) fn key_fields<'a, R: GroupRow>(name: Column, num_kernels: Column) -> 
             .when(CallTable::detects_recompute),
     ]);
     fields
+}
+
+/// The columns of process, its label, and thread.
+pub(crate) fn place_fields<'a, R>(
+    columns: [Column; 3],
+    place: impl Fn(&R) -> u32 + Copy + Send + Sync + 'static,
+) -> impl Iterator<Item = Field<CallTable<'a>, R>> {
+    columns.into_iter().enumerate().map(move |(part, column)| {
+        column.field_in(move |table: &CallTable<'_>, row: &R| table.places.texts(place(row))[part].into())
+    })
 }
 
 /// The column of the names of what ran beside the calls of a row, which stands behind their own name.
@@ -277,7 +282,7 @@ pub(crate) fn call_stack_fields<'a, R: GroupRow>() -> [Field<CallTable<'a>, R>; 
         Column::new(
             "entry_point",
             ColumnKind::Text,
-            "Python function through which the program reached the operator; with --include_call_stack only.",
+            "Python function through which the program reached the operator; present when call stacks are asked for.",
         )
         .field_in(move |table: &CallTable<'_>, row: &R| {
             entry_point(table.analysis.tree(), row.group().first(), &kernels(table, row)).into()
@@ -285,7 +290,7 @@ pub(crate) fn call_stack_fields<'a, R: GroupRow>() -> [Field<CallTable<'a>, R>; 
         Column::new(
             "call_stack_full",
             ColumnKind::Nested,
-            "Frames from the outermost to the operator of the first of these calls; with --include_call_stack only.",
+            "Frames from the outermost to the operator of the first of these calls; present when call stacks are asked for.",
         )
         .field_in(move |table: &CallTable<'_>, row: &R| {
             call_stack(table.analysis.tree(), row.group().first(), &kernels(table, row)).into()
@@ -294,43 +299,30 @@ pub(crate) fn call_stack_fields<'a, R: GroupRow>() -> [Field<CallTable<'a>, R>; 
     .map(|field| field.when(CallTable::with_call_stack))
 }
 
-/// Names of process, thread and module of calls. Different tracks may have the same names.
+/// Names of process, thread and module of calls, by their ids. Different tracks may have the same names.
 pub(crate) struct Places<'a> {
     analysis: &'a Analysis,
     by_track: Vec<Option<u32>>,
-    ids: HashMap<[&'a str; 3], u32>,
     /// Distinct names of process, its label, and thread.
-    texts: Vec<[&'a str; 3]>,
-    module_ids: HashMap<&'a str, u32>,
-    modules: Vec<&'a str>,
+    texts: IndexSet<[&'a str; 3]>,
+    modules: IndexSet<&'a str>,
 }
 
 impl<'a> Places<'a> {
     fn new(analysis: &'a Analysis) -> Self {
         let by_track = vec![None; analysis.trace().tracks().len()];
-        Places {
-            analysis,
-            by_track,
-            ids: HashMap::new(),
-            texts: Vec::new(),
-            module_ids: HashMap::new(),
-            modules: Vec::new(),
-        }
+        Places { analysis, by_track, texts: IndexSet::new(), modules: IndexSet::new() }
     }
 
     /// Id of the names of a track.
     pub(crate) fn id(&mut self, track: TrackId) -> u32 {
-        let Places { analysis, by_track, ids, texts, .. } = self;
+        let Places { analysis, by_track, texts, .. } = self;
         *by_track[track.index()].get_or_insert_with(|| {
             let trace = analysis.trace();
             let process = trace.process(track);
             let text = |name: Option<StringId>| name.map_or("Unknown", |name| trace.text(name));
-            let place =
-                [text(process.name), text(process.labels), trace.thread_name(track).unwrap_or("Unknown")];
-            *ids.entry(place).or_insert_with(|| {
-                texts.push(place);
-                texts.len() as u32 - 1
-            })
+            let thread = trace.thread_name(track).unwrap_or("Unknown");
+            texts.insert_full([text(process.name), text(process.labels), thread]).0 as u32
         })
     }
 
@@ -340,11 +332,7 @@ impl<'a> Places<'a> {
     }
 
     fn module(&mut self, name: &'a str) -> u32 {
-        let Places { module_ids, modules, .. } = self;
-        *module_ids.entry(name).or_insert_with(|| {
-            modules.push(name);
-            modules.len() as u32 - 1
-        })
+        self.modules.insert_full(name).0 as u32
     }
 
     fn module_name(&self, module: u32) -> &'a str {

@@ -1,7 +1,7 @@
 //! What ran beside a call on other streams, for tables.
 
 use gpu_timeline::{GroupOverlap, Spread};
-use hashbrown::HashMap;
+use indexmap::{IndexMap, IndexSet};
 use operator_sheets::{KernelList, ListedKernel, round2};
 use sheets::Nested;
 use trace_ingest::{EventId, StringId};
@@ -46,28 +46,27 @@ pub(crate) fn call_overlap(
 
 fn by_name(analysis: &Analysis, overlaps: &OverlapIndex, group: &GroupOverlap) -> Vec<ListedKernel> {
     let trace = analysis.trace();
-    let mut order: Vec<StringId> = Vec::new();
-    let mut found: HashMap<StringId, Partners> = HashMap::new();
+    let mut partners_by_name: IndexMap<StringId, Partners> = IndexMap::new();
     for pair in &group.pairs {
         let partner = overlaps.ids[pair.partner as usize];
         let name = trace.events().name(partner);
-        let partners = found.entry(name).or_insert_with(|| {
-            order.push(name);
-            Partners { stream: trace.events().stream(partner), shares: Vec::new(), durations: Vec::new() }
+        let partners = partners_by_name.entry(name).or_insert_with(|| Partners {
+            stream: trace.events().stream(partner),
+            shares: Vec::new(),
+            durations: Vec::new(),
         });
         partners.shares.push(round2(group.share_of_runtime(pair.shared)));
         partners.durations.push(trace.events().duration(partner));
     }
     // A duration in a list is the mean over the partners of that name, to 0.01 µs.
     let hundredth = trace.time_unit().per_microsecond() as f64 / 100.0;
-    order
+    partners_by_name
         .into_iter()
-        .map(|name| {
-            let Partners { stream, shares, durations } = &found[&name];
+        .map(|(name, Partners { stream, shares, durations })| {
             let mean = durations.iter().sum::<i64>() as f64 / durations.len() as f64;
             ListedKernel {
                 name,
-                stream: *stream,
+                stream,
                 overlap_share: Some(round2(shares.iter().sum::<f64>() / shares.len() as f64)),
                 duration: ((mean / hundredth).round_ties_even() * hundredth).round() as i64,
             }
@@ -108,26 +107,17 @@ struct Partners {
     durations: Vec<i64>,
 }
 
-/// Distinct lists of overlapping kernel names.
+/// Distinct lists of overlapping kernel names; the position of one is its id.
 #[derive(Default)]
-pub(crate) struct NameLists {
-    ids: HashMap<Vec<StringId>, u32>,
-    lists: Vec<Vec<StringId>>,
-}
+pub(crate) struct NameLists(IndexSet<Vec<StringId>>);
 
 impl NameLists {
     fn intern(&mut self, names: Vec<StringId>) -> u32 {
-        if let Some(&id) = self.ids.get(&names) {
-            return id;
-        }
-        let id = self.lists.len() as u32;
-        self.lists.push(names.clone());
-        self.ids.insert(names, id);
-        id
+        self.0.insert_full(names).0 as u32
     }
 
     pub(crate) fn names(&self, analysis: &Analysis, id: u32) -> Nested {
         let name = |&name: &StringId| Nested::Text(analysis.trace().text(name).to_owned());
-        Nested::List(self.lists[id as usize].iter().map(name).collect())
+        Nested::List(self.0[id as usize].iter().map(name).collect())
     }
 }

@@ -8,30 +8,10 @@ use trace_ingest::{Category, EventId, StringId};
 use trace2tree::{EventSet, TraceTree};
 
 use crate::analysis::Analysis;
+use crate::derived::{ChargedOperator, FiguresFrom};
 
 #[cfg(test)]
 mod tests;
-
-/// Where the figures of a row come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FiguresFrom {
-    /// The operator's own model.
-    Own,
-    /// The backward figures of this forward operator's model: the row is its only backward operator.
-    BackwardOf(EventId),
-    /// No model.
-    Nowhere,
-}
-
-/// One operator with the device events that it is charged.
-pub(crate) struct ChargedOperator {
-    pub(crate) operator: EventId,
-    /// In file order of their launches.
-    pub(crate) device_events: Vec<EventId>,
-    pub(crate) figures: FiguresFrom,
-    /// The row stands for one device event of an operator that does more; the event names the row too.
-    pub(crate) is_leftover: bool,
-}
 
 /// All charged operators, in the order of the walk.
 pub(crate) fn charged_operators(analysis: &Analysis) -> Vec<ChargedOperator> {

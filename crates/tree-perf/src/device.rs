@@ -1,7 +1,8 @@
 //! The device events of a trace, as the sheets need them.
 
-use gpu_timeline::{Activity, CommunicationPatterns, DeviceEventKind, Interval, TimelineEvent};
+use gpu_timeline::{Activity, Interval, TimelineEvent};
 use hashbrown::HashSet;
+use perf_models::{CommunicationPatterns, MemoryKernel, rocm_memory_kernel};
 use trace_ingest::{Category, EventId, StringId, Trace};
 use trace2tree::TraceTree;
 
@@ -19,16 +20,20 @@ impl DeviceEvents {
     pub(crate) fn collect(tree: &TraceTree, communication: &CommunicationPatterns) -> Self {
         let (trace, events) = (tree.trace(), tree.trace().events());
         let ids: Vec<EventId> = events.ids().filter(|&id| events.category(id).is_device()).collect();
-        // Names repeat thousands of times: classify each once per kind.
+        // Names repeat thousands of times: classify each once per category.
         let mut known: [Vec<Option<Activity>>; 3] =
             std::array::from_fn(|_| vec![None; trace.strings().len()]);
         let activity = ids
             .iter()
             .map(|&id| {
-                let kind = kind_of(events.category(id));
-                let name = events.name(id);
-                *known[kind as usize][name.index()]
-                    .get_or_insert_with(|| communication.classify(kind, trace.text(name)))
+                let (category, name) = (events.category(id), events.name(id));
+                let kind = match category {
+                    Category::GPU_MEMCPY => 0,
+                    Category::GPU_MEMSET => 1,
+                    _ => 2,
+                };
+                *known[kind][name.index()]
+                    .get_or_insert_with(|| activity(category, trace.text(name), communication))
             })
             .collect();
         let linked = ids.iter().map(|&id| tree.contains(id)).collect();
@@ -62,10 +67,43 @@ pub(crate) fn interval(trace: &Trace, event: EventId) -> Interval {
     Interval::new(trace.events().start(event), trace.events().end(event))
 }
 
-fn kind_of(category: Category) -> DeviceEventKind {
-    match category {
-        Category::GPU_MEMCPY => DeviceEventKind::Memcpy,
-        Category::GPU_MEMSET => DeviceEventKind::Memset,
-        _ => DeviceEventKind::Kernel,
+/// First match: a recorded copy is a copy whatever its name; a *kernel* that older ROCm releases used for copying is a
+/// copy, one for filling is computation; then communication by name; then computation.
+fn activity(category: Category, name: &str, communication: &CommunicationPatterns) -> Activity {
+    let memory_kernel = match category {
+        Category::GPU_MEMCPY => return Activity::Memcpy,
+        Category::GPU_MEMSET => None,
+        _ => rocm_memory_kernel(name),
+    };
+    match memory_kernel {
+        Some(MemoryKernel::Copy) => Activity::Memcpy,
+        None if communication.is_communication(name) => Activity::Communication,
+        Some(MemoryKernel::Fill) | None => Activity::Computation,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_classified_by_category_then_name() {
+        let widened = CommunicationPatterns::default().with_pattern("ROCCLR");
+        for (category, name, expected, of_widened) in [
+            (Category::KERNEL, "ncclDevKernel_AllReduce", Activity::Communication, Activity::Communication),
+            (Category::GPU_MEMSET, "ncclMemset", Activity::Communication, Activity::Communication),
+            (Category::KERNEL, "__amd_rocclr_copyBuffer", Activity::Memcpy, Activity::Memcpy),
+            (Category::KERNEL, "__amd_rocclr_fillBuffer", Activity::Computation, Activity::Computation),
+            (Category::KERNEL, "__amd_rocclr_other", Activity::Computation, Activity::Communication),
+            (Category::GPU_MEMSET, "__amd_rocclr_copyBuffer", Activity::Computation, Activity::Communication),
+            (Category::GPU_MEMSET, "Memset (Device)", Activity::Computation, Activity::Computation),
+            (Category::GPU_MEMCPY, "nccl", Activity::Memcpy, Activity::Memcpy),
+            (Category::GPU_MEMCPY, "", Activity::Memcpy, Activity::Memcpy),
+            (Category::KERNEL, "", Activity::Computation, Activity::Computation),
+        ] {
+            let activities = [&CommunicationPatterns::default(), &widened]
+                .map(|patterns| activity(category, name, patterns));
+            assert_eq!(activities, [expected, of_widened], "{category:?} {name:?}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The operators that launched device work, with what they launched.
 
-use gpu_timeline::{CommunicationPatterns, busy_time};
+use gpu_timeline::busy_time;
+use perf_models::CommunicationPatterns;
 use trace_ingest::EventId;
 use trace2tree::TraceTree;
 

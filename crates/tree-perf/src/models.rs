@@ -4,45 +4,22 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hashbrown::HashMap;
-use perf_models::{Category, Family, Gap, OpCall, Value, family, has_model, model, op_category};
+use perf_models::{Category, Gap, OpCall, Value, family, has_model, model, op_category, operator, operators};
 use trace_ingest::{
     ArgumentId, ArgumentValue, Category as EventCategory, EventId, SignatureId, StringId, Trace,
 };
 use trace2tree::TraceTree;
 
+use crate::analysis_extension::ExtensionModel;
 use crate::extended_operators::ExtendedOperators;
 use crate::notice::Notice;
 use crate::step_annotations::step_annotations;
-use operator_sheets::OpCategory;
+use operator_sheets::{Classified, Evaluated, OpCategory};
 
 mod answers;
-mod arguments;
-mod evaluation;
 
-pub(crate) use answers::AnswerId;
-use answers::Answers;
-use arguments::{Recorded, recorded_attributes};
-pub(crate) use arguments::{set_attribute, value};
-pub(crate) use evaluation::Evaluation;
-use operator_sheets::Evaluated;
-
-/// What distinguishes calls for a model.
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct ModelInput {
-    name: StringId,
-    signature: Option<SignatureId>,
-    /// By start.
-    kernels: Vec<StringId>,
-    annotation: Option<StringId>,
-    /// Arguments of the forward call, where the call records none of its own.
-    forward: Option<(StringId, Option<SignatureId>)>,
-    /// The call itself, where it has arguments that differ call by call.
-    call: Option<EventId>,
-}
-
-/// Forward operators whose backward, called the same with `Backward` behind it, records no shapes: it is the
-/// call with the same sequence number.
-const SHAPES_ARE_FORWARD: [&str; 2] = ["ConvBias_", "ConvBiasReLU_"];
+pub(crate) use answers::{AnswerId, Evaluation};
+use answers::{Answers, ModelInput};
 
 /// The models of one trace.
 pub(crate) struct Models {
@@ -71,7 +48,7 @@ impl Models {
         let annotated: Vec<&str> = modelled.map(|(name, _)| trace.text(name)).collect();
         let annotations = step_annotations(trace, &annotated);
         let mut forward = HashMap::new();
-        for name in SHAPES_ARE_FORWARD {
+        for name in operators().filter_map(|operator| operator.forward_call) {
             let Some(id) = trace.strings().find(name) else { continue };
             for event in events.ids().filter(|&event| events.name(event) == id) {
                 forward.extend(events.sequence_number(event).map(|number| ((name, number), event)));
@@ -138,7 +115,7 @@ impl Models {
         }
         let category = match self.is_extended(tree, event) {
             true => self.category_by_extension(tree, event)?.of_backward(),
-            false => built_in_backward_category(tree.trace().name(event))?.into(),
+            false => family(tree.trace().name(event))?.backward_category()?.into(),
         };
         let evaluation = self.evaluate(tree, event);
         matches!(evaluation, Ok(evaluated) if evaluated.backward.flops.is_ok()).then_some(category)
@@ -201,8 +178,7 @@ impl Models {
                 .chain(tree.ancestors(event).take(1))
                 .find_map(|linked| tree.forward_event(linked));
         }
-        let forward = trace.name(event).strip_suffix("Backward")?;
-        let name = SHAPES_ARE_FORWARD.into_iter().find(|&name| name == forward)?;
+        let name = operator(trace.name(event))?.forward_call?;
         self.forward.get(&(name, trace.events().sequence_number(event)?)).copied()
     }
 
@@ -222,7 +198,7 @@ impl Models {
         };
         let extended = self.extended.as_ref().filter(|extended| extended.is_modelled(key.name));
         match extended.and_then(|extended| extended.model(&call)) {
-            Some(answer) => answer.map(evaluation::by_extension),
+            Some(answer) => answer.map(by_extension),
             None => model(&call).map(|model| Evaluated::of(&*model)),
         }
     }
@@ -281,14 +257,70 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Category of the backward work of operators that have a built-in model with figures of it.
-fn built_in_backward_category(name: &str) -> Option<Category> {
-    match family(name)? {
-        Family::Sdpa => Some(Category::SdpaBackward),
-        Family::Conv => Some(Category::ConvBackward),
-        Family::GroupedGemm => Some(Category::GroupedGemmBackward),
-        Family::MoeCommunication => Some(Category::MoeCommunicationBackward),
-        Family::StateSpace if name.starts_with("Mamba") => Some(Category::StateSpaceBackward),
-        _ => None,
+/// The answers of an extension's model.
+fn by_extension(answer: ExtensionModel) -> Evaluated {
+    let category = OpCategory::named(&answer.category);
+    let classified = Classified { category, family: answer.family };
+    Evaluated { by_extension: Some(classified), ..Evaluated::of(&*answer.model) }
+}
+
+/// An argument of the trace as the models take it.
+pub(crate) fn value(argument: &ArgumentValue) -> Value {
+    match argument {
+        ArgumentValue::Null => Value::None,
+        ArgumentValue::Bool(value) => Value::Bool(*value),
+        ArgumentValue::Int(value) => Value::Int(*value),
+        ArgumentValue::Float(value) => Value::Float(*value),
+        ArgumentValue::Text(text) => Value::Text(text.clone()),
+        ArgumentValue::List(items) => Value::List(items.iter().map(value).collect()),
+    }
+}
+
+/// Recorded arguments of a call: shapes, types, strides, values.
+struct Recorded([Option<Arc<Vec<Value>>>; 4]);
+
+impl Recorded {
+    fn call<'a>(&'a self, name: &'a str) -> OpCall<'a> {
+        let [dims, types, strides, concrete] =
+            self.0.each_ref().map(|list| list.as_deref().map(Vec::as_slice));
+        OpCall { name, dims, types, strides, concrete, ..OpCall::default() }
+    }
+}
+
+/// Further arguments as recorded: of the call of a generated kernel, and of a collective, if that is wanted.
+fn recorded_attributes(trace: &Trace, event: EventId, with_collective: bool) -> Vec<(&str, Value)> {
+    let arguments = trace.events().arguments();
+    let text = |id: Option<StringId>| id.map(|id| Value::from(trace.text(id)));
+    let number = |number: Option<i64>| number.map(Value::Int);
+    let mut all = Vec::new();
+    if let Some(triton) = arguments.triton.get(event.index()) {
+        all.extend([
+            ("kernel_file", text(triton.file)),
+            ("kernel_hash", text(triton.hash)),
+            ("kernel_kwargs", text(triton.keyword_arguments)),
+        ]);
+    }
+    if let Some(collective) = arguments.collective.get(event.index()).filter(|_| with_collective) {
+        all.extend([
+            ("Collective name", text(collective.name)),
+            ("Process Group Name", text(collective.group_name)),
+            ("Process Group Description", text(collective.group_description)),
+            ("Process Group Ranks", text(collective.group_ranks)),
+            ("Group size", number(collective.group_size)),
+            ("dtype", text(collective.dtype)),
+            ("In msg nelems", number(collective.in_elements)),
+            ("Out msg nelems", number(collective.out_elements)),
+            ("In split size", text(collective.in_split_size)),
+            ("Out split size", text(collective.out_split_size)),
+        ]);
+    }
+    all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+/// Gives an attribute a value: what comes later overrides what is there.
+pub(crate) fn set_attribute<N: AsRef<str>>(attributes: &mut Vec<(N, Value)>, name: N, value: Value) {
+    match attributes.iter_mut().find(|(known, _)| known.as_ref() == name.as_ref()) {
+        Some((_, old)) => *old = value,
+        None => attributes.push((name, value)),
     }
 }

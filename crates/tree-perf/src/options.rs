@@ -1,7 +1,6 @@
 //! What an analysis is asked to do.
 
-use gpu_timeline::CommunicationPatterns;
-use perf_models::Architecture;
+use perf_models::{Architecture, CommunicationPatterns};
 use trace_ingest::RecorderFacts;
 use trace2tree::{LinkBy, TreeOptions};
 

@@ -1,28 +1,22 @@
 //! Which calls stand in the roofline sheets of which subject.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use perf_models::{Family, family, ops_of_family};
-use trace_ingest::{Category, EventId, StringId};
+use trace_ingest::{Category, EventId};
 
 use crate::analysis::Analysis;
+use crate::derived::{RooflineMembers, Subject};
 use crate::extended_operators::ExtendedOperator;
 use operator_sheets::{OpCategory, without_direction};
-
-/// What a sheet is about: operators of a built-in family, or those that an extension puts under a name of its own.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Subject {
-    Family(Family),
-    Own(Arc<str>),
-}
 
 impl Subject {
     /// The subject of this name, without regard to case: names of sheets differ in more than that.
     fn named(name: &str) -> Self {
         let name = without_direction(name);
         let is_name = |family: &Family| family.as_str().eq_ignore_ascii_case(name);
-        match Family::ALL.into_iter().find(is_name) {
+        match Family::all().find(is_name) {
             Some(family) => Subject::Family(family),
             // The category of normalizations is spelled in another way than their family.
             None if name.eq_ignore_ascii_case("NORM") => Subject::Family(Family::Normalization),
@@ -31,16 +25,15 @@ impl Subject {
     }
 }
 
-/// The operators that an extension puts in sheets.
-#[derive(Default)]
-pub(crate) struct RooflineMembers {
-    calls: BTreeMap<Subject, Vec<EventId>>,
-    /// Names whose sheets the extension decides; they stand in no others.
-    decided: BTreeSet<StringId>,
+impl Analysis {
+    /// Which operators the extension puts in which roofline sheet. Computed once.
+    pub(crate) fn roofline_members(&self) -> &RooflineMembers {
+        self.derived.roofline_members.get_or_init(|| RooflineMembers::new(self))
+    }
 }
 
 impl RooflineMembers {
-    pub(crate) fn new(analysis: &Analysis) -> Self {
+    fn new(analysis: &Analysis) -> Self {
         let mut members = RooflineMembers::default();
         let Some(extended) = analysis.models().extended() else { return members };
         let events = analysis.trace().events();

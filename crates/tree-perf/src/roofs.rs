@@ -6,7 +6,8 @@ use trace_ingest::Sequence;
 
 use crate::analysis::Analysis;
 use crate::call_groups::{CallGroup, CountedCall};
-use crate::unified::{UnifiedRow, unified_groups};
+use crate::derived::UnifiedRow;
+use crate::unified::unified_groups;
 
 impl Rooflines for Analysis {
     fn roofs(&self) -> &[Roof] {
@@ -58,11 +59,16 @@ fn point(
     Some((spec, peak, point))
 }
 
-/// The roofs with work under them, that with the most kernel time first.
-pub(crate) fn roofs(analysis: &Analysis) -> Vec<Roof> {
-    let Some(architecture) = analysis.architecture().filter(|_| !analysis.is_gpu_only()) else {
-        return Vec::new();
-    };
-    let (_, groups) = unified_groups(analysis, false);
-    Roof::group(architecture, groups.iter().filter_map(|group| point(analysis, group)))
+impl Analysis {
+    /// The peaks of the architecture with the operators that are held against each, that with the most kernel
+    /// time first. Empty without an architecture or where no operator has FLOPs, bytes and time. Computed once.
+    pub fn roofs(&self) -> &[Roof] {
+        self.derived.roofs.get_or_init(|| {
+            let Some(architecture) = self.architecture().filter(|_| !self.is_gpu_only()) else {
+                return Vec::new();
+            };
+            let (_, groups) = unified_groups(self, false);
+            Roof::group(architecture, groups.iter().filter_map(|group| point(self, group)))
+        })
+    }
 }

@@ -1,34 +1,17 @@
 //! The step of an inference engine that an operator ran in.
 
 use hashbrown::HashMap;
-use perf_models::IterationAnnotation;
+use perf_models::{IterationAnnotation, operators};
 use trace_ingest::{Category, EventId, StringId, Trace};
 use trace2tree::annotate;
 
-/// Beginnings of the names of operators whose work is in the text of the engine's step around them:
-/// attention over a cache, of which the arguments do not tell how much each request uses.
-const ANNOTATED: [&str; 14] = [
-    "vllm::unified_attention_with_output",
-    "aiter::mha_varlen_fwd",
-    "pseudo_mla_decode_fwd",
-    "pseudo_mla_prefill_fwd",
-    "vllm::gdn_attention_core",
-    "aiter::fmha_v3_varlen_fwd",
-    "sglang_profiler::tilelang_kernel_tilelang_sparse_fwd",
-    "sglang_profiler::attention_paged_attention_ragged",
-    "aiter::mha_batch_prefill",
-    "aiter::pa_decode_gluon",
-    "aiter::v4_attention_with_output",
-    "pseudo_v4_paged_decode_swa",
-    "pseudo_v4_paged_decode_csa",
-    "pseudo_v4_paged_decode_hca",
-];
-
-/// The text of the step around every operator that needs it, `more` names included: of the annotations
+/// The text of the step around every operator whose row says that it needs it, and around operators whose names
+/// begin like one of `more`: of the annotations
 /// around the operator the innermost that has the token counts of a step, one on the operator's thread before
 /// those of other threads, else the outermost.
 pub(crate) fn step_annotations(trace: &Trace, more: &[&str]) -> HashMap<EventId, StringId> {
-    let prefixes: Vec<&str> = ANNOTATED.iter().chain(more).copied().collect();
+    let built_in = operators().filter(|operator| operator.needs_step).map(|operator| operator.name);
+    let prefixes: Vec<&str> = built_in.chain(more.iter().copied()).collect();
     let annotated = annotate(trace, &prefixes);
     if annotated.is_empty() {
         return HashMap::new();

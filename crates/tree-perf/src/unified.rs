@@ -9,24 +9,15 @@ use hashbrown::HashMap;
 use operator_sheets::{Evaluated, Figures, OpCategory};
 use perf_models::Category;
 use trace_ingest::EventId;
+use trace2tree::EventSet;
 
 use crate::analysis::Analysis;
 use crate::call_groups::{CallGroup, CallName, CallTable, CountedCall, GroupKey};
-use crate::charged_operators::{ChargedOperator, FiguresFrom, charged_operators};
+use crate::charged_operators::charged_operators;
+use crate::derived::{ChargedOperator, FiguresFrom, UnifiedRow};
 use crate::device::interval;
 use crate::models::AnswerId;
 use crate::notice::Notice;
-
-/// One operator with the device events that it accounts for, and the figures of its model.
-pub(crate) struct UnifiedRow {
-    pub(crate) charged: ChargedOperator,
-    pub(crate) category: OpCategory,
-    /// Time in which at least one of the device events ran.
-    pub(crate) time: i64,
-    /// What the model says; `None` where there is none.
-    answer: Option<AnswerId>,
-    pub(crate) figures: Option<Figures>,
-}
 
 impl UnifiedRow {
     /// The answers of the model, if it has any.
@@ -126,10 +117,25 @@ pub(crate) fn unified_groups(
     (table, groups)
 }
 
-/// All rows, in the order of the walk.
-pub(crate) fn unified_rows(analysis: &Analysis) -> Vec<UnifiedRow> {
-    let mut scratch = Vec::new();
-    charged_operators(analysis).into_iter().map(|charged| row(analysis, charged, &mut scratch)).collect()
+impl Analysis {
+    /// The operators that account for the device's time with their figures, in the order of the walk. Computed once.
+    pub(crate) fn unified_rows(&self) -> &[UnifiedRow] {
+        self.derived.unified.get_or_init(|| {
+            let mut scratch = Vec::new();
+            charged_operators(self).into_iter().map(|charged| row(self, charged, &mut scratch)).collect()
+        })
+    }
+
+    /// The device events that the unified rows account for.
+    pub(crate) fn charged_device_events(&self) -> &EventSet {
+        self.derived.charged.get_or_init(|| {
+            let mut set = EventSet::with_capacity(self.trace().events().len());
+            for &event in self.unified_rows().iter().flat_map(|row| &row.charged.device_events) {
+                set.insert(event);
+            }
+            set
+        })
+    }
 }
 
 fn row(

@@ -1,9 +1,8 @@
 //! What ran on the GPUs of a profile, and kinds of kernels by their names.
 
-use std::fmt;
-
-use gpu_timeline::{Activity, CommunicationPatterns, TimelineEvent};
+use gpu_timeline::{Activity, TimelineEvent};
 use hashbrown::HashMap;
+use perf_models::{CommunicationPatterns, XlaKernel};
 use trace_ingest::xplane::{Plane, PlaneKind, Profile};
 use trace_ingest::{Category, EventId, StringId};
 
@@ -24,7 +23,7 @@ pub struct DeviceEvent {
     /// What the GPU did meanwhile, as the timeline counts it.
     pub activity: Activity,
     /// Kind of kernel; `None` for copies and fills.
-    pub category: Option<KernelCategory>,
+    pub category: Option<XlaKernel>,
     /// The host's call that launched it: the last with the same correlation id.
     pub launch: Option<EventId>,
     /// Position of its instruction in [`crate::JaxAnalysis::operators`].
@@ -91,7 +90,7 @@ fn launches(profile: &Profile) -> HashMap<i64, EventId> {
 }
 
 /// What an event is, by its name and that of its instruction.
-fn kind(profile: &Profile, event: EventId, options: &JaxOptions) -> (Activity, Option<KernelCategory>) {
+fn kind(profile: &Profile, event: EventId, options: &JaxOptions) -> (Activity, Option<XlaKernel>) {
     let name = profile.trace.name(event);
     let copies = options.copy_kernels == CopyKernels::Memcpy && is_copy_kernel(name);
     if copies || profile.trace.events().category(event) != Category::KERNEL {
@@ -99,7 +98,7 @@ fn kind(profile: &Profile, event: EventId, options: &JaxOptions) -> (Activity, O
     }
     let hlo_op: Option<StringId> = profile.xla(event).and_then(|call| call.hlo_op);
     let instruction = hlo_op.map(|id| innermost(profile.trace.text(id)));
-    (activity(name, &options.communication), Some(KernelCategory::from_kernel(name, instruction)))
+    (activity(name, &options.communication), Some(XlaKernel::from_kernel(name, instruction)))
 }
 
 fn activity(kernel: &str, communication: &CommunicationPatterns) -> Activity {
@@ -112,120 +111,4 @@ fn activity(kernel: &str, communication: &CommunicationPatterns) -> Activity {
 /// Kernels of the ROCm runtime that copy or fill memory.
 pub(crate) fn is_copy_kernel(name: &str) -> bool {
     name.starts_with("__amd_rocclr_copyBuffer") || name.starts_with("__amd_rocclr_fillBuffer")
-}
-
-/// What a kernel does, as its name or that of its HLO instruction says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum KernelCategory {
-    /// Matrix multiplication.
-    Gemm,
-    /// Fused attention, backward.
-    AttentionBackward,
-    /// Fused attention, forward.
-    AttentionForward,
-    /// Fused attention, kernels of the third version of AMD's assembly library.
-    AttentionV3,
-    /// Convolution.
-    Convolution,
-    /// Helpers of Transformer Engine.
-    TransformerEngine,
-    /// Collectives of RCCL or NCCL.
-    Communication,
-    /// Whatever XLA generated, and everything else.
-    Uncategorized,
-}
-
-/// Names that decide, in the order in which they are tried; case counts.
-const NAMES: &[(KernelCategory, &[&str])] = &[
-    (KernelCategory::Gemm, &["Cijk", "gemm", "nvjet", "cublasLt"]),
-    (
-        KernelCategory::AttentionBackward,
-        &["FmhaBwd", "flash_bprop", "ck_fused_attn::dk_dv_reduce_thd", "fmha_bwd"],
-    ),
-    (KernelCategory::AttentionForward, &["FmhaFwd", "flash_fprop", "fmha_fwd"]),
-    (KernelCategory::AttentionV3, &["kernel_func"]),
-    (KernelCategory::Convolution, &["conv_", "conv.", "conv-"]),
-    (KernelCategory::TransformerEngine, &["transformer_engine", "te_fused_attn"]),
-    (KernelCategory::Communication, &["rccl", "nccl"]),
-];
-
-impl KernelCategory {
-    /// The spelling in reports.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Gemm => "GEMM",
-            Self::AttentionBackward => "FA BWD",
-            Self::AttentionForward => "FA FWD",
-            Self::AttentionV3 => "FA V3",
-            Self::Convolution => "Conv",
-            Self::TransformerEngine => "TE",
-            Self::Communication => "Communication rccl/nccl",
-            Self::Uncategorized => "Uncategorized Events/XLA",
-        }
-    }
-
-    /// The category that a name says; `None` when it says none.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        let says = |texts: &&(Self, &[&str])| texts.1.iter().any(|text| name.contains(text));
-        NAMES.iter().find(says).map(|&(category, _)| category)
-    }
-
-    /// The category of a kernel. The name of its instruction decides before its own, except for attention: library
-    /// kernels that XLA calls for a convolution are part of the convolution.
-    #[must_use]
-    pub fn from_kernel(kernel: &str, instruction: Option<&str>) -> Self {
-        let own = Self::from_name(kernel);
-        let is_attention =
-            matches!(own, Some(Self::AttentionBackward | Self::AttentionForward | Self::AttentionV3));
-        let of_instruction = instruction.filter(|_| !is_attention).and_then(Self::from_name);
-        of_instruction.or(own).unwrap_or(Self::Uncategorized)
-    }
-
-    /// The category of a kernel by its own name first; that of its instruction decides only where the name says
-    /// nothing.
-    #[must_use]
-    pub fn by_own_name(kernel: &str, instruction: Option<&str>) -> Self {
-        Self::from_name(kernel)
-            .or_else(|| instruction.and_then(Self::from_name))
-            .unwrap_or(Self::Uncategorized)
-    }
-}
-
-impl fmt::Display for KernelCategory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::KernelCategory::*;
-    use super::*;
-
-    #[test]
-    fn names_decide_in_order_and_instructions_before_kernels() {
-        // kernel, instruction, category, category by the kernel's own name first
-        for (kernel, instruction, category, by_own_name) in [
-            ("Cijk_Ailk_Bljk_BBS_BH", Some("cudnn-conv.1"), Convolution, Gemm),
-            ("Im3d2Col", Some("cudnn-conv.1"), Convolution, Convolution),
-            ("Im3d2Col", Some("cudnn-conv"), Uncategorized, Uncategorized),
-            ("gemm_fusion_dot_1", Some("gemm_fusion_dot.1"), Gemm, Gemm),
-            ("nvjet_hsh_128x256", Some("custom-call.1"), Gemm, Gemm),
-            (
-                "FmhaBwdDQDKDVKernel",
-                Some("te_fused_attn_backward_ffi.1"),
-                AttentionBackward,
-                AttentionBackward,
-            ),
-            ("ck_helper", Some("te_fused_attn_backward_ffi.1"), TransformerEngine, TransformerEngine),
-            ("ncclDevKernel_AllReduce", Some("all-reduce-start.2"), Communication, Communication),
-            ("loop_add_fusion", Some("loop_add_fusion"), Uncategorized, Uncategorized),
-            ("cijk", None, Uncategorized, Uncategorized),
-        ] {
-            assert_eq!(KernelCategory::from_kernel(kernel, instruction), category, "{kernel}");
-            assert_eq!(KernelCategory::by_own_name(kernel, instruction), by_own_name, "{kernel}");
-        }
-    }
 }

@@ -8,9 +8,10 @@ use trace_ingest::xplane::Profile;
 use trace_ingest::{Category as EventCategory, EventId, StringId};
 
 use crate::IndexMap;
-use crate::device_events::{DeviceEvent, KernelCategory, is_copy_kernel};
+use crate::device_events::{DeviceEvent, is_copy_kernel};
 use crate::options::{CopyKernels, JaxOptions};
 use crate::programs::{DecodedPrograms, innermost};
+use perf_models::XlaKernel;
 
 /// What kernels were launched for: an HLO instruction of a program; for what no instruction launched, kernels, copies
 /// and fills of one name.
@@ -25,7 +26,7 @@ pub struct Operator {
     /// Kind of its work.
     pub category: OpCategory,
     /// Kind of its kernels by their names, of the first that has one.
-    pub kernel_category: Option<KernelCategory>,
+    pub kernel_category: Option<XlaKernel>,
     /// Whether an execution of the program runs it once: it is in the entry computation, not in a loop.
     pub runs_once: bool,
     /// What the HLO says of it; `None` where the profile does not embed the instruction.
@@ -112,7 +113,7 @@ pub(crate) fn assign(
                 work: cost.map(|cost| Evaluated::of(&cost)),
             }
         });
-        let named = device_event.category.filter(|&category| category != KernelCategory::Uncategorized);
+        let named = device_event.category.filter(|&category| category != XlaKernel::Uncategorized);
         operator.kernel_category = operator.kernel_category.or(named);
     }
     operators.into_values().collect()
@@ -127,20 +128,18 @@ fn is_in_entry(instruction: InstructionRef<'_>) -> bool {
 pub(crate) fn category_without_instruction(
     name: &str,
     event: EventCategory,
-    category: Option<KernelCategory>,
+    category: Option<XlaKernel>,
 ) -> OpCategory {
     let kind = match (event, category) {
         (EventCategory::GPU_MEMSET, _) => return OpCategory::named("memset"),
         _ if name.starts_with("__amd_rocclr_fillBuffer") => return OpCategory::named("memset"),
         (EventCategory::GPU_MEMCPY, _) => return OpCategory::named("memcpy"),
         _ if name.starts_with("__amd_rocclr_copyBuffer") => return OpCategory::named("memcpy"),
-        (_, Some(KernelCategory::Gemm)) => HloKind::Gemm,
-        (_, Some(KernelCategory::Convolution)) => HloKind::ConvForward,
-        (_, Some(KernelCategory::AttentionForward | KernelCategory::AttentionV3)) => {
-            HloKind::AttentionForward
-        }
-        (_, Some(KernelCategory::AttentionBackward)) => HloKind::AttentionBackward,
-        (_, Some(KernelCategory::Communication)) => HloKind::Communication,
+        (_, Some(XlaKernel::Gemm)) => HloKind::Gemm,
+        (_, Some(XlaKernel::Convolution)) => HloKind::ConvForward,
+        (_, Some(XlaKernel::AttentionForward | XlaKernel::AttentionV3)) => HloKind::AttentionForward,
+        (_, Some(XlaKernel::AttentionBackward)) => HloKind::AttentionBackward,
+        (_, Some(XlaKernel::Communication)) => HloKind::Communication,
         _ => HloKind::Other,
     };
     op_category(kind)
@@ -287,15 +286,10 @@ mod tests {
         for (name, event, category, expected) in [
             ("MemcpyD2D", EventCategory::GPU_MEMCPY, None, "memcpy"),
             ("Memset", EventCategory::GPU_MEMSET, None, "memset"),
-            (
-                "__amd_rocclr_copyBuffer.kd",
-                EventCategory::KERNEL,
-                Some(KernelCategory::Uncategorized),
-                "memcpy",
-            ),
+            ("__amd_rocclr_copyBuffer.kd", EventCategory::KERNEL, Some(XlaKernel::Uncategorized), "memcpy"),
             ("__amd_rocclr_fillBufferAligned", EventCategory::GPU_MEMCPY, None, "memset"),
-            ("Cijk_Ailk", EventCategory::KERNEL, Some(KernelCategory::Gemm), "GEMM"),
-            ("mine", EventCategory::KERNEL, Some(KernelCategory::Uncategorized), "other"),
+            ("Cijk_Ailk", EventCategory::KERNEL, Some(XlaKernel::Gemm), "GEMM"),
+            ("mine", EventCategory::KERNEL, Some(XlaKernel::Uncategorized), "other"),
         ] {
             assert_eq!(category_without_instruction(name, event, category).as_str(), expected, "{name}");
         }

@@ -15,7 +15,6 @@ use sheets::{Field, Sheet};
 
 use crate::IndexMap;
 use crate::analysis::JaxAnalysis;
-use crate::device_events::KernelCategory;
 use crate::gpu::call_groups::{OperatorContext, STEM};
 use crate::gpu::gemms::{LibraryGemm, operand_arrays, transposes};
 use crate::gpu::kernel_rows::{Arguments, KernelRow, duration_statistics, gpu_kernels, kernel_list};
@@ -24,6 +23,7 @@ use crate::gpu::op_sheets::{
     parameter_field,
 };
 use crate::operators::{Record, number_tuple, number_tuples, text_tuple};
+use perf_models::XlaKernel;
 
 /// Arguments of an instruction as its sheets of kernels show them.
 pub(crate) fn arguments(record: &Record) -> Arguments<'_> {
@@ -115,13 +115,13 @@ impl<'a> Group<'a> {
 /// The groups, most time first.
 fn groups<'a>(
     analysis: &'a JaxAnalysis,
-    category: KernelCategory,
+    category: XlaKernel,
 ) -> Option<(OperatorContext<'a>, Vec<Group<'a>>)> {
     let mut groups: IndexMap<_, (Model, Vec<KernelRow<'_>>)> = IndexMap::default();
     for row in gpu_kernels(analysis).into_iter().filter(|row| row.category == category) {
         let Some(instruction) = analysis.instruction(row.event.event) else { continue };
         let Some(mut model) = Model::new(instruction, category) else { continue };
-        if category == KernelCategory::Gemm {
+        if category == XlaKernel::Gemm {
             let transposes = transposes(row.name).map(|sides| ("transpose", sides.to_string()));
             model.parameters.extend(transposes);
         }
@@ -162,17 +162,17 @@ struct Model {
 
 impl Model {
     /// The model of a kernel of this category; `None` where TraceLens has none.
-    fn new(instruction: InstructionRef<'_>, category: KernelCategory) -> Option<Self> {
+    fn new(instruction: InstructionRef<'_>, category: XlaKernel) -> Option<Self> {
         let target = instruction.custom_call_target.as_str();
         let calls = |names: &[&str]| names.iter().any(|name| target.contains(name));
         if instruction.operands.is_empty() || target.is_empty() {
             None
-        } else if calls(&["matmul", "cublas"]) && category == KernelCategory::Gemm {
+        } else if calls(&["matmul", "cublas"]) && category == XlaKernel::Gemm {
             LibraryGemm::new(instruction).map(|gemm| matrix_product(&gemm))
         } else if calls(&["te_fused_attn_forward_ffi", "te_fused_attn_backward_ffi"]) {
             attention(instruction, calls(&["te_fused_attn_backward_ffi"]))
         } else if calls(&["cudnn$convForward", "cudnn$convBiasActivationForward", "cudnn$convBackward"])
-            && category == KernelCategory::Convolution
+            && category == XlaKernel::Convolution
         {
             convolution(instruction, calls(&["cudnn$convBackward"]))
         } else {
@@ -315,7 +315,7 @@ mod tests {
         HloModule::new("m", 1, vec![computation])
     }
 
-    fn model(module: &HloModule, category: KernelCategory) -> Model {
+    fn model(module: &HloModule, category: XlaKernel) -> Model {
         Model::new(module.instruction("call").unwrap(), category).unwrap()
     }
 
@@ -335,13 +335,13 @@ mod tests {
         let module = call("__cublas$gemm", config, operands, result);
         let gemm = LibraryGemm::new(module.instruction("call").unwrap()).unwrap();
         assert_eq!((gemm.batch, gemm.m, gemm.n, gemm.k, gemm.beta), (1, 2048, 4096, 6144, 0.0));
-        let model = model(&module, KernelCategory::Gemm);
+        let model = model(&module, XlaKernel::Gemm);
         assert_eq!(model.flops, 103_079_215_104.0);
         assert_eq!(model.bytes, Some(88.0 * 1_048_576.0));
         assert!((model.flops / model.bytes.unwrap() - 1117.090909090909).abs() < 1e-9);
         assert!((model.flops / 1e6 / 117.841 - 874.7313337802633).abs() < 1e-9);
         assert_eq!(parameter(&model, "simulation_dtype"), "bf16");
-        assert_eq!(Model::new(module.instruction("call").unwrap(), KernelCategory::Convolution), None);
+        assert_eq!(Model::new(module.instruction("call").unwrap(), XlaKernel::Convolution), None);
     }
 
     #[test]
@@ -353,7 +353,7 @@ mod tests {
             ("te_fused_attn_backward_ffi", 140_283_364_638_720.0, 2_906_308_608.0),
         ] {
             let module = call(target, "", &operands, Shape::array(ElementType::Bf16, qkv.to_vec()));
-            let model = model(&module, KernelCategory::AttentionForward);
+            let model = model(&module, XlaKernel::AttentionForward);
             assert_eq!((model.flops, model.bytes), (flops, Some(bytes)), "{target}");
         }
     }
@@ -363,7 +363,7 @@ mod tests {
         let operands: &[(ElementType, &[u64])] = &[(ElementType::Bf16, &[2, 2048, 3, 16, 128])];
         let module = call("te_fused_attn_forward_ffi", "", operands, Shape::array(ElementType::Bf16, [2]));
         let instruction = module.instruction("call").unwrap();
-        assert_eq!(Model::new(instruction, KernelCategory::AttentionForward), None);
+        assert_eq!(Model::new(instruction, XlaKernel::AttentionForward), None);
     }
 
     #[test]
@@ -375,7 +375,7 @@ mod tests {
             Shape::array(ElementType::U8, [64]),
         ]);
         let module = call("__cudnn$convForward", "", operands, result);
-        let model = model(&module, KernelCategory::Convolution);
+        let model = model(&module, XlaKernel::Convolution);
         assert_eq!((model.flops, model.bytes), (2_288_107_520.0, Some(578_416_648.0)));
         assert_eq!(parameter(&model, "convNd"), "conv3d");
         assert_eq!(parameter(&model, "filter_shape"), "(1, 2, 2)");

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
+use perf_models::Activation;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -130,9 +132,18 @@ pub(crate) struct GemmArguments {
     /// Element type of bias and result [default: that of the operands; bf16 for fp8 and fp4]
     #[arg(long = "output-dtype", value_enum, value_name = "DTYPE")]
     pub(crate) output_dtype: Option<DataType>,
-    /// Add a vector of N elements to each row
+    /// Epilogue: add a vector of N elements to each row
     #[arg(long)]
     pub(crate) bias: bool,
+    /// Epilogue: apply an activation function to each element of the result
+    #[arg(long, value_name = "NAME", value_parser = activation_parser())]
+    pub(crate) activation: Option<Activation>,
+}
+
+fn activation_parser() -> impl TypedValueParser<Value = Activation> {
+    // Every possible value is the name of an activation.
+    PossibleValuesParser::new(Activation::all().map(Activation::as_str))
+        .try_map(|name| Activation::from_name(&name).ok_or("no activation of this name"))
 }
 
 #[derive(Args)]

@@ -26,6 +26,8 @@ fn figures_are_those_of_the_formulas() {
         ("gemm --m 40960 --n 6144 --k 1536", 773_094_113_280.0, 648_019_968.0, "matrix_bf16"),
         // Two of 2·2·3·4 and 2·3 additions; 4 bytes times (8 + 12 + 6 + 3).
         ("gemm --m 2 --n 3 --k 4 --batch 2 --bias --dtype fp32", 108.0, 232.0, "matrix_fp32"),
+        // The products, and for each of 8·4 results the bias and the 8 operations of GELU.
+        ("gemm --m 8 --n 4 --k 2 --bias --activation gelu", 416.0, 120.0, "matrix_bf16"),
         // One byte times (8 + 12), a result of two bytes times 6.
         ("gemm --m 2 --n 3 --k 4 --dtype fp8", 48.0, 32.0, "matrix_fp8"),
         ("gemm --m 2 --n 3 --k 4 --dtype fp4 --output-dtype fp32", 48.0, 34.0, "matrix_fp4"),

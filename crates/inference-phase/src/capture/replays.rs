@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use perf_models::{AnnotationKind, IterationAnnotation};
 use trace_ingest::{Category, EventId, StringId, TrackId};
-use trace2tree::TraceTree;
+use trace2tree::{TraceTree, is_graph_launch};
 
 use super::library::{CaptureFile, CaptureMode};
 
@@ -170,7 +170,7 @@ fn graph_launches(tree: &TraceTree) -> Vec<EventId> {
     let trace = tree.trace();
     let events = trace.events();
     let is_name: Vec<bool> =
-        trace.strings().iter().map(|(_, name)| name.to_ascii_lowercase().contains("graphlaunch")).collect();
+        trace.strings().iter().map(|(_, name)| is_graph_launch(name)).collect();
     let is_launch = |event: EventId| {
         events.category(event).is_launch_api()
             && is_name[events.name(event).index()]

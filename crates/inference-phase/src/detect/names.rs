@@ -1,7 +1,8 @@
 //! What names of operators and kernels say, decided once per distinct name.
 
-use perf_models::Family;
+use perf_models::{Family, is_library_gemm};
 use trace_ingest::{StringId, Trace};
+use trace2tree::is_graph_launch;
 
 /// What kind of call an operator's name stands for, as far as phases are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +94,7 @@ impl<'t> Names<'t> {
             NameClass {
                 kind: op_kind(text, &lower),
                 words: words(text, &lower),
-                graph_launch: lower.contains("graphlaunch"),
+                graph_launch: is_graph_launch(text),
                 transfer: transfer(&lower),
                 chooses: matches!(lower.as_str(), "aten::argmax" | "aten::multinomial"),
             }
@@ -114,11 +115,6 @@ const CACHE_WRITES: [&str; 7] = [
 
 fn is_cache_write(lower: &str) -> bool {
     CACHE_WRITES.iter().any(|part| lower.contains(part))
-}
-
-/// Library GEMMs carry their tuning in their names (`USL1`, `SL128`, `MT256x32x64`); none of it is about requests.
-pub(crate) fn is_gemm_kernel(lower: &str) -> bool {
-    ["cijk_", "gemm", "nvjet", "cutlass_80_", "matmul"].iter().any(|part| lower.contains(part))
 }
 
 fn transfer(lower: &str) -> Option<Transfer> {
@@ -183,7 +179,7 @@ const ENGINES: [&str; 8] = [
 fn words(text: &str, lower: &str) -> Words {
     let mut words =
         Words { engine: ENGINES.iter().any(|engine| lower.starts_with(engine)), ..Words::default() };
-    if is_cache_write(lower) || is_gemm_kernel(lower) {
+    if is_cache_write(lower) || is_library_gemm(lower) {
         return words;
     }
     let camel = camel_case(text);

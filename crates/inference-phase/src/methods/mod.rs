@@ -1,7 +1,6 @@
 //! Methods of phase detection: the detector of steps, and single rules over operators. Those of TraceLens are in
 //! [`tracelens`](crate::tracelens).
 
-pub(crate) mod kernel_category;
 mod single;
 
 use std::fmt;
@@ -10,8 +9,6 @@ use std::str::FromStr;
 use trace_ingest::{EventId, Trace};
 
 use crate::step::Phase;
-
-pub use kernel_category::kernel_category;
 
 /// How phases are told apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -2,11 +2,12 @@
 //! as for steps: words as wholes, nothing out of names of matrix kernels, writes to the cache neutral.
 
 use hashbrown::HashMap;
+use perf_models::is_library_gemm;
 use trace_ingest::{Category, EventId, StringId, Trace};
 
 use super::{DetectionMethod, LaunchingCall};
 use crate::detect::calls::{AttentionCall, Call, CallReader};
-use crate::detect::names::{Names, Words, is_gemm_kernel};
+use crate::detect::names::{Names, Words};
 use crate::step::Phase;
 
 /// Below this share of the device time that names speak of, a phase's names in a call are noise.
@@ -153,7 +154,7 @@ fn by_lengths(call: AttentionCall, threshold: i64) -> Option<Phase> {
 /// `sl128`), and matrix kernels' names have none: theirs are about tiles.
 fn sequence_length(name: &str) -> Option<Phase> {
     let lower = name.to_ascii_lowercase();
-    if is_gemm_kernel(&lower) {
+    if is_library_gemm(&lower) {
         return None;
     }
     let mut words =

@@ -6,6 +6,7 @@ use std::fmt;
 use gpu_timeline::{Interval, busy_time};
 use hashbrown::HashMap;
 use trace_ingest::{EventId, StringId};
+use trace2tree::is_graph_launch;
 use tree_perf::Analysis;
 
 use crate::DetectOptions;
@@ -315,7 +316,7 @@ pub(super) fn of_steps(analysis: &Analysis, steps: &Steps) -> Vec<StepStatistics
         let name = events.name(launch);
         let is_graph = *is_graph
             .entry(name)
-            .or_insert_with(|| trace.text(name).to_ascii_lowercase().contains("graphlaunch"));
+            .or_insert_with(|| is_graph_launch(trace.text(name)));
         statistics[step].graph_launches += usize::from(is_graph);
     }
     statistics

@@ -4,14 +4,13 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashMap;
+use perf_models::{engine_kernel, tracelens_engine_kernel};
 use sheets::{Chart, ChartShape, Column, Sheet};
 use trace_ingest::StringId;
 use tree_perf::KernelTable;
 
 use super::phase_analysis::{PhaseAnalysis, PhaseMethod};
-use crate::methods::kernel_category;
 use crate::step::Phase;
-use crate::tracelens;
 
 const NAME: Column = Column::text(
     "name",
@@ -85,7 +84,7 @@ fn operators<'a>(phases: &PhaseAnalysis<'a>, phase: Phase) -> Vec<Row<'a>> {
     let trace = phases.analysis.trace();
     let events = trace.events();
     let is_tracelens = matches!(phases.options.method, PhaseMethod::TraceLens(_));
-    let category = if is_tracelens { tracelens::kernel_category } else { kernel_category };
+    let category = if is_tracelens { tracelens_engine_kernel } else { engine_kernel };
     let mut known: HashMap<StringId, &'static str> = HashMap::new();
     let mut groups: BTreeMap<StringId, Group> = BTreeMap::new();
     let mut launchers = phases.analysis.launchers().enumerate();

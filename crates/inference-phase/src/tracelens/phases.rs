@@ -5,7 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::quantile::quantile;
+use gpu_timeline::quantile;
 use hashbrown::HashMap;
 use trace_ingest::ArgumentValue;
 

@@ -3,7 +3,8 @@
 //! Bytes are the traffic of the device's own memory; what crosses the links between devices is not in
 //! them. No peak of an arithmetic unit bounds a collective, so there is no compute spec.
 
-use super::OpGroup;
+use super::{OpGroup, named, op};
+use crate::recorded::{Read, Recorded};
 use crate::tensor::{Tensor, count_value, elements, shape_value, strides_value};
 use crate::{
     Category, ComputeSpec, Family, Figure, OpCall, Parameter, PerfModel, Undefined, Value, element_size,
@@ -160,29 +161,29 @@ impl PerfModel for CustomReshard {
 }
 
 /// A handle, input, output.
-fn all_reduce(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+fn all_reduce(call: &OpCall<'_>) -> Read {
     let input_strides = Some(call.strides_of(1)?);
-    Ok(Box::new(CustomAllReduce { input: call.tensor(1)?, input_strides }))
+    Ok(Recorded::new(CustomAllReduce { input: call.tensor(1)?, input_strides }))
 }
 
 /// Reads the input at `input` and the weight at `weight`.
-fn all_reduce_norm(call: &OpCall<'_>, input: usize, weight: usize) -> Result<Box<dyn PerfModel>, Undefined> {
+fn all_reduce_norm(call: &OpCall<'_>, input: usize, weight: usize) -> Read {
     let channels = call.dimension(weight, 0)?;
     let input_strides = Some(call.strides_of(input)?);
-    Ok(Box::new(AllReduceRmsNorm { input: call.tensor(input)?, input_strides, channels }))
+    Ok(Recorded::new(AllReduceRmsNorm { input: call.tensor(input)?, input_strides, channels }))
 }
 
 /// A handle, input, output.
-fn reshard(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+fn reshard(call: &OpCall<'_>) -> Read {
     let input_strides = Some(call.strides_of(1)?);
     let output_shape = call.dimensions(2)?;
-    Ok(Box::new(CustomReshard { input: call.tensor(1)?, input_strides, output_shape }))
+    Ok(Recorded::new(CustomReshard { input: call.tensor(1)?, input_strides, output_shape }))
 }
 
 /// Output, input; the element type is that of the output.
-fn gather_into(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+fn gather_into(call: &OpCall<'_>) -> Read {
     let input = Tensor::new(call.dimensions(1)?, call.type_of(0)?);
-    Ok(Box::new(CustomReshard { input, input_strides: None, output_shape: call.dimensions(0)? }))
+    Ok(Recorded::new(CustomReshard { input, input_strides: None, output_shape: call.dimensions(0)? }))
 }
 
 pub(super) const GROUPS: &[OpGroup] = &[
@@ -190,22 +191,26 @@ pub(super) const GROUPS: &[OpGroup] = &[
         Family::CustomCollective,
         Category::CustomCollective,
         &[
-            ("aiter::fused_allreduce_rmsnorm", |call| all_reduce_norm(call, 2, 6)),
-            ("aiter::fused_allreduce_rmsnorm_", |call| all_reduce_norm(call, 0, 2)),
-            ("aiter::reduce_scatter", reshard),
-            ("aiter::all_gather_reg", reshard),
-            ("_C_custom_ar::all_reduce", all_reduce),
-            ("_C_custom_ar::qr_all_reduce", all_reduce),
-            ("sgl_kernel::all_reduce_reg", all_reduce),
-            ("sgl_kernel::qr_all_reduce", all_reduce),
-            ("sglang::reg_all_gather_into_tensor", gather_into),
+            op("aiter::fused_allreduce_rmsnorm", |call| all_reduce_norm(call, 2, 6)),
+            op("aiter::fused_allreduce_rmsnorm_", |call| all_reduce_norm(call, 0, 2)),
+            op("aiter::reduce_scatter", reshard),
+            op("aiter::all_gather_reg", reshard),
+            op("_C_custom_ar::all_reduce", all_reduce),
+            op("_C_custom_ar::qr_all_reduce", all_reduce),
+            op("sgl_kernel::all_reduce_reg", all_reduce),
+            op("sgl_kernel::qr_all_reduce", all_reduce),
+            op("sglang::reg_all_gather_into_tensor", gather_into),
         ],
     ),
     OpGroup::category_only(
         Category::CustomCollective,
         &[
-            "aiter::allgather_lastdim<std::bfloat16_t, 2>(aiter::RankData*, aiter::RankSignals, aiter::Signal*, std::bfloat16_t*, int, int, int) (Synthetic Op)",
-            "aiter::allgather_lastdim<std::bfloat16_t, 4>(aiter::RankData*, aiter::RankSignals, aiter::Signal*, std::bfloat16_t*, int, int, int) (Synthetic Op)",
+            named(
+                "aiter::allgather_lastdim<std::bfloat16_t, 2>(aiter::RankData*, aiter::RankSignals, aiter::Signal*, std::bfloat16_t*, int, int, int) (Synthetic Op)",
+            ),
+            named(
+                "aiter::allgather_lastdim<std::bfloat16_t, 4>(aiter::RankData*, aiter::RankSignals, aiter::Signal*, std::bfloat16_t*, int, int, int) (Synthetic Op)",
+            ),
         ],
     ),
 ];

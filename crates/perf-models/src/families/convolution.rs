@@ -2,35 +2,47 @@
 
 pub(crate) mod model;
 
-use super::OpGroup;
+use super::{
+    BackwardWork::{Itself, NotCounted},
+    OpGroup, named, op,
+};
+use crate::recorded::{Read, Recorded};
 use crate::tensor::Tensor;
-use crate::{Category, Family, OpCall, PerfModel, Undefined, Value};
+use crate::{Category, Family, OpCall, Undefined, Value};
 use model::{Convolution, ConvolutionBackward, Gradients};
 
 pub(super) const GROUPS: &[OpGroup] = &[
     OpGroup::modelled(
         Family::Conv,
         Category::ConvForward,
-        &[("aten::convolution", forward), ("ConvBias_", fused_forward), ("ConvBiasReLU_", fused_forward)],
+        &[
+            op("aten::convolution", forward).backward_work(NotCounted),
+            op("ConvBias_", fused_forward).backward_work(NotCounted),
+            op("ConvBiasReLU_", fused_forward).backward_work(NotCounted),
+        ],
     ),
     OpGroup::modelled(
         Family::Conv,
         Category::ConvBackward,
         &[
-            ("aten::convolution_backward", backward),
-            ("ConvBias_Backward", fused_backward),
-            ("ConvBiasReLU_Backward", fused_backward),
+            op("aten::convolution_backward", backward).backward_work(Itself),
+            op("ConvBias_Backward", fused_backward).backward_work(Itself).shaped_as("ConvBias_"),
+            op("ConvBiasReLU_Backward", fused_backward).backward_work(Itself).shaped_as("ConvBiasReLU_"),
         ],
     ),
-    OpGroup::category_only(Category::ConvForward, &["aten::miopen_convolution", "aten::cudnn_convolution"]),
+    OpGroup::category_only(
+        Category::ConvForward,
+        &[
+            named("aten::miopen_convolution").backward_work(NotCounted),
+            named("aten::cudnn_convolution").backward_work(NotCounted),
+        ],
+    ),
 ];
-
-type Read = Result<Box<dyn PerfModel>, Undefined>;
 
 /// `convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)`.
 fn forward(call: &OpCall<'_>) -> Read {
     let bias = call.has_dimensions(2);
-    Ok(Box::new(Convolution { bias, ..convolution(call, 0, 3)? }))
+    Ok(Recorded::new(Convolution { bias, ..convolution(call, 0, 3)? }))
 }
 
 /// `convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed,
@@ -44,7 +56,7 @@ fn backward(call: &OpCall<'_>) -> Read {
         _ => Gradients { input: true, filter: true, bias: has_bias_shape },
     };
     let forward = Convolution { bias: gradients.bias, ..convolution(call, 1, 4)? };
-    Ok(Box::new(ConvolutionBackward { forward, gradients }))
+    Ok(Recorded::new(ConvolutionBackward { forward, gradients }))
 }
 
 /// Input and filter from input `tensors` on, settings from input `settings` on.
@@ -97,7 +109,7 @@ fn count(number: i64, index: usize) -> Result<u64, Undefined> {
 
 /// `ConvBias_(input, weight, bias, padding or stride...)`: one number for all spatial dimensions each.
 fn fused_forward(call: &OpCall<'_>) -> Read {
-    Ok(Box::new(fused(call)?))
+    Ok(Recorded::new(fused(call)?))
 }
 
 /// The gradients of the forward call: the backward call records no shapes of its own.
@@ -106,7 +118,7 @@ fn fused_backward(call: &OpCall<'_>) -> Read {
         return Err(Undefined::arguments("the forward call of the same sequence number is not known"));
     };
     let gradients = Gradients { input: true, filter: true, bias: true };
-    Ok(Box::new(ConvolutionBackward { forward: fused(forward)?, gradients }))
+    Ok(Recorded::new(ConvolutionBackward { forward: fused(forward)?, gradients }))
 }
 
 fn fused(call: &OpCall<'_>) -> Result<Convolution, Undefined> {
@@ -146,6 +158,7 @@ fn count_or(call: &OpCall<'_>, index: usize, default: u64) -> Result<u64, Undefi
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::PerfModel;
 
     fn texts(values: &[&str]) -> Vec<Value> {
         values.iter().map(|&value| Value::from(value)).collect()

@@ -1,14 +1,17 @@
 //! Cross-entropy loss.
 
-use super::OpGroup;
+use super::{OpGroup, named, op};
+use crate::recorded::{Read, Recorded};
 use crate::tensor::{Tensor, count_value, finite};
-use crate::{
-    Category, ComputeSpec, Family, Figure, OpCall, Parameter, PerfModel, Undefined, Value, element_size,
-};
+use crate::{Category, ComputeSpec, Family, Figure, OpCall, Parameter, PerfModel, Value, element_size};
 
 pub(super) const GROUPS: &[OpGroup] = &[
-    OpGroup::modelled(Family::CrossEntropy, Category::CrossEntropyForward, &[("CrossEntropyFunction", read)]),
-    OpGroup::category_only(Category::CrossEntropyBackward, &["CrossEntropyFunctionBackward"]),
+    OpGroup::modelled(
+        Family::CrossEntropy,
+        Category::CrossEntropyForward,
+        &[op("CrossEntropyFunction", read)],
+    ),
+    OpGroup::category_only(Category::CrossEntropyBackward, &[named("CrossEntropyFunctionBackward")]),
 ];
 
 /// The loss of logits, fused with the gradient that the backward pass scales.
@@ -68,10 +71,10 @@ pub(super) fn assumed_size(element_type: &str) -> Option<String> {
         .map(|_| format!("{ASSUMED_SIZE} bytes an element: {element_type:?} has no known size"))
 }
 
-fn read(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+fn read(call: &OpCall<'_>) -> Read {
     call.dimension(0, 0)?;
     let element_type = call.type_of(0).unwrap_or("");
-    Ok(Box::new(CrossEntropy { logits: Tensor::new(call.dimensions(0)?, element_type) }))
+    Ok(Recorded::new(CrossEntropy { logits: Tensor::new(call.dimensions(0)?, element_type) }))
 }
 
 #[cfg(test)]

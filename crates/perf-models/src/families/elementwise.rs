@@ -5,10 +5,10 @@ pub(crate) mod gated;
 pub(crate) mod resizing;
 pub(crate) mod unary;
 
-use super::OpGroup;
-use crate::{Category, Family};
+use super::{OpGroup, op};
+use crate::{Activation, Category, Family};
 use binary::{binary, binary_without_output};
-use gated::{Activation, gated};
+use gated::gated;
 use resizing::{padding, upsampling};
 use unary::{quantization_fp8, quantization_mxfp4_dual, unary};
 
@@ -17,48 +17,48 @@ pub(super) const GROUPS: &[OpGroup] = &[
         Family::BinaryElementwise,
         Category::Elementwise,
         &[
-            ("aten::div", binary),
-            ("aten::div_", binary),
-            ("aten::mul", binary),
-            ("aten::mul_", binary),
-            ("aten::add", binary),
-            ("aten::add_", binary),
-            ("aten::sigmoid_backward", binary),
-            ("aten::threshold_backward", binary),
-            ("LigerSiLUMulFunction", binary_without_output),
+            op("aten::div", binary),
+            op("aten::div_", binary),
+            op("aten::mul", binary),
+            op("aten::mul_", binary),
+            op("aten::add", binary),
+            op("aten::add_", binary),
+            op("aten::sigmoid_backward", binary),
+            op("aten::threshold_backward", binary),
+            op("LigerSiLUMulFunction", binary_without_output),
         ],
     ),
     OpGroup::modelled(
         Family::UnaryElementwise,
         Category::Elementwise,
         &[
-            ("aten::copy", unary),
-            ("aten::copy_", unary),
-            ("aten::clamp_min", unary),
-            ("aten::clamp_min_", unary),
-            ("aten::clamp_max", unary),
-            ("aten::clamp_max_", unary),
-            ("aten::sigmoid", unary),
-            ("aten::rsqrt", unary),
-            ("aten::silu", unary),
-            ("aten::neg", unary),
-            ("aten::pow", unary),
-            ("aten::replication_pad1d", padding),
-            ("aten::replication_pad2d", padding),
-            ("aten::replication_pad3d", padding),
-            ("aten::upsample_nearest1d", upsampling),
-            ("aten::upsample_nearest2d", upsampling),
-            ("aten::upsample_nearest3d", upsampling),
-            ("aiter::silu_and_mul", |call| gated(call, Activation::Silu)),
-            ("_C::silu_and_mul", |call| gated(call, Activation::Silu)),
-            ("sgl_kernel::silu_and_mul", |call| gated(call, Activation::Silu)),
-            ("aiter::gelu_and_mul", |call| gated(call, Activation::Gelu)),
-            ("aiter::gelu_tanh_and_mul", |call| gated(call, Activation::GeluTanh)),
-            ("primus_turbo_cpp_extension::quantize_fp8_tensorwise", quantization_fp8),
-            ("primus_turbo_cpp_extension::quantize_mxfp4_dual", quantization_mxfp4_dual),
-            ("primus_turbo::quantize_fp8_tensorwise", quantization_fp8),
-            ("primus_turbo::quantize_mxfp4_dual", quantization_mxfp4_dual),
-            ("primus::quantize_mxfp4_dual", quantization_mxfp4_dual),
+            op("aten::copy", unary),
+            op("aten::copy_", unary),
+            op("aten::clamp_min", unary),
+            op("aten::clamp_min_", unary),
+            op("aten::clamp_max", unary),
+            op("aten::clamp_max_", unary),
+            op("aten::sigmoid", unary),
+            op("aten::rsqrt", unary),
+            op("aten::silu", unary),
+            op("aten::neg", unary),
+            op("aten::pow", unary),
+            op("aten::replication_pad1d", padding),
+            op("aten::replication_pad2d", padding),
+            op("aten::replication_pad3d", padding),
+            op("aten::upsample_nearest1d", upsampling),
+            op("aten::upsample_nearest2d", upsampling),
+            op("aten::upsample_nearest3d", upsampling),
+            op("aiter::silu_and_mul", |call| gated(call, Activation::Silu)),
+            op("_C::silu_and_mul", |call| gated(call, Activation::Silu)),
+            op("sgl_kernel::silu_and_mul", |call| gated(call, Activation::Silu)),
+            op("aiter::gelu_and_mul", |call| gated(call, Activation::Gelu)),
+            op("aiter::gelu_tanh_and_mul", |call| gated(call, Activation::GeluTanh)),
+            op("primus_turbo_cpp_extension::quantize_fp8_tensorwise", quantization_fp8),
+            op("primus_turbo_cpp_extension::quantize_mxfp4_dual", quantization_mxfp4_dual),
+            op("primus_turbo::quantize_fp8_tensorwise", quantization_fp8),
+            op("primus_turbo::quantize_mxfp4_dual", quantization_mxfp4_dual),
+            op("primus::quantize_mxfp4_dual", quantization_mxfp4_dual),
         ],
     ),
 ];

@@ -1,6 +1,7 @@
 //! Matrix multiplication in groups of different sizes.
 
-use super::OpGroup;
+use super::{OpGroup, op};
+use crate::recorded::{Read, Recorded};
 use crate::tensor::count_value;
 use crate::{
     Category, ComputeSpec, Family, Figure, OpCall, Parameter, PerfModel, Undefined, Value, element_size,
@@ -10,14 +11,14 @@ pub(super) const GROUPS: &[OpGroup] = &[OpGroup::modelled(
     Family::GroupedGemm,
     Category::GroupedGemmForward,
     &[
-        ("primus_turbo::grouped_gemm", fixed_k),
-        ("primus_turbo::grouped_gemm_impl", fixed_k),
-        ("primus_turbo::grouped_gemm_variable_k", variable_k),
-        ("primus_turbo::grouped_gemm_variable_k_impl", variable_k),
-        ("primus_turbo_cpp_extension::grouped_gemm", fixed_k),
-        ("primus_turbo_cpp_extension::grouped_gemm_variable_k", variable_k),
-        ("primus_turbo_cpp_extension::ck_grouped_gemm", fixed_k),
-        ("primus_turbo_cpp_extension::ck_grouped_gemm_variable_k", variable_k),
+        op("primus_turbo::grouped_gemm", fixed_k),
+        op("primus_turbo::grouped_gemm_impl", fixed_k),
+        op("primus_turbo::grouped_gemm_variable_k", variable_k),
+        op("primus_turbo::grouped_gemm_variable_k_impl", variable_k),
+        op("primus_turbo_cpp_extension::grouped_gemm", fixed_k),
+        op("primus_turbo_cpp_extension::grouped_gemm_variable_k", variable_k),
+        op("primus_turbo_cpp_extension::ck_grouped_gemm", fixed_k),
+        op("primus_turbo_cpp_extension::ck_grouped_gemm_variable_k", variable_k),
     ],
 )];
 
@@ -173,10 +174,10 @@ fn types(call: &OpCall<'_>) -> (String, String) {
 }
 
 /// Rows `(m, k)` with weights `(groups, k, n)` or `(groups, n, k)`, or lists of both.
-fn fixed_k(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+fn fixed_k(call: &OpCall<'_>) -> Read {
     let (input_type, output_type) = types(call);
     let model = |[m, k, n, groups]: [u64; 4]| {
-        Ok(Box::new(GroupedGemm { m, k, n, groups, input_type, output_type }) as Box<dyn PerfModel>)
+        Ok(Recorded::new(GroupedGemm { m, k, n, groups, input_type, output_type }))
     };
     if let Some(dimensions) = rows_and_weights(call) {
         return model(dimensions);
@@ -209,7 +210,7 @@ fn rows_and_weights(call: &OpCall<'_>) -> Option<[u64; 4]> {
 }
 
 /// Operands `(m, k)` and `(k, n)`, or lists of them.
-fn variable_k(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+fn variable_k(call: &OpCall<'_>) -> Read {
     let (input_type, output_type) = types(call);
     let matrix = |index| call.dimensions_of::<2>(index).ok().filter(|sides| !sides.contains(&0));
     let groups = if let (Some([m, k]), Some([_, n])) = (matrix(0), matrix(1)) {
@@ -221,7 +222,7 @@ fn variable_k(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
         }
         pairs.iter().map(|&([m, k], [_, n])| GroupShape { m, k, n }).collect()
     };
-    Ok(Box::new(VariableKGroupedGemm { groups, input_type, output_type }))
+    Ok(Recorded::new(VariableKGroupedGemm { groups, input_type, output_type }))
 }
 
 type Sides = [u64; 2];

@@ -8,8 +8,8 @@
 //! [hyper-connections]: https://arxiv.org/abs/2409.19606
 //! [manifold-constrained]: https://arxiv.org/abs/2512.24880
 
-use super::OpGroup;
-use crate::assumptions::Assumptions;
+use super::{OpGroup, op};
+use crate::recorded::{Assumptions, Read, Recorded};
 use crate::tensor::count_value;
 use crate::{
     Category, ComputeSpec, ComputeUnit, Family, Figure, OpCall, Parameter, PerfModel, Undefined, Value,
@@ -183,20 +183,16 @@ impl PerfModel for HyperConnection {
 }
 
 /// A kernel on streams of the element type of input `typed`; `sizes` are tokens, streams and channels.
-fn connection(
-    call: &OpCall<'_>,
-    typed: usize,
-    sizes: [u64; 3],
-    stage: HyperConnectionStage,
-) -> Result<Box<dyn PerfModel>, Undefined> {
+fn connection(call: &OpCall<'_>, typed: usize, sizes: [u64; 3], stage: HyperConnectionStage) -> Read {
     let [tokens, streams, channels] = sizes;
     let mut assumed = Assumptions::default();
     let element_type =
         assumed.recorded_or(call.type_of(typed).ok(), "element type", "c10::BFloat16").to_owned();
-    Ok(assumed.noted_on(HyperConnection { tokens, streams, channels, element_type, stage }))
+    Ok(Recorded::new(HyperConnection { tokens, streams, channels, element_type, stage })
+        .with_notes(assumed.0))
 }
 
-fn post(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+fn post(call: &OpCall<'_>) -> Read {
     let [tokens, channels] = call.dimensions_of(1)?;
     connection(call, 1, [tokens, call.dimension(0, 1)?, channels], HyperConnectionStage::Post)
 }
@@ -206,19 +202,19 @@ fn matmul(call: &OpCall<'_>, weight: usize) -> Result<MixtureMatmul, Undefined> 
     Ok(MixtureMatmul { coefficients, inner, splits: call.dimension(0, 0)? })
 }
 
-fn pre_matmul(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+fn pre_matmul(call: &OpCall<'_>) -> Read {
     let sizes = call.dimensions_of(2)?;
     connection(call, 2, sizes, HyperConnectionStage::PreMatmul(matmul(call, 3)?))
 }
 
-fn pre_norm(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+fn pre_norm(call: &OpCall<'_>) -> Read {
     let [tokens, channels] = call.dimensions_of(2)?;
     let (coefficients, splits) = (call.dimension(6, 0)?, call.dimension(3, 0)?);
     let sizes = [tokens, call.dimension(0, 1)?, channels];
     connection(call, 7, sizes, HyperConnectionStage::PreNorm { coefficients, splits })
 }
 
-fn post_and_pre_matmul(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+fn post_and_pre_matmul(call: &OpCall<'_>) -> Read {
     let [tokens, channels] = call.dimensions_of(3)?;
     let sizes = [tokens, call.dimension(2, 1)?, channels];
     connection(call, 3, sizes, HyperConnectionStage::PostAndPreMatmul(matmul(call, 7)?))
@@ -228,9 +224,9 @@ pub(super) const GROUPS: &[OpGroup] = &[OpGroup::modelled(
     Family::HyperConnection,
     Category::HyperConnection,
     &[
-        ("aiter::mhc_post", post),
-        ("aiter::mhc_pre_gemm_sqrsum", pre_matmul),
-        ("aiter::mhc_pre_big_fuse_rmsnorm", pre_norm),
-        ("aiter::mhc_fused_post_pre_gemm_sqrsum", post_and_pre_matmul),
+        op("aiter::mhc_post", post),
+        op("aiter::mhc_pre_gemm_sqrsum", pre_matmul),
+        op("aiter::mhc_pre_big_fuse_rmsnorm", pre_norm),
+        op("aiter::mhc_fused_post_pre_gemm_sqrsum", post_and_pre_matmul),
     ],
 )];

@@ -12,7 +12,7 @@ pub use communication::ExpertTokens;
 pub use expert_matmul::ExpertMatmul;
 pub use model::{ExpertLayer, ExpertStage};
 
-use super::OpGroup;
+use super::{OpGroup, named, op};
 use crate::{Category, Family};
 use auxiliary::{append_shared_experts, routing_operands, topk_softplus};
 use communication::expert_tokens;
@@ -28,70 +28,73 @@ pub(super) const GROUPS: &[OpGroup] = &[
         Family::MoeFused,
         Category::MoeFused,
         &[
-            ("pseudo_op::moe_aiter_fused_1stage", |call| fused_or_flydsl(call, Fused)),
-            ("aiter::fmoe_fp8_blockscale_g1u1", fused_given_output),
-            ("aiter::fmoe_g1u1", fused_given_output),
+            op("pseudo_op::moe_aiter_fused_1stage", |call| fused_or_flydsl(call, Fused)),
+            op("aiter::fmoe_fp8_blockscale_g1u1", fused_given_output),
+            op("aiter::fmoe_g1u1", fused_given_output),
         ],
     ),
     OpGroup::modelled(
         Family::MoeUnfused,
         Category::MoeUnfused,
         &[
-            ("aiter::moe_cktile2stages_gemm1_ck", cktile_stage1),
-            ("aiter::moe_cktile2stages_gemm2_ck", cktile_stage2),
-            ("aiter::ck_moe_stage1", ck_stage1),
-            ("aiter::ck_moe_stage2", ck_stage2),
-            ("pseudo_op::moe_triton_unfused_up", |call| triton(call, Up)),
-            ("pseudo_op::moe_triton_unfused_down", |call| triton(call, Down)),
-            ("pseudo_op::moe_gptq_awq_up", gptq_up),
-            ("pseudo_op::moe_gptq_awq_down", gptq_down),
-            ("pseudo_op::moe_flydsl_stage1", |call| fused_or_flydsl(call, Up)),
-            ("pseudo_op::moe_flydsl_stage2", |call| fused_or_flydsl(call, Down)),
-            ("sglang_profiler::fused_moe_triton_kernels_invoke_fused_moe_kernel", expert_matmul),
+            op("aiter::moe_cktile2stages_gemm1_ck", cktile_stage1),
+            op("aiter::moe_cktile2stages_gemm2_ck", cktile_stage2),
+            op("aiter::ck_moe_stage1", ck_stage1),
+            op("aiter::ck_moe_stage2", ck_stage2),
+            op("pseudo_op::moe_triton_unfused_up", |call| triton(call, Up)),
+            op("pseudo_op::moe_triton_unfused_down", |call| triton(call, Down)),
+            op("pseudo_op::moe_gptq_awq_up", gptq_up),
+            op("pseudo_op::moe_gptq_awq_down", gptq_down),
+            op("pseudo_op::moe_flydsl_stage1", |call| fused_or_flydsl(call, Up)),
+            op("pseudo_op::moe_flydsl_stage2", |call| fused_or_flydsl(call, Down)),
+            op("sglang_profiler::fused_moe_triton_kernels_invoke_fused_moe_kernel", expert_matmul),
         ],
     ),
     OpGroup::modelled(
         Family::MoeAuxiliary,
         Category::MoeAuxiliary,
         &[
-            ("aiter::biased_grouped_topk_hip", routing_operands),
-            ("aiter::moe_sorting_fwd", routing_operands),
-            ("aiter::mxfp4_moe_sort_hip", routing_operands),
-            ("aiter::topk_softplus", topk_softplus),
-            ("sglang_profiler::fused_moe_triton_kernels_fused_append_shared_experts", append_shared_experts),
+            op("aiter::biased_grouped_topk_hip", routing_operands),
+            op("aiter::moe_sorting_fwd", routing_operands),
+            op("aiter::mxfp4_moe_sort_hip", routing_operands),
+            op("aiter::topk_softplus", topk_softplus),
+            op(
+                "sglang_profiler::fused_moe_triton_kernels_fused_append_shared_experts",
+                append_shared_experts,
+            ),
         ],
     ),
     OpGroup::modelled(
         Family::MoeCommunication,
         Category::MoeCommunicationForward,
-        &[("MoEDispatch", expert_tokens), ("MoECombine", expert_tokens)],
+        &[op("MoEDispatch", expert_tokens), op("MoECombine", expert_tokens)],
     ),
     OpGroup::category_only(
         Category::MoeAuxiliary,
         &[
-            "aiter::moe_sorting_opus_fwd",
-            "aiter::moe_align_block_size",
-            "_moe_C::moe_align_block_size",
-            "aiter::fused_moe_->_fused_dynamic_mxfp4_quant_moe_sort_kernel (Synthetic Op)",
-            "aiter::moe_sum",
-            "aiter::topk_softmax",
-            "aiter::topk_softmax_asm",
-            "aiter::topk_sigmoid",
-            "aiter::grouped_topk",
-            "aiter::moe_fused_gate",
+            named("aiter::moe_sorting_opus_fwd"),
+            named("aiter::moe_align_block_size"),
+            named("_moe_C::moe_align_block_size"),
+            named("aiter::fused_moe_->_fused_dynamic_mxfp4_quant_moe_sort_kernel (Synthetic Op)"),
+            named("aiter::moe_sum"),
+            named("aiter::topk_softmax"),
+            named("aiter::topk_softmax_asm"),
+            named("aiter::topk_sigmoid"),
+            named("aiter::grouped_topk"),
+            named("aiter::moe_fused_gate"),
         ],
     ),
     OpGroup::category_only(
         Category::MoeCommunicationForward,
-        &["TokenPermuteMaskMap", "_OperationFuserAutogradFunction"],
+        &[named("TokenPermuteMaskMap"), named("_OperationFuserAutogradFunction")],
     ),
     OpGroup::category_only(
         Category::MoeCommunicationBackward,
         &[
-            "MoEDispatchBackward",
-            "MoECombineBackward",
-            "TokenPermuteMaskMapBackward",
-            "_OperationFuserAutogradFunctionBackward",
+            named("MoEDispatchBackward"),
+            named("MoECombineBackward"),
+            named("TokenPermuteMaskMapBackward"),
+            named("_OperationFuserAutogradFunctionBackward"),
         ],
     ),
 ];

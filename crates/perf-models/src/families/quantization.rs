@@ -1,9 +1,10 @@
 //! Quantization with a scale for each token, tensor or group of elements.
 
-use super::OpGroup;
 use super::rms_norm::MX_BLOCK;
+use super::{OpGroup, op};
+use crate::recorded::{Read, Recorded};
 use crate::tensor::{Tensor, count_value, elements, shape_value, strides_value};
-use crate::{Category, ComputeSpec, Family, Figure, OpCall, Parameter, PerfModel, Undefined, Value};
+use crate::{Category, ComputeSpec, Family, Figure, OpCall, Parameter, PerfModel, Value};
 
 /// Dynamic quantization that writes the scales it finds.
 ///
@@ -205,19 +206,19 @@ impl PerfModel for Mxfp4Quantization {
 }
 
 /// Output, input, scales.
-fn scaled(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+fn scaled(call: &OpCall<'_>) -> Read {
     let [output, input, scales] = [call.tensor(0)?, call.tensor(1)?, call.tensor(2)?];
     let strides = [call.strides_of(1)?, call.strides_of(2)?, call.strides_of(0)?].map(Some);
-    Ok(Box::new(ScaledQuantization { input, scales, output, strides }))
+    Ok(Recorded::new(ScaledQuantization { input, scales, output, strides }))
 }
 
 /// Input, group size.
-fn fp8_groups(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+fn fp8_groups(call: &OpCall<'_>) -> Read {
     /// The block of DeepSeek-V3's FP8 recipe, which vLLM takes where nothing is said.
     const USUAL_GROUP: u64 = 128;
     let recorded =
         call.concrete_integer(1).ok().and_then(|size| u64::try_from(size).ok()).filter(|&size| size > 0);
-    Ok(Box::new(GroupQuantizationFp8 {
+    Ok(Recorded::new(GroupQuantizationFp8 {
         input: call.tensor(0)?,
         group_size: recorded.unwrap_or(USUAL_GROUP),
         group_size_assumed: recorded.is_none(),
@@ -225,13 +226,13 @@ fn fp8_groups(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
 }
 
 /// Reads a quantization of input `index` whose strides are not reported.
-fn mxfp4(call: &OpCall<'_>, index: usize) -> Result<Box<dyn PerfModel>, Undefined> {
-    Ok(Box::new(Mxfp4Quantization { input: call.tensor(index)?, input_strides: None }))
+fn mxfp4(call: &OpCall<'_>, index: usize) -> Read {
+    Ok(Recorded::new(Mxfp4Quantization { input: call.tensor(index)?, input_strides: None }))
 }
 
-fn mxfp4_with_strides(call: &OpCall<'_>, index: usize) -> Result<Box<dyn PerfModel>, Undefined> {
+fn mxfp4_with_strides(call: &OpCall<'_>, index: usize) -> Read {
     let input_strides = Some(call.strides_of(index)?);
-    Ok(Box::new(Mxfp4Quantization { input: call.tensor(index)?, input_strides }))
+    Ok(Recorded::new(Mxfp4Quantization { input: call.tensor(index)?, input_strides }))
 }
 
 pub(super) const GROUPS: &[OpGroup] = &[
@@ -239,28 +240,28 @@ pub(super) const GROUPS: &[OpGroup] = &[
         Family::BinaryElementwise,
         Category::GroupQuant,
         &[
-            ("aiter::dynamic_per_token_scaled_quant", scaled),
-            ("aiter::dynamic_per_group_scaled_quant", scaled),
-            ("aiter::dynamic_per_tensor_quant", scaled),
-            ("vllm::triton_per_token_group_quant_fp8", fp8_groups),
+            op("aiter::dynamic_per_token_scaled_quant", scaled),
+            op("aiter::dynamic_per_group_scaled_quant", scaled),
+            op("aiter::dynamic_per_tensor_quant", scaled),
+            op("vllm::triton_per_token_group_quant_fp8", fp8_groups),
         ],
     ),
     OpGroup::modelled(
         Family::GroupQuant,
         Category::GroupQuant,
         &[
-            ("aiter::fused_dynamic_mx_quant_moe_sort_hip", |call| mxfp4_with_strides(call, 2)),
-            ("aiter::dynamic_per_group_scaled_quant_fp4", |call| mxfp4(call, 1)),
-            ("sglang_profiler::fused_mxfp4_quant_fused_flatten_mxfp4_quant", |call| {
+            op("aiter::fused_dynamic_mx_quant_moe_sort_hip", |call| mxfp4_with_strides(call, 2)),
+            op("aiter::dynamic_per_group_scaled_quant_fp4", |call| mxfp4(call, 1)),
+            op("sglang_profiler::fused_mxfp4_quant_fused_flatten_mxfp4_quant", |call| {
                 mxfp4_with_strides(call, 0)
             }),
-            ("sglang_profiler::quant_dynamic_mxfp4_quant", |call| mxfp4(call, 0)),
+            op("sglang_profiler::quant_dynamic_mxfp4_quant", |call| mxfp4(call, 0)),
         ],
     ),
     // The quantization model with the category of the sort that it is fused with.
     OpGroup::modelled(
         Family::GroupQuant,
         Category::MoeAuxiliary,
-        &[("aiter::fused_dynamic_mxfp4_quant_moe_sort_hip", |call| mxfp4(call, 2))],
+        &[op("aiter::fused_dynamic_mxfp4_quant_moe_sort_hip", |call| mxfp4(call, 2))],
     ),
 ];

@@ -1,7 +1,8 @@
 //! Reductions and scans.
 
-use super::OpGroup;
 use super::elementwise::binary::broadcast;
+use super::{OpGroup, op};
+use crate::recorded::{Read, Recorded};
 use crate::tensor::{Tensor, count_value, elements, finite};
 use crate::{
     Category, ComputeSpec, Family, Figure, OpCall, Parameter, PerfModel, Undefined, Value, element_size,
@@ -11,19 +12,19 @@ pub(super) const GROUPS: &[OpGroup] = &[OpGroup::modelled(
     Family::Reduce,
     Category::Reduce,
     &[
-        ("aten::sum", |call| reduction(call, &of(ReductionKind::Sum))),
-        ("aten::mean", |call| reduction(call, &of(ReductionKind::Mean))),
-        ("aten::max", |call| maximum_or_minimum(call, ReductionKind::Max)),
-        ("aten::min", |call| maximum_or_minimum(call, ReductionKind::Min)),
-        ("aten::norm", |call| reduction(call, &NORM)),
-        ("aten::linalg_norm", |call| reduction(call, &NORM)),
-        ("aten::std", |call| reduction(call, &of(ReductionKind::Sum))),
-        ("aten::var", |call| reduction(call, &of(ReductionKind::Sum))),
-        ("aten::logsumexp", |call| reduction(call, &of(ReductionKind::Sum))),
-        ("aten::cumsum", scan),
-        ("aten::cumprod", scan),
-        ("aten::amin", |call| reduction(call, &of(ReductionKind::Min))),
-        ("aten::amax", |call| reduction(call, &of(ReductionKind::Max))),
+        op("aten::sum", |call| reduction(call, &of(ReductionKind::Sum))),
+        op("aten::mean", |call| reduction(call, &of(ReductionKind::Mean))),
+        op("aten::max", |call| maximum_or_minimum(call, ReductionKind::Max)),
+        op("aten::min", |call| maximum_or_minimum(call, ReductionKind::Min)),
+        op("aten::norm", |call| reduction(call, &NORM)),
+        op("aten::linalg_norm", |call| reduction(call, &NORM)),
+        op("aten::std", |call| reduction(call, &of(ReductionKind::Sum))),
+        op("aten::var", |call| reduction(call, &of(ReductionKind::Sum))),
+        op("aten::logsumexp", |call| reduction(call, &of(ReductionKind::Sum))),
+        op("aten::cumsum", scan),
+        op("aten::cumprod", scan),
+        op("aten::amin", |call| reduction(call, &of(ReductionKind::Min))),
+        op("aten::amax", |call| reduction(call, &of(ReductionKind::Max))),
     ],
 )];
 
@@ -188,8 +189,6 @@ const fn of(kind: ReductionKind) -> Layout {
 /// `norm(self, p, dim, keepdim)`, `linalg_norm(self, ord, dim, keepdim)`.
 const NORM: Layout = Layout { kind: ReductionKind::Norm, dimensions: 2, number_is_dimension: false };
 
-type Read = Result<Box<dyn PerfModel>, Undefined>;
-
 /// The input and the type of the result, if any of it was recorded.
 fn recorded(call: &OpCall<'_>, kind: ReductionKind) -> Result<Option<Reduction>, Undefined> {
     if let Some([] | [Value::None, ..]) = call.dims {
@@ -205,11 +204,11 @@ fn recorded(call: &OpCall<'_>, kind: ReductionKind) -> Result<Option<Reduction>,
 }
 
 fn reduction(call: &OpCall<'_>, layout: &Layout) -> Read {
-    let Some(mut model) = recorded(call, layout.kind)? else { return Ok(Box::new(Unrecorded)) };
+    let Some(mut model) = recorded(call, layout.kind)? else { return Ok(Recorded::new(Unrecorded)) };
     let dimensions = reduced_dimensions(call, layout)?;
     model.dimensions_assumed = call.concrete.is_none() && call.input_count() > 1;
     model.output_shape = remaining(&model.input.shape, &dimensions)?;
-    Ok(Box::new(model))
+    Ok(Recorded::new(model))
 }
 
 /// `max(self)`, `max(self, dim, keepdim)` or `max(self, other)`.
@@ -218,18 +217,18 @@ fn maximum_or_minimum(call: &OpCall<'_>, kind: ReductionKind) -> Read {
     if !other_is_tensor {
         return reduction(call, &Layout { number_is_dimension: true, ..of(kind) });
     }
-    let Some(mut model) = recorded(call, kind)? else { return Ok(Box::new(Unrecorded)) };
+    let Some(mut model) = recorded(call, kind)? else { return Ok(Recorded::new(Unrecorded)) };
     let other = call.tensor(1)?;
     model.output_shape = broadcast(&model.input.shape, &other.shape)?;
     model.other = Some(other);
-    Ok(Box::new(model))
+    Ok(Recorded::new(model))
 }
 
 /// As many elements as before.
 fn scan(call: &OpCall<'_>) -> Read {
-    let Some(mut model) = recorded(call, ReductionKind::Sum)? else { return Ok(Box::new(Unrecorded)) };
+    let Some(mut model) = recorded(call, ReductionKind::Sum)? else { return Ok(Recorded::new(Unrecorded)) };
     model.output_shape.clone_from(&model.input.shape);
-    Ok(Box::new(model))
+    Ok(Recorded::new(model))
 }
 
 /// The dimensions that are reduced, negative ones counted from the last; none for all.
@@ -272,7 +271,12 @@ mod tests {
 
     use super::*;
 
-    fn read(name: &str, dims: &[&[i64]], types: &[&str], concrete: Option<&[&str]>) -> Read {
+    fn read(
+        name: &str,
+        dims: &[&[i64]],
+        types: &[&str],
+        concrete: Option<&[&str]>,
+    ) -> Result<Box<dyn PerfModel>, Undefined> {
         let dims: Vec<Value> = dims.iter().map(|&shape| shape.into()).collect();
         let types: Vec<Value> = types.iter().map(|&name| name.into()).collect();
         let concrete: Option<Vec<Value>> =

@@ -3,7 +3,8 @@
 //! [Root mean square layer normalization](https://arxiv.org/abs/1910.07467): a row is squared, summed,
 //! divided by the root of the mean and scaled by a weight.
 
-use super::OpGroup;
+use super::{OpGroup, op};
+use crate::recorded::{Read, Recorded};
 use crate::tensor::{Tensor, count_value, finite, shape_value, strides_value};
 use crate::{
     Category, ComputeSpec, Family, Figure, OpCall, Parameter, PerfModel, Undefined, Value, element_size,
@@ -168,24 +169,24 @@ fn plain(call: &OpCall<'_>, input: usize, weight: usize) -> Result<InferenceRmsN
     })
 }
 
-fn with(model: InferenceRmsNorm, fused: RmsNormFusion) -> Result<Box<dyn PerfModel>, Undefined> {
-    Ok(Box::new(InferenceRmsNorm { fused, ..model }))
+fn with(model: InferenceRmsNorm, fused: RmsNormFusion) -> Read {
+    Ok(Recorded::new(InferenceRmsNorm { fused, ..model }))
 }
 
-fn norm(call: &OpCall<'_>, input: usize, weight: usize) -> Result<Box<dyn PerfModel>, Undefined> {
+fn norm(call: &OpCall<'_>, input: usize, weight: usize) -> Read {
     with(plain(call, input, weight)?, RmsNormFusion::Nothing)
 }
 
-fn norm_of_sum(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+fn norm_of_sum(call: &OpCall<'_>) -> Read {
     with(plain(call, 1, 4)?, RmsNormFusion::Addition)
 }
 
-fn norm_and_row_quantization(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+fn norm_and_row_quantization(call: &OpCall<'_>) -> Read {
     with(plain(call, 1, 3)?, RmsNormFusion::Quantization { scales_per_row: 1, addition: false })
 }
 
 /// A group size that is absent or not positive means one group: the row.
-fn norm_and_optional_group_quantization(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+fn norm_and_optional_group_quantization(call: &OpCall<'_>) -> Read {
     let model = plain(call, 1, 3)?;
     let group =
         call.concrete_integer(5).ok().and_then(|size| u64::try_from(size).ok()).filter(|&size| size > 0);
@@ -193,12 +194,7 @@ fn norm_and_optional_group_quantization(call: &OpCall<'_>) -> Result<Box<dyn Per
     with(model, RmsNormFusion::Quantization { scales_per_row, addition: false })
 }
 
-fn norm_and_group_quantization(
-    call: &OpCall<'_>,
-    weight: usize,
-    group_size: usize,
-    addition: bool,
-) -> Result<Box<dyn PerfModel>, Undefined> {
+fn norm_and_group_quantization(call: &OpCall<'_>, weight: usize, group_size: usize, addition: bool) -> Read {
     let model = plain(call, 0, weight)?;
     let group = call.concrete_integer(group_size)?;
     let group = u64::try_from(group).ok().filter(|&size| size > 0).ok_or_else(|| {
@@ -209,7 +205,7 @@ fn norm_and_group_quantization(
 }
 
 /// Rows are padded to a multiple of `Concrete Inputs[4]`, not at all if it is not positive.
-fn norm_of_sum_with_padding(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+fn norm_of_sum_with_padding(call: &OpCall<'_>) -> Read {
     let model = plain(call, 0, 1)?;
     let padded_channels = match u64::try_from(call.concrete_integer(4)?) {
         Ok(multiple) if multiple > 0 => model.channels.div_ceil(multiple).saturating_mul(multiple),
@@ -219,7 +215,7 @@ fn norm_of_sum_with_padding(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Und
 }
 
 /// A second tensor at 3 and a residual at 6, if they are there: matrices.
-fn norm_and_fp4_quantization(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+fn norm_and_fp4_quantization(call: &OpCall<'_>) -> Read {
     let model = plain(call, 0, 1)?;
     let matrix = |index| call.dimensions_of::<2>(index).ok();
     let second_channels = matrix(3).map(|[_, columns]| columns);
@@ -230,20 +226,20 @@ pub(super) const GROUPS: &[OpGroup] = &[OpGroup::modelled(
     Family::RmsNorm,
     Category::RmsNorm,
     &[
-        ("aiter::fused_add_rmsnorm_pad_", norm_of_sum_with_padding),
-        ("aiter::rms_norm", |call| norm(call, 0, 1)),
-        ("aiter::rmsnorm", |call| norm(call, 1, 2)),
-        ("aiter::rmsnorm2d_fwd_ck", |call| norm(call, 0, 1)),
-        ("aiter::rmsnorm2d_fwd_with_add_ck", norm_of_sum),
-        ("aiter::add_rmsnorm", norm_of_sum),
-        ("aiter::rmsnorm2d_fwd_with_dynamicquant_ck", norm_and_row_quantization),
-        ("aiter::_fuse_rmsnorm_fp4_quant", norm_and_fp4_quantization),
-        ("aiter::rmsnorm_quant", norm_and_optional_group_quantization),
-        ("vllm::rocm_aiter_rmsnorm_fp8_group_quant", |call| norm_and_group_quantization(call, 1, 3, false)),
-        ("vllm::rocm_aiter_rmsnorm_with_add_fp8_group_quant", |call| {
+        op("aiter::fused_add_rmsnorm_pad_", norm_of_sum_with_padding),
+        op("aiter::rms_norm", |call| norm(call, 0, 1)),
+        op("aiter::rmsnorm", |call| norm(call, 1, 2)),
+        op("aiter::rmsnorm2d_fwd_ck", |call| norm(call, 0, 1)),
+        op("aiter::rmsnorm2d_fwd_with_add_ck", norm_of_sum),
+        op("aiter::add_rmsnorm", norm_of_sum),
+        op("aiter::rmsnorm2d_fwd_with_dynamicquant_ck", norm_and_row_quantization),
+        op("aiter::_fuse_rmsnorm_fp4_quant", norm_and_fp4_quantization),
+        op("aiter::rmsnorm_quant", norm_and_optional_group_quantization),
+        op("vllm::rocm_aiter_rmsnorm_fp8_group_quant", |call| norm_and_group_quantization(call, 1, 3, false)),
+        op("vllm::rocm_aiter_rmsnorm_with_add_fp8_group_quant", |call| {
             norm_and_group_quantization(call, 2, 4, true)
         }),
-        ("vllm::rocm_aiter_triton_add_rmsnorm_pad", norm_of_sum_with_padding),
-        ("sglang_profiler::fused_mxfp4_quant_fused_rms_mxfp4_quant", norm_and_fp4_quantization),
+        op("vllm::rocm_aiter_triton_add_rmsnorm_pad", norm_of_sum_with_padding),
+        op("sglang_profiler::fused_mxfp4_quant_fused_rms_mxfp4_quant", norm_and_fp4_quantization),
     ],
 )];

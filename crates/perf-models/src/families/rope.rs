@@ -5,7 +5,8 @@
 //!
 //! [RoFormer]: https://arxiv.org/abs/2104.09864
 
-use super::OpGroup;
+use super::{OpGroup, named, op};
+use crate::recorded::{Read, Recorded};
 use crate::tensor::{count_value, elements, shape_value};
 use crate::{
     Category, ComputeSpec, Family, Figure, OpCall, Parameter, PerfModel, Undefined, Value, element_size,
@@ -158,12 +159,12 @@ impl PerfModel for FusedRopeAndCache {
 }
 
 /// One tensor of (sequence, batch, heads, head dimension).
-fn one_tensor(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+fn one_tensor(call: &OpCall<'_>) -> Read {
     let shape = call.dimensions(0)?;
     let &[sequence, batch, heads, head_dim, ..] = shape.as_slice() else {
         return Err(Undefined::arguments(format!("Input Dims[0] has {} dimensions, not 4", shape.len())));
     };
-    Ok(Box::new(RotaryEmbedding {
+    Ok(Recorded::new(RotaryEmbedding {
         rotated_elements: saturating_elements(&shape),
         element_type: call.type_of(0).ok().map(str::to_owned),
         dimensions: vec![
@@ -176,9 +177,9 @@ fn one_tensor(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
 }
 
 /// Outputs first, then the two tensors to rotate.
-fn two_channels(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+fn two_channels(call: &OpCall<'_>) -> Read {
     let (x, y) = (call.dimensions(2)?, call.dimensions(3)?);
-    Ok(Box::new(RotaryEmbedding {
+    Ok(Recorded::new(RotaryEmbedding {
         rotated_elements: saturating_elements(&x).saturating_add(saturating_elements(&y)),
         element_type: call.type_of(0).ok().map(str::to_owned),
         dimensions: vec![("x_shape", shape_value(&x)), ("y_shape", shape_value(&y))],
@@ -187,7 +188,7 @@ fn two_channels(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
 
 /// Positions, query, key, size of a head, table of cosines and sines. Query and key are (tokens, heads ×
 /// head) or (tokens, heads, head).
-fn positions_query_key(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+fn positions_query_key(call: &OpCall<'_>) -> Read {
     let (query, key) = (call.dimensions(1)?, call.dimensions(2)?);
     let recorded_head = call.written_value(3);
     let head: u64 = if recorded_head.is_empty() {
@@ -208,7 +209,7 @@ fn positions_query_key(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefine
     let key_row = key.get(1..).unwrap_or_default();
     let key_heads = if key_row.is_empty() { 0 } else { saturating_elements(key_row) / head };
     let heads = (saturating_elements(query_row) / head).saturating_add(key_heads);
-    Ok(Box::new(RotaryEmbedding {
+    Ok(Recorded::new(RotaryEmbedding {
         rotated_elements: tokens.saturating_mul(heads).saturating_mul(rotated_of_head),
         element_type: call.type_of(1).ok().map(str::to_owned),
         dimensions: Vec::new(),
@@ -231,15 +232,15 @@ fn latent_cache(call: &OpCall<'_>) -> Result<FusedRopeAndCache, Undefined> {
     })
 }
 
-fn latent_cache_with_key_heads(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+fn latent_cache_with_key_heads(call: &OpCall<'_>) -> Read {
     let key_heads = call.dimension(2, 1)?;
-    Ok(Box::new(FusedRopeAndCache { key_heads, ..latent_cache(call)? }))
+    Ok(Recorded::new(FusedRopeAndCache { key_heads, ..latent_cache(call)? }))
 }
 
-fn latent_cache_with_output(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+fn latent_cache_with_output(call: &OpCall<'_>) -> Read {
     let model = latent_cache(call)?;
     let output_type = Some(named_type(call, 5).unwrap_or_else(|| model.input_type.clone()));
-    Ok(Box::new(FusedRopeAndCache { output_type, ..model }))
+    Ok(Recorded::new(FusedRopeAndCache { output_type, ..model }))
 }
 
 fn named_type(call: &OpCall<'_>, index: usize) -> Option<String> {
@@ -256,28 +257,32 @@ pub(super) const GROUPS: &[OpGroup] = &[
         Family::Rope,
         Category::RopeForward,
         &[
-            ("FusedRoPEFunc", one_tensor),
-            ("aiter::rope_cached_positions_2c_fwd_impl", two_channels),
-            ("sgl_kernel::rotary_embedding", positions_query_key),
+            op("FusedRoPEFunc", one_tensor),
+            op("aiter::rope_cached_positions_2c_fwd_impl", two_channels),
+            op("sgl_kernel::rotary_embedding", positions_query_key),
         ],
     ),
     OpGroup::modelled(
         Family::FusedRope,
         Category::RopeForward,
         &[
-            ("aiter::fused_qk_rope_concat_and_cache_mla", latent_cache_with_output),
-            ("aiter::fused_qk_rope_cat_and_cache_mla", latent_cache_with_key_heads),
+            op("aiter::fused_qk_rope_concat_and_cache_mla", latent_cache_with_output),
+            op("aiter::fused_qk_rope_cat_and_cache_mla", latent_cache_with_key_heads),
         ],
     ),
-    OpGroup::category_only(Category::RopeBackward, &["FusedRoPEFuncBackward"]),
+    OpGroup::category_only(Category::RopeBackward, &[named("FusedRoPEFuncBackward")]),
     OpGroup::category_only(
         Category::FusedRope,
         &[
-            "aiter::unified_attention_with_output_base->_fused_qk_rope_reshape_and_cache_kernel (Synthetic Op)",
-            "aiter::v4_attention_with_output->_inverse_rope_gptj_kernel (Synthetic Op)",
-            "aiter::v4_attention_with_output->qk_norm_rope_H32_D512_RD64_flydsl (Synthetic Op)",
-            "aiter::v4_attention_with_output->qk_norm_rope_H64_D512_RD64_flydsl (Synthetic Op)",
-            "aiter::v4_attention_with_output->hca_norm_rope_scatter_D512_RD64_R128_KB1_rmsbf16_flydsl (Synthetic Op)",
+            named(
+                "aiter::unified_attention_with_output_base->_fused_qk_rope_reshape_and_cache_kernel (Synthetic Op)",
+            ),
+            named("aiter::v4_attention_with_output->_inverse_rope_gptj_kernel (Synthetic Op)"),
+            named("aiter::v4_attention_with_output->qk_norm_rope_H32_D512_RD64_flydsl (Synthetic Op)"),
+            named("aiter::v4_attention_with_output->qk_norm_rope_H64_D512_RD64_flydsl (Synthetic Op)"),
+            named(
+                "aiter::v4_attention_with_output->hca_norm_rope_scatter_D512_RD64_R128_KB1_rmsbf16_flydsl (Synthetic Op)",
+            ),
         ],
     ),
 ];

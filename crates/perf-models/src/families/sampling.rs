@@ -1,11 +1,9 @@
 //! Sampling of the next token.
 
-use super::OpGroup;
-use crate::assumptions::Assumptions;
+use super::{OpGroup, op};
+use crate::recorded::{Assumptions, Read, Recorded};
 use crate::tensor::count_value;
-use crate::{
-    Category, ComputeSpec, Family, Figure, OpCall, Parameter, PerfModel, Undefined, Value, element_size,
-};
+use crate::{Category, ComputeSpec, Family, Figure, OpCall, Parameter, PerfModel, Value, element_size};
 
 /// Sampling by exponential noise: each logit is divided by its noise and the largest quotient of a row
 /// wins, which samples from the softmax without computing it (the Gumbel-max trick).
@@ -63,7 +61,7 @@ impl PerfModel for ExponentialSampling {
 }
 
 /// Output, logits of (tokens, vocabulary), noise.
-fn logits_and_noise(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+fn logits_and_noise(call: &OpCall<'_>) -> Read {
     let logits = call.dimensions(1)?;
     let mut assumed = Assumptions::default();
     let sampling = ExponentialSampling {
@@ -72,11 +70,11 @@ fn logits_and_noise(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> 
         logits_type: assumed.recorded_or(call.type_of(1).ok(), "type of logits", "c10::bfloat16").to_owned(),
         noise_type: assumed.recorded_or(call.type_of(2).ok(), "type of noise", "float").to_owned(),
     };
-    Ok(assumed.noted_on(sampling))
+    Ok(Recorded::new(sampling).with_notes(assumed.0))
 }
 
 pub(super) const GROUPS: &[OpGroup] = &[OpGroup::modelled(
     Family::Sampling,
     Category::Elementwise,
-    &[("aiter::mixed_sample_outer_exponential", logits_and_noise)],
+    &[op("aiter::mixed_sample_outer_exponential", logits_and_noise)],
 )];

@@ -1,7 +1,8 @@
 //! State-space models (Mamba).
 
-use super::OpGroup;
 use super::cross_entropy::{ASSUMED_SIZE, assumed_size};
+use super::{OpGroup, named, op};
+use crate::recorded::{Read, Recorded};
 use crate::tensor::count_value;
 use crate::{Category, ComputeSpec, Family, Figure, OpCall, Parameter, PerfModel, Undefined, element_size};
 
@@ -10,13 +11,13 @@ pub(super) const GROUPS: &[OpGroup] = &[
         Family::StateSpace,
         Category::StateSpaceForward,
         &[
-            ("DaoAILab::_causal_conv1d_fwd_cpp", causal_convolution),
-            ("MambaSplitConv1dScanCombinedFn", selective_scan),
+            op("DaoAILab::_causal_conv1d_fwd_cpp", causal_convolution),
+            op("MambaSplitConv1dScanCombinedFn", selective_scan),
         ],
     ),
     OpGroup::category_only(
         Category::StateSpaceBackward,
-        &["MambaSplitConv1dScanCombinedFnBackward", "DaoAILab::_causal_conv1d_bwd_cpp"],
+        &[named("MambaSplitConv1dScanCombinedFnBackward"), named("DaoAILab::_causal_conv1d_bwd_cpp")],
     ),
 ];
 
@@ -89,9 +90,9 @@ impl PerfModel for CausalConvolution {
     }
 }
 
-fn causal_convolution(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+fn causal_convolution(call: &OpCall<'_>) -> Read {
     let [batch, channels, sequence_length] = call.dimensions_of(0)?;
-    Ok(Box::new(CausalConvolution {
+    Ok(Recorded::new(CausalConvolution {
         batch,
         channels,
         sequence_length,
@@ -224,7 +225,7 @@ impl PerfModel for SelectiveScan {
 
 /// `MambaSplitConv1dScanCombinedFn(zxbcdt, conv1d_weight, conv1d_bias, dt_bias, A, D, chunk_size, ..,
 /// headdim (15), ngroups (16), ..)`.
-fn selective_scan(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+fn selective_scan(call: &OpCall<'_>) -> Read {
     let [batch, sequence_length, combined_dim] = call.dimensions_of(0)?;
     let [convolution_channels, filter_length] = call.dimensions_of(1)?;
     let heads = call.dimension(3, 0)?;
@@ -235,7 +236,7 @@ fn selective_scan(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
     let size = element_size(&element_type).unwrap_or(ASSUMED_SIZE);
     let size_or =
         |index, otherwise: f64| call.type_of(index).and_then(element_size).unwrap_or(otherwise) as u64;
-    Ok(Box::new(SelectiveScan {
+    Ok(Recorded::new(SelectiveScan {
         batch,
         sequence_length,
         heads,
@@ -306,7 +307,7 @@ mod tests {
         assert!(unknown.assumption().is_some());
     }
 
-    fn scan(combined: i64, head_dim: &str, groups: &str) -> Result<Box<dyn PerfModel>, Undefined> {
+    fn scan(combined: i64, head_dim: &str, groups: &str) -> Read {
         let mut dims = vec![Value::tuple([2, 4096, combined]), Value::tuple([4352, 4]), Value::tuple([4352])];
         dims.extend(vec![Value::tuple([64]); 3]);
         let types = ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "float", "float", "c10::BFloat16"];

@@ -12,9 +12,11 @@ pub use fused_operators::FusedOperator;
 
 use fused_operators::fused_operators;
 
+use crate::recorded::{Read, Recorded};
 use crate::tensor::{Tensor, count_value};
 use crate::{
-    ComputeSpec, ComputeUnit, Figure, OpCall, Parameter, PerfModel, Precision, Undefined, Value, precision,
+    Activation, ComputeSpec, ComputeUnit, Figure, OpCall, Parameter, PerfModel, Precision, Undefined, Value,
+    precision, type_of_scalar_name,
 };
 
 /// Start of the names of generated kernels that have a model.
@@ -114,12 +116,10 @@ impl PerfModel for TritonKernel {
 fn operations_per_element(operator: &FusedOperator) -> f64 {
     let FusedOperator::Known(name) = operator else { return 0.0 };
     match *name {
-        "add" | "sub" | "mul" | "div" | "relu" | "mean" | "sum" | "abs" | "neg" | "ne" | "eq" | "lt"
-        | "gt" => 1.0,
+        "add" | "sub" | "mul" | "div" | "mean" | "sum" | "abs" | "neg" | "ne" | "eq" | "lt" | "gt" => 1.0,
         "pow" | "sqrt" | "rsqrt" | "var" | "reciprocal" => 2.0,
-        "exp" | "log" | "sigmoid" | "tanh" | "silu" => 4.0,
-        "gelu" => 8.0,
-        _ => 0.0,
+        "exp" | "log" => 4.0,
+        name => Activation::from_name(name).map_or(0.0, Activation::operations),
     }
 }
 
@@ -129,14 +129,14 @@ fn floating_point(element_type: &str) -> Option<Precision> {
 }
 
 /// Reads the model of a kernel out of the call that launched it.
-pub(crate) fn generated_kernel(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+pub(crate) fn generated_kernel(call: &OpCall<'_>) -> Read {
     let tensors = tensors(call)?;
     let extents = extents(call)?;
     let is_reduction = !call.name.starts_with("triton_poi_");
     let (grid_elements, reduced_elements) = grid(is_reduction, &extents, &tensors);
     let operators = fused_operators(call.name);
     let first_is_updated = first_is_updated(&tensors, &operators, grid_elements, reduced_elements);
-    Ok(Box::new(TritonKernel { operators, grid_elements, reduced_elements, tensors, first_is_updated }))
+    Ok(Recorded::new(TritonKernel { operators, grid_elements, reduced_elements, tensors, first_is_updated }))
 }
 
 /// The inputs that have dimensions.
@@ -151,19 +151,9 @@ fn tensors(call: &OpCall<'_>) -> Result<Vec<Tensor>, Undefined> {
     Ok(tensors)
 }
 
-/// Types are also recorded under the names of PyTorch's scalar types.
+/// Types are also recorded under the names of PyTorch's scalar types: `c10::Long`.
 fn long_name(element_type: &str) -> &str {
-    match element_type {
-        "c10::Double" => "double",
-        "c10::Float" => "float",
-        "c10::Long" => "long int",
-        "c10::Int" => "int",
-        "c10::Short" => "short int",
-        "c10::Char" => "signed char",
-        "c10::Byte" => "unsigned char",
-        "c10::Bool" => "bool",
-        other => other,
-    }
+    element_type.strip_prefix("c10::").and_then(type_of_scalar_name).unwrap_or(element_type)
 }
 
 /// The recorded scalars that are whole numbers: sizes of dynamic dimensions first, the grid last.

@@ -1,6 +1,7 @@
 //! `category_summary` and `xla_top`: the time of each GPU by kind of kernel, with its communication beside computation,
 //! and the kernels of no library that take most time.
 
+use perf_models::PftraceKernel;
 use std::cmp::Reverse;
 
 use gpu_timeline::{Interval, IntervalSet};
@@ -8,7 +9,7 @@ use sheets::ColumnKind::{Count, Number, Text};
 use sheets::Unit::{Milliseconds, One};
 use sheets::{Field, Sheet};
 
-use super::gpu_kernels::{GpuKernels, KernelClass, KernelRun, Labels};
+use super::gpu_kernels::{GpuKernels, KernelRun, Labels};
 use crate::IndexMap;
 use crate::analysis::RocprofAnalysis;
 use crate::tracelens;
@@ -58,17 +59,17 @@ pub(super) fn xla_top<'a>() -> Sheet<'a, RocprofAnalysis> {
 }
 
 /// The kinds in the order of their rows.
-const CLASSES: [KernelClass; 10] = [
-    KernelClass::Xla,
-    KernelClass::AiterForward,
-    KernelClass::AiterBackward,
-    KernelClass::Gemm,
-    KernelClass::AttentionBackward,
-    KernelClass::AttentionForward,
-    KernelClass::TransformerEngine,
-    KernelClass::Copy,
-    KernelClass::FillBuffer,
-    KernelClass::Rccl,
+const CLASSES: [PftraceKernel; 10] = [
+    PftraceKernel::Xla,
+    PftraceKernel::AiterForward,
+    PftraceKernel::AiterBackward,
+    PftraceKernel::Gemm,
+    PftraceKernel::AttentionBackward,
+    PftraceKernel::AttentionForward,
+    PftraceKernel::TransformerEngine,
+    PftraceKernel::Copy,
+    PftraceKernel::FillBuffer,
+    PftraceKernel::Rccl,
 ];
 
 struct CategoryRow {
@@ -139,7 +140,7 @@ fn figures_of_gpu(
     let figures = move |(category, time, count): (&'static str, i64, u64)| {
         (category, [time as f64 / 1e6, count as f64, fraction(time, compute), fraction(time, total)])
     };
-    let by_class = CLASSES.iter().zip(times).map(|(class, (time, count))| (class.label(), time, count));
+    let by_class = CLASSES.iter().zip(times).map(|(class, (time, count))| (class.as_str(), time, count));
     let sums = [
         ("overlapped_comm", overlapped, 0),
         ("non_overlapped_comm", exposed, 0),
@@ -176,7 +177,7 @@ fn xla_rows(analysis: &RocprofAnalysis) -> Option<(i64, Vec<XlaRow>)> {
     let Labels { texts, of_name } = Labels::new(&kernels.names, options.merge_kernels);
     // The order of first appearance decides between equal times.
     let mut rows: IndexMap<u32, (i64, i64)> = IndexMap::default();
-    for run in kernels.all().filter(|run| kernels.class(run) == KernelClass::Xla) {
+    for run in kernels.all().filter(|run| kernels.class(run) == PftraceKernel::Xla) {
         let (time, count) = rows.entry(of_name[run.name as usize]).or_default();
         (*time, *count) = (*time + run.duration(), *count + 1);
     }

@@ -1,5 +1,6 @@
 //! The kernels of a profile, GPU by GPU: their names as the tables show them, and their kinds.
 
+use perf_models::PftraceKernel;
 use std::sync::LazyLock;
 
 use gpu_timeline::Interval;
@@ -56,7 +57,7 @@ pub(crate) struct GpuKernels {
     /// Distinct names.
     pub(crate) names: Vec<String>,
     /// Class of each.
-    classes: Vec<KernelClass>,
+    classes: Vec<PftraceKernel>,
     /// The kernels of each GPU by start, then length, then name.
     pub(crate) gpus: Vec<Vec<KernelRun>>,
     /// Kernels left out because the file does not say where they ran.
@@ -88,86 +89,22 @@ impl GpuKernels {
                 time(a).cmp(&time(b)).then_with(|| name(a).cmp(name(b)))
             });
         }
-        let classes = names.iter().map(|name| KernelClass::of(name)).collect();
+        let classes = names.iter().map(|name| PftraceKernel::from_name(name)).collect();
         GpuKernels { names, classes, gpus, without_agent }
     }
 
-    pub(crate) fn class(&self, run: &KernelRun) -> KernelClass {
+    pub(crate) fn class(&self, run: &KernelRun) -> PftraceKernel {
         self.classes[run.name as usize]
     }
 
     /// Whether a kernel is a collective.
     pub(crate) fn communicates(&self, run: &KernelRun) -> bool {
-        self.class(run) == KernelClass::Rccl
+        self.class(run) == PftraceKernel::Rccl
     }
 
     /// The kernels of all GPUs, one GPU after the other.
     pub(crate) fn all(&self) -> impl Iterator<Item = &KernelRun> {
         self.gpus.iter().flatten()
-    }
-}
-
-/// Kind of kernel, by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum KernelClass {
-    /// Collectives.
-    Rccl,
-    /// Matrix products of a library.
-    Gemm,
-    /// Backward attention of Composable Kernel, cuDNN or the third generation of AMD's assembly.
-    AttentionBackward,
-    /// Forward attention of Composable Kernel or cuDNN.
-    AttentionForward,
-    /// Copies and fills that run as kernels.
-    Copy,
-    /// Helpers of Transformer Engine.
-    TransformerEngine,
-    /// Forward attention of AITER.
-    AiterForward,
-    /// Backward attention of AITER.
-    AiterBackward,
-    /// Fills of the runtime.
-    FillBuffer,
-    /// All others, most of them fusions of XLA.
-    Xla,
-}
-
-/// Texts of each class in lower case; the first class with a text in the name counts. Fills stand behind copies and
-/// AITER behind the other attention kernels, so a name with both texts belongs to the earlier one.
-const TEXTS: [(KernelClass, &[&str]); 9] = [
-    (KernelClass::Rccl, &["rccl", "nccl", "cross_device_reduce"]),
-    (KernelClass::Gemm, &["cublaslt", "cijk", "gemm", "nvjet"]),
-    (KernelClass::AttentionBackward, &["fmhabwd", "kernel_func", "flash_bprop"]),
-    (KernelClass::AttentionForward, &["fmhafwd", "flash_fprop"]),
-    (KernelClass::Copy, &["copy", "memcpy", "memset"]),
-    (KernelClass::TransformerEngine, &["transformer_engine"]),
-    (KernelClass::AiterForward, &["aiter::fmha_fwd"]),
-    (KernelClass::AiterBackward, &["aiter::fmha_bwd"]),
-    (KernelClass::FillBuffer, &["fillbuffer"]),
-];
-
-impl KernelClass {
-    /// Class of a kernel; letters compare without regard to case.
-    pub(crate) fn of(name: &str) -> Self {
-        let name = name.to_ascii_lowercase();
-        let has = |texts: &[&str]| texts.iter().any(|text| name.contains(text));
-        TEXTS.iter().find(|(_, texts)| has(texts)).map_or(KernelClass::Xla, |&(class, _)| class)
-    }
-
-    /// Label of its row.
-    pub(crate) fn label(self) -> &'static str {
-        match self {
-            KernelClass::Rccl => "rccl",
-            KernelClass::Gemm => "gemm",
-            KernelClass::AttentionBackward => "ckbwd",
-            KernelClass::AttentionForward => "ckfwd",
-            KernelClass::Copy => "memcpy/memset",
-            KernelClass::TransformerEngine => "te",
-            KernelClass::AiterForward => "aiterfwd",
-            KernelClass::AiterBackward => "aiterbwd",
-            KernelClass::FillBuffer => "fillBuffer",
-            KernelClass::Xla => "xla",
-        }
     }
 }
 
@@ -244,36 +181,5 @@ mod tests {
         assert_eq!(labels.texts, ["fusion_", "gemm", "kx²"]);
         assert_eq!(labels.of_name, [0, 1, 0, 2]);
         assert_eq!(Labels::new(&names, false).of_name, [0, 1, 2, 3]);
-    }
-
-    #[test]
-    fn names_decide_the_class() {
-        for (name, label) in [
-            ("ncclRing", "rccl"),
-            ("void vllm::cross_device_reduce_1stage<8>", "rccl"),
-            ("Cijk_AB", "gemm"),
-            ("nvjet_tst_128x8", "gemm"),
-            ("FmhaBwd_kernel_func", "ckbwd"),
-            ("kernel_func_bwd", "ckbwd"),
-            ("FmhaFwd_x", "ckfwd"),
-            ("memcpyDtoH", "memcpy/memset"),
-            ("__amd_rocclr_copyBuffer.kd", "memcpy/memset"),
-            ("transformer_engine::copy_kernel", "memcpy/memset"),
-            ("transformer_engine_linear", "te"),
-            ("aiter::fmha_fwd_x", "aiterfwd"),
-            ("aiter::fmha_bwd_x", "aiterbwd"),
-            ("fillBuffer_x", "fillBuffer"),
-            ("__amd_rocclr_fillBufferAligned.kd", "fillBuffer"),
-            ("xla_fusion", "xla"),
-            ("attn_fwd.kd", "xla"),
-            ("", "xla"),
-        ] {
-            assert_eq!(KernelClass::of(name).label(), label, "{name}");
-        }
-    }
-
-    #[test]
-    fn a_collective_of_a_sum_is_a_collective() {
-        assert_eq!(KernelClass::of("ncclDevKernel_AllReduce_Sum_f32_copy"), KernelClass::Rccl);
     }
 }

@@ -1,5 +1,6 @@
 //! Timelines of the GPUs, together and one by one.
 
+use perf_models::RocprofKernel;
 use gpu_timeline::{Activity, Breakdown, Interval, IntervalSet, TimelineEvent};
 use sheets::ColumnKind::{Identifier, Number, Text};
 use sheets::Unit::{Milliseconds, Percent};
@@ -7,7 +8,6 @@ use sheets::{Chart, ChartShape, Column, Field, Sheet, percent};
 use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy};
 
 use crate::analysis::RocprofAnalysis;
-use crate::kernel_category::KernelCategory;
 use crate::tracelens;
 
 const TYPE: Column = Column::new(
@@ -197,7 +197,7 @@ pub fn agent_timelines(analysis: &RocprofAnalysis) -> Vec<AgentTimeline<'_>> {
     for group in &analysis.groups().rows {
         // Not by the category that the sheets of kernels show, which may be TraceLens's.
         let name = &analysis.names()[group.name as usize];
-        communicates[group.name as usize] = KernelCategory::of_name(name) == KernelCategory::Communication;
+        communicates[group.name as usize] = RocprofKernel::from_name(name) == RocprofKernel::Communication;
     }
     let mut events: Vec<Vec<TimelineEvent>> = vec![Vec::new(); agents.len() + 1];
     let mut add = |agent: Option<u32>, start, end, activity| {

@@ -134,6 +134,10 @@ fn a_call_that_a_function_cannot_read_has_no_figures_and_a_reason() {
         ("return model('gemm', m = 1)", "my.star:1: gemm needs the parameter \"n\""),
         ("return model('gemm', M = 1)", "my.star:1: gemm has no parameter \"M\"; it has m, n, k, dtype"),
         (
+            "return model('gemm', m = 1, n = 1, k = 1, dtype = 'float', activation = 'swish')",
+            "my.star:1: gemm needs one of relu, sigmoid, tanh, silu, gelu, gelu_tanh as activation, found 'swish'",
+        ),
+        (
             "return model('gemm', m = -1, n = 1, k = 1, dtype = 'float')",
             "my.star:1: gemm needs a whole number of at least 0 as m, found -1",
         ),

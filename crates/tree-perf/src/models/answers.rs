@@ -4,9 +4,26 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 use hashbrown::HashMap;
-use trace_ingest::EventId;
+use operator_sheets::Evaluated;
+use perf_models::Undefined;
+use trace_ingest::{EventId, SignatureId, StringId};
 
-use super::{Evaluation, ModelInput};
+/// What a model says of a call, or why there is none.
+pub(crate) type Evaluation = Result<Evaluated, Undefined>;
+
+/// What distinguishes calls for a model.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct ModelInput {
+    pub(super) name: StringId,
+    pub(super) signature: Option<SignatureId>,
+    /// By start.
+    pub(super) kernels: Vec<StringId>,
+    pub(super) annotation: Option<StringId>,
+    /// Arguments of the forward call, where the call records none of its own.
+    pub(super) forward: Option<(StringId, Option<SignatureId>)>,
+    /// The call itself, where it has arguments that differ call by call.
+    pub(super) call: Option<EventId>,
+}
 
 /// The number of a call whose answer is not known yet.
 const UNKNOWN: u32 = u32::MAX;

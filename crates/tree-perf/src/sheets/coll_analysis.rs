@@ -3,8 +3,9 @@
 use std::cmp::Reverse;
 
 use gpu_timeline::{Activity, Summary};
-use hashbrown::HashMap;
-use sheets::{Cell, Column, ColumnKind, Nested, Sheet, Unit};
+use indexmap::IndexMap;
+use perf_models::{element_size, type_of_scalar_name};
+use sheets::{Cell, Column, ColumnKind, Field, Nested, Sheet, Unit};
 use trace_ingest::{Category as EventCategory, Collective, EventId, StringId, Trace};
 
 use crate::analysis::Analysis;
@@ -40,14 +41,13 @@ impl Kinds<'_> {
 
     /// Size of so many elements in MiB.
     fn mebibytes(&self, elements: Option<i64>, collective: &Collective) -> Option<f64> {
-        let bytes = element_size(self.text(collective.dtype)?)?;
+        let bytes = size_of_scalar(self.text(collective.dtype)?)?;
         Some(elements? as f64 * bytes / (1024.0 * 1024.0))
     }
 }
 
 /// One row per kind of collective.
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
-    let microseconds = ColumnKind::Number(Unit::Microseconds);
     let fields = [
         Column::new(
             "rank",
@@ -63,77 +63,99 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| {
             kinds.text(key.collective.group_name).unwrap_or(kinds.unknown_group).into()
         }),
-        Column::new("Process Group Ranks", ColumnKind::Nested, "Ranks of the group.").field_in(
-            |kinds: &Kinds<'_>, (key, _): &Row<'_>| kinds.text(key.collective.group_ranks).map(numbers).into(),
-        ),
+        list("Process Group Ranks", "Ranks of the group.", |collective| collective.group_ranks),
         Column::new(
             "Collective name",
             ColumnKind::Text,
             "Collective, such as allreduce; for custom kernels by their name.",
         )
         .field(|(key, _): &Row<'_>| key.name.into()),
-        Column::new("Group size", ColumnKind::Count, "Number of ranks of the group.")
-            .field(|(key, _): &Row<'_>| key.collective.group_size.into()),
+        count("Group size", "Number of ranks of the group.", |collective| collective.group_size),
         Column::new("dtype", ColumnKind::Text, "Element type.")
             .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| kinds.text(key.collective.dtype).into()),
-        Column::new("In msg nelems", ColumnKind::Count, "Elements that the rank gives.")
-            .field(|(key, _): &Row<'_>| key.collective.in_elements.into()),
-        Column::new("Out msg nelems", ColumnKind::Count, "Elements that the rank gets.")
-            .field(|(key, _): &Row<'_>| key.collective.out_elements.into()),
-        Column::new("In split size", ColumnKind::Nested, "Elements given to each rank, for uneven splits.")
-            .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| {
-                kinds.text(key.collective.in_split_size).map(numbers).into()
-            }),
-        Column::new("Out split size", ColumnKind::Nested, "Elements got from each rank, for uneven splits.")
-            .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| {
-                kinds.text(key.collective.out_split_size).map(numbers).into()
-            }),
+        count("In msg nelems", "Elements that the rank gives.", |collective| collective.in_elements),
+        count("Out msg nelems", "Elements that the rank gets.", |collective| collective.out_elements),
+        list("In split size", "Elements given to each rank, for uneven splits.", |collective| {
+            collective.in_split_size
+        }),
+        list("Out split size", "Elements got from each rank, for uneven splits.", |collective| {
+            collective.out_split_size
+        }),
         Column::new("stream", ColumnKind::Identifier, "Stream of the kernel.")
             .field(|(key, _): &Row<'_>| key.stream.into()),
-        Column::new(
+        size(
             "In msg size (MB)_first",
-            ColumnKind::Number(Unit::Mebibytes),
             "Size given in MiB: In msg nelems times the size of dtype, divided by 1024².",
-        )
-        .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| {
-            kinds.mebibytes(key.collective.in_elements, &key.collective).into()
-        }),
-        Column::new(
+            |collective| collective.in_elements,
+        ),
+        size(
             "Out msg size (MB)_first",
-            ColumnKind::Number(Unit::Mebibytes),
             "Size got in MiB: Out msg nelems times the size of dtype, divided by 1024².",
-        )
-        .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| {
-            kinds.mebibytes(key.collective.out_elements, &key.collective).into()
+            |collective| collective.out_elements,
+        ),
+        duration("dur_sum", "Sum of the kernels' durations in µs, waiting for other ranks included.", |all| {
+            Some(all.sum as f64)
         }),
-        Column::new(
-            "dur_sum",
-            microseconds,
-            "Sum of the kernels' durations in µs, waiting for other ranks included.",
-        )
-        .field_in(|kinds: &Kinds<'_>, (_, durations): &Row<'_>| kinds.us(durations.sum as f64).into()),
-        Column::new("dur_mean", microseconds, "Mean duration in µs.")
-            .field_in(|kinds: &Kinds<'_>, (_, durations): &Row<'_>| kinds.us(durations.mean).into()),
-        Column::new(
+        duration("dur_mean", "Mean duration in µs.", |all| Some(all.mean)),
+        duration(
             "dur_std",
-            microseconds,
             "Standard deviation (of a sample, n − 1) of the durations in µs; empty for one kernel.",
-        )
-        .field_in(|kinds: &Kinds<'_>, (_, durations): &Row<'_>| {
-            durations.sample_std.map(|std| kinds.us(std)).into()
-        }),
-        Column::new("dur_min", microseconds, "Shortest duration in µs.")
-            .field_in(|kinds: &Kinds<'_>, (_, durations): &Row<'_>| kinds.us(durations.min as f64).into()),
-        Column::new("dur_max", microseconds, "Longest duration in µs.")
-            .field_in(|kinds: &Kinds<'_>, (_, durations): &Row<'_>| kinds.us(durations.max as f64).into()),
+            |all| all.sample_std,
+        ),
+        duration("dur_min", "Shortest duration in µs.", |all| Some(all.min as f64)),
+        duration("dur_max", "Longest duration in µs.", |all| Some(all.max as f64)),
         Column::new("operation_count", ColumnKind::Count, "Number of kernels.")
             .field(|(_, durations): &Row<'_>| durations.count.into()),
     ];
     Sheet::with_context(
         "coll_analysis",
-        "Kernels of collective communication (those with a correlation or External id) by process group, collective, type, size and stream, most time first; left out with --disable_coll_analysis and when there are none.",
+        "Kernels of collective communication (those with a correlation or External id) by process group, collective, type, size and stream, most time first; left out when there are none, or when the analysis of collectives is off.",
         fields,
         rows,
+    )
+}
+
+type KindField<'a> = Field<Kinds<'a>, Row<'a>>;
+
+/// Numbers that the trace records as a text.
+fn list<'a>(
+    name: &'static str,
+    description: &'static str,
+    text: fn(&Collective) -> Option<StringId>,
+) -> KindField<'a> {
+    Column::new(name, ColumnKind::Nested, description).field_in(
+        move |kinds: &Kinds<'_>, (key, _): &Row<'_>| kinds.text(text(&key.collective)).map(numbers).into(),
+    )
+}
+
+fn count<'a>(
+    name: &'static str,
+    description: &'static str,
+    number: fn(&Collective) -> Option<i64>,
+) -> KindField<'a> {
+    Column::new(name, ColumnKind::Count, description)
+        .field(move |(key, _): &Row<'_>| number(&key.collective).into())
+}
+
+fn size<'a>(
+    name: &'static str,
+    description: &'static str,
+    elements: fn(&Collective) -> Option<i64>,
+) -> KindField<'a> {
+    Column::new(name, ColumnKind::Number(Unit::Mebibytes), description).field_in(
+        move |kinds: &Kinds<'_>, (key, _): &Row<'_>| {
+            kinds.mebibytes(elements(&key.collective), &key.collective).into()
+        },
+    )
+}
+
+fn duration<'a>(
+    name: &'static str,
+    description: &'static str,
+    time: fn(&Summary) -> Option<f64>,
+) -> KindField<'a> {
+    Column::new(name, ColumnKind::Number(Unit::Microseconds), description).field_in(
+        move |kinds: &Kinds<'_>, (_, durations): &Row<'_>| time(durations).map(|time| kinds.us(time)).into(),
     )
 }
 
@@ -152,8 +174,7 @@ fn rows(analysis: &Analysis) -> Option<(Kinds<'_>, Vec<Row<'_>>)> {
         return None;
     }
     let text = |id: Option<StringId>| id.map(|id| trace.text(id));
-    let mut order = Vec::new();
-    let mut groups: HashMap<Key<'_>, Vec<i64>> = HashMap::new();
+    let mut groups: IndexMap<Key<'_>, Vec<i64>> = IndexMap::new();
     for &kernel in &kernels {
         let collective = events.arguments().collective.get(kernel.index()).unwrap_or_default();
         let name =
@@ -168,16 +189,10 @@ fn rows(analysis: &Analysis) -> Option<(Kinds<'_>, Vec<Row<'_>>)> {
             ..collective
         };
         let key = Key { collective, name, stream: events.stream(kernel) };
-        groups.entry(key).or_insert_with(|| {
-            order.push(key);
-            Vec::new()
-        });
-        if let Some(durations) = groups.get_mut(&key) {
-            durations.push(events.duration(kernel));
-        }
+        groups.entry(key).or_default().push(events.duration(kernel));
     }
     let mut rows: Vec<Row<'_>> =
-        order.into_iter().filter_map(|key| Some((key, Summary::of(&groups[&key])?))).collect();
+        groups.into_iter().filter_map(|(key, durations)| Some((key, Summary::of(&durations)?))).collect();
     // Equal times: by the key columns in their order.
     rows.sort_by_key(|(key, summary)| {
         let Key { collective, name, stream } = key;
@@ -212,15 +227,10 @@ fn numbers(text: &str) -> Cell<'_> {
     }
 }
 
-/// Bytes of an element of the types that collectives name.
-fn element_size(dtype: &str) -> Option<f64> {
-    Some(match dtype {
-        "Double" | "Long" => 8.0,
-        "Float" | "Int" => 4.0,
-        "BFloat16" | "Half" | "Short" => 2.0,
-        "Bool" | "Byte" => 1.0,
-        _ => return None,
-    })
+/// Bytes of an element of the types that collectives name. TraceLens knows no size of `Char` and of eight-bit floats.
+fn size_of_scalar(dtype: &str) -> Option<f64> {
+    let name = type_of_scalar_name(dtype).filter(|_| dtype != "Char" && !dtype.starts_with("Float8"))?;
+    element_size(name).ok()
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ use sheets::{Column, ColumnKind, Sheet, shares};
 
 use crate::analysis::Analysis;
 use crate::call_groups::CountedCall;
+use crate::derived::UnifiedRow;
 use crate::device::interval;
-use crate::unified::UnifiedRow;
 
 /// What is known of an operator's work.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -9,7 +9,7 @@ use crate::analysis::Analysis;
 const TYPE: Column = Column::new(
     "type",
     ColumnKind::Text,
-    "What the time is: computation_time (kernels that compute, and fills), exposed_comm_time (communication while nothing computes), exposed_memcpy_time (copies while nothing computes or communicates), busy_time (anything runs), idle_time (nothing runs; with --micro_idle_thresh_us split into micro_idle_time below the threshold and macro_idle_time from it on), total_time (first start to last end), total_comm_time and total_memcpy_time (all communication, all copies, hidden or not). Computation, exposed communication, exposed copies and idle add up to the total.",
+    "What the time is: computation_time (kernels that compute, and fills), exposed_comm_time (communication while nothing computes), exposed_memcpy_time (copies while nothing computes or communicates), busy_time (anything runs), idle_time (nothing runs; with a threshold for micro idle time split into micro_idle_time below it and macro_idle_time from it on), total_time (first start to last end), total_comm_time and total_memcpy_time (all communication, all copies, hidden or not). Computation, exposed communication, exposed copies and idle add up to the total.",
 );
 const TIME: Column = Column::new(
     "time ms",

@@ -8,6 +8,7 @@ use hashbrown::HashMap;
 use operator_sheets::OpCategory;
 use sheets::{Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Sheet, Unit, percent};
 use trace_ingest::{EventId, StringId};
+use trace2tree::is_graph_launch;
 
 use crate::analysis::Analysis;
 use crate::kernel_records::{KernelRecord, kernel_records};
@@ -53,7 +54,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         Column::new(
             "Percent of total time (%)",
             ColumnKind::Number(Unit::Percent),
-            "Sum as a share of total_time of gpu_timeline (of the whole trace, also with --detect_recompute), in percent; empty when the timeline is; the column adds up to more than 100 when kernels overlap or when kernels without a launch are left out of the timeline.",
+            "Sum as a share of total_time of gpu_timeline (of the whole trace, recomputed work included), in percent; empty when the timeline is; the column adds up to more than 100 when kernels overlap or when kernels without a launch are left out of the timeline.",
         )
         .field_in(|table: &KernelTable<'_>, row: &KernelRow| {
             percent(row.durations.sum, table.total_time).into()
@@ -61,13 +62,13 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         Column::new(
             "Linked",
             ColumnKind::Flag,
-            "Whether the launch of these kernels is in the trace; what is not is no part of the timeline and operator sheets unless --include_unlinked_kernels is given.",
+            "Whether the launch of these kernels is in the trace; what is not is no part of the timeline and operator sheets unless unlinked kernels are included.",
         )
         .field(|row: &KernelRow| row.is_linked.into()),
     ]);
     Sheet::with_context(
         "kernel_summary",
-        "Kernels by operator, name and stream, most time first; with --enable_kernel_summary only. Kernels of communication and kernels without a launch in the trace are included, copies and fills are not.",
+        "Kernels by operator, name and stream, most time first; written when the kernel summary is asked for or the trace has no operators. Kernels of communication and kernels without a launch in the trace are included, copies and fills are not.",
         fields,
         |analysis: &Analysis| {
             analysis.options().kernel_summary.then(|| KernelTable::rows(analysis, |_| true))?
@@ -83,7 +84,14 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
 impl<'a> KernelTable<'a> {
     /// The columns of kernels by operator, name and stream. `share` describes the share of each row in all of them.
     pub fn fields(share: &'static str) -> [Field<KernelTable<'a>, KernelRow>; 10] {
-        let microseconds = ColumnKind::Number(Unit::Microseconds);
+        let microseconds =
+            |name, description| Column::new(name, ColumnKind::Number(Unit::Microseconds), description);
+        let time = |column: Column, of: fn(&Summary) -> f64| {
+            column.field_in(move |table: &KernelTable<'_>, row: &KernelRow| {
+                let per_microsecond = table.analysis.trace().time_unit().per_microsecond();
+                (of(&row.durations) / per_microsecond as f64).into()
+            })
+        };
         [
             Column::new(
                 "Parent op category",
@@ -105,20 +113,15 @@ impl<'a> KernelTable<'a> {
             }),
             Column::new("Kernel stream", ColumnKind::Identifier, "Stream it ran on.")
                 .field(|row: &KernelRow| row.stream.into()),
-            DURATION_SUM.field_in(|table: &KernelTable<'_>, row: &KernelRow| {
-                table.us(row.durations.sum as f64).into()
-            }),
+            time(DURATION_SUM, |durations| durations.sum as f64),
             DURATION_COUNT.field(|row: &KernelRow| row.durations.count.into()),
-            Column::new("Kernel duration (µs)_mean", microseconds, "Mean duration in µs.")
-                .field_in(|table: &KernelTable<'_>, row: &KernelRow| table.us(row.durations.mean).into()),
-            Column::new("Kernel duration (µs)_min", microseconds, "Shortest duration in µs.")
-                .field_in(|table: &KernelTable<'_>, row: &KernelRow| {
-                    table.us(row.durations.min as f64).into()
-                }),
-            Column::new("Kernel duration (µs)_max", microseconds, "Longest duration in µs.")
-                .field_in(|table: &KernelTable<'_>, row: &KernelRow| {
-                    table.us(row.durations.max as f64).into()
-                }),
+            time(microseconds("Kernel duration (µs)_mean", "Mean duration in µs."), |durations| durations.mean),
+            time(microseconds("Kernel duration (µs)_min", "Shortest duration in µs."), |durations| {
+                durations.min as f64
+            }),
+            time(microseconds("Kernel duration (µs)_max", "Longest duration in µs."), |durations| {
+                durations.max as f64
+            }),
             KERNEL_TIME_SHARE.described(share).field_in(
                 |table: &KernelTable<'_>, row: &KernelRow| {
                     percent(row.durations.sum, table.kernel_time).into()
@@ -174,10 +177,6 @@ impl<'a> KernelTable<'a> {
         };
         (!rows.is_empty()).then_some((table, rows))
     }
-
-    fn us(&self, time: f64) -> f64 {
-        time / self.analysis.trace().time_unit().per_microsecond() as f64
-    }
 }
 
 /// Kinds of work that kernels belong to.
@@ -206,8 +205,8 @@ impl Categories {
                 Some(self.of_operators.entry(operator).or_insert_with(category).clone())
             }
             (None, Some(launch)) => {
-                let name = analysis.trace().name(launch).to_ascii_lowercase();
-                let is_graph = name.contains("cudagraph") || name.contains("graphlaunch");
+                let name = analysis.trace().name(launch);
+                let is_graph = is_graph_launch(name) || name.to_ascii_lowercase().contains("cudagraph");
                 Some(if is_graph { self.graph.clone() } else { self.runtime.clone() })
             }
             (None, None) => None,

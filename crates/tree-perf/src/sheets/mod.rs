@@ -10,3 +10,56 @@ pub(crate) mod ops_summary;
 pub(crate) mod rooflines;
 pub(crate) mod short_kernels;
 pub(crate) mod unified_perf_summary;
+
+use operator_sheets::{roofline_points_sheet, roofline_sheet};
+use sheets::Sheet;
+
+use crate::analysis::Analysis;
+use crate::options::ReportLayout;
+
+/// The sheets of the PyTorch report, in order.
+pub fn pytorch_sheets<'a>() -> Vec<Sheet<'a, Analysis>> {
+    sheets_of(ReportLayout::Standard)
+}
+
+/// The sheets of the report of an inference engine's trace, in order: those of the PyTorch report, but
+/// normalizations have another name.
+pub fn inference_sheets<'a>() -> Vec<Sheet<'a, Analysis>> {
+    sheets_of(ReportLayout::Inference)
+}
+
+/// The sheets of all reports, each once, those with the same columns together.
+pub fn all_sheets<'a>() -> Vec<Sheet<'a, Analysis>> {
+    let mut all = pytorch_sheets();
+    for (position, sheet) in inference_sheets().into_iter().enumerate() {
+        if !all.iter().any(|known| known.name == sheet.name) {
+            all.insert(position, sheet);
+        }
+    }
+    all
+}
+
+fn sheets_of<'a>(layout: ReportLayout) -> Vec<Sheet<'a, Analysis>> {
+    let before = [
+        gpu_timeline::sheet(),
+        gpu_timeline::sheet_per_device(),
+        ops_summary::sheet_by_category(),
+        ops_summary::sheet(),
+        ops_all::sheet(),
+        ops_all::sheet_with_overlap(),
+        unified_perf_summary::sheet(),
+        unified_perf_summary::sheet_with_overlap(),
+        coverage::sheet(),
+        roofline_sheet(),
+        roofline_points_sheet(
+            "The rows of unified_perf_summary that can stand under a roofline: those with FLOPs, bytes, time and a peak of the architecture to be held against. By peak, the one with the most kernel time first; below a peak most kernel time first. Left out without an architecture.",
+        ),
+    ];
+    let after = [
+        kernel_summary::sheet(),
+        short_kernels::histogram_sheet(),
+        short_kernels::details_sheet(),
+        coll_analysis::sheet(),
+    ];
+    before.into_iter().chain(rooflines::sheets(layout)).chain(after).collect()
+}

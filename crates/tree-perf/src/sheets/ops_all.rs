@@ -3,7 +3,7 @@
 use gpu_timeline::{Spread, Summary};
 use operator_sheets::columns::{self, overlap};
 use operator_sheets::{KernelList, ListedKernel, OpCategory};
-use sheets::{Column, ColumnKind, Field, Sheet, Statistics, Unit, shares_of};
+use sheets::{Column, ColumnKind, Field, Sheet, Statistics, Unit, shares_of, statistics};
 use trace_ingest::EventId;
 
 use crate::analysis::Analysis;
@@ -16,45 +16,18 @@ use crate::call_stack::module_call_stack;
 use crate::launchers::Launcher;
 use crate::notice::Notice;
 
-const DIRECT: Statistics = Statistics {
-    mean: time_column(
-        "total_direct_kernel_time_mean",
-        "Mean over calls, in µs, of the union of the spans of the kernels that a call launched itself; communication kernels are left out.",
-    ),
-    median: time_column(
-        "total_direct_kernel_time_median",
-        "Median over calls of the direct kernel time in µs.",
-    ),
-    std: time_column(
-        "total_direct_kernel_time_std",
-        "Standard deviation (of a sample, n − 1) over calls of the direct kernel time in µs; empty for one call.",
-    ),
-    min: time_column("total_direct_kernel_time_min", "Smallest direct kernel time of a call in µs."),
-    max: time_column("total_direct_kernel_time_max", "Largest direct kernel time of a call in µs."),
-};
-const SUBTREE: Statistics = Statistics {
-    mean: time_column(
-        "total_subtree_kernel_time_mean",
-        "Mean over calls, in µs, of the union of the spans of all kernels below a call, communication included.",
-    ),
-    median: time_column(
-        "total_subtree_kernel_time_median",
-        "Median over calls of the subtree kernel time in µs.",
-    ),
-    std: time_column(
-        "total_subtree_kernel_time_std",
-        "Standard deviation (of a sample, n − 1) over calls of the subtree kernel time in µs; empty for one call.",
-    ),
-    min: time_column("total_subtree_kernel_time_min", "Smallest subtree kernel time of a call in µs."),
-    max: time_column("total_subtree_kernel_time_max", "Largest subtree kernel time of a call in µs."),
-};
-/// As in [`overlap::SHARE`], but not rounded.
-const OVERLAP_SHARE: Statistics = Statistics {
-    mean: overlap::SHARE.mean.described("Mean over calls of the overlap: for each kernel the time that something ran beside it, summed and divided by the union of the call's kernels; 1 is full overlap, and kernels of a call that overlap each other can exceed it."),
-    median: overlap::SHARE.median.described("Median over calls of the overlap."),
-    std: overlap::SHARE.std.described("Standard deviation (of a sample, n − 1) over calls of the overlap; empty for one call."),
-    ..overlap::SHARE
-};
+const DIRECT: Statistics = statistics!(
+    "total_direct_kernel_time",
+    ColumnKind::Number(Unit::Microseconds),
+    "the direct kernel time in µs",
+    "the union of the spans of the kernels that a call launched itself, without kernels of communication"
+);
+const SUBTREE: Statistics = statistics!(
+    "total_subtree_kernel_time",
+    ColumnKind::Number(Unit::Microseconds),
+    "the subtree kernel time in µs",
+    "the union of the spans of all kernels below a call, communication included"
+);
 
 const fn time_column(name: &'static str, description: &'static str) -> Column {
     Column::new(name, ColumnKind::Number(Unit::Microseconds), description)
@@ -124,7 +97,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
 pub(crate) fn sheet_with_overlap<'a>() -> Sheet<'a, Analysis> {
     Sheet::with_context(
         "ops_all_kl_overlap",
-        "ops_all with calls told apart by the kernels that ran at the same time on other streams; with --include_overlap_info only.",
+        "ops_all with calls distinguished by the kernels that ran at the same time on other streams; written when overlap is asked for.",
         fields(true),
         |analysis: &Analysis| analysis.options().include_overlap_info.then(|| rows(analysis, true))?,
     )
@@ -135,7 +108,7 @@ fn fields<'a>(with_overlap: bool) -> Vec<Field<CallTable<'a>, Row<'a>>> {
     let mut fields = key_fields(
         columns::OP_NAME,
         columns::NUM_KERNELS
-            .described("Kernels that one call launched itself; with --group_by_num_kernels only."),
+            .described("Kernels that one call launched itself; present when calls are grouped by it."),
     );
     fields.extend([
         Column::new(
@@ -144,7 +117,7 @@ fn fields<'a>(with_overlap: bool) -> Vec<Field<CallTable<'a>, Row<'a>>> {
             "Calls with these arguments that launched device work.",
         )
         .field(|row: &Row<'_>| row.group.calls.len().into()),
-        time_column("first_occurrence_time", "Start of the first of these calls in µs, counted from the first call of the sheet; with --include_first_occurrence_time only.")
+        time_column("first_occurrence_time", "Start of the first of these calls in µs, counted from the first call of the sheet; present when it is asked for.")
             .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.first_start).into())
             .when(|table: &CallTable<'_>| table.analysis.options().include_first_occurrence_time),
     ]);
@@ -159,7 +132,7 @@ fn fields<'a>(with_overlap: bool) -> Vec<Field<CallTable<'a>, Row<'a>>> {
         Column::new(
             "ex_UID",
             ColumnKind::Identifier,
-            "Index in the trace's event list of the first of these calls, to look at it with tracelens tree --uid.",
+            "Index in the trace's event list of the first of these calls, by which the tree of calls finds it.",
         )
         .field_in(|table: &CallTable<'_>, row: &Row<'_>| {
             table.analysis.trace().events().uid(row.group.first()).into()
@@ -177,7 +150,7 @@ fn fields<'a>(with_overlap: bool) -> Vec<Field<CallTable<'a>, Row<'a>>> {
     ));
     if with_overlap {
         fields.insert(1, overlapping_names());
-        fields.extend(overlap_fields(overlap::DETAILS, OVERLAP_SHARE, |row: &Row<'_>| &row.overlaps));
+        fields.extend(overlap_fields(overlap::DETAILS, overlap::SHARE, |row: &Row<'_>| &row.overlaps));
     }
     fields.extend(call_stack_fields());
     // Shares are of all rows, also when only the first are shown.
@@ -194,7 +167,7 @@ fn rows<'a>(analysis: &'a Analysis, with_overlap: bool) -> Option<(CallTable<'a>
     let mut table = CallTable::new(analysis, with_overlap);
     let mut groups = table.group(analysis.launchers.iter());
     if !with_overlap {
-        analysis.count_calls_outside_lists(|| calls_outside_lists(analysis, &groups));
+        analysis.derived.calls_outside_lists.get_or_init(|| calls_outside_lists(analysis, &groups));
     }
     let direct =
         |group: &CallGroup<'_, Launcher>| group.calls.iter().map(|call| call.direct_time).sum::<i64>();
@@ -218,21 +191,10 @@ fn rows<'a>(analysis: &'a Analysis, with_overlap: bool) -> Option<(CallTable<'a>
 
 fn times(analysis: &Analysis, group: &CallGroup<'_, Launcher>, time: fn(&Launcher) -> i64) -> Times {
     let times: Vec<i64> = group.calls.iter().map(|call| time(call)).collect();
+    let unit = analysis.trace().time_unit().per_microsecond() as f64;
     Times {
         sum: times.iter().sum(),
-        us: scaled(&times, analysis.trace().time_unit().per_microsecond() as f64),
-    }
-}
-
-/// Statistics of whole numbers in a unit of so many.
-fn scaled(values: &[i64], unit: f64) -> Spread {
-    let Some(summary) = Summary::of(values) else { return Spread::default() };
-    Spread {
-        mean: Some(summary.mean / unit),
-        median: Some(summary.median / unit),
-        std: summary.sample_std.map(|std| std / unit),
-        min: Some(summary.min as f64 / unit),
-        max: Some(summary.max as f64 / unit),
+        us: Summary::of(&times).map_or_else(Spread::default, |all| all.spread(unit)),
     }
 }
 
@@ -246,7 +208,7 @@ fn overlaps(analysis: &Analysis, group: &CallGroup<'_, Launcher>) -> OverlapFigu
         .collect();
     OverlapFigures {
         kernels: KernelList::summarise(analysis.trace(), lists, ListedKernel::clone),
-        share: scaled(&hundredths, 100.0),
+        share: Summary::of(&hundredths).map_or_else(Spread::default, |all| all.spread(100.0)),
     }
 }
 
@@ -255,7 +217,8 @@ pub(crate) fn calls_outside_kernel_lists(analysis: &Analysis) -> Option<Notice> 
     if analysis.is_gpu_only() || analysis.options().group_by_num_kernels {
         return None;
     }
-    let calls = analysis.count_calls_outside_lists(|| {
+    // Counted by whoever has the groups at hand first.
+    let calls = *analysis.derived.calls_outside_lists.get_or_init(|| {
         calls_outside_lists(analysis, &CallTable::new(analysis, false).group(analysis.launchers.iter()))
     });
     (calls > 0).then(|| Notice::CallsOutsideKernelLists { calls, of: analysis.launchers.iter().len() })

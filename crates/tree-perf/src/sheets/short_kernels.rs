@@ -105,7 +105,7 @@ pub(crate) fn details_sheet<'a>() -> Sheet<'a, Analysis> {
         Column::new(
             "Short Kernel duration (µs) percent of total time",
             ColumnKind::Number(Unit::Percent),
-            "Sum as a share of total_time of gpu_timeline (of the whole trace, also with --detect_recompute), in percent; empty when the timeline is.",
+            "Sum as a share of total_time of gpu_timeline (of the whole trace, recomputed work included), in percent; empty when the timeline is.",
         )
         .field_in(|short: &ShortKernels<'_>, row: &Row| percent(row.time, short.total_time).into()),
     ];
@@ -114,7 +114,7 @@ pub(crate) fn details_sheet<'a>() -> Sheet<'a, Analysis> {
     let of_kernels = of_kernels.map(|field| field.when(|short: &ShortKernels<'_>| !short.is_empty));
     Sheet::with_context(
         "short_kernels_all_details",
-        "Kernels shorter than the threshold by operator, arguments and kernel, most time first; with --short_kernel_study only. Kernels of calls without recorded arguments are left out.",
+        "Kernels shorter than the threshold by operator, arguments and kernel, most time first; written when short kernels are studied. Kernels of calls without recorded arguments are left out.",
         of_operators.into_iter().chain(of_kernels),
         |analysis: &Analysis| analysis.options().short_kernel_study.then(|| details(analysis)),
     )

@@ -4,7 +4,7 @@ use gpu_timeline::Spread;
 use operator_sheets::columns::{self, KERNEL_TIME, PCT_ROOFLINE, TB_PER_S, TFLOPS_PER_S, overlap};
 use operator_sheets::{Evaluated, Figures, KernelList, nested_parameters};
 use perf_models::ComputeSpec;
-use sheets::{Column, ColumnKind, Field, Sheet, Unit, shares};
+use sheets::{Column, ColumnKind, Field, Sheet, Statistics, Unit, shares, statistics};
 use trace_ingest::EventId;
 
 use crate::analysis::Analysis;
@@ -13,7 +13,15 @@ use crate::call_groups::{
     overlapping_names,
 };
 use crate::call_overlap::OverlapFigures;
-use crate::unified::{UnifiedRow, unified_groups};
+use crate::derived::UnifiedRow;
+use crate::unified::unified_groups;
+
+const HOST_TIME: Statistics = statistics!(
+    "duration_us",
+    ColumnKind::Number(Unit::Microseconds),
+    "the host time in µs",
+    "how long the operator took on the host"
+);
 
 struct Row<'a> {
     group: CallGroup<'a, UnifiedRow>,
@@ -55,7 +63,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
 pub(crate) fn sheet_with_overlap<'a>() -> Sheet<'a, Analysis> {
     Sheet::with_context(
         "unified_perf_summary_kl_overlap",
-        "unified_perf_summary with calls told apart by the kernels that ran at the same time on other streams; with --include_overlap_info only.",
+        "unified_perf_summary with calls distinguished by the kernels that ran at the same time on other streams; written when overlap is asked for.",
         fields(),
         |analysis: &Analysis| analysis.options().include_overlap_info.then(|| rows(analysis, true))?,
     )
@@ -104,21 +112,11 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
         Column::new(
             "total_duration_us",
             ColumnKind::Number(Unit::Microseconds),
-            "Sum over calls of the time in µs that the operator took on the host; in rows of single device events the operator counts once per device event; operators that --enable_pseudo_ops inserts around a kernel took none. Empty for operators of captured graphs, which the host does not run in a replay.",
+            "Sum over calls of the time in µs that the operator took on the host; in rows of single device events the operator counts once per device event; pseudo operators inserted around a kernel took none. Empty for operators of captured graphs, which the host does not run in a replay.",
         )
         .field_in(|table: &CallTable<'_>, row: &Row<'_>| total_host_us(table.analysis, &row.group).into()),
-        Column::new(
-            "mean_duration_us",
-            ColumnKind::Number(Unit::Microseconds),
-            "Mean over calls of the host time in µs.",
-        )
-        .field(|row: &Row<'_>| row.host_us.mean.into()),
-        Column::new(
-            "std_duration_us",
-            ColumnKind::Number(Unit::Microseconds),
-            "Standard deviation (of a sample, n − 1) over calls of the host time in µs; empty for one call.",
-        )
-        .field(|row: &Row<'_>| row.host_us.std.into()),
+        HOST_TIME.mean.named("mean_duration_us").field(|row: &Row<'_>| row.host_us.mean.into()),
+        HOST_TIME.std.named("std_duration_us").field(|row: &Row<'_>| row.host_us.std.into()),
         columns::GFLOPS.field(|row: &Row<'_>| row.group.figure(|figures| Some(figures.gflops())).into()),
         columns::DATA_MOVED.field(|row: &Row<'_>| row.group.figure(Figures::mebibytes).into()),
         columns::FLOPS_PER_BYTE.field(|row: &Row<'_>| row.group.figure(Figures::intensity).into()),
@@ -140,24 +138,9 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
         columns::KERNEL_TIME_SUM
             .described("Sum over calls of the kernel time in µs. Every device event of the timeline but communication is in one row, so the column adds up.")
             .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.time).into()),
-        Column::new(
-            "duration_us_median",
-            ColumnKind::Number(Unit::Microseconds),
-            "Median over calls of the host time in µs.",
-        )
-        .field(|row: &Row<'_>| row.host_us.median.into()),
-        Column::new(
-            "duration_us_min",
-            ColumnKind::Number(Unit::Microseconds),
-            "Smallest value over calls of the host time in µs.",
-        )
-        .field(|row: &Row<'_>| row.host_us.min.into()),
-        Column::new(
-            "duration_us_max",
-            ColumnKind::Number(Unit::Microseconds),
-            "Largest value over calls of the host time in µs.",
-        )
-        .field(|row: &Row<'_>| row.host_us.max.into()),
+        HOST_TIME.median.field(|row: &Row<'_>| row.host_us.median.into()),
+        HOST_TIME.min.field(|row: &Row<'_>| row.host_us.min.into()),
+        HOST_TIME.max.field(|row: &Row<'_>| row.host_us.max.into()),
         TB_PER_S.median.field(|row: &Row<'_>| row.tb_per_s.median.into()),
         TB_PER_S.min.field(|row: &Row<'_>| row.tb_per_s.min.into()),
         TB_PER_S.max.field(|row: &Row<'_>| row.tb_per_s.max.into()),
@@ -178,7 +161,7 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
     fields.extend(kernel_fields(columns::KERNEL_DETAILS, columns::KERNEL_DETAILS_SHORT, |row: &Row<'_>| {
         &row.kernels
     }));
-    fields.extend(overlap_fields(overlap::DETAILS, overlap::SHARE, |row: &Row<'_>| &row.overlaps));
+    fields.extend(overlap_fields(overlap::DETAILS, overlap::ROUNDED_SHARE, |row: &Row<'_>| &row.overlaps));
     fields.extend([
         Column::new("perf_params", ColumnKind::Nested, "Parameters of the model.").field(|row: &Row<'_>| {
             row.evaluated.map(|evaluated| nested_parameters(&evaluated.parameters)).into()

@@ -1,7 +1,7 @@
 //! The timeline in the reference's arithmetic: microseconds since the epoch in doubles, ends as the sum of
 //! start and duration. Exact times differ from it by what these sums lose.
 
-use gpu_timeline::{Activity, CommunicationPatterns, DeviceEventKind};
+use perf_models::{CommunicationPatterns, MemoryKernel, rocm_memory_kernel};
 use trace_ingest::Category;
 use tree_perf::Analysis;
 
@@ -30,17 +30,14 @@ impl Timeline {
             events.category(id).is_device() && (include_unlinked || analysis.tree().contains(id))
         });
         for id in counted {
-            let kind = match events.category(id) {
-                Category::GPU_MEMCPY => DeviceEventKind::Memcpy,
-                Category::GPU_MEMSET => DeviceEventKind::Memset,
-                _ => DeviceEventKind::Kernel,
-            };
             let start = (trace.origin() + events.start(id)) as f64 / 1000.0;
             let span = (start, start + events.duration(id) as f64 / 1000.0);
-            match patterns.classify(kind, trace.name(id)) {
-                Activity::Computation => computation.push(span),
-                Activity::Communication => communication.push(span),
-                Activity::Memcpy => memcpy.push(span),
+            let is_kernel = events.category(id) == Category::KERNEL;
+            match rocm_memory_kernel(trace.name(id)).filter(|_| is_kernel) {
+                _ if events.category(id) == Category::GPU_MEMCPY => memcpy.push(span),
+                Some(MemoryKernel::Copy) => memcpy.push(span),
+                None if patterns.is_communication(trace.name(id)) => communication.push(span),
+                Some(MemoryKernel::Fill) | None => computation.push(span),
             }
         }
         let [computation, communication, memcpy] = [computation, communication, memcpy].map(merged);

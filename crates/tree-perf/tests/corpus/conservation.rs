@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use gpu_timeline::CommunicationPatterns;
+use perf_models::CommunicationPatterns;
 use trace_ingest::EventId;
 use trace2tree::busy_time;
 use tree_perf::{Analysis, AnalysisOptions};

@@ -1,12 +1,13 @@
 //! Kernels one by one, and what sheets show of one: shared by the sheets of kernels and those that equal TraceLens's.
 
+use perf_models::XlaKernel;
 use std::borrow::Cow;
 
 use gpu_timeline::Summary;
 use sheets::Nested;
 
 use crate::analysis::JaxAnalysis;
-use crate::device_events::{DeviceEvent, KernelCategory};
+use crate::device_events::DeviceEvent;
 use crate::operators::Operator;
 
 /// A kernel that the keywords keep.
@@ -14,7 +15,7 @@ use crate::operators::Operator;
 pub(crate) struct KernelRow<'a> {
     pub(crate) event: &'a DeviceEvent,
     pub(crate) name: &'a str,
-    pub(crate) category: KernelCategory,
+    pub(crate) category: XlaKernel,
     /// In picoseconds.
     pub(crate) time: i64,
     pub(crate) uid: u32,

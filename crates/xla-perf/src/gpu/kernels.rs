@@ -15,12 +15,13 @@ use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Nested, Sheet, percen
 use super::kernel_rows::{Arguments, Entry, KernelRow, duration_statistics, gpu_kernels, kernel_list};
 use crate::IndexMap;
 use crate::analysis::JaxAnalysis;
-use crate::device_events::{DeviceEvent, KernelCategory};
+use crate::device_events::DeviceEvent;
 use crate::operators::{Operator, Record, number_tuples, text_list, text_tuple};
 use crate::options::JaxFigures;
 use crate::programs::innermost;
 use crate::sheet::gpu_sheet;
 use crate::tracelens;
+use perf_models::XlaKernel;
 
 const KERNEL: Column = Column::new("name", Text, "Kernel.");
 const KERNEL_CATEGORY: Column = Column::new(
@@ -146,7 +147,7 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
 /// Those that XLA generated.
 fn generated_kernels(analysis: &JaxAnalysis) -> Vec<KernelRow<'_>> {
     let mut rows = gpu_kernels(analysis);
-    rows.retain(|row| row.category == KernelCategory::Uncategorized);
+    rows.retain(|row| row.category == XlaKernel::Uncategorized);
     rows
 }
 
@@ -411,7 +412,7 @@ fn kind_fields<'a>(name: Column, share: &'static str) -> [Field<&'a JaxAnalysis,
 }
 
 /// The kernels that compute: name, category by their own name first, and time.
-fn computation(analysis: &JaxAnalysis) -> impl Iterator<Item = (&str, KernelCategory, i64)> {
+fn computation(analysis: &JaxAnalysis) -> impl Iterator<Item = (&str, XlaKernel, i64)> {
     let trace = analysis.trace();
     let computes =
         |event: &&DeviceEvent| event.activity == Activity::Computation && analysis.keeps(event.operator);
@@ -419,7 +420,7 @@ fn computation(analysis: &JaxAnalysis) -> impl Iterator<Item = (&str, KernelCate
         let name = trace.name(event.event);
         let call = analysis.profile().xla(event.event);
         let hlo_op = call.and_then(|call| call.hlo_op).map(|id| innermost(trace.text(id)));
-        (name, KernelCategory::by_own_name(name, hlo_op), trace.events().duration(event.event))
+        (name, XlaKernel::by_own_name(name, hlo_op), trace.events().duration(event.event))
     })
 }
 
@@ -428,7 +429,7 @@ fn sums_by_kind(analysis: &JaxAnalysis) -> Vec<KindSum> {
     const OTHERS: &str = "Uncategorized Events";
     let mut sums: BTreeMap<String, (usize, i64)> = BTreeMap::from([(OTHERS.to_owned(), (0, 0))]);
     for (_, category, time) in computation(analysis) {
-        let kind = if category == KernelCategory::Uncategorized { OTHERS } else { category.as_str() };
+        let kind = if category == XlaKernel::Uncategorized { OTHERS } else { category.as_str() };
         add(&mut sums, kind.to_owned(), time);
     }
     kind_sums(sums, analysis.gpus().iter().map(|gpu| gpu.breakdown.computation).sum())
@@ -437,7 +438,7 @@ fn sums_by_kind(analysis: &JaxAnalysis) -> Vec<KindSum> {
 fn sums_by_short_name(analysis: &JaxAnalysis) -> Vec<KindSum> {
     let mut sums: BTreeMap<String, (usize, i64)> = BTreeMap::new();
     for (name, category, time) in computation(analysis) {
-        if category == KernelCategory::Uncategorized {
+        if category == XlaKernel::Uncategorized {
             add(&mut sums, short_name(name), time);
         }
     }

@@ -13,8 +13,8 @@ use super::call_groups::{
     note_field, rate_fields, roofline_fields, warm_up_fields, work_fields,
 };
 use crate::analysis::JaxAnalysis;
-use crate::device_events::KernelCategory;
 use crate::operators::{Operator, Program, number_tuples, stem, text_tuple};
+use perf_models::XlaKernel;
 
 /// FLOPs, bytes and intensity.
 pub(crate) const WORK: [Column; 3] = [
@@ -45,20 +45,20 @@ pub(crate) const UID: Column = Column::new("UID_first", Identifier, "UID of the 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Members {
     /// Those whose kernels are of this category.
-    Of(KernelCategory),
+    Of(XlaKernel),
     /// Those of no other sheet.
     Rest,
 }
 
 /// Name, members, and what these are.
 const SHEETS: [(&str, Members, &str); 7] = [
-    ("op_gemm", Members::Of(KernelCategory::Gemm), "Matrix multiplications, alone, fused or by a library"),
-    ("op_fa_bwd", Members::Of(KernelCategory::AttentionBackward), "Fused attention, backward"),
-    ("op_fa_fwd", Members::Of(KernelCategory::AttentionForward), "Fused attention, forward"),
-    ("op_fa_v3", Members::Of(KernelCategory::AttentionV3), ATTENTION_V3),
-    ("op_conv", Members::Of(KernelCategory::Convolution), "Convolutions"),
-    ("op_te", Members::Of(KernelCategory::TransformerEngine), TRANSFORMER_ENGINE),
-    ("op_communication_rccl_nccl", Members::Of(KernelCategory::Communication), "Collectives"),
+    ("op_gemm", Members::Of(XlaKernel::Gemm), "Matrix multiplications, alone, fused or by a library"),
+    ("op_fa_bwd", Members::Of(XlaKernel::AttentionBackward), "Fused attention, backward"),
+    ("op_fa_fwd", Members::Of(XlaKernel::AttentionForward), "Fused attention, forward"),
+    ("op_fa_v3", Members::Of(XlaKernel::AttentionV3), ATTENTION_V3),
+    ("op_conv", Members::Of(XlaKernel::Convolution), "Convolutions"),
+    ("op_te", Members::Of(XlaKernel::TransformerEngine), TRANSFORMER_ENGINE),
+    ("op_communication_rccl_nccl", Members::Of(XlaKernel::Communication), "Collectives"),
 ];
 const ATTENTION_V3: &str = "Fused attention by the third version of AMD's assembly kernels";
 const TRANSFORMER_ENGINE: &str =
@@ -167,20 +167,20 @@ fn sheet_of(operator: &Operator) -> Option<Members> {
     Some(if ["memcpy", "memset"].contains(&operator.category.as_str()) {
         return None;
     } else if is(HloKind::Gemm) {
-        Members::Of(KernelCategory::Gemm)
+        Members::Of(XlaKernel::Gemm)
     } else if is(HloKind::ConvForward) || is(HloKind::ConvBackward) {
-        Members::Of(KernelCategory::Convolution)
+        Members::Of(XlaKernel::Convolution)
     } else if is(HloKind::AttentionBackward) {
-        Members::Of(KernelCategory::AttentionBackward)
+        Members::Of(XlaKernel::AttentionBackward)
     } else if is(HloKind::AttentionForward) {
         match by_kernels {
-            Some(KernelCategory::AttentionV3) => Members::Of(KernelCategory::AttentionV3),
-            _ => Members::Of(KernelCategory::AttentionForward),
+            Some(XlaKernel::AttentionV3) => Members::Of(XlaKernel::AttentionV3),
+            _ => Members::Of(XlaKernel::AttentionForward),
         }
     } else if is(HloKind::Communication) {
-        Members::Of(KernelCategory::Communication)
-    } else if by_kernels == Some(KernelCategory::TransformerEngine) {
-        Members::Of(KernelCategory::TransformerEngine)
+        Members::Of(XlaKernel::Communication)
+    } else if by_kernels == Some(XlaKernel::TransformerEngine) {
+        Members::Of(XlaKernel::TransformerEngine)
     } else {
         Members::Rest
     })

@@ -3,7 +3,7 @@
 use perf_models::{
     Attention, AttentionMask, BinaryElementwise, CausalConvolution, Channels, Convolution, CrossEntropy,
     Gemm, GemmSizes, GroupedGemm, Normalization, NormalizationBackward, NormalizationKind, PerfModel,
-    Reduction, ReductionKind, RotaryEmbedding, Tensor, UnaryElementwise, element_size,
+    Reduction, ReductionKind, RotaryEmbedding, Tensor, UnaryElementwise, number_size,
 };
 
 use crate::arguments::model::{
@@ -55,11 +55,8 @@ fn usual_output(operands: DataType) -> DataType {
 }
 
 fn bytes_of(data_type: DataType) -> Result<f64, Failure> {
-    match data_type {
-        DataType::Fp4 => Ok(0.5),
-        whole_bytes => element_size(whole_bytes.recorded_name())
-            .map_err(|undefined| Failure::Sizes { detail: undefined.to_string() }),
-    }
+    let name = data_type.recorded_name();
+    number_size(name).ok_or_else(|| Failure::Sizes { detail: format!("{name} has no known size") })
 }
 
 impl Sizes for GemmArguments {
@@ -68,7 +65,8 @@ impl Sizes for GemmArguments {
         let output = bytes_of(self.output_dtype.unwrap_or(usual_output(dtype)))?;
         let sizes = GemmSizes { bias: output, output, ..GemmSizes::uniform(operand) };
         let gemm = Gemm::new(self.m, self.n, self.k, dtype.recorded_name());
-        Ok(Box::new(Gemm { batch: self.batch, bias: self.bias, sizes: Ok(sizes), ..gemm }))
+        let activation = self.activation;
+        Ok(Box::new(Gemm { batch: self.batch, bias: self.bias, activation, sizes: Ok(sizes), ..gemm }))
     }
 }
 

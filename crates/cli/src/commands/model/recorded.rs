@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use perf_models::{Figure, OpCall, Value, model, op_category, registered_category};
+use perf_models::{Figure, OpCall, Value, model, op_category, operator};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -96,7 +96,7 @@ impl Lines {
     }
 
     fn keep(&mut self, call: RecordedCall) {
-        let has_backward = || registered_category(&format!("{}{BACKWARD}", call.name)).is_some();
+        let has_backward = || operator(&format!("{}{BACKWARD}", call.name)).is_some();
         if let Some(number) = call.sequence_number()
             && has_backward()
         {

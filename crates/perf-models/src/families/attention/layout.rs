@@ -2,8 +2,9 @@
 
 use super::mask::{AttentionMask, MaskAlignment};
 use super::model::{Attention, PackedSequences};
-use super::recorded::{RecordedAttention, Types};
-use crate::{OpCall, PerfModel, Undefined};
+use crate::recorded::{Backward, Read, Recorded};
+use crate::tensor::strides_value;
+use crate::{OpCall, Parameter, Undefined, Value};
 
 /// Argument positions of an attention operator.
 pub(super) struct Layout {
@@ -105,7 +106,7 @@ const TORCH_EFFICIENT: Layout = Layout {
 ///
 /// Input 3 is a tensor, so that its value is not recorded. Earlier releases had no such bias: there stood the
 /// dropout of cuDNN's, the flag for the logarithms of the sums of the memory-efficient one.
-pub(super) fn torch_efficient(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+pub(super) fn torch_efficient(call: &OpCall<'_>) -> Read {
     let third = call.written_value(3);
     let has_dropout = third.parse::<f64>().is_ok();
     let without_bias = Layout {
@@ -145,20 +146,20 @@ const FLASH_3: Layout =
 const FLASH_3_PACKED: Layout = Layout { shape: Shape::Packed { offsets: 7, longest: 12 }, ..FLASH_3 };
 
 /// Reads a call of flash-attention 3, which has one operator for both shapes.
-pub(super) fn flash_3(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+pub(super) fn flash_3(call: &OpCall<'_>) -> Read {
     let is_packed = call.dimensions(FLASH_3.query)?.len() == 3;
     attention(call, if is_packed { &FLASH_3_PACKED } else { &FLASH_3 })
 }
 
 /// Reads a call of aiter's backward pass. Where three inputs are recorded they are the queries, keys and
 /// values: a gradient without what it belongs to has no shapes to fit.
-pub(super) fn aiter_backward(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+pub(super) fn aiter_backward(call: &OpCall<'_>) -> Read {
     let without_gradient = Layout { query: 0, ..AITER_BACKWARD };
     attention(call, if call.input_count() == 3 { &without_gradient } else { &AITER_BACKWARD })
 }
 
 /// Reads an attention call.
-pub(super) fn attention(call: &OpCall<'_>, layout: &Layout) -> Result<Box<dyn PerfModel>, Undefined> {
+pub(super) fn attention(call: &OpCall<'_>, layout: &Layout) -> Read {
     let mut attention = shapes(call, layout)?;
     let (causal, causal_at, assumed_causal) = causal(call, &layout.causal)?;
     attention.mask =
@@ -169,42 +170,47 @@ pub(super) fn attention(call: &OpCall<'_>, layout: &Layout) -> Result<Box<dyn Pe
     attention.recomputes_scores = layout.recomputes_scores;
     attention.query_type = call.type_of(layout.query).unwrap_or_default().to_owned();
     attention.key_type = call.type_of(layout.query + 1).unwrap_or_default().to_owned();
-    let strides = [layout.query, layout.query + 1, layout.query + 2].map(|input| call.strides_of(input).ok());
-    Ok(Box::new(RecordedAttention {
-        attention,
-        strides: layout.strides.then_some(strides),
-        dropout: Some(
-            layout.dropout_before_causal.map_or(0.0, |before| number(call, causal_at.saturating_sub(before))),
-        ),
-        types: if layout.types { Types::Pair } else { Types::Hidden },
-        backward: layout.backward,
-        assumed_causal,
-    }))
+    let mut parameters = attention.shape_parameters();
+    if layout.strides {
+        for (name, input) in ["q_stride", "k_stride", "v_stride"].into_iter().zip(layout.query..) {
+            parameters.push((name, strides_value(call.strides_of(input).ok().as_deref())));
+        }
+    }
+    let dropout = layout.dropout_before_causal.map(|before| number(call, causal_at.saturating_sub(before)));
+    parameters.push(("dropout", dropout.unwrap_or(0.0).into()));
+    let types = layout.types.then(|| attention.types_parameter());
+    let backward = if layout.backward { Backward::ThisCall } else { Backward::AsModelled };
+    let note = assumed_causal.then(|| "assumed a causal mask".to_owned());
+    Ok(recorded(attention, parameters, types).with_notes(note).with_backward(backward))
+}
+
+/// The call with its mask, element types and lengths behind the parameters that stand first.
+fn recorded(attention: Attention, mut parameters: Vec<Parameter>, types: Option<Parameter>) -> Recorded {
+    parameters.push(("causal", attention.mask.causal.into()));
+    parameters.push(("flash_impl", attention.recomputes_scores.into()));
+    parameters.extend(types);
+    parameters.extend(attention.length_parameters());
+    Recorded::new(attention).with_parameters(parameters)
 }
 
 /// Reads `EvoformerAttention(q, k, v, biases...)`: (batch, sequences, residues, heads, head dimension).
-pub(super) fn evoformer(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+pub(super) fn evoformer(call: &OpCall<'_>) -> Read {
     let [batch, sequences, residues, heads, head_dim] = call.dimensions_of(0)?;
     let element_type = call.type_of(0)?.to_owned();
-    Ok(Box::new(RecordedAttention {
-        attention: Attention {
-            batch: batch.saturating_mul(sequences),
-            query_length: residues,
-            query_heads: heads,
-            key_length: residues,
-            key_heads: heads,
-            head_dim,
-            value_head_dim: head_dim,
-            query_type: element_type.clone(),
-            key_type: element_type,
-            ..Attention::default()
-        },
-        strides: None,
-        dropout: None,
-        types: Types::One,
-        backward: false,
-        assumed_causal: false,
-    }))
+    let attention = Attention {
+        batch: batch.saturating_mul(sequences),
+        query_length: residues,
+        query_heads: heads,
+        key_length: residues,
+        key_heads: heads,
+        head_dim,
+        value_head_dim: head_dim,
+        query_type: element_type.clone(),
+        key_type: element_type.clone(),
+        ..Attention::default()
+    };
+    let types = ("dtype_A_B", Value::List(vec![element_type.into()]));
+    Ok(recorded(attention.clone(), attention.shape_parameters(), Some(types)))
 }
 
 fn shapes(call: &OpCall<'_>, layout: &Layout) -> Result<Attention, Undefined> {
@@ -271,7 +277,7 @@ fn causal(call: &OpCall<'_>, causal: &Causal) -> Result<(bool, usize, bool), Und
         Causal::At(at) => std::slice::from_ref(at),
         Causal::DefaultsToFalse(candidates) | Causal::AssumedIfMissing(candidates) => candidates,
     };
-    if let Some((causal, at)) = candidates.iter().find_map(|&at| Some((flag(call, at).ok()?, at))) {
+    if let Some((causal, at)) = candidates.iter().find_map(|&at| Some((call.required_flag(at).ok()?, at))) {
         return Ok((causal, at, false));
     }
     let &[at, ..] = candidates else {
@@ -284,16 +290,6 @@ fn causal(call: &OpCall<'_>, causal: &Causal) -> Result<(bool, usize, bool), Und
             "Concrete Inputs[{at}] {text:?} does not say whether the mask is causal"
         ))),
         (_, Err(undefined)) => Err(undefined),
-    }
-}
-
-/// The truth value that input `index` was recorded as.
-pub(crate) fn flag(call: &OpCall<'_>, index: usize) -> Result<bool, Undefined> {
-    match call.concrete_flags(index)?.as_slice() {
-        [flag] => Ok(*flag),
-        flags => {
-            Err(Undefined::arguments(format!("Concrete Inputs[{index}] has {} truth values", flags.len())))
-        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Two tensors in, one out.
 
+use crate::recorded::{Read, Recorded};
 use crate::tensor::{Tensor, elements, finite, shape_value, strides_value};
 use crate::{ComputeSpec, Figure, OpCall, Parameter, PerfModel, Undefined, Value, element_size};
 
@@ -102,18 +103,18 @@ impl PerfModel for BinaryElementwise {
 }
 
 /// Inputs 0 and 1 are the operands, input 2 the result, if it is a tensor.
-pub(super) fn binary(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+pub(super) fn binary(call: &OpCall<'_>) -> Read {
     let mut model = operands(call)?;
     if call.has_dimensions(2) {
         model.output_type = Some(call.type_of(2)?.to_owned());
         model.output_strides = Some(call.strides_of(2)?);
     }
-    Ok(Box::new(model))
+    Ok(Recorded::new(model))
 }
 
 /// Inputs 0 and 1 are the operands, further inputs are not the result.
-pub(super) fn binary_without_output(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
-    Ok(Box::new(operands(call)?))
+pub(super) fn binary_without_output(call: &OpCall<'_>) -> Read {
+    Ok(Recorded::new(operands(call)?))
 }
 
 fn operands(call: &OpCall<'_>) -> Result<BinaryElementwise, Undefined> {

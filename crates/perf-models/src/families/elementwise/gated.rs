@@ -1,8 +1,9 @@
 //! Activations that are multiplied with a gate.
 
-use super::unary::{Read, parameters};
+use super::unary::parameters;
+use crate::recorded::{Read, Recorded};
 use crate::tensor::{Tensor, finite};
-use crate::{ComputeSpec, Figure, OpCall, Parameter, PerfModel, element_size};
+use crate::{Activation, ComputeSpec, Figure, OpCall, Parameter, PerfModel, element_size};
 
 /// An activation of one half of the last dimension, multiplied with the other half.
 ///
@@ -34,34 +35,10 @@ pub struct GatedActivation {
     pub activation: Activation,
 }
 
-/// The function of a [`GatedActivation`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Activation {
-    /// `x·sigmoid(x)`.
-    Silu,
-    /// Gaussian error linear unit by the error function.
-    Gelu,
-    /// Gaussian error linear unit by its approximation with the hyperbolic tangent.
-    GeluTanh,
-}
-
-impl Activation {
-    /// Operations for each element of the result, the gate's multiplication included.
-    fn operations(self) -> f64 {
-        match self {
-            // Exponential, sum, reciprocal, two products.
-            Self::Silu => 5.0,
-            Self::Gelu => 8.0,
-            // The cubic argument takes two more.
-            Self::GeluTanh => 10.0,
-        }
-    }
-}
-
 impl PerfModel for GatedActivation {
-    /// 5 (SiLU), 8 (GELU) or 10 (GELU by hyperbolic tangent) for each element of the result.
+    /// [`Activation::gated_operations`] for each element of the result.
     fn flops(&self) -> Figure {
-        finite(self.activation.operations() * self.output.elements())
+        finite(self.activation.gated_operations() * self.output.elements())
     }
 
     /// Both halves read, the result written.
@@ -84,7 +61,7 @@ impl PerfModel for GatedActivation {
 
 /// `silu_and_mul(out, input)`.
 pub(super) fn gated(call: &OpCall<'_>, activation: Activation) -> Read {
-    Ok(Box::new(GatedActivation {
+    Ok(Recorded::new(GatedActivation {
         output: call.tensor(0)?,
         input_type: call.type_of(1)?.to_owned(),
         input_strides: Some(call.strides_of(1)?),

@@ -1,6 +1,7 @@
 //! Padding and upsampling.
 
-use super::unary::{Read, parameters};
+use super::unary::parameters;
+use crate::recorded::{Read, Recorded};
 use crate::tensor::{Tensor, elements, finite, shape_value};
 use crate::{ComputeSpec, Figure, OpCall, Parameter, PerfModel, Undefined, Value, element_size};
 
@@ -82,7 +83,7 @@ pub(super) fn padding(call: &OpCall<'_>) -> Read {
             })?;
     }
     let input_strides = Some(call.strides_of(0)?);
-    Ok(Box::new(ResizingCopy { input, output_shape, padding: Some(padding), input_strides }))
+    Ok(Recorded::new(ResizingCopy { input, output_shape, padding: Some(padding), input_strides }))
 }
 
 /// `upsample_nearest(input, output_size, ...)`, or with scale factors instead of a size as input 2.
@@ -103,7 +104,7 @@ pub(super) fn upsampling(call: &OpCall<'_>) -> Read {
     };
     let output_shape = [&[*batch, *channels], size.as_slice()].concat();
     let input_strides = Some(call.strides_of(0)?);
-    Ok(Box::new(ResizingCopy { input, output_shape, padding: None, input_strides }))
+    Ok(Recorded::new(ResizingCopy { input, output_shape, padding: None, input_strides }))
 }
 
 /// Spatial dimensions times their scale factors, rounded down.

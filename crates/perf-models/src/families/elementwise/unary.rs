@@ -1,11 +1,9 @@
 //! One tensor in, one out.
 
 use super::super::rms_norm::MX_BLOCK;
+use crate::recorded::{Read, Recorded};
 use crate::tensor::{Tensor, finite, shape_value, strides_value};
-use crate::{ComputeSpec, Figure, OpCall, Parameter, PerfModel, Undefined, Value, element_size};
-
-/// What reading a call gives.
-pub(super) type Read = Result<Box<dyn PerfModel>, Undefined>;
+use crate::{ComputeSpec, Figure, OpCall, Parameter, PerfModel, Value, element_size};
 
 /// One operation on each element of a tensor.
 ///
@@ -85,12 +83,12 @@ pub(super) fn unary(call: &OpCall<'_>) -> Read {
         model.output_type = Some(call.type_of(1)?.to_owned());
         model.output_strides = Some(call.strides_of(1)?);
     }
-    Ok(Box::new(model))
+    Ok(Recorded::new(model))
 }
 
 /// A tensor becomes one of FP8 numbers, with one scale.
 pub(super) fn quantization_fp8(call: &OpCall<'_>) -> Read {
-    Ok(Box::new(UnaryElementwise {
+    Ok(Recorded::new(UnaryElementwise {
         input: call.tensor(0)?,
         output_type: Some("c10::Float8_e4m3fnuz".to_owned()),
         input_strides: call.strides_of(0).ok(),
@@ -155,7 +153,7 @@ impl PerfModel for Mxfp4DualQuantization {
 pub(super) fn quantization_mxfp4_dual(call: &OpCall<'_>) -> Read {
     let [rows, columns] = call.dimensions_of(0)?;
     let element_type = call.type_of(0)?.to_owned();
-    Ok(Box::new(Mxfp4DualQuantization { rows, columns, element_type, strides: call.strides_of(0).ok() }))
+    Ok(Recorded::new(Mxfp4DualQuantization { rows, columns, element_type, strides: call.strides_of(0).ok() }))
 }
 
 #[cfg(test)]

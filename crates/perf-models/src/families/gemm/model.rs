@@ -1,7 +1,9 @@
 //! The work of a matrix multiplication.
 
 use crate::tensor::count_value;
-use crate::{ComputeSpec, ComputeUnit, Figure, Parameter, PerfModel, Precision, Undefined, element_size};
+use crate::{
+    Activation, ComputeSpec, ComputeUnit, Figure, Parameter, PerfModel, Precision, Undefined, element_size,
+};
 
 /// A matrix multiplication, alone or in a batch: `m`×`k` by `k`×`n`.
 ///
@@ -23,8 +25,10 @@ pub struct Gemm {
     pub n: u64,
     /// The dimension that is summed over.
     pub k: u64,
-    /// Whether a vector of `n` elements is added to each row of the result.
+    /// Epilogue: whether a vector of `n` elements is added to each row of the result.
     pub bias: bool,
+    /// Epilogue: the function of each element of the result.
+    pub activation: Option<Activation>,
     /// Bytes of an element of each operand, or why they are unknown.
     pub sizes: Result<GemmSizes, Undefined>,
     /// Precision of the arithmetic, if a peak is stated for it.
@@ -64,6 +68,7 @@ impl Gemm {
             n,
             k,
             bias: false,
+            activation: None,
             sizes: element_size(element_type).map(GemmSizes::uniform),
             precision: crate::precision(element_type),
         }
@@ -73,15 +78,18 @@ impl Gemm {
         self.batch as f64 * self.m as f64 * self.n as f64 * self.k as f64
     }
 
-    fn additions_of_bias(&self) -> f64 {
-        if self.bias { self.batch as f64 * self.m as f64 * self.n as f64 } else { 0.0 }
+    /// Operations on the elements of the result after the products: bias and activation.
+    fn epilogue(&self) -> f64 {
+        let bias = if self.bias { 1.0 } else { 0.0 };
+        let per_element = bias + self.activation.map_or(0.0, Activation::operations);
+        self.batch as f64 * self.m as f64 * self.n as f64 * per_element
     }
 }
 
 impl PerfModel for Gemm {
-    /// `batch·(2·m·n·k + m·n with bias)`.
+    /// `batch·(2·m·n·k + m·n·e)`, with `e` operations of the epilogue: 1 of the bias, and those of the activation.
     fn flops(&self) -> Figure {
-        Ok(2.0 * self.products() + self.additions_of_bias())
+        Ok(2.0 * self.products() + self.epilogue())
     }
 
     /// Both operands, bias and scales read, the result written, each once.
@@ -92,9 +100,10 @@ impl PerfModel for Gemm {
         Ok(self.batch as f64 * (m * k * a + k * n * b + m * n * output + bias + scales))
     }
 
-    /// Two multiplications of the same size, one for each operand's gradient, and the sum for the bias's.
+    /// Two multiplications of the same size, one for each operand's gradient, the sum for the bias's, and the
+    /// derivative of the activation, counted like the function.
     fn backward_flops(&self) -> Figure {
-        Ok(4.0 * self.products() + self.additions_of_bias())
+        Ok(4.0 * self.products() + self.epilogue())
     }
 
     fn compute_spec(&self) -> Option<ComputeSpec> {
@@ -102,72 +111,15 @@ impl PerfModel for Gemm {
     }
 
     fn parameters(&self) -> Vec<Parameter> {
-        vec![
+        let mut parameters = vec![
             ("M", count_value(self.m)),
             ("N", count_value(self.n)),
             ("K", count_value(self.k)),
             ("bias", self.bias.into()),
-            ("B", count_value(self.batch)),
-        ]
-    }
-}
-
-/// A multiplication as an operator recorded it.
-#[derive(Debug)]
-pub(super) struct GemmCall {
-    pub(super) gemm: Gemm,
-    pub(super) parameters: Vec<Parameter>,
-    pub(super) backward: Backward,
-    pub(super) assumption: Option<String>,
-}
-
-/// Whether an operator stands for its backward pass, too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Backward {
-    /// Its gradients are computed by it.
-    Included,
-    /// Its gradients are calls of their own: they would count twice.
-    CallsOfTheirOwn,
-}
-
-impl GemmCall {
-    fn unless_calls_of_their_own(&self, of_backward: Figure) -> Figure {
-        match self.backward {
-            Backward::Included => of_backward,
-            Backward::CallsOfTheirOwn => Err(Undefined::no_formula(
-                "the backward pass consists of matrix multiplications of their own",
-            )),
-        }
-    }
-}
-
-impl PerfModel for GemmCall {
-    fn flops(&self) -> Figure {
-        self.gemm.flops()
-    }
-
-    fn bytes(&self) -> Figure {
-        self.gemm.bytes()
-    }
-
-    fn backward_flops(&self) -> Figure {
-        self.unless_calls_of_their_own(self.gemm.backward_flops())
-    }
-
-    fn backward_bytes(&self) -> Figure {
-        self.unless_calls_of_their_own(self.gemm.backward_bytes())
-    }
-
-    fn compute_spec(&self) -> Option<ComputeSpec> {
-        self.gemm.compute_spec()
-    }
-
-    fn parameters(&self) -> Vec<Parameter> {
-        self.parameters.clone()
-    }
-
-    fn assumption(&self) -> Option<String> {
-        self.assumption.clone()
+        ];
+        parameters.extend(self.activation.map(|activation| ("activation", activation.as_str().into())));
+        parameters.push(("B", count_value(self.batch)));
+        parameters
     }
 }
 
@@ -189,6 +141,11 @@ mod tests {
         assert_eq!(with_bias.flops(), Ok(773_094_113_280.0 + 40960.0 * 6144.0));
         assert_eq!(with_bias.bytes(), Ok(648_019_968.0 + 2.0 * 6144.0));
 
+        let fused = Gemm { activation: Some(Activation::Gelu), ..with_bias.clone() };
+        assert_eq!(fused.flops(), Ok(773_094_113_280.0 + 9.0 * 40960.0 * 6144.0));
+        assert_eq!(fused.bytes(), with_bias.bytes());
+        assert_eq!(fused.parameters()[4], ("activation", "gelu".into()));
+
         let unknown = Gemm::new(1, 1, 1, "ScalarList");
         assert_eq!(unknown.bytes().unwrap_err().gap, crate::Gap::DataType);
         assert_eq!(unknown.compute_spec(), None);
@@ -200,7 +157,7 @@ mod tests {
             batch in 0_u64..1 << 40, m: u64, n: u64, k: u64, bias: bool, size in 0.0..16.0,
         ) {
             let sizes = Ok(GemmSizes { scales: 7.0, ..GemmSizes::uniform(size) });
-            let one = Gemm { batch, m, n, k, bias, sizes, precision: None };
+            let one = Gemm { batch, m, n, k, bias, activation: None, sizes, precision: None };
             let two = Gemm { batch: 2 * batch, ..one.clone() };
             for figure in [Gemm::flops, Gemm::bytes, Gemm::backward_flops] {
                 let (one, two) = (figure(&one).unwrap(), figure(&two).unwrap());

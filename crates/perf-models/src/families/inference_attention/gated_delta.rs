@@ -1,6 +1,7 @@
 //! Linear attention by the gated delta rule.
 
 use super::layout::step;
+use crate::recorded::{Read, Recorded};
 use crate::tensor::count_value;
 use crate::{ComputeSpec, Figure, OpCall, Parameter, PerfModel, Undefined, element_size};
 
@@ -54,7 +55,7 @@ pub struct GatedDeltaAttention {
 /// `(queries, keys and values in one row, gates of value heads, gates, output)`.
 ///
 /// Without an annotation all rows count, padding too: only their number matters.
-pub(super) fn gated_delta(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+pub(super) fn gated_delta(call: &OpCall<'_>) -> Read {
     let (rows, row_length) = (call.dimension(0, 0)?, call.dimension(0, 1)?);
     let value_heads = call.dimension(1, 1)?;
     let value_head_dim = call.dimension(3, 2)?;
@@ -73,7 +74,7 @@ pub(super) fn gated_delta(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undef
         }
         Err(_) => (rows, 0, Some("tokens counted by rows, padding included".to_owned())),
     };
-    Ok(Box::new(GatedDeltaAttention {
+    Ok(Recorded::new(GatedDeltaAttention {
         context_tokens,
         generation_tokens,
         key_heads,

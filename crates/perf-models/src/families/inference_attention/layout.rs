@@ -2,9 +2,10 @@
 
 use super::model::InferenceAttention;
 use crate::annotation::{IterationAnnotation, StepStatistics, TokenStatistics};
-use crate::families::attention::{PackedSequences, flag, length, window};
+use crate::families::attention::{PackedSequences, length, window};
+use crate::recorded::{Read, Recorded};
 use crate::tensor::count_value;
-use crate::{ComputeSpec, Figure, OpCall, Parameter, PerfModel, Undefined, Value};
+use crate::{OpCall, Undefined, Value};
 
 /// A call's token counts, with what they rest on.
 pub(super) struct Step {
@@ -37,17 +38,17 @@ pub(super) fn generation_only(step: Step) -> Step {
 }
 
 /// `(query, key, value, ...)`, each (tokens, heads, head dimension).
-pub(super) fn unified(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
-    RecordedInference::read(call, step(call)).map(RecordedInference::boxed)
+pub(super) fn unified(call: &OpCall<'_>) -> Read {
+    InferenceCall::read(call, step(call))?.recorded()
 }
 
 /// As [`unified`], with values of another head dimension than keys.
-pub(super) fn with_value_tensor(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
-    let mut recorded = RecordedInference::read(call, step(call))?;
+pub(super) fn with_value_tensor(call: &OpCall<'_>) -> Read {
+    let mut inference = InferenceCall::read(call, step(call))?;
     if let Some(&value_head_dim) = call.dimensions(2).unwrap_or_default().last() {
-        recorded.attention.value_head_dim = value_head_dim;
+        inference.attention.value_head_dim = value_head_dim;
     }
-    Ok(recorded.boxed())
+    inference.recorded()
 }
 
 /// What follows queries, keys and values in aiter's operators over sequences of different lengths.
@@ -89,8 +90,9 @@ impl KeyLengths {
             longest_query: length(call, self.longest)?,
             longest_key: length(call, self.longest + 1)?,
         };
-        let causal =
-            flag(call, self.causal(call).ok_or_else(|| Undefined::arguments("no causal flag recorded"))?)?;
+        let causal = call.required_flag(
+            self.causal(call).ok_or_else(|| Undefined::arguments("no causal flag recorded"))?,
+        )?;
         let keys = if self.whole_cache {
             packed.key_sequences.saturating_mul(packed.longest_key)
         } else {
@@ -124,32 +126,29 @@ impl KeyLengths {
 /// `(q, k, v, cu_seqlens_q, cu_seqlens_k, ..., max_seqlen_q, max_seqlen_k, ...)`.
 ///
 /// Without an annotation the recorded lengths say as much as those of a training kernel do.
-pub(super) fn variable_length(
-    call: &OpCall<'_>,
-    lengths: &KeyLengths,
-) -> Result<Box<dyn PerfModel>, Undefined> {
-    let mut recorded = RecordedInference::read(call, step(call))?;
+pub(super) fn variable_length(call: &OpCall<'_>, lengths: &KeyLengths) -> Read {
+    let mut inference = InferenceCall::read(call, step(call))?;
     if lengths.value_tensor
         && let Some(&value_head_dim) = call.dimensions(2).unwrap_or_default().last()
     {
-        recorded.attention.value_head_dim = value_head_dim;
+        inference.attention.value_head_dim = value_head_dim;
     }
-    if recorded.attention.statistics.is_err()
-        && let Ok((step, causal)) = lengths.step(call, &recorded.attention)
+    if inference.attention.statistics.is_err()
+        && let Ok((step, causal)) = lengths.step(call, &inference.attention)
     {
-        recorded.attention.statistics = step.statistics;
-        recorded.attention.causal_context = causal;
-        recorded.notes.extend(step.assumption);
+        inference.attention.statistics = step.statistics;
+        inference.attention.causal_context = causal;
+        inference.notes.extend(step.assumption);
     }
-    if !recorded.window_parameter
+    if !inference.window_parameter
         && let Some(causal) = lengths.causal(call)
         && let [Some(left), _] = window(call, causal + 1)
     {
         // The window counts keys before a query's own.
-        recorded.attention.sliding_window = Some(left.saturating_add(1));
-        recorded.window_parameter = true;
+        inference.attention.sliding_window = Some(left.saturating_add(1));
+        inference.window_parameter = true;
     }
-    Ok(recorded.boxed())
+    inference.recorded()
 }
 
 /// The elements of a value in DeepSeek's latent, which are the first of its 576.
@@ -158,37 +157,37 @@ const LATENT_KEY_DIM: u64 = 576;
 
 /// `(q, latent cache, ...)` of multi-head latent attention: keys are the latent with its rotary part, values
 /// the latent without. Some later tensor is the output or its parts, whose rows have a value's length.
-pub(super) fn latent(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
-    let mut recorded = RecordedInference::read(call, step(call))?;
-    let head_dim = recorded.attention.head_dim;
+pub(super) fn latent(call: &OpCall<'_>) -> Read {
+    let mut inference = InferenceCall::read(call, step(call))?;
+    let head_dim = inference.attention.head_dim;
     let output = (2..call.input_count())
         .filter_map(|input| call.dimensions(input).ok())
         .filter(|shape| shape.len() >= 3)
         .filter_map(|shape| shape.last().copied())
         .find(|&value_head_dim| value_head_dim > 1 && value_head_dim <= head_dim);
     if let Some(value_head_dim) = output {
-        recorded.attention.value_head_dim = value_head_dim;
+        inference.attention.value_head_dim = value_head_dim;
     } else if head_dim == LATENT_KEY_DIM {
-        recorded.assume_latent_value();
+        inference.assume_latent_value();
     }
-    recorded.attention.shared_latent = true;
-    Ok(recorded.boxed())
+    inference.attention.shared_latent = true;
+    inference.recorded()
 }
 
 /// `tilelang_sparse_fwd(q, latent cache, indices, scale, d_v)`, counted as if it attended to all keys.
-pub(super) fn tilelang_sparse(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
-    let mut recorded = RecordedInference::read(call, step(call))?;
+pub(super) fn tilelang_sparse(call: &OpCall<'_>) -> Read {
+    let mut inference = InferenceCall::read(call, step(call))?;
     match call.concrete_integer(4).map(u64::try_from) {
-        Ok(Ok(value_head_dim)) if value_head_dim > 0 => recorded.attention.value_head_dim = value_head_dim,
-        _ => recorded.assume_latent_value(),
+        Ok(Ok(value_head_dim)) if value_head_dim > 0 => inference.attention.value_head_dim = value_head_dim,
+        _ => inference.assume_latent_value(),
     }
-    recorded.attention.shared_latent = true;
-    recorded.notes.push("assumed that queries attend to all keys, not to a selection".to_owned());
-    Ok(recorded.boxed())
+    inference.attention.shared_latent = true;
+    inference.notes.push("assumed that queries attend to all keys, not to a selection".to_owned());
+    inference.recorded()
 }
 
 /// `paged_attention_ragged(out, workspace, query, key_cache, value_cache, ...)`.
-pub(super) fn paged_ragged(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+pub(super) fn paged_ragged(call: &OpCall<'_>) -> Read {
     let [query_tokens, query_heads, head_dim] = call.dimensions_of(2)?;
     let step = step(call);
     let key_tokens = step.statistics.as_ref().map_or(0, |statistics| {
@@ -209,12 +208,11 @@ pub(super) fn paged_ragged(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Unde
         query_type,
         ..InferenceAttention::default()
     };
-    Ok(RecordedInference { key_type_parameter: false, ..RecordedInference::new(attention, step.assumption) }
-        .boxed())
+    InferenceCall { key_type_parameter: false, ..InferenceCall::new(attention, step.assumption) }.recorded()
 }
 
 /// `pa_decode_gluon(output, query, key_cache, ...)`: the window is the 20th argument.
-pub(super) fn paged_decode(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+pub(super) fn paged_decode(call: &OpCall<'_>) -> Read {
     let query = call.dimensions(0)?;
     let &[query_tokens, query_heads, head_dim, ..] = query.as_slice() else {
         return Err(Undefined::arguments(format!("Input Dims[0] has {} dimensions, not 3", query.len())));
@@ -237,10 +235,10 @@ pub(super) fn paged_decode(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Unde
         key_type,
         ..InferenceAttention::default()
     };
-    let mut recorded = RecordedInference::new(attention, step.assumption);
-    recorded.window_parameter = true;
-    recorded.recorded_window = given.is_none().then_some(recorded_window);
-    Ok(recorded.boxed())
+    let mut inference = InferenceCall::new(attention, step.assumption);
+    inference.window_parameter = true;
+    inference.recorded_window = given.is_none().then_some(recorded_window);
+    inference.recorded()
 }
 
 /// Keys that generation requests attend to.
@@ -268,17 +266,17 @@ fn from_end(call: &OpCall<'_>, input: usize, back: usize) -> Result<u64, Undefin
 
 /// An attention call with what only its rows show.
 #[derive(Debug)]
-pub(super) struct RecordedInference {
+pub(super) struct InferenceCall {
     pub(super) attention: InferenceAttention,
     /// What its figures rest on.
     pub(super) notes: Vec<String>,
     pub(super) key_type_parameter: bool,
     pub(super) window_parameter: bool,
     /// The window as recorded, where that can say that there is none.
-    recorded_window: Option<i64>,
+    pub(super) recorded_window: Option<i64>,
 }
 
-impl RecordedInference {
+impl InferenceCall {
     pub(super) fn new(attention: InferenceAttention, assumption: Option<String>) -> Self {
         Self {
             window_parameter: attention.sliding_window.is_some(),
@@ -323,26 +321,8 @@ impl RecordedInference {
         self.notes.push(format!("assumed values of {LATENT_VALUE_DIM} elements"));
     }
 
-    pub(super) fn boxed(self) -> Box<dyn PerfModel> {
-        Box::new(self)
-    }
-}
-
-impl PerfModel for RecordedInference {
-    fn flops(&self) -> Figure {
-        self.attention.flops()
-    }
-
-    fn bytes(&self) -> Figure {
-        self.attention.bytes()
-    }
-
-    fn compute_spec(&self) -> Option<ComputeSpec> {
-        self.attention.compute_spec()
-    }
-
-    fn parameters(&self) -> Vec<Parameter> {
-        let attention = &self.attention;
+    pub(super) fn recorded(self) -> Read {
+        let attention = self.attention;
         let mut parameters = attention.shape_parameters();
         parameters.extend(attention.statistics_parameters());
         parameters.push(("dtype_Q", attention.query_type.as_str().into()));
@@ -353,11 +333,6 @@ impl PerfModel for RecordedInference {
             let window = self.recorded_window.map(Value::Int).or(attention.sliding_window.map(count_value));
             parameters.push(("sliding_window", window.unwrap_or(Value::None)));
         }
-        parameters
-    }
-
-    fn assumption(&self) -> Option<String> {
-        let notes: Vec<String> = self.notes.iter().cloned().chain(self.attention.assumption()).collect();
-        (!notes.is_empty()).then(|| notes.join("; "))
+        Ok(Recorded::new(attention).with_parameters(parameters).with_notes(self.notes))
     }
 }

@@ -1,7 +1,8 @@
 //! Attention to a selection of the cached keys.
 
-use super::layout::{RecordedInference, Step, generation_keys, generation_only, step};
+use super::layout::{InferenceCall, Step, generation_keys, generation_only, step};
 use super::model::{InferenceAttention, assumed_size, size_or};
+use crate::recorded::{Read, Recorded};
 use crate::tensor::count_value;
 use crate::{ComputeSpec, Figure, OpCall, Parameter, PerfModel, Undefined, Value};
 
@@ -29,7 +30,7 @@ const PRO: Configuration = Configuration { name: "DeepSeek-V4-Pro", index_topk: 
 const FLASH: Configuration = Configuration { name: "DeepSeek-V4-Flash", index_topk: 512, heads: 64 };
 
 /// A step's generation requests in a layer of DeepSeek-V4; keys and values are one latent of one head.
-pub(super) fn deepseek_v4(call: &OpCall<'_>, selection: Selection) -> Result<Box<dyn PerfModel>, Undefined> {
+pub(super) fn deepseek_v4(call: &OpCall<'_>, selection: Selection) -> Read {
     let step = generation_only(step(call));
     let recorded = |name| call.attribute(name).and_then(whole_number).filter(|&number| number > 0);
     let mut notes: Vec<String> = step.assumption.iter().cloned().collect();
@@ -72,10 +73,7 @@ pub(super) fn deepseek_v4(call: &OpCall<'_>, selection: Selection) -> Result<Box
         key_type: "c10::bfloat16".to_owned(),
         ..InferenceAttention::default()
     };
-    let mut recorded = RecordedInference::new(attention, None);
-    recorded.notes = notes;
-    recorded.window_parameter = true;
-    Ok(recorded.boxed())
+    InferenceCall { notes, window_parameter: true, ..InferenceCall::new(attention, None) }.recorded()
 }
 
 /// Keys that a query attends to.
@@ -139,13 +137,13 @@ pub struct SparsePrefillAttention {
 }
 
 /// `(query, latent, key indices, ..., further key indices)`.
-pub(super) fn sparse_prefill(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+pub(super) fn sparse_prefill(call: &OpCall<'_>) -> Read {
     let query = call.dimensions(0)?;
     let &[query_tokens, query_heads, head_dim, ..] = query.as_slice() else {
         return Err(Undefined::arguments(format!("Input Dims[0] has {} dimensions, not 3", query.len())));
     };
     let query_type = call.type_of(0).unwrap_or_default();
-    Ok(Box::new(SparsePrefillAttention {
+    Ok(Recorded::new(SparsePrefillAttention {
         query_tokens,
         query_heads,
         head_dim,

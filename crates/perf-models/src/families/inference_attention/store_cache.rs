@@ -1,8 +1,9 @@
 //! Storing keys and values in the cache.
 
 use super::model::{assumed_size, size_or};
+use crate::recorded::{Read, Recorded};
 use crate::tensor::{count_value, shape_value};
-use crate::{ComputeSpec, Figure, OpCall, Parameter, PerfModel, Tensor, Undefined};
+use crate::{ComputeSpec, Figure, OpCall, Parameter, PerfModel, Tensor};
 
 /// Copies keys and values of new tokens to the cache: each is read and written.
 ///
@@ -21,9 +22,9 @@ pub struct KeyValueStore {
 }
 
 /// `store_cache(k, v, k_cache, v_cache, indices, ...)`.
-pub(super) fn store_cache(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+pub(super) fn store_cache(call: &OpCall<'_>) -> Read {
     let keys = Tensor::new(call.dimensions(0)?, call.type_of(0).unwrap_or_default());
-    Ok(Box::new(KeyValueStore { keys }))
+    Ok(Recorded::new(KeyValueStore { keys }))
 }
 
 impl PerfModel for KeyValueStore {

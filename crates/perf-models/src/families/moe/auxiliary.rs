@@ -1,6 +1,6 @@
 //! Choosing experts, sorting tokens by them.
 
-use crate::assumptions::Assumptions;
+use crate::recorded::{Assumptions, Read, Recorded};
 use crate::tensor::{count_value, elements, shape_value};
 use crate::{ComputeSpec, Figure, OpCall, Parameter, PerfModel, Tensor, Undefined, Value, element_size};
 
@@ -34,14 +34,14 @@ impl RoutingOperands {
 }
 
 /// Any number of tensors, scalars left out.
-pub(super) fn routing_operands(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+pub(super) fn routing_operands(call: &OpCall<'_>) -> Read {
     let operands = (0..call.input_count())
         .filter_map(|input| {
             let shape = call.dimensions(input).ok().filter(|shape| !shape.is_empty())?;
             Some((shape, call.type_of(input).ok().map(str::to_owned)))
         })
         .collect();
-    Ok(Box::new(RoutingOperands { operands }))
+    Ok(Recorded::new(RoutingOperands { operands }))
 }
 
 impl PerfModel for RoutingOperands {
@@ -96,7 +96,7 @@ pub struct SharedExpertAppend {
 }
 
 /// `(topk ids, topk weights, ...)`.
-pub(super) fn append_shared_experts(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+pub(super) fn append_shared_experts(call: &OpCall<'_>) -> Read {
     let ids = call.dimensions(0)?;
     let weights = call.dimensions(1).ok().filter(|shape| !shape.is_empty()).unwrap_or_else(|| ids.clone());
     let broadcast = ids
@@ -108,7 +108,7 @@ pub(super) fn append_shared_experts(call: &OpCall<'_>) -> Result<Box<dyn PerfMod
         return Err(Undefined::arguments("ids and weights of experts differ in shape"));
     }
     let type_of = |input| call.type_of(input).unwrap_or_default();
-    Ok(Box::new(SharedExpertAppend {
+    Ok(Recorded::new(SharedExpertAppend {
         ids: Tensor::new(ids, type_of(0)),
         weights: Tensor::new(weights, type_of(1)),
     }))
@@ -182,12 +182,12 @@ pub struct TopkSoftplus {
 }
 
 /// `(weights, ids, scores, ...)`.
-pub(super) fn topk_softplus(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+pub(super) fn topk_softplus(call: &OpCall<'_>) -> Read {
     let [tokens, experts] = call.dimensions_of(2)?;
     let topk = call.dimension(0, 1)?;
     let mut assumed = Assumptions::default();
     let element_type = assumed.recorded_or(call.type_of(2).ok(), "element type", "c10::BFloat16").to_owned();
-    Ok(assumed.noted_on(TopkSoftplus { tokens, experts, topk, element_type }))
+    Ok(Recorded::new(TopkSoftplus { tokens, experts, topk, element_type }).with_notes(assumed.0))
 }
 
 impl PerfModel for TopkSoftplus {

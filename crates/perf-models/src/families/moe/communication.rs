@@ -1,5 +1,6 @@
 //! Sending tokens to their experts and back.
 
+use crate::recorded::{Read, Recorded};
 use crate::tensor::count_value;
 use crate::{ComputeSpec, Figure, OpCall, Parameter, PerfModel, Undefined, Value, element_size};
 
@@ -31,8 +32,8 @@ pub struct ExpertTokens {
 }
 
 /// `(tokens, ...)`, recorded or not.
-pub(super) fn expert_tokens(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
-    Ok(Box::new(ExpertTokens {
+pub(super) fn expert_tokens(call: &OpCall<'_>) -> Read {
+    Ok(Recorded::new(ExpertTokens {
         tokens: call.dimension(0, 0).ok(),
         hidden: call.dimension(0, 1).ok(),
         element_type: call.type_of(0).ok().map(str::to_owned),

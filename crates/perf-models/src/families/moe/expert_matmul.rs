@@ -2,10 +2,9 @@
 
 use super::model::active_experts;
 use super::weights::{Width, activation, weight};
+use crate::recorded::{Read, Recorded};
 use crate::tensor::count_value;
-use crate::{
-    ComputeSpec, ComputeUnit, Figure, OpCall, Parameter, PerfModel, Precision, Undefined, precision,
-};
+use crate::{ComputeSpec, ComputeUnit, Figure, OpCall, Parameter, PerfModel, Precision, precision};
 
 /// One of the matrix multiplications of a mixture-of-experts layer: `tokens * topk` rows, each with the
 /// `k x n` matrix of its expert.
@@ -92,7 +91,7 @@ impl PerfModel for ExpertMatmul {
 }
 
 /// `(A, B, bias, C, ..., topk ids)`: (experts, n, k) and (tokens, topk).
-pub(super) fn expert_matmul(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+pub(super) fn expert_matmul(call: &OpCall<'_>) -> Read {
     let [experts, n, k] = call.dimensions_of(1)?;
     let [tokens, topk] = call.dimensions_of(8)?;
     let type_of = |input| call.type_of(input).unwrap_or_default();
@@ -113,41 +112,7 @@ pub(super) fn expert_matmul(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Und
     };
     let notes = [input.note("activations"), weights.note("weights"), output.note("outputs")];
     let types = [("input_dtype", input_type), ("weight_dtype", weight_type), ("output_dtype", output_type)];
-    Ok(Box::new(RecordedMatmul {
-        matmul,
-        types: types.map(|(parameter, name)| (parameter, name.into())),
-        notes: notes.into_iter().flatten().collect(),
-    }))
-}
-
-/// An expert multiplication with what only its rows show.
-#[derive(Debug)]
-struct RecordedMatmul {
-    matmul: ExpertMatmul,
-    types: [Parameter; 3],
-    notes: Vec<String>,
-}
-
-impl PerfModel for RecordedMatmul {
-    fn flops(&self) -> Figure {
-        self.matmul.flops()
-    }
-
-    fn bytes(&self) -> Figure {
-        self.matmul.bytes()
-    }
-
-    fn compute_spec(&self) -> Option<ComputeSpec> {
-        self.matmul.compute_spec()
-    }
-
-    fn parameters(&self) -> Vec<Parameter> {
-        let mut parameters = self.matmul.parameters();
-        parameters.extend(self.types.iter().cloned());
-        parameters
-    }
-
-    fn assumption(&self) -> Option<String> {
-        (!self.notes.is_empty()).then(|| self.notes.join("; "))
-    }
+    let mut parameters = matmul.parameters();
+    parameters.extend(types.map(|(parameter, name)| (parameter, name.into())));
+    Ok(Recorded::new(matmul).with_parameters(parameters).with_notes(notes.into_iter().flatten()))
 }

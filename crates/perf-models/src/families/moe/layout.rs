@@ -2,7 +2,8 @@
 
 use super::model::{ExpertLayer, ExpertStage};
 use super::weights::{Width, activation, weight};
-use crate::{ComputeSpec, Figure, OpCall, Parameter, PerfModel, Undefined, Value, precision};
+use crate::recorded::{Read, Recorded};
+use crate::{OpCall, PerfModel, Undefined, Value, precision};
 
 /// The weights on the way up and down: (experts, gate and up, packed hidden), (experts, hidden, packed
 /// intermediate).
@@ -35,10 +36,7 @@ fn is_gated(gate_and_up: u64, intermediate: u64) -> bool {
 }
 
 /// `(tokens, up, down, topk weights, ...)`.
-pub(super) fn fused_or_flydsl(
-    call: &OpCall<'_>,
-    stage: ExpertStage,
-) -> Result<Box<dyn PerfModel>, Undefined> {
+pub(super) fn fused_or_flydsl(call: &OpCall<'_>, stage: ExpertStage) -> Read {
     let Weights { experts, hidden, intermediate, gated, packed } = weights(call, 1, 2)?;
     let (input_type, weight_type) = (type_of(call, 0), type_of(call, 1));
     let input = activation(&input_type, 2.0);
@@ -56,13 +54,11 @@ pub(super) fn fused_or_flydsl(
     };
     let widths = Widths { input, weight: weight(&weight_type, packed), output: input };
     let types = [("input_dtype", input_type), ("weight_dtype", weight_type)];
-    let mut recorded = RecordedExperts::new(layer, types, widths);
-    recorded.gated_parameter = true;
-    Ok(recorded.boxed())
+    recorded(layer, true, types, widths, Vec::new())
 }
 
 /// `(output, tokens, up, down, sorted ids, sorted weights, sorted experts, valid ids, topk, ...)`.
-pub(super) fn fused_given_output(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+pub(super) fn fused_given_output(call: &OpCall<'_>) -> Read {
     let Weights { experts, hidden, intermediate, gated, packed } = weights(call, 2, 3)?;
     let topk = call.concrete_integer(8)?;
     let topk = u64::try_from(topk)
@@ -84,12 +80,12 @@ pub(super) fn fused_given_output(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>
         output: activation(&output_type, 2.0),
     };
     let types = [("input_dtype", input_type), ("weight_dtype", weight_type), ("output_dtype", output_type)];
-    Ok(RecordedExperts::new(layer, types, widths).boxed())
+    recorded(layer, shows_gate(layer.stage), types, widths, Vec::new())
 }
 
 /// `(tokens, up, output, ...)`: (tokens, hidden), (experts, gate and up, packed hidden), (tokens, topk,
 /// intermediate).
-pub(super) fn cktile_stage1(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+pub(super) fn cktile_stage1(call: &OpCall<'_>) -> Read {
     let [tokens, hidden] = call.dimensions_of(0)?;
     let [experts, gate_and_up, packed_hidden] = call.dimensions_of(1)?;
     let [_, topk, intermediate] = call.dimensions_of(2)?;
@@ -100,7 +96,7 @@ pub(super) fn cktile_stage1(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Und
 }
 
 /// `(activations, down, output, ...)`: (tokens, topk, intermediate), (experts, hidden, packed intermediate).
-pub(super) fn cktile_stage2(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+pub(super) fn cktile_stage2(call: &OpCall<'_>) -> Read {
     let [tokens, topk, intermediate] = call.dimensions_of(0)?;
     let [experts, hidden, packed_intermediate] = call.dimensions_of(1)?;
     let layer =
@@ -108,7 +104,7 @@ pub(super) fn cktile_stage2(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Und
     cktile(call, layer, packing(intermediate, packed_intermediate, 1)?)
 }
 
-fn cktile(call: &OpCall<'_>, layer: ExpertLayer, packed: u64) -> Result<Box<dyn PerfModel>, Undefined> {
+fn cktile(call: &OpCall<'_>, layer: ExpertLayer, packed: u64) -> Read {
     let [input_type, weight_type, output_type] = [0, 1, 2].map(|input| type_of(call, input));
     let layer = ExpertLayer { precision: precision(&input_type), ..layer };
     let widths = Widths {
@@ -117,11 +113,11 @@ fn cktile(call: &OpCall<'_>, layer: ExpertLayer, packed: u64) -> Result<Box<dyn 
         output: activation(&output_type, 2.0),
     };
     let types = [("input_dtype", input_type), ("weight_dtype", weight_type), ("output_dtype", output_type)];
-    Ok(RecordedExperts::new(layer, types, widths).boxed())
+    recorded(layer, shows_gate(layer.stage), types, widths, Vec::new())
 }
 
 /// `(tokens, up, down, sorted ids, sorted experts, valid ids, output, ...)`.
-pub(super) fn ck_stage1(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+pub(super) fn ck_stage1(call: &OpCall<'_>) -> Read {
     let Weights { experts, hidden, intermediate, gated, packed } = weights(call, 1, 2)?;
     let layer = ExpertLayer {
         stage: ExpertStage::Up,
@@ -137,7 +133,7 @@ pub(super) fn ck_stage1(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefin
 }
 
 /// `(activations, up, down, ...)`: (tokens, topk, packed intermediate).
-pub(super) fn ck_stage2(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+pub(super) fn ck_stage2(call: &OpCall<'_>) -> Read {
     let [tokens, topk, packed_intermediate] = call.dimensions_of(0)?;
     let [experts, hidden, _] = call.dimensions_of(2)?;
     let packed = match call.dimensions(1)?.last() {
@@ -151,18 +147,13 @@ pub(super) fn ck_stage2(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefin
 }
 
 /// The output is counted as wide as the input.
-fn ck(
-    call: &OpCall<'_>,
-    layer: ExpertLayer,
-    weights: usize,
-    packed: u64,
-) -> Result<Box<dyn PerfModel>, Undefined> {
+fn ck(call: &OpCall<'_>, layer: ExpertLayer, weights: usize, packed: u64) -> Read {
     let (input_type, weight_type) = (type_of(call, 0), type_of(call, weights));
     let layer = ExpertLayer { precision: precision(&input_type), ..layer };
     let input = activation(&input_type, 2.0);
     let widths = Widths { input, weight: weight(&weight_type, packed), output: input };
     let types = [("input_dtype", input_type), ("weight_dtype", weight_type)];
-    Ok(RecordedExperts::new(layer, types, widths).boxed())
+    recorded(layer, shows_gate(layer.stage), types, widths, Vec::new())
 }
 
 /// Top-k of most models that Triton's kernels are used for.
@@ -171,7 +162,7 @@ const TRITON_TOPK: u64 = 4;
 const GPTQ_TOPK: u64 = 8;
 
 /// `(tokens, router scores, ...)` around a Triton kernel: its weights are not among the arguments.
-pub(super) fn triton(call: &OpCall<'_>, stage: ExpertStage) -> Result<Box<dyn PerfModel>, Undefined> {
+pub(super) fn triton(call: &OpCall<'_>, stage: ExpertStage) -> Read {
     let (tokens, hidden) = (call.dimension(0, 0)?, call.dimension(0, 1)?);
     let mut notes = vec!["assumed as many intermediate as hidden elements".to_owned()];
     let kernel = call.kernels.first().map(|name| name.to_ascii_lowercase()).unwrap_or_default();
@@ -207,14 +198,11 @@ pub(super) fn triton(call: &OpCall<'_>, stage: ExpertStage) -> Result<Box<dyn Pe
     };
     let widths = Widths { input, weight: weight_type.map_or(input, |name| weight(name, 1)), output: input };
     let types = [("input_dtype", input_type), ("weight_dtype", weight_type.unwrap_or_default().to_owned())];
-    let mut recorded = RecordedExperts::new(layer, types, widths);
-    recorded.notes.splice(0..0, notes);
-    recorded.gated_parameter = true;
-    Ok(recorded.boxed())
+    recorded(layer, true, types, widths, notes)
 }
 
 /// `(tokens, up, down, ..., topk weights, ...)` with four-bit weights: (experts, gate and up, packed hidden).
-pub(super) fn gptq_up(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+pub(super) fn gptq_up(call: &OpCall<'_>) -> Read {
     let mut notes = Vec::new();
     let gated = recorded_gate(call).unwrap_or_else(|| {
         notes.push("assumed a gate".to_owned());
@@ -228,7 +216,7 @@ pub(super) fn gptq_up(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined
 }
 
 /// As [`gptq_up`]: (experts, hidden, packed intermediate).
-pub(super) fn gptq_down(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+pub(super) fn gptq_down(call: &OpCall<'_>) -> Read {
     let layer = ExpertLayer {
         stage: ExpertStage::Down,
         intermediate: call.dimension(2, 2)?.saturating_mul(2),
@@ -238,11 +226,7 @@ pub(super) fn gptq_down(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefin
     gptq(call, layer, Vec::new())
 }
 
-fn gptq(
-    call: &OpCall<'_>,
-    layer: ExpertLayer,
-    mut notes: Vec<String>,
-) -> Result<Box<dyn PerfModel>, Undefined> {
+fn gptq(call: &OpCall<'_>, layer: ExpertLayer, mut notes: Vec<String>) -> Read {
     let topk = recorded_topk(call)
         .or_else(|| call.dimension(4, 1).ok())
         .unwrap_or_else(|| assumed_topk(GPTQ_TOPK, &mut notes));
@@ -257,9 +241,7 @@ fn gptq(
     };
     let input = activation(&input_type, 2.0);
     let widths = Widths { input, weight: Width::known(0.5), output: input };
-    let mut recorded = RecordedExperts::new(layer, [("input_dtype", input_type)], widths);
-    recorded.notes.splice(0..0, notes);
-    Ok(recorded.boxed())
+    recorded(layer, shows_gate(layer.stage), [("input_dtype", input_type)], widths, notes)
 }
 
 fn recorded_topk(call: &OpCall<'_>) -> Option<u64> {
@@ -309,63 +291,33 @@ struct Widths {
     output: Width,
 }
 
-/// A layer's experts with what only their rows show.
-#[derive(Debug)]
-struct RecordedExperts {
+/// Whether the gate is a parameter of a layer's rows: weights of the way down alone do not show it.
+fn shows_gate(stage: ExpertStage) -> bool {
+    stage != ExpertStage::Down
+}
+
+/// A layer's experts: assumptions of the layout come before those on widths.
+fn recorded<const N: usize>(
     layer: ExpertLayer,
-    types: Vec<(&'static str, String)>,
-    gated_parameter: bool,
-    /// What its figures rest on.
-    notes: Vec<String>,
-}
-
-impl RecordedExperts {
-    fn new<const N: usize>(layer: ExpertLayer, types: [(&'static str, String); N], widths: Widths) -> Self {
-        let Widths { input, weight, output } = widths;
-        let activations = input.note("activations").or_else(|| output.note("outputs"));
-        Self {
-            // Weights of the way down alone do not show whether there is a gate.
-            gated_parameter: layer.stage != ExpertStage::Down,
-            layer: ExpertLayer {
-                input_bytes: input.bytes,
-                weight_bytes: weight.bytes,
-                output_bytes: output.bytes,
-                ..layer
-            },
-            types: types.into(),
-            notes: activations.into_iter().chain(weight.note("weights")).collect(),
-        }
+    shows_gate: bool,
+    types: [(&'static str, String); N],
+    widths: Widths,
+    mut notes: Vec<String>,
+) -> Read {
+    let Widths { input, weight, output } = widths;
+    notes.extend(input.note("activations").or_else(|| output.note("outputs")));
+    notes.extend(weight.note("weights"));
+    let layer = ExpertLayer {
+        input_bytes: input.bytes,
+        weight_bytes: weight.bytes,
+        output_bytes: output.bytes,
+        ..layer
+    };
+    let mut parameters = layer.parameters();
+    if !shows_gate {
+        parameters.retain(|(name, _)| *name != "gated");
     }
-
-    fn boxed(self) -> Box<dyn PerfModel> {
-        Box::new(self)
-    }
-}
-
-impl PerfModel for RecordedExperts {
-    fn flops(&self) -> Figure {
-        self.layer.flops()
-    }
-
-    fn bytes(&self) -> Figure {
-        self.layer.bytes()
-    }
-
-    fn compute_spec(&self) -> Option<ComputeSpec> {
-        self.layer.compute_spec()
-    }
-
-    fn parameters(&self) -> Vec<Parameter> {
-        let mut parameters = self.layer.parameters();
-        if !self.gated_parameter {
-            parameters.retain(|(name, _)| *name != "gated");
-        }
-        let shown = |name: &str| if name.is_empty() { Value::None } else { name.into() };
-        parameters.extend(self.types.iter().map(|(parameter, name)| (*parameter, shown(name))));
-        parameters
-    }
-
-    fn assumption(&self) -> Option<String> {
-        (!self.notes.is_empty()).then(|| self.notes.join("; "))
-    }
+    let shown = |name: String| if name.is_empty() { Value::None } else { name.into() };
+    parameters.extend(types.map(|(parameter, name)| (parameter, shown(name))));
+    Ok(Recorded::new(layer).with_parameters(parameters).with_notes(notes))
 }

@@ -1,6 +1,6 @@
 //! Bytes of activations and of weights, which may be packed.
 
-use crate::element_size;
+use crate::number_size;
 
 /// Bytes per number of a type, and whether they are assumed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,7 +22,7 @@ impl Width {
 
 /// Width of an activation; `otherwise` where the type is unknown.
 pub(super) fn activation(type_name: &str, otherwise: f64) -> Width {
-    match width(type_name) {
+    match number_size(type_name) {
         Some(bytes) => Width::known(bytes),
         None => Width { bytes: otherwise, assumed: true },
     }
@@ -36,22 +36,10 @@ pub(super) fn weight(type_name: &str, packed: u64) -> Width {
         type_name.to_ascii_lowercase().as_str(),
         "unsigned char" | "signed char" | "short int" | "int" | "unsigned int" | "long int"
     );
-    match width(type_name) {
+    match number_size(type_name) {
         Some(bytes) if container => Width::known(bytes / packed.max(1) as f64),
         Some(bytes) => Width::known(bytes),
         None => Width { bytes: 1.0, assumed: true },
-    }
-}
-
-/// Bytes per number, not per element: two numbers of four bits share a byte.
-fn width(type_name: &str) -> Option<f64> {
-    let name = type_name.to_ascii_lowercase();
-    match name.as_str() {
-        "fp4" | "c10::float4_e2m1fn_x2" => Some(0.5),
-        "bfloat16" | "float16" | "half" => Some(2.0),
-        "float32" | "c10::float" => Some(4.0),
-        _ if name.starts_with("float8_") => Some(1.0),
-        _ => element_size(type_name).ok(),
     }
 }
 

@@ -3,9 +3,8 @@
 use std::num::NonZeroU64;
 
 use super::model::{Channels, Normalization, NormalizationBackward, NormalizationKind};
-use crate::{OpCall, PerfModel, Undefined};
-
-type Read = Result<Box<dyn PerfModel>, Undefined>;
+use crate::recorded::{Read, Recorded};
+use crate::{OpCall, Undefined};
 
 /// Where a forward call records what.
 pub(super) struct Layout {
@@ -98,7 +97,7 @@ pub(super) fn forward(call: &OpCall<'_>, layout: &Layout) -> Read {
         Training::Never => false,
         Training::Input(index) => call.concrete_flag(index)?,
     };
-    Ok(Box::new(Normalization {
+    Ok(Recorded::new(Normalization {
         channels: Channels::Count(layout.channels.count(call, 0)?),
         affine: call.has_dimensions(layout.weight),
         bias: layout.bias.is_some_and(|bias| call.has_dimensions(bias)),
@@ -121,7 +120,7 @@ pub(super) fn batch_backward(call: &OpCall<'_>) -> Read {
         training: call.concrete_flag(7)?,
         ..normalization(call, 1)?
     };
-    Ok(Box::new(NormalizationBackward { forward, output_mask: vec![true] }))
+    Ok(Recorded::new(NormalizationBackward { forward, output_mask: vec![true] }))
 }
 
 /// `cudnn_batch_norm_backward(input, grad_output, weight, ...)`, and `miopen_...`: they record no flag
@@ -130,7 +129,7 @@ pub(super) fn vendor_batch_backward(call: &OpCall<'_>) -> Read {
     let affine = call.has_dimensions(2);
     let channels = Channels::Count(call.dimension(0, 1)?);
     let forward = Normalization { channels, affine, bias: affine, ..normalization(call, 0)? };
-    Ok(Box::new(NormalizationBackward { forward, output_mask: vec![true] }))
+    Ok(Recorded::new(NormalizationBackward { forward, output_mask: vec![true] }))
 }
 
 /// `native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)`.
@@ -144,7 +143,7 @@ pub(super) fn layer_backward(call: &OpCall<'_>) -> Read {
         training: true,
         ..normalization(call, 1)?
     };
-    Ok(Box::new(NormalizationBackward { forward, output_mask }))
+    Ok(Recorded::new(NormalizationBackward { forward, output_mask }))
 }
 
 /// `native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask)`.
@@ -159,7 +158,7 @@ pub(super) fn group_backward(call: &OpCall<'_>) -> Read {
         training: true,
         ..normalization(call, 1)?
     };
-    Ok(Box::new(NormalizationBackward { forward, output_mask }))
+    Ok(Recorded::new(NormalizationBackward { forward, output_mask }))
 }
 
 /// `_fused_rms_norm_backward(grad_out, input, normalized_shape, rstd, weight, output_mask)`.
@@ -170,7 +169,7 @@ pub(super) fn rms_backward(call: &OpCall<'_>) -> Read {
         kind: NormalizationKind::Rms,
         ..normalization(call, 1)?
     };
-    Ok(Box::new(NormalizationBackward { forward, output_mask: call.concrete_flags(5)? }))
+    Ok(Recorded::new(NormalizationBackward { forward, output_mask: call.concrete_flags(5)? }))
 }
 
 pub(super) fn instance_backward(_: &OpCall<'_>) -> Read {
@@ -179,13 +178,13 @@ pub(super) fn instance_backward(_: &OpCall<'_>) -> Read {
 
 /// `primus::fused_ln_modulate(x, ...)` with `x` (sequence, batch, channels).
 pub(super) fn modulated(call: &OpCall<'_>) -> Read {
-    Ok(Box::new(modulated_normalization(call)?))
+    Ok(Recorded::new(modulated_normalization(call)?))
 }
 
 /// `primus::fused_ln_modulate_backward(x, ...)`.
 pub(super) fn modulated_backward(call: &OpCall<'_>) -> Read {
     let forward = modulated_normalization(call)?;
-    Ok(Box::new(NormalizationBackward { forward, output_mask: vec![true; 3] }))
+    Ok(Recorded::new(NormalizationBackward { forward, output_mask: vec![true; 3] }))
 }
 
 fn modulated_normalization(call: &OpCall<'_>) -> Result<Normalization, Undefined> {
@@ -204,6 +203,7 @@ fn modulated_normalization(call: &OpCall<'_>) -> Result<Normalization, Undefined
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::PerfModel;
     use crate::Value;
 
     /// Reads a call with the given shapes and values, and answers how it shows bias, affine and training.

@@ -7,7 +7,7 @@ use perf_models::ComputeSpec;
 use sheets::{Column, ColumnKind, Field};
 use trace_ingest::{ArgumentId, Sequence, Signature};
 
-use crate::call_groups::{CallTable, kernel_fields, overlap_fields};
+use crate::call_groups::{CallTable, kernel_fields, overlap_fields, place_fields};
 use crate::call_overlap::OverlapFigures;
 
 use super::groups::{self, Group};
@@ -57,10 +57,6 @@ impl<'a> Row<'a> {
 }
 
 pub(super) fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
-    let place = |column: Column, part: usize| {
-        column
-            .field_in(move |table: &CallTable<'_>, row: &Row<'_>| table.places.texts(row.place)[part].into())
-    };
     let argument = |column: Column, part: fn(Signature) -> Option<ArgumentId>| {
         column.field_in(move |table: &CallTable<'_>, row: &Row<'_>| {
             let trace = table.analysis.trace();
@@ -111,21 +107,17 @@ pub(super) fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
             .field(|row: &Row<'_>| row.figure(|figures| Some(figures.roofline?.bound().to_string())).into()),
     ];
     let roofline = roofline.into_iter().chain(PCT_ROOFLINE.fields(|row: &Row<'_>| &row.percent_of_roofline));
-    fields.extend([
-        place(
-            Column::new(
-                "process_name_first",
-                ColumnKind::Text,
-                "Process of the first call; Unknown when the trace does not name it.",
-            ),
-            0,
-        ),
-        place(Column::new("process_label_first", ColumnKind::Text, "Label of that process."), 1),
-        place(Column::new("thread_name_first", ColumnKind::Text, "Thread of the first call."), 2),
-        columns::COMPUTE_SPEC.field(|row: &Row<'_>| {
-            row.figure(|figures| figures.spec.as_ref().map(ComputeSpec::to_string)).into()
-        }),
-    ]);
+    fields.extend(place_fields(
+        [
+            columns::PROCESS_NAME.named("process_name_first"),
+            columns::PROCESS_LABEL.named("process_label_first"),
+            columns::THREAD_NAME.named("thread_name_first"),
+        ],
+        |row: &Row<'_>| row.place,
+    ));
+    fields.extend([columns::COMPUTE_SPEC.field(|row: &Row<'_>| {
+        row.figure(|figures| figures.spec.as_ref().map(ComputeSpec::to_string)).into()
+    })]);
     fields.extend(roofline.map(|field| field.when(CallTable::with_architecture)));
     fields.extend(kernel_fields(
         columns::KERNEL_DETAILS.named("kernel_details__summarize_kernel_stats"),
@@ -134,38 +126,14 @@ pub(super) fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
     ));
     fields.extend(overlap_fields(
         overlap::DETAILS.named("overlapping_kernels_details__summarize_kernel_stats"),
-        overlap::SHARE,
+        overlap::ROUNDED_SHARE,
         |row: &Row<'_>| &row.overlaps,
     ));
     fields.extend([
-        argument(
-            Column::new("Input Dims_first", ColumnKind::Nested, "Shapes of the inputs of the first call."),
-            |signature| signature.dims,
-        ),
-        argument(
-            Column::new(
-                "Input type_first",
-                ColumnKind::Nested,
-                "Element types of the inputs of the first call.",
-            ),
-            |signature| signature.types,
-        ),
-        argument(
-            Column::new(
-                "Input Strides_first",
-                ColumnKind::Nested,
-                "Strides of the inputs of the first call, in elements.",
-            ),
-            |signature| signature.strides,
-        ),
-        argument(
-            Column::new(
-                "Concrete Inputs_first",
-                ColumnKind::Nested,
-                "Values of the inputs of the first call that are no tensors, as texts.",
-            ),
-            |signature| signature.concrete,
-        ),
+        argument(columns::INPUT_DIMS.named("Input Dims_first"), |signature| signature.dims),
+        argument(columns::INPUT_TYPE.named("Input type_first"), |signature| signature.types),
+        argument(columns::INPUT_STRIDES.named("Input Strides_first"), |signature| signature.strides),
+        argument(columns::CONCRETE_INPUTS.named("Concrete Inputs_first"), |signature| signature.concrete),
     ]);
     fields.extend(KERNEL_TIME.fields(|row: &Row<'_>| &row.kernel_us));
     fields.extend([

@@ -11,12 +11,9 @@ use trace2tree::EventSet;
 
 use crate::analysis::Analysis;
 use crate::call_overlap::{CallOverlap, NameLists, call_overlap};
+use crate::derived::Subject;
 use crate::device::interval;
 use crate::models::AnswerId;
-use crate::roofline_members::Subject;
-
-/// Serves prefill and decode only; it has no backward pass.
-const NEVER_BACKWARD: &str = "vllm::unified_attention_with_output";
 
 /// One call with its figures.
 pub(super) struct Row {
@@ -244,8 +241,7 @@ fn calls(
     name_lists: &mut Option<NameLists>,
 ) -> Vec<Row> {
     let (tree, trace) = (analysis.tree(), analysis.trace());
-    let mut calls = analysis.roofline_members().calls(analysis, subject);
-    calls.retain(|&operator| !(backward && trace.name(operator) == NEVER_BACKWARD));
+    let calls = analysis.roofline_members().calls(analysis, subject);
     let mut scratch = Vec::new();
     // Room for all: rows are large, and would be moved again and again while the list grows.
     let mut rows = Vec::with_capacity(calls.len());

@@ -9,101 +9,48 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use operator_sheets::{BACKWARD, FORWARD};
-use perf_models::Family;
+use perf_models::{BackwardWork, Family, operator};
 use sheets::Sheet;
 
 use crate::analysis::Analysis;
 use crate::call_groups::CallTable;
+use crate::derived::Subject;
 use crate::options::ReportLayout;
-use crate::roofline_members::Subject;
 
 use fields::{Row, fields};
 use groups::{Group, SheetRows, grouped_calls};
-
-/// Families in the order of reports: name of the sheets, whether forward and backward operators have a sheet each, and
-/// what the operators are.
-const FAMILIES: [(Family, &str, Split, &str); 22] = [
-    (Family::Gemm, "GEMM", Split::No, "Matrix products"),
-    (Family::Sdpa, "SDPA", Split::ByDirection, "Scaled dot-product attention"),
-    (Family::Conv, "CONV", Split::ByDirection, "Convolutions"),
-    (
-        Family::InferenceAttention,
-        "InferenceAttention",
-        Split::ByDirection,
-        "Attention over the key-value cache of an inference engine",
-    ),
-    (Family::BinaryElementwise, "BinaryElementwise", Split::No, "Elementwise operations on two inputs"),
-    (Family::GroupedGemm, "GroupedGEMM", Split::ByDirection, "Matrix products in groups"),
-    (
-        Family::MoeCommunication,
-        "MoE_comm",
-        Split::ByDirection,
-        "Dispatch and combination of a mixture of experts",
-    ),
-    (Family::StateSpace, "SSM", Split::ByDirection, "State-space models"),
-    (Family::Rope, "RoPE", Split::ByDirection, "Rotary position embedding"),
-    (Family::CrossEntropy, "CrossEntropy", Split::ByDirection, "Cross entropy"),
-    (Family::UnaryElementwise, "UnaryElementwise", Split::No, "Elementwise operations on one input"),
-    (Family::MoeFused, "MoE_fused", Split::ByDirection, "Mixtures of experts in one kernel"),
-    (Family::MoeUnfused, "MoE_unfused", Split::ByDirection, "Matrix products of a mixture of experts"),
-    (Family::MoeAuxiliary, "MoE_aux", Split::ByDirection, "Routing and sorting of a mixture of experts"),
-    (Family::RmsNorm, "RMSNorm", Split::ByDirection, "RMS normalization of inference engines"),
-    (Family::Sampling, "elementwise", Split::ByDirection, "Sampling of tokens"),
-    (Family::GroupQuant, "GroupQuant", Split::ByDirection, "Quantization in groups"),
-    (
-        Family::FusedRope,
-        "FusedRoPE",
-        Split::ByDirection,
-        "Rotary position embedding fused with the upkeep of a cache",
-    ),
-    (Family::CustomCollective, "CustomCollective", Split::ByDirection, "Collectives of inference engines"),
-    (Family::HyperConnection, "mHC", Split::ByDirection, "Manifold-constrained hyper-connections"),
-    (
-        Family::Normalization,
-        "Normalization",
-        Split::No,
-        "Batch, layer, group, instance and RMS normalization",
-    ),
-    (Family::Reduce, "Reduce", Split::ByDirection, "Reductions"),
-];
-
-/// How the work of a family is divided among sheets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Split {
-    No,
-    ByDirection,
-}
 
 /// What the names of sheets end with that distinguish calls by what ran beside them.
 const OVERLAP: &str = "_kl_overlap";
 
 /// The sheets of all families, in the order of reports.
 pub(crate) fn sheets<'a>(layout: ReportLayout) -> impl Iterator<Item = Sheet<'a, Analysis>> {
-    FAMILIES.into_iter().flat_map(move |(family, name, split, what)| {
+    Family::all().flat_map(move |family| {
+        let what = family.description();
         // The report of inference engines has another name for normalizations.
         let is_renamed = layout == ReportLayout::Inference && family == Family::Normalization;
         let (combined, what) = match is_renamed {
             true => (FORWARD, format!("{what}, of the inference report")),
             false => ("", what.to_owned()),
         };
-        let directions = match split {
-            Split::No => &[(Direction::Combined, combined)][..],
-            Split::ByDirection => &[(Direction::Forward, FORWARD), (Direction::Backward, BACKWARD)],
+        let directions = match family.is_split_by_direction() {
+            false => &[(Direction::Combined, combined)][..],
+            true => &[(Direction::Forward, FORWARD), (Direction::Backward, BACKWARD)],
         };
         let sheets = [false, true].into_iter().flat_map(|with_overlap| {
             directions.iter().map(move |&(direction, suffix)| (with_overlap, direction, suffix))
         });
         let sheets = sheets.map(|(with_overlap, direction, suffix)| match with_overlap {
             false => sheet(
-                format!("{name}{suffix}"),
+                format!("{family}{suffix}"),
                 format!("{what}: operators of the family by their parameters, with FLOPs, bytes, achieved rates and distance from the roofline, most kernel time first."),
                 Subject::Family(family),
                 direction,
                 false,
             ),
             true => sheet(
-                format!("{name}{suffix}{OVERLAP}"),
-                format!("{what}, with calls told apart by the kernels that ran at the same time on other streams; with --include_overlap_info only."),
+                format!("{family}{suffix}{OVERLAP}"),
+                format!("{what}, with calls distinguished by the kernels that ran at the same time on other streams; written when overlap is asked for."),
                 Subject::Family(family),
                 direction,
                 true,
@@ -161,23 +108,6 @@ enum Direction {
     Backward,
 }
 
-/// Operators that are backward work themselves and stand in the backward sheet by their own figures.
-const BACKWARD_OPERATORS: &[&str] = &[
-    "flash_attn::_flash_attn_varlen_backward",
-    "aten::convolution_backward",
-    "ConvBias_Backward",
-    "ConvBiasReLU_Backward",
-];
-
-/// Forward operators whose backward pass is an operator of its own, which would count twice.
-const BACKWARD_ELSEWHERE: &[&str] = &[
-    "aten::convolution",
-    "aten::miopen_convolution",
-    "aten::cudnn_convolution",
-    "ConvBias_",
-    "ConvBiasReLU_",
-];
-
 fn rows<'a>(
     analysis: &'a Analysis,
     subject: &Subject,
@@ -200,7 +130,7 @@ fn rows<'a>(
         }
         Direction::Backward => {
             let mut linked = calls(true);
-            linked.groups.retain(|group| !is_one_of(analysis, group, BACKWARD_ELSEWHERE));
+            linked.groups.retain(|group| backward_work(analysis, group) != BackwardWork::NotCounted);
             let mut own = calls(false);
             own.groups.retain(|group| is_backward(analysis, group));
             sheet.extend(linked);
@@ -225,12 +155,14 @@ fn is_backward(analysis: &Analysis, group: &Group) -> bool {
             let category = models.category_by_extension(analysis.tree(), operator);
             category.is_some_and(|category| category.is_backward())
         }
-        false => is_one_of(analysis, group, BACKWARD_OPERATORS),
+        false => backward_work(analysis, group) == BackwardWork::Itself,
     }
 }
 
-fn is_one_of(analysis: &Analysis, group: &Group, names: &[&str]) -> bool {
-    names.contains(&analysis.trace().name(group.rows[0].operator))
+/// Where the group's operator has its backward work, as its row in the tables of operators says.
+fn backward_work(analysis: &Analysis, group: &Group) -> BackwardWork {
+    let name = analysis.trace().name(group.rows[0].operator);
+    operator(name).map(|operator| operator.backward_work).unwrap_or_default()
 }
 
 /// UTF-16 code units of a sheet name.

@@ -1,10 +1,12 @@
-//! Kinds of kernels by their names.
+//! Kernels of rocprofv3 profiles, by our rules and by those of TraceLens.
 
 use std::fmt;
 
+use super::{CUSTOM_ALL_REDUCE, Rule, first_rule, label};
+
 /// What a kernel does, as its name says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum KernelCategory {
+pub enum RocprofKernel {
     /// Matrix multiplication.
     Gemm,
     /// The same for every element.
@@ -43,13 +45,14 @@ const fn collective(text: &'static str) -> Part {
 }
 
 /// Parts that decide, in the order in which they are tried.
-const RULES: &[(KernelCategory, &[Part])] = &[
+const RULES: &[(RocprofKernel, &str, &[Part])] = &[
     (
-        KernelCategory::Communication,
+        RocprofKernel::Communication,
+        "COMM",
         &[
             part("rccl"),
             part("nccl"),
-            part("cross_device_reduce"),
+            part(CUSTOM_ALL_REDUCE),
             collective("allreduce"),
             collective("all_reduce"),
             part("quick_reduce"),
@@ -59,20 +62,27 @@ const RULES: &[(KernelCategory, &[Part])] = &[
             part("all_gather"),
         ],
     ),
-    (KernelCategory::Gemm, &[part("gemm"), part("matmul"), part("cijk"), part("nvjet")]),
-    (KernelCategory::Elementwise, &[part("elementwise")]),
-    (KernelCategory::Attention, &[part("flash"), part("attn"), part("fmha"), part("attention")]),
+    (RocprofKernel::Gemm, "GEMM", &[part("gemm"), part("matmul"), part("cijk"), part("nvjet")]),
+    (RocprofKernel::Elementwise, "Elementwise", &[part("elementwise")]),
+    (RocprofKernel::Attention, "Attention", &[part("flash"), part("attn"), part("fmha"), part("attention")]),
     (
-        KernelCategory::Reduction,
+        RocprofKernel::Reduction,
+        "Reduction",
         &[part("reduce"), Part { text: "sum", not_behind: &["con", "as", "re"], not_before: &[] }],
     ),
-    (KernelCategory::Convolution, &[Part { text: "conv", not_behind: &[], not_before: &["e"] }]),
     (
-        KernelCategory::Normalization,
+        RocprofKernel::Convolution,
+        "Convolution",
+        &[Part { text: "conv", not_behind: &[], not_before: &["e"] }],
+    ),
+    (
+        RocprofKernel::Normalization,
+        "Normalization",
         &[part("normaliz"), Part { text: "norm", not_behind: &[], not_before: &["al"] }],
     ),
     (
-        KernelCategory::Memory,
+        RocprofKernel::Memory,
+        "Memory",
         &[
             part("copy"),
             part("memcpy"),
@@ -82,27 +92,17 @@ const RULES: &[(KernelCategory, &[Part])] = &[
     ),
 ];
 
-impl KernelCategory {
+impl RocprofKernel {
     /// The spelling in reports.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Gemm => "GEMM",
-            Self::Elementwise => "Elementwise",
-            Self::Reduction => "Reduction",
-            Self::Convolution => "Convolution",
-            Self::Normalization => "Normalization",
-            Self::Attention => "Attention",
-            Self::Memory => "Memory",
-            Self::Communication => "COMM",
-            Self::Other => "Other",
-        }
+    pub fn as_str(self) -> &'static str {
+        RULES.iter().find(|rule| rule.0 == self).map_or("Other", |rule| rule.1)
     }
 
-    /// The category that a kernel's name says; ASCII letters compare without regard to case. The first match
+    /// The kind that a kernel's name says; ASCII letters compare without regard to case. The first match
     /// decides; what stands outside of template arguments and parameters decides before what stands in them.
     ///
-    /// | category | parts of names | not |
+    /// | kind | parts of names | not |
     /// | --- | --- | --- |
     /// | Communication | `rccl` `nccl` `cross_device_reduce` `quick_reduce` `all_reduce` `reduce_scatter` `all_gather` (also without `_`) | `block_all_reduce`, `warp_all_reduce`: within a device |
     /// | GEMM | `gemm` `matmul` `cijk` (Tensile, hipBLASLt), `nvjet` (cuBLAS) | |
@@ -117,17 +117,17 @@ impl KernelCategory {
     /// (`FlashAttnNorm`, `paged_attention_reduce`) is attention, a concatenation (`CatArrayBatchedCopy`) and the
     /// runtime's fills (`__amd_rocclr_fillBuffer`) move memory.
     #[must_use]
-    pub fn of_name(name: &str) -> Self {
+    pub fn from_name(name: &str) -> Self {
         let of_text = |text: &str| {
             let lower = text.to_ascii_lowercase();
-            let says = |rule: &&(Self, &[Part])| rule.1.iter().any(|part| part.occurs(text, &lower));
-            RULES.iter().find(says).map(|&(category, _)| category)
+            let says = |rule: &&(Self, &str, &[Part])| rule.2.iter().any(|part| part.occurs(text, &lower));
+            RULES.iter().find(says).map(|&(kind, ..)| kind)
         };
         of_text(&without_arguments(name)).or_else(|| of_text(name)).unwrap_or(Self::Other)
     }
 }
 
-impl fmt::Display for KernelCategory {
+impl fmt::Display for RocprofKernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
@@ -166,11 +166,82 @@ fn without_arguments(name: &str) -> String {
     name.chars().filter(outside).collect()
 }
 
+/// TraceLens's parts of names in the order in which they are tried: communication last, and no exceptions.
+const TRACELENS_RULES: [Rule<RocprofKernel>; 8] = [
+    (RocprofKernel::Gemm, "GEMM", &["gemm", "matmul", "cijk"]),
+    (RocprofKernel::Elementwise, "Elementwise", &["elementwise"]),
+    (RocprofKernel::Reduction, "Reduction", &["reduce", "sum"]),
+    (RocprofKernel::Convolution, "Convolution", &["conv"]),
+    (RocprofKernel::Normalization, "Normalization", &["norm"]),
+    (RocprofKernel::Attention, "Attention", &["flash", "attn", "fmha"]),
+    (RocprofKernel::Memory, "Memory", &["copy", "memcpy"]),
+    (RocprofKernel::Communication, "COMM", &["rccl", "nccl", CUSTOM_ALL_REDUCE]),
+];
+
+/// The kind of kernel that TraceLens takes a name for, for comparison with its reports.
+#[must_use]
+pub fn tracelens_rocprof_kernel(name: &str) -> RocprofKernel {
+    first_rule(&TRACELENS_RULES, &name.to_lowercase()).unwrap_or(RocprofKernel::Other)
+}
+
+/// Kind of a kernel in the tables of Perfetto traces, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PftraceKernel {
+    /// Collectives.
+    Rccl,
+    /// Matrix products of a library.
+    Gemm,
+    /// Backward attention of Composable Kernel, cuDNN or the third generation of AMD's assembly.
+    AttentionBackward,
+    /// Forward attention of Composable Kernel or cuDNN.
+    AttentionForward,
+    /// Copies and fills that run as kernels.
+    Copy,
+    /// Helpers of Transformer Engine.
+    TransformerEngine,
+    /// Forward attention of AITER.
+    AiterForward,
+    /// Backward attention of AITER.
+    AiterBackward,
+    /// Fills of the runtime.
+    FillBuffer,
+    /// All others, most of them fusions of XLA.
+    Xla,
+}
+
+/// Texts of each class in lower case; the first class with a text in the name counts. Fills stand behind copies and
+/// AITER behind the other attention kernels, so a name with both texts belongs to the earlier one.
+const PFTRACE_RULES: [Rule<PftraceKernel>; 9] = [
+    (PftraceKernel::Rccl, "rccl", &["rccl", "nccl", CUSTOM_ALL_REDUCE]),
+    (PftraceKernel::Gemm, "gemm", &["cublaslt", "cijk", "gemm", "nvjet"]),
+    (PftraceKernel::AttentionBackward, "ckbwd", &["fmhabwd", "kernel_func", "flash_bprop"]),
+    (PftraceKernel::AttentionForward, "ckfwd", &["fmhafwd", "flash_fprop"]),
+    (PftraceKernel::Copy, "memcpy/memset", &["copy", "memcpy", "memset"]),
+    (PftraceKernel::TransformerEngine, "te", &["transformer_engine"]),
+    (PftraceKernel::AiterForward, "aiterfwd", &["aiter::fmha_fwd"]),
+    (PftraceKernel::AiterBackward, "aiterbwd", &["aiter::fmha_bwd"]),
+    (PftraceKernel::FillBuffer, "fillBuffer", &["fillbuffer"]),
+];
+
+impl PftraceKernel {
+    /// Kind of a kernel; letters compare without regard to case.
+    #[must_use]
+    pub fn from_name(name: &str) -> Self {
+        first_rule(&PFTRACE_RULES, &name.to_ascii_lowercase()).unwrap_or(Self::Xla)
+    }
+
+    /// Label of its row.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        label(&PFTRACE_RULES, self).unwrap_or("xla")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::KernelCategory::*;
+    use super::RocprofKernel::*;
     use super::*;
 
     #[test]
@@ -215,7 +286,7 @@ mod tests {
             ("Cijk_Ailk_reduce", Gemm),
             ("bwd_kernel_fuse.kd", Other),
         ] {
-            assert_eq!(KernelCategory::of_name(name), category, "{name}");
+            assert_eq!(RocprofKernel::from_name(name), category, "{name}");
         }
     }
 
@@ -228,15 +299,72 @@ mod tests {
             ("ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)", Communication),
             ("void foo<int>(copy_args)", Memory),
         ] {
-            assert_eq!(KernelCategory::of_name(name), category, "{name}");
+            assert_eq!(RocprofKernel::from_name(name), category, "{name}");
         }
+    }
+
+    #[test]
+    fn rules_of_tracelens_follow_any_part_of_the_name() {
+        for (name, expected) in [
+            ("Cijk_gemm", Gemm),
+            ("vectorized_elementwise_kernel", Elementwise),
+            ("conv2d_fwd", Convolution),
+            ("layer_norm_kernel", Normalization),
+            ("flash_attn_fwd", Attention),
+            ("MemcpyDtoD", Memory),
+            ("ncclBroadcast", Communication),
+            ("", Other),
+            ("ncclKernel_AllReduce_RING_LL_Sum_float", Reduction),
+            ("cross_device_reduce_1stage", Reduction),
+            ("allgather_lastdim", Other),
+            ("wrapped_convert", Convolution),
+            ("__amd_rocclr_fillBufferAligned.kd", Other),
+            ("FlashAttnNorm", Normalization),
+            ("paged_attention_ll4mi_reduce_kernel", Reduction),
+            ("normal_kernel", Normalization),
+            ("nvjet_hsh_128x256", Other),
+            ("consumer_loop", Reduction),
+        ] {
+            assert_eq!(tracelens_rocprof_kernel(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_decide_the_kind_in_tables_of_perfetto_traces() {
+        for (name, label) in [
+            ("ncclRing", "rccl"),
+            ("void vllm::cross_device_reduce_1stage<8>", "rccl"),
+            ("Cijk_AB", "gemm"),
+            ("nvjet_tst_128x8", "gemm"),
+            ("FmhaBwd_kernel_func", "ckbwd"),
+            ("kernel_func_bwd", "ckbwd"),
+            ("FmhaFwd_x", "ckfwd"),
+            ("memcpyDtoH", "memcpy/memset"),
+            ("__amd_rocclr_copyBuffer.kd", "memcpy/memset"),
+            ("transformer_engine::copy_kernel", "memcpy/memset"),
+            ("transformer_engine_linear", "te"),
+            ("aiter::fmha_fwd_x", "aiterfwd"),
+            ("aiter::fmha_bwd_x", "aiterbwd"),
+            ("fillBuffer_x", "fillBuffer"),
+            ("__amd_rocclr_fillBufferAligned.kd", "fillBuffer"),
+            ("xla_fusion", "xla"),
+            ("attn_fwd.kd", "xla"),
+            ("", "xla"),
+        ] {
+            assert_eq!(PftraceKernel::from_name(name).as_str(), label, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_collective_of_a_sum_is_a_collective() {
+        assert_eq!(PftraceKernel::from_name("ncclDevKernel_AllReduce_Sum_f32_copy"), PftraceKernel::Rccl);
     }
 
     proptest! {
         #[test]
         fn any_text_has_a_category(name in any::<String>(), word in "[a-zA-Z_<>():é]{0,12}") {
             for text in [name.clone(), format!("{word}conv{name}fill{word}")] {
-                let category = KernelCategory::of_name(&text);
+                let category = RocprofKernel::from_name(&text);
                 prop_assert!(!category.as_str().is_empty());
             }
         }

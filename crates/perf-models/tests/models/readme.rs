@@ -1,11 +1,9 @@
 //! The README shows what the sources say.
 
-#![allow(clippy::unwrap_used)] // a test helper may stop at a fault
-
 use std::fs;
 use std::path::Path;
 
-const README: &str = include_str!("../README.md");
+const README: &str = include_str!("../../README.md");
 
 /// The blocks of the README that begin with a path, each with the pieces that the file must contain.
 fn excerpts() -> Vec<(&'static str, Vec<Vec<&'static str>>)> {

@@ -1,6 +1,6 @@
 //! Attention and mixtures of experts.
 
-use crate::exception::{Exception, Ours};
+use super::exception::{Exception, Ours};
 
 const fn exception(
     op: &'static str,

@@ -1,8 +1,6 @@
 //! Worked examples of matrix multiplication, convolution, normalization, element-wise operators,
 //! reductions, state-space models and cross-entropy, and what holds for all of their models.
 
-#![allow(clippy::unwrap_used)] // helpers of tests
-
 use perf_models::{Figure, Gap, OpCall, PerfModel, Undefined, Value, model};
 
 /// A recorded call, written short.

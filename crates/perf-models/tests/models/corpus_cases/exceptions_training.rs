@@ -1,8 +1,8 @@
 //! Matrix multiplication, convolution, normalization, element-wise operators, reductions.
 
-use crate::case::{Case, Outcome};
-use crate::exception::Exception;
-use crate::exception::Ours::{self, Figure, Rule, Text};
+use super::case::{Case, Outcome};
+use super::exception::Exception;
+use super::exception::Ours::{self, Figure, Rule, Text};
 
 /// One row; quirk and reason are those of its group.
 const fn row(

@@ -1,6 +1,6 @@
 //! Matrix multiplication, attention and convolution.
 
-use crate::{Group, NONE};
+use super::{Group, NONE};
 
 pub(crate) const GROUPS: &[Group] = &[
     Group {

@@ -1,6 +1,6 @@
 //! Where our figures are meant to differ from the reference's.
 
-use crate::case::{Case, Outcome};
+use super::case::{Case, Outcome};
 
 /// A difference that a quirk of the reference explains: its page says that it is to be put right.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! Normalization, element-wise operators, quantization, reductions and what training has besides.
 
-use crate::{Group, NONE};
+use super::{Group, NONE};
 
 pub(crate) const GROUPS: &[Group] = &[
     Group {

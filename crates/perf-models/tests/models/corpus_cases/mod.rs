@@ -6,8 +6,6 @@
 //!
 //! `CASES_FILTER=aten::mm,vllm::` restricts a run to operators whose names contain one of these.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr)] // helpers of tests
-
 mod case;
 mod exception;
 mod exceptions_attention;

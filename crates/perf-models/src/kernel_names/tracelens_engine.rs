@@ -1,10 +1,11 @@
-//! The kernel categories of TraceLens exactly as it decides them, also where it is wrong.
+//! Kernels of inference engines exactly as TraceLens decides them, also where it is wrong.
 
-use crate::methods::kernel_category::{Rule, has, rule};
+use super::engine::{KindRule, rule};
+use super::has;
 
 /// Kind of work of a kernel by its name as TraceLens says it.
 #[must_use]
-pub fn kernel_category(name: &str) -> &'static str {
+pub fn tracelens_engine_kernel(name: &str) -> &'static str {
     let lower = name.to_lowercase();
     by_prefix(&lower)
         .or_else(|| BEFORE_FRAMEWORKS.iter().find_map(|rule| rule.decide(&lower)))
@@ -68,7 +69,7 @@ fn by_prefix(lower: &str) -> Option<&'static str> {
     })
 }
 
-const BEFORE_FRAMEWORKS: &[Rule] = &[
+const BEFORE_FRAMEWORKS: &[KindRule] = &[
     rule(
         &["paged_attention", "pagedattention"],
         &[
@@ -214,7 +215,7 @@ const BEFORE_FRAMEWORKS: &[Rule] = &[
 
 /// Names with `cache` go by the framework where nothing else is said.
 fn cache(lower: &str) -> Option<&'static str> {
-    const CACHE: Rule = Rule {
+    const CACHE: KindRule = KindRule {
         any: &["cache"],
         unless: &["paged"],
         kinds: &[
@@ -239,7 +240,7 @@ fn cache(lower: &str) -> Option<&'static str> {
     })
 }
 
-const AFTER_CACHE: &[Rule] = &[
+const AFTER_CACHE: &[KindRule] = &[
     rule(
         &["embedding", "lookup", "gather", "scatter", "index"],
         &[(&["gather"], "Indexing-Gather"), (&["scatter"], "Indexing-Scatter")],
@@ -364,7 +365,7 @@ mod tests {
             ("rotary_gqa", "RoPE-Generic"),
             ("x", "Uncategorized"),
         ] {
-            assert_eq!(kernel_category(name), category, "{name}");
+            assert_eq!(tracelens_engine_kernel(name), category, "{name}");
         }
     }
 }

@@ -1,28 +1,30 @@
-//! What kind of work a kernel does, by its name: an ordered list of rules, the first that fits decides.
+//! Kernels of inference engines by our rules: the first that fits decides.
+
+use super::has;
 
 /// One rule: what it looks for, and which categories it tells apart.
-pub(crate) struct Rule {
+pub(super) struct KindRule {
     /// Any of these parts makes the rule decide.
-    pub(crate) any: &'static [&'static str],
+    pub(super) any: &'static [&'static str],
     /// But none of these may be there.
-    pub(crate) unless: &'static [&'static str],
+    pub(super) unless: &'static [&'static str],
     /// Categories by further parts, the first that fits.
-    pub(crate) kinds: &'static [(&'static [&'static str], &'static str)],
+    pub(super) kinds: &'static [(&'static [&'static str], &'static str)],
     /// The category otherwise.
-    pub(crate) otherwise: &'static str,
+    pub(super) otherwise: &'static str,
 }
 
 /// A rule without exceptions.
-pub(crate) const fn rule(
+pub(super) const fn rule(
     any: &'static [&'static str],
     kinds: &'static [(&'static [&'static str], &'static str)],
     otherwise: &'static str,
-) -> Rule {
-    Rule { any, unless: &[], kinds, otherwise }
+) -> KindRule {
+    KindRule { any, unless: &[], kinds, otherwise }
 }
 
-impl Rule {
-    pub(crate) fn decide(&self, text: &str) -> Option<&'static str> {
+impl KindRule {
+    pub(super) fn decide(&self, text: &str) -> Option<&'static str> {
         (has(text, self.any) && !has(text, self.unless)).then(|| {
             let kind = self.kinds.iter().find(|(parts, _)| has(text, parts));
             kind.map_or(self.otherwise, |&(_, category)| category)
@@ -30,14 +32,10 @@ impl Rule {
     }
 }
 
-pub(crate) fn has(text: &str, parts: &[&str]) -> bool {
-    parts.iter().any(|part| text.contains(part))
-}
-
 /// Kind of work of a kernel, copy or fill by its name, such as `GEMM-Tensile`, `Attention-Forward`, `Comm-AllReduce`;
 /// `Uncategorized` where nothing in the name says it.
 #[must_use]
-pub fn kernel_category(name: &str) -> &'static str {
+pub fn engine_kernel(name: &str) -> &'static str {
     let words = words(name);
     RULES.iter().find_map(|rule| rule.decide(&words)).unwrap_or("Uncategorized")
 }
@@ -66,10 +64,10 @@ fn words(name: &str) -> String {
 
 /// In this order because a part of one kind of work's names is in another's: reductions between devices, attention
 /// written with a matrix library, normalization fused with additions.
-const RULES: &[Rule] = &[
+const RULES: &[KindRule] = &[
     rule(&[" memcpy "], &[], "Memory-Copy"),
     rule(&[" memset ", "fillbuffer", "fill buffer"], &[], "Memory-Set"),
-    Rule {
+    KindRule {
         any: &[
             "nccl",
             "rccl",
@@ -170,7 +168,7 @@ const RULES: &[Rule] = &[
         ],
         "Conv-Generic",
     ),
-    Rule {
+    KindRule {
         any: &[
             "gemm",
             " cijk ",
@@ -289,7 +287,7 @@ const RULES: &[Rule] = &[
         ],
         "Sampling-Generic",
     ),
-    Rule {
+    KindRule {
         any: &["embedding", " index", "gather", "scatter"],
         // Element by element, each told its place.
         unless: &["elementwise kernel with index"],
@@ -314,7 +312,7 @@ const RULES: &[Rule] = &[
 ];
 
 #[cfg(test)]
-mod rules_tests {
+mod tests {
     use super::*;
 
     #[test]
@@ -368,7 +366,7 @@ mod rules_tests {
             ("my_kernel", "Uncategorized"),
             ("", "Uncategorized"),
         ] {
-            assert_eq!(kernel_category(name), category, "{name}");
+            assert_eq!(engine_kernel(name), category, "{name}");
         }
     }
 

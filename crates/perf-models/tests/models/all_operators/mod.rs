@@ -4,8 +4,6 @@
 //! expected figures were worked out from the operators' formulas apart from this crate; extents differ from
 //! each other, so that one read from a wrong place gives a wrong figure.
 
-#![allow(clippy::unwrap_used)] // helpers of tests
-
 mod matrices;
 mod serving;
 mod tensors;
@@ -158,7 +156,7 @@ const WITHOUT_FORMULA: [&str; 4] = [
 ];
 
 fn names() -> BTreeSet<&'static str> {
-    Family::ALL.into_iter().flat_map(ops_of_family).collect()
+    Family::all().flat_map(ops_of_family).collect()
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use serde_json::Value as Json;
 
-use crate::case::{Case, Outcome};
-use crate::exception::{Exception, Ours};
+use super::case::{Case, Outcome};
+use super::exception::{Exception, Ours};
 
 const fn exception(op: &'static str, field: &'static str, ours: Ours, why: &'static str) -> Exception {
     Exception { op, args: "*", field, quirk: "03 #17", ours, why }

@@ -1,6 +1,6 @@
 //! Operators of inference engines.
 
-use crate::{Group, NONE};
+use super::{Group, NONE};
 
 pub(crate) const GROUPS: &[Group] = &[
     Group {

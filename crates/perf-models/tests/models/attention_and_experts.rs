@@ -1,7 +1,5 @@
 //! Worked examples of attention and of mixtures of experts, and what holds for all of their models.
 
-#![allow(clippy::unwrap_used)] // helpers of tests
-
 use perf_models::{
     Attention, AttentionMask, ExpertLayer, ExpertStage, Family, Gap, InferenceAttention, OpCall,
     PackedSequences, PerfModel, StepStatistics, TokenStatistics, Undefined, Value, model, ops_of_family,

@@ -2,8 +2,6 @@
 //!
 //! The corpus is not part of the repository; `testdata` says where it lies and what its absence means.
 
-#![allow(clippy::unwrap_used)] // helpers of tests
-
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 

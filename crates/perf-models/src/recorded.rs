@@ -1,0 +1,117 @@
+//! The model of a recorded call, with what its row shows beside the model's own answers.
+
+use std::fmt;
+
+use crate::tensor::finite;
+use crate::{ComputeSpec, Figure, Parameter, PerfModel, Undefined};
+
+/// What reading the model of a call gives.
+pub(crate) type Read = Result<Recorded, Undefined>;
+
+/// The model of a recorded call.
+///
+/// Its figures are numbers, whatever extents a call records: the product of enough of them leaves the range of
+/// numbers.
+pub(crate) struct Recorded {
+    model: Box<dyn PerfModel>,
+    /// In place of those of the model.
+    parameters: Option<Vec<Parameter>>,
+    /// Assumptions of the layout, before those of the model.
+    notes: Vec<String>,
+    backward: Backward,
+}
+
+/// Where the backward pass of a call is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Backward {
+    /// Wherever the model says.
+    AsModelled,
+    /// The call is the backward pass of the model.
+    ThisCall,
+    /// Its matrix multiplications are calls of their own, which would count twice.
+    OtherMultiplications,
+}
+
+impl Recorded {
+    pub(crate) fn new(model: impl PerfModel + 'static) -> Self {
+        Self { model: Box::new(model), parameters: None, notes: Vec::new(), backward: Backward::AsModelled }
+    }
+
+    pub(crate) fn with_parameters(self, parameters: Vec<Parameter>) -> Self {
+        Self { parameters: Some(parameters), ..self }
+    }
+
+    pub(crate) fn with_notes(self, notes: impl IntoIterator<Item = String>) -> Self {
+        Self { notes: notes.into_iter().collect(), ..self }
+    }
+
+    pub(crate) fn with_backward(self, backward: Backward) -> Self {
+        Self { backward, ..self }
+    }
+
+    fn backward(&self, figure: fn(&dyn PerfModel) -> Figure) -> Figure {
+        match self.backward {
+            Backward::AsModelled | Backward::ThisCall => finite(figure(&*self.model)?),
+            Backward::OtherMultiplications => Err(Undefined::no_formula(
+                "the backward pass consists of matrix multiplications of their own",
+            )),
+        }
+    }
+}
+
+impl fmt::Debug for Recorded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.model.fmt(f)
+    }
+}
+
+impl PerfModel for Recorded {
+    fn flops(&self) -> Figure {
+        match self.backward {
+            Backward::ThisCall => self.backward_flops(),
+            _ => finite(self.model.flops()?),
+        }
+    }
+
+    fn bytes(&self) -> Figure {
+        match self.backward {
+            Backward::ThisCall => self.backward_bytes(),
+            _ => finite(self.model.bytes()?),
+        }
+    }
+
+    fn backward_flops(&self) -> Figure {
+        self.backward(|model| model.backward_flops())
+    }
+
+    fn backward_bytes(&self) -> Figure {
+        self.backward(|model| model.backward_bytes())
+    }
+
+    fn compute_spec(&self) -> Option<ComputeSpec> {
+        self.model.compute_spec()
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        self.parameters.clone().unwrap_or_else(|| self.model.parameters())
+    }
+
+    fn assumption(&self) -> Option<String> {
+        let notes: Vec<String> = self.notes.iter().cloned().chain(self.model.assumption()).collect();
+        (!notes.is_empty()).then(|| notes.join("; "))
+    }
+}
+
+/// What a call does not record and its layout takes for granted, gathered while the call is read.
+#[derive(Debug, Default)]
+pub(crate) struct Assumptions(pub(crate) Vec<String>);
+
+impl Assumptions {
+    /// What was recorded; else `usual`, with a note that `what` is that.
+    pub(crate) fn recorded_or<T: fmt::Display>(&mut self, recorded: Option<T>, what: &str, usual: T) -> T {
+        recorded.unwrap_or_else(|| {
+            self.0.push(format!("assumed {what} {usual}"));
+            usual
+        })
+    }
+}

@@ -1,0 +1,72 @@
+//! What several sheets are made from: computed from an analysis when it is first asked for, and kept in it.
+//!
+//! These are values only, so that [`Analysis`](crate::Analysis) can keep them and the modules that compute them can
+//! stand above it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
+
+use operator_sheets::{Figures, OpCategory, Roof};
+use perf_models::Family;
+use trace_ingest::{EventId, StringId};
+use trace2tree::EventSet;
+
+use crate::models::AnswerId;
+
+/// Each is filled by the module that computes it.
+#[derive(Default)]
+pub(crate) struct Derived {
+    pub(crate) unified: OnceLock<Vec<UnifiedRow>>,
+    pub(crate) charged: OnceLock<EventSet>,
+    pub(crate) roofs: OnceLock<Vec<Roof>>,
+    pub(crate) roofline_members: OnceLock<RooflineMembers>,
+    /// Calls that the lists of kernels leave out.
+    pub(crate) calls_outside_lists: OnceLock<usize>,
+}
+
+/// Where the figures of a row come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FiguresFrom {
+    /// The operator's own model.
+    Own,
+    /// The backward figures of this forward operator's model: the row is its only backward operator.
+    BackwardOf(EventId),
+    /// No model.
+    Nowhere,
+}
+
+/// One operator with the device events that it is charged.
+pub(crate) struct ChargedOperator {
+    pub(crate) operator: EventId,
+    /// In file order of their launches.
+    pub(crate) device_events: Vec<EventId>,
+    pub(crate) figures: FiguresFrom,
+    /// The row stands for one device event of an operator that does more; the event names the row too.
+    pub(crate) is_leftover: bool,
+}
+
+/// One operator with the device events that it accounts for, and the figures of its model.
+pub(crate) struct UnifiedRow {
+    pub(crate) charged: ChargedOperator,
+    pub(crate) category: OpCategory,
+    /// Time in which at least one of the device events ran.
+    pub(crate) time: i64,
+    /// What the model says; `None` where there is none.
+    pub(crate) answer: Option<AnswerId>,
+    pub(crate) figures: Option<Figures>,
+}
+
+/// What a sheet is about: operators of a built-in family, or those that an extension puts under a name of its own.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Subject {
+    Family(Family),
+    Own(Arc<str>),
+}
+
+/// The operators that an extension puts in sheets.
+#[derive(Default)]
+pub(crate) struct RooflineMembers {
+    pub(crate) calls: BTreeMap<Subject, Vec<EventId>>,
+    /// Names whose sheets the extension decides; they stand in no others.
+    pub(crate) decided: BTreeSet<StringId>,
+}
