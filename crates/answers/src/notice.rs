@@ -8,7 +8,6 @@ use inference_phase::sheets::PhaseNotice;
 use metal_perf::MetalNotice;
 use perf_models::Architecture;
 use rocprof_perf::RocprofNotice;
-use trace_ingest::rocprof::ProfileWarning;
 use trace2tree::TreeWarning;
 use xla_perf::JaxNotice;
 use xla_perf::tpu::TpuNotice;
@@ -39,8 +38,6 @@ pub enum Notice {
     NoOperators,
     /// What reading the file got over.
     Reading(trace_ingest::Warning),
-    /// The same of a rocprofv3 profile.
-    ReadingProfile(ProfileWarning),
     /// What the tree could not place.
     Tree(TreeWarning),
     /// What the sheets of a trace leave out.
@@ -149,7 +146,6 @@ impl fmt::Display for Notice {
             }
             Notice::NoOperators => f.write_str("the trace has no operators, only kernels"),
             Notice::Reading(warning) => warning.fmt(f),
-            Notice::ReadingProfile(warning) => warning.fmt(f),
             Notice::Tree(warning) => warning.fmt(f),
             Notice::Analysis(notice) => notice.fmt(f),
             Notice::Phases(notice) => notice.fmt(f),

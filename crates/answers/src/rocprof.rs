@@ -38,7 +38,7 @@ impl Reporter for RocprofReporter {
             made.iter_mut().for_each(|table| table.rename_in_excerpt("kernel ms", "kernel µs"));
         }
         let tables = titled(&title, made, known, run)?;
-        let of_reading = analysis.profile().warnings.iter().cloned().map(Notice::ReadingProfile);
+        let of_reading = analysis.profile().warnings.iter().cloned().map(Notice::Reading);
         let notices = of_reading.chain(rocprof_notices(&analysis).into_iter().map(Notice::Rocprof)).collect();
         let summary = summary(&analysis, title);
         let analysis = Analysed::Rocprof(analysis);

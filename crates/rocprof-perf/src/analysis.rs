@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use crate::tracelens;
 use gpu_timeline::Summary;
 use hashbrown::HashMap;
 use perf_models::{RocprofKernel, tracelens_rocprof_kernel};

@@ -5,7 +5,6 @@ use std::sync::OnceLock;
 use gpu_timeline::{Breakdown, Spread, Summary};
 use hlo_cost::{HloModule, InstructionRef};
 use operator_sheets::Roof;
-use perf_models::CommunicationPatterns;
 use perf_models::{Architecture, Device, architecture_of_device};
 use trace_ingest::xplane::{Plane, PlaneKind, Profile};
 use trace_ingest::{EventId, Trace};

@@ -1,7 +1,7 @@
 //! Options of the analysis of an XLA profile.
 
-use gpu_timeline::CommunicationPatterns;
 use perf_models::Architecture;
+use perf_models::CommunicationPatterns;
 
 /// Whose figures a report has where TraceLens is known to be wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use answers::{Picture, TraceReporter};
-use gpu_timeline::CommunicationPatterns;
 use inference_phase::capture::CaptureLibrary;
+use perf_models::CommunicationPatterns;
 use script_extension::Extension;
 use trace_ingest::{ReadOptions, RecordingKind};
 use tree_perf::{AnalysisOptions, ReportLayout};

@@ -169,8 +169,7 @@ pub(super) fn replays(tree: &TraceTree) -> Vec<Replays> {
 fn graph_launches(tree: &TraceTree) -> Vec<EventId> {
     let trace = tree.trace();
     let events = trace.events();
-    let is_name: Vec<bool> =
-        trace.strings().iter().map(|(_, name)| is_graph_launch(name)).collect();
+    let is_name: Vec<bool> = trace.strings().iter().map(|(_, name)| is_graph_launch(name)).collect();
     let is_launch = |event: EventId| {
         events.category(event).is_launch_api()
             && is_name[events.name(event).index()]

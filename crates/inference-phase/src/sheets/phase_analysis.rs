@@ -314,9 +314,7 @@ pub(super) fn of_steps(analysis: &Analysis, steps: &Steps) -> Vec<StepStatistics
             continue;
         };
         let name = events.name(launch);
-        let is_graph = *is_graph
-            .entry(name)
-            .or_insert_with(|| is_graph_launch(trace.text(name)));
+        let is_graph = *is_graph.entry(name).or_insert_with(|| is_graph_launch(trace.text(name)));
         statistics[step].graph_launches += usize::from(is_graph);
     }
     statistics

@@ -1,7 +1,7 @@
 //! Timelines of the GPUs, together and one by one.
 
-use perf_models::RocprofKernel;
 use gpu_timeline::{Activity, Breakdown, Interval, IntervalSet, TimelineEvent};
+use perf_models::RocprofKernel;
 use sheets::ColumnKind::{Identifier, Number, Text};
 use sheets::Unit::{Milliseconds, Percent};
 use sheets::{Chart, ChartShape, Column, Field, Sheet, percent};

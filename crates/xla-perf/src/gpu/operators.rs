@@ -8,7 +8,9 @@ use operator_sheets::columns::{
 };
 use sheets::ColumnKind::{Count, Number, Text};
 use sheets::Unit::{Microseconds, Milliseconds};
-use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Sheet, Statistics, shares, statistics};
+use sheets::{
+    Cell, Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Sheet, Statistics, shares, statistics,
+};
 
 use super::call_groups::{
     CATEGORY, CallGroup, INSTRUCTION, OperatorContext, OperatorField, OperatorRow, STEM, call_groups,
@@ -113,7 +115,10 @@ fn by_name<'a>() -> Sheet<'a, JaxAnalysis> {
 }
 
 fn excerpt(rows: usize, header: &'static str, name: Column) -> Excerpt {
-    Excerpt::new(rows, [(header, name), ("calls", CALLS), ("kernel ms", DIRECT_MS), ("%", SHARE_OF_KERNEL_TIME)])
+    Excerpt::new(
+        rows,
+        [(header, name), ("calls", CALLS), ("kernel ms", DIRECT_MS), ("%", SHARE_OF_KERNEL_TIME)],
+    )
 }
 
 /// One row per instruction of a program.
