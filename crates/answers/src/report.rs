@@ -127,7 +127,7 @@ pub enum Analysed {
 }
 
 /// The only recording; an error where there are several and their report would not be one of all.
-pub(crate) fn only<'p>(paths: &'p [PathBuf], kind: RecordingKind) -> Result<&'p Path, Error> {
+pub(crate) fn only(paths: &[PathBuf], kind: RecordingKind) -> Result<&Path, Error> {
     match paths {
         [path] => Ok(path),
         [] => Err(Error::NoRecording),
