@@ -28,11 +28,8 @@ pub const KERNEL_TIME: Statistics = statistics!(
     "the kernel time in µs",
     "the union of the spans of the device events of a call (in sheets of backward work, of those below its backward operators)"
 );
-pub const KERNEL_TIME_SUM: Column = Column::new(
-    "Kernel Time (µs)_sum",
-    ColumnKind::Number(Unit::Microseconds),
-    "Sum over calls of the kernel time in µs.",
-);
+pub const KERNEL_TIME_SUM: Column =
+    Column::microseconds("Kernel Time (µs)_sum", "Sum over calls of the kernel time in µs.");
 
 pub const GFLOPS: Column = Column::new(
     "GFLOPS",
@@ -49,110 +46,77 @@ pub const FLOPS_PER_BYTE: Column = Column::new(
     ColumnKind::Number(Unit::FlopsPerByte),
     "Arithmetic intensity: floating-point operations per byte.",
 );
-pub const COMPUTE_SPEC: Column = Column::new(
+pub const COMPUTE_SPEC: Column = Column::text(
     "Compute Spec",
-    ColumnKind::Text,
     "Peak that the work is held against: matrix or vector unit and precision; empty where none is stated for the element types.",
 );
-pub const ROOFLINE_TIME: Column = Column::new(
+pub const ROOFLINE_TIME: Column = Column::microseconds(
     "Roofline Time (µs)_first",
-    ColumnKind::Number(Unit::Microseconds),
     "Least time in µs that the work takes on the architecture: the larger of floating-point operations over peak rate and bytes over peak bandwidth; left out without an architecture.",
 );
-pub const ROOFLINE_BOUND: Column = Column::new(
+pub const ROOFLINE_BOUND: Column = Column::text(
     "Roofline Bound",
-    ColumnKind::Text,
     "COMPUTE_BOUND when the work takes at least as long at the peak rate as its bytes at the peak bandwidth, else MEMORY_BOUND; left out without an architecture.",
 );
-pub const KERNEL_DETAILS: Column = Column::new(
+pub const KERNEL_DETAILS: Column = Column::nested(
     "kernel_details_summary",
-    ColumnKind::Nested,
     "Device events of a call, position by position, with count, total, mean, median, standard deviation (of a population, n), minimum and maximum over calls in µs; calls with another number of device events than the first do not count.",
 );
-pub const KERNEL_DETAILS_SHORT: Column = Column::new(
+pub const KERNEL_DETAILS_SHORT: Column = Column::nested(
     "trunc_kernel_details",
-    ColumnKind::Nested,
     "The same with names cut at 64 characters, stream and mean to 0.01 µs.",
 );
-pub const NOTE: Column = Column::new(
+pub const NOTE: Column = Column::text(
     "note",
-    ColumnKind::Text,
     "What the figures assume because the trace does not record it; empty where nothing is assumed.",
 );
 
-pub const OP_NAME: Column = Column::new(
+pub const OP_NAME: Column = Column::text(
     "name",
-    ColumnKind::Text,
     "Operator, as the profiler names it; a runtime call where device work was launched outside any operator.",
 );
-pub const OP_CATEGORY: Column = Column::new(
+pub const OP_CATEGORY: Column = Column::text(
     "op category",
-    ColumnKind::Text,
     "Kind of work of the operator (GEMM, SDPA_fwd, elementwise …), by its name or else by its first kernel; an extension may say otherwise.",
 );
-pub const PROCESS_NAME: Column = Column::new(
-    "process_name",
-    ColumnKind::Text,
-    "Process of the calls; Unknown when the trace does not name it.",
-);
-pub const PROCESS_LABEL: Column = Column::new(
-    "process_label",
-    ColumnKind::Text,
-    "Label of the process; Unknown when the trace does not name it.",
-);
-pub const THREAD_NAME: Column = Column::new(
-    "thread_name",
-    ColumnKind::Text,
-    "Thread of the calls; Unknown when the trace does not name it.",
-);
-pub const INPUT_DIMS: Column = Column::new(
-    "Input Dims",
-    ColumnKind::Nested,
-    "Shapes of the inputs; empty when the profiler did not record shapes.",
-);
-pub const INPUT_TYPE: Column = Column::new("Input type", ColumnKind::Nested, "Element types of the inputs.");
-pub const INPUT_STRIDES: Column =
-    Column::new("Input Strides", ColumnKind::Nested, "Strides of the inputs, in elements.");
+pub const PROCESS_NAME: Column =
+    Column::text("process_name", "Process of the calls; Unknown when the trace does not name it.");
+pub const PROCESS_LABEL: Column =
+    Column::text("process_label", "Label of the process; Unknown when the trace does not name it.");
+pub const THREAD_NAME: Column =
+    Column::text("thread_name", "Thread of the calls; Unknown when the trace does not name it.");
+pub const INPUT_DIMS: Column =
+    Column::nested("Input Dims", "Shapes of the inputs; empty when the profiler did not record shapes.");
+pub const INPUT_TYPE: Column = Column::nested("Input type", "Element types of the inputs.");
+pub const INPUT_STRIDES: Column = Column::nested("Input Strides", "Strides of the inputs, in elements.");
 pub const CONCRETE_INPUTS: Column =
-    Column::new("Concrete Inputs", ColumnKind::Nested, "Values of the inputs that are no tensors, as texts.");
-pub const NUM_KERNELS: Column = Column::new(
-    "num_kernels",
-    ColumnKind::Count,
-    "Device events of one call; present when calls are grouped by it.",
-);
-pub const PARENT_MODULE: Column = Column::new(
+    Column::nested("Concrete Inputs", "Values of the inputs that are no tensors, as texts.");
+pub const NUM_KERNELS: Column =
+    Column::count("num_kernels", "Device events of one call; present when calls are grouped by it.");
+pub const PARENT_MODULE: Column = Column::text(
     "parent_module",
-    ColumnKind::Text,
     "nn.Module that the operators ran in, without the number of the instance; NA outside of all modules; present when calls are grouped by module.",
 );
-pub const CALL_STACK: Column = Column::new(
+pub const CALL_STACK: Column = Column::nested(
     "call_stack",
-    ColumnKind::Nested,
     "Operator and the nn.Modules around it, from the inside out, of the first call; present when calls are grouped by module.",
 );
-pub const IS_RECOMPUTE: Column = Column::new(
+pub const IS_RECOMPUTE: Column = Column::flag(
     "is_recompute",
-    ColumnKind::Flag,
     "Whether activation checkpointing repeated the work in the backward pass; present when recomputed work is detected.",
 );
-pub const DIRECT_MS: Column = Column::new(
+pub const DIRECT_MS: Column = Column::milliseconds(
     "total_direct_kernel_time_ms",
-    ColumnKind::Number(Unit::Milliseconds),
     "Device time in ms of the kernels that the operators launched themselves: per call the union of their spans, summed over calls; communication kernels are left out.",
 );
-pub const PERCENTAGE: Column = Column::new(
+pub const PERCENTAGE: Column = Column::percent(
     "Percentage (%)",
-    ColumnKind::Number(Unit::Percent),
     "Share of the direct kernel time of all operators, those of rows beyond the limit of rows included, in percent.",
 );
-pub const SHARE_OF_KERNEL_TIME: Column = Column::new(
-    "Percentage (%)",
-    ColumnKind::Number(Unit::Percent),
-    "Share of the kernel time of all rows, in percent.",
-);
-pub const CUMULATIVE: Column = Column::new(
+pub const SHARE_OF_KERNEL_TIME: Column =
+    Column::percent("Percentage (%)", "Share of the kernel time of all rows, in percent.");
+pub const CUMULATIVE: Column = Column::percent(
     "Cumulative Percentage (%)",
-    ColumnKind::Number(Unit::Percent),
     "Sum of Percentage (%) over this row and all above it, in percent.",
 );
 
@@ -160,19 +124,16 @@ pub const CUMULATIVE: Column = Column::new(
 pub mod overlap {
     use super::{Column, ColumnKind, Statistics, Unit, statistics};
 
-    pub const NAMES: Column = Column::new(
+    pub const NAMES: Column = Column::nested(
         "overlapping_kernel_names",
-        ColumnKind::Nested,
         "Kernels of other operators that ran at the same time on another stream for at least 1 µs, by start; empty when there are none; in sheets of overlap only.",
     );
-    pub const DETAILS: Column = Column::new(
+    pub const DETAILS: Column = Column::nested(
         "overlapping_kernels_details_summary",
-        ColumnKind::Nested,
         "Overlapping kernels with the mean share of the call's run time that each ran beside, and their durations over calls in µs; in sheets of overlap only.",
     );
-    pub const DETAILS_SHORT: Column = Column::new(
+    pub const DETAILS_SHORT: Column = Column::nested(
         "trunc_overlapping_kernels_details",
-        ColumnKind::Nested,
         "The same with names cut at 64 characters, stream and mean to 0.01 µs; in sheets of overlap only.",
     );
     pub const SHARE: Statistics = statistics!(

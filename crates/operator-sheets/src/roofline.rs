@@ -161,9 +161,8 @@ const HEIGHT: Column = Column::new(
     ColumnKind::Number(Unit::TeraflopsPerSecond),
     "Height of the line there in units of 1e12 floating-point operations per second.",
 );
-const LABEL: Column = Column::new(
+const LABEL: Column = Column::text(
     "label",
-    ColumnKind::Text,
     "The line in words: bandwidth in GB/s, or peak rate in TFLOP/s and intensity of the ridge point in FLOP/byte.",
 );
 
@@ -180,16 +179,14 @@ pub fn roofline_sheet<'a, A: Rooflines>() -> Sheet<'a, A> {
     let fields = [
         SPEC.described("Unit and precision of the work below; empty for the memory.")
             .field(|end: &LineEnd<'_>| end.roof.map(|roof| roof.spec.to_string()).into()),
-        Column::new(
+        Column::text(
             "Peak Spec",
-            ColumnKind::Text,
             "Peak of the architecture that the work is held against: another than Compute Spec where none is stated for that; empty for the memory.",
         )
         .field(|end: &LineEnd<'_>| end.roof.map(|roof| roof.peak.to_string()).into()),
         LABEL.field_in(|&bandwidth_gb_per_s: &f64, end: &LineEnd<'_>| label(end.roof, bandwidth_gb_per_s).into()),
-        Column::new(
+        Column::text(
             "point",
-            ColumnKind::Text,
             "start: left end of the slope; ridge: where a slope meets a level, that of the memory ends at the highest; end: right end of a level.",
         )
         .field(|end: &LineEnd<'_>| end.point.into()),
@@ -296,7 +293,7 @@ pub fn roofline_points_sheet<'a, A: Rooflines>(description: &'static str) -> She
         SPEC.described("Unit and precision of the work: the peak that it is held against, see roofline.")
             .field(|row: &PointRow<'_>| row.roof.spec.to_string().into()),
         columns::INPUT_DIMS.described("Shapes of the inputs.").field(|row: &PointRow<'_>| row.point.dims.as_ref().into()),
-        Column::new("operation_count", ColumnKind::Count, "Calls of the row.")
+        Column::count("operation_count", "Calls of the row.")
             .field(|row: &PointRow<'_>| row.point.calls.into()),
         INTENSITY
             .described("Arithmetic intensity: floating-point operations per byte; the place of the point from left to right.")
@@ -312,18 +309,16 @@ pub fn roofline_points_sheet<'a, A: Rooflines>(description: &'static str) -> She
             .mean
             .described("Achieved over attainable rate, in percent; above 100 the model or the recorded arguments are wrong, or the data came from a cache.")
             .field(|row: &PointRow<'_>| (row.point.tflops / row.attainable_tflops * 100.0).into()),
-        Column::new(
+        Column::milliseconds(
             "Kernel Time (ms)_sum",
-            ColumnKind::Number(Unit::Milliseconds),
             "Sum over calls of the union of the spans of a call's device events, in ms.",
         )
         .field_in(|points: &Points<'_, A>, row: &PointRow<'_>| points.analysis.milliseconds(row.point.time).into()),
         columns::SHARE_OF_KERNEL_TIME
             .described("Share of the kernel time of all rows of unified_perf_summary, those without a place under a roofline included, in percent; the size of the point.")
             .field_in(|points: &Points<'_, A>, row: &PointRow<'_>| -> Cell<'_> { percent(row.point.time, points.kernel_time).into() }),
-        Column::new(
+        Column::identifier(
             "ex_UID",
-            ColumnKind::Identifier,
             "Index in the trace's event list of the first of these calls, as in unified_perf_summary.",
         )
         .field(|row: &PointRow<'_>| row.point.uid.into()),

@@ -4,11 +4,10 @@ use std::borrow::Cow;
 use std::num::NonZeroUsize;
 
 use gpu_timeline::Histogram;
-use sheets::{Chart, ChartShape, Column, ColumnKind, Sheet, Unit};
+use sheets::{Chart, ChartShape, Column, Sheet};
 
-const START: Column =
-    Column::new("bin_start", ColumnKind::Number(Unit::Microseconds), "Shortest duration in the bin, in µs.");
-const COUNT: Column = Column::new("count", ColumnKind::Count, "Short kernels in the bin.");
+const START: Column = Column::microseconds("bin_start", "Shortest duration in the bin, in µs.");
+const COUNT: Column = Column::count("count", "Short kernels in the bin.");
 
 /// The sheet of this name. `durations` gives those of the short kernels in µs with the number of bins, or nothing where
 /// the sheet was not asked for; without short kernels the table has no rows.
@@ -19,9 +18,8 @@ pub fn short_kernel_histogram<'a, A>(
     type Bin = (f64, f64, u64);
     let fields = [
         START.field(|&(start, ..): &Bin| start.into()),
-        Column::new(
+        Column::microseconds(
             "bin_end",
-            ColumnKind::Number(Unit::Microseconds),
             "Duration in µs at which the next bin begins; the last bin includes it.",
         )
         .field(|&(_, end, _): &Bin| end.into()),

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use hashbrown::HashMap;
 use indexmap::IndexSet;
 use operator_sheets::{KernelList, OpCategory, columns, nested_argument};
-use sheets::{Cell, Column, ColumnKind, Field, Statistics};
+use sheets::{Cell, Column, Field, Statistics};
 use trace_ingest::{ArgumentId, EventId, Sequence, Signature, SignatureId, StringId, TrackId};
 
 use crate::analysis::Analysis;
@@ -279,17 +279,15 @@ pub(crate) fn call_stack_fields<'a, R: GroupRow>() -> [Field<CallTable<'a>, R>; 
         row.kernels().in_order(row.group().calls[0].device_events(table.analysis))
     };
     [
-        Column::new(
+        Column::text(
             "entry_point",
-            ColumnKind::Text,
             "Python function through which the program reached the operator; present when call stacks are asked for.",
         )
         .field_in(move |table: &CallTable<'_>, row: &R| {
             entry_point(table.analysis.tree(), row.group().first(), &kernels(table, row)).into()
         }),
-        Column::new(
+        Column::nested(
             "call_stack_full",
-            ColumnKind::Nested,
             "Frames from the outermost to the operator of the first of these calls; present when call stacks are asked for.",
         )
         .field_in(move |table: &CallTable<'_>, row: &R| {

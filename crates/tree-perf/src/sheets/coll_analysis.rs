@@ -49,29 +49,26 @@ impl Kinds<'_> {
 /// One row per kind of collective.
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     let fields = [
-        Column::new(
+        Column::identifier(
             "rank",
-            ColumnKind::Identifier,
             "Rank of the recorded process (distributedInfo.rank); 0 when the trace does not say.",
         )
         .field_in(|kinds: &Kinds<'_>, _: &Row<'_>| kinds.rank.into()),
-        Column::new(
+        Column::text(
             "Process Group Name",
-            ColumnKind::Text,
             "Process group; where the trace names none, all if it names none anywhere and uses one stream, else Unknown_Group.",
         )
         .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| {
             kinds.text(key.collective.group_name).unwrap_or(kinds.unknown_group).into()
         }),
         list("Process Group Ranks", "Ranks of the group.", |collective| collective.group_ranks),
-        Column::new(
+        Column::text(
             "Collective name",
-            ColumnKind::Text,
             "Collective, such as allreduce; for custom kernels by their name.",
         )
         .field(|(key, _): &Row<'_>| key.name.into()),
         count("Group size", "Number of ranks of the group.", |collective| collective.group_size),
-        Column::new("dtype", ColumnKind::Text, "Element type.")
+        Column::text("dtype", "Element type.")
             .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| kinds.text(key.collective.dtype).into()),
         count("In msg nelems", "Elements that the rank gives.", |collective| collective.in_elements),
         count("Out msg nelems", "Elements that the rank gets.", |collective| collective.out_elements),
@@ -81,7 +78,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         list("Out split size", "Elements got from each rank, for uneven splits.", |collective| {
             collective.out_split_size
         }),
-        Column::new("stream", ColumnKind::Identifier, "Stream of the kernel.")
+        Column::identifier("stream", "Stream of the kernel.")
             .field(|(key, _): &Row<'_>| key.stream.into()),
         size(
             "In msg size (MB)_first",
@@ -104,7 +101,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         ),
         duration("dur_min", "Shortest duration in µs.", |all| Some(all.min as f64)),
         duration("dur_max", "Longest duration in µs.", |all| Some(all.max as f64)),
-        Column::new("operation_count", ColumnKind::Count, "Number of kernels.")
+        Column::count("operation_count", "Number of kernels.")
             .field(|(_, durations): &Row<'_>| durations.count.into()),
     ];
     Sheet::with_context(
@@ -123,9 +120,9 @@ fn list<'a>(
     description: &'static str,
     text: fn(&Collective) -> Option<StringId>,
 ) -> KindField<'a> {
-    Column::new(name, ColumnKind::Nested, description).field_in(
-        move |kinds: &Kinds<'_>, (key, _): &Row<'_>| kinds.text(text(&key.collective)).map(numbers).into(),
-    )
+    Column::nested(name, description).field_in(move |kinds: &Kinds<'_>, (key, _): &Row<'_>| {
+        kinds.text(text(&key.collective)).map(numbers).into()
+    })
 }
 
 fn count<'a>(
@@ -133,8 +130,7 @@ fn count<'a>(
     description: &'static str,
     number: fn(&Collective) -> Option<i64>,
 ) -> KindField<'a> {
-    Column::new(name, ColumnKind::Count, description)
-        .field(move |(key, _): &Row<'_>| number(&key.collective).into())
+    Column::count(name, description).field(move |(key, _): &Row<'_>| number(&key.collective).into())
 }
 
 fn size<'a>(
@@ -154,9 +150,9 @@ fn duration<'a>(
     description: &'static str,
     time: fn(&Summary) -> Option<f64>,
 ) -> KindField<'a> {
-    Column::new(name, ColumnKind::Number(Unit::Microseconds), description).field_in(
-        move |kinds: &Kinds<'_>, (_, durations): &Row<'_>| time(durations).map(|time| kinds.us(time)).into(),
-    )
+    Column::microseconds(name, description).field_in(move |kinds: &Kinds<'_>, (_, durations): &Row<'_>| {
+        time(durations).map(|time| kinds.us(time)).into()
+    })
 }
 
 fn rows(analysis: &Analysis) -> Option<(Kinds<'_>, Vec<Row<'_>>)> {

@@ -6,7 +6,7 @@ use gpu_timeline::busy_time;
 use hashbrown::HashMap;
 use operator_sheets::OpCategory;
 use operator_sheets::columns::{CUMULATIVE, KERNEL_TIME_SUM, OP_CATEGORY, SHARE_OF_KERNEL_TIME};
-use sheets::{Column, ColumnKind, Sheet, shares};
+use sheets::{Column, Sheet, shares};
 
 use crate::analysis::Analysis;
 use crate::call_groups::CountedCall;
@@ -56,24 +56,21 @@ struct Row {
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     let [share, running] = shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &Row| row.time);
     let fields = [
-        Column::new(
+        Column::text(
             "status",
-            ColumnKind::Text,
             "modelled: a model has FLOPs and bytes; above peak: the same, but the calls were faster than the architecture allows, so that the model, the recorded arguments or the architecture is wrong; partly modelled: FLOPs but no bytes, see reason; unmodelled: no figures, see reason; communication: collectives, whose time depends on other ranks; unlinked: the launch is not in the trace.",
         )
         .field(|row: &Row| row.key.status.as_str().into()),
-        Column::new(
+        Column::text(
             "name",
-            ColumnKind::Text,
             "Operator; for communication and unlinked device events the kernel.",
         )
         .field(|row: &Row| row.key.name.as_str().into()),
         OP_CATEGORY
             .described("Kind of work of the operator; empty where no operator is known.")
             .field(|row: &Row| row.key.category.as_ref().map(OpCategory::as_str).into()),
-        Column::new(
+        Column::count(
             "operation_count",
-            ColumnKind::Count,
             "Calls of the operator; device events where no operator is known.",
         )
         .field(|row: &Row| row.calls.into()),
@@ -82,7 +79,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             .field_in(|analysis: &&Analysis, row: &Row| analysis.us(row.time).into()),
         share,
         running,
-        Column::new("reason", ColumnKind::Text, "Why FLOPs or bytes are missing; empty where there are both.")
+        Column::text("reason", "Why FLOPs or bytes are missing; empty where there are both.")
             .field(|row: &Row| row.key.reason.as_deref().into()),
     ];
     Sheet::with_context(

@@ -2,26 +2,20 @@
 
 use gpu_timeline::Breakdown;
 use operator_sheets::columns::IS_RECOMPUTE;
-use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Sheet, Unit};
+use sheets::{Chart, ChartShape, Column, Field, Sheet};
 
 use crate::analysis::Analysis;
 
-const TYPE: Column = Column::new(
+const TYPE: Column = Column::text(
     "type",
-    ColumnKind::Text,
     "What the time is: computation_time (kernels that compute, and fills), exposed_comm_time (communication while nothing computes), exposed_memcpy_time (copies while nothing computes or communicates), busy_time (anything runs), idle_time (nothing runs; with a threshold for micro idle time split into micro_idle_time below it and macro_idle_time from it on), total_time (first start to last end), total_comm_time and total_memcpy_time (all communication, all copies, hidden or not). Computation, exposed communication, exposed copies and idle add up to the total.",
 );
-const TIME: Column = Column::new(
+const TIME: Column = Column::milliseconds(
     "time ms",
-    ColumnKind::Number(Unit::Milliseconds),
     "Length in ms of the union of the spans in question, over all devices of the trace together.",
 );
-const PERCENT: Column = Column::new(
-    "percent",
-    ColumnKind::Number(Unit::Percent),
-    "time ms as a share of total_time, in percent.",
-);
-const DEVICE: Column = Column::new("device", ColumnKind::Identifier, "Index of the device.");
+const PERCENT: Column = Column::percent("percent", "time ms as a share of total_time, in percent.");
+const DEVICE: Column = Column::identifier("device", "Index of the device.");
 
 /// One kind of time of a breakdown.
 struct Row {

@@ -6,21 +6,18 @@ use std::collections::BTreeMap;
 use gpu_timeline::Summary;
 use hashbrown::HashMap;
 use operator_sheets::OpCategory;
-use sheets::{Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Sheet, Unit, percent};
+use sheets::{Chart, ChartShape, Column, Excerpt, Field, Sheet, percent};
 use trace_ingest::{EventId, StringId};
 use trace2tree::is_graph_launch;
 
 use crate::analysis::Analysis;
 use crate::kernel_records::{KernelRecord, kernel_records};
 
-const KERNEL_NAME: Column = Column::new("Kernel name", ColumnKind::Text, "Kernel, as the profiler names it.");
-const DURATION_COUNT: Column =
-    Column::new("Kernel duration (µs)_count", ColumnKind::Count, "Number of kernels.");
-const KERNEL_TIME_SHARE: Column =
-    Column::new("Percent of kernels time (%)", ColumnKind::Number(Unit::Percent), "");
-const DURATION_SUM: Column = Column::new(
+const KERNEL_NAME: Column = Column::text("Kernel name", "Kernel, as the profiler names it.");
+const DURATION_COUNT: Column = Column::count("Kernel duration (µs)_count", "Number of kernels.");
+const KERNEL_TIME_SHARE: Column = Column::percent("Percent of kernels time (%)", "");
+const DURATION_SUM: Column = Column::microseconds(
     "Kernel duration (µs)_sum",
-    ColumnKind::Number(Unit::Microseconds),
     "Sum of the kernels' durations in µs, overlaps counted twice.",
 );
 
@@ -51,17 +48,15 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         "Sum as a share of the summed durations of all kernels, in percent.",
     )
     .into_iter().chain([
-        Column::new(
+        Column::percent(
             "Percent of total time (%)",
-            ColumnKind::Number(Unit::Percent),
             "Sum as a share of total_time of gpu_timeline (of the whole trace, recomputed work included), in percent; empty when the timeline is; the column adds up to more than 100 when kernels overlap or when kernels without a launch are left out of the timeline.",
         )
         .field_in(|table: &KernelTable<'_>, row: &KernelRow| {
             percent(row.durations.sum, table.total_time).into()
         }),
-        Column::new(
+        Column::flag(
             "Linked",
-            ColumnKind::Flag,
             "Whether the launch of these kernels is in the trace; what is not is no part of the timeline and operator sheets unless unlinked kernels are included.",
         )
         .field(|row: &KernelRow| row.is_linked.into()),
@@ -84,8 +79,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
 impl<'a> KernelTable<'a> {
     /// The columns of kernels by operator, name and stream. `share` describes the share of each row in all of them.
     pub fn fields(share: &'static str) -> [Field<KernelTable<'a>, KernelRow>; 10] {
-        let microseconds =
-            |name, description| Column::new(name, ColumnKind::Number(Unit::Microseconds), description);
+        let microseconds = |name, description| Column::microseconds(name, description);
         let time = |column: Column, of: fn(&Summary) -> f64| {
             column.field_in(move |table: &KernelTable<'_>, row: &KernelRow| {
                 let per_microsecond = table.analysis.trace().time_unit().per_microsecond();
@@ -93,15 +87,13 @@ impl<'a> KernelTable<'a> {
             })
         };
         [
-            Column::new(
+            Column::text(
                 "Parent op category",
-                ColumnKind::Text,
                 "Kind of work of the operator; graph for kernels of a graph launch and runtime for other calls outside any operator; empty for kernels without a launch in the trace.",
             )
             .field(|row: &KernelRow| row.category.as_ref().map(OpCategory::as_str).into()),
-            Column::new(
+            Column::text(
                 "Parent cpu_op",
-                ColumnKind::Text,
                 "Operator that the kernel is charged to, as in the operator sheets, or the launching call itself outside any operator; left out when no kernel of the trace has an operator.",
             )
             .field_in(|table: &KernelTable<'_>, row: &KernelRow| {
@@ -111,7 +103,7 @@ impl<'a> KernelTable<'a> {
             KERNEL_NAME.field_in(|table: &KernelTable<'_>, row: &KernelRow| {
                 table.analysis.trace().text(row.kernel).into()
             }),
-            Column::new("Kernel stream", ColumnKind::Identifier, "Stream it ran on.")
+            Column::identifier("Kernel stream", "Stream it ran on.")
                 .field(|row: &KernelRow| row.stream.into()),
             time(DURATION_SUM, |durations| durations.sum as f64),
             DURATION_COUNT.field(|row: &KernelRow| row.durations.count.into()),

@@ -30,7 +30,7 @@ const SUBTREE: Statistics = statistics!(
 );
 
 const fn time_column(name: &'static str, description: &'static str) -> Column {
-    Column::new(name, ColumnKind::Number(Unit::Microseconds), description)
+    Column::microseconds(name, description)
 }
 
 impl CountedCall for Launcher {
@@ -111,9 +111,8 @@ fn fields<'a>(with_overlap: bool) -> Vec<Field<CallTable<'a>, Row<'a>>> {
             .described("Kernels that one call launched itself; present when calls are grouped by it."),
     );
     fields.extend([
-        Column::new(
+        Column::count(
             "operation_count",
-            ColumnKind::Count,
             "Calls with these arguments that launched device work.",
         )
         .field(|row: &Row<'_>| row.group.calls.len().into()),
@@ -129,9 +128,8 @@ fn fields<'a>(with_overlap: bool) -> Vec<Field<CallTable<'a>, Row<'a>>> {
             .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.direct.sum).into()),
         time_column("total_subtree_kernel_time_sum", "Sum over calls of the subtree kernel time in µs.")
             .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.subtree.sum).into()),
-        Column::new(
+        Column::identifier(
             "ex_UID",
-            ColumnKind::Identifier,
             "Index in the trace's event list of the first of these calls, by which the tree of calls finds it.",
         )
         .field_in(|table: &CallTable<'_>, row: &Row<'_>| {

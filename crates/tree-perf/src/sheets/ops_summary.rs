@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use operator_sheets::columns::{
     CALL_STACK, CUMULATIVE, DIRECT_MS, IS_RECOMPUTE, OP_CATEGORY, OP_NAME, PARENT_MODULE, PERCENTAGE,
 };
-use sheets::{Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Nested, Sheet, Unit, shares};
+use sheets::{Chart, ChartShape, Column, Excerpt, Field, Nested, Sheet, shares};
 
 use crate::analysis::Analysis;
 use crate::call_stack::{module_call_stack, parent_module};
@@ -23,7 +23,7 @@ struct Key<'a> {
     is_recompute: bool,
 }
 
-const COUNT: Column = Column::new("Count", ColumnKind::Count, "");
+const COUNT: Column = Column::count("Count", "");
 
 type Row<'a> = (Key<'a>, Totals<'a>);
 
@@ -44,36 +44,32 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         name,
         module,
         is_recompute,
-        Column::new(
+        Column::microseconds(
             "total_direct_kernel_time_sum",
-            ColumnKind::Number(Unit::Microseconds),
             "Device time in µs of the kernels that the operator launched itself: per call the union of their spans, summed over calls; communication kernels are left out.",
         )
         .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.us(totals.direct).into()),
-        Column::new(
+        Column::microseconds(
             "total_subtree_kernel_time_sum",
-            ColumnKind::Number(Unit::Microseconds),
             "Device time in µs of all kernels below the operator, communication included; calls inside calls count again, so the sheet's sum exceeds the device's busy time.",
         )
         .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.us(totals.subtree).into()),
-        Column::new(
+        Column::count(
             "total_subtree_kernel_time_count",
-            ColumnKind::Count,
             "Calls that total_subtree_kernel_time_sum sums; in the inference report only.",
         )
         .field(|(_, totals): &Row<'_>| totals.calls.into())
         .when(is_for(ReportLayout::Inference)),
         DIRECT_MS.field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.ms(totals.direct).into()),
-        Column::new(
+        Column::milliseconds(
             "total_subtree_kernel_time_ms",
-            ColumnKind::Number(Unit::Milliseconds),
             "total_subtree_kernel_time_sum in ms; not in the inference report.",
         )
         .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.ms(totals.subtree).into())
         .when(is_for(ReportLayout::Standard)),
         COUNT.described("Calls of the operator that launched device work.")
             .field(|(_, totals): &Row<'_>| totals.calls.into()),
-        Column::new("Categories", ColumnKind::Nested, "Kinds of work of the operator's calls.").field(
+        Column::nested("Categories", "Kinds of work of the operator's calls.").field(
             |(_, totals): &Row<'_>| {
                 Nested::List(totals.categories.iter().map(|&name| Nested::Text(name.to_owned())).collect()).into()
             },

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use hashbrown::HashMap;
 use operator_sheets::{nested_argument, short_kernel_histogram};
-use sheets::{Cell, Column, ColumnKind, Sheet, Unit, percent};
+use sheets::{Cell, Column, Sheet, percent};
 use trace_ingest::{ArgumentId, Sequence, StringId};
 
 use crate::analysis::Analysis;
@@ -64,47 +64,38 @@ impl ShortKernels<'_> {
 /// Which operators launch them.
 pub(crate) fn details_sheet<'a>() -> Sheet<'a, Analysis> {
     let of_operators = [
-        Column::new(
-            "Parent cpu_op",
-            ColumnKind::Text,
-            "Operator that the kernel is charged to, as in the operator sheets.",
-        )
-        .field_in(|short: &ShortKernels<'_>, row: &Row| {
-            row.operator.map(|operator| short.text(operator.name)).into()
-        }),
-        Column::new("Input dims", ColumnKind::Nested, "Shapes of the operator's inputs.")
+        Column::text("Parent cpu_op", "Operator that the kernel is charged to, as in the operator sheets.")
+            .field_in(|short: &ShortKernels<'_>, row: &Row| {
+                row.operator.map(|operator| short.text(operator.name)).into()
+            }),
+        Column::nested("Input dims", "Shapes of the operator's inputs.")
             .field_in(|short: &ShortKernels<'_>, row: &Row| short.argument(row, |operator| operator.dims)),
-        Column::new("Input strides", ColumnKind::Nested, "Strides of the operator's inputs, in elements.")
+        Column::nested("Input strides", "Strides of the operator's inputs, in elements.")
             .field_in(|short: &ShortKernels<'_>, row: &Row| short.argument(row, |operator| operator.strides)),
-        Column::new(
-            "Concrete Inputs",
-            ColumnKind::Nested,
-            "Values of the operator's inputs that are no tensors, as texts.",
-        )
-        .field_in(|short: &ShortKernels<'_>, row: &Row| short.argument(row, |operator| operator.concrete)),
+        Column::nested("Concrete Inputs", "Values of the operator's inputs that are no tensors, as texts.")
+            .field_in(|short: &ShortKernels<'_>, row: &Row| {
+                short.argument(row, |operator| operator.concrete)
+            }),
     ];
     let of_kernels = [
-        Column::new("Kernel name", ColumnKind::Text, "Kernel, as the profiler names it.")
+        Column::text("Kernel name", "Kernel, as the profiler names it.")
             .field_in(|short: &ShortKernels<'_>, row: &Row| short.text(row.kernel)),
-        Column::new(
+        Column::microseconds(
             "Short Kernel duration (µs) sum",
-            ColumnKind::Number(Unit::Microseconds),
             "Sum of the short kernels' durations in µs.",
         )
         .field_in(|short: &ShortKernels<'_>, row: &Row| short.analysis.us(row.time).into()),
-        Column::new("Short Kernel count", ColumnKind::Count, "Number of short kernels.")
+        Column::count("Short Kernel count", "Number of short kernels.")
             .field(|row: &Row| row.count.into()),
-        Column::new(
+        Column::microseconds(
             "Short Kernel duration (µs) mean",
-            ColumnKind::Number(Unit::Microseconds),
             "Mean duration in µs.",
         )
         .field_in(|short: &ShortKernels<'_>, row: &Row| {
             (short.analysis.us(row.time) / row.count as f64).into()
         }),
-        Column::new(
+        Column::percent(
             "Short Kernel duration (µs) percent of total time",
-            ColumnKind::Number(Unit::Percent),
             "Sum as a share of total_time of gpu_timeline (of the whole trace, recomputed work included), in percent; empty when the timeline is.",
         )
         .field_in(|short: &ShortKernels<'_>, row: &Row| percent(row.time, short.total_time).into()),

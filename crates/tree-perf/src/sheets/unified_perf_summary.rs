@@ -99,19 +99,17 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
         columns::NUM_KERNELS);
     fields.insert(1, overlapping_names());
     fields.extend([
-        Column::new(
+        Column::identifier(
             "ex_UID",
-            ColumnKind::Identifier,
             "Index in the trace's event list of the first of these calls.",
         )
         .field_in(|table: &CallTable<'_>, row: &Row<'_>| {
             table.analysis.trace().events().uid(row.group.first()).into()
         }),
-        Column::new("operation_count", ColumnKind::Count, "Calls of the row.")
+        Column::count("operation_count", "Calls of the row.")
             .field(|row: &Row<'_>| row.group.calls.len().into()),
-        Column::new(
+        Column::microseconds(
             "total_duration_us",
-            ColumnKind::Number(Unit::Microseconds),
             "Sum over calls of the time in µs that the operator took on the host; in rows of single device events the operator counts once per device event; pseudo operators inserted around a kernel took none. Empty for operators of captured graphs, which the host does not run in a replay.",
         )
         .field_in(|table: &CallTable<'_>, row: &Row<'_>| total_host_us(table.analysis, &row.group).into()),
@@ -163,16 +161,15 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
     }));
     fields.extend(overlap_fields(overlap::DETAILS, overlap::ROUNDED_SHARE, |row: &Row<'_>| &row.overlaps));
     fields.extend([
-        Column::new("perf_params", ColumnKind::Nested, "Parameters of the model.").field(|row: &Row<'_>| {
+        Column::nested("perf_params", "Parameters of the model.").field(|row: &Row<'_>| {
             row.evaluated.map(|evaluated| nested_parameters(&evaluated.parameters)).into()
         }),
-        Column::new(
+        Column::flag(
             "has_perf_model",
-            ColumnKind::Flag,
             "Whether the figures come from a model of the operator, or of the forward operator whose only backward it is.",
         )
         .field(|row: &Row<'_>| row.group.calls[0].has_model().into()),
-        Column::new("reason", ColumnKind::Text, "Why FLOPs or bytes are missing; empty where there are both.")
+        Column::text("reason", "Why FLOPs or bytes are missing; empty where there are both.")
             .field_in(|table: &CallTable<'_>, row: &Row<'_>| {
                 row.group.calls.iter().find_map(|call| call.reason(table.analysis)).into()
             }),

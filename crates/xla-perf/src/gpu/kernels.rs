@@ -32,21 +32,17 @@ const KERNEL_CATEGORY: Column = Column::new(
 const UID: Column =
     Column::new("UID", Identifier, "Index of the kernel among the events of the profiler's trace viewer.");
 pub(super) const EX_UID: Column = Column::new("ex_UID", Identifier, "UID of the first kernel of the row.");
-pub(super) const INPUT_DIMS: Column = Column::new(
+pub(super) const INPUT_DIMS: Column = Column::nested(
     "Input Dims",
-    ColumnKind::Nested,
     "Shapes of the instruction's operands that are no scalars, of a tuple that of its first array; empty where the profile does not embed the instruction.",
 );
-pub(super) const INPUT_TYPE: Column =
-    Column::new("Input type", ColumnKind::Nested, "Element types of the same.");
-pub(super) const INPUT_STRIDES: Column = Column::new(
+pub(super) const INPUT_TYPE: Column = Column::nested("Input type", "Element types of the same.");
+pub(super) const INPUT_STRIDES: Column = Column::nested(
     "Input Strides",
-    ColumnKind::Nested,
     "Distances of neighbours along each dimension of the same, in elements, by the layout of the HLO; with the figures of TraceLens always ().",
 );
-const CONCRETE_INPUTS: Column = Column::new(
+const CONCRETE_INPUTS: Column = Column::nested(
     "Concrete Inputs",
-    ColumnKind::Nested,
     "Always (): HLO has no arguments that are no tensors. With the figures of TraceLens, of Transformer Engine's attention the shape of the operand behind query, key and value.",
 );
 const DIRECT_MS: Column = Column::new(

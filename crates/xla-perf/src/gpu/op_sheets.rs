@@ -5,7 +5,7 @@ use hlo_cost::HloKind;
 use operator_sheets::columns::{DATA_MOVED, FLOPS_PER_BYTE, GFLOPS, KERNEL_DETAILS, KERNEL_TIME};
 use sheets::ColumnKind::{Count, Identifier, Number, Text};
 use sheets::Unit::Microseconds;
-use sheets::{Cell, Column, ColumnKind, Field, Sheet};
+use sheets::{Cell, Column, Field, Sheet};
 use trace_ingest::TrackId;
 
 use super::call_groups::{
@@ -32,9 +32,8 @@ pub(crate) const PROCESS_LABEL: Column =
 pub(crate) const THREAD_NAME: Column = Column::new("thread_name_first", Text, "Stream of the first call.");
 pub(crate) const DETAILS: Column = KERNEL_DETAILS.named("kernel_details__summarize_kernel_stats");
 pub(crate) const DIMS: Column =
-    Column::new("Input Dims_first", ColumnKind::Nested, "Shapes of the operands of the first call.");
-pub(crate) const TYPES: Column =
-    Column::new("Input type_first", ColumnKind::Nested, "Element types of the same.");
+    Column::nested("Input Dims_first", "Shapes of the operands of the first call.");
+pub(crate) const TYPES: Column = Column::nested("Input type_first", "Element types of the same.");
 pub(crate) const TIME_SUM: Column =
     Column::new("Kernel Time (µs)_sum", Number(Microseconds), "Sum over calls of the kernel time in µs.");
 pub(crate) const COUNT: Column =

@@ -194,16 +194,12 @@ fn push_rows<'a>(
     }
 }
 
-const NAME: Column = Column::new(
+const NAME: Column = Column::text(
     "Operation Name",
-    ColumnKind::Text,
     "Name with its scopes; of HLO operations that no framework operation is known of, theirs.",
 );
-const SELF_TIME: Column = Column::new(
-    "Total self-time (us)",
-    ColumnKind::Number(Unit::Microseconds),
-    "The time without that of operations inside, in µs.",
-);
+const SELF_TIME: Column =
+    Column::microseconds("Total self-time (us)", "The time without that of operations inside, in µs.");
 
 /// The table as a sheet.
 pub(super) fn framework_op_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {

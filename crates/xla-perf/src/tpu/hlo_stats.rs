@@ -109,16 +109,14 @@ fn is_outside_compilation(expression: &str, framework: &str) -> bool {
         || expression.contains("send-done") && expression.contains("is_host_transfer=true")
 }
 
-const OP_NAME: Column = Column::new("HLO op name", ColumnKind::Text, "Name of the operation.");
-const OCCURRENCES: Column = Column::new("#Occurrences", ColumnKind::Count, "Executions on all cores.");
-const SELF_SHARE: Column = Column::new(
+const OP_NAME: Column = Column::text("HLO op name", "Name of the operation.");
+const OCCURRENCES: Column = Column::count("#Occurrences", "Executions on all cores.");
+const SELF_SHARE: Column = Column::percent(
     "Total self time (%)",
-    ColumnKind::Number(Unit::Percent),
     "Own time as a share of the time from the first operation to the last on each core, in percent.",
 );
-const SELF_TIME: Column = Column::new(
+const SELF_TIME: Column = Column::microseconds(
     "Total self time (us)",
-    ColumnKind::Number(Unit::Microseconds),
     "Time of all executions without that of operations inside them, in µs.",
 );
 

@@ -352,10 +352,9 @@ pub fn host_offload(transfers: &[Transfer<'_>]) -> Vec<HostOffloadRow> {
     rows.collect()
 }
 
-const DONE: Column = Column::new("Done op", ColumnKind::Text, "Operation that waits for its end.");
-const EXPOSED: Column = Column::new(
+const DONE: Column = Column::text("Done op", "Operation that waits for its end.");
+const EXPOSED: Column = Column::microseconds(
     "Exposed (us)",
-    ColumnKind::Number(Unit::Microseconds),
     "Time that the core did nothing but start it or wait for its end, summed, in µs.",
 );
 

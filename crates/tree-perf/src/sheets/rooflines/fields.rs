@@ -4,7 +4,7 @@ use gpu_timeline::Spread;
 use operator_sheets::columns::{self, KERNEL_TIME, PCT_ROOFLINE, TB_PER_S, TFLOPS_PER_S, overlap};
 use operator_sheets::{Figures, KernelList, nested_argument};
 use perf_models::ComputeSpec;
-use sheets::{Column, ColumnKind, Field};
+use sheets::{Column, Field};
 use trace_ingest::{ArgumentId, Sequence, Signature};
 
 use crate::call_groups::{CallTable, kernel_fields, overlap_fields, place_fields};
@@ -73,9 +73,8 @@ pub(super) fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
             .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.names(row.first().overlap.0))
             .when(CallTable::with_overlap),
         Field::each(
-            Column::new(
+            Column::text(
                 "param: …",
-                ColumnKind::Text,
                 "A parameter of the family's model, such as M, N, K of a matrix product; one column per parameter, and calls are grouped by all of them.",
             ),
             |table: &CallTable<'_>| table.parameters.iter().map(|name| format!("param: {name}")).collect(),
@@ -140,21 +139,19 @@ pub(super) fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
         columns::KERNEL_TIME_SUM
             .described("Sum over calls of the kernel time in µs. A wrapper and the operator inside it are rows of their own with the same kernels: do not add rows up, see unified_perf_summary for that.")
             .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.group.time()).into()),
-        Column::new("name_count", ColumnKind::Count, "Calls of the row.")
+        Column::count("name_count", "Calls of the row.")
             .field(|row: &Row<'_>| row.group.rows.len().into()),
-        Column::new("UID_first", ColumnKind::Identifier, "Index in the trace's event list of the first call.")
+        Column::identifier("UID_first", "Index in the trace's event list of the first call.")
             .field_in(|table: &CallTable<'_>, row: &Row<'_>| {
                 table.analysis.trace().events().uid(row.first().operator).into()
             }),
-        Column::new(
+        Column::flag(
             "nested",
-            ColumnKind::Flag,
             "Whether all calls of the row lie inside other calls of the same sheet, such as aten::native_layer_norm inside aten::layer_norm: their kernels are those of the outer calls, and sums over the sheet have to leave the row out.",
         )
         .field(|row: &Row<'_>| (row.group.nested == row.group.rows.len()).into()),
-        Column::new(
+        Column::count(
             "nested_count",
-            ColumnKind::Count,
             "Calls of the row that lie inside other calls of the same sheet; where an operator calls itself, such as an overload of aten::upsample_nearest2d by another, Kernel Time (µs)_sum counts the kernels of both.",
         )
         .field(|row: &Row<'_>| row.group.nested.into()),
