@@ -8,6 +8,7 @@ use inference_phase::sheets::PhaseNotice;
 use metal_perf::MetalNotice;
 use perf_models::Architecture;
 use rocprof_perf::RocprofNotice;
+use trace_ingest::RecordingKind;
 use trace2tree::TreeWarning;
 use xla_perf::JaxNotice;
 use xla_perf::tpu::TpuNotice;
@@ -36,6 +37,11 @@ pub enum Notice {
     },
     /// The trace has device events only, and their list was not asked for.
     NoOperators,
+    /// The report is of what the recording has in common with traces; it has one of its own.
+    LesserReport {
+        /// Kind of the recording.
+        kind: RecordingKind,
+    },
     /// What reading the file got over.
     Reading(trace_ingest::Warning),
     /// What the tree could not place.
@@ -145,6 +151,9 @@ impl fmt::Display for Notice {
                 f.write_str("the trace has no Python frames, which its profiler does not record")
             }
             Notice::NoOperators => f.write_str("the trace has no operators, only kernels"),
+            Notice::LesserReport { kind } => {
+                write!(f, "{kind} has a report of its own, which knows more of it")
+            }
             Notice::Reading(warning) => warning.fmt(f),
             Notice::Tree(warning) => warning.fmt(f),
             Notice::Analysis(notice) => notice.fmt(f),

@@ -237,6 +237,9 @@ fn notices_of(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>) -> Vec<No
     if needs_frames && !events.ids().any(|event| events.category(event) == Category::PYTHON_FUNCTION) {
         notices.push(Notice::NoPythonFrames { recordable: trace.facts().recorder.python_frames });
     }
+    if let Some(kind @ (RecordingKind::XPlane | RecordingKind::Rocprof)) = trace.facts().recorder.kind {
+        notices.push(Notice::LesserReport { kind });
+    }
     if analysis.is_gpu_only() && !options.kernel_summary {
         notices.push(Notice::NoOperators);
     }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use inference_phase::capture::CaptureError;
 use inference_phase::methods::UnknownMethod;
 use inference_phase::split::SplitError;
+use metal_perf::MetalError;
 use report_writers::WriteError;
 use report_writers::roofline_chart::DrawError;
 use script_extension::ExtensionError;
@@ -75,7 +76,7 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Split(#[from] SplitError),
     #[error(
-        "--phase_detection_method {name} is a method of the reference tool alone: give --phase_legacy with it, or choose one of {known}"
+        "--phase_detection_method {name} is a method of TraceLens alone: give --phase_legacy with it, or choose one of {known}"
     )]
     LegacyMethod { name: String, known: String },
     #[error("--phase_detection_method: {0}")]
@@ -117,6 +118,9 @@ fn hint(error: &answers::Error) -> &'static str {
     match error {
         answers::Error::NoGpuEvents { .. } => "; `tracelens tree --all` shows what there is",
         answers::Error::NoDevicePlane { .. } => "; `tracelens tree --all` shows the host's events",
+        answers::Error::Metal { error: MetalError::UnknownChipInFile { .. }, .. } => {
+            "; name another with --arch"
+        }
         answers::Error::MoreGpus { .. } => "; say how many there are with --gpus_per_node",
         _ => "",
     }

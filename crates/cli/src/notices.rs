@@ -2,6 +2,8 @@
 
 use answers::{NothingToDraw, Notice, Picture};
 use metal_perf::MetalNotice;
+use rocprof_perf::RocprofNotice;
+use trace_ingest::RecordingKind;
 use xla_perf::JaxNotice;
 
 use crate::arguments::Given;
@@ -43,14 +45,6 @@ pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
         }
         Notice::UnlinkedDeviceEvents { in_timeline: true, .. } => Say::Caveat(notice.to_string()),
         Notice::Analysis(notice) if notice.is_of_extension() => Say::Script(notice.clone()),
-        Notice::Tenstorrent(
-            MetalNotice::Window { .. }
-            | MetalNotice::CardAssumed { .. }
-            | MetalNotice::SignpostRepeats { .. }
-            | MetalNotice::NoDevices
-            | MetalNotice::DevicesKeptApart { .. }
-            | MetalNotice::DevicesMerged { .. },
-        ) => Say::Note(notice.to_string()),
         Notice::NoPythonFrames { .. } => {
             let asked = given.names(&["include_call_stack", "detect_recompute", "group_by_parent_module"]);
             let find = if asked.len() == 1 { "finds" } else { "find" };
@@ -75,6 +69,41 @@ pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
             };
             Say::Warning(format!("{option} writes nothing: {why}{advice}"))
         }
+        Notice::Tenstorrent(
+            note @ (MetalNotice::Window { .. }
+            | MetalNotice::CardAssumed { .. }
+            | MetalNotice::SignpostRepeats { .. }
+            | MetalNotice::NoDevices
+            | MetalNotice::DevicesKeptApart { .. }
+            | MetalNotice::DevicesMerged { .. }),
+        ) => Say::Note(format!("{notice}{}", metal_option(note))),
+        Notice::Tenstorrent(warning) => Say::Warning(format!("{notice}{}", metal_option(warning))),
+        Notice::LesserReport { kind } => {
+            let command = match kind {
+                RecordingKind::XPlane => "jax",
+                _ => "rocprof",
+            };
+            Say::Warning(format!("{notice}; `tracelens {command}` makes it"))
+        }
+        Notice::Rocprof(
+            RocprofNotice::PftraceShortKernels { .. } | RocprofNotice::PftraceShortCalls { .. },
+        ) => Say::Warning(format!("{notice} (--min_event_ns)")),
+        Notice::Rocprof(RocprofNotice::LaunchesWithoutKernel { .. }) => {
+            Say::Warning(format!("{notice} (--include_nonlaunch_apis adds them)"))
+        }
         notice => Say::Warning(notice.to_string()),
+    }
+}
+
+/// The option that helps with a notice about Tenstorrent operations.
+fn metal_option(notice: &MetalNotice) -> &'static str {
+    match notice {
+        MetalNotice::ChipGuessed { .. } | MetalNotice::CardAssumed { .. } => "; --arch names another",
+        MetalNotice::Window { asked: false, .. } | MetalNotice::EmptyWindow { .. } => {
+            "; --ignore-signposts reports the whole file"
+        }
+        MetalNotice::SignpostRepeats { .. } => "; --occurrence chooses one",
+        MetalNotice::ActiveExpertsUnknown { .. } => "; --active-experts says it",
+        _ => "",
     }
 }

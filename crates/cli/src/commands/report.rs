@@ -24,7 +24,21 @@ use crate::wrapping::wrap;
 /// `tracelens report`: the report of the recorder that the first file is of.
 pub(crate) fn run(arguments: &AnyReport, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
     let Some(first) = arguments.first() else { return Err(answers::Error::NoRecording.into()) };
-    match arguments.for_kind(recognise(first)?, first)? {
+    let kind = match recognise(first) {
+        Ok(kind) => kind,
+        // What is wrong with the options comes before what is wrong with the file.
+        Err(error) => {
+            let of_traces = match arguments.for_kind(RecordingKind::Kineto, first) {
+                Ok(ReportArguments::Trace(arguments)) => super::pytorch::run(&arguments, given, timings),
+                _ => Ok(()),
+            };
+            return match of_traces {
+                Err(failure) if !matches!(failure, Failure::Ingest(_)) => Err(failure),
+                _ => Err(error.into()),
+            };
+        }
+    };
+    match arguments.for_kind(kind, first)? {
         ReportArguments::Trace(arguments) => super::pytorch::run(&arguments, given, timings),
         ReportArguments::Xla(arguments) => super::jax::run(&arguments, given, timings),
         ReportArguments::Rocprof(arguments) => super::rocprof::run(&arguments, given, timings),

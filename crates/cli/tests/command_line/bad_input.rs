@@ -148,16 +148,17 @@ fn a_trace_without_gpu_events_says_how_to_record_them() {
     place
         .run(&["report", "trace.json"])
         .exits_with(2)
-        .with_error(&["holds no GPU events, only 2 events of the host", "ProfilerActivity.CUDA"]);
+        .with_error(&["contains no GPU events (2 host events only)", "ProfilerActivity.CUDA"]);
     let recorded = recorded_without_gpu().to_str().unwrap();
-    place.run(&["report", recorded]).exits_with(2).with_error(&["holds no GPU events"]);
+    place.run(&["report", recorded]).exits_with(2).with_error(&["contains no GPU events"]);
 }
 
 #[test]
 fn gpu_events_that_may_be_lost_are_not_said_to_be_unrecorded() {
     let content = trace(&one_operator());
     let cut = &content[..content.find("gemm").unwrap()];
-    let outcome = report(cut).exits_with(2).with_error(&["holds no GPU events", "in the part that is lost"]);
+    let outcome =
+        report(cut).exits_with(2).with_error(&["contains no GPU events", "in the part that is lost"]);
     assert!(outcome.err.contains("tracelens: warning: the file ends early"), "{outcome:#?}");
     assert!(!outcome.err.contains("ProfilerActivity"), "{outcome:#?}");
 }

@@ -44,10 +44,23 @@ fn a_report_names_what_bounds_the_program() {
 }
 
 #[test]
-fn the_report_of_other_traces_points_to_this_one() {
+fn report_makes_the_same_report() {
     let place = place(KERNELS);
-    place.run(&["report", "host.xplane.pb"]).exits_with(0).with_summary(&[
-        "`tracelens jax` knows its programs",
+    let [jax, report] = ["jax", "report"]
+        .map(|command| place.run(&[command, "host.xplane.pb", "--json", "--parity"]).exits_with(0));
+    assert_eq!((jax.out, jax.err), (report.out, report.err));
+    let outcome = place.run(&["report", "host.xplane.pb", "--detect_recompute"]).exits_with(2);
+    outcome.with_error(&[
+        "--detect_recompute is an option of the report of PyTorch traces",
+        "an XPlane profile",
+    ]);
+}
+
+#[test]
+fn the_report_of_traces_points_to_this_one() {
+    let place = place(KERNELS);
+    place.run(&["pytorch", "host.xplane.pb"]).exits_with(0).with_summary(&[
+        "an XPlane profile has a report of its own, which knows more of it; `tracelens jax` makes it",
         // Nothing but the GPU was recorded: its kernels are listed without being asked for.
         "3 device events (0.100 ms) without a launch in the trace: in the timeline",
         "gemm_fusion_dot.1",
@@ -96,10 +109,7 @@ fn options_of_the_report_have_an_effect() {
     assert_eq!(with_copies(&["--rebucket_copy_kernels"]), 0.03);
     let keyword = &["jax", "host.xplane.pb", "--json", "--kernel_metadata_keyword_filters", "nothing"];
     let outcome = place.run(keyword).exits_with(0);
-    assert!(
-        outcome.err.contains("no kernel comes from an operation or a source file with nothing"),
-        "{outcome:?}"
-    );
+    assert!(outcome.err.contains("no kernel matches nothing in its operation or source file"), "{outcome:?}");
     assert!(Sheets::parse(&outcome.out).rows("kernel_launchers").is_empty());
     place.run(&["jax", "host.xplane.pb", "--enable-origami"]).exits_with(2).with_error(&["not supported"]);
     place
@@ -113,7 +123,7 @@ fn what_is_no_profile_of_a_device_is_told() {
     let place = Workplace::with(r#"{"traceEvents": []}"#);
     place.put("text", "hello");
     let run = |path: &str| place.run(&["jax", path]).exits_with(2);
-    run(recorded_on_cpu()).with_error(&["records no device, only", "/host:CPU", "on a GPU or TPU"]);
+    run(recorded_on_cpu()).with_error(&["contains no device, only", "/host:CPU", "on a GPU or TPU"]);
     run("trace.json").with_error(&[
         "trace.json: is a PyTorch/Kineto trace; expected an XPlane profile",
         "`tracelens report`",
@@ -140,11 +150,10 @@ fn a_profile_cut_anywhere_is_reported_or_refused() {
 }
 
 #[test]
-fn the_report_of_other_traces_says_which_one_is_meant() {
-    for command in ["report", "pytorch"] {
-        let place = Workplace::with("{}");
-        let outcome = place.run(&[command, recorded_on_cpu()]).exits_with(2);
-        outcome.with_error(&["holds no GPU events", "this is an XPlane profile: `tracelens jax` reads it"]);
+fn a_profile_without_devices_has_no_report() {
+    let place = Workplace::with("{}");
+    for (command, why) in [("report", "contains no device"), ("pytorch", "contains no GPU events")] {
+        place.run(&[command, recorded_on_cpu()]).exits_with(2).with_error(&[why, "`tracelens tree --all`"]);
     }
 }
 
@@ -198,12 +207,12 @@ fn a_profile_without_roofs_has_no_picture_and_a_reason() {
     place.put("plain.xplane.pb", profile(KERNELS));
     place.put("tpu.xplane.pb", bytes(1, [number(1, 2), bytes(2, "/device:TPU:0")].concat()));
     for (arguments, reason) in [
-        (&["host.xplane.pb"][..], "the profile names no GPU with known peaks"),
+        (&["host.xplane.pb"][..], "the recording names no GPU with known peaks"),
         (
             &["plain.xplane.pb", "--gpu_arch_platform=H100-SXM"],
-            "no operator of the profile has FLOPs and bytes",
+            "no operator has FLOPs and bytes under a peak",
         ),
-        (&["tpu.xplane.pb"], "the sheet roofline_model has what ran on TPUs"),
+        (&["tpu.xplane.pb"], "the sheet roofline_model shows what ran on TPUs"),
     ] {
         let outcome = place.run(&[&["jax", "--roofline_svg=r.svg"], arguments].concat()).exits_with(0);
         outcome.with_summary(&["--roofline_svg writes nothing: ", reason]);

@@ -196,7 +196,7 @@ fn legacy_phases_are_those_of_the_reference() {
     assert_eq!(times(&sheets), BTreeMap::from([("Prefill", 100.0)]));
     assert_eq!(texts(&sheets, "ops_summary_prefill", "Kernel categories"), ["GEMM-Tensile"]);
     let outcome = place.run(&["report", "trace.json", ANALYSIS, "--phase_legacy"]).exits_with(0);
-    outcome.with_summary(&["warning: phases are those of the reference tool's hybrid, for comparison only"]);
+    outcome.with_summary(&["warning: phases are those of TraceLens' method hybrid, for comparison only"]);
 }
 
 #[test]
@@ -206,11 +206,7 @@ fn wrong_values_are_refused_before_reading() {
         place.run(&[&["report", "no-trace.json", ANALYSIS], options].concat()).exits_with(2)
     };
     let union = run(&["--phase_detection_method=union"]);
-    union.with_error(&[
-        "union is a method of the reference tool alone",
-        "--phase_legacy",
-        "hybrid, kernel_names",
-    ]);
+    union.with_error(&["union is a method of TraceLens alone", "--phase_legacy", "hybrid, kernel_names"]);
     for (options, part) in [
         (["--phase_detection_method=guess"], "hybrid, kernel_names"),
         (["--decode_threshold=0"], "0 is not in 1.."),
@@ -234,7 +230,7 @@ fn options_without_effect_are_said() {
     let threshold = "--decode_threshold=12";
     let by_names = "--phase_detection_method=kernel_names";
     said(&[ANALYSIS, threshold, by_names], "--decode_threshold has no effect on kernel_names");
-    said(&[ANALYSIS, threshold, "--phase_legacy"], "has no effect on the reference tool's hybrid");
+    said(&[ANALYSIS, threshold, "--phase_legacy"], "has no effect on TraceLens' hybrid");
 }
 
 #[test]

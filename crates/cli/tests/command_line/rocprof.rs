@@ -532,13 +532,18 @@ fn other_subcommands_read_profiles_or_say_which_one_does() {
     let outcome =
         place.run(&["report", "run_results.json.gz", "--quiet", "--output_csvs_dir", "s"]).exits_with(0);
     assert_eq!((outcome.out.as_str(), outcome.err.as_str()), ("", ""));
-    let summary = place.run(&["report", "run_results.json.gz"]).exits_with(0);
-    summary.with_summary(&["GPU time ", "`tracelens rocprof`"]);
+    let summary = place.run(&["pytorch", "run_results.json.gz"]).exits_with(0);
+    summary.with_summary(&[
+        "GPU time ",
+        "a rocprofv3 profile has a report of its own",
+        "`tracelens rocprof`",
+    ]);
     for profile in ["run_results.db", "csv"] {
         let profile = generated(profile);
-        let outcome =
-            place.run(&["report", profile.to_str().unwrap(), "--output_csvs_dir", "t"]).exits_with(0);
-        outcome.with_summary(&["GPU time ", "`tracelens rocprof`"]);
+        let arguments = [profile.to_str().unwrap(), "--json", "--kernel_details"];
+        let [rocprof, report] = ["rocprof", "report"]
+            .map(|command| place.run(&[&[command], &arguments[..]].concat()).exits_with(0));
+        assert_eq!((rocprof.out, rocprof.err), (report.out, report.err));
     }
     let jax = place.run(&["jax", "run_results.json.gz"]).exits_with(2);
     jax.with_error(&["expected an XPlane profile", "`tracelens rocprof` reads it"]);

@@ -36,7 +36,8 @@ fn without_an_architecture_there_are_no_rooflines() {
     assert!(!place.sheets(&[]).columns(SHEET).contains(&BOUND));
     let outcome = place.run(&["report", "trace.json", "--roofline_svg", "r.svg"]).exits_with(0);
     assert!(!outcome.out.contains("rooflines for"), "{outcome:#?}");
-    outcome.with_summary(&["--roofline_svg writes nothing: the trace names no GPU", "--gpu_arch_platform"]);
+    outcome
+        .with_summary(&["--roofline_svg writes nothing: the recording names no GPU", "--gpu_arch_platform"]);
     assert_eq!(place.files("."), ["trace.json"]);
 }
 

@@ -38,18 +38,17 @@ fn manual_pages_list_what_there_is() {
 
 #[test]
 fn help_shows_groups_and_defaults() {
-    for subcommand in ["report", "pytorch"] {
+    let kinds = ["PyTorch traces:", "XPlane profiles:", "rocprofv3 profiles:", "Tenstorrent operations:"];
+    for (subcommand, groups) in [("report", &kinds[..]), ("pytorch", &["Analysis:", "Reading:"])] {
         let help = print(&[subcommand, "--help"]);
-        for part in [
+        for part in groups.iter().copied().chain([
             "Output:",
-            "Analysis:",
-            "Reading:",
             "[default: 10]",
             "[default: 100]",
             "[default: documented]",
             "[default: correlation]",
             "<input>_perf_report.xlsx",
-        ] {
+        ]) {
             let joined = help.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(joined.contains(part), "no {part:?} in {help}");
         }
