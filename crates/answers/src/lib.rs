@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod known_sheets;
 mod notice;
 pub mod numbers;
 mod parallel;
@@ -15,6 +16,7 @@ mod trace;
 mod xla;
 
 pub use error::Error;
+pub use known_sheets::{KnownSheet, known_sheets};
 pub use notice::{NothingToDraw, Notice};
 pub use report::{Analysed, Picture, Report, Reporter, Run, Stage, Watch, report};
 pub use rocprof::RocprofReporter;

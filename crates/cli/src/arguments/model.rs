@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
-use perf_models::Activation;
+use perf_models::{Activation, ReductionKind};
+
+use super::one_of;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -279,18 +281,17 @@ pub(crate) struct ReduceArguments {
     #[arg(long, value_delimiter = ',', value_name = "DIM,…")]
     pub(crate) dim: Option<Vec<usize>>,
     /// How elements are brought together
-    #[arg(long, value_enum, default_value = "sum")]
-    pub(crate) kind: Reduce,
+    #[arg(long, value_parser = one_of(REDUCTIONS), default_value = "sum")]
+    pub(crate) kind: ReductionKind,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Reduce {
-    Sum,
-    Mean,
-    Max,
-    Min,
-    Norm,
-}
+const REDUCTIONS: &[(&str, ReductionKind)] = &[
+    ("sum", ReductionKind::Sum),
+    ("mean", ReductionKind::Mean),
+    ("max", ReductionKind::Max),
+    ("min", ReductionKind::Min),
+    ("norm", ReductionKind::Norm),
+];
 
 #[derive(Args)]
 pub(crate) struct RopeArguments {

@@ -7,8 +7,8 @@ mod fixture;
 
 mod call_stacks;
 mod captured;
+mod charts;
 mod collectives;
-mod column_reference;
 mod conservation;
 mod extensions;
 mod golden;

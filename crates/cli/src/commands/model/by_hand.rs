@@ -3,13 +3,12 @@
 use perf_models::{
     Attention, AttentionMask, BinaryElementwise, CausalConvolution, Channels, Convolution, CrossEntropy,
     Gemm, GemmSizes, GroupedGemm, Normalization, NormalizationBackward, NormalizationKind, PerfModel,
-    Reduction, ReductionKind, RotaryEmbedding, Tensor, UnaryElementwise, number_size,
+    Reduction, RotaryEmbedding, Tensor, UnaryElementwise, number_size,
 };
 
 use crate::arguments::model::{
     BinaryArguments, CausalConv1dArguments, ConvArguments, CrossEntropyArguments, DataType, GemmArguments,
-    GroupedGemmArguments, NormArguments, Reduce, ReduceArguments, RopeArguments, SdpaArguments,
-    UnaryArguments,
+    GroupedGemmArguments, NormArguments, ReduceArguments, RopeArguments, SdpaArguments, UnaryArguments,
 };
 use crate::error::Failure;
 
@@ -231,13 +230,7 @@ impl Sizes for ReduceArguments {
         Ok(Box::new(Reduction {
             input: Tensor::new(self.shape.clone(), recorded(dtype)?),
             output_shape,
-            kind: match self.kind {
-                Reduce::Sum => ReductionKind::Sum,
-                Reduce::Mean => ReductionKind::Mean,
-                Reduce::Max => ReductionKind::Max,
-                Reduce::Min => ReductionKind::Min,
-                Reduce::Norm => ReductionKind::Norm,
-            },
+            kind: self.kind,
             ..Reduction::default()
         }))
     }

@@ -90,9 +90,9 @@ impl Lines {
             let name = call.name.strip_suffix(BACKWARD)?;
             self.forwards.get(&(name.to_owned(), call.sequence_number()?))
         });
-        let forward = forward.map(Lent::of);
+        let forward = forward.map(BorrowedCall::new);
         let forward = forward.as_ref().map(|forward| forward.call(None));
-        Answer::of(&Lent::of(call).call(forward.as_ref()))
+        Answer::of(&BorrowedCall::new(call).call(forward.as_ref()))
     }
 
     fn keep(&mut self, call: RecordedCall) {
@@ -220,16 +220,16 @@ fn value_of(json: Json) -> Value {
 }
 
 /// The lists that an [`OpCall`] borrows from its call.
-struct Lent<'a> {
+struct BorrowedCall<'a> {
     call: &'a RecordedCall,
     attributes: Vec<(&'a str, Value)>,
     kernels: Vec<&'a str>,
 }
 
-impl<'a> Lent<'a> {
-    fn of(call: &'a RecordedCall) -> Self {
+impl<'a> BorrowedCall<'a> {
+    fn new(call: &'a RecordedCall) -> Self {
         let attributes = call.attributes.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-        Lent { call, attributes, kernels: call.kernels.iter().map(String::as_str).collect() }
+        BorrowedCall { call, attributes, kernels: call.kernels.iter().map(String::as_str).collect() }
     }
 
     fn call(&'a self, forward: Option<&'a OpCall<'a>>) -> OpCall<'a> {

@@ -1,0 +1,130 @@
+//! All sheets that any report may have, described without a recording.
+
+use std::borrow::Cow;
+
+use inference_phase::sheets::phase_sheets;
+use metal_perf::{comparison_sheet, metal_sheets};
+use rocprof_perf::rocprof_sheets;
+use sheets::{Column, Sheet};
+use trace_ingest::RecordingKind;
+use tree_perf::all_sheets;
+use xla_perf::jax_sheets;
+
+/// What is known of a sheet without a recording.
+pub struct KnownSheet {
+    /// Whose report has it. Reports of several kinds may have a sheet of one name.
+    pub kind: RecordingKind,
+    /// Name in the report.
+    pub name: Cow<'static, str>,
+    /// Name that TraceLens gives it, where that is another.
+    pub reference_name: Option<&'static str>,
+    /// What one row is.
+    pub description: Cow<'static, str>,
+    /// All columns that it may have, in order.
+    pub columns: Vec<Column>,
+}
+
+/// The sheets, report by report, in the order in which they are written.
+#[must_use]
+pub fn known_sheets() -> Vec<KnownSheet> {
+    let mut all = known(RecordingKind::Kineto, all_sheets());
+    all.extend(known(RecordingKind::Kineto, phase_sheets()));
+    all.extend(known(RecordingKind::XPlane, jax_sheets()));
+    all.extend(known(RecordingKind::Rocprof, rocprof_sheets()));
+    all.extend(known(RecordingKind::TenstorrentOps, metal_sheets()));
+    all.extend(known(RecordingKind::TenstorrentOps, vec![comparison_sheet()]));
+    all
+}
+
+fn known<A>(kind: RecordingKind, sheets: Vec<Sheet<'static, A>>) -> Vec<KnownSheet> {
+    let known = |sheet: Sheet<'static, A>| KnownSheet {
+        kind,
+        name: sheet.name,
+        reference_name: sheet.reference_name,
+        description: sheet.description,
+        columns: sheet.columns,
+    };
+    sheets.into_iter().map(known).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use sheets::ColumnKind;
+
+    use super::*;
+
+    const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../COLUMNS.md");
+
+    fn unit(kind: ColumnKind) -> &'static str {
+        match kind {
+            ColumnKind::Text => "text",
+            ColumnKind::Nested => "list or record",
+            ColumnKind::Count => "count",
+            ColumnKind::Identifier => "identifier",
+            ColumnKind::Flag => "True or False",
+            ColumnKind::Whole(unit) | ColumnKind::Number(unit) => unit.symbol(),
+        }
+    }
+
+    fn reference() -> String {
+        let mut text = "# Columns\n\nWhat the columns of all sheets mean, report by report. The test \
+                        `the_reference_lists_all_columns` writes this file from the code.\n"
+            .to_owned();
+        let sheets = known_sheets();
+        for (kind, title) in [
+            (RecordingKind::Kineto, "Traces of PyTorch"),
+            (RecordingKind::XPlane, "XPlane profiles"),
+            (RecordingKind::Rocprof, "rocprofv3 profiles"),
+            (RecordingKind::TenstorrentOps, "Tenstorrent operations"),
+        ] {
+            writeln!(text, "\n## {title}").unwrap();
+            let mut left: Vec<&KnownSheet> = sheets.iter().filter(|sheet| sheet.kind == kind).collect();
+            // Sheets with the same columns are described together, where the first of them stands.
+            while let Some(first) = left.first().copied() {
+                let (same, others) = left.into_iter().partition(|sheet| sheet.columns == first.columns);
+                left = others;
+                describe(&mut text, &same);
+            }
+        }
+        text
+    }
+
+    fn describe(text: &mut String, sheets: &Vec<&KnownSheet>) {
+        match sheets[..] {
+            [sheet] => writeln!(text, "\n### `{}`\n\n{}", sheet.name, sheet.description).unwrap(),
+            _ => {
+                writeln!(text, "\n### `{}` and {} more\n", sheets[0].name, sheets.len() - 1).unwrap();
+                for sheet in sheets {
+                    writeln!(text, "- `{}`: {}", sheet.name, sheet.description).unwrap();
+                }
+            }
+        }
+        for sheet in sheets {
+            if let Some(name) = sheet.reference_name {
+                writeln!(text, "\nTraceLens calls `{}` `{name}`.", sheet.name).unwrap();
+            }
+        }
+        text.push_str("\n| column | unit | meaning |\n| --- | --- | --- |\n");
+        for column in &sheets[0].columns {
+            let meaning = column.description.replace('|', "\\|");
+            writeln!(text, "| `{}` | {} | {meaning} |", column.name, unit(column.kind)).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_reference_lists_all_columns() {
+        let current = reference();
+        if std::env::var_os("UPDATE_COLUMNS").is_some_and(|value| value == "1") {
+            std::fs::write(FILE, &current).unwrap();
+        }
+        let listed = std::fs::read_to_string(FILE).unwrap();
+        let stale = listed.lines().zip(current.lines()).find(|(listed, current)| listed != current);
+        assert!(
+            listed == current,
+            "COLUMNS.md is stale, first at {stale:#?}\n\
+             UPDATE_COLUMNS=1 cargo test --workspace --lib the_reference_lists_all_columns"
+        );
+    }
+}
