@@ -110,6 +110,8 @@ pub enum NothingToDraw {
     TpusOnly,
     /// The trace has no steps.
     NoSteps,
+    /// Reports of this kind have no such picture.
+    OtherReports,
 }
 
 impl NothingToDraw {
@@ -128,6 +130,7 @@ impl fmt::Display for NothingToDraw {
             NothingToDraw::TpusOnly => {
                 f.write_str("it shows what ran on GPUs; the sheet roofline_model shows what ran on TPUs")
             }
+            NothingToDraw::OtherReports => f.write_str("reports of other recordings have it"),
             NothingToDraw::NoSteps => f.write_str("the trace has no steps"),
         }
     }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use metal_perf::{Comparison, MetalReport};
+use report_writers::DrawError;
 use rocprof_perf::RocprofAnalysis;
 use serde::Serialize;
 use sheets::{Sheet, Table, TableError};
@@ -11,7 +12,7 @@ use tree_perf::Analysis;
 use xla_perf::JaxAnalysis;
 
 use crate::error::Error;
-use crate::notice::Notice;
+use crate::notice::{NothingToDraw, Notice};
 use crate::rocprof::RocprofReporter;
 use crate::summary::Summary;
 use crate::tenstorrent::TenstorrentReporter;
@@ -133,6 +134,22 @@ pub(crate) fn only(paths: &[PathBuf], kind: RecordingKind) -> Result<&Path, Erro
         [] => Err(Error::NoRecording),
         [_, second, ..] => Err(Error::OneAtATime { kind, second: second.clone() }),
     }
+}
+
+/// Draws the pictures that were asked for; what shows nothing becomes a notice.
+pub(crate) fn pictures(
+    run: &Run<'_>,
+    notices: &mut Vec<Notice>,
+    draw: impl Fn(Picture) -> Result<Result<String, NothingToDraw>, DrawError>,
+) -> Result<Vec<(Picture, String)>, Error> {
+    let mut drawn = Vec::new();
+    for &picture in run.pictures {
+        match draw(picture)? {
+            Ok(svg) => drawn.push((picture, svg)),
+            Err(why) => notices.push(Notice::NothingToDraw { picture, why }),
+        }
+    }
+    Ok(drawn)
 }
 
 /// What the report of a file is called: the name of the file or directory.

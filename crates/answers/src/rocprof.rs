@@ -11,9 +11,9 @@ use trace_ingest::RecordingKind;
 use trace_ingest::rocprof::{Agent, Process, Profile, read_profile};
 
 use crate::error::Error;
-use crate::notice::Notice;
+use crate::notice::{NothingToDraw, Notice};
 use crate::numbers::counted;
-use crate::report::{Analysed, Report, Reporter, Run, Stage, only, tables, title, titled};
+use crate::report::{Analysed, Report, Reporter, Run, Stage, only, pictures, tables, title, titled};
 use crate::summary::{Summary, Timeline, devices};
 
 /// Makes the report of a rocprofv3 profile, of whatever format.
@@ -39,10 +39,12 @@ impl Reporter for RocprofReporter {
         }
         let tables = titled(&title, made, known, run)?;
         let of_reading = analysis.profile().warnings.iter().cloned().map(Notice::Reading);
-        let notices = of_reading.chain(rocprof_notices(&analysis).into_iter().map(Notice::Rocprof)).collect();
+        let mut notices =
+            of_reading.chain(rocprof_notices(&analysis).into_iter().map(Notice::Rocprof)).collect();
+        let pictures = pictures(run, &mut notices, |_| Ok(Err(NothingToDraw::OtherReports)))?;
         let summary = summary(&analysis, title);
         let analysis = Analysed::Rocprof(analysis);
-        Ok(Report { tables, summary, notices, pictures: Vec::new(), analysis })
+        Ok(Report { tables, summary, notices, pictures, analysis })
     }
 }
 
@@ -65,7 +67,7 @@ fn summary(analysis: &RocprofAnalysis, title: String) -> Summary {
                 Timeline::new(name, *breakdown, |nanoseconds| nanoseconds as f64 / 1e3)
             })
             .collect(),
-        more_timelines: timelines.len().saturating_sub(Summary::MOST_TIMELINES),
+        more_timelines: Summary::more_timelines(timelines.len(), "gpu_timeline_by_agent"),
         ..Summary::default()
     }
 }

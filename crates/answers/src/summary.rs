@@ -14,8 +14,8 @@ pub struct Summary {
     pub statements: Vec<String>,
     /// How busy the devices were.
     pub timelines: Vec<Timeline>,
-    /// Devices whose timeline is in the tables only.
-    pub more_timelines: usize,
+    /// How many devices have their timeline in the tables only, and in which.
+    pub more_timelines: Option<(usize, &'static str)>,
     /// What the program did, a sentence each.
     pub program: Vec<String>,
     /// The tables of operators held against the device's work, where that was checked.
@@ -27,6 +27,10 @@ pub struct Summary {
 impl Summary {
     /// Timelines that a first page has room for.
     pub(crate) const MOST_TIMELINES: usize = 4;
+
+    pub(crate) fn more_timelines(devices: usize, sheet: &'static str) -> Option<(usize, &'static str)> {
+        devices.checked_sub(Self::MOST_TIMELINES).filter(|&more| more > 0).map(|more| (more, sheet))
+    }
 
     pub(crate) fn rooflines(
         analysis: &impl Rooflines,

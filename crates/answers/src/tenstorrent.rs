@@ -6,8 +6,8 @@ use metal_perf::{Comparison, MetalOptions, MetalReport, comparison_sheet, metal_
 use trace_ingest::metal::read_ops;
 
 use crate::error::Error;
-use crate::notice::Notice;
-use crate::report::{Analysed, Report, Reporter, Run, Stage, tables, title, titled};
+use crate::notice::{NothingToDraw, Notice};
+use crate::report::{Analysed, Report, Reporter, Run, Stage, pictures, tables, title, titled};
 use crate::summary::Summary;
 
 /// Makes the report of Tenstorrent operations, of the files of several hosts of one run as of one.
@@ -40,10 +40,11 @@ impl Reporter for TenstorrentReporter {
             made.extend(tables(comparison, vec![comparison_sheet()])?.0);
         }
         let tables = titled(&title, made, known, run)?;
-        let notices = analysis.notices.iter().cloned().map(Notice::Tenstorrent).collect();
+        let mut notices = analysis.notices.iter().cloned().map(Notice::Tenstorrent).collect();
+        let pictures = pictures(run, &mut notices, |_| Ok(Err(NothingToDraw::OtherReports)))?;
         let summary = Summary { head: vec![title, analysis.chip.name.to_string()], ..Summary::default() };
         let analysis = Analysed::Tenstorrent(Box::new(analysis), comparison);
-        Ok(Report { tables, summary, notices, pictures: Vec::new(), analysis })
+        Ok(Report { tables, summary, notices, pictures, analysis })
     }
 }
 

@@ -1,6 +1,5 @@
 //! The report of a trace: host operators, their launches and the device events, as PyTorch records them.
 
-use std::mem;
 use std::path::{Path, PathBuf};
 
 use inference_phase::capture::{CaptureLibrary, MergeReport, merge};
@@ -15,7 +14,7 @@ use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
 use crate::numbers::grouped;
 use crate::parallel::map_in_order;
-use crate::report::{Analysed, Picture, Report, Reporter, Run, Stage, only, tables, title, titled};
+use crate::report::{Analysed, Picture, Report, Reporter, Run, Stage, only, pictures, tables, title, titled};
 use crate::summary::{Summary, Timeline, devices};
 use crate::{roofline_picture, step_picture};
 
@@ -109,23 +108,13 @@ impl Reporter for TraceReporter {
         let tables =
             all_tables(&analysis, phases.as_ref(), &title, self.sheet_names, threads_of_sheets, run)?;
         notices.extend(notices_of(&analysis, phases.as_ref()));
-        let mut pictures = Vec::new();
-        for &picture in run.pictures {
-            let drawn = match picture {
-                Picture::Rooflines => roofline_picture::svg(&*analysis, analysis.architecture(), &title)?,
-                Picture::Steps => match &phases {
-                    Some(phases) => step_picture::svg(phases, &title)?,
-                    None => Err(NothingToDraw::NoSteps),
-                },
-            };
-            match drawn {
-                Ok(svg) => pictures.push((picture, svg)),
-                Err(why) => notices.push(Notice::NothingToDraw { picture, why }),
-            }
-        }
+        let pictures = pictures(run, &mut notices, |picture| match (picture, &phases) {
+            (Picture::Rooflines, _) => roofline_picture::svg(&*analysis, analysis.architecture(), &title),
+            (Picture::Steps, Some(phases)) => step_picture::svg(phases, &title),
+            (Picture::Steps, None) => Ok(Err(NothingToDraw::NoSteps)),
+        })?;
         let summary = summary(&analysis, phases.as_ref(), title);
-        // Its memory goes back with the analysis that it borrows from, which the caller may keep to the end.
-        mem::forget(phases);
+        drop(phases);
         Ok(Report { tables, summary, notices, pictures, analysis: Analysed::Trace(analysis) })
     }
 }

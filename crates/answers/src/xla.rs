@@ -13,7 +13,7 @@ use xla_perf::{Execution, JaxAnalysis, JaxOptions, jax_finding, jax_sheets};
 use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
 use crate::numbers::{counted, duration};
-use crate::report::{Analysed, Report, Reporter, Run, Stage, tables, title, titled};
+use crate::report::{Analysed, Picture, Report, Reporter, Run, Stage, pictures, tables, title, titled};
 use crate::roofline_picture;
 use crate::summary::{Summary, Timeline, devices};
 
@@ -55,17 +55,12 @@ impl XlaReporter {
         let (made, known) = tables(&analysis, jax_sheets())?;
         let tables = titled(&title, made, known, run)?;
         let mut notices = notices(&analysis);
-        let mut pictures = Vec::new();
-        for &picture in run.pictures {
-            let drawn = match analysis.has_tpus() && analysis.gpus().is_empty() {
-                true => Err(NothingToDraw::TpusOnly),
-                false => roofline_picture::svg(&analysis, analysis.architecture(), &title)?,
-            };
-            match drawn {
-                Ok(svg) => pictures.push((picture, svg)),
-                Err(why) => notices.push(Notice::NothingToDraw { picture, why }),
-            }
-        }
+        let is_tpus = analysis.has_tpus() && analysis.gpus().is_empty();
+        let pictures = pictures(run, &mut notices, |picture| match picture {
+            Picture::Rooflines if is_tpus => Ok(Err(NothingToDraw::TpusOnly)),
+            Picture::Rooflines => roofline_picture::svg(&analysis, analysis.architecture(), &title),
+            Picture::Steps => Ok(Err(NothingToDraw::OtherReports)),
+        })?;
         let summary = summary(&analysis, title);
         Ok(Report { tables, summary, notices, pictures, analysis: Analysed::Xla(vec![analysis]) })
     }
@@ -99,7 +94,8 @@ impl XlaReporter {
             let of_file = |notice| Notice::OfFile { path: path.clone(), notice: Box::new(notice) };
             notices(analysis).into_iter().map(of_file).collect::<Vec<_>>()
         };
-        let notices = paths.iter().zip(&hosts).flat_map(of_host).collect();
+        let mut notices = paths.iter().zip(&hosts).flat_map(of_host).collect();
+        let pictures = pictures(run, &mut notices, |_| Ok(Err(NothingToDraw::OtherReports)))?;
         let summary = Summary {
             head: vec![
                 title,
@@ -110,7 +106,7 @@ impl XlaReporter {
             ],
             ..Summary::default()
         };
-        Ok(Report { tables, summary, notices, pictures: Vec::new(), analysis: Analysed::Xla(hosts) })
+        Ok(Report { tables, summary, notices, pictures, analysis: Analysed::Xla(hosts) })
     }
 }
 
@@ -156,7 +152,7 @@ fn summary(analysis: &JaxAnalysis, title: String) -> Summary {
                 Timeline::new(plane, gpu.breakdown, |time| analysis.trace().to_microseconds(time))
             })
             .collect(),
-        more_timelines: gpus.len().saturating_sub(Summary::MOST_TIMELINES),
+        more_timelines: Summary::more_timelines(gpus.len(), "gpu_timeline"),
         program: executions(analysis).into_iter().collect(),
         rooflines: Summary::rooflines(analysis, analysis.architecture()),
         ..Summary::default()

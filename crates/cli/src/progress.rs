@@ -31,18 +31,27 @@ impl ReadingProgress {
             return;
         }
         let bar = self.bar.get_or_init(|| hidden_bar(progress.total));
+        if bar.is_finished() {
+            bar.reset();
+        }
+        bar.set_length(progress.total);
         bar.set_position(progress.bytes);
         if self.started.elapsed() >= SHOWN_AFTER {
             self.shown.call_once(|| bar.set_draw_target(ProgressDrawTarget::stderr()));
+        }
+    }
+
+    /// Takes the bar away; more reading shows it again.
+    pub(crate) fn clear(&self) {
+        if let Some(bar) = self.bar.get() {
+            bar.finish_and_clear();
         }
     }
 }
 
 impl Drop for ReadingProgress {
     fn drop(&mut self) {
-        if let Some(bar) = self.bar.get() {
-            bar.finish_and_clear();
-        }
+        self.clear();
     }
 }
 

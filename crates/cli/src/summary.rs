@@ -6,7 +6,7 @@ use answers::numbers::{counted, decimal, duration, grouped};
 use answers::{Report, Timeline};
 use operator_sheets::RooflineShares;
 use report_writers::terminal::{Color, Segment, Style, TextColumn, bar, table, truncate_middle};
-use sheets::{Cell, ColumnKind, Excerpt, Table};
+use sheets::{Cell, ColumnKind, Excerpt, Table, Unit};
 use tree_perf::{KernelSums, SanityCheck};
 
 use crate::wrapping::wrap;
@@ -29,10 +29,9 @@ pub(crate) fn text(report: &Report, caveats: &str, style: Style) -> String {
     for timeline in &summary.timelines {
         write_timeline(&mut out, timeline, style);
     }
-    if summary.more_timelines > 0 {
+    if let Some((more, sheet)) = summary.more_timelines {
         // Writing to a String cannot fail.
-        let _ =
-            writeln!(out, "and {} more, see gpu_timeline", counted(summary.more_timelines, "GPU", "GPUs"));
+        let _ = writeln!(out, "and {} more, see {sheet}", counted(more, "GPU", "GPUs"));
     }
     for table in report.tables.tables() {
         if let Some(excerpt) = table.excerpt() {
@@ -73,7 +72,7 @@ fn write_excerpt(out: &mut String, sheet: &Table, excerpt: &Excerpt, style: Styl
         .map(|(header, column)| match column.kind() {
             ColumnKind::Text => TextColumn::left(header, |&row: &usize| column.cell(row).text().into_owned()),
             _ => {
-                let places = if header.contains('%') { 1 } else { 3 };
+                let places = if column.kind() == ColumnKind::Number(Unit::Percent) { 1 } else { 3 };
                 TextColumn::right(header, move |&row: &usize| match column.cell(row) {
                     Cell::Whole(count) => grouped(count.unsigned_abs().into()),
                     Cell::Number(number) => decimal(number, places),

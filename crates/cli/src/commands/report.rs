@@ -131,10 +131,11 @@ impl Request<'_> {
         let progress = ReadingProgress::new(self.output.quiet);
         let update = |state| progress.update(state);
         let pictures: Vec<Picture> = self.pictures.iter().map(|(picture, _)| *picture).collect();
+        let mut followed = Followed { timings, progress: &progress };
         let mut run = Run {
             reading: ReadOptions { threads: self.threads, progress: Some(&update), ..ReadOptions::default() },
             pictures: &pictures,
-            watch: Some(timings),
+            watch: Some(&mut followed),
         };
         reporter.report(self.files, &mut run).map_err(|error| {
             if let (answers::Error::NoGpuEvents { warnings, .. }, false) = (&error, self.output.quiet) {
@@ -178,6 +179,23 @@ impl Request<'_> {
             }
         }
         (written, said, pending)
+    }
+}
+
+/// Takes the times of a run, and the bar of reading away when reading ends.
+struct Followed<'a> {
+    timings: &'a mut Timings,
+    progress: &'a ReadingProgress,
+}
+
+impl Watch for Followed<'_> {
+    fn begin(&mut self, stage: Stage) {
+        self.progress.clear();
+        self.timings.begin(stage);
+    }
+
+    fn count_events(&mut self, events: usize) {
+        self.timings.count_events(events);
     }
 }
 
