@@ -3,7 +3,7 @@
 //! | chore | what it does |
 //! | --- | --- |
 //! | `bench` | time and memory of the release binary over sizes, against the least that reading takes |
-//! | `layers` | fails when a crate depends on a crate below it in the house order |
+//! | `layers` | fails when a crate depends on a crate below it in the house order, or its tests alone compile other dependencies than those of the workspace |
 //! | `gen-trace` | writes a synthetic recording of any size, the same bytes for the same seed: Kineto's traces of training and serving, rocprofv3's runs, tt-metal's operations |
 //! | `repeat-trace` | writes a recorded Kineto trace several times in a row, as one larger trace |
 //! | `phase-bench` | scores the prefill and decode detector on recorded traces against their annotations |
@@ -15,6 +15,7 @@
 
 mod bench;
 mod corpus;
+mod features;
 mod gen_trace;
 mod layers;
 mod phase_bench;
