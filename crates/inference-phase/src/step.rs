@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use perf_models::StepPhase;
 use trace_ingest::{EventId, TrackId};
 
 /// Kind of work of an engine step, and of everything that it launched.
@@ -35,10 +36,44 @@ impl Phase {
         }
     }
 
+    /// The phase of work on requests of these kinds; `None` for neither.
+    pub(crate) fn from_kinds(context: bool, generation: bool) -> Option<Phase> {
+        match (context, generation) {
+            (true, true) => Some(Phase::Mixed),
+            (true, false) => Some(Phase::Prefill),
+            (false, true) => Some(Phase::Decode),
+            (false, false) => None,
+        }
+    }
+
+    /// The phase of work of which so much is for context and so much for generation requests; `None` without any.
+    /// Less than a fifth is noise.
+    pub(crate) fn from_weights([context, generation]: [i64; 2]) -> Option<Phase> {
+        let all = context.saturating_add(generation);
+        let counts = |part: i64| part > 0 && part.saturating_mul(5) >= all;
+        Phase::from_kinds(counts(context), counts(generation))
+    }
+
+    /// Position in [`Phase::ALL`].
+    pub(crate) fn index(self) -> usize {
+        self as usize
+    }
+
     /// Whether context requests are part of it.
     #[must_use]
     pub fn bears_context(self) -> bool {
         matches!(self, Phase::Prefill | Phase::Mixed)
+    }
+}
+
+impl From<Option<StepPhase>> for Phase {
+    fn from(phase: Option<StepPhase>) -> Self {
+        match phase {
+            Some(StepPhase::PrefillOnly) => Phase::Prefill,
+            Some(StepPhase::PrefillDecode) => Phase::Mixed,
+            Some(StepPhase::DecodeOnly) => Phase::Decode,
+            None => Phase::Unknown,
+        }
     }
 }
 
@@ -181,11 +216,7 @@ impl Steps {
     /// Σ of the durations of the device events of a phase, in the trace's unit.
     #[must_use]
     pub fn time_of(&self, phase: Phase) -> i64 {
-        Phase::ALL
-            .iter()
-            .zip(self.time_by_phase)
-            .find(|(other, _)| **other == phase)
-            .map_or(0, |(_, time)| time)
+        self.time_by_phase[phase.index()]
     }
 
     /// Part of the device time, 0 to 1, whose phase neither an annotation nor the engine's frames say: it was inferred
@@ -200,5 +231,22 @@ impl Steps {
             .map(|&(_, time)| time)
             .sum();
         if total == 0 { 0.0 } else { inferred as f64 / total as f64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phase_with_less_than_a_fifth_of_the_weight_is_noise() {
+        for (time, expected) in [
+            ([90, 10], Some(Phase::Prefill)),
+            ([10, 90], Some(Phase::Decode)),
+            ([50, 50], Some(Phase::Mixed)),
+            ([0, 0], None),
+        ] {
+            assert_eq!(Phase::from_weights(time), expected);
+        }
     }
 }

@@ -82,26 +82,6 @@ pub enum StepMode {
     Idle,
 }
 
-impl AnnotationKind {
-    /// The name that reports use.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            AnnotationKind::VllmDetailed => "vllm_detailed",
-            AnnotationKind::VllmNative => "vllm_native",
-            AnnotationKind::VllmSquared => "vllm_squared",
-            AnnotationKind::SglangDetailed => "sglang_detailed",
-            AnnotationKind::SglangNative => "sglang_native",
-            AnnotationKind::AtomDetailed => "atom_detailed",
-            AnnotationKind::AtomNative => "atom_native",
-            AnnotationKind::DiffusionNative => "diffusion_native",
-            AnnotationKind::SglangOther => "sglang_other",
-            AnnotationKind::VllmNewCached => "vllm_new_cached",
-            AnnotationKind::TensorRtLlm => "tensorrt_llm",
-        }
-    }
-}
-
 /// Token counts of a step's requests of both kinds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct StepStatistics {
@@ -133,18 +113,6 @@ pub enum StepPhase {
     PrefillDecode,
     /// Generation requests only.
     DecodeOnly,
-}
-
-impl StepPhase {
-    /// The name that reports use.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            StepPhase::PrefillOnly => "prefill_only",
-            StepPhase::PrefillDecode => "prefilldecode",
-            StepPhase::DecodeOnly => "decode_only",
-        }
-    }
 }
 
 impl IterationAnnotation {
@@ -397,19 +365,13 @@ fn sglang_fields(kind: AnnotationKind, mode: StepMode, body: &str) -> IterationA
     // Where a key is repeated the last one counts.
     let field = |key: &str| fields.iter().rev().find(|(name, _)| *name == key).map(|&(_, count)| count);
     let count = |key: &str| field(key).unwrap_or(0);
+    let tokens = |keys: [&str; 4]| {
+        let [queries, keys, squared_queries, query_key_pairs] = keys.map(count);
+        TokenStatistics { queries, keys, squared_queries, query_key_pairs }
+    };
     let statistics = StepStatistics {
-        context: TokenStatistics {
-            queries: count("c_sq"),
-            keys: count("c_sk"),
-            squared_queries: count("c_sqsq"),
-            query_key_pairs: count("c_sqsk"),
-        },
-        generation: TokenStatistics {
-            queries: count("g_sq"),
-            keys: count("g_sk"),
-            squared_queries: count("g_sqsq"),
-            query_key_pairs: count("g_sqsk"),
-        },
+        context: tokens(["c_sq", "c_sk", "c_sqsq", "c_sqsk"]),
+        generation: tokens(["g_sq", "g_sk", "g_sqsq", "g_sqsk"]),
     };
     let (context_tokens, generation_tokens) = (statistics.context.queries, statistics.generation.queries);
     let mut step = IterationAnnotation {
@@ -426,8 +388,8 @@ fn sglang_fields(kind: AnnotationKind, mode: StepMode, body: &str) -> IterationA
             step.context_sum = 0;
             // Tokens to verify attend to each other like a prompt's, so the engine counts them as such.
             if kind == AnnotationKind::SglangOther {
-                let tokens = [generation_tokens, context_tokens, count("toks"), count("bs")];
-                step.generation_sum = tokens.into_iter().find(|&tokens| tokens != 0).unwrap_or(0);
+                step.generation_sum =
+                    first_not_zero([generation_tokens, context_tokens, count("toks"), count("bs")]);
             }
         }
         StepMode::Context => {
@@ -440,11 +402,13 @@ fn sglang_fields(kind: AnnotationKind, mode: StepMode, body: &str) -> IterationA
         }
         _ => (step.context_requests, step.generation_requests) = (count("c"), count("g")),
     }
-    step.batch_size = [context_tokens.saturating_add(generation_tokens), count("toks"), count("bs")]
-        .into_iter()
-        .find(|&tokens| tokens != 0)
-        .unwrap_or(0);
+    step.batch_size =
+        first_not_zero([context_tokens.saturating_add(generation_tokens), count("toks"), count("bs")]);
     step
+}
+
+fn first_not_zero<const N: usize>(counts: [i64; N]) -> i64 {
+    counts.into_iter().find(|&count| count != 0).unwrap_or(0)
 }
 
 fn sglang_native(text: &str) -> Option<IterationAnnotation> {
@@ -568,11 +532,7 @@ fn tensorrt_llm(text: &str) -> Option<IterationAnnotation> {
     }
     cursor.skip(" gen reqs")?;
     let mut step = IterationAnnotation {
-        batch_size: [context_sum, context_requests]
-            .into_iter()
-            .max()
-            .unwrap_or(0)
-            .saturating_add(generation_requests),
+        batch_size: context_sum.max(context_requests).saturating_add(generation_requests),
         context_requests,
         context_sum,
         generation_requests,
@@ -644,19 +604,19 @@ mod tests {
     use super::*;
 
     /// Kind, requests of both kinds, batch size, statistics of both kinds, whether they are complete, phase.
-    type Read = (&'static str, (i64, i64), i64, [i64; 4], [i64; 4], bool, Option<&'static str>);
+    type Read = (AnnotationKind, (i64, i64), i64, [i64; 4], [i64; 4], bool, Option<StepPhase>);
 
     fn read(text: &str) -> Option<Read> {
         let step = IterationAnnotation::parse(text)?;
         let numbers = |t: TokenStatistics| [t.queries, t.keys, t.squared_queries, t.query_key_pairs];
         Some((
-            step.kind.as_str(),
+            step.kind,
             (step.context_requests, step.generation_requests),
             step.batch_size,
             numbers(step.statistics.context),
             numbers(step.statistics.generation),
             step.has_pair_statistics,
-            step.phase().map(StepPhase::as_str),
+            step.phase(),
         ))
     }
 
@@ -664,13 +624,14 @@ mod tests {
 
     #[test]
     fn annotations_of_every_engine_are_read() {
-        let both = Some("prefilldecode");
-        let (prefill, decode) = (Some("prefill_only"), Some("decode_only"));
+        use AnnotationKind::*;
+        let both = Some(StepPhase::PrefillDecode);
+        let (prefill, decode) = (Some(StepPhase::PrefillOnly), Some(StepPhase::DecodeOnly));
         let cases: &[(&str, Option<Read>)] = &[
             (
                 "execute_6147_context_2(sq6144sk7144sqsq20971520sqsk23019520)_generation_3(sq3sk6144sqsq3sqsk6144)",
                 Some((
-                    "vllm_detailed",
+                    VllmDetailed,
                     (2, 3),
                     6147,
                     [6144, 7144, 20_971_520, 23_019_520],
@@ -681,20 +642,20 @@ mod tests {
             ),
             (
                 "execute_context_2(6144)_generation_3(3)",
-                Some(("vllm_native", (2, 3), 6147, [6144, 0, 0, 0], [3, 0, 0, 0], false, both)),
+                Some((VllmNative, (2, 3), 6147, [6144, 0, 0, 0], [3, 0, 0, 0], false, both)),
             ),
             (
                 "execute_context_1(888_788544)_generation_0(0)",
-                Some(("vllm_squared", (1, 0), 888, [888, 888, 788_544, 788_544], NONE, true, prefill)),
+                Some((VllmSquared, (1, 0), 888, [888, 888, 788_544, 788_544], NONE, true, prefill)),
             ),
             (
                 "execute_context_1(888_788544)_generation_2(2)",
-                Some(("vllm_squared", (1, 2), 890, [888, 0, 0, 0], [2, 0, 0, 0], false, both)),
+                Some((VllmSquared, (1, 2), 890, [888, 0, 0, 0], [2, 0, 0, 0], false, both)),
             ),
             (
                 "step[EXTEND bs=2 toks=14721 c_sq=14721 c_sqsq=108745533 c_sqsk=108745533 c_sk=14721]",
                 Some((
-                    "sglang_detailed",
+                    SglangDetailed,
                     (2, 0),
                     14721,
                     [14721, 14721, 108_745_533, 108_745_533],
@@ -705,69 +666,66 @@ mod tests {
             ),
             (
                 "step[DECODE bs=64 g_sq=128 g_sqsq=256 g_sqsk=262144 g_sk=131072]",
-                Some(("sglang_detailed", (0, 64), 128, NONE, [128, 131_072, 256, 262_144], true, decode)),
+                Some((SglangDetailed, (0, 64), 128, NONE, [128, 131_072, 256, 262_144], true, decode)),
             ),
             (
                 "step[MIXED bs=2 c=1 g=1 c_sq=5 c_sk=8 c_sqsq=25 c_sqsk=40 g_sq=1 g_sk=12 g_sqsq=1 g_sqsk=12]",
-                Some(("sglang_detailed", (1, 1), 6, [5, 8, 25, 40], [1, 12, 1, 12], true, both)),
+                Some((SglangDetailed, (1, 1), 6, [5, 8, 25, 40], [1, 12, 1, 12], true, both)),
             ),
-            ("step[MIXED bs=2]", Some(("sglang_native", (2, 0), 2, NONE, NONE, false, both))),
-            (
-                "step[EXTEND bs=2 toks=9]",
-                Some(("sglang_native", (2, 0), 9, [9, 0, 0, 0], NONE, false, prefill)),
-            ),
-            ("step[DECODE bs=7]", Some(("sglang_native", (0, 7), 7, NONE, [7, 0, 0, 0], false, decode))),
-            ("step[DECODE bs=64 extra=1]", Some(("sglang_other", (0, 64), 64, NONE, NONE, false, decode))),
+            ("step[MIXED bs=2]", Some((SglangNative, (2, 0), 2, NONE, NONE, false, both))),
+            ("step[EXTEND bs=2 toks=9]", Some((SglangNative, (2, 0), 9, [9, 0, 0, 0], NONE, false, prefill))),
+            ("step[DECODE bs=7]", Some((SglangNative, (0, 7), 7, NONE, [7, 0, 0, 0], false, decode))),
+            ("step[DECODE bs=64 extra=1]", Some((SglangOther, (0, 64), 64, NONE, NONE, false, decode))),
             (
                 "step[EXTEND bs=2 toks=9 dp=1]",
-                Some(("sglang_other", (2, 0), 9, [9, 0, 0, 0], NONE, false, prefill)),
+                Some((SglangOther, (2, 0), 9, [9, 0, 0, 0], NONE, false, prefill)),
             ),
-            ("step[SPLIT_PREFILL bs=2]", Some(("sglang_other", (2, 0), 2, NONE, NONE, false, prefill))),
+            ("step[SPLIT_PREFILL bs=2]", Some((SglangOther, (2, 0), 2, NONE, NONE, false, prefill))),
             (
                 "step[DLLM_EXTEND bs=1 toks=32]",
-                Some(("sglang_other", (1, 0), 32, [32, 0, 0, 0], NONE, false, prefill)),
+                Some((SglangOther, (1, 0), 32, [32, 0, 0, 0], NONE, false, prefill)),
             ),
             (
                 "step[TARGET_VERIFY bs=8 toks=32 c_sq=32 c_sqsq=128 c_sqsk=3200 c_sk=800]",
-                Some(("sglang_other", (0, 8), 32, [32, 800, 128, 3200], NONE, true, decode)),
+                Some((SglangOther, (0, 8), 32, [32, 800, 128, 3200], NONE, true, decode)),
             ),
-            ("step[DRAFT_EXTEND bs=8]", Some(("sglang_other", (0, 8), 8, NONE, NONE, false, decode))),
-            ("step[DRAFT_EXTEND_V2 bs=8]", Some(("sglang_other", (0, 8), 8, NONE, NONE, false, decode))),
-            ("step[IDLE bs=0]", Some(("sglang_other", (0, 0), 0, NONE, NONE, false, None))),
-            ("step[PREBUILT bs=4]", Some(("sglang_other", (0, 0), 4, NONE, NONE, false, None))),
+            ("step[DRAFT_EXTEND bs=8]", Some((SglangOther, (0, 8), 8, NONE, NONE, false, decode))),
+            ("step[DRAFT_EXTEND_V2 bs=8]", Some((SglangOther, (0, 8), 8, NONE, NONE, false, decode))),
+            ("step[IDLE bs=0]", Some((SglangOther, (0, 0), 0, NONE, NONE, false, None))),
+            ("step[PREBUILT bs=4]", Some((SglangOther, (0, 0), 4, NONE, NONE, false, None))),
             ("step[UNHEARD_OF bs=4]", None),
-            ("execute_new_2_cached_30", Some(("vllm_new_cached", (2, 30), 32, NONE, NONE, false, both))),
-            ("execute_new_0_cached_30", Some(("vllm_new_cached", (0, 30), 30, NONE, NONE, false, decode))),
-            ("execute_new_1_cached_0", Some(("vllm_new_cached", (1, 0), 1, NONE, NONE, false, prefill))),
+            ("execute_new_2_cached_30", Some((VllmNewCached, (2, 30), 32, NONE, NONE, false, both))),
+            ("execute_new_0_cached_30", Some((VllmNewCached, (0, 30), 30, NONE, NONE, false, decode))),
+            ("execute_new_1_cached_0", Some((VllmNewCached, (1, 0), 1, NONE, NONE, false, prefill))),
             ("execute_new_1_cached_0_more", None),
             (
                 "[Executor] _forward_step 7: 1 ctx reqs, 30 gen reqs",
-                Some(("tensorrt_llm", (1, 30), 31, NONE, NONE, false, both)),
+                Some((TensorRtLlm, (1, 30), 31, NONE, NONE, false, both)),
             ),
             (
                 "[Executor] _forward_step 7: 1 ctx reqs, 500 ctx tokens, 0 gen reqs",
-                Some(("tensorrt_llm", (1, 0), 500, [500, 0, 0, 0], NONE, false, prefill)),
+                Some((TensorRtLlm, (1, 0), 500, [500, 0, 0, 0], NONE, false, prefill)),
             ),
             (
                 "_forward_step: 0 ctx reqs, 8 gen reqs",
-                Some(("tensorrt_llm", (0, 8), 8, NONE, NONE, false, decode)),
+                Some((TensorRtLlm, (0, 8), 8, NONE, NONE, false, decode)),
             ),
             ("_forward_step", None),
             ("step[DECODER bs=64]", None),
             (
                 "prefill[bs=6 tok=17408 ctx=[4096, 4096, 4096]...+3]",
-                Some(("atom_native", (6, 0), 17408, [17408, 0, 0, 0], NONE, false, prefill)),
+                Some((AtomNative, (6, 0), 17408, [17408, 0, 0, 0], NONE, false, prefill)),
             ),
             (
                 "decode[bs=117/128 tok=117 d=117]",
-                Some(("atom_native", (0, 117), 117, NONE, [117, 0, 0, 0], false, decode)),
+                Some((AtomNative, (0, 117), 117, NONE, [117, 0, 0, 0], false, decode)),
             ),
             (
                 "decode[bs=128 tok=384 p=2 d=126 sqsq=132612 sqsk=1114112 sk=258048 tbo=1]",
-                Some(("atom_detailed", (0, 128), 384, NONE, [384, 258_048, 132_612, 1_114_112], true, both)),
+                Some((AtomDetailed, (0, 128), 384, NONE, [384, 258_048, 132_612, 1_114_112], true, both)),
             ),
-            ("decode[tok=4 sqsq=16]", Some(("atom_detailed", (0, 0), 4, NONE, [4, 0, 16, 0], false, None))),
-            ("execute_diffusion_1_1024x1024", Some(("diffusion_native", (0, 0), 1, NONE, NONE, false, None))),
+            ("decode[tok=4 sqsq=16]", Some((AtomDetailed, (0, 0), 4, NONE, [4, 0, 16, 0], false, None))),
+            ("execute_diffusion_1_1024x1024", Some((DiffusionNative, (0, 0), 1, NONE, NONE, false, None))),
             ("ProfilerStep#3", None),
             ("NA", None),
             ("", None),

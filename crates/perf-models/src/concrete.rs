@@ -27,6 +27,11 @@ impl<'a> OpCall<'a> {
         self.concrete_list(index, "whole numbers", |text| text.parse().ok(), Value::as_int)
     }
 
+    /// The whole number at input `index`, if one was recorded that is greater than zero.
+    pub(crate) fn positive_integer(&self, index: usize) -> Option<u64> {
+        u64::try_from(self.concrete_integer(index).ok()?).ok().filter(|&number| number > 0)
+    }
+
     /// The numbers at input `index`: `[2., 2.]`.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! The tables of operators: one module for each kind of work.
 
 use crate::recorded::Read;
-use crate::{Category, Family, OpCall};
+use crate::{Activation, Category, Family, OpCall};
 
 pub(crate) mod attention;
 pub(crate) mod collective;
@@ -30,8 +30,22 @@ pub(crate) struct OpGroup {
     pub(crate) rows: &'static [Row],
 }
 
-/// Reads the model of a call out of its recorded arguments.
-pub(crate) type ReadModel = fn(&OpCall<'_>) -> Read;
+/// How the model of a call is read out of its recorded arguments.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ReadModel {
+    Call(fn(&OpCall<'_>) -> Read),
+    /// A matrix multiplication, and the activation that its operator applies to the result.
+    Gemm(gemm::Layout, Option<Activation>),
+}
+
+impl ReadModel {
+    pub(crate) fn read(self, call: &OpCall<'_>) -> Read {
+        match self {
+            Self::Call(read) => read(call),
+            Self::Gemm(layout, activation) => layout(call)?.recorded(call, activation),
+        }
+    }
+}
 
 /// What is known of an operator by its name, beside what its group has in common.
 pub(crate) struct Row {
@@ -55,8 +69,13 @@ pub enum BackwardWork {
 }
 
 /// An operator with the layout of its arguments.
-const fn op(name: &'static str, read: ReadModel) -> Row {
-    Row { read: Some(read), ..named(name) }
+const fn op(name: &'static str, read: fn(&OpCall<'_>) -> Read) -> Row {
+    Row { read: Some(ReadModel::Call(read)), ..named(name) }
+}
+
+/// A matrix multiplication without activation.
+const fn gemm(name: &'static str, layout: gemm::Layout) -> Row {
+    Row { read: Some(ReadModel::Gemm(layout, None)), ..named(name) }
 }
 
 /// An operator without figures.

@@ -94,7 +94,7 @@ pub fn has_model(name: &str) -> bool {
 
 /// How the model of operators of this name is read.
 fn reader(name: &str) -> Option<ReadModel> {
-    let generated = || triton::is_generated_kernel(name).then_some(triton::generated_kernel as ReadModel);
+    let generated = || triton::is_generated_kernel(name).then_some(ReadModel::Call(triton::generated_kernel));
     operator(name).and_then(|operator| operator.read).or_else(generated)
 }
 
@@ -105,8 +105,8 @@ fn reader(name: &str) -> Option<ReadModel> {
 /// When no model knows the name, or when the arguments do not say what the model needs.
 pub fn model(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
     let unknown = || Undefined { gap: Gap::NoModel, reason: "no model knows this operator".into() };
-    let read = reader(call.name).ok_or_else(unknown)?;
-    Ok(Box::new(read(call)?))
+    let reader = reader(call.name).ok_or_else(unknown)?;
+    Ok(Box::new(reader.read(call)?))
 }
 
 /// The names of the operators of a family.

@@ -42,6 +42,20 @@ impl Value {
         }
     }
 
+    /// A whole number, also one that was recorded as a text.
+    pub(crate) fn whole_number(&self) -> Option<i64> {
+        match self {
+            Value::Int(number) => Some(*number),
+            Value::Text(text) => text.trim().parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// As [`whole_number`](Self::whole_number), where it is not negative.
+    pub(crate) fn count(&self) -> Option<u64> {
+        u64::try_from(self.whole_number()?).ok()
+    }
+
     /// The characters of a text.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {

@@ -50,7 +50,7 @@ pub use open::{open, read_path, recognise};
 pub use recording::Recording;
 pub use source::{Progress, ReadOptions};
 pub use sparse_column::SparseColumn;
-pub use string_table::{StringId, StringTable};
+pub use string_table::{PerString, StringId, StringTable};
 pub use trace::{EventArguments, NewEvent, Trace, TraceBuilder};
 pub use track_table::{ProcessInfo, RowId, ThreadInfo, Track, TrackId, TrackTable};
 pub use warning::{EventFault, RecordFault, Warning};

@@ -210,6 +210,11 @@ fn is_trace(name: &str) -> bool {
     [".json", ".xplane.pb", ".pftrace"].iter().any(|ending| name.ends_with(ending))
 }
 
+/// The last part of a path, in which `\u{fffd}` stands for what is not UTF-8.
+pub(crate) fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
 /// Files of a directory that are named as recordings are, and those of the runs below it where JAX and TensorFlow put
 /// their profiles. Sorted by path.
 fn recordings_below(directory: &Path) -> Vec<PathBuf> {
@@ -218,7 +223,7 @@ fn recordings_below(directory: &Path) -> Vec<PathBuf> {
         found.filter_map(|entry| Some(entry.ok()?.path())).collect::<Vec<PathBuf>>()
     };
     let is_recording = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = file_name(path);
         let name = name.strip_suffix(".zst").unwrap_or(&name);
         is_trace(name) || name.ends_with("_results.db") || name.starts_with("ops_perf_results")
     };

@@ -77,9 +77,37 @@ impl StringTable {
         self.ends.len() <= 1
     }
 
+    /// What `classify` says of every string, by position.
+    pub fn classify<T>(&self, classify: impl FnMut(&str) -> T) -> Vec<T> {
+        let texts = (0..self.ends.len() as u32).map(|id| slice(&self.text, &self.ends, id));
+        texts.map(classify).collect()
+    }
+
     /// All strings in order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = (StringId, &str)> {
         (0..self.ends.len() as u32).map(|id| (StringId(id), slice(&self.text, &self.ends, id)))
+    }
+}
+
+/// Answers of one function about strings of a table. A trace has few names of one kind among many strings, so each
+/// answer is computed when it is first asked for, once.
+#[derive(Clone, Debug)]
+pub struct PerString<'t, T> {
+    strings: &'t StringTable,
+    answer: fn(&str) -> T,
+    known: Vec<Option<T>>,
+}
+
+impl<'t, T> PerString<'t, T> {
+    /// No answers yet.
+    pub fn new(strings: &'t StringTable, answer: fn(&str) -> T) -> Self {
+        PerString { strings, answer, known: std::iter::repeat_with(|| None).take(strings.len()).collect() }
+    }
+
+    /// The answer about this string.
+    pub fn get(&mut self, id: StringId) -> &T {
+        let (strings, answer) = (self.strings, self.answer);
+        self.known[id.index()].get_or_insert_with(|| answer(strings.get(id)))
     }
 }
 

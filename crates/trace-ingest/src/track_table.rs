@@ -79,6 +79,11 @@ impl TrackTable {
         self.tracks[id.index()]
     }
 
+    /// All tracks, in the order in which they were added.
+    pub fn ids(&self) -> impl Iterator<Item = TrackId> + use<> {
+        (0..self.tracks.len() as u32).map(TrackId)
+    }
+
     /// Number of tracks that events lie on.
     pub fn len(&self) -> usize {
         self.tracks.len()

@@ -18,11 +18,7 @@ pub struct Annotated {
 /// on whatever thread.
 pub fn annotate(trace: &Trace, prefixes: &[&str]) -> Vec<Annotated> {
     let events = trace.events();
-    let wanted: Vec<bool> = trace
-        .strings()
-        .iter()
-        .map(|(_, name)| prefixes.iter().any(|prefix| name.starts_with(prefix)))
-        .collect();
+    let wanted = trace.strings().classify(|name| prefixes.iter().any(|prefix| name.starts_with(prefix)));
     if !wanted.contains(&true) {
         return Vec::new();
     }

@@ -18,7 +18,7 @@ pub use error::{EditError, EventLabel};
 pub struct PseudoOperator<'n> {
     /// Its name.
     pub name: &'n str,
-    /// The event that lends its arguments; `None` for the event that the operator is inserted below, which
+    /// The event that it takes arguments from; `None` for the event that the operator is inserted below, which
     /// for [`TreeEdit::wrap_children`] is the wrapped one.
     pub donor: Option<EventId>,
     /// Its argument lists in the order shapes, types, strides, concrete inputs; `None` for the donor's.
@@ -27,6 +27,21 @@ pub struct PseudoOperator<'n> {
     pub sequence_number: Option<i64>,
     /// Further arguments, by label ([`TraceTree::pseudo_attributes`]).
     pub attributes: Vec<(String, ArgumentValue)>,
+}
+
+impl<'n> PseudoOperator<'n> {
+    /// An operator with the arguments of `donor`.
+    #[must_use]
+    pub fn new(name: &'n str, donor: EventId) -> Self {
+        PseudoOperator { name, donor: Some(donor), ..PseudoOperator::default() }
+    }
+
+    /// The same with these further arguments, by label.
+    #[must_use]
+    pub fn with_attributes<'l>(self, attributes: impl IntoIterator<Item = (&'l str, ArgumentValue)>) -> Self {
+        let attributes = attributes.into_iter().map(|(label, value)| (label.to_owned(), value)).collect();
+        PseudoOperator { attributes, ..self }
+    }
 }
 
 /// What edits inserted.
@@ -108,7 +123,7 @@ impl TreeEdit<'_> {
             return Err(EditError::NotAHostEvent(self.label(target)));
         }
         let above = self.tree.parent(target);
-        Ok(self.insert(target, above, operator, None))
+        Ok(self.insert(target, above, &[target], operator, None))
     }
 
     /// Inserts an operator that a device event belongs to alone. It has the span of the launch, and the device
@@ -132,14 +147,10 @@ impl TreeEdit<'_> {
         let parent = self.tree.parent(device_event);
         if parent == Some(launch) && self.tree.device_events(launch).len() <= 1 {
             let above = self.tree.parent(launch);
-            return Ok(self.insert(launch, above, operator, external_id));
+            return Ok(self.insert(launch, above, &[launch], operator, external_id));
         }
         let above = parent.filter(|&parent| parent != launch).or_else(|| self.tree.parent(launch));
-        let pseudo = self.append(launch, above, operator, external_id);
-        if let Some(above) = above {
-            self.set_parent(pseudo, above);
-        }
-        self.set_parent(device_event, pseudo);
+        let pseudo = self.insert(launch, above, &[device_event], operator, external_id);
         self.tree.pseudo_operators.launches.insert(device_event, launch);
         Ok(pseudo)
     }
@@ -170,12 +181,7 @@ impl TreeEdit<'_> {
         if children.is_empty() {
             return Err(EditError::NoChildren(self.label(event)));
         }
-        let pseudo = self.append(event, Some(event), operator, None);
-        for child in children {
-            self.set_parent(child, pseudo);
-        }
-        self.set_parent(pseudo, event);
-        Ok(pseudo)
+        Ok(self.insert(event, Some(event), &children, operator, None))
     }
 
     /// Makes an inserted operator the launcher ([`TraceTree::kernel_launcher`]) of all device events below it,
@@ -210,18 +216,22 @@ impl TreeEdit<'_> {
         }
     }
 
+    /// Inserts an operator with the span and thread of `like` between `above` and `children`.
     fn insert(
         &mut self,
-        target: EventId,
+        like: EventId,
         above: Option<EventId>,
+        children: &[EventId],
         operator: PseudoOperator<'_>,
         external_id: Option<i64>,
     ) -> EventId {
-        let pseudo = self.append(target, above, operator, external_id);
+        let pseudo = self.append(like, above, operator, external_id);
+        for &child in children {
+            self.set_parent(child, pseudo);
+        }
         if let Some(above) = above {
             self.set_parent(pseudo, above);
         }
-        self.set_parent(target, pseudo);
         pseudo
     }
 

@@ -1,10 +1,10 @@
 //! Device events under the calls that launched them.
 
-use trace_ingest::{EventId, FlowEnd, FlowKind, Trace, TrackId};
+use trace_ingest::{EventId, FlowEnd, FlowKind, PerString, Trace, TrackId};
 
 use crate::flow_linking;
 use crate::id_index::{Candidate, IdIndex};
-use crate::names::{CallKind, CallKinds};
+use crate::names::CallKind;
 use crate::row::NONE;
 use crate::warning::TreeStatistics;
 
@@ -43,14 +43,14 @@ pub(crate) fn link(
 
 fn by_correlation(trace: &Trace, parent: &mut [u32], statistics: &mut TreeStatistics) -> u64 {
     let events = trace.events();
-    let mut kinds = CallKinds::new(trace.strings());
+    let mut kinds = PerString::new(trace.strings(), CallKind::from_name);
     let mut calls = Vec::new();
     let mut device = Vec::new();
     for event in events.ids() {
         let category = events.category(event);
         if category.is_launch_api() {
             if let Some(id) = events.correlation(event) {
-                calls.push(Candidate { id, rank: kinds.get(events.name(event)), row: event.0 });
+                calls.push(Candidate { id, rank: *kinds.get(events.name(event)), row: event.0 });
             }
         } else if category.is_device() {
             device.push(event);
@@ -89,14 +89,19 @@ fn by_correlation(trace: &Trace, parent: &mut [u32], statistics: &mut TreeStatis
     shared_used.into_iter().filter(|&used| used).count() as u64
 }
 
-fn by_external_id(trace: &Trace, kinds: &mut CallKinds<'_>, device: &[EventId], parent: &mut [u32]) -> u64 {
+fn by_external_id(
+    trace: &Trace,
+    kinds: &mut PerString<'_, CallKind>,
+    device: &[EventId],
+    parent: &mut [u32],
+) -> u64 {
     let events = trace.events();
     if device.iter().all(|&event| events.external_id(event).is_none()) {
         return 0;
     }
     let calls = calls(trace)
         .filter_map(|event| {
-            let rank = kinds.get(events.name(event));
+            let rank = *kinds.get(events.name(event));
             events.external_id(event).map(|id| Candidate { id, rank, row: event.0 })
         })
         .collect();
@@ -127,7 +132,7 @@ struct Arrows {
 }
 
 impl Arrows {
-    fn new(trace: &Trace, kinds: &mut CallKinds<'_>) -> Arrows {
+    fn new(trace: &Trace, kinds: &mut PerString<'_, CallKind>) -> Arrows {
         let events = trace.events();
         let ends = |end: FlowEnd| {
             let mut ends: Vec<(i64, TrackId)> = trace
@@ -143,7 +148,7 @@ impl Arrows {
         let mut with_id = Vec::new();
         if !starts.is_empty() && !finishes.is_empty() {
             for event in calls(trace) {
-                let (track, kind) = (events.track(event), kinds.get(events.name(event)));
+                let (track, kind) = (events.track(event), *kinds.get(events.name(event)));
                 for (id, external) in [(events.correlation(event), false), (events.external_id(event), true)]
                 {
                     with_id.extend(id.map(|id| (id, track, external, kind, event.0)));

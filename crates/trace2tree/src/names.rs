@@ -61,7 +61,8 @@ pub(crate) enum CallKind {
 }
 
 impl CallKind {
-    fn from_name(name: &str) -> CallKind {
+    /// Kind of a runtime or driver call of this name.
+    pub(crate) fn from_name(name: &str) -> CallKind {
         if is_graph_launch(name) {
             return CallKind::GraphLaunch;
         }
@@ -70,24 +71,6 @@ impl CallKind {
             true => CallKind::Launch,
             false => CallKind::Other,
         }
-    }
-}
-
-/// Kinds of call names, computed when first asked for: a trace has few call names among many strings.
-pub(crate) struct CallKinds<'t> {
-    strings: &'t StringTable,
-    kinds: Vec<Option<CallKind>>,
-}
-
-impl<'t> CallKinds<'t> {
-    pub(crate) fn new(strings: &'t StringTable) -> Self {
-        CallKinds { strings, kinds: vec![None; strings.len()] }
-    }
-
-    /// Kind of a runtime or driver call of this name.
-    pub(crate) fn get(&mut self, name: StringId) -> CallKind {
-        let strings = self.strings;
-        *self.kinds[name.index()].get_or_insert_with(|| CallKind::from_name(strings.get(name)))
     }
 }
 

@@ -10,12 +10,10 @@ impl TraceTree {
     /// contains `torch/utils/checkpoint.py` and `recompute_fn`, in pre-order.
     pub fn recompute_roots(&self) -> Vec<EventId> {
         let events = self.trace.events();
-        let is_recompute: Vec<bool> = self
+        let is_recompute = self
             .trace
             .strings()
-            .iter()
-            .map(|(_, name)| name.contains("torch/utils/checkpoint.py") && name.contains("recompute_fn"))
-            .collect();
+            .classify(|name| name.contains("torch/utils/checkpoint.py") && name.contains("recompute_fn"));
         let is_root = |event: &EventId| {
             events.category(*event) == Category::PYTHON_FUNCTION && is_recompute[events.name(*event).index()]
         };

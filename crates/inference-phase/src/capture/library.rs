@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 use perf_models::graph_capture;
 use serde_json::Value;
 use trace_ingest::{
-    ArgumentValue, Category, EventId, IngestError, ReadOptions, SignatureId, StringId, Trace, read_path,
+    ArgumentValue, Category, EventId, IngestError, ReadOptions, SignatureId, Trace, read_path,
 };
 use trace2tree::{TraceTree, TreeOptions};
 
@@ -128,15 +128,11 @@ impl fmt::Display for CaptureMode {
     }
 }
 
-/// What the list of captures in a folder says.
-#[derive(Debug)]
-struct Details {
-    files: Vec<CaptureFile>,
-    warnings: Vec<CaptureWarning>,
-}
+/// Files and entries that cannot be used.
+type Listed = (Vec<CaptureFile>, Vec<CaptureWarning>);
 
 /// Reads the list of captures in a folder; `None` when there is none.
-fn read_list(folder: &Path) -> Result<Option<Details>, CaptureError> {
+fn read_list(folder: &Path) -> Result<Option<Listed>, CaptureError> {
     let path = folder.join(EXECUTION_DETAILS);
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
@@ -156,7 +152,7 @@ fn read_list(folder: &Path) -> Result<Option<Details>, CaptureError> {
             Err(detail) => warnings.push(CaptureWarning::Entry { path: path.clone(), index, detail }),
         }
     }
-    Ok(Some(Details { files, warnings }))
+    Ok(Some((files, warnings)))
 }
 
 fn capture_file(entry: &Value) -> Result<CaptureFile, String> {
@@ -229,7 +225,7 @@ fn annotations(trace: &Trace) -> Vec<(i64, &str)> {
 /// Number of calls that begin a capture.
 fn capture_count(trace: &Trace) -> usize {
     let events = trace.events();
-    let begins = per_name(trace, |name| name.contains("StreamBeginCapture"));
+    let begins = trace.strings().classify(|name| name.contains("StreamBeginCapture"));
     let is_begin = |event: &EventId| {
         events.category(*event) == Category::CUDA_RUNTIME && begins[events.name(*event).index()]
     };
@@ -239,7 +235,7 @@ fn capture_count(trace: &Trace) -> usize {
 /// Number of Python frames in which vLLM runs the model on nothing, as it does to capture it.
 fn dummy_runs(trace: &Trace) -> usize {
     const FILE: &str = "vllm/v1/worker/gpu_model_runner.py(";
-    let dummy = per_name(trace, |name| {
+    let dummy = trace.strings().classify(|name| {
         let after = name.find(FILE).map(|at| &name[at + FILE.len()..]);
         after.is_some_and(|line| {
             let end = line.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -247,10 +243,6 @@ fn dummy_runs(trace: &Trace) -> usize {
         })
     });
     trace.events().ids().filter(|&event| dummy[trace.events().name(event).index()]).count()
-}
-
-fn per_name(trace: &Trace, is: impl Fn(&str) -> bool) -> Vec<bool> {
-    trace.strings().iter().map(|(_, name): (StringId, &str)| is(name)).collect()
 }
 
 /// The integer that is the first dimension of most operands; of equally frequent ones the one met first.
@@ -275,15 +267,8 @@ fn most_frequent_first_dimension(trace: &Trace) -> Option<i64> {
 }
 
 fn first_dimensions(dims: &ArgumentValue) -> Vec<i64> {
-    let ArgumentValue::List(operands) = dims else { return Vec::new() };
-    let first = |operand: &ArgumentValue| match operand {
-        ArgumentValue::List(shape) => match shape.first() {
-            Some(&ArgumentValue::Int(size)) => Some(size),
-            _ => None,
-        },
-        _ => None,
-    };
-    operands.iter().filter_map(first).collect()
+    let operands = dims.as_list().unwrap_or_default();
+    operands.iter().filter_map(|operand| operand.as_list()?.first()?.as_int()).collect()
 }
 
 /// The capture traces of a folder. Each is read when a replay first needs it, and once; of what is read, only the
@@ -311,15 +296,18 @@ impl CaptureLibrary {
         if !fs::metadata(folder).map_err(failed)?.is_dir() {
             return Err(CaptureError::NotAFolder { path: folder.to_path_buf() });
         }
-        if let Some(Details { files, warnings }) = read_list(folder)? {
-            let captures = files.iter().map(|_| None).collect();
-            return Ok(CaptureLibrary {
-                folder: folder.to_path_buf(),
-                files,
-                is_listed: true,
-                captures,
-                warnings,
-            });
+        let listed = read_list(folder)?;
+        let mut library = CaptureLibrary {
+            folder: folder.to_path_buf(),
+            files: Vec::new(),
+            is_listed: listed.is_some(),
+            captures: Vec::new(),
+            warnings: Vec::new(),
+        };
+        if let Some((files, warnings)) = listed {
+            library.captures.resize_with(files.len(), || None);
+            (library.files, library.warnings) = (files, warnings);
+            return Ok(library);
         }
         let mut names = Vec::new();
         for entry in fs::read_dir(folder).map_err(failed)? {
@@ -327,13 +315,6 @@ impl CaptureLibrary {
             names.extend(entry.file_name().into_string().ok().filter(|name| is_trace(name, &entry.path())));
         }
         names.sort_unstable();
-        let mut library = CaptureLibrary {
-            folder: folder.to_path_buf(),
-            files: Vec::new(),
-            is_listed: false,
-            captures: Vec::new(),
-            warnings: Vec::new(),
-        };
         if names.is_empty() {
             library.warnings.push(CaptureWarning::NoTraces { folder: folder.to_path_buf() });
         }
@@ -457,8 +438,8 @@ mod details_tests {
             "[\n  {\n    \"file\": \"a.json\",\n    \"batch_size\": 32,\n    \"mode\": \"FULL\"\n  },\n  {\n    \
              \"file\": \"b.json.gz\",\n    \"batch_size\": null,\n    \"mode\": \"DECODE \\\"x\\\"\"\n  }\n]"
         );
-        let read = read_list(folder.path()).unwrap().unwrap();
-        assert_eq!((read.files, read.warnings.len()), (files, 0));
+        let (read, warnings) = read_list(folder.path()).unwrap().unwrap();
+        assert_eq!((read, warnings.len()), (files, 0));
         assert_eq!(text(&[]), "[]");
     }
 
@@ -469,7 +450,7 @@ mod details_tests {
             "mode": "PIECEWISE", "more": 1}, {"file": "gone.json", "batch_size": 8, "mode": "FULL"}, 7,
             {"file": "a.json", "batch_size": 1.5, "mode": "FULL"}, {"file": "a.json", "batch_size": 1}]"#,
         );
-        let Details { files, warnings } = read_list(folder.path()).unwrap().unwrap();
+        let (files, warnings) = read_list(folder.path()).unwrap().unwrap();
         assert_eq!(files, [file("b.json.gz", Some(8), CaptureMode::Piecewise)]);
         let said: Vec<String> = warnings.iter().map(ToString::to_string).collect();
         let endings = [

@@ -287,7 +287,7 @@ impl Matcher<'_, '_> {
         let dispatches = dispatches.entry((file, capture)).or_insert_with(|| {
             let windows = library.read_captures(file);
             windows.get(capture).map_or(Dispatches { own: Vec::new(), all: None }, |window| {
-                Dispatches::of(window, tree.trace().strings())
+                Dispatches::new(window, tree.trace().strings())
             })
         });
         let align = |calls: &[(usize, Dispatch)]| {
@@ -325,7 +325,7 @@ impl Matcher<'_, '_> {
 }
 
 impl Dispatches {
-    fn of(window: &CaptureWindow, strings: &StringTable) -> Dispatches {
+    fn new(window: &CaptureWindow, strings: &StringTable) -> Dispatches {
         // A name that the tree's trace does not have is the name of none of its events.
         const NOWHERE: u32 = u32::MAX;
         let dispatch = |(call, &work): (usize, &Work)| {

@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 use perf_models::{AnnotationKind, IterationAnnotation};
-use trace_ingest::{Category, EventId, StringId, TrackId};
+use trace_ingest::{Category, EventId, PerString, TrackId};
 use trace2tree::{TraceTree, is_graph_launch};
 
 use super::library::{CaptureFile, CaptureMode};
@@ -169,7 +169,7 @@ pub(super) fn replays(tree: &TraceTree) -> Vec<Replays> {
 fn graph_launches(tree: &TraceTree) -> Vec<EventId> {
     let trace = tree.trace();
     let events = trace.events();
-    let is_name: Vec<bool> = trace.strings().iter().map(|(_, name)| is_graph_launch(name)).collect();
+    let is_name = trace.strings().classify(is_graph_launch);
     let is_launch = |event: EventId| {
         events.category(event).is_launch_api()
             && is_name[events.name(event).index()]
@@ -190,15 +190,11 @@ fn graph_launches(tree: &TraceTree) -> Vec<EventId> {
 fn steps(tree: &TraceTree) -> Vec<Step> {
     let trace = tree.trace();
     let events = trace.events();
-    let mut sizes: HashMap<StringId, Option<StepSize>> = HashMap::new();
+    let mut sizes = PerString::new(trace.strings(), StepSize::from_annotation);
     let mut annotations: Vec<(EventId, StepSize)> = events
         .ids()
         .filter(|&event| events.category(event) == Category::USER_ANNOTATION)
-        .filter_map(|event| {
-            let name = events.name(event);
-            let size = *sizes.entry(name).or_insert_with(|| StepSize::from_annotation(trace.text(name)));
-            size.map(|size| (event, size))
-        })
+        .filter_map(|event| Some((event, (*sizes.get(events.name(event)))?)))
         .collect();
     let end_last = |event: EventId| std::cmp::Reverse(events.end(event));
     annotations.sort_by_key(|&(event, _)| (events.track(event), events.start(event), end_last(event), event));

@@ -1,6 +1,6 @@
 //! The captures in a recording, each with the calls that it put into its graph.
 
-use trace_ingest::{EventId, StringId, TrackId};
+use trace_ingest::{EventId, PerString, TrackId};
 use trace2tree::{RecordedCalls, TraceTree};
 
 use super::align::Work;
@@ -40,11 +40,11 @@ impl Span {
 pub(super) fn windows(tree: &TraceTree) -> Vec<CaptureWindow> {
     let spans = spans(tree);
     let events = tree.trace().events();
-    let mut works = Works::new(tree);
+    let mut works = PerString::new(tree.trace().strings(), work);
     let mut calls: Vec<(i64, EventId, Work)> = events
         .ids()
         .filter(|&event| events.category(event).is_launch_api())
-        .filter_map(|event| Some((events.start(event), event, works.of(event)?)))
+        .filter_map(|event| Some((events.start(event), event, (*works.get(events.name(event)))?)))
         .collect();
     calls.sort_unstable_by_key(|&(start, event, _)| (start, event));
 
@@ -64,7 +64,7 @@ pub(super) fn windows(tree: &TraceTree) -> Vec<CaptureWindow> {
         if let Some(span) = span.filter(|_| tree.device_events(call).is_empty()) {
             let mut callers =
                 tree.ancestors(call).take_while(|&caller| events.category(caller).is_launch_api());
-            if !callers.any(|caller| works.of(caller).is_some()) {
+            if !callers.any(|caller| works.get(events.name(caller)).is_some()) {
                 found[span].push((call, work, own.is_some()));
             }
         }
@@ -84,16 +84,11 @@ fn window(tree: &TraceTree, span: &Span, calls: &[(EventId, Work, bool)]) -> Cap
 
 fn spans(tree: &TraceTree) -> Vec<Span> {
     let events = tree.trace().events();
-    let is_bound: Vec<Option<bool>> = tree
-        .trace()
-        .strings()
-        .iter()
-        .map(|(_, name)| match name {
-            _ if name.contains("StreamBeginCapture") => Some(true),
-            _ if name.contains("StreamEndCapture") => Some(false),
-            _ => None,
-        })
-        .collect();
+    let is_bound = tree.trace().strings().classify(|name| match name {
+        _ if name.contains("StreamBeginCapture") => Some(true),
+        _ if name.contains("StreamEndCapture") => Some(false),
+        _ => None,
+    });
     let mut bounds: Vec<(i64, EventId, bool)> = events
         .ids()
         .filter(|&event| events.category(event).is_launch_api())
@@ -116,23 +111,7 @@ fn spans(tree: &TraceTree) -> Vec<Span> {
     spans
 }
 
-/// What calls put into a graph, decided once per name.
-struct Works<'t> {
-    tree: &'t TraceTree,
-    known: Vec<Option<Option<Work>>>,
-}
-
-impl<'t> Works<'t> {
-    fn new(tree: &'t TraceTree) -> Self {
-        Works { tree, known: vec![None; tree.trace().strings().len()] }
-    }
-
-    fn of(&mut self, call: EventId) -> Option<Work> {
-        let name: StringId = self.tree.trace().events().name(call);
-        *self.known[name.index()].get_or_insert_with(|| work(self.tree.trace().text(name)))
-    }
-}
-
+/// What a call of this name puts into a graph.
 fn work(call: &str) -> Option<Work> {
     let name = call.to_ascii_lowercase();
     match () {

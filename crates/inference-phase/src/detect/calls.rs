@@ -281,14 +281,8 @@ pub(super) fn gather(tree: &TraceTree, names: &mut Names<'_>) -> Vec<ThreadItems
             Item { start: events.start(event), end: events.end(event), name, what: What::Launch(launch) };
         by_track[events.track(event).index()].push(item);
     }
-    let mut threads: Vec<ThreadItems> = Vec::new();
-    let mut tracks: Vec<Option<TrackId>> = vec![None; by_track.len()];
-    for event in events.ids() {
-        let track = events.track(event);
-        tracks[track.index()] = Some(track);
-    }
-    for (track, mut items) in tracks.into_iter().zip(by_track) {
-        let Some(track) = track.filter(|_| !items.is_empty()) else { continue };
+    let mut threads = Vec::new();
+    for (track, mut items) in trace.tracks().ids().zip(by_track).filter(|(_, items)| !items.is_empty()) {
         items.sort_by_key(|item| (item.start, std::cmp::Reverse(item.end)));
         threads.push(ThreadItems { track, items });
     }

@@ -1,7 +1,6 @@
 //! What is known of one step besides annotations and frames.
 
-use super::calls::{AttentionCall, Call};
-use super::calls::{Item, What};
+use super::calls::{AttentionCall, Call, Item, NARROWEST_VOCABULARY, What};
 use super::names::Words;
 use super::vocabulary::Vocabulary;
 
@@ -85,34 +84,30 @@ impl Evidence {
         match call {
             Call::Projection { rows, inner, outer, per_request } => {
                 if vocabulary.is_head(inner, outer) {
-                    most(&mut self.head_rows, rows);
+                    self.head_rows = self.head_rows.max(Some(rows));
                 } else if vocabulary.is_hidden(inner) {
-                    most(&mut self.projected_rows, rows);
-                    if let Some(tokens) = per_request {
-                        most(&mut self.tokens_per_request, tokens);
-                    }
+                    self.projected_rows = self.projected_rows.max(Some(rows));
+                    self.tokens_per_request = self.tokens_per_request.max(per_request);
                 }
             }
             Call::Embedding { entries, tokens, per_request, .. } => {
-                if entries >= super::calls::NARROWEST_VOCABULARY {
-                    most(&mut self.token_rows, tokens);
-                    if let Some(tokens) = per_request {
-                        most(&mut self.tokens_per_request, tokens);
-                    }
+                if entries >= NARROWEST_VOCABULARY {
+                    self.token_rows = self.token_rows.max(Some(tokens));
+                    self.tokens_per_request = self.tokens_per_request.max(per_request);
                 }
             }
             Call::Norm { rows, width } if vocabulary.is_hidden(width) && width >= LEAST_HIDDEN => {
-                most(&mut self.token_rows, rows);
+                self.token_rows = self.token_rows.max(Some(rows));
             }
             // A table of embeddings is as wide as activations and as long as the vocabulary.
             Call::Selection { rows, width }
                 if vocabulary.is_hidden(width) && width >= LEAST_HIDDEN && !vocabulary.is_logits(rows) =>
             {
-                most(&mut self.token_rows, rows);
+                self.token_rows = self.token_rows.max(Some(rows));
             }
             Call::Attention(call) => self.add_attention(call),
             Call::Sampling { rows, width, .. } if vocabulary.is_logits(width) => {
-                most(&mut self.sampled_rows, rows);
+                self.sampled_rows = self.sampled_rows.max(Some(rows));
             }
             Call::Image => self.images += 1,
             Call::Norm { .. } | Call::Selection { .. } | Call::Sampling { .. } | Call::Wide { .. } => {}
@@ -121,9 +116,7 @@ impl Evidence {
 
     fn add_attention(&mut self, call: AttentionCall) {
         self.eager_attention += 1;
-        if let Some(rows) = call.rows {
-            most(&mut self.token_rows, rows);
-        }
+        self.token_rows = self.token_rows.max(call.rows);
         match (call.queries, call.rows, call.requests) {
             (Some(queries), ..) => {
                 let (before, keys) = self.lengths.unwrap_or_default();
@@ -171,7 +164,3 @@ impl Evidence {
 
 /// Heads of attention are normalized too; no model's activations are as narrow.
 const LEAST_HIDDEN: i64 = 512;
-
-fn most(value: &mut Option<i64>, other: i64) {
-    *value = Some(value.map_or(other, |value| value.max(other)));
-}

@@ -7,8 +7,7 @@ use std::ops::Bound::{Excluded, Unbounded};
 use super::draft::Draft;
 use super::evidence::Evidence;
 use super::layers::Verdict;
-use crate::step::Phase;
-use crate::step::Source;
+use crate::step::{Phase, Source};
 
 /// Confidence of names.
 const BY_NAME: f64 = 0.4;
@@ -16,9 +15,6 @@ const BY_NAME: f64 = 0.4;
 const BY_LIKENESS: f64 = 0.4;
 /// Confidence of lengths that drafts and short prompts share, and of frequencies.
 const BY_CHANCE: f64 = 0.3;
-
-/// A smaller part of what names say of a step is the other kind's noise.
-const LEAST_SHARE: i64 = 5;
 
 /// Decides the steps that are still unknown.
 pub(super) fn decide(drafts: &mut [Draft], threshold: i64) {
@@ -29,7 +25,8 @@ pub(super) fn decide(drafts: &mut [Draft], threshold: i64) {
         let found = Some(evidence)
             .filter(|evidence| !evidence.attends_otherwise())
             .and_then(|evidence| {
-                by_names(evidence.named_kernel_time).or_else(|| by_names(evidence.named_operator_calls))
+                Phase::from_weights(evidence.named_kernel_time)
+                    .or_else(|| Phase::from_weights(evidence.named_operator_calls))
             })
             .map(|phase| (phase, BY_NAME))
             .or_else(|| by_lengths(evidence, threshold))
@@ -39,20 +36,6 @@ pub(super) fn decide(drafts: &mut [Draft], threshold: i64) {
             draft.verdict = Verdict { phase, source: Source::Names, confidence };
         }
     }
-}
-
-/// By the weight of names of the prompt's phase and of generation's.
-fn by_names([context, generation]: [i64; 2]) -> Option<Phase> {
-    let all = context.saturating_add(generation);
-    if all == 0 {
-        return None;
-    }
-    let counts = |part: i64| part.saturating_mul(LEAST_SHARE) >= all;
-    Some(match (counts(context), counts(generation)) {
-        (true, true) => Phase::Mixed,
-        (true, false) => Phase::Prefill,
-        (false, _) => Phase::Decode,
-    })
 }
 
 /// A few new tokens that attend to many more are drafts more often than what a cache left of a prompt.
@@ -248,17 +231,5 @@ mod tests {
         assert_eq!(phases_of(&[10, 11, 80, 10, 18, 12]), expected);
         assert_eq!(phases_of(&[10, 11, 12, 10, 9, 12]), [Phase::Unknown; 6]);
         assert_eq!(phases_of(&[10, 80]), [Phase::Unknown; 2]);
-    }
-
-    #[test]
-    fn names_weigh_by_time() {
-        for (time, expected) in [
-            ([90, 10], Some(Phase::Prefill)),
-            ([10, 90], Some(Phase::Decode)),
-            ([50, 50], Some(Phase::Mixed)),
-            ([0, 0], None),
-        ] {
-            assert_eq!(by_names(time), expected);
-        }
     }
 }

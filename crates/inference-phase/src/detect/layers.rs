@@ -128,12 +128,7 @@ pub(super) fn by_attention(evidence: &Evidence, threshold: i64) -> Option<Verdic
     if generation && !context && evidence.attends_otherwise() {
         return None;
     }
-    let phase = match (context, generation) {
-        (true, true) => Phase::Mixed,
-        (true, false) => Phase::Prefill,
-        (false, true) => Phase::Decode,
-        (false, false) => return None,
-    };
+    let phase = Phase::from_kinds(context, generation)?;
     Some(Verdict { phase, source: Source::Attention, confidence: BY_ATTENTION })
 }
 

@@ -4,8 +4,8 @@
 //! and `list`.
 
 use hashbrown::HashMap;
-use perf_models::{AnnotationKind, IterationAnnotation, StepPhase};
-use trace_ingest::{Category, EventId, StringId, Trace, TrackId};
+use perf_models::{AnnotationKind, IterationAnnotation};
+use trace_ingest::{Category, EventId, PerString, Trace, TrackId};
 
 use super::spans::outermost;
 use crate::step::{Load, Phase};
@@ -30,55 +30,41 @@ const CERTAIN: f64 = 1.0;
 /// Of a request that is not new the older format does not say whether its prompt is through.
 const NEW_OR_NOT: f64 = 0.6;
 
-/// Annotations of a trace, each distinct text read once.
-pub(super) struct Annotations {
-    read: HashMap<StringId, Option<IterationAnnotation>>,
-}
-
-impl Annotations {
-    pub(super) fn new() -> Self {
-        Annotations { read: HashMap::new() }
-    }
-
-    fn get(&mut self, trace: &Trace, event: EventId) -> Option<&IterationAnnotation> {
-        let name = trace.events().name(event);
-        self.read.entry(name).or_insert_with(|| IterationAnnotation::parse(trace.text(name))).as_ref()
-    }
-
-    /// The steps of every thread. Of annotations that nest the outermost is the range, because engines wrap the
-    /// preparation of a batch too; the one that says most gives the numbers. What is no step's annotation, such as
-    /// `ProfilerStep#3`, is not looked at.
-    pub(super) fn steps(&mut self, trace: &Trace, category: Category) -> Vec<(TrackId, AnnotatedStep)> {
-        let events = trace.events();
-        let mut by_track: HashMap<TrackId, Vec<EventId>> = HashMap::new();
-        for event in events.ids().filter(|&event| events.category(event) == category) {
-            if self.get(trace, event).is_some() {
-                by_track.entry(events.track(event)).or_default().push(event);
-            }
+/// The steps of every thread. Of annotations that nest the outermost is the range, because engines wrap the
+/// preparation of a batch too; the one that says most gives the numbers. What is no step's annotation, such as
+/// `ProfilerStep#3`, is not looked at.
+pub(super) fn annotated_steps(trace: &Trace, category: Category) -> Vec<(TrackId, AnnotatedStep)> {
+    let events = trace.events();
+    let mut read = PerString::new(trace.strings(), |text| IterationAnnotation::parse(text).map(Box::new));
+    let mut by_track: HashMap<TrackId, Vec<EventId>> = HashMap::new();
+    for event in events.ids().filter(|&event| events.category(event) == category) {
+        if read.get(events.name(event)).is_some() {
+            by_track.entry(events.track(event)).or_default().push(event);
         }
-        let mut tracks: Vec<(TrackId, Vec<EventId>)> = by_track.into_iter().collect();
-        tracks.sort_unstable_by_key(|&(track, _)| track);
-        let mut steps = Vec::new();
-        for (track, annotations) in tracks {
-            let spans: Vec<(i64, i64)> =
-                annotations.iter().map(|&event| (events.start(event), events.end(event))).collect();
-            for (start, end, inside) in outermost(&spans) {
-                let most = inside
-                    .iter()
-                    .filter_map(|&at| Some((at, detail(self.get(trace, annotations[at])?))))
-                    // Of equals the outermost, which comes first.
-                    .reduce(|best, other| if other.1 > best.1 { other } else { best });
-                let Some(step) = most.and_then(|(at, _)| self.get(trace, annotations[at])) else { continue };
-                // A moment recorded with a span of no length still is a step; its range holds its own start.
-                let end = end.max(start.saturating_add(1));
-                let (phase, confidence) = phase(step);
-                let (load, idle) = (load(step), step.phase().is_none());
-                let annotations = inside.iter().map(|&at| annotations[at]).collect();
-                steps.push((track, AnnotatedStep { annotations, start, end, phase, confidence, load, idle }));
-            }
-        }
-        steps
     }
+    let mut tracks: Vec<(TrackId, Vec<EventId>)> = by_track.into_iter().collect();
+    tracks.sort_unstable_by_key(|&(track, _)| track);
+    let mut steps = Vec::new();
+    for (track, annotations) in tracks {
+        let spans: Vec<(i64, i64)> =
+            annotations.iter().map(|&event| (events.start(event), events.end(event))).collect();
+        for (start, end, inside) in outermost(&spans) {
+            let most = inside
+                .iter()
+                .filter_map(|&at| Some((at, detail(read.get(events.name(annotations[at])).as_ref()?))))
+                // Of equals the outermost, which comes first.
+                .reduce(|best, other| if other.1 > best.1 { other } else { best });
+            let Some((at, _)) = most else { continue };
+            let Some(step) = read.get(events.name(annotations[at])) else { continue };
+            // A moment recorded with a span of no length still is a step; its range holds its own start.
+            let end = end.max(start.saturating_add(1));
+            let (phase, confidence) = phase(step);
+            let (load, idle) = (load(step), step.phase().is_none());
+            let annotations = inside.iter().map(|&at| annotations[at]).collect();
+            steps.push((track, AnnotatedStep { annotations, start, end, phase, confidence, load, idle }));
+        }
+    }
+    steps
 }
 
 /// How much an annotation says.
@@ -93,13 +79,7 @@ fn detail(step: &IterationAnnotation) -> u8 {
 }
 
 fn phase(step: &IterationAnnotation) -> (Phase, f64) {
-    let phase = match step.phase() {
-        Some(StepPhase::PrefillOnly) => Phase::Prefill,
-        Some(StepPhase::DecodeOnly) => Phase::Decode,
-        Some(StepPhase::PrefillDecode) => Phase::Mixed,
-        None => Phase::Unknown,
-    };
-    (phase, if step.kind == AnnotationKind::VllmNewCached { NEW_OR_NOT } else { CERTAIN })
+    (step.phase().into(), if step.kind == AnnotationKind::VllmNewCached { NEW_OR_NOT } else { CERTAIN })
 }
 
 /// Requests and tokens as far as the text says them.
@@ -156,14 +136,12 @@ pub(super) struct EngineFrame {
 /// All frames of interest, in file order.
 pub(super) fn engine_frames(trace: &Trace) -> Vec<EngineFrame> {
     let events = trace.events();
-    let mut known: Vec<Option<Option<Frame>>> = vec![None; trace.strings().len()];
-    let mut classify =
-        |name: StringId| *known[name.index()].get_or_insert_with(|| classify(trace.text(name)));
+    let mut frames = PerString::new(trace.strings(), classify);
     events
         .ids()
         .filter(|&event| events.category(event) == Category::PYTHON_FUNCTION)
         .filter_map(|event| {
-            let frame = classify(events.name(event))?;
+            let frame = (*frames.get(events.name(event)))?;
             let (track, start, end) = (events.track(event), events.start(event), events.end(event));
             Some(EngineFrame { track, start, end, frame })
         })

@@ -29,7 +29,7 @@ use trace2tree::TraceTree;
 use calls::{Item, ThreadItems};
 use draft::Draft;
 use evidence::Evidence;
-use marks::{Annotations, EngineFrame, Frame};
+use marks::{EngineFrame, Frame};
 use names::Names;
 use spans::{DeviceRanges, Located, Locator, Span, Spans};
 
@@ -87,8 +87,6 @@ struct Detector<'t> {
     names: Names<'t>,
     threads: Vec<ThreadItems>,
     vocabulary: vocabulary::Vocabulary,
-    /// Every thread with an event.
-    tracks: Vec<TrackId>,
     spans: Spans,
     drafts: Vec<Draft>,
     /// Host annotations of steps, nested ones too, and their steps.
@@ -98,19 +96,14 @@ struct Detector<'t> {
 impl<'t> Detector<'t> {
     fn new(tree: &'t TraceTree) -> Self {
         let trace = tree.trace();
-        let mut names = Names::new(trace);
+        let mut names = names::names(trace);
         let threads = calls::gather(tree, &mut names);
         let vocabulary = vocabulary::find(&threads);
-        let events = trace.events();
-        let mut seen = vec![false; trace.tracks().len()];
-        let first_of_track = |track: &TrackId| !std::mem::replace(&mut seen[track.index()], true);
-        let tracks = events.ids().map(|event| events.track(event)).filter(first_of_track).collect();
         Detector {
             tree,
             names,
             threads,
             vocabulary,
-            tracks,
             spans: Spans::new(trace.tracks().len()),
             drafts: Vec::new(),
             annotated: Vec::new(),
@@ -118,7 +111,7 @@ impl<'t> Detector<'t> {
     }
 
     fn add_annotations(&mut self) {
-        let steps = Annotations::new().steps(self.tree.trace(), Category::USER_ANNOTATION);
+        let steps = marks::annotated_steps(self.tree.trace(), Category::USER_ANNOTATION);
         for (track, step) in steps {
             let index = self.drafts.len();
             if self.spans.insert(track, Span { start: step.start, end: step.end, step: index }) {
@@ -130,7 +123,7 @@ impl<'t> Detector<'t> {
 
     fn add_frames(&mut self) {
         let frames = marks::engine_frames(self.tree.trace());
-        for &track in &self.tracks.clone() {
+        for track in self.tree.trace().tracks().ids() {
             let of_track: Vec<_> = frames.iter().filter(|frame| frame.track == track).copied().collect();
             if of_track.is_empty() {
                 continue;
@@ -202,18 +195,10 @@ impl<'t> Detector<'t> {
     fn imply_steps(&mut self) {
         let trace = self.tree.trace();
         let process = |track: TrackId| trace.tracks().get(track).pid;
-        let marked: Vec<_> = self
-            .tracks
-            .iter()
-            .filter(|&&track| !self.spans.of(track).is_empty())
-            .map(|&track| process(track))
-            .collect();
-        let running: Vec<_> = self
-            .threads
-            .iter()
-            .filter(|thread| thread.runs_model())
-            .map(|thread| process(thread.track))
-            .collect();
+        let marked = trace.tracks().ids().filter(|&track| !self.spans.of(track).is_empty());
+        let marked: Vec<_> = marked.map(process).collect();
+        let running = self.threads.iter().filter(|thread| thread.runs_model());
+        let running: Vec<_> = running.map(|thread| process(thread.track)).collect();
         for thread in std::mem::take(&mut self.threads) {
             let pid = process(thread.track);
             let has_marks = !self.spans.of(thread.track).is_empty();
@@ -283,7 +268,7 @@ impl<'t> Detector<'t> {
         let events = trace.events();
         let mut step_of = vec![NONE; events.len()];
         let mut links = StepLinks::default();
-        let locator = Locator::new(trace, &self.spans, &self.tracks);
+        let locator = Locator::new(trace, &self.spans);
         for (launch, device_events) in calls::launches(self.tree) {
             let found = locator.locate(events.track(launch), events.start(launch));
             let (step, count) = match found {
@@ -308,7 +293,7 @@ impl<'t> Detector<'t> {
         }
         let unlinked = self.tree.unlinked_device_events();
         let ranges = match use_annotations && !unlinked.is_empty() {
-            true => Annotations::new().steps(trace, Category::GPU_USER_ANNOTATION),
+            true => marks::annotated_steps(trace, Category::GPU_USER_ANNOTATION),
             false => Vec::new(),
         };
         let drafts = &mut self.drafts;
@@ -378,9 +363,7 @@ fn finish(trace: &Trace, drafts: Vec<Draft>, mut step_of: Vec<u32>, links: StepL
         };
         let duration = events.duration(event);
         *by_source.entry(source).or_insert(0) += duration;
-        if let Some(at) = Phase::ALL.iter().position(|&other| other == phase) {
-            steps.time_by_phase[at] += duration;
-        }
+        steps.time_by_phase[phase.index()] += duration;
     }
     steps.time_by_source = by_source.into_iter().collect();
     steps

@@ -1,7 +1,7 @@
 //! What names of operators and kernels say, decided once per distinct name.
 
 use perf_models::{Family, is_library_gemm};
-use trace_ingest::{StringId, Trace};
+use trace_ingest::{PerString, Trace};
 use trace2tree::is_graph_launch;
 
 /// What kind of call an operator's name stands for, as far as phases are concerned.
@@ -75,31 +75,21 @@ pub(crate) enum Transfer {
     ToDevice,
 }
 
-/// Classes of names, computed when first asked for: most strings of a trace are Python frames.
-pub(crate) struct Names<'t> {
-    trace: &'t Trace,
-    classes: Vec<Option<NameClass>>,
-}
+/// Classes of the names of a trace.
+pub(crate) type Names<'t> = PerString<'t, NameClass>;
 
-impl<'t> Names<'t> {
-    pub(crate) fn new(trace: &'t Trace) -> Self {
-        Names { trace, classes: vec![None; trace.strings().len()] }
-    }
-
-    pub(crate) fn get(&mut self, name: StringId) -> NameClass {
-        let trace = self.trace;
-        *self.classes[name.index()].get_or_insert_with(|| {
-            let text = trace.text(name);
-            let lower = text.to_ascii_lowercase();
-            NameClass {
-                kind: op_kind(text, &lower),
-                words: words(text, &lower),
-                graph_launch: is_graph_launch(text),
-                transfer: transfer(&lower),
-                chooses: matches!(lower.as_str(), "aten::argmax" | "aten::multinomial"),
-            }
-        })
-    }
+/// The classes of the names of a trace, none of them asked for yet.
+pub(crate) fn names(trace: &Trace) -> Names<'_> {
+    PerString::new(trace.strings(), |text| {
+        let lower = text.to_ascii_lowercase();
+        NameClass {
+            kind: op_kind(text, &lower),
+            words: words(text, &lower),
+            graph_launch: is_graph_launch(text),
+            transfer: transfer(&lower),
+            chooses: matches!(lower.as_str(), "aten::argmax" | "aten::multinomial"),
+        }
+    })
 }
 
 /// Writes to the cache of keys and values; both phases do that for every new token.

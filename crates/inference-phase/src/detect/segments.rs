@@ -1,7 +1,6 @@
 //! Steps of a thread that nothing marks: one pass over the model each, told apart by what passes begin and end with.
 
-use super::calls::{Attends, Item, What};
-use super::calls::{Call, NARROWEST_VOCABULARY};
+use super::calls::{Attends, Call, Item, NARROWEST_VOCABULARY, What};
 use super::names::Transfer;
 use super::vocabulary::Vocabulary;
 

@@ -97,24 +97,19 @@ pub(super) enum Located {
 
 /// Looks up steps by thread and time.
 pub(super) struct Locator<'s> {
+    trace: &'s Trace,
     spans: &'s Spans,
     /// Threads with steps, by process.
     by_process: HashMap<RowId, Vec<TrackId>>,
-    processes: Vec<RowId>,
 }
 
 impl<'s> Locator<'s> {
-    pub(super) fn new(trace: &Trace, spans: &'s Spans, tracks: &[TrackId]) -> Self {
-        let mut processes = vec![RowId::Missing; trace.tracks().len()];
+    pub(super) fn new(trace: &'s Trace, spans: &'s Spans) -> Self {
         let mut by_process: HashMap<RowId, Vec<TrackId>> = HashMap::new();
-        for &track in tracks {
-            let process = trace.tracks().get(track).pid;
-            processes[track.index()] = process;
-            if !spans.of(track).is_empty() {
-                by_process.entry(process).or_default().push(track);
-            }
+        for track in trace.tracks().ids().filter(|&track| !spans.of(track).is_empty()) {
+            by_process.entry(trace.tracks().get(track).pid).or_default().push(track);
         }
-        Locator { spans, by_process, processes }
+        Locator { trace, spans, by_process }
     }
 
     /// The step of a call on this thread at this time.
@@ -126,7 +121,7 @@ impl<'s> Locator<'s> {
         if !self.spans.of(track).is_empty() {
             return None;
         }
-        let engines = self.by_process.get(&self.processes[track.index()])?;
+        let engines = self.by_process.get(&self.trace.tracks().get(track).pid)?;
         let mut active = engines.iter().filter_map(|&engine| self.spans.find(engine, time));
         let only = active.next()?;
         active.next().is_none().then_some(Located::ByTime(only.step))

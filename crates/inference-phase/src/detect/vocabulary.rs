@@ -5,8 +5,7 @@
 
 use hashbrown::{HashMap, HashSet};
 
-use super::calls::{Call, NARROWEST_VOCABULARY};
-use super::calls::{ThreadItems, What};
+use super::calls::{Call, NARROWEST_VOCABULARY, ThreadItems, What};
 
 /// What was found of the model's vocabulary.
 #[derive(Debug, Default)]

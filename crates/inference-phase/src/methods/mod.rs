@@ -1,7 +1,7 @@
 //! Methods of phase detection: the detector of steps, and single rules over operators. Those of TraceLens are in
 //! [`tracelens`](crate::tracelens).
 
-mod single;
+pub(crate) mod single;
 
 use std::fmt;
 use std::str::FromStr;

@@ -3,15 +3,12 @@
 
 use hashbrown::HashMap;
 use perf_models::is_library_gemm;
-use trace_ingest::{Category, EventId, StringId, Trace};
+use trace_ingest::{Category, EventId, PerString, StringId, Trace};
 
 use super::{DetectionMethod, LaunchingCall};
 use crate::detect::calls::{AttentionCall, Call, CallReader};
-use crate::detect::names::{Names, Words};
+use crate::detect::names::{Names, Words, names};
 use crate::step::Phase;
-
-/// Below this share of the device time that names speak of, a phase's names in a call are noise.
-const LEAST_SHARE: i64 = 5;
 
 pub(super) fn phases(
     method: DetectionMethod,
@@ -21,8 +18,8 @@ pub(super) fn phases(
 ) -> Vec<Phase> {
     let mut rules = Rules {
         trace,
-        names: Names::new(trace),
-        lengths: HashMap::new(),
+        names: names(trace),
+        lengths: PerString::new(trace.strings(), sequence_length),
         reader: CallReader::new(trace),
         threshold,
     };
@@ -40,7 +37,7 @@ struct Rules<'t> {
     trace: &'t Trace,
     names: Names<'t>,
     /// What lengths in a name say, by name.
-    lengths: HashMap<StringId, Option<Phase>>,
+    lengths: PerString<'t, Option<Phase>>,
     reader: CallReader<'t>,
     threshold: i64,
 }
@@ -68,33 +65,30 @@ impl Rules<'_> {
             let time = self.trace.events().duration(kernel);
             let phase = says(self, kernel);
             // A kernel that names both counts for each.
-            if matches!(phase, Some(Phase::Prefill | Phase::Mixed)) {
+            if phase.is_some_and(Phase::bears_context) {
                 context = context.saturating_add(time);
             }
             if matches!(phase, Some(Phase::Decode | Phase::Mixed)) {
                 generation = generation.saturating_add(time);
             }
         }
-        let all = context.saturating_add(generation);
-        let counts = |part: i64| part > 0 && part.saturating_mul(LEAST_SHARE) >= all;
-        said(counts(context), counts(generation)).unwrap_or(Phase::Unknown)
+        Phase::from_weights([context, generation]).unwrap_or(Phase::Unknown)
     }
 
     /// What the words of the phases anywhere in a name say.
     fn weak_words(&mut self, event: EventId) -> Option<Phase> {
         let words = self.words(event);
-        said(words.weak_context, words.weak_generation)
+        Phase::from_kinds(words.weak_context, words.weak_generation)
     }
 
     /// What the name of attention says.
     fn attention_words(&mut self, event: EventId) -> Option<Phase> {
         let words = self.words(event);
-        said(words.context, words.generation)
+        Phase::from_kinds(words.context, words.generation)
     }
 
     fn length(&mut self, kernel: EventId) -> Option<Phase> {
-        let name = self.trace.events().name(kernel);
-        *self.lengths.entry(name).or_insert_with(|| sequence_length(self.trace.text(name)))
+        *self.lengths.get(self.trace.events().name(kernel))
     }
 
     /// The operator's own name alone, if an engine has it.
@@ -129,16 +123,6 @@ impl Rules<'_> {
     }
 }
 
-/// What words of both phases say.
-fn said(context: bool, generation: bool) -> Option<Phase> {
-    match (context, generation) {
-        (true, true) => Some(Phase::Mixed),
-        (true, false) => Some(Phase::Prefill),
-        (false, true) => Some(Phase::Decode),
-        (false, false) => None,
-    }
-}
-
 /// New tokens per request: as many as keys are a whole prompt, however short.
 fn by_lengths(call: AttentionCall, threshold: i64) -> Option<Phase> {
     let (tokens, keys) = match (call.queries, call.rows, call.requests) {
@@ -150,7 +134,7 @@ fn by_lengths(call: AttentionCall, threshold: i64) -> Option<Phase> {
     Some(if tokens > threshold || is_whole_prompt { Phase::Prefill } else { Phase::Decode })
 }
 
-/// What a length in a name says: one token is generation, more than ten are a prompt. Only whole words count (`seqlen_128`,
+/// What the lengths in a name say: one token is generation, more than ten are a prompt. Only whole words count (`seqlen_128`,
 /// `sl128`), and matrix kernels' names have none: theirs are about tiles.
 fn sequence_length(name: &str) -> Option<Phase> {
     let lower = name.to_ascii_lowercase();
@@ -169,6 +153,11 @@ fn sequence_length(name: &str) -> Option<Phase> {
         };
         lengths.extend(number.filter(|&length| length > 0.0));
     }
+    by_mean_length(&lengths)
+}
+
+/// The phase by the mean of all lengths in a name; `None` where there are none or the mean lies between.
+pub(crate) fn by_mean_length(lengths: &[f64]) -> Option<Phase> {
     let mean = lengths.iter().sum::<f64>() / lengths.len() as f64;
     if mean == 1.0 { Some(Phase::Decode) } else { (mean > 10.0).then_some(Phase::Prefill) }
 }

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use gpu_timeline::{Interval, busy_time};
-use hashbrown::HashMap;
-use trace_ingest::{EventId, StringId};
+use trace_ingest::{EventId, PerString};
 use trace2tree::is_graph_launch;
 use tree_perf::Analysis;
 
@@ -304,7 +303,7 @@ pub(super) fn of_steps(analysis: &Analysis, steps: &Steps) -> Vec<StepStatistics
         })
         .collect();
     // Sorted by launch: each one's device events stand together.
-    let mut is_graph: HashMap<StringId, bool> = HashMap::new();
+    let mut is_graph = PerString::new(trace.strings(), is_graph_launch);
     for group in
         tree.linked_device_events().chunk_by(|&a, &b| tree.recorded_launch(a) == tree.recorded_launch(b))
     {
@@ -313,9 +312,7 @@ pub(super) fn of_steps(analysis: &Analysis, steps: &Steps) -> Vec<StepStatistics
         else {
             continue;
         };
-        let name = events.name(launch);
-        let is_graph = *is_graph.entry(name).or_insert_with(|| is_graph_launch(trace.text(name)));
-        statistics[step].graph_launches += usize::from(is_graph);
+        statistics[step].graph_launches += usize::from(*is_graph.get(events.name(launch)));
     }
     statistics
 }
@@ -325,17 +322,17 @@ pub(super) fn of_phases(phases: &PhaseAnalysis<'_>) -> Vec<PhaseStatistics> {
     let events = phases.analysis.trace().events();
     let mut intervals: [Vec<Interval>; 4] = Default::default();
     for event in phases.analysis.device_events() {
-        intervals[place(phases.phase_of(event))].push(Interval::new(events.start(event), events.end(event)));
+        intervals[phases.phase_of(event).index()].push(Interval::new(events.start(event), events.end(event)));
     }
     let mut kernel_times = [0i64; 4];
     for part in &phases.parts {
-        kernel_times[place(part.phase)] += part.time;
+        kernel_times[part.phase.index()] += part.time;
     }
     let mut scratch = Vec::new();
     Phase::ALL
         .into_iter()
         .filter_map(|phase| {
-            let of_phase = &intervals[place(phase)];
+            let of_phase = &intervals[phase.index()];
             let steps = phases.steps().map(|steps| {
                 let all = steps.steps().iter().zip(phases.step_statistics());
                 all.filter(|(step, _)| step.phase == phase).collect::<Vec<_>>()
@@ -358,7 +355,7 @@ pub(super) fn of_phases(phases: &PhaseAnalysis<'_>) -> Vec<PhaseStatistics> {
                 requests: sum(requests),
                 tokens: sum(tokens),
                 device_events: of_phase.len(),
-                kernel_time: kernel_times[place(phase)],
+                kernel_time: kernel_times[phase.index()],
                 busy_time: busy_time(of_phase.iter().copied(), &mut scratch),
                 mean_step_time: mean_step_time(of_steps),
                 tokens_per_second: tokens_per_second(phases.analysis, of_steps),
@@ -367,11 +364,6 @@ pub(super) fn of_phases(phases: &PhaseAnalysis<'_>) -> Vec<PhaseStatistics> {
             })
         })
         .collect()
-}
-
-/// Place among [`Phase::ALL`].
-fn place(phase: Phase) -> usize {
-    phase as usize
 }
 
 /// The sources by device time, and the mean confidence; what belongs to no step is decided by nothing.

@@ -3,10 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use hashbrown::HashMap;
 use perf_models::{engine_kernel, tracelens_engine_kernel};
 use sheets::{Chart, ChartShape, Column, Sheet};
-use trace_ingest::StringId;
+use trace_ingest::{PerString, StringId};
 use tree_perf::KernelTable;
 
 use super::phase_analysis::{PhaseAnalysis, PhaseMethod};
@@ -84,8 +83,8 @@ fn operators<'a>(phases: &PhaseAnalysis<'a>, phase: Phase) -> Vec<Row<'a>> {
     let trace = phases.analysis.trace();
     let events = trace.events();
     let is_tracelens = matches!(phases.options.method, PhaseMethod::TraceLens(_));
-    let category = if is_tracelens { tracelens_engine_kernel } else { engine_kernel };
-    let mut known: HashMap<StringId, &'static str> = HashMap::new();
+    let mut category =
+        PerString::new(trace.strings(), if is_tracelens { tracelens_engine_kernel } else { engine_kernel });
     let mut groups: BTreeMap<StringId, Group> = BTreeMap::new();
     let mut launchers = phases.analysis.launchers().enumerate();
     for part in phases.parts.iter().filter(|part| part.phase == phase) {
@@ -94,8 +93,7 @@ fn operators<'a>(phases: &PhaseAnalysis<'a>, phase: Phase) -> Vec<Row<'a>> {
         let group = groups.entry(events.name(row.event)).or_default();
         if !is_tracelens || group.calls == 0 {
             for &kernel in row.kernels.iter().filter(|&&kernel| phases.phase_of(kernel) == phase) {
-                let name = events.name(kernel);
-                group.categories.insert(known.entry(name).or_insert_with(|| category(trace.text(name))));
+                group.categories.insert(category.get(events.name(kernel)));
             }
         }
         group.time += part.time;

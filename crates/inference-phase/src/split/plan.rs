@@ -69,8 +69,7 @@ pub fn plan(trace: &Trace, steps: &[SplitStep], options: &SplitOptions, base: &s
     if options.single_steps {
         for index in range.clone() {
             let step_name = steps[index].annotation.map(|annotation| trace.name(annotation));
-            let path = PathBuf::from(step_file(base, index, step_name));
-            planner.push(index, path, vec![index]);
+            planner.push(index, vec![index], |_| step_file(base, index, step_name).into());
         }
     }
     let regions = |window: usize| match options.range {
@@ -98,15 +97,10 @@ struct Planner<'s> {
 }
 
 impl Planner<'_> {
-    fn push(&mut self, index: usize, path: PathBuf, steps: Vec<usize>) {
+    /// Adds a file of these steps; `path` names it by their load.
+    fn push(&mut self, index: usize, steps: Vec<usize>, path: impl FnOnce(&WindowLoad) -> PathBuf) {
         let load = WindowLoad::new(steps.iter().map(|&step| &self.works[step]));
-        self.plan.outputs.push(SplitOutput { index, path, steps, load });
-    }
-
-    fn push_labelled(&mut self, index: usize, directory: &str, label: &str, steps: Vec<usize>) {
-        let load = WindowLoad::new(steps.iter().map(|&step| &self.works[step]));
-        let path = PathBuf::from(directory).join(window_file(label, &load, self.base));
-        self.push(index, path, steps);
+        self.plan.outputs.push(SplitOutput { index, path: path(&load), steps, load });
     }
 
     fn windows(&mut self, options: WindowOptions) {
@@ -116,9 +110,12 @@ impl Planner<'_> {
             ("decode_only_steady_state", windows.decode_only),
             ("prefilldecode_steady_state", windows.context_bearing),
         ];
+        let base = self.base;
         for (index, (label, window)) in labelled.into_iter().enumerate() {
             match window {
-                Some(window) if !window.is_empty() => self.push_labelled(index, "", label, window.collect()),
+                Some(window) if !window.is_empty() => {
+                    self.push(index, window.collect(), |load| window_file(label, load, base).into());
+                }
                 _ => self.plan.missing.push(label),
             }
         }
@@ -139,18 +136,14 @@ impl Planner<'_> {
                 _ => runs.push((kind, vec![step])),
             }
         }
-        let mut counts = [0; 2];
+        let (base, mut counts) = (self.base, [0; 2]);
         for (kind, run) in runs {
-            let load = WindowLoad::new(run.iter().map(|&step| &self.works[step]));
-            let label = format!(
-                "{}_chunk{}_steps{}_bs{}_conc{}",
-                KINDS[kind],
-                counts[kind],
-                run.len(),
-                load.mean_batch_size,
-                load.mean_requests
-            );
-            self.push_labelled(counts[kind], KINDS[kind], &label, run);
+            let (index, name, length) = (counts[kind], KINDS[kind], run.len());
+            self.push(index, run, |load| {
+                let (tokens, requests) = (load.mean_batch_size, load.mean_requests);
+                let label = format!("{name}_chunk{index}_steps{length}_bs{tokens}_conc{requests}");
+                PathBuf::from(name).join(window_file(&label, load, base))
+            });
             counts[kind] += 1;
         }
         self.plan

@@ -1,13 +1,11 @@
 //! The steps of a trace that it can be split into.
 
-use perf_models::{AnnotationKind, IterationAnnotation, StepPhase, StepStatistics};
-use trace_ingest::{Category, EventId, Trace, TrackId};
+use perf_models::{AnnotationKind, IterationAnnotation, StepStatistics};
+use trace_ingest::{Category, EventId, PerString, Trace, TrackId};
 use trace2tree::{TraceTree, iteration_roots};
 
 use crate::detect::DetectOptions;
-use crate::step::Phase;
-use crate::step::Step;
-use crate::step::Steps;
+use crate::step::{Phase, Step, Steps};
 
 /// A stretch of a host thread that the trace can be split at.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,12 +63,7 @@ impl StepWork {
 impl From<&IterationAnnotation> for StepWork {
     fn from(annotation: &IterationAnnotation) -> Self {
         StepWork {
-            phase: match annotation.phase() {
-                Some(StepPhase::PrefillOnly) => Phase::Prefill,
-                Some(StepPhase::PrefillDecode) => Phase::Mixed,
-                Some(StepPhase::DecodeOnly) => Phase::Decode,
-                None => Phase::Unknown,
-            },
+            phase: annotation.phase().into(),
             batch_size: annotation.batch_size,
             context_requests: annotation.context_requests,
             context_tokens: annotation.context_sum,
@@ -89,15 +82,13 @@ impl From<&IterationAnnotation> for StepWork {
 #[must_use]
 pub fn annotated_steps(trace: &Trace) -> Vec<SplitStep> {
     let events = trace.events();
-    let mut read: Vec<Option<Option<(Detail, StepWork)>>> = vec![None; trace.strings().len()];
+    let mut read = PerString::new(trace.strings(), |text| {
+        let annotation = IterationAnnotation::parse(text)?;
+        Some((detail(annotation.kind), StepWork::from(&annotation)))
+    });
     let (mut detailed, mut native, mut other) = (Vec::new(), Vec::new(), Vec::new());
     for event in events.ids().filter(|&event| events.category(event) == Category::USER_ANNOTATION) {
-        let name = events.name(event);
-        let annotation = read[name.index()].get_or_insert_with(|| {
-            let annotation = IterationAnnotation::parse(trace.text(name))?;
-            Some((detail(annotation.kind), StepWork::from(&annotation)))
-        });
-        if let Some((detail, work)) = *annotation {
+        if let Some((detail, work)) = *read.get(events.name(event)) {
             let (track, start, end) = (events.track(event), events.start(event), events.end(event));
             let steps = match detail {
                 Detail::Full => &mut detailed,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use trace_ingest::Trace;
 
-use super::membership::{DeviceWork, Membership};
+use super::membership::Membership;
 use super::plan::SplitOutput;
 use super::steps::SplitStep;
 use super::write::{SplitError, Written};
@@ -45,20 +45,13 @@ pub fn execution_details(
     written: &[Written],
 ) -> Vec<ExecutionDetails> {
     let details = |(output, written): (SplitOutput, &Written)| {
-        let sum = output.steps.iter().fold(DeviceWork::default(), |sum, &step| {
-            let work = membership.device_work(step);
-            DeviceWork {
-                events: sum.events + work.events,
-                span: sum.span + work.span,
-                busy: sum.busy + work.busy,
-            }
-        });
+        let works = || output.steps.iter().map(|&step| membership.device_work(step));
         ExecutionDetails {
             path: written.path.clone(),
             entries: written.entries,
-            device_events: sum.events,
-            device_span: trace.to_microseconds(sum.span),
-            device_busy: trace.to_microseconds(sum.busy),
+            device_events: works().map(|work| work.events).sum(),
+            device_span: trace.to_microseconds(works().map(|work| work.span).sum()),
+            device_busy: trace.to_microseconds(works().map(|work| work.busy).sum()),
             steps: output.steps.iter().filter_map(|&step| steps.get(step)).map(|step| step.work).collect(),
             output,
         }

@@ -9,6 +9,7 @@ use gpu_timeline::quantile;
 use hashbrown::HashMap;
 use trace_ingest::ArgumentValue;
 
+use crate::methods::single::by_mean_length;
 use crate::methods::{DetectionMethod, UnknownMethod};
 use crate::step::Phase;
 
@@ -180,16 +181,11 @@ fn gemm_params(row: &Call<'_>, threshold: i64) -> Phase {
         "decode_kernel",
     ];
     let text = row.text();
-    match (has(&text, &PREFILL), has(&text, &DECODE)) {
-        (true, true) => Phase::Mixed,
-        (true, false) => Phase::Prefill,
-        (false, true) => Phase::Decode,
-        (false, false) => match row.m() {
-            Some(m) if m > threshold as f64 => Phase::Prefill,
-            Some(_) => Phase::Decode,
-            None => Phase::Mixed,
-        },
-    }
+    Phase::from_kinds(has(&text, &PREFILL), has(&text, &DECODE)).unwrap_or_else(|| match row.m() {
+        Some(m) if m > threshold as f64 => Phase::Prefill,
+        Some(_) => Phase::Decode,
+        None => Phase::Mixed,
+    })
 }
 
 fn attention_patterns(row: &Call<'_>) -> Phase {
@@ -293,7 +289,7 @@ fn kernel_names(row: &Call<'_>) -> Phase {
         "decode_kernel",
     ];
     let text = row.text();
-    if let Some(phase) = by_sequence_length(&text) {
+    if let Some(phase) = by_mean_length(&lengths(&text)) {
         return phase;
     }
     if has(&text, &PREFILL) {
@@ -368,7 +364,7 @@ fn explicit_names(text: &str) -> Option<Phase> {
         "single_token",
         "next_token",
     ];
-    by_sequence_length(text).or_else(|| match (has(text, &PREFILL), has(text, &DECODE)) {
+    by_mean_length(&lengths(text)).or_else(|| match (has(text, &PREFILL), has(text, &DECODE)) {
         (true, false) => Some(Phase::Prefill),
         (false, true) => Some(Phase::Decode),
         _ => None,
@@ -431,26 +427,7 @@ fn either(text: &str, decode: &[&str], prefill: &[&str]) -> Option<Phase> {
     if has(text, decode) { Some(Phase::Decode) } else { has(text, prefill).then_some(Phase::Prefill) }
 }
 
-/// The phase by the mean of all lengths in a text in lower case; `None` where there are none or it lies between.
-fn by_sequence_length(text: &str) -> Option<Phase> {
-    let (sum, count) = lengths(text)
-        .into_iter()
-        .filter(|&length| length != 0.0)
-        .fold((0.0, 0usize), |(sum, count), length| (sum + length, count + 1));
-    if count == 0 {
-        return None;
-    }
-    let mean = sum / count as f64;
-    if mean == 1.0 {
-        Some(Phase::Decode)
-    } else if mean > 10.0 {
-        Some(Phase::Prefill)
-    } else {
-        None
-    }
-}
-
-/// Numbers after `sl`, after `seqlen` with or without a separator, and after `seq`, from left to right.
+/// Numbers after `sl`, after `seqlen` with or without a separator, and after `seq`, from left to right; 0 is no length.
 fn lengths(text: &str) -> Vec<f64> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -458,7 +435,7 @@ fn lengths(text: &str) -> Vec<f64> {
         rest = &rest[at..];
         match length_at(rest) {
             Some((length, end)) => {
-                found.push(length);
+                found.extend(Some(length).filter(|&length| length != 0.0));
                 rest = &rest[end..];
             }
             None => rest = &rest[1..],
@@ -518,7 +495,7 @@ mod sequence_length_tests {
             ("sl1 sl3", None),
             ("sl0", None),
         ] {
-            assert_eq!(by_sequence_length(text), expected, "{text}");
+            assert_eq!(by_mean_length(&lengths(text)), expected, "{text}");
         }
     }
 }

@@ -3,7 +3,7 @@
 pub(crate) mod model;
 
 use super::rms_norm::MX_BLOCK;
-use super::{OpGroup, op};
+use super::{OpGroup, gemm};
 use crate::data_type::type_of_scalar_number;
 use crate::gemm_kernel::GemmKernel;
 use crate::recorded::{Backward, Read, Recorded};
@@ -15,67 +15,73 @@ use crate::{
 use model::{Gemm, GemmSizes};
 
 /// `mm(self, mat2)`.
-const MM: Operands = Operands { a: 0, b: 1, bias: false, activation: None };
+const MM: Operands = Operands { a: 0, b: 1, bias: false };
 /// `addmm(self, mat1, mat2)`: what is added counts as one row.
-const ADDMM: Operands = Operands { a: 1, b: 2, bias: true, activation: None };
+const ADDMM: Operands = Operands { a: 1, b: 2, bias: true };
 
 pub(super) const GROUPS: &[OpGroup] = &[OpGroup::modelled(
     Family::Gemm,
     Category::Gemm,
     &[
-        op("aten::mm", |call| plain(call, &MM)),
-        op("aten::addmm", |call| plain(call, &ADDMM)),
-        op("aten::_scaled_mm", scaled_mm),
-        op("aten::bmm", |call| batched(call, &MM)),
-        op("aten::baddbmm", |call| batched(call, &ADDMM)),
-        op("trtllm::cublas_scaled_mm", cublas_scaled_mm),
-        op("bitsandbytes::int8_linear_matmul", int8_linear_matmul),
-        op("tex_ts::te_gemm_ts", transformer_engine),
-        op("vllm::gemm_with_dynamic_quant", dynamic_quantization),
-        op("vllm::rocm_aiter_triton_gemm_a8w8_blockscale", a8w8),
-        op("vllm::_rocm_aiter_preshuffled_per_token_w8a8_gemm", a8w8),
-        op("vllm::rocm_unquantized_gemm", unquantized),
-        op("_Linear_yfwd_mm", linear_layer),
-        op("_LinearBackward_xgrad_mm", linear_layer),
-        op("_LinearBackward_wgrad_mm", linear_layer),
-        op("_LayerNormLinear_yfwd_mm", linear_layer),
-        op("_LayerNormLinearBackward_xgrad_mm", linear_layer),
-        op("_LayerNormLinearBackward_wgrad_mm", linear_layer),
-        op("primus_turbo_cpp_extension::hipblaslt_gemm_fp8", |call| hipblaslt(call, ScaledNumbers::Fp8)),
-        op("primus_turbo_cpp_extension::hipblaslt_gemm_fp4", |call| {
+        gemm("aten::mm", |call| plain(call, &MM)),
+        gemm("aten::addmm", |call| plain(call, &ADDMM)),
+        gemm("aten::_scaled_mm", scaled_mm),
+        gemm("aten::bmm", |call| batched(call, &MM)),
+        gemm("aten::baddbmm", |call| batched(call, &ADDMM)),
+        gemm("trtllm::cublas_scaled_mm", cublas_scaled_mm),
+        gemm("bitsandbytes::int8_linear_matmul", int8_linear_matmul),
+        gemm("tex_ts::te_gemm_ts", transformer_engine),
+        gemm("vllm::gemm_with_dynamic_quant", dynamic_quantization),
+        gemm("vllm::rocm_aiter_triton_gemm_a8w8_blockscale", a8w8),
+        gemm("vllm::_rocm_aiter_preshuffled_per_token_w8a8_gemm", a8w8),
+        gemm("vllm::rocm_unquantized_gemm", unquantized),
+        gemm("_Linear_yfwd_mm", linear_layer),
+        gemm("_LinearBackward_xgrad_mm", linear_layer),
+        gemm("_LinearBackward_wgrad_mm", linear_layer),
+        gemm("_LayerNormLinear_yfwd_mm", linear_layer),
+        gemm("_LayerNormLinearBackward_xgrad_mm", linear_layer),
+        gemm("_LayerNormLinearBackward_wgrad_mm", linear_layer),
+        gemm("primus_turbo_cpp_extension::hipblaslt_gemm_fp8", |call| hipblaslt(call, ScaledNumbers::Fp8)),
+        gemm("primus_turbo_cpp_extension::hipblaslt_gemm_fp4", |call| {
             hipblaslt(call, ScaledNumbers::PackedFp4)
         }),
-        op("primus_turbo::hipblaslt_gemm_fp8", |call| hipblaslt(call, ScaledNumbers::Fp8)),
-        op("primus_turbo::hipblaslt_gemm_fp4", |call| hipblaslt(call, ScaledNumbers::PackedFp4)),
-        op("aiter::gemm_a4w4", a4w4),
-        op("aiter::_gemm_a4w4_asm", a4w4),
-        op("aiter::batched_gemm_a16wfp4_", batched_a16_wfp4),
-        op("aiter::gemm_a8w8_blockscale_ck", a8w8),
-        op("aiter::gemm_a8w8_blockscale_cktile", a8w8),
-        op("aiter::gemm_a8w8_blockscale_bpreshuffle_ck", a8w8),
-        op("aiter::gemm_a8w8_blockscale_bpreshuffle_cktile", a8w8),
-        op("aiter::flatmm_a8w8_blockscale_asm", a8w8),
-        op("aiter::gfx950_a8w8_blockscale_asm", a8w8),
-        op("aiter::gemm_a8w8_ck", a8w8),
-        op("aiter::gemm_a8w8_bpreshuffle_ck", a8w8),
-        op("aiter::gemm_a8w8_bpreshuffle", a8w8),
-        op("aiter::gemm_a16w16", a16w16),
-        op("aiter::gemm_a16w16_atomic_", a16w16_atomic),
-        op("aiter::_gemm_a16w16_asm", a16w16_assembly),
-        op("aiter::gemm_afp4wfp4_", afp4_wfp4),
-        op("aiter::_gemm_a8w8_blockscale_bpreshuffle_asm", a8w8),
-        op("sglang_profiler::fp8_utils_gemm_a8w8_blockscale", a8w8),
-        op("sglang_profiler::gemm_a8w8_blockscale_gemm_a8w8_blockscale", a8w8),
-        op("sglang_profiler::gemm_kernels_flydsl_hgemm", a16w16_atomic),
-        op(
+        gemm("primus_turbo::hipblaslt_gemm_fp8", |call| hipblaslt(call, ScaledNumbers::Fp8)),
+        gemm("primus_turbo::hipblaslt_gemm_fp4", |call| hipblaslt(call, ScaledNumbers::PackedFp4)),
+        gemm("aiter::gemm_a4w4", a4w4),
+        gemm("aiter::_gemm_a4w4_asm", a4w4),
+        gemm("aiter::batched_gemm_a16wfp4_", batched_a16_wfp4),
+        gemm("aiter::gemm_a8w8_blockscale_ck", a8w8),
+        gemm("aiter::gemm_a8w8_blockscale_cktile", a8w8),
+        gemm("aiter::gemm_a8w8_blockscale_bpreshuffle_ck", a8w8),
+        gemm("aiter::gemm_a8w8_blockscale_bpreshuffle_cktile", a8w8),
+        gemm("aiter::flatmm_a8w8_blockscale_asm", a8w8),
+        gemm("aiter::gfx950_a8w8_blockscale_asm", a8w8),
+        gemm("aiter::gemm_a8w8_ck", a8w8),
+        gemm("aiter::gemm_a8w8_bpreshuffle_ck", a8w8),
+        gemm("aiter::gemm_a8w8_bpreshuffle", a8w8),
+        gemm("aiter::gemm_a16w16", a16w16),
+        gemm("aiter::gemm_a16w16_atomic_", a16w16_atomic),
+        gemm("aiter::_gemm_a16w16_asm", a16w16_assembly),
+        gemm("aiter::gemm_afp4wfp4_", afp4_wfp4),
+        gemm("aiter::_gemm_a8w8_blockscale_bpreshuffle_asm", a8w8),
+        gemm("sglang_profiler::fp8_utils_gemm_a8w8_blockscale", a8w8),
+        gemm("sglang_profiler::gemm_a8w8_blockscale_gemm_a8w8_blockscale", a8w8),
+        gemm("sglang_profiler::gemm_kernels_flydsl_hgemm", a16w16_atomic),
+        gemm(
             "sglang_profiler::batched_gemm_a8w8_a_per_token_group_prequant_w_per_batched_tensor_quant_batched_gemm_a8w8_a_per_token_group_prequant_w_per_batched_tensor_quant",
             batched_a8w8,
         ),
     ],
 )];
 
+/// Reads a multiplication out of the recorded arguments; an activation is no argument, so the operator's row names
+/// it.
+pub(crate) type Layout = for<'a> fn(&OpCall<'a>) -> Gemmed<'a>;
+
+type Gemmed<'a> = Result<GemmCall<'a>, Undefined>;
+
 /// A multiplication as an operator records it, with what reports show besides its dimensions.
-struct GemmCall<'a> {
+pub(crate) struct GemmCall<'a> {
     gemm: Gemm,
     /// Whether the batch is the first parameter; otherwise it is the last.
     batch_first: bool,
@@ -118,9 +124,10 @@ impl<'a> GemmCall<'a> {
         }
     }
 
-    /// The model, with the transposes that the kernels' names tell.
-    fn recorded(self, call: &OpCall<'_>) -> Read {
+    /// The model with its epilogue, and with the transposes that the kernels' names tell.
+    pub(crate) fn recorded(self, call: &OpCall<'_>, activation: Option<Activation>) -> Read {
         let Self { gemm, batch_first, strides, types, extras, backward, note } = self;
+        let gemm = Gemm { activation, ..gemm };
         let mut parameters = gemm.parameters();
         if batch_first {
             parameters.rotate_right(1);
@@ -151,18 +158,16 @@ fn matrices(call: &OpCall<'_>, [a, b]: [usize; 2]) -> Result<[u64; 3], Undefined
     Ok([call.dimension(a, 0)?, call.dimension(b, 1)?, call.dimension(a, 1)?])
 }
 
-/// Where a call records its operands, and its epilogue.
+/// Where a call records its operands, and whether it adds a bias.
 struct Operands {
     a: usize,
     b: usize,
     bias: bool,
-    activation: Option<Activation>,
 }
 
 impl Operands {
     fn gemm(&self, call: &OpCall<'_>, [m, n, k]: [u64; 3]) -> Result<Gemm, Undefined> {
-        let &Self { a, bias, activation, .. } = self;
-        Ok(Gemm { bias, activation, ..Gemm::new(m, n, k, call.type_of(a)?) })
+        Ok(Gemm { bias: self.bias, ..Gemm::new(m, n, k, call.type_of(self.a)?) })
     }
 
     /// Every operand has the size of the first one's elements.
@@ -173,16 +178,16 @@ impl Operands {
 }
 
 /// Two matrices.
-fn plain(call: &OpCall<'_>, operands: &Operands) -> Read {
+fn plain<'a>(call: &OpCall<'a>, operands: &Operands) -> Gemmed<'a> {
     let gemm = operands.gemm(call, matrices(call, [operands.a, operands.b])?)?;
-    operands.call(call, gemm)?.recorded(call)
+    operands.call(call, gemm)
 }
 
 /// Two batches of matrices.
-fn batched(call: &OpCall<'_>, operands: &Operands) -> Read {
+fn batched<'a>(call: &OpCall<'a>, operands: &Operands) -> Gemmed<'a> {
     let ([batch, m, k], [_, _, n]) = (call.dimensions_of(operands.a)?, call.dimensions_of(operands.b)?);
     let gemm = Gemm { batch, ..operands.gemm(call, [m, n, k])? };
-    GemmCall { batch_first: true, ..operands.call(call, gemm)? }.recorded(call)
+    Ok(GemmCall { batch_first: true, ..operands.call(call, gemm)? })
 }
 
 /// Element type of the result of a multiplication of scaled operands.
@@ -195,20 +200,20 @@ enum Output<'a> {
 /// `aten::_scaled_mm(self, mat2, scale_a, scale_b, bias, scale_result, out_dtype, use_fast_accum)`.
 ///
 /// Up to PyTorch 2.4 the bias and the result's type came before the scales.
-fn scaled_mm(call: &OpCall<'_>) -> Read {
+fn scaled_mm<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
     let scale_stands_fourth = call.type_of(3).is_ok_and(|name| !matches!(name, "" | "Scalar"));
     let (bias, output) = if scale_stands_fourth { (4, 6) } else { (2, 3) };
     scaled(call, call.has_dimensions(bias), recorded_output(call, output))
 }
 
 /// `trtllm::cublas_scaled_mm(mat_a, mat_b, scale_a, scale_b, bias, out_dtype, ...)`.
-fn cublas_scaled_mm(call: &OpCall<'_>) -> Read {
+fn cublas_scaled_mm<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
     let bias = if call.input_count() == 3 { 2 } else { 4 };
     scaled(call, call.has_dimensions(bias), recorded_output(call, 5))
 }
 
 /// `bitsandbytes::int8_linear_matmul(A, B)`, which returns 32-bit integers.
-fn int8_linear_matmul(call: &OpCall<'_>) -> Read {
+fn int8_linear_matmul<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
     scaled(call, call.has_dimensions(2), Output::Is("int"))
 }
 
@@ -223,7 +228,7 @@ fn recorded_output<'a>(call: &OpCall<'a>, index: usize) -> Output<'a> {
     }
 }
 
-fn scaled(call: &OpCall<'_>, bias: bool, output: Output<'_>) -> Read {
+fn scaled<'a>(call: &OpCall<'a>, bias: bool, output: Output<'_>) -> Gemmed<'a> {
     let [m, n, k] = matrices(call, [0, 1])?;
     let types = vec![call.type_of(0)?, call.type_of(1)?];
     let (output, note) = match output {
@@ -238,7 +243,7 @@ fn scaled(call: &OpCall<'_>, bias: bool, output: Output<'_>) -> Read {
     let sizes =
         element_size(types[0]).and_then(|size| Ok(GemmSizes { output: output?, ..GemmSizes::uniform(size) }));
     let gemm = Gemm { bias, sizes, ..Gemm::new(m, n, k, types[0]) };
-    GemmCall { note, ..GemmCall::of_training(call, [0, 1], gemm, types)? }.recorded(call)
+    Ok(GemmCall { note, ..GemmCall::of_training(call, [0, 1], gemm, types)? })
 }
 
 /// Results of one-byte operands usually take two bytes.
@@ -247,7 +252,7 @@ fn wide_enough(size: f64) -> f64 {
 }
 
 /// Multiplications that a trace pass finds inside the linear layers of Transformer Engine.
-fn linear_layer(call: &OpCall<'_>) -> Read {
+fn linear_layer<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
     let [m, n, k] = matrices(call, [0, 1])?;
     let types = vec![call.type_of(0)?, call.type_of(1)?];
     if types[0] != types[1] {
@@ -256,11 +261,11 @@ fn linear_layer(call: &OpCall<'_>) -> Read {
     }
     let sizes = element_size(types[0]).map(|size| GemmSizes { output: 2.0, ..GemmSizes::uniform(size) });
     let gemm = Gemm { sizes, ..Gemm::new(m, n, k, types[0]) };
-    GemmCall::of_training(call, [0, 1], gemm, types)?.recorded(call)
+    GemmCall::of_training(call, [0, 1], gemm, types)
 }
 
 /// `tex_ts::te_gemm_ts(A, .., transa (4), B (5), .., transb (9), D (10), .., bias (14), .., bias type (18))`.
-fn transformer_engine(call: &OpCall<'_>) -> Read {
+fn transformer_engine<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
     let (rows_a, columns_a) = (call.dimension(0, 0)?, call.dimension(0, 1)?);
     let (rows_b, columns_b) = (call.dimension(5, 0)?, call.dimension(5, 1)?);
     if call.concrete.is_none() {
@@ -272,7 +277,7 @@ fn transformer_engine(call: &OpCall<'_>) -> Read {
     let types = vec![call.type_of(0)?, call.type_of(5)?, call.type_of(10)?, call.type_of(18)?];
     let sizes = sizes(types[0], types[1], if bias { types[3] } else { types[2] }, types[2]);
     let gemm = Gemm { bias, sizes, ..Gemm::new(m, n, k, types[0]) };
-    GemmCall::of_training(call, [0, 5], gemm, types)?.recorded(call)
+    GemmCall::of_training(call, [0, 5], gemm, types)
 }
 
 /// Sizes by the element types of operands, bias and result.
@@ -283,7 +288,7 @@ fn sizes(a: &str, b: &str, bias: &str, output: &str) -> Result<GemmSizes, Undefi
 
 /// `vllm::gemm_with_dynamic_quant`: activation and weight (rows are columns of the result) are the
 /// first two matrices; the weight is charged at the activation's size.
-fn dynamic_quantization(call: &OpCall<'_>) -> Read {
+fn dynamic_quantization<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
     let mut matrices = (0..call.input_count())
         .filter_map(|index| call.dimensions(index).ok())
         .filter_map(|shape| <[u64; 2]>::try_from(shape).ok());
@@ -292,16 +297,15 @@ fn dynamic_quantization(call: &OpCall<'_>) -> Read {
     };
     let types = vec![call.type_of(0)?, call.type_of(1)?];
     let gemm = Gemm::new(m, n, k, types[0]);
-    GemmCall {
+    Ok(GemmCall {
         backward: Backward::AsModelled,
         note: Some("weight charged at the element size of the activation".to_owned()),
         ..GemmCall::of_training(call, [0, 1], gemm, types)?
-    }
-    .recorded(call)
+    })
 }
 
 /// `hipblaslt_gemm_fp8|fp4(A, scaleA, B, scaleB, out_dtype, transA, transB, transC, ...)`.
-fn hipblaslt(call: &OpCall<'_>, numbers: ScaledNumbers) -> Read {
+fn hipblaslt<'a>(call: &OpCall<'a>, numbers: ScaledNumbers) -> Gemmed<'a> {
     let matrix = |index| Ok([call.dimension(index, 0)?, call.dimension(index, 1)?]);
     let (mut a, mut b) = (matrix(0)?, matrix(2)?);
     let [mut transpose_a, mut transpose_b, transpose_c] = [5, 6, 7].map(|index| is_true(call, index));
@@ -316,7 +320,7 @@ fn hipblaslt(call: &OpCall<'_>, numbers: ScaledNumbers) -> Read {
 }
 
 /// `aiter::gemm_a4w4(A, B, A_scale, B_scale, ...)`: rows of the weight are columns of the result.
-fn a4w4(call: &OpCall<'_>) -> Read {
+fn a4w4<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
     let dimensions = [call.dimension(0, 0)?, call.dimension(1, 0)?, call.dimension(0, 1)?];
     let scaled = Scaled { operands: [0, 1], scales: [2, 3], backward: Backward::AsModelled };
     scaled_gemm(call, dimensions, ScaledNumbers::PackedFp4, &scaled)
@@ -338,7 +342,12 @@ struct Scaled {
     backward: Backward,
 }
 
-fn scaled_gemm(call: &OpCall<'_>, [m, n, k]: [u64; 3], numbers: ScaledNumbers, inputs: &Scaled) -> Read {
+fn scaled_gemm<'a>(
+    call: &OpCall<'a>,
+    [m, n, k]: [u64; 3],
+    numbers: ScaledNumbers,
+    inputs: &Scaled,
+) -> Gemmed<'a> {
     let &Scaled { operands, scales, backward } = inputs;
     let types = vec![call.type_of(operands[0])?, call.type_of(operands[1])?];
     let (a, b) = (element_size(types[0]), element_size(types[1]));
@@ -362,14 +371,13 @@ fn scaled_gemm(call: &OpCall<'_>, [m, n, k]: [u64; 3], numbers: ScaledNumbers, i
     };
     let type_of_scale = |index| Value::from(call.type_of(index).ok());
     let gemm = Gemm { sizes, ..Gemm::new(m, n, k, types[0]) };
-    GemmCall {
+    Ok(GemmCall {
         batch_first: false,
         strides: Some(strides(call, operands).unwrap_or([Value::None, Value::None])),
         extras: vec![("dtype_scaleA", type_of_scale(scales[0])), ("dtype_scaleB", type_of_scale(scales[1]))],
         backward,
         ..GemmCall::of_engine(gemm, types)
-    }
-    .recorded(call)
+    })
 }
 
 /// Whether the value of input `index` says yes.
@@ -406,7 +414,7 @@ fn type_or_none<'a>(call: &OpCall<'a>, index: usize) -> &'a str {
 }
 
 /// Eight-bit operands, a result of 16 bits; with scales for blocks of the operands as inputs 2 and 3.
-fn a8w8(call: &OpCall<'_>) -> Read {
+fn a8w8<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
     let [m, n, k] = activation_and_weight(call)?;
     let types = [type_or_none(call, 0), type_or_none(call, 1), BF16];
     let mut extras = Vec::new();
@@ -428,74 +436,93 @@ fn a8w8(call: &OpCall<'_>) -> Read {
     extras.push(("output_shape", Value::Tuple(vec![count_value(m), count_value(n)])));
     extras.push(("output_dtype", BF16.into()));
     let gemm = Gemm { sizes: sizes(types[0], types[1], BF16, BF16), ..Gemm::new(m, n, k, types[0]) };
-    GemmCall { extras, ..GemmCall::of_engine(gemm, types) }.recorded(call)
+    Ok(GemmCall { extras, ..GemmCall::of_engine(gemm, types) })
 }
 
 /// `vllm::rocm_unquantized_gemm(x, weight, bias)`: the result has the type of the bias or the weight.
-fn unquantized(call: &OpCall<'_>) -> Read {
+fn unquantized<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
     let [m, n, k] = activation_and_weight(call)?;
     let types = [call.type_of(0)?, call.type_of(1)?, type_or_none(call, 2)];
     let bias = call.has_dimensions(2);
     let output = if bias { types[2] } else { types[1] };
     let sizes = sizes(types[0], types[1], output, output);
     let gemm = Gemm { bias, sizes, ..Gemm::new(m, n, k, types[0]) };
-    GemmCall { batch_first: false, ..GemmCall::of_engine(gemm, types) }.recorded(call)
+    Ok(GemmCall { batch_first: false, ..GemmCall::of_engine(gemm, types) })
 }
 
 /// `aiter::gemm_a16w16(A, B, bias, ...)`: the result has the type of the activation.
-fn a16w16(call: &OpCall<'_>) -> Read {
+fn a16w16<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
     let activation = call.type_of(0)?;
     a16w16_of(call, call.has_dimensions(2), activation)
 }
 
 /// The type of the result is that of input 3.
-fn a16w16_atomic(call: &OpCall<'_>) -> Read {
+fn a16w16_atomic<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
     a16w16_of(call, false, call.type_of(3).unwrap_or(BF16))
 }
 
 /// The result is input 2, if that is a tensor.
-fn a16w16_assembly(call: &OpCall<'_>) -> Read {
+fn a16w16_assembly<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
     let activation = call.type_of(0)?;
     let output = call.type_of(2).ok().filter(|name| element_size(name).is_ok());
     a16w16_of(call, false, output.unwrap_or(activation))
 }
 
-fn a16w16_of(call: &OpCall<'_>, bias: bool, output: &str) -> Read {
+fn a16w16_of<'a>(call: &OpCall<'a>, bias: bool, output: &'a str) -> Gemmed<'a> {
     let [m, n, k] = activation_and_weight(call)?;
     let types = [call.type_of(0)?, call.type_of(1)?, output];
     let sizes = sizes(types[0], types[1], output, output);
     let gemm = Gemm { bias, sizes, ..Gemm::new(m, n, k, types[0]) };
-    GemmCall::of_engine(gemm, types).recorded(call)
+    Ok(GemmCall::of_engine(gemm, types))
 }
 
 /// `aiter::gemm_afp4wfp4_`: two four-bit numbers an element in both operands.
-fn afp4_wfp4(call: &OpCall<'_>) -> Read {
+fn afp4_wfp4<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
     let [m, n, packed_k] = activation_and_weight(call)?;
     let types = [call.type_of(0)?, call.type_of(1)?, BF16];
     let sizes = Ok(GemmSizes { a: FOUR_BITS, b: FOUR_BITS, ..GemmSizes::uniform(2.0) });
     let precision = Some(Precision::Fp4);
     let gemm = Gemm { sizes, precision, ..Gemm::new(m, n, packed_k.saturating_mul(2), types[0]) };
-    GemmCall::of_engine(gemm, types).recorded(call)
+    Ok(GemmCall::of_engine(gemm, types))
 }
 
 /// `aiter::batched_gemm_a16wfp4_`: a weight of four-bit numbers for each activation of the batch.
-fn batched_a16_wfp4(call: &OpCall<'_>) -> Read {
+fn batched_a16_wfp4<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
     let ([batch, m, k], n) = (call.dimensions_of(0)?, call.dimension(1, 1)?);
     let types = [call.type_of(0)?, call.type_of(1)?, BF16];
     let sizes = element_size(types[0]).map(|a| GemmSizes { a, b: FOUR_BITS, ..GemmSizes::uniform(2.0) });
     let precision = Some(Precision::Fp4);
     let gemm = Gemm { batch, sizes, precision, ..Gemm::new(m, n, k, types[0]) };
-    GemmCall::of_engine(gemm, types).recorded(call)
+    Ok(GemmCall::of_engine(gemm, types))
 }
 
 /// A batch of weights of eight bits; the batch is the first or the second dimension of the activation,
 /// which is quantized on the way, so that the weight's precision is that of the arithmetic.
-fn batched_a8w8(call: &OpCall<'_>) -> Read {
+fn batched_a8w8<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
     let (batch, n) = (call.dimension(1, 0)?, call.dimension(1, 1)?);
     let [first, second, k] = call.dimensions_of(0)?;
     let m = if first == batch { second } else { first };
     let types = [call.type_of(0)?, call.type_of(1)?, BF16];
     let sizes = sizes(types[0], types[1], BF16, BF16);
     let gemm = Gemm { batch, sizes, precision: precision(types[1]), ..Gemm::new(m, n, k, types[0]) };
-    GemmCall::of_engine(gemm, types).recorded(call)
+    Ok(GemmCall::of_engine(gemm, types))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::families::ReadModel;
+
+    #[test]
+    fn every_layout_takes_an_activation() {
+        let dims = [Value::List(vec![8.into(), 64.into()]), Value::List(vec![32.into(), 64.into()])];
+        let types = ["c10::Float8_e4m3fn", "c10::Float8_e4m3fn"].map(Value::from);
+        let call = OpCall { dims: Some(&dims), types: Some(&types), ..OpCall::default() };
+        let plain = ReadModel::Gemm(a8w8, None).read(&call).unwrap();
+        let fused = ReadModel::Gemm(a8w8, Some(Activation::Gelu)).read(&call).unwrap();
+        let operations = 8.0 * 32.0 * Activation::Gelu.operations();
+        assert_eq!(fused.flops().unwrap() - plain.flops().unwrap(), operations);
+        assert_eq!(fused.bytes(), plain.bytes());
+        assert!(fused.parameters().contains(&("activation", "gelu".into())));
+    }
 }

@@ -216,8 +216,7 @@ fn scaled(call: &OpCall<'_>) -> Read {
 fn fp8_groups(call: &OpCall<'_>) -> Read {
     /// The block of DeepSeek-V3's FP8 recipe, which vLLM takes where nothing is said.
     const USUAL_GROUP: u64 = 128;
-    let recorded =
-        call.concrete_integer(1).ok().and_then(|size| u64::try_from(size).ok()).filter(|&size| size > 0);
+    let recorded = call.positive_integer(1);
     Ok(Recorded::new(GroupQuantizationFp8 {
         input: call.tensor(0)?,
         group_size: recorded.unwrap_or(USUAL_GROUP),

@@ -188,9 +188,7 @@ fn norm_and_row_quantization(call: &OpCall<'_>) -> Read {
 /// A group size that is absent or not positive means one group: the row.
 fn norm_and_optional_group_quantization(call: &OpCall<'_>) -> Read {
     let model = plain(call, 1, 3)?;
-    let group =
-        call.concrete_integer(5).ok().and_then(|size| u64::try_from(size).ok()).filter(|&size| size > 0);
-    let scales_per_row = model.channels.div_ceil(group.unwrap_or(model.channels));
+    let scales_per_row = model.channels.div_ceil(call.positive_integer(5).unwrap_or(model.channels));
     with(model, RmsNormFusion::Quantization { scales_per_row, addition: false })
 }
 

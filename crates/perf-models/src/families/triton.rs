@@ -160,13 +160,8 @@ fn long_name(element_type: &str) -> &str {
 fn extents(call: &OpCall<'_>) -> Result<Vec<u64>, Undefined> {
     let recorded =
         call.concrete.ok_or_else(|| Undefined::arguments("Concrete Inputs were not recorded"))?.iter();
-    let whole = |value: &Value| match value {
-        Value::Text(text) => text.trim().parse::<i64>().ok(),
-        Value::Int(number) => Some(*number),
-        _ => None,
-    };
     let extents: Vec<u64> =
-        recorded.filter_map(whole).map(|extent| u64::try_from(extent).unwrap_or(0)).collect();
+        recorded.filter_map(Value::whole_number).map(|extent| u64::try_from(extent).unwrap_or(0)).collect();
     if extents.is_empty() {
         return Err(Undefined::arguments("Concrete Inputs hold no extent of the grid"));
     }

@@ -23,6 +23,13 @@ pub(super) const fn rule(
     KindRule { any, unless: &[], kinds, otherwise }
 }
 
+/// Rotary position embeddings.
+pub(super) const ROPE: KindRule = rule(
+    &["rope", "rotary"],
+    &[(&["cached"], "RoPE-Cached"), (&["gqa", "grouped"], "RoPE-GQA")],
+    "RoPE-Generic",
+);
+
 impl KindRule {
     pub(super) fn decide(&self, text: &str) -> Option<&'static str> {
         (has(text, self.any) && !has(text, self.unless)).then(|| {
@@ -67,8 +74,8 @@ fn words(name: &str) -> String {
 const RULES: &[KindRule] = &[
     rule(&[" memcpy "], &[], "Memory-Copy"),
     rule(&[" memset ", "fillbuffer", "fill buffer"], &[], "Memory-Set"),
-    KindRule {
-        any: &[
+    rule(
+        &[
             "nccl",
             "rccl",
             "nvshmem",
@@ -84,8 +91,7 @@ const RULES: &[KindRule] = &[
             "quickreduce",
             "quick reduce",
         ],
-        unless: &[],
-        kinds: &[
+        &[
             (
                 &["allreduce", "all reduce", "cross device reduce", "quickreduce", "quick reduce"],
                 "Comm-AllReduce",
@@ -98,8 +104,8 @@ const RULES: &[KindRule] = &[
             (&["broadcast"], "Comm-Broadcast"),
             (&["barrier"], "Comm-Barrier"),
         ],
-        otherwise: "Comm-Generic",
-    },
+        "Comm-Generic",
+    ),
     rule(&[" triton poi ", " triton red ", " triton per "], &[], "Triton-Custom"),
     rule(
         &[
@@ -168,8 +174,8 @@ const RULES: &[KindRule] = &[
         ],
         "Conv-Generic",
     ),
-    KindRule {
-        any: &[
+    rule(
+        &[
             "gemm",
             " cijk ",
             "matmul",
@@ -188,8 +194,7 @@ const RULES: &[KindRule] = &[
             " mm ",
             "cutlass",
         ],
-        unless: &[],
-        kinds: &[
+        &[
             (&["mxfp4", "fp4", "int4", "f4gemm"], "GEMM-FP4"),
             (&["fp8", "int8", "f8gemm", "i8gemm", " f8"], "GEMM-FP8"),
             (&[" cijk "], "GEMM-Tensile"),
@@ -202,8 +207,8 @@ const RULES: &[KindRule] = &[
             (&[" wmma"], "GEMM-WMMA"),
             (&["tensor op"], "GEMM-TensorOp"),
         ],
-        otherwise: "GEMM-Generic",
-    },
+        "GEMM-Generic",
+    ),
     rule(&[" moe ", "moe align", "expert", "grouped topk"], &[], "MoE-Generic"),
     rule(&[" moments", "gamma beta", "fused params", "internal gradients"], &[], "Norm-Generic"),
     rule(&["adamw", " adam ", "optimizer", " lamb "], &[], "Optimizer"),
@@ -237,11 +242,7 @@ const RULES: &[KindRule] = &[
         ],
         "Norm-Generic",
     ),
-    rule(
-        &["rope", "rotary"],
-        &[(&["cached"], "RoPE-Cached"), (&["gqa", "grouped"], "RoPE-GQA")],
-        "RoPE-Generic",
-    ),
+    ROPE,
     rule(
         &["act and mul", "relu", "gelu", "silu", "swish", "sigmoid", "tanh", "softmax", "activation"],
         &[

@@ -1,6 +1,6 @@
 //! Kernels of inference engines exactly as TraceLens decides them, also where it is wrong.
 
-use super::engine::{KindRule, rule};
+use super::engine::{KindRule, ROPE, rule};
 use super::has;
 
 /// Kind of work of a kernel by its name as TraceLens says it.
@@ -12,7 +12,7 @@ pub fn tracelens_engine_kernel(name: &str) -> &'static str {
         .or_else(|| cache(&lower))
         .or_else(|| AFTER_CACHE.iter().find_map(|rule| rule.decide(&lower)))
         .or_else(|| by_start(name))
-        .or_else(|| by_namespace(&lower))
+        .or_else(|| framework(&lower).map(|(_, custom)| custom))
         .unwrap_or("Uncategorized")
 }
 
@@ -206,11 +206,7 @@ const BEFORE_FRAMEWORKS: &[KindRule] = &[
         ],
         "Quant-Generic",
     ),
-    rule(
-        &["rope", "rotary"],
-        &[(&["cached"], "RoPE-Cached"), (&["gqa", "grouped"], "RoPE-GQA")],
-        "RoPE-Generic",
-    ),
+    ROPE,
 ];
 
 /// Names with `cache` go by the framework where nothing else is said.
@@ -226,18 +222,8 @@ fn cache(lower: &str) -> Option<&'static str> {
         otherwise: "KVCache-Generic",
     };
     let category = CACHE.decide(lower)?;
-    if category != CACHE.otherwise {
-        return Some(category);
-    }
-    Some(match framework(lower) {
-        Some(Framework::Vllm) => "KVCache-vLLM",
-        Some(Framework::Sglang) => "KVCache-SGLang",
-        Some(Framework::Tgi) => "KVCache-TGI",
-        Some(Framework::HuggingFace) => "KVCache-HuggingFace",
-        Some(Framework::TensorRt) => "KVCache-TensorRT",
-        Some(Framework::Onnx) => "KVCache-ONNX",
-        None => category,
-    })
+    let of_framework = framework(lower).filter(|_| category == CACHE.otherwise);
+    Some(of_framework.map_or(category, |(cache, _)| cache))
 }
 
 const AFTER_CACHE: &[KindRule] = &[
@@ -274,52 +260,23 @@ fn by_start(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Frameworks by namespace.
-#[derive(Clone, Copy)]
-enum Framework {
-    Vllm,
-    Sglang,
-    Tgi,
-    HuggingFace,
-    TensorRt,
-    Onnx,
-}
+/// Frameworks by parts of the namespace, each with the categories of its caches and of its other kernels.
+const FRAMEWORKS: [(&[&str], &str, &str); 9] = [
+    (&["vllm"], "KVCache-vLLM", "vLLM-Custom"),
+    (&["sglang", "sgl"], "KVCache-SGLang", "SGLang-Custom"),
+    (&["tgi", "text_generation"], "KVCache-TGI", "TGI-Custom"),
+    (&["transformers", "hf", "huggingface"], "KVCache-HuggingFace", "HuggingFace-Custom"),
+    (&["tensorrt", "trt"], "KVCache-TensorRT", "TensorRT-Custom"),
+    (&["onnx", "ort"], "KVCache-ONNX", "ONNX-Custom"),
+    (&["deepspeed", "ds"], "KVCache-Generic", "DeepSpeed-Custom"),
+    (&["megatron", "mcore"], "KVCache-Generic", "Megatron-Custom"),
+    (&["fairscale", "fair"], "KVCache-Generic", "FairScale-Custom"),
+];
 
-fn namespace(lower: &str) -> Option<&str> {
-    lower.split_once("::").map(|(namespace, _)| namespace)
-}
-
-fn framework(lower: &str) -> Option<Framework> {
-    const FRAMEWORKS: [(&[&str], Framework); 6] = [
-        (&["vllm"], Framework::Vllm),
-        (&["sglang", "sgl"], Framework::Sglang),
-        (&["tgi", "text_generation"], Framework::Tgi),
-        (&["transformers", "hf", "huggingface"], Framework::HuggingFace),
-        (&["tensorrt", "trt"], Framework::TensorRt),
-        (&["onnx", "ort"], Framework::Onnx),
-    ];
-    let namespace = namespace(lower)?;
-    FRAMEWORKS.iter().find(|(parts, _)| has(namespace, parts)).map(|&(_, framework)| framework)
-}
-
-fn by_namespace(lower: &str) -> Option<&'static str> {
-    let of_framework = framework(lower).map(|framework| match framework {
-        Framework::Vllm => "vLLM-Custom",
-        Framework::Sglang => "SGLang-Custom",
-        Framework::Tgi => "TGI-Custom",
-        Framework::HuggingFace => "HuggingFace-Custom",
-        Framework::TensorRt => "TensorRT-Custom",
-        Framework::Onnx => "ONNX-Custom",
-    });
-    const OTHERS: [(&[&str], &str); 3] = [
-        (&["deepspeed", "ds"], "DeepSpeed-Custom"),
-        (&["megatron", "mcore"], "Megatron-Custom"),
-        (&["fairscale", "fair"], "FairScale-Custom"),
-    ];
-    of_framework.or_else(|| {
-        let namespace = namespace(lower)?;
-        OTHERS.iter().find(|(parts, _)| has(namespace, parts)).map(|&(_, category)| category)
-    })
+fn framework(lower: &str) -> Option<(&'static str, &'static str)> {
+    let (namespace, _) = lower.split_once("::")?;
+    let (_, cache, custom) = FRAMEWORKS.into_iter().find(|(parts, ..)| has(namespace, parts))?;
+    Some((cache, custom))
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use super::programs::{FileBytes, Programs};
 use super::rows::{LineContext, Noticed, Row, add_pool_regions, read_rows, sort_rows};
 use super::scan::{PlaneScan, read_text, scan_plane};
 use crate::error::IngestError;
+use crate::source::file_name;
 use crate::track_table::{RowId, Track};
 use crate::wire::{Message, Wire};
 
@@ -41,7 +42,7 @@ pub(crate) fn decode(path: &Path, bytes: Vec<u8>) -> Result<Profile, IngestError
 
 /// A file's name without the endings of the format and of compression.
 fn host_name(path: &Path) -> String {
-    let mut name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut name = file_name(path);
     for ending in [".gz", ".zst", ".zip", ".pb", ".xplane"] {
         if let Some(rest) = name.strip_suffix(ending) {
             name.truncate(rest.len());

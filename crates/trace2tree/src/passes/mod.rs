@@ -1,13 +1,12 @@
 //! Pseudo operators: names for the parts of kernel sequences that the trace records as one operator, or only
 //! as Python frames.
 //!
-//! One file per rule. All rules work alike: they choose events of the built tree, warn of those that they have
-//! to leave as they are, then insert in one edit. What a rule inserted before, it recognises and leaves alone,
-//! so running the passes twice adds nothing.
+//! All rules work alike: they choose events of the built tree, warn of those that they leave as they are, then insert in
+//! one edit. A rule recognises what it inserted before and leaves it alone, so running the passes twice adds nothing.
 //!
-//! Not here: the two rules that the KV-cache dtype of `_rocm_C::paged_attention` and
-//! `aiter::paged_attention_v1` is said to need. They insert no operator: the dtype is an argument of these
-//! operators, which a model can read.
+//! Two rules of TraceLens are not here, those for the KV-cache dtype of `_rocm_C::paged_attention` and
+//! `aiter::paged_attention_v1`. They would insert no operator: the dtype is an argument of these operators, which a
+//! model can read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,15 +15,10 @@ use trace_ingest::{Category, EventId};
 use crate::pass::{PassError, TreePass, run_passes};
 use crate::tree::TraceTree;
 
-mod expert_gemm;
-mod mla;
-mod moe_flydsl;
-mod moe_fused;
-mod moe_gptq_awq;
-mod moe_triton;
+mod attention;
+mod moe;
 mod python_frame;
 mod sglang_names;
-mod v4_paged_decode;
 
 #[cfg(test)]
 mod tests;
@@ -40,14 +34,14 @@ pub use sglang_names::normalise_names;
 /// say so.
 pub fn pseudo_operator_passes() -> &'static [&'static dyn TreePass] {
     const PASSES: &[&dyn TreePass] = &[
-        &sglang_names::NormaliseNames,
-        &moe_fused::MoeFused,
-        &moe_triton::MoeTriton,
-        &moe_gptq_awq::MoeGptqAwq,
-        &moe_flydsl::MoeFlydsl,
-        &mla::DECODE,
-        &mla::PREFILL,
-        &v4_paged_decode::V4PagedDecode,
+        &sglang_names::NORMALISE_NAMES,
+        &moe::FUSED,
+        &moe::TRITON,
+        &moe::GPTQ_AWQ,
+        &moe::FLYDSL,
+        &attention::MLA_DECODE,
+        &attention::MLA_PREFILL,
+        &attention::V4_PAGED_DECODE,
     ];
     PASSES
 }
@@ -58,22 +52,34 @@ pub fn insert_pseudo_operators(tree: &mut TraceTree) -> Vec<(String, PassError)>
     run_passes(tree, pseudo_operator_passes())
 }
 
-/// What a pass has to leave as it is or assume, by problem.
+/// A pass of this crate: what it leaves as it is or assumes, it adds to its problems.
+struct Rule {
+    name: &'static str,
+    run: fn(&mut TraceTree, Problems) -> Result<(), PassError>,
+}
+
+impl TreePass for Rule {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn run(&self, tree: &mut TraceTree) -> Result<(), PassError> {
+        (self.run)(tree, Problems { pass: self.name, events: BTreeMap::new() })
+    }
+}
+
+/// Events that a pass left as they are or assumed something for, by problem.
 struct Problems {
     pass: &'static str,
     events: BTreeMap<&'static str, Vec<EventId>>,
 }
 
 impl Problems {
-    fn new(pass: &'static str) -> Self {
-        Problems { pass, events: BTreeMap::new() }
-    }
-
     fn add(&mut self, problem: &'static str, event: EventId) {
         self.events.entry(problem).or_default().push(event);
     }
 
-    /// Hands them to the tree's warnings.
+    /// Adds them to the tree's warnings.
     fn report(self, tree: &mut TraceTree) {
         for (problem, events) in self.events {
             tree.warn_of(self.pass, problem, &events);
@@ -87,9 +93,9 @@ fn operators<'t>(tree: &'t TraceTree, name: &str) -> impl Iterator<Item = EventI
     tree.find_by_name(name).iter().copied().filter(|&event| events.category(event) == Category::CPU_OP)
 }
 
-/// Those events that lie below no other of them, so that nothing is taken for two.
-fn outermost(tree: &TraceTree, events: impl Iterator<Item = EventId>) -> Vec<EventId> {
-    let all: BTreeSet<EventId> = events.collect();
+/// The events that lie below no other of them, so that nothing counts twice.
+fn outermost(tree: &TraceTree, events: impl IntoIterator<Item = EventId>) -> Vec<EventId> {
+    let all: BTreeSet<EventId> = events.into_iter().collect();
     all.iter().copied().filter(|&event| !tree.ancestors(event).any(|above| all.contains(&above))).collect()
 }
 

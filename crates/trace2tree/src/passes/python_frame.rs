@@ -39,8 +39,7 @@ impl<'n> FrameName<'n> {
 /// The Python frames whose name `wanted` accepts, in pre-order. A name is judged once.
 pub(super) fn frames(tree: &TraceTree, wanted: impl Fn(FrameName<'_>) -> bool) -> Vec<EventId> {
     let events = tree.trace().events();
-    let is_wanted: Vec<bool> =
-        tree.trace().strings().iter().map(|(_, name)| FrameName::parse(name).is_some_and(&wanted)).collect();
+    let is_wanted = tree.trace().strings().classify(|name| FrameName::parse(name).is_some_and(&wanted));
     let is_frame = |event: &EventId| events.category(*event) == Category::PYTHON_FUNCTION;
     tree.host_events()
         .iter()
@@ -59,18 +58,16 @@ pub(super) fn require_frames(tree: &TraceTree, operator: &str) -> Result<bool, P
     if tree.find_by_name(operator).is_empty() {
         return Ok(false);
     }
-    if !tree.options().python_frames {
-        return Err(PassError::Unmet(format!(
-            "the parts of {operator} are told by Python frames, and the tree was built without them"
-        )));
-    }
     let events = tree.trace().events();
-    match tree.host_events().iter().any(|&event| events.category(event) == Category::PYTHON_FUNCTION) {
-        true => Ok(true),
-        false => Err(PassError::Unmet(format!(
-            "the parts of {operator} are told by Python frames, and the trace was recorded without them"
-        ))),
-    }
+    let is_frame = |&event: &EventId| events.category(event) == Category::PYTHON_FUNCTION;
+    let lacking = match tree.options().python_frames {
+        true if tree.host_events().iter().any(is_frame) => return Ok(true),
+        true => "the trace was recorded",
+        false => "the tree was built",
+    };
+    Err(PassError::Unmet(format!(
+        "the parts of {operator} are told by Python frames, and {lacking} without them"
+    )))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use trace_ingest::{Category, EventId};
 
-use crate::pass::{PassError, TreePass};
+use super::Rule;
 use crate::tree::TraceTree;
 
 /// Prefix of the operators that SGLang records for the profiler.
@@ -41,18 +41,13 @@ fn without_number(name: &str) -> Option<&str> {
 }
 
 /// [`normalise_names`] as a pass.
-pub(super) struct NormaliseNames;
-
-impl TreePass for NormaliseNames {
-    fn name(&self) -> &str {
-        "sglang_names"
-    }
-
-    fn run(&self, tree: &mut TraceTree) -> Result<(), PassError> {
+pub(super) const NORMALISE_NAMES: Rule = Rule {
+    name: "sglang_names",
+    run: |tree, _| {
         normalise_names(tree);
         Ok(())
-    }
-}
+    },
+};
 
 #[cfg(test)]
 mod tests {

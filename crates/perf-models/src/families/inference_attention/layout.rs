@@ -44,11 +44,7 @@ pub(super) fn unified(call: &OpCall<'_>) -> Read {
 
 /// As [`unified`], with values of another head dimension than keys.
 pub(super) fn with_value_tensor(call: &OpCall<'_>) -> Read {
-    let mut inference = InferenceCall::read(call, step(call))?;
-    if let Some(&value_head_dim) = call.dimensions(2).unwrap_or_default().last() {
-        inference.attention.value_head_dim = value_head_dim;
-    }
-    inference.recorded()
+    InferenceCall::read(call, step(call))?.with_value_tensor(call).recorded()
 }
 
 /// What follows queries, keys and values in aiter's operators over sequences of different lengths.
@@ -128,10 +124,8 @@ impl KeyLengths {
 /// Without an annotation the recorded lengths say as much as those of a training kernel do.
 pub(super) fn variable_length(call: &OpCall<'_>, lengths: &KeyLengths) -> Read {
     let mut inference = InferenceCall::read(call, step(call))?;
-    if lengths.value_tensor
-        && let Some(&value_head_dim) = call.dimensions(2).unwrap_or_default().last()
-    {
-        inference.attention.value_head_dim = value_head_dim;
+    if lengths.value_tensor {
+        inference = inference.with_value_tensor(call);
     }
     if inference.attention.statistics.is_err()
         && let Ok((step, causal)) = lengths.step(call, &inference.attention)
@@ -177,9 +171,9 @@ pub(super) fn latent(call: &OpCall<'_>) -> Read {
 /// `tilelang_sparse_fwd(q, latent cache, indices, scale, d_v)`, counted as if it attended to all keys.
 pub(super) fn tilelang_sparse(call: &OpCall<'_>) -> Read {
     let mut inference = InferenceCall::read(call, step(call))?;
-    match call.concrete_integer(4).map(u64::try_from) {
-        Ok(Ok(value_head_dim)) if value_head_dim > 0 => inference.attention.value_head_dim = value_head_dim,
-        _ => inference.assume_latent_value(),
+    match call.positive_integer(4) {
+        Some(value_head_dim) => inference.attention.value_head_dim = value_head_dim,
+        None => inference.assume_latent_value(),
     }
     inference.attention.shared_latent = true;
     inference.notes.push("assumed that queries attend to all keys, not to a selection".to_owned());
@@ -213,10 +207,7 @@ pub(super) fn paged_ragged(call: &OpCall<'_>) -> Read {
 
 /// `pa_decode_gluon(output, query, key_cache, ...)`: the window is the 20th argument.
 pub(super) fn paged_decode(call: &OpCall<'_>) -> Read {
-    let query = call.dimensions(0)?;
-    let &[query_tokens, query_heads, head_dim, ..] = query.as_slice() else {
-        return Err(Undefined::arguments(format!("Input Dims[0] has {} dimensions, not 3", query.len())));
-    };
+    let [query_tokens, query_heads, head_dim] = query_dimensions(call)?;
     let step = generation_only(step(call));
     let query_type = call.type_of(0).unwrap_or_default().to_owned();
     let key_type = call.type_of(2).ok().filter(|name| !name.is_empty()).unwrap_or(&query_type).to_owned();
@@ -241,6 +232,13 @@ pub(super) fn paged_decode(call: &OpCall<'_>) -> Read {
     inference.recorded()
 }
 
+/// The first three dimensions of input 0: tokens, heads, head dimension.
+pub(super) fn query_dimensions(call: &OpCall<'_>) -> Result<[u64; 3], Undefined> {
+    let query = call.dimensions(0)?;
+    let shape = query.first_chunk().copied();
+    shape.ok_or_else(|| Undefined::arguments(format!("Input Dims[0] has {} dimensions, not 3", query.len())))
+}
+
 /// Keys that generation requests attend to.
 pub(super) fn generation_keys(step: &Step) -> u64 {
     step.statistics.as_ref().map_or(0, |statistics| u64::try_from(statistics.generation.keys).unwrap_or(0))
@@ -249,12 +247,7 @@ pub(super) fn generation_keys(step: &Step) -> u64 {
 /// The number of keys that a query of this layer sees, where someone says so: the operators of some engines
 /// do not record it. Positive.
 fn given_window(call: &OpCall<'_>) -> Option<u64> {
-    let window = match call.attribute("sliding_window")? {
-        Value::Int(window) => u64::try_from(*window).ok(),
-        Value::Text(text) => text.trim().parse().ok(),
-        _ => None,
-    };
-    window.filter(|&window| window > 0)
+    call.attribute("sliding_window")?.count().filter(|&window| window > 0)
 }
 
 fn from_end(call: &OpCall<'_>, input: usize, back: usize) -> Result<u64, Undefined> {
@@ -314,6 +307,14 @@ impl InferenceCall {
             ..InferenceAttention::default()
         };
         Ok(Self::new(attention, step.assumption))
+    }
+
+    /// Values have the head dimension of input 2, if that is a tensor.
+    fn with_value_tensor(mut self, call: &OpCall<'_>) -> Self {
+        if let Some(&value_head_dim) = call.dimensions(2).unwrap_or_default().last() {
+            self.attention.value_head_dim = value_head_dim;
+        }
+        self
     }
 
     fn assume_latent_value(&mut self) {

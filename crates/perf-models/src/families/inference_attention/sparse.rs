@@ -1,10 +1,10 @@
 //! Attention to a selection of the cached keys.
 
-use super::layout::{InferenceCall, Step, generation_keys, generation_only, step};
+use super::layout::{InferenceCall, Step, generation_keys, generation_only, query_dimensions, step};
 use super::model::{InferenceAttention, assumed_size, size_or};
 use crate::recorded::{Read, Recorded};
 use crate::tensor::count_value;
-use crate::{ComputeSpec, Figure, OpCall, Parameter, PerfModel, Undefined, Value};
+use crate::{ComputeSpec, Figure, OpCall, Parameter, PerfModel, Value};
 
 /// What a layer of DeepSeek-V4 attends to beside its last tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ const FLASH: Configuration = Configuration { name: "DeepSeek-V4-Flash", index_to
 /// A step's generation requests in a layer of DeepSeek-V4; keys and values are one latent of one head.
 pub(super) fn deepseek_v4(call: &OpCall<'_>, selection: Selection) -> Read {
     let step = generation_only(step(call));
-    let recorded = |name| call.attribute(name).and_then(whole_number).filter(|&number| number > 0);
+    let recorded = |name| call.attribute(name).and_then(Value::count).filter(|&number| number > 0);
     let mut notes: Vec<String> = step.assumption.iter().cloned().collect();
     let model =
         call.attribute("v4_model_name").and_then(Value::as_text).unwrap_or_default().to_ascii_lowercase();
@@ -91,15 +91,6 @@ fn attended(selection: Selection, step: &Step, window: u64, topk: u64) -> Option
     }
 }
 
-/// A number that may have been recorded as a text.
-fn whole_number(value: &Value) -> Option<u64> {
-    match value {
-        Value::Int(number) => u64::try_from(*number).ok(),
-        Value::Text(text) => text.trim().parse().ok(),
-        _ => None,
-    }
-}
-
 /// Prefill of DeepSeek-V4, whose queries attend to given keys of one latent.
 ///
 /// FLOPs: `4 head_dim` per query head and pair. Bytes: queries, outputs, and a latent per pair.
@@ -138,10 +129,7 @@ pub struct SparsePrefillAttention {
 
 /// `(query, latent, key indices, ..., further key indices)`.
 pub(super) fn sparse_prefill(call: &OpCall<'_>) -> Read {
-    let query = call.dimensions(0)?;
-    let &[query_tokens, query_heads, head_dim, ..] = query.as_slice() else {
-        return Err(Undefined::arguments(format!("Input Dims[0] has {} dimensions, not 3", query.len())));
-    };
+    let [query_tokens, query_heads, head_dim] = query_dimensions(call)?;
     let query_type = call.type_of(0).unwrap_or_default();
     Ok(Recorded::new(SparsePrefillAttention {
         query_tokens,

@@ -63,24 +63,9 @@ pub(super) fn fused_given_output(call: &OpCall<'_>) -> Read {
     let topk = call.concrete_integer(8)?;
     let topk = u64::try_from(topk)
         .map_err(|_| Undefined::arguments(format!("Concrete Inputs[8] {topk} is no top-k")))?;
-    let [output_type, input_type, weight_type] = [0, 1, 2].map(|input| type_of(call, input));
-    let layer = ExpertLayer {
-        tokens: call.dimension(0, 0)?,
-        hidden,
-        intermediate,
-        experts,
-        topk,
-        gated,
-        precision: precision(&input_type),
-        ..EMPTY
-    };
-    let widths = Widths {
-        input: activation(&input_type, 1.0),
-        weight: weight(&weight_type, packed),
-        output: activation(&output_type, 2.0),
-    };
-    let types = [("input_dtype", input_type), ("weight_dtype", weight_type), ("output_dtype", output_type)];
-    recorded(layer, shows_gate(layer.stage), types, widths, Vec::new())
+    let tokens = call.dimension(0, 0)?;
+    let layer = ExpertLayer { tokens, hidden, intermediate, experts, topk, gated, ..EMPTY };
+    with_output(call, layer, [1, 2, 0], packed, 1.0)
 }
 
 /// `(tokens, up, output, ...)`: (tokens, hidden), (experts, gate and up, packed hidden), (tokens, topk,
@@ -92,7 +77,7 @@ pub(super) fn cktile_stage1(call: &OpCall<'_>) -> Read {
     let gated = is_gated(gate_and_up, intermediate);
     let layer =
         ExpertLayer { stage: ExpertStage::Up, tokens, hidden, intermediate, experts, topk, gated, ..EMPTY };
-    cktile(call, layer, packing(hidden, packed_hidden, 1)?)
+    with_output(call, layer, [0, 1, 2], packing(hidden, packed_hidden, 1)?, 2.0)
 }
 
 /// `(activations, down, output, ...)`: (tokens, topk, intermediate), (experts, hidden, packed intermediate).
@@ -101,14 +86,16 @@ pub(super) fn cktile_stage2(call: &OpCall<'_>) -> Read {
     let [experts, hidden, packed_intermediate] = call.dimensions_of(1)?;
     let layer =
         ExpertLayer { stage: ExpertStage::Down, tokens, hidden, intermediate, experts, topk, ..EMPTY };
-    cktile(call, layer, packing(intermediate, packed_intermediate, 1)?)
+    with_output(call, layer, [0, 1, 2], packing(intermediate, packed_intermediate, 1)?, 2.0)
 }
 
-fn cktile(call: &OpCall<'_>, layer: ExpertLayer, packed: u64) -> Read {
-    let [input_type, weight_type, output_type] = [0, 1, 2].map(|input| type_of(call, input));
+/// A layer whose activations, weights and outputs are the given inputs; `width` is that of activations of no known
+/// type.
+fn with_output(call: &OpCall<'_>, layer: ExpertLayer, inputs: [usize; 3], packed: u64, width: f64) -> Read {
+    let [input_type, weight_type, output_type] = inputs.map(|input| type_of(call, input));
     let layer = ExpertLayer { precision: precision(&input_type), ..layer };
     let widths = Widths {
-        input: activation(&input_type, 2.0),
+        input: activation(&input_type, width),
         weight: weight(&weight_type, packed),
         output: activation(&output_type, 2.0),
     };
@@ -245,11 +232,7 @@ fn gptq(call: &OpCall<'_>, layer: ExpertLayer, mut notes: Vec<String>) -> Read {
 }
 
 fn recorded_topk(call: &OpCall<'_>) -> Option<u64> {
-    match call.attribute("MoE topk")? {
-        Value::Int(topk) => u64::try_from(*topk).ok(),
-        Value::Text(text) => text.trim().parse().ok(),
-        _ => None,
-    }
+    call.attribute("MoE topk")?.count()
 }
 
 fn assumed_topk(topk: u64, notes: &mut Vec<String>) -> u64 {

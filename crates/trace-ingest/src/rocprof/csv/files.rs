@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::source::file_name;
+
 /// What a CSV file of the profiler holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Content {
@@ -142,7 +144,7 @@ pub(super) fn groups_below(directory: &Path) -> io::Result<Vec<Group>> {
 pub(super) fn groups_in(directory: &Path) -> io::Result<Vec<Group>> {
     let mut groups: Vec<Group> = Vec::new();
     for path in entries(directory)?.into_iter().filter(|path| path.is_file()) {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = file_name(&path);
         let Some((prefix, content)) = classify(&name) else { continue };
         match groups.iter_mut().find(|group| group.prefix == prefix) {
             Some(group) => group.files.push((content, path)),

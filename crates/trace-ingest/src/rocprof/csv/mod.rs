@@ -18,6 +18,7 @@ use super::builder::ProfileBuilder;
 use super::kernel_names;
 use super::profile::{Process, Profile, SourceFormat};
 use crate::error::IngestError;
+use crate::source::file_name;
 use crate::string_table::StringId;
 use crate::warning::Warning;
 
@@ -54,7 +55,7 @@ pub(crate) fn read_directory(path: &Path) -> Result<Profile, IngestError> {
 /// Reads a trace that begins with `head`, and those that were recorded with it: the files beside it with the same
 /// prefix.
 pub(crate) fn read_file(path: &Path, head: &[u8]) -> Result<Profile, IngestError> {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = file_name(path);
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -109,9 +110,7 @@ fn read_groups(groups: &[Group], named: Option<&Path>) -> Result<Profile, Ingest
                 Err(IngestError::Empty { .. }) if !is_named => {}
                 Err(error) if is_named || *content == Content::Kernels => return Err(error),
                 Err(error) => {
-                    let name =
-                        path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-                    let warning = Warning::UnreadFile { name, detail: reason(&error) };
+                    let warning = Warning::UnreadFile { name: file_name(path), detail: reason(&error) };
                     records.builder.profile.warnings.push(warning);
                     first_error.get_or_insert(error);
                 }

@@ -8,7 +8,7 @@ use ::csv::{ByteRecord, Reader, ReaderBuilder};
 
 use crate::csv_limits::{LimitedRows, is_too_long, read_header, read_row, too_long};
 use crate::error::IngestError;
-use crate::source::{self, Expansion, ReadOptions, is_damage};
+use crate::source::{self, Expansion, ReadOptions, file_name, is_damage};
 use crate::warning::Warning;
 
 /// A column that a reader wants: the profiler's name of it, in lower case, and other names that it goes by.
@@ -48,7 +48,7 @@ impl Table {
         let header = source.expansion.end(path, read_header(path, &mut reader))?;
         Ok(Table {
             path: path.to_path_buf(),
-            name: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+            name: file_name(path),
             reader,
             expansion: source.expansion,
             columns: normalised(&header),

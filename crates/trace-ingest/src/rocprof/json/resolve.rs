@@ -203,19 +203,17 @@ impl Element<'_> {
     fn resolve_memory(&mut self, agents: &[Place]) {
         let profile = &mut self.builder.profile;
         let mut unknown = 0;
-        let allocations = own(&mut profile.allocations, &self.allocation_labels);
-        for (allocation, &labels) in allocations.iter_mut().zip(&self.allocation_labels) {
-            let place = place(agents, allocation.agent);
+        let allocations = own(&mut profile.allocations, &self.allocation_labels).iter_mut();
+        let scratch = own(&mut profile.scratch, &self.scratch_labels).iter_mut();
+        let events = allocations
+            .map(|allocation| (&mut allocation.agent, &mut allocation.name))
+            .chain(scratch.map(|event| (&mut event.agent, &mut event.name)));
+        for ((agent, name), &labels) in events.zip(self.allocation_labels.iter().chain(&self.scratch_labels))
+        {
+            let place = place(agents, *agent);
             unknown += u64::from(place.is_unknown);
-            allocation.agent = place.agent;
-            allocation.name = self.tables.operation_name(labels, &mut profile.strings);
-        }
-        let events = own(&mut profile.scratch, &self.scratch_labels);
-        for (event, &labels) in events.iter_mut().zip(&self.scratch_labels) {
-            let place = place(agents, event.agent);
-            unknown += u64::from(place.is_unknown);
-            event.agent = place.agent;
-            event.name = self.tables.operation_name(labels, &mut profile.strings);
+            *agent = place.agent;
+            *name = self.tables.operation_name(labels, &mut profile.strings);
         }
         self.builder.unknown_agents += unknown;
     }

@@ -4,18 +4,16 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use hashbrown::HashMap;
-
 use super::arguments::{Arguments, Key, Scalar};
 use super::collector::{Collector, Outcome};
-use super::slice::Lane;
-use super::slice::Slice;
+use super::slice::{Lane, Slice};
 use crate::error::IngestError;
 use crate::json::number::{integer, microseconds_to_nanoseconds};
 use crate::json::scanner::{Fault, RawValue, Scan, Scanner, unescape};
 use crate::kineto::event_list::{BLOCK, EVENTS_ARE_NO_LIST, Refusal, RunEnd, Sink, read_into, walk};
 use crate::rocprof::profile::{Profile, SourceFormat};
 use crate::source::TextSource;
+use crate::string_table::{IndexSet, StringId};
 use crate::warning::Warning;
 
 /// Reads a trace. Times are those of the arguments `begin_ns`, `end_ns` and `delta_ns` where they are, else `ts` and
@@ -48,6 +46,7 @@ pub(crate) fn read_chrome(path: &Path, source: TextSource<'_>) -> Result<Profile
     collector.warn(trailing, Warning::Truncated { bytes_lost: trailing });
     let (list, detail) = ("traceEvents".to_string(), first_malformed);
     collector.warn(malformed, Warning::MalformedRecords { list, count: malformed, detail });
+    let lanes: Vec<Lane> = lanes.into_iter().collect();
     let mut profile = collector.finish(path, SourceFormat::ChromeJson, &lanes)?;
     profile.warnings.splice(0..0, source.warnings);
     Ok(profile)
@@ -57,8 +56,7 @@ pub(crate) fn read_chrome(path: &Path, source: TextSource<'_>) -> Result<Profile
 #[derive(Default)]
 struct Events {
     collector: Collector,
-    lanes: Vec<Lane>,
-    numbers: HashMap<Lane, u32>,
+    lanes: IndexSet<Lane>,
     malformed: u64,
     first_malformed: String,
     trailing: u64,
@@ -137,7 +135,8 @@ impl Events {
             (Some(start), Some(length)) => start.checked_add(length),
             (start, _) => start.filter(|_| !open),
         };
-        let lane = self.lane(Lane { pid: number(pid), tid: number(tid), stream: None });
+        let lane = Lane { pid: number(pid), tid: number(tid), stream: None };
+        let lane = self.lanes.insert_full(lane).0 as u32;
         let (category, name) = (self.intern(category), self.intern(name));
         let slice = Slice { lane, category, name, start, end, arguments: &arguments };
         if let Outcome::Open(_) = self.collector.slice(&slice) {
@@ -146,15 +145,7 @@ impl Events {
         Ok(())
     }
 
-    fn lane(&mut self, lane: Lane) -> u32 {
-        let lanes = &mut self.lanes;
-        *self.numbers.entry(lane).or_insert_with(|| {
-            lanes.push(lane);
-            lanes.len() as u32 - 1
-        })
-    }
-
-    fn intern(&mut self, value: RawValue<'_>) -> crate::string_table::StringId {
+    fn intern(&mut self, value: RawValue<'_>) -> StringId {
         match value {
             RawValue::Text(raw) => match plain(raw) {
                 Some(text) => self.collector.intern(text),

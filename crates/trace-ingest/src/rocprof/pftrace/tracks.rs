@@ -1,6 +1,7 @@
 //! Tracks: the rows of a Perfetto trace and what their descriptors tell.
 
-use hashbrown::HashMap;
+use hashbrown::DefaultHashBuilder;
+use indexmap::IndexMap;
 
 use super::slice::{Lane, stream_of};
 use crate::wire::{Message, Wire};
@@ -18,21 +19,19 @@ struct Track {
     writer: Option<i64>,
 }
 
-/// All tracks.
+/// All tracks by their id, in the order in which the trace names them first.
 #[derive(Debug, Default)]
 pub(super) struct Tracks {
-    numbers: HashMap<u64, u32>,
-    tracks: Vec<Track>,
+    tracks: IndexMap<u64, Track, DefaultHashBuilder>,
 }
 
 impl Tracks {
     /// Number of the track with an id.
     pub(super) fn number(&mut self, uuid: u64) -> u32 {
-        let tracks = &mut self.tracks;
-        *self.numbers.entry(uuid).or_insert_with(|| {
-            tracks.push(Track::default());
-            tracks.len() as u32 - 1
-        })
+        let track = self.tracks.entry(uuid);
+        let number = track.index() as u32;
+        track.or_default();
+        number
     }
 
     /// Takes note of who writes to a track.
@@ -72,7 +71,7 @@ impl Tracks {
     /// of a process counts as its main thread's.
     pub(super) fn lanes(&self) -> Vec<Lane> {
         let ancestors = |track: &'_ Track| {
-            let parent = |uuid: u64| self.numbers.get(&uuid).map(|&number| number as usize);
+            let parent = |uuid: u64| self.tracks.get_index_of(&uuid);
             let mut chain = Vec::new();
             let mut next = track.parent.and_then(parent);
             while let Some(number) = next.filter(|_| chain.len() < MOST_ANCESTORS) {
@@ -88,7 +87,7 @@ impl Tracks {
             let tid = all().find_map(|track| track.tid.or(track.pid)).or(track.writer);
             Lane { pid, tid, stream: all().find_map(|track| track.stream) }
         };
-        self.tracks.iter().map(lane).collect()
+        self.tracks.values().map(lane).collect()
     }
 }
 

@@ -20,6 +20,7 @@ use self::context::Context;
 use self::schema::{Broken, Schema};
 use super::profile::{Profile, SourceFormat};
 use crate::error::IngestError;
+use crate::source::file_name;
 use crate::warning::Warning;
 
 /// How SQLite databases begin.
@@ -105,7 +106,7 @@ fn unread_journal(path: &Path) -> Option<Warning> {
         let name = PathBuf::from(name);
         let length = std::fs::metadata(&name).ok()?.len();
         (length > 0).then(|| Warning::UnreadFile {
-            name: name.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+            name: file_name(&name),
             detail:
                 "it holds the last changes of the database; end the recording properly to have them put in"
                     .to_string(),

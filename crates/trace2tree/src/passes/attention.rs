@@ -1,33 +1,74 @@
-//! DeepSeek-V4's sparse paged decode: a Python function that launches its kernels itself.
+//! Attention whose parts only Python frames show: AITER's multi-head latent attention and DeepSeek-V4's sparse paged
+//! decode.
 
 use trace_ingest::{ArgumentValue, EventId};
 
-use super::python_frame::{frames, require_frames};
-use super::{Problems, has_inserted, outermost};
+use super::python_frame::{FrameName, frames, require_frames};
+use super::{Problems, Rule, has_inserted, outermost};
 use crate::edit::PseudoOperator;
-use crate::pass::{PassError, TreePass};
+use crate::pass::PassError;
 use crate::tree::TraceTree;
 
-const OPERATOR: &str = "aiter::v4_attention_with_output";
-const PASS: &str = "V4_Paged_Decode";
+/// Puts the stages of AITER's `mla_decode_fwd` below one operator.
+pub(super) const MLA_DECODE: Rule = Rule {
+    name: "MLA_Decode",
+    run: |tree, problems| {
+        let is_function = |frame: FrameName<'_>| {
+            frame.is_in("aiter/mla.py") && frame.function.starts_with("mla_decode_fwd")
+        };
+        wrap_stages(tree, problems, "aiter::mla_decode_stage1_asm_fwd", "pseudo_mla_decode_fwd", is_function)
+    },
+};
 
-/// Names the calls of `sparse_attn_v4_paged_decode` by the attention that the layer uses.
-pub(super) struct V4PagedDecode;
+/// Puts the stages of AITER's `mla_fp8_prefill_attn` below one operator.
+pub(super) const MLA_PREFILL: Rule = Rule {
+    name: "MLA_Prefill",
+    run: |tree, problems| {
+        let is_function = |frame: FrameName<'_>| frame.is_word("mla_fp8_prefill_attn");
+        wrap_stages(tree, problems, "aiter::mla_prefill_ps_asm_fwd", "pseudo_mla_prefill_fwd", is_function)
+    },
+};
 
-impl TreePass for V4PagedDecode {
-    fn name(&self) -> &str {
-        PASS
+/// Names the calls of `sparse_attn_v4_paged_decode`, a function that launches its kernels itself, by the attention
+/// that the layer uses.
+pub(super) const V4_PAGED_DECODE: Rule = Rule { name: "V4_Paged_Decode", run: wrap_paged_decodes };
+
+/// Puts all that a function calls below the operator `pseudo` with the arguments of its first `stage`, so that the
+/// stage, the reduction and the helper kernels count as one attention.
+fn wrap_stages(
+    tree: &mut TraceTree,
+    mut problems: Problems,
+    stage: &str,
+    pseudo: &str,
+    is_function: impl Fn(FrameName<'_>) -> bool,
+) -> Result<(), PassError> {
+    if !require_frames(tree, stage)? {
+        return Ok(());
     }
-
-    fn run(&self, tree: &mut TraceTree) -> Result<(), PassError> {
-        match require_frames(tree, OPERATOR)? {
-            true => wrap_calls(tree, &Deployment::from_environment()?),
-            false => Ok(()),
+    let mut calls: Vec<(EventId, EventId)> = Vec::new();
+    for frame in outermost(tree, frames(tree, is_function)) {
+        if has_inserted(tree, frame, pseudo) {
+            continue;
+        }
+        match tree.host_subtree(frame).iter().find(|&&below| tree.trace().name(below) == stage) {
+            _ if tree.device_events(frame).is_empty() => {
+                problems.add("function without device work left as it is", frame);
+            }
+            Some(&stage) => calls.push((frame, stage)),
+            None => problems.add("function without its first stage left as it is", frame),
         }
     }
+    problems.report(tree);
+
+    let mut edit = tree.edit();
+    for (frame, stage) in calls {
+        let inserted = edit.wrap_children(frame, PseudoOperator::new(pseudo, stage))?;
+        edit.charge_with_subtree(inserted)?;
+    }
+    Ok(())
 }
 
-/// What the trace does not tell of the run.
+/// What the trace does not say about the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Deployment {
     model: Option<String>,
@@ -53,6 +94,7 @@ impl Deployment {
     }
 }
 
+/// A call of the paged decode.
 struct Call {
     frame: EventId,
     donor: EventId,
@@ -60,7 +102,7 @@ struct Call {
     layer: Layer,
 }
 
-/// What the kernels of one attention tell of it.
+/// What the kernel names of one attention say about it.
 #[derive(Debug, PartialEq, Eq)]
 struct Layer {
     mode: &'static str,
@@ -81,10 +123,6 @@ impl Layer {
         };
         Layer { mode, heads: kernels.iter().find_map(|name| heads(name)) }
     }
-
-    fn pseudo(&self) -> String {
-        format!("pseudo_v4_paged_decode_{}", self.mode)
-    }
 }
 
 /// Heads and head size in a kernel's name: `…qk_norm_rope_H32_D512_RD64…`.
@@ -103,12 +141,17 @@ fn number(text: &str) -> Option<(i64, &str)> {
     Some((text[..end].parse().ok()?, &text[end..]))
 }
 
-fn wrap_calls(tree: &mut TraceTree, deployment: &Deployment) -> Result<(), PassError> {
+fn wrap_paged_decodes(tree: &mut TraceTree, mut problems: Problems) -> Result<(), PassError> {
+    const OPERATOR: &str = "aiter::v4_attention_with_output";
+    if !require_frames(tree, OPERATOR)? {
+        return Ok(());
+    }
+    let deployment = Deployment::from_environment()?;
     let (trace, events) = (tree.trace(), tree.trace().events());
-    let mut problems = Problems::new(PASS);
-    let found =
-        frames(tree, |name| name.is_in("paged_decode.py") && name.is_word("sparse_attn_v4_paged_decode"));
-    let mut frames = outermost(tree, found.into_iter());
+    let mut frames = outermost(
+        tree,
+        frames(tree, |name| name.is_in("paged_decode.py") && name.is_word("sparse_attn_v4_paged_decode")),
+    );
     frames.sort_by_key(|&frame| (trace.tracks().get(events.track(frame)), events.start(frame)));
     let mut calls = Vec::new();
     for (index, frame) in (0..).zip(frames) {
@@ -128,6 +171,7 @@ fn wrap_calls(tree: &mut TraceTree, deployment: &Deployment) -> Result<(), PassE
         }
     }
     problems.report(tree);
+
     let mut edit = tree.edit();
     for Call { frame, donor, index, layer } in calls {
         let model = deployment.model.clone().map_or(ArgumentValue::Null, ArgumentValue::Text);
@@ -141,12 +185,8 @@ fn wrap_calls(tree: &mut TraceTree, deployment: &Deployment) -> Result<(), PassE
             attributes.push(("v4_H_Q", ArgumentValue::Int(heads)));
             attributes.push(("v4_d_h", ArgumentValue::Int(size)));
         }
-        let operator = PseudoOperator {
-            name: &layer.pseudo(),
-            donor: Some(donor),
-            attributes: attributes.into_iter().map(|(label, value)| (label.to_owned(), value)).collect(),
-            ..PseudoOperator::default()
-        };
+        let pseudo = format!("pseudo_v4_paged_decode_{}", layer.mode);
+        let operator = PseudoOperator::new(&pseudo, donor).with_attributes(attributes);
         let inserted = edit.wrap_children(frame, operator)?;
         edit.charge_with_subtree(inserted)?;
     }
