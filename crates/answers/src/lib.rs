@@ -3,6 +3,7 @@
 
 mod error;
 mod known_sheets;
+pub mod model;
 mod notice;
 pub mod numbers;
 mod parallel;

@@ -34,12 +34,6 @@ pub(crate) enum Failure {
     NoSuchEvent { path: PathBuf, uid: u32, last: u32 },
     #[error("{path}: has no event {what}", path = .path.display())]
     NothingFound { path: PathBuf, what: String },
-    #[error("{path}: is no architecture file: {detail}", path = .path.display())]
-    ArchitectureFile { path: PathBuf, detail: String },
-    #[error(
-        "unknown architecture {name:?}; the bundled ones are {known}; --gpu_arch_json_path takes any other from a file"
-    )]
-    UnknownArchitecture { name: String, known: String },
     #[error("the sizes do not fit: {detail}")]
     Sizes { detail: String },
     #[error(
@@ -122,6 +116,7 @@ fn hint(error: &answers::Error) -> &'static str {
             "; name another with --arch"
         }
         answers::Error::MoreGpus { .. } => "; say how many there are with --gpus_per_node",
+        answers::Error::UnknownArchitecture { .. } => "; --gpu_arch_json_path takes any other from a file",
         _ => "",
     }
 }
@@ -146,46 +141,20 @@ fn reader_of(kind: RecordingKind) -> &'static str {
 }
 
 impl Failure {
-    /// 2 for what the user gave, 1 for everything else.
+    /// 1 for what is no fault of what the user gave: output that cannot be written, faults of the program. 2 else.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
+            Failure::Split(SplitError::Ingest(_)) => ExitCode::from(2),
             Failure::Answer(
                 answers::Error::Table(_) | answers::Error::Report(_) | answers::Error::Drawing(_),
-            ) => ExitCode::from(1),
-            Failure::Ingest(_)
-            | Failure::Answer(_)
-            | Failure::OptionOfOtherRecorder { .. }
-            | Failure::Arguments(_)
-            | Failure::OtherReader { .. }
-            | Failure::SeveralProfiles { .. }
-            | Failure::NoSuchEvent { .. }
-            | Failure::NothingFound { .. }
-            | Failure::ArchitectureFile { .. }
-            | Failure::UnknownArchitecture { .. }
-            | Failure::Sizes { .. }
-            | Failure::Input { .. }
-            | Failure::StepsNotLookedFor { .. }
-            | Failure::Unsupported { .. }
-            | Failure::Captures(_)
-            | Failure::MalformedLines { .. }
-            | Failure::Extension(_)
-            | Failure::NoSteps { .. }
-            | Failure::NoAnnotatedSteps { .. }
-            | Failure::NoSuchStep { .. }
-            | Failure::NothingToSplit { .. }
-            | Failure::Split(SplitError::Ingest(_))
-            | Failure::LegacyMethod { .. }
-            | Failure::PhaseMethod(_)
-            | Failure::UnknownSheet { .. }
-            | Failure::UnknownSubcommand { .. }
-            | Failure::OverwritesTrace { .. }
-            | Failure::UnknownField { .. } => ExitCode::from(2),
-            Failure::Destination { .. }
+            )
+            | Failure::Destination { .. }
             | Failure::Split(_)
             | Failure::Write(_)
             | Failure::File { .. }
             | Failure::Drawing(_)
             | Failure::Output(_) => ExitCode::from(1),
+            _ => ExitCode::from(2),
         }
     }
 }

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 use metal_perf::{CollectiveTime, DurationSource, GroupBy, IdRange};
 
-use super::one_of;
 use super::report_output::ReportOutput;
+use super::{number, one_of};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -141,7 +141,7 @@ pub(crate) struct FigureArguments {
 #[command(next_help_heading = "Terminal")]
 pub(crate) struct TerminalArguments {
     /// Share of the time in percent below which a row is minor: grey, and left out where there is no colour
-    #[arg(long = "min-percentage", value_name = "PERCENT", default_value = "0.5", value_parser = percentage)]
+    #[arg(long = "min-percentage", value_name = "PERCENT", default_value = "0.5", value_parser = number("of percent, 0 or more", |value| value >= 0.0))]
     pub(crate) min_percentage: f64,
 
     /// Leave minor rows out of the table
@@ -189,13 +189,6 @@ const COLLECTIVE_TIMES: &[(&str, CollectiveTime)] =
 
 const GROUPINGS: &[(&str, GroupBy)] =
     &[("op", GroupBy::Op), ("memory", GroupBy::Memory), ("category", GroupBy::Category)];
-
-fn percentage(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
-        _ => Err("expected a number of percent, 0 or more".to_string()),
-    }
-}
 
 /// `5-10`, `31-` or `-12`; thousands may be apart: `1,024-2,048`.
 fn id_range(text: &str) -> Result<IdRange, String> {

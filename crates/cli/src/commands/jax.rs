@@ -6,9 +6,7 @@ use answers::{Picture, XlaReporter};
 use trace_ingest::RecordingKind;
 use xla_perf::{CopyKernels, JaxFigures, JaxOptions};
 
-use super::pytorch::communication;
 use super::report::{PERF_REPORT, Request, workbook_beside};
-use crate::architecture_choice::chosen;
 use crate::arguments::Given;
 use crate::arguments::jax::{JaxAnalysisArguments, JaxArguments};
 use crate::error::Failure;
@@ -52,14 +50,14 @@ pub(crate) fn run(arguments: &JaxArguments, given: &Given, timings: &mut Timings
 fn options(asked: &JaxAnalysisArguments) -> Result<JaxOptions, Failure> {
     let defaults = JaxOptions::default();
     Ok(JaxOptions {
-        architecture: chosen(asked.gpu_arch_json_path.as_deref(), asked.gpu_arch_platform.as_deref())?,
+        architecture: asked.devices.architecture()?,
         keyword_filters: asked.kernel_metadata_keyword_filters.clone(),
         figures: if asked.parity { JaxFigures::TraceLens } else { JaxFigures::Correct },
         copy_kernels: match asked.rebucket_copy_kernels {
             true => CopyKernels::Memcpy,
             false => CopyKernels::Computation,
         },
-        communication: communication(&asked.communication_pattern),
+        communication: asked.devices.communication(),
         gpus_per_node: asked.gpus_per_node.map_or(defaults.gpus_per_node, Into::into),
     })
 }

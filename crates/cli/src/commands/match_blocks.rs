@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &MatchArguments) -> Result<(), Failure> {
     super::split::check_directory(directory)?;
     let sides = [read(&arguments.first, arguments)?, read(&arguments.second, arguments)?];
     let mut phases: Vec<_> = Vec::new();
-    for phase in arguments.phases.iter().map(|&phase| phase.into()) {
+    for &phase in &arguments.phases {
         if !phases.contains(&phase) {
             phases.push(phase);
         }

@@ -11,7 +11,7 @@ use report_writers::{Json, Workbook};
 use trace_ingest::{ReadOptions, RecordingKind, recognise};
 
 use crate::arguments::Given;
-use crate::arguments::any_report::{AnyReport, ReportArguments};
+use crate::arguments::any_report;
 use crate::arguments::report_output::{Output, ReportOutput};
 use crate::console;
 use crate::error::Failure;
@@ -22,27 +22,29 @@ use crate::timings::Timings;
 use crate::wrapping::wrap;
 
 /// `tracelens report`: the report of the recorder that the first file is of.
-pub(crate) fn run(arguments: &AnyReport, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
-    let Some(first) = arguments.first() else { return Err(answers::Error::NoRecording.into()) };
-    let kind = match recognise(first) {
-        Ok(kind) => kind,
-        // What is wrong with the options comes before what is wrong with the file.
-        Err(error) => {
-            let of_traces = match arguments.for_kind(RecordingKind::Kineto, first) {
-                Ok(ReportArguments::Trace(arguments)) => super::pytorch::run(&arguments, given, timings),
-                _ => Ok(()),
-            };
-            return match of_traces {
-                Err(failure) if !matches!(failure, Failure::Ingest(_)) => Err(failure),
-                _ => Err(error.into()),
-            };
-        }
+pub(crate) fn run(given: &Given, timings: &mut Timings) -> Result<(), Failure> {
+    let Some(first) = any_report::first_recording(given) else {
+        return Err(answers::Error::NoRecording.into());
     };
-    match arguments.for_kind(kind, first)? {
-        ReportArguments::Trace(arguments) => super::pytorch::run(&arguments, given, timings),
-        ReportArguments::Xla(arguments) => super::jax::run(&arguments, given, timings),
-        ReportArguments::Rocprof(arguments) => super::rocprof::run(&arguments, given, timings),
-        ReportArguments::Tenstorrent(arguments) => super::metal::run(&arguments, given, timings),
+    let (kind, unknown) = match recognise(first) {
+        Ok(kind) => (kind, None),
+        Err(error) => (RecordingKind::Kineto, Some(error)),
+    };
+    let outcome = any_report::check(given, kind, first).and_then(|()| match kind {
+        RecordingKind::Kineto => super::pytorch::run(&given.arguments()?, given, timings),
+        RecordingKind::XPlane => super::jax::run(&given.arguments()?, given, timings),
+        RecordingKind::Rocprof => super::rocprof::run(&given.arguments()?, given, timings),
+        RecordingKind::TenstorrentOps => super::metal::run(&given.arguments()?, given, timings),
+    });
+    match (unknown, outcome) {
+        (None, outcome) => outcome,
+        // What is wrong with the options comes before what is wrong with the file.
+        (Some(_), Err(failure))
+            if !matches!(failure, Failure::Ingest(_) | Failure::OptionOfOtherRecorder { .. }) =>
+        {
+            Err(failure)
+        }
+        (Some(error), _) => Err(error.into()),
     }
 }
 

@@ -30,12 +30,13 @@ pub(crate) fn run(arguments: &RocprofArguments, given: &Given, timings: &mut Tim
 
 fn options(arguments: &RocprofArguments) -> RocprofOptions {
     let (asked, pftrace) = (&arguments.analysis, &arguments.pftrace);
+    let short_kernels = &asked.short_kernels;
     RocprofOptions {
         disable_kernel_summary: asked.disable_kernel_summary,
         kernel_details: asked.kernel_details,
-        short_kernel_study: asked.short_kernel_study,
-        short_kernel_threshold_us: asked.short_kernel_threshold_us,
-        short_kernel_histogram_bins: asked.short_kernel_histogram_bins,
+        short_kernel_study: short_kernels.short_kernel_study,
+        short_kernel_threshold_us: short_kernels.short_kernel_threshold_us,
+        short_kernel_histogram_bins: short_kernels.short_kernel_histogram_bins,
         topk_kernels: asked.topk_kernels,
         kernel_names: asked.kernel_names.unwrap_or_default(),
         parity: asked.parity,
