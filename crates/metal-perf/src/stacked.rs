@@ -46,12 +46,13 @@ pub struct FlopsSpread {
 /// Rows that are shown, signposts left out, by group; the group that takes longest first.
 pub fn stacked(report: &MetalReport) -> Vec<StackedGroup> {
     let split = !report.options.merge_devices;
+    let rules = report.options.rules();
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut of_key: HashMap<(Key, Option<u32>), usize> = HashMap::new();
     for op in report.ops.iter().filter(|op| op.kind != OpKind::Signpost) {
         let Some(key) = key(report, op) else { continue };
         let device = op.device.filter(|_| split);
-        if split && device.is_none() && report.options.compat {
+        if split && device.is_none() && rules.drops_unplaced {
             continue;
         }
         let group = *of_key.entry((key.clone(), device)).or_insert_with(|| {
@@ -71,15 +72,10 @@ pub fn stacked(report: &MetalReport) -> Vec<StackedGroup> {
             let time = group.ops.iter().map(|op| time_us(op)).collect::<CompensatedSum>().value();
             let all = times.get(&group.device).map_or(0.0, |all| all.value());
             let by_category = report.options.group_by == GroupBy::Category;
-            let weighted: Vec<&Op> = if report.options.compat {
-                groups
-                    .iter()
-                    .filter(|other| other.key == group.key)
-                    .flat_map(|other| &other.ops)
-                    .copied()
-                    .collect()
-            } else {
-                group.ops.clone()
+            let same = || groups.iter().filter(|other| other.key == group.key);
+            let weighted: Vec<&Op> = match rules.weighs_all_devices {
+                true => same().flat_map(|other| &other.ops).copied().collect(),
+                false => group.ops.clone(),
             };
             StackedGroup {
                 name: group.key.name.clone(),
@@ -117,17 +113,12 @@ fn time_us(op: &Op) -> f64 {
     op.device_time_us.filter(|_| op.kind != OpKind::Host).unwrap_or(0.0)
 }
 
-/// Group of an operation. tt-perf-report has none for memories without a layout, such as the host's.
+/// Group of an operation, if it has one.
 fn key(report: &MetalReport, op: &Op) -> Option<Key> {
-    let compat = report.options.compat;
-    let name = || {
-        let whole = report.table.text(op.raw_op_code);
-        let text = if op.kind == OpKind::Host && !compat { whole } else { &op.label };
-        if op.kind == OpKind::Host && !compat {
-            text.to_owned()
-        } else {
-            text.split_whitespace().next().unwrap_or("").to_owned()
-        }
+    let rules = report.options.rules();
+    let name = || match op.kind == OpKind::Host && !rules.short_host_names {
+        true => report.table.text(op.raw_op_code).to_owned(),
+        false => op.label.split_whitespace().next().unwrap_or("").to_owned(),
     };
     match report.options.group_by {
         GroupBy::Category => {
@@ -141,11 +132,11 @@ fn key(report: &MetalReport, op: &Op) -> Option<Key> {
                 return Some(Key { name: name(), buffer: None });
             }
             let parts: Vec<&str> = memory.split('_').collect();
-            if parts.len() < 2 && compat {
+            if parts.len() < 2 && rules.drops_unplaced {
                 return None;
             }
             let layout = parts[parts.len().saturating_sub(2)..].join("_").to_lowercase();
-            let buffer = (!compat).then(|| buffer(&parts).to_owned());
+            let buffer = (!rules.no_buffers).then(|| buffer(&parts).to_owned());
             Some(Key { name: format!("{} (in0:{layout})", name()), buffer })
         }
     }
