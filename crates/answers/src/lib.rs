@@ -10,6 +10,7 @@ mod parallel;
 mod report;
 mod rocprof;
 mod roofline_picture;
+mod stacked_picture;
 mod step_picture;
 mod summary;
 mod tenstorrent;

@@ -8,7 +8,6 @@ use inference_phase::methods::UnknownMethod;
 use inference_phase::split::SplitError;
 use metal_perf::MetalError;
 use report_writers::WriteError;
-use report_writers::roofline_chart::DrawError;
 use script_extension::ExtensionError;
 use trace_ingest::{IngestError, RecordingKind};
 
@@ -92,8 +91,6 @@ pub(crate) enum Failure {
         path = .path.display()
     )]
     File { path: PathBuf, source: std::io::Error },
-    #[error("{0}")]
-    Drawing(#[from] DrawError),
     #[error("standard output cannot be written: {0}")]
     Output(#[from] std::io::Error),
 }
@@ -152,7 +149,6 @@ impl Failure {
             | Failure::Split(_)
             | Failure::Write(_)
             | Failure::File { .. }
-            | Failure::Drawing(_)
             | Failure::Output(_) => ExitCode::from(1),
             _ => ExitCode::from(2),
         }
