@@ -1,6 +1,7 @@
 //! Time by group of operations: what a stacked bar shows.
 
 use hashbrown::HashMap;
+use indexmap::IndexMap;
 
 use crate::op::{Op, OpCategory, OpKind};
 use crate::options::GroupBy;
@@ -47,45 +48,40 @@ pub struct FlopsSpread {
 pub fn stacked(report: &MetalReport) -> Vec<StackedGroup> {
     let split = !report.options.merge_devices;
     let rules = report.options.rules();
-    let mut groups: Vec<Group<'_>> = Vec::new();
-    let mut of_key: HashMap<(Key, Option<u32>), usize> = HashMap::new();
+    let mut groups: IndexMap<(Key, Option<u32>), Vec<&Op>> = IndexMap::new();
     for op in report.ops.iter().filter(|op| op.kind != OpKind::Signpost) {
         let Some(key) = key(report, op) else { continue };
         let device = op.device.filter(|_| split);
         if split && device.is_none() && rules.drops_unplaced {
             continue;
         }
-        let group = *of_key.entry((key.clone(), device)).or_insert_with(|| {
-            groups.push(Group { key, device, ops: Vec::new() });
-            groups.len() - 1
-        });
-        groups[group].ops.push(op);
+        groups.entry((key, device)).or_default().push(op);
     }
     let mut times: HashMap<Option<u32>, CompensatedSum> = HashMap::new();
-    for group in &groups {
-        let time = times.entry(group.device).or_default();
-        group.ops.iter().for_each(|op| time.add(time_us(op)));
+    for ((_, device), ops) in &groups {
+        let time = times.entry(*device).or_default();
+        ops.iter().for_each(|op| time.add(time_us(op)));
     }
     let mut stacked: Vec<StackedGroup> = groups
         .iter()
-        .map(|group| {
-            let time = group.ops.iter().map(|op| time_us(op)).collect::<CompensatedSum>().value();
-            let all = times.get(&group.device).map_or(0.0, |all| all.value());
+        .map(|((key, device), ops)| {
+            let time = ops.iter().map(|op| time_us(op)).collect::<CompensatedSum>().value();
+            let all = times.get(device).map_or(0.0, |all| all.value());
             let by_category = report.options.group_by == GroupBy::Category;
-            let same = || groups.iter().filter(|other| other.key == group.key);
+            let same = || groups.iter().filter(|((other, _), _)| other == key);
             let weighted: Vec<&Op> = match rules.weighs_all_devices {
-                true => same().flat_map(|other| &other.ops).copied().collect(),
-                false => group.ops.clone(),
+                true => same().flat_map(|(_, ops)| ops).copied().collect(),
+                false => ops.clone(),
             };
             StackedGroup {
-                name: group.key.name.clone(),
-                buffer: group.key.buffer.clone(),
-                device: group.device,
+                name: key.name.clone(),
+                buffer: key.buffer.clone(),
+                device: *device,
                 time_us: time,
                 percent: if all == 0.0 { 0.0 } else { time / all * 100.0 },
-                count: group.ops.len(),
-                category: group.ops.first().and_then(|op| op.category),
-                flops: if by_category { None } else { spread(&group.ops, &weighted) },
+                count: ops.len(),
+                category: ops.first().and_then(|op| op.category),
+                flops: if by_category { None } else { spread(ops, &weighted) },
             }
         })
         .collect();
@@ -101,12 +97,6 @@ pub fn stacked(report: &MetalReport) -> Vec<StackedGroup> {
 struct Key {
     name: String,
     buffer: Option<String>,
-}
-
-struct Group<'a> {
-    key: Key,
-    device: Option<u32>,
-    ops: Vec<&'a Op>,
 }
 
 fn time_us(op: &Op) -> f64 {

@@ -1,12 +1,10 @@
 //! `tracelens jax`.
 
-use std::path::PathBuf;
-
 use answers::{Picture, XlaReporter};
 use trace_ingest::RecordingKind;
 use xla_perf::{CopyKernels, JaxFigures, JaxOptions};
 
-use super::report::{PERF_REPORT, Request, workbook_beside};
+use super::report::{PERF_REPORT, Request};
 use crate::arguments::Given;
 use crate::arguments::jax::{JaxAnalysisArguments, JaxArguments};
 use crate::error::Failure;
@@ -27,23 +25,16 @@ pub(crate) fn run(arguments: &JaxArguments, given: &Given, timings: &mut Timings
     if let (false, Some(option)) = (is_of_one, given.names(&OF_ONE_PROFILE).into_iter().next()) {
         return Err(Failure::SeveralProfiles { option });
     }
-    let mut warnings = given.without_effect("jax");
-    if is_of_one && arguments.analysis.gpus_per_node.is_some() {
-        warnings.push("--gpus_per_node has no effect on one profile: its GPUs are one host's".into());
-    }
-    let ending = if is_of_one { PERF_REPORT } else { "_collectives" };
-    let beside = |file: &PathBuf| workbook_beside(file, RecordingKind::XPlane, ending);
     let picture = arguments.output.roofline_svg.as_deref();
-    let request = Request {
-        files,
-        output: &arguments.output.tables,
+    let mut request = Request {
         pictures: picture.map(|path| (Picture::Rooflines, path)).into_iter().collect(),
-        workbook: files.first().map(beside),
-        threads: None,
-        given,
-        written: Vec::new(),
-        warnings,
+        workbook: Some((RecordingKind::XPlane, if is_of_one { PERF_REPORT } else { "_collectives" })),
+        ..Request::new("jax", files, &arguments.output.tables, given)
     };
+    if is_of_one && arguments.analysis.gpus_per_node.is_some() {
+        let warning = "--gpus_per_node has no effect on one profile: its GPUs are one host's";
+        request.warnings.push(warning.into());
+    }
     request.answer(XlaReporter { analysis: options(&arguments.analysis)? }, &(), timings)
 }
 

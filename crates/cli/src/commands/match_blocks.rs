@@ -24,7 +24,7 @@ struct Side<'a> {
 
 pub(crate) fn run(arguments: &MatchArguments) -> Result<(), Failure> {
     let directory = arguments.output_dir.as_path();
-    super::split::check_directory(directory)?;
+    super::report::check_directory(directory)?;
     let sides = [read(&arguments.first, arguments)?, read(&arguments.second, arguments)?];
     let mut phases: Vec<_> = Vec::new();
     for &phase in &arguments.phases {

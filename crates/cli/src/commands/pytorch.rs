@@ -8,7 +8,7 @@ use script_extension::Extension;
 use trace_ingest::{ReadOptions, RecordingKind};
 use tree_perf::{AnalysisOptions, ReportLayout};
 
-use super::report::{PERF_REPORT, Request, workbook_beside};
+use super::report::{PERF_REPORT, Request};
 use crate::arguments::Given;
 use crate::arguments::inference::InferenceArguments;
 use crate::arguments::pytorch::TraceArguments;
@@ -53,20 +53,14 @@ fn request<'a>(arguments: &'a TraceArguments, given: &'a Given) -> Result<Reques
     if steps.is_some() && !finds_steps {
         return Err(Failure::StepsNotLookedFor { option: "--step_svg" });
     }
-    let files = arguments.recordings.paths();
-    let beside = |file: &std::path::PathBuf| workbook_beside(file, RecordingKind::Kineto, PERF_REPORT);
-    let mut warnings = given.without_effect("pytorch");
-    warnings.extend(phases::without_effect(&arguments.phases));
-    Ok(Request {
-        files,
-        output: &output.tables,
+    let mut request = Request {
         pictures: rooflines.into_iter().chain(steps).collect(),
-        workbook: files.first().map(beside),
+        workbook: Some((RecordingKind::Kineto, PERF_REPORT)),
         threads: arguments.reading.threads.map(Into::into),
-        given,
-        written: Vec::new(),
-        warnings,
-    })
+        ..Request::new("pytorch", arguments.recordings.paths(), &output.tables, given)
+    };
+    request.warnings.extend(phases::without_effect(&arguments.phases));
+    Ok(request)
 }
 
 fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Failure> {

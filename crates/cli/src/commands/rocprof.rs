@@ -1,29 +1,19 @@
 //! `tracelens rocprof`.
 
-use std::path::PathBuf;
-
 use answers::RocprofReporter;
 use rocprof_perf::{PftraceOptions, RocprofOptions};
 use trace_ingest::RecordingKind;
 
-use super::report::{PERF_REPORT, Request, workbook_beside};
+use super::report::{PERF_REPORT, Request};
 use crate::arguments::Given;
 use crate::arguments::rocprof::{PftraceArguments, RocprofArguments};
 use crate::error::Failure;
 use crate::timings::Timings;
 
 pub(crate) fn run(arguments: &RocprofArguments, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
-    let files = arguments.recordings.paths();
-    let beside = |file: &PathBuf| workbook_beside(file, RecordingKind::Rocprof, PERF_REPORT);
     let request = Request {
-        files,
-        output: &arguments.output,
-        pictures: Vec::new(),
-        workbook: files.first().map(beside),
-        threads: None,
-        given,
-        written: Vec::new(),
-        warnings: given.without_effect("rocprof"),
+        workbook: Some((RecordingKind::Rocprof, PERF_REPORT)),
+        ..Request::new("rocprof", arguments.recordings.paths(), &arguments.output, given)
     };
     request.answer(RocprofReporter { analysis: options(arguments) }, &(), timings)
 }

@@ -13,6 +13,7 @@ use inference_phase::split::{
 use trace_ingest::{Category, Trace, read_path};
 use trace2tree::{TraceTree, TreeOptions};
 
+use super::report::check_directory;
 use crate::arguments::reading::ReadingArguments;
 use crate::arguments::split::{Iterations, SplitArguments};
 use crate::console;
@@ -100,15 +101,6 @@ fn prepared_directory(arguments: &SplitArguments) -> Result<Option<&Path>, Failu
     let failed = |source| SplitError::Write { path: directory.to_path_buf(), source };
     fs::create_dir_all(directory).map_err(failed)?;
     Ok(Some(directory))
-}
-
-/// Refuses a file where a directory belongs.
-pub(crate) fn check_directory(directory: &Path) -> Result<(), Failure> {
-    if directory.exists() && !directory.is_dir() {
-        let detail = "a file has this name; name a directory";
-        return Err(Failure::Destination { path: directory.to_path_buf(), detail });
-    }
-    Ok(())
 }
 
 /// The steps that were asked for, if not all.

@@ -35,20 +35,13 @@ pub(crate) fn run(arguments: &MetalArguments, given: &Given, timings: &mut Timin
     if arguments.rows.list_signposts {
         return list_signposts(arguments, options, timings);
     }
-    let mut warnings = given.without_effect("metal");
-    warnings.extend(request::without_effect(arguments));
     let picture = output.summary_svg.as_deref();
     let arrangement = if output.classic_colors { Arrangement::ByTime } else { Arrangement::ByCategory };
-    let request = Request {
-        files: &arguments.files,
-        output: &output.tables,
+    let mut request = Request {
         pictures: picture.map(|path| (Picture::StackedTime(arrangement), path)).into_iter().collect(),
-        workbook: None,
-        threads: None,
-        given,
-        written: Vec::new(),
-        warnings,
+        ..Request::new("metal", &arguments.files, &output.tables, given)
     };
+    request.warnings.extend(request::without_effect(arguments));
     let reporter = TenstorrentReporter { analysis: options, baseline: arguments.figures.baseline.clone() };
     request.answer(reporter, arguments, timings)
 }
