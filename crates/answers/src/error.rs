@@ -87,6 +87,22 @@ pub enum Error {
         /// What is wrong.
         error: MetalError,
     },
+    /// A file describes no architecture.
+    #[error("{path}: is no architecture file: {detail}", path = .path.display())]
+    ArchitectureFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// No architecture of this name is bundled.
+    #[error("unknown architecture {name:?}; the bundled ones are {known}")]
+    UnknownArchitecture {
+        /// The name.
+        name: String,
+        /// The names of those that are bundled.
+        known: String,
+    },
     /// A sheet of ours is at fault.
     #[error("the report cannot be put together: {0}; please report this as a bug")]
     Table(#[from] TableError),

@@ -3,12 +3,14 @@
 
 mod error;
 mod known_sheets;
+pub mod model;
 mod notice;
 pub mod numbers;
 mod parallel;
 mod report;
 mod rocprof;
 mod roofline_picture;
+mod stacked_picture;
 mod step_picture;
 mod summary;
 mod tenstorrent;

@@ -189,10 +189,11 @@ impl fmt::Display for Notice {
             Notice::OfFile { path, notice } => write!(f, "{}: {notice}", path.display()),
             Notice::NothingToDraw { picture, why } => {
                 let picture = match picture {
-                    Picture::Rooflines => "rooflines",
-                    Picture::Steps => "steps",
+                    Picture::Rooflines => "the rooflines",
+                    Picture::Steps => "the steps",
+                    Picture::StackedTime(_) => "time by operation",
                 };
-                write!(f, "there is no picture of the {picture}: {why}")
+                write!(f, "there is no picture of {picture}: {why}")
             }
         }
     }

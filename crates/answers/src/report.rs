@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use metal_perf::{Comparison, MetalReport};
 use report_writers::DrawError;
+use report_writers::stacked_time::Arrangement;
 use rocprof_perf::RocprofAnalysis;
 use serde::Serialize;
 use sheets::{Sheet, Table, TableError};
@@ -99,6 +100,8 @@ pub enum Picture {
     Rooflines,
     /// The steps of an inference engine over time, coloured by phase.
     Steps,
+    /// Time by operation, of Tenstorrent operations.
+    StackedTime(Arrangement),
 }
 
 /// What there is to say of a recording.
@@ -174,8 +177,7 @@ pub(crate) fn tables<'a, A>(
 /// files removes those of an earlier run.
 pub(crate) fn titled(
     title: &str,
-    tables: Vec<Table>,
-    known: impl IntoIterator<Item = String>,
+    (tables, known): (Vec<Table>, Vec<String>),
     run: &Run<'_>,
 ) -> Result<report_writers::Report, Error> {
     let report = report_writers::Report::new(title, tables)?;

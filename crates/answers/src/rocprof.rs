@@ -37,7 +37,7 @@ impl Reporter for RocprofReporter {
         if analysis.options().parity {
             made.iter_mut().for_each(|table| table.rename_in_excerpt("kernel ms", "kernel µs"));
         }
-        let tables = titled(&title, made, known, run)?;
+        let tables = titled(&title, (made, known), run)?;
         let of_reading = analysis.profile().warnings.iter().cloned().map(Notice::Reading);
         let mut notices =
             of_reading.chain(rocprof_notices(&analysis).into_iter().map(Notice::Rocprof)).collect();

@@ -7,7 +7,8 @@ use trace_ingest::metal::read_ops;
 
 use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
-use crate::report::{Analysed, Report, Reporter, Run, Stage, pictures, tables, title, titled};
+use crate::report::{Analysed, Picture, Report, Reporter, Run, Stage, pictures, tables, title, titled};
+use crate::stacked_picture;
 use crate::summary::Summary;
 
 /// Makes the report of Tenstorrent operations, of the files of several hosts of one run as of one.
@@ -39,9 +40,12 @@ impl Reporter for TenstorrentReporter {
         if let Some(comparison) = &comparison {
             made.extend(tables(comparison, vec![comparison_sheet()])?.0);
         }
-        let tables = titled(&title, made, known, run)?;
+        let tables = titled(&title, (made, known), run)?;
         let mut notices = analysis.notices.iter().cloned().map(Notice::Tenstorrent).collect();
-        let pictures = pictures(run, &mut notices, |_| Ok(Err(NothingToDraw::OtherReports)))?;
+        let pictures = pictures(run, &mut notices, |picture| match picture {
+            Picture::StackedTime(arrangement) => stacked_picture::svg(&analysis, &title, arrangement).map(Ok),
+            Picture::Rooflines | Picture::Steps => Ok(Err(NothingToDraw::OtherReports)),
+        })?;
         let summary = Summary { head: vec![title, analysis.chip.name.to_string()], ..Summary::default() };
         let analysis = Analysed::Tenstorrent(Box::new(analysis), comparison);
         Ok(Report { tables, summary, notices, pictures, analysis })

@@ -112,6 +112,7 @@ impl Reporter for TraceReporter {
             (Picture::Rooflines, _) => roofline_picture::svg(&*analysis, analysis.architecture(), &title),
             (Picture::Steps, Some(phases)) => step_picture::svg(phases, &title),
             (Picture::Steps, None) => Ok(Err(NothingToDraw::NoSteps)),
+            (Picture::StackedTime(_), _) => Ok(Err(NothingToDraw::OtherReports)),
         })?;
         let summary = summary(&analysis, phases.as_ref(), title);
         drop(phases);
@@ -160,7 +161,7 @@ fn all_tables(
     known.extend(extension_sheets.iter().flat_map(both_names));
     all.extend(tables(analysis, extension_sheets)?.0);
     known.extend(phase_sheets().into_iter().map(|sheet| sheet.name.into_owned()));
-    titled(title, all, known, run)
+    titled(title, (all, known), run)
 }
 
 fn no_gpu_events(path: &Path, trace: &Trace) -> Error {

@@ -52,14 +52,13 @@ impl XlaReporter {
         let analysis = self.analysis(path, run)?;
         run.begin(Stage::Sheets);
         let title = title(path);
-        let (made, known) = tables(&analysis, jax_sheets())?;
-        let tables = titled(&title, made, known, run)?;
+        let tables = titled(&title, tables(&analysis, jax_sheets())?, run)?;
         let mut notices = notices(&analysis);
         let is_tpus = analysis.has_tpus() && analysis.gpus().is_empty();
         let pictures = pictures(run, &mut notices, |picture| match picture {
             Picture::Rooflines if is_tpus => Ok(Err(NothingToDraw::TpusOnly)),
             Picture::Rooflines => roofline_picture::svg(&analysis, analysis.architecture(), &title),
-            Picture::Steps => Ok(Err(NothingToDraw::OtherReports)),
+            Picture::Steps | Picture::StackedTime(_) => Ok(Err(NothingToDraw::OtherReports)),
         })?;
         let summary = summary(&analysis, title);
         Ok(Report { tables, summary, notices, pictures, analysis: Analysed::Xla(vec![analysis]) })
@@ -88,8 +87,7 @@ impl XlaReporter {
         }
         run.begin(Stage::Sheets);
         let title = format!("collectives of {} and {} more", title(first), paths.len() - 1);
-        let (made, known) = tables(&collectives, collective_sheets())?;
-        let tables = titled(&title, made, known, run)?;
+        let tables = titled(&title, tables(&collectives, collective_sheets())?, run)?;
         let of_host = |(path, analysis): (&PathBuf, &JaxAnalysis)| {
             let of_file = |notice| Notice::OfFile { path: path.clone(), notice: Box::new(notice) };
             notices(analysis).into_iter().map(of_file).collect::<Vec<_>>()

@@ -1,6 +1,7 @@
 //! Every flag of the command line: its names, its documentation, its parsing.
 
 pub(crate) mod any_report;
+pub(crate) mod devices;
 pub(crate) mod inference;
 pub(crate) mod jax;
 pub(crate) mod match_blocks;
@@ -19,13 +20,12 @@ pub(crate) mod tree;
 use std::ffi::OsString;
 use std::path::Path;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
-use any_report::AnyReport;
 use inference::InferenceArguments;
 use jax::JaxArguments;
 use match_blocks::MatchArguments;
@@ -37,6 +37,8 @@ use rocprof::RocprofArguments;
 use split::SplitArguments;
 use timings::TimingsForm;
 use tree::TreeArguments;
+
+use crate::error::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -67,7 +69,7 @@ struct CommandLine {
 pub(crate) enum Command {
     /// Write the performance report of a recording of any kind, recognised by its content
     #[command(after_help = SPELLINGS)]
-    Report(Box<AnyReport>),
+    Report,
     /// Write a performance report of a PyTorch trace
     #[command(after_help = SPELLINGS)]
     Pytorch(Box<TraceArguments>),
@@ -131,6 +133,11 @@ const NEEDS: [(&str, &str); 9] = [
 ];
 
 impl Given {
+    /// The options as those of one report.
+    pub(crate) fn arguments<A: FromArgMatches>(&self) -> Result<A, Failure> {
+        A::from_arg_matches(&self.0).map_err(|error| Failure::Arguments(error.to_string()))
+    }
+
     /// Whether an option of this name of its field was given.
     pub(crate) fn has(&self, id: &str) -> bool {
         self.0.try_contains_id(id).unwrap_or(false)
@@ -173,17 +180,41 @@ pub(crate) fn long_name(subcommand: &str, id: &str) -> String {
 pub(crate) fn one_of<T: Copy + Send + Sync + 'static>(
     values: &'static [(&'static str, T)],
 ) -> impl TypedValueParser<Value = T> {
-    let value = move |name: String| {
-        values.iter().find(|(known, _)| *known == name).map(|(_, value)| *value).ok_or("not one of the names")
-    };
-    PossibleValuesParser::new(values.iter().map(|(name, _)| *name)).try_map(value)
+    choice(values.iter().map(|(name, value)| (PossibleValue::new(*name), *value)).collect())
 }
 
-fn microseconds(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
-        _ => Err("expected a number of microseconds, 0 or more".to_string()),
-    }
+/// The same where help explains the names, or some of them.
+pub(crate) fn one_of_explained<T: Copy + Send + Sync + 'static>(
+    values: &'static [(&'static str, &'static str, T)],
+) -> impl TypedValueParser<Value = T> {
+    let known = |name, note: &'static str| match note {
+        "" => PossibleValue::new(name),
+        note => PossibleValue::new(name).help(note),
+    };
+    choice(values.iter().map(|(name, note, value)| (known(*name, note), *value)).collect())
+}
+
+/// Takes one of these values by its name.
+pub(crate) fn choice<T: Copy + Send + Sync + 'static>(
+    values: Vec<(PossibleValue, T)>,
+) -> impl TypedValueParser<Value = T> {
+    let names: Vec<PossibleValue> = values.iter().map(|(name, _)| name.clone()).collect();
+    PossibleValuesParser::new(names).try_map(move |name| {
+        let chosen = values.iter().find(|(known, _)| known.get_name() == name);
+        chosen.map(|(_, value)| *value).ok_or("not one of the names")
+    })
+}
+
+/// Takes a finite number that is right.
+fn number(expected: &'static str, is_right: fn(f64) -> bool) -> impl TypedValueParser<Value = f64> {
+    StringValueParser::new().try_map(move |text| match text.parse::<f64>() {
+        Ok(value) if value.is_finite() && is_right(value) => Ok(value),
+        _ => Err(format!("expected a number {expected}")),
+    })
+}
+
+fn microseconds() -> impl TypedValueParser<Value = f64> {
+    number("of microseconds, 0 or more", |value| value >= 0.0)
 }
 
 /// The command as clap knows it, every option under its own spelling and with `-` and `_` exchanged.
@@ -192,7 +223,10 @@ pub(crate) fn command() -> clap::Command {
     let metal = |metal: clap::Command| {
         metal.mut_arg("output_xlsx_path", |arg| arg.help("Write the tables as a workbook here"))
     };
-    with_both_spellings(CommandLine::command().mut_subcommand("metal", metal))
+    let report = any_report::with_all_options;
+    with_both_spellings(
+        CommandLine::command().mut_subcommand("metal", metal).mut_subcommand("report", report),
+    )
 }
 
 fn with_both_spellings(command: clap::Command) -> clap::Command {

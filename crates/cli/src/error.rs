@@ -8,7 +8,6 @@ use inference_phase::methods::UnknownMethod;
 use inference_phase::split::SplitError;
 use metal_perf::MetalError;
 use report_writers::WriteError;
-use report_writers::roofline_chart::DrawError;
 use script_extension::ExtensionError;
 use trace_ingest::{IngestError, RecordingKind};
 
@@ -34,12 +33,6 @@ pub(crate) enum Failure {
     NoSuchEvent { path: PathBuf, uid: u32, last: u32 },
     #[error("{path}: has no event {what}", path = .path.display())]
     NothingFound { path: PathBuf, what: String },
-    #[error("{path}: is no architecture file: {detail}", path = .path.display())]
-    ArchitectureFile { path: PathBuf, detail: String },
-    #[error(
-        "unknown architecture {name:?}; the bundled ones are {known}; --gpu_arch_json_path takes any other from a file"
-    )]
-    UnknownArchitecture { name: String, known: String },
     #[error("the sizes do not fit: {detail}")]
     Sizes { detail: String },
     #[error(
@@ -98,8 +91,6 @@ pub(crate) enum Failure {
         path = .path.display()
     )]
     File { path: PathBuf, source: std::io::Error },
-    #[error("{0}")]
-    Drawing(#[from] DrawError),
     #[error("standard output cannot be written: {0}")]
     Output(#[from] std::io::Error),
 }
@@ -122,6 +113,7 @@ fn hint(error: &answers::Error) -> &'static str {
             "; name another with --arch"
         }
         answers::Error::MoreGpus { .. } => "; say how many there are with --gpus_per_node",
+        answers::Error::UnknownArchitecture { .. } => "; --gpu_arch_json_path takes any other from a file",
         _ => "",
     }
 }
@@ -146,46 +138,19 @@ fn reader_of(kind: RecordingKind) -> &'static str {
 }
 
 impl Failure {
-    /// 2 for what the user gave, 1 for everything else.
+    /// 1 for what is no fault of what the user gave: output that cannot be written, faults of the program. 2 else.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
+            Failure::Split(SplitError::Ingest(_)) => ExitCode::from(2),
             Failure::Answer(
                 answers::Error::Table(_) | answers::Error::Report(_) | answers::Error::Drawing(_),
-            ) => ExitCode::from(1),
-            Failure::Ingest(_)
-            | Failure::Answer(_)
-            | Failure::OptionOfOtherRecorder { .. }
-            | Failure::Arguments(_)
-            | Failure::OtherReader { .. }
-            | Failure::SeveralProfiles { .. }
-            | Failure::NoSuchEvent { .. }
-            | Failure::NothingFound { .. }
-            | Failure::ArchitectureFile { .. }
-            | Failure::UnknownArchitecture { .. }
-            | Failure::Sizes { .. }
-            | Failure::Input { .. }
-            | Failure::StepsNotLookedFor { .. }
-            | Failure::Unsupported { .. }
-            | Failure::Captures(_)
-            | Failure::MalformedLines { .. }
-            | Failure::Extension(_)
-            | Failure::NoSteps { .. }
-            | Failure::NoAnnotatedSteps { .. }
-            | Failure::NoSuchStep { .. }
-            | Failure::NothingToSplit { .. }
-            | Failure::Split(SplitError::Ingest(_))
-            | Failure::LegacyMethod { .. }
-            | Failure::PhaseMethod(_)
-            | Failure::UnknownSheet { .. }
-            | Failure::UnknownSubcommand { .. }
-            | Failure::OverwritesTrace { .. }
-            | Failure::UnknownField { .. } => ExitCode::from(2),
-            Failure::Destination { .. }
+            )
+            | Failure::Destination { .. }
             | Failure::Split(_)
             | Failure::Write(_)
             | Failure::File { .. }
-            | Failure::Drawing(_)
             | Failure::Output(_) => ExitCode::from(1),
+            _ => ExitCode::from(2),
         }
     }
 }

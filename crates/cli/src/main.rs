@@ -2,7 +2,6 @@
 
 #![forbid(unsafe_code)]
 
-mod architecture_choice;
 mod arguments;
 mod commands;
 mod console;
@@ -38,7 +37,7 @@ fn main() -> ExitCode {
 
 fn run(command: Command, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
     match command {
-        Command::Report(arguments) => commands::report::run(&arguments, given, timings),
+        Command::Report => commands::report::run(given, timings),
         Command::Pytorch(arguments) => commands::pytorch::run(&arguments, given, timings),
         Command::Inference(arguments) => commands::pytorch::inference(&arguments, given, timings),
         Command::Jax(arguments) => commands::jax::run(&arguments, given, timings),

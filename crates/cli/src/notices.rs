@@ -60,6 +60,7 @@ pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
             let option = match picture {
                 Picture::Rooflines => "--roofline_svg",
                 Picture::Steps => "--step_svg",
+                Picture::StackedTime(_) => "--summary-svg",
             };
             let advice = match why {
                 NothingToDraw::NoArchitecture => {

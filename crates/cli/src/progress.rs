@@ -5,9 +5,23 @@ use std::sync::{Once, OnceLock};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use trace_ingest::Progress;
+use trace_ingest::{Progress, ReadOptions};
+
+use crate::arguments::reading::ReadingArguments;
 
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
+
+/// Reads as the arguments say, and shows how far reading has come unless `quiet`.
+pub(crate) fn with_progress<T>(
+    quiet: bool,
+    arguments: &ReadingArguments,
+    read: impl FnOnce(&ReadOptions<'_>) -> T,
+) -> T {
+    let progress = ReadingProgress::new(quiet);
+    let update = |state| progress.update(state);
+    let threads = arguments.threads.map(Into::into);
+    read(&ReadOptions { threads, progress: Some(&update), ..ReadOptions::default() })
+}
 
 /// Shows how far reading has come.
 pub(crate) struct ReadingProgress {

@@ -12,13 +12,13 @@ use crate::options::{IdRange, MetalOptions};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdRangeError {
     /// It is not two numbers around a hyphen, of which one may be left out.
-    #[error("\"{text}\" is no range of IDs: give 5-10, 31- or -12")]
+    #[error("\"{text}\" is no range of IDs such as 5-10; 31- is open at the end, -12 at the start")]
     Malformed {
         /// What was given.
         text: String,
     },
     /// The first comes after the last.
-    #[error("the range of IDs is reversed: {first} comes after {last}")]
+    #[error("the range ends before it begins; did you mean {last}-{first}?")]
     Reversed {
         /// The first.
         first: u32,
@@ -45,15 +45,11 @@ impl FromStr for IdRange {
     /// Reads `5-10`, `31-` or `-12`; numbers may have commas between thousands.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let malformed = || IdRangeError::Malformed { text: text.to_string() };
-        let end = |part: &str| -> Result<Option<u32>, IdRangeError> {
-            let digits: String = part.trim().chars().filter(|&c| c != ',').collect();
-            match digits.as_str() {
-                "" => Ok(None),
-                digits if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
-                    digits.parse().map(Some).map_err(|_| malformed())
-                }
-                _ => Err(malformed()),
-            }
+        let end = |part: &str| match part.trim().replace(',', "") {
+            none if none.is_empty() => Ok(None),
+            // Rust reads a sign, too.
+            signed if signed.starts_with('+') => Err(malformed()),
+            digits => digits.parse().map(Some).map_err(|_| malformed()),
         };
         let (first, last) = text.split_once('-').ok_or_else(malformed)?;
         let range = IdRange { first: end(first)?, last: end(last)? };
@@ -71,7 +67,7 @@ impl FromStr for IdRange {
 pub(crate) fn filter(ops: &mut Vec<Op>, rows: &[OpRow], options: &MetalOptions) {
     if let Some(range) = options.id_range {
         ops.retain(|op| range.contains(op.id));
-        if options.compat {
+        if options.rules().one_timeline {
             if let Some(op) = ops.first_mut() {
                 op.gap_us = None;
             }

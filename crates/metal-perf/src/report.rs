@@ -15,6 +15,7 @@ use crate::notice::MetalNotice;
 use crate::op::{Counts, Op, OpCategory, OpKind};
 use crate::options::{MetalError, MetalOptions};
 use crate::timing::PreviousRow;
+use crate::tt_perf_report::Rules;
 use crate::window::window;
 
 /// Operations of one or several files, each with its times, its part of what the chip could do, and what bounds it.
@@ -60,7 +61,7 @@ impl MetalReport {
         let context = ModelContext { chip, worker_cores, options: &options };
         let mut ops = model_rows(&table, &merged, &context);
         let window_counts = Counts::of(&ops);
-        observe(&table, &ops, options.compat, &mut notices);
+        observe(&table, &ops, options.rules(), &mut notices);
         filter(&mut ops, &table.rows, &options);
         if ops.is_empty() && !notices.iter().any(MetalNotice::says_nothing_to_report) {
             notices.push(MetalNotice::NothingLeft { of: window_counts.rows() });
@@ -89,7 +90,7 @@ fn model_rows(table: &OpsTable, merged: &[MergedRow], context: &ModelContext<'_>
     let mut ops = Vec::with_capacity(merged.len());
     for row in merged {
         let device = table.rows[row.row as usize].device;
-        let previous = match device.filter(|_| !context.options.compat) {
+        let previous = match device.filter(|_| !context.options.rules().one_timeline) {
             Some(device) => last_of_device.get(&device).copied(),
             None => last,
         };
@@ -111,7 +112,7 @@ fn model_rows(table: &OpsTable, merged: &[MergedRow], context: &ModelContext<'_>
 const NAME_LENGTH: usize = 80;
 
 /// Adds what a reader should know about the rows of the window.
-fn observe(table: &OpsTable, ops: &[Op], compat: bool, notices: &mut Vec<MetalNotice>) {
+fn observe(table: &OpsTable, ops: &[Op], rules: Rules, notices: &mut Vec<MetalNotice>) {
     let mut names: BTreeMap<String, usize> = BTreeMap::new();
     for op in ops.iter().filter(|op| op.category == Some(OpCategory::Other)) {
         let name = op.label.split_whitespace().next().unwrap_or("");
@@ -129,7 +130,7 @@ fn observe(table: &OpsTable, ops: &[Op], compat: bool, notices: &mut Vec<MetalNo
         notices.push(MetalNotice::InvalidDurations { rows: 1 + invalid.count(), id: first.id });
     }
     tell_sub_devices(table, ops, notices);
-    if !compat {
+    if !rules.silent_above_hundred {
         tell_above_hundred(ops, notices);
     }
 }

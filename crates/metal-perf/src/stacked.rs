@@ -1,6 +1,7 @@
 //! Time by group of operations: what a stacked bar shows.
 
 use hashbrown::HashMap;
+use indexmap::IndexMap;
 
 use crate::op::{Op, OpCategory, OpKind};
 use crate::options::GroupBy;
@@ -46,50 +47,41 @@ pub struct FlopsSpread {
 /// Rows that are shown, signposts left out, by group; the group that takes longest first.
 pub fn stacked(report: &MetalReport) -> Vec<StackedGroup> {
     let split = !report.options.merge_devices;
-    let mut groups: Vec<Group<'_>> = Vec::new();
-    let mut of_key: HashMap<(Key, Option<u32>), usize> = HashMap::new();
+    let rules = report.options.rules();
+    let mut groups: IndexMap<(Key, Option<u32>), Vec<&Op>> = IndexMap::new();
     for op in report.ops.iter().filter(|op| op.kind != OpKind::Signpost) {
         let Some(key) = key(report, op) else { continue };
         let device = op.device.filter(|_| split);
-        if split && device.is_none() && report.options.compat {
+        if split && device.is_none() && rules.drops_unplaced {
             continue;
         }
-        let group = *of_key.entry((key.clone(), device)).or_insert_with(|| {
-            groups.push(Group { key, device, ops: Vec::new() });
-            groups.len() - 1
-        });
-        groups[group].ops.push(op);
+        groups.entry((key, device)).or_default().push(op);
     }
     let mut times: HashMap<Option<u32>, CompensatedSum> = HashMap::new();
-    for group in &groups {
-        let time = times.entry(group.device).or_default();
-        group.ops.iter().for_each(|op| time.add(time_us(op)));
+    for ((_, device), ops) in &groups {
+        let time = times.entry(*device).or_default();
+        ops.iter().for_each(|op| time.add(time_us(op)));
     }
     let mut stacked: Vec<StackedGroup> = groups
         .iter()
-        .map(|group| {
-            let time = group.ops.iter().map(|op| time_us(op)).collect::<CompensatedSum>().value();
-            let all = times.get(&group.device).map_or(0.0, |all| all.value());
+        .map(|((key, device), ops)| {
+            let time = ops.iter().map(|op| time_us(op)).collect::<CompensatedSum>().value();
+            let all = times.get(device).map_or(0.0, |all| all.value());
             let by_category = report.options.group_by == GroupBy::Category;
-            let weighted: Vec<&Op> = if report.options.compat {
-                groups
-                    .iter()
-                    .filter(|other| other.key == group.key)
-                    .flat_map(|other| &other.ops)
-                    .copied()
-                    .collect()
-            } else {
-                group.ops.clone()
+            let same = || groups.iter().filter(|((other, _), _)| other == key);
+            let weighted: Vec<&Op> = match rules.weighs_all_devices {
+                true => same().flat_map(|(_, ops)| ops).copied().collect(),
+                false => ops.clone(),
             };
             StackedGroup {
-                name: group.key.name.clone(),
-                buffer: group.key.buffer.clone(),
-                device: group.device,
+                name: key.name.clone(),
+                buffer: key.buffer.clone(),
+                device: *device,
                 time_us: time,
                 percent: if all == 0.0 { 0.0 } else { time / all * 100.0 },
-                count: group.ops.len(),
-                category: group.ops.first().and_then(|op| op.category),
-                flops: if by_category { None } else { spread(&group.ops, &weighted) },
+                count: ops.len(),
+                category: ops.first().and_then(|op| op.category),
+                flops: if by_category { None } else { spread(ops, &weighted) },
             }
         })
         .collect();
@@ -107,27 +99,16 @@ struct Key {
     buffer: Option<String>,
 }
 
-struct Group<'a> {
-    key: Key,
-    device: Option<u32>,
-    ops: Vec<&'a Op>,
-}
-
 fn time_us(op: &Op) -> f64 {
     op.device_time_us.filter(|_| op.kind != OpKind::Host).unwrap_or(0.0)
 }
 
-/// Group of an operation. tt-perf-report has none for memories without a layout, such as the host's.
+/// Group of an operation, if it has one.
 fn key(report: &MetalReport, op: &Op) -> Option<Key> {
-    let compat = report.options.compat;
-    let name = || {
-        let whole = report.table.text(op.raw_op_code);
-        let text = if op.kind == OpKind::Host && !compat { whole } else { &op.label };
-        if op.kind == OpKind::Host && !compat {
-            text.to_owned()
-        } else {
-            text.split_whitespace().next().unwrap_or("").to_owned()
-        }
+    let rules = report.options.rules();
+    let name = || match op.kind == OpKind::Host && !rules.short_host_names {
+        true => report.table.text(op.raw_op_code).to_owned(),
+        false => op.label.split_whitespace().next().unwrap_or("").to_owned(),
     };
     match report.options.group_by {
         GroupBy::Category => {
@@ -141,11 +122,11 @@ fn key(report: &MetalReport, op: &Op) -> Option<Key> {
                 return Some(Key { name: name(), buffer: None });
             }
             let parts: Vec<&str> = memory.split('_').collect();
-            if parts.len() < 2 && compat {
+            if parts.len() < 2 && rules.drops_unplaced {
                 return None;
             }
             let layout = parts[parts.len().saturating_sub(2)..].join("_").to_lowercase();
-            let buffer = (!compat).then(|| buffer(&parts).to_owned());
+            let buffer = (!rules.no_buffers).then(|| buffer(&parts).to_owned());
             Some(Key { name: format!("{} (in0:{layout})", name()), buffer })
         }
     }

@@ -1,6 +1,4 @@
-//! Rules of tt-perf-report 1.4.1 where it is held to be wrong, for comparison
-//! ([`MetalOptions::compat`]). What it lacks, such as a model of what convolutions move, is left out where it is
-//! computed.
+//! Rules of tt-perf-report 1.4.1 where it is held to be wrong, for comparison ([`MetalOptions::compat`]).
 
 use sheets::Cell;
 use trace_ingest::StringId;
@@ -10,6 +8,62 @@ use crate::notice::MetalNotice;
 use crate::op::HOST_MARK;
 use crate::op::OpKind;
 use crate::options::MetalOptions;
+
+/// Rules of tt-perf-report that are not ours. All are off by default.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rules {
+    /// Names alone tell operations of the host, which have models and durations like all others.
+    pub(crate) kinds_by_name: bool,
+    /// What operations move is modelled for matrix products only.
+    pub(crate) traffic_of_matmul_only: bool,
+    /// A product that leaves DRAM alone has no share of its bandwidth.
+    pub(crate) blank_without_traffic: bool,
+    /// Groups and batches of convolutions do not count.
+    pub(crate) one_product_per_convolution: bool,
+    /// An attribute of a convolution that is not there is on.
+    pub(crate) absent_is_on: bool,
+    /// Rows of all devices follow each other.
+    pub(crate) one_timeline: bool,
+    /// Figures of more than the chip can do go without remark.
+    pub(crate) silent_above_hundred: bool,
+    /// The summary has no group for memories without a layout, such as the host's, and none for operations without a
+    /// device where devices are kept apart.
+    pub(crate) drops_unplaced: bool,
+    /// The summary shows the first word of an operation of the host.
+    pub(crate) short_host_names: bool,
+    /// The summary does not tell kinds of memory apart.
+    pub(crate) no_buffers: bool,
+    /// Weighted means of a device's group are those of all devices.
+    pub(crate) weighs_all_devices: bool,
+    /// A product that is bound by DRAM and arithmetic is not advised a larger grid.
+    pub(crate) keeps_grid_if_both_bound: bool,
+    /// A slow product's fidelity is judged only where it has a program configuration, but then also to say that there
+    /// is no opinion.
+    pub(crate) fidelity_with_config_only: bool,
+}
+
+const TT_PERF_REPORT: Rules = Rules {
+    kinds_by_name: true,
+    traffic_of_matmul_only: true,
+    blank_without_traffic: true,
+    one_product_per_convolution: true,
+    absent_is_on: true,
+    one_timeline: true,
+    silent_above_hundred: true,
+    drops_unplaced: true,
+    short_host_names: true,
+    no_buffers: true,
+    weighs_all_devices: true,
+    keeps_grid_if_both_bound: true,
+    fidelity_with_config_only: true,
+};
+
+impl MetalOptions {
+    /// Where the report follows tt-perf-report.
+    pub(crate) fn rules(&self) -> Rules {
+        if self.compat { TT_PERF_REPORT } else { Rules::default() }
+    }
+}
 
 /// What a row is: by its name.
 pub(crate) fn kind(row: &OpRow, name: &str) -> OpKind {

@@ -165,51 +165,46 @@ impl Parameters<'_> {
         format!("{} needs {expected} as {name}, found {found}", self.family)
     }
 
+    /// A parameter that need not be given, as `read` takes it.
+    fn optional<'s, T>(
+        &'s self,
+        name: &str,
+        expected: &str,
+        read: impl FnOnce(&'s Value) -> Option<T>,
+    ) -> Result<Option<T>, String> {
+        self.get(name).map(|value| read(value).ok_or_else(|| self.wrong(name, expected))).transpose()
+    }
+
     fn optional_count(&self, name: &str) -> Result<Option<u64>, String> {
-        self.get(name)
-            .map(|value| count(value).ok_or_else(|| self.wrong(name, "a whole number of at least 0")))
-            .transpose()
+        self.optional(name, COUNT, count)
     }
 
     fn count(&self, name: &str) -> Result<u64, String> {
-        self.optional_count(name)?.ok_or_else(|| self.wrong(name, "a whole number of at least 0"))
+        self.optional_count(name)?.ok_or_else(|| self.wrong(name, COUNT))
     }
 
     fn counts(&self, name: &str) -> Result<Option<Vec<u64>>, String> {
-        self.get(name)
-            .map(|value| {
-                value
-                    .items()
-                    .and_then(|items| items.iter().map(count).collect())
-                    .ok_or_else(|| self.wrong(name, "a list of whole numbers of at least 0"))
-            })
-            .transpose()
+        self.optional(name, "a list of whole numbers of at least 0", |list| all(list, count))
     }
 
     fn flag(&self, name: &str, otherwise: bool) -> Result<bool, String> {
-        match self.get(name) {
-            None => Ok(otherwise),
-            Some(Value::Bool(flag)) => Ok(*flag),
-            Some(_) => Err(self.wrong(name, "True or False")),
-        }
+        Ok(self.optional(name, "True or False", flag)?.unwrap_or(otherwise))
     }
 
     fn optional_text(&self, name: &str) -> Result<Option<&str>, String> {
-        self.get(name).map(|value| value.as_text().ok_or_else(|| self.wrong(name, "a text"))).transpose()
+        self.optional(name, TEXT, Value::as_text)
     }
 
     fn text(&self, name: &str) -> Result<&str, String> {
-        self.optional_text(name)?.ok_or_else(|| self.wrong(name, "a text"))
+        self.optional_text(name)?.ok_or_else(|| self.wrong(name, TEXT))
     }
 
     /// An activation function by its name.
     fn activation(&self, name: &str) -> Result<Option<Activation>, String> {
+        let Some(text) = self.optional_text(name)? else { return Ok(None) };
         let known = || Activation::all().map(Activation::as_str).collect::<Vec<_>>().join(", ");
-        self.optional_text(name)?
-            .map(|text| {
-                Activation::from_name(text).ok_or_else(|| self.wrong(name, &format!("one of {}", known())))
-            })
-            .transpose()
+        let activation = Activation::from_name(text);
+        activation.map(Some).ok_or_else(|| self.wrong(name, &format!("one of {}", known())))
     }
 
     /// A tensor of the element type `dtype`.
@@ -217,6 +212,18 @@ impl Parameters<'_> {
         let shape = self.counts(name)?.ok_or_else(|| self.wrong(name, "a shape"))?;
         Ok(Tensor::new(shape, self.text("dtype")?))
     }
+}
+
+const COUNT: &str = "a whole number of at least 0";
+const TEXT: &str = "a text";
+
+/// What `read` takes all items of a list for.
+fn all<T>(list: &Value, read: fn(&Value) -> Option<T>) -> Option<Vec<T>> {
+    list.items()?.iter().map(read).collect()
+}
+
+fn flag(value: &Value) -> Option<bool> {
+    if let Value::Bool(flag) = value { Some(*flag) } else { None }
 }
 
 /// A whole number of at least 0; a division in a script makes floats of them.
@@ -339,17 +346,8 @@ fn normalization(given: &Parameters<'_>) -> Result<Normalization, String> {
 
 fn normalization_backward(given: &Parameters<'_>) -> Result<Arc<dyn PerfModel>, String> {
     let forward = normalization(given)?;
-    let output_mask = match given.get("output_mask") {
-        None => vec![true, forward.affine, forward.affine && forward.bias],
-        Some(mask) => mask
-            .items()
-            .and_then(|items| {
-                items
-                    .iter()
-                    .map(|item| if let Value::Bool(wanted) = item { Some(*wanted) } else { None })
-                    .collect()
-            })
-            .ok_or_else(|| given.wrong("output_mask", "a list of True and False"))?,
-    };
+    let output_mask = given.optional("output_mask", "a list of True and False", |mask| all(mask, flag))?;
+    let output_mask =
+        output_mask.unwrap_or_else(|| vec![true, forward.affine, forward.affine && forward.bias]);
     Ok(Arc::new(NormalizationBackward { forward, output_mask }))
 }

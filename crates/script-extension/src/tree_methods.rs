@@ -21,7 +21,9 @@ use crate::values::from_script;
 
 type Answer<'v> = starlark::Result<ScriptValue<'v>>;
 
-static METHODS: LazyLock<Globals> = LazyLock::new(|| GlobalsBuilder::new().with(queries).with(edits).build());
+static METHODS: LazyLock<Globals> = LazyLock::new(|| {
+    GlobalsBuilder::new().with(queries).with(event_queries).with(insertions).with(edits).build()
+});
 
 /// The names of the tree's methods, sorted.
 pub(crate) fn names() -> Vec<&'static str> {
@@ -123,112 +125,67 @@ fn queries(builder: &mut GlobalsBuilder) {
     fn roots<'v>(eval: &mut Evaluator<'v, '_, '_>) -> starlark::Result<ScriptValue<'v>> {
         all(eval, TraceTree::roots)
     }
+}
 
-    fn children<'v>(
-        #[starlark(require = pos)] event: ScriptValue<'v>,
-        eval: &mut Evaluator<'v, '_, '_>,
-    ) -> starlark::Result<ScriptValue<'v>> {
-        many(eval, event, |tree, id| tree.children(id).to_vec())
-    }
+/// Methods that answer a query about one event.
+macro_rules! event_queries {
+    ($($name:ident => $answer:ident($query:expr);)*) => {
+        #[starlark_module]
+        fn event_queries(builder: &mut GlobalsBuilder) {
+            $(fn $name<'v>(
+                #[starlark(require = pos)] event: ScriptValue<'v>,
+                eval: &mut Evaluator<'v, '_, '_>,
+            ) -> starlark::Result<ScriptValue<'v>> {
+                $answer(eval, event, $query)
+            })*
+        }
+    };
+}
 
-    fn descendants<'v>(
-        #[starlark(require = pos)] event: ScriptValue<'v>,
-        eval: &mut Evaluator<'v, '_, '_>,
-    ) -> starlark::Result<ScriptValue<'v>> {
-        many(eval, event, |tree, id| tree.descendants(id).collect())
-    }
+event_queries! {
+    children => many(|tree, id| tree.children(id).to_vec());
+    descendants => many(|tree, id| tree.descendants(id).collect());
+    ancestors => many(|tree, id| tree.ancestors(id).collect());
+    gpu_events => many(device_events_by_start);
+    parent => one(TraceTree::parent);
+    launch => one(TraceTree::launch);
+    operator => one(TraceTree::operator);
+    forward_event => one(TraceTree::forward_event);
+    backward_events => many(|tree, id| tree.backward_events(id).to_vec());
+    backward_events_of_subtree => many(TraceTree::backward_events_of_subtree);
+}
 
-    fn ancestors<'v>(
-        #[starlark(require = pos)] event: ScriptValue<'v>,
-        eval: &mut Evaluator<'v, '_, '_>,
-    ) -> starlark::Result<ScriptValue<'v>> {
-        many(eval, event, |tree, id| tree.ancestors(id).collect())
-    }
+fn device_events_by_start(tree: &TraceTree, id: EventId) -> Vec<EventId> {
+    let mut events = tree.device_events(id).to_vec();
+    events.sort_by_key(|&event| (tree.trace().events().start(event), event));
+    events
+}
 
-    /// Device events by start.
-    fn gpu_events<'v>(
-        #[starlark(require = pos)] event: ScriptValue<'v>,
-        eval: &mut Evaluator<'v, '_, '_>,
-    ) -> starlark::Result<ScriptValue<'v>> {
-        many(eval, event, |tree, id| {
-            let mut events = tree.device_events(id).to_vec();
-            events.sort_by_key(|&event| (tree.trace().events().start(event), event));
-            events
-        })
-    }
+/// Methods that insert an operator at a position of an event.
+macro_rules! insertions {
+    ($($name:ident($event:ident) => $position:expr;)*) => {
+        #[starlark_module]
+        fn insertions(builder: &mut GlobalsBuilder) {
+            $(fn $name<'v>(
+                #[starlark(require = pos)] $event: ScriptValue<'v>,
+                name: &str,
+                #[starlark(kwargs)] given: SmallMap<String, ScriptValue<'v>>,
+                eval: &mut Evaluator<'v, '_, '_>,
+            ) -> starlark::Result<ScriptValue<'v>> {
+                insert(eval, $position, $event, name, given)
+            })*
+        }
+    };
+}
 
-    fn parent<'v>(
-        #[starlark(require = pos)] event: ScriptValue<'v>,
-        eval: &mut Evaluator<'v, '_, '_>,
-    ) -> starlark::Result<ScriptValue<'v>> {
-        one(eval, event, TraceTree::parent)
-    }
-
-    fn launch<'v>(
-        #[starlark(require = pos)] event: ScriptValue<'v>,
-        eval: &mut Evaluator<'v, '_, '_>,
-    ) -> starlark::Result<ScriptValue<'v>> {
-        one(eval, event, TraceTree::launch)
-    }
-
-    fn operator<'v>(
-        #[starlark(require = pos)] event: ScriptValue<'v>,
-        eval: &mut Evaluator<'v, '_, '_>,
-    ) -> starlark::Result<ScriptValue<'v>> {
-        one(eval, event, TraceTree::operator)
-    }
-
-    fn forward_event<'v>(
-        #[starlark(require = pos)] event: ScriptValue<'v>,
-        eval: &mut Evaluator<'v, '_, '_>,
-    ) -> starlark::Result<ScriptValue<'v>> {
-        one(eval, event, TraceTree::forward_event)
-    }
-
-    fn backward_events<'v>(
-        #[starlark(require = pos)] event: ScriptValue<'v>,
-        eval: &mut Evaluator<'v, '_, '_>,
-    ) -> starlark::Result<ScriptValue<'v>> {
-        many(eval, event, |tree, id| tree.backward_events(id).to_vec())
-    }
-
-    fn backward_events_of_subtree<'v>(
-        #[starlark(require = pos)] event: ScriptValue<'v>,
-        eval: &mut Evaluator<'v, '_, '_>,
-    ) -> starlark::Result<ScriptValue<'v>> {
-        many(eval, event, TraceTree::backward_events_of_subtree)
-    }
+insertions! {
+    insert_above(event) => Position::Above;
+    isolate(gpu_event) => Position::Isolating;
+    wrap_children(event) => Position::AroundChildren;
 }
 
 #[starlark_module]
 fn edits(builder: &mut GlobalsBuilder) {
-    fn insert_above<'v>(
-        #[starlark(require = pos)] event: ScriptValue<'v>,
-        name: &str,
-        #[starlark(kwargs)] given: SmallMap<String, ScriptValue<'v>>,
-        eval: &mut Evaluator<'v, '_, '_>,
-    ) -> starlark::Result<ScriptValue<'v>> {
-        insert(eval, Position::Above, event, name, given)
-    }
-
-    fn isolate<'v>(
-        #[starlark(require = pos)] gpu_event: ScriptValue<'v>,
-        name: &str,
-        #[starlark(kwargs)] given: SmallMap<String, ScriptValue<'v>>,
-        eval: &mut Evaluator<'v, '_, '_>,
-    ) -> starlark::Result<ScriptValue<'v>> {
-        insert(eval, Position::Isolating, gpu_event, name, given)
-    }
-
-    fn wrap_children<'v>(
-        #[starlark(require = pos)] event: ScriptValue<'v>,
-        name: &str,
-        #[starlark(kwargs)] given: SmallMap<String, ScriptValue<'v>>,
-        eval: &mut Evaluator<'v, '_, '_>,
-    ) -> starlark::Result<ScriptValue<'v>> {
-        insert(eval, Position::AroundChildren, event, name, given)
-    }
-
     /// Gives an event another name.
     fn rename<'v>(
         #[starlark(require = pos)] event: ScriptValue<'v>,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::devices::DeviceArguments;
 use super::report_output::{Recordings, ReportOutput};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -46,14 +47,8 @@ pub(crate) struct JaxAnalysisArguments {
     #[arg(long = "kernel_metadata_keyword_filters", value_name = "TEXT", num_args = 1..)]
     pub(crate) kernel_metadata_keyword_filters: Vec<String>,
 
-    /// Hold the figures against the architecture in this JSON file
-    #[arg(long = "gpu_arch_json_path", value_name = "FILE", conflicts_with = "gpu_arch_platform")]
-    pub(crate) gpu_arch_json_path: Option<PathBuf>,
-
-    /// Hold the figures against this bundled architecture; see tracelens archs [default: the device that the
-    /// profile describes]
-    #[arg(long = "gpu_arch_platform", value_name = "NAME")]
-    pub(crate) gpu_arch_platform: Option<String>,
+    #[command(flatten)]
+    pub(crate) devices: DeviceArguments,
 
     /// Give the figures of TraceLens where it is known to be wrong: work of library calls by its formulas,
     /// credited to every kernel, in the sheets op_…
@@ -67,10 +62,6 @@ pub(crate) struct JaxAnalysisArguments {
     /// GPUs of one host, from which ranks follow where there are several profiles: host times N plus GPU [default: 8]
     #[arg(long = "gpus_per_node", value_name = "N")]
     pub(crate) gpus_per_node: Option<NonZeroU32>,
-
-    /// Kernels whose name contains this text are communication too (may be given several times)
-    #[arg(long = "communication-pattern", value_name = "TEXT")]
-    pub(crate) communication_pattern: Vec<String>,
 
     // What the tool whose place the subcommand takes has and this one has not: refused, never ignored.
     #[arg(long = "enable-origami", hide = true)]

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use inference_phase::Phase;
 
+use super::one_of_explained;
 use super::reading::ReadingArguments;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -37,11 +38,11 @@ pub(crate) struct MatchArguments {
     #[arg(
         long,
         value_name = "PHASES",
-        value_enum,
+        value_parser = one_of_explained(PHASES),
         value_delimiter = ',',
         default_value = "decode_only,prefilldecode"
     )]
-    pub(crate) phases: Vec<MatchPhase>,
+    pub(crate) phases: Vec<Phase>,
 
     /// Steps that are matched at a time; 0 matches runs of a phase as a whole
     #[arg(long = "num-steps", value_name = "N", default_value = "16", allow_negative_numbers = true)]
@@ -56,25 +57,8 @@ pub(crate) struct MatchArguments {
 }
 
 /// What the steps of a block run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum MatchPhase {
-    /// Generation requests only
-    #[value(name = "decode_only")]
-    DecodeOnly,
-    /// Context and generation requests
-    #[value(name = "prefilldecode")]
-    PrefillDecode,
-    /// Context requests only
-    #[value(name = "prefill_only")]
-    PrefillOnly,
-}
-
-impl From<MatchPhase> for Phase {
-    fn from(phase: MatchPhase) -> Self {
-        match phase {
-            MatchPhase::DecodeOnly => Phase::Decode,
-            MatchPhase::PrefillDecode => Phase::Mixed,
-            MatchPhase::PrefillOnly => Phase::Prefill,
-        }
-    }
-}
+const PHASES: &[(&str, &str, Phase)] = &[
+    ("decode_only", "Generation requests only", Phase::Decode),
+    ("prefilldecode", "Context and generation requests", Phase::Mixed),
+    ("prefill_only", "Context requests only", Phase::Prefill),
+];

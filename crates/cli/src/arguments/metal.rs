@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 use metal_perf::{CollectiveTime, DurationSource, GroupBy, IdRange};
 
-use super::one_of;
 use super::report_output::ReportOutput;
+use super::{number, one_of};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -92,7 +92,7 @@ pub(crate) struct RowArguments {
 
     /// Report rows with these IDs only: 5-10, 31- (from there on), -12 (up to there). An ID is the row's line when the
     /// file is opened as a spreadsheet
-    #[arg(long = "id-range", value_name = "RANGE", allow_hyphen_values = true, value_parser = id_range)]
+    #[arg(long = "id-range", value_name = "RANGE", allow_hyphen_values = true, value_parser = str::parse::<IdRange>)]
     pub(crate) id_range: Option<IdRange>,
 
     /// Leave out operations that ran on the host
@@ -141,7 +141,7 @@ pub(crate) struct FigureArguments {
 #[command(next_help_heading = "Terminal")]
 pub(crate) struct TerminalArguments {
     /// Share of the time in percent below which a row is minor: grey, and left out where there is no colour
-    #[arg(long = "min-percentage", value_name = "PERCENT", default_value = "0.5", value_parser = percentage)]
+    #[arg(long = "min-percentage", value_name = "PERCENT", default_value = "0.5", value_parser = number("of percent, 0 or more", |value| value >= 0.0))]
     pub(crate) min_percentage: f64,
 
     /// Leave minor rows out of the table
@@ -189,60 +189,3 @@ const COLLECTIVE_TIMES: &[(&str, CollectiveTime)] =
 
 const GROUPINGS: &[(&str, GroupBy)] =
     &[("op", GroupBy::Op), ("memory", GroupBy::Memory), ("category", GroupBy::Category)];
-
-fn percentage(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
-        _ => Err("expected a number of percent, 0 or more".to_string()),
-    }
-}
-
-/// `5-10`, `31-` or `-12`; thousands may be apart: `1,024-2,048`.
-fn id_range(text: &str) -> Result<IdRange, String> {
-    const EXPECTED: &str =
-        "expected two IDs with a dash between, such as 5-10; 31- is open at the end, -12 at the start";
-    let (first, last) = text.split_once('-').ok_or(EXPECTED)?;
-    let end = |text: &str| match text.trim().replace(',', "") {
-        empty if empty.is_empty() => Ok(None),
-        digits => digits.parse::<u32>().map(Some).map_err(|_| format!("{text:?} is no ID; {EXPECTED}")),
-    };
-    match (end(first)?, end(last)?) {
-        (None, None) => Err(EXPECTED.to_owned()),
-        (Some(first), Some(last)) if first > last => {
-            Err(format!("the range ends before it begins; did you mean {last}-{first}?"))
-        }
-        (first, last) => Ok(IdRange { first, last }),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_of_ids_may_be_open_at_one_end() {
-        for (text, first, last) in [
-            ("5-10", Some(5), Some(10)),
-            ("31-", Some(31), None),
-            ("-12", None, Some(12)),
-            ("7-7", Some(7), Some(7)),
-            ("1,024-2,048", Some(1024), Some(2048)),
-        ] {
-            assert_eq!(id_range(text), Ok(IdRange { first, last }), "{text}");
-        }
-    }
-
-    #[test]
-    fn what_is_no_range_is_said() {
-        for (text, says) in [
-            ("10-5", "did you mean 5-10?"),
-            ("-", "such as 5-10"),
-            ("12", "such as 5-10"),
-            ("", "such as 5-10"),
-            ("a-5", "\"a\" is no ID"),
-            ("1-2-3", "\"2-3\" is no ID"),
-        ] {
-            assert!(id_range(text).is_err_and(|error| error.contains(says)), "{text}");
-        }
-    }
-}

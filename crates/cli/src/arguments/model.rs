@@ -2,11 +2,16 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Subcommand, ValueEnum};
-use perf_models::{Activation, ReductionKind};
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Args, Subcommand};
+use perf_models::{
+    Activation, Attention, AttentionMask, BinaryElementwise, CausalConvolution, Channels, Convolution,
+    CrossEntropy, Gemm, GemmSizes, GroupedGemm, Normalization, NormalizationBackward, NormalizationKind,
+    PerfModel, Reduction, ReductionKind, RotaryEmbedding, Tensor, UnaryElementwise, number_size,
+};
 
-use super::one_of;
+use super::{choice, one_of, one_of_explained};
+use crate::error::Failure;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -57,16 +62,43 @@ pub(crate) enum ModelCommand {
     CausalConv1d(Question<CausalConv1dArguments>),
 }
 
+/// The parts of a question: the name of its model, the sizes, the element type and what is wanted to be known.
+pub(crate) type Parts<'a> = (&'static str, &'a dyn Sizes, &'static str, &'a AnswerArguments);
+
+impl ModelCommand {
+    pub(crate) fn parts(&self) -> Parts<'_> {
+        match self {
+            ModelCommand::Gemm(question) => question.parts("gemm"),
+            ModelCommand::GroupedGemm(question) => question.parts("grouped-gemm"),
+            ModelCommand::Sdpa(question) => question.parts("sdpa"),
+            ModelCommand::Conv(question) => question.parts("conv"),
+            ModelCommand::Unary(question) => question.parts("unary"),
+            ModelCommand::Binary(question) => question.parts("binary"),
+            ModelCommand::Norm(question) => question.parts("norm"),
+            ModelCommand::Reduce(question) => question.parts("reduce"),
+            ModelCommand::Rope(question) => question.parts("rope"),
+            ModelCommand::CrossEntropy(question) => question.parts("cross-entropy"),
+            ModelCommand::CausalConv1d(question) => question.parts("causal-conv1d"),
+        }
+    }
+}
+
 /// Sizes and what is wanted to be known of them.
 #[derive(Args)]
 pub(crate) struct Question<A: Args> {
     #[command(flatten)]
-    pub(crate) sizes: A,
+    sizes: A,
     /// Element type of what goes in
-    #[arg(long, value_enum, default_value = "bf16")]
-    pub(crate) dtype: DataType,
+    #[arg(long, value_parser = one_of_explained(DATA_TYPES), value_name = "DTYPE", default_value = "bf16")]
+    dtype: &'static str,
     #[command(flatten)]
-    pub(crate) answer: AnswerArguments,
+    answer: AnswerArguments,
+}
+
+impl<A: Args + Sizes> Question<A> {
+    fn parts(&self, model: &'static str) -> Parts<'_> {
+        (model, &self.sizes, self.dtype, &self.answer)
+    }
 }
 
 #[derive(Args)]
@@ -89,200 +121,406 @@ pub(crate) struct AnswerArguments {
     pub(crate) json: bool,
 }
 
-/// Element types under their common names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DataType {
-    Fp64,
-    Fp32,
-    Fp16,
-    Bf16,
-    Fp8,
-    Int8,
-    /// Two numbers a byte; gemm only
-    Fp4,
+/// Element types under their common names, with what there is to know of them, and as PyTorch records them.
+const DATA_TYPES: &[(&str, &str, &str)] = &[
+    ("fp64", "", "double"),
+    ("fp32", "", "float"),
+    ("fp16", "", "c10::Half"),
+    ("bf16", "", BF16),
+    ("fp8", "", FP8),
+    ("int8", "", "signed char"),
+    ("fp4", "Two numbers a byte; gemm only", FP4),
+];
+
+const BF16: &str = "c10::BFloat16";
+const FP8: &str = "c10::Float8_e4m3fn";
+const FP4: &str = "c10::Float4_e2m1fn_x2";
+
+/// The common name of an element type.
+pub(crate) fn common_name(recorded: &'static str) -> &'static str {
+    DATA_TYPES.iter().find(|(.., known)| *known == recorded).map_or(recorded, |(name, ..)| *name)
 }
 
-impl DataType {
-    /// The name that PyTorch records.
-    pub(crate) fn recorded_name(self) -> &'static str {
-        match self {
-            DataType::Fp64 => "double",
-            DataType::Fp32 => "float",
-            DataType::Fp16 => "c10::Half",
-            DataType::Bf16 => "c10::BFloat16",
-            DataType::Fp8 => "c10::Float8_e4m3fn",
-            DataType::Int8 => "signed char",
-            DataType::Fp4 => "c10::Float4_e2m1fn_x2",
-        }
+/// Sizes that make a model.
+pub(crate) trait Sizes {
+    /// The model for operands of an element type as PyTorch records it.
+    ///
+    /// # Errors
+    ///
+    /// When sizes do not fit each other.
+    fn model(&self, dtype: &'static str) -> Result<Model, Failure>;
+
+    /// The model that has the figures of the backward pass: another where that is an operator of its own.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sizes::model`].
+    fn backward_model(&self, dtype: &'static str) -> Result<Model, Failure> {
+        self.model(dtype)
     }
+}
+
+type Model = Box<dyn PerfModel>;
+
+fn misfit<T>(detail: String) -> Result<T, Failure> {
+    Err(Failure::Sizes { detail })
+}
+
+/// Only matrix multiplications know how numbers of four bits lie.
+fn whole_bytes(dtype: &'static str) -> Result<String, Failure> {
+    match dtype {
+        FP4 => misfit("of the models only gemm knows fp4".to_owned()),
+        whole_bytes => Ok(whole_bytes.to_owned()),
+    }
+}
+
+/// What a multiplication writes unless it is said: nobody goes on in numbers of eight bits or fewer.
+fn usual_output(operands: &'static str) -> &'static str {
+    if matches!(operands, FP8 | FP4) { BF16 } else { operands }
+}
+
+fn bytes_of(dtype: &str) -> Result<f64, Failure> {
+    number_size(dtype).map_or_else(|| misfit(format!("{dtype} has no known size")), Ok)
 }
 
 #[derive(Args)]
 pub(crate) struct GemmArguments {
     /// Rows of the first operand and of the result
     #[arg(long)]
-    pub(crate) m: u64,
+    m: u64,
     /// Columns of the second operand and of the result
     #[arg(long)]
-    pub(crate) n: u64,
+    n: u64,
     /// The dimension that is summed over
     #[arg(long)]
-    pub(crate) k: u64,
+    k: u64,
     /// Multiplications of this shape
     #[arg(long, default_value = "1", value_name = "B")]
-    pub(crate) batch: u64,
+    batch: u64,
     /// Element type of bias and result [default: that of the operands; bf16 for fp8 and fp4]
-    #[arg(long = "output-dtype", value_enum, value_name = "DTYPE")]
-    pub(crate) output_dtype: Option<DataType>,
+    #[arg(long = "output-dtype", value_parser = one_of_explained(DATA_TYPES), value_name = "DTYPE")]
+    output_dtype: Option<&'static str>,
     /// Epilogue: add a vector of N elements to each row
     #[arg(long)]
-    pub(crate) bias: bool,
+    bias: bool,
     /// Epilogue: apply an activation function to each element of the result
     #[arg(long, value_name = "NAME", value_parser = activation_parser())]
-    pub(crate) activation: Option<Activation>,
+    activation: Option<Activation>,
+}
+
+impl Sizes for GemmArguments {
+    fn model(&self, dtype: &'static str) -> Result<Model, Failure> {
+        let operand = bytes_of(dtype)?;
+        let output = bytes_of(self.output_dtype.unwrap_or(usual_output(dtype)))?;
+        let sizes = GemmSizes { bias: output, output, ..GemmSizes::uniform(operand) };
+        let gemm = Gemm::new(self.m, self.n, self.k, dtype);
+        let activation = self.activation;
+        Ok(Box::new(Gemm { batch: self.batch, bias: self.bias, activation, sizes: Ok(sizes), ..gemm }))
+    }
 }
 
 fn activation_parser() -> impl TypedValueParser<Value = Activation> {
-    // Every possible value is the name of an activation.
-    PossibleValuesParser::new(Activation::all().map(Activation::as_str))
-        .try_map(|name| Activation::from_name(&name).ok_or("no activation of this name"))
+    choice(
+        Activation::all().map(|activation| (PossibleValue::new(activation.as_str()), activation)).collect(),
+    )
 }
 
 #[derive(Args)]
 pub(crate) struct GroupedGemmArguments {
     /// Rows of all groups together
     #[arg(long)]
-    pub(crate) m: u64,
+    m: u64,
     /// Columns of each weight
     #[arg(long)]
-    pub(crate) n: u64,
+    n: u64,
     /// The dimension that is summed over
     #[arg(long)]
-    pub(crate) k: u64,
+    k: u64,
     /// Weights, one a group
     #[arg(long, value_name = "G")]
-    pub(crate) groups: u64,
+    groups: u64,
     /// Element type of the result [default: that of the operands; bf16 for fp8]
-    #[arg(long = "output-dtype", value_enum, value_name = "DTYPE")]
-    pub(crate) output_dtype: Option<DataType>,
+    #[arg(long = "output-dtype", value_parser = one_of_explained(DATA_TYPES), value_name = "DTYPE")]
+    output_dtype: Option<&'static str>,
+}
+
+impl Sizes for GroupedGemmArguments {
+    fn model(&self, dtype: &'static str) -> Result<Model, Failure> {
+        let output = self.output_dtype.unwrap_or(usual_output(dtype));
+        Ok(Box::new(GroupedGemm {
+            m: self.m,
+            n: self.n,
+            k: self.k,
+            groups: self.groups,
+            input_type: whole_bytes(dtype)?,
+            output_type: whole_bytes(output)?,
+        }))
+    }
 }
 
 #[derive(Args)]
 pub(crate) struct SdpaArguments {
     /// Sequences
     #[arg(long, default_value = "1", value_name = "B")]
-    pub(crate) batch: u64,
+    batch: u64,
     /// Heads of the queries
     #[arg(long, value_name = "H")]
-    pub(crate) heads: u64,
+    heads: u64,
     /// Heads of keys and values [default: as many as of the queries]
     #[arg(long = "kv-heads", value_name = "H")]
-    pub(crate) kv_heads: Option<u64>,
+    kv_heads: Option<u64>,
     /// Queries of a sequence
     #[arg(long = "q-len", value_name = "N")]
-    pub(crate) q_len: u64,
+    q_len: u64,
     /// Keys of a sequence [default: as many as queries]
     #[arg(long = "kv-len", value_name = "N")]
-    pub(crate) kv_len: Option<u64>,
+    kv_len: Option<u64>,
     /// Elements of a query and of a key in one head
     #[arg(long = "head-dim", value_name = "D")]
-    pub(crate) head_dim: u64,
+    head_dim: u64,
     /// Elements of a value in one head [default: as many as of a key]
     #[arg(long = "v-head-dim", value_name = "D")]
-    pub(crate) v_head_dim: Option<u64>,
+    v_head_dim: Option<u64>,
     /// No query sees a key after its own position
     #[arg(long)]
-    pub(crate) causal: bool,
+    causal: bool,
+}
+
+impl Sizes for SdpaArguments {
+    fn model(&self, dtype: &'static str) -> Result<Model, Failure> {
+        let key_heads = self.kv_heads.unwrap_or(self.heads);
+        if key_heads == 0 || !self.heads.is_multiple_of(key_heads) {
+            return misfit(format!("--kv-heads {key_heads} does not divide --heads {}", self.heads));
+        }
+        let element_type = whole_bytes(dtype)?;
+        Ok(Box::new(Attention {
+            batch: self.batch,
+            query_length: self.q_len,
+            query_heads: self.heads,
+            key_length: self.kv_len.unwrap_or(self.q_len),
+            key_heads,
+            head_dim: self.head_dim,
+            value_head_dim: self.v_head_dim.unwrap_or(self.head_dim),
+            mask: AttentionMask { causal: self.causal, ..AttentionMask::default() },
+            packed: None,
+            recomputes_scores: true,
+            query_type: element_type.clone(),
+            key_type: element_type,
+        }))
+    }
 }
 
 #[derive(Args)]
 pub(crate) struct ConvArguments {
     /// Shape of the input: batch, channels, then one to three extents
     #[arg(long, value_delimiter = ',', required = true, value_name = "N,C,H,W")]
-    pub(crate) input: Vec<u64>,
+    input: Vec<u64>,
     /// Shape of the filters: output channels, channels of a group, then their extents; transposed, the first two
     /// are input channels and output channels of a group
     #[arg(long, value_delimiter = ',', required = true, value_name = "O,C,H,W")]
-    pub(crate) filter: Vec<u64>,
+    filter: Vec<u64>,
     /// Step of the filter, one number or one for each extent
     #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N,…")]
-    pub(crate) stride: Vec<u64>,
+    stride: Vec<u64>,
     /// Zeros added at both ends of each extent
     #[arg(long, value_delimiter = ',', default_value = "0", value_name = "N,…")]
-    pub(crate) padding: Vec<u64>,
+    padding: Vec<u64>,
     /// Distance of the filter's taps
     #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N,…")]
-    pub(crate) dilation: Vec<u64>,
+    dilation: Vec<u64>,
     /// Groups of channels that are convolved separately
     #[arg(long, default_value = "1", value_name = "G")]
-    pub(crate) groups: u64,
+    groups: u64,
     /// The transpose, which enlarges
     #[arg(long)]
-    pub(crate) transposed: bool,
+    transposed: bool,
     /// What a transpose's result has more at the end of each extent
     #[arg(long = "output-padding", value_delimiter = ',', default_value = "0", value_name = "N,…")]
-    pub(crate) output_padding: Vec<u64>,
+    output_padding: Vec<u64>,
     /// Add a number for each output channel
     #[arg(long)]
-    pub(crate) bias: bool,
+    bias: bool,
+}
+
+impl ConvArguments {
+    /// Whether the filters are made for the input's channels; both have their channels, as they have extents.
+    fn check_channels(&self) -> Result<(), Failure> {
+        let (channels, groups) = (self.input[1], self.groups);
+        match (self.transposed, self.filter[0], self.filter[1]) {
+            (true, expected, _) if expected == channels => Ok(()),
+            (true, expected, _) => misfit(format!("filters for {expected} channels, an input of {channels}")),
+            (false, _, of_group) if of_group.checked_mul(groups) == Some(channels) => Ok(()),
+            (false, _, of_group) => misfit(format!(
+                "filters for {of_group} channels a group and {groups} of --groups, an input of {channels}"
+            )),
+        }
+    }
+}
+
+impl Sizes for ConvArguments {
+    fn model(&self, dtype: &'static str) -> Result<Model, Failure> {
+        let extents = self.input.len().saturating_sub(2);
+        // One number stands for all extents.
+        let each = |numbers: &[u64]| match numbers {
+            [one] => vec![*one; extents],
+            several => several.to_vec(),
+        };
+        let element_type = whole_bytes(dtype)?;
+        let convolution = Convolution {
+            input: Tensor::new(self.input.clone(), element_type.clone()),
+            filter: Tensor::new(self.filter.clone(), element_type),
+            bias: self.bias,
+            stride: each(&self.stride),
+            padding: each(&self.padding),
+            dilation: each(&self.dilation),
+            transposed: self.transposed,
+            output_padding: each(&self.output_padding),
+            groups: self.groups,
+            input_strides: None,
+            filter_strides: None,
+        };
+        convolution.output_shape().or_else(|undefined| misfit(undefined.to_string()))?;
+        self.check_channels()?;
+        Ok(Box::new(convolution))
+    }
 }
 
 #[derive(Args)]
 pub(crate) struct UnaryArguments {
     /// Shape of the tensor
     #[arg(long, value_delimiter = ',', required = true, value_name = "N,…")]
-    pub(crate) shape: Vec<u64>,
+    shape: Vec<u64>,
     /// Element type of the result [default: that of the input]
-    #[arg(long = "output-dtype", value_enum, value_name = "DTYPE")]
-    pub(crate) output_dtype: Option<DataType>,
+    #[arg(long = "output-dtype", value_parser = one_of_explained(DATA_TYPES), value_name = "DTYPE")]
+    output_dtype: Option<&'static str>,
+}
+
+impl Sizes for UnaryArguments {
+    fn model(&self, dtype: &'static str) -> Result<Model, Failure> {
+        Ok(Box::new(UnaryElementwise {
+            input: Tensor::new(self.shape.clone(), whole_bytes(dtype)?),
+            output_type: self.output_dtype.map(whole_bytes).transpose()?,
+            ..UnaryElementwise::default()
+        }))
+    }
 }
 
 #[derive(Args)]
 pub(crate) struct BinaryArguments {
     /// Shape of the first operand
     #[arg(long, value_delimiter = ',', required = true, value_name = "N,…")]
-    pub(crate) shape: Vec<u64>,
+    shape: Vec<u64>,
     /// Shape of the second operand, broadcast where it is smaller [default: that of the first]
     #[arg(long = "other-shape", value_delimiter = ',', value_name = "N,…")]
-    pub(crate) other_shape: Option<Vec<u64>>,
+    other_shape: Option<Vec<u64>>,
     /// Element type of the result [default: that of the operands]
-    #[arg(long = "output-dtype", value_enum, value_name = "DTYPE")]
-    pub(crate) output_dtype: Option<DataType>,
+    #[arg(long = "output-dtype", value_parser = one_of_explained(DATA_TYPES), value_name = "DTYPE")]
+    output_dtype: Option<&'static str>,
+}
+
+impl Sizes for BinaryArguments {
+    fn model(&self, dtype: &'static str) -> Result<Model, Failure> {
+        let operand = |shape: &Vec<u64>| Ok::<_, Failure>(Tensor::new(shape.clone(), whole_bytes(dtype)?));
+        let model = BinaryElementwise {
+            inputs: [operand(&self.shape)?, operand(self.other_shape.as_ref().unwrap_or(&self.shape))?],
+            output_type: self.output_dtype.map(whole_bytes).transpose()?,
+            ..BinaryElementwise::default()
+        };
+        model.output_shape().or_else(|undefined| misfit(undefined.to_string()))?;
+        Ok(Box::new(model))
+    }
 }
 
 #[derive(Args)]
 pub(crate) struct NormArguments {
     /// Shape of the tensor
     #[arg(long, value_delimiter = ',', required = true, value_name = "N,…")]
-    pub(crate) shape: Vec<u64>,
+    shape: Vec<u64>,
     /// Elements that have a weight each [default: the last extent]
     #[arg(long, value_name = "C")]
-    pub(crate) channels: Option<u64>,
+    channels: Option<u64>,
     /// Divide by the root mean square instead of mean and variance
     #[arg(long)]
-    pub(crate) rms: bool,
+    rms: bool,
     /// No weights
     #[arg(long = "no-weight")]
-    pub(crate) no_weight: bool,
+    no_weight: bool,
     /// A bias for each channel, too
     #[arg(long)]
-    pub(crate) bias: bool,
+    bias: bool,
     /// Statistics are given and not computed
     #[arg(long)]
-    pub(crate) inference: bool,
+    inference: bool,
+}
+
+impl NormArguments {
+    fn normalization(&self, dtype: &'static str) -> Result<Normalization, Failure> {
+        let input = Tensor::new(self.shape.clone(), whole_bytes(dtype)?);
+        let channels = self.channels.or(self.shape.last().copied()).unwrap_or(1);
+        if input.elements() % channels as f64 != 0.0 {
+            return misfit(format!(
+                "--channels {channels} does not divide the {} elements",
+                input.elements()
+            ));
+        }
+        Ok(Normalization {
+            input,
+            channels: Channels::Count(channels),
+            affine: !self.no_weight,
+            bias: self.bias,
+            training: !self.inference,
+            kind: if self.rms { NormalizationKind::Rms } else { NormalizationKind::MeanAndVariance },
+            ..Normalization::default()
+        })
+    }
+}
+
+impl Sizes for NormArguments {
+    fn model(&self, dtype: &'static str) -> Result<Model, Failure> {
+        Ok(Box::new(self.normalization(dtype)?))
+    }
+
+    fn backward_model(&self, dtype: &'static str) -> Result<Model, Failure> {
+        let forward = self.normalization(dtype)?;
+        let output_mask = vec![true, forward.affine, forward.bias];
+        Ok(Box::new(NormalizationBackward { forward, output_mask }))
+    }
 }
 
 #[derive(Args)]
 pub(crate) struct ReduceArguments {
     /// Shape of the tensor
     #[arg(long, value_delimiter = ',', required = true, value_name = "N,…")]
-    pub(crate) shape: Vec<u64>,
+    shape: Vec<u64>,
     /// Dimensions that are reduced, from 0 [default: all]
     #[arg(long, value_delimiter = ',', value_name = "DIM,…")]
-    pub(crate) dim: Option<Vec<usize>>,
+    dim: Option<Vec<usize>>,
     /// How elements are brought together
     #[arg(long, value_parser = one_of(REDUCTIONS), default_value = "sum")]
-    pub(crate) kind: ReductionKind,
+    kind: ReductionKind,
+}
+
+impl Sizes for ReduceArguments {
+    fn model(&self, dtype: &'static str) -> Result<Model, Failure> {
+        let mut output_shape = self.shape.clone();
+        match &self.dim {
+            None => output_shape.fill(1),
+            Some(dimensions) => {
+                for &dimension in dimensions {
+                    match output_shape.get_mut(dimension) {
+                        Some(length) => *length = 1,
+                        None => return misfit(format!("--shape has no dimension {dimension}")),
+                    }
+                }
+            }
+        }
+        Ok(Box::new(Reduction {
+            input: Tensor::new(self.shape.clone(), whole_bytes(dtype)?),
+            output_shape,
+            kind: self.kind,
+            ..Reduction::default()
+        }))
+    }
 }
 
 const REDUCTIONS: &[(&str, ReductionKind)] = &[
@@ -297,43 +535,84 @@ const REDUCTIONS: &[(&str, ReductionKind)] = &[
 pub(crate) struct RopeArguments {
     /// Tokens of all sequences
     #[arg(long, value_name = "N")]
-    pub(crate) tokens: u64,
+    tokens: u64,
     /// Heads of the query
     #[arg(long, value_name = "H")]
-    pub(crate) heads: u64,
+    heads: u64,
     /// Heads of the key [default: as many as of the query]
     #[arg(long = "kv-heads", value_name = "H")]
-    pub(crate) kv_heads: Option<u64>,
+    kv_heads: Option<u64>,
     /// Elements of a head that are rotated
     #[arg(long = "rope-dim", value_name = "D")]
-    pub(crate) rope_dim: u64,
+    rope_dim: u64,
+}
+
+impl Sizes for RopeArguments {
+    fn model(&self, dtype: &'static str) -> Result<Model, Failure> {
+        let key_heads = self.kv_heads.unwrap_or(self.heads);
+        let heads = self.heads.checked_add(key_heads);
+        let rotated = heads.and_then(|heads| heads.checked_mul(self.tokens)?.checked_mul(self.rope_dim));
+        let Some(rotated_elements) = rotated else {
+            return misfit("there are too many elements to count".to_owned());
+        };
+        let shown = |count: u64| i64::try_from(count).unwrap_or(i64::MAX).into();
+        Ok(Box::new(RotaryEmbedding {
+            rotated_elements,
+            element_type: Some(whole_bytes(dtype)?),
+            dimensions: vec![
+                ("tokens", shown(self.tokens)),
+                ("H_Q", shown(self.heads)),
+                ("H_KV", shown(key_heads)),
+                ("rope_dim", shown(self.rope_dim)),
+            ],
+        }))
+    }
 }
 
 #[derive(Args)]
 pub(crate) struct CrossEntropyArguments {
     /// Elements of the batch
     #[arg(long, value_name = "N")]
-    pub(crate) tokens: u64,
+    tokens: u64,
     /// Scores of an element
     #[arg(long, value_name = "N")]
-    pub(crate) classes: u64,
+    classes: u64,
+}
+
+impl Sizes for CrossEntropyArguments {
+    fn model(&self, dtype: &'static str) -> Result<Model, Failure> {
+        Ok(Box::new(CrossEntropy { logits: Tensor::new([self.tokens, self.classes], whole_bytes(dtype)?) }))
+    }
 }
 
 #[derive(Args)]
 pub(crate) struct CausalConv1dArguments {
     /// Sequences
     #[arg(long, default_value = "1", value_name = "B")]
-    pub(crate) batch: u64,
+    batch: u64,
     /// Channels, each with a filter
     #[arg(long, value_name = "C")]
-    pub(crate) channels: u64,
+    channels: u64,
     /// Positions of a sequence
     #[arg(long = "seq-len", value_name = "N")]
-    pub(crate) seq_len: u64,
+    seq_len: u64,
     /// Taps of a filter
     #[arg(long, default_value = "4", value_name = "N")]
-    pub(crate) taps: u64,
+    taps: u64,
     /// Add a number for each channel
     #[arg(long)]
-    pub(crate) bias: bool,
+    bias: bool,
+}
+
+impl Sizes for CausalConv1dArguments {
+    fn model(&self, dtype: &'static str) -> Result<Model, Failure> {
+        Ok(Box::new(CausalConvolution {
+            batch: self.batch,
+            channels: self.channels,
+            sequence_length: self.seq_len,
+            filter_length: self.taps,
+            bias: self.bias,
+            element_type: whole_bytes(dtype)?,
+        }))
+    }
 }

@@ -1,11 +1,11 @@
 //! Flags of `tracelens pytorch`, which `tracelens inference` has too.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use answers::SheetNames;
 use clap::Args;
 
+use super::devices::{DeviceArguments, ShortKernelArguments};
 use super::phases::PhaseArguments;
 use super::reading::ReadingArguments;
 use super::report_output::{Recordings, ReportOutput};
@@ -68,20 +68,11 @@ pub(crate) struct AnalysisArguments {
     pub(crate) include_unlinked_kernels: bool,
 
     /// Split idle time of gpu_timeline into gaps shorter than this (micro_idle_time) and the rest (macro_idle_time)
-    #[arg(long = "micro_idle_thresh_us", value_name = "US", value_parser = microseconds)]
+    #[arg(long = "micro_idle_thresh_us", value_name = "US", value_parser = microseconds())]
     pub(crate) micro_idle_thresh_us: Option<f64>,
 
-    /// Add short_kernels_histogram and short_kernels_all_details
-    #[arg(long = "short_kernel_study")]
-    pub(crate) short_kernel_study: bool,
-
-    /// A kernel is short below this duration
-    #[arg(long = "short_kernel_threshold_us", value_name = "US", default_value = "10", value_parser = microseconds)]
-    pub(crate) short_kernel_threshold_us: f64,
-
-    /// Bins of the short-kernel histogram
-    #[arg(long = "short_kernel_histogram_bins", value_name = "N", default_value = "100")]
-    pub(crate) short_kernel_histogram_bins: NonZeroUsize,
+    #[command(flatten)]
+    pub(crate) short_kernels: ShortKernelArguments,
 
     /// Add the kernel_summary sheet
     #[arg(long = "enable_kernel_summary", alias = "kernel_summary")]
@@ -115,19 +106,10 @@ pub(crate) struct AnalysisArguments {
     #[arg(long = "disable_coll_analysis")]
     pub(crate) disable_coll_analysis: bool,
 
-    /// Hold the figures against the architecture in this JSON file
-    #[arg(long = "gpu_arch_json_path", value_name = "FILE", conflicts_with = "gpu_arch_platform")]
-    pub(crate) gpu_arch_json_path: Option<PathBuf>,
-
-    /// Hold the figures against this bundled architecture; see tracelens archs [default: the GPU that the trace names]
-    #[arg(long = "gpu_arch_platform", value_name = "NAME")]
-    pub(crate) gpu_arch_platform: Option<String>,
+    #[command(flatten)]
+    pub(crate) devices: DeviceArguments,
 
     /// Add the models, categories and tree rules of this Starlark script to the built-in ones
     #[arg(long = "extension_file", value_name = "FILE")]
     pub(crate) extension_file: Option<PathBuf>,
-
-    /// Kernels whose name contains this text are communication too (may be given several times)
-    #[arg(long = "communication-pattern", value_name = "TEXT")]
-    pub(crate) communication_pattern: Vec<String>,
 }

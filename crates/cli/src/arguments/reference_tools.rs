@@ -7,63 +7,34 @@ pub(super) struct ReferenceTool {
     name: &'static str,
     /// What takes its place.
     pub(super) subcommand: &'static str,
-    /// What follows the name on its command line.
-    usage: &'static str,
-    /// Whether its sheets have the names that it gives them at present.
-    names_sheets: bool,
+    /// How the recording is named on its command line.
+    recording: &'static str,
 }
 
-const TOOLS: [ReferenceTool; 6] = [
-    ReferenceTool {
-        name: "TraceLens_generate_perf_report_pytorch",
-        subcommand: "pytorch",
-        usage: "[OPTIONS] --profile_json_path <FILE>",
-        names_sheets: true,
-    },
-    ReferenceTool {
-        name: "TraceLens_generate_perf_report_pytorch_inference",
-        subcommand: "inference",
-        usage: "[OPTIONS] --profile_json_path <FILE>",
-        names_sheets: true,
-    },
-    ReferenceTool {
-        name: "TraceLens_split_inference_trace",
-        subcommand: "split",
-        usage: "[OPTIONS] <FILE>",
-        names_sheets: false,
-    },
-    ReferenceTool {
-        name: "TraceLens_generate_perf_report_jax",
-        subcommand: "jax",
-        usage: "[OPTIONS] --profile_path <FILE>",
-        names_sheets: false,
-    },
-    ReferenceTool {
-        name: "TraceLens_generate_perf_report_rocprof",
-        subcommand: "rocprof",
-        usage: "[OPTIONS] --profile_json_path <FILE>",
-        names_sheets: false,
-    },
-    ReferenceTool {
-        name: "tt-perf-report",
-        subcommand: "metal",
-        usage: "[OPTIONS] <FILE>...",
-        names_sheets: false,
-    },
+/// Tools by name, each with the subcommand that takes its place and how it is given the recording.
+const TOOLS: [(&str, &str, &str); 6] = [
+    ("TraceLens_generate_perf_report_pytorch", "pytorch", "--profile_json_path <FILE>"),
+    ("TraceLens_generate_perf_report_pytorch_inference", "inference", "--profile_json_path <FILE>"),
+    ("TraceLens_split_inference_trace", "split", "<FILE>"),
+    ("TraceLens_generate_perf_report_jax", "jax", "--profile_path <FILE>"),
+    ("TraceLens_generate_perf_report_rocprof", "rocprof", "--profile_json_path <FILE>"),
+    ("tt-perf-report", "metal", "<FILE>..."),
 ];
 
 impl ReferenceTool {
     /// The tool of this name.
-    pub(super) fn of_name(name: &OsStr) -> Option<&'static Self> {
-        TOOLS.iter().find(|tool| name == tool.name)
+    pub(super) fn of_name(name: &OsStr) -> Option<Self> {
+        let (name, subcommand, recording) = TOOLS.into_iter().find(|(tool, ..)| name == *tool)?;
+        Some(ReferenceTool { name, subcommand, recording })
     }
 
-    /// The subcommand with the usage and the defaults of the tool.
+    /// The subcommand with the usage of the tool and, where they can be chosen, the names that it gives sheets.
     pub(super) fn take_place(&self, subcommand: clap::Command) -> clap::Command {
-        let subcommand = subcommand.override_usage(format!("{} {}", self.name, self.usage));
-        match self.names_sheets {
-            true => subcommand.mut_arg("sheet_names", |arg| arg.default_value("current")),
-            false => subcommand,
-        }
+        let names_sheets = |arg: clap::Arg| match arg.get_id() == "sheet_names" {
+            true => arg.default_value("current"),
+            false => arg,
+        };
+        let usage = format!("{} [OPTIONS] {}", self.name, self.recording);
+        subcommand.override_usage(usage).mut_args(names_sheets)
     }
 }

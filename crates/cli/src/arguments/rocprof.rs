@@ -1,13 +1,12 @@
 //! Flags of `tracelens rocprof`.
 
-use std::num::NonZeroUsize;
-
 use clap::Args;
 use rocprof_perf::{HipGrouping, KernelBaseline, KernelGrouping, KernelPattern};
 use trace_ingest::rocprof::KernelNames;
 
+use super::devices::ShortKernelArguments;
+use super::one_of;
 use super::report_output::{Recordings, ReportOutput};
-use super::{microseconds, one_of};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -46,17 +45,8 @@ pub(crate) struct RocprofAnalysisArguments {
     #[arg(long = "topk_kernels", value_name = "N")]
     pub(crate) topk_kernels: Option<usize>,
 
-    /// Add short_kernels_summary and short_kernel_histogram
-    #[arg(long = "short_kernel_study")]
-    pub(crate) short_kernel_study: bool,
-
-    /// A kernel is short below this duration
-    #[arg(long = "short_kernel_threshold_us", value_name = "US", default_value = "10", value_parser = microseconds)]
-    pub(crate) short_kernel_threshold_us: f64,
-
-    /// Bins of the short-kernel histogram
-    #[arg(long = "short_kernel_histogram_bins", value_name = "N", default_value = "100")]
-    pub(crate) short_kernel_histogram_bins: NonZeroUsize,
+    #[command(flatten)]
+    pub(crate) short_kernels: ShortKernelArguments,
 
     /// Which of a kernel's names the sheets show: without namespace, template arguments and parameters (truncated),
     /// with them (formatted), with the suffix of the code object, too (demangled), or the symbol's (mangled).

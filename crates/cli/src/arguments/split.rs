@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::number;
 use super::reading::ReadingArguments;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -52,11 +53,11 @@ pub(crate) struct SplitArguments {
     pub(crate) conc: Option<NonZeroU32>,
 
     /// Longest output of a request, in tokens
-    #[arg(long = "OSL", id = "osl", value_name = "TOKENS", requires_all = ["conc", "ratio"], value_parser = tokens)]
+    #[arg(long = "OSL", id = "osl", value_name = "TOKENS", requires_all = ["conc", "ratio"], value_parser = number("of tokens above 0", |value| value > 0.0))]
     pub(crate) osl: Option<f64>,
 
     /// Shortest output as a share of the longest, 0 to 1
-    #[arg(long = "R", id = "ratio", value_name = "SHARE", requires_all = ["conc", "osl"], value_parser = share)]
+    #[arg(long = "R", id = "ratio", value_name = "SHARE", requires_all = ["conc", "osl"], value_parser = number("from 0 to 1", |_| true))]
     pub(crate) ratio: Option<f64>,
 
     /// Write a trace per run of steps with prefill, and per run of decode steps, of the steady state; goes before
@@ -108,20 +109,6 @@ fn iterations(text: &str) -> Result<Iterations, String> {
         return Err("there is no step in that range: it ends before the second number".to_string());
     }
     Ok(Iterations::Only(range))
-}
-
-fn tokens(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
-        _ => Err("expected a number of tokens above 0".to_string()),
-    }
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value.is_finite() => Ok(value),
-        _ => Err("expected a number from 0 to 1".to_string()),
-    }
 }
 
 #[cfg(test)]

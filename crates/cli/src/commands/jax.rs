@@ -1,14 +1,10 @@
 //! `tracelens jax`.
 
-use std::path::PathBuf;
-
 use answers::{Picture, XlaReporter};
 use trace_ingest::RecordingKind;
 use xla_perf::{CopyKernels, JaxFigures, JaxOptions};
 
-use super::pytorch::communication;
-use super::report::{PERF_REPORT, Request, workbook_beside};
-use crate::architecture_choice::chosen;
+use super::report::{PERF_REPORT, Request};
 use crate::arguments::Given;
 use crate::arguments::jax::{JaxAnalysisArguments, JaxArguments};
 use crate::error::Failure;
@@ -29,37 +25,30 @@ pub(crate) fn run(arguments: &JaxArguments, given: &Given, timings: &mut Timings
     if let (false, Some(option)) = (is_of_one, given.names(&OF_ONE_PROFILE).into_iter().next()) {
         return Err(Failure::SeveralProfiles { option });
     }
-    let mut warnings = given.without_effect("jax");
-    if is_of_one && arguments.analysis.gpus_per_node.is_some() {
-        warnings.push("--gpus_per_node has no effect on one profile: its GPUs are one host's".into());
-    }
-    let ending = if is_of_one { PERF_REPORT } else { "_collectives" };
-    let beside = |file: &PathBuf| workbook_beside(file, RecordingKind::XPlane, ending);
     let picture = arguments.output.roofline_svg.as_deref();
-    let request = Request {
-        files,
-        output: &arguments.output.tables,
+    let mut request = Request {
         pictures: picture.map(|path| (Picture::Rooflines, path)).into_iter().collect(),
-        workbook: files.first().map(beside),
-        threads: None,
-        given,
-        written: Vec::new(),
-        warnings,
+        workbook: Some((RecordingKind::XPlane, if is_of_one { PERF_REPORT } else { "_collectives" })),
+        ..Request::new("jax", files, &arguments.output.tables, given)
     };
+    if is_of_one && arguments.analysis.gpus_per_node.is_some() {
+        let warning = "--gpus_per_node has no effect on one profile: its GPUs are one host's";
+        request.warnings.push(warning.into());
+    }
     request.answer(XlaReporter { analysis: options(&arguments.analysis)? }, &(), timings)
 }
 
 fn options(asked: &JaxAnalysisArguments) -> Result<JaxOptions, Failure> {
     let defaults = JaxOptions::default();
     Ok(JaxOptions {
-        architecture: chosen(asked.gpu_arch_json_path.as_deref(), asked.gpu_arch_platform.as_deref())?,
+        architecture: asked.devices.architecture()?,
         keyword_filters: asked.kernel_metadata_keyword_filters.clone(),
         figures: if asked.parity { JaxFigures::TraceLens } else { JaxFigures::Correct },
         copy_kernels: match asked.rebucket_copy_kernels {
             true => CopyKernels::Memcpy,
             false => CopyKernels::Computation,
         },
-        communication: communication(&asked.communication_pattern),
+        communication: asked.devices.communication(),
         gpus_per_node: asked.gpus_per_node.map_or(defaults.gpus_per_node, Into::into),
     })
 }

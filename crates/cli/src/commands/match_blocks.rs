@@ -8,13 +8,12 @@ use inference_phase::matching::{
     write_report,
 };
 use inference_phase::split::{self, Membership, SplitError, SplitOutput, SplitStep, StepWork};
-use trace_ingest::{ReadOptions, read_path};
 use trace2tree::{TraceTree, TreeOptions};
 
 use crate::arguments::match_blocks::MatchArguments;
 use crate::console;
 use crate::error::Failure;
-use crate::progress::ReadingProgress;
+use crate::progress::with_progress;
 
 /// A trace with its steps.
 struct Side<'a> {
@@ -25,10 +24,10 @@ struct Side<'a> {
 
 pub(crate) fn run(arguments: &MatchArguments) -> Result<(), Failure> {
     let directory = arguments.output_dir.as_path();
-    super::split::check_directory(directory)?;
+    super::report::check_directory(directory)?;
     let sides = [read(&arguments.first, arguments)?, read(&arguments.second, arguments)?];
     let mut phases: Vec<_> = Vec::new();
-    for phase in arguments.phases.iter().map(|&phase| phase.into()) {
+    for &phase in &arguments.phases {
         if !phases.contains(&phase) {
             phases.push(phase);
         }
@@ -64,15 +63,7 @@ pub(crate) fn run(arguments: &MatchArguments) -> Result<(), Failure> {
 }
 
 fn read<'a>(path: &'a Path, arguments: &MatchArguments) -> Result<Side<'a>, Failure> {
-    let trace = {
-        let progress = ReadingProgress::new(arguments.quiet);
-        let update = |state| progress.update(state);
-        let threads = arguments.reading.threads.map(Into::into);
-        read_path(path, &ReadOptions { threads, progress: Some(&update), ..ReadOptions::default() })?
-    };
-    if !arguments.quiet {
-        trace.warnings().iter().for_each(console::warning);
-    }
+    let trace = super::split::read(path, arguments.quiet, &arguments.reading)?;
     let steps = split::annotated_steps(&trace);
     if steps.is_empty() {
         return Err(Failure::NoAnnotatedSteps { path: path.to_path_buf() });
@@ -89,11 +80,9 @@ fn extract(
     arguments: &MatchArguments,
 ) -> Result<(), Failure> {
     let membership = Membership::new(&side.tree, &side.steps);
-    let progress = ReadingProgress::new(arguments.quiet);
-    let update = |state| progress.update(state);
-    let threads = arguments.reading.threads.map(Into::into);
-    let options = ReadOptions { threads, progress: Some(&update), ..ReadOptions::default() };
-    split::write_outputs(side.path, &side.tree, &membership, outputs, directory, &options)?;
+    with_progress(arguments.quiet, &arguments.reading, |options| {
+        split::write_outputs(side.path, &side.tree, &membership, outputs, directory, options)
+    })?;
     Ok(())
 }
 

@@ -4,13 +4,11 @@ use std::path::Path;
 
 use answers::{Picture, TraceReporter};
 use inference_phase::capture::CaptureLibrary;
-use perf_models::CommunicationPatterns;
 use script_extension::Extension;
 use trace_ingest::{ReadOptions, RecordingKind};
 use tree_perf::{AnalysisOptions, ReportLayout};
 
-use super::report::{PERF_REPORT, Request, workbook_beside};
-use crate::architecture_choice::chosen;
+use super::report::{PERF_REPORT, Request};
 use crate::arguments::Given;
 use crate::arguments::inference::InferenceArguments;
 use crate::arguments::pytorch::TraceArguments;
@@ -55,24 +53,19 @@ fn request<'a>(arguments: &'a TraceArguments, given: &'a Given) -> Result<Reques
     if steps.is_some() && !finds_steps {
         return Err(Failure::StepsNotLookedFor { option: "--step_svg" });
     }
-    let files = arguments.recordings.paths();
-    let beside = |file: &std::path::PathBuf| workbook_beside(file, RecordingKind::Kineto, PERF_REPORT);
-    let mut warnings = given.without_effect("pytorch");
-    warnings.extend(phases::without_effect(&arguments.phases));
-    Ok(Request {
-        files,
-        output: &output.tables,
+    let mut request = Request {
         pictures: rooflines.into_iter().chain(steps).collect(),
-        workbook: files.first().map(beside),
+        workbook: Some((RecordingKind::Kineto, PERF_REPORT)),
         threads: arguments.reading.threads.map(Into::into),
-        given,
-        written: Vec::new(),
-        warnings,
-    })
+        ..Request::new("pytorch", arguments.recordings.paths(), &output.tables, given)
+    };
+    request.warnings.extend(phases::without_effect(&arguments.phases));
+    Ok(request)
 }
 
 fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Failure> {
     let asked = &arguments.analysis;
+    let short_kernels = &asked.short_kernels;
     Ok(TraceReporter {
         analysis: AnalysisOptions {
             link_by: arguments.reading.link_by,
@@ -85,15 +78,15 @@ fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Failure> {
             include_first_occurrence_time: asked.include_first_occurrence_time,
             group_by_num_kernels: asked.group_by_num_kernels,
             kernel_summary: asked.enable_kernel_summary,
-            short_kernel_study: asked.short_kernel_study,
-            short_kernel_threshold_us: asked.short_kernel_threshold_us,
-            short_kernel_histogram_bins: asked.short_kernel_histogram_bins,
+            short_kernel_study: short_kernels.short_kernel_study,
+            short_kernel_threshold_us: short_kernels.short_kernel_threshold_us,
+            short_kernel_histogram_bins: short_kernels.short_kernel_histogram_bins,
             topk_short_kernels: asked.topk_short_kernels,
             topk_ops: asked.topk_ops,
             collective_analysis: !asked.disable_coll_analysis,
             topk_roofline_ops: asked.topk_roofline_ops,
-            architecture: chosen(asked.gpu_arch_json_path.as_deref(), asked.gpu_arch_platform.as_deref())?,
-            communication: communication(&asked.communication_pattern),
+            architecture: asked.devices.architecture()?,
+            communication: asked.devices.communication(),
             ..AnalysisOptions::default()
         },
         phases: phases::options(&arguments.phases)?,
@@ -101,11 +94,6 @@ fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Failure> {
         captures: None,
         sheet_names: arguments.output.sheet_names,
     })
-}
-
-/// The usual names of communication kernels, and those that were given.
-pub(super) fn communication(given: &[String]) -> CommunicationPatterns {
-    given.iter().fold(CommunicationPatterns::default(), |patterns, pattern| patterns.with_pattern(pattern))
 }
 
 fn load_extension(path: &Path) -> Result<Extension, Failure> {

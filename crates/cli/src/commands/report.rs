@@ -11,7 +11,7 @@ use report_writers::{Json, Workbook};
 use trace_ingest::{ReadOptions, RecordingKind, recognise};
 
 use crate::arguments::Given;
-use crate::arguments::any_report::{AnyReport, ReportArguments};
+use crate::arguments::any_report;
 use crate::arguments::report_output::{Output, ReportOutput};
 use crate::console;
 use crate::error::Failure;
@@ -22,27 +22,29 @@ use crate::timings::Timings;
 use crate::wrapping::wrap;
 
 /// `tracelens report`: the report of the recorder that the first file is of.
-pub(crate) fn run(arguments: &AnyReport, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
-    let Some(first) = arguments.first() else { return Err(answers::Error::NoRecording.into()) };
-    let kind = match recognise(first) {
-        Ok(kind) => kind,
-        // What is wrong with the options comes before what is wrong with the file.
-        Err(error) => {
-            let of_traces = match arguments.for_kind(RecordingKind::Kineto, first) {
-                Ok(ReportArguments::Trace(arguments)) => super::pytorch::run(&arguments, given, timings),
-                _ => Ok(()),
-            };
-            return match of_traces {
-                Err(failure) if !matches!(failure, Failure::Ingest(_)) => Err(failure),
-                _ => Err(error.into()),
-            };
-        }
+pub(crate) fn run(given: &Given, timings: &mut Timings) -> Result<(), Failure> {
+    let Some(first) = any_report::first_recording(given) else {
+        return Err(answers::Error::NoRecording.into());
     };
-    match arguments.for_kind(kind, first)? {
-        ReportArguments::Trace(arguments) => super::pytorch::run(&arguments, given, timings),
-        ReportArguments::Xla(arguments) => super::jax::run(&arguments, given, timings),
-        ReportArguments::Rocprof(arguments) => super::rocprof::run(&arguments, given, timings),
-        ReportArguments::Tenstorrent(arguments) => super::metal::run(&arguments, given, timings),
+    let (kind, unknown) = match recognise(first) {
+        Ok(kind) => (kind, None),
+        Err(error) => (RecordingKind::Kineto, Some(error)),
+    };
+    let outcome = any_report::check(given, kind, first).and_then(|()| match kind {
+        RecordingKind::Kineto => super::pytorch::run(&given.arguments()?, given, timings),
+        RecordingKind::XPlane => super::jax::run(&given.arguments()?, given, timings),
+        RecordingKind::Rocprof => super::rocprof::run(&given.arguments()?, given, timings),
+        RecordingKind::TenstorrentOps => super::metal::run(&given.arguments()?, given, timings),
+    });
+    match (unknown, outcome) {
+        (None, outcome) => outcome,
+        // What is wrong with the options comes before what is wrong with the file.
+        (Some(_), Err(failure))
+            if !matches!(failure, Failure::Ingest(_) | Failure::OptionOfOtherRecorder { .. }) =>
+        {
+            Err(failure)
+        }
+        (Some(error), _) => Err(error.into()),
     }
 }
 
@@ -52,8 +54,9 @@ pub(crate) struct Request<'a> {
     pub(crate) output: &'a ReportOutput,
     /// Pictures, with where each goes.
     pub(crate) pictures: Vec<(Picture, &'a Path)>,
-    /// Name of the workbook beside the recording, where nothing else is asked for.
-    pub(crate) workbook: Option<PathBuf>,
+    /// After which kind of recording, and with which ending, the workbook beside it is named where nothing else is
+    /// asked for.
+    pub(crate) workbook: Option<(RecordingKind, &'static str)>,
     pub(crate) threads: Option<usize>,
     /// Which options were given.
     pub(crate) given: &'a Given,
@@ -82,7 +85,19 @@ pub(crate) trait Extras {
 /// A report like most.
 impl Extras for () {}
 
-impl Request<'_> {
+impl<'a> Request<'a> {
+    /// The report of these files, with nothing around it yet.
+    pub(crate) fn new(
+        subcommand: &str,
+        files: &'a [PathBuf],
+        output: &'a ReportOutput,
+        given: &'a Given,
+    ) -> Self {
+        let warnings = given.without_effect(subcommand);
+        let (pictures, written) = (Vec::new(), Vec::new());
+        Request { files, output, pictures, workbook: None, threads: None, given, written, warnings }
+    }
+
     /// Makes, writes and prints the report.
     pub(crate) fn answer<E: Extras>(
         self,
@@ -122,7 +137,9 @@ impl Request<'_> {
     fn outputs(&self) -> Vec<Output> {
         let mut outputs = self.output.destinations();
         if outputs.is_empty() && self.pictures.is_empty() && !self.output.json {
-            outputs.extend(self.workbook.clone().map(|path| -> Output { (&Workbook, path) }));
+            let beside = self.workbook.zip(self.files.first());
+            let path = beside.map(|((kind, ending), file)| workbook_beside(file, kind, ending));
+            outputs.extend(path.map(|path| -> Output { (&Workbook, path) }));
         }
         outputs
     }
@@ -248,10 +265,11 @@ pub(crate) fn check_destinations<'p>(
             return Err(Failure::OverwritesTrace { path: path() });
         }
         let parent = destination.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let detail = if writer == "csv" {
-            let is_taken = destination.exists() && !destination.is_dir();
-            is_taken.then_some("a file has this name; name a directory")
-        } else if destination.is_dir() {
+        if writer == "csv" {
+            check_directory(destination)?;
+            continue;
+        }
+        let detail = if destination.is_dir() {
             Some("it is a directory; name a file in it")
         } else {
             let is_lost = parent.is_some_and(|parent| !parent.is_dir());
@@ -260,6 +278,15 @@ pub(crate) fn check_destinations<'p>(
         if let Some(detail) = detail {
             return Err(Failure::Destination { path: path(), detail });
         }
+    }
+    Ok(())
+}
+
+/// Refuses a file where a directory belongs.
+pub(crate) fn check_directory(directory: &Path) -> Result<(), Failure> {
+    if directory.exists() && !directory.is_dir() {
+        let detail = "a file has this name; name a directory";
+        return Err(Failure::Destination { path: directory.to_path_buf(), detail });
     }
     Ok(())
 }
@@ -274,7 +301,7 @@ fn end_with(mut failures: Vec<Failure>) -> Result<(), Failure> {
 /// Where the workbook goes when nothing else is asked for: beside the recording, named after it up to its last `.json`
 /// or `.xplane.pb`, or without the endings of its compression and format; in a directory of CSV files where the
 /// recording is one. `ending` tells the reports of one recording apart.
-pub(crate) fn workbook_beside(recording: &Path, kind: RecordingKind, ending: &str) -> PathBuf {
+fn workbook_beside(recording: &Path, kind: RecordingKind, ending: &str) -> PathBuf {
     if recording.is_dir() {
         return recording.join(format!("{}.xlsx", ending.trim_start_matches('_')));
     }

@@ -1,41 +1,32 @@
 //! `tracelens rocprof`.
 
-use std::path::PathBuf;
-
 use answers::RocprofReporter;
 use rocprof_perf::{PftraceOptions, RocprofOptions};
 use trace_ingest::RecordingKind;
 
-use super::report::{PERF_REPORT, Request, workbook_beside};
+use super::report::{PERF_REPORT, Request};
 use crate::arguments::Given;
 use crate::arguments::rocprof::{PftraceArguments, RocprofArguments};
 use crate::error::Failure;
 use crate::timings::Timings;
 
 pub(crate) fn run(arguments: &RocprofArguments, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
-    let files = arguments.recordings.paths();
-    let beside = |file: &PathBuf| workbook_beside(file, RecordingKind::Rocprof, PERF_REPORT);
     let request = Request {
-        files,
-        output: &arguments.output,
-        pictures: Vec::new(),
-        workbook: files.first().map(beside),
-        threads: None,
-        given,
-        written: Vec::new(),
-        warnings: given.without_effect("rocprof"),
+        workbook: Some((RecordingKind::Rocprof, PERF_REPORT)),
+        ..Request::new("rocprof", arguments.recordings.paths(), &arguments.output, given)
     };
     request.answer(RocprofReporter { analysis: options(arguments) }, &(), timings)
 }
 
 fn options(arguments: &RocprofArguments) -> RocprofOptions {
     let (asked, pftrace) = (&arguments.analysis, &arguments.pftrace);
+    let short_kernels = &asked.short_kernels;
     RocprofOptions {
         disable_kernel_summary: asked.disable_kernel_summary,
         kernel_details: asked.kernel_details,
-        short_kernel_study: asked.short_kernel_study,
-        short_kernel_threshold_us: asked.short_kernel_threshold_us,
-        short_kernel_histogram_bins: asked.short_kernel_histogram_bins,
+        short_kernel_study: short_kernels.short_kernel_study,
+        short_kernel_threshold_us: short_kernels.short_kernel_threshold_us,
+        short_kernel_histogram_bins: short_kernels.short_kernel_histogram_bins,
         topk_kernels: asked.topk_kernels,
         kernel_names: asked.kernel_names.unwrap_or_default(),
         parity: asked.parity,

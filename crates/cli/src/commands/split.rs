@@ -10,13 +10,15 @@ use inference_phase::split::{
     self, ExecutionDetails, Membership, RegionRule, ServerLoad, SplitError, SplitOptions, SplitPlan,
     SplitStep, WindowLoad, WindowOptions,
 };
-use trace_ingest::{Category, ReadOptions, Trace, read_path};
+use trace_ingest::{Category, Trace, read_path};
 use trace2tree::{TraceTree, TreeOptions};
 
+use super::report::check_directory;
+use crate::arguments::reading::ReadingArguments;
 use crate::arguments::split::{Iterations, SplitArguments};
 use crate::console;
 use crate::error::Failure;
-use crate::progress::ReadingProgress;
+use crate::progress::with_progress;
 use answers::numbers::{counted, decimal, grouped};
 
 /// Files that are listed one by one; the table has all of them.
@@ -24,18 +26,7 @@ const LISTED: usize = 20;
 
 pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
     let directory = prepared_directory(arguments)?;
-    let threads = arguments.reading.threads.map(Into::into);
-    let trace = {
-        let progress = ReadingProgress::new(arguments.quiet);
-        let update = |state| progress.update(state);
-        read_path(
-            &arguments.file,
-            &ReadOptions { threads, progress: Some(&update), ..ReadOptions::default() },
-        )?
-    };
-    if !arguments.quiet {
-        trace.warnings().iter().for_each(console::warning);
-    }
+    let trace = read(&arguments.file, arguments.quiet, &arguments.reading)?;
     // Loops are looked for where nothing is annotated, and are in Python mostly.
     let tree_options = TreeOptions {
         python_frames: split::annotated_steps(&trace).is_empty(),
@@ -69,12 +60,9 @@ pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
     }
 
     let membership = Membership::new(&tree, &steps);
-    let written = {
-        let progress = ReadingProgress::new(arguments.quiet);
-        let update = |state| progress.update(state);
-        let options = ReadOptions { threads, progress: Some(&update), ..ReadOptions::default() };
-        split::write_outputs(&arguments.file, &tree, &membership, &plan.outputs, directory, &options)?
-    };
+    let written = with_progress(arguments.quiet, &arguments.reading, |options| {
+        split::write_outputs(&arguments.file, &tree, &membership, &plan.outputs, directory, options)
+    })?;
     let details = split::execution_details(tree.trace(), &steps, &membership, plan.outputs, &written);
     split::write_details(&details, directory)?;
     if arguments.quiet {
@@ -95,6 +83,15 @@ pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Reads a trace, and says what reading got over unless `quiet`.
+pub(crate) fn read(path: &Path, quiet: bool, arguments: &ReadingArguments) -> Result<Trace, Failure> {
+    let trace = with_progress(quiet, arguments, |options| read_path(path, options))?;
+    if !quiet {
+        trace.warnings().iter().for_each(console::warning);
+    }
+    Ok(trace)
+}
+
 /// The output directory, once it is sure that files can be made in it; `None` when nothing can be written.
 fn prepared_directory(arguments: &SplitArguments) -> Result<Option<&Path>, Failure> {
     let Some(directory) = arguments.output_dir.as_deref().filter(|_| arguments.has_action()) else {
@@ -104,15 +101,6 @@ fn prepared_directory(arguments: &SplitArguments) -> Result<Option<&Path>, Failu
     let failed = |source| SplitError::Write { path: directory.to_path_buf(), source };
     fs::create_dir_all(directory).map_err(failed)?;
     Ok(Some(directory))
-}
-
-/// Refuses a file where a directory belongs.
-pub(crate) fn check_directory(directory: &Path) -> Result<(), Failure> {
-    if directory.exists() && !directory.is_dir() {
-        let detail = "a file has this name; name a directory";
-        return Err(Failure::Destination { path: directory.to_path_buf(), detail });
-    }
-    Ok(())
 }
 
 /// The steps that were asked for, if not all.

@@ -3,22 +3,17 @@
 use std::fmt;
 use std::io::Write;
 
-use trace_ingest::{EventId, ReadOptions, RowId, Track, read_path};
+use trace_ingest::{EventId, RowId, Track, read_path};
 use trace2tree::{OperatorField, PrintOptions, TraceTree, TreeOptions};
 
 use crate::arguments::tree::TreeArguments;
 use crate::console;
 use crate::error::Failure;
-use crate::progress::ReadingProgress;
+use crate::progress::with_progress;
 
 pub(crate) fn run(arguments: &TreeArguments) -> Result<(), Failure> {
     let fields = arguments.fields.iter().map(|name| field(name)).collect::<Result<Vec<_>, _>>()?;
-    let progress = ReadingProgress::new(false);
-    let update = |state| progress.update(state);
-    let threads = arguments.reading.threads.map(Into::into);
-    let options = ReadOptions { threads, progress: Some(&update), ..ReadOptions::default() };
-    let trace = read_path(&arguments.file, &options)?;
-    drop(progress);
+    let trace = with_progress(false, &arguments.reading, |options| read_path(&arguments.file, options))?;
     let options = TreeOptions {
         python_frames: arguments.python_frames,
         link_by: arguments.reading.link_by,

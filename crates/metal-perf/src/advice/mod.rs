@@ -36,14 +36,15 @@ pub fn findings(report: &MetalReport) -> Vec<Finding> {
                 at_most_us: above_its_bound_us(op),
             }
         });
-    // tt-perf-report does not remark on figures that cannot be.
-    let beyond = report.ops.iter().enumerate().filter(|(_, op)| !report.options.compat && exceeds(op)).map(
-        |(position, op)| Finding::AboveRoofline {
-            op: position,
-            dram_percent: op.dram_percent,
-            flops_percent: op.flops_percent,
-        },
-    );
+    let is_remarked = !report.options.rules().silent_above_hundred;
+    let beyond =
+        report.ops.iter().enumerate().filter(|(_, op)| is_remarked && exceeds(op)).map(|(position, op)| {
+            Finding::AboveRoofline {
+                op: position,
+                dram_percent: op.dram_percent,
+                flops_percent: op.flops_percent,
+            }
+        });
     host.into_iter().chain(gaps).chain(products).chain(beyond).collect()
 }
 
@@ -106,7 +107,7 @@ pub fn advice_of(report: &MetalReport, op: &Op) -> Vec<Advice> {
         Some(Bound::Dram) => of_dram_bound(report, op, &mut advice),
         Some(Bound::Both) => {
             of_dram_bound(report, op, &mut advice);
-            if !report.options.compat {
+            if !report.options.rules().keeps_grid_if_both_bound {
                 advice.extend(larger_grid(op));
             }
         }
@@ -137,7 +138,7 @@ fn larger_grid(op: &Op) -> Option<Advice> {
 }
 
 fn of_slow(report: &MetalReport, op: &Op, row: &OpRow, advice: &mut Vec<Advice>) {
-    let compat = report.options.compat;
+    let with_config_only = report.options.rules().fidelity_with_config_only;
     let memory = report.table.inputs(row).first().map_or("", |input| report.table.text(input.memory));
     if !memory.is_empty() && !memory.contains("L1") {
         advice.push(Advice::InputOutsideL1 { memory: memory.to_owned() });
@@ -149,11 +150,9 @@ fn of_slow(report: &MetalReport, op: &Op, row: &OpRow, advice: &mut Vec<Advice>)
     } else {
         advice.push(Advice::NoProgramConfig);
     }
-    // tt-perf-report speaks of fidelity only where there is a program configuration, but then also to say
-    // that it has no opinion.
-    if !compat || has_config {
+    if has_config || !with_config_only {
         let has_opinion = |verdict| !matches!(verdict, Verdict::NotApplicable | Verdict::Unknown);
-        advice.extend(fidelity(report, op, |verdict| compat || has_opinion(verdict)));
+        advice.extend(fidelity(report, op, |verdict| with_config_only || has_opinion(verdict)));
     }
 }
 

@@ -93,7 +93,8 @@ pub(crate) fn model_op(
     let Some(source) = table.rows.get(row as usize) else { return Op { row, ..Op::default() } };
     let name = table.text(source.op_code);
     let options = context.options;
-    let kind = if options.compat { tt_perf_report::kind(source, name) } else { kind(source, name) };
+    let by_name = options.rules().kinds_by_name;
+    let kind = if by_name { tt_perf_report::kind(source, name) } else { kind(source, name) };
     let duration = merged_duration_ns.unwrap_or_else(|| duration_ns(source, options.duration));
     let valid = is_valid(duration, source.op_to_op_ns);
     let config = program_config(table.text(source.attributes));
@@ -106,7 +107,7 @@ pub(crate) fn model_op(
         device: source.device,
         device_time_us: duration.filter(|_| valid).map(|duration| duration / 1000.0),
         gap_us: gap_us(source.op_to_op_ns, valid, previous),
-        invalid_duration: !valid && (kind == OpKind::Device || kind == OpKind::Host && options.compat),
+        invalid_duration: !valid && (kind == OpKind::Device || kind == OpKind::Host && by_name),
         cores: source.core_count,
         available_cores: source.available_cores.unwrap_or(context.worker_cores),
         inner_block_width: config.inner_block_width,
@@ -120,8 +121,7 @@ pub(crate) fn model_op(
         op.invalid_duration = false;
         return op;
     }
-    // Only operations of devices have a model, unless the rules are those that go by names alone.
-    let model = if kind == OpKind::Device || options.compat { Model::of(name) } else { Model::Other };
+    let model = if kind == OpKind::Device || by_name { Model::of(name) } else { Model::Other };
     let call = Call {
         table,
         name,
@@ -186,7 +186,8 @@ fn set_figures(
     if let Some(bytes) = modelled.bytes {
         op.bytes = Some(bytes);
         // A product that leaves DRAM alone uses 0 % of its bandwidth, so that arithmetic is what may bound it.
-        if bytes > 0.0 || (!context.options.compat && modelled.analysed == Analysed::Full) {
+        let is_blank = context.options.rules().blank_without_traffic;
+        if bytes > 0.0 || (!is_blank && modelled.analysed == Analysed::Full) {
             let rate = bytes / seconds / 1e9;
             op.dram_gb_per_s = Some(rate);
             op.dram_percent = Some(rate / context.chip.dram_gb_per_s * 100.0);

@@ -147,7 +147,7 @@ fn add_points(
             if members.iter().any(|(_, label)| label.is_some()) {
                 let custom: Vec<ChartDataLabel> = members
                     .iter()
-                    .map(|(_, label)| data_label(label.as_ref().map(PointLabel::shown)))
+                    .map(|(_, label)| data_label(label.as_ref().map(|(text, side)| (text.as_str(), *side))))
                     .collect();
                 series.set_custom_data_labels(&custom);
             }
@@ -289,33 +289,8 @@ struct Marker<'a> {
     weight: f64,
 }
 
-/// Where a name stands, seen from its point.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
-    Right,
-    Below,
-    Left,
-    Above,
-}
-
-/// A name beside its point.
-#[derive(Debug, Clone, PartialEq)]
-struct PointLabel {
-    text: String,
-    side: Side,
-}
-
-impl PointLabel {
-    fn shown(&self) -> (&str, ChartDataLabelPosition) {
-        let position = match self.side {
-            Side::Right => ChartDataLabelPosition::Right,
-            Side::Below => ChartDataLabelPosition::Below,
-            Side::Left => ChartDataLabelPosition::Left,
-            Side::Above => ChartDataLabelPosition::Above,
-        };
-        (&self.text, position)
-    }
-}
+/// A name, and where it stands, seen from its point.
+type PointLabel = (String, ChartDataLabelPosition);
 
 /// Where the names of points can stand without lying on anything. A spreadsheet program writes a label beside, above or
 /// below its point and asks nobody whether something is there; with the axes and the place of the plot fixed, the
@@ -348,13 +323,13 @@ fn point_labels(frame: Rect, markers: &[Marker<'_>], lines: &[(Pixel, Pixel)]) -
         let of_name = by_weight.iter().filter(|&&index| markers[index].name == name);
         if let Some((index, side, place)) = of_name.filter_map(room).next() {
             taken.push(place);
-            labels[index] = Some(PointLabel { text, side });
+            labels[index] = Some((text, side));
         }
     }
     labels
 }
 
-fn places(marker: &Marker<'_>, text: &str) -> [(Side, Rect); 4] {
+fn places(marker: &Marker<'_>, text: &str) -> [(ChartDataLabelPosition, Rect); 4] {
     let (x, y) = marker.at;
     let away = marker.radius + DISTANCE;
     let width = text_width(text, LABEL_PIXELS);
@@ -363,10 +338,10 @@ fn places(marker: &Marker<'_>, text: &str) -> [(Side, Rect); 4] {
     let over =
         |top: i32| Rect { left: x - width / 2, top, right: x + width / 2, bottom: top + 2 * HALF_HEIGHT };
     [
-        (Side::Right, beside(x + away)),
-        (Side::Below, over(y + away)),
-        (Side::Left, beside(x - away - width)),
-        (Side::Above, over(y - away - 2 * HALF_HEIGHT)),
+        (ChartDataLabelPosition::Right, beside(x + away)),
+        (ChartDataLabelPosition::Below, over(y + away)),
+        (ChartDataLabelPosition::Left, beside(x - away - width)),
+        (ChartDataLabelPosition::Above, over(y - away - 2 * HALF_HEIGHT)),
     ]
 }
 
@@ -414,28 +389,28 @@ mod tests {
         Marker { at, radius: 5, name, weight }
     }
 
-    fn positions(markers: &[Marker<'_>], lines: &[(Pixel, Pixel)]) -> Vec<Option<Side>> {
-        point_labels(FRAME, markers, lines).into_iter().map(|label| Some(label?.side)).collect()
+    fn positions(markers: &[Marker<'_>], lines: &[(Pixel, Pixel)]) -> Vec<Option<ChartDataLabelPosition>> {
+        point_labels(FRAME, markers, lines).into_iter().map(|label| Some(label?.1)).collect()
     }
 
     #[test]
     fn names_avoid_points_lines_the_frame_and_one_another() {
-        use Side::{Above, Below, Left, Right};
+        use ChartDataLabelPosition::{Above, Below, Left, Right};
         let alone = || marker((200, 150), "aten::mm", 2.0);
-        assert_eq!(positions(&[alone()], &[]), [Some(Right)]);
-        assert_eq!(positions(&[alone()], &[((230, 0), (230, 300))]), [Some(Below)]);
-        assert_eq!(positions(&[marker((395, 290), "aten::mm", 2.0)], &[]), [Some(Left)]);
+        assert!(positions(&[alone()], &[]) == [Some(Right)]);
+        assert!(positions(&[alone()], &[((230, 0), (230, 300))]) == [Some(Below)]);
+        assert!(positions(&[marker((395, 290), "aten::mm", 2.0)], &[]) == [Some(Left)]);
         let crowded = [((150, 170), (250, 170)), ((229, 146), (229, 160)), ((170, 145), (170, 155))];
-        assert_eq!(positions(&[alone()], &crowded), [Some(Above)]);
+        assert!(positions(&[alone()], &crowded) == [Some(Above)]);
         // The heavier one is asked first, wherever it stands in the table.
         let pair = [marker((190, 150), "light", 1.0), marker((220, 150), "heavy", 3.0)];
-        assert_eq!(positions(&pair, &[]), [Some(Below), Some(Right)]);
+        assert!(positions(&pair, &[]) == [Some(Below), Some(Right)]);
     }
 
     #[test]
     fn a_name_without_room_is_left_out() {
         let wall: Vec<_> = (0..30).map(|at| ((0, at * 10), (400, at * 10))).collect();
-        assert_eq!(positions(&[marker((200, 150), "aten::mm", 2.0)], &wall), [None]);
+        assert!(positions(&[marker((200, 150), "aten::mm", 2.0)], &wall) == [None]);
     }
 
     #[test]
@@ -443,7 +418,7 @@ mod tests {
         let walls = [((150, 170), (250, 170)), ((150, 130), (250, 130))];
         let ends = [((225, 130), (225, 170)), ((175, 130), (175, 170))];
         let two = [marker((200, 150), "aten::mm", 2.0), marker((200, 250), "aten::mm", 1.0)];
-        assert_eq!(positions(&two, &[walls, ends].concat()), [None, Some(Side::Right)]);
+        assert!(positions(&two, &[walls, ends].concat()) == [None, Some(ChartDataLabelPosition::Right)]);
     }
 
     #[test]

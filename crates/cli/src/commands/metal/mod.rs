@@ -4,16 +4,15 @@ mod advice;
 mod columns;
 mod comparison;
 mod operations;
-mod picture;
 mod request;
 mod signposts;
 mod summary;
 
-use std::io::Write;
 use std::path::PathBuf;
 
-use answers::{Analysed, Report, TenstorrentReporter, Watch};
+use answers::{Analysed, Picture, Report, TenstorrentReporter, Watch};
 use metal_perf::{Comparison, CsvOptions, MetalOptions, MetalReport, write_csv, write_summary_csv};
+use report_writers::stacked_time::Arrangement;
 use report_writers::terminal::Style;
 use trace_ingest::metal::read_ops;
 
@@ -36,18 +35,13 @@ pub(crate) fn run(arguments: &MetalArguments, given: &Given, timings: &mut Timin
     if arguments.rows.list_signposts {
         return list_signposts(arguments, options, timings);
     }
-    let mut warnings = given.without_effect("metal");
-    warnings.extend(request::without_effect(arguments));
-    let request = Request {
-        files: &arguments.files,
-        output: &output.tables,
-        pictures: Vec::new(),
-        workbook: None,
-        threads: None,
-        given,
-        written: Vec::new(),
-        warnings,
+    let picture = output.summary_svg.as_deref();
+    let arrangement = if output.classic_colors { Arrangement::ByTime } else { Arrangement::ByCategory };
+    let mut request = Request {
+        pictures: picture.map(|path| (Picture::StackedTime(arrangement), path)).into_iter().collect(),
+        ..Request::new("metal", &arguments.files, &output.tables, given)
     };
+    request.warnings.extend(request::without_effect(arguments));
     let reporter = TenstorrentReporter { analysis: options, baseline: arguments.figures.baseline.clone() };
     request.answer(reporter, arguments, timings)
 }
@@ -95,12 +89,6 @@ impl Extras for MetalArguments {
         }
         if let Some(path) = &output.summary_file {
             files.push(save(path, |file| write_summary_csv(report, file)));
-        }
-        if let Some(path) = &output.summary_svg {
-            let title = self.files.first().and_then(|file| file.file_name()).unwrap_or_default();
-            let svg = picture::svg(report, &title.to_string_lossy(), output.classic_colors);
-            let svg = svg.map_err(Failure::from);
-            files.push(svg.and_then(|svg| save(path, |file| file.write_all(svg.as_bytes()))));
         }
         files
     }

@@ -1,13 +1,12 @@
-//! The summary as a stacked bar, or one per device.
+//! The time of Tenstorrent operations as a stacked bar, or one per device.
 
 use metal_perf::{MetalReport, OpCategory, StackedGroup, stacked};
 use report_writers::DrawError;
 use report_writers::stacked_time::{Arrangement, StackedBar, StackedSegment, StackedTime};
 
-use super::columns::micros_text;
-use answers::numbers::counted;
+use crate::numbers::{counted, decimal};
 
-/// In the order of reports.
+/// In the order of [`OpCategory`].
 const CATEGORIES: [OpCategory; 6] = [
     OpCategory::Compute,
     OpCategory::Ccl,
@@ -17,8 +16,7 @@ const CATEGORIES: [OpCategory; 6] = [
     OpCategory::Other,
 ];
 
-/// The picture of a report; `by_time` stacks without regard to categories.
-pub(super) fn svg(report: &MetalReport, title: &str, by_time: bool) -> Result<String, DrawError> {
+pub(crate) fn svg(report: &MetalReport, title: &str, arrangement: Arrangement) -> Result<String, DrawError> {
     let groups = stacked(report);
     let mut devices: Vec<Option<u32>> = groups.iter().map(|group| group.device).collect();
     devices.sort_unstable();
@@ -27,12 +25,13 @@ pub(super) fn svg(report: &MetalReport, title: &str, by_time: bool) -> Result<St
         name: device.map_or(String::new(), |device| format!("Dev {device}")),
         segments: groups.iter().filter(|group| group.device == device).map(segment).collect(),
     });
-    let total: f64 = groups.iter().map(|group| group.time_us).sum();
+    // A sum of nothing is −0.
+    let total = groups.iter().map(|group| group.time_us).sum::<f64>() + 0.0;
     let picture = StackedTime {
-        title: format!("{title}: device time {}", micros_text(total, 1)),
+        title: format!("{title}: device time {} μs", decimal(total, 1)),
         categories: CATEGORIES.map(|category| category.as_str().to_owned()).to_vec(),
         bars: bars.collect(),
-        arrangement: if by_time { Arrangement::ByTime } else { Arrangement::ByCategory },
+        arrangement,
         footnote: format!("{}, {}", report.chip.name, counted(report.ops.len(), "row", "rows")),
     };
     picture.to_svg()
@@ -45,10 +44,5 @@ fn segment(group: &StackedGroup) -> StackedSegment {
         let by_time = spread.weighted_mean.map_or(String::new(), |mean| format!(", by time {mean:.1} %"));
         details.push(format!("FLOPs {:.1} % to {:.1} %{by_time}", spread.min, spread.max));
     }
-    StackedSegment {
-        name: group.name.clone(),
-        category: CATEGORIES.iter().position(|one| *one == category).unwrap_or(CATEGORIES.len() - 1),
-        time_us: group.time_us,
-        details,
-    }
+    StackedSegment { name: group.name.clone(), category: category as usize, time_us: group.time_us, details }
 }

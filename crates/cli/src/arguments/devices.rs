@@ -1,0 +1,55 @@
+//! Flags about devices and their kernels that several reports share.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use answers::model::chosen_architecture;
+use clap::Args;
+use perf_models::{Architecture, CommunicationPatterns};
+
+use super::microseconds;
+use crate::error::Failure;
+
+#[derive(Args)]
+pub(crate) struct DeviceArguments {
+    /// Hold the figures against the architecture in this JSON file
+    #[arg(long = "gpu_arch_json_path", value_name = "FILE", conflicts_with = "gpu_arch_platform")]
+    gpu_arch_json_path: Option<PathBuf>,
+
+    /// Hold the figures against this bundled architecture; see tracelens archs [default: the device that the
+    /// recording names]
+    #[arg(long = "gpu_arch_platform", value_name = "NAME")]
+    gpu_arch_platform: Option<String>,
+
+    /// Kernels whose name contains this text are communication too (may be given several times)
+    #[arg(long = "communication-pattern", value_name = "TEXT")]
+    communication_pattern: Vec<String>,
+}
+
+impl DeviceArguments {
+    pub(crate) fn architecture(&self) -> Result<Option<Architecture>, Failure> {
+        let (file, name) = (self.gpu_arch_json_path.as_deref(), self.gpu_arch_platform.as_deref());
+        Ok(chosen_architecture(file, name)?)
+    }
+
+    /// The usual names of communication kernels, and those that were given.
+    pub(crate) fn communication(&self) -> CommunicationPatterns {
+        let usual = CommunicationPatterns::default();
+        self.communication_pattern.iter().fold(usual, |patterns, pattern| patterns.with_pattern(pattern))
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct ShortKernelArguments {
+    /// Add a histogram of the durations of short kernels, and a sheet of the short kernels by name
+    #[arg(long = "short_kernel_study")]
+    pub(crate) short_kernel_study: bool,
+
+    /// A kernel is short below this duration
+    #[arg(long = "short_kernel_threshold_us", value_name = "US", default_value = "10", value_parser = microseconds())]
+    pub(crate) short_kernel_threshold_us: f64,
+
+    /// Bins of the short-kernel histogram
+    #[arg(long = "short_kernel_histogram_bins", value_name = "N", default_value = "100")]
+    pub(crate) short_kernel_histogram_bins: NonZeroUsize,
+}
