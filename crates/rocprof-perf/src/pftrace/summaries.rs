@@ -18,16 +18,19 @@ use crate::analysis::RocprofAnalysis;
 use crate::options::{KernelBaseline, KernelGrouping};
 
 /// Kernels or calls of a row, by what makes a row.
-struct Timed<K> {
-    key: K,
+pub(super) struct Timed<K> {
+    pub(super) key: K,
     /// In nanoseconds.
-    durations: Summary,
+    pub(super) durations: Summary,
     /// Share of their sum in the baseline.
     percent: f64,
 }
 
 /// Groups durations in nanoseconds, most time first; those of equal time in the order of their first records.
-fn timed<K: Copy + Eq + Hash>(durations: impl Iterator<Item = (K, i64)>, baseline: i64) -> Vec<Timed<K>> {
+pub(super) fn timed<K: Copy + Eq + Hash>(
+    durations: impl Iterator<Item = (K, i64)>,
+    baseline: i64,
+) -> Vec<Timed<K>> {
     let mut groups: IndexMap<K, Vec<i64>> = IndexMap::default();
     for (key, duration) in durations {
         groups.entry(key).or_default().push(duration);

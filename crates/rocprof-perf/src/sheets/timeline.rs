@@ -1,9 +1,10 @@
 //! Timelines of the GPUs, together and one by one.
 
 use gpu_timeline::{Activity, Breakdown, Interval, IntervalSet, TimelineEvent};
+use operator_sheets::TIME_SHARE;
 use perf_models::RocprofKernel;
 use sheets::ColumnKind::{Identifier, Number, Text};
-use sheets::Unit::{Milliseconds, Percent};
+use sheets::Unit::Milliseconds;
 use sheets::{Chart, ChartShape, Column, Field, Sheet, percent};
 use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy};
 
@@ -20,8 +21,6 @@ const TIME: Column = Column::new(
     Number(Milliseconds),
     "Length in ms of the union of the spans in question, over all GPUs together.",
 );
-const PERCENT: Column =
-    Column::new("percent", Number(Percent), "time ms as a share of total_time, in percent.");
 
 pub(super) fn together<'a>() -> Sheet<'a, RocprofAnalysis> {
     /// Name, time in nanoseconds, share of the total in percent.
@@ -30,7 +29,7 @@ pub(super) fn together<'a>() -> Sheet<'a, RocprofAnalysis> {
     let fields = [
         F::from_column(TYPE, |_, &(kind, ..)| kind.into()),
         F::from_column(TIME, |_, &(_, time, _)| (time as f64 / 1e6).into()),
-        F::from_column(PERCENT, |_, &(.., percent)| percent.into()),
+        F::from_column(TIME_SHARE, |_, &(.., percent)| percent.into()),
     ];
     Sheet::with_context(
         "gpu_timeline",
@@ -39,11 +38,11 @@ pub(super) fn together<'a>() -> Sheet<'a, RocprofAnalysis> {
         |analysis: &RocprofAnalysis| {
             let times = times(analysis);
             let total = times.first().map_or(0, |&(_, total)| total);
-            let row = |(kind, time)| match kind {
-                TOTAL => (kind, time, 100.0),
-                _ if total > 0 => (kind, time, percent(time, total).unwrap_or(0.0)),
-                _ => (kind, time, 0.0),
+            let share = |kind, time| match kind {
+                TOTAL => 100.0,
+                _ => percent(time, total.max(0)).unwrap_or(0.0),
             };
+            let row = |(kind, time)| (kind, time, share(kind, time));
             Some(((), times.into_iter().map(row).collect()))
         },
     )
@@ -148,7 +147,7 @@ pub(super) fn by_agent<'a>() -> Sheet<'a, RocprofAnalysis> {
             .described("What the time is: total_time (first start to last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither), computation_time (kernels that are no collectives run), comm_time (collectives run), exposed_comm_time (collectives run while nothing computes), exposed_memcpy_time (memory is copied while no kernel runs). Computation, exposed communication, exposed copies and idle time add up to the total."),
         F::from_column(TIME, |_, &(.., time, _)| (time as f64 / 1e6).into())
             .described("Length in ms of the union of the spans in question on one GPU."),
-        F::from_column(PERCENT, |_, &(.., percent)| percent.into())
+        F::from_column(TIME_SHARE, |_, &(.., percent)| percent.into())
             .described("time ms as a share of the GPU's total_time, in percent; empty where that is 0."),
     ];
     Sheet::new(

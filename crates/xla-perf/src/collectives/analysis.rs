@@ -95,18 +95,11 @@ impl CollectiveAnalysis {
 
 /// A collective of which nothing is known but its name.
 fn unread(name: &str) -> CollectiveOperation {
-    CollectiveOperation {
-        name: name.to_owned(),
-        kind: match CollectiveKind::from_name(name) {
-            CollectiveKind::Other => CollectiveKind::from_kernel(name),
-            kind => kind,
-        },
-        inputs: Vec::new(),
-        outputs: Vec::new(),
-        split_dimension: None,
-        groups: None,
-        channel: None,
-    }
+    let kind = match CollectiveKind::from_name(name) {
+        CollectiveKind::Other => CollectiveKind::from_kernel(name),
+        kind => kind,
+    };
+    CollectiveOperation { name: name.to_owned(), kind, ..CollectiveOperation::default() }
 }
 
 /// Modules of which a node runs several programs.

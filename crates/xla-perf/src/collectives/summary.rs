@@ -338,7 +338,7 @@ mod tests {
     use super::super::executions::GroupMeasurement;
     use super::super::operation::ExchangeGroups;
     use super::*;
-    use hlo_cost::{ArrayShape, ElementType};
+    use hlo_cost::{ArrayShape, ElementType, ReplicaGroups};
 
     fn operation(kind: CollectiveKind, bytes: u64) -> CollectiveOperation {
         let tensor =
@@ -348,8 +348,7 @@ mod tests {
             kind,
             inputs: vec![tensor.clone()],
             outputs: vec![tensor],
-            split_dimension: None,
-            groups: ExchangeGroups::parse("{}"),
+            groups: Some(ExchangeGroups::Replicas(ReplicaGroups::Everyone)),
             channel: None,
         }
     }
@@ -433,19 +432,7 @@ mod tests {
     }
 
     fn buffer_of(kind: CollectiveKind, bytes: u64) -> CollectiveOperation {
-        CollectiveOperation {
-            name: kind.name().to_owned(),
-            kind,
-            inputs: Vec::new(),
-            outputs: vec![ArrayShape {
-                element_type: ElementType::U8,
-                dimensions: vec![bytes],
-                ..ArrayShape::default()
-            }],
-            split_dimension: None,
-            groups: ExchangeGroups::parse("{}"),
-            channel: None,
-        }
+        CollectiveOperation { inputs: Vec::new(), ..operation(kind, bytes) }
     }
 
     fn summary(operation: usize, min_durations: &[i64]) -> OperationSummary {

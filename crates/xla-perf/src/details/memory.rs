@@ -11,7 +11,7 @@ use crate::JaxAnalysis;
 use crate::sheet::sheet;
 
 /// An allocation or its end, as the allocator recorded it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MemoryEvent {
     /// Name of the allocator, such as `GPU_0_bfc`.
     pub allocator: String,
@@ -233,17 +233,7 @@ fn memory_events(profile: &Profile) -> Vec<MemoryEvent> {
             "MemoryDeallocation" => false,
             _ => continue,
         };
-        let mut memory = MemoryEvent {
-            allocator: String::new(),
-            time: events.start(event),
-            is_allocation,
-            requested: 0,
-            bytes: 0,
-            allocated: 0,
-            available: 0,
-            peak: 0,
-            fragmentation: None,
-        };
+        let mut memory = MemoryEvent { time: events.start(event), is_allocation, ..MemoryEvent::default() };
         for (name, value) in profile.event_stats(event) {
             let bytes = || value.as_u64().unwrap_or(0);
             match name {

@@ -5,11 +5,8 @@ use std::collections::BTreeSet;
 use std::hash::Hash;
 
 use gpu_timeline::{Spread, Summary};
-use operator_sheets::columns::{
-    COMPUTE_SPEC, PCT_ROOFLINE, ROOFLINE_BOUND, ROOFLINE_TIME, TB_PER_S, TFLOPS_PER_S,
-};
-use operator_sheets::{Figures, KernelList, ListedKernel};
-use perf_models::{ComputeSpec, Roofline};
+use operator_sheets::columns::{TB_PER_S, TFLOPS_PER_S};
+use operator_sheets::{CallFigures, Figures, KernelList, ListedKernel};
 use sheets::ColumnKind::{Count, Number, Text};
 use sheets::Unit::Microseconds;
 use sheets::{Column, Field};
@@ -132,37 +129,28 @@ pub(super) struct OperatorRow<'a> {
     pub(super) uid: u32,
     pub(super) kernels: KernelList,
     steady: Vec<i64>,
-    gflops: Option<f64>,
-    mebibytes: Option<f64>,
-    intensity: Option<f64>,
-    bandwidth: Spread,
-    rate: Spread,
-    roofline: Option<Roofline>,
-    percent_of_roofline: Spread,
+    figures: CallFigures,
 }
 
 impl<'a> OperatorRow<'a> {
     pub(super) fn new(analysis: &'a JaxAnalysis, group: CallGroup<'a>) -> Self {
-        let figures: Vec<Option<Figures>> = group.figures(analysis).collect();
-        let first = |figure: fn(&Figures) -> Option<f64>| figures.iter().flatten().find_map(figure);
-        let spread = |figure: fn(&Figures) -> Option<f64>| {
-            Spread::of(figures.iter().map(|figures| figure(figures.as_ref()?)))
-        };
+        let figures: Vec<Figures> = group.figures(analysis).flatten().collect();
+        // Work without FLOPs has no rate.
+        let rates = figures.iter().map(|figures| figures.tflops_per_s().filter(|_| figures.flops > 0.0));
         let times: Vec<i64> = group.calls.iter().map(|call| call.time).collect();
+        let operator = group.operator(analysis);
         OperatorRow {
-            operator: group.operator(analysis),
+            operator,
             time: group.time(),
             times: analysis.spread_us(Summary::of(&times)),
             uid: analysis.trace().events().uid(group.first(analysis)),
             kernels: group.kernels(analysis),
             steady: group.steady_times(analysis),
-            gflops: first(|figures| Some(figures.gflops())),
-            mebibytes: first(Figures::mebibytes),
-            intensity: first(Figures::intensity),
-            bandwidth: spread(Figures::tb_per_s),
-            rate: spread(|figures| figures.tflops_per_s().filter(|_| figures.flops > 0.0)),
-            roofline: figures.iter().flatten().find_map(|figures| figures.roofline),
-            percent_of_roofline: spread(Figures::percent_of_roofline),
+            figures: CallFigures {
+                spec: operator.spec(),
+                tflops_per_s: Spread::of(rates),
+                ..CallFigures::new(figures.iter())
+            },
             group,
         }
     }
@@ -178,37 +166,20 @@ pub(super) fn module_field<'a>() -> OperatorField<'a> {
 }
 
 /// Work of the first call with figures, under the names of these columns.
-pub(super) fn work_fields<'a>([gflops, data_moved, intensity]: [Column; 3]) -> [OperatorField<'a>; 3] {
-    [
-        gflops.field(|row: &OperatorRow<'_>| row.gflops.into()),
-        data_moved.field(|row: &OperatorRow<'_>| row.mebibytes.into()),
-        intensity.field(|row: &OperatorRow<'_>| row.intensity.into()),
-    ]
+pub(super) fn work_fields<'a>(columns: [Column; 3]) -> [OperatorField<'a>; 3] {
+    operator_sheets::work_fields(columns, |row: &OperatorRow<'_>| &row.figures)
 }
 
 /// Achieved bandwidth and rate over calls.
 pub(super) fn rate_fields<'a>() -> impl Iterator<Item = OperatorField<'a>> {
-    let bandwidth = TB_PER_S.fields(|row: &OperatorRow<'_>| &row.bandwidth);
-    bandwidth.into_iter().chain(TFLOPS_PER_S.fields(|row: &OperatorRow<'_>| &row.rate))
+    let bandwidth = TB_PER_S.fields(|row: &OperatorRow<'_>| &row.figures.tb_per_s);
+    bandwidth.into_iter().chain(TFLOPS_PER_S.fields(|row: &OperatorRow<'_>| &row.figures.tflops_per_s))
 }
 
 /// The peak, and with an architecture the columns of the roofline.
 pub(super) fn roofline_fields<'a>() -> impl Iterator<Item = OperatorField<'a>> {
-    let spec = OperatorField::from_column(COMPUTE_SPEC, |_, row| {
-        row.operator.spec().as_ref().map(ComputeSpec::to_string).into()
-    });
-    let roofline = [
-        OperatorField::from_column(ROOFLINE_TIME, |_, row| {
-            row.roofline.map(|roofline| roofline.time_us()).into()
-        }),
-        OperatorField::from_column(ROOFLINE_BOUND.named("Roofline Bound_first"), |_, row| {
-            row.roofline.map(|roofline| roofline.bound().to_string()).into()
-        }),
-    ];
-    let percent = PCT_ROOFLINE.fields(|row: &OperatorRow<'_>| &row.percent_of_roofline);
-    let known = roofline.into_iter().chain(percent);
     let has_architecture = |context: &OperatorContext<'_>| context.analysis.architecture().is_some();
-    std::iter::once(spec).chain(known.map(move |field| field.when(has_architecture)))
+    operator_sheets::roofline_fields(has_architecture, |row: &OperatorRow<'_>| &row.figures)
 }
 
 /// The calls in warm-up executions and the mean time of the others.
