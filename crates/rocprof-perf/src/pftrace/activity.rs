@@ -1,12 +1,12 @@
 //! `category_summary` and `xla_top`: the time of each GPU by kind of kernel, with its communication beside computation,
 //! and the kernels of no library that take most time.
 
-use perf_models::PftraceKernel;
-
 use gpu_timeline::{Interval, IntervalSet};
+use perf_models::PftraceKernel;
 use sheets::ColumnKind::{Count, Number, Text};
 use sheets::Unit::{Milliseconds, One};
 use sheets::{Field, Sheet};
+use trace_ingest::Nanoseconds;
 
 use super::gpu_kernels::{GpuKernels, KernelRun, Labels};
 use super::summaries::{Timed, timed};
@@ -87,8 +87,7 @@ fn category_rows(analysis: &RocprofAnalysis) -> Option<Vec<CategoryRow>> {
     let kernels = analysis.gpu_kernels(options);
     let mut rows = Vec::new();
     for (gpu, runs) in kernels.gpus.iter().enumerate() {
-        let runs: Vec<&KernelRun> =
-            runs.iter().filter(|run| run.duration() >= options.min_event_ns).collect();
+        let runs: Vec<&KernelRun> = runs.iter().filter(|run| run.duration() >= options.min_event).collect();
         let figures = figures_of_gpu(kernels, &runs, analysis.options().parity);
         rows.extend(figures.map(|(category, figures)| CategoryRow {
             gpu: gpu.to_string(),
@@ -134,7 +133,7 @@ fn figures_of_gpu(
     for run in runs {
         let class = kernels.class(run);
         if let Some(position) = CLASSES.iter().position(|&known| known == class) {
-            times[position].0 += run.duration();
+            times[position].0 += run.duration().0;
             times[position].1 += 1;
         }
     }
@@ -174,10 +173,10 @@ fn xla_rows(analysis: &RocprofAnalysis) -> Option<(XlaKernels, Vec<Timed<u32>>)>
     let kernels = analysis.gpu_kernels(options);
     let Labels { texts, of_name } = Labels::new(&kernels.names, options.merge_kernels);
     let runs = || kernels.all().filter(|run| kernels.class(run) == PftraceKernel::Xla);
-    let all = runs().map(|run| run.duration()).sum();
+    let all: Nanoseconds = runs().map(|run| run.duration()).sum();
     let mut rows = timed(runs().map(|run| (of_name[run.name as usize], run.duration())), all);
     rows.truncate(options.top_xla);
-    Some(((texts, all), rows))
+    Some(((texts, all.0), rows))
 }
 
 #[cfg(test)]

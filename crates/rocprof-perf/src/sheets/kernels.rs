@@ -214,7 +214,7 @@ pub(super) fn details<'a>() -> Sheet<'a, RocprofAnalysis> {
             analysis.names()[analysis.name_of_kernel(dispatch.kernel) as usize].as_str().into()
         }),
         whole_time(us("Kernel duration (µs)", "Duration in µs."), |dispatch: &&Dispatch| {
-            dispatch.duration()
+            dispatch.duration().0
         }),
         // The numbers of a profile have 64 bits without a sign, those of a column with one.
         F::new(Identifier, "stream", |_, dispatch| (dispatch.stream as i64).into())
@@ -263,13 +263,13 @@ pub(super) fn details<'a>() -> Sheet<'a, RocprofAnalysis> {
 /// The kernels below the threshold, which TraceLens takes for one in nanoseconds.
 pub(crate) fn short_kernels(analysis: &RocprofAnalysis) -> impl Iterator<Item = &Dispatch> {
     let threshold = analysis.options().short_kernel_threshold_us;
-    analysis.dispatches().filter(move |dispatch| analysis.us(dispatch.duration() as f64) < threshold)
+    analysis.dispatches().filter(move |dispatch| analysis.us(dispatch.duration().0 as f64) < threshold)
 }
 
 /// The sheets `short_kernels_summary` and `short_kernel_histogram`.
 pub(super) fn short<'a>() -> [Sheet<'a, RocprofAnalysis>; 2] {
     let histogram = short_kernel_histogram("short_kernel_histogram", |analysis: &RocprofAnalysis| {
-        let durations = || short_kernels(analysis).map(|dispatch| analysis.us(dispatch.duration() as f64));
+        let durations = || short_kernels(analysis).map(|dispatch| analysis.us(dispatch.duration().0 as f64));
         let options = analysis.options();
         options.short_kernel_study.then(|| (durations().collect(), options.short_kernel_histogram_bins))
     });
@@ -305,7 +305,8 @@ fn short_by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
         fields,
         |analysis: &'a RocprofAnalysis| {
             let name = |dispatch: &Dispatch| analysis.name_of_kernel(dispatch.kernel);
-            let durations = || short_kernels(analysis).map(|dispatch| (name(dispatch), dispatch.duration()));
+            let durations =
+                || short_kernels(analysis).map(|dispatch| (name(dispatch), dispatch.duration().0));
             analysis.options().short_kernel_study.then(|| (analysis, summaries(durations())))
         },
     )

@@ -122,7 +122,7 @@ fn rows(analysis: &RocprofAnalysis) -> Vec<Row<'_>> {
     let hardware = HardwareKinds::new(profile);
     let durations = profile.dispatches.iter().map(|dispatch| {
         let name = analysis.name_of_kernel(dispatch.kernel);
-        ((name, hardware.position(dispatch.agent), dispatch.launch), dispatch.duration())
+        ((name, hardware.position(dispatch.agent), dispatch.launch), dispatch.duration().0)
     });
     let row = |((name, kind, launch), durations): ((u32, usize, u32), Summary)| {
         let hardware = hardware.kinds[kind];

@@ -6,9 +6,10 @@ use perf_models::RocprofKernel;
 use sheets::ColumnKind::{Identifier, Number, Text};
 use sheets::Unit::Milliseconds;
 use sheets::{Chart, ChartShape, Column, Field, Sheet, percent};
+use trace_ingest::Nanoseconds;
 use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy};
 
-use crate::analysis::RocprofAnalysis;
+use crate::analysis::{RocprofAnalysis, interval};
 use crate::tracelens;
 
 const TYPE: Column = Column::new(
@@ -89,7 +90,7 @@ pub(crate) struct Window {
 /// end.
 pub(crate) fn window(analysis: &RocprofAnalysis) -> Window {
     if let Some(total) = parity_total(analysis) {
-        return Window { total, is_of_processes: true };
+        return Window { total: total.0, is_of_processes: true };
     }
     let processes = process_times(analysis);
     let spans = processes.into_iter().chain(records(analysis));
@@ -98,7 +99,7 @@ pub(crate) fn window(analysis: &RocprofAnalysis) -> Window {
 }
 
 /// The total of TraceLens where its figures are asked for.
-fn parity_total(analysis: &RocprofAnalysis) -> Option<i64> {
+fn parity_total(analysis: &RocprofAnalysis) -> Option<Nanoseconds> {
     tracelens::total_time(analysis.profile()).filter(|_| analysis.options().parity)
 }
 
@@ -114,7 +115,7 @@ fn process_times(analysis: &RocprofAnalysis) -> Option<Interval> {
     let processes = &analysis.profile().processes;
     let init = processes.iter().filter_map(|process| process.init).min()?;
     let fini = processes.iter().filter_map(|process| process.fini).max()?;
-    Some(Interval::new(init, fini)).filter(|times| !times.is_empty())
+    Some(interval(init, fini)).filter(|times| !times.is_empty())
 }
 
 /// Spans of kernels and copies that have a length.
@@ -123,11 +124,11 @@ fn records(analysis: &RocprofAnalysis) -> impl Iterator<Item = Interval> {
 }
 
 fn kernels(analysis: &RocprofAnalysis) -> impl Iterator<Item = Interval> {
-    analysis.dispatches().map(|dispatch| Interval::new(dispatch.start, dispatch.end))
+    analysis.dispatches().map(|dispatch| interval(dispatch.start, dispatch.end))
 }
 
 fn copies(analysis: &RocprofAnalysis) -> impl Iterator<Item = Interval> {
-    analysis.copies().map(|copy| Interval::new(copy.start, copy.end))
+    analysis.copies().map(|copy| interval(copy.start, copy.end))
 }
 
 pub(super) fn by_agent<'a>() -> Sheet<'a, RocprofAnalysis> {
@@ -199,9 +200,9 @@ pub fn agent_timelines(analysis: &RocprofAnalysis) -> Vec<AgentTimeline<'_>> {
         communicates[group.name as usize] = RocprofKernel::from_name(name) == RocprofKernel::Communication;
     }
     let mut events: Vec<Vec<TimelineEvent>> = vec![Vec::new(); agents.len() + 1];
-    let mut add = |agent: Option<u32>, start, end, activity| {
+    let mut add = |agent: Option<u32>, start: Nanoseconds, end: Nanoseconds, activity| {
         let place = agent.map_or(agents.len(), |agent| agent as usize);
-        events[place].push(TimelineEvent { start, end, activity });
+        events[place].push(TimelineEvent { start: start.0, end: end.0, activity });
     };
     for dispatch in analysis.dispatches() {
         let activity = match communicates[analysis.name_of_kernel(dispatch.kernel) as usize] {

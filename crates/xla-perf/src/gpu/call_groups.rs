@@ -10,7 +10,7 @@ use operator_sheets::{CallFigures, Figures, KernelList, ListedKernel};
 use sheets::ColumnKind::{Count, Number, Text};
 use sheets::Unit::Microseconds;
 use sheets::{Column, Field};
-use trace_ingest::EventId;
+use trace_ingest::{EventId, Picoseconds};
 
 use crate::analysis::JaxAnalysis;
 use crate::executions::Call;
@@ -43,8 +43,8 @@ impl<'a> CallGroup<'a> {
         &analysis.operators()[self.calls[0].operator]
     }
 
-    /// Sum over calls of the time in which at least one kernel of the call ran, in picoseconds.
-    pub(crate) fn time(&self) -> i64 {
+    /// Sum over calls of the time in which at least one kernel of the call ran.
+    pub(crate) fn time(&self) -> Picoseconds {
         self.calls.iter().map(|call| call.time).sum()
     }
 
@@ -73,7 +73,7 @@ impl<'a> CallGroup<'a> {
     fn steady_times(&self, analysis: &JaxAnalysis) -> Vec<i64> {
         let is_warm_up =
             |call: &Call| call.execution.is_some_and(|execution| analysis.executions()[execution].is_warm_up);
-        self.calls.iter().filter(|call| !is_warm_up(call)).map(|call| call.time).collect()
+        self.calls.iter().filter(|call| !is_warm_up(call)).map(|call| call.time.0).collect()
     }
 
     /// The calls' kernels, position by position.
@@ -90,7 +90,7 @@ impl<'a> CallGroup<'a> {
 pub(crate) fn figures(analysis: &JaxAnalysis, call: &Call) -> Option<Figures> {
     let operator = &analysis.operators()[call.operator];
     let work = &operator.work.as_ref()?.forward;
-    Figures::of(work, operator.spec(), analysis.us(call.time), analysis.architecture())
+    Figures::of(work, operator.spec(), call.time.to_microseconds(), analysis.architecture())
 }
 
 /// Groups the calls that the keywords keep by a key, most time first.
@@ -121,8 +121,8 @@ pub(crate) struct OperatorContext<'a> {
 pub(super) struct OperatorRow<'a> {
     pub(super) group: CallGroup<'a>,
     pub(super) operator: &'a Operator,
-    /// Sum over calls of the kernel time, in picoseconds.
-    pub(super) time: i64,
+    /// Sum over calls of the kernel time.
+    pub(super) time: Picoseconds,
     /// Kernel times of the calls, in µs.
     pub(super) times: Spread,
     /// UID of the first kernel.
@@ -137,7 +137,7 @@ impl<'a> OperatorRow<'a> {
         let figures: Vec<Figures> = group.figures(analysis).flatten().collect();
         // Work without FLOPs has no rate.
         let rates = figures.iter().map(|figures| figures.tflops_per_s().filter(|_| figures.flops > 0.0));
-        let times: Vec<i64> = group.calls.iter().map(|call| call.time).collect();
+        let times: Vec<i64> = group.calls.iter().map(|call| call.time.0).collect();
         let operator = group.operator(analysis);
         OperatorRow {
             operator,

@@ -107,7 +107,7 @@ fn fields<'a>() -> Vec<Field<OperatorContext<'a>, OperatorRow<'a>>> {
     ]);
     fields.extend(KERNEL_TIME.fields(|row: &OperatorRow<'_>| &row.times));
     fields.extend([
-        F::from_column(TIME_SUM, |context, row| context.analysis.us(row.time).into()),
+        F::from_column(TIME_SUM, |_, row| row.time.to_microseconds().into()),
         F::from_column(COUNT, |_, row| row.group.calls.len().into()),
         F::from_column(UID, |_, row| row.uid.into()),
     ]);
