@@ -4,8 +4,8 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use trace_ingest::Warning;
 use trace_ingest::xplane::{PlaneKind, Profile, read_profile};
+use trace_ingest::{Picoseconds, Warning};
 use xla_perf::collectives::{CollectiveAnalysis, collective_sheets};
 use xla_perf::tpu::{TpuNotice, tpu_finding};
 use xla_perf::{Execution, JaxAnalysis, JaxOptions, jax_finding, jax_sheets};
@@ -161,14 +161,14 @@ fn summary(analysis: &JaxAnalysis, title: String) -> Summary {
 fn executions(analysis: &JaxAnalysis) -> Option<String> {
     let busy = |program| {
         let of = analysis.executions().iter().filter(move |execution| execution.program == program);
-        of.map(|execution| execution.busy).sum::<i64>()
+        of.map(|execution| execution.busy).sum::<Picoseconds>()
     };
     let most = analysis.executions().iter().max_by_key(|execution| busy(execution.program))?;
     let of = analysis.executions().iter().filter(|execution| execution.program == most.program);
     let (warm_up, steady): (Vec<_>, Vec<_>) = of.partition(|execution| execution.is_warm_up);
-    let us = |time| analysis.trace().to_microseconds(time);
     let mean = |executions: &[&Execution]| {
-        us(executions.iter().map(|execution| execution.busy).sum()) / executions.len() as f64
+        let busy: Picoseconds = executions.iter().map(|execution| execution.busy).sum();
+        busy.to_microseconds() / executions.len() as f64
     };
     let count = counted(warm_up.len() + steady.len(), "execution", "executions");
     let name = analysis.program_name(&most.program).unwrap_or("a program");

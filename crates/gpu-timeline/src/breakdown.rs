@@ -9,7 +9,7 @@ pub enum Activity {
     Memcpy,
 }
 
-/// An event on the device, as far as a [`Breakdown`] needs it.
+/// An event on the device, as far as a [`Breakdown`] needs it. Times are in the caller's unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimelineEvent {
     /// First instant.

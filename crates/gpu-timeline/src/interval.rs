@@ -2,7 +2,7 @@
 /// that two intervals which only touch share no time.
 ///
 /// An interval whose end lies before its start (a negative duration in a damaged trace) counts as
-/// empty everywhere in this crate.
+/// empty everywhere in this crate. Times are in the caller's unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Interval {
     /// First instant.

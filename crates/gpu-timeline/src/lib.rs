@@ -13,4 +13,4 @@ pub use histogram::Histogram;
 pub use interval::Interval;
 pub use interval_set::{IntervalSet, busy_time};
 pub use overlap::{GroupOverlap, Overlaps, SharedTime, StreamEvent, overlaps};
-pub use summary::{Spread, Summary, percentile, quantile};
+pub use summary::{Spread, Summary, percentile, quantile, summaries};

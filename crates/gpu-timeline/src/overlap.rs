@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use crate::{Interval, busy_time};
 
-/// An event on the device, as far as [`overlaps`] needs it.
+/// An event on the device, as far as [`overlaps`] needs it. Times are in the caller's unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamEvent {
     /// First instant.

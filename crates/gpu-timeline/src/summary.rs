@@ -1,3 +1,6 @@
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 /// Count, sum, mean, median, spread and range of integers such as durations.
 ///
 /// Computed from exact integer sums, so the result depends neither on the order of the values nor
@@ -68,6 +71,25 @@ impl Summary {
             max: Some(self.max as f64 / unit),
         }
     }
+}
+
+/// The values of each group summed up, in their unit: the largest sum first, equal ones in the order of the groups.
+///
+/// ```
+/// let kernels = [("add", 3), ("gemm", 7), ("add", 2)];
+/// let sums = gpu_timeline::summaries(kernels).into_iter().map(|(name, durations)| (name, durations.sum));
+/// assert!(sums.eq([("gemm", 7), ("add", 5)]));
+/// ```
+#[must_use]
+pub fn summaries<K: Ord>(values: impl IntoIterator<Item = (K, i64)>) -> Vec<(K, Summary)> {
+    let mut groups: BTreeMap<K, Vec<i64>> = BTreeMap::new();
+    for (group, value) in values {
+        groups.entry(group).or_default().push(value);
+    }
+    let summary = |(group, values): (K, Vec<i64>)| Some((group, Summary::of(&values)?));
+    let mut summaries: Vec<(K, Summary)> = groups.into_iter().filter_map(summary).collect();
+    summaries.sort_by_key(|(_, summary)| Reverse(summary.sum));
+    summaries
 }
 
 /// Σ (x − mean)², with the mean taken apart into its integer part q and the rest r/n: with d = x − q,

@@ -432,7 +432,8 @@ impl HloModule {
         (0..count).map(move |position| InstructionRef { module: self, computation, position })
     }
 
-    pub(crate) fn instructions_of(&self, id: i64) -> Option<impl Iterator<Item = InstructionRef<'_>>> {
+    /// The instructions of the computation with this number; `None` where the module lacks it.
+    pub fn instructions_of(&self, id: i64) -> Option<impl Iterator<Item = InstructionRef<'_>>> {
         self.computation_of_id.get(&id).map(|&computation| self.instructions_at(computation))
     }
 

@@ -46,6 +46,12 @@ pub const FLOPS_PER_BYTE: Column = Column::new(
     ColumnKind::Number(Unit::FlopsPerByte),
     "Arithmetic intensity: floating-point operations per byte.",
 );
+/// The same of the first call of a row.
+pub const WORK_OF_FIRST: [Column; 3] = [
+    GFLOPS.named("GFLOPS_first"),
+    DATA_MOVED.named("Data Moved (MB)_first"),
+    FLOPS_PER_BYTE.named("FLOPS/Byte_first"),
+];
 pub const COMPUTE_SPEC: Column = Column::text(
     "Compute Spec",
     "Peak that the work is held against: matrix or vector unit and precision; empty where none is stated for the element types.",

@@ -86,27 +86,17 @@ impl KernelList {
 
     /// The list with statistics over calls, times in µs.
     pub fn details(&self, trace: &Trace) -> Nested {
-        let us = |time: f64| Nested::Number(time / trace.time_unit().per_microsecond() as f64);
         self.records(trace, usize::MAX, |record, kernel, summary| {
             if let Some(share) = kernel.overlap_share {
                 record.push(("overlap_pct".into(), Nested::Number(share)));
             }
-            record.push(("count".into(), Nested::Whole(summary.map_or(0, |summary| summary.count as i64))));
-            let Some(summary) = summary else {
-                record.push(("total_duration_us".into(), Nested::Number(0.0)));
-                return;
-            };
-            record.extend(
-                [
-                    ("total_duration_us", summary.sum as f64),
-                    ("mean_duration_us", summary.mean),
-                    ("median_duration_us", summary.median),
-                    ("std_dev_duration_us", summary.population_std),
-                    ("min_duration_us", summary.min as f64),
-                    ("max_duration_us", summary.max as f64),
-                ]
-                .map(|(key, value)| (key.into(), us(value))),
-            );
+            match summary {
+                Some(summary) => record.extend(duration_statistics(trace, summary)),
+                None => record.extend([
+                    ("count".into(), Nested::Whole(0)),
+                    ("total_duration_us".into(), Nested::Number(0.0)),
+                ]),
+            }
         })
     }
 
@@ -141,6 +131,21 @@ impl KernelList {
         };
         Nested::List(self.positions.iter().map(record).collect())
     }
+}
+
+/// Count, sum and spread of durations as the entries of a kernel, in µs.
+pub fn duration_statistics(trace: &Trace, durations: &Summary) -> [(Cow<'static, str>, Nested); 7] {
+    let us = |time: f64| Nested::Number(time / trace.time_unit().per_microsecond() as f64);
+    [
+        ("count", Nested::Whole(durations.count as i64)),
+        ("total_duration_us", us(durations.sum as f64)),
+        ("mean_duration_us", us(durations.mean)),
+        ("median_duration_us", us(durations.median)),
+        ("std_dev_duration_us", us(durations.population_std)),
+        ("min_duration_us", us(durations.min as f64)),
+        ("max_duration_us", us(durations.max as f64)),
+    ]
+    .map(|(key, value)| (key.into(), value))
 }
 
 /// Rounds to two decimals, halves to the even neighbour.

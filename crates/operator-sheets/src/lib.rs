@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod call_figures;
 mod category;
 pub mod columns;
 mod figures;
@@ -8,12 +9,15 @@ mod kernel_list;
 mod nested;
 mod roofline;
 mod short_kernel_histogram;
+mod timeline;
 
+pub use call_figures::{CallFigures, roofline_fields, work_fields};
 pub use category::{BACKWARD, FORWARD, OpCategory, without_direction};
 pub use figures::{Classified, Evaluated, Figures, Work};
-pub use kernel_list::{KernelList, ListedKernel, round2};
+pub use kernel_list::{KernelList, ListedKernel, duration_statistics, round2};
 pub use nested::{nested_argument, nested_parameters, nested_value};
 pub use roofline::{
     Roof, RooflineCall, RooflinePoint, RooflineShares, Rooflines, roofline_points_sheet, roofline_sheet,
 };
 pub use short_kernel_histogram::short_kernel_histogram;
+pub use timeline::{TIME_SHARE, kinds_of_time};

@@ -3,9 +3,10 @@
 use std::sync::OnceLock;
 
 use crate::tracelens;
-use gpu_timeline::Summary;
+use gpu_timeline::{Interval, Summary};
 use hashbrown::HashMap;
 use perf_models::{RocprofKernel, tracelens_rocprof_kernel};
+use trace_ingest::Nanoseconds;
 use trace_ingest::rocprof::{Dispatch, MemoryCopy, Profile};
 
 use crate::options::{PftraceOptions, RocprofOptions};
@@ -112,6 +113,11 @@ impl RocprofAnalysis {
     }
 }
 
+/// A span as the timeline takes it, in nanoseconds.
+pub(crate) fn interval(start: Nanoseconds, end: Nanoseconds) -> Interval {
+    Interval::new(start.0, end.0)
+}
+
 /// The distinct names in order, and the position among them of each kernel's.
 fn kernel_names(profile: &Profile, options: &RocprofOptions) -> (Vec<String>, Vec<u32>) {
     let mut found: HashMap<String, u32> = HashMap::new();
@@ -155,7 +161,7 @@ impl KernelGroups {
         let mut next = vec![0_usize; analysis.names().len() + 1];
         let named = || {
             let name = |kernel| analysis.name_of_kernel(kernel) as usize;
-            analysis.dispatches().map(move |dispatch| (name(dispatch.kernel), dispatch.duration()))
+            analysis.dispatches().map(move |dispatch| (name(dispatch.kernel), dispatch.duration().0))
         };
         for (name, _) in named() {
             next[name + 1] += 1;

@@ -9,9 +9,10 @@ use crate::analysis::RocprofAnalysis;
 use crate::sheets::calls::Callers;
 use crate::sheets::timeline::agent_timelines;
 use perf_models::RocprofKernel;
+use trace_ingest::Nanoseconds;
 
-/// Kernels below this are mostly launch, in nanoseconds.
-const SHORT: i64 = 10_000;
+/// Kernels below this are mostly launch.
+const SHORT: Nanoseconds = Nanoseconds(10_000);
 
 /// A GPU that is idle and begins what it is given within this time of the call, in nanoseconds, waits for the host.
 const AT_ONCE: f64 = 20_000.0;
@@ -103,7 +104,7 @@ pub fn rocprof_finding(analysis: &RocprofAnalysis) -> Option<RocprofFinding> {
 
 /// Share of kernels, and of kernel time.
 fn short_kernels(analysis: &RocprofAnalysis, total: f64) -> (f64, f64) {
-    let (mut all, mut short, mut time) = (0_u64, 0_u64, 0_i64);
+    let (mut all, mut short, mut time) = (0_u64, 0_u64, Nanoseconds(0));
     for dispatch in analysis.dispatches() {
         all += 1;
         if dispatch.duration() < SHORT {
@@ -111,13 +112,13 @@ fn short_kernels(analysis: &RocprofAnalysis, total: f64) -> (f64, f64) {
             time += dispatch.duration();
         }
     }
-    (short as f64 / all as f64, time as f64 / total)
+    (short as f64 / all as f64, time.0 as f64 / total)
 }
 
 fn queue_delay(analysis: &RocprofAnalysis) -> Option<f64> {
     let profile = analysis.profile();
     let delay = |(dispatch, call): (&trace_ingest::rocprof::Dispatch, Option<u32>)| {
-        Some(dispatch.start.saturating_sub(profile.calls[call? as usize].end).max(0))
+        Some(dispatch.start.saturating_sub(profile.calls[call? as usize].end).0.max(0))
     };
     let delays = profile.dispatches.iter().zip(Callers::new(profile).dispatches).filter_map(delay);
     gpu_timeline::Summary::of(&delays.collect::<Vec<_>>()).map(|summary| summary.median)
@@ -207,8 +208,8 @@ mod tests {
             let name = recorded.profile.strings.intern("hipLaunchKernel");
             let end = (start - before) * 1_000;
             recorded.profile.calls.push(Call {
-                start: end - 3_000,
-                end,
+                start: Nanoseconds(end - 3_000),
+                end: Nanoseconds(end),
                 correlation: Some(at),
                 thread: 1,
                 stream: 0,

@@ -1,6 +1,7 @@
 //! Profiles by hand, and sheets as text.
 
 use sheets::{Cell, Table};
+use trace_ingest::Nanoseconds;
 use trace_ingest::rocprof::{
     Agent, AgentKind, CopyDirection, Dispatch, Kernel, Launch, MemoryCopy, Process, Profile,
 };
@@ -25,7 +26,7 @@ impl Recorded {
 
     /// Adds a process.
     pub(crate) fn process(&mut self, times: Option<(i64, i64)>) -> u32 {
-        let (init, fini) = times.unzip();
+        let (init, fini) = times.map(|(init, fini)| (Nanoseconds(init), Nanoseconds(fini))).unzip();
         self.profile.processes.push(Process { init, fini, ..Process::default() });
         self.profile.processes.len() as u32 - 1
     }
@@ -67,8 +68,8 @@ impl Recorded {
         end: i64,
     ) -> &mut Dispatch {
         let dispatch = Dispatch {
-            start,
-            end,
+            start: Nanoseconds(start),
+            end: Nanoseconds(end),
             correlation: None,
             dispatch_id: self.profile.dispatches.len() as u64 + 1,
             thread: 0,
@@ -107,8 +108,8 @@ impl Recorded {
         let name = self.profile.strings.intern("MEMORY_COPY");
         let [source, destination] = ends;
         self.profile.copies.push(MemoryCopy {
-            start,
-            end,
+            start: Nanoseconds(start),
+            end: Nanoseconds(end),
             correlation: None,
             bytes: None,
             thread: 0,

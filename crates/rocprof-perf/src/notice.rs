@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use trace_ingest::Nanoseconds;
+
 use crate::analysis::RocprofAnalysis;
 use crate::pftrace::hip_launches::hip_calls;
 use crate::sheets::kernels::short_kernels;
@@ -32,19 +34,19 @@ pub enum RocprofNotice {
     PftraceShortKernels {
         /// How many.
         count: usize,
-        /// Their time in nanoseconds.
-        time_ns: i64,
-        /// The shortest time that counts, in nanoseconds.
-        min_event_ns: i64,
+        /// Their time.
+        time: Nanoseconds,
+        /// The shortest time that counts.
+        min_event: Nanoseconds,
     },
     /// The table of HIP calls leaves out calls that are too short to count.
     PftraceShortCalls {
         /// How many.
         count: usize,
-        /// Their time in nanoseconds.
-        time_ns: i64,
-        /// The shortest time that counts, in nanoseconds.
-        min_event_ns: i64,
+        /// Their time.
+        time: Nanoseconds,
+        /// The shortest time that counts.
+        min_event: Nanoseconds,
     },
     /// Kernels of which the profile does not say where they ran, in the tables of categories and of kernels.
     KernelsWithoutAgent {
@@ -97,19 +99,19 @@ pub(crate) fn pftrace_notices(analysis: &RocprofAnalysis) -> Vec<RocprofNotice> 
     let mut notices = Vec::new();
     let profile = analysis.profile();
     let kernels = analysis.gpu_kernels(options);
-    let min_event_ns = options.min_event_ns;
-    let short = |durations: &mut dyn Iterator<Item = i64>| {
-        let short = durations.filter(|&duration| duration < min_event_ns);
-        short.fold((0_usize, 0_i64), |(count, sum), duration| (count + 1, sum + duration))
+    let min_event = options.min_event;
+    let short = |durations: &mut dyn Iterator<Item = Nanoseconds>| {
+        let short = durations.filter(|&duration| duration < min_event);
+        short.fold((0_usize, Nanoseconds(0)), |(count, sum), duration| (count + 1, sum + duration))
     };
-    let (count, time_ns) = short(&mut kernels.all().map(|run| run.duration()));
+    let (count, time) = short(&mut kernels.all().map(|run| run.duration()));
     if count > 0 {
-        notices.push(RocprofNotice::PftraceShortKernels { count, time_ns, min_event_ns });
+        notices.push(RocprofNotice::PftraceShortKernels { count, time, min_event });
     }
     if !options.no_hip_summary {
-        let (count, time_ns) = short(&mut hip_calls(profile, options).map(|call| call.duration()));
+        let (count, time) = short(&mut hip_calls(profile, options).map(|call| call.duration()));
         if count > 0 {
-            notices.push(RocprofNotice::PftraceShortCalls { count, time_ns, min_event_ns });
+            notices.push(RocprofNotice::PftraceShortCalls { count, time, min_event });
         }
     }
     let (agents, launches) = (kernels.without_agent, analysis.hip_launches(options).without_work);
@@ -146,14 +148,16 @@ impl fmt::Display for RocprofNotice {
                 "{records} kernels and copies lie outside the time in which the profiler was active in its \
                  processes: total_time spans all of them"
             ),
-            RocprofNotice::PftraceShortKernels { count, time_ns, min_event_ns } => write!(
+            RocprofNotice::PftraceShortKernels { count, time, min_event } => write!(
                 f,
-                "category_summary and pftrace_kernel_summary leave out kernels shorter than {min_event_ns} ns: \
-                 {count}, {time_ns} ns together"
+                "category_summary and pftrace_kernel_summary leave out kernels shorter than {} ns: \
+                 {count}, {} ns together",
+                min_event.0, time.0
             ),
-            RocprofNotice::PftraceShortCalls { count, time_ns, min_event_ns } => write!(
+            RocprofNotice::PftraceShortCalls { count, time, min_event } => write!(
                 f,
-                "hip_summary leaves out calls shorter than {min_event_ns} ns: {count}, {time_ns} ns together"
+                "hip_summary leaves out calls shorter than {} ns: {count}, {} ns together",
+                min_event.0, time.0
             ),
             RocprofNotice::KernelsWithoutAgent { count } => write!(
                 f,

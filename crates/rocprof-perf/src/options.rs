@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::str::FromStr;
 
 use regex::Regex;
+use trace_ingest::Nanoseconds;
 use trace_ingest::rocprof::{KernelNames, SourceFormat};
 
 /// Options of an analysis and of the sheets made from it. The defaults are those of the report.
@@ -63,8 +64,8 @@ pub struct PftraceOptions {
     pub min_tid: i64,
     /// Highest number of such a thread.
     pub max_tid: i64,
-    /// Shortest kernel or HIP call that counts, in nanoseconds, except in the table of other kernels.
-    pub min_event_ns: i64,
+    /// Shortest kernel or HIP call that counts, except in the table of other kernels.
+    pub min_event: Nanoseconds,
     /// Leave the kernel table out.
     pub no_kernel_summary: bool,
     /// Collectives have rows in the kernel table.
@@ -94,7 +95,7 @@ impl Default for PftraceOptions {
             merge_kernels: false,
             min_tid: -1_000_000_000,
             max_tid: 1_000_000_000,
-            min_event_ns: 5_000,
+            min_event: Nanoseconds(5_000),
             no_kernel_summary: false,
             kernel_summary_include_rccl: false,
             kernel_summary_baseline: KernelBaseline::default(),

@@ -9,7 +9,8 @@ use std::cmp::Reverse;
 
 use gpu_timeline::Interval;
 use sheets::{ColumnKind, Unit, percent};
-use trace_ingest::rocprof::{Profile, SourceFormat};
+use trace_ingest::Nanoseconds;
+use trace_ingest::rocprof::{Process, Profile, SourceFormat};
 
 /// What kernels are called that name no agent.
 pub(crate) const UNKNOWN_AGENT: &str = "0";
@@ -19,12 +20,11 @@ pub(crate) fn reads_process(profile: &Profile, process: u32) -> bool {
     process == 0 || profile.source != SourceFormat::Json
 }
 
-/// The total of the timeline in nanoseconds: the time of the first process, however little the profile says of it.
+/// The total of the timeline: the time of the first process, however little the profile says of it.
 /// `None` of formats that TraceLens does not read.
-pub(crate) fn total_time(profile: &Profile) -> Option<i64> {
+pub(crate) fn total_time(profile: &Profile) -> Option<Nanoseconds> {
     let process = profile.processes.first();
-    let time =
-        |of: fn(&trace_ingest::rocprof::Process) -> Option<i64>| process.and_then(of).unwrap_or_default();
+    let time = |of: fn(&Process) -> Option<Nanoseconds>| process.and_then(of).unwrap_or_default();
     let total = time(|process| process.fini).saturating_sub(time(|process| process.init));
     (profile.source == SourceFormat::Json).then_some(total)
 }
@@ -46,10 +46,10 @@ pub(crate) fn ranked<R>(rows: Vec<R>, total: i64, time: impl Fn(&R) -> i64) -> V
 
 /// Whether work that a HIP call launched counts as a kernel: whatever has the suffix of code objects in its name, and
 /// of the rest what took time and has no `register` in its name.
-pub(crate) fn is_kernel(name: &str, length: i64) -> bool {
+pub(crate) fn is_kernel(name: &str, length: Nanoseconds) -> bool {
     let name = name.to_ascii_lowercase();
     let has_suffix = name.ends_with(".kd") || name.contains(".kd ");
-    has_suffix || (length > 0 && !name.contains("register"))
+    has_suffix || (length > Nanoseconds(0) && !name.contains("register"))
 }
 
 /// Time that communication shares with computation: that of each collective with each computing kernel, from the first
@@ -87,7 +87,7 @@ mod tests {
             ("kA", 1, true),
             ("Register_tiles", 5, false),
         ] {
-            assert_eq!(is_kernel(name, length), expected, "{name}");
+            assert_eq!(is_kernel(name, Nanoseconds(length)), expected, "{name}");
         }
     }
 }

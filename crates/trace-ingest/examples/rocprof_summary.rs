@@ -6,8 +6,8 @@
 use std::path::Path;
 use std::time::Instant;
 
-use trace_ingest::ReadOptions;
 use trace_ingest::rocprof::{KernelNames, read_profile};
+use trace_ingest::{Nanoseconds, ReadOptions};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         profile.counter_values.len(),
         profile.samples.len(),
     );
-    let mut times = vec![(0, 0); profile.kernels.len()];
+    let mut times = vec![(Nanoseconds(0), 0); profile.kernels.len()];
     for dispatch in &profile.dispatches {
         let (time, count) = &mut times[dispatch.kernel as usize];
         *time += dispatch.duration();
@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     longest.sort_by_key(|&kernel| std::cmp::Reverse(times[kernel as usize]));
     for kernel in longest.into_iter().take(5) {
         let (time, count) = times[kernel as usize];
-        println!("{time:>14} ns {count:>6} x {}", profile.kernel_name(kernel, KernelNames::Truncated));
+        println!("{:>14} ns {count:>6} x {}", time.0, profile.kernel_name(kernel, KernelNames::Truncated));
     }
     for warning in &profile.warnings {
         println!("warning: {warning}");

@@ -128,7 +128,7 @@ pub struct Event {
 }
 
 /// Columns of events, in file order. Dense columns have a value per event, sparse ones where the trace
-/// gives one.
+/// gives one. Times are integers in the trace's [`crate::TimeUnit`].
 #[derive(Clone, Debug, Default)]
 pub struct EventTable {
     pub(crate) uid: Vec<u32>,

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::time::TimeUnit;
+
 /// The kinds of recordings, whether this build reads them or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RecordingKind {
@@ -50,32 +52,6 @@ impl fmt::Display for RecordingKind {
             RecordingKind::Rocprof => "a rocprofv3 profile",
             RecordingKind::TenstorrentOps => "a Tenstorrent ops CSV",
         })
-    }
-}
-
-/// Unit of all times of a trace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TimeUnit {
-    /// 1e-9 s
-    #[default]
-    Nanoseconds,
-    /// 1e-12 s
-    Picoseconds,
-}
-
-impl TimeUnit {
-    /// How many units a microsecond has.
-    pub fn per_microsecond(self) -> i64 {
-        match self {
-            TimeUnit::Nanoseconds => 1_000,
-            TimeUnit::Picoseconds => 1_000_000,
-        }
-    }
-
-    /// A time in microseconds, as reports show it.
-    #[inline]
-    pub fn to_microseconds(self, time: i64) -> f64 {
-        time as f64 / self.per_microsecond() as f64
     }
 }
 

@@ -24,6 +24,7 @@ pub mod rocprof;
 mod source;
 mod sparse_column;
 mod string_table;
+mod time;
 mod trace;
 mod track_table;
 mod warning;
@@ -41,9 +42,7 @@ pub use event_table::{
     ArgumentColumns, Collective, Event, EventId, EventTable, Flow, FlowEnd, FlowKind, LaunchGeometry,
     MemoryTransfer, Phase, PythonFrame, TritonCall,
 };
-pub use facts::{
-    DeviceProperties, DistributedInfo, ProcessGroup, RecorderFacts, RecordingKind, TimeUnit, TraceFacts,
-};
+pub use facts::{DeviceProperties, DistributedInfo, ProcessGroup, RecorderFacts, RecordingKind, TraceFacts};
 #[cfg(feature = "kineto")]
 pub use kineto::{EntryVisitor, RawEntry, visit_entries};
 pub use open::{open, read_path, recognise};
@@ -51,6 +50,7 @@ pub use recording::Recording;
 pub use source::{Progress, ReadOptions};
 pub use sparse_column::SparseColumn;
 pub use string_table::{PerString, StringId, StringTable};
+pub use time::{Nanoseconds, Picoseconds, TimeUnit};
 pub use trace::{EventArguments, NewEvent, Trace, TraceBuilder};
 pub use track_table::{ProcessInfo, RowId, ThreadInfo, Track, TrackId, TrackTable};
 pub use warning::{EventFault, RecordFault, Warning};

@@ -6,8 +6,9 @@ use crate::event_table::{
     Collective, Event, EventId, EventTable, Flow, LaunchGeometry, MemoryTransfer, Phase, PythonFrame,
     TritonCall,
 };
-use crate::facts::{TimeUnit, TraceFacts};
+use crate::facts::TraceFacts;
 use crate::string_table::{StringId, StringTable};
+use crate::time::TimeUnit;
 use crate::track_table::{ProcessInfo, RowId, Track, TrackId, TrackTable};
 use crate::warning::Warning;
 

@@ -3,8 +3,6 @@
 
 use std::borrow::Cow;
 
-use hashbrown::HashMap;
-use indexmap::IndexSet;
 use operator_sheets::{KernelList, OpCategory, columns, nested_argument};
 use sheets::{Cell, Column, Field, Statistics};
 use trace_ingest::{ArgumentId, EventId, Sequence, Signature, SignatureId, StringId, TrackId};
@@ -12,6 +10,7 @@ use trace_ingest::{ArgumentId, EventId, Sequence, Signature, SignatureId, String
 use crate::analysis::Analysis;
 use crate::call_overlap::{CallOverlap, NameLists, OverlapFigures, call_overlap};
 use crate::call_stack::{call_stack, entry_point, parent_module};
+use crate::{IndexMap, IndexSet};
 
 /// A call that a table of operators counts.
 pub(crate) trait CountedCall: 'static {
@@ -97,7 +96,7 @@ pub(crate) struct CallTable<'a> {
     /// Kernel time of all rows, those that the table cuts off included.
     pub(crate) kernel_time: i64,
     /// Names of the columns of parameters, in sheets that have such columns.
-    pub(crate) parameters: Vec<&'static str>,
+    pub(crate) parameters: IndexSet<&'static str>,
 }
 
 impl<'a> CallTable<'a> {
@@ -107,7 +106,7 @@ impl<'a> CallTable<'a> {
             places: Places::new(analysis),
             name_lists: with_overlap.then(NameLists::default),
             kernel_time: 0,
-            parameters: Vec::new(),
+            parameters: IndexSet::default(),
         }
     }
 
@@ -117,8 +116,7 @@ impl<'a> CallTable<'a> {
         calls: impl Iterator<Item = &'a Call>,
     ) -> Vec<CallGroup<'a, Call>> {
         let analysis = self.analysis;
-        let mut index: HashMap<GroupKey, usize> = HashMap::new();
-        let mut groups: Vec<CallGroup<'a, Call>> = Vec::new();
+        let mut groups: IndexMap<GroupKey, (Vec<&'a Call>, Vec<CallOverlap>)> = IndexMap::default();
         for call in calls {
             let device_events = call.device_events(analysis);
             let (overlapping, overlap) = match &mut self.name_lists {
@@ -126,14 +124,11 @@ impl<'a> CallTable<'a> {
                 None => (None, CallOverlap::default()),
             };
             let key = GroupKey { overlapping, ..self.key(call, device_events.len()) };
-            let at = *index.entry(key.clone()).or_insert_with(|| {
-                groups.push(CallGroup { key, calls: Vec::new(), overlaps: Vec::new() });
-                groups.len() - 1
-            });
-            groups[at].calls.push(call);
-            groups[at].overlaps.push(overlap);
+            let (calls, overlaps) = groups.entry(key).or_default();
+            calls.push(call);
+            overlaps.push(overlap);
         }
-        groups
+        groups.into_iter().map(|(key, (calls, overlaps))| CallGroup { key, calls, overlaps }).collect()
     }
 
     fn key<Call: CountedCall>(&mut self, call: &Call, kernels: usize) -> GroupKey {
@@ -309,7 +304,7 @@ pub(crate) struct Places<'a> {
 impl<'a> Places<'a> {
     fn new(analysis: &'a Analysis) -> Self {
         let by_track = vec![None; analysis.trace().tracks().len()];
-        Places { analysis, by_track, texts: IndexSet::new(), modules: IndexSet::new() }
+        Places { analysis, by_track, texts: IndexSet::default(), modules: IndexSet::default() }
     }
 
     /// Id of the names of a track.

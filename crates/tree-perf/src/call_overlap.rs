@@ -1,12 +1,12 @@
 //! What ran beside a call on other streams, for tables.
 
 use gpu_timeline::{GroupOverlap, Spread};
-use indexmap::{IndexMap, IndexSet};
 use operator_sheets::{KernelList, ListedKernel, round2};
 use sheets::Nested;
 use trace_ingest::{EventId, StringId};
 
 use crate::analysis::{Analysis, OverlapIndex};
+use crate::{IndexMap, IndexSet};
 
 /// What ran beside one call.
 #[derive(Default)]
@@ -46,7 +46,7 @@ pub(crate) fn call_overlap(
 
 fn by_name(analysis: &Analysis, overlaps: &OverlapIndex, group: &GroupOverlap) -> Vec<ListedKernel> {
     let trace = analysis.trace();
-    let mut partners_by_name: IndexMap<StringId, Partners> = IndexMap::new();
+    let mut partners_by_name: IndexMap<StringId, Partners> = IndexMap::default();
     for pair in &group.pairs {
         let partner = overlaps.ids[pair.partner as usize];
         let name = trace.events().name(partner);

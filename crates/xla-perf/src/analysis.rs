@@ -154,20 +154,20 @@ impl JaxAnalysis {
         keywords.is_empty() || record.is_some_and(|record| record.has_keyword(keywords))
     }
 
-    /// A time in µs.
+    /// A time of the trace in µs.
     pub(crate) fn us(&self, time: i64) -> f64 {
         self.trace().to_microseconds(time)
+    }
+
+    /// A time of the trace in ms.
+    pub(crate) fn ms(&self, time: i64) -> f64 {
+        self.trace().time_unit().to_milliseconds(time)
     }
 
     /// Statistics of times in µs.
     pub(crate) fn spread_us(&self, times: Option<Summary>) -> Spread {
         let unit = self.trace().time_unit().per_microsecond() as f64;
         times.map_or_else(Spread::default, |times| times.spread(unit))
-    }
-
-    /// A time in ms.
-    pub(crate) fn ms(&self, time: i64) -> f64 {
-        time as f64 / (self.trace().time_unit().per_microsecond() * 1000) as f64
     }
 }
 

@@ -2,33 +2,19 @@
 
 /// The parts of a text between commas outside of all brackets, up to the bracket that closes one opened before the text.
 pub(crate) fn parts(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = Some(text);
-    std::iter::from_fn(move || {
-        let text = rest?;
-        let (part, end) = until(text, &[',']);
-        rest = (end == Some(',')).then(|| &text[part.len() + 1..]);
-        Some(part)
-    })
-}
-
-/// The text up to one of these characters outside of all brackets or to a bracket that closes none of its own, and that
-/// character.
-pub(crate) fn until<'t>(text: &'t str, ends: &[char]) -> (&'t str, Option<char>) {
-    let mut depth = 0_usize;
-    for (at, c) in text.char_indices() {
-        match c {
-            _ if depth == 0 && (ends.contains(&c) || "}])".contains(c)) => return (&text[..at], Some(c)),
-            '{' | '[' | '(' => depth += 1,
-            '}' | ']' | ')' => depth -= 1,
-            _ => {}
-        }
-    }
-    (text, None)
+    let mut depth = 0_i64;
+    let mut depth_behind = move |c: char| {
+        depth += i64::from("{[(".contains(c)) - i64::from("}])".contains(c));
+        depth
+    };
+    let mut depth_in_parts = depth_behind;
+    let end = text.find(|c| depth_behind(c) < 0).unwrap_or(text.len());
+    text[..end].split(move |c| depth_in_parts(c) == 0 && c == ',')
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{parts, until};
+    use super::parts;
 
     #[test]
     fn commas_and_ends_count_outside_of_brackets() {
@@ -40,6 +26,5 @@ mod tests {
         ] {
             assert_eq!(parts(text).collect::<Vec<_>>(), expected, "{text}");
         }
-        assert_eq!(until("{{0, 1}} x", &[',', ' ']), ("{{0, 1}}", Some(' ')));
     }
 }

@@ -8,7 +8,7 @@ use std::hash::Hash;
 use gpu_timeline::{Interval, busy_time};
 use hashbrown::HashMap;
 use trace_ingest::xplane::{PlaneKind, Profile};
-use trace_ingest::{EventId, StringId, TrackId};
+use trace_ingest::{EventId, Picoseconds, StringId, TrackId};
 
 use crate::device_events::DeviceEvent;
 use crate::operators::{Operator, Program};
@@ -22,12 +22,12 @@ pub struct Execution {
     pub program: Program,
     /// Number among the executions of the program on the GPU, from 0.
     pub number: usize,
-    /// Start of the first kernel, in picoseconds.
-    pub start: i64,
+    /// Start of the first kernel.
+    pub start: Picoseconds,
     /// End of the last kernel.
-    pub end: i64,
-    /// Time in which at least one kernel ran, in picoseconds.
-    pub busy: i64,
+    pub end: Picoseconds,
+    /// Time in which at least one kernel ran.
+    pub busy: Picoseconds,
     /// Kernels.
     pub kernels: usize,
     /// Whether it took longer than the steady ones behind it: compilation of kernels, caches, clocks.
@@ -43,8 +43,8 @@ pub struct Call {
     pub execution: Option<usize>,
     /// Positions of its kernels in [`super::JaxAnalysis::device_events`], in the order of their launches.
     pub kernels: Vec<usize>,
-    /// Time in which at least one of them ran, in picoseconds.
-    pub time: i64,
+    /// Time in which at least one of them ran.
+    pub time: Picoseconds,
 }
 
 /// The executions, and the calls by their first kernel's uid.
@@ -96,7 +96,7 @@ pub(super) fn find(
             executions.push(launches.execution(&kernels, program, number));
         }
         let times: Vec<i64> =
-            executions[first..].iter().map(|execution: &Execution| execution.busy).collect();
+            executions[first..].iter().map(|execution: &Execution| execution.busy.0).collect();
         let warm_up = warm_up_executions(&times);
         executions[first..].iter_mut().take(warm_up).for_each(|execution| execution.is_warm_up = true);
     }
@@ -142,8 +142,8 @@ impl Launches<'_> {
             gpu: kernels.first().map_or(0, |&at| self.device_events[at].gpu),
             program,
             number,
-            start: spans().map(|span| span.start).min().unwrap_or_default(),
-            end: spans().map(|span| span.end).max().unwrap_or_default(),
+            start: Picoseconds(spans().map(|span| span.start).min().unwrap_or_default()),
+            end: Picoseconds(spans().map(|span| span.end).max().unwrap_or_default()),
             busy: self.busy(kernels),
             kernels: kernels.len(),
             is_warm_up: false,
@@ -151,8 +151,8 @@ impl Launches<'_> {
     }
 
     /// Time in which at least one of the events ran.
-    fn busy(&self, kernels: &[usize]) -> i64 {
-        busy_time(kernels.iter().map(|&at| self.span(at)), &mut Vec::new())
+    fn busy(&self, kernels: &[usize]) -> Picoseconds {
+        Picoseconds(busy_time(kernels.iter().map(|&at| self.span(at)), &mut Vec::new()))
     }
 
     fn span(&self, at: usize) -> Interval {

@@ -31,8 +31,8 @@ pub fn jax_finding(analysis: &JaxAnalysis) -> Option<JaxFinding> {
     let (mut categories, mut names) = (BTreeMap::new(), BTreeMap::new());
     for call in analysis.calls() {
         let operator = &analysis.operators()[call.operator];
-        *categories.entry(operator.category.as_str()).or_insert(0) += call.time;
-        *names.entry(stem(&operator.name)).or_insert(0) += call.time;
+        *categories.entry(operator.category.as_str()).or_insert(0) += call.time.0;
+        *names.entry(stem(&operator.name)).or_insert(0) += call.time.0;
     }
     let all: i64 = categories.values().sum();
     let most = |sums: BTreeMap<&str, i64>| {

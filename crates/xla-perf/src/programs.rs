@@ -64,7 +64,7 @@ pub(crate) fn innermost(hlo_op: &str) -> &str {
 }
 
 /// Collectives whose events some runtimes name after the plain collective, with a number of their own.
-const RENAMED: [&str; 3] = ["all-to-all", "reduce-scatter", "all-gather"];
+pub(crate) const RENAMED: [&str; 3] = ["all-to-all", "reduce-scatter", "all-gather"];
 
 /// The instruction of this name. Of a collective that the module has under the name of its start, the start with
 /// the same number, or else the only one.

@@ -18,7 +18,7 @@ impl Rooflines for JaxAnalysis {
     }
 
     fn kernel_time(&self) -> i64 {
-        self.calls().iter().map(|call| call.time).sum()
+        self.calls().iter().map(|call| call.time.0).sum()
     }
 
     fn milliseconds(&self, time: i64) -> f64 {
@@ -30,7 +30,7 @@ impl Rooflines for JaxAnalysis {
             let roofline = figures(self, call).and_then(|figures| figures.roofline);
             visit(RooflineCall {
                 name: &self.operators()[call.operator].name,
-                kernel_time_us: self.us(call.time),
+                kernel_time_us: call.time.to_microseconds(),
                 roofline_time_us: roofline.map(|roofline| roofline.time_us()),
             });
         }
@@ -67,8 +67,8 @@ fn point(analysis: &JaxAnalysis, group: &CallGroup<'_>) -> Option<(ComputeSpec, 
         calls: group.calls.len(),
         intensity,
         tflops: Spread::of(rates).mean.filter(|&rate| rate > 0.0)?,
-        kernel_time_us: analysis.us(group.time()),
-        time: group.time(),
+        kernel_time_us: group.time().to_microseconds(),
+        time: group.time().0,
         dims: operator.record.as_ref().map(|record| number_tuples(&record.dims)),
         uid: analysis.trace().events().uid(group.first(analysis)).into(),
     };

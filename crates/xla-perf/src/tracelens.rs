@@ -10,16 +10,17 @@ use std::cmp::Reverse;
 
 use gpu_timeline::{Spread, Summary};
 use hlo_cost::InstructionRef;
-use operator_sheets::columns::{KERNEL_TIME, TB_PER_S, TFLOPS_PER_S};
+use operator_sheets::columns::{KERNEL_TIME, TB_PER_S, TFLOPS_PER_S, WORK_OF_FIRST};
+use operator_sheets::duration_statistics;
 use sheets::{Field, Sheet};
 
 use crate::IndexMap;
 use crate::analysis::JaxAnalysis;
 use crate::gpu::call_groups::{OperatorContext, STEM};
 use crate::gpu::gemms::{LibraryGemm, operand_arrays, transposes};
-use crate::gpu::kernel_rows::{Arguments, KernelRow, duration_statistics, gpu_kernels, kernel_list};
+use crate::gpu::kernel_rows::{Arguments, KernelRow, gpu_kernels, kernel_list};
 use crate::gpu::op_sheets::{
-    COUNT, DETAILS, DIMS, Members, PROCESS_LABEL, PROCESS_NAME, THREAD_NAME, TIME_SUM, TYPES, UID, WORK,
+    COUNT, DETAILS, DIMS, Members, PROCESS_LABEL, PROCESS_NAME, THREAD_NAME, TIME_SUM, TYPES, UID,
     parameter_field,
 };
 use crate::operators::{Record, number_tuple, number_tuples, text_tuple};
@@ -42,8 +43,8 @@ pub(crate) fn arguments(record: &Record) -> Arguments<'_> {
 struct Group<'a> {
     rows: Vec<KernelRow<'a>>,
     model: Model,
-    times: Vec<i64>,
-    /// Times in µs.
+    times: Summary,
+    /// The same in µs.
     spread: Spread,
     /// Bytes over time, in units of 1e12 per second.
     bandwidth: Spread,
@@ -74,7 +75,7 @@ fn fields<'a>() -> Vec<Field<OperatorContext<'a>, Group<'a>>> {
         |model| Some(model.bytes? / (1024.0 * 1024.0)),
         |model| model.bytes.filter(|&bytes| bytes > 0.0).map(|bytes| model.flops / bytes),
     ];
-    let work = WORK.into_iter().zip(work);
+    let work = WORK_OF_FIRST.into_iter().zip(work);
     fields
         .extend(work.map(|(column, figure)| column.field(move |row: &Group<'_>| figure(&row.model).into())));
     fields.extend(TB_PER_S.fields(|row: &Group<'_>| &row.bandwidth));
@@ -87,7 +88,7 @@ fn fields<'a>() -> Vec<Field<OperatorContext<'a>, Group<'a>>> {
             trace.thread_name(trace.events().track(row.rows[0].event.event)).into()
         }),
         F::from_column(DETAILS, |context, row| {
-            let statistics = duration_statistics(context.analysis, &row.times);
+            let statistics = duration_statistics(context.analysis.trace(), &row.times);
             kernel_list(row.rows[0].name, statistics.into_iter()).into()
         }),
         F::from_column(DIMS, |_, row| row.arguments().map(|arguments| number_tuples(arguments.dims)).into()),
@@ -95,7 +96,7 @@ fn fields<'a>() -> Vec<Field<OperatorContext<'a>, Group<'a>>> {
     ]);
     fields.extend(KERNEL_TIME.fields(|row: &Group<'_>| &row.spread));
     fields.extend([
-        F::from_column(TIME_SUM, |context, row| context.analysis.us(row.time()).into()),
+        F::from_column(TIME_SUM, |context, row| context.analysis.us(row.times.sum).into()),
         F::from_column(COUNT, |_, row| row.rows.len().into()),
         F::from_column(UID, |_, row| row.rows[0].uid.into()),
     ]);
@@ -103,10 +104,6 @@ fn fields<'a>() -> Vec<Field<OperatorContext<'a>, Group<'a>>> {
 }
 
 impl<'a> Group<'a> {
-    fn time(&self) -> i64 {
-        self.times.iter().sum()
-    }
-
     fn arguments(&self) -> Option<Arguments<'a>> {
         self.rows[0].operator.record.as_ref().map(arguments)
     }
@@ -134,17 +131,18 @@ fn groups<'a>(
             let us = times.iter().map(|&time| analysis.us(time));
             Spread::of(us.map(|us| Some(work.filter(|_| us > 0.0)? / 1e6 / us)))
         };
-        Group {
-            spread: analysis.spread_us(Summary::of(&times)),
+        let summary = Summary::of(&times)?;
+        Some(Group {
+            times: summary,
+            spread: analysis.spread_us(Some(summary)),
             bandwidth: rates(model.bytes),
             rate: rates(Some(model.flops)),
-            times,
             rows,
             model,
-        }
+        })
     };
-    let mut groups: Vec<Group<'_>> = groups.into_values().map(group).collect();
-    groups.sort_by_key(|group| Reverse(group.time()));
+    let mut groups: Vec<Group<'_>> = groups.into_values().filter_map(group).collect();
+    groups.sort_by_key(|group| Reverse(group.times.sum));
     let parameters = groups.iter().flat_map(|group| &group.model.parameters).map(|&(name, _)| name).collect();
     (!groups.is_empty()).then_some((OperatorContext { analysis, parameters }, groups))
 }

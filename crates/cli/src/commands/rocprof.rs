@@ -2,7 +2,7 @@
 
 use answers::RocprofReporter;
 use rocprof_perf::{PftraceOptions, RocprofOptions};
-use trace_ingest::RecordingKind;
+use trace_ingest::{Nanoseconds, RecordingKind};
 
 use super::report::{PERF_REPORT, Request};
 use crate::arguments::Given;
@@ -41,7 +41,7 @@ fn pftrace_options(arguments: &RocprofArguments, asked: &PftraceArguments) -> Pf
         merge_kernels: asked.merge_kernels,
         min_tid: asked.min_tid.unwrap_or(defaults.min_tid),
         max_tid: asked.max_tid.unwrap_or(defaults.max_tid),
-        min_event_ns: asked.min_event_ns.unwrap_or(defaults.min_event_ns),
+        min_event: asked.min_event_ns.map_or(defaults.min_event, Nanoseconds),
         no_kernel_summary: asked.no_kernel_summary,
         kernel_summary_include_rccl: asked.kernel_summary_include_rccl,
         kernel_summary_baseline: asked.kernel_summary_baseline.unwrap_or(defaults.kernel_summary_baseline),

@@ -1,16 +1,15 @@
 //! `category_summary` and `xla_top`: the time of each GPU by kind of kernel, with its communication beside computation,
 //! and the kernels of no library that take most time.
 
-use perf_models::PftraceKernel;
-use std::cmp::Reverse;
-
 use gpu_timeline::{Interval, IntervalSet};
+use perf_models::PftraceKernel;
 use sheets::ColumnKind::{Count, Number, Text};
 use sheets::Unit::{Milliseconds, One};
 use sheets::{Field, Sheet};
+use trace_ingest::Nanoseconds;
 
 use super::gpu_kernels::{GpuKernels, KernelRun, Labels};
-use crate::IndexMap;
+use super::summaries::{Timed, timed};
 use crate::analysis::RocprofAnalysis;
 use crate::tracelens;
 
@@ -39,14 +38,17 @@ pub(super) fn category_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
 }
 
 pub(super) fn xla_top<'a>() -> Sheet<'a, RocprofAnalysis> {
-    type F = Field<i64, XlaRow>;
+    type F = Field<XlaKernels, Timed<u32>>;
     let fields = [
-        F::new(Text, "Kernel", |_, row| row.label.as_str().into())
+        F::new(Text, "Kernel", |(labels, _), row| labels[row.key as usize].as_str().into())
             .described("Kernel; without digits where kernels whose names differ in digits are merged."),
-        F::new(Number(Milliseconds), "Total time (ms)", |_, row| (row.time as f64 / 1e6).into())
+        F::new(Number(Milliseconds), "Total time (ms)", |_, row| (row.durations.sum as f64 / 1e6).into())
             .described("Sum of the durations in ms."),
-        F::new(Count, "Count", |_, row| row.count.into()).described("Kernels."),
-        F::new(Number(One), "Fraction of XLA", |all, row| (row.time as f64 / *all as f64).into()).described(
+        F::new(Count, "Count", |_, row| row.durations.count.into()).described("Kernels."),
+        F::new(Number(One), "Fraction of XLA", |(_, all), row| {
+            (row.durations.sum as f64 / *all as f64).into()
+        })
+        .described(
             "Total time over that of all kernels of category xla, those of rows that were cut off included.",
         ),
     ];
@@ -85,8 +87,7 @@ fn category_rows(analysis: &RocprofAnalysis) -> Option<Vec<CategoryRow>> {
     let kernels = analysis.gpu_kernels(options);
     let mut rows = Vec::new();
     for (gpu, runs) in kernels.gpus.iter().enumerate() {
-        let runs: Vec<&KernelRun> =
-            runs.iter().filter(|run| run.duration() >= options.min_event_ns).collect();
+        let runs: Vec<&KernelRun> = runs.iter().filter(|run| run.duration() >= options.min_event).collect();
         let figures = figures_of_gpu(kernels, &runs, analysis.options().parity);
         rows.extend(figures.map(|(category, figures)| CategoryRow {
             gpu: gpu.to_string(),
@@ -132,7 +133,7 @@ fn figures_of_gpu(
     for run in runs {
         let class = kernels.class(run);
         if let Some(position) = CLASSES.iter().position(|&known| known == class) {
-            times[position].0 += run.duration();
+            times[position].0 += run.duration().0;
             times[position].1 += 1;
         }
     }
@@ -164,29 +165,18 @@ fn fraction(part: i64, whole: i64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-struct XlaRow {
-    label: String,
-    time: i64,
-    count: i64,
-}
+/// What the rows of `xla_top` share: labels, and the time of all kernels of class xla in nanoseconds.
+type XlaKernels = (Vec<String>, i64);
 
-/// The time of all kernels of class xla, in nanoseconds, and the rows.
-fn xla_rows(analysis: &RocprofAnalysis) -> Option<(i64, Vec<XlaRow>)> {
+fn xla_rows(analysis: &RocprofAnalysis) -> Option<(XlaKernels, Vec<Timed<u32>>)> {
     let options = analysis.options().pftrace.as_ref()?;
     let kernels = analysis.gpu_kernels(options);
     let Labels { texts, of_name } = Labels::new(&kernels.names, options.merge_kernels);
-    // The order of first appearance decides between equal times.
-    let mut rows: IndexMap<u32, (i64, i64)> = IndexMap::default();
-    for run in kernels.all().filter(|run| kernels.class(run) == PftraceKernel::Xla) {
-        let (time, count) = rows.entry(of_name[run.name as usize]).or_default();
-        (*time, *count) = (*time + run.duration(), *count + 1);
-    }
-    let row = |(label, (time, count))| XlaRow { label: texts[label as usize].clone(), time, count };
-    let mut rows: Vec<XlaRow> = rows.into_iter().map(row).collect();
-    let all = rows.iter().map(|row| row.time).sum();
-    rows.sort_by_key(|row| Reverse(row.time));
+    let runs = || kernels.all().filter(|run| kernels.class(run) == PftraceKernel::Xla);
+    let all: Nanoseconds = runs().map(|run| run.duration()).sum();
+    let mut rows = timed(runs().map(|run| (of_name[run.name as usize], run.duration())), all);
     rows.truncate(options.top_xla);
-    Some((all, rows))
+    Some(((texts, all.0), rows))
 }
 
 #[cfg(test)]

@@ -5,9 +5,11 @@ use std::sync::LazyLock;
 
 use gpu_timeline::Interval;
 use regex::Regex;
+use trace_ingest::Nanoseconds;
 use trace_ingest::rocprof::{Dispatch, KernelNames, Profile};
 
 use crate::IndexSet;
+use crate::analysis::interval;
 use crate::options::PftraceOptions;
 
 /// GPUs in the order in which their first kernels stand in the file, which is how the tables number them.
@@ -38,7 +40,7 @@ impl GpuOrder {
 /// A kernel that ran.
 #[derive(Clone, Copy)]
 pub(crate) struct KernelRun {
-    /// When, in nanoseconds.
+    /// When it ran, in nanoseconds.
     pub(crate) span: Interval,
     /// Position of its name.
     pub(crate) name: u32,
@@ -47,8 +49,8 @@ pub(crate) struct KernelRun {
 }
 
 impl KernelRun {
-    pub(crate) fn duration(&self) -> i64 {
-        self.span.length()
+    pub(crate) fn duration(&self) -> Nanoseconds {
+        Nanoseconds(self.span.length())
     }
 }
 
@@ -71,13 +73,14 @@ impl GpuKernels {
         let mut gpus = vec![Vec::new(); order.count as usize];
         let mut without_agent = 0;
         let threads = options.min_tid..=options.max_tid;
-        let counts = |dispatch: &&Dispatch| dispatch.duration() > 0 && threads.contains(&dispatch.thread);
+        let counts =
+            |dispatch: &&Dispatch| dispatch.duration() > Nanoseconds(0) && threads.contains(&dispatch.thread);
         for dispatch in profile.dispatches.iter().filter(counts) {
             let Some(gpu) = order.number(dispatch.agent) else {
                 without_agent += 1;
                 continue;
             };
-            let span = Interval::new(dispatch.start, dispatch.end);
+            let span = interval(dispatch.start, dispatch.end);
             let name = names.intern_kernel(dispatch.kernel);
             gpus[gpu as usize].push(KernelRun { span, name, launch: dispatch.launch });
         }

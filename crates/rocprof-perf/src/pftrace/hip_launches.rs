@@ -2,8 +2,8 @@
 
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
-use trace_ingest::StringId;
 use trace_ingest::rocprof::{Call, Domain, MemoryCopy, Profile};
+use trace_ingest::{Nanoseconds, StringId};
 
 use super::gpu_kernels::{DisplayNames, GpuOrder};
 use crate::options::PftraceOptions;
@@ -16,7 +16,7 @@ pub(crate) fn hip_calls<'a>(
 ) -> impl Iterator<Item = &'a Call> + use<'a> {
     let threads = options.min_tid..=options.max_tid;
     let counts = move |call: &&Call| {
-        call.domain == Domain::Hip && call.duration() > 0 && threads.contains(&call.thread)
+        call.domain == Domain::Hip && call.duration() > Nanoseconds(0) && threads.contains(&call.thread)
     };
     profile.calls.iter().filter(counts)
 }
@@ -45,8 +45,8 @@ pub(crate) struct HipLaunch {
     pub(crate) device: u32,
     /// Function.
     pub(crate) function: StringId,
-    /// Time of the call, in nanoseconds.
-    pub(crate) call: i64,
+    /// Time of the call.
+    pub(crate) call: Nanoseconds,
     /// What it launched.
     pub(crate) work: Option<LaunchedWork>,
 }
@@ -56,10 +56,10 @@ pub(crate) struct HipLaunch {
 pub(crate) struct LaunchedWork {
     /// Position of its name.
     pub(crate) name: u32,
-    /// From the end of the call to its start, 0 if it started before; in nanoseconds.
-    pub(crate) queue: i64,
-    /// Its length in nanoseconds.
-    pub(crate) kernel: i64,
+    /// From the end of the call to its start, 0 if it started before.
+    pub(crate) queue: Nanoseconds,
+    /// Its length.
+    pub(crate) kernel: Nanoseconds,
 }
 
 /// All calls that count.
@@ -79,8 +79,8 @@ type Key = (u32, u64);
 #[derive(Clone, Copy)]
 struct Work {
     key: Key,
-    start: i64,
-    length: i64,
+    start: Nanoseconds,
+    length: Nanoseconds,
     device: u32,
     name: u32,
 }
@@ -104,11 +104,11 @@ impl HipLaunches {
                 work,
             };
             let with = |work: &Work| {
-                let queue = (work.start - call.end).max(0);
+                let queue = (work.start - call.end).max(Nanoseconds(0));
                 launch(work.device, Some(LaunchedWork { name: work.name, queue, kernel: work.length }))
             };
             // A record without a length tells less than any with one, however early it begins.
-            let rank = |work: &&Work| (!parity && work.length == 0, work.start);
+            let rank = |work: &&Work| (!parity && work.length == Nanoseconds(0), work.start);
             let candidates = &work[begin..end];
             match candidates.iter().min_by_key(rank) {
                 Some(_) if options.allow_multi_kernel_per_api => {

@@ -115,11 +115,11 @@ fn rows(analysis: &RocprofAnalysis) -> Option<Vec<Row<'_>>> {
         let kernel = launch.work.map(|work| work.name);
         let key = (pid, launch.thread, launch.device, launch.function, kernel);
         let times = groups.entry(key).or_default();
-        times.call.push(launch.call);
+        times.call.push(launch.call.0);
         if let Some(work) = launch.work {
-            times.total.push(launch.call + work.queue + work.kernel);
-            times.queue.push(work.queue);
-            times.kernel.push(work.kernel);
+            times.total.push((launch.call + work.queue + work.kernel).0);
+            times.queue.push(work.queue.0);
+            times.kernel.push(work.kernel.0);
         }
     }
     let row = |((pid, thread, device, function, kernel), times): (_, Times)| Row {

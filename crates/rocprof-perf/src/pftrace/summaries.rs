@@ -6,10 +6,10 @@ use std::hash::Hash;
 
 use gpu_timeline::Summary;
 use sheets::ColumnKind::{Count, Identifier, Number, Text, Whole};
-use sheets::Unit::{Bytes, Nanoseconds, Percent};
-use sheets::{Cell, ColumnKind, Field, Sheet, percent};
-use trace_ingest::StringId;
+use sheets::Unit::{Bytes, Percent};
+use sheets::{Cell, ColumnKind, Field, Sheet, Unit, percent};
 use trace_ingest::rocprof::{Launch, Profile};
+use trace_ingest::{Nanoseconds, StringId};
 
 use super::gpu_kernels::Labels;
 use super::hip_launches::hip_calls;
@@ -18,23 +18,26 @@ use crate::analysis::RocprofAnalysis;
 use crate::options::{KernelBaseline, KernelGrouping};
 
 /// Kernels or calls of a row, by what makes a row.
-struct Timed<K> {
-    key: K,
+pub(super) struct Timed<K> {
+    pub(super) key: K,
     /// In nanoseconds.
-    durations: Summary,
+    pub(super) durations: Summary,
     /// Share of their sum in the baseline.
     percent: f64,
 }
 
-/// Groups durations in nanoseconds, most time first; those of equal time in the order of their first records.
-fn timed<K: Copy + Eq + Hash>(durations: impl Iterator<Item = (K, i64)>, baseline: i64) -> Vec<Timed<K>> {
+/// Groups durations, most time first; those of equal time in the order of their first records.
+pub(super) fn timed<K: Copy + Eq + Hash>(
+    durations: impl Iterator<Item = (K, Nanoseconds)>,
+    baseline: Nanoseconds,
+) -> Vec<Timed<K>> {
     let mut groups: IndexMap<K, Vec<i64>> = IndexMap::default();
     for (key, duration) in durations {
-        groups.entry(key).or_default().push(duration);
+        groups.entry(key).or_default().push(duration.0);
     }
     let row = |(key, durations): (K, Vec<i64>)| {
         let durations = Summary::of(&durations)?;
-        Some(Timed { key, durations, percent: percent(durations.sum, baseline).unwrap_or(0.0) })
+        Some(Timed { key, durations, percent: percent(durations.sum, baseline.0).unwrap_or(0.0) })
     };
     let mut rows: Vec<Timed<K>> = groups.into_iter().filter_map(row).collect();
     rows.sort_by_key(|row| Reverse(row.durations.sum));
@@ -64,12 +67,16 @@ fn readable<C, K>(instances: &'static str) -> [Field<C, Timed<K>>; 8] {
 /// The exact columns; `share` says what percentages are of.
 fn exact<C, K>(share: &'static str) -> [Field<C, Timed<K>>; 7] {
     let number = |name, description, nanoseconds: fn(&Summary) -> f64| {
-        Field::<C, Timed<K>>::new(Number(Nanoseconds), name, move |_, row| nanoseconds(&row.durations).into())
-            .described(description)
+        Field::<C, Timed<K>>::new(Number(Unit::Nanoseconds), name, move |_, row| {
+            nanoseconds(&row.durations).into()
+        })
+        .described(description)
     };
     let whole = |name, description, nanoseconds: fn(&Summary) -> i64| {
-        Field::<C, Timed<K>>::new(Whole(Nanoseconds), name, move |_, row| nanoseconds(&row.durations).into())
-            .described(description)
+        Field::<C, Timed<K>>::new(Whole(Unit::Nanoseconds), name, move |_, row| {
+            nanoseconds(&row.durations).into()
+        })
+        .described(description)
     };
     [
         Field::<C, Timed<K>>::new(Number(Percent), "Time %", |_, row| row.percent.into()).described(share),
@@ -187,7 +194,7 @@ fn kernel_rows(analysis: &RocprofAnalysis) -> Option<(Kernels<'_>, Vec<Timed<Ker
     let by_configuration = options.kernel_summary_group == KernelGrouping::Config;
     let kernels = analysis.gpu_kernels(options);
     let labels = Labels::new(&kernels.names, options.merge_kernels);
-    let runs = || kernels.all().filter(|run| run.duration() >= options.min_event_ns);
+    let runs = || kernels.all().filter(|run| run.duration() >= options.min_event);
     let has_all = options.kernel_summary_baseline == KernelBaseline::Total;
     let baseline = runs().filter(|run| has_all || !kernels.communicates(run)).map(|run| run.duration()).sum();
     let shown = runs().filter(|run| options.kernel_summary_include_rccl || !kernels.communicates(run));
@@ -236,7 +243,7 @@ fn call_rows(analysis: &RocprofAnalysis) -> Option<(Calls<'_>, Vec<Timed<CallKey
     let profile = analysis.profile();
     let group = options.hip_summary_group;
     let (by_stream, by_operation) = (group.by_stream(), group.by_operation());
-    let calls = || hip_calls(profile, options).filter(|call| call.duration() >= options.min_event_ns);
+    let calls = || hip_calls(profile, options).filter(|call| call.duration() >= options.min_event);
     let key = |call: &trace_ingest::rocprof::Call| {
         let stream = if by_stream { call.stream } else { 0 };
         (call.name, stream, if by_operation { call.operation } else { 0 })

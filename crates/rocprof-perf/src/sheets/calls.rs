@@ -134,7 +134,7 @@ fn functions(profile: &Profile) -> HashMap<(Library, StringId), Function> {
     let mut functions: HashMap<(Library, StringId), Function> = HashMap::new();
     for (position, call) in (0_u32..).zip(&profile.calls) {
         if call.domain != Domain::Marker {
-            functions.entry(key(position)).or_default().durations.push(call.duration());
+            functions.entry(key(position)).or_default().durations.push(call.duration().0);
         }
     }
     let callers = Callers::new(profile);
@@ -144,7 +144,7 @@ fn functions(profile: &Profile) -> HashMap<(Library, StringId), Function> {
         let Some(call) = call else { continue };
         let function = functions.entry(key(call)).or_default();
         function.gpu_events += 1;
-        function.gpu_time = function.gpu_time.saturating_add(duration);
+        function.gpu_time = function.gpu_time.saturating_add(duration.0);
     }
     functions
 }
@@ -317,11 +317,11 @@ fn groups(analysis: &RocprofAnalysis) -> HashMap<(Option<StringId>, Event), Grou
     for (event, start, duration, caller) in kernels.chain(copies) {
         let call = caller.map(|caller| &profile.calls[caller as usize]);
         let group = groups.entry((call.map(|call| call.name), event)).or_default();
-        group.on_gpu.push(duration);
+        group.on_gpu.push(duration.0);
         if let (Some(caller), Some(call)) = (caller, call) {
             group.calls.push(caller);
-            group.queued.push(start.saturating_sub(call.end).max(0));
-            group.latency.push(start.saturating_sub(call.start));
+            group.queued.push(start.saturating_sub(call.end).0.max(0));
+            group.latency.push(start.saturating_sub(call.start).0);
         }
     }
     groups
@@ -337,7 +337,7 @@ fn latency_rows(analysis: &RocprofAnalysis) -> Vec<LatencyRow<'_>> {
         group.calls.sort_unstable();
         group.calls.dedup();
         let overhead: Vec<i64> =
-            group.calls.iter().map(|&call| profile.calls[call as usize].duration()).collect();
+            group.calls.iter().map(|&call| profile.calls[call as usize].duration().0).collect();
         let (event, name) = match event {
             Event::Kernel(name) => ("kernel", analysis.names()[name as usize].as_str()),
             Event::Copy(name) => ("copy", profile.strings.get(name)),

@@ -125,12 +125,12 @@ impl<'a> CountedKernels<'a> {
             });
             if !std::mem::replace(&mut is_counted[value.dispatch as usize], true) {
                 kernel.dispatches += 1;
-                kernel.time = kernel.time.saturating_add(dispatch.duration());
+                kernel.time = kernel.time.saturating_add(dispatch.duration().0);
             }
             let counted = &mut kernel.counted[column];
             counted.sum += value.value;
             counted.dispatches += 1;
-            counted.time = counted.time.saturating_add(dispatch.duration());
+            counted.time = counted.time.saturating_add(dispatch.duration().0);
         }
         let mut kernels: Vec<_> = kernels.into_values().collect();
         kernels.sort_by_key(|kernel| (Reverse(kernel.time), kernel.name));

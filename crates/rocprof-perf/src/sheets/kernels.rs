@@ -3,8 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use gpu_timeline::Summary;
-use hashbrown::HashMap;
+use gpu_timeline::{Summary, summaries};
 use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
 use operator_sheets::short_kernel_histogram;
 use sheets::ColumnKind::{Count, Identifier, Number, Text};
@@ -93,7 +92,7 @@ fn shares<'a, K>() -> [Field<Context<'a>, Ranked<K>>; 2] {
 }
 
 /// The sheets `kernel_summary` and `kernel_summary_by_category`.
-pub(super) fn summaries<'a>() -> [Sheet<'a, RocprofAnalysis>; 2] {
+pub(super) fn summary_sheets<'a>() -> [Sheet<'a, RocprofAnalysis>; 2] {
     [by_name(), by_category()]
 }
 
@@ -215,7 +214,7 @@ pub(super) fn details<'a>() -> Sheet<'a, RocprofAnalysis> {
             analysis.names()[analysis.name_of_kernel(dispatch.kernel) as usize].as_str().into()
         }),
         whole_time(us("Kernel duration (µs)", "Duration in µs."), |dispatch: &&Dispatch| {
-            dispatch.duration()
+            dispatch.duration().0
         }),
         // The numbers of a profile have 64 bits without a sign, those of a column with one.
         F::new(Identifier, "stream", |_, dispatch| (dispatch.stream as i64).into())
@@ -264,13 +263,13 @@ pub(super) fn details<'a>() -> Sheet<'a, RocprofAnalysis> {
 /// The kernels below the threshold, which TraceLens takes for one in nanoseconds.
 pub(crate) fn short_kernels(analysis: &RocprofAnalysis) -> impl Iterator<Item = &Dispatch> {
     let threshold = analysis.options().short_kernel_threshold_us;
-    analysis.dispatches().filter(move |dispatch| analysis.us(dispatch.duration() as f64) < threshold)
+    analysis.dispatches().filter(move |dispatch| analysis.us(dispatch.duration().0 as f64) < threshold)
 }
 
 /// The sheets `short_kernels_summary` and `short_kernel_histogram`.
 pub(super) fn short<'a>() -> [Sheet<'a, RocprofAnalysis>; 2] {
     let histogram = short_kernel_histogram("short_kernel_histogram", |analysis: &RocprofAnalysis| {
-        let durations = || short_kernels(analysis).map(|dispatch| analysis.us(dispatch.duration() as f64));
+        let durations = || short_kernels(analysis).map(|dispatch| analysis.us(dispatch.duration().0 as f64));
         let options = analysis.options();
         options.short_kernel_study.then(|| (durations().collect(), options.short_kernel_histogram_bins))
     });
@@ -278,25 +277,25 @@ pub(super) fn short<'a>() -> [Sheet<'a, RocprofAnalysis>; 2] {
 }
 
 fn short_by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
-    /// Kernels of a name, by its position.
-    type Row = (u32, Summed);
+    /// Durations of the kernels of a name, by its position.
+    type Row = (u32, Summary);
     type F<'a> = Field<Context<'a>, Row>;
     let fields = [
         F::from_column(NAME, |analysis, (name, _)| analysis.names()[*name as usize].as_str().into()),
-        F::new(Count, "Short Kernel count", |_, (_, summed)| summed.count.into())
+        F::new(Count, "Short Kernel count", |_, (_, durations)| durations.count.into())
             .described("How often it ran for less than the threshold."),
         whole_time(
             us("Short Kernel duration (µs) sum", "Sum of these durations in µs."),
-            |(_, summed): &Row| summed.time,
+            |(_, durations): &Row| durations.sum,
         ),
-        F::new(Number(Microseconds), "Short Kernel duration (µs) mean", |analysis, (_, summed)| {
-            (analysis.us(summed.time as f64) / summed.count as f64).into()
+        F::new(Number(Microseconds), "Short Kernel duration (µs) mean", |analysis, (_, durations)| {
+            (analysis.us(durations.sum as f64) / durations.count as f64).into()
         })
         .described("Mean of them in µs."),
         F::new(
             Number(Percent),
             "Short Kernel duration (µs) percent of total time",
-            |analysis, (_, summed)| share(summed.time, analysis.groups().total).into(),
+            |analysis, (_, durations)| share(durations.sum, analysis.groups().total).into(),
         )
         .described("Sum as a share of the durations of all kernels, short or not, in percent."),
     ];
@@ -305,18 +304,10 @@ fn short_by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
         "Kernels shorter than the threshold by name, most time first; made on request.",
         fields,
         |analysis: &'a RocprofAnalysis| {
-            if !analysis.options().short_kernel_study {
-                return None;
-            }
-            let mut groups: HashMap<u32, Summed> = HashMap::new();
-            for dispatch in short_kernels(analysis) {
-                let summed = groups.entry(analysis.name_of_kernel(dispatch.kernel)).or_default();
-                summed.count += 1;
-                summed.time = summed.time.saturating_add(dispatch.duration());
-            }
-            let mut rows: Vec<Row> = groups.into_iter().collect();
-            rows.sort_unstable_by_key(|&(name, summed)| (Reverse(summed.time), name));
-            Some((analysis, rows))
+            let name = |dispatch: &Dispatch| analysis.name_of_kernel(dispatch.kernel);
+            let durations =
+                || short_kernels(analysis).map(|dispatch| (name(dispatch), dispatch.duration().0));
+            analysis.options().short_kernel_study.then(|| (analysis, summaries(durations())))
         },
     )
 }

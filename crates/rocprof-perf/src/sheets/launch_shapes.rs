@@ -1,9 +1,6 @@
 //! How kernels were launched: work groups, registers, memory, and the occupancy that these allow.
 
-use std::cmp::Reverse;
-
-use gpu_timeline::Summary;
-use hashbrown::HashMap;
+use gpu_timeline::{Summary, summaries};
 use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
 use sheets::ColumnKind::{Count, Number, Text, Whole};
 use sheets::Unit::{Bytes, One, Percent};
@@ -123,28 +120,15 @@ fn is_described(launch: &Launch) -> bool {
 fn rows(analysis: &RocprofAnalysis) -> Vec<Row<'_>> {
     let profile = analysis.profile();
     let hardware = HardwareKinds::new(profile);
-    let mut groups: HashMap<(u32, usize, u32), Vec<i64>> = HashMap::new();
-    for dispatch in &profile.dispatches {
+    let durations = profile.dispatches.iter().map(|dispatch| {
         let name = analysis.name_of_kernel(dispatch.kernel);
-        let key = (name, hardware.position(dispatch.agent), dispatch.launch);
-        groups.entry(key).or_default().push(dispatch.duration());
-    }
-    let mut groups: Vec<_> = groups.into_iter().collect();
-    groups.sort_unstable_by_key(|&(key, _)| key);
-    let mut rows: Vec<Row<'_>> = groups
-        .into_iter()
-        .filter_map(|((name, kind, launch), durations)| {
-            let hardware = hardware.kinds[kind];
-            let launch = *profile.launches.get(launch as usize)?;
-            Some(Row {
-                name: &analysis.names()[name as usize],
-                hardware,
-                launch,
-                durations: Summary::of(&durations)?,
-                occupancy: occupancy(&hardware, &launch),
-            })
-        })
-        .collect();
-    rows.sort_by_key(|row| Reverse(row.durations.sum));
-    rows
+        ((name, hardware.position(dispatch.agent), dispatch.launch), dispatch.duration().0)
+    });
+    let row = |((name, kind, launch), durations): ((u32, usize, u32), Summary)| {
+        let hardware = hardware.kinds[kind];
+        let launch = *profile.launches.get(launch as usize)?;
+        let occupancy = occupancy(&hardware, &launch);
+        Some(Row { name: &analysis.names()[name as usize], hardware, launch, durations, occupancy })
+    };
+    summaries(durations).into_iter().filter_map(row).collect()
 }

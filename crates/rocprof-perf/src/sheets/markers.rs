@@ -12,7 +12,7 @@ use trace_ingest::rocprof::{Call, Domain, Profile};
 
 use super::calls::Callers;
 use super::durations::{durations, ms};
-use crate::analysis::RocprofAnalysis;
+use crate::analysis::{RocprofAnalysis, interval};
 
 struct Row<'a> {
     name: &'a str,
@@ -55,7 +55,7 @@ fn rows(profile: &Profile) -> Vec<Row<'_>> {
     let markers: Vec<&Call> = profile.calls.iter().filter(|call| call.domain == Domain::Marker).collect();
     let mut durations: HashMap<StringId, Vec<i64>> = HashMap::new();
     for marker in &markers {
-        durations.entry(marker.name).or_default().push(marker.duration());
+        durations.entry(marker.name).or_default().push(marker.duration().0);
     }
     let callers = Callers::new(profile).dispatches;
     let (mut work, method) = if callers.iter().any(Option::is_some) {
@@ -90,7 +90,7 @@ struct Launch {
 }
 
 fn span(call: &Call) -> Interval {
-    Interval::new(call.start, call.end)
+    interval(call.start, call.end)
 }
 
 /// Kernels by the range that their call lies in, on its thread.
@@ -127,7 +127,7 @@ fn work_by_launch(profile: &Profile, markers: &[&Call], callers: &[Option<u32>])
         dispatches.sort_unstable();
         dispatches.dedup();
         let spans = dispatches.iter().map(|&dispatch| &profile.dispatches[dispatch as usize]);
-        let spans = spans.map(|dispatch| Interval::new(dispatch.start, dispatch.end)).collect();
+        let spans = spans.map(|dispatch| interval(dispatch.start, dispatch.end)).collect();
         Work { kernels: dispatches.len() as i64, spans }
     };
     found.into_iter().map(|(name, dispatches)| (name, work(dispatches))).collect()
@@ -137,7 +137,7 @@ fn work_by_launch(profile: &Profile, markers: &[&Call], callers: &[Option<u32>])
 fn work_by_time(profile: &Profile, markers: &[&Call]) -> HashMap<StringId, Work> {
     let mut kernels: HashMap<u32, Vec<Interval>> = HashMap::new();
     for dispatch in &profile.dispatches {
-        kernels.entry(dispatch.process).or_default().push(Interval::new(dispatch.start, dispatch.end));
+        kernels.entry(dispatch.process).or_default().push(interval(dispatch.start, dispatch.end));
     }
     for kernels in kernels.values_mut() {
         kernels.sort_by_key(|kernel| (kernel.start, kernel.end));

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use gpu_timeline::{Interval, IntervalSet, Summary};
+use gpu_timeline::{IntervalSet, Summary};
 use hashbrown::HashMap;
 use sheets::ColumnKind::{Count, Number, Text, Whole};
 use sheets::Unit::{Bytes, GigabytesPerSecond, Milliseconds};
 use sheets::{Field, Sheet};
-use trace_ingest::StringId;
 use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy, Profile};
+use trace_ingest::{Nanoseconds, StringId};
 
 use super::durations::{durations, ms};
-use crate::analysis::RocprofAnalysis;
+use crate::analysis::{RocprofAnalysis, interval};
 
 /// Name of each agent of a profile: kind and number, `GPU 0`, where the file gives both, else what its records call it.
 /// Agents that would have one name, as those of several machines do, also have the label that records give them.
@@ -127,11 +127,11 @@ struct CopyRow {
 
 impl CopyRow {
     fn new(key: CopyKey, copies: &[&MemoryCopy]) -> Option<Self> {
-        let durations: Vec<i64> = copies.iter().map(|copy| copy.duration()).collect();
-        let span = |copy: &&MemoryCopy| Interval::new(copy.start, copy.end);
+        let durations: Vec<i64> = copies.iter().map(|copy| copy.duration().0).collect();
+        let span = |copy: &&MemoryCopy| interval(copy.start, copy.end);
         let rates = || {
-            let timed = copies.iter().filter(|copy| copy.duration() > 0);
-            timed.filter_map(|copy| Some(copy.bytes? as f64 / copy.duration() as f64))
+            let timed = copies.iter().filter(|copy| copy.duration() > Nanoseconds(0));
+            timed.filter_map(|copy| Some(copy.bytes? as f64 / copy.duration().0 as f64))
         };
         let add = |sum: u64, copy: &&MemoryCopy| copy.bytes.map(|bytes| sum.saturating_add(bytes));
         Some(CopyRow {
@@ -289,7 +289,7 @@ impl Usage {
                 Operation::Other => {}
             }
             let row = usage.rows.entry((agent, record.name)).or_default();
-            row.durations.push(record.end.saturating_sub(record.start));
+            row.durations.push(record.duration().0);
             row.bytes = row.bytes.saturating_add(bytes);
             row.unknown += unknown;
         }

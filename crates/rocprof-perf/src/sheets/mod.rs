@@ -19,7 +19,7 @@ use crate::pftrace::pftrace_sheets;
 /// The sheets of a profile, in order.
 pub fn rocprof_sheets<'a>() -> Vec<Sheet<'a, RocprofAnalysis>> {
     let mut sheets = vec![timeline::together()];
-    sheets.extend(kernels::summaries());
+    sheets.extend(kernels::summary_sheets());
     sheets.push(kernels::details());
     sheets.extend(kernels::short());
     sheets.push(timeline::by_agent());

@@ -1,13 +1,15 @@
 //! Timelines of the GPUs, together and one by one.
 
 use gpu_timeline::{Activity, Breakdown, Interval, IntervalSet, TimelineEvent};
+use operator_sheets::TIME_SHARE;
 use perf_models::RocprofKernel;
 use sheets::ColumnKind::{Identifier, Number, Text};
-use sheets::Unit::{Milliseconds, Percent};
+use sheets::Unit::Milliseconds;
 use sheets::{Chart, ChartShape, Column, Field, Sheet, percent};
+use trace_ingest::Nanoseconds;
 use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy};
 
-use crate::analysis::RocprofAnalysis;
+use crate::analysis::{RocprofAnalysis, interval};
 use crate::tracelens;
 
 const TYPE: Column = Column::new(
@@ -20,8 +22,6 @@ const TIME: Column = Column::new(
     Number(Milliseconds),
     "Length in ms of the union of the spans in question, over all GPUs together.",
 );
-const PERCENT: Column =
-    Column::new("percent", Number(Percent), "time ms as a share of total_time, in percent.");
 
 pub(super) fn together<'a>() -> Sheet<'a, RocprofAnalysis> {
     /// Name, time in nanoseconds, share of the total in percent.
@@ -30,7 +30,7 @@ pub(super) fn together<'a>() -> Sheet<'a, RocprofAnalysis> {
     let fields = [
         F::from_column(TYPE, |_, &(kind, ..)| kind.into()),
         F::from_column(TIME, |_, &(_, time, _)| (time as f64 / 1e6).into()),
-        F::from_column(PERCENT, |_, &(.., percent)| percent.into()),
+        F::from_column(TIME_SHARE, |_, &(.., percent)| percent.into()),
     ];
     Sheet::with_context(
         "gpu_timeline",
@@ -39,11 +39,11 @@ pub(super) fn together<'a>() -> Sheet<'a, RocprofAnalysis> {
         |analysis: &RocprofAnalysis| {
             let times = times(analysis);
             let total = times.first().map_or(0, |&(_, total)| total);
-            let row = |(kind, time)| match kind {
-                TOTAL => (kind, time, 100.0),
-                _ if total > 0 => (kind, time, percent(time, total).unwrap_or(0.0)),
-                _ => (kind, time, 0.0),
+            let share = |kind, time| match kind {
+                TOTAL => 100.0,
+                _ => percent(time, total.max(0)).unwrap_or(0.0),
             };
+            let row = |(kind, time)| (kind, time, share(kind, time));
             Some(((), times.into_iter().map(row).collect()))
         },
     )
@@ -90,7 +90,7 @@ pub(crate) struct Window {
 /// end.
 pub(crate) fn window(analysis: &RocprofAnalysis) -> Window {
     if let Some(total) = parity_total(analysis) {
-        return Window { total, is_of_processes: true };
+        return Window { total: total.0, is_of_processes: true };
     }
     let processes = process_times(analysis);
     let spans = processes.into_iter().chain(records(analysis));
@@ -99,7 +99,7 @@ pub(crate) fn window(analysis: &RocprofAnalysis) -> Window {
 }
 
 /// The total of TraceLens where its figures are asked for.
-fn parity_total(analysis: &RocprofAnalysis) -> Option<i64> {
+fn parity_total(analysis: &RocprofAnalysis) -> Option<Nanoseconds> {
     tracelens::total_time(analysis.profile()).filter(|_| analysis.options().parity)
 }
 
@@ -115,7 +115,7 @@ fn process_times(analysis: &RocprofAnalysis) -> Option<Interval> {
     let processes = &analysis.profile().processes;
     let init = processes.iter().filter_map(|process| process.init).min()?;
     let fini = processes.iter().filter_map(|process| process.fini).max()?;
-    Some(Interval::new(init, fini)).filter(|times| !times.is_empty())
+    Some(interval(init, fini)).filter(|times| !times.is_empty())
 }
 
 /// Spans of kernels and copies that have a length.
@@ -124,11 +124,11 @@ fn records(analysis: &RocprofAnalysis) -> impl Iterator<Item = Interval> {
 }
 
 fn kernels(analysis: &RocprofAnalysis) -> impl Iterator<Item = Interval> {
-    analysis.dispatches().map(|dispatch| Interval::new(dispatch.start, dispatch.end))
+    analysis.dispatches().map(|dispatch| interval(dispatch.start, dispatch.end))
 }
 
 fn copies(analysis: &RocprofAnalysis) -> impl Iterator<Item = Interval> {
-    analysis.copies().map(|copy| Interval::new(copy.start, copy.end))
+    analysis.copies().map(|copy| interval(copy.start, copy.end))
 }
 
 pub(super) fn by_agent<'a>() -> Sheet<'a, RocprofAnalysis> {
@@ -148,7 +148,7 @@ pub(super) fn by_agent<'a>() -> Sheet<'a, RocprofAnalysis> {
             .described("What the time is: total_time (first start to last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither), computation_time (kernels that are no collectives run), comm_time (collectives run), exposed_comm_time (collectives run while nothing computes), exposed_memcpy_time (memory is copied while no kernel runs). Computation, exposed communication, exposed copies and idle time add up to the total."),
         F::from_column(TIME, |_, &(.., time, _)| (time as f64 / 1e6).into())
             .described("Length in ms of the union of the spans in question on one GPU."),
-        F::from_column(PERCENT, |_, &(.., percent)| percent.into())
+        F::from_column(TIME_SHARE, |_, &(.., percent)| percent.into())
             .described("time ms as a share of the GPU's total_time, in percent; empty where that is 0."),
     ];
     Sheet::new(
@@ -200,9 +200,9 @@ pub fn agent_timelines(analysis: &RocprofAnalysis) -> Vec<AgentTimeline<'_>> {
         communicates[group.name as usize] = RocprofKernel::from_name(name) == RocprofKernel::Communication;
     }
     let mut events: Vec<Vec<TimelineEvent>> = vec![Vec::new(); agents.len() + 1];
-    let mut add = |agent: Option<u32>, start, end, activity| {
+    let mut add = |agent: Option<u32>, start: Nanoseconds, end: Nanoseconds, activity| {
         let place = agent.map_or(agents.len(), |agent| agent as usize);
-        events[place].push(TimelineEvent { start, end, activity });
+        events[place].push(TimelineEvent { start: start.0, end: end.0, activity });
     };
     for dispatch in analysis.dispatches() {
         let activity = match communicates[analysis.name_of_kernel(dispatch.kernel) as usize] {

@@ -7,6 +7,7 @@ use super::profile::{
     MemoryCopy, Profile, ScratchEvent,
 };
 use crate::string_table::{StringId, lossy};
+use crate::time::Nanoseconds;
 use crate::warning::{RecordFault, Warning};
 
 /// When and where something was done, and by whom. What the format does not say is 0.
@@ -133,10 +134,10 @@ impl ProfileBuilder {
         self.profile.strings.intern(&text)
     }
 
-    /// End of a record; one that ends before it begins has no length.
-    fn end(&mut self, at: &Place) -> i64 {
+    /// Start and end of a record; one that ends before it begins has no length.
+    fn span(&mut self, at: &Place) -> (Nanoseconds, Nanoseconds) {
         self.negative_durations += u64::from(at.end < at.start);
-        at.end.max(at.start)
+        (Nanoseconds(at.start), Nanoseconds(at.end.max(at.start)))
     }
 
     /// Adds a dispatch; returns its position.
@@ -148,8 +149,8 @@ impl ProfileBuilder {
         kernel: u32,
         launch: u32,
     ) -> u32 {
-        let end = self.end(&at);
-        let Place { start, correlation, thread, queue, stream, process, .. } = at;
+        let (start, end) = self.span(&at);
+        let Place { correlation, thread, queue, stream, process, .. } = at;
         let dispatches = &mut self.profile.dispatches;
         dispatches.push(Dispatch {
             start,
@@ -176,8 +177,8 @@ impl ProfileBuilder {
         bytes: Option<u64>,
         [source, destination]: [Option<u32>; 2],
     ) {
-        let end = self.end(&at);
-        let Place { start, correlation, thread, stream, process, .. } = at;
+        let (start, end) = self.span(&at);
+        let Place { correlation, thread, stream, process, .. } = at;
         self.profile.copies.push(MemoryCopy {
             start,
             end,
@@ -195,8 +196,8 @@ impl ProfileBuilder {
 
     /// Adds a call of a library, or a marker.
     pub(crate) fn call(&mut self, at: Place, domain: Domain, kind: StringId, name: StringId, operation: u32) {
-        let end = self.end(&at);
-        let Place { start, correlation, thread, stream, process, .. } = at;
+        let (start, end) = self.span(&at);
+        let Place { correlation, thread, stream, process, .. } = at;
         self.profile.calls.push(Call {
             start,
             end,
@@ -220,16 +221,16 @@ impl ProfileBuilder {
         address: u64,
         bytes: u64,
     ) {
-        let end = self.end(&at);
-        let Place { start, correlation, process, .. } = at;
+        let (start, end) = self.span(&at);
+        let Place { correlation, process, .. } = at;
         let allocation = Allocation { start, end, correlation, address, bytes, process, agent, name };
         self.profile.allocations.push(allocation);
     }
 
     /// Adds an event of scratch memory.
     pub(crate) fn scratch(&mut self, at: Place, name: StringId, agent: Option<u32>, bytes: Option<u64>) {
-        let end = self.end(&at);
-        let Place { start, queue, process, .. } = at;
+        let (start, end) = self.span(&at);
+        let Place { queue, process, .. } = at;
         self.profile.scratch.push(ScratchEvent { start, end, bytes, queue, process, agent, name });
     }
 

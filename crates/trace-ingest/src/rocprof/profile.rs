@@ -1,10 +1,11 @@
 //! What a profile of `rocprofv3` holds, whichever of its output formats it was read from.
 
 use crate::string_table::{StringId, StringTable};
+use crate::time::Nanoseconds;
 use crate::warning::Warning;
 
 /// A profile of `rocprofv3`: the processes that were profiled, their agents (CPUs and GPUs), kernels, and records of
-/// what ran. All times are integer nanoseconds of the profiler's clock, as the file gives them. Records stand in
+/// what ran. All times are those of the profiler's clock, as the file gives them. Records stand in
 /// file order. Positions in one list are ids in another: [`Dispatch::kernel`] is a position in
 /// [`Profile::kernels`], and so on.
 #[derive(Clone, Debug, Default)]
@@ -64,10 +65,10 @@ pub struct Process {
     pub pid: Option<i64>,
     /// Name of its machine.
     pub hostname: Option<String>,
-    /// When the profiler was set up in it, in nanoseconds.
-    pub init: Option<i64>,
-    /// When the profiler ended, in nanoseconds.
-    pub fini: Option<i64>,
+    /// When the profiler was set up in it.
+    pub init: Option<Nanoseconds>,
+    /// When the profiler ended.
+    pub fini: Option<Nanoseconds>,
 }
 
 /// What an agent is.
@@ -162,10 +163,10 @@ pub struct Launch {
 /// A kernel that ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dispatch {
-    /// When it started, in nanoseconds.
-    pub start: i64,
+    /// When it started.
+    pub start: Nanoseconds,
     /// When it ended; never before the start.
-    pub end: i64,
+    pub end: Nanoseconds,
     /// Number that the API call which launched it shares; `None` where the format does not give it.
     pub correlation: Option<u64>,
     /// Number in the order of dispatching, from 1; 0 where the format does not give it.
@@ -205,10 +206,10 @@ pub enum CopyDirection {
 /// A memory copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryCopy {
-    /// When it started, in nanoseconds.
-    pub start: i64,
+    /// When it started.
+    pub start: Nanoseconds,
     /// When it ended; never before the start.
-    pub end: i64,
+    pub end: Nanoseconds,
     /// Number that the API call which asked for it shares.
     pub correlation: Option<u64>,
     /// Size in bytes; `None` where the format does not give it.
@@ -251,10 +252,10 @@ pub enum Domain {
 /// A call of a library, or a range or mark of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// When it began, in nanoseconds.
-    pub start: i64,
+    /// When it began.
+    pub start: Nanoseconds,
     /// When it returned; never before the start.
-    pub end: i64,
+    pub end: Nanoseconds,
     /// Number that what it set off on a GPU shares.
     pub correlation: Option<u64>,
     /// Thread that called.
@@ -276,10 +277,10 @@ pub struct Call {
 /// An allocation of device memory, or its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allocation {
-    /// When the call began, in nanoseconds.
-    pub start: i64,
+    /// When the call began.
+    pub start: Nanoseconds,
     /// When it returned.
-    pub end: i64,
+    pub end: Nanoseconds,
     /// Number that the API call shares.
     pub correlation: Option<u64>,
     /// Address.
@@ -297,10 +298,10 @@ pub struct Allocation {
 /// Scratch memory that was handed out or taken back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScratchEvent {
-    /// When it began, in nanoseconds.
-    pub start: i64,
+    /// When it began.
+    pub start: Nanoseconds,
     /// When it ended.
-    pub end: i64,
+    pub end: Nanoseconds,
     /// Size in bytes; `None` where the format does not give it.
     pub bytes: Option<u64>,
     /// HSA queue.
@@ -340,8 +341,8 @@ pub struct CounterValue {
 /// A sample of a wave's program counter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// When it was taken, in nanoseconds.
-    pub time: i64,
+    /// When it was taken.
+    pub time: Nanoseconds,
     /// Number of the dispatch ([`Dispatch::dispatch_id`]).
     pub dispatch_id: u64,
     /// Number of the code object.
@@ -394,26 +395,18 @@ impl Profile {
     }
 }
 
-impl Dispatch {
-    /// Length in nanoseconds, never negative.
-    pub fn duration(&self) -> i64 {
-        self.end - self.start
-    }
+macro_rules! durations {
+    ($($record:ident)*) => {
+        $(impl $record {
+            /// Its length, never negative.
+            pub fn duration(&self) -> Nanoseconds {
+                self.end - self.start
+            }
+        })*
+    };
 }
 
-impl MemoryCopy {
-    /// Length in nanoseconds, never negative.
-    pub fn duration(&self) -> i64 {
-        self.end - self.start
-    }
-}
-
-impl Call {
-    /// Length in nanoseconds, never negative.
-    pub fn duration(&self) -> i64 {
-        self.end - self.start
-    }
-}
+durations! { Dispatch MemoryCopy Call Allocation ScratchEvent }
 
 impl CopyDirection {
     /// The direction that a profiler's name tells: `MEMORY_COPY_HOST_TO_DEVICE`, `HOST_TO_DEVICE`, `H2D`.

@@ -3,8 +3,9 @@
 use super::profile::{Agent, AgentKind, Call, Dispatch, Domain, KernelNames, Launch, MemoryCopy, Profile};
 use crate::category::Category;
 use crate::event_table::{LaunchGeometry, MemoryTransfer, Phase};
-use crate::facts::{DeviceProperties, RecorderFacts, RecordingKind, TimeUnit, TraceFacts};
+use crate::facts::{DeviceProperties, RecorderFacts, RecordingKind, TraceFacts};
 use crate::string_table::StringId;
+use crate::time::{Nanoseconds, TimeUnit};
 use crate::trace::{EventArguments, NewEvent, Trace};
 use crate::track_table::{RowId, Track, TrackId};
 
@@ -116,10 +117,10 @@ impl Conversion<'_> {
         category: Category,
         name: StringId,
         track: TrackId,
-        (start, end): (i64, i64),
+        (start, end): (Nanoseconds, Nanoseconds),
         arguments: EventArguments,
     ) {
-        let duration = end.saturating_sub(start);
+        let (start, duration) = (start.0, end.0.saturating_sub(start.0));
         self.trace.append(NewEvent {
             phase: Phase::Complete,
             category,

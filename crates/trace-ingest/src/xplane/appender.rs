@@ -17,8 +17,9 @@ use super::scan::PlaneScan;
 use super::stat::{StatValue, read_stat};
 use crate::category::Category;
 use crate::event_table::{Event, EventId, LaunchGeometry, MemoryTransfer, Phase};
-use crate::facts::{DeviceProperties, RecorderFacts, RecordingKind, TimeUnit};
+use crate::facts::{DeviceProperties, RecorderFacts, RecordingKind};
 use crate::string_table::StringId;
+use crate::time::{Nanoseconds, TimeUnit};
 use crate::trace::EventArguments;
 use crate::warning::{EventFault, Tally, Warning};
 use crate::wire::{Fault, Message, Wire};
@@ -305,16 +306,16 @@ fn reserve(profile: &mut Profile, events: usize) {
 /// 1970, which do not fit a 64-bit number of picoseconds: then the origin counts from the earliest line.
 fn place_in_time(profile: &mut Profile, base_ns: i64) {
     for plane in profile.planes.iter().filter(|plane| plane.kind == PlaneKind::Environment) {
-        let time = |name| plane.stat(name).and_then(StatValue::as_id);
-        profile.start_ns = profile.start_ns.or(time("profile_start_time"));
-        profile.stop_ns = profile.stop_ns.or(time("profile_stop_time"));
+        let time = |name| i64::try_from(plane.stat(name)?.as_id()?).ok().map(Nanoseconds);
+        profile.start = profile.start.or(time("profile_start_time"));
+        profile.stop = profile.stop.or(time("profile_stop_time"));
     }
     let trace = &mut profile.trace;
     trace.rebase();
     match base_ns.checked_mul(1000).and_then(|base| base.checked_add(trace.origin)) {
         Some(origin) => {
             trace.origin = origin;
-            trace.facts.base_time_nanoseconds = profile.start_ns.and_then(|start| i64::try_from(start).ok());
+            trace.facts.base_time_nanoseconds = profile.start.map(|start| start.0);
         }
         None => trace.facts.base_time_nanoseconds = Some(base_ns),
     }

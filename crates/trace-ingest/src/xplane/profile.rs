@@ -5,6 +5,7 @@ use super::stat::{StatNames, StatValue};
 use crate::event_table::EventId;
 use crate::sparse_column::SparseColumn;
 use crate::string_table::{IndexSet, StringId};
+use crate::time::{Nanoseconds, Picoseconds};
 use crate::trace::Trace;
 use crate::track_table::TrackId;
 
@@ -35,10 +36,10 @@ pub struct Profile {
     pub errors: Vec<String>,
     /// What the recorder warns of (`XSpace.warnings`); recoverable faults are in [`Trace::warnings`].
     pub notes: Vec<String>,
-    /// Begin of the recording in nanoseconds since 1970.
-    pub start_ns: Option<u64>,
-    /// End of the recording in nanoseconds since 1970.
-    pub stop_ns: Option<u64>,
+    /// Begin of the recording since 1970.
+    pub start: Option<Nanoseconds>,
+    /// End of the recording since 1970.
+    pub stop: Option<Nanoseconds>,
     /// How many events the profiler's trace viewer shows, derived ones included: uids below this are shown.
     pub shown_events: u32,
     pub(crate) bytes: FileBytes,
@@ -57,7 +58,7 @@ pub(crate) struct EventColumns {
     pub(crate) metadata: Vec<u32>,
     /// In [`Profile::xla_calls`].
     pub(crate) xla: SparseColumn<u32>,
-    /// Offset and duration by the device's clock.
+    /// Offset and duration by the device's clock, in picoseconds.
     pub(crate) device_clock: SparseColumn<(i64, i64)>,
 }
 
@@ -138,8 +139,8 @@ pub struct AggregatedEvent {
     pub kind: KindId,
     /// How many events.
     pub occurrences: i64,
-    /// Their total length in picoseconds.
-    pub duration_ps: i64,
+    /// Their total length.
+    pub duration: Picoseconds,
     pub(crate) position: u64,
 }
 
@@ -259,10 +260,11 @@ impl Profile {
         self.kind_stats(event.kind).chain(own)
     }
 
-    /// Offset from its line's time and length of an event by the device's own clock, in picoseconds.
+    /// Offset from its line's time and length of an event by the device's own clock.
     /// `None` unless both are recorded.
-    pub fn device_clock(&self, event: EventId) -> Option<(i64, i64)> {
-        self.columns.device_clock.get(event.index())
+    pub fn device_clock(&self, event: EventId) -> Option<(Picoseconds, Picoseconds)> {
+        let (offset, duration) = self.columns.device_clock.get(event.index())?;
+        Some((Picoseconds(offset), Picoseconds(duration)))
     }
 
     /// Whether the profiler's trace viewer shows an event. It leaves out allocations and a few kinds of

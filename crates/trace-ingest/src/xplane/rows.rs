@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 use super::kinds::{KindRole, Kinds};
 use super::profile::{AggregatedEvent, KindId};
 use super::scan::LineScan;
+use crate::time::Picoseconds;
 use crate::wire::{Message, Wire};
 
 /// Times and lengths beyond this many picoseconds (26 days) are damage. Sums of a few stay within 64 bits.
@@ -72,7 +73,7 @@ pub(crate) fn read_rows(
         if let Some(occurrences) = occurrences {
             let kind = KindId(kind);
             let position = field.offset as u64;
-            aggregated.push(AggregatedEvent { kind, occurrences, duration_ps: duration, position });
+            aggregated.push(AggregatedEvent { kind, occurrences, duration: Picoseconds(duration), position });
             continue;
         }
         let start = begin.saturating_add(offset);

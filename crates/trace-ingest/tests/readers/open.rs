@@ -89,7 +89,7 @@ fn chrome_events_of_rocprofv3_are_no_kineto_trace() {
     let path = directory.path().join("trace.json");
     fs::write(&path, CHROME).unwrap();
     let Recording::Rocprof(profile) = opened(&path) else { panic!("taken for another kind") };
-    assert_eq!((profile.dispatches[0].start, profile.dispatches[0].end), (1000, 3000));
+    assert_eq!((profile.dispatches[0].start.0, profile.dispatches[0].end.0), (1000, 3000));
     // The first event that shows its recorder decides.
     let operator =
         r#"{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 2},"#;

@@ -155,7 +155,7 @@ fn headers_of_other_releases_are_understood() {
     let bare = read(with_file("1_kernel_trace.csv", "\u{feff}KERNEL, start , End-Time", &["k(),5,9"]).path())
         .unwrap();
     let dispatch = bare.dispatches[0];
-    assert_eq!((dispatch.start, dispatch.end, dispatch.agent), (5, 9, None));
+    assert_eq!((dispatch.start.0, dispatch.end.0, dispatch.agent), (5, 9, None));
     assert_eq!(bare.launches[0].grid, [1, 1, 1]);
     assert_eq!(truncated(&bare), ["k"]);
 }
@@ -211,7 +211,7 @@ fn counters_alone_make_the_dispatches() {
     let profile = read(directory.path()).unwrap();
     assert_eq!(profile.processes[0].pid, Some(77));
     assert_eq!(profile.dispatches.len(), 2);
-    assert_eq!((profile.dispatches[1].start, profile.dispatches[1].end), (200, 250));
+    assert_eq!((profile.dispatches[1].start.0, profile.dispatches[1].end.0), (200, 250));
     let launch = profile.launches[0];
     assert!(launch.products_only);
     assert_eq!((launch.grid, launch.workgroup), ([1024, 1, 1], [256, 1, 1]));
@@ -297,7 +297,8 @@ fn rows_that_cannot_be_read_are_counted() {
         "k(),5,6,",
     ];
     let profile = read(with_file("1_kernel_trace.csv", header, &rows).path()).unwrap();
-    let spans: Vec<_> = profile.dispatches.iter().map(|dispatch| (dispatch.start, dispatch.end)).collect();
+    let spans: Vec<_> =
+        profile.dispatches.iter().map(|dispatch| (dispatch.start.0, dispatch.end.0)).collect();
     assert_eq!(spans, [(10, 20), (30, 30), (5, 6)]);
     assert_eq!(
         profile.warnings,

@@ -8,6 +8,7 @@ use crate::rocprof_run::{Naming, told, write_csv, write_rocpd};
 use proptest::prelude::*;
 use rusqlite::Connection;
 use tempfile::TempDir;
+use trace_ingest::Nanoseconds;
 use trace_ingest::rocprof::{AgentKind, CopyDirection, Domain, KernelNames, Profile, SourceFormat};
 use trace_ingest::{IngestError, ReadOptions, RecordFault, Warning};
 
@@ -41,7 +42,10 @@ fn every_table_of_a_run_is_read() {
     assert_eq!(profile.source, SourceFormat::Rocpd);
     assert_eq!(profile.warnings, []);
     let process = &profile.processes[0];
-    assert_eq!((process.pid, process.init, process.fini), (Some(42), Some(50), Some(7_000)));
+    assert_eq!(
+        (process.pid, process.init, process.fini),
+        (Some(42), Some(Nanoseconds(50)), Some(Nanoseconds(7_000)))
+    );
     assert_eq!(process.hostname.as_deref(), Some("node-a"));
     let agent = &profile.agents[1];
     assert_eq!((agent.label.as_str(), agent.kind, agent.ordinal), ("Agent 1", AgentKind::Gpu, Some(0)));
@@ -65,7 +69,7 @@ fn every_table_of_a_run_is_read() {
         .calls
         .iter()
         .filter(|call| call.domain == Domain::Marker)
-        .map(|call| (profile.text(call.name), call.start, call.end))
+        .map(|call| (profile.text(call.name), call.start.0, call.end.0))
         .collect();
     assert_eq!(marks, [("step 1", 890, 4_200), ("checkpoint", 2_500, 2_500)]);
     assert_eq!((profile.allocations.len(), profile.scratch.len()), (2, 1));
@@ -196,12 +200,12 @@ fn times_and_places_by_reference_are_followed() {
     });
     let profile = read(&path).unwrap();
     let dispatch = profile.dispatches[0];
-    assert_eq!((dispatch.start, dispatch.end, dispatch.correlation), (10, 30, Some(61)));
+    assert_eq!((dispatch.start.0, dispatch.end.0, dispatch.correlation), (10, 30, Some(61)));
     assert_eq!((dispatch.queue, dispatch.stream, dispatch.thread, dispatch.agent), (8, 9, 70, Some(0)));
     assert_eq!(profile.processes[0].pid, Some(4242));
     let call = profile.calls[0];
     assert_eq!(
-        (profile.text(call.name), call.domain, call.start, call.end),
+        (profile.text(call.name), call.domain, call.start.0, call.end.0),
         ("hipLaunchKernel", Domain::Hip, 40, 45)
     );
     let expected = Warning::MalformedRecords {
@@ -224,7 +228,7 @@ fn absent_tables_and_columns_are_no_fault() {
             .unwrap();
     });
     let profile = read(&path).unwrap();
-    let spans: Vec<_> = profile.dispatches.iter().map(|d| (d.start, d.end, d.agent)).collect();
+    let spans: Vec<_> = profile.dispatches.iter().map(|d| (d.start.0, d.end.0, d.agent)).collect();
     assert_eq!(spans, [(1, 5, Some(0)), (7, 8, None)]);
     assert_eq!(profile.kernel_name(profile.dispatches[0].kernel, KernelNames::Truncated), "unknown_kernel_9");
     assert_eq!(

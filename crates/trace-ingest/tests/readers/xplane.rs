@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use flate2::{Compression, write::GzEncoder};
+use trace_ingest::Nanoseconds;
 use trace_ingest::xplane::proto::{
     EventPlace, XEvent, XEventMetadata, XLine, XPlane, XSpace, XStat, XStatMetadata, XStatValue,
 };
@@ -260,7 +261,7 @@ fn aggregated_events_have_no_place_in_time() {
     let profile = host(vec![sum, event(1, 5, 1, vec![])], &["f"], &["size"]);
     assert_eq!(profile.trace.events().len(), 1);
     let [aggregated] = profile.planes[0].lines[0].aggregated[..] else { panic!("one sum was given") };
-    assert_eq!((aggregated.occurrences, aggregated.duration_ps), (12, 600));
+    assert_eq!((aggregated.occurrences, aggregated.duration.0), (12, 600));
     assert_eq!(profile.kind(aggregated.kind).name, "f");
     assert_eq!(profile.aggregated_stats(&aggregated).next(), Some(("size", StatValue::Unsigned(3))));
 }
@@ -311,7 +312,7 @@ fn what_the_recorder_says_of_itself_is_kept() {
         warnings: vec!["dropped events".to_string()],
         hostnames: vec!["w0".to_string()],
     });
-    assert_eq!((profile.start_ns, profile.stop_ns), (Some(1_700), Some(1_900)));
+    assert_eq!((profile.start, profile.stop), (Some(Nanoseconds(1_700)), Some(Nanoseconds(1_900))));
     assert_eq!(
         (profile.errors, profile.notes, profile.hostnames),
         (vec!["no driver".to_string()], vec!["dropped events".to_string()], vec!["w0".to_string()])

@@ -143,7 +143,7 @@ fn tpu_v6e_has_its_lines_clocks_and_programs() {
         .filter(|&id| profile.metadata(id).display_name == "broadcast_add_fusion.1")
         .collect();
     assert_eq!(fusion.len(), 400);
-    let device_ps: i64 = fusion.iter().map(|&id| profile.device_clock(id).unwrap().1).sum();
+    let device_ps: i64 = fusion.iter().map(|&id| profile.device_clock(id).unwrap().1.0).sum();
     assert_eq!(device_ps, 3_262_107_413_750);
     assert_eq!(profile.stat(fusion[0], "flops").unwrap().as_u64(), Some(1_342_177_280));
     assert_eq!(profile.stat(fusion[0], "bytes_accessed").unwrap().as_u64(), Some(10_737_418_240));
@@ -173,7 +173,7 @@ fn the_recorded_cpu_step_has_its_planes_and_modules() {
     assert_eq!(profile.trace.events().len(), 258);
     assert_eq!(profile.trace.warnings(), []);
     assert_eq!(profile.programs.len(), 14);
-    let (start, stop) = (profile.start_ns.unwrap(), profile.stop_ns.unwrap());
+    let (start, stop) = (profile.start.unwrap(), profile.stop.unwrap());
     assert!(start < stop);
 
     let events = profile.trace.events();

@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 
 use gpu_timeline::{Activity, Summary};
-use indexmap::IndexMap;
 use perf_models::{element_size, type_of_scalar_name};
 use sheets::{Cell, Column, ColumnKind, Field, Nested, Sheet, Unit};
 use trace_ingest::{Category as EventCategory, Collective, EventId, StringId, Trace};
 
+use crate::IndexMap;
 use crate::analysis::Analysis;
 
 /// What distinguishes kinds of collectives.
@@ -170,7 +170,7 @@ fn rows(analysis: &Analysis) -> Option<(Kinds<'_>, Vec<Row<'_>>)> {
         return None;
     }
     let text = |id: Option<StringId>| id.map(|id| trace.text(id));
-    let mut groups: IndexMap<Key<'_>, Vec<i64>> = IndexMap::new();
+    let mut groups: IndexMap<Key<'_>, Vec<i64>> = IndexMap::default();
     for &kernel in &kernels {
         let collective = events.arguments().collective.get(kernel.index()).unwrap_or_default();
         let name =

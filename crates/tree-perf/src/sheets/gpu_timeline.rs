@@ -2,6 +2,7 @@
 
 use gpu_timeline::Breakdown;
 use operator_sheets::columns::IS_RECOMPUTE;
+use operator_sheets::{TIME_SHARE, kinds_of_time};
 use sheets::{Chart, ChartShape, Column, Field, Sheet};
 
 use crate::analysis::Analysis;
@@ -14,7 +15,6 @@ const TIME: Column = Column::milliseconds(
     "time ms",
     "Length in ms of the union of the spans in question, over all devices of the trace together.",
 );
-const PERCENT: Column = Column::percent("percent", "time ms as a share of total_time, in percent.");
 const DEVICE: Column = Column::identifier("device", "Index of the device.");
 
 /// One kind of time of a breakdown.
@@ -69,7 +69,7 @@ fn time_fields<'a>(time: Column) -> [Field<&'a Analysis, Row>; 3] {
     [
         TYPE.field(|row: &Row| row.kind.into()),
         time.field_in(|analysis: &&Analysis, row: &Row| analysis.ms(row.time).into()),
-        PERCENT.field(|row: &Row| row.percent.into()),
+        TIME_SHARE.field(|row: &Row| row.percent.into()),
     ]
 }
 
@@ -109,27 +109,5 @@ fn breakdown_rows(breakdown: &Breakdown, device: Option<i64>, is_recompute: bool
         let percent = breakdown.percent_of_total(time);
         Row { device, is_recompute, kind, time, percent }
     };
-    times(breakdown).into_iter().map(row).collect()
-}
-
-/// The rows of a breakdown: name and time in the trace's unit.
-fn times(breakdown: &Breakdown) -> Vec<(&'static str, i64)> {
-    let mut times = vec![
-        ("computation_time", breakdown.computation),
-        ("exposed_comm_time", breakdown.exposed_communication),
-        ("exposed_memcpy_time", breakdown.exposed_memcpy),
-        ("busy_time", breakdown.busy),
-    ];
-    match breakdown.idle_split {
-        None => times.push(("idle_time", breakdown.idle)),
-        Some(split) => {
-            times.extend([("micro_idle_time", split.micro_idle), ("macro_idle_time", split.macro_idle)])
-        }
-    }
-    times.extend([
-        ("total_time", breakdown.total),
-        ("total_comm_time", breakdown.total_communication),
-        ("total_memcpy_time", breakdown.total_memcpy),
-    ]);
-    times
+    kinds_of_time(breakdown).into_iter().map(row).collect()
 }

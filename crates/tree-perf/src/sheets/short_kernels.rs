@@ -2,11 +2,11 @@
 
 use std::cmp::Reverse;
 
-use hashbrown::HashMap;
 use operator_sheets::{nested_argument, short_kernel_histogram};
 use sheets::{Cell, Column, Sheet, percent};
 use trace_ingest::{ArgumentId, Sequence, StringId};
 
+use crate::IndexMap;
 use crate::analysis::Analysis;
 use crate::kernel_records::{KernelRecord, kernel_records};
 use crate::notice::Notice;
@@ -130,21 +130,19 @@ fn details(analysis: &Analysis) -> (ShortKernels<'_>, Vec<Row>) {
     };
     let gpu_only = analysis.is_gpu_only();
     let events = analysis.trace().events();
-    let mut rows: Vec<Row> = Vec::new();
-    let mut index: HashMap<(Option<Operator>, StringId), usize> = HashMap::new();
+    let mut rows: IndexMap<(Option<Operator>, StringId), Row> = IndexMap::default();
     for record in &records {
         let operator = if gpu_only { None } else { operator(analysis, record) };
         if operator.is_none() && !gpu_only {
             continue;
         }
         let kernel = events.name(record.kernel);
-        let at = *index.entry((operator, kernel)).or_insert_with(|| {
-            rows.push(Row { operator, kernel, time: 0, count: 0 });
-            rows.len() - 1
-        });
-        rows[at].time += events.duration(record.kernel);
-        rows[at].count += 1;
+        let new = Row { operator, kernel, time: 0, count: 0 };
+        let row = rows.entry((operator, kernel)).or_insert(new);
+        row.time += events.duration(record.kernel);
+        row.count += 1;
     }
+    let mut rows: Vec<Row> = rows.into_values().collect();
     // Equal sums: fewer kernels first; equal counts then mean equal means. Stable, so by appearance.
     rows.sort_by_key(|row| (Reverse(row.time), row.count));
     rows.truncate(analysis.options().topk_short_kernels.unwrap_or(usize::MAX));

@@ -2,8 +2,7 @@
 
 use gpu_timeline::Spread;
 use operator_sheets::columns::{self, KERNEL_TIME, PCT_ROOFLINE, TB_PER_S, TFLOPS_PER_S, overlap};
-use operator_sheets::{Evaluated, Figures, KernelList, nested_parameters};
-use perf_models::ComputeSpec;
+use operator_sheets::{CallFigures, Evaluated, KernelList, nested_parameters};
 use sheets::{Column, ColumnKind, Field, Sheet, Statistics, Unit, shares, statistics};
 use trace_ingest::EventId;
 
@@ -29,9 +28,7 @@ struct Row<'a> {
     evaluated: Option<&'a Evaluated>,
     time: i64,
     host_us: Spread,
-    tb_per_s: Spread,
-    tflops_per_s: Spread,
-    percent_of_roofline: Spread,
+    figures: CallFigures,
     kernel_us: Spread,
     kernels: KernelList,
     overlaps: OverlapFigures,
@@ -74,21 +71,15 @@ fn rows<'a>(analysis: &'a Analysis, with_overlap: bool) -> Option<(CallTable<'a>
         return None;
     }
     let (table, groups) = unified_groups(analysis, with_overlap);
-    let row = |group: CallGroup<'a, UnifiedRow>| {
-        let spread =
-            |figure: fn(&Figures) -> Option<f64>| group.spread(|row| row.figures.as_ref().and_then(figure));
-        Row {
-            evaluated: group.calls.iter().find_map(|row| row.figures.and(row.evaluated(analysis))),
-            time: group.time(),
-            host_us: group.spread(|row| host_time(analysis, row).map(|time| analysis.us(time))),
-            tb_per_s: spread(Figures::tb_per_s),
-            tflops_per_s: spread(Figures::tflops_per_s),
-            percent_of_roofline: spread(Figures::percent_of_roofline),
-            kernel_us: group.spread(|row| Some(analysis.us(row.time))),
-            kernels: group.kernels(analysis),
-            overlaps: OverlapFigures::new(analysis, group.overlaps()),
-            group,
-        }
+    let row = |group: CallGroup<'a, UnifiedRow>| Row {
+        evaluated: group.calls.iter().find_map(|row| row.figures.and(row.evaluated(analysis))),
+        time: group.time(),
+        host_us: group.spread(|row| host_time(analysis, row).map(|time| analysis.us(time))),
+        figures: CallFigures::new(group.calls.iter().filter_map(|row| row.figures.as_ref())),
+        kernel_us: group.spread(|row| Some(analysis.us(row.time))),
+        kernels: group.kernels(analysis),
+        overlaps: OverlapFigures::new(analysis, group.overlaps()),
+        group,
     };
     Some((table, groups.into_iter().map(row).collect()))
 }
@@ -115,22 +106,18 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
         .field_in(|table: &CallTable<'_>, row: &Row<'_>| total_host_us(table.analysis, &row.group).into()),
         HOST_TIME.mean.named("mean_duration_us").field(|row: &Row<'_>| row.host_us.mean.into()),
         HOST_TIME.std.named("std_duration_us").field(|row: &Row<'_>| row.host_us.std.into()),
-        columns::GFLOPS.field(|row: &Row<'_>| row.group.figure(|figures| Some(figures.gflops())).into()),
-        columns::DATA_MOVED.field(|row: &Row<'_>| row.group.figure(Figures::mebibytes).into()),
-        columns::FLOPS_PER_BYTE.field(|row: &Row<'_>| row.group.figure(Figures::intensity).into()),
-        columns::COMPUTE_SPEC.field(|row: &Row<'_>| {
-            row.group.figure(|figures| figures.spec.as_ref().map(ComputeSpec::to_string)).into()
-        }),
+        columns::GFLOPS.field(|row: &Row<'_>| row.figures.gflops.into()),
+        columns::DATA_MOVED.field(|row: &Row<'_>| row.figures.mebibytes.into()),
+        columns::FLOPS_PER_BYTE.field(|row: &Row<'_>| row.figures.intensity.into()),
+        columns::COMPUTE_SPEC.field(|row: &Row<'_>| row.figures.spec_text().into()),
         columns::ROOFLINE_BOUND
-            .field(|row: &Row<'_>| {
-                row.group.figure(|figures| Some(figures.roofline?.bound().to_string())).into()
-            })
+            .field(|row: &Row<'_>| row.figures.roofline.map(|roofline| roofline.bound().to_string()).into())
             .when(CallTable::with_architecture),
         // Mean and deviation of the rates stand before the rest, as the table has always had them.
-        TB_PER_S.mean.field(|row: &Row<'_>| row.tb_per_s.mean.into()),
-        TB_PER_S.std.field(|row: &Row<'_>| row.tb_per_s.std.into()),
-        TFLOPS_PER_S.mean.field(|row: &Row<'_>| row.tflops_per_s.mean.into()),
-        TFLOPS_PER_S.std.field(|row: &Row<'_>| row.tflops_per_s.std.into()),
+        TB_PER_S.mean.field(|row: &Row<'_>| row.figures.tb_per_s.mean.into()),
+        TB_PER_S.std.field(|row: &Row<'_>| row.figures.tb_per_s.std.into()),
+        TFLOPS_PER_S.mean.field(|row: &Row<'_>| row.figures.tflops_per_s.mean.into()),
+        TFLOPS_PER_S.std.field(|row: &Row<'_>| row.figures.tflops_per_s.std.into()),
         KERNEL_TIME.mean.field(|row: &Row<'_>| row.kernel_us.mean.into()),
         KERNEL_TIME.std.field(|row: &Row<'_>| row.kernel_us.std.into()),
         columns::KERNEL_TIME_SUM
@@ -139,17 +126,17 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
         HOST_TIME.median.field(|row: &Row<'_>| row.host_us.median.into()),
         HOST_TIME.min.field(|row: &Row<'_>| row.host_us.min.into()),
         HOST_TIME.max.field(|row: &Row<'_>| row.host_us.max.into()),
-        TB_PER_S.median.field(|row: &Row<'_>| row.tb_per_s.median.into()),
-        TB_PER_S.min.field(|row: &Row<'_>| row.tb_per_s.min.into()),
-        TB_PER_S.max.field(|row: &Row<'_>| row.tb_per_s.max.into()),
-        TFLOPS_PER_S.median.field(|row: &Row<'_>| row.tflops_per_s.median.into()),
-        TFLOPS_PER_S.min.field(|row: &Row<'_>| row.tflops_per_s.min.into()),
-        TFLOPS_PER_S.max.field(|row: &Row<'_>| row.tflops_per_s.max.into()),
+        TB_PER_S.median.field(|row: &Row<'_>| row.figures.tb_per_s.median.into()),
+        TB_PER_S.min.field(|row: &Row<'_>| row.figures.tb_per_s.min.into()),
+        TB_PER_S.max.field(|row: &Row<'_>| row.figures.tb_per_s.max.into()),
+        TFLOPS_PER_S.median.field(|row: &Row<'_>| row.figures.tflops_per_s.median.into()),
+        TFLOPS_PER_S.min.field(|row: &Row<'_>| row.figures.tflops_per_s.min.into()),
+        TFLOPS_PER_S.max.field(|row: &Row<'_>| row.figures.tflops_per_s.max.into()),
         columns::ROOFLINE_TIME
-            .field(|row: &Row<'_>| row.group.figure(|figures| Some(figures.roofline?.time_us())).into())
+            .field(|row: &Row<'_>| row.figures.roofline.map(|roofline| roofline.time_us()).into())
             .when(CallTable::with_architecture),
     ]);
-    let percent_of_roofline = PCT_ROOFLINE.fields(|row: &Row<'_>| &row.percent_of_roofline);
+    let percent_of_roofline = PCT_ROOFLINE.fields(|row: &Row<'_>| &row.figures.percent_of_roofline);
     fields.extend(percent_of_roofline.map(|field| field.when(CallTable::with_architecture)));
     fields.extend([
         KERNEL_TIME.median.field(|row: &Row<'_>| row.kernel_us.median.into()),

@@ -95,18 +95,11 @@ impl CollectiveAnalysis {
 
 /// A collective of which nothing is known but its name.
 fn unread(name: &str) -> CollectiveOperation {
-    CollectiveOperation {
-        name: name.to_owned(),
-        kind: match CollectiveKind::from_name(name) {
-            CollectiveKind::Other => CollectiveKind::from_kernel(name),
-            kind => kind,
-        },
-        inputs: Vec::new(),
-        outputs: Vec::new(),
-        split_dimension: None,
-        groups: None,
-        channel: None,
-    }
+    let kind = match CollectiveKind::from_name(name) {
+        CollectiveKind::Other => CollectiveKind::from_kernel(name),
+        kind => kind,
+    };
+    CollectiveOperation { name: name.to_owned(), kind, ..CollectiveOperation::default() }
 }
 
 /// Modules of which a node runs several programs.
@@ -122,6 +115,7 @@ fn ambiguous_modules<'a>(recorded: &[RecordedKernel<'a>]) -> BTreeSet<&'a str> {
 mod tests {
     use super::*;
     use hlo_cost::{ElementType, HloComputation, HloInstruction, HloModule, Shape};
+    use trace_ingest::Picoseconds;
 
     fn module(groups: &str) -> HloModule {
         let f32 = |length: u64| Shape::array(ElementType::F32, [length]);
@@ -150,6 +144,7 @@ mod tests {
         program: u64,
         (start, duration): (i64, i64),
     ) -> RecordedKernel<'a> {
+        let (start, duration) = (Picoseconds(start), Picoseconds(duration));
         RecordedKernel {
             kernel: CollectiveKernel { operation: 0, node, device, start, duration, exposed: duration },
             module: module.name(),
@@ -212,7 +207,14 @@ mod tests {
     #[test]
     fn a_collective_without_a_program_is_timed_but_has_no_rates() {
         let recorded = RecordedKernel {
-            kernel: CollectiveKernel { operation: 0, node: 0, device: 0, start: 5, duration: 10, exposed: 4 },
+            kernel: CollectiveKernel {
+                operation: 0,
+                node: 0,
+                device: 0,
+                start: Picoseconds(5),
+                duration: Picoseconds(10),
+                exposed: Picoseconds(4),
+            },
             module: "",
             program: None,
             name: "ncclDevKernel_Generic",
@@ -220,7 +222,7 @@ mod tests {
         };
         let analysis = CollectiveAnalysis::new(&[recorded], [(0, 0)], 8);
         let summary = &analysis.by_operation[0];
-        assert_eq!((summary.total_duration, summary.exposed, summary.bandwidth), (10, 4, None));
+        assert_eq!((summary.total_duration.0, summary.exposed.0, summary.bandwidth), (10, 4, None));
         assert_eq!(analysis.by_kind[0].kind, CollectiveKind::Other);
     }
 

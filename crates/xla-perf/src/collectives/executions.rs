@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use trace_ingest::Picoseconds;
+
 use super::operation::{CollectiveOperation, Devices, ExchangeGroups};
 
 /// A kernel that executes a collective on a device.
@@ -14,18 +16,18 @@ pub struct CollectiveKernel {
     pub node: u32,
     /// Number of the device in its node.
     pub device: u32,
-    /// Start in ps, on the clock of the node.
-    pub start: i64,
-    /// Duration in ps.
-    pub duration: i64,
-    /// Part of the duration, in ps, in which the device computed nothing.
-    pub exposed: i64,
+    /// Start, on the clock of the node.
+    pub start: Picoseconds,
+    /// Duration.
+    pub duration: Picoseconds,
+    /// Part of the duration in which the device computed nothing.
+    pub exposed: Picoseconds,
 }
 
 impl CollectiveKernel {
-    /// End in ps; saturates.
+    /// End; saturates.
     #[must_use]
-    pub fn end(&self) -> i64 {
+    pub fn end(&self) -> Picoseconds {
         self.start.saturating_add(self.duration)
     }
 
@@ -98,7 +100,7 @@ fn executions_on_node(kernels: &[CollectiveKernel], mut positions: Vec<usize>) -
 /// Kernels in order of start, cut where one starts after another has ended or a device comes again.
 fn by_time(kernels: &[CollectiveKernel], positions: &[usize]) -> Vec<Vec<usize>> {
     let mut slices: Vec<Vec<usize>> = Vec::new();
-    let mut earliest_end = i64::MIN;
+    let mut earliest_end = Picoseconds(i64::MIN);
     for &position in positions {
         let kernel = &kernels[position];
         let again = |slice: &Vec<usize>| slice.iter().any(|&other| kernels[other].device == kernel.device);
@@ -129,13 +131,13 @@ pub struct Bandwidth {
 }
 
 impl Bandwidth {
-    /// The rates of a collective in a group of `size` devices that took `time` ps; `None` without time.
+    /// The rates of a collective in a group of `size` devices that took this time; `None` without time.
     #[must_use]
-    pub fn new(operation: &CollectiveOperation, size: usize, time: i64) -> Option<Self> {
-        if time <= 0 || size == 0 {
+    pub fn new(operation: &CollectiveOperation, size: usize, time: Picoseconds) -> Option<Self> {
+        if time.0 <= 0 || size == 0 {
             return None;
         }
-        let seconds = time as f64 / 1e12;
+        let seconds = time.0 as f64 / 1e12;
         let factor = operation.kind.bus_factor(size);
         let bytes = operation.kind.algorithmic_bytes(operation.data_bytes(size), size);
         let algorithmic = bytes / (1_u64 << 30) as f64 / seconds;
@@ -164,8 +166,8 @@ pub struct GroupMeasurement {
     pub present: usize,
     /// Device that ran the shortest.
     pub fastest: u64,
-    /// Its time in ps.
-    pub time: i64,
+    /// Its time.
+    pub time: Picoseconds,
     /// Rates by that time; `None` where it is 0.
     pub bandwidth: Option<Bandwidth>,
 }
@@ -181,21 +183,21 @@ pub struct SliceMeasurement {
     pub ranks: Vec<u64>,
     /// Devices of the collective's groups that the profile shows elsewhere but not in this execution.
     pub missing: usize,
-    /// Earliest start in ps, on the clock of its node.
-    pub start: i64,
-    /// Shortest duration in ps.
-    pub min_duration: i64,
-    /// Longest duration in ps.
-    pub max_duration: i64,
-    /// Sum of the durations in ps.
-    pub total_duration: i64,
-    /// Sum over the devices of the time in which the device computed nothing, in ps.
-    pub exposed: i64,
-    /// Latest start less earliest start of devices of a node, the largest of the nodes, in ps; `None` where no node
+    /// Earliest start, on the clock of its node.
+    pub start: Picoseconds,
+    /// Shortest duration.
+    pub min_duration: Picoseconds,
+    /// Longest duration.
+    pub max_duration: Picoseconds,
+    /// Sum of the durations.
+    pub total_duration: Picoseconds,
+    /// Sum over the devices of the time in which the device computed nothing.
+    pub exposed: Picoseconds,
+    /// Latest start less earliest start of devices of a node, the largest of the nodes; `None` where no node
     /// shows two devices.
-    pub start_skew: Option<i64>,
+    pub start_skew: Option<Picoseconds>,
     /// The same of the ends.
-    pub end_skew: Option<i64>,
+    pub end_skew: Option<Picoseconds>,
     /// The groups with at least one device present.
     pub groups: Vec<GroupMeasurement>,
     /// Mean of the groups' rates.
@@ -251,17 +253,17 @@ fn measure_slice(
         });
     }
     let rates: Vec<Bandwidth> = measured.iter().filter_map(|group| group.bandwidth).collect();
-    let sum = |figure: fn(&CollectiveKernel) -> i64| {
-        members.iter().fold(0_i64, |sum, kernel| sum.saturating_add(figure(kernel)))
+    let sum = |figure: fn(&CollectiveKernel) -> Picoseconds| {
+        members.iter().fold(Picoseconds(0), |sum, kernel| sum.saturating_add(figure(kernel)))
     };
     SliceMeasurement {
         operation: slice.operation,
         index: slice.index,
         ranks,
         missing,
-        start: members.iter().map(|kernel| kernel.start).min().unwrap_or(0),
-        min_duration: members.iter().map(|kernel| kernel.duration).min().unwrap_or(0),
-        max_duration: members.iter().map(|kernel| kernel.duration).max().unwrap_or(0),
+        start: members.iter().map(|kernel| kernel.start).min().unwrap_or_default(),
+        min_duration: members.iter().map(|kernel| kernel.duration).min().unwrap_or_default(),
+        max_duration: members.iter().map(|kernel| kernel.duration).max().unwrap_or_default(),
         total_duration: sum(|kernel| kernel.duration),
         exposed: sum(|kernel| kernel.exposed),
         start_skew: skew(members, |kernel| kernel.start),
@@ -272,7 +274,7 @@ fn measure_slice(
 }
 
 /// Latest less earliest instant of a node's devices, the largest of the nodes with two devices or more.
-fn skew(members: &[&CollectiveKernel], instant: fn(&CollectiveKernel) -> i64) -> Option<i64> {
+fn skew(members: &[&CollectiveKernel], instant: fn(&CollectiveKernel) -> Picoseconds) -> Option<Picoseconds> {
     // Members are sorted by node.
     members
         .chunk_by(|a, b| a.node == b.node)
@@ -291,11 +293,12 @@ mod tests {
     use hlo_cost::{ArrayShape, ElementType};
 
     fn kernel(operation: usize, node: u32, device: u32, start: i64, duration: i64) -> CollectiveKernel {
+        let (start, duration) = (Picoseconds(start), Picoseconds(duration));
         CollectiveKernel { operation, node, device, start, duration, exposed: duration }
     }
 
     fn starts(kernels: &[CollectiveKernel]) -> Vec<(usize, usize, Vec<i64>)> {
-        let start = |slice: &Slice| slice.kernels.iter().map(|&position| kernels[position].start).collect();
+        let start = |slice: &Slice| slice.kernels.iter().map(|&position| kernels[position].start.0).collect();
         slices(kernels).iter().map(|slice| (slice.operation, slice.index, start(slice))).collect()
     }
 
@@ -342,7 +345,7 @@ mod tests {
         assert_eq!(slices(&[]), []);
     }
 
-    fn gather(shard_bytes: u64, size: u64, groups: ExchangeGroups) -> CollectiveOperation {
+    fn gather(shard_bytes: u64, size: u64, groups: &str) -> CollectiveOperation {
         let tensor = |bytes| ArrayShape {
             element_type: ElementType::S8,
             dimensions: vec![bytes],
@@ -353,14 +356,15 @@ mod tests {
             kind: CollectiveKind::AllGather,
             inputs: vec![tensor(shard_bytes)],
             outputs: vec![tensor(shard_bytes * size)],
-            split_dimension: Some(0),
-            groups: Some(groups),
+            groups: Some(ExchangeGroups::Replicas(groups.parse().unwrap())),
             channel: None,
         }
     }
 
     fn run(node: u32, device: u32, start: i64, duration: i64) -> CollectiveKernel {
-        CollectiveKernel { operation: 0, node, device, start, duration, exposed: duration / 2 }
+        let exposed = Picoseconds(duration / 2);
+        let (start, duration) = (Picoseconds(start), Picoseconds(duration));
+        CollectiveKernel { operation: 0, node, device, start, duration, exposed }
     }
 
     fn two_nodes() -> Devices {
@@ -370,14 +374,14 @@ mod tests {
     #[test]
     fn the_fastest_device_of_a_group_gives_its_rates() {
         // 1,572,864 bytes a device in a group of 8, 412.785 µs on the fastest.
-        let operation = gather(1_572_864, 8, ExchangeGroups::parse("{}").unwrap());
+        let operation = gather(1_572_864, 8, "{}");
         let kernels: Vec<CollectiveKernel> = (0..8)
             .map(|device| run(0, device, 0, if device == 3 { 412_785_000 } else { 500_000_000 }))
             .collect();
         let devices = Devices { per_node: 8, total: 8, shown: (0..8).collect() };
         let measured = measure(&slices(&kernels), &kernels, &[operation], &devices);
         let group = measured[0].groups[0];
-        assert_eq!((group.fastest, group.time, group.present), (3, 412_785_000, 8));
+        assert_eq!((group.fastest, group.time.0, group.present), (3, 412_785_000, 8));
         let rates = group.bandwidth.unwrap();
         assert!((rates.algorithmic - 49.681_583_633_1).abs() < 1e-9, "{rates:?}");
         assert!((rates.bus - 43.471_385_679_0).abs() < 1e-9, "{rates:?}");
@@ -388,7 +392,7 @@ mod tests {
     #[test]
     fn groups_across_nodes_are_measured_each_and_averaged() {
         // Transposed: devices 0 and 2 are a group, 1 and 3 the other.
-        let groups = ExchangeGroups::parse("[2,2]<=[2,2]T(1,0)").unwrap();
+        let groups = "[2,2]<=[2,2]T(1,0)";
         let kernels = [
             run(0, 0, 100, 4_000_000),
             run(0, 1, 350, 1_000_000),
@@ -397,35 +401,39 @@ mod tests {
         ];
         let measured = measure(&slices(&kernels), &kernels, &[gather(1 << 20, 2, groups)], &two_nodes());
         let slice = &measured[0];
-        let fastest: Vec<(u64, i64)> = slice.groups.iter().map(|group| (group.fastest, group.time)).collect();
+        let fastest: Vec<(u64, i64)> =
+            slice.groups.iter().map(|group| (group.fastest, group.time.0)).collect();
         assert_eq!(fastest, [(2, 2_000_000), (1, 1_000_000)]);
         // 2 MiB in 2 µs and in 1 µs.
         let rate = |time: f64| 2.0 / 1024.0 / time;
         let expected = (rate(2e-6) + rate(1e-6)) / 2.0;
         assert!((slice.bandwidth.unwrap().algorithmic - expected).abs() < 1e-6);
-        assert_eq!((slice.min_duration, slice.max_duration, slice.missing), (1_000_000, 8_000_000, 0));
-        assert_eq!((slice.start_skew, slice.end_skew), (Some(250), Some(6_000_050)));
-        assert_eq!((slice.total_duration, slice.exposed), (15_000_000, 7_500_000));
+        assert_eq!((slice.min_duration.0, slice.max_duration.0, slice.missing), (1_000_000, 8_000_000, 0));
+        assert_eq!(
+            (slice.start_skew, slice.end_skew),
+            (Some(Picoseconds(250)), Some(Picoseconds(6_000_050)))
+        );
+        assert_eq!((slice.total_duration.0, slice.exposed.0), (15_000_000, 7_500_000));
     }
 
     #[test]
     fn a_device_without_the_first_execution_is_missed_in_it_alone() {
         let kernels = [run(0, 0, 0, 500), run(0, 0, 1_000, 500), run(0, 1, 1_100, 400)];
         let devices = Devices { per_node: 2, total: 2, shown: vec![0, 1] };
-        let operation = gather(64, 2, ExchangeGroups::parse("{}").unwrap());
+        let operation = gather(64, 2, "{}");
         let measured = measure(&slices(&kernels), &kernels, &[operation], &devices);
         let figures: Vec<_> =
             measured.iter().map(|slice| (slice.ranks.clone(), slice.missing, slice.start_skew)).collect();
-        assert_eq!(figures, [(vec![0], 1, None), (vec![0, 1], 0, Some(100))]);
+        assert_eq!(figures, [(vec![0], 1, None), (vec![0, 1], 0, Some(Picoseconds(100)))]);
     }
 
     #[test]
     fn devices_outside_of_every_group_and_empty_times_have_no_rate() {
-        let elsewhere = ExchangeGroups::parse("{{6,7}}").unwrap();
+        let elsewhere = "{{6,7}}";
         let kernels = [run(0, 0, 0, 500)];
         let measured = measure(&slices(&kernels), &kernels, &[gather(64, 2, elsewhere)], &two_nodes());
         assert_eq!((measured[0].groups.len(), measured[0].bandwidth), (0, None));
-        assert_eq!(measured[0].min_duration, 500);
-        assert_eq!(Bandwidth::new(&gather(64, 2, ExchangeGroups::parse("{}").unwrap()), 2, 0), None);
+        assert_eq!(measured[0].min_duration, Picoseconds(500));
+        assert_eq!(Bandwidth::new(&gather(64, 2, "{}"), 2, Picoseconds(0)), None);
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use hlo_cost::{ArrayShape, HloInstruction, InstructionRef, ReplicaGroups, Shape};
 
 use super::operation::{CollectiveKind, CollectiveOperation, ExchangeGroups};
+use crate::programs::RENAMED;
 
 /// The collective that an instruction is, or begins asynchronously; `None` for every other instruction.
 #[must_use]
@@ -17,10 +18,6 @@ pub fn collective_operation(instruction: InstructionRef<'_>) -> Option<Collectiv
         kind,
         inputs,
         outputs: tensors(outputs(&exchange, kind)),
-        split_dimension: match exchange.dimensions[..] {
-            [dimension] => usize::try_from(dimension).ok(),
-            _ => None,
-        },
         groups,
         channel: exchange.channel_id,
     })
@@ -34,13 +31,9 @@ fn exchange(instruction: InstructionRef<'_>) -> Option<(InstructionRef<'_>, Coll
     if instruction.opcode != "async-start" {
         return None;
     }
-    let called = &instruction.instruction().called_computations;
-    let computations = instruction.module().computations();
-    let wrapped = computations.iter().filter(|computation| called.contains(&computation.id));
-    wrapped.flat_map(|computation| &computation.instructions).find_map(|inner| {
-        let inner = instruction.module().instruction(&inner.name)?;
-        CollectiveKind::from_opcode(&inner.opcode).map(|kind| (inner, kind))
-    })
+    let called = instruction.instruction().called_computations.iter();
+    let wrapped = called.filter_map(|&id| instruction.module().instructions_of(id));
+    wrapped.flatten().find_map(|inner| Some((inner, CollectiveKind::from_opcode(&inner.opcode)?)))
 }
 
 /// What a device gets. The first half of an asynchronous gather or permute has its inputs in front; behind the
@@ -89,9 +82,6 @@ fn groups(exchange: &HloInstruction, kind: CollectiveKind) -> Option<ExchangeGro
     Some(ExchangeGroups::Replicas(groups))
 }
 
-/// Kinds whose asynchronous form some runtimes report under the name of the plain one.
-const FAMILIES: [&str; 3] = ["all-to-all", "reduce-scatter", "all-gather"];
-
 /// The instructions that names of events mean which the module does not have: names such as `all-gather.7`, ordered
 /// by number, stand for the instructions `all-gather-start…` in the order of their names (for `all-gather-done…` where
 /// there are none of these). When there are more names than instructions, the last instruction has the rest.
@@ -102,7 +92,7 @@ pub fn renamed_collectives<'n>(
 ) -> BTreeMap<&'n str, &'n str> {
     let names: Vec<&str> = names.into_iter().collect();
     let mut found = BTreeMap::new();
-    for family in FAMILIES {
+    for family in RENAMED {
         let beginning = |suffix: &str| {
             let mut halves: Vec<&str> = instructions
                 .iter()
@@ -180,7 +170,7 @@ mod tests {
             (texts(&operation.inputs), texts(&operation.outputs)),
             (vec!["bf16[8,4]".into()], vec!["bf16[8,8]".into()])
         );
-        assert_eq!((operation.split_dimension, operation.channel), (Some(1), Some(3)));
+        assert_eq!(operation.channel, Some(3));
         assert_eq!((operation.data_bytes(2), operation.message_bytes()), (64, 128));
         let groups = operation.groups.unwrap();
         assert_eq!(groups.to_string(), "[4,2]<=[2,4]T(1,0)");

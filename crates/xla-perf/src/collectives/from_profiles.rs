@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gpu_timeline::{Activity, Interval, IntervalSet};
 use hlo_cost::InstructionRef;
+use trace_ingest::Picoseconds;
 
 use super::analysis::{CollectiveAnalysis, RecordedKernel};
 use super::executions::CollectiveKernel;
@@ -73,9 +74,9 @@ fn record<'a>(node: u32, analysis: &'a JaxAnalysis, recorded: &mut Vec<RecordedK
                 operation: 0,
                 node,
                 device: device(event),
-                start: span.start,
-                duration: span.length(),
-                exposed: span.length() - hidden,
+                start: Picoseconds(span.start),
+                duration: Picoseconds(span.length()),
+                exposed: Picoseconds(span.length() - hidden),
             },
             module: operator
                 .program

@@ -2,11 +2,9 @@
 //!
 //! [`CollectiveAnalysis::from_profiles`] takes the profiles of a run's nodes, reads each collective out of its program
 //! ([`CollectiveOperation`]), groups the kernels of all devices into executions ([`slices`]), and measures these
-//! ([`measure`]). All of that works on plain values and needs no profile. [`parse_xla_dump`] reads
-//! collectives out of XLA's text dumps.
+//! ([`measure`]). All of that works on plain values and needs no profile.
 
 mod analysis;
-mod dump;
 mod executions;
 mod from_hlo;
 mod from_profiles;
@@ -17,7 +15,6 @@ mod summary;
 mod tests;
 
 pub use analysis::{CollectiveAnalysis, ProgramCollective, RecordedKernel};
-pub use dump::{DumpedCollective, parse_xla_dump};
 pub use executions::{
     Bandwidth, CollectiveKernel, GroupMeasurement, Slice, SliceMeasurement, measure, slices,
 };

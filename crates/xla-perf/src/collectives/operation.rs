@@ -5,7 +5,7 @@ use std::fmt;
 use hlo_cost::{ArrayShape, ReplicaGroups};
 
 /// A collective instruction of a program.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CollectiveOperation {
     /// Name of the instruction, unique in its program.
     pub name: String,
@@ -15,8 +15,6 @@ pub struct CollectiveOperation {
     pub inputs: Vec<ArrayShape>,
     /// What each device gets.
     pub outputs: Vec<ArrayShape>,
-    /// Dimension along which the tensors are split or joined, where there is exactly one.
-    pub split_dimension: Option<usize>,
     /// Who exchanges with whom; `None` where the program does not say.
     pub groups: Option<ExchangeGroups>,
     /// Channel that ties the instruction to those of the other devices.
@@ -52,19 +50,6 @@ impl CollectiveOperation {
     pub fn message_bytes(&self) -> u64 {
         self.input_bytes().max(self.output_bytes())
     }
-
-    /// The outputs cut into as many parts as a group of `size` has devices, along the split dimension if there is one;
-    /// outputs that cannot be cut are left out. Its bytes are the size that a text dump's table states, whatever the
-    /// kind.
-    #[must_use]
-    pub fn slices(&self, size: usize) -> Vec<ArrayShape> {
-        match self.split_dimension {
-            Some(dimension) => {
-                self.outputs.iter().filter_map(|output| slice(output, dimension, size)).collect()
-            }
-            None => self.outputs.clone(),
-        }
-    }
 }
 
 /// Bytes of tensors together; those of a type without a size count nothing.
@@ -72,20 +57,8 @@ pub(super) fn total(tensors: &[ArrayShape]) -> u64 {
     tensors.iter().fold(0, |sum, tensor| sum.saturating_add(tensor.bytes().map_or(0, |bytes| bytes as u64)))
 }
 
-/// A tensor cut into `parts` along a dimension; `None` where that does not come out even.
-fn slice(tensor: &ArrayShape, dimension: usize, parts: usize) -> Option<ArrayShape> {
-    let mut slice = tensor.clone();
-    let length = slice.dimensions.get_mut(dimension)?;
-    let parts = parts as u64;
-    if parts == 0 || !length.is_multiple_of(parts) {
-        return None;
-    }
-    *length /= parts;
-    Some(slice)
-}
-
 /// Kind of a collective operation of XLA.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CollectiveKind {
     /// Every device gets the shards of all devices of its group.
     AllGather,
@@ -98,6 +71,7 @@ pub enum CollectiveKind {
     /// Devices send to one device each, by source and target pairs.
     CollectivePermute,
     /// Any other, such as a broadcast.
+    #[default]
     Other,
 }
 
@@ -244,32 +218,6 @@ pub enum ExchangeGroups {
 }
 
 impl ExchangeGroups {
-    /// Reads the text after `replica_groups=`: `{{0,1},{2,3}}`, `{}`, `[4,2]<=[2,4]T(1,0)`, or `[8]<=[8]`, which is
-    /// one group. `None` for anything else.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        let text = text.trim();
-        let one_group = text.split_once("<=").filter(|(shape, _)| !shape.contains(','));
-        let groups = match one_group.and_then(|(shape, rest)| Some((shape.strip_prefix('[')?, rest))) {
-            Some((size, rest)) => format!("[1,{size}<={rest}").parse(),
-            None => text.parse(),
-        };
-        groups.ok().map(Self::Replicas)
-    }
-
-    /// Reads the text after `source_target_pairs=`, `{{0,1},{1,0}}`; `None` for anything else.
-    #[must_use]
-    pub fn parse_pairs(text: &str) -> Option<Self> {
-        let ReplicaGroups::Lists(lists) = text.trim().parse().ok()? else {
-            return Some(Self::Pairs(Vec::new()));
-        };
-        let pairs = lists.into_iter().map(|pair| match pair[..] {
-            [source, target] => Some((source, target)),
-            _ => None,
-        });
-        pairs.collect::<Option<Vec<_>>>().map(Self::Pairs)
-    }
-
     /// The groups, by rank; none where their figures contradict each other.
     #[must_use]
     pub fn resolve(&self, devices: &Devices) -> Vec<Vec<u64>> {
@@ -328,14 +276,17 @@ mod tests {
         ArrayShape { element_type, dimensions: dimensions.to_vec(), ..ArrayShape::default() }
     }
 
+    fn groups(text: &str) -> ExchangeGroups {
+        ExchangeGroups::Replicas(text.parse().unwrap())
+    }
+
     fn operation(kind: CollectiveKind, input: &[u64], output: &[u64]) -> CollectiveOperation {
         CollectiveOperation {
             name: kind.name().to_owned(),
             kind,
             inputs: vec![tensor(ElementType::F32, input)],
             outputs: vec![tensor(ElementType::F32, output)],
-            split_dimension: Some(0),
-            groups: ExchangeGroups::parse("{}"),
+            groups: Some(groups("{}")),
             channel: Some(1),
         }
     }
@@ -362,14 +313,6 @@ mod tests {
             tensor(ElementType::F32, &[]),
         ];
         assert_eq!(total(&tensors), 3 + 4);
-    }
-
-    #[test]
-    fn a_tensor_that_cannot_be_cut_has_no_slice() {
-        let matrix = tensor(ElementType::F32, &[6, 4]);
-        assert_eq!(slice(&matrix, 0, 4), None);
-        assert_eq!(slice(&matrix, 2, 2), None);
-        assert_eq!(slice(&matrix, 1, 4).map(|slice| slice.to_string()), Some("f32[6,1]".to_owned()));
     }
 
     #[test]
@@ -417,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_xla_give_groups() {
+    fn groups_are_resolved_to_ranks() {
         type Groups = &'static [&'static [u64]];
         let cases: [(&str, Groups); 5] = [
             ("{{0,1},{2,3}}", &[&[0, 1], &[2, 3]]),
@@ -428,32 +371,24 @@ mod tests {
             ("[4,2]<=[9]", &[]),
         ];
         for (text, expected) in cases {
-            assert_eq!(
-                ExchangeGroups::parse(text).unwrap().resolve(&devices(&[0, 1, 2, 3], 4)),
-                expected,
-                "{text}"
-            );
-        }
-        for text in ["", "{{0,1}", "[8]<=8", "4"] {
-            assert_eq!(ExchangeGroups::parse(text), None, "{text}");
+            assert_eq!(groups(text).resolve(&devices(&[0, 1, 2, 3], 4)), expected, "{text}");
         }
     }
 
     #[test]
     fn pairs_are_groups_of_two() {
-        let pairs = ExchangeGroups::parse_pairs("{{0,1},{1,0}}").unwrap();
+        let pairs = ExchangeGroups::Pairs(vec![(0, 1), (1, 0)]);
         assert_eq!(
             (pairs.group_size(8), pairs.resolve(&devices(&[], 8))),
             (Some(2), vec![vec![0, 1], vec![1, 0]])
         );
         assert_eq!(pairs.to_string(), "{{0,1},{1,0}}");
-        assert_eq!(ExchangeGroups::parse_pairs("{{0,1,2}}"), None);
-        assert_eq!(ExchangeGroups::parse_pairs("{}").unwrap().group_size(8), None);
+        assert_eq!(ExchangeGroups::Pairs(Vec::new()).group_size(8), None);
     }
 
     #[test]
     fn all_devices_are_one_group_of_as_many_as_run() {
-        let all = ExchangeGroups::parse("{}").unwrap();
+        let all = groups("{}");
         assert_eq!((all.group_size(4), all.to_string().as_str()), (Some(4), "{}"));
         assert_eq!((all.group_size(0), all.resolve(&devices(&[], 0)).len()), (None, 0));
         // The profile shows all that there are, whatever their numbers; or some of more.

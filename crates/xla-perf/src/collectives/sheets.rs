@@ -9,7 +9,7 @@ use sheets::Unit::{
     Bytes, GibibytesPerSecond, GigabytesPerSecond, Kibibytes, Mebibytes, Microseconds, Milliseconds, Percent,
 };
 use sheets::{Chart, ChartShape, Column, Excerpt, Field, Sheet, percent};
-use trace_ingest::TimeUnit;
+use trace_ingest::{Picoseconds, TimeUnit};
 
 use super::analysis::CollectiveAnalysis;
 use super::executions::{Bandwidth, SliceMeasurement};
@@ -115,14 +115,14 @@ fn sheets<'a, A: 'a>(collectives: fn(&'a A) -> &'a CollectiveAnalysis) -> Vec<Sh
             "Collectives by kind and size of their buffers, the smallest first: which sizes take the time.",
             size_fields(),
             collectives,
-            |collectives| with_shares(by_size(&buffers(collectives)), |size| (size.kind, size.time)),
+            |collectives| with_shares(by_size(&buffers(collectives)), |size| (size.kind, size.time.0)),
         ),
         sheet(
             "collective_bw_ranges",
             "Time of collectives by kind and range of effective bandwidth; ranges that nothing lies in are left out.",
             range_fields(),
             collectives,
-            |collectives| with_shares(by_range(&buffers(collectives)), |range| (range.kind, range.time)),
+            |collectives| with_shares(by_range(&buffers(collectives)), |range| (range.kind, range.time.0)),
         ),
     ]
 }
@@ -138,16 +138,6 @@ fn sheet<'a, A: 'a, R: 'a>(
         let collectives = collectives(analysis);
         Some((collectives, rows(collectives))).filter(|(_, rows)| !rows.is_empty())
     })
-}
-
-/// A time of collectives, which is in ps, in µs.
-fn us(time: i64) -> f64 {
-    TimeUnit::Picoseconds.to_microseconds(time)
-}
-
-/// The same in ms.
-fn ms(time: i64) -> f64 {
-    time as f64 / (TimeUnit::Picoseconds.per_microsecond() * 1000) as f64
 }
 
 /// Which collective a row is about, by its index.
@@ -232,8 +222,8 @@ fn kind_fields<'a>() -> Vec<KindField<'a>> {
         KindField::from_column(SLICES_OF_KIND, |_, row| row.slices.into()),
         KindField::new(Count, "total_measurements", |_, row| row.measurements.into())
             .described("Groups of all executions that have a bandwidth."),
-        KindField::from_column(TOTAL_MS, |_, row| ms(row.total_duration).into()),
-        KindField::from_column(EXPOSED_SHARE, |_, row| percent(row.exposed, row.total_duration).into()),
+        KindField::from_column(TOTAL_MS, |_, row| row.total_duration.to_milliseconds().into()),
+        KindField::from_column(EXPOSED_SHARE, |_, row| percent(row.exposed.0, row.total_duration.0).into()),
         KindField::new(Number(Mebibytes), "avg_data_size (MiB)", |_, row| row.mean_data.into())
             .described("Mean over the collectives of the data in MiB that the bandwidth is computed from, see data_bytes in the sheet collectives."),
     ];
@@ -270,9 +260,10 @@ impl OperationRow<'_> {
 }
 
 fn operations<'a>(all: &'a CollectiveAnalysis) -> Vec<OperationRow<'a>> {
-    let spread = |times: &Vec<i64>| {
+    let spread = |times: &Vec<Picoseconds>| {
+        let times: Vec<i64> = times.iter().map(|time| time.0).collect();
         let unit = TimeUnit::Picoseconds.per_microsecond() as f64;
-        Summary::of(times).map_or_else(Spread::default, |times| times.spread(unit))
+        Summary::of(&times).map_or_else(Spread::default, |times| times.spread(unit))
     };
     let row = |summary: &'a OperationSummary| {
         let OperationSummary { operation, min_durations, start_skews, end_skews, .. } = summary;
@@ -321,12 +312,12 @@ fn operation_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, OperationRow<'a>>
             .described("Executions that lack the kernel of a device whose profile shows other work; their skew and fastest device may be of a part only."),
         F::new(Count, "num_kernels", |_, row| row.summary.kernels.into())
             .described("Kernels of all devices."),
-        F::from_column(TOTAL_MS, |_, row| ms(row.summary.total_duration).into()),
-        F::new(Number(Milliseconds), "waiting_ms", |_, row| ms(row.summary.waited).into())
+        F::from_column(TOTAL_MS, |_, row| row.summary.total_duration.to_milliseconds().into()),
+        F::new(Number(Milliseconds), "waiting_ms", |_, row| row.summary.waited.to_milliseconds().into())
             .described("Part of total_time_ms that kernels ran longer than the fastest of their execution: they waited for a device that came later."),
-        F::new(Number(Milliseconds), "exposed_ms", |_, row| ms(row.summary.exposed).into())
+        F::new(Number(Milliseconds), "exposed_ms", |_, row| row.summary.exposed.to_milliseconds().into())
             .described("Part of total_time_ms in which the device computed nothing. Collectives at the same time count each."),
-        F::from_column(EXPOSED_SHARE, |_, row| percent(row.summary.exposed, row.summary.total_duration).into()),
+        F::from_column(EXPOSED_SHARE, |_, row| percent(row.summary.exposed.0, row.summary.total_duration.0).into()),
         F::new(Number(Microseconds), "min_dur_mean_us", |_, row| row.min_durations.mean.into())
             .described("Duration in µs of an execution's fastest kernel, mean over executions."),
         F::new(Number(Microseconds), "min_dur_median_us", |_, row| row.min_durations.median.into())
@@ -369,7 +360,7 @@ fn execution_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, &'a SliceMeasurem
     fields.extend([
         F::new(Identifier, "slice", |_, row| row.index.into())
             .described("Number of the execution among those of the collective, from 0."),
-        F::new(Number(Milliseconds), "start_ms", |_, row| ms(row.start).into())
+        F::new(Number(Milliseconds), "start_ms", |_, row| row.start.to_milliseconds().into())
             .described("Earliest start in ms since the first event of the profile; of several profiles, the least of their numbers, for each host has a clock of its own."),
         F::new(Count, "num_devices", |_, row| row.ranks.len().into())
             .described("Devices whose kernel the profile shows."),
@@ -377,15 +368,15 @@ fn execution_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, &'a SliceMeasurem
             .described("Devices of the groups that the profile shows at other work but not in this execution."),
         F::new(Identifier, "fastest_device", |_, row| row.groups.first().map(|group| group.fastest).into())
             .described("Rank of the device that ran the shortest: it entered last and did not wait. Of several groups, that of the first."),
-        F::new(Number(Microseconds), "min_dur_us", |_, row| us(row.min_duration).into())
+        F::new(Number(Microseconds), "min_dur_us", |_, row| row.min_duration.to_microseconds().into())
             .described("Shortest duration in µs."),
-        F::new(Number(Microseconds), "max_dur_us", |_, row| us(row.max_duration).into())
+        F::new(Number(Microseconds), "max_dur_us", |_, row| row.max_duration.to_microseconds().into())
             .described("Longest duration in µs."),
-        F::new(Number(Microseconds), "start_skew_us", |_, row| row.start_skew.map(us).into())
+        F::new(Number(Microseconds), "start_skew_us", |_, row| row.start_skew.map(Picoseconds::to_microseconds).into())
             .described("Latest less earliest start on a node in µs; empty for one device."),
-        F::new(Number(Microseconds), "end_skew_us", |_, row| row.end_skew.map(us).into())
+        F::new(Number(Microseconds), "end_skew_us", |_, row| row.end_skew.map(Picoseconds::to_microseconds).into())
             .described("Latest less earliest end on a node in µs; empty for one device."),
-        F::new(Number(Microseconds), "exposed_us", |_, row| (us(row.exposed) / row.ranks.len() as f64).into())
+        F::new(Number(Microseconds), "exposed_us", |_, row| (row.exposed.to_microseconds() / row.ranks.len() as f64).into())
             .described("Time in µs in which the device computed nothing, mean over the devices."),
     ]);
     fields.extend(rate_fields(|row: &&SliceMeasurement| row.bandwidth));
@@ -424,11 +415,11 @@ fn buffer_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, BufferedCollective>>
     type F<'a> = Field<&'a CollectiveAnalysis, BufferedCollective>;
     let mut fields = Vec::from(identity_fields(BASE, |row: &BufferedCollective| row.operation));
     fields.extend([
-        F::new(Number(Microseconds), "latency_us", |_, row| us(row.latency).into())
+        F::new(Number(Microseconds), "latency_us", |_, row| row.latency.to_microseconds().into())
             .described("Shortest duration in µs of any execution on any device."),
         F::from_column(SIZE, |_, row| (row.bytes as f64 / 1024.0).into()),
         F::from_column(EFFECTIVE, |_, row| row.bandwidth.into()),
-        F::from_column(TIME, |_, row| ms(row.time).into()),
+        F::from_column(TIME, |_, row| row.time.to_milliseconds().into()),
     ]);
     fields
 }
@@ -453,7 +444,7 @@ fn size_fields<'a>() -> [Field<&'a CollectiveAnalysis, Shared<BufferSize>>; 7] {
         F::from_column(SIZE, |_, (row, _)| (row.bytes as f64 / 1024.0).into()),
         F::from_column(COUNT, |_, (row, _)| row.count.into())
             .described("Collectives with a buffer of this size."),
-        F::from_column(TIME, |_, (row, _)| ms(row.time).into()),
+        F::from_column(TIME, |_, (row, _)| row.time.to_milliseconds().into()),
         F::from_column(SHARE, |_, (_, share)| (*share).into()),
         F::from_column(EFFECTIVE.named("effective_bw_mean (GB/s)"), |_, (row, _)| {
             row.bandwidth.map(|rates| rates.mean).into()
@@ -473,7 +464,7 @@ fn range_fields<'a>() -> [Field<&'a CollectiveAnalysis, Shared<BandwidthRange>>;
         F::new(Text, "bandwidth_range (GB/s)", |_, (row, _)| row.text().into())
             .described("Range of the effective bandwidth in GB/s, lower end included."),
         F::from_column(COUNT, |_, (row, _)| row.count.into()),
-        F::from_column(TIME, |_, (row, _)| ms(row.time).into()),
+        F::from_column(TIME, |_, (row, _)| row.time.to_milliseconds().into()),
         F::from_column(SHARE, |_, (_, share)| (*share).into()),
     ]
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use trace_ingest::Picoseconds;
+
 use super::executions::{Bandwidth, SliceMeasurement};
 use super::operation::{CollectiveKind, CollectiveOperation};
 
@@ -18,18 +20,18 @@ pub struct OperationSummary {
     pub kernels: usize,
     /// Groups of all executions that have rates.
     pub measurements: usize,
-    /// Shortest durations of the executions, in ps, in order.
-    pub min_durations: Vec<i64>,
-    /// Sum of the durations of all kernels, in ps.
-    pub total_duration: i64,
-    /// Part of it, in ps, that kernels ran longer than the fastest of their execution: waiting for the last device.
-    pub waited: i64,
+    /// Shortest durations of the executions, in order.
+    pub min_durations: Vec<Picoseconds>,
+    /// Sum of the durations of all kernels.
+    pub total_duration: Picoseconds,
+    /// Part of it that kernels ran longer than the fastest of their execution: waiting for the last device.
+    pub waited: Picoseconds,
     /// Part of it in which the device computed nothing.
-    pub exposed: i64,
-    /// Differences of the starts of the executions that have one, in ps.
-    pub start_skews: Vec<i64>,
+    pub exposed: Picoseconds,
+    /// Differences of the starts of the executions that have one.
+    pub start_skews: Vec<Picoseconds>,
     /// The same of the ends.
-    pub end_skews: Vec<i64>,
+    pub end_skews: Vec<Picoseconds>,
     /// Mean of the executions' rates.
     pub bandwidth: Option<Bandwidth>,
     /// Least and largest algorithmic bandwidth of a group, in GiB/s.
@@ -46,9 +48,13 @@ pub fn by_operation(slices: &[SliceMeasurement]) -> Vec<OperationSummary> {
     of_operation.into_iter().map(|(operation, slices)| summarize(operation, &slices)).collect()
 }
 
+fn saturating_sum(times: impl Iterator<Item = Picoseconds>) -> Picoseconds {
+    times.fold(Picoseconds(0), Picoseconds::saturating_add)
+}
+
 fn summarize(operation: usize, slices: &[&SliceMeasurement]) -> OperationSummary {
-    let sum = |figure: fn(&SliceMeasurement) -> i64| {
-        slices.iter().fold(0_i64, |sum, slice| sum.saturating_add(figure(slice)))
+    let sum = |figure: fn(&SliceMeasurement) -> Picoseconds| {
+        saturating_sum(slices.iter().map(|slice| figure(slice)))
     };
     let rates: Vec<Bandwidth> = slices.iter().filter_map(|slice| slice.bandwidth).collect();
     let of_groups: Vec<f64> = slices
@@ -65,8 +71,8 @@ fn summarize(operation: usize, slices: &[&SliceMeasurement]) -> OperationSummary
         min_durations: slices.iter().map(|slice| slice.min_duration).collect(),
         total_duration: sum(|slice| slice.total_duration),
         waited: sum(|slice| {
-            let fastest = slice.min_duration.saturating_mul(slice.ranks.len() as i64);
-            slice.total_duration.saturating_sub(fastest)
+            let fastest = slice.min_duration.0.saturating_mul(slice.ranks.len() as i64);
+            slice.total_duration.saturating_sub(Picoseconds(fastest))
         }),
         exposed: sum(|slice| slice.exposed),
         start_skews: slices.iter().filter_map(|slice| slice.start_skew).collect(),
@@ -99,10 +105,10 @@ pub struct KindSummary {
     pub message_bus: Option<Distribution>,
     /// Mean of the collectives' data, in MiB, of those whose size is known.
     pub mean_data: Option<f64>,
-    /// Sum of the durations of all kernels, in ps.
-    pub total_duration: i64,
+    /// Sum of the durations of all kernels.
+    pub total_duration: Picoseconds,
     /// Part of it in which the device computed nothing.
-    pub exposed: i64,
+    pub exposed: Picoseconds,
 }
 
 /// Collectives by kind, the largest mean algorithmic bandwidth first; those without one last, in the order of the
@@ -154,8 +160,8 @@ fn summarize_kind(
         bus: distribution(|rate| rate.bus),
         message_bus: distribution(|rate| rate.message_bus),
         mean_data: (!data.is_empty()).then(|| data.iter().map(mib).sum::<f64>() / data.len() as f64),
-        total_duration: of_kind.iter().fold(0, |sum, summary| sum.saturating_add(summary.total_duration)),
-        exposed: of_kind.iter().fold(0, |sum, summary| sum.saturating_add(summary.exposed)),
+        total_duration: saturating_sum(of_kind.iter().map(|summary| summary.total_duration)),
+        exposed: saturating_sum(of_kind.iter().map(|summary| summary.exposed)),
     }
 }
 
@@ -212,15 +218,15 @@ pub struct BufferedCollective {
     pub operation: usize,
     /// Kind.
     pub kind: CollectiveKind,
-    /// Shortest duration of any execution on any device, in ps.
-    pub latency: i64,
+    /// Shortest duration of any execution on any device.
+    pub latency: Picoseconds,
     /// Bytes of the buffer that the collective fills on a device.
     pub bytes: u64,
     /// Bytes exchanged over the latency, in GB/s; `None` without time. The buffer of a reduce-scatter holds the shard of a device, so it
     /// counts as often as the group has devices.
     pub bandwidth: Option<f64>,
-    /// Sum over the executions of the shortest duration, in ps.
-    pub time: i64,
+    /// Sum over the executions of the shortest duration.
+    pub time: Picoseconds,
 }
 
 /// The collectives that ran, with their buffers, by kind and then in their order. Those without tensors are left out.
@@ -240,8 +246,8 @@ pub fn buffered(
                 CollectiveKind::ReduceScatter => operation.groups.as_ref()?.group_size(devices)?,
                 _ => 1,
             };
-            let bandwidth = (latency > 0).then(|| bytes as f64 * parts as f64 * 1e3 / latency as f64);
-            let time = summary.min_durations.iter().fold(0_i64, |sum, &time| sum.saturating_add(time));
+            let bandwidth = (latency.0 > 0).then(|| bytes as f64 * parts as f64 * 1e3 / latency.0 as f64);
+            let time = saturating_sum(summary.min_durations.iter().copied());
             Some(BufferedCollective {
                 operation: summary.operation,
                 kind: operation.kind,
@@ -265,8 +271,8 @@ pub struct BufferSize {
     pub bytes: u64,
     /// Collectives.
     pub count: usize,
-    /// Sum of their times, in ps.
-    pub time: i64,
+    /// Sum of their times.
+    pub time: Picoseconds,
     /// Their bandwidths in GB/s.
     pub bandwidth: Option<Distribution>,
 }
@@ -282,7 +288,7 @@ pub fn by_size(collectives: &[BufferedCollective]) -> Vec<BufferSize> {
         kind,
         bytes,
         count: members.len(),
-        time: members.iter().fold(0_i64, |sum, member| sum.saturating_add(member.time)),
+        time: saturating_sum(members.iter().map(|member| member.time)),
         bandwidth: Distribution::new(members.iter().filter_map(|member| member.bandwidth).collect()),
     });
     sizes.collect()
@@ -300,8 +306,8 @@ pub struct BandwidthRange {
     pub range: usize,
     /// Collectives.
     pub count: usize,
-    /// Sum of their times, in ps.
-    pub time: i64,
+    /// Sum of their times.
+    pub time: Picoseconds,
 }
 
 impl BandwidthRange {
@@ -320,7 +326,7 @@ impl BandwidthRange {
 /// a bandwidth. A range contains its lower end.
 #[must_use]
 pub fn by_range(collectives: &[BufferedCollective]) -> Vec<BandwidthRange> {
-    let mut ranges: BTreeMap<(CollectiveKind, usize), (usize, i64)> = BTreeMap::new();
+    let mut ranges: BTreeMap<(CollectiveKind, usize), (usize, Picoseconds)> = BTreeMap::new();
     for collective in collectives {
         let Some(bandwidth) = collective.bandwidth else { continue };
         let range = BANDWIDTH_RANGES.iter().rposition(|&lower| bandwidth >= lower).unwrap_or(0);
@@ -338,7 +344,7 @@ mod tests {
     use super::super::executions::GroupMeasurement;
     use super::super::operation::ExchangeGroups;
     use super::*;
-    use hlo_cost::{ArrayShape, ElementType};
+    use hlo_cost::{ArrayShape, ElementType, ReplicaGroups};
 
     fn operation(kind: CollectiveKind, bytes: u64) -> CollectiveOperation {
         let tensor =
@@ -348,13 +354,13 @@ mod tests {
             kind,
             inputs: vec![tensor.clone()],
             outputs: vec![tensor],
-            split_dimension: None,
-            groups: ExchangeGroups::parse("{}"),
+            groups: Some(ExchangeGroups::Replicas(ReplicaGroups::Everyone)),
             channel: None,
         }
     }
 
     fn slice(operation: usize, index: usize, rate: Option<f64>, durations: [i64; 2]) -> SliceMeasurement {
+        let durations = durations.map(Picoseconds);
         let bandwidth = rate.map(|rate| Bandwidth { algorithmic: rate, bus: rate, message_bus: rate });
         let group = GroupMeasurement { group: 0, present: 2, fastest: 0, time: durations[0], bandwidth };
         SliceMeasurement {
@@ -362,7 +368,7 @@ mod tests {
             index,
             ranks: vec![0, 1],
             missing: index % 2,
-            start: 0,
+            start: Picoseconds(0),
             min_duration: durations[0],
             max_duration: durations[1],
             total_duration: durations[0] + durations[1],
@@ -384,10 +390,10 @@ mod tests {
         let summaries = by_operation(&slices);
         let first = &summaries[0];
         assert_eq!((first.operation, first.slices, first.incomplete, first.kernels), (1, 2, 1, 4));
-        assert_eq!((first.total_duration, first.exposed, first.waited), (650, 300, 50));
+        assert_eq!((first.total_duration.0, first.exposed.0, first.waited.0), (650, 300, 50));
         assert_eq!(
             (first.min_durations.as_slice(), first.start_skews.as_slice()),
-            (&[100, 200][..], &[50, 0][..])
+            (&[100, 200].map(Picoseconds)[..], &[50, 0].map(Picoseconds)[..])
         );
         assert_eq!(first.bandwidth.map(|rates| rates.algorithmic), Some(20.0));
         assert_eq!(first.algorithmic_range, Some((10.0, 30.0)));
@@ -433,19 +439,7 @@ mod tests {
     }
 
     fn buffer_of(kind: CollectiveKind, bytes: u64) -> CollectiveOperation {
-        CollectiveOperation {
-            name: kind.name().to_owned(),
-            kind,
-            inputs: Vec::new(),
-            outputs: vec![ArrayShape {
-                element_type: ElementType::U8,
-                dimensions: vec![bytes],
-                ..ArrayShape::default()
-            }],
-            split_dimension: None,
-            groups: ExchangeGroups::parse("{}"),
-            channel: None,
-        }
+        CollectiveOperation { inputs: Vec::new(), ..operation(kind, bytes) }
     }
 
     fn summary(operation: usize, min_durations: &[i64]) -> OperationSummary {
@@ -455,10 +449,10 @@ mod tests {
             incomplete: 0,
             kernels: 0,
             measurements: 0,
-            min_durations: min_durations.to_vec(),
-            total_duration: 0,
-            waited: 0,
-            exposed: 0,
+            min_durations: min_durations.iter().copied().map(Picoseconds).collect(),
+            total_duration: Picoseconds(0),
+            waited: Picoseconds(0),
+            exposed: Picoseconds(0),
             start_skews: Vec::new(),
             end_skews: Vec::new(),
             bandwidth: None,
@@ -482,7 +476,8 @@ mod tests {
             summary(3, &[1_000_000]),
         ];
         let found = buffered(&summaries, &operations, 4);
-        let figures: Vec<_> = found.iter().map(|c| (c.operation, c.latency, c.bandwidth, c.time)).collect();
+        let figures: Vec<_> =
+            found.iter().map(|c| (c.operation, c.latency.0, c.bandwidth, c.time.0)).collect();
         assert_eq!(
             figures,
             [
@@ -494,11 +489,11 @@ mod tests {
         );
         let sizes = by_size(&found);
         assert_eq!(
-            (sizes.len(), sizes[0].bytes, sizes[0].count, sizes[0].time),
+            (sizes.len(), sizes[0].bytes, sizes[0].count, sizes[0].time.0),
             (2, 4_000_000, 2, 48_000_000)
         );
         assert_eq!(sizes[0].bandwidth.map(|rates| (rates.mean, rates.std)), Some((300.0, 200.0)));
-        let ranges: Vec<_> = by_range(&found).iter().map(|r| (r.kind, r.text(), r.count, r.time)).collect();
+        let ranges: Vec<_> = by_range(&found).iter().map(|r| (r.kind, r.text(), r.count, r.time.0)).collect();
         assert_eq!(
             ranges,
             [

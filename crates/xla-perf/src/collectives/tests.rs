@@ -1,5 +1,7 @@
 //! Collectives of profiles as a whole.
 
+use trace_ingest::Picoseconds;
+
 use super::sheets::profile_collective_sheets;
 use super::{CollectiveAnalysis, CollectiveKind, collective_sheets};
 use crate::JaxAnalysis;
@@ -47,15 +49,16 @@ fn groups_over_two_nodes_are_measured_by_their_fastest_device() {
     assert_eq!((slices[0].ranks.as_slice(), slices[0].missing), (&[0, 2][..], 2));
     assert_eq!((slices[1].ranks.as_slice(), slices[1].missing), (&[0, 1, 2, 3][..], 0));
     // Groups {0,2} and {1,3}: 4 µs of 4 and 5, 2 µs of 8 and 2.
-    let fastest: Vec<(u64, i64)> = slices[1].groups.iter().map(|group| (group.fastest, group.time)).collect();
+    let fastest: Vec<(u64, i64)> =
+        slices[1].groups.iter().map(|group| (group.fastest, group.time.0)).collect();
     assert_eq!(fastest, [(0, 4_000_000), (3, 2_000_000)]);
     let rate = |seconds: f64| 2.0 / 1024.0 / seconds;
     let expected = (rate(4e-6) + rate(2e-6)) / 2.0;
     assert!((slices[1].bandwidth.unwrap().algorithmic - expected).abs() < 1e-6);
     // Starts differ by 500 ns on each node, whatever the clocks of the two.
-    assert_eq!(slices[1].start_skew, Some(500_000));
+    assert_eq!(slices[1].start_skew, Some(Picoseconds(500_000)));
     // The fusion hides the later half of each gather.
-    assert_eq!(slices[1].exposed, (4_000 + 8_000 + 5_000 + 2_000) * 1_000 / 2);
+    assert_eq!(slices[1].exposed.0, (4_000 + 8_000 + 5_000 + 2_000) * 1_000 / 2);
 }
 
 #[test]

@@ -3,12 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use gpu_timeline::Summary;
+use gpu_timeline::{Spread, Summary, summaries};
 use sheets::ColumnKind::{Count, Identifier, Number, Text, Whole};
 use sheets::Unit::{Bytes, GigabytesPerSecond, Microseconds, Milliseconds, One, Percent};
 use sheets::{ColumnKind, Field, Nested, Sheet};
 
 use crate::JaxAnalysis;
+use crate::device_events::DeviceEvent;
 use crate::sheet::sheet;
 
 /// The value of a key in a profiler's text of parts such as `size:655360`.
@@ -25,9 +26,9 @@ struct Launches<'a> {
     count: usize,
     /// Sum of the latencies, in picoseconds.
     total: i64,
-    latency: gpu_timeline::Spread,
-    call: gpu_timeline::Spread,
-    queued: gpu_timeline::Spread,
+    latency: Spread,
+    call: Spread,
+    queued: Spread,
 }
 
 /// One row per kernel and kind of call that launches it.
@@ -201,20 +202,15 @@ pub(super) fn geometry_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
 fn range_fields<'a, R>(
     times: impl Fn(&R) -> Summary + Copy + Send + Sync + 'static,
 ) -> [Field<&'a JaxAnalysis, R>; 3] {
-    let spread = move |analysis: &JaxAnalysis, row: &R| analysis.spread_us(Some(times(row)));
+    let field = |name, figure: fn(&Spread) -> Option<f64>| {
+        Field::<&JaxAnalysis, R>::new(Number(Microseconds), name, move |analysis, row| {
+            figure(&analysis.spread_us(Some(times(row)))).into()
+        })
+    };
     [
-        Field::<&JaxAnalysis, R>::new(Number(Microseconds), "mean_time_us", move |analysis, row| {
-            spread(analysis, row).mean.into()
-        })
-        .described("Mean duration in µs."),
-        Field::<&JaxAnalysis, R>::new(Number(Microseconds), "min_time_us", move |analysis, row| {
-            spread(analysis, row).min.into()
-        })
-        .described("Shortest duration in µs."),
-        Field::<&JaxAnalysis, R>::new(Number(Microseconds), "max_time_us", move |analysis, row| {
-            spread(analysis, row).max.into()
-        })
-        .described("Longest duration in µs."),
+        field("mean_time_us", |times| times.mean).described("Mean duration in µs."),
+        field("min_time_us", |times| times.min).described("Shortest duration in µs."),
+        field("max_time_us", |times| times.max).described("Longest duration in µs."),
     ]
 }
 
@@ -223,26 +219,32 @@ fn nested(extents: [u32; 3]) -> Nested {
 }
 
 fn geometries(analysis: &JaxAnalysis) -> Vec<GeometryRow<'_>> {
-    let (profile, events) = (analysis.profile(), analysis.trace().events());
-    let mut groups: BTreeMap<(&str, KernelGeometry, Option<u64>), Vec<i64>> = BTreeMap::new();
+    let profile = analysis.profile();
     let cores: Vec<Option<u64>> = analysis
         .gpus()
         .iter()
         .map(|gpu| profile.planes[gpu.plane].stat("core_count").and_then(|value| value.as_u64()))
         .collect();
-    for kernel in analysis.device_events() {
-        let Some(details) = profile.stat(kernel.event, "kernel_details") else { continue };
-        let Some(geometry) = details.as_str().and_then(KernelGeometry::parse) else { continue };
-        let cores = cores.get(kernel.gpu).copied().flatten();
-        let key = (analysis.trace().name(kernel.event), geometry, cores);
-        groups.entry(key).or_default().push(events.duration(kernel.event));
-    }
-    let row = |((name, geometry, cores), times): ((_, _, _), Vec<i64>)| {
-        Some(GeometryRow { name, geometry, cores, times: Summary::of(&times)? })
-    };
-    let mut rows: Vec<GeometryRow<'_>> = groups.into_iter().filter_map(row).collect();
-    rows.sort_by_key(|row| Reverse(row.times.sum));
-    rows
+    let durations = described(analysis, "kernel_details", KernelGeometry::parse);
+    let durations = durations.map(|(kernel, name, geometry, duration)| {
+        ((name, geometry, cores.get(kernel.gpu).copied().flatten()), duration)
+    });
+    let row = |((name, geometry, cores), times)| GeometryRow { name, geometry, cores, times };
+    summaries(durations).into_iter().map(row).collect()
+}
+
+/// The device events that the profiler describes in a text of this name, each with its own name, what the text says, and
+/// its duration.
+fn described<'a, D>(
+    analysis: &'a JaxAnalysis,
+    text: &'static str,
+    parse: fn(&str) -> Option<D>,
+) -> impl Iterator<Item = (&'a DeviceEvent, &'a str, D, i64)> {
+    let (profile, trace) = (analysis.profile(), analysis.trace());
+    analysis.device_events().iter().filter_map(move |of| {
+        let details = parse(profile.stat(of.event, text)?.as_str()?)?;
+        Some((of, trace.name(of.event), details, trace.events().duration(of.event)))
+    })
 }
 
 /// A copy, from the profiler's text `memcpy_details`.
@@ -330,20 +332,10 @@ pub(super) fn copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
 }
 
 fn copies(analysis: &JaxAnalysis) -> Vec<CopyRow<'_>> {
-    let (profile, events) = (analysis.profile(), analysis.trace().events());
-    let mut groups: BTreeMap<(i64, &str, CopyDetails), Vec<i64>> = BTreeMap::new();
-    for copy in analysis.device_events() {
-        let Some(details) = profile.stat(copy.event, "memcpy_details") else { continue };
-        let Some(details) = details.as_str().and_then(CopyDetails::parse) else { continue };
-        let key = (copy.pid, analysis.trace().name(copy.event), details);
-        groups.entry(key).or_default().push(events.duration(copy.event));
-    }
-    let row = |((pid, name, details), times): ((_, _, _), Vec<i64>)| {
-        Some(CopyRow { pid, name, details, times: Summary::of(&times)? })
-    };
-    let mut rows: Vec<CopyRow<'_>> = groups.into_iter().filter_map(row).collect();
-    rows.sort_by_key(|row| Reverse(row.times.sum));
-    rows
+    let durations = described(analysis, "memcpy_details", CopyDetails::parse);
+    let durations = durations.map(|(copy, name, details, duration)| ((copy.pid, name, details), duration));
+    let row = |((pid, name, details), times)| CopyRow { pid, name, details, times };
+    summaries(durations).into_iter().map(row).collect()
 }
 
 #[cfg(test)]

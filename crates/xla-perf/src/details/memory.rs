@@ -5,18 +5,19 @@ use std::collections::BTreeMap;
 use sheets::ColumnKind::{Count, Number, Text};
 use sheets::Unit::{Mebibytes, Milliseconds, Percent};
 use sheets::{Chart, ChartShape, Column, Field, Sheet};
+use trace_ingest::Picoseconds;
 use trace_ingest::xplane::Profile;
 
 use crate::JaxAnalysis;
 use crate::sheet::sheet;
 
 /// An allocation or its end, as the allocator recorded it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MemoryEvent {
     /// Name of the allocator, such as `GPU_0_bfc`.
     pub allocator: String,
-    /// Time in ps.
-    pub time: i64,
+    /// When.
+    pub time: Picoseconds,
     /// Whether memory was given, not taken back.
     pub is_allocation: bool,
     /// Bytes that the program asked for.
@@ -49,7 +50,7 @@ pub struct AllocatorUse {
     /// Bytes in use after the first event and after the last.
     pub first_and_last: (u64, u64),
     /// Most bytes in use at any time of the profile, and when.
-    pub peak: (u64, i64),
+    pub peak: (u64, Picoseconds),
     /// Most bytes in use since the allocator began, which may be before the profile.
     pub lifetime_peak: u64,
     /// Bytes that the allocator can give in all: in use and left, by the last event.
@@ -103,8 +104,8 @@ pub fn allocator_use(events: &[MemoryEvent]) -> Vec<AllocatorUse> {
 /// Memory in use in a stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryPoint {
-    /// First event of the stretch, in ps.
-    pub time: i64,
+    /// First event of the stretch.
+    pub time: Picoseconds,
     /// Bytes in use after its last event.
     pub allocated: u64,
     /// Most bytes in use in it.
@@ -117,12 +118,12 @@ pub struct MemoryPoint {
 /// one length, and those without an event are left out.
 #[must_use]
 pub fn timeline(events: &[MemoryEvent], stretches: u32) -> Vec<(String, Vec<MemoryPoint>)> {
-    let times = || events.iter().map(|event| event.time);
+    let times = || events.iter().map(|event| event.time.0);
     let (Some(first), Some(last)) = (times().min(), times().max()) else { return Vec::new() };
     let stretches = i64::from(stretches.max(1));
     let length = (last.saturating_sub(first) / stretches).saturating_add(1);
     let points = |(allocator, events): (&str, Vec<&MemoryEvent>)| {
-        let stretch = |event: &MemoryEvent| event.time.saturating_sub(first) / length;
+        let stretch = |event: &MemoryEvent| event.time.0.saturating_sub(first) / length;
         let points = events.chunk_by(|a, b| stretch(a) == stretch(b)).filter_map(|events| {
             Some(MemoryPoint {
                 time: events.first()?.time,
@@ -156,7 +157,7 @@ pub(super) fn allocators_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             F::new(Count, "deallocations", |_, row| row.deallocations.into())
                 .described("Ends of allocations."),
             F::from_column(PEAK, |_, row| mib(row.peak.0).into()),
-            F::new(Number(Milliseconds), "peak_time_ms", |analysis, row| analysis.ms(row.peak.1).into())
+            F::new(Number(Milliseconds), "peak_time_ms", |_, row| row.peak.1.to_milliseconds().into())
                 .described("When that was first, in ms since the first event of the profile."),
             F::new(Number(Mebibytes), "lifetime_peak (MiB)", |_, row| mib(row.lifetime_peak).into())
                 .described(
@@ -201,7 +202,7 @@ pub(super) fn timeline_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         "Memory in use over time by allocator: a row for each thousandth of the time from the first allocation to the last in which the allocator did something.",
         [
             F::from_column(ALLOCATOR, |_, row| row.0.as_str().into()),
-            F::new(Number(Milliseconds), "time_ms", |analysis, row| analysis.ms(row.1.time).into())
+            F::new(Number(Milliseconds), "time_ms", |_, row| row.1.time.to_milliseconds().into())
                 .described("First event of the stretch in ms since the first event of the profile."),
             F::new(Number(Mebibytes), "in_use (MiB)", |_, row| mib(row.1.allocated).into())
                 .described("Memory in use after the last event of the stretch in MiB."),
@@ -233,17 +234,8 @@ fn memory_events(profile: &Profile) -> Vec<MemoryEvent> {
             "MemoryDeallocation" => false,
             _ => continue,
         };
-        let mut memory = MemoryEvent {
-            allocator: String::new(),
-            time: events.start(event),
-            is_allocation,
-            requested: 0,
-            bytes: 0,
-            allocated: 0,
-            available: 0,
-            peak: 0,
-            fragmentation: None,
-        };
+        let mut memory =
+            MemoryEvent { time: Picoseconds(events.start(event)), is_allocation, ..MemoryEvent::default() };
         for (name, value) in profile.event_stats(event) {
             let bytes = || value.as_u64().unwrap_or(0);
             match name {
@@ -273,7 +265,7 @@ mod tests {
     fn event(allocator: &str, time: i64, is_allocation: bool, bytes: u64, allocated: u64) -> MemoryEvent {
         MemoryEvent {
             allocator: allocator.to_owned(),
-            time,
+            time: Picoseconds(time),
             is_allocation,
             requested: bytes - 1,
             bytes,
@@ -302,7 +294,10 @@ mod tests {
         let gpu0 = &uses[0];
         assert_eq!((gpu0.allocations, gpu0.deallocations), (3, 1));
         assert_eq!((gpu0.allocated_in_all, gpu0.largest, gpu0.rounding), (400, 200, 3));
-        assert_eq!((gpu0.first_and_last, gpu0.peak, gpu0.lifetime_peak), ((100, 300), (300, 200), 900));
+        assert_eq!(
+            (gpu0.first_and_last, gpu0.peak, gpu0.lifetime_peak),
+            ((100, 300), (300, Picoseconds(200)), 900)
+        );
         assert_eq!((gpu0.capacity, gpu0.fragmentation), (1_000, Some(0.3)));
         assert_eq!((uses[1].allocator.as_str(), uses[1].deallocations), ("GPU_1_bfc", 0));
     }
@@ -311,7 +306,8 @@ mod tests {
     fn the_timeline_keeps_the_peak_of_each_stretch() {
         // 1000 ps in 2 stretches of 501 ps.
         let timeline = timeline(&events(), 2);
-        let point = |time, allocated, most, events| MemoryPoint { time, allocated, most, events };
+        let point =
+            |time, allocated, most, events| MemoryPoint { time: Picoseconds(time), allocated, most, events };
         assert_eq!(
             timeline[0],
             ("GPU_0_bfc".to_owned(), vec![point(100, 200, 300, 3), point(1_100, 300, 300, 1)])

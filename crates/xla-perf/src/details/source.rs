@@ -9,6 +9,7 @@ use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
 use sheets::ColumnKind::{Count, Number, Text};
 use sheets::Unit::{Milliseconds, Percent};
 use sheets::{Chart, ChartShape, Column, Field, Sheet, percent, shares};
+use trace_ingest::Picoseconds;
 
 use crate::JaxAnalysis;
 use crate::sheet::{sheet, unless_empty};
@@ -115,8 +116,8 @@ struct DeviceTime {
     calls: usize,
     /// Kernels of these.
     kernels: usize,
-    /// Sum over the executions of the time in which a kernel ran, in ps.
-    time: i64,
+    /// Sum over the executions of the time in which a kernel ran.
+    time: Picoseconds,
 }
 
 impl DeviceTime {
@@ -159,7 +160,7 @@ fn time_fields<'a, R>(
             .described("Their executions on all GPUs."),
         Field::new(Count, "kernels", move |_, row| time(row).kernels.into())
             .described("Kernels, copies and fills of these."),
-        total.field_in(move |analysis: &&JaxAnalysis, row| analysis.ms(time(row).time).into()),
+        total.field_in(move |_, row| time(row).time.to_milliseconds().into()),
     ]
 }
 
@@ -188,7 +189,7 @@ pub(super) fn source_lines_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     fields.extend(time_fields("Instructions that come from the line.", TOTAL_MS, |row: &SourceLine<'_>| {
         &row.time
     }));
-    fields.extend(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &SourceLine<'_>| row.time.time));
+    fields.extend(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &SourceLine<'_>| row.time.time.0));
     sheet(
         "source_lines",
         "Device time by the line of the source that instructions come from, the most first; one row without a source for all that no program says the source of.",
@@ -237,7 +238,7 @@ struct Scope {
     depth: usize,
     time: DeviceTime,
     /// Time without the scopes inside.
-    own: i64,
+    own: Picoseconds,
     percent: Option<f64>,
 }
 
@@ -256,7 +257,7 @@ pub(super) fn name_scopes_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         &row.time
     }));
     fields.extend([
-        F::new(Number(Milliseconds), "own_time_ms", |analysis, row| analysis.ms(row.own).into())
+        F::new(Number(Milliseconds), "own_time_ms", |_, row| row.own.to_milliseconds().into())
             .described("The same without the scopes inside."),
         F::new(Number(Percent), "percent", |_, row| row.percent.into()).described(
             "total_time_ms as a share of all device time, in percent; scopes inside others count again.",
@@ -272,14 +273,14 @@ pub(super) fn name_scopes_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
 
 fn scopes(analysis: &JaxAnalysis) -> Vec<Scope> {
     let times = device_times(analysis);
-    let whole = times.iter().fold(0_i64, |sum, time| sum.saturating_add(time.time));
-    let mut scopes: BTreeMap<String, (usize, DeviceTime, i64)> = BTreeMap::new();
+    let whole = times.iter().fold(Picoseconds(0), |sum, time| sum.saturating_add(time.time));
+    let mut scopes: BTreeMap<String, (usize, DeviceTime, Picoseconds)> = BTreeMap::new();
     for (origin, time) in origins(analysis).iter().zip(&times).filter(|(_, time)| time.calls > 0) {
         let Some(origin) = origin else { continue };
         let paths = enclosing(&origin.op_name);
         for (position, path) in paths.iter().enumerate() {
             let scope = scopes.entry((*path).to_owned());
-            let (_, sum, own) = scope.or_insert((position + 1, DeviceTime::default(), 0));
+            let (_, sum, own) = scope.or_insert((position + 1, DeviceTime::default(), Picoseconds(0)));
             sum.add(time);
             if position + 1 == paths.len() {
                 *own = own.saturating_add(time.time);
@@ -287,7 +288,7 @@ fn scopes(analysis: &JaxAnalysis) -> Vec<Scope> {
         }
     }
     let row =
-        |(path, (depth, time, own))| Scope { path, depth, time, own, percent: percent(time.time, whole) };
+        |(path, (depth, time, own))| Scope { path, depth, time, own, percent: percent(time.time.0, whole.0) };
     let mut rows: Vec<Scope> = scopes.into_iter().map(row).collect();
     rows.sort_by_key(|row| Reverse(row.time.time));
     rows
@@ -390,8 +391,8 @@ fn rematerialized(analysis: &JaxAnalysis) -> Vec<KindTime> {
     if found().all(|(kind, _)| kind == Rematerialization::None) {
         return Vec::new();
     }
-    let whole = found().fold(0_i64, |sum, (_, time)| sum.saturating_add(time.time));
-    found().map(|(kind, time)| KindTime { kind, time, percent: percent(time.time, whole) }).collect()
+    let whole = found().fold(Picoseconds(0), |sum, (_, time)| sum.saturating_add(time.time));
+    found().map(|(kind, time)| KindTime { kind, time, percent: percent(time.time.0, whole.0) }).collect()
 }
 
 #[cfg(test)]

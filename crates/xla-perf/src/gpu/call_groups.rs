@@ -5,15 +5,12 @@ use std::collections::BTreeSet;
 use std::hash::Hash;
 
 use gpu_timeline::{Spread, Summary};
-use operator_sheets::columns::{
-    COMPUTE_SPEC, PCT_ROOFLINE, ROOFLINE_BOUND, ROOFLINE_TIME, TB_PER_S, TFLOPS_PER_S,
-};
-use operator_sheets::{Figures, KernelList, ListedKernel};
-use perf_models::{ComputeSpec, Roofline};
+use operator_sheets::columns::{TB_PER_S, TFLOPS_PER_S};
+use operator_sheets::{CallFigures, Figures, KernelList, ListedKernel};
 use sheets::ColumnKind::{Count, Number, Text};
 use sheets::Unit::Microseconds;
 use sheets::{Column, Field};
-use trace_ingest::EventId;
+use trace_ingest::{EventId, Picoseconds};
 
 use crate::analysis::JaxAnalysis;
 use crate::executions::Call;
@@ -46,8 +43,8 @@ impl<'a> CallGroup<'a> {
         &analysis.operators()[self.calls[0].operator]
     }
 
-    /// Sum over calls of the time in which at least one kernel of the call ran, in picoseconds.
-    pub(crate) fn time(&self) -> i64 {
+    /// Sum over calls of the time in which at least one kernel of the call ran.
+    pub(crate) fn time(&self) -> Picoseconds {
         self.calls.iter().map(|call| call.time).sum()
     }
 
@@ -76,7 +73,7 @@ impl<'a> CallGroup<'a> {
     fn steady_times(&self, analysis: &JaxAnalysis) -> Vec<i64> {
         let is_warm_up =
             |call: &Call| call.execution.is_some_and(|execution| analysis.executions()[execution].is_warm_up);
-        self.calls.iter().filter(|call| !is_warm_up(call)).map(|call| call.time).collect()
+        self.calls.iter().filter(|call| !is_warm_up(call)).map(|call| call.time.0).collect()
     }
 
     /// The calls' kernels, position by position.
@@ -93,7 +90,7 @@ impl<'a> CallGroup<'a> {
 pub(crate) fn figures(analysis: &JaxAnalysis, call: &Call) -> Option<Figures> {
     let operator = &analysis.operators()[call.operator];
     let work = &operator.work.as_ref()?.forward;
-    Figures::of(work, operator.spec(), analysis.us(call.time), analysis.architecture())
+    Figures::of(work, operator.spec(), call.time.to_microseconds(), analysis.architecture())
 }
 
 /// Groups the calls that the keywords keep by a key, most time first.
@@ -124,45 +121,36 @@ pub(crate) struct OperatorContext<'a> {
 pub(super) struct OperatorRow<'a> {
     pub(super) group: CallGroup<'a>,
     pub(super) operator: &'a Operator,
-    /// Sum over calls of the kernel time, in picoseconds.
-    pub(super) time: i64,
+    /// Sum over calls of the kernel time.
+    pub(super) time: Picoseconds,
     /// Kernel times of the calls, in µs.
     pub(super) times: Spread,
     /// UID of the first kernel.
     pub(super) uid: u32,
     pub(super) kernels: KernelList,
     steady: Vec<i64>,
-    gflops: Option<f64>,
-    mebibytes: Option<f64>,
-    intensity: Option<f64>,
-    bandwidth: Spread,
-    rate: Spread,
-    roofline: Option<Roofline>,
-    percent_of_roofline: Spread,
+    figures: CallFigures,
 }
 
 impl<'a> OperatorRow<'a> {
     pub(super) fn new(analysis: &'a JaxAnalysis, group: CallGroup<'a>) -> Self {
-        let figures: Vec<Option<Figures>> = group.figures(analysis).collect();
-        let first = |figure: fn(&Figures) -> Option<f64>| figures.iter().flatten().find_map(figure);
-        let spread = |figure: fn(&Figures) -> Option<f64>| {
-            Spread::of(figures.iter().map(|figures| figure(figures.as_ref()?)))
-        };
-        let times: Vec<i64> = group.calls.iter().map(|call| call.time).collect();
+        let figures: Vec<Figures> = group.figures(analysis).flatten().collect();
+        // Work without FLOPs has no rate.
+        let rates = figures.iter().map(|figures| figures.tflops_per_s().filter(|_| figures.flops > 0.0));
+        let times: Vec<i64> = group.calls.iter().map(|call| call.time.0).collect();
+        let operator = group.operator(analysis);
         OperatorRow {
-            operator: group.operator(analysis),
+            operator,
             time: group.time(),
             times: analysis.spread_us(Summary::of(&times)),
             uid: analysis.trace().events().uid(group.first(analysis)),
             kernels: group.kernels(analysis),
             steady: group.steady_times(analysis),
-            gflops: first(|figures| Some(figures.gflops())),
-            mebibytes: first(Figures::mebibytes),
-            intensity: first(Figures::intensity),
-            bandwidth: spread(Figures::tb_per_s),
-            rate: spread(|figures| figures.tflops_per_s().filter(|_| figures.flops > 0.0)),
-            roofline: figures.iter().flatten().find_map(|figures| figures.roofline),
-            percent_of_roofline: spread(Figures::percent_of_roofline),
+            figures: CallFigures {
+                spec: operator.spec(),
+                tflops_per_s: Spread::of(rates),
+                ..CallFigures::new(figures.iter())
+            },
             group,
         }
     }
@@ -178,37 +166,20 @@ pub(super) fn module_field<'a>() -> OperatorField<'a> {
 }
 
 /// Work of the first call with figures, under the names of these columns.
-pub(super) fn work_fields<'a>([gflops, data_moved, intensity]: [Column; 3]) -> [OperatorField<'a>; 3] {
-    [
-        gflops.field(|row: &OperatorRow<'_>| row.gflops.into()),
-        data_moved.field(|row: &OperatorRow<'_>| row.mebibytes.into()),
-        intensity.field(|row: &OperatorRow<'_>| row.intensity.into()),
-    ]
+pub(super) fn work_fields<'a>(columns: [Column; 3]) -> [OperatorField<'a>; 3] {
+    operator_sheets::work_fields(columns, |row: &OperatorRow<'_>| &row.figures)
 }
 
 /// Achieved bandwidth and rate over calls.
 pub(super) fn rate_fields<'a>() -> impl Iterator<Item = OperatorField<'a>> {
-    let bandwidth = TB_PER_S.fields(|row: &OperatorRow<'_>| &row.bandwidth);
-    bandwidth.into_iter().chain(TFLOPS_PER_S.fields(|row: &OperatorRow<'_>| &row.rate))
+    let bandwidth = TB_PER_S.fields(|row: &OperatorRow<'_>| &row.figures.tb_per_s);
+    bandwidth.into_iter().chain(TFLOPS_PER_S.fields(|row: &OperatorRow<'_>| &row.figures.tflops_per_s))
 }
 
 /// The peak, and with an architecture the columns of the roofline.
 pub(super) fn roofline_fields<'a>() -> impl Iterator<Item = OperatorField<'a>> {
-    let spec = OperatorField::from_column(COMPUTE_SPEC, |_, row| {
-        row.operator.spec().as_ref().map(ComputeSpec::to_string).into()
-    });
-    let roofline = [
-        OperatorField::from_column(ROOFLINE_TIME, |_, row| {
-            row.roofline.map(|roofline| roofline.time_us()).into()
-        }),
-        OperatorField::from_column(ROOFLINE_BOUND.named("Roofline Bound_first"), |_, row| {
-            row.roofline.map(|roofline| roofline.bound().to_string()).into()
-        }),
-    ];
-    let percent = PCT_ROOFLINE.fields(|row: &OperatorRow<'_>| &row.percent_of_roofline);
-    let known = roofline.into_iter().chain(percent);
     let has_architecture = |context: &OperatorContext<'_>| context.analysis.architecture().is_some();
-    std::iter::once(spec).chain(known.map(move |field| field.when(has_architecture)))
+    operator_sheets::roofline_fields(has_architecture, |row: &OperatorRow<'_>| &row.figures)
 }
 
 /// The calls in warm-up executions and the mean time of the others.

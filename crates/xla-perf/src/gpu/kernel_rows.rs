@@ -3,7 +3,6 @@
 use perf_models::XlaKernel;
 use std::borrow::Cow;
 
-use gpu_timeline::Summary;
 use sheets::Nested;
 
 use crate::analysis::JaxAnalysis;
@@ -55,19 +54,4 @@ pub(crate) type Entry = (Cow<'static, str>, Nested);
 pub(crate) fn kernel_list(name: &str, entries: impl Iterator<Item = Entry>) -> Nested {
     let name = [("name".into(), Nested::Text(name.to_owned()))];
     Nested::List(vec![Nested::Record(name.into_iter().chain(entries).collect())])
-}
-
-/// Count and spread of durations, in µs.
-pub(crate) fn duration_statistics(analysis: &JaxAnalysis, times: &[i64]) -> Vec<Entry> {
-    let us = |time: f64| Nested::Number(time / analysis.trace().time_unit().per_microsecond() as f64);
-    let Some(summary) = Summary::of(times) else { return vec![("count".into(), Nested::Whole(0))] };
-    vec![
-        ("count".into(), Nested::Whole(summary.count as i64)),
-        ("total_duration_us".into(), us(summary.sum as f64)),
-        ("mean_duration_us".into(), us(summary.mean)),
-        ("median_duration_us".into(), us(summary.median)),
-        ("std_dev_duration_us".into(), us(summary.population_std)),
-        ("min_duration_us".into(), us(summary.min as f64)),
-        ("max_duration_us".into(), us(summary.max as f64)),
-    ]
 }

@@ -8,11 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use gpu_timeline::{Activity, Spread, Summary};
 use hashbrown::HashMap;
 use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
+use operator_sheets::duration_statistics;
 use sheets::ColumnKind::{Count, Identifier, Number, Text, Whole};
 use sheets::Unit::{Bytes, Microseconds, Milliseconds, Percent};
 use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Nested, Sheet, percent, shares};
 
-use super::kernel_rows::{Arguments, Entry, KernelRow, duration_statistics, gpu_kernels, kernel_list};
+use super::kernel_rows::{Arguments, Entry, KernelRow, gpu_kernels, kernel_list};
 use crate::IndexMap;
 use crate::analysis::JaxAnalysis;
 use crate::device_events::DeviceEvent;
@@ -240,10 +241,8 @@ fn instruction(analysis: &JaxAnalysis, operator: &Operator) -> [Entry; 4] {
 /// Kernels of one name in the same category for instructions with the same arguments.
 struct KernelGroup<'a> {
     first: KernelRow<'a>,
-    /// Durations by uid.
-    times: Vec<i64>,
-    /// Their sum.
-    time: i64,
+    durations: Summary,
+    /// The same in µs.
     spread: Spread,
 }
 
@@ -255,15 +254,13 @@ fn kernel_groups(analysis: &JaxAnalysis) -> Vec<KernelGroup<'_>> {
         let key = (row.name, row.category, arguments(row.operator, figures));
         groups.entry(key).or_insert_with(|| (row, Vec::new())).1.push(row.time);
     }
-    let group = |(first, times): (_, Vec<i64>)| KernelGroup {
-        first,
-        time: times.iter().sum(),
-        spread: analysis.spread_us(Summary::of(&times)),
-        times,
+    let group = |(first, times): (_, Vec<i64>)| {
+        let durations = Summary::of(&times)?;
+        Some(KernelGroup { first, durations, spread: analysis.spread_us(Some(durations)) })
     };
-    let mut groups: Vec<KernelGroup<'_>> = groups.into_values().map(group).collect();
+    let mut groups: Vec<KernelGroup<'_>> = groups.into_values().filter_map(group).collect();
     // The order of their first uids decides between equal times.
-    groups.sort_by_key(|group| Reverse(group.time));
+    groups.sort_by_key(|group| Reverse(group.durations.sum));
     groups
 }
 
@@ -299,24 +296,26 @@ fn group_fields<'a>() -> Vec<Field<&'a JaxAnalysis, KernelGroup<'a>>> {
         F::from_column(KERNEL_CATEGORY, |_, row| row.first.category.as_str().into()),
     ];
     fields.extend(argument_fields(|row: &KernelGroup<'a>| row.first.operator));
-    fields.push(F::new(Count, "operation_count", |_, row| row.times.len().into()).described("Kernels."));
+    fields.push(F::new(Count, "operation_count", |_, row| row.durations.count.into()).described("Kernels."));
     for (columns, figure) in PAIRS {
         let pair =
             columns.map(|column| column.field(move |row: &KernelGroup<'_>| figure(&row.spread).into()));
         fields.extend(pair);
     }
     fields.extend(SUMS.map(|column| {
-        column.field_in(|analysis: &&JaxAnalysis, row: &KernelGroup<'_>| analysis.us(row.time).into())
+        column
+            .field_in(|analysis: &&JaxAnalysis, row: &KernelGroup<'_>| analysis.us(row.durations.sum).into())
     }));
     fields.extend([
         F::from_column(EX_UID, |_, row| row.first.uid.into()),
         F::new(ColumnKind::Nested, "kernel_details_summary", |analysis, row| {
             let instruction = instruction(analysis, row.first.operator).into_iter();
-            kernel_list(row.first.name, instruction.chain(duration_statistics(analysis, &row.times))).into()
+            let statistics = duration_statistics(analysis.trace(), &row.durations);
+            kernel_list(row.first.name, instruction.chain(statistics)).into()
         })
         .described("kernel_details of the first kernel with count, total, mean, median, standard deviation (of a population, n), minimum and maximum over the row's kernels in µs."),
     ]);
-    fields.extend(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &KernelGroup<'_>| row.time));
+    fields.extend(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &KernelGroup<'_>| row.durations.sum));
     fields
 }
 

@@ -2,7 +2,7 @@
 //! parameters, work, rates and rooflines.
 
 use hlo_cost::HloKind;
-use operator_sheets::columns::{DATA_MOVED, FLOPS_PER_BYTE, GFLOPS, KERNEL_DETAILS, KERNEL_TIME};
+use operator_sheets::columns::{KERNEL_DETAILS, KERNEL_TIME, WORK_OF_FIRST};
 use sheets::ColumnKind::{Count, Identifier, Number, Text};
 use sheets::Unit::Microseconds;
 use sheets::{Cell, Column, Field, Sheet};
@@ -16,12 +16,6 @@ use crate::analysis::JaxAnalysis;
 use crate::operators::{Operator, Program, number_tuples, stem, text_tuple};
 use perf_models::XlaKernel;
 
-/// FLOPs, bytes and intensity.
-pub(crate) const WORK: [Column; 3] = [
-    GFLOPS.named("GFLOPS_first"),
-    DATA_MOVED.named("Data Moved (MB)_first"),
-    FLOPS_PER_BYTE.named("FLOPS/Byte_first"),
-];
 pub(crate) const PROCESS_NAME: Column = Column::new(
     "process_name_first",
     Text,
@@ -88,7 +82,7 @@ fn fields<'a>() -> Vec<Field<OperatorContext<'a>, OperatorRow<'a>>> {
             value.map(|(_, value)| value.to_string()).into()
         }),
     ];
-    fields.extend(work_fields(WORK));
+    fields.extend(work_fields(WORK_OF_FIRST));
     fields.extend(rate_fields());
     fields.extend([
         F::from_column(PROCESS_NAME, |context, row| {
@@ -113,7 +107,7 @@ fn fields<'a>() -> Vec<Field<OperatorContext<'a>, OperatorRow<'a>>> {
     ]);
     fields.extend(KERNEL_TIME.fields(|row: &OperatorRow<'_>| &row.times));
     fields.extend([
-        F::from_column(TIME_SUM, |context, row| context.analysis.us(row.time).into()),
+        F::from_column(TIME_SUM, |_, row| row.time.to_microseconds().into()),
         F::from_column(COUNT, |_, row| row.group.calls.len().into()),
         F::from_column(UID, |_, row| row.uid.into()),
     ]);

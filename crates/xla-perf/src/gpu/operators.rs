@@ -11,6 +11,7 @@ use sheets::Unit::{Microseconds, Milliseconds};
 use sheets::{
     Cell, Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Sheet, Statistics, shares, statistics,
 };
+use trace_ingest::Picoseconds;
 
 use super::call_groups::{
     CATEGORY, CallGroup, INSTRUCTION, OperatorContext, OperatorField, OperatorRow, STEM, call_groups,
@@ -47,7 +48,7 @@ pub(super) fn operator_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 3] {
 /// Calls of a row of a summary.
 struct Sum<'a> {
     group: CallGroup<'a>,
-    time: i64,
+    time: Picoseconds,
 }
 
 fn sums<'a, K: Eq + std::hash::Hash>(analysis: &'a JaxAnalysis, key: impl Fn(usize) -> K) -> Vec<Sum<'a>> {
@@ -63,9 +64,9 @@ fn sum_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, Sum<'a>>> {
             row.group.calls.iter().map(|call| call.kernels.len()).sum::<usize>().into()
         })
         .described("Kernels of these calls."),
-        F::from_column(DIRECT_MS, |analysis, row| analysis.ms(row.time).into()),
+        F::from_column(DIRECT_MS, |_, row| row.time.to_milliseconds().into()),
     ];
-    fields.into_iter().chain(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &Sum<'_>| row.time))
+    fields.into_iter().chain(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &Sum<'_>| row.time.0))
 }
 
 /// One row per category.
@@ -154,8 +155,8 @@ fn one_by_one<'a>() -> Sheet<'a, JaxAnalysis> {
     ];
     fields.extend(DIRECT_TIME.fields(|row: &OperatorRow<'_>| &row.times));
     fields.push(
-        F::new(Number(Microseconds), "total_direct_kernel_time_sum", |context, row| {
-            context.analysis.us(row.time).into()
+        F::new(Number(Microseconds), "total_direct_kernel_time_sum", |_, row| {
+            row.time.to_microseconds().into()
         })
         .described("Sum over calls of the same."),
     );
@@ -170,7 +171,7 @@ fn one_by_one<'a>() -> Sheet<'a, JaxAnalysis> {
             row.kernels.shortened(context.analysis.trace()).into()
         }),
     ]);
-    fields.extend(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &OperatorRow<'_>| row.time));
+    fields.extend(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &OperatorRow<'_>| row.time.0));
     fields.push(note_field());
     Sheet::with_context(
         "ops_all",

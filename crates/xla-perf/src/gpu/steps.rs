@@ -6,6 +6,7 @@ use gpu_timeline::Summary;
 use sheets::ColumnKind::{Count, Flag, Identifier, Number, Text};
 use sheets::Unit::{Microseconds, Milliseconds, Percent};
 use sheets::{Chart, ChartShape, Column, Field, Sheet, Statistics};
+use trace_ingest::Picoseconds;
 
 use super::call_groups::MODULE;
 use crate::analysis::JaxAnalysis;
@@ -55,7 +56,7 @@ fn program_fields<'a, R>(
 struct Step<'a> {
     execution: &'a Execution,
     /// From the end of the one before.
-    gap: Option<i64>,
+    gap: Option<Picoseconds>,
     /// Mean busy time of the steady ones.
     steady: Option<f64>,
 }
@@ -66,20 +67,20 @@ pub(super) fn steps_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     let mut fields = vec![F::from_column(STEP, |_, row| row.execution.number.into())];
     fields.extend(program_fields(|row: &Step<'_>| row.execution));
     fields.extend([
-        F::new(Number(Milliseconds), "start ms", |analysis, row| analysis.ms(row.execution.start).into())
+        F::new(Number(Milliseconds), "start ms", |_, row| row.execution.start.to_milliseconds().into())
             .described("Start of the first kernel in ms since the profile's first event."),
-        F::new(Number(Milliseconds), "duration ms", |analysis, row| {
-            analysis.ms(row.execution.end - row.execution.start).into()
+        F::new(Number(Milliseconds), "duration ms", |_, row| {
+            (row.execution.end - row.execution.start).to_milliseconds().into()
         })
         .described("From the start of the first kernel to the end of the last, in ms."),
-        F::from_column(BUSY, |analysis, row| analysis.ms(row.execution.busy).into()),
-        F::new(Number(Milliseconds), "gap ms", |analysis, row| row.gap.map(|gap| analysis.ms(gap)).into())
+        F::from_column(BUSY, |_, row| row.execution.busy.to_milliseconds().into()),
+        F::new(Number(Milliseconds), "gap ms", |_, row| row.gap.map(Picoseconds::to_milliseconds).into())
             .described("From the end of the program's execution before on the GPU to the start, in ms; empty for the first."),
         F::new(Count, "num_kernels", |_, row| row.execution.kernels.into()).described("Kernels."),
         F::new(Flag, "is_warm_up", |_, row| row.execution.is_warm_up.into())
             .described("Whether it is at the program's beginning and busy for over 1.1 times the median of the later half of executions; never with fewer than three."),
         F::new(Number(Percent), "busy of steady (%)", |_, row| {
-            row.steady.map(|steady| row.execution.busy as f64 / steady * 100.0).into()
+            row.steady.map(|steady| row.execution.busy.0 as f64 / steady * 100.0).into()
         })
         .described("Busy time as a share of the mean of the program's steady executions on the GPU, in percent."),
     ]);
@@ -101,7 +102,7 @@ pub(super) fn steps_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
 fn steps(analysis: &JaxAnalysis) -> Vec<Step<'_>> {
     let mut steps = Vec::with_capacity(analysis.executions().len());
     for program in programs(analysis) {
-        let busy: Vec<i64> = steady(program).map(|execution| execution.busy).collect();
+        let busy: Vec<i64> = steady(program).map(|execution| execution.busy.0).collect();
         let steady = Summary::of(&busy).map(|summary| summary.mean).filter(|&mean| mean > 0.0);
         let mut before: Option<&Execution> = None;
         for execution in program {
@@ -126,9 +127,9 @@ fn steady(executions: &[Execution]) -> impl Iterator<Item = &Execution> {
 /// The executions of a program on a GPU.
 struct ProgramSteps<'a> {
     executions: &'a [Execution],
-    busy: i64,
+    busy: Picoseconds,
     warm_up: usize,
-    warm_up_busy: i64,
+    warm_up_busy: Picoseconds,
     /// Busy times of the steady ones.
     steady: Option<Summary>,
     /// The same in µs.
@@ -144,9 +145,9 @@ pub(super) fn steps_summary_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             .described("Executions, warm-up included."),
         F::new(Count, "warm_up_steps", |_, row| row.warm_up.into())
             .described("Executions that count as warm-up."),
-        F::new(Number(Milliseconds), "warm_up busy ms", |analysis, row| analysis.ms(row.warm_up_busy).into())
+        F::new(Number(Milliseconds), "warm_up busy ms", |_, row| row.warm_up_busy.to_milliseconds().into())
             .described("Busy time of these in ms."),
-        F::from_column(BUSY, |analysis, row| analysis.ms(row.busy).into())
+        F::from_column(BUSY, |_, row| row.busy.to_milliseconds().into())
             .described("Busy time of all executions in ms."),
     ]);
     fields.extend(STEP_TIME.fields(|row: &ProgramSteps<'_>| &row.steady_us));
@@ -174,7 +175,7 @@ pub(super) fn steps_summary_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
 impl<'a> ProgramSteps<'a> {
     fn new(analysis: &JaxAnalysis, executions: &'a [Execution]) -> Self {
         let warm_up = || executions.iter().filter(|execution| execution.is_warm_up);
-        let busy: Vec<i64> = steady(executions).map(|execution| execution.busy).collect();
+        let busy: Vec<i64> = steady(executions).map(|execution| execution.busy.0).collect();
         let steady = Summary::of(&busy);
         ProgramSteps {
             executions,

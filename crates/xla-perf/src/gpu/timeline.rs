@@ -1,8 +1,9 @@
 //! Where the time of each GPU went, and of a GPU on average.
 
 use gpu_timeline::Breakdown;
+use operator_sheets::{TIME_SHARE, kinds_of_time};
 use sheets::ColumnKind::{Count, Identifier, Number, Text};
-use sheets::Unit::{Milliseconds, Percent};
+use sheets::Unit::Milliseconds;
 use sheets::{Chart, ChartShape, Column, Field, Sheet};
 
 use crate::analysis::JaxAnalysis;
@@ -21,8 +22,6 @@ const TIME: Column = Column::new(
 const MEAN_TIME: Column = TIME.described(
     "Mean over GPUs with events, those that only copied included, of the length in ms of the union of the spans in question.",
 );
-const PERCENT: Column =
-    Column::new("percent", Number(Percent), "time ms as a share of total_time, in percent.");
 const GPU: Column = Column::new(
     "gpu_pid",
     Identifier,
@@ -42,7 +41,7 @@ pub(super) fn timeline_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 3] {
             [
                 F::from_column(TYPE, |_, row| row.kind.into()),
                 F::from_column(TIME, |analysis, row| analysis.ms(row.time).into()),
-                F::from_column(PERCENT, |_, row| row.percent.into()),
+                F::from_column(TIME_SHARE, |_, row| row.percent.into()),
                 F::from_column(GPU, |_, row| row.pid.into()),
             ],
             gpu_times,
@@ -51,7 +50,7 @@ pub(super) fn timeline_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 3] {
             "gpu_events_averages",
             "Where the time of a GPU went on average: one row per kind of time, as in gpu_timeline.",
             mean_fields(),
-            |analysis| mean_times(analysis, |breakdown| kinds(breakdown).to_vec()),
+            |analysis| mean_times(analysis, kinds_of_time),
         )
         .with_chart(chart),
         sheet(
@@ -73,7 +72,7 @@ struct GpuTime {
 
 fn gpu_times(analysis: &JaxAnalysis) -> Vec<GpuTime> {
     let times = analysis.gpus().iter().flat_map(|gpu| {
-        kinds(&gpu.breakdown).map(|(kind, time)| {
+        kinds_of_time(&gpu.breakdown).into_iter().map(|(kind, time)| {
             let percent = gpu.breakdown.percent_of_total(time);
             GpuTime { kind, time, percent, pid: gpu.pid }
         })
@@ -81,23 +80,9 @@ fn gpu_times(analysis: &JaxAnalysis) -> Vec<GpuTime> {
     times.collect()
 }
 
-/// The kinds of time of a breakdown, by name.
-fn kinds(breakdown: &Breakdown) -> [(&'static str, i64); 8] {
-    [
-        ("computation_time", breakdown.computation),
-        ("exposed_comm_time", breakdown.exposed_communication),
-        ("exposed_memcpy_time", breakdown.exposed_memcpy),
-        ("busy_time", breakdown.busy),
-        ("idle_time", breakdown.idle),
-        ("total_time", breakdown.total),
-        ("total_comm_time", breakdown.total_communication),
-        ("total_memcpy_time", breakdown.total_memcpy),
-    ]
-}
-
 fn kinds_with_overlap(breakdown: &Breakdown) -> Vec<(&'static str, i64)> {
     let hidden = breakdown.total_communication - breakdown.exposed_communication;
-    let mut kinds = kinds(breakdown).to_vec();
+    let mut kinds = kinds_of_time(breakdown);
     kinds.insert(6, ("overlapped_comm", hidden));
     kinds
 }
@@ -117,7 +102,7 @@ fn mean_fields<'a>() -> [Field<&'a JaxAnalysis, MeanTime>; 4] {
     [
         F::from_column(TYPE, |_, row| row.kind.into()),
         F::from_column(MEAN_TIME, |analysis, row| (analysis.ms(row.sum) / row.gpus as f64).into()),
-        F::from_column(PERCENT, |_, row| (row.sum as f64 / row.total as f64 * 100.0).into()),
+        F::from_column(TIME_SHARE, |_, row| (row.sum as f64 / row.total as f64 * 100.0).into()),
         F::new(Count, "gpus", |_, row| row.gpus.into())
             .described("GPUs with events, over which the mean is taken."),
     ]

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use gpu_timeline::{Interval, busy_time};
+use gpu_timeline::busy_time;
+use trace_ingest::Picoseconds;
 
 use super::category;
 use super::profile::{AccessKind, MemorySpace, OpExecution, PicoSpan, TpuCore, TpuOp, TpuProfile, TpuStep};
@@ -13,8 +14,8 @@ use crate::IndexMap;
 pub struct TpuAnalysis {
     /// The profile.
     pub profile: TpuProfile,
-    /// Own times of the executions of each core, in picoseconds; positions are those of the profile.
-    pub own_times: Vec<Vec<u64>>,
+    /// Own times of the executions of each core; positions are those of the profile.
+    pub own_times: Vec<Vec<Picoseconds>>,
     /// Sums over all executions on all cores.
     pub table: OpTable,
 }
@@ -26,8 +27,8 @@ pub struct StepTable {
     pub name: String,
     /// Its operations. The total is the length of the step, summed over cores.
     pub table: OpTable,
-    /// Length of the step on each core that has it, in picoseconds.
-    pub lengths_ps: Vec<u64>,
+    /// Length of the step on each core that has it.
+    pub lengths: Vec<Picoseconds>,
 }
 
 impl TpuAnalysis {
@@ -66,12 +67,12 @@ impl TpuAnalysis {
         let Some((first, _)) = with_steps().next() else { return Vec::new() };
         let names = first.steps.iter().map(|step| step.name.as_str());
         let places: HashMap<&str, usize> = names.enumerate().map(|(place, name)| (name, place)).collect();
-        let mut steps: Vec<(OpTableBuilder<'_>, Vec<u64>)> = Vec::new();
+        let mut steps: Vec<(OpTableBuilder<'_>, Vec<Picoseconds>)> = Vec::new();
         steps.resize_with(first.steps.len(), || (OpTableBuilder::new(&profile.ops), Vec::new()));
         for (core, own) in with_steps() {
             let on_core = StepsOfCore::new(core, &places);
             for &(step, span) in &on_core.by_start {
-                steps[step].1.push(span.duration_ps);
+                steps[step].1.push(span.duration);
             }
             for (execution, &own) in core.executions.iter().zip(own) {
                 if let Some(step) = on_core.step_of(execution) {
@@ -81,29 +82,28 @@ impl TpuAnalysis {
         }
         let cores = with_steps().count();
         let steps = first.steps.iter().zip(steps);
-        let complete = steps.filter(|(_, (_, lengths_ps))| lengths_ps.len() == cores);
-        let tables = complete.map(|(step, (builder, lengths_ps))| {
-            let table = builder.finish(lengths_ps.iter().sum());
-            StepTable { name: step.name.clone(), table, lengths_ps }
+        let complete = steps.filter(|(_, (_, lengths))| lengths.len() == cores);
+        let tables = complete.map(|(step, (builder, lengths))| {
+            let table = builder.finish(lengths.iter().copied().sum());
+            StepTable { name: step.name.clone(), table, lengths }
         });
         tables.collect()
     }
 
-    /// Time of all cores together from each one's first run or operation to its last, in picoseconds, and the part
+    /// Time of all cores together from each one's first run or operation to its last, and the part
     /// of it in which an operation ran that is work of the core: not infeed, outfeed, or waiting for the host.
     #[must_use]
-    pub fn duty_cycle_ps(&self) -> DutyCycle {
+    pub fn duty_cycle(&self) -> DutyCycle {
         let mut cycle = DutyCycle::default();
         for core in &self.profile.cores {
             let spans = core.executions.iter().map(|execution| execution.span);
-            cycle.span_ps += extent_ps(spans.chain(core.runs.iter().map(|run| run.span)));
+            cycle.span += extent(spans.chain(core.runs.iter().map(|run| run.span)));
             let on_duty = core
                 .executions
                 .iter()
                 .filter(|execution| !category::is_off_duty(&self.profile.ops[execution.op].category));
-            let intervals =
-                on_duty.map(|execution| Interval::new(execution.span.start_ps, execution.span.end_ps()));
-            cycle.active_ps += busy_time(intervals, &mut Vec::new()).unsigned_abs();
+            let intervals = on_duty.map(|execution| execution.span.interval());
+            cycle.active += Picoseconds(busy_time(intervals, &mut Vec::new()));
         }
         cycle
     }
@@ -112,17 +112,17 @@ impl TpuAnalysis {
 /// How much of its time a device worked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DutyCycle {
-    /// Time in which an operation ran that is work of the core, in picoseconds.
-    pub active_ps: u64,
-    /// All time, in picoseconds.
-    pub span_ps: u64,
+    /// Time in which an operation ran that is work of the core.
+    pub active: Picoseconds,
+    /// All time.
+    pub span: Picoseconds,
 }
 
 impl DutyCycle {
     /// The active time as a share of all, 0 to 1; `None` when nothing was recorded.
     #[must_use]
     pub fn fraction(self) -> Option<f64> {
-        (self.span_ps > 0).then(|| self.active_ps as f64 / self.span_ps as f64)
+        (self.span.0 > 0).then(|| self.active.0 as f64 / self.span.0 as f64)
     }
 }
 
@@ -140,7 +140,7 @@ impl StepsOfCore {
         let by_group = steps.clone().filter_map(|step| Some((step.group?, known(step)?))).collect();
         let mut by_start: Vec<(usize, PicoSpan)> =
             steps.filter_map(|step| Some((known(step)?, step.span))).collect();
-        by_start.sort_by_key(|step| step.1.start_ps);
+        by_start.sort_by_key(|step| step.1.start);
         StepsOfCore { by_group, by_start }
     }
 
@@ -148,10 +148,10 @@ impl StepsOfCore {
         if let Some(step) = execution.group.and_then(|group| self.by_group.get(&group)) {
             return Some(*step);
         }
-        let start = execution.span.start_ps;
-        let last = self.by_start.partition_point(|step| step.1.start_ps <= start).checked_sub(1)?;
+        let start = execution.span.start;
+        let last = self.by_start.partition_point(|step| step.1.start <= start).checked_sub(1)?;
         let (step, span) = self.by_start[last];
-        (start < span.end_ps()).then_some(step)
+        (start < span.end()).then_some(step)
     }
 }
 
@@ -191,8 +191,8 @@ impl MemoryBytes {
 /// Work and the time that it took, summed. Times of several cores add up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Time, in picoseconds.
-    pub time_ps: u64,
+    /// Time.
+    pub time: Picoseconds,
     /// Floating-point operations, weighed by precision.
     pub flops: u128,
     /// Floating-point operations of the model.
@@ -232,10 +232,10 @@ pub struct OpMetrics {
     pub program: u64,
     /// How often it ran.
     pub occurrences: u64,
-    /// Time without that of operations inside it, in picoseconds.
-    pub self_time_ps: u64,
-    /// Time that the core waited for memory transfers, in picoseconds.
-    pub dma_stall_ps: u64,
+    /// Time without that of operations inside it.
+    pub self_time: Picoseconds,
+    /// Time that the core waited for memory transfers.
+    pub dma_stall: Picoseconds,
     /// Its work, with its time.
     pub work: Work,
 }
@@ -244,7 +244,7 @@ impl OpMetrics {
     /// Whether nothing ran inside it.
     #[must_use]
     pub fn is_leaf(&self) -> bool {
-        self.self_time_ps == self.work.time_ps
+        self.self_time == self.work.time
     }
 }
 
@@ -253,25 +253,25 @@ impl OpMetrics {
 pub struct OpTable {
     /// Most own time first, then by name and program.
     pub ops: Vec<OpMetrics>,
-    /// From the first start to the last end, per core, summed over cores, in picoseconds.
-    pub total_ps: u64,
+    /// From the first start to the last end, per core, summed over cores.
+    pub total: Picoseconds,
     /// Executions that belong to no operation of a program: how many.
     pub left_out: u64,
-    /// Their time without that of operations inside them, in picoseconds; it counts as idle.
-    pub left_out_ps: u64,
+    /// Their time without that of operations inside them; it counts as idle.
+    pub left_out_time: Picoseconds,
 }
 
 impl OpTable {
-    /// Time of all operations, in picoseconds.
+    /// Time of all operations.
     #[must_use]
-    pub fn op_time_ps(&self) -> u64 {
-        self.ops.iter().map(|op| op.self_time_ps).sum()
+    pub fn op_time(&self) -> Picoseconds {
+        self.ops.iter().map(|op| op.self_time).sum()
     }
 
-    /// Time in which no operation ran, in picoseconds.
+    /// Time in which no operation ran.
     #[must_use]
-    pub fn idle_ps(&self) -> u64 {
-        self.total_ps.saturating_sub(self.op_time_ps())
+    pub fn idle_time(&self) -> Picoseconds {
+        self.total.without(self.op_time())
     }
 }
 
@@ -286,9 +286,9 @@ pub(super) struct OpTableBuilder<'a> {
 /// What one entry of a line adds to its operation.
 struct Share {
     occurrences: u64,
-    time_ps: u64,
-    self_ps: u64,
-    dma_stall_ps: u64,
+    time: Picoseconds,
+    self_time: Picoseconds,
+    dma_stall: Picoseconds,
 }
 
 impl<'a> OpTableBuilder<'a> {
@@ -301,82 +301,80 @@ impl<'a> OpTableBuilder<'a> {
         let described = &self.ops[op];
         let Some(key) = described.key() else {
             self.table.left_out += share.occurrences;
-            self.table.left_out_ps += share.self_ps;
+            self.table.left_out_time += share.self_time;
             return;
         };
         let metrics = self.metrics.entry(key).or_insert_with(|| OpMetrics {
             op,
             program: key.0,
             occurrences: 0,
-            self_time_ps: 0,
-            dma_stall_ps: 0,
+            self_time: Picoseconds(0),
+            dma_stall: Picoseconds(0),
             work: Work::default(),
         });
         metrics.occurrences += share.occurrences;
-        metrics.self_time_ps += share.self_ps;
-        metrics.dma_stall_ps += share.dma_stall_ps;
-        metrics.work.time_ps += share.time_ps;
+        metrics.self_time += share.self_time;
+        metrics.dma_stall += share.dma_stall;
+        metrics.work.time += share.time;
         metrics.work.add_execution(described, share.occurrences);
     }
 
-    pub(super) fn add_execution(&mut self, execution: &OpExecution, self_ps: u64) {
+    pub(super) fn add_execution(&mut self, execution: &OpExecution, self_time: Picoseconds) {
         let share = Share {
             occurrences: 1,
-            time_ps: execution.span.duration_ps,
-            self_ps,
-            dma_stall_ps: execution.dma_stall_ps,
+            time: execution.span.duration,
+            self_time,
+            dma_stall: execution.dma_stall,
         };
         self.add(execution.op, &share);
     }
 
-    pub(super) fn finish(mut self, total_ps: u64) -> OpTable {
-        self.table.total_ps = total_ps;
+    pub(super) fn finish(mut self, total: Picoseconds) -> OpTable {
+        self.table.total = total;
         self.table.ops = self.metrics.into_values().collect();
         let name = |metrics: &OpMetrics| self.ops[metrics.op].name.as_str();
         self.table
             .ops
-            .sort_by(|a, b| (b.self_time_ps, name(a), a.program).cmp(&(a.self_time_ps, name(b), b.program)));
+            .sort_by(|a, b| (b.self_time, name(a), a.program).cmp(&(a.self_time, name(b), b.program)));
         self.table
     }
 }
 
 /// The table of everything in a profile.
 ///
-/// `own` has the own times of each core's executions, in picoseconds.
-pub(super) fn op_table(profile: &TpuProfile, own: &[Vec<u64>]) -> OpTable {
+/// `own` has the own times of each core's executions.
+pub(super) fn op_table(profile: &TpuProfile, own: &[Vec<Picoseconds>]) -> OpTable {
     let mut builder = OpTableBuilder::new(&profile.ops);
-    let mut total_ps = 0;
+    let mut total = Picoseconds(0);
     for (core, own) in profile.cores.iter().zip(own) {
-        for (execution, &self_ps) in core.executions.iter().zip(own) {
-            builder.add_execution(execution, self_ps);
+        for (execution, &self_time) in core.executions.iter().zip(own) {
+            builder.add_execution(execution, self_time);
         }
         for sum in &core.aggregated {
             let share = Share {
                 occurrences: sum.occurrences,
-                time_ps: sum.duration_ps,
-                self_ps: sum.self_ps,
-                dma_stall_ps: sum.dma_stall_ps,
+                time: sum.duration,
+                self_time: sum.self_time,
+                dma_stall: sum.dma_stall,
             };
             builder.add(sum.op, &share);
         }
         let spans = core.executions.iter().map(|execution| execution.span);
         let spans = spans.chain(core.steps.iter().map(|step| step.span));
-        total_ps += extent_ps(spans);
+        total += extent(spans);
     }
-    builder.finish(total_ps)
+    builder.finish(total)
 }
 
-/// From the first start to the last end, in picoseconds; 0 of nothing.
-pub(super) fn extent_ps(spans: impl Iterator<Item = PicoSpan>) -> u64 {
-    let ends = spans.fold(None, |ends: Option<(i64, i64)>, span| {
-        let (first, last) = ends.unwrap_or((span.start_ps, span.end_ps()));
-        Some((first.min(span.start_ps), last.max(span.end_ps())))
-    });
-    ends.map_or(0, |(first, last)| last.abs_diff(first))
+/// From the first start to the last end; 0 of nothing.
+pub(super) fn extent(spans: impl Iterator<Item = PicoSpan>) -> Picoseconds {
+    let ends = spans.map(|span| (span.start, span.end()));
+    let hull = ends.reduce(|hull, span| (hull.0.min(span.0), hull.1.max(span.1)));
+    hull.map_or(Picoseconds(0), |(first, last)| last.saturating_sub(first))
 }
 
-/// Own times of the executions of each core, in picoseconds.
-pub(super) fn own_times(profile: &TpuProfile) -> Vec<Vec<u64>> {
+/// Own times of the executions of each core.
+pub(super) fn own_times(profile: &TpuProfile) -> Vec<Vec<Picoseconds>> {
     let of_core = |core: &TpuCore| {
         let spans: Vec<_> = core.executions.iter().map(|execution| execution.span).collect();
         self_times(&spans)
@@ -384,21 +382,21 @@ pub(super) fn own_times(profile: &TpuProfile) -> Vec<Vec<u64>> {
     profile.cores.iter().map(of_core).collect()
 }
 
-/// Length of each span minus those of its direct children, in picoseconds. A span's parent is the smallest one that
+/// Length of each span minus those of its direct children. A span's parent is the smallest one that
 /// includes it whole; a span that sticks out of the one before it is no child of it. Spans may be in any order.
 #[must_use]
-pub fn self_times(spans: &[PicoSpan]) -> Vec<u64> {
+pub fn self_times(spans: &[PicoSpan]) -> Vec<Picoseconds> {
     let mut order: Vec<usize> = (0..spans.len()).collect();
     // Of equal spans the earlier in the list is the outer one.
-    order.sort_by_key(|&index| (spans[index].start_ps, std::cmp::Reverse(spans[index].duration_ps)));
-    let mut own: Vec<u64> = spans.iter().map(|span| span.duration_ps).collect();
+    order.sort_by_key(|&index| (spans[index].start, std::cmp::Reverse(spans[index].duration)));
+    let mut own: Vec<Picoseconds> = spans.iter().map(|span| span.duration).collect();
     let mut open: Vec<usize> = Vec::new();
     for index in order {
         while open.last().is_some_and(|&parent| !spans[parent].includes(spans[index])) {
             open.pop();
         }
         if let Some(&parent) = open.last() {
-            own[parent] = own[parent].saturating_sub(spans[index].duration_ps);
+            own[parent] = own[parent].without(spans[index].duration);
         }
         open.push(index);
     }
@@ -409,10 +407,12 @@ pub fn self_times(spans: &[PicoSpan]) -> Vec<u64> {
 mod tests {
     use super::*;
 
-    fn own(spans: &[(i64, u64)]) -> Vec<u64> {
-        let spans: Vec<PicoSpan> =
-            spans.iter().map(|&(start, length)| PicoSpan::new(start, length)).collect();
-        self_times(&spans)
+    fn own(spans: &[(i64, i64)]) -> Vec<i64> {
+        let spans: Vec<PicoSpan> = spans
+            .iter()
+            .map(|&(start, length)| PicoSpan::new(Picoseconds(start), Picoseconds(length)))
+            .collect();
+        self_times(&spans).into_iter().map(|time| time.0).collect()
     }
 
     #[test]

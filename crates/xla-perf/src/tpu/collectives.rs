@@ -12,6 +12,7 @@ use crate::sheet::tpu_sheet;
 use sheets::ColumnKind::{Count, Number, Text, Whole};
 use sheets::Unit::{Bytes, GigabytesPerSecond, Microseconds};
 use sheets::{ColumnKind, Field, Sheet};
+use trace_ingest::Picoseconds;
 
 /// One exchange.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,45 +36,43 @@ impl CollectiveRow<'_> {
         self.op.raw_bytes.unwrap_or(self.op.bytes)
     }
 
-    /// From the last core's start to the first core's end, in picoseconds: time in which all took part.
+    /// From the last core's start to the first core's end: time in which all took part.
     #[must_use]
-    pub fn shared_ps(&self) -> u64 {
-        let last_start = self.cores.iter().map(|core| core.1.start_ps).max().unwrap_or(0);
-        let first_end = self.cores.iter().map(|core| core.1.end_ps()).min().unwrap_or(0);
-        if first_end > last_start { first_end.abs_diff(last_start) } else { 0 }
+    pub fn shared_time(&self) -> Picoseconds {
+        let last_start = self.cores.iter().map(|core| core.1.start).max().unwrap_or_default();
+        let first_end = self.cores.iter().map(|core| core.1.end()).min().unwrap_or_default();
+        first_end.without(last_start)
     }
 
-    /// Between the first start and the last, in picoseconds.
+    /// Between the first start and the last.
     #[must_use]
-    pub fn start_skew_ps(&self) -> u64 {
-        spread(self.cores.iter().map(|core| core.1.start_ps))
+    pub fn start_skew(&self) -> Picoseconds {
+        spread(self.cores.iter().map(|core| core.1.start))
     }
 
-    /// Between the first end and the last, in picoseconds.
+    /// Between the first end and the last.
     #[must_use]
-    pub fn end_skew_ps(&self) -> u64 {
-        spread(self.cores.iter().map(|core| core.1.end_ps()))
+    pub fn end_skew(&self) -> Picoseconds {
+        spread(self.cores.iter().map(|core| core.1.end()))
     }
 
-    /// Shortest and longest time of a core, in picoseconds.
+    /// Shortest and longest time of a core.
     #[must_use]
-    pub fn time_range_ps(&self) -> (u64, u64) {
-        let times = self.cores.iter().map(|core| core.1.duration_ps);
-        (times.clone().min().unwrap_or(0), times.max().unwrap_or(0))
+    pub fn time_range(&self) -> (Picoseconds, Picoseconds) {
+        let times = self.cores.iter().map(|core| core.1.duration);
+        (times.clone().min().unwrap_or_default(), times.max().unwrap_or_default())
     }
 
     /// Bytes of one core over the shortest time of a core, which is the one that waited least, in GB/s.
     #[must_use]
     pub fn bandwidth(&self) -> f64 {
-        ratio(self.bytes() as f64 * 1e3, self.time_range_ps().0 as f64)
+        ratio(self.bytes() as f64 * 1e3, self.time_range().0.0 as f64)
     }
 }
 
-fn spread(times: impl Iterator<Item = i64> + Clone) -> u64 {
-    match (times.clone().min(), times.max()) {
-        (Some(first), Some(last)) => last.abs_diff(first),
-        _ => 0,
-    }
+fn spread(times: impl Iterator<Item = Picoseconds> + Clone) -> Picoseconds {
+    let range = times.clone().min().zip(times.max());
+    range.map_or(Picoseconds(0), |(first, last)| last.saturating_sub(first))
 }
 
 /// The exchanges by start of their first core. Executions of one operation on several cores are one exchange when they
@@ -91,7 +90,7 @@ pub fn tpu_collectives<'a>(analysis: &'a TpuAnalysis) -> Vec<CollectiveRow<'a>> 
     }
     let mut rows: Vec<CollectiveRow<'a>> = Vec::new();
     for ((program, _), mut parts) in by_op {
-        parts.sort_by_key(|part| (part.span.start_ps, part.core));
+        parts.sort_by_key(|part| (part.span.start, part.core));
         let first = rows.len();
         for part in parts {
             match rows[first..].last_mut().filter(|row| part.joins(row)) {
@@ -106,7 +105,7 @@ pub fn tpu_collectives<'a>(analysis: &'a TpuAnalysis) -> Vec<CollectiveRow<'a>> 
             }
         }
     }
-    rows.sort_by_key(|row| row.cores.first().map_or(0, |core| core.1.start_ps));
+    rows.sort_by_key(|row| row.cores.first().map_or(0, |core| core.1.start.0));
     rows
 }
 
@@ -120,7 +119,7 @@ struct Part<'a> {
 impl Part<'_> {
     fn joins(&self, row: &CollectiveRow<'_>) -> bool {
         row.cores.iter().all(|&(core, span)| {
-            let overlaps = self.span.start_ps <= span.end_ps() && span.start_ps <= self.span.end_ps();
+            let overlaps = self.span.start <= span.end() && span.start <= self.span.end();
             overlaps && core != self.core
         })
     }
@@ -155,18 +154,22 @@ pub(super) fn collectives_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         })
         .described("Numbers of the devices that took part."),
         F::new(Number(Microseconds), "Start (us)", |_, row| {
-            row.cores.iter().map(|core| core.1.start_ps).min().map(|start| start as f64 / 1e6).into()
+            row.cores.iter().map(|core| core.1.start).min().map(Picoseconds::to_microseconds).into()
         })
         .described("Start of the first core, in µs."),
-        F::new(Number(Microseconds), "Shortest time (us)", |_, row| us(row.time_range_ps().0).into())
-            .described("Time of the core that took least, which waited least for others, in µs."),
-        F::new(Number(Microseconds), "Longest time (us)", |_, row| us(row.time_range_ps().1).into())
-            .described("Time of the core that took most, in µs."),
-        F::new(Number(Microseconds), "Shared time (us)", |_, row| us(row.shared_ps()).into())
+        F::new(Number(Microseconds), "Shortest time (us)", |_, row| {
+            row.time_range().0.to_microseconds().into()
+        })
+        .described("Time of the core that took least, which waited least for others, in µs."),
+        F::new(Number(Microseconds), "Longest time (us)", |_, row| {
+            row.time_range().1.to_microseconds().into()
+        })
+        .described("Time of the core that took most, in µs."),
+        F::new(Number(Microseconds), "Shared time (us)", |_, row| row.shared_time().to_microseconds().into())
             .described("From the last start to the first end, in which all took part, in µs."),
-        F::new(Number(Microseconds), "Start skew (us)", |_, row| us(row.start_skew_ps()).into())
+        F::new(Number(Microseconds), "Start skew (us)", |_, row| row.start_skew().to_microseconds().into())
             .described("Between the first start and the last, in µs."),
-        F::new(Number(Microseconds), "End skew (us)", |_, row| us(row.end_skew_ps()).into())
+        F::new(Number(Microseconds), "End skew (us)", |_, row| row.end_skew().to_microseconds().into())
             .described("Between the first end and the last, in µs."),
         F::new(Whole(Bytes), "Bytes per core", |_, row| row.bytes().into())
             .described("Bytes that one core moved from and to its memory."),
@@ -181,10 +184,6 @@ pub(super) fn collectives_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         fields,
         tpu_collectives,
     )
-}
-
-fn us(ps: u64) -> f64 {
-    ps as f64 / 1e6
 }
 
 #[cfg(test)]

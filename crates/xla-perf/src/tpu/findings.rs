@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use trace_ingest::Picoseconds;
+
 use super::analysis::TpuAnalysis;
 use super::category::{WorkClass, work_class};
 use super::transfers::transfers;
@@ -43,34 +45,37 @@ impl fmt::Display for TpuFinding {
 #[must_use]
 pub fn tpu_finding(analysis: &TpuAnalysis) -> Option<TpuFinding> {
     let table = &analysis.table;
-    let total = table.total_ps.max(table.op_time_ps());
-    if total == 0 {
+    let total = table.total.max(table.op_time());
+    if total == Picoseconds(0) {
         return None;
     }
-    let mut classes: BTreeMap<WorkClass, BTreeMap<&str, u64>> = BTreeMap::new();
+    let mut classes: BTreeMap<WorkClass, BTreeMap<&str, Picoseconds>> = BTreeMap::new();
     for op in &table.ops {
         let described = analysis.op(op);
         let class = work_class(&described.category, &described.expression);
-        *classes.entry(class).or_default().entry(&described.category).or_default() += op.self_time_ps;
+        *classes.entry(class).or_default().entry(&described.category).or_default() += op.self_time;
     }
-    let sum = |categories: &BTreeMap<&str, u64>| categories.values().sum::<u64>();
-    let share = |time_ps: u64| time_ps as f64 / total as f64;
-    let compute_share = share(classes.get(&WorkClass::Compute).map_or(0, sum));
+    let sum = |categories: &BTreeMap<&str, Picoseconds>| categories.values().copied().sum::<Picoseconds>();
+    let share = |time: Picoseconds| time.0 as f64 / total.0 as f64;
+    let compute_share = share(classes.get(&WorkClass::Compute).map_or(Picoseconds(0), sum));
     let longest = classes.iter().max_by_key(|(_, categories)| sum(categories));
-    let idle_ps = table.idle_ps();
-    match longest.filter(|(_, categories)| sum(categories) >= idle_ps) {
+    let idle_time = table.idle_time();
+    match longest.filter(|(_, categories)| sum(categories) >= idle_time) {
         Some((&class, categories)) => {
-            let (category, time_ps) = categories.iter().max_by_key(|entry| *entry.1)?;
+            let (category, time) = categories.iter().max_by_key(|entry| *entry.1)?;
             Some(TpuFinding {
                 class,
                 category: Some((*category).to_string()),
-                share: share(*time_ps),
+                share: share(*time),
                 compute_share,
             })
         }
-        None => {
-            Some(TpuFinding { class: WorkClass::Idle, category: None, share: share(idle_ps), compute_share })
-        }
+        None => Some(TpuFinding {
+            class: WorkClass::Idle,
+            category: None,
+            share: share(idle_time),
+            compute_share,
+        }),
     }
 }
 
@@ -115,7 +120,7 @@ impl TpuNotice {
             notices.push(TpuNotice::NoPeaks { reason: missing.to_string() });
         }
         if table.left_out > 0 {
-            let time_us = table.left_out_ps as f64 / 1e6;
+            let time_us = table.left_out_time.to_microseconds();
             notices.push(TpuNotice::WithoutOperation { executions: table.left_out, time_us });
         }
         let unfinished = transfers(analysis).1;

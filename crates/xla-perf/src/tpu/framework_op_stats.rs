@@ -1,6 +1,8 @@
 //! A row per framework operation: the HLO operations that came from it, and the calls on the host.
 
-use super::analysis::{TpuAnalysis, Work, extent_ps, self_times};
+use trace_ingest::Picoseconds;
+
+use super::analysis::{TpuAnalysis, Work, extent, self_times};
 use super::profile::{HostOp, PicoSpan};
 use super::rates::{Rates, Resource, Utilization, ratio};
 use super::read::parse_framework_op;
@@ -53,8 +55,8 @@ pub struct FrameworkOpRow<'a> {
     pub name: &'a str,
     /// Most executions of one HLO operation, or calls on the host.
     pub occurrences: u64,
-    /// Time without that of operations inside, in picoseconds.
-    pub self_time_ps: u64,
+    /// Time without that of operations inside.
+    pub self_time: Picoseconds,
     /// Time and work.
     pub work: Work,
     /// Own time as a share of that of its place, 0 to 1.
@@ -77,13 +79,13 @@ impl FrameworkOpRow<'_> {
     /// Time of one execution, in µs; 0 of none.
     #[must_use]
     pub fn average_us(&self) -> f64 {
-        ratio(self.work.time_ps as f64 / 1e6, self.occurrences as f64)
+        ratio(self.work.time.to_microseconds(), self.occurrences as f64)
     }
 
     /// The same without operations inside.
     #[must_use]
     pub fn average_self_us(&self) -> f64 {
-        ratio(self.self_time_ps as f64 / 1e6, self.occurrences as f64)
+        ratio(self.self_time.to_microseconds(), self.occurrences as f64)
     }
 }
 
@@ -91,7 +93,7 @@ impl FrameworkOpRow<'_> {
 #[derive(Default)]
 struct Sum {
     occurrences: u64,
-    self_time_ps: u64,
+    self_time: Picoseconds,
     work: Work,
 }
 
@@ -106,13 +108,13 @@ fn entry<'s, 'a>(sums: &'s mut Sums<'a>, name: &'a str, kind: &'a str) -> &'s mu
 #[must_use]
 pub fn framework_op_stats<'a>(analysis: &'a TpuAnalysis, idle: IdleTime) -> Vec<FrameworkOpRow<'a>> {
     let mut rows = Vec::new();
-    let (host, host_idle_ps) = host_ops(&analysis.profile.host_threads);
-    let device = (Place::Device, device_ops(analysis), analysis.table.idle_ps());
-    for (place, mut sums, idle_ps) in [device, (Place::Host, host, host_idle_ps)] {
-        if idle == IdleTime::Included && !(sums.is_empty() && idle_ps == 0) {
+    let (host, host_idle_time) = host_ops(&analysis.profile.host_threads);
+    let device = (Place::Device, device_ops(analysis), analysis.table.idle_time());
+    for (place, mut sums, idle_time) in [device, (Place::Host, host, host_idle_time)] {
+        if idle == IdleTime::Included && !(sums.is_empty() && idle_time == Picoseconds(0)) {
             let sum = entry(&mut sums, IDLE, IDLE);
-            sum.self_time_ps += idle_ps;
-            sum.work.time_ps += idle_ps;
+            sum.self_time += idle_time;
+            sum.work.time += idle_time;
         }
         push_rows(analysis, place, sums, &mut rows);
     }
@@ -132,8 +134,8 @@ fn device_ops<'a>(analysis: &'a TpuAnalysis) -> Sums<'a> {
         };
         let sum = entry(&mut sums, name, kind);
         sum.occurrences = sum.occurrences.max(op.occurrences);
-        sum.self_time_ps += op.self_time_ps;
-        sum.work.time_ps += op.work.time_ps;
+        sum.self_time += op.self_time;
+        sum.work.time += op.work.time;
         // The memories are not kept apart: an operation of the framework uses what its HLO operations use.
         sum.work.flops += op.work.flops;
         sum.work.model_flops += op.work.model_flops;
@@ -143,9 +145,9 @@ fn device_ops<'a>(analysis: &'a TpuAnalysis) -> Sums<'a> {
 }
 
 /// The calls on the host, and the time of its threads between their first and last call in which none ran.
-fn host_ops(threads: &[Vec<HostOp>]) -> (Sums<'_>, u64) {
+fn host_ops(threads: &[Vec<HostOp>]) -> (Sums<'_>, Picoseconds) {
     let mut sums = Sums::default();
-    let mut idle_ps = 0_u64;
+    let mut idle_time = Picoseconds(0);
     for thread in threads {
         let spans: Vec<PicoSpan> = thread.iter().map(|op| op.span).collect();
         let own = self_times(&spans);
@@ -156,12 +158,12 @@ fn host_ops(threads: &[Vec<HostOp>]) -> (Sums<'_>, u64) {
             };
             let sum = entry(&mut sums, name, kind);
             sum.occurrences += 1;
-            sum.self_time_ps += own;
-            sum.work.time_ps += op.span.duration_ps;
+            sum.self_time += own;
+            sum.work.time += op.span.duration;
         }
-        idle_ps += extent_ps(spans.into_iter()).saturating_sub(own.iter().sum());
+        idle_time += extent(spans.into_iter()).without(own.iter().copied().sum());
     }
-    (sums, idle_ps)
+    (sums, idle_time)
 }
 
 fn push_rows<'a>(
@@ -170,11 +172,11 @@ fn push_rows<'a>(
     mut sums: Sums<'a>,
     rows: &mut Vec<FrameworkOpRow<'a>>,
 ) {
-    sums.sort_by(|a, (_, x), b, (_, y)| (y.self_time_ps, a).cmp(&(x.self_time_ps, b)));
-    let total: u64 = sums.values().map(|(_, sum)| sum.self_time_ps).sum();
+    sums.sort_by(|a, (_, x), b, (_, y)| (y.self_time, a).cmp(&(x.self_time, b)));
+    let total: Picoseconds = sums.values().map(|(_, sum)| sum.self_time).sum();
     let mut cumulative = 0.0;
     for (name, (kind, sum)) in sums {
-        let self_fraction = ratio(sum.self_time_ps as f64, total as f64);
+        let self_fraction = ratio(sum.self_time.0 as f64, total.0 as f64);
         cumulative += self_fraction;
         let rates = Rates::new(&sum.work);
         let bound_by = analysis.profile.peaks.as_ref().map(|peaks| Utilization::new(&rates, peaks).bound_by);
@@ -184,7 +186,7 @@ fn push_rows<'a>(
             kind,
             name,
             occurrences: sum.occurrences,
-            self_time_ps: sum.self_time_ps,
+            self_time: sum.self_time,
             work: sum.work,
             self_fraction,
             cumulative_fraction: cumulative,
@@ -213,19 +215,19 @@ pub(super) fn framework_op_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("#Occurrences", Count, "Most executions of one HLO operation, or calls on the host.").field(|row: &Row<'_>| {
             row.row.occurrences.into()
         }),
-        Column::new("Total time (us)", Number(Microseconds), "Time by the clock of the device, of the host on the host, in µs.").field(|row: &Row<'_>| (row.row.work.time_ps as f64 / 1e6).into()),
+        Column::new("Total time (us)", Number(Microseconds), "Time by the clock of the device, of the host on the host, in µs.").field(|row: &Row<'_>| row.row.work.time.to_microseconds().into()),
         Column::new("Avg. time (us)", Number(Microseconds), "The time over the occurrences, in µs.").field(|row: &Row<'_>| {
             row.row.average_us().into()
         }),
-        SELF_TIME.field(|row: &Row<'_>| (row.row.self_time_ps as f64 / 1e6).into()),
+        SELF_TIME.field(|row: &Row<'_>| row.row.self_time.to_microseconds().into()),
         Column::new("Avg. self-time (us)", Number(Microseconds), "Own time over the occurrences, in µs.").field(|row: &Row<'_>| {
             row.row.average_self_us().into()
         }),
         Column::new("Total self-time (%)", Number(Percent), "Own time as a share of that of all rows of the device, or of the host, idle time included, in percent.").field(|row: &Row<'_>| (row.row.self_fraction * 100.0).into()),
         Column::new("Cumulative total self-time (%)", Number(Percent), "Sum of the shares of this row and those above of the same place, in percent.").field(|row: &Row<'_>| (row.row.cumulative_fraction * 100.0).into()),
         Column::new("Total self-time excluding idle (%)", Number(Percent), "Own time as a share of the time in which something ran there, in percent.").field(|row: &Row<'_>| {
-                let share = row.row.self_time_ps as f64 / row.busy_ps as f64 * 100.0;
-                Some(share).filter(|_| row.busy_ps > 0 && !row.row.is_idle()).into()
+                let share = row.row.self_time.0 as f64 / row.busy_time.0 as f64 * 100.0;
+                Some(share).filter(|_| row.busy_time.0 > 0 && !row.row.is_idle()).into()
             }),
         Column::new("Normalized FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "Floating-point operations over the time, weighed by the precision that the peak is stated for, in GFLOP/s.").field(|row: &Row<'_>| on_device(row, row.row.rates.flop_rate)),
         Column::new("Model FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "Floating-point operations of the model over the time, in GFLOP/s.").field(|row: &Row<'_>| on_device(row, row.row.rates.model_flop_rate)),
@@ -247,18 +249,18 @@ pub(super) fn framework_op_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
 /// A row with its share of the time in which something ran.
 struct Row<'a> {
     row: FrameworkOpRow<'a>,
-    busy_ps: u64,
+    busy_time: Picoseconds,
 }
 
 fn rows<'a>(tpu: &'a TpuAnalysis) -> Vec<Row<'a>> {
     let rows = framework_op_stats(tpu, IdleTime::Included);
-    let busy_ps = |place: Place| -> u64 {
+    let busy_time = |place: Place| -> Picoseconds {
         let busy = rows.iter().filter(|row| row.place == place && !row.is_idle());
-        busy.map(|row| row.self_time_ps).sum()
+        busy.map(|row| row.self_time).sum()
     };
-    let (device, host) = (busy_ps(Place::Device), busy_ps(Place::Host));
+    let (device, host) = (busy_time(Place::Device), busy_time(Place::Host));
     let busy = |place| if place == Place::Device { device } else { host };
-    rows.into_iter().map(|row| Row { busy_ps: busy(row.place), row }).collect()
+    rows.into_iter().map(|row| Row { busy_time: busy(row.place), row }).collect()
 }
 
 fn on_device(row: &Row<'_>, figure: f64) -> Cell<'static> {

@@ -28,8 +28,8 @@ pub struct OpTimes {
 impl OpTimes {
     /// The times of an operation.
     pub(super) fn new(op: &OpMetrics) -> Self {
-        let total_us = op.work.time_ps as f64 / 1e6;
-        let self_us = op.self_time_ps as f64 / 1e6;
+        let total_us = op.work.time.to_microseconds();
+        let self_us = op.self_time.to_microseconds();
         let occurrences = op.occurrences as f64;
         OpTimes {
             occurrences: op.occurrences,
@@ -37,7 +37,7 @@ impl OpTimes {
             average_us: ratio(total_us, occurrences),
             self_us,
             average_self_us: ratio(self_us, occurrences),
-            dma_stall_fraction: ratio(op.dma_stall_ps as f64, op.work.time_ps as f64),
+            dma_stall_fraction: ratio(op.dma_stall.0 as f64, op.work.time.0 as f64),
         }
     }
 }
@@ -70,13 +70,13 @@ pub struct HloStatsRow<'a> {
 /// Rows of all operations, most own time first.
 #[must_use]
 pub fn hlo_stats<'a>(analysis: &'a TpuAnalysis) -> Vec<HloStatsRow<'a>> {
-    let total = analysis.table.total_ps as f64;
+    let total = analysis.table.total.0 as f64;
     let mut cumulative = 0.0;
     let mut rank = 0;
     let ops = analysis.table.ops.iter();
     let rows = ops.map(|op| {
         let described = analysis.op(op);
-        let self_fraction = ratio(op.self_time_ps as f64, total);
+        let self_fraction = ratio(op.self_time.0 as f64, total);
         cumulative += self_fraction;
         rank += 1;
         let rates = Rates::new(&op.work);

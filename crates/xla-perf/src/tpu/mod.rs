@@ -6,7 +6,7 @@
 //! [`async_copies`], [`host_offload`] and [`tpu_finding`], which says in a sentence where the time goes. [`tpu_sheets`] are the same as
 //! sheets.
 //!
-//! Times are integers in picoseconds until they become figures. Operations count by the clock of the device where it
+//! Times are [`Picoseconds`](trace_ingest::Picoseconds) until they become figures. Operations count by the clock of the device where it
 //! was recorded, which can differ much from that of the profile.
 
 mod analysis;

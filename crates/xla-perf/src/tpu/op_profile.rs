@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use trace_ingest::Picoseconds;
+
 use super::analysis::TpuAnalysis;
 use super::analysis::{OpMetrics, Work};
 use super::framework_op_stats::{IDLE, IdleTime};
@@ -68,7 +70,7 @@ impl OpProfileMetrics {
     /// Time of one execution, in picoseconds; 0 where executions were not summed.
     #[must_use]
     pub fn average_ps(&self) -> f64 {
-        ratio(self.work.time_ps as f64, self.occurrences as f64)
+        ratio(self.work.time.0 as f64, self.occurrences as f64)
     }
 }
 
@@ -110,17 +112,17 @@ pub fn op_profile<'a>(
             around.add_leaf(op, analysis.op(op));
         }
     }
-    let total_ps = match idle {
-        IdleTime::Included => table.total_ps.max(table.op_time_ps()),
-        IdleTime::Excluded => table.op_time_ps(),
+    let total = match idle {
+        IdleTime::Included => table.total.max(table.op_time()),
+        IdleTime::Excluded => table.op_time(),
     };
     if idle == IdleTime::Included {
         let mut node = Node::new(IDLE.to_string(), OpProfileLevel::Idle, None);
-        node.metrics.work.time_ps = table.idle_ps();
+        node.metrics.work.time = table.idle_time();
         root.push(node);
     }
-    root.metrics.work.time_ps = total_ps;
-    root.finish(total_ps, analysis.profile.peaks.as_ref().ok())
+    root.metrics.work.time = total;
+    root.finish(total, analysis.profile.peaks.as_ref().ok())
 }
 
 /// Name of a program with its number; `main` when the profile does not have its name.
@@ -167,7 +169,7 @@ impl<'a> Node<'a> {
 
     /// Counts an operation among others: its own time, and its work unless others inside did it.
     fn add_part(&mut self, op: &OpMetrics) {
-        self.metrics.work.time_ps += op.self_time_ps;
+        self.metrics.work.time += op.self_time;
         if op.is_leaf() {
             self.metrics.work.add_work(&op.work);
         }
@@ -175,7 +177,7 @@ impl<'a> Node<'a> {
 
     fn add_whole(&mut self, op: &OpMetrics) {
         self.metrics.occurrences += op.occurrences;
-        self.metrics.work.time_ps += op.work.time_ps;
+        self.metrics.work.time += op.work.time;
         self.metrics.work.add_work(&op.work);
     }
 
@@ -194,10 +196,10 @@ impl<'a> Node<'a> {
         group.push(leaf);
     }
 
-    fn finish(self, total_ps: u64, peaks: Option<&Peaks>) -> OpProfileNode<'a> {
-        let children = self.children.into_iter().map(|child| child.finish(total_ps, peaks));
+    fn finish(self, total: Picoseconds, peaks: Option<&Peaks>) -> OpProfileNode<'a> {
+        let children = self.children.into_iter().map(|child| child.finish(total, peaks));
         let mut children: Vec<OpProfileNode<'a>> = children.collect();
-        children.sort_by_key(|child| Reverse(child.metrics.work.time_ps));
+        children.sort_by_key(|child| Reverse(child.metrics.work.time));
         let mut name = self.name;
         if let OpProfileLevel::Duplicates(_) = self.level {
             if children.len() == 1 {
@@ -215,12 +217,12 @@ impl<'a> Node<'a> {
             }
             (level, _) => level,
         };
-        let metrics = with_shares(self.metrics, total_ps, peaks);
+        let metrics = with_shares(self.metrics, total, peaks);
         OpProfileNode { name, level, program: self.program, metrics, children }
     }
 }
 
-fn with_shares(metrics: OpProfileMetrics, total_ps: u64, peaks: Option<&Peaks>) -> OpProfileMetrics {
+fn with_shares(metrics: OpProfileMetrics, total: Picoseconds, peaks: Option<&Peaks>) -> OpProfileMetrics {
     use AccessKind::{Read, Write};
     let memory = &metrics.work.memory;
     let is_hbm = |space| space == MemorySpace::Hbm;
@@ -230,14 +232,14 @@ fn with_shares(metrics: OpProfileMetrics, total_ps: u64, peaks: Option<&Peaks>) 
         memory.sum(|space, kind| !is_hbm(space) && kind == Write),
     ];
     let Some(peaks) = peaks else { return OpProfileMetrics { bytes, ..metrics } };
-    let time_ps = metrics.work.time_ps as f64;
+    let time = metrics.work.time.0 as f64;
     let share = |bytes: u128, peak: f64| {
-        let rate = giga_to_gibi(ratio(bytes as f64 * 1e3, time_ps));
+        let rate = giga_to_gibi(ratio(bytes as f64 * 1e3, time));
         ratio(rate, giga_to_gibi(peak)).min(1.0)
     };
-    let flops = ratio(ratio(metrics.work.flops as f64, time_ps), peaks.teraflops).min(1.0);
+    let flops = ratio(ratio(metrics.work.flops as f64, time), peaks.teraflops).min(1.0);
     OpProfileMetrics {
-        flops_utilization: flops * ratio(time_ps, total_ps as f64),
+        flops_utilization: flops * ratio(time, total.0 as f64),
         bandwidth_utilization: [
             share(bytes[0], peaks.hbm),
             share(bytes[1], peaks.sram_read),
@@ -275,17 +277,17 @@ pub(super) fn op_profile_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Occurrences", Count, "Executions on all cores; empty for programs and everything.").field(|row: &Row<'_>| {
             Some(row.node.metrics.occurrences).filter(|&occurrences| occurrences > 0).into()
         }),
-        Column::new("Time (us)", Number(Microseconds), "Time on all cores by the clock of the device, in µs.").field(|row: &Row<'_>| (row.node.metrics.work.time_ps as f64 / 1e6).into()),
+        Column::new("Time (us)", Number(Microseconds), "Time on all cores by the clock of the device, in µs.").field(|row: &Row<'_>| row.node.metrics.work.time.to_microseconds().into()),
         Column::new("Avg. time (us)", Number(Microseconds), "Time of one execution, in µs; empty for programs and everything.").field(|row: &Row<'_>| {
                 let metrics = &row.node.metrics;
                 (metrics.occurrences > 0).then(|| metrics.average_ps() / 1e6).into()
             }),
         Column::new("Time (%)", Number(Percent), "Share of all time, idle time included, in percent.").field(|row: &Row<'_>| {
-            row.share(row.total_ps).into()
+            row.share(row.total).into()
         }),
         Column::new("Time excluding idle (%)", Number(Percent), "Share of the time in which something ran, in percent; empty for idle time and for everything.").field(|row: &Row<'_>| {
                 let is_part = !matches!(row.node.level, OpProfileLevel::Root | OpProfileLevel::Idle);
-                row.share(row.busy_ps).filter(|_| is_part).into()
+                row.share(row.busy_time).filter(|_| is_part).into()
             }),
         Column::new("FLOPS utilization (%)", Number(Percent), "Floating-point operations over the time as a share of the peak, in percent.").field(|row: &Row<'_>| row.flops_utilization().into()),
         Column::new("FLOPS utilization of all time (%)", Number(Percent), "The same over all time, so that parts add up to the whole, in percent.").field(|row: &Row<'_>| row.percent_of_peak(row.node.metrics.flops_utilization).into()),
@@ -314,8 +316,8 @@ struct Row<'a> {
     grouping: OpProfileGrouping,
     depth: u64,
     path: String,
-    total_ps: u64,
-    busy_ps: u64,
+    total: Picoseconds,
+    busy_time: Picoseconds,
     has_peaks: bool,
     node: OpProfileNode<'a>,
 }
@@ -327,15 +329,15 @@ fn rows<'a>(tpu: &'a TpuAnalysis) -> Vec<Row<'a>> {
     }
     for grouping in [OpProfileGrouping::ByCategory, OpProfileGrouping::ByProgram] {
         let root = op_profile(tpu, grouping, IdleTime::Included);
-        let total_ps = root.metrics.work.time_ps;
+        let total = root.metrics.work.time;
         // Parts that are still to come, the next one last.
         let mut open = vec![(0, String::new(), root)];
         while let Some((depth, around, mut node)) = open.pop() {
             let path = if depth == 0 { String::new() } else { format!("{around}/{}", node.name) };
             let parts = std::mem::take(&mut node.children).into_iter().rev();
             open.extend(parts.map(|part| (depth + 1, path.clone(), part)));
-            let (busy_ps, has_peaks) = (tpu.table.op_time_ps(), tpu.profile.peaks.is_ok());
-            rows.push(Row { grouping, depth, path, total_ps, busy_ps, has_peaks, node });
+            let (busy_time, has_peaks) = (tpu.table.op_time(), tpu.profile.peaks.is_ok());
+            rows.push(Row { grouping, depth, path, total, busy_time, has_peaks, node });
         }
     }
     rows
@@ -349,8 +351,8 @@ impl Row<'_> {
         }
     }
 
-    fn share(&self, whole_ps: u64) -> Option<f64> {
-        (whole_ps > 0).then(|| self.node.metrics.work.time_ps as f64 / whole_ps as f64 * 100.0)
+    fn share(&self, whole: Picoseconds) -> Option<f64> {
+        (whole.0 > 0).then(|| self.node.metrics.work.time.0 as f64 / whole.0 as f64 * 100.0)
     }
 
     fn percent_of_peak(&self, share: f64) -> Option<f64> {
@@ -359,9 +361,9 @@ impl Row<'_> {
 
     /// Arithmetic over the node's own time as a share of the peak, in percent.
     fn flops_utilization(&self) -> Option<f64> {
-        let time_ps = self.node.metrics.work.time_ps;
+        let time = self.node.metrics.work.time;
         let weighed = self.node.metrics.flops_utilization;
-        let share = if time_ps == 0 { 0.0 } else { weighed * self.total_ps as f64 / time_ps as f64 };
+        let share = if time.0 == 0 { 0.0 } else { weighed * self.total.0 as f64 / time.0 as f64 };
         self.percent_of_peak(share)
     }
 }

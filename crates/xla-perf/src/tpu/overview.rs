@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use trace_ingest::Picoseconds;
+
 use super::analysis::TpuAnalysis;
 use super::analysis::Work;
 use super::category::{WorkClass, work_class};
@@ -80,8 +82,8 @@ pub struct Overview<'a> {
 pub fn overview(analysis: &TpuAnalysis) -> Overview<'_> {
     let profile = &analysis.profile;
     let table = &analysis.table;
-    let roof = profile.peaks.as_ref().ok().filter(|_| table.total_ps > 0).map(|peaks| {
-        let mut work = Work { time_ps: table.total_ps, ..Work::default() };
+    let roof = profile.peaks.as_ref().ok().filter(|_| table.total.0 > 0).map(|peaks| {
+        let mut work = Work { time: table.total, ..Work::default() };
         for op in table.ops.iter().filter(|op| !analysis.may_have_inner_ops(op)) {
             work.add_work(&op.work);
         }
@@ -90,11 +92,11 @@ pub fn overview(analysis: &TpuAnalysis) -> Overview<'_> {
         (Utilization::new(&rates, peaks).compute_utilization, hbm)
     });
     let rows = framework_op_stats(analysis, IdleTime::Excluded);
-    let executions = |place: Place| -> u64 {
-        rows.iter().filter(|row| row.place == place).map(|row| row.occurrences).sum()
+    let executions = |place: Place| -> i64 {
+        rows.iter().filter(|row| row.place == place).map(|row| row.occurrences as i64).sum()
     };
     let (host, device) = (executions(Place::Host), executions(Place::Device));
-    let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
+    let share = |part: i64, whole: i64| (whole > 0).then(|| part as f64 / whole as f64);
     let (bits_16, bits_32, all_bits) = time_by_width(analysis);
     Overview {
         device_type: profile.device_type.clone(),
@@ -104,10 +106,10 @@ pub fn overview(analysis: &TpuAnalysis) -> Overview<'_> {
         sampled_hbm_utilization: profile.hbm_utilization,
         flops_utilization: roof.map(|roof| roof.0),
         hbm_utilization: roof.map(|roof| roof.1),
-        duty_cycle: analysis.duty_cycle_ps().fraction(),
-        idle: share(table.idle_ps(), table.total_ps),
-        compute_16bit: share(bits_16, all_bits),
-        compute_32bit: share(bits_32, all_bits),
+        duty_cycle: analysis.duty_cycle().fraction(),
+        idle: share(table.idle_time().0, table.total.0),
+        compute_16bit: share(bits_16.0, all_bits.0),
+        compute_32bit: share(bits_32.0, all_bits.0),
         host_op_fraction: share(host, host + device),
         device_op_fraction: share(device, host + device),
         top_ops: rows.into_iter().filter(|row| row.place == Place::Device).take(10).collect(),
@@ -117,37 +119,37 @@ pub fn overview(analysis: &TpuAnalysis) -> Overview<'_> {
 fn step_times(analysis: &TpuAnalysis) -> Option<StepTimes> {
     let steps = analysis.steps();
     if !steps.is_empty() {
-        let lengths = steps.iter().flat_map(|step| step.lengths_ps.iter().copied()).collect();
+        let lengths = steps.iter().flat_map(|step| step.lengths.iter().copied()).collect();
         return statistics(StepSource::Steps, lengths);
     }
     let runs = module_runs(analysis);
-    let mut by_module: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    let mut by_module: BTreeMap<&str, Vec<Picoseconds>> = BTreeMap::new();
     for row in &runs {
-        by_module.entry(&row.run.module).or_default().push(row.run.span.duration_ps);
+        by_module.entry(&row.run.module).or_default().push(row.run.span.duration);
     }
-    let longest = by_module.into_iter().max_by_key(|(_, lengths)| lengths.iter().sum::<u64>());
+    let longest =
+        by_module.into_iter().max_by_key(|(_, lengths)| lengths.iter().copied().sum::<Picoseconds>());
     longest.and_then(|(module, lengths)| statistics(StepSource::Runs(module.to_string()), lengths))
 }
 
-fn statistics(source: StepSource, lengths_ps: Vec<u64>) -> Option<StepTimes> {
-    let (count, ms) = (lengths_ps.len(), |ps: f64| ps / 1e9);
-    let (min, max) = (*lengths_ps.iter().min()?, *lengths_ps.iter().max()?);
-    let mean = lengths_ps.iter().map(|&length| length as f64).sum::<f64>() / count as f64;
-    let variance =
-        lengths_ps.iter().map(|&length| (length as f64 - mean).powi(2)).sum::<f64>() / count as f64;
+fn statistics(source: StepSource, lengths: Vec<Picoseconds>) -> Option<StepTimes> {
+    let (count, ms) = (lengths.len(), |ps: f64| ps / 1e9);
+    let (min, max) = (*lengths.iter().min()?, *lengths.iter().max()?);
+    let mean = lengths.iter().map(|&length| length.0 as f64).sum::<f64>() / count as f64;
+    let variance = lengths.iter().map(|&length| (length.0 as f64 - mean).powi(2)).sum::<f64>() / count as f64;
     Some(StepTimes {
         source,
         count,
         mean_ms: ms(mean),
         deviation_ms: ms(variance.sqrt()),
-        min_ms: ms(min as f64),
-        max_ms: ms(max as f64),
+        min_ms: ms(min.0 as f64),
+        max_ms: ms(max.0 as f64),
     })
 }
 
 /// Own time of computing operations whose results have 16 bits an element, 32, and any number, in picoseconds.
-fn time_by_width(analysis: &TpuAnalysis) -> (u64, u64, u64) {
-    let mut times = (0, 0, 0);
+fn time_by_width(analysis: &TpuAnalysis) -> (Picoseconds, Picoseconds, Picoseconds) {
+    let mut times = <(Picoseconds, Picoseconds, Picoseconds)>::default();
     for op in analysis.table.ops.iter().filter(|op| !analysis.may_have_inner_ops(op)) {
         let described = analysis.op(op);
         let (category, expression) = (&described.category, &described.expression);
@@ -159,11 +161,11 @@ fn time_by_width(analysis: &TpuAnalysis) -> (u64, u64, u64) {
             false => &described.shape,
         };
         match element_bits(shape) {
-            Some(16) => times.0 += op.self_time_ps,
-            Some(32) => times.1 += op.self_time_ps,
+            Some(16) => times.0 += op.self_time,
+            Some(32) => times.1 += op.self_time,
             _ => {}
         }
-        times.2 += op.self_time_ps;
+        times.2 += op.self_time;
     }
     times
 }

@@ -4,32 +4,40 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use gpu_timeline::Interval;
+use trace_ingest::Picoseconds;
+
 /// A span of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PicoSpan {
-    /// Start, in picoseconds since any origin that all spans of a clock share.
-    pub start_ps: i64,
-    /// Length, in picoseconds.
-    pub duration_ps: u64,
+    /// Start since any origin that all spans of a clock share.
+    pub start: Picoseconds,
+    /// Length.
+    pub duration: Picoseconds,
 }
 
 impl PicoSpan {
     /// A span of a start and a length.
     #[must_use]
-    pub const fn new(start_ps: i64, duration_ps: u64) -> Self {
-        PicoSpan { start_ps, duration_ps }
+    pub const fn new(start: Picoseconds, duration: Picoseconds) -> Self {
+        PicoSpan { start, duration }
     }
 
-    /// Where it ends, in picoseconds.
+    /// Where it ends.
     #[must_use]
-    pub const fn end_ps(self) -> i64 {
-        self.start_ps.saturating_add_unsigned(self.duration_ps)
+    pub const fn end(self) -> Picoseconds {
+        self.start.saturating_add(self.duration)
+    }
+
+    /// The span as the timeline takes it.
+    pub(super) fn interval(self) -> Interval {
+        Interval::new(self.start.0, self.end().0)
     }
 
     /// Whether the other one lies inside, ends included.
     #[must_use]
-    pub const fn includes(self, other: Self) -> bool {
-        self.start_ps <= other.start_ps && other.end_ps() <= self.end_ps()
+    pub fn includes(self, other: Self) -> bool {
+        self.start <= other.start && other.end() <= self.end()
     }
 }
 
@@ -138,8 +146,8 @@ pub struct OpExecution {
     pub span: PicoSpan,
     /// When it ran by the clock of the profile, which runs of programs have too.
     pub recorded: PicoSpan,
-    /// Time that the core waited for a memory transfer, in picoseconds.
-    pub dma_stall_ps: u64,
+    /// Time that the core waited for a memory transfer.
+    pub dma_stall: Picoseconds,
     /// Step that it belongs to, as the profiler grouped it.
     pub group: Option<i64>,
 }
@@ -151,12 +159,12 @@ pub struct AggregatedExecutions {
     pub op: usize,
     /// How many.
     pub occurrences: u64,
-    /// Their time together, in picoseconds.
-    pub duration_ps: u64,
-    /// Their time without that of operations inside them, in picoseconds.
-    pub self_ps: u64,
-    /// Time that the core waited for a memory transfer, in picoseconds.
-    pub dma_stall_ps: u64,
+    /// Their time together.
+    pub duration: Picoseconds,
+    /// Their time without that of operations inside them.
+    pub self_time: Picoseconds,
+    /// Time that the core waited for a memory transfer.
+    pub dma_stall: Picoseconds,
 }
 
 /// One run of a program on a core, by the clock of the profile.
@@ -347,9 +355,10 @@ mod tests {
 
     #[test]
     fn a_span_includes_itself_and_what_shares_its_ends() {
-        let outer = PicoSpan::new(-5, 10);
-        assert!(outer.includes(outer) && outer.includes(PicoSpan::new(5, 0)));
-        assert!(!outer.includes(PicoSpan::new(4, 2)) && !outer.includes(PicoSpan::new(-6, 2)));
-        assert_eq!(PicoSpan::new(i64::MAX, 9).end_ps(), i64::MAX);
+        let span = |start, duration| PicoSpan::new(Picoseconds(start), Picoseconds(duration));
+        let outer = span(-5, 10);
+        assert!(outer.includes(outer) && outer.includes(span(5, 0)));
+        assert!(!outer.includes(span(4, 2)) && !outer.includes(span(-6, 2)));
+        assert_eq!(span(i64::MAX, 9).end(), Picoseconds(i64::MAX));
     }
 }

@@ -113,7 +113,7 @@ impl Rates {
     /// The rates of some work.
     #[must_use]
     pub fn new(work: &Work) -> Self {
-        let nanoseconds = work.time_ps as f64 / 1e3;
+        let nanoseconds = work.time.0 as f64 / 1e3;
         let giga_per_second = |amount: f64| ratio(amount, nanoseconds);
         let bytes = bytes_by_memory(work);
         let flops = work.flops as f64;
@@ -215,6 +215,7 @@ impl Utilization {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trace_ingest::Picoseconds;
 
     const PEAKS: Peaks = Peaks {
         teraflops: 1.0,
@@ -231,7 +232,7 @@ mod tests {
 
     /// One microsecond of work.
     fn work(flops: u128, memory: &[(MemorySpace, AccessKind, u128)]) -> Work {
-        let mut work = Work { time_ps: 1_000_000, flops, model_flops: flops, ..Work::default() };
+        let mut work = Work { time: Picoseconds(1_000_000), flops, model_flops: flops, ..Work::default() };
         for &(space, kind, bytes) in memory {
             work.memory.add(space, kind, bytes);
             work.bytes += bytes;
@@ -266,7 +267,7 @@ mod tests {
 
     #[test]
     fn bytes_without_a_breakdown_are_of_the_high_bandwidth_memory() {
-        let work = Work { time_ps: 1_000_000, bytes: 50_000, ..Work::default() };
+        let work = Work { time: Picoseconds(1_000_000), bytes: 50_000, ..Work::default() };
         let rates = Rates::new(&work);
         assert_eq!(rates.bandwidth.hbm, rates.memory_bandwidth);
         assert_eq!(Utilization::new(&rates, &PEAKS).bound_by, Resource::Hbm);

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use prost::Message;
-use trace_ingest::EventId;
 use trace_ingest::xplane::{KindId, Line, Plane, PlaneKind, Profile, StatValue};
+use trace_ingest::{EventId, Picoseconds};
 
 use super::profile::{
     AccessKind, AggregatedExecutions, HostOp, MemoryAccess, MemorySpace, MissingPeaks, ModuleRun,
@@ -88,10 +88,10 @@ impl Reader<'_> {
         for &event in &line.events {
             let Some(kind) = self.profile.kind_id(event) else { continue };
             let op = self.op(kind);
-            let (mut dma_stall_ps, mut group) = (0, None);
+            let (mut dma_stall, mut group) = (Picoseconds(0), None);
             for (name, value) in self.profile.event_stats(event) {
                 match name {
-                    "dma_stall_duration_ps" => dma_stall_ps = value.as_u64().unwrap_or(0),
+                    "dma_stall_duration_ps" => dma_stall = picoseconds(&value).unwrap_or_default(),
                     "group_id" => group = value.as_i64(),
                     _ => {}
                 }
@@ -100,31 +100,31 @@ impl Reader<'_> {
                 op,
                 span: self.device_span(event),
                 recorded: recorded_span(self.profile, event),
-                dma_stall_ps,
+                dma_stall,
                 group,
             });
         }
         for sum in &line.aggregated {
-            let duration_ps = sum.duration_ps.max(0).unsigned_abs();
+            let duration = sum.duration.max(Picoseconds(0));
             let figure = |wanted: &str| {
                 let stats = self.profile.aggregated_stats(sum);
-                stats.filter(|(name, _)| *name == wanted).last().and_then(|(_, value)| value.as_u64())
+                stats.filter(|(name, _)| *name == wanted).last().and_then(|(_, value)| picoseconds(&value))
             };
-            let self_ps = figure("self_duration_ps").unwrap_or(duration_ps);
-            let dma_stall_ps = figure("dma_stall_duration_ps").unwrap_or(0);
+            let self_time = figure("self_duration_ps").unwrap_or(duration);
+            let dma_stall = figure("dma_stall_duration_ps").unwrap_or_default();
             core.aggregated.push(AggregatedExecutions {
                 op: self.op(sum.kind),
                 occurrences: sum.occurrences.max(0).unsigned_abs(),
-                duration_ps,
-                self_ps,
-                dma_stall_ps,
+                duration,
+                self_time,
+                dma_stall,
             });
         }
     }
 
     fn device_span(&self, event: EventId) -> PicoSpan {
         match self.profile.device_clock(event) {
-            Some((offset, duration)) => PicoSpan::new(offset, duration.max(0).unsigned_abs()),
+            Some((offset, duration)) => PicoSpan::new(offset, duration.max(Picoseconds(0))),
             None => recorded_span(self.profile, event),
         }
     }
@@ -185,6 +185,11 @@ fn describe_op(profile: &Profile, kind: KindId) -> TpuOp {
     op
 }
 
+/// A length of time that a stat has.
+fn picoseconds(value: &StatValue<'_>) -> Option<Picoseconds> {
+    value.as_u64().map(|time| Picoseconds(i64::try_from(time).unwrap_or(i64::MAX)))
+}
+
 /// Calls of framework operations on a thread: events whose name is one, and events that name one in a stat.
 fn host_ops(profile: &Profile, line: &Line) -> Vec<HostOp> {
     let mut ops = Vec::new();
@@ -205,8 +210,8 @@ fn host_ops(profile: &Profile, line: &Line) -> Vec<HostOp> {
 /// When an event was recorded, since the origin of the profile's clock rather than of the trace.
 fn recorded_span(profile: &Profile, event: EventId) -> PicoSpan {
     let events = profile.trace.events();
-    let start_ps = events.start(event).saturating_add(profile.trace.origin());
-    PicoSpan::new(start_ps, events.duration(event).max(0).unsigned_abs())
+    let start = events.start(event).saturating_add(profile.trace.origin());
+    PicoSpan::new(Picoseconds(start), Picoseconds(events.duration(event).max(0)))
 }
 
 /// Where an operation comes from and what it is.

@@ -1,6 +1,8 @@
 //! Operations under the roofline of a core: the whole profile, the average step, every step; with and without the
 //! operations that feed the device.
 
+use trace_ingest::Picoseconds;
+
 use super::analysis::TpuAnalysis;
 use super::analysis::{OpMetrics, OpTable, Work};
 use super::category;
@@ -101,23 +103,23 @@ impl<'a> Pass<'a> {
 
     fn push_rows(&self, table: &OpTable, rows: &mut Vec<RooflineRow<'a>>) {
         rows.push(self.program_row(std::iter::once(table), 1.0));
-        let total_ps = self.total_ps(table) as f64;
+        let total = self.total(table).0 as f64;
         let mut cumulative = 0.0;
         let mut rank = 0;
         for op in table.ops.iter().filter(|op| self.counts(op)) {
             rank += 1;
-            let self_fraction = ratio(op.self_time_ps as f64, total_ps);
+            let self_fraction = ratio(op.self_time.0 as f64, total);
             cumulative += self_fraction;
-            let shares = (self_fraction, cumulative, ratio(op.work.time_ps as f64, total_ps));
+            let shares = (self_fraction, cumulative, ratio(op.work.time.0 as f64, total));
             let row = self.row(rank, &op.work, OpTimes::new(op), shares);
             rows.push(RooflineRow { op: Some(self.analysis.op(op)), program: op.program, ..row });
         }
     }
 
     /// All time of a table, without that of operations that are not counted.
-    fn total_ps(&self, table: &OpTable) -> u64 {
+    fn total(&self, table: &OpTable) -> Picoseconds {
         let left_out = table.ops.iter().filter(|op| !self.counts(op));
-        table.total_ps.saturating_sub(left_out.map(|op| op.work.time_ps).sum())
+        table.total.without(left_out.map(|op| op.work.time).sum())
     }
 
     /// The sum of some tables; its time is per step. Operations that may run others inside are left out: what they did
@@ -125,20 +127,20 @@ impl<'a> Pass<'a> {
     fn program_row<'t>(&self, tables: impl Iterator<Item = &'t OpTable>, steps: f64) -> RooflineRow<'a> {
         let mut work = Work::default();
         for table in tables {
-            work.time_ps += self.total_ps(table);
+            work.time += self.total(table);
             let is_counted = |op: &&OpMetrics| self.counts(op) && !self.analysis.may_have_inner_ops(op);
             for op in table.ops.iter().filter(is_counted) {
                 work.add_work(&op.work);
             }
         }
-        let total_us = work.time_ps as f64 / 1e6;
+        let total_us = work.time.to_microseconds();
         let times = OpTimes {
             occurrences: 1,
             total_us: ratio(total_us, steps),
             average_us: total_us,
             ..OpTimes::default()
         };
-        let total_fraction = if work.time_ps > 0 { 1.0 } else { 0.0 };
+        let total_fraction = if work.time.0 > 0 { 1.0 } else { 0.0 };
         self.row(0, &work, times, (0.0, 0.0, total_fraction))
     }
 

@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use gpu_timeline::{Interval, IntervalSet, busy_time};
+use gpu_timeline::{IntervalSet, busy_time};
+use trace_ingest::Picoseconds;
 
 use super::analysis::TpuAnalysis;
 use super::category::{self, WorkClass, work_class};
@@ -67,19 +68,19 @@ pub struct Transfer<'a> {
     pub bytes: u64,
     /// From the start of the one to the end of the other.
     pub span: PicoSpan,
-    /// Time in which the core did nothing but start it or wait for its end, in picoseconds.
-    pub exposed_ps: u64,
-    /// Time in flight in which the core computed, in picoseconds.
-    pub hidden_ps: u64,
-    /// Time in flight that the core spent otherwise: other transfers, collectives, or nothing; in picoseconds.
-    pub other_ps: u64,
+    /// Time in which the core did nothing but start it or wait for its end.
+    pub exposed: Picoseconds,
+    /// Time in flight in which the core computed.
+    pub hidden: Picoseconds,
+    /// Time in flight that the core spent otherwise: other transfers, collectives, or nothing.
+    pub other: Picoseconds,
 }
 
 impl Transfer<'_> {
     /// Bytes over the time in flight, in GiB/s; 0 without time.
     #[must_use]
     pub fn bandwidth(&self) -> f64 {
-        giga_to_gibi(ratio(self.bytes as f64 * 1e3, self.span.duration_ps as f64))
+        giga_to_gibi(ratio(self.bytes as f64 * 1e3, self.span.duration.0 as f64))
     }
 }
 
@@ -96,7 +97,7 @@ pub fn transfers<'a>(analysis: &'a TpuAnalysis) -> (Vec<Transfer<'a>>, u64) {
     for (core, own) in profile.cores.iter().zip(&analysis.own_times) {
         let compute = compute_time(profile, core, own);
         let mut order: Vec<&OpExecution> = core.executions.iter().collect();
-        order.sort_by_key(|execution| execution.span.start_ps);
+        order.sort_by_key(|execution| execution.span.start);
         // By program and name, because the copies of a description are several operations.
         let mut open: HashMap<(u64, &str), OpExecution> = HashMap::new();
         for execution in order {
@@ -111,7 +112,7 @@ pub fn transfers<'a>(analysis: &'a TpuAnalysis) -> (Vec<Transfer<'a>>, u64) {
         }
         unfinished += open.len() as u64;
     }
-    found.sort_by_key(|transfer| (transfer.core, transfer.span.start_ps));
+    found.sort_by_key(|transfer| (transfer.core, transfer.span.start));
     (found, unfinished)
 }
 
@@ -123,11 +124,11 @@ fn transfer<'a>(
     compute: &Coverage,
 ) -> Transfer<'a> {
     let (start_op, done_op) = (&profile.ops[start.op], &profile.ops[done.op]);
-    let begin = start.span.start_ps;
-    let end = done.span.end_ps().max(begin);
-    let span = PicoSpan::new(begin, end.abs_diff(begin));
-    let hidden_ps = compute.between(begin, end).unsigned_abs();
-    let exposed_ps = start.span.duration_ps.saturating_add(done.span.duration_ps).min(span.duration_ps);
+    let begin = start.span.start;
+    let end = done.span.end().max(begin);
+    let span = PicoSpan::new(begin, end.saturating_sub(begin));
+    let hidden = Picoseconds(compute.between(begin.0, end.0));
+    let exposed = start.span.duration.saturating_add(done.span.duration).min(span.duration);
     Transfer {
         core,
         start: start_op,
@@ -135,22 +136,22 @@ fn transfer<'a>(
         direction: direction(start_op),
         bytes: start_op.raw_bytes.unwrap_or(start_op.bytes),
         span,
-        exposed_ps,
-        hidden_ps,
-        other_ps: span.duration_ps.saturating_sub(exposed_ps).saturating_sub(hidden_ps),
+        exposed,
+        hidden,
+        other: span.duration.without(exposed).without(hidden),
     }
 }
 
 /// Times in which operations without others inside computed.
-fn compute_time(profile: &TpuProfile, core: &TpuCore, own: &[u64]) -> Coverage {
+fn compute_time(profile: &TpuProfile, core: &TpuCore, own: &[Picoseconds]) -> Coverage {
     let computes = |execution: &OpExecution| {
         let op = &profile.ops[execution.op];
         let is_flying = ["-start", "-done"].iter().any(|end| op.category.ends_with(end));
         work_class(&op.category, &op.expression) == WorkClass::Compute && !is_flying
     };
     let leaves = core.executions.iter().zip(own);
-    let leaves = leaves.filter(|(execution, own)| **own == execution.span.duration_ps && computes(execution));
-    let spans = leaves.map(|(execution, _)| Interval::new(execution.span.start_ps, execution.span.end_ps()));
+    let leaves = leaves.filter(|(execution, own)| **own == execution.span.duration && computes(execution));
+    let spans = leaves.map(|(execution, _)| execution.span.interval());
     Coverage::new(&spans.collect())
 }
 
@@ -247,25 +248,25 @@ pub struct AsyncCopyRow<'a> {
     pub count: u64,
     /// Bytes, summed.
     pub bytes: u128,
-    /// Time in flight, summed, in picoseconds.
-    pub in_flight_ps: u64,
-    /// Shortest time in flight, in picoseconds.
-    pub min_ps: u64,
-    /// Longest time in flight, in picoseconds.
-    pub max_ps: u64,
-    /// Time that a core did nothing but start it or wait for its end, summed, in picoseconds.
-    pub exposed_ps: u64,
-    /// Time in flight in which the core computed, summed, in picoseconds.
-    pub hidden_ps: u64,
-    /// Time in flight that the core spent otherwise, summed, in picoseconds.
-    pub other_ps: u64,
+    /// Time in flight, summed.
+    pub in_flight: Picoseconds,
+    /// Shortest time in flight.
+    pub shortest: Picoseconds,
+    /// Longest time in flight.
+    pub longest: Picoseconds,
+    /// Time that a core did nothing but start it or wait for its end, summed.
+    pub exposed: Picoseconds,
+    /// Time in flight in which the core computed, summed.
+    pub hidden: Picoseconds,
+    /// Time in flight that the core spent otherwise, summed.
+    pub other: Picoseconds,
 }
 
 impl AsyncCopyRow<'_> {
     /// Bytes over the time in flight, in GiB/s.
     #[must_use]
     pub fn bandwidth(&self) -> f64 {
-        giga_to_gibi(ratio(self.bytes as f64 * 1e3, self.in_flight_ps as f64))
+        giga_to_gibi(ratio(self.bytes as f64 * 1e3, self.in_flight.0 as f64))
     }
 }
 
@@ -282,25 +283,25 @@ pub fn async_copies<'a>(transfers: &[Transfer<'a>]) -> Vec<AsyncCopyRow<'a>> {
             direction: transfer.direction,
             count: 0,
             bytes: 0,
-            in_flight_ps: 0,
-            min_ps: u64::MAX,
-            max_ps: 0,
-            exposed_ps: 0,
-            hidden_ps: 0,
-            other_ps: 0,
+            in_flight: Picoseconds(0),
+            shortest: Picoseconds(i64::MAX),
+            longest: Picoseconds(0),
+            exposed: Picoseconds(0),
+            hidden: Picoseconds(0),
+            other: Picoseconds(0),
         });
-        let in_flight_ps = transfer.span.duration_ps;
+        let in_flight = transfer.span.duration;
         row.count += 1;
         row.bytes += u128::from(transfer.bytes);
-        row.in_flight_ps += in_flight_ps;
-        row.min_ps = row.min_ps.min(in_flight_ps);
-        row.max_ps = row.max_ps.max(in_flight_ps);
-        row.exposed_ps += transfer.exposed_ps;
-        row.hidden_ps += transfer.hidden_ps;
-        row.other_ps += transfer.other_ps;
+        row.in_flight += in_flight;
+        row.shortest = row.shortest.min(in_flight);
+        row.longest = row.longest.max(in_flight);
+        row.exposed += transfer.exposed;
+        row.hidden += transfer.hidden;
+        row.other += transfer.other;
     }
     let mut rows: Vec<AsyncCopyRow<'a>> = rows.into_values().collect();
-    rows.sort_by_key(|row| std::cmp::Reverse(row.exposed_ps));
+    rows.sort_by_key(|row| std::cmp::Reverse(row.exposed));
     rows
 }
 
@@ -315,10 +316,10 @@ pub struct HostOffloadRow {
     pub count: u64,
     /// Bytes, summed.
     pub bytes: u128,
-    /// Time in which one was in flight, in picoseconds.
-    pub busy_ps: u64,
-    /// Time that the core waited for them, in picoseconds.
-    pub exposed_ps: u64,
+    /// Time in which one was in flight.
+    pub busy_time: Picoseconds,
+    /// Time that the core waited for them.
+    pub exposed: Picoseconds,
 }
 
 impl HostOffloadRow {
@@ -326,7 +327,7 @@ impl HostOffloadRow {
     /// counts from its start although it may have waited for those before it, so the link can be faster.
     #[must_use]
     pub fn bandwidth(&self) -> f64 {
-        ratio(self.bytes as f64 * 1e3, self.busy_ps as f64)
+        ratio(self.bytes as f64 * 1e3, self.busy_time.0 as f64)
     }
 }
 
@@ -338,15 +339,14 @@ pub fn host_offload(transfers: &[Transfer<'_>]) -> Vec<HostOffloadRow> {
         groups.entry((transfer.core, transfer.direction)).or_default().push(transfer);
     }
     let rows = groups.into_iter().map(|((core, direction), group)| {
-        let spans =
-            group.iter().map(|transfer| Interval::new(transfer.span.start_ps, transfer.span.end_ps()));
+        let spans = group.iter().map(|transfer| transfer.span.interval());
         HostOffloadRow {
             core,
             direction,
             count: group.len() as u64,
             bytes: group.iter().map(|transfer| u128::from(transfer.bytes)).sum(),
-            busy_ps: busy_time(spans, &mut Vec::new()).unsigned_abs(),
-            exposed_ps: group.iter().map(|transfer| transfer.exposed_ps).sum(),
+            busy_time: Picoseconds(busy_time(spans, &mut Vec::new())),
+            exposed: group.iter().map(|transfer| transfer.exposed).sum(),
         }
     });
     rows.collect()
@@ -372,22 +372,22 @@ pub(super) fn async_copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Bytes each", Number(Bytes), "Bytes of one, mean.").field(|row: &AsyncCopyRow<'_>| {
             (row.bytes as f64 / row.count as f64).into()
         }),
-        Column::new("In flight (us)", Number(Microseconds), "From the start of the one operation to the end of the other, summed, in µs.").field(|row: &AsyncCopyRow<'_>| us(row.in_flight_ps).into()),
+        Column::new("In flight (us)", Number(Microseconds), "From the start of the one operation to the end of the other, summed, in µs.").field(|row: &AsyncCopyRow<'_>| row.in_flight.to_microseconds().into()),
         Column::new("Mean in flight (us)", Number(Microseconds), "The same of one, mean, in µs.").field(|row: &AsyncCopyRow<'_>| {
-            (us(row.in_flight_ps) / row.count as f64).into()
+            (row.in_flight.to_microseconds() / row.count as f64).into()
         }),
         Column::new("Shortest in flight (us)", Number(Microseconds), "The same of the shortest, in µs.").field(|row: &AsyncCopyRow<'_>| {
-            us(row.min_ps).into()
+            row.shortest.to_microseconds().into()
         }),
         Column::new("Longest in flight (us)", Number(Microseconds), "The same of the longest, in µs.").field(|row: &AsyncCopyRow<'_>| {
-            us(row.max_ps).into()
+            row.longest.to_microseconds().into()
         }),
-        EXPOSED.field(|row: &AsyncCopyRow<'_>| us(row.exposed_ps).into()),
+        EXPOSED.field(|row: &AsyncCopyRow<'_>| row.exposed.to_microseconds().into()),
         Column::new("Exposed (%)", Number(Percent), "The same in percent of the time in flight.").field(|row: &AsyncCopyRow<'_>| {
-            (row.in_flight_ps > 0).then(|| row.exposed_ps as f64 / row.in_flight_ps as f64 * 100.0).into()
+            (row.in_flight.0 > 0).then(|| row.exposed.0 as f64 / row.in_flight.0 as f64 * 100.0).into()
         }),
-        Column::new("Hidden by compute (us)", Number(Microseconds), "Time in flight in which the core computed, summed, in µs.").field(|row: &AsyncCopyRow<'_>| us(row.hidden_ps).into()),
-        Column::new("Behind other waits (us)", Number(Microseconds), "Time in flight that the core spent with other copies and exchanges or without an operation, summed, in µs.").field(|row: &AsyncCopyRow<'_>| us(row.other_ps).into()),
+        Column::new("Hidden by compute (us)", Number(Microseconds), "Time in flight in which the core computed, summed, in µs.").field(|row: &AsyncCopyRow<'_>| row.hidden.to_microseconds().into()),
+        Column::new("Behind other waits (us)", Number(Microseconds), "Time in flight that the core spent with other copies and exchanges or without an operation, summed, in µs.").field(|row: &AsyncCopyRow<'_>| row.other.to_microseconds().into()),
         Column::new("Bandwidth (GiB/s)", Number(GibibytesPerSecond), "Bytes over the time in flight, in GiB/s; a copy that waits for others is in flight meanwhile.").field(|row: &AsyncCopyRow<'_>| row.bandwidth().into()),
     ];
     tpu_sheet("async_copies", "Copies and exchanges that run beside the operations of a core, from the operation that starts each to the one that waits for its end, all cores together, most exposed time first; by the clock of the device.", fields, |tpu| async_copies(&transfers(tpu).0))
@@ -400,10 +400,6 @@ pub(super) fn async_copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     ))
 }
 
-fn us(ps: u64) -> f64 {
-    ps as f64 / 1e6
-}
-
 /// The table as a sheet.
 pub(super) fn host_offload_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     use ColumnKind::{Count, Identifier, Number, Text};
@@ -414,10 +410,10 @@ pub(super) fn host_offload_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Count", Count, "Copies.").field(|row: &HostOffloadRow| row.count.into()),
         Column::new("GB", Number(Gigabytes), "Bytes of all copies, in 10⁹.").field(|row: &HostOffloadRow| (row.bytes as f64 / 1e9).into()),
         Column::new("Busy (us)", Number(Microseconds), "Time in which at least one was in flight, in µs.").field(|row: &HostOffloadRow| {
-            (row.busy_ps as f64 / 1e6).into()
+            row.busy_time.to_microseconds().into()
         }),
         Column::new("Exposed (us)", Number(Microseconds), "Time that the core waited for them, in µs.").field(|row: &HostOffloadRow| {
-            (row.exposed_ps as f64 / 1e6).into()
+            row.exposed.to_microseconds().into()
         }),
         Column::new("Bandwidth (GB/s)", Number(GigabytesPerSecond), "Bytes over the busy time, in GB/s. Copies of both directions share a link and one counts from its start although it may wait for others, so the link can be faster.").field(|row: &HostOffloadRow| row.bandwidth().into()),
     ];
@@ -432,6 +428,7 @@ pub(super) fn host_offload_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gpu_timeline::Interval;
 
     fn start(expression: &str) -> TpuOp {
         TpuOp { category: "copy-start".into(), expression: expression.into(), ..TpuOp::default() }

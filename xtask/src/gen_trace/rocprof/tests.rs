@@ -140,12 +140,12 @@ fn every_format_is_read_as_the_run_that_was_written() {
         };
         let written = |start: u64, end: u64| (start as i64, end as i64);
         assert_eq!(
-            spans(&mut profile.dispatches.iter().map(|dispatch| (dispatch.start, dispatch.end))),
+            spans(&mut profile.dispatches.iter().map(|dispatch| (dispatch.start.0, dispatch.end.0))),
             spans(&mut run.dispatches.iter().map(|dispatch| written(dispatch.start, dispatch.end))),
             "dispatches of {format:?}"
         );
         assert_eq!(
-            spans(&mut profile.calls.iter().map(|call| (call.start, call.end))),
+            spans(&mut profile.calls.iter().map(|call| (call.start.0, call.end.0))),
             spans(&mut run.calls.iter().map(|call| written(call.start, call.end))),
             "calls of {format:?}"
         );

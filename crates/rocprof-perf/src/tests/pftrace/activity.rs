@@ -1,5 +1,6 @@
 //! Categories, kernels and HIP calls of two GPUs.
 
+use trace_ingest::Nanoseconds;
 use trace_ingest::rocprof::{Kernel, KernelNames, Launch, SourceFormat};
 
 use super::{Fixture, floats, integers, table, texts};
@@ -265,7 +266,8 @@ fn records_of_other_threads_and_without_length_do_not_count() {
     fixture.call("other_thread", 0, 10_000).thread = -2;
     fixture.call("no_length", 0, 0);
     fixture.call("roctxRangePush", 0, 10_000).domain = trace_ingest::rocprof::Domain::Marker;
-    let options = PftraceOptions { min_tid: 1, max_tid: 8, min_event_ns: 0, ..PftraceOptions::default() };
+    let options =
+        PftraceOptions { min_tid: 1, max_tid: 8, min_event: Nanoseconds(0), ..PftraceOptions::default() };
     let analysis = fixture.analysis(options);
     for name in ["pftrace_kernel_summary", "hip_summary"] {
         assert_eq!(texts(&table(&analysis, name), "Name"), ["kept"], "{name}");
@@ -333,8 +335,16 @@ fn tables_are_made_on_request_only() {
 fn short_records_that_are_left_out_are_told() {
     let analysis = two_gpus().analysis(PftraceOptions::default());
     let omissions = [
-        RocprofNotice::PftraceShortKernels { count: 1, time_ns: 4_999, min_event_ns: 5_000 },
-        RocprofNotice::PftraceShortCalls { count: 1, time_ns: 4_000, min_event_ns: 5_000 },
+        RocprofNotice::PftraceShortKernels {
+            count: 1,
+            time: Nanoseconds(4_999),
+            min_event: Nanoseconds(5_000),
+        },
+        RocprofNotice::PftraceShortCalls {
+            count: 1,
+            time: Nanoseconds(4_000),
+            min_event: Nanoseconds(5_000),
+        },
     ];
     assert_eq!(pftrace_notices(&analysis), omissions);
     for omission in &omissions {

@@ -5,8 +5,8 @@ mod launches;
 
 use proptest::prelude::*;
 use sheets::{Cell, Table};
-use trace_ingest::StringId;
 use trace_ingest::rocprof::{Agent, Call, CopyDirection, Dispatch, Domain, Launch, MemoryCopy};
+use trace_ingest::{Nanoseconds, StringId};
 
 use crate::fixture::{Recorded, built};
 use crate::{PftraceOptions, RocprofAnalysis, RocprofOptions};
@@ -51,8 +51,8 @@ impl Fixture {
         let profile = &mut self.recorded.profile;
         let name = profile.strings.intern(name);
         profile.calls.push(Call {
-            start,
-            end: start + length,
+            start: Nanoseconds(start),
+            end: Nanoseconds(start + length),
             correlation: None,
             thread: 1,
             stream: 0,
@@ -142,7 +142,7 @@ fn time(analysis: &RocprofAnalysis, wanted: &[&str]) -> i64 {
 proptest! {
     #[test]
     fn every_kernel_is_in_one_category(kernels in kernels(), min_event_ns in 0..100_i64) {
-        let options = PftraceOptions { min_event_ns, ..PftraceOptions::default() };
+        let options = PftraceOptions { min_event: Nanoseconds(min_event_ns), ..PftraceOptions::default() };
         let analysis = fixture(&kernels).analysis(options);
         let all: i64 = kernels.iter().map(|&(.., length)| length).filter(|&l| l >= min_event_ns).sum();
         prop_assert_eq!(time(&analysis, &["total_incl_comm"]), all);
@@ -158,7 +158,7 @@ proptest! {
     fn rows_of_kernels_add_up_and_fall(kernels in kernels(), merge_kernels: bool) {
         let options = PftraceOptions {
             merge_kernels,
-            min_event_ns: 0,
+            min_event: Nanoseconds(0),
             kernel_summary_include_rccl: true,
             top_xla: usize::MAX,
             ..PftraceOptions::default()

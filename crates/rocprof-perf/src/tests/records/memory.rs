@@ -1,5 +1,6 @@
 //! `memory_copy_bandwidth` and `memory_allocations`.
 
+use trace_ingest::Nanoseconds;
 use trace_ingest::rocprof::{Allocation, CopyDirection, MemoryCopy, Profile};
 
 use super::{assert_rows, copy, profile, table};
@@ -135,8 +136,8 @@ fn with(records: &[Record]) -> Profile {
         let name = profile.strings.intern(name);
         let end = start + 1_000;
         profile.allocations.push(Allocation {
-            start,
-            end,
+            start: Nanoseconds(start),
+            end: Nanoseconds(end),
             correlation: None,
             address,
             bytes,

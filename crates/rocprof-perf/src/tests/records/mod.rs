@@ -5,10 +5,10 @@ mod launches;
 mod memory;
 
 use sheets::{Cell, Table};
-use trace_ingest::StringId;
 use trace_ingest::rocprof::{
     Agent, AgentKind, Call, CopyDirection, Dispatch, Domain, Kernel, Launch, MemoryCopy, Process, Profile,
 };
+use trace_ingest::{Nanoseconds, StringId};
 
 use crate::fixture::built;
 use crate::{RocprofAnalysis, RocprofOptions};
@@ -53,8 +53,8 @@ fn gpu(label: &str, ordinal: i64) -> Agent {
 /// A dispatch on the first GPU.
 fn dispatch(kernel: u32, start: i64, end: i64, correlation: u64) -> Dispatch {
     Dispatch {
-        start,
-        end,
+        start: Nanoseconds(start),
+        end: Nanoseconds(end),
         correlation: Some(correlation),
         dispatch_id: 0,
         thread: 7,
@@ -69,8 +69,8 @@ fn dispatch(kernel: u32, start: i64, end: i64, correlation: u64) -> Dispatch {
 
 fn call(profile: &mut Profile, domain: Domain, name: &str, span: (i64, i64), correlation: u64) -> Call {
     Call {
-        start: span.0,
-        end: span.1,
+        start: Nanoseconds(span.0),
+        end: Nanoseconds(span.1),
         correlation: Some(correlation),
         thread: 7,
         stream: 0,
@@ -88,8 +88,8 @@ fn copy(profile: &mut Profile, direction: CopyDirection, span: (i64, i64), bytes
         _ => "MEMORY_COPY_NONE",
     };
     MemoryCopy {
-        start: span.0,
-        end: span.1,
+        start: Nanoseconds(span.0),
+        end: Nanoseconds(span.1),
         correlation: None,
         bytes,
         thread: 7,

@@ -8,6 +8,7 @@ use crate::error::IngestError;
 use crate::rocprof::builder::{Machines, Place, ProfileBuilder};
 use crate::rocprof::profile::{AgentKind, CopyDirection, Domain, Kernel, Launch, Sample};
 use crate::string_table::StringId;
+use crate::time::Nanoseconds;
 
 pub(super) const START: Names = &["start_timestamp", "start_time", "start"];
 pub(super) const END: Names = &["end_timestamp", "end_time", "end"];
@@ -197,7 +198,7 @@ impl<'b> Records<'b> {
         let [time] = table.required([&["sample_timestamp"]])?;
         let (dispatch_id, instruction) = (table.column(DISPATCH), table.column(&["instruction"]));
         table.rows(|row| {
-            let time = row.time(time)?;
+            let time = Nanoseconds(row.time(time)?);
             let dispatch_id = row.unsigned(dispatch_id)?;
             let instruction = self.builder.intern_bytes(row.bytes(instruction));
             self.builder.profile.samples.push(Sample {

@@ -6,6 +6,7 @@ use super::values::{elements, handle, members, real, skip, small, text, time, un
 use crate::json::scanner::{Fault, Scan, Scanner, unescape};
 use crate::rocprof::profile::{Agent, AgentKind, Counter, Kernel, Process};
 use crate::string_table::StringId;
+use crate::time::Nanoseconds;
 
 /// A string of its own, of which a profile has few. `invalid` counts those that are not UTF-8.
 fn owned(invalid: &mut u64, scanner: &mut Scanner<'_>) -> Scan<Option<String>> {
@@ -27,8 +28,8 @@ pub(super) fn metadata(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> 
     members(scanner, |key, scanner| {
         match key {
             b"pid" => process.pid = whole(scanner)?,
-            b"init_time" => process.init = time(scanner)?,
-            b"fini_time" => process.fini = time(scanner)?,
+            b"init_time" => process.init = time(scanner)?.map(Nanoseconds),
+            b"fini_time" => process.fini = time(scanner)?.map(Nanoseconds),
             b"node" => members(scanner, |key, scanner| {
                 match key {
                     b"hostname" => process.hostname = owned(&mut element.lossy, scanner)?,

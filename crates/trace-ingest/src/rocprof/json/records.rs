@@ -6,6 +6,7 @@ use super::values::{elements, extents, handle, members, real, skip, small, text,
 use crate::json::scanner::{Scan, Scanner};
 use crate::rocprof::builder::Place;
 use crate::rocprof::profile::{Launch, Sample};
+use crate::time::Nanoseconds;
 
 /// What records of all kinds begin with.
 #[derive(Clone, Copy, Debug, Default)]
@@ -227,7 +228,7 @@ pub(super) fn sample(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Sc
             b"inst_index" => instruction = whole(scanner)?,
             b"record" => members(scanner, |key, scanner| {
                 match key {
-                    b"timestamp" => sample.time = time(scanner)?.unwrap_or_default(),
+                    b"timestamp" => sample.time = Nanoseconds(time(scanner)?.unwrap_or_default()),
                     b"dispatch_id" => sample.dispatch_id = unsigned(scanner)?.unwrap_or_default(),
                     b"pc" => members(scanner, |key, scanner| {
                         match key {

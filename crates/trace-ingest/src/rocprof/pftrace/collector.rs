@@ -12,6 +12,7 @@ use crate::rocprof::profile::{
     Agent, AgentKind, CopyDirection, Domain, Kernel, Launch, Process, Profile, SourceFormat,
 };
 use crate::string_table::{IndexSet, StringId};
+use crate::time::Nanoseconds;
 use crate::warning::{RecordFault, Warning};
 
 /// Stands for a thread or stream that the slice does not tell, until its row tells it.
@@ -170,7 +171,7 @@ impl Collector {
                 (call.start, &mut call.end)
             }
         };
-        *place = end.clamp(start, LATEST);
+        *place = Nanoseconds(end).clamp(start, Nanoseconds(LATEST));
     }
 
     /// What a slice is; `None` for what is no record of the profiler.

@@ -9,6 +9,7 @@ use crate::rocprof::json::described_agent;
 use crate::rocprof::kernel_names;
 use crate::rocprof::profile::{AgentKind, Counter, Kernel, Launch, Process};
 use crate::string_table::StringId;
+use crate::time::Nanoseconds;
 
 impl Context<'_> {
     /// Reads what records refer to.
@@ -32,8 +33,8 @@ impl Context<'_> {
             processes.push(Process {
                 pid: row.integer(2)?.or(Some(id)),
                 hostname,
-                init: row.integer(3)?,
-                fini: row.integer(4)?,
+                init: row.integer(3)?.map(Nanoseconds),
+                fini: row.integer(4)?.map(Nanoseconds),
             });
             Ok(())
         })?;

@@ -17,7 +17,7 @@ fn the_recorded_run_has_the_figures_that_are_known_of_it() {
     assert_eq!(profile.warnings, []);
     let process = &profile.processes[0];
     assert_eq!(
-        (process.pid, process.fini.zip(process.init).map(|(fini, init)| fini - init)),
+        (process.pid, process.fini.zip(process.init).map(|(fini, init)| (fini - init).0)),
         (Some(908), Some(19_207_532_470))
     );
     assert_eq!(process.hostname.as_deref(), Some("smci350-zts-gtu-c6-25"));
@@ -33,7 +33,7 @@ fn the_recorded_run_has_the_figures_that_are_known_of_it() {
     );
 
     assert_eq!((profile.kernels.len(), profile.dispatches.len()), (9_889, 43_915));
-    assert_eq!(profile.dispatches.iter().map(|dispatch| dispatch.duration()).sum::<i64>(), 4_441_741_378);
+    assert_eq!(profile.dispatches.iter().map(|dispatch| dispatch.duration().0).sum::<i64>(), 4_441_741_378);
     let names = |form| {
         let name = |dispatch: &trace_ingest::rocprof::Dispatch| {
             profile.kernel_name(dispatch.kernel, form).into_owned()
@@ -43,7 +43,7 @@ fn the_recorded_run_has_the_figures_that_are_known_of_it() {
     assert_eq!((names(KernelNames::Truncated), names(KernelNames::Formatted)), (44, 80));
     let mut queues: BTreeMap<u64, i64> = BTreeMap::new();
     for dispatch in &profile.dispatches {
-        *queues.entry(dispatch.queue).or_default() += dispatch.duration();
+        *queues.entry(dispatch.queue).or_default() += dispatch.duration().0;
     }
     let expected =
         [(16, 129_114_885), (17, 6_149_264), (18, 238_517_073), (19, 36_884_558), (20, 4_031_075_598)];
@@ -52,7 +52,7 @@ fn the_recorded_run_has_the_figures_that_are_known_of_it() {
     assert_eq!(profile.dispatches.iter().map(|one| one.agent).collect::<BTreeSet<_>>(), [Some(2)].into());
     assert_eq!(profile.dispatches.iter().map(|one| one.dispatch_id).collect::<BTreeSet<_>>().len(), 43_915);
 
-    let mut spans: Vec<_> = profile.dispatches.iter().map(|one| (one.start, one.end)).collect();
+    let mut spans: Vec<_> = profile.dispatches.iter().map(|one| (one.start.0, one.end.0)).collect();
     spans.sort_unstable();
     let (mut union, mut intervals, mut reached) = (0, 0, i64::MIN);
     for (start, end) in spans {

@@ -111,7 +111,7 @@ proptest! {
             text[(length as f64 * place) as usize] = byte;
         }
         if let Ok(profile) = read(&text) {
-            prop_assert!(profile.dispatches.iter().all(|one| one.duration() >= 0));
+            prop_assert!(profile.dispatches.iter().all(|one| one.duration().0 >= 0));
             prop_assert!(profile.dispatches.iter().all(|one| (one.launch as usize) < profile.launches.len()));
             profile.to_trace();
         }

@@ -1,5 +1,6 @@
 //! What the records say.
 
+use trace_ingest::Nanoseconds;
 use trace_ingest::rocprof::{AgentKind, CopyDirection, Domain, KernelNames};
 
 use super::{profile, read_ok, synthetic, warnings};
@@ -9,7 +10,7 @@ fn every_part_of_a_profile_is_read() {
     let profile = read_ok(synthetic());
     let process = &profile.processes[0];
     assert_eq!((process.pid, process.hostname.as_deref()), (Some(908), Some("host")));
-    assert_eq!((process.init, process.fini), (Some(0), Some(1000)));
+    assert_eq!((process.init, process.fini), (Some(Nanoseconds(0)), Some(Nanoseconds(1000))));
 
     let [cpu, gpu] = &profile.agents[..] else { panic!("{:?}", profile.agents) };
     assert_eq!((cpu.kind, cpu.label.as_str(), cpu.handle), (AgentKind::Cpu, "60", Some(60)));
@@ -22,7 +23,8 @@ fn every_part_of_a_profile_is_read() {
         .map(|dispatch| profile.kernel_name(dispatch.kernel, KernelNames::Truncated).into_owned())
         .collect();
     assert_eq!(names, ["a_gemm", "reduce<float>", "raw.kd", "unknown_kernel_9", "a_gemm", ""]);
-    let spans: Vec<_> = profile.dispatches.iter().map(|one| (one.start, one.end, one.dispatch_id)).collect();
+    let spans: Vec<_> =
+        profile.dispatches.iter().map(|one| (one.start.0, one.end.0, one.dispatch_id)).collect();
     assert_eq!(
         spans,
         [(100, 105, 1), (103, 110, 2), (200, 205, 3), (300, 305, 4), (400, 408, 5), (500, 503, 6)]
@@ -36,7 +38,7 @@ fn every_part_of_a_profile_is_read() {
     assert_eq!(profile.launches[profile.dispatches[2].launch as usize].vgprs, 0);
 
     let copy = &profile.copies[0];
-    assert_eq!((copy.start, copy.end, copy.bytes), (90, 101, Some(4096)));
+    assert_eq!((copy.start.0, copy.end.0, copy.bytes), (90, 101, Some(4096)));
     assert_eq!(
         (copy.source, copy.destination, copy.direction),
         (Some(0), Some(1), CopyDirection::HostToDevice)
@@ -81,7 +83,7 @@ fn the_order_of_the_parts_does_not_matter() {
             profile.kernel_name(kernel, KernelNames::Truncated).into_owned()
         };
         assert_eq!(name(&straight, one.kernel), name(&turned, other.kernel));
-        assert_eq!((one.start, one.agent, one.launch), (other.start, other.agent, other.launch));
+        assert_eq!((one.start.0, one.agent, one.launch), (other.start.0, other.agent, other.launch));
     }
     let texts = |profile: &trace_ingest::rocprof::Profile| {
         let calls =
@@ -110,7 +112,7 @@ fn kinds_and_operations_may_be_texts_and_fields_may_miss() {
     assert_eq!(profile.text(profile.calls[0].name), "hipLaunchKernel");
     assert_eq!(profile.text(profile.calls[0].kind), "HIP_API");
     let second = &profile.dispatches[1];
-    assert_eq!((second.start, second.end, second.stream, second.agent), (7, 9, 4, None));
+    assert_eq!((second.start.0, second.end.0, second.stream, second.agent), (7, 9, 4, None));
     assert_eq!(profile.launches[second.launch as usize].grid, [1, 1, 1]);
     assert_eq!(profile.kernel_name(second.kernel, KernelNames::Truncated), "unknown_kernel_None");
     assert_eq!(
@@ -135,7 +137,7 @@ fn counters_join_dispatches_or_make_them() {
     )));
     for (profile, start) in [(alone, 10), (joined, 11)] {
         let [dispatch] = profile.dispatches[..] else { panic!("{:?}", profile.dispatches) };
-        assert_eq!((dispatch.start, dispatch.agent), (start, Some(0)));
+        assert_eq!((dispatch.start.0, dispatch.agent), (start, Some(0)));
         let launch = profile.launches[dispatch.launch as usize];
         assert_eq!((launch.vgprs, launch.sgprs), (24, 8));
         let values: Vec<_> = profile
@@ -171,7 +173,7 @@ fn rare_records_are_read() {
         (Domain::Rccl, "ncclAllReduce")
     );
     let sample = &profile.samples[0];
-    assert_eq!((sample.time, sample.dispatch_id, sample.code_object, sample.offset), (44, 6, 3, 128));
+    assert_eq!((sample.time.0, sample.dispatch_id, sample.code_object, sample.offset), (44, 6, 3, 128));
     assert_eq!(profile.text(sample.instruction), "v_add");
     assert_eq!(warnings(&profile), ["records of kfd_events, which no analysis uses, left out: 2"]);
 }

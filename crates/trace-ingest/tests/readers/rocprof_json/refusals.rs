@@ -57,5 +57,8 @@ fn a_chrome_trace_of_this_profiler_is_read() {
         {"ph":"X","cat":"kernel_dispatch","name":"k.kd","pid":1,"tid":1,"ts":1,"dur":2,
          "args":{"agent":"Agent 2","begin_ns":"1000","end_ns":"3000","delta_ns":"2000","corr_id":"5"}}]}"#;
     let profile = read(text).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(profile.dispatches.iter().map(|one| (one.start, one.end)).collect::<Vec<_>>(), [(1000, 3000)]);
+    assert_eq!(
+        profile.dispatches.iter().map(|one| (one.start.0, one.end.0)).collect::<Vec<_>>(),
+        [(1000, 3000)]
+    );
 }

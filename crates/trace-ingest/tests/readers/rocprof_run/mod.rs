@@ -287,8 +287,8 @@ pub(crate) fn told(profile: &Profile) -> Vec<String> {
         lines.push(format!(
             "dispatch {} {}..{} {:?} thread {} queue {} stream {} {:?} {} = {} {launch:?}",
             dispatch.dispatch_id,
-            dispatch.start,
-            dispatch.end,
+            dispatch.start.0,
+            dispatch.end.0,
             dispatch.correlation,
             dispatch.thread,
             dispatch.queue,
@@ -303,8 +303,8 @@ pub(crate) fn told(profile: &Profile) -> Vec<String> {
             "copy {} {:?} {}..{} {:?} stream {} {:?} -> {:?}",
             profile.text(copy.name),
             copy.direction,
-            copy.start,
-            copy.end,
+            copy.start.0,
+            copy.end.0,
             copy.correlation,
             copy.stream,
             agent(copy.source),
@@ -317,8 +317,8 @@ pub(crate) fn told(profile: &Profile) -> Vec<String> {
             profile.text(call.kind),
             call.domain,
             profile.text(call.name),
-            call.start,
-            call.end,
+            call.start.0,
+            call.end.0,
             call.correlation,
             call.thread,
         ));
@@ -329,8 +329,8 @@ pub(crate) fn told(profile: &Profile) -> Vec<String> {
             profile.text(allocation.name),
             allocation.bytes,
             allocation.address,
-            allocation.start,
-            allocation.end,
+            allocation.start.0,
+            allocation.end.0,
             allocation.correlation,
             agent(allocation.agent),
         ));
@@ -339,8 +339,8 @@ pub(crate) fn told(profile: &Profile) -> Vec<String> {
         let name = profile.text(event.name);
         lines.push(format!(
             "scratch {name} {}..{} queue {} {:?}",
-            event.start,
-            event.end,
+            event.start.0,
+            event.end.0,
             event.queue,
             agent(event.agent)
         ));

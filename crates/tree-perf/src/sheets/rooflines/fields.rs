@@ -1,9 +1,8 @@
 //! The columns of a sheet of a family.
 
 use gpu_timeline::Spread;
-use operator_sheets::columns::{self, KERNEL_TIME, PCT_ROOFLINE, TB_PER_S, TFLOPS_PER_S, overlap};
-use operator_sheets::{Figures, KernelList, nested_argument};
-use perf_models::ComputeSpec;
+use operator_sheets::columns::{self, KERNEL_TIME, TB_PER_S, TFLOPS_PER_S, overlap};
+use operator_sheets::{CallFigures, KernelList, nested_argument, roofline_fields, work_fields};
 use sheets::{Column, Field};
 use trace_ingest::{ArgumentId, Sequence, Signature};
 
@@ -19,9 +18,7 @@ pub(super) struct Row<'a> {
     place: u32,
     /// What the figures assume.
     note: Option<&'a str>,
-    tb_per_s: Spread,
-    tflops_per_s: Spread,
-    percent_of_roofline: Spread,
+    figures: CallFigures,
     kernel_us: Spread,
     kernels: KernelList,
     overlaps: OverlapFigures,
@@ -30,16 +27,12 @@ pub(super) struct Row<'a> {
 impl<'a> Row<'a> {
     pub(super) fn new(table: &mut CallTable<'a>, group: Group) -> Self {
         let (analysis, calls) = (table.analysis, group.rows.iter());
-        let spread =
-            |figure: fn(&Figures) -> Option<f64>| Spread::of(calls.clone().map(|call| figure(&call.figures)));
         let device_events = calls.clone().map(|call| call.device_events.as_slice());
         Row {
             place: table.places.id(analysis.trace().events().track(group.rows[0].operator)),
             note: calls.clone().find_map(|call| call.evaluated(analysis)?.assumption.as_deref()),
-            tb_per_s: spread(Figures::tb_per_s),
-            tflops_per_s: spread(Figures::tflops_per_s),
-            percent_of_roofline: spread(Figures::percent_of_roofline),
-            kernel_us: spread(|figures| Some(figures.time_us)),
+            figures: CallFigures::new(calls.clone().map(|call| &call.figures)),
+            kernel_us: Spread::of(calls.clone().map(|call| Some(call.figures.time_us))),
             kernels: KernelList::of_events(analysis.trace(), device_events),
             overlaps: OverlapFigures::new(analysis, calls.clone().map(|call| &call.overlap.1)),
             group,
@@ -48,11 +41,6 @@ impl<'a> Row<'a> {
 
     fn first(&self) -> &groups::Row {
         &self.group.rows[0]
-    }
-
-    /// A figure of the first call that has it.
-    fn figure<T>(&self, value: impl Fn(&Figures) -> Option<T>) -> Option<T> {
-        self.group.rows.iter().find_map(|call| value(&call.figures))
     }
 }
 
@@ -88,24 +76,10 @@ pub(super) fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
                 table.analysis.is_recompute(row.first().operator).into()
             })
             .when(CallTable::detects_recompute),
-        columns::GFLOPS.named("GFLOPS_first").field(|row: &Row<'_>| row.first().figures.gflops().into()),
-        columns::DATA_MOVED
-            .named("Data Moved (MB)_first")
-            .field(|row: &Row<'_>| row.figure(Figures::mebibytes).into()),
-        columns::FLOPS_PER_BYTE
-            .named("FLOPS/Byte_first")
-            .field(|row: &Row<'_>| row.figure(Figures::intensity).into()),
     ];
-    fields.extend(TB_PER_S.fields(|row: &Row<'_>| &row.tb_per_s));
-    fields.extend(TFLOPS_PER_S.fields(|row: &Row<'_>| &row.tflops_per_s));
-    let roofline = [
-        columns::ROOFLINE_TIME
-            .field(|row: &Row<'_>| row.figure(|figures| Some(figures.roofline?.time_us())).into()),
-        columns::ROOFLINE_BOUND
-            .named("Roofline Bound_first")
-            .field(|row: &Row<'_>| row.figure(|figures| Some(figures.roofline?.bound().to_string())).into()),
-    ];
-    let roofline = roofline.into_iter().chain(PCT_ROOFLINE.fields(|row: &Row<'_>| &row.percent_of_roofline));
+    fields.extend(work_fields(columns::WORK_OF_FIRST, |row: &Row<'_>| &row.figures));
+    fields.extend(TB_PER_S.fields(|row: &Row<'_>| &row.figures.tb_per_s));
+    fields.extend(TFLOPS_PER_S.fields(|row: &Row<'_>| &row.figures.tflops_per_s));
     fields.extend(place_fields(
         [
             columns::PROCESS_NAME.named("process_name_first"),
@@ -114,10 +88,7 @@ pub(super) fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
         ],
         |row: &Row<'_>| row.place,
     ));
-    fields.extend([columns::COMPUTE_SPEC.field(|row: &Row<'_>| {
-        row.figure(|figures| figures.spec.as_ref().map(ComputeSpec::to_string)).into()
-    })]);
-    fields.extend(roofline.map(|field| field.when(CallTable::with_architecture)));
+    fields.extend(roofline_fields(CallTable::with_architecture, |row: &Row<'_>| &row.figures));
     fields.extend(kernel_fields(
         columns::KERNEL_DETAILS.named("kernel_details__summarize_kernel_stats"),
         columns::KERNEL_DETAILS_SHORT,

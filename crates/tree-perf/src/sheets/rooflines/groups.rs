@@ -14,6 +14,7 @@ use crate::call_overlap::{CallOverlap, NameLists, call_overlap};
 use crate::derived::Subject;
 use crate::device::interval;
 use crate::models::AnswerId;
+use crate::{IndexMap, IndexSet};
 
 /// One call with its figures.
 pub(super) struct Row {
@@ -51,25 +52,18 @@ impl Group {
 /// Groups with the parameter columns that they have.
 #[derive(Default)]
 pub(super) struct SheetRows {
-    pub(super) parameters: Vec<&'static str>,
+    pub(super) parameters: IndexSet<&'static str>,
     pub(super) groups: Vec<Group>,
 }
 
 impl SheetRows {
     /// Adds groups behind those here, under the union of the parameter columns.
     pub(super) fn extend(&mut self, more: SheetRows) {
-        for name in
-            more.parameters.iter().filter(|name| !self.parameters.contains(name)).copied().collect::<Vec<_>>()
-        {
-            self.parameters.push(name);
-        }
+        self.parameters.extend(more.parameters.iter().copied());
         let width = self.parameters.len();
         self.groups.iter_mut().for_each(|group| group.parameters.resize(width, None));
-        let places: Vec<Option<usize>> = self
-            .parameters
-            .iter()
-            .map(|name| more.parameters.iter().position(|other| other == name))
-            .collect();
+        let place = |name: &&str| more.parameters.get_index_of(*name);
+        let places: Vec<Option<usize>> = self.parameters.iter().map(place).collect();
         self.groups.extend(more.groups.into_iter().map(|mut group| Group {
             parameters: places.iter().map(|&place| group.parameters[place?].take()).collect(),
             ..group
@@ -156,51 +150,41 @@ struct UnfilledGroup {
 /// The parameters of calls as texts: each answer of a model is put into words once, however many calls share it.
 struct ParameterTexts {
     /// Distinct texts, by the parameter columns.
-    texts: Vec<Vec<Option<String>>>,
+    texts: IndexSet<Vec<Option<String>>>,
     /// Which of them each call has.
     ids: Vec<usize>,
 }
 
 impl ParameterTexts {
     /// The names of the parameters, and the texts.
-    fn new(analysis: &Analysis, rows: &[Row]) -> (Vec<&'static str>, Self) {
-        let mut answers: HashMap<AnswerId, usize> = HashMap::new();
-        let mut of_answers: Vec<&[Parameter]> = Vec::new();
+    fn new(analysis: &Analysis, rows: &[Row]) -> (IndexSet<&'static str>, Self) {
+        let mut answers: IndexMap<AnswerId, &[Parameter]> = IndexMap::default();
         let mut of_rows = Vec::with_capacity(rows.len());
         for row in rows {
-            of_rows.push(*answers.entry(row.answer).or_insert_with(|| {
-                of_answers.push(row.evaluated(analysis).map_or(&[], |evaluated| &evaluated.parameters));
-                of_answers.len() - 1
-            }));
+            let entry = answers.entry(row.answer);
+            of_rows.push(entry.index());
+            entry.or_insert_with(|| {
+                row.evaluated(analysis).map_or(&[][..], |evaluated| &evaluated.parameters)
+            });
         }
-        let names = parameter_names(&of_answers);
-        let mut ids: HashMap<Vec<Option<String>>, usize> = HashMap::new();
-        let id_of = |text| {
-            let next = ids.len();
-            *ids.entry(text).or_insert(next)
-        };
-        let of_answers: Vec<usize> = parameter_texts(&of_answers, &names).into_iter().map(id_of).collect();
-        let mut texts = vec![Vec::new(); ids.len()];
-        ids.into_iter().for_each(|(text, id)| texts[id] = text);
+        let answers: Vec<&[Parameter]> = answers.into_values().collect();
+        let names = parameter_names(&answers);
+        let mut texts: IndexSet<Vec<Option<String>>> = IndexSet::default();
+        let of_answers: Vec<usize> =
+            parameter_texts(&answers, &names).into_iter().map(|text| texts.insert_full(text).0).collect();
         let ids = of_rows.into_iter().map(|answer| of_answers[answer]).collect();
         (names, ParameterTexts { texts, ids })
     }
 }
 
 /// Names of the parameters of calls, in the order in which they first occur.
-fn parameter_names(calls: &[&[Parameter]]) -> Vec<&'static str> {
-    let mut names: Vec<&'static str> = Vec::new();
-    for (name, _) in calls.iter().copied().flatten() {
-        if !names.contains(name) {
-            names.push(name);
-        }
-    }
-    names
+fn parameter_names(calls: &[&[Parameter]]) -> IndexSet<&'static str> {
+    calls.iter().copied().flatten().map(|&(name, _)| name).collect()
 }
 
 /// Parameters as text, call by call. A column of numbers in which a call has none, or which mixes whole and
 /// other numbers, prints as floats throughout.
-fn parameter_texts(calls: &[&[Parameter]], names: &[&str]) -> Vec<Vec<Option<String>>> {
+fn parameter_texts(calls: &[&[Parameter]], names: &IndexSet<&'static str>) -> Vec<Vec<Option<String>>> {
     let value = |call: &[Parameter], name: &str| -> Option<Value> {
         let (_, value) = call.iter().find(|(known, _)| *known == name)?;
         (*value != Value::None).then(|| value.clone())
@@ -285,7 +269,7 @@ mod tests {
         let calls: Vec<Vec<Parameter>> =
             values.iter().map(|value| value.iter().map(|value| ("p", value.clone())).collect()).collect();
         let calls: Vec<&[Parameter]> = calls.iter().map(Vec::as_slice).collect();
-        let texts = parameter_texts(&calls, &["p"]);
+        let texts = parameter_texts(&calls, &IndexSet::from_iter(["p"]));
         texts.into_iter().map(|mut call| call.remove(0)).collect()
     }
 
@@ -316,6 +300,6 @@ mod tests {
     fn names_come_in_the_order_of_the_calls() {
         let calls: [&[Parameter]; 2] =
             [&[("M", Value::Int(1)), ("K", Value::Int(1))], &[("B", Value::Int(1)), ("M", Value::Int(1))]];
-        assert_eq!(parameter_names(&calls), ["M", "K", "B"]);
+        assert!(parameter_names(&calls).into_iter().eq(["M", "K", "B"]));
     }
 }

@@ -97,7 +97,7 @@ fn op_stats_are_those_of_the_profiler() {
     let analysis = TpuAnalysis::new(profile(&folder));
     let rows: Vec<_> = hlo_stats(&analysis).iter().map(hlo_stats_row).collect();
     assert_table(&rows, &reference(&folder, "hlo_stats"), "hlo_stats");
-    assert_eq!(analysis.table.idle_ps(), 48_611_795_062_500);
+    assert_eq!(analysis.table.idle_time().0, 48_611_795_062_500);
 }
 
 fn source_link(op: Option<&TpuOp>) -> Value {
@@ -194,7 +194,7 @@ fn assert_node(ours: &OpProfileNode<'_>, theirs: &Value, place: &str) -> usize {
     };
     let own = &ours.metrics;
     same(own.flops_utilization, &metrics["flops"], "flops");
-    same(own.work.time_ps as f64, &metrics["rawTime"], "rawTime");
+    same(own.work.time.0 as f64, &metrics["rawTime"], "rawTime");
     same(own.work.model_flops as f64, &metrics["rawFlops"], "rawFlops");
     same(own.work.flops as f64, &metrics["bf16Flops"], "bf16Flops");
     same(own.occurrences as f64, &metrics["occurrences"], "occurrences");
@@ -257,9 +257,9 @@ fn framework_row(row: &FrameworkOpRow<'_>) -> Vec<(&'static str, Value)> {
         ("Operation Type", row.kind.into()),
         ("Operation Name", row.name.into()),
         ("#Occurrences", (row.occurrences as f64).into()),
-        ("Total time (us)", (row.work.time_ps as f64 / 1e6).into()),
+        ("Total time (us)", (row.work.time.to_microseconds()).into()),
         ("Avg. time (us)", row.average_us().into()),
-        ("Total self-time (us)", (row.self_time_ps as f64 / 1e6).into()),
+        ("Total self-time (us)", (row.self_time.to_microseconds()).into()),
         ("Avg. self-time (us)", row.average_self_us().into()),
         ("Total self-time on Device (%)", on(is_device, row.self_fraction)),
         ("Cumulative total-self time on Device (%)", on(is_device, row.cumulative_fraction)),
@@ -335,7 +335,7 @@ fn runs_of_a_program_have_their_times_on_each_core() {
     let rows = module_runs(&analysis);
     assert_eq!(rows.len(), 105 + 3 * 103);
     let of_core = rows.iter().filter(|row| row.core == 0 && row.run.module == "jit_f(12190760917235803885)");
-    let mut times: Vec<f64> = of_core.map(|row| row.run.span.duration_ps as f64 / 1e6).collect();
+    let mut times: Vec<f64> = of_core.map(|row| row.run.span.duration.to_microseconds()).collect();
     times.sort_by(f64::total_cmp);
     assert_eq!(times.len(), 100);
     let near = |ours: f64, theirs: f64| assert!((ours - theirs).abs() < 1e-3, "{ours} is not {theirs}");
@@ -343,7 +343,7 @@ fn runs_of_a_program_have_their_times_on_each_core() {
     near((times[49] + times[50]) / 2.0, 784_122.781);
     near(times[0], 551_121.306_25);
     near(times[99], 981_629.253);
-    assert!(rows.iter().all(|row| row.op_time_ps + row.idle_ps == row.run.span.duration_ps));
+    assert!(rows.iter().all(|row| row.op_time + row.idle_time == row.run.span.duration));
     assert!(rows.iter().filter(|row| row.run.module.starts_with("jit_f(")).all(|row| row.ops == 15));
 }
 
@@ -363,8 +363,8 @@ fn every_asynchronous_copy_has_its_start_and_its_end() {
         assert_eq!(transfer.bytes, 5_368_709_120);
         let to_host = ["copy-done.1", "copy-done.3", "copy-done.5"].contains(&transfer.done.name.as_str());
         assert_eq!(transfer.direction.as_str(), if to_host { "device to host" } else { "host to device" });
-        let parts = transfer.exposed_ps + transfer.hidden_ps + transfer.other_ps;
-        assert_eq!(parts, transfer.span.duration_ps);
+        let parts = transfer.exposed + transfer.hidden + transfer.other;
+        assert_eq!(parts, transfer.span.duration);
     }
 }
 
@@ -380,6 +380,6 @@ fn every_exchange_has_its_four_cores() {
         assert_eq!(cores, [0, 1, 2, 3]);
         assert_eq!((row.replica_groups, row.bytes()), ("[4,2]<=[2,4]T(1,0)", 10_737_418_240));
         // they start within 30 µs and take 122 ms
-        assert!(row.start_skew_ps() < 30_000_000 && row.shared_ps() > 121_000_000_000);
+        assert!(row.start_skew().0 < 30_000_000 && row.shared_time().0 > 121_000_000_000);
     }
 }

@@ -121,7 +121,7 @@ fn loops_count_once_and_feeds_can_be_left_out() {
             ("outfeed.4", 1, 0.05, 0.05),
         ]
     );
-    assert_eq!((analysis.table.total_ps, analysis.table.idle_ps()), (1_300_000, 150_000));
+    assert_eq!((analysis.table.total.0, analysis.table.idle_time().0), (1_300_000, 150_000));
     let fusion = &rows[0];
     assert_eq!((fusion.rates.flop_rate, fusion.rates.model_flop_rate), (20_000.0, 10_000.0));
     assert_eq!(fusion.times.dma_stall_fraction, 0.05);
@@ -152,13 +152,10 @@ fn loops_are_in_no_category_and_their_own_time_is_the_programs() {
     let analysis = TpuAnalysis::new(read(vec![with_loop(core(0))]));
     let root = op_profile(&analysis, OpProfileGrouping::ByProgram, IdleTime::Included);
     let parts: Vec<_> =
-        root.children.iter().map(|part| (part.name.as_str(), part.metrics.work.time_ps)).collect();
+        root.children.iter().map(|part| (part.name.as_str(), part.metrics.work.time.0)).collect();
     assert_eq!(parts, [("main", 1_150_000), ("IDLE", 150_000)]);
-    let categories: Vec<_> = root.children[0]
-        .children
-        .iter()
-        .map(|part| (part.name.as_str(), part.metrics.work.time_ps))
-        .collect();
+    let categories: Vec<_> =
+        root.children[0].children.iter().map(|part| (part.name.as_str(), part.metrics.work.time.0)).collect();
     let leaves = [("convolution fusion", 600_000), ("non-fusion elementwise", 100_000), ("infeed", 100_000)];
     assert_eq!(categories[..3], leaves);
     assert_eq!(categories[3..], [("outfeed", 50_000)]);
@@ -177,12 +174,12 @@ fn work_of_the_core_is_what_its_duty_cycle_has() {
     plane.line(2, "XLA Modules", &[(run, 0, 1500, vec![("run_id", Stat::Number(4))])]);
     let analysis = TpuAnalysis::new(read(vec![plane]));
     // [100, 1100) and [1200, 1300) of [0, 1500)
-    let cycle = analysis.duty_cycle_ps();
-    assert_eq!((cycle.active_ps, cycle.span_ps), (1_100_000, 1_500_000));
+    let cycle = analysis.duty_cycle();
+    assert_eq!((cycle.active.0, cycle.span.0), (1_100_000, 1_500_000));
     let runs = module_runs(&analysis);
     assert_eq!(runs.len(), 1);
-    assert_eq!((runs[0].ops, runs[0].op_time_ps, runs[0].idle_ps), (7, 1_250_000, 250_000));
-    assert_eq!((runs[0].run.run_id, runs[0].start_skew_ps), (Some(4), None));
+    assert_eq!((runs[0].ops, runs[0].op_time.0, runs[0].idle_time.0), (7, 1_250_000, 250_000));
+    assert_eq!((runs[0].run.run_id, runs[0].start_skew), (Some(4), None));
     // named by the run, because no module is embedded
     let root = op_profile(&analysis, OpProfileGrouping::ByProgram, IdleTime::Excluded);
     assert_eq!(root.children[0].name, "jit_f(7)");
@@ -218,7 +215,7 @@ fn framework_operations_count_the_most_executions_of_their_parts() {
     let rows = framework_op_stats(&analysis, IdleTime::Included);
     let rows: Vec<_> = rows
         .iter()
-        .map(|row| (row.place.as_str(), row.name, row.kind, row.occurrences, row.self_time_ps))
+        .map(|row| (row.place.as_str(), row.name, row.kind, row.occurrences, row.self_time.0))
         .collect();
     assert_eq!(
         rows,
@@ -254,7 +251,7 @@ fn the_clock_of_the_device_counts_where_it_is_complete() {
     let rows = hlo_stats(&analysis);
     // 70 and 1 by the clock of the device, 20 by that of the profile; from 5 to 301
     assert_eq!((rows[0].times.occurrences, rows[0].times.total_us), (3, 0.091));
-    assert_eq!(analysis.table.total_ps, 296_000);
+    assert_eq!(analysis.table.total.0, 296_000);
 }
 
 #[test]
@@ -276,7 +273,7 @@ fn steps_have_a_row_each_and_an_average() {
     });
     let analysis = TpuAnalysis::new(read(planes.into()));
     // from 0 to the end of the last step, 290 and 190
-    assert_eq!(analysis.table.total_ps, 480_000);
+    assert_eq!(analysis.table.total.0, 480_000);
     let rows = roofline(&analysis);
     let of = |step: &str| {
         let rows = rows.iter().filter(|row| row.includes_feeds && row.step.as_str() == step);
@@ -333,10 +330,10 @@ fn copies_are_hidden_by_what_is_computed_meanwhile() {
     assert_eq!((found.len(), unfinished), (1, 1));
     let copy = &found[0];
     assert_eq!(copy.direction.as_str(), "host to device");
-    assert_eq!((copy.span.duration_ps, copy.exposed_ps, copy.hidden_ps), (100_000, 25_000, 40_000));
-    assert_eq!(copy.other_ps, 35_000);
+    assert_eq!((copy.span.duration.0, copy.exposed.0, copy.hidden.0), (100_000, 25_000, 40_000));
+    assert_eq!(copy.other.0, 35_000);
     let rows = async_copies(&found);
-    assert_eq!((rows[0].count, rows[0].bytes, rows[0].exposed_ps), (1, 1_000, 25_000));
+    assert_eq!((rows[0].count, rows[0].bytes, rows[0].exposed.0), (1, 1_000, 25_000));
     let notices = TpuNotice::all(&analysis);
     assert_eq!(notices, [TpuNotice::Unfinished { transfers: 1 }]);
     let finding = tpu_finding(&analysis).unwrap();
@@ -356,7 +353,7 @@ fn executions_that_overlap_are_one_exchange() {
     let rows = tpu_collectives(&analysis);
     let figures: Vec<_> = rows
         .iter()
-        .map(|row| (row.cores.len(), row.start_skew_ps(), row.end_skew_ps(), row.shared_ps()))
+        .map(|row| (row.cores.len(), row.start_skew().0, row.end_skew().0, row.shared_time().0))
         .collect();
     assert_eq!(figures, [(2, 30_000, 0, 70_000), (2, 30_000, 0, 80_000)]);
     assert!((rows[0].bandwidth() - 500.0 / 70.0).abs() < 1e-12);
