@@ -27,8 +27,8 @@ pub struct KnownSheet {
 /// The sheets, report by report, in the order in which they are written.
 #[must_use]
 pub fn known_sheets() -> Vec<KnownSheet> {
-    let mut all = known(RecordingKind::Kineto, all_sheets());
-    all.extend(known(RecordingKind::Kineto, phase_sheets()));
+    let mut all = known(RecordingKind::Trace, all_sheets());
+    all.extend(known(RecordingKind::Trace, phase_sheets()));
     all.extend(known(RecordingKind::XPlane, jax_sheets()));
     all.extend(known(RecordingKind::Rocprof, rocprof_sheets()));
     all.extend(known(RecordingKind::TenstorrentOps, metal_sheets()));
@@ -74,7 +74,7 @@ mod tests {
             .to_owned();
         let sheets = known_sheets();
         for (kind, title) in [
-            (RecordingKind::Kineto, "Traces of PyTorch"),
+            (RecordingKind::Trace, "Traces of PyTorch"),
             (RecordingKind::XPlane, "XPlane profiles"),
             (RecordingKind::Rocprof, "rocprofv3 profiles"),
             (RecordingKind::TenstorrentOps, "Tenstorrent operations"),

@@ -84,7 +84,7 @@ impl TraceReporter {
 
 impl Reporter for TraceReporter {
     fn report(mut self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
-        let path = only(paths, RecordingKind::Kineto)?;
+        let path = only(paths, RecordingKind::Trace)?;
         run.begin(Stage::Read);
         let skip_python_frames = !self.needs_python_frames();
         let trace = read_path(path, &ReadOptions { skip_python_frames, ..run.reading })?;

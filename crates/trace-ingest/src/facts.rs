@@ -7,8 +7,8 @@ use crate::time::TimeUnit;
 /// The kinds of recordings, whether this build reads them or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RecordingKind {
-    /// [`crate::Recording::Kineto`]
-    Kineto,
+    /// [`crate::Recording::Trace`]
+    Trace,
     /// [`crate::Recording::XPlane`]
     XPlane,
     /// [`crate::Recording::Rocprof`]
@@ -19,21 +19,17 @@ pub enum RecordingKind {
 
 impl RecordingKind {
     /// All kinds.
-    pub const ALL: &[RecordingKind] = &[
-        RecordingKind::Kineto,
-        RecordingKind::XPlane,
-        RecordingKind::Rocprof,
-        RecordingKind::TenstorrentOps,
-    ];
+    pub const ALL: &[RecordingKind] =
+        &[RecordingKind::Trace, RecordingKind::XPlane, RecordingKind::Rocprof, RecordingKind::TenstorrentOps];
 
     /// The kinds that [`crate::Recording::into_trace`] converts.
     pub(crate) const TRACES: &[RecordingKind] =
-        &[RecordingKind::Kineto, RecordingKind::XPlane, RecordingKind::Rocprof];
+        &[RecordingKind::Trace, RecordingKind::XPlane, RecordingKind::Rocprof];
 
     /// What its files are.
     pub(crate) fn files(self) -> &'static str {
         match self {
-            RecordingKind::Kineto => "Chrome trace-event JSON",
+            RecordingKind::Trace => "Chrome trace-event JSON",
             RecordingKind::XPlane => "plugins/profile/<time>/<host>.xplane.pb",
             RecordingKind::Rocprof => {
                 "*_results.json, *_results.db, *_results.pftrace or a directory of *_trace.csv"
@@ -47,7 +43,7 @@ impl RecordingKind {
 impl fmt::Display for RecordingKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            RecordingKind::Kineto => "a PyTorch/Kineto trace",
+            RecordingKind::Trace => "an event trace",
             RecordingKind::XPlane => "an XPlane profile",
             RecordingKind::Rocprof => "a rocprofv3 profile",
             RecordingKind::TenstorrentOps => "a Tenstorrent ops CSV",

@@ -10,7 +10,7 @@ use crate::source::{ReadOptions, TextSource};
 /// How sure a format is that a text is its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 // Not every format is ever certain.
-#[cfg_attr(not(any(feature = "metal", feature = "rocprof")), allow(dead_code))]
+#[cfg_attr(not(all(feature = "kineto", any(feature = "metal", feature = "rocprof"))), allow(dead_code))]
 pub(crate) enum Certainty {
     /// It is not.
     No,

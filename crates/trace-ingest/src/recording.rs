@@ -6,9 +6,9 @@ use crate::trace::Trace;
 /// What was recorded, as the reader of its kind gives it.
 #[derive(Clone, Debug)]
 pub enum Recording {
-    /// A trace of PyTorch's profiler.
-    #[cfg(feature = "kineto")]
-    Kineto(Box<Trace>),
+    /// Events on a timeline, in no other form than a [`Trace`]: what PyTorch's profiler records, and whatever reader makes
+    /// traces alone.
+    Trace(Box<Trace>),
     /// A profile of JAX, TensorFlow or PyTorch/XLA.
     #[cfg(feature = "xplane")]
     XPlane(Box<crate::xplane::Profile>),
@@ -24,8 +24,7 @@ impl Recording {
     /// Its kind.
     pub fn kind(&self) -> RecordingKind {
         match *self {
-            #[cfg(feature = "kineto")]
-            Recording::Kineto(_) => RecordingKind::Kineto,
+            Recording::Trace(_) => RecordingKind::Trace,
             #[cfg(feature = "xplane")]
             Recording::XPlane(_) => RecordingKind::XPlane,
             #[cfg(feature = "rocprof")]
@@ -38,8 +37,7 @@ impl Recording {
     /// What it has in common with all other traces; `None` for a table of operations, which has no events.
     pub fn into_trace(self) -> Option<Trace> {
         match self {
-            #[cfg(feature = "kineto")]
-            Recording::Kineto(trace) => Some(*trace),
+            Recording::Trace(trace) => Some(*trace),
             #[cfg(feature = "xplane")]
             Recording::XPlane(profile) => Some(profile.trace),
             #[cfg(feature = "rocprof")]

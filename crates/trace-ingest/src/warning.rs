@@ -253,12 +253,14 @@ impl fmt::Display for RecordFault {
 }
 
 /// Events with a fault: how many, and the first.
+#[cfg(any(feature = "kineto", feature = "xplane"))]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) count: u64,
     pub(crate) first: u32,
 }
 
+#[cfg(any(feature = "kineto", feature = "xplane"))]
 impl Tally {
     pub(crate) fn add(&mut self, event: u32) {
         if self.count == 0 {

@@ -16,7 +16,7 @@ use crate::error::Failure;
 fn recorders() -> [(RecordingKind, &'static str, Command); 4] {
     let none = || Command::new("report");
     [
-        (RecordingKind::Kineto, "PyTorch traces", TraceArguments::augment_args(none())),
+        (RecordingKind::Trace, "PyTorch traces", TraceArguments::augment_args(none())),
         (RecordingKind::XPlane, "XPlane profiles", JaxArguments::augment_args(none())),
         (RecordingKind::Rocprof, "rocprofv3 profiles", RocprofArguments::augment_args(none())),
         (RecordingKind::TenstorrentOps, "Tenstorrent operations", MetalArguments::augment_args(none())),

@@ -10,7 +10,7 @@ use crate::wrapping::wrap;
 /// Report that a sheet is of, where other reports have a sheet of its name.
 fn report(sheet: &KnownSheet) -> Option<&'static str> {
     match sheet.kind {
-        RecordingKind::Kineto => None,
+        RecordingKind::Trace => None,
         RecordingKind::XPlane => Some("tracelens jax"),
         RecordingKind::Rocprof => Some("tracelens rocprof"),
         RecordingKind::TenstorrentOps => Some("tracelens metal"),
@@ -48,7 +48,7 @@ fn describe(sheets: &[&KnownSheet], width: usize) -> String {
         }
         if let Some(name) = sheet.reference_name {
             // Only the report of PyTorch traces has the option.
-            let is_trace = sheet.kind == RecordingKind::Kineto;
+            let is_trace = sheet.kind == RecordingKind::Trace;
             let where_so = if is_trace { "with --sheet-names current" } else { "in TraceLens" };
             text.push_str(&format!(" ({name} {where_so})"));
         }

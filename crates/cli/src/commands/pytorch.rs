@@ -55,7 +55,7 @@ fn request<'a>(arguments: &'a TraceArguments, given: &'a Given) -> Result<Reques
     }
     let mut request = Request {
         pictures: rooflines.into_iter().chain(steps).collect(),
-        workbook: Some((RecordingKind::Kineto, PERF_REPORT)),
+        workbook: Some((RecordingKind::Trace, PERF_REPORT)),
         threads: arguments.reading.threads.map(Into::into),
         ..Request::new("pytorch", arguments.recordings.paths(), &output.tables, given)
     };

@@ -28,10 +28,10 @@ pub(crate) fn run(given: &Given, timings: &mut Timings) -> Result<(), Failure> {
     };
     let (kind, unknown) = match recognise(first) {
         Ok(kind) => (kind, None),
-        Err(error) => (RecordingKind::Kineto, Some(error)),
+        Err(error) => (RecordingKind::Trace, Some(error)),
     };
     let outcome = any_report::check(given, kind, first).and_then(|()| match kind {
-        RecordingKind::Kineto => super::pytorch::run(&given.arguments()?, given, timings),
+        RecordingKind::Trace => super::pytorch::run(&given.arguments()?, given, timings),
         RecordingKind::XPlane => super::jax::run(&given.arguments()?, given, timings),
         RecordingKind::Rocprof => super::rocprof::run(&given.arguments()?, given, timings),
         RecordingKind::TenstorrentOps => super::metal::run(&given.arguments()?, given, timings),
@@ -337,17 +337,17 @@ mod tests {
 
     #[test]
     fn the_workbook_is_named_after_the_recording() {
-        use RecordingKind::{Kineto, Rocprof, XPlane};
+        use RecordingKind::{Rocprof, Trace, XPlane};
         for (kind, recording, workbook) in [
-            (Kineto, "a.json", "a_perf_report.xlsx"),
-            (Kineto, "dir/a.pt.trace.json.gz", "dir/a.pt.trace_perf_report.xlsx"),
-            (Kineto, "a.json.json.gz", "a.json_perf_report.xlsx"),
-            (Kineto, "908_results.json", "908_results_perf_report.xlsx"),
+            (Trace, "a.json", "a_perf_report.xlsx"),
+            (Trace, "dir/a.pt.trace.json.gz", "dir/a.pt.trace_perf_report.xlsx"),
+            (Trace, "a.json.json.gz", "a.json_perf_report.xlsx"),
+            (Trace, "908_results.json", "908_results_perf_report.xlsx"),
             (XPlane, "host.name.xplane.pb", "host.name_perf_report.xlsx"),
             (XPlane, "host.xplane.pb.gz", "host_perf_report.xlsx"),
-            (Kineto, "trace.zip", "trace_perf_report.xlsx"),
-            (Kineto, "trace.zst", "trace_perf_report.xlsx"),
-            (Kineto, "trace", "trace_perf_report.xlsx"),
+            (Trace, "trace.zip", "trace_perf_report.xlsx"),
+            (Trace, "trace.zst", "trace_perf_report.xlsx"),
+            (Trace, "trace", "trace_perf_report.xlsx"),
             (Rocprof, "908_results.json", "908_perf_report.xlsx"),
             (Rocprof, "908_results.json.gz", "908_results_perf_report.xlsx"),
             (Rocprof, "a_results.json.d/run.json", "a_results.json.d/run_perf_report.xlsx"),

@@ -124,10 +124,8 @@ fn what_is_no_profile_of_a_device_is_told() {
     place.put("text", "hello");
     let run = |path: &str| place.run(&["jax", path]).exits_with(2);
     run(recorded_on_cpu()).with_error(&["contains no device, only", "/host:CPU", "on a GPU or TPU"]);
-    run("trace.json").with_error(&[
-        "trace.json: is a PyTorch/Kineto trace; expected an XPlane profile",
-        "`tracelens report`",
-    ]);
+    run("trace.json")
+        .with_error(&["trace.json: is an event trace; expected an XPlane profile", "`tracelens report`"]);
     run(generated().to_str().unwrap()).with_error(&["expected an XPlane profile", "`tracelens report`"]);
     run("text").with_error(&["text: is not recognised", "plugins/profile/<time>/<host>.xplane.pb"]);
     run("absent").with_error(&["absent: cannot be read"]);

@@ -37,7 +37,7 @@ use crate::source::{self, ReadOptions, TextSource};
 
 /// Kineto JSON.
 pub(crate) const FORMAT: Format =
-    Format { name: "PyTorch/Kineto JSON", kind: RecordingKind::Kineto, probe, read };
+    Format { name: "PyTorch/Kineto JSON", kind: RecordingKind::Trace, probe, read };
 
 /// Never certain: other programs write lists of trace events too.
 fn probe(head: &[u8]) -> Certainty {
@@ -58,8 +58,8 @@ fn read(path: &Path, source: TextSource<'_>, options: &ReadOptions<'_>) -> Resul
     let outcome = pipeline::read_text(source.text, options.thread_count(), pipeline::BLOCK, skip_frames);
     let mut trace = outcome.map_err(|refusal| refused(path, refusal))?;
     trace.warnings.splice(0..0, source.warnings);
-    trace.facts.recorder.kind = Some(RecordingKind::Kineto);
-    Ok(Recording::Kineto(Box::new(trace)))
+    trace.facts.recorder.kind = Some(RecordingKind::Trace);
+    Ok(Recording::Trace(Box::new(trace)))
 }
 
 fn refused(path: &Path, refusal: Refusal) -> IngestError {
@@ -85,7 +85,7 @@ pub fn visit_entries(
     visitor: &mut dyn EntryVisitor,
 ) -> Result<u32, IngestError> {
     let source = source::open(path, options)?;
-    detect(&[RecordingKind::Kineto], path, &source.head)?;
+    detect(&[RecordingKind::Trace], path, &source.head)?;
     let sink = EntrySink { visitor, entries: 0, outcome: ControlFlow::Continue(()) };
     let outcome = pipeline::read_into(source.text, sink, pipeline::BLOCK);
     let entries = outcome.map(|(sink, ..)| sink.entries).map_err(|refusal| refused(path, refusal));

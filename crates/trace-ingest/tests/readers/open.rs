@@ -17,7 +17,7 @@ fn testdata(name: &str) -> PathBuf {
 
 /// Files of all formats, the kind of each, and how many kernels or operations it holds.
 const RECORDINGS: &[(&str, RecordingKind)] = &[
-    ("generated/cuda_training_step.json.gz", RecordingKind::Kineto),
+    ("generated/cuda_training_step.json.gz", RecordingKind::Trace),
     ("recorded/cpu/jax_step.xplane.pb", RecordingKind::XPlane),
     ("generated/rocprof/run_results.json.gz", RecordingKind::Rocprof),
     ("generated/rocprof/run_results.db", RecordingKind::Rocprof),
@@ -94,7 +94,7 @@ fn chrome_events_of_rocprofv3_are_no_kineto_trace() {
     let operator =
         r#"{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 2},"#;
     fs::write(&path, CHROME.replacen('[', &format!("[{operator}"), 1)).unwrap();
-    assert_eq!(recognise(&path).unwrap(), RecordingKind::Kineto);
+    assert_eq!(recognise(&path).unwrap(), RecordingKind::Trace);
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn what_is_no_recording_is_named_with_the_kinds_that_are_known() {
         for part in [
             "file: is not recognised",
             found,
-            "a PyTorch/Kineto trace",
+            "an event trace",
             "an XPlane profile",
             "a rocprofv3 profile",
             "a Tenstorrent ops CSV",
@@ -193,7 +193,7 @@ fn a_recorder_states_what_it_can_know() {
     };
     let kineto = facts("generated/cuda_training_step.json.gz");
     assert!(kineto.operators && kineto.launches && kineto.shapes && kineto.python_frames);
-    assert_eq!((kineto.kind, kineto.time_unit), (Some(RecordingKind::Kineto), TimeUnit::Nanoseconds));
+    assert_eq!((kineto.kind, kineto.time_unit), (Some(RecordingKind::Trace), TimeUnit::Nanoseconds));
     let rocprof = facts("generated/rocprof/run_results.db");
     assert!(rocprof.launches && rocprof.launch_geometry && !rocprof.operators && !rocprof.shapes);
     let xplane = facts("recorded/cpu/jax_step.xplane.pb");

@@ -354,5 +354,5 @@ fn a_trace_of_another_format_is_named() {
     std::fs::write(&path, r#"{"traceEvents": []}"#).unwrap();
     let error = read_profile(&path, &ReadOptions::default()).unwrap_err();
     assert!(matches!(error, IngestError::OtherKind { .. }), "{error}");
-    assert!(error.to_string().contains("is a PyTorch/Kineto trace; expected an XPlane profile"), "{error}");
+    assert!(error.to_string().contains("is an event trace; expected an XPlane profile"), "{error}");
 }

@@ -39,7 +39,7 @@ fn a_trace_of_another_profiler_is_named() {
     ] {
         let error = read(text).map(|profile| profile.warnings).unwrap_err();
         assert!(
-            matches!(error, IngestError::OtherKind { found: RecordingKind::Kineto, .. }),
+            matches!(error, IngestError::OtherKind { found: RecordingKind::Trace, .. }),
             "{text}: {error}"
         );
     }
