@@ -73,9 +73,14 @@ const fn op(name: &'static str, read: fn(&OpCall<'_>) -> Read) -> Row {
     Row { read: Some(ReadModel::Call(read)), ..named(name) }
 }
 
-/// A matrix multiplication without activation.
+/// A matrix multiplication.
 const fn gemm(name: &'static str, layout: gemm::Layout) -> Row {
-    Row { read: Some(ReadModel::Gemm(layout, None)), ..named(name) }
+    fused_gemm(name, layout, None)
+}
+
+/// A matrix multiplication whose operator applies an activation to the result.
+const fn fused_gemm(name: &'static str, layout: gemm::Layout, activation: Option<Activation>) -> Row {
+    Row { read: Some(ReadModel::Gemm(layout, activation)), ..named(name) }
 }
 
 /// An operator without figures.

@@ -118,7 +118,7 @@ fn short_kernels(analysis: &RocprofAnalysis, total: f64) -> (f64, f64) {
 fn queue_delay(analysis: &RocprofAnalysis) -> Option<f64> {
     let profile = analysis.profile();
     let delay = |(dispatch, call): (&trace_ingest::rocprof::Dispatch, Option<u32>)| {
-        Some(dispatch.start.saturating_sub(profile.calls[call? as usize].end).0.max(0))
+        Some(dispatch.start.without(profile.calls[call? as usize].end).0)
     };
     let delays = profile.dispatches.iter().zip(Callers::new(profile).dispatches).filter_map(delay);
     gpu_timeline::Summary::of(&delays.collect::<Vec<_>>()).map(|summary| summary.median)

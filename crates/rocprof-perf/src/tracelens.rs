@@ -25,7 +25,7 @@ pub(crate) fn reads_process(profile: &Profile, process: u32) -> bool {
 pub(crate) fn total_time(profile: &Profile) -> Option<Nanoseconds> {
     let process = profile.processes.first();
     let time = |of: fn(&Process) -> Option<Nanoseconds>| process.and_then(of).unwrap_or_default();
-    let total = time(|process| process.fini).saturating_sub(time(|process| process.init));
+    let total = time(|process| process.fini) - time(|process| process.init);
     (profile.source == SourceFormat::Json).then_some(total)
 }
 

@@ -55,57 +55,44 @@ macro_rules! times {
                     TimeUnit::$time.to_milliseconds(self.0)
                 }
 
-                /// The sum, or the bound of `i64` that it passes.
-                #[inline]
-                #[must_use]
-                pub const fn saturating_add(self, other: Self) -> Self {
-                    Self(self.0.saturating_add(other.0))
-                }
-
                 /// What a part leaves of a length: nothing where the part is longer.
                 #[inline]
                 #[must_use]
-                pub const fn without(self, part: Self) -> Self {
-                    let rest = self.0.saturating_sub(part.0);
-                    Self(if rest > 0 { rest } else { 0 })
-                }
-
-                /// The difference, or the bound of `i64` that it passes.
-                #[inline]
-                #[must_use]
-                pub const fn saturating_sub(self, other: Self) -> Self {
-                    Self(self.0.saturating_sub(other.0))
+                pub fn without(self, part: Self) -> Self {
+                    (self - part).max(Self(0))
                 }
             }
 
+            /// A sum beyond the range of `i64` is the bound that it passes.
             impl Add for $time {
                 type Output = Self;
 
                 #[inline]
                 fn add(self, other: Self) -> Self {
-                    Self(self.0 + other.0)
+                    Self(self.0.saturating_add(other.0))
                 }
             }
 
+            /// A difference beyond the range of `i64` is the bound that it passes.
             impl Sub for $time {
                 type Output = Self;
 
                 #[inline]
                 fn sub(self, other: Self) -> Self {
-                    Self(self.0 - other.0)
+                    Self(self.0.saturating_sub(other.0))
                 }
             }
 
             impl AddAssign for $time {
                 #[inline]
                 fn add_assign(&mut self, other: Self) {
-                    self.0 += other.0;
+                    *self = *self + other;
                 }
             }
 
             impl Sum for $time {
                 fn sum<I: Iterator<Item = Self>>(times: I) -> Self {
-                    Self(times.map(|time| time.0).sum())
+                    times.fold(Self(0), Add::add)
                 }
             }
         )*

@@ -28,7 +28,7 @@ impl CollectiveKernel {
     /// End; saturates.
     #[must_use]
     pub fn end(&self) -> Picoseconds {
-        self.start.saturating_add(self.duration)
+        self.start + self.duration
     }
 
     /// Number of the device among those of all nodes.
@@ -253,9 +253,8 @@ fn measure_slice(
         });
     }
     let rates: Vec<Bandwidth> = measured.iter().filter_map(|group| group.bandwidth).collect();
-    let sum = |figure: fn(&CollectiveKernel) -> Picoseconds| {
-        members.iter().fold(Picoseconds(0), |sum, kernel| sum.saturating_add(figure(kernel)))
-    };
+    let sum =
+        |figure: fn(&CollectiveKernel) -> Picoseconds| members.iter().map(|kernel| figure(kernel)).sum();
     SliceMeasurement {
         operation: slice.operation,
         index: slice.index,
@@ -281,7 +280,7 @@ fn skew(members: &[&CollectiveKernel], instant: fn(&CollectiveKernel) -> Picosec
         .filter(|node| node.len() > 1)
         .filter_map(|node| {
             let instants = node.iter().map(|kernel| instant(kernel));
-            Some(instants.clone().max()?.saturating_sub(instants.min()?))
+            Some(instants.clone().max()? - instants.min()?)
         })
         .max()
 }

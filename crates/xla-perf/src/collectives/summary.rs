@@ -48,14 +48,8 @@ pub fn by_operation(slices: &[SliceMeasurement]) -> Vec<OperationSummary> {
     of_operation.into_iter().map(|(operation, slices)| summarize(operation, &slices)).collect()
 }
 
-fn saturating_sum(times: impl Iterator<Item = Picoseconds>) -> Picoseconds {
-    times.fold(Picoseconds(0), Picoseconds::saturating_add)
-}
-
 fn summarize(operation: usize, slices: &[&SliceMeasurement]) -> OperationSummary {
-    let sum = |figure: fn(&SliceMeasurement) -> Picoseconds| {
-        saturating_sum(slices.iter().map(|slice| figure(slice)))
-    };
+    let sum = |figure: fn(&SliceMeasurement) -> Picoseconds| slices.iter().map(|slice| figure(slice)).sum();
     let rates: Vec<Bandwidth> = slices.iter().filter_map(|slice| slice.bandwidth).collect();
     let of_groups: Vec<f64> = slices
         .iter()
@@ -72,7 +66,7 @@ fn summarize(operation: usize, slices: &[&SliceMeasurement]) -> OperationSummary
         total_duration: sum(|slice| slice.total_duration),
         waited: sum(|slice| {
             let fastest = slice.min_duration.0.saturating_mul(slice.ranks.len() as i64);
-            slice.total_duration.saturating_sub(Picoseconds(fastest))
+            slice.total_duration - Picoseconds(fastest)
         }),
         exposed: sum(|slice| slice.exposed),
         start_skews: slices.iter().filter_map(|slice| slice.start_skew).collect(),
@@ -160,8 +154,8 @@ fn summarize_kind(
         bus: distribution(|rate| rate.bus),
         message_bus: distribution(|rate| rate.message_bus),
         mean_data: (!data.is_empty()).then(|| data.iter().map(mib).sum::<f64>() / data.len() as f64),
-        total_duration: saturating_sum(of_kind.iter().map(|summary| summary.total_duration)),
-        exposed: saturating_sum(of_kind.iter().map(|summary| summary.exposed)),
+        total_duration: of_kind.iter().map(|summary| summary.total_duration).sum(),
+        exposed: of_kind.iter().map(|summary| summary.exposed).sum(),
     }
 }
 
@@ -247,7 +241,7 @@ pub fn buffered(
                 _ => 1,
             };
             let bandwidth = (latency.0 > 0).then(|| bytes as f64 * parts as f64 * 1e3 / latency.0 as f64);
-            let time = saturating_sum(summary.min_durations.iter().copied());
+            let time = summary.min_durations.iter().copied().sum();
             Some(BufferedCollective {
                 operation: summary.operation,
                 kind: operation.kind,
@@ -288,7 +282,7 @@ pub fn by_size(collectives: &[BufferedCollective]) -> Vec<BufferSize> {
         kind,
         bytes,
         count: members.len(),
-        time: saturating_sum(members.iter().map(|member| member.time)),
+        time: members.iter().map(|member| member.time).sum(),
         bandwidth: Distribution::new(members.iter().filter_map(|member| member.bandwidth).collect()),
     });
     sizes.collect()
@@ -332,7 +326,7 @@ pub fn by_range(collectives: &[BufferedCollective]) -> Vec<BandwidthRange> {
         let range = BANDWIDTH_RANGES.iter().rposition(|&lower| bandwidth >= lower).unwrap_or(0);
         let (count, time) = ranges.entry((collective.kind, range)).or_default();
         *count += 1;
-        *time = time.saturating_add(collective.time);
+        *time += collective.time;
     }
     let ranges =
         ranges.into_iter().map(|((kind, range), (count, time))| BandwidthRange { kind, range, count, time });

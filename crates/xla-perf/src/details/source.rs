@@ -125,7 +125,7 @@ impl DeviceTime {
         self.instructions += other.instructions;
         self.calls += other.calls;
         self.kernels += other.kernels;
-        self.time = self.time.saturating_add(other.time);
+        self.time += other.time;
     }
 }
 
@@ -273,7 +273,7 @@ pub(super) fn name_scopes_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
 
 fn scopes(analysis: &JaxAnalysis) -> Vec<Scope> {
     let times = device_times(analysis);
-    let whole = times.iter().fold(Picoseconds(0), |sum, time| sum.saturating_add(time.time));
+    let whole: Picoseconds = times.iter().map(|time| time.time).sum();
     let mut scopes: BTreeMap<String, (usize, DeviceTime, Picoseconds)> = BTreeMap::new();
     for (origin, time) in origins(analysis).iter().zip(&times).filter(|(_, time)| time.calls > 0) {
         let Some(origin) = origin else { continue };
@@ -283,7 +283,7 @@ fn scopes(analysis: &JaxAnalysis) -> Vec<Scope> {
             let (_, sum, own) = scope.or_insert((position + 1, DeviceTime::default(), Picoseconds(0)));
             sum.add(time);
             if position + 1 == paths.len() {
-                *own = own.saturating_add(time.time);
+                *own += time.time;
             }
         }
     }
@@ -391,7 +391,7 @@ fn rematerialized(analysis: &JaxAnalysis) -> Vec<KindTime> {
     if found().all(|(kind, _)| kind == Rematerialization::None) {
         return Vec::new();
     }
-    let whole = found().fold(Picoseconds(0), |sum, (_, time)| sum.saturating_add(time.time));
+    let whole: Picoseconds = found().map(|(_, time)| time.time).sum();
     found().map(|(kind, time)| KindTime { kind, time, percent: percent(time.time.0, whole.0) }).collect()
 }
 

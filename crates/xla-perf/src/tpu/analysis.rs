@@ -370,7 +370,7 @@ pub(super) fn op_table(profile: &TpuProfile, own: &[Vec<Picoseconds>]) -> OpTabl
 pub(super) fn extent(spans: impl Iterator<Item = PicoSpan>) -> Picoseconds {
     let ends = spans.map(|span| (span.start, span.end()));
     let hull = ends.reduce(|hull, span| (hull.0.min(span.0), hull.1.max(span.1)));
-    hull.map_or(Picoseconds(0), |(first, last)| last.saturating_sub(first))
+    hull.map_or(Picoseconds(0), |(first, last)| last - first)
 }
 
 /// Own times of the executions of each core.

@@ -72,7 +72,7 @@ impl CollectiveRow<'_> {
 
 fn spread(times: impl Iterator<Item = Picoseconds> + Clone) -> Picoseconds {
     let range = times.clone().min().zip(times.max());
-    range.map_or(Picoseconds(0), |(first, last)| last.saturating_sub(first))
+    range.map_or(Picoseconds(0), |(first, last)| last - first)
 }
 
 /// The exchanges by start of their first core. Executions of one operation on several cores are one exchange when they

@@ -89,8 +89,8 @@ fn fill_skew(rows: &mut [ModuleRunRow<'_>]) {
     for row in rows {
         let Some(&(cores, start, end)) = first.get(&(row.run.module.as_str(), row.index)) else { continue };
         if cores > 1 {
-            row.start_skew = Some(row.run.span.start.saturating_sub(start));
-            row.end_skew = Some(row.run.span.end().saturating_sub(end));
+            row.start_skew = Some(row.run.span.start - start);
+            row.end_skew = Some(row.run.span.end() - end);
         }
     }
 }

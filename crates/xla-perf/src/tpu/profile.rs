@@ -25,8 +25,8 @@ impl PicoSpan {
 
     /// Where it ends.
     #[must_use]
-    pub const fn end(self) -> Picoseconds {
-        self.start.saturating_add(self.duration)
+    pub fn end(self) -> Picoseconds {
+        self.start + self.duration
     }
 
     /// The span as the timeline takes it.

@@ -126,9 +126,9 @@ fn transfer<'a>(
     let (start_op, done_op) = (&profile.ops[start.op], &profile.ops[done.op]);
     let begin = start.span.start;
     let end = done.span.end().max(begin);
-    let span = PicoSpan::new(begin, end.saturating_sub(begin));
+    let span = PicoSpan::new(begin, end - begin);
     let hidden = Picoseconds(compute.between(begin.0, end.0));
-    let exposed = start.span.duration.saturating_add(done.span.duration).min(span.duration);
+    let exposed = (start.span.duration + done.span.duration).min(span.duration);
     Transfer {
         core,
         start: start_op,
