@@ -29,7 +29,7 @@ impl RecordingKind {
     /// What its files are.
     pub(crate) fn files(self) -> &'static str {
         match self {
-            RecordingKind::Trace => "Chrome trace-event JSON",
+            RecordingKind::Trace => "Chrome trace-event JSON, such as PyTorch's *.pt.trace.json",
             RecordingKind::XPlane => "plugins/profile/<time>/<host>.xplane.pb",
             RecordingKind::Rocprof => {
                 "*_results.json, *_results.db, *_results.pftrace or a directory of *_trace.csv"
