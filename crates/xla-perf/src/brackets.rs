@@ -2,14 +2,24 @@
 
 /// The parts of a text between commas outside of all brackets, up to the bracket that closes one opened before the text.
 pub(crate) fn parts(text: &str) -> impl Iterator<Item = &str> {
-    let mut depth = 0_i64;
-    let mut depth_behind = move |c: char| {
-        depth += i64::from("{[(".contains(c)) - i64::from("}])".contains(c));
-        depth
-    };
-    let mut depth_in_parts = depth_behind;
-    let end = text.find(|c| depth_behind(c) < 0).unwrap_or(text.len());
-    text[..end].split(move |c| depth_in_parts(c) == 0 && c == ',')
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let mut depth = 0_usize;
+        // Commas and brackets are single bytes, and part of no other character.
+        for (at, byte) in text.bytes().enumerate() {
+            match byte {
+                b',' | b'}' | b']' | b')' if depth == 0 => {
+                    rest = (byte == b',').then(|| &text[at + 1..]);
+                    return Some(&text[..at]);
+                }
+                b'{' | b'[' | b'(' => depth += 1,
+                b'}' | b']' | b')' => depth -= 1,
+                _ => {}
+            }
+        }
+        rest.take()
+    })
 }
 
 #[cfg(test)]
