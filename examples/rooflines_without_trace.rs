@@ -54,7 +54,7 @@ fn row(
     let (flops, bytes) = (model.flops()?, model.bytes()?);
     print!("{work:<22}{tokens:>8}{:>12.3}{:>12.3}{:>10.1}", flops / 1e9, bytes / 1e6, flops / bytes);
     for device in devices {
-        let roofline = Roofline::of_model(model, device)?;
+        let roofline = Roofline::from_model(model, device)?;
         print!("  {:>24}", format!("{:.2} µs {}", roofline.time_us(), roofline.bound()));
     }
     println!();

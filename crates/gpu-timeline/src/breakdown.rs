@@ -68,7 +68,7 @@ impl Breakdown {
     /// gap is a long one.
     ///
     /// One sort, then one pass: O(n log n). The total must fit an `i64`.
-    pub fn of(
+    pub fn from_events(
         events: impl IntoIterator<Item = TimelineEvent>,
         micro_idle_threshold: Option<i64>,
     ) -> Option<Self> {
@@ -154,12 +154,12 @@ mod tests {
     }
 
     fn breakdown(list: &[(i64, i64, Activity)]) -> Breakdown {
-        Breakdown::of(events(list), None).unwrap()
+        Breakdown::from_events(events(list), None).unwrap()
     }
 
     #[test]
     fn no_events_have_no_breakdown() {
-        assert_eq!(Breakdown::of([], None), None);
+        assert_eq!(Breakdown::from_events([], None), None);
     }
 
     #[test]
@@ -233,7 +233,7 @@ mod tests {
         for (threshold, micro_idle, macro_idle) in
             [(0, 0, 60), (10, 0, 60), (11, 10, 50), (30, 10, 50), (50, 10, 50), (51, 60, 0)]
         {
-            let split = Breakdown::of(events(&kernels), Some(threshold)).unwrap().idle_split;
+            let split = Breakdown::from_events(events(&kernels), Some(threshold)).unwrap().idle_split;
             assert_eq!(split, Some(IdleSplit { micro_idle, macro_idle }), "threshold {threshold}");
         }
         assert_eq!(breakdown(&kernels).idle_split, None);
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn an_event_of_length_zero_ends_a_gap() {
         let list = [(0, 10, Computation), (50, 50, Computation), (100, 110, Computation)];
-        let split = Breakdown::of(events(&list), Some(60)).unwrap().idle_split;
+        let split = Breakdown::from_events(events(&list), Some(60)).unwrap().idle_split;
         assert_eq!(split, Some(IdleSplit { micro_idle: 90, macro_idle: 0 }));
     }
 
@@ -267,7 +267,7 @@ mod tests {
     proptest! {
         #[test]
         fn parts_add_up_exactly(events in some_events(), threshold in 0..40_i64) {
-            let b = Breakdown::of(events, Some(threshold)).unwrap();
+            let b = Breakdown::from_events(events, Some(threshold)).unwrap();
             prop_assert_eq!(b.computation + b.exposed_communication + b.exposed_memcpy + b.idle, b.total);
             prop_assert_eq!(b.busy + b.idle, b.total);
             let split = b.idle_split.unwrap();
@@ -276,7 +276,7 @@ mod tests {
 
         #[test]
         fn one_pass_agrees_with_the_interval_algebra(events in some_events()) {
-            let b = Breakdown::of(events.iter().copied(), None).unwrap();
+            let b = Breakdown::from_events(events.iter().copied(), None).unwrap();
             let set_of = |activity: Activity| -> IntervalSet {
                 let of_activity = events.iter().filter(|event| event.activity == activity);
                 of_activity.map(|event| Interval::new(event.start, event.end)).collect()

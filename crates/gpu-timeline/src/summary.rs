@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// ```
 /// use gpu_timeline::Summary;
 ///
-/// let durations = Summary::of(&[10, 14, 17]).ok_or("no values")?;
+/// let durations = Summary::from_values(&[10, 14, 17]).ok_or("no values")?;
 /// assert_eq!(durations.sum, 41);
 /// assert_eq!(durations.median, 14.0);
 /// assert_eq!(durations.sample_std, Some(3.5118845842842465));
@@ -38,7 +38,7 @@ pub struct Summary {
 impl Summary {
     /// The summary of `values`; `None` if there are none.
     #[must_use]
-    pub fn of(values: &[i64]) -> Option<Self> {
+    pub fn from_values(values: &[i64]) -> Option<Self> {
         let (&first, rest) = values.split_first()?;
         let (mut min, mut max, mut sum) = (first, first, i128::from(first));
         for &value in rest {
@@ -86,7 +86,7 @@ pub fn summaries<K: Ord>(values: impl IntoIterator<Item = (K, i64)>) -> Vec<(K, 
     for (group, value) in values {
         groups.entry(group).or_default().push(value);
     }
-    let summary = |(group, values): (K, Vec<i64>)| Some((group, Summary::of(&values)?));
+    let summary = |(group, values): (K, Vec<i64>)| Some((group, Summary::from_values(&values)?));
     let mut summaries: Vec<(K, Summary)> = groups.into_iter().filter_map(summary).collect();
     summaries.sort_by_key(|(_, summary)| Reverse(summary.sum));
     summaries
@@ -165,7 +165,7 @@ pub struct Spread {
 
 impl Spread {
     /// The spread of the values that are defined.
-    pub fn of(values: impl Iterator<Item = Option<f64>>) -> Self {
+    pub fn from_values(values: impl Iterator<Item = Option<f64>>) -> Self {
         let mut values: Vec<f64> = values.flatten().filter(|value| !value.is_nan()).collect();
         values.sort_unstable_by(f64::total_cmp);
         let (Some(&min), Some(&max)) = (values.first(), values.last()) else { return Spread::default() };
@@ -191,12 +191,12 @@ mod tests {
 
     #[test]
     fn no_values_have_no_summary() {
-        assert_eq!(Summary::of(&[]), None);
+        assert_eq!(Summary::from_values(&[]), None);
     }
 
     #[test]
     fn a_single_value_has_no_sample_deviation() {
-        let one = Summary::of(&[7]).unwrap();
+        let one = Summary::from_values(&[7]).unwrap();
         assert_eq!((one.count, one.sum, one.min, one.max), (1, 7, 7, 7));
         assert_eq!((one.mean, one.median, one.sample_std, one.population_std), (7.0, 7.0, None, 0.0));
     }
@@ -213,7 +213,7 @@ mod tests {
             (&[10, 14, 17], 41.0 / 3.0, 14.0, 3.511_884_584_284_246_5, (74.0_f64 / 9.0).sqrt()),
         ];
         for (values, mean, median, sample, population) in cases {
-            let summary = Summary::of(values).unwrap();
+            let summary = Summary::from_values(values).unwrap();
             assert_eq!(summary.mean, mean, "{values:?}");
             assert_eq!(summary.median, median, "{values:?}");
             assert_eq!(summary.sample_std, Some(sample), "{values:?}");
@@ -225,14 +225,14 @@ mod tests {
     fn a_small_spread_around_a_large_value_survives() {
         // In doubles the squares of these values are multiples of 2^60 and the spread is lost.
         let base = 4_000_000_000_000_000_000;
-        let summary = Summary::of(&[base + 1, base + 2, base + 3]).unwrap();
+        let summary = Summary::from_values(&[base + 1, base + 2, base + 3]).unwrap();
         assert_eq!(summary.sample_std, Some(1.0));
         assert_eq!(summary.sum, i64::MAX);
     }
 
     #[test]
     fn extremes_do_not_overflow() {
-        let summary = Summary::of(&[i64::MIN, i64::MAX]).unwrap();
+        let summary = Summary::from_values(&[i64::MIN, i64::MAX]).unwrap();
         assert_eq!((summary.sum, summary.mean, summary.median), (-1, -0.5, -0.5));
         assert!((summary.population_std / 2_f64.powi(63) - 1.0).abs() < 1e-12);
     }
@@ -240,7 +240,7 @@ mod tests {
     proptest! {
         #[test]
         fn agrees_with_the_textbook_formulas(values in prop::collection::vec(-1_000..1_000_000_i64, 1..80)) {
-            let summary = Summary::of(&values).unwrap();
+            let summary = Summary::from_values(&values).unwrap();
             let n = values.len() as f64;
             let mean = values.iter().sum::<i64>() as f64 / n;
             let variance = values.iter().map(|&x| (x as f64 - mean).powi(2)).sum::<f64>() / n;
@@ -278,11 +278,11 @@ mod tests {
 
     #[test]
     fn a_spread_skips_what_is_undefined() {
-        let spread = Spread::of([Some(10.0), None, Some(14.0), Some(17.0)].into_iter());
+        let spread = Spread::from_values([Some(10.0), None, Some(14.0), Some(17.0)].into_iter());
         assert_eq!(spread.median, Some(14.0));
         assert!((spread.std.unwrap() - 3.5118845842842465).abs() < 1e-12);
-        assert_eq!(Spread::of([Some(1.0)].into_iter()).std, None);
-        assert_eq!(Spread::of(std::iter::empty()).mean, None);
+        assert_eq!(Spread::from_values([Some(1.0)].into_iter()).std, None);
+        assert_eq!(Spread::from_values(std::iter::empty()).mean, None);
     }
 
     #[test]

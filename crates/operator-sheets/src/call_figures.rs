@@ -31,7 +31,7 @@ pub struct CallFigures {
 impl CallFigures {
     /// The figures of the calls that have some.
     pub fn new<'f>(calls: impl Iterator<Item = &'f Figures> + Clone) -> Self {
-        let spread = |figure: fn(&Figures) -> Option<f64>| Spread::of(calls.clone().map(figure));
+        let spread = |figure: fn(&Figures) -> Option<f64>| Spread::from_values(calls.clone().map(figure));
         CallFigures {
             gflops: calls.clone().next().map(Figures::gflops),
             mebibytes: calls.clone().find_map(Figures::mebibytes),

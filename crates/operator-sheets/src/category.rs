@@ -37,7 +37,7 @@ impl OpCategory {
     }
 
     /// The category of the backward work of an operator of this category; the same where it names no direction.
-    pub fn of_backward(&self) -> Self {
+    pub fn backward(&self) -> Self {
         match self.as_str().strip_suffix(FORWARD) {
             Some(work) => OpCategory::named(&format!("{work}{BACKWARD}")),
             None => self.clone(),
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn backward_work_has_the_category_of_the_other_direction() {
         for (forward, backward) in [("SDPA_fwd", "SDPA_bwd"), ("mine_fwd", "mine_bwd"), ("mine", "mine")] {
-            let of_backward = OpCategory::named(forward).of_backward();
+            let of_backward = OpCategory::named(forward).backward();
             assert_eq!(of_backward, OpCategory::named(backward));
             assert_eq!(of_backward.is_backward(), backward.ends_with("_bwd"));
             assert_eq!(of_backward.work(), OpCategory::named(forward).work());

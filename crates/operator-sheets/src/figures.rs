@@ -41,7 +41,7 @@ pub struct Work {
 
 impl Evaluated {
     /// What a model says.
-    pub fn of(model: &dyn PerfModel) -> Self {
+    pub fn new(model: &dyn PerfModel) -> Self {
         Evaluated {
             forward: Work { flops: model.flops(), bytes: model.bytes() },
             backward: Work { flops: model.backward_flops(), bytes: model.backward_bytes() },
@@ -70,7 +70,7 @@ pub struct Figures {
 
 impl Figures {
     /// `None` when the model has no FLOPs: then no figure means anything.
-    pub fn of(
+    pub fn new(
         work: &Work,
         spec: Option<ComputeSpec>,
         time_us: f64,

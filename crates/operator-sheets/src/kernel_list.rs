@@ -26,7 +26,7 @@ pub struct ListedKernel {
 
 impl ListedKernel {
     /// A device event of a trace.
-    pub fn of(trace: &Trace, event: EventId) -> Self {
+    pub fn new(trace: &Trace, event: EventId) -> Self {
         let events = trace.events();
         ListedKernel {
             name: events.name(event),
@@ -47,7 +47,7 @@ pub struct KernelList {
 impl KernelList {
     /// Puts the lists of kernels of calls together.
     pub fn of_events<'l>(trace: &Trace, calls: impl Iterator<Item = &'l [EventId]> + Clone) -> Self {
-        Self::summarise(trace, calls, |&kernel| ListedKernel::of(trace, kernel))
+        Self::summarise(trace, calls, |&kernel| ListedKernel::new(trace, kernel))
     }
 
     /// Puts lists together. The first list that is not empty gives the positions; lists of another length
@@ -66,7 +66,7 @@ impl KernelList {
             }
         }
         let summaries: Vec<Option<Summary>> =
-            durations.iter().map(|durations| Summary::of(durations)).collect();
+            durations.iter().map(|durations| Summary::from_values(durations)).collect();
         let mut places: Vec<usize> = (0..template.len()).collect();
         let template: Vec<ListedKernel> = template.iter().map(listed).collect();
         places.sort_by_key(|&place| {

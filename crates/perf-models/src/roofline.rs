@@ -87,7 +87,7 @@ impl Roofline {
     /// # Errors
     ///
     /// When the model states no FLOPs or no bytes, and as [`Roofline::new`].
-    pub fn of_model(model: &dyn PerfModel, architecture: &Architecture) -> Result<Self, Undefined> {
+    pub fn from_model(model: &dyn PerfModel, architecture: &Architecture) -> Result<Self, Undefined> {
         Self::new(model.flops()?, model.bytes()?, model.compute_spec(), architecture)
     }
 

@@ -176,7 +176,7 @@ impl KernelGroups {
             next[name] += 1;
         }
         let group = |(name, ends): (usize, &[usize])| {
-            let durations = Summary::of(&durations[ends[0]..ends[1]])?;
+            let durations = Summary::from_values(&durations[ends[0]..ends[1]])?;
             Some(KernelGroup { name: name as u32, durations })
         };
         let rows: Vec<KernelGroup> = begins.windows(2).enumerate().filter_map(group).collect();

@@ -121,7 +121,7 @@ fn queue_delay(analysis: &RocprofAnalysis) -> Option<f64> {
         Some(dispatch.start.without(profile.calls[call? as usize].end).0)
     };
     let delays = profile.dispatches.iter().zip(Callers::new(profile).dispatches).filter_map(delay);
-    gpu_timeline::Summary::of(&delays.collect::<Vec<_>>()).map(|summary| summary.median)
+    gpu_timeline::Summary::from_values(&delays.collect::<Vec<_>>()).map(|summary| summary.median)
 }
 
 impl fmt::Display for RocprofFinding {

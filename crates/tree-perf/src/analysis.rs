@@ -209,7 +209,7 @@ impl Analysis {
             .options
             .micro_idle_threshold_us
             .map(|us| (us * self.trace().time_unit().per_microsecond() as f64).round() as i64);
-        Breakdown::of(positions.map(|at| self.device.timeline_event(self.trace(), at)), threshold)
+        Breakdown::from_events(positions.map(|at| self.device.timeline_event(self.trace(), at)), threshold)
     }
 
     /// Breakdown of everything that the timeline counts; `None` without device events.

@@ -84,7 +84,7 @@ pub(crate) struct OverlapFigures {
 
 impl OverlapFigures {
     pub(crate) fn new<'c>(analysis: &Analysis, calls: impl Iterator<Item = &'c CallOverlap> + Clone) -> Self {
-        let spread = Spread::of(calls.clone().map(|call| call.share));
+        let spread = Spread::from_values(calls.clone().map(|call| call.share));
         let rounded = |figure: Option<f64>| figure.map(round2);
         let share = Spread {
             mean: rounded(spread.mean),

@@ -114,7 +114,7 @@ impl Models {
             return None;
         }
         let category = match self.is_extended(tree, event) {
-            true => self.category_by_extension(tree, event)?.of_backward(),
+            true => self.category_by_extension(tree, event)?.backward(),
             false => family(tree.trace().name(event))?.backward_category()?.into(),
         };
         let evaluation = self.evaluate(tree, event);
@@ -199,7 +199,7 @@ impl Models {
         let extended = self.extended.as_ref().filter(|extended| extended.is_modelled(key.name));
         match extended.and_then(|extended| extended.model(&call)) {
             Some(answer) => answer.map(by_extension),
-            None => model(&call).map(|model| Evaluated::of(&*model)),
+            None => model(&call).map(|model| Evaluated::new(&*model)),
         }
     }
 
@@ -261,7 +261,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 fn by_extension(answer: ExtensionModel) -> Evaluated {
     let category = OpCategory::named(&answer.category);
     let classified = Classified { category, family: answer.family };
-    Evaluated { by_extension: Some(classified), ..Evaluated::of(&*answer.model) }
+    Evaluated { by_extension: Some(classified), ..Evaluated::new(&*answer.model) }
 }
 
 /// An argument of the trace as the models take it.

@@ -91,7 +91,7 @@ impl CallGroup<'_, UnifiedRow> {
     }
 
     pub(crate) fn spread(&self, value: impl Fn(&UnifiedRow) -> Option<f64>) -> Spread {
-        Spread::of(self.calls.iter().map(|row| value(row)))
+        Spread::from_values(self.calls.iter().map(|row| value(row)))
     }
 }
 
@@ -163,7 +163,7 @@ fn row(
     let figures = answer.and_then(|answer| {
         let evaluated = models.evaluation(answer).as_ref().ok()?;
         let work = if backward { &evaluated.backward } else { &evaluated.forward };
-        Figures::of(work, evaluated.spec, analysis.us(time_of_figures), analysis.architecture())
+        Figures::new(work, evaluated.spec, analysis.us(time_of_figures), analysis.architecture())
     });
     let mut row = UnifiedRow { charged, category: Category::Other.into(), time, answer, figures };
     row.category = category(analysis, &row);

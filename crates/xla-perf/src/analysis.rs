@@ -181,7 +181,7 @@ fn gpus(profile: &Profile, device_events: &mut [DeviceEvent]) -> Vec<Gpu> {
     }
     let gpu = |(position, &pid): (usize, &i64)| {
         let of_gpu = device_events.iter().filter(|event| event.gpu == position);
-        let breakdown = Breakdown::of(of_gpu.map(|event| event.timeline_event(profile)), None)?;
+        let breakdown = Breakdown::from_events(of_gpu.map(|event| event.timeline_event(profile)), None)?;
         let is_plane = |plane: &Plane| matches!(plane.kind, PlaneKind::Gpu { .. }) && plane.id + 1 == pid;
         let plane = profile.planes.iter().position(is_plane)?;
         Some(Gpu { pid, plane, breakdown })

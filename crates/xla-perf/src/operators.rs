@@ -110,7 +110,7 @@ pub(crate) fn assign(
                 kernel_category: None,
                 runs_once: instruction.is_none_or(is_in_entry),
                 record: instruction.map(Record::new),
-                work: cost.map(|cost| Evaluated::of(&cost)),
+                work: cost.map(|cost| Evaluated::new(&cost)),
             }
         });
         let named = device_event.category.filter(|&category| category != XlaKernel::Uncategorized);

@@ -129,9 +129,9 @@ fn groups<'a>(
         let times: Vec<i64> = rows.iter().map(|row| row.time).collect();
         let rates = |work: Option<f64>| {
             let us = times.iter().map(|&time| analysis.us(time));
-            Spread::of(us.map(|us| Some(work.filter(|_| us > 0.0)? / 1e6 / us)))
+            Spread::from_values(us.map(|us| Some(work.filter(|_| us > 0.0)? / 1e6 / us)))
         };
-        let summary = Summary::of(&times)?;
+        let summary = Summary::from_values(&times)?;
         Some(Group {
             times: summary,
             spread: analysis.spread_us(Some(summary)),

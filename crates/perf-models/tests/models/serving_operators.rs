@@ -583,7 +583,7 @@ fn element_types_that_are_assumed_are_noted() {
 #[test]
 fn data_movement_has_a_roofline() {
     let model = Call::new("_C_custom_ar::all_reduce", &[&[], &[4, 7168]], &[BF], &[]).model().unwrap();
-    let roofline = Roofline::of_model(model.as_ref(), architecture("mi300x").unwrap()).unwrap();
+    let roofline = Roofline::from_model(model.as_ref(), architecture("mi300x").unwrap()).unwrap();
     assert_eq!(roofline.time_us(), 114688.0 / 5300e9 * 1e6);
     assert_eq!(roofline.bound().to_string(), "MEMORY_BOUND");
 }

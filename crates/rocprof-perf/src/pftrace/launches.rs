@@ -129,7 +129,8 @@ fn rows(analysis: &RocprofAnalysis) -> Option<Vec<Row<'_>>> {
         function: profile.text(function),
         kernel,
         kernel_name: kernel.map_or("", |name: u32| names[name as usize].as_str()),
-        spread: [&times.total, &times.call, &times.queue, &times.kernel].map(|times| Summary::of(times)),
+        spread: [&times.total, &times.call, &times.queue, &times.kernel]
+            .map(|times| Summary::from_values(times)),
         times,
     };
     let mut rows: Vec<Row<'_>> = groups.into_iter().map(row).collect();

@@ -36,7 +36,7 @@ pub(super) fn timed<K: Copy + Eq + Hash>(
         groups.entry(key).or_default().push(duration.0);
     }
     let row = |(key, durations): (K, Vec<i64>)| {
-        let durations = Summary::of(&durations)?;
+        let durations = Summary::from_values(&durations)?;
         Some(Timed { key, durations, percent: percent(durations.sum, baseline.0).unwrap_or(0.0) })
     };
     let mut rows: Vec<Timed<K>> = groups.into_iter().filter_map(row).collect();

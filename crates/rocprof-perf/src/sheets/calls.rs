@@ -168,7 +168,7 @@ fn function_rows(profile: &Profile) -> (Totals, Vec<FunctionRow<'_>>) {
             library,
             domain: library_name(&profile.strings, library),
             name: profile.strings.get(name),
-            durations: Summary::of(&function.durations)?,
+            durations: Summary::from_values(&function.durations)?,
             running: 0,
             function,
         })
@@ -298,7 +298,7 @@ struct Figure {
 
 impl Figure {
     fn new(values: &[i64]) -> Self {
-        Figure { summary: Summary::of(values), p95: percentile(values, 95) }
+        Figure { summary: Summary::from_values(values), p95: percentile(values, 95) }
     }
 }
 

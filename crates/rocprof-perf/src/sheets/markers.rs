@@ -65,7 +65,12 @@ fn rows(profile: &Profile) -> Vec<Row<'_>> {
     };
     let row = |(name, durations): (StringId, Vec<i64>)| {
         let work = work.remove(&name).unwrap_or_default();
-        Some(Row { name: profile.strings.get(name), durations: Summary::of(&durations)?, work, method })
+        Some(Row {
+            name: profile.strings.get(name),
+            durations: Summary::from_values(&durations)?,
+            work,
+            method,
+        })
     };
     let mut rows: Vec<Row<'_>> = durations.into_iter().filter_map(row).collect();
     rows.sort_by_key(|row| (Reverse(row.durations.sum), row.name));

@@ -136,7 +136,7 @@ impl CopyRow {
         let add = |sum: u64, copy: &&MemoryCopy| copy.bytes.map(|bytes| sum.saturating_add(bytes));
         Some(CopyRow {
             key,
-            durations: Summary::of(&durations)?,
+            durations: Summary::from_values(&durations)?,
             bytes: copies.iter().try_fold(0, add),
             union: copies.iter().map(span).collect::<IntervalSet>().total_length(),
             slowest: rates().reduce(f64::min),
@@ -206,7 +206,7 @@ fn allocation_rows(profile: &Profile) -> Vec<AllocationRow<'_>> {
     let Usage { rows, live } = Usage::new(profile);
     let row = |((agent, name), operations): ((Option<u32>, StringId), Operations)| {
         let (operation, live) = (profile.strings.get(name), live.get(&agent).copied());
-        let durations = Summary::of(&operations.durations)?;
+        let durations = Summary::from_values(&operations.durations)?;
         Some(AllocationRow { agent, operation, durations, operations, live })
     };
     let mut rows: Vec<AllocationRow<'_>> = rows.into_iter().filter_map(row).collect();

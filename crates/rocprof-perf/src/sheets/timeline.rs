@@ -224,7 +224,7 @@ pub fn agent_timelines(analysis: &RocprofAnalysis) -> Vec<AgentTimeline<'_>> {
         .into_iter()
         .enumerate()
         .filter_map(|(place, events)| {
-            Some(AgentTimeline { agent: agents.get(place), breakdown: Breakdown::of(events, None)? })
+            Some(AgentTimeline { agent: agents.get(place), breakdown: Breakdown::from_events(events, None)? })
         })
         .collect();
     found.sort_by_key(|AgentTimeline { agent, .. }| {

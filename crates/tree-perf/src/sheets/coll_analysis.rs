@@ -187,8 +187,10 @@ fn rows(analysis: &Analysis) -> Option<(Kinds<'_>, Vec<Row<'_>>)> {
         let key = Key { collective, name, stream: events.stream(kernel) };
         groups.entry(key).or_default().push(events.duration(kernel));
     }
-    let mut rows: Vec<Row<'_>> =
-        groups.into_iter().filter_map(|(key, durations)| Some((key, Summary::of(&durations)?))).collect();
+    let mut rows: Vec<Row<'_>> = groups
+        .into_iter()
+        .filter_map(|(key, durations)| Some((key, Summary::from_values(&durations)?)))
+        .collect();
     // Equal times: by the key columns in their order.
     rows.sort_by_key(|(key, summary)| {
         let Key { collective, name, stream } = key;

@@ -152,7 +152,7 @@ impl<'a> KernelTable<'a> {
         let mut rows: Vec<KernelRow> = groups
             .into_iter()
             .filter_map(|((category, parent, kernel, stream), (is_linked, durations))| {
-                let durations = Summary::of(&durations)?;
+                let durations = Summary::from_values(&durations)?;
                 Some(KernelRow { category, parent, kernel, stream, is_linked, durations })
             })
             .collect();

@@ -192,7 +192,7 @@ fn times(analysis: &Analysis, group: &CallGroup<'_, Launcher>, time: fn(&Launche
     let unit = analysis.trace().time_unit().per_microsecond() as f64;
     Times {
         sum: times.iter().sum(),
-        us: Summary::of(&times).map_or_else(Spread::default, |all| all.spread(unit)),
+        us: Summary::from_values(&times).map_or_else(Spread::default, |all| all.spread(unit)),
     }
 }
 
@@ -206,7 +206,7 @@ fn overlaps(analysis: &Analysis, group: &CallGroup<'_, Launcher>) -> OverlapFigu
         .collect();
     OverlapFigures {
         kernels: KernelList::summarise(analysis.trace(), lists, ListedKernel::clone),
-        share: Summary::of(&hundredths).map_or_else(Spread::default, |all| all.spread(100.0)),
+        share: Summary::from_values(&hundredths).map_or_else(Spread::default, |all| all.spread(100.0)),
     }
 }
 

@@ -263,7 +263,7 @@ fn operations<'a>(all: &'a CollectiveAnalysis) -> Vec<OperationRow<'a>> {
     let spread = |times: &Vec<Picoseconds>| {
         let times: Vec<i64> = times.iter().map(|time| time.0).collect();
         let unit = TimeUnit::Picoseconds.per_microsecond() as f64;
-        Summary::of(&times).map_or_else(Spread::default, |times| times.spread(unit))
+        Summary::from_values(&times).map_or_else(Spread::default, |times| times.spread(unit))
     };
     let row = |summary: &'a OperationSummary| {
         let OperationSummary { operation, min_durations, start_skews, end_skews, .. } = summary;

@@ -74,7 +74,7 @@ fn launches(analysis: &JaxAnalysis) -> Vec<Launches<'_>> {
         queued.push(start.saturating_sub(events.end(launch)));
     }
     let row = |((kernel, launch), times): ((_, _), [Vec<i64>; 3])| {
-        let sums = times.map(|times| Summary::of(&times));
+        let sums = times.map(|times| Summary::from_values(&times));
         let [latency, call, queued] = sums.map(|times| analysis.spread_us(times));
         let Summary { count, sum, .. } = sums[0]?;
         Some(Launches { kernel, launch, count, total: sum, latency, call, queued })

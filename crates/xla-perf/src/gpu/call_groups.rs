@@ -80,7 +80,7 @@ impl<'a> CallGroup<'a> {
     fn kernels(&self, analysis: &JaxAnalysis) -> KernelList {
         let listed = |&at: &usize| {
             let event = &analysis.device_events()[at];
-            ListedKernel { stream: Some(event.stream), ..ListedKernel::of(analysis.trace(), event.event) }
+            ListedKernel { stream: Some(event.stream), ..ListedKernel::new(analysis.trace(), event.event) }
         };
         KernelList::summarise(analysis.trace(), self.calls.iter().map(|call| &call.kernels[..]), listed)
     }
@@ -90,7 +90,7 @@ impl<'a> CallGroup<'a> {
 pub(crate) fn figures(analysis: &JaxAnalysis, call: &Call) -> Option<Figures> {
     let operator = &analysis.operators()[call.operator];
     let work = &operator.work.as_ref()?.forward;
-    Figures::of(work, operator.spec(), call.time.to_microseconds(), analysis.architecture())
+    Figures::new(work, operator.spec(), call.time.to_microseconds(), analysis.architecture())
 }
 
 /// Groups the calls that the keywords keep by a key, most time first.
@@ -142,13 +142,13 @@ impl<'a> OperatorRow<'a> {
         OperatorRow {
             operator,
             time: group.time(),
-            times: analysis.spread_us(Summary::of(&times)),
+            times: analysis.spread_us(Summary::from_values(&times)),
             uid: analysis.trace().events().uid(group.first(analysis)),
             kernels: group.kernels(analysis),
             steady: group.steady_times(analysis),
             figures: CallFigures {
                 spec: operator.spec(),
-                tflops_per_s: Spread::of(rates),
+                tflops_per_s: Spread::from_values(rates),
                 ..CallFigures::new(figures.iter())
             },
             group,
@@ -190,7 +190,7 @@ pub(super) fn warm_up_fields<'a>() -> [OperatorField<'a>; 2] {
         })
         .described("Calls in executions of the program that count as warm-up, see steps."),
         OperatorField::new(Number(Microseconds), "Steady Kernel Time (µs)_mean", |context, row| {
-            context.analysis.spread_us(Summary::of(&row.steady)).mean.into()
+            context.analysis.spread_us(Summary::from_values(&row.steady)).mean.into()
         })
         .described("Mean kernel time in µs of the calls that are not in warm-up executions."),
     ]

@@ -255,7 +255,7 @@ fn kernel_groups(analysis: &JaxAnalysis) -> Vec<KernelGroup<'_>> {
         groups.entry(key).or_insert_with(|| (row, Vec::new())).1.push(row.time);
     }
     let group = |(first, times): (_, Vec<i64>)| {
-        let durations = Summary::of(&times)?;
+        let durations = Summary::from_values(&times)?;
         Some(KernelGroup { first, durations, spread: analysis.spread_us(Some(durations)) })
     };
     let mut groups: Vec<KernelGroup<'_>> = groups.into_values().filter_map(group).collect();

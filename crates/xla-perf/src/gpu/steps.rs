@@ -103,7 +103,7 @@ fn steps(analysis: &JaxAnalysis) -> Vec<Step<'_>> {
     let mut steps = Vec::with_capacity(analysis.executions().len());
     for program in programs(analysis) {
         let busy: Vec<i64> = steady(program).map(|execution| execution.busy.0).collect();
-        let steady = Summary::of(&busy).map(|summary| summary.mean).filter(|&mean| mean > 0.0);
+        let steady = Summary::from_values(&busy).map(|summary| summary.mean).filter(|&mean| mean > 0.0);
         let mut before: Option<&Execution> = None;
         for execution in program {
             let gap = before.map(|before| execution.start - before.end);
@@ -176,7 +176,7 @@ impl<'a> ProgramSteps<'a> {
     fn new(analysis: &JaxAnalysis, executions: &'a [Execution]) -> Self {
         let warm_up = || executions.iter().filter(|execution| execution.is_warm_up);
         let busy: Vec<i64> = steady(executions).map(|execution| execution.busy.0).collect();
-        let steady = Summary::of(&busy);
+        let steady = Summary::from_values(&busy);
         ProgramSteps {
             executions,
             busy: executions.iter().map(|execution| execution.busy).sum(),

@@ -32,7 +32,7 @@ impl<'a> Row<'a> {
             place: table.places.id(analysis.trace().events().track(group.rows[0].operator)),
             note: calls.clone().find_map(|call| call.evaluated(analysis)?.assumption.as_deref()),
             figures: CallFigures::new(calls.clone().map(|call| &call.figures)),
-            kernel_us: Spread::of(calls.clone().map(|call| Some(call.figures.time_us))),
+            kernel_us: Spread::from_values(calls.clone().map(|call| Some(call.figures.time_us))),
             kernels: KernelList::of_events(analysis.trace(), device_events),
             overlaps: OverlapFigures::new(analysis, calls.clone().map(|call| &call.overlap.1)),
             group,

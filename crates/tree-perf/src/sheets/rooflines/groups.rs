@@ -250,7 +250,7 @@ fn calls(
         let evaluated = analysis.models().evaluation(answer).as_ref().ok()?;
         let work = if backward { &evaluated.backward } else { &evaluated.forward };
         let time = busy_time(device_events.iter().map(|&event| interval(trace, event)), &mut scratch);
-        let figures = Figures::of(work, evaluated.spec, analysis.us(time), analysis.architecture())?;
+        let figures = Figures::new(work, evaluated.spec, analysis.us(time), analysis.architecture())?;
         let overlap = match name_lists {
             Some(name_lists) => call_overlap(analysis, &device_events, name_lists),
             None => (None, CallOverlap::default()),
