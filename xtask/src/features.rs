@@ -4,9 +4,8 @@
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::path::Path;
-use std::process::Command;
 
-use crate::{ChoreResult, Outcome};
+use crate::{ChoreResult, Outcome, ask_cargo};
 
 /// Compares the features of all dependencies of each package with those that the whole workspace gives them.
 pub(crate) fn run<'p>(root: &Path, packages: impl Iterator<Item = &'p String>) -> ChoreResult {
@@ -32,18 +31,9 @@ pub(crate) fn run<'p>(root: &Path, packages: impl Iterator<Item = &'p String>) -
 
 /// Dependencies as `name version (features)`, development dependencies included.
 fn dependencies(root: &Path, selection: &[&str]) -> Result<BTreeSet<String>, Box<dyn Error>> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .args(["tree", "--offline", "--edges", "normal,build,dev", "--prefix", "none"])
-        .args(["--format", "{p} ({f})"])
-        .args(selection)
-        .current_dir(root)
-        .output()
-        .map_err(|error| format!("could not start cargo: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("cargo tree failed: {}", String::from_utf8_lossy(&output.stderr).trim()).into());
-    }
+    let tree = ["tree", "--edges", "normal,build,dev", "--prefix", "none", "--format", "{p} ({f})"];
+    let answer = ask_cargo(root, &[&tree, selection].concat())?;
     // `(*)` marks what the tree has shown already.
     let name = |line: &str| line.trim_end_matches(" (*)").to_owned();
-    Ok(String::from_utf8_lossy(&output.stdout).lines().map(name).collect())
+    Ok(String::from_utf8_lossy(&answer).lines().map(name).collect())
 }

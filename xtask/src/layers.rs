@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
-use std::path::PathBuf;
-use std::process::Command;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::{ChoreResult, Outcome, features};
+use crate::{ChoreResult, Outcome, ask_cargo, features};
 
 /// The house order, top first. A crate may depend on crates that come before it.
 const ORDER: &[&str] = &[
@@ -118,27 +117,9 @@ pub(crate) fn run(root: PathBuf) -> ChoreResult {
     Ok(Outcome::Bad)
 }
 
-/// `cargo metadata`, from what is already downloaded where that is enough.
-fn read_metadata(root: &PathBuf) -> Result<Metadata, Box<dyn Error>> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let ask = |extra: &[&str]| {
-        Command::new(&cargo)
-            .args(["metadata", "--format-version", "1"])
-            .args(extra)
-            .current_dir(root)
-            .output()
-            .map_err(|error| format!("could not start cargo: {error}"))
-    };
-    let mut output = ask(&["--offline"])?;
-    if !output.status.success() {
-        output = ask(&[])?;
-    }
-    if !output.status.success() {
-        return Err(
-            format!("cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr).trim()).into()
-        );
-    }
-    Ok(serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo metadata: {error}"))?)
+fn read_metadata(root: &Path) -> Result<Metadata, Box<dyn Error>> {
+    let answer = ask_cargo(root, &["metadata", "--format-version", "1"])?;
+    Ok(serde_json::from_slice(&answer).map_err(|error| format!("cargo metadata: {error}"))?)
 }
 
 fn check(metadata: &Metadata) -> Findings {

@@ -90,6 +90,28 @@ fn workspace_root() -> PathBuf {
     here.parent().unwrap_or(here).to_path_buf()
 }
 
+/// What cargo prints, from what is already downloaded where that is enough.
+fn ask_cargo(root: &Path, arguments: &[&str]) -> Result<Vec<u8>, Box<dyn Error>> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let ask = |extra: &[&str]| {
+        Command::new(&cargo)
+            .args(arguments)
+            .args(extra)
+            .current_dir(root)
+            .output()
+            .map_err(|error| format!("could not start cargo: {error}"))
+    };
+    let mut output = ask(&["--offline"])?;
+    if !output.status.success() {
+        output = ask(&[])?;
+    }
+    if !output.status.success() {
+        let (command, reason) = (arguments.join(" "), String::from_utf8_lossy(&output.stderr));
+        return Err(format!("cargo {command} failed: {}", reason.trim()).into());
+    }
+    Ok(output.stdout)
+}
+
 /// Builds the release binary and says where it is.
 fn build_release(root: &Path) -> Result<PathBuf, Box<dyn Error>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

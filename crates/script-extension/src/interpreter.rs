@@ -20,7 +20,7 @@ use crate::metered_source::metered;
 pub(crate) const LONGEST_SCRIPT: usize = 256 << 10;
 
 /// Stack of the thread that compiles a script: enough for the longest script that is nothing but nesting. Code that is
-/// not optimised takes several times as much.
+/// not optimised takes more.
 pub(crate) const COMPILER_STACK: usize = if cfg!(debug_assertions) { 2 << 30 } else { 512 << 20 };
 
 /// Where the statement that runs begins: an evaluation that a limit ends does not say where it was.

@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use crate::Error;
 use crate::numbers::json_number;
 
-pub use recorded::{CallFigures, RecordedCalls};
+pub use recorded::{RecordedCalls, RecordedFigures};
 
 /// The architecture that figures are held against: from a file, or a bundled one by its name; `None` where neither is
 /// given.
@@ -35,7 +35,7 @@ pub fn chosen_architecture(file: Option<&Path>, name: Option<&str>) -> Result<Op
 
 /// The figures of one pass of an operation.
 #[derive(Clone, Debug)]
-pub struct Figures<'a> {
+pub struct ModelFigures<'a> {
     /// Floating point operations.
     pub flops: Figure,
     /// Bytes that are read and written.
@@ -59,15 +59,15 @@ pub struct LeastTime<'a> {
     pub roofline: Result<Roofline, Undefined>,
 }
 
-impl<'a> Figures<'a> {
+impl<'a> ModelFigures<'a> {
     /// Of the forward pass.
     pub fn forward(model: &dyn PerfModel, architecture: Option<&'a Architecture>) -> Self {
-        Figures::new(model, model.flops(), model.bytes(), architecture)
+        ModelFigures::new(model, model.flops(), model.bytes(), architecture)
     }
 
     /// Of the backward pass.
     pub fn backward(model: &dyn PerfModel, architecture: Option<&'a Architecture>) -> Self {
-        Figures::new(model, model.backward_flops(), model.backward_bytes(), architecture)
+        ModelFigures::new(model, model.backward_flops(), model.backward_bytes(), architecture)
     }
 
     fn new(
@@ -83,7 +83,7 @@ impl<'a> Figures<'a> {
         let mut parameters = model.parameters();
         // Element types are one answer for all tensors.
         parameters.retain(|(name, value)| *value != Value::None && !name.starts_with("dtype"));
-        Figures { flops, bytes, spec, parameters, assumption: model.assumption(), least_time }
+        ModelFigures { flops, bytes, spec, parameters, assumption: model.assumption(), least_time }
     }
 
     /// Floating point operations for each byte.

@@ -1,4 +1,4 @@
-//! Figures of recorded operator calls, each a JSON object.
+//! ModelFigures of recorded operator calls, each a JSON object.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ impl RecordedCalls {
     /// # Errors
     ///
     /// What is wrong with the text.
-    pub fn answer(&mut self, call: &[u8]) -> Result<CallFigures, String> {
+    pub fn answer(&mut self, call: &[u8]) -> Result<RecordedFigures, String> {
         // The parser would take a list for an object without names.
         if !call.trim_ascii_start().starts_with(b"{") {
             return Err("a line must be a JSON object: {\"name\": …, \"args\": {…}}".to_owned());
@@ -38,9 +38,9 @@ impl RecordedCalls {
         });
         let figures = match forward {
             Some(forward) => {
-                forward.with_call(None, |forward| call.with_call(Some(forward), CallFigures::new))
+                forward.with_call(None, |forward| call.with_call(Some(forward), RecordedFigures::new))
             }
-            None => call.with_call(None, CallFigures::new),
+            None => call.with_call(None, RecordedFigures::new),
         };
         let has_backward = || operator(&format!("{}{BACKWARD}", call.name)).is_some();
         if let Some(number) = call.sequence_number()
@@ -142,7 +142,7 @@ fn value_of(json: &Json) -> Value {
 
 /// The figures of a recorded call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct CallFigures {
+pub struct RecordedFigures {
     /// Name of the operator.
     pub name: String,
     /// Its category in reports.
@@ -183,13 +183,14 @@ fn in_order<S: Serializer>(
     serializer.collect_map(params.iter().map(|(name, value)| (name, value)))
 }
 
-impl CallFigures {
+impl RecordedFigures {
     fn new(call: &OpCall<'_>) -> Self {
         let category = op_category(call.name, call.kernels.first().copied()).as_str();
-        let mut figures = CallFigures { name: call.name.to_owned(), category, ..CallFigures::default() };
+        let mut figures =
+            RecordedFigures { name: call.name.to_owned(), category, ..RecordedFigures::default() };
         let model = match model(call) {
             Ok(model) => model,
-            Err(undefined) => return CallFigures { reason: Some(undefined.to_string()), ..figures },
+            Err(undefined) => return RecordedFigures { reason: Some(undefined.to_string()), ..figures },
         };
         let mut reasons = Vec::new();
         let mut figure = |name: &str, figure: Figure| {

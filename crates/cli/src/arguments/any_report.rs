@@ -41,7 +41,12 @@ pub(super) fn with_all_options(mut command: Command) -> Command {
             command = command.arg(if is_shared { arg } else { arg.help_heading(*name) });
         }
     }
-    command
+    command.mut_arg("output_xlsx_path", |arg| {
+        arg.help(
+            "Write the workbook here [default: <input>_perf_report.xlsx beside the input, unless another output is \
+             named; none for Tenstorrent operations]",
+        )
+    })
 }
 
 /// The first of the recordings.

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use answers::model::{Figures, RecordedCalls, chosen_architecture};
+use answers::model::{ModelFigures, RecordedCalls, chosen_architecture};
 use answers::numbers::{decimal, plain};
 use perf_models::{Bound, Figure};
 
@@ -30,10 +30,10 @@ fn answer(command: &ModelCommand) -> Result<(), Failure> {
     let architecture = chosen_architecture(asked.gpu_arch_json_path.as_deref(), asked.arch.as_deref())?;
     let architecture = architecture.as_ref();
     let (name, figures) = match asked.backward {
-        false => (name.to_owned(), Figures::forward(sizes.model(dtype)?.as_ref(), architecture)),
+        false => (name.to_owned(), ModelFigures::forward(sizes.model(dtype)?.as_ref(), architecture)),
         true => {
             let model = sizes.backward_model(dtype)?;
-            (format!("{name} backward"), Figures::backward(model.as_ref(), architecture))
+            (format!("{name} backward"), ModelFigures::backward(model.as_ref(), architecture))
         }
     };
     let dtype = common_name(dtype);
@@ -46,7 +46,7 @@ fn answer(command: &ModelCommand) -> Result<(), Failure> {
     Ok(console::print(text(&format!("{name}, {dtype}"), &figures))?)
 }
 
-fn text(title: &str, figures: &Figures<'_>) -> String {
+fn text(title: &str, figures: &ModelFigures<'_>) -> String {
     let style = console::style();
     let parameters = figures.parameters.iter();
     let head = parameters.fold(title.to_owned(), |head, (name, value)| format!("{head}, {name} {value}"));
