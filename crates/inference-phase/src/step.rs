@@ -239,6 +239,11 @@ mod tests {
     use super::*;
 
     #[test]
+    fn phases_stand_where_their_index_says() {
+        assert_eq!(Phase::ALL.map(|phase| Phase::ALL[phase.index()]), Phase::ALL);
+    }
+
+    #[test]
     fn a_phase_with_less_than_a_fifth_of_the_weight_is_noise() {
         for (time, expected) in [
             ([90, 10], Some(Phase::Prefill)),
