@@ -118,8 +118,8 @@ fn median(values: &[i64]) -> f64 {
     (i128::from(lower) + i128::from(upper)) as f64 / 2.0
 }
 
-/// The value below which `percent` percent of `values` lie, between the two nearest ones in proportion. `None` when
-/// there are no values.
+/// The value below which `percent` percent of `values` lie, interpolated linearly between the two nearest ones.
+/// `None` when there are no values.
 ///
 /// ```
 /// assert_eq!(gpu_timeline::percentile(&[20, 10], 95), Some(19.5));
@@ -135,8 +135,8 @@ pub fn percentile(values: &[i64], percent: usize) -> Option<f64> {
     Some(low as f64 + high.saturating_sub(low) as f64 * part as f64 / 100.0)
 }
 
-/// The quantile `q`, 0 to 1, of ascending values, between the two nearest ones in proportion, rounded as NumPy rounds it; NaN
-/// of none.
+/// The quantile `q`, 0 to 1, of ascending values: interpolated linearly between the two nearest ones and rounded as
+/// NumPy does it. NaN when there are no values.
 #[must_use]
 pub fn quantile(ascending: &[f64], q: f64) -> f64 {
     let Some(last) = ascending.len().checked_sub(1) else { return f64::NAN };

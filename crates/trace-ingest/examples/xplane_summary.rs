@@ -1,7 +1,7 @@
 //! Reads an XPlane profile and says what is in it and how fast it was read:
-//! `cargo run --release --example xplane_summary -- FILE.xplane.pb`
+//! `cargo run --release -p trace-ingest --example xplane_summary -- FILE.xplane.pb`
 
-#![allow(clippy::print_stdout)]
+#![allow(clippy::print_stdout)] // an example's output
 
 use std::path::Path;
 use std::time::Instant;

@@ -185,7 +185,8 @@ pub struct DistributedInfo {
     /// Number of ranks.
     pub world_size: Option<i64>,
     /// Number of process groups.
-    pub pg_count: Option<i64>,
+    #[cfg_attr(feature = "kineto", serde(rename = "pg_count"))]
+    pub process_group_count: Option<i64>,
     /// Process groups.
     #[cfg_attr(feature = "kineto", serde(rename = "pg_config"))]
     pub process_groups: Vec<ProcessGroup>,

@@ -1,7 +1,7 @@
 //! From a path to what a profiler recorded there: the formats, which of them a text belongs to, and reading it.
 //!
-//! Readers with an entry point of their own, such as [`crate::visit_entries`], recognise their texts with [`detect`], so
-//! this file and theirs use each other.
+//! Readers with an entry point of their own, such as [`crate::visit_entries`], recognise their texts with [`detect`],
+//! so this file and theirs use each other.
 
 use std::path::Path;
 

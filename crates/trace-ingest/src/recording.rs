@@ -6,8 +6,8 @@ use crate::trace::Trace;
 /// What was recorded, as the reader of its kind gives it.
 #[derive(Clone, Debug)]
 pub enum Recording {
-    /// Events on a timeline, in no other form than a [`Trace`]: what PyTorch's profiler records, and whatever reader makes
-    /// traces alone.
+    /// Events on a timeline, in no other form than a [`Trace`]: what PyTorch's profiler records, and whatever reader
+    /// makes traces alone.
     Trace(Box<Trace>),
     /// A profile of JAX, TensorFlow or PyTorch/XLA.
     #[cfg(feature = "xplane")]

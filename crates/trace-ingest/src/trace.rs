@@ -71,12 +71,12 @@ impl Trace {
         &self.tracks
     }
 
-    /// Name and labels of the process that an event lies in.
+    /// Name and labels of the process of a track.
     pub fn process(&self, track: TrackId) -> ProcessInfo {
         self.tracks.process(self.tracks.get(track).pid)
     }
 
-    /// Name of the thread (or stream) that an event lies on.
+    /// Name of the thread (or stream) that a track stands for.
     pub fn thread_name(&self, track: TrackId) -> Option<&str> {
         self.tracks.thread(self.tracks.get(track)).name.map(|name| self.strings.get(name))
     }

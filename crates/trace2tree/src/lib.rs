@@ -26,7 +26,6 @@ mod passes;
 mod period;
 mod recompute;
 mod row;
-mod stream_index;
 mod tree;
 mod warning;
 
@@ -49,6 +48,5 @@ pub use modules::{ModuleTime, module_name};
 pub use names::is_graph_launch;
 pub use pass::{PassError, TreePass, run_passes};
 pub use passes::{insert_pseudo_operators, normalise_names, pseudo_operator_passes};
-pub use stream_index::StreamIndex;
 pub use tree::{TraceTree, TreeOptions};
 pub use warning::{TreeStatistics, TreeWarning};

@@ -24,8 +24,8 @@ pub enum LinkBy {
     Flow,
 }
 
-/// Sets the parent of every device event whose launch is found. Returns how many correlation ids of linked device events
-/// several calls carry.
+/// Sets the parent of every device event whose launch is found. Returns how many correlation ids of linked device
+/// events several calls carry.
 pub(crate) fn link(
     trace: &Trace,
     link_by: LinkBy,
@@ -192,7 +192,6 @@ mod tests {
 
     #[test]
     fn a_kernel_hangs_below_the_call_with_its_correlation_id() {
-        // T1
         let mut fixture = Fixture::new();
         let a = fixture.op("a", (0.0, 100.0));
         let launch = fixture.launch("hipLaunchKernel", (5.0, 5.0), 1);
@@ -213,7 +212,6 @@ mod tests {
 
     #[test]
     fn the_kernel_of_a_call_that_was_moved_up_counts_for_its_new_ancestors() {
-        // T6
         let mut fixture = Fixture::new();
         let p = fixture.op("p", (0.0, 40.0));
         let a = fixture.op("a", (5.0, 10.0));

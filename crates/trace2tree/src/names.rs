@@ -5,36 +5,42 @@ use trace_ingest::{StringId, StringTable};
 /// Name of the profiler's event around one backward operator.
 const EVALUATE_FUNCTION: &str = "autograd::engine::evaluate_function:";
 
-const MODULE: u8 = 1;
-const EVALUATE: u8 = 2;
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NameClass {
+    /// A Python frame of this name is the call of an `nn.Module`.
+    Module,
+    /// An event of this name runs one backward operator.
+    EvaluateFunction,
+    Other,
+}
 
 /// Classes of all strings of a trace, by id.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NameClasses {
-    flags: Vec<u8>,
+    classes: Vec<NameClass>,
 }
 
 impl NameClasses {
     /// Classifies the strings added since the last call.
     pub(crate) fn extend(&mut self, strings: &StringTable) {
-        let known = self.flags.len();
-        self.flags.extend(strings.iter().skip(known).map(|(_, text)| match text {
-            _ if text.starts_with("nn.Module:") => MODULE,
-            _ if text.starts_with(EVALUATE_FUNCTION) => EVALUATE,
-            _ => 0,
+        let known = self.classes.len();
+        self.classes.extend(strings.iter().skip(known).map(|(_, text)| match text {
+            _ if text.starts_with("nn.Module:") => NameClass::Module,
+            _ if text.starts_with(EVALUATE_FUNCTION) => NameClass::EvaluateFunction,
+            _ => NameClass::Other,
         }));
     }
 
     /// Whether a Python frame of this name is the call of an `nn.Module`.
     #[inline]
     pub(crate) fn is_module(&self, name: StringId) -> bool {
-        self.flags[name.index()] & MODULE != 0
+        self.classes[name.index()] == NameClass::Module
     }
 
     /// Whether an event of this name runs one backward operator.
     #[inline]
     pub(crate) fn is_evaluate_function(&self, name: StringId) -> bool {
-        self.flags[name.index()] & EVALUATE != 0
+        self.classes[name.index()] == NameClass::EvaluateFunction
     }
 }
 

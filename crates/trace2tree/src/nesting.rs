@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn of_operators_that_start_together_the_longer_is_the_parent() {
-        // T2: the parent is listed after its child.
+        // The parent is listed after its child.
         assert_eq!(parents(&[(10.0, 2.0), (10.0, 50.0), (20.0, 5.0)]), (vec![Some(1), None, Some(1)], 0, 0));
     }
 
@@ -159,20 +159,18 @@ mod tests {
 
     #[test]
     fn an_operator_that_outlives_a_root_becomes_a_root() {
-        // T3
         assert_eq!(parents(&[(0.0, 10.0), (9.5, 10.0), (12.0, 3.0)]), (vec![None, None, Some(1)], 1, 0));
     }
 
     #[test]
     fn an_overlap_below_a_microsecond_makes_siblings() {
-        // T4: b outlives p as well and stays with it.
+        // The third outlives the first as well and stays below it.
         let spans = [(0.0, 20.0), (5.0, 10.0), (14.5, 10.0), (22.0, 1.0)];
         assert_eq!(parents(&spans), (vec![None, Some(0), Some(0), Some(2)], 0, 1));
     }
 
     #[test]
     fn an_overlap_of_a_microsecond_moves_up_to_the_enclosing_operator() {
-        // T5
         assert_eq!(parents(&[(0.0, 40.0), (5.0, 10.0), (14.0, 10.0)]), (vec![None, Some(0), Some(0)], 1, 0));
     }
 

@@ -5,7 +5,9 @@
 
 /// Largest magnitude of a time in nanoseconds. A quarter of the range of `i64`: a start plus a duration,
 /// or the distance of two starts, cannot overflow.
-const LIMIT: i128 = (i64::MAX / 4) as i128;
+pub(crate) const LATEST: i64 = i64::MAX / 4;
+
+const LIMIT: i128 = LATEST as i128;
 
 /// Microseconds as decimal text (`3743411252990.51`, `5`, `-1.5e3`) in nanoseconds, rounded half away from
 /// zero at the fourth decimal. `None` when the text is no finite number or the time is out of range.
@@ -182,9 +184,8 @@ mod tests {
     proptest! {
         #[test]
         fn three_decimals_round_trip(nanoseconds in 0i64..4_000_000_000_000_000_000) {
-            let limit = LIMIT as i64;
             let text = format!("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000);
-            let expected = (nanoseconds <= limit).then_some(nanoseconds);
+            let expected = (nanoseconds <= LATEST).then_some(nanoseconds);
             prop_assert_eq!(microseconds_to_nanoseconds(text.as_bytes()), expected);
         }
 

@@ -43,6 +43,9 @@ impl<'t> RawValue<'t> {
     }
 }
 
+/// What UTF-8 text may begin with.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Strings up to about this long are looked through word by word, in bytes.
 const SHORT: usize = 32;
 
@@ -201,8 +204,8 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Reads the members of an object up to and with its closing brace, the opening one being consumed; `member` consumes
-    /// the value. A trailing comma is tolerated.
+    /// Reads the members of an object up to and with its closing brace, the opening one being consumed; `member`
+    /// consumes the value. A trailing comma is tolerated.
     #[inline]
     pub(crate) fn members(&mut self, mut member: impl FnMut(&mut Self, &'t [u8]) -> Scan<()>) -> Scan<()> {
         loop {

@@ -1,5 +1,5 @@
-//! Makes a trace of parsed runs: appends their events, counts what was wrong with them, and takes from the assembler what
-//! stands around them.
+//! Makes a trace of parsed runs: appends their events, counts what was wrong with them, and takes from the assembler
+//! what stands around them.
 
 use hashbrown::HashMap;
 
@@ -19,9 +19,9 @@ use crate::warning::{EventFault, Tally, Warning};
 
 /// The trace so far, and what waits for later runs.
 #[derive(Default)]
-pub(crate) struct Appender {
-    pub(crate) trace: Trace,
-    pub(crate) faults: Faults,
+struct Appender {
+    trace: Trace,
+    faults: Faults,
     translation: Translation,
     begins: Vec<Begin>,
     ends: Vec<End>,
@@ -42,7 +42,7 @@ struct End {
 
 impl Appender {
     /// Appends a run that begins at `offset` of the text.
-    pub(crate) fn append(&mut self, run: &Run, offset: u64) -> Result<(), Refusal> {
+    fn append(&mut self, run: &Run, offset: u64) -> Result<(), Refusal> {
         let entries = self.trace.entries.checked_add(run.entries).ok_or(Refusal::TooManyEvents)?;
         let Appender { trace, translation, faults, .. } = self;
         translation.load(run, trace, &mut faults.invalid_utf8);
@@ -163,7 +163,7 @@ impl Appender {
 
     /// Gives every `B` event the time of the `E` that closes it: the next one on its track that no later
     /// `B` claims.
-    pub(crate) fn close_begins(&mut self) {
+    fn close_begins(&mut self) {
         if self.begins.is_empty() && self.ends.is_empty() {
             return;
         }
@@ -214,27 +214,28 @@ fn tuple_text(list: StringId, trace: &mut Trace) -> StringId {
     trace.strings.intern(&text)
 }
 
+/// Faults of all runs so far.
 #[derive(Default)]
-pub(crate) struct Faults {
+struct Faults {
     malformed: u64,
     malformed_bytes: u64,
     first_malformed: Option<(u64, &'static str)>,
     without_timestamp: Tally,
     without_duration: Tally,
-    pub(crate) negative_duration: Tally,
+    negative_duration: Tally,
     without_name: Tally,
-    pub(crate) unclosed: Tally,
-    pub(crate) unopened: Tally,
+    unclosed: Tally,
+    unopened: Tally,
     unused_phases: Vec<(Option<char>, u64)>,
-    pub(crate) unknown_metadata: u64,
-    pub(crate) invalid_utf8: u64,
+    unknown_metadata: u64,
+    invalid_utf8: u64,
     /// Text after the end of the trace, in bytes.
-    pub(crate) trailing: u64,
+    trailing: u64,
 }
 
 impl Faults {
     /// Adds those of a run that begins at `offset` of the text with entry `first_uid`.
-    pub(crate) fn append(&mut self, run: &Run, offset: u64, first_uid: u32) {
+    fn append(&mut self, run: &Run, offset: u64, first_uid: u32) {
         let of_run = &run.faults;
         self.malformed += of_run.malformed;
         self.malformed_bytes += of_run.malformed_bytes;
@@ -262,7 +263,7 @@ impl Faults {
     }
 
     /// Adds a warning per kind that occurred.
-    pub(crate) fn report(&self, warnings: &mut Vec<Warning>) {
+    fn report(&self, warnings: &mut Vec<Warning>) {
         if let Some((first_offset, detail)) = self.first_malformed {
             let (count, bytes_skipped) = (self.malformed, self.malformed_bytes);
             warnings.push(Warning::MalformedEvents { count, first_offset, detail, bytes_skipped });

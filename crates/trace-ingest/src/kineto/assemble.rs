@@ -7,7 +7,7 @@
 
 use super::facts::known_key;
 use super::run::RunEnd;
-use crate::json::scanner::{Fault, Scanner, unescape};
+use crate::json::scanner::{BYTE_ORDER_MARK, Fault, Scanner, unescape};
 use crate::json::skipped_value::SkippedValue;
 
 /// Longest single event or known top-level value, in bytes. Real ones are thousands of times smaller; a
@@ -187,7 +187,6 @@ impl<S: Sink> Assembler<S> {
     /// Reads the opening bracket. Like [`Self::use_top_level`] it returns how much of the text it
     /// used, `None` when it needs more.
     fn use_start(&mut self, text: &[u8]) -> Result<Option<usize>, Refusal> {
-        const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
         if BYTE_ORDER_MARK.starts_with(text) {
             return Ok(None);
         }

@@ -36,17 +36,12 @@ impl<'t> RawEntry<'t> {
             RawValue::Text(&[phase]) => Some(phase),
             _ => None,
         };
-        let kind = match entry.category {
-            b"ac2g" => Some(FlowKind::Launch),
-            b"fwdbwd" => Some(FlowKind::ForwardBackward),
-            _ => None,
-        };
         let end = match phase {
             Some(b's') => Some(FlowEnd::Start),
             Some(b'f') => Some(FlowEnd::Finish),
             _ => None,
         };
-        let flow = kind.zip(end).zip(number(entry.id)).map(|((kind, end), id)| (kind, end, id));
+        let flow = entry.flow_kind().zip(end).zip(number(entry.id)).map(|((kind, end), id)| (kind, end, id));
         RawEntry { uid, text, phase, flow, time: time(entry.timestamp), pid: entry.pid, tid: entry.tid }
     }
 

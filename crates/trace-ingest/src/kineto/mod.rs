@@ -31,6 +31,7 @@ pub(crate) mod event_list {
 use crate::error::IngestError;
 use crate::facts::RecordingKind;
 use crate::format::{Certainty, Format};
+use crate::json::scanner::BYTE_ORDER_MARK;
 use crate::open::detect;
 use crate::recording::Recording;
 use crate::source::{self, ReadOptions, TextSource};
@@ -41,7 +42,7 @@ pub(crate) const FORMAT: Format =
 
 /// Never certain: other programs write lists of trace events too.
 fn probe(head: &[u8]) -> Certainty {
-    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head).trim_ascii_start();
     let has = |key: &str| memmem::find(text, key.as_bytes()).is_some();
     match text.first() {
         Some(b'{' | b'[') if has("\"traceEvents\"") => Certainty::Likely,

@@ -213,6 +213,15 @@ pub(crate) struct Entry<'t> {
 }
 
 impl Entry<'_> {
+    /// What a flow arrow of the entry's category connects.
+    pub(crate) fn flow_kind(&self) -> Option<FlowKind> {
+        match self.category {
+            b"ac2g" => Some(FlowKind::Launch),
+            b"fwdbwd" => Some(FlowKind::ForwardBackward),
+            _ => None,
+        }
+    }
+
     fn is_complete_frame(&self) -> bool {
         self.phase == RawValue::Text(b"X")
             && Category::known(self.category) == Some(Category::PYTHON_FUNCTION)
@@ -291,21 +300,14 @@ impl Run {
                 }
                 None => self.faults.without_timestamp.add(self.entries),
             },
-            b's' | b'f' => {
-                let kind = match entry.category {
-                    b"ac2g" => Some(FlowKind::Launch),
-                    b"fwdbwd" => Some(FlowKind::ForwardBackward),
-                    _ => None,
-                };
-                match kind.zip(number(entry.id)) {
-                    Some((kind, id)) => {
-                        let end = if phase == b's' { FlowEnd::Start } else { FlowEnd::Finish };
-                        let track = self.track(entry);
-                        self.flows.push(LocalFlow { kind, end, id, track });
-                    }
-                    None => self.count_unused(Some(phase as char)),
+            b's' | b'f' => match entry.flow_kind().zip(number(entry.id)) {
+                Some((kind, id)) => {
+                    let end = if phase == b's' { FlowEnd::Start } else { FlowEnd::Finish };
+                    let track = self.track(entry);
+                    self.flows.push(LocalFlow { kind, end, id, track });
                 }
-            }
+                None => self.count_unused(Some(phase as char)),
+            },
             b'M' => match entry.name {
                 Some(name) if entry.pid != RawValue::Null => {
                     let name = self.strings.intern(name);

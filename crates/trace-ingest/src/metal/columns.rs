@@ -1,5 +1,5 @@
-//! The first row: names of the columns, where they stand, and what a file without the right ones may be instead. Releases
-//! of the profiler have added some columns, left out others and moved them.
+//! The first row: names of the columns, where they stand, and what a file without the right ones may be instead.
+//! Releases of the profiler have added some columns, left out others and moved them.
 
 use std::path::Path;
 
@@ -290,6 +290,7 @@ fn put(tensors: &mut Vec<TensorColumns>, rest: &str, position: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
     #[test]
     fn forms_are_told_apart_by_their_columns() {
         for (names, expected) in [

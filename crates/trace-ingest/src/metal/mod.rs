@@ -1,5 +1,5 @@
-//! Tenstorrent's tt-metal profiler: `ops_perf_results_*.csv`, a row per operation. Several files, one for each host of a
-//! run, are put one below the other.
+//! Tenstorrent's tt-metal profiler: `ops_perf_results_*.csv`, a row per operation. Several files, one for each host
+//! of a run, are put one below the other.
 
 mod cells;
 mod columns;

@@ -107,7 +107,7 @@ pub enum SubDevice {
     Text(StringId),
 }
 
-/// A row of the table. Figures are `None` where the cell is blank or no such number.
+/// A row of the table. Figures are `None` where the cell is blank or holds no usable number.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OpRow {
     /// Line of a spreadsheet in which the row stands when all files are put one below the other. Rows that were left
@@ -219,7 +219,7 @@ pub enum OpsWarning {
         /// Which file.
         path: PathBuf,
     },
-    /// Figures that are no such number were read as blank.
+    /// Cells that should hold a number and hold none that is usable were read as blank.
     UnusableCells {
         /// Which column.
         column: String,
@@ -246,7 +246,7 @@ impl fmt::Display for OpsWarning {
             OpsWarning::Source { path, detail } => write!(f, "{}: {detail}", path.display()),
             OpsWarning::NoDevices { path } => write!(f, "{}: no row names a device", path.display()),
             OpsWarning::UnusableCells { column, count } => {
-                write!(f, "cells of {column} that are no such number read as blank: {count}")
+                write!(f, "cells of {column} without a usable number read as blank: {count}")
             }
             OpsWarning::DifferentColumns { path, columns } => {
                 write!(f, "{}: lacks columns that another file has: {}", path.display(), columns.join(", "))

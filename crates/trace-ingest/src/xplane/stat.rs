@@ -163,7 +163,8 @@ impl StatNames {
         })
     }
 
-    /// The named stats among field `stats_field` of the message whose tag stands at `offset`. The message was read once before, so it has no fault; if it had, the stats would end there.
+    /// The named stats in field `stats_field` of the message whose tag stands at `offset`. The message was read once
+    /// before, so it has no fault; if it had, the stats would end there.
     pub(crate) fn stats_of<'a>(
         &'a self,
         bytes: &'a [u8],

@@ -229,7 +229,7 @@ fn devices_of_several_files_are_numbered_one_behind_the_other() {
             "0.csv: lacks columns that another file has: DEVICE ARCH",
             "1.csv: lacks columns that another file has: DEVICE ARCH, CORE COUNT",
             "2.csv: lacks columns that another file has: CORE COUNT",
-            "cells of DEVICE ID that are no such number read as blank: 1",
+            "cells of DEVICE ID without a usable number read as blank: 1",
         ]
     );
 }

@@ -1,8 +1,9 @@
 //! Pseudo operators: names for the parts of kernel sequences that the trace records as one operator, or only
 //! as Python frames.
 //!
-//! All rules work alike: they choose events of the built tree, warn of those that they leave as they are, then insert in
-//! one edit. A rule recognises what it inserted before and leaves it alone, so running the passes twice adds nothing.
+//! All rules work alike: they choose events of the built tree, warn of those that they leave as they are, then insert
+//! in one edit. A rule recognises what it inserted before and leaves it alone, so running the passes twice adds
+//! nothing.
 //!
 //! Two rules of TraceLens are not here, those for the KV-cache dtype of `_rocm_C::paged_attention` and
 //! `aiter::paged_attention_v1`. They would insert no operator: the dtype is an argument of these operators, which a

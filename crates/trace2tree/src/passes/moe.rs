@@ -13,8 +13,8 @@ use crate::tree::TraceTree;
 /// quantization around it.
 pub(super) const FUSED: Rule = Rule { name: "MoE_Fused", run: isolate_fused };
 
-/// Separates the projections of Triton's `vllm::moe_forward`, one `matmul_ogs` kernel each, and the kernel that adds the
-/// results up.
+/// Separates the projections of Triton's `vllm::moe_forward`, one `matmul_ogs` kernel each, and the kernel that adds
+/// the results up.
 pub(super) const TRITON: Rule = Rule { name: "MoE_Unfused_Triton", run: isolate_triton };
 
 /// Separates the two projections of `vllm::outplace_fused_experts`, whose weights GPTQ or AWQ quantized.

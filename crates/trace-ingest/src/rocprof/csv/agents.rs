@@ -2,8 +2,7 @@
 
 use super::table::{Fault, Names, Table};
 use crate::error::IngestError;
-use crate::rocprof::builder::Machines;
-use crate::rocprof::builder::ProfileBuilder;
+use crate::rocprof::builder::{Machines, ProfileBuilder};
 use crate::rocprof::profile::{Agent, AgentKind};
 use crate::string_table::lossy;
 

@@ -135,7 +135,7 @@ impl<'b> Records<'b> {
         let domain_of_file = ["HIP", "HSA", "MARKER", "RCCL", "ROCDECODE", "ROCJPEG"]
             .into_iter()
             .find(|domain| file_kind.contains(&format!("{domain}_")))
-            .map_or("", |domain| domain);
+            .unwrap_or_default();
         table.rows(|row| {
             let place = columns.read(row, self.process)?;
             self.note_process(row.integer(process)?);

@@ -1,8 +1,8 @@
 //! One element of `rocprofiler-sdk-tool`: what a process recorded. Records are taken as they come, with numbers in
 //! place of what other parts of the element describe; [`Element::resolve`] puts positions and names there at the end.
 //!
-//! The functions of `records.rs` and `descriptions.rs` read the parts; they intern names in the element, and the element
-//! calls them, so the three files use each other.
+//! The functions of `records.rs` and `descriptions.rs` read the parts; they intern names in the element, and the
+//! element calls them, so the three files use each other.
 
 use hashbrown::HashMap;
 use memchr::memchr;

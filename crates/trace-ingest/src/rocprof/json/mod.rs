@@ -22,11 +22,11 @@ use memchr::memmem;
 use self::element::Element;
 use self::faults::Faults;
 use self::walker::{Container, Stop, Walk, Walker};
-use super::builder::Machines;
-use super::builder::ProfileBuilder;
+use super::builder::{Machines, ProfileBuilder};
 use super::profile::Profile;
 use crate::error::IngestError;
 use crate::format::Certainty;
+use crate::json::scanner::BYTE_ORDER_MARK;
 use crate::read_ahead::read_ahead;
 use crate::source::{ReadOptions, TextSource};
 use crate::warning::Warning;
@@ -39,7 +39,7 @@ pub(super) const ROOT: &str = "rocprofiler-sdk-tool";
 
 /// How sure it is that a text that begins with `head` is a profile.
 pub(super) fn probe(head: &[u8]) -> Certainty {
-    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head).trim_ascii_start();
     let has_root = || memmem::find(text, b"\"rocprofiler-sdk-tool\"").is_some();
     match text.first() {
         Some(b'{') if has_root() => Certainty::Certain,

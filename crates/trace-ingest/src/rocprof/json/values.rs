@@ -1,11 +1,7 @@
 //! Values of records, read where they stand. `null` is an absent value; numbers may stand in quotes.
 
-use crate::json::number::{float, integer};
+use crate::json::number::{LATEST, float, integer};
 use crate::json::scanner::{Fault, RawValue, Scan, Scanner};
-
-/// Largest magnitude of a time, in nanoseconds: a quarter of the range of `i64`, so that no difference of two times
-/// overflows.
-const LATEST: i64 = i64::MAX / 4;
 
 /// Goes through the members of an object; `each` consumes the value.
 #[inline]

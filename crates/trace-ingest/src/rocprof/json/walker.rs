@@ -1,22 +1,20 @@
 //! The way through a text that is never held as a whole: a window moves over it, record by record.
 //!
-//! Kineto's reader does not serve here: it knows one list of events, recognised by their own keys, at the end of one path. A
-//! profile has lists of records five levels deep, in which only the list says what a record is. What makes this file
-//! long is the way back from damage, so that a bad record costs itself alone. Reading the text into memory first would
-//! save the window alone, some fifty lines, and cost the size of the file: the whole report of 37.5 MB with 43,915
-//! dispatches takes 0.07 s and 30 MB as it is.
+//! Kineto's reader does not serve here: it knows one list of events, recognised by their own keys, at the end of one
+//! path. A profile has lists of records five levels deep, in which only the list says what a record is. What makes
+//! this file long is the way back from damage, so that a bad record costs itself alone. Reading the text into memory
+//! first would save the window alone, some fifty lines, and cost the size of the file: the whole report of 37.5 MB
+//! with 43,915 dispatches takes 0.07 s and 30 MB as it is.
 
 use memchr::memchr2_iter;
 
-use crate::json::scanner::{Fault, Scan, Scanner, unescape};
+use crate::json::scanner::{BYTE_ORDER_MARK, Fault, Scan, Scanner, unescape};
 use crate::json::skipped_value::SkippedValue;
 use crate::read_ahead::Blocks;
 
 /// Longest single record, in bytes. Real ones are a thousand times smaller; a file that claims a larger one is
 /// damaged or hostile, and must not fill the memory.
 const LONGEST_RECORD: usize = 64 << 20;
-
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Text that is looked at around a place to say whether a record begins there, in bytes.
 const SURROUNDINGS: usize = 256;

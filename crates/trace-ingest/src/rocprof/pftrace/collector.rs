@@ -5,8 +5,9 @@ use std::path::Path;
 use hashbrown::HashMap;
 
 use super::arguments::{Arguments, Key};
-use super::slice::{Class, LATEST, Lane, Slice, is_descriptor, kernel_of_name, times};
+use super::slice::{Class, Lane, Slice, is_descriptor, kernel_of_name, times};
 use crate::error::IngestError;
+use crate::json::number::LATEST;
 use crate::rocprof::builder::{Place, ProfileBuilder};
 use crate::rocprof::profile::{
     Agent, AgentKind, CopyDirection, Domain, Kernel, Launch, Process, Profile, SourceFormat,

@@ -1,14 +1,12 @@
-//! Slices as both forms of a trace give them: the row on which a slice lies, its times, what kind of record its category
-//! makes it, and the names of a kernel that its name gives.
+//! Slices as both forms of a trace give them: the row on which a slice lies, its times, what kind of record its
+//! category makes it, and the names of a kernel that its name gives.
 
 use super::arguments::{Arguments, Key};
+use crate::json::number::LATEST;
 use crate::rocprof::builder::ProfileBuilder;
 use crate::rocprof::kernel_names;
 use crate::rocprof::profile::{Domain, Kernel};
 use crate::string_table::StringId;
-
-/// Largest magnitude of a time, in nanoseconds: the distance of two, and their sum, cannot overflow.
-pub(super) const LATEST: i64 = i64::MAX / 4;
 
 /// A slice.
 pub(super) struct Slice<'s> {

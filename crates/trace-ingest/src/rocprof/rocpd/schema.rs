@@ -12,7 +12,7 @@ use crate::warning::Warning;
 
 /// The tables of a database.
 pub(super) struct Schema {
-    /// Names with their kinds, sorted.
+    /// Names, and whether each is a view's, sorted.
     entries: Vec<(String, bool)>,
 }
 
@@ -51,26 +51,21 @@ impl Schema {
     /// The tables that together are `table`: the one of that name, or those of all runs. A view of the plain name is
     /// the last resort, because in a merged database it may show only the run that it was made for.
     pub(super) fn parts(&self, table: &str) -> Vec<&str> {
-        let named = |view: bool| self.entries.iter().any(|(name, is_view)| name == table && *is_view == view);
+        let named = |view: bool| {
+            let found = self.entries.iter().find(|(name, is_view)| name == table && *is_view == view);
+            found.map(|(name, _)| name.as_str())
+        };
         let of_run = |name: &str| {
             let id = name.strip_prefix(table).and_then(|rest| rest.strip_prefix('_'));
             id.is_some_and(|id| {
                 id.len() >= 8 && id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'_')
             })
         };
-        if let Some((name, _)) = self.entries.iter().find(|(name, is_view)| name == table && !is_view) {
+        if let Some(name) = named(false) {
             return vec![name];
         }
         let parts: Vec<&str> = self.tables().filter(|name| of_run(name)).collect();
-        if parts.is_empty() && named(true) {
-            return self
-                .entries
-                .iter()
-                .filter(|(name, _)| name == table)
-                .map(|(name, _)| name.as_str())
-                .collect();
-        }
-        parts
+        if parts.is_empty() { named(true).into_iter().collect() } else { parts }
     }
 
     pub(super) fn has(&self, table: &str) -> bool {
