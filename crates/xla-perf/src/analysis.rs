@@ -147,6 +147,11 @@ impl JaxAnalysis {
         program.id.and_then(|id| self.profile.programs.name(id)).or_else(named)
     }
 
+    /// Name of the module of an operator's program, if the profile has it.
+    pub(crate) fn module_name(&self, operator: &Operator) -> Option<&str> {
+        self.program_name(&operator.program?)
+    }
+
     /// Whether an operator matches the keyword filters.
     pub(crate) fn keeps(&self, operator: usize) -> bool {
         let keywords = &self.options.keyword_filters;

@@ -1,6 +1,6 @@
 //! Texts with brackets, as HLO has them.
 
-/// The parts of a text between commas outside of all brackets, up to the bracket that closes one opened before the text.
+/// The parts of a text between commas outside of all brackets, up to the first bracket that closes none of its own.
 pub(crate) fn parts(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {

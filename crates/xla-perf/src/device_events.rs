@@ -6,7 +6,7 @@ use perf_models::{CommunicationPatterns, XlaKernel};
 use trace_ingest::xplane::{Plane, PlaneKind, Profile};
 use trace_ingest::{Category, EventId, StringId};
 
-use crate::options::{CopyKernels, JaxOptions};
+use crate::options::JaxOptions;
 use crate::programs::innermost;
 
 /// Something that ran on a GPU: a kernel, a copy or a fill.
@@ -42,8 +42,7 @@ impl DeviceEvent {
     }
 }
 
-/// The events of all GPUs in the order of their uids, without what takes a look at other events: GPU, launch,
-/// instruction.
+/// The events of all GPUs in the order of their uids. GPU and operator follow once all events are known.
 pub(crate) fn collect(profile: &Profile, options: &JaxOptions) -> Vec<DeviceEvent> {
     let events = profile.trace.events();
     let launches = launches(profile);
@@ -92,8 +91,7 @@ fn launches(profile: &Profile) -> HashMap<i64, EventId> {
 /// What an event is, by its name and that of its instruction.
 fn kind(profile: &Profile, event: EventId, options: &JaxOptions) -> (Activity, Option<XlaKernel>) {
     let name = profile.trace.name(event);
-    let copies = options.copy_kernels == CopyKernels::Memcpy && is_copy_kernel(name);
-    if copies || profile.trace.events().category(event) != Category::KERNEL {
+    if options.counts_as_copy(name) || profile.trace.events().category(event) != Category::KERNEL {
         return (Activity::Memcpy, None);
     }
     let hlo_op: Option<StringId> = profile.xla(event).and_then(|call| call.hlo_op);

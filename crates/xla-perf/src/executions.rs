@@ -16,7 +16,7 @@ use crate::operators::{Operator, Program};
 /// One execution of a compiled program on one GPU.
 #[derive(Clone, Debug)]
 pub struct Execution {
-    /// Position of the GPU in [`super::JaxAnalysis::gpus`].
+    /// Position of the GPU in [`crate::JaxAnalysis::gpus`].
     pub gpu: usize,
     /// The program.
     pub program: Program,
@@ -37,18 +37,18 @@ pub struct Execution {
 /// One execution of an instruction: the kernels that a program launched for it, next to each other.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// Position of the instruction in [`super::JaxAnalysis::operators`].
+    /// Position of the instruction in [`crate::JaxAnalysis::operators`].
     pub operator: usize,
-    /// Position of the program's execution in [`super::JaxAnalysis::executions`]; `None` for what no program ran.
+    /// Position of the program's execution in [`crate::JaxAnalysis::executions`]; `None` for what no program ran.
     pub execution: Option<usize>,
-    /// Positions of its kernels in [`super::JaxAnalysis::device_events`], in the order of their launches.
+    /// Positions of its kernels in [`crate::JaxAnalysis::device_events`], in the order of their launches.
     pub kernels: Vec<usize>,
     /// Time in which at least one of them ran.
     pub time: Picoseconds,
 }
 
 /// The executions, and the calls by their first kernel's uid.
-pub(super) fn find(
+pub(crate) fn find(
     profile: &Profile,
     device_events: &[DeviceEvent],
     operators: &[Operator],

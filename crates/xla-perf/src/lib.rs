@@ -4,7 +4,7 @@
 mod analysis;
 mod brackets;
 pub mod collectives;
-pub mod details;
+mod details;
 mod device_events;
 mod executions;
 mod findings;

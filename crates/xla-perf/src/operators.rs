@@ -1,17 +1,16 @@
 //! The instructions that kernels were launched for, and what the HLO says of them.
 
-use hlo_cost::{ArrayShape, HloKind, InstructionRef, Shape};
+use hlo_cost::{ArrayShape, HloKind, InstructionRef, OpMetadata, Shape};
 use operator_sheets::{Evaluated, OpCategory};
-use perf_models::{ComputeSpec, Parameter};
+use perf_models::{ComputeSpec, Parameter, XlaKernel};
 use sheets::Nested;
 use trace_ingest::xplane::Profile;
 use trace_ingest::{Category as EventCategory, EventId, StringId};
 
 use crate::IndexMap;
-use crate::device_events::{DeviceEvent, is_copy_kernel};
-use crate::options::{CopyKernels, JaxOptions};
+use crate::device_events::DeviceEvent;
+use crate::options::JaxOptions;
 use crate::programs::{DecodedPrograms, innermost};
-use perf_models::XlaKernel;
 
 /// What kernels were launched for: an HLO instruction of a program; for what no instruction launched, kernels, copies
 /// and fills of one name.
@@ -84,9 +83,7 @@ pub(crate) fn assign(
             (program != Program { id: None, module: None }).then_some(program)
         });
         let hlo_op = call.and_then(|call| call.hlo_op);
-        let copies =
-            options.copy_kernels == CopyKernels::Memcpy && is_copy_kernel(profile.trace.text(kernel));
-        let category = match copies {
+        let category = match options.counts_as_copy(profile.trace.text(kernel)) {
             true => EventCategory::GPU_MEMCPY,
             false => profile.trace.events().category(event),
         };
@@ -125,11 +122,7 @@ fn is_in_entry(instruction: InstructionRef<'_>) -> bool {
 }
 
 /// Kind of work of something that ran on a GPU, by its name and what the profiler says that it is.
-pub(crate) fn category_without_instruction(
-    name: &str,
-    event: EventCategory,
-    category: Option<XlaKernel>,
-) -> OpCategory {
+fn category_without_instruction(name: &str, event: EventCategory, category: Option<XlaKernel>) -> OpCategory {
     let kind = match (event, category) {
         (EventCategory::GPU_MEMSET, _) => return OpCategory::named("memset"),
         _ if name.starts_with("__amd_rocclr_fillBuffer") => return OpCategory::named("memset"),
@@ -146,7 +139,7 @@ pub(crate) fn category_without_instruction(
 }
 
 /// The category of this kind of instruction.
-pub(crate) fn op_category(kind: HloKind) -> OpCategory {
+fn op_category(kind: HloKind) -> OpCategory {
     OpCategory::named(kind.as_str())
 }
 
@@ -174,28 +167,17 @@ pub struct Record {
 }
 
 impl Record {
-    pub(crate) fn new(instruction: InstructionRef<'_>) -> Self {
-        let shapes: Vec<&Shape> =
-            instruction.operands().map(|operand| &operand.instruction().shape).collect();
-        // Scalars are no inputs that a reader would know an operation by.
-        let arrays: Vec<&ArrayShape> = shapes
-            .iter()
-            .filter_map(|shape| shape.arrays().into_iter().find(|array| !array.dimensions.is_empty()))
-            .collect();
-        let plain = shapes.iter().filter_map(|shape| shape.as_array());
+    fn new(instruction: InstructionRef<'_>) -> Self {
+        let arrays = operand_arrays(instruction);
+        let plain = operand_shapes(instruction).filter_map(Shape::as_array);
         let sized = plain.filter(|array| !array.dimensions.is_empty());
         let metadata = &instruction.metadata;
-        let source = match metadata.source_line {
-            0 => metadata.source_file.clone(),
-            line if !metadata.source_file.is_empty() => format!("{}:{line}", metadata.source_file),
-            _ => String::new(),
-        };
         Record {
             operands: instruction.operand_texts(),
             output: instruction.shape.to_string(),
             custom_call_target: instruction.custom_call_target.clone(),
             op_name: metadata.op_name.clone(),
-            source,
+            source: stated_source(metadata),
             dims: arrays.iter().map(|array| array.dimensions.clone()).collect(),
             types: arrays.iter().map(|array| array.element_type.to_string()).collect(),
             strides: arrays.iter().map(|array| strides(array)).collect(),
@@ -218,6 +200,29 @@ impl Record {
     pub(crate) fn has_keyword(&self, keywords: &[String]) -> bool {
         keywords.iter().any(|keyword| self.op_name.contains(keyword) || self.source.contains(keyword))
     }
+}
+
+/// The source file and line that an instruction's metadata states; empty without a file.
+pub(crate) fn stated_source(metadata: &OpMetadata) -> String {
+    match (metadata.source_file.as_str(), metadata.source_line) {
+        (file, 0) => file.to_owned(),
+        ("", _) => String::new(),
+        (file, line) => format!("{file}:{line}"),
+    }
+}
+
+fn operand_shapes(instruction: InstructionRef<'_>) -> impl Iterator<Item = &Shape> {
+    instruction.operands().map(|operand| &operand.instruction().shape)
+}
+
+/// Operands that are arrays of some rank, of tuples their first array. Scalars are no inputs that a reader would know an
+/// operation by.
+pub(crate) fn operand_arrays(instruction: InstructionRef<'_>) -> Vec<&ArrayShape> {
+    operand_shapes(instruction).filter_map(first_array).collect()
+}
+
+fn first_array(shape: &Shape) -> Option<&ArrayShape> {
+    shape.arrays().into_iter().find(|array| !array.dimensions.is_empty())
 }
 
 /// Distances of neighbours along each dimension, in elements, by the layout; row-major where there is none.

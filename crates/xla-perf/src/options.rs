@@ -1,7 +1,8 @@
 //! Options of the analysis of an XLA profile.
 
-use perf_models::Architecture;
-use perf_models::CommunicationPatterns;
+use perf_models::{Architecture, CommunicationPatterns};
+
+use crate::device_events::is_copy_kernel;
 
 /// Whose figures a report has where TraceLens is known to be wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,6 +40,13 @@ pub struct JaxOptions {
     pub communication: CommunicationPatterns,
     /// GPUs of one host, from which ranks follow in profiles of several hosts.
     pub gpus_per_node: u32,
+}
+
+impl JaxOptions {
+    /// Whether a kernel of this name counts as a copy or fill.
+    pub(crate) fn counts_as_copy(&self, kernel: &str) -> bool {
+        self.copy_kernels == CopyKernels::Memcpy && is_copy_kernel(kernel)
+    }
 }
 
 impl Default for JaxOptions {

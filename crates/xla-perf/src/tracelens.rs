@@ -1,6 +1,6 @@
 //! What equals TraceLens where it is known to be wrong: with [`JaxFigures::TraceLens`](crate::JaxFigures::TraceLens) a
-//! report can be compared with one of its reports cell by cell. A reader of the other modules may skip this one: its sheets
-//! replace those of the module `gpu`, and the sheets of kernels take arguments from here.
+//! report can be compared with one of its reports cell by cell. A reader of the other modules may skip this one: its
+//! sheets replace those of the module `gpu`, and the sheets of kernels take arguments from here.
 //!
 //! It credits the work of an instruction to each of its kernels, by formulas of library calls only. Faults of the
 //! formulas stay: filters of convolutions without channels, attention without masks. It shows no strides, and of
@@ -12,19 +12,19 @@ use gpu_timeline::{Spread, Summary};
 use hlo_cost::InstructionRef;
 use operator_sheets::columns::{KERNEL_TIME, TB_PER_S, TFLOPS_PER_S, WORK_OF_FIRST};
 use operator_sheets::duration_statistics;
+use perf_models::XlaKernel;
 use sheets::{Field, Sheet};
 
 use crate::IndexMap;
 use crate::analysis::JaxAnalysis;
 use crate::gpu::call_groups::{OperatorContext, STEM};
-use crate::gpu::gemms::{LibraryGemm, operand_arrays, transposes};
+use crate::gpu::gemms::{LibraryGemm, transposes};
 use crate::gpu::kernel_rows::{Arguments, KernelRow, gpu_kernels, kernel_list};
 use crate::gpu::op_sheets::{
     COUNT, DETAILS, DIMS, Members, PROCESS_LABEL, PROCESS_NAME, THREAD_NAME, TIME_SUM, TYPES, UID,
     parameter_field,
 };
-use crate::operators::{Record, number_tuple, number_tuples, text_tuple};
-use perf_models::XlaKernel;
+use crate::operators::{Record, number_tuple, number_tuples, operand_arrays, text_tuple};
 
 /// Arguments of an instruction as its sheets of kernels show them.
 pub(crate) fn arguments(record: &Record) -> Arguments<'_> {

@@ -11,17 +11,17 @@ use super::summary::{KindSummary, OperationSummary, by_kind, by_operation};
 
 /// A kernel of a collective as a profile has it.
 #[derive(Clone, Copy, Debug)]
-pub struct RecordedKernel<'a> {
+pub(super) struct RecordedKernel<'a> {
     /// Where and when it ran; its collective is not known yet.
-    pub kernel: CollectiveKernel,
+    pub(super) kernel: CollectiveKernel,
     /// Module of its program; empty where the profile does not say.
-    pub module: &'a str,
+    pub(super) module: &'a str,
     /// Its program's id.
-    pub program: Option<u64>,
+    pub(super) program: Option<u64>,
     /// Name of its instruction; its own where the profile does not say.
-    pub name: &'a str,
+    pub(super) name: &'a str,
     /// The instruction, where the profile embeds the program.
-    pub instruction: Option<InstructionRef<'a>>,
+    pub(super) instruction: Option<InstructionRef<'a>>,
 }
 
 /// A collective of a program.
@@ -51,13 +51,12 @@ pub struct CollectiveAnalysis {
 }
 
 impl CollectiveAnalysis {
-    /// Analyses kernels of collectives. `shown` are the devices, by node and number, that the profiles show at work, and
-    /// `devices_per_node` is what ranks follow from; the profiles of a run number their nodes from 0.
+    /// Analyses kernels of collectives. `shown` are the devices, by node and number, that the profiles show at work;
+    /// ranks follow from `devices_per_node`. The profiles of a run number their nodes from 0.
     ///
     /// Collectives of several nodes are the same when module and instruction have the same names; where a node runs
     /// several programs of one module, the programs' ids have to be the same, too.
-    #[must_use]
-    pub fn new(
+    pub(super) fn new(
         recorded: &[RecordedKernel<'_>],
         shown: impl IntoIterator<Item = (u32, u32)>,
         devices_per_node: u32,

@@ -9,44 +9,42 @@ use super::operation::{CollectiveOperation, Devices, ExchangeGroups};
 
 /// A kernel that executes a collective on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CollectiveKernel {
+pub(super) struct CollectiveKernel {
     /// Index of the collective among those of the analysis.
-    pub operation: usize,
+    pub(super) operation: usize,
     /// Number of the node that recorded it.
-    pub node: u32,
+    pub(super) node: u32,
     /// Number of the device in its node.
-    pub device: u32,
+    pub(super) device: u32,
     /// Start, on the clock of the node.
-    pub start: Picoseconds,
+    pub(super) start: Picoseconds,
     /// Duration.
-    pub duration: Picoseconds,
+    pub(super) duration: Picoseconds,
     /// Part of the duration in which the device computed nothing.
-    pub exposed: Picoseconds,
+    pub(super) exposed: Picoseconds,
 }
 
 impl CollectiveKernel {
     /// End; saturates.
-    #[must_use]
-    pub fn end(&self) -> Picoseconds {
+    fn end(&self) -> Picoseconds {
         self.start + self.duration
     }
 
     /// Number of the device among those of all nodes.
-    #[must_use]
-    pub fn rank(&self, devices_per_node: u32) -> u64 {
+    fn rank(&self, devices_per_node: u32) -> u64 {
         u64::from(self.node) * u64::from(devices_per_node) + u64::from(self.device)
     }
 }
 
 /// One execution of a collective: the kernels that took part, at most one a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Slice {
+pub(super) struct Slice {
     /// Index of the collective.
-    pub operation: usize,
+    pub(super) operation: usize,
     /// Number of the execution, from 0.
-    pub index: usize,
+    pub(super) index: usize,
     /// Positions of its kernels, by node and device.
-    pub kernels: Vec<usize>,
+    pub(super) kernels: Vec<usize>,
 }
 
 /// Puts kernels together to executions, by collective and then in order of time.
@@ -56,8 +54,7 @@ pub struct Slice {
 /// starts or ends in the midst of them, numbers mean different executions on different devices. Kernels of a node
 /// then belong together when they run at a common time, since no device leaves a collective before the last one
 /// has entered it. Nodes have clocks of their own, so executions of several nodes are matched by number.
-#[must_use]
-pub fn slices(kernels: &[CollectiveKernel]) -> Vec<Slice> {
+pub(super) fn slices(kernels: &[CollectiveKernel]) -> Vec<Slice> {
     let mut by_operation: BTreeMap<usize, BTreeMap<u32, Vec<usize>>> = BTreeMap::new();
     for (position, kernel) in kernels.iter().enumerate() {
         by_operation.entry(kernel.operation).or_default().entry(kernel.node).or_default().push(position);
@@ -122,7 +119,8 @@ fn by_time(kernels: &[CollectiveKernel], positions: &[usize]) -> Vec<Vec<usize>>
 /// it did not wait.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bandwidth {
-    /// Algorithmic bandwidth in GiB/s: [`CollectiveKind::algorithmic_bytes`](super::CollectiveKind::algorithmic_bytes) over time.
+    /// Algorithmic bandwidth in GiB/s: [`CollectiveKind::algorithmic_bytes`](super::CollectiveKind::algorithmic_bytes)
+    /// over time.
     pub algorithmic: f64,
     /// The same times [`CollectiveKind::bus_factor`](super::CollectiveKind::bus_factor), in GiB/s.
     pub bus: f64,
@@ -205,8 +203,7 @@ pub struct SliceMeasurement {
 }
 
 /// Measures executions. `operations[slice.operation]` is what a slice executes.
-#[must_use]
-pub fn measure(
+pub(super) fn measure(
     slices: &[Slice],
     kernels: &[CollectiveKernel],
     operations: &[CollectiveOperation],

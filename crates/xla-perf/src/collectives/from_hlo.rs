@@ -8,8 +8,7 @@ use super::operation::{CollectiveKind, CollectiveOperation, ExchangeGroups};
 use crate::programs::RENAMED;
 
 /// The collective that an instruction is, or begins asynchronously; `None` for every other instruction.
-#[must_use]
-pub fn collective_operation(instruction: InstructionRef<'_>) -> Option<CollectiveOperation> {
+pub(super) fn collective_operation(instruction: InstructionRef<'_>) -> Option<CollectiveOperation> {
     let (exchange, kind) = exchange(instruction)?;
     let inputs = exchange.operands().flat_map(|operand| tensors(&operand.shape)).collect();
     let groups = groups(&exchange, kind);
@@ -85,8 +84,7 @@ fn groups(exchange: &HloInstruction, kind: CollectiveKind) -> Option<ExchangeGro
 /// The instructions that names of events mean which the module does not have: names such as `all-gather.7`, ordered
 /// by number, stand for the instructions `all-gather-start…` in the order of their names (for `all-gather-done…` where
 /// there are none of these). When there are more names than instructions, the last instruction has the rest.
-#[must_use]
-pub fn renamed_collectives<'n>(
+pub(super) fn renamed_collectives<'n>(
     names: impl IntoIterator<Item = &'n str>,
     instructions: &[&'n str],
 ) -> BTreeMap<&'n str, &'n str> {

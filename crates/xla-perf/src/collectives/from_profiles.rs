@@ -78,11 +78,7 @@ fn record<'a>(node: u32, analysis: &'a JaxAnalysis, recorded: &mut Vec<RecordedK
                 duration: Picoseconds(span.length()),
                 exposed: Picoseconds(span.length() - hidden),
             },
-            module: operator
-                .program
-                .as_ref()
-                .and_then(|program| analysis.program_name(program))
-                .unwrap_or_default(),
+            module: analysis.module_name(operator).unwrap_or_default(),
             program: operator.program.and_then(|program| program.id),
             name: &operator.name,
             instruction: instructions.get(&event.operator).copied().flatten(),

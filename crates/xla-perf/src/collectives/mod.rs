@@ -1,8 +1,8 @@
 //! Collectives of XLA programs: what they exchange by the HLO, and how fast the kernels of the devices did it.
 //!
 //! [`CollectiveAnalysis::from_profiles`] takes the profiles of a run's nodes, reads each collective out of its program
-//! ([`CollectiveOperation`]), groups the kernels of all devices into executions ([`slices`]), and measures these
-//! ([`measure`]). All of that works on plain values and needs no profile.
+//! ([`CollectiveOperation`]), groups the kernels of all devices into executions, and measures these
+//! ([`SliceMeasurement`]).
 
 mod analysis;
 mod executions;
@@ -14,14 +14,8 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-pub use analysis::{CollectiveAnalysis, ProgramCollective, RecordedKernel};
-pub use executions::{
-    Bandwidth, CollectiveKernel, GroupMeasurement, Slice, SliceMeasurement, measure, slices,
-};
-pub use from_hlo::{collective_operation, renamed_collectives};
+pub use analysis::{CollectiveAnalysis, ProgramCollective};
+pub use executions::{Bandwidth, GroupMeasurement, SliceMeasurement};
 pub use operation::{CollectiveKind, CollectiveOperation, Devices, ExchangeGroups};
 pub use sheets::collective_sheets;
-pub use summary::{
-    BANDWIDTH_RANGES, BandwidthRange, BufferSize, BufferedCollective, Distribution, KindSummary,
-    OperationSummary, buffered, by_kind, by_operation, by_range, by_size,
-};
+pub use summary::{Distribution, KindSummary, OperationSummary};

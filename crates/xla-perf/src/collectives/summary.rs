@@ -39,8 +39,7 @@ pub struct OperationSummary {
 }
 
 /// The executions by collective, in the order of the collectives; those that never ran are left out.
-#[must_use]
-pub fn by_operation(slices: &[SliceMeasurement]) -> Vec<OperationSummary> {
+pub(super) fn by_operation(slices: &[SliceMeasurement]) -> Vec<OperationSummary> {
     let mut of_operation: BTreeMap<usize, Vec<&SliceMeasurement>> = BTreeMap::new();
     for slice in slices {
         of_operation.entry(slice.operation).or_default().push(slice);
@@ -107,8 +106,7 @@ pub struct KindSummary {
 
 /// Collectives by kind, the largest mean algorithmic bandwidth first; those without one last, in the order of the
 /// kinds. `devices` is the number that the program runs on.
-#[must_use]
-pub fn by_kind(
+pub(super) fn by_kind(
     summaries: &[OperationSummary],
     operations: &[CollectiveOperation],
     devices: usize,
@@ -207,25 +205,24 @@ impl Distribution {
 
 /// A collective with its buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BufferedCollective {
+pub(super) struct BufferedCollective {
     /// Index of the collective.
-    pub operation: usize,
+    pub(super) operation: usize,
     /// Kind.
-    pub kind: CollectiveKind,
+    pub(super) kind: CollectiveKind,
     /// Shortest duration of any execution on any device.
-    pub latency: Picoseconds,
+    pub(super) latency: Picoseconds,
     /// Bytes of the buffer that the collective fills on a device.
-    pub bytes: u64,
-    /// Bytes exchanged over the latency, in GB/s; `None` without time. The buffer of a reduce-scatter holds the shard of a device, so it
-    /// counts as often as the group has devices.
-    pub bandwidth: Option<f64>,
+    pub(super) bytes: u64,
+    /// Bytes exchanged over the latency, in GB/s; `None` without time. The buffer of a reduce-scatter holds the shard of
+    /// a device, so it counts as often as the group has devices.
+    pub(super) bandwidth: Option<f64>,
     /// Sum over the executions of the shortest duration.
-    pub time: Picoseconds,
+    pub(super) time: Picoseconds,
 }
 
 /// The collectives that ran, with their buffers, by kind and then in their order. Those without tensors are left out.
-#[must_use]
-pub fn buffered(
+pub(super) fn buffered(
     summaries: &[OperationSummary],
     operations: &[CollectiveOperation],
     devices: usize,
@@ -258,22 +255,21 @@ pub fn buffered(
 
 /// All collectives of a kind with buffers of one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BufferSize {
+pub(super) struct BufferSize {
     /// Kind.
-    pub kind: CollectiveKind,
+    pub(super) kind: CollectiveKind,
     /// Bytes of the buffer.
-    pub bytes: u64,
+    pub(super) bytes: u64,
     /// Collectives.
-    pub count: usize,
+    pub(super) count: usize,
     /// Sum of their times.
-    pub time: Picoseconds,
+    pub(super) time: Picoseconds,
     /// Their bandwidths in GB/s.
-    pub bandwidth: Option<Distribution>,
+    pub(super) bandwidth: Option<Distribution>,
 }
 
 /// Collectives by kind and size, the smallest first.
-#[must_use]
-pub fn by_size(collectives: &[BufferedCollective]) -> Vec<BufferSize> {
+pub(super) fn by_size(collectives: &[BufferedCollective]) -> Vec<BufferSize> {
     let mut sizes: BTreeMap<(CollectiveKind, u64), Vec<&BufferedCollective>> = BTreeMap::new();
     for collective in collectives {
         sizes.entry((collective.kind, collective.bytes)).or_default().push(collective);
@@ -289,25 +285,24 @@ pub fn by_size(collectives: &[BufferedCollective]) -> Vec<BufferSize> {
 }
 
 /// Lower ends of the ranges of bandwidth, in GB/s; the last one has no upper end.
-pub const BANDWIDTH_RANGES: [f64; 6] = [0.0, 50.0, 100.0, 200.0, 300.0, 400.0];
+const BANDWIDTH_RANGES: [f64; 6] = [0.0, 50.0, 100.0, 200.0, 300.0, 400.0];
 
 /// Collectives of a kind in a range of bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BandwidthRange {
+pub(super) struct BandwidthRange {
     /// Kind.
-    pub kind: CollectiveKind,
+    pub(super) kind: CollectiveKind,
     /// Index in [`BANDWIDTH_RANGES`].
-    pub range: usize,
+    pub(super) range: usize,
     /// Collectives.
-    pub count: usize,
+    pub(super) count: usize,
     /// Sum of their times.
-    pub time: Picoseconds,
+    pub(super) time: Picoseconds,
 }
 
 impl BandwidthRange {
     /// `0-50`, and `≥400` for the last.
-    #[must_use]
-    pub fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let lower = BANDWIDTH_RANGES[self.range];
         match BANDWIDTH_RANGES.get(self.range + 1) {
             Some(upper) => format!("{lower}-{upper}"),
@@ -318,8 +313,7 @@ impl BandwidthRange {
 
 /// Collectives by kind and range of bandwidth; ranges that nothing lies in are left out, as are collectives without
 /// a bandwidth. A range contains its lower end.
-#[must_use]
-pub fn by_range(collectives: &[BufferedCollective]) -> Vec<BandwidthRange> {
+pub(super) fn by_range(collectives: &[BufferedCollective]) -> Vec<BandwidthRange> {
     let mut ranges: BTreeMap<(CollectiveKind, usize), (usize, Picoseconds)> = BTreeMap::new();
     for collective in collectives {
         let Some(bandwidth) = collective.bandwidth else { continue };

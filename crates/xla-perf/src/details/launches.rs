@@ -86,19 +86,19 @@ fn launches(analysis: &JaxAnalysis) -> Vec<Launches<'_>> {
 
 /// A launch, from the profiler's text `kernel_details`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct KernelGeometry {
+struct KernelGeometry {
     /// Blocks (work groups) per dimension.
-    pub grid: [u32; 3],
+    grid: [u32; 3],
     /// Threads (work items) of a block per dimension.
-    pub block: [u32; 3],
+    block: [u32; 3],
     /// Registers of a thread.
-    pub registers: Option<u64>,
+    registers: Option<u64>,
     /// Memory that a block shares (LDS on AMD GPUs), in bytes.
-    pub group_memory: Option<u64>,
+    group_memory: Option<u64>,
     /// Memory of a thread of its own (scratch), in bytes.
-    pub private_memory: Option<u64>,
+    private_memory: Option<u64>,
     /// Occupancy that the launch allows in percent; `None` where the profiler did not compute it.
-    pub occupancy: Option<u64>,
+    occupancy: Option<u64>,
 }
 
 /// More registers than a thread of any GPU has: such a figure was never set, which old ROCm profilers left so.
@@ -107,8 +107,7 @@ const MOST_REGISTERS: u64 = 1024;
 impl KernelGeometry {
     /// Reads a text such as `regs:32 static_shared:0 dynamic_shared:1024 grid:219,40,1 block:256,1,1 occ_pct:50` or
     /// ` grid:1280,1,1 block:256,1,1 private_mem:0 group_mem:0 occ_pct:0`; `None` without a grid and a block.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         let value = |key: &str| value_of(text, key);
         let number = |key: &str| {
             value(key)?.parse::<f64>().ok().filter(|value| *value >= 0.0).map(|value| value as u64)
@@ -129,14 +128,12 @@ impl KernelGeometry {
     }
 
     /// Blocks of the launch.
-    #[must_use]
-    pub fn blocks(&self) -> u64 {
+    fn blocks(&self) -> u64 {
         product(self.grid)
     }
 
     /// Threads of a block.
-    #[must_use]
-    pub fn threads_per_block(&self) -> u64 {
+    fn threads_per_block(&self) -> u64 {
         product(self.block)
     }
 }
@@ -233,8 +230,8 @@ fn geometries(analysis: &JaxAnalysis) -> Vec<GeometryRow<'_>> {
     summaries(durations).into_iter().map(row).collect()
 }
 
-/// The device events that the profiler describes in a text of this name, each with its own name, what the text says, and
-/// its duration.
+/// The device events that the profiler describes in a text of this name, each with its own name, what the text says,
+/// and its duration.
 fn described<'a, D>(
     analysis: &'a JaxAnalysis,
     text: &'static str,
@@ -249,21 +246,20 @@ fn described<'a, D>(
 
 /// A copy, from the profiler's text `memcpy_details`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CopyDetails {
+struct CopyDetails {
     /// Bytes.
-    pub bytes: u64,
+    bytes: u64,
     /// Kinds of memory, where the profiler says.
-    pub kind: Option<String>,
+    kind: Option<String>,
     /// Number of the destination.
-    pub destination: Option<u64>,
+    destination: Option<u64>,
     /// Whether the host went on meanwhile.
-    pub is_async: Option<bool>,
+    is_async: Option<bool>,
 }
 
 impl CopyDetails {
     /// Reads a text such as `kind:Unknown size:655360 dest:2 async:1`; `None` without a size.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         let value = |key: &str| value_of(text, key);
         Some(Self {
             bytes: value("size")?.parse().ok()?,

@@ -13,52 +13,52 @@ use crate::sheet::sheet;
 
 /// An allocation or its end, as the allocator recorded it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct MemoryEvent {
+struct MemoryEvent {
     /// Name of the allocator, such as `GPU_0_bfc`.
-    pub allocator: String,
+    allocator: String,
     /// When.
-    pub time: Picoseconds,
+    time: Picoseconds,
     /// Whether memory was given, not taken back.
-    pub is_allocation: bool,
+    is_allocation: bool,
     /// Bytes that the program asked for.
-    pub requested: u64,
+    requested: u64,
     /// Bytes that the allocator gave or took back.
-    pub bytes: u64,
+    bytes: u64,
     /// Bytes in use afterwards.
-    pub allocated: u64,
+    allocated: u64,
     /// Bytes left.
-    pub available: u64,
+    available: u64,
     /// Most bytes in use since the allocator began.
-    pub peak: u64,
+    peak: u64,
     /// Share of the free memory that is not in its largest piece, 0 to 1.
-    pub fragmentation: Option<f64>,
+    fragmentation: Option<f64>,
 }
 
 /// What an allocator did during a profile.
 #[derive(Clone, Debug, PartialEq)]
-pub struct AllocatorUse {
+struct AllocatorUse {
     /// Name of the allocator.
-    pub allocator: String,
+    allocator: String,
     /// Allocations.
-    pub allocations: usize,
+    allocations: usize,
     /// Ends of allocations.
-    pub deallocations: usize,
+    deallocations: usize,
     /// Bytes that all allocations gave.
-    pub allocated_in_all: u64,
+    allocated_in_all: u64,
     /// Bytes of the largest allocation.
-    pub largest: u64,
+    largest: u64,
     /// Bytes in use after the first event and after the last.
-    pub first_and_last: (u64, u64),
+    first_and_last: (u64, u64),
     /// Most bytes in use at any time of the profile, and when.
-    pub peak: (u64, Picoseconds),
+    peak: (u64, Picoseconds),
     /// Most bytes in use since the allocator began, which may be before the profile.
-    pub lifetime_peak: u64,
+    lifetime_peak: u64,
     /// Bytes that the allocator can give in all: in use and left, by the last event.
-    pub capacity: u64,
+    capacity: u64,
     /// Largest fragmentation.
-    pub fragmentation: Option<f64>,
+    fragmentation: Option<f64>,
     /// Bytes that allocations gave more than was asked for.
-    pub rounding: u64,
+    rounding: u64,
 }
 
 /// Events by allocator, each in order of time.
@@ -74,8 +74,7 @@ fn by_allocator(events: &[MemoryEvent]) -> BTreeMap<&str, Vec<&MemoryEvent>> {
 }
 
 /// What each allocator did, by name.
-#[must_use]
-pub fn allocator_use(events: &[MemoryEvent]) -> Vec<AllocatorUse> {
+fn allocator_use(events: &[MemoryEvent]) -> Vec<AllocatorUse> {
     let of_allocator = |(allocator, events): (&str, Vec<&MemoryEvent>)| {
         let given = || events.iter().filter(|event| event.is_allocation);
         let (first, last) = (events.first()?, events.last()?);
@@ -103,21 +102,20 @@ pub fn allocator_use(events: &[MemoryEvent]) -> Vec<AllocatorUse> {
 
 /// Memory in use in a stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MemoryPoint {
+struct MemoryPoint {
     /// First event of the stretch.
-    pub time: Picoseconds,
+    time: Picoseconds,
     /// Bytes in use after its last event.
-    pub allocated: u64,
+    allocated: u64,
     /// Most bytes in use in it.
-    pub most: u64,
+    most: u64,
     /// Its events.
-    pub events: usize,
+    events: usize,
 }
 
 /// Memory in use over time, by allocator: the time from the first event of any to the last is cut into `stretches` of
 /// one length, and those without an event are left out.
-#[must_use]
-pub fn timeline(events: &[MemoryEvent], stretches: u32) -> Vec<(String, Vec<MemoryPoint>)> {
+fn timeline(events: &[MemoryEvent], stretches: u32) -> Vec<(String, Vec<MemoryPoint>)> {
     let times = || events.iter().map(|event| event.time.0);
     let (Some(first), Some(last)) = (times().min(), times().max()) else { return Vec::new() };
     let stretches = i64::from(stretches.max(1));

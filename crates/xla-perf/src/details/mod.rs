@@ -6,14 +6,11 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-pub use launches::{CopyDetails, KernelGeometry};
-pub use memory::{AllocatorUse, MemoryEvent, MemoryPoint, allocator_use, timeline};
-
 use sheets::Sheet;
 
 use crate::JaxAnalysis;
 
-/// The sheets of these, in order.
+/// The sheets of details, in order.
 pub(crate) fn detail_sheets<'a>() -> Vec<Sheet<'a, JaxAnalysis>> {
     vec![
         source::source_lines_sheet(),

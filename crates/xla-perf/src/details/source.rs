@@ -12,6 +12,7 @@ use sheets::{Chart, ChartShape, Column, Field, Sheet, percent, shares};
 use trace_ingest::Picoseconds;
 
 use crate::JaxAnalysis;
+use crate::operators::stated_source;
 use crate::sheet::{sheet, unless_empty};
 
 /// Frames of a call stack that are shown, the innermost ones.
@@ -35,10 +36,9 @@ impl Origin {
     fn new(metadata: &OpMetadata, frames: Option<&StackFrameIndex>) -> Self {
         let stack = frames.map_or_else(Vec::new, |frames| stack(frames, metadata.stack_frame));
         let innermost = stack.first();
-        let source = match (metadata.source_file.as_str(), metadata.source_line) {
-            ("", _) => innermost.map_or_else(String::new, Frame::source),
-            (file, 0) => file.to_owned(),
-            (file, line) => format!("{file}:{line}"),
+        let source = match stated_source(metadata) {
+            none if none.is_empty() => innermost.map_or(none, Frame::source),
+            stated => stated,
         };
         let texts = stack.iter().map(|frame| match frame.function {
             "" => frame.source(),
@@ -327,8 +327,8 @@ impl Rematerialization {
     const ALL: [Self; 4] = [Self::Framework, Self::Compiler, Self::Checkpointed, Self::None];
 
     /// By the framework's path and the instruction's name. JAX puts what it computes again into
-    /// `rematted_computation`, and the region is a `checkpoint` or, in old releases, a `remat`; the compiler adds `.remat` to the names
-    /// of its copies.
+    /// `rematted_computation`, and the region is a `checkpoint` or, in old releases, a `remat`; the compiler adds
+    /// `.remat` to the names of its copies.
     fn new(op_name: &str, instruction: &str) -> Self {
         let is_copy =
             |part: &str| part.starts_with("remat") && part[5..].bytes().all(|byte| byte.is_ascii_digit());

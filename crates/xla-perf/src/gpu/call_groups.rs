@@ -160,9 +160,7 @@ pub(super) type OperatorField<'a> = Field<OperatorContext<'a>, OperatorRow<'a>>;
 
 /// The program of the instruction.
 pub(super) fn module_field<'a>() -> OperatorField<'a> {
-    OperatorField::from_column(MODULE, |context, row| {
-        row.operator.program.as_ref().and_then(|program| context.analysis.program_name(program)).into()
-    })
+    OperatorField::from_column(MODULE, |context, row| context.analysis.module_name(row.operator).into())
 }
 
 /// Work of the first call with figures, under the names of these columns.

@@ -1,17 +1,18 @@
 //! Matrix multiplications: instructions, and their calls one by one.
 
-use hlo_cost::{ArrayShape, InstructionRef, Shape};
+use hlo_cost::InstructionRef;
 use operator_sheets::Figures;
 use operator_sheets::columns::{DATA_MOVED, FLOPS_PER_BYTE, GFLOPS};
-use perf_models::{GemmKernel, Value};
+use perf_models::{Category, GemmKernel, Value};
 use sheets::ColumnKind::{Count, Flag, Identifier, Number, Text};
 use sheets::Unit::{Microseconds, One, TerabytesPerSecond, TeraflopsPerSecond};
 use sheets::{Column, ColumnKind, Field, Nested, Sheet};
 
 use super::call_groups::{CallGroup, INSTRUCTION, MODULE, call_groups, figures};
+use super::steps::GPU;
 use crate::analysis::JaxAnalysis;
 use crate::executions::Call;
-use crate::operators::Operator;
+use crate::operators::{Operator, operand_arrays};
 use crate::sheet::sheet;
 
 /// The sheets of matrix multiplications.
@@ -20,7 +21,7 @@ pub(super) fn gemm_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 2] {
 }
 
 fn is_gemm(operator: &Operator) -> bool {
-    operator.category == perf_models::Category::Gemm.into()
+    operator.category == Category::Gemm.into()
 }
 
 /// The name of the instruction and its program.
@@ -30,7 +31,7 @@ fn identity<'a, R>(
     [
         Field::<&JaxAnalysis, R>::from_column(INSTRUCTION, move |_, row| operator(row).name.as_str().into()),
         Field::<&JaxAnalysis, R>::from_column(MODULE, move |analysis, row| {
-            operator(row).program.as_ref().and_then(|program| analysis.program_name(program)).into()
+            analysis.module_name(operator(row)).into()
         }),
     ]
 }
@@ -97,10 +98,7 @@ const SIZES: [(&str, Size); 4] = [
 fn by_call<'a>() -> Sheet<'a, JaxAnalysis> {
     type F<'a> = Field<&'a JaxAnalysis, CallRow<'a>>;
     let fields = [
-        F::new(Identifier, "gpu_pid", |analysis, row| {
-            analysis.device_events()[row.call.kernels[0]].pid.into()
-        })
-        .described("The GPU: the id of its plane plus 1."),
+        F::from_column(GPU, |analysis, row| analysis.device_events()[row.call.kernels[0]].pid.into()),
         F::new(Identifier, "step", |analysis, row| {
             row.call.execution.map(|at| analysis.executions()[at].number).into()
         })
@@ -223,7 +221,7 @@ pub(crate) struct LibraryGemm {
 }
 
 impl LibraryGemm {
-    /// `None` where the call is none, or one that the view cannot tell.
+    /// `None` where the call is no matrix multiplication, or one whose extents do not fit each other.
     pub(crate) fn new(instruction: InstructionRef<'_>) -> Option<Self> {
         let target = instruction.custom_call_target.as_str();
         if !["matmul", "cublas"].iter().any(|name| target.contains(name)) {
@@ -257,16 +255,6 @@ impl LibraryGemm {
         let beta = number_behind(config, "\"beta\"").unwrap_or(0.0);
         Some(LibraryGemm { batch, m, n, k, beta, types })
     }
-}
-
-/// Operands that are arrays of some rank, of tuples their first array.
-pub(crate) fn operand_arrays(instruction: InstructionRef<'_>) -> Vec<&ArrayShape> {
-    let shapes = instruction.operands().map(|operand| &operand.instruction().shape);
-    shapes.filter_map(first_array).collect()
-}
-
-fn first_array(shape: &Shape) -> Option<&ArrayShape> {
-    shape.arrays().into_iter().find(|array| !array.dimensions.is_empty())
 }
 
 /// Takes out the first size of this value.

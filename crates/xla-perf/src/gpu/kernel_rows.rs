@@ -1,8 +1,8 @@
 //! Kernels one by one, and what sheets show of one: shared by the sheets of kernels and those that equal TraceLens's.
 
-use perf_models::XlaKernel;
 use std::borrow::Cow;
 
+use perf_models::XlaKernel;
 use sheets::Nested;
 
 use crate::analysis::JaxAnalysis;

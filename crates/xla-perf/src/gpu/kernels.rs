@@ -9,6 +9,7 @@ use gpu_timeline::{Activity, Spread, Summary};
 use hashbrown::HashMap;
 use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
 use operator_sheets::duration_statistics;
+use perf_models::XlaKernel;
 use sheets::ColumnKind::{Count, Identifier, Number, Text, Whole};
 use sheets::Unit::{Bytes, Microseconds, Milliseconds, Percent};
 use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Nested, Sheet, percent, shares};
@@ -22,7 +23,6 @@ use crate::options::JaxFigures;
 use crate::programs::innermost;
 use crate::sheet::gpu_sheet;
 use crate::tracelens;
-use perf_models::XlaKernel;
 
 const KERNEL: Column = Column::new("name", Text, "Kernel.");
 const KERNEL_CATEGORY: Column = Column::new(

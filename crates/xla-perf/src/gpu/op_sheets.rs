@@ -3,6 +3,7 @@
 
 use hlo_cost::HloKind;
 use operator_sheets::columns::{KERNEL_DETAILS, KERNEL_TIME, WORK_OF_FIRST};
+use perf_models::{Figure, XlaKernel};
 use sheets::ColumnKind::{Count, Identifier, Number, Text};
 use sheets::Unit::Microseconds;
 use sheets::{Cell, Column, Field, Sheet};
@@ -14,7 +15,6 @@ use super::call_groups::{
 };
 use crate::analysis::JaxAnalysis;
 use crate::operators::{Operator, Program, number_tuples, stem, text_tuple};
-use perf_models::XlaKernel;
 
 pub(crate) const PROCESS_NAME: Column = Column::new(
     "process_name_first",
@@ -195,7 +195,7 @@ struct Key<'a> {
 impl<'a> Key<'a> {
     fn new(operator: &'a Operator) -> Self {
         let record = operator.record.as_ref();
-        let bits = |figure: &perf_models::Figure| figure.as_ref().ok().map(|value| value.to_bits());
+        let bits = |figure: &Figure| figure.as_ref().ok().map(|value| value.to_bits());
         Key {
             program: operator.program,
             stem: stem(&operator.name),

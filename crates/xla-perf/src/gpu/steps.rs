@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use gpu_timeline::Summary;
+use gpu_timeline::{Spread, Summary};
 use sheets::ColumnKind::{Count, Flag, Identifier, Number, Text};
 use sheets::Unit::{Microseconds, Milliseconds, Percent};
 use sheets::{Chart, ChartShape, Column, Field, Sheet, Statistics};
@@ -13,7 +13,7 @@ use crate::analysis::JaxAnalysis;
 use crate::executions::Execution;
 use crate::sheet::sheet;
 
-const GPU: Column = Column::new("gpu_pid", Identifier, "The GPU: the id of its plane plus 1.");
+pub(super) const GPU: Column = Column::new("gpu_pid", Identifier, "The GPU: the id of its plane plus 1.");
 const STEP: Column =
     Column::new("step", Identifier, "Number among the executions of the program on the GPU, from 0.");
 const BUSY: Column =
@@ -133,7 +133,7 @@ struct ProgramSteps<'a> {
     /// Busy times of the steady ones.
     steady: Option<Summary>,
     /// The same in µs.
-    steady_us: gpu_timeline::Spread,
+    steady_us: Spread,
 }
 
 /// One row per program and GPU.

@@ -90,8 +90,8 @@ impl TpuAnalysis {
         tables.collect()
     }
 
-    /// Time of all cores together from each one's first run or operation to its last, and the part
-    /// of it in which an operation ran that is work of the core: not infeed, outfeed, or waiting for the host.
+    /// Time of all cores together from each one's first run or operation to its last, and the part of it in which an
+    /// operation ran that is work of the core: not infeed, outfeed, or waiting for the host.
     #[must_use]
     pub fn duty_cycle(&self) -> DutyCycle {
         let mut cycle = DutyCycle::default();
@@ -276,7 +276,7 @@ impl OpTable {
 }
 
 /// A table in the making.
-pub(super) struct OpTableBuilder<'a> {
+struct OpTableBuilder<'a> {
     ops: &'a [TpuOp],
     metrics: IndexMap<(u64, &'a str), OpMetrics>,
     /// Still without the operations.
@@ -292,8 +292,8 @@ struct Share {
 }
 
 impl<'a> OpTableBuilder<'a> {
-    /// A table without rows of operations that have positions in these.
-    pub(super) fn new(ops: &'a [TpuOp]) -> Self {
+    /// A table without rows; its operations have positions in `ops`.
+    fn new(ops: &'a [TpuOp]) -> Self {
         OpTableBuilder { ops, metrics: IndexMap::default(), table: OpTable::default() }
     }
 
@@ -319,7 +319,7 @@ impl<'a> OpTableBuilder<'a> {
         metrics.work.add_execution(described, share.occurrences);
     }
 
-    pub(super) fn add_execution(&mut self, execution: &OpExecution, self_time: Picoseconds) {
+    fn add_execution(&mut self, execution: &OpExecution, self_time: Picoseconds) {
         let share = Share {
             occurrences: 1,
             time: execution.span.duration,
@@ -329,7 +329,7 @@ impl<'a> OpTableBuilder<'a> {
         self.add(execution.op, &share);
     }
 
-    pub(super) fn finish(mut self, total: Picoseconds) -> OpTable {
+    fn finish(mut self, total: Picoseconds) -> OpTable {
         self.table.total = total;
         self.table.ops = self.metrics.into_values().collect();
         let name = |metrics: &OpMetrics| self.ops[metrics.op].name.as_str();
@@ -343,7 +343,7 @@ impl<'a> OpTableBuilder<'a> {
 /// The table of everything in a profile.
 ///
 /// `own` has the own times of each core's executions.
-pub(super) fn op_table(profile: &TpuProfile, own: &[Vec<Picoseconds>]) -> OpTable {
+fn op_table(profile: &TpuProfile, own: &[Vec<Picoseconds>]) -> OpTable {
     let mut builder = OpTableBuilder::new(&profile.ops);
     let mut total = Picoseconds(0);
     for (core, own) in profile.cores.iter().zip(own) {
@@ -374,7 +374,7 @@ pub(super) fn extent(spans: impl Iterator<Item = PicoSpan>) -> Picoseconds {
 }
 
 /// Own times of the executions of each core.
-pub(super) fn own_times(profile: &TpuProfile) -> Vec<Vec<Picoseconds>> {
+fn own_times(profile: &TpuProfile) -> Vec<Vec<Picoseconds>> {
     let of_core = |core: &TpuCore| {
         let spans: Vec<_> = core.executions.iter().map(|execution| execution.span).collect();
         self_times(&spans)
@@ -384,8 +384,7 @@ pub(super) fn own_times(profile: &TpuProfile) -> Vec<Vec<Picoseconds>> {
 
 /// Length of each span minus those of its direct children. A span's parent is the smallest one that
 /// includes it whole; a span that sticks out of the one before it is no child of it. Spans may be in any order.
-#[must_use]
-pub fn self_times(spans: &[PicoSpan]) -> Vec<Picoseconds> {
+pub(super) fn self_times(spans: &[PicoSpan]) -> Vec<Picoseconds> {
     let mut order: Vec<usize> = (0..spans.len()).collect();
     // Of equal spans the earlier in the list is the outer one.
     order.sort_by_key(|&index| (spans[index].start, std::cmp::Reverse(spans[index].duration)));

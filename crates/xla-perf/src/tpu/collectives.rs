@@ -2,6 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use sheets::ColumnKind::{Count, Number, Text, Whole};
+use sheets::Unit::{Bytes, GigabytesPerSecond, Microseconds};
+use sheets::{ColumnKind, Field, Sheet};
+use trace_ingest::Picoseconds;
+
 use super::analysis::TpuAnalysis;
 use super::category;
 use super::profile::{PicoSpan, TpuOp};
@@ -9,10 +14,6 @@ use super::rates::ratio;
 use crate::JaxAnalysis;
 use crate::brackets::parts;
 use crate::sheet::tpu_sheet;
-use sheets::ColumnKind::{Count, Number, Text, Whole};
-use sheets::Unit::{Bytes, GigabytesPerSecond, Microseconds};
-use sheets::{ColumnKind, Field, Sheet};
-use trace_ingest::Picoseconds;
 
 /// One exchange.
 #[derive(Clone, Debug, PartialEq)]

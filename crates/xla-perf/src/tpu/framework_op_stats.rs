@@ -1,5 +1,6 @@
 //! A row per framework operation: the HLO operations that came from it, and the calls on the host.
 
+use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Sheet, Unit};
 use trace_ingest::Picoseconds;
 
 use super::analysis::{TpuAnalysis, Work, extent, self_times};
@@ -8,7 +9,6 @@ use super::rates::{Rates, Resource, Utilization, ratio};
 use super::read::parse_framework_op;
 use crate::sheet::tpu_sheet;
 use crate::{IndexMap, JaxAnalysis};
-use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Sheet, Unit};
 
 /// Where an operation ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

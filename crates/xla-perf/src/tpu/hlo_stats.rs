@@ -1,12 +1,12 @@
 //! A row per HLO operation: time, rates, what bounds it.
 
-use super::analysis::OpMetrics;
-use super::analysis::TpuAnalysis;
+use sheets::{Chart, ChartShape, Column, ColumnKind, Excerpt, Sheet, Unit};
+
+use super::analysis::{OpMetrics, TpuAnalysis};
 use super::profile::{MissingPeaks, TpuOp};
 use super::rates::{Rates, Utilization, ratio};
 use crate::JaxAnalysis;
 use crate::sheet::tpu_sheet;
-use sheets::{Chart, ChartShape, Column, ColumnKind, Excerpt, Sheet, Unit};
 
 /// Times of an operation, those of several cores together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

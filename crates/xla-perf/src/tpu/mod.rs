@@ -1,13 +1,13 @@
 //! Tables of TPU profiles, in the terms of the XLA profiler's own tools.
 //!
-//! [`TpuProfile::new`] takes what a profile recorded of tensor cores; a [`TpuProfile`] can be filled in by hand as well.
+//! [`TpuProfile::new`] takes what a profile recorded of tensor cores; a [`TpuProfile`] can be filled in by hand, too.
 //! [`TpuAnalysis::new`] sums it up, and a function per table makes its rows: [`hlo_stats`], [`roofline`],
 //! [`op_profile`], [`framework_op_stats`], [`overview`], [`module_runs`], [`tpu_collectives`], [`transfers`],
-//! [`async_copies`], [`host_offload`] and [`tpu_finding`], which says in a sentence where the time goes. [`tpu_sheets`] are the same as
-//! sheets.
+//! [`async_copies`] and [`host_offload`]. [`tpu_sheets`] makes sheets of them, and [`tpu_finding`] says in a sentence
+//! where the time goes.
 //!
-//! Times are [`Picoseconds`](trace_ingest::Picoseconds) until they become figures. Operations count by the clock of the device where it
-//! was recorded, which can differ much from that of the profile.
+//! Times are [`Picoseconds`](trace_ingest::Picoseconds) until they become figures. Operations count by the clock of the
+//! device where it was recorded, which can differ much from that of the profile.
 
 mod analysis;
 mod category;
@@ -24,7 +24,7 @@ mod read;
 mod roofline;
 mod transfers;
 
-pub use analysis::{DutyCycle, MemoryBytes, OpMetrics, OpTable, StepTable, TpuAnalysis, Work, self_times};
+pub use analysis::{DutyCycle, MemoryBytes, OpMetrics, OpTable, StepTable, TpuAnalysis, Work};
 pub use category::WorkClass;
 pub use collectives::{CollectiveRow, tpu_collectives};
 pub use findings::{TpuFinding, TpuNotice, tpu_finding};
@@ -38,7 +38,6 @@ pub use profile::{
     OpExecution, Peaks, PicoSpan, TpuCore, TpuOp, TpuProfile, TpuStep,
 };
 pub use rates::{ByMemory, Rates, Resource, Utilization};
-pub use read::{FrameworkOp, parse_framework_op};
 pub use roofline::{RooflineRow, RooflineStep, roofline};
 pub use transfers::{
     AsyncCopyRow, Direction, HostOffloadRow, Transfer, async_copies, host_offload, transfers,

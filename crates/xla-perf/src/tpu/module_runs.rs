@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use gpu_timeline::{Interval, busy_time};
+use sheets::{Column, ColumnKind, Sheet, Unit};
+use trace_ingest::Picoseconds;
 
 use super::analysis::TpuAnalysis;
 use super::profile::ModuleRun;
 use crate::JaxAnalysis;
 use crate::sheet::tpu_sheet;
-use sheets::{Column, ColumnKind, Sheet, Unit};
-use trace_ingest::Picoseconds;
 
 /// A run of a program, by the clock of the profile.
 #[derive(Clone, Copy, Debug, PartialEq)]

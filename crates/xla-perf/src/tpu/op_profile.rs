@@ -3,16 +3,15 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use sheets::{Column, ColumnKind, Sheet, Unit};
 use trace_ingest::Picoseconds;
 
-use super::analysis::TpuAnalysis;
-use super::analysis::{OpMetrics, Work};
+use super::analysis::{OpMetrics, TpuAnalysis, Work};
 use super::framework_op_stats::{IDLE, IdleTime};
 use super::profile::{AccessKind, MemorySpace, Peaks, TpuOp, TpuProfile};
 use super::rates::{giga_to_gibi, ratio};
 use crate::JaxAnalysis;
 use crate::sheet::tpu_sheet;
-use sheets::{Column, ColumnKind, Sheet, Unit};
 
 /// What the first level of the tree is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

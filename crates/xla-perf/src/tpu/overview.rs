@@ -2,21 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use sheets::ColumnKind::{Number, Text};
+use sheets::Unit::One;
+use sheets::{Field, Sheet};
 use trace_ingest::Picoseconds;
 
-use super::analysis::TpuAnalysis;
-use super::analysis::Work;
+use super::analysis::{TpuAnalysis, Work};
 use super::category::{WorkClass, work_class};
 use super::findings::tpu_finding;
 use super::framework_op_stats::{FrameworkOpRow, IdleTime, Place, framework_op_stats};
 use super::module_runs::module_runs;
-use super::rates::giga_to_gibi;
-use super::rates::{Rates, Utilization};
+use super::rates::{Rates, Utilization, giga_to_gibi};
 use crate::JaxAnalysis;
 use crate::sheet::tpu_sheet;
-use sheets::ColumnKind::{Number, Text};
-use sheets::Unit::One;
-use sheets::{Field, Sheet};
 
 /// What a step is.
 #[derive(Clone, Debug, PartialEq, Eq)]

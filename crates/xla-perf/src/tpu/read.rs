@@ -216,17 +216,16 @@ fn recorded_span(profile: &Profile, event: EventId) -> PicoSpan {
 
 /// Where an operation comes from and what it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FrameworkOp<'t> {
+pub(super) struct FrameworkOp<'t> {
     /// Its name with the scopes around it, `jit(f)/jit(main)/add`.
-    pub name: &'t str,
+    pub(super) name: &'t str,
     /// Its type; empty when the text does not say.
-    pub kind: &'t str,
+    pub(super) kind: &'t str,
 }
 
 /// Parses `<name>:<type>`. Without a type, the last part of the name without the number behind it is the type, which is
 /// how JAX records its primitives. `None` when the text is of another form.
-#[must_use]
-pub fn parse_framework_op(text: &str) -> Option<FrameworkOp<'_>> {
+pub(super) fn parse_framework_op(text: &str) -> Option<FrameworkOp<'_>> {
     let Some((name, kind)) = text.split_once(':') else {
         let copies = ["MemcpyHToD", "MemcpyDToH", "MemcpyDToD", "MemcpyHToH"];
         let starts =
@@ -301,7 +300,7 @@ struct MemoryEntry {
 }
 
 /// The entries of a message; those from the place on where it is damaged are missing.
-pub(super) fn memory_breakdown(message: &[u8]) -> Vec<MemoryAccess> {
+fn memory_breakdown(message: &[u8]) -> Vec<MemoryAccess> {
     let mut breakdown = MemoryBreakdown::default();
     breakdown.merge(message).ok();
     let access = |entry: MemoryEntry| MemoryAccess {

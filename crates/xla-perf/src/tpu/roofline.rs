@@ -1,17 +1,16 @@
 //! Operations under the roofline of a core: the whole profile, the average step, every step; with and without the
 //! operations that feed the device.
 
+use sheets::{Column, ColumnKind, Sheet, Unit};
 use trace_ingest::Picoseconds;
 
-use super::analysis::TpuAnalysis;
-use super::analysis::{OpMetrics, OpTable, Work};
+use super::analysis::{OpMetrics, OpTable, TpuAnalysis, Work};
 use super::category;
 use super::hlo_stats::OpTimes;
 use super::profile::{Peaks, TpuOp};
 use super::rates::{Rates, Utilization, ratio};
 use crate::JaxAnalysis;
 use crate::sheet::tpu_sheet;
-use sheets::{Column, ColumnKind, Sheet, Unit};
 
 /// Which time a row is of.
 #[derive(Clone, Debug, PartialEq, Eq)]

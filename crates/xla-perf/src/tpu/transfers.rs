@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use gpu_timeline::{IntervalSet, busy_time};
+use sheets::{Chart, ChartShape, Column, ColumnKind, Sheet, Unit};
 use trace_ingest::Picoseconds;
 
 use super::analysis::TpuAnalysis;
@@ -13,7 +14,6 @@ use super::rates::{giga_to_gibi, ratio};
 use crate::JaxAnalysis;
 use crate::brackets::parts;
 use crate::sheet::tpu_sheet;
-use sheets::{Chart, ChartShape, Column, ColumnKind, Sheet, Unit};
 
 /// Which memories an asynchronous operation moves data between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
