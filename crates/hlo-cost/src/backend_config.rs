@@ -121,8 +121,8 @@ fn attribute_value(text: &str) -> Value {
     }
 }
 
-/// Splits at separators that are neither in quotes nor in brackets. `separator` tells the length of the one
-/// that a text starts with.
+/// Splits at separators that are neither in quotes nor in brackets. `separator` gives the length of the one that a
+/// text starts with.
 fn split_outside(text: &str, separator: impl Fn(&str) -> Option<usize>) -> Vec<&str> {
     let (mut parts, mut start, mut depth, mut quoted, mut escaped) = (Vec::new(), 0, 0_usize, false, false);
     for (at, c) in text.char_indices() {

@@ -22,7 +22,7 @@ pub(crate) fn array_operand(of: InstructionRef<'_>, index: usize) -> Result<&Arr
 }
 
 /// The first array of a result.
-pub(crate) fn first_array(shape: &Shape) -> Result<&ArrayShape, Undefined> {
+fn first_array(shape: &Shape) -> Result<&ArrayShape, Undefined> {
     shape.arrays().first().copied().ok_or_else(|| Undefined::arguments("the result has no array"))
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn other_extents(dimensions: &[u64], without: &[&[i64]]) -> Vec<u64> 
 }
 
 /// The peak of the matrix units for two types of operands: that of the more precise one.
-pub(crate) fn matrix_spec(a: ElementType, b: ElementType) -> Option<ComputeSpec> {
+fn matrix_spec(a: ElementType, b: ElementType) -> Option<ComputeSpec> {
     let rank = |precision: Precision| match precision {
         Precision::Fp64 => 6,
         Precision::Fp32 => 5,
@@ -58,11 +58,11 @@ pub(crate) fn matrix_spec(a: ElementType, b: ElementType) -> Option<ComputeSpec>
     Some(ComputeSpec { unit: ComputeUnit::Matrix, precision })
 }
 
-pub(crate) fn types_parameter(a: ElementType, b: ElementType) -> Parameter {
+fn types_parameter(a: ElementType, b: ElementType) -> Parameter {
     ("dtype_A_B", Value::Tuple(vec![a.torch_name().into(), b.torch_name().into()]))
 }
 
-/// The matrix multiplication of a `dot`.
+/// The matrix multiplication of a `dot` instruction.
 pub(crate) fn dot(of: InstructionRef<'_>) -> Result<Contraction, Undefined> {
     let numbers = of.dot.as_ref().ok_or_else(|| Undefined::arguments("the dot has no dimension numbers"))?;
     matmul(of, numbers, false)
@@ -111,13 +111,13 @@ fn is_column_major(result: &ArrayShape) -> bool {
 }
 
 /// The three arrays of a convolution, whichever of them is the result.
-pub(crate) struct ConvolutionArrays<'a> {
-    pub(crate) input: &'a ArrayShape,
-    pub(crate) filter: &'a ArrayShape,
-    pub(crate) output: &'a ArrayShape,
+struct ConvolutionArrays<'a> {
+    input: &'a ArrayShape,
+    filter: &'a ArrayShape,
+    output: &'a ArrayShape,
 }
 
-/// The convolution of a `convolution`.
+/// The convolution of a `convolution` instruction.
 pub(crate) fn convolution(of: InstructionRef<'_>) -> Result<Contraction, Undefined> {
     let arrays = ConvolutionArrays {
         input: array_operand(of, 0)?,
@@ -132,7 +132,7 @@ pub(crate) fn convolution(of: InstructionRef<'_>) -> Result<Contraction, Undefin
 /// The filter's own extent of input channels is `C_in/groups`. Dilation of the filter moves its taps and adds
 /// none. Where the input is dilated, as in transposed convolutions, each of its elements meets each tap once;
 /// the zeros between them take no operation. Zeros around the input count, as is usual.
-pub(crate) fn convolve(
+fn convolve(
     of: InstructionRef<'_>,
     kind: HloKind,
     arrays: &ConvolutionArrays<'_>,
@@ -202,7 +202,7 @@ fn convolution_parameters(
     ])
 }
 
-/// The operations of a custom call that is no attention.
+/// The operations of a custom call other than attention.
 pub(crate) fn custom_call(of: InstructionRef<'_>) -> Work {
     let target = of.custom_call_target.as_str();
     let config = BackendConfig::read(&of.backend_config);

@@ -150,20 +150,20 @@ impl Work {
     }
 }
 
-/// One look at a module: computations that several instructions call are evaluated once.
-pub(crate) struct Evaluation<'m> {
+/// Evaluates a module, each computation once however many instructions call it.
+struct Evaluation<'m> {
     module: &'m HloModule,
     known: HashMap<i64, Work>,
     open: Vec<i64>,
 }
 
 impl<'m> Evaluation<'m> {
-    pub(crate) fn new(module: &'m HloModule) -> Self {
+    fn new(module: &'m HloModule) -> Self {
         Self { module, known: HashMap::new(), open: Vec::new() }
     }
 
     /// The work of an instruction.
-    pub(crate) fn of(&mut self, instruction: InstructionRef<'m>) -> Work {
+    fn of(&mut self, instruction: InstructionRef<'m>) -> Work {
         let mut work = self.operations(instruction);
         let calls_unfused = matches!(instruction.opcode.as_str(), "call" | "while" | "conditional")
             || (instruction.opcode == "async-start" && !instruction.called_computations.is_empty());
@@ -227,7 +227,7 @@ impl<'m> Evaluation<'m> {
         sum
     }
 
-    /// A loop takes as long as its rounds, if the compiler knows how many there are.
+    /// A loop does the work of its iterations, if the compiler knows how many there are.
     fn of_loop(&mut self, instruction: InstructionRef<'m>) -> Work {
         let rounds = BackendConfig::read(&instruction.backend_config).number("/known_trip_count/n");
         let once = self.of_computations(&instruction.called_computations);

@@ -4,14 +4,14 @@ use std::fmt;
 
 use crate::{HloInstruction, InstructionRef, Shape};
 
-/// What kind of work an instruction does, told by its opcode, by the function that it calls and by what its
-/// fusion holds; never by the name of a kernel. Displays as reports write it.
+/// What kind of work an instruction does, by its opcode, the function that it calls and the instructions of its
+/// fusion; never by the name of a kernel. Displays as reports write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum HloKind {
     /// Matrix multiplication, alone or with what is fused to it.
     Gemm,
-    /// Convolution, forward or not told apart.
+    /// Forward convolution, or one whose direction is not known.
     ConvForward,
     /// Gradient of a convolution.
     ConvBackward,
@@ -21,7 +21,7 @@ pub enum HloKind {
     AttentionBackward,
     /// Normalization by a library.
     Normalization,
-    /// Reductions and windows of them, with what is fused to them.
+    /// Reductions, over windows or whole dimensions, with what is fused to them.
     Reduction,
     /// Element by element.
     Elementwise,
@@ -64,7 +64,7 @@ impl HloKind {
         }
     }
 
-    /// The kind of an instruction by itself, without what it calls; `None` where that decides.
+    /// The kind of an instruction by its opcode and target alone; `None` where what it calls decides.
     pub(crate) fn of_opcode(instruction: &HloInstruction) -> Option<Self> {
         let opcode = instruction.opcode.as_str();
         Some(match opcode {

@@ -256,7 +256,7 @@ pub struct DotDimensionNumbers {
     /// Those of the second operand, in the same order.
     #[prost(int64, repeated, tag = "2")]
     pub rhs_contracting: Vec<i64>,
-    /// Dimensions of the first operand that tell multiplications apart.
+    /// Batch dimensions of the first operand.
     #[prost(int64, repeated, tag = "3")]
     pub lhs_batch: Vec<i64>,
     /// Those of the second operand, in the same order.
@@ -479,12 +479,6 @@ impl<'m> InstructionRef<'m> {
         &self.module.message.computations[self.computation]
     }
 
-    /// Whether its value is that of the computation.
-    #[must_use]
-    pub fn is_root(self) -> bool {
-        self.computation().root == self.instruction().id
-    }
-
     /// Operand `index`; `None` where there is none or the module lacks it.
     #[must_use]
     pub fn operand(self, index: usize) -> Option<InstructionRef<'m>> {
@@ -546,7 +540,7 @@ mod tests {
         let negate = module.instruction("%negate.1").unwrap();
         assert_eq!(negate.operand(0).unwrap().name, "parameter.0");
         assert_eq!(negate.operand_texts(), ["f32[2]{0}"]);
-        assert!(negate.is_root() && negate.operand(1).is_none());
+        assert!(negate.operand(1).is_none());
         assert_eq!(module.entry().unwrap().instructions.len(), module.instructions().count());
 
         let mut alone = chain(&["negate"]).message.computations;

@@ -1,4 +1,4 @@
-//! Work of instructions and computations, as it adds up.
+//! The work of instructions and computations, and its sum.
 
 use perf_models::{ComputeSpec, Parameter, Undefined};
 
@@ -8,7 +8,7 @@ use crate::{ElementType, HloKind};
 #[derive(Clone, Debug)]
 pub(crate) struct Contraction {
     pub(crate) kind: HloKind,
-    /// A multiplication and an addition are two operations.
+    /// Floating-point operations; a multiply-add is two.
     pub(crate) flops: f64,
     pub(crate) spec: Option<ComputeSpec>,
     pub(crate) parameters: Vec<Parameter>,
@@ -17,7 +17,7 @@ pub(crate) struct Contraction {
 /// Work of an instruction or a computation.
 #[derive(Clone, Debug)]
 pub(crate) struct Work {
-    /// The matrix multiplications and convolutions: operations of each, the largest first.
+    /// The matrix multiplication or convolution with the most operations.
     pub(crate) largest: Option<Contraction>,
     /// Operations of all matrix multiplications and convolutions.
     pub(crate) matrix_flops: f64,
@@ -119,7 +119,7 @@ impl Work {
     }
 }
 
-/// A product in which nothing is nothing, however large the other factor is.
+/// A product that is 0 where a factor is, even if the other one is infinite.
 fn product(a: f64, b: f64) -> f64 {
     if a == 0.0 || b == 0.0 { 0.0 } else { a * b }
 }

@@ -2,7 +2,6 @@
 
 use std::sync::OnceLock;
 
-use crate::tracelens;
 use gpu_timeline::{Interval, Summary};
 use hashbrown::HashMap;
 use perf_models::{RocprofKernel, tracelens_rocprof_kernel};
@@ -12,6 +11,7 @@ use trace_ingest::rocprof::{Dispatch, MemoryCopy, Profile};
 use crate::options::{PftraceOptions, RocprofOptions};
 use crate::pftrace::gpu_kernels::GpuKernels;
 use crate::pftrace::hip_launches::HipLaunches;
+use crate::tracelens;
 
 /// A profile of `rocprofv3` with the names and categories of its kernels. All sheets are made from it.
 pub struct RocprofAnalysis {
@@ -156,7 +156,7 @@ pub(crate) struct KernelGroup {
 }
 
 impl KernelGroups {
-    pub(crate) fn new(analysis: &RocprofAnalysis) -> Self {
+    fn new(analysis: &RocprofAnalysis) -> Self {
         // By counting, into one list: where the durations of each name begin, then where the next one goes.
         let mut next = vec![0_usize; analysis.names().len() + 1];
         let named = || {

@@ -2,14 +2,15 @@
 
 use std::fmt;
 
-use gpu_timeline::Breakdown;
+use gpu_timeline::{Breakdown, Summary};
 use hashbrown::HashMap;
+use perf_models::RocprofKernel;
+use trace_ingest::Nanoseconds;
+use trace_ingest::rocprof::Dispatch;
 
 use crate::analysis::RocprofAnalysis;
 use crate::sheets::calls::Callers;
 use crate::sheets::timeline::agent_timelines;
-use perf_models::RocprofKernel;
-use trace_ingest::Nanoseconds;
 
 /// Kernels below this are mostly launch.
 const SHORT: Nanoseconds = Nanoseconds(10_000);
@@ -102,7 +103,7 @@ pub fn rocprof_finding(analysis: &RocprofAnalysis) -> Option<RocprofFinding> {
     Some(finding)
 }
 
-/// Share of kernels, and of kernel time.
+/// Share of kernels that are short, and their share of the kernel time.
 fn short_kernels(analysis: &RocprofAnalysis, total: f64) -> (f64, f64) {
     let (mut all, mut short, mut time) = (0_u64, 0_u64, Nanoseconds(0));
     for dispatch in analysis.dispatches() {
@@ -117,11 +118,11 @@ fn short_kernels(analysis: &RocprofAnalysis, total: f64) -> (f64, f64) {
 
 fn queue_delay(analysis: &RocprofAnalysis) -> Option<f64> {
     let profile = analysis.profile();
-    let delay = |(dispatch, call): (&trace_ingest::rocprof::Dispatch, Option<u32>)| {
+    let delay = |(dispatch, call): (&Dispatch, Option<u32>)| {
         Some(dispatch.start.without(profile.calls[call? as usize].end).0)
     };
     let delays = profile.dispatches.iter().zip(Callers::new(profile).dispatches).filter_map(delay);
-    gpu_timeline::Summary::from_values(&delays.collect::<Vec<_>>()).map(|summary| summary.median)
+    Summary::from_values(&delays.collect::<Vec<_>>()).map(|summary| summary.median)
 }
 
 impl fmt::Display for RocprofFinding {
@@ -188,7 +189,7 @@ impl fmt::Display for RocprofFinding {
 
 #[cfg(test)]
 mod tests {
-    use trace_ingest::rocprof::{Call, Domain};
+    use trace_ingest::rocprof::{Call, CopyDirection, Domain};
 
     use super::*;
     use crate::RocprofOptions;
@@ -259,7 +260,7 @@ mod tests {
     #[test]
     fn copies_beside_which_nothing_runs_bound() {
         let mut recorded = recorded(&[("gemm", 0, 20)], None);
-        recorded.copy(trace_ingest::rocprof::CopyDirection::HostToDevice, [None, Some(0)], 20_000, 90_000);
+        recorded.copy(CopyDirection::HostToDevice, [None, Some(0)], 20_000, 90_000);
         let found = finding(recorded).unwrap();
         assert_eq!(found.bound, RocprofBound::Copies);
         assert!(found.to_string().contains("memory copies: exposed 77.8 % of busy time"), "{found}");

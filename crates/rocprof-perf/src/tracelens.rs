@@ -1,8 +1,8 @@
 //! Figures as TraceLens prints them where they are known to be wrong, for comparison
 //! ([`RocprofOptions::parity`](crate::RocprofOptions::parity)). Nothing else needs this module.
 //!
-//! Besides what stands here, [`RocprofAnalysis::us`](crate::RocprofAnalysis) gives nanoseconds under headers that say µs
-//! and µs under headers that say ms, and so takes the threshold of short kernels for nanoseconds; and
+//! Besides what stands here, [`RocprofAnalysis`](crate::RocprofAnalysis) gives nanoseconds under headers that say µs and
+//! µs under headers that say ms (`us`, `ms`), and so takes the threshold of short kernels for nanoseconds; and
 //! [`HipLaunches`](crate::pftrace::hip_launches::HipLaunches) matches by correlation numbers alone.
 
 use std::cmp::Reverse;

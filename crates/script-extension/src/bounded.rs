@@ -1,9 +1,9 @@
 //! The operators, functions and methods that can make much of little, with a bound on what they make.
 //!
 //! `[0] * 2000000000` must end in an error, because a failed allocation ends the process. The interpreter cannot
-//! promise that: it checks its heap once in a thousand calls and passes of loops, never within one of its own functions,
-//! and not at all for dicts and sets, which are outside its heap. So every operator, function and method that can make
-//! much of little goes through this module, which knows the size of the result before it is made:
+//! promise that: it checks its heap once in a thousand calls and passes of loops, never within one of its own
+//! functions, and not at all for dicts and sets, which are outside its heap. So every operator, function and method that
+//! can make much of little goes through this module, which knows the size of the result before it is made:
 //!
 //! - operators and methods, because the script is rewritten to call the functions of [`metering`]
 //!   ([`metered_source`](crate::metered_source));
@@ -11,10 +11,9 @@
 //! - everything else adds little at a time, and the heap is checked before each statement, in each pass of a
 //!   comprehension and in each call of a lambda.
 //!
-//! With the account ([`memory`](crate::memory)) and the rewriting this takes some 860 lines. Nothing shorter keeps the
-//! promise: a bound on the sizes of ranges would
-//! refuse loops that end early, a check of the heap alone comes too late, and a library must not put a limit of the
-//! operating system on the process that uses it.
+//! With the account ([`memory`](crate::memory)) and the rewriting this is much code, but nothing shorter keeps the
+//! promise: a bound on the sizes of ranges would refuse loops that end early, a check of the heap alone comes too late,
+//! and a library must not put a limit of the operating system on the process that uses it.
 //!
 //! Work that takes time and no memory, such as the comparison of two lists that contain themselves many times, is not
 //! bounded: a single call of a builtin function is not interrupted. Entries that statements put into a dict one by one
@@ -51,7 +50,7 @@ fn memory<'a>(eval: &Evaluator<'_, 'a, '_>) -> starlark::Result<&'a Memory> {
     Ok(&Host::from_evaluator(eval)?.memory)
 }
 
-/// Room for a text or a list so many times.
+/// Asks for the memory of a text or a list repeated `times` times; false for values that `*` does not repeat.
 fn repeated<'v>(
     value: ScriptValue<'v>,
     times: ScriptValue<'v>,
@@ -77,7 +76,7 @@ enum Growth {
     Printed,
     /// Like a number of as many digits as the text.
     Digits,
-    /// Not, but it gives methods.
+    /// Not at all, but the result may be a method, which has to be called where it stands.
     Methods,
     /// Like the shortest value, with a part of each in each element.
     Rows,

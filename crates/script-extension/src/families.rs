@@ -15,9 +15,9 @@ type Build = fn(&Parameters<'_>) -> Result<Arc<dyn PerfModel>, String>;
 /// A family with the parameters it takes.
 pub(crate) struct ModelFamily {
     /// The name in scripts.
-    pub(crate) name: &'static str,
+    name: &'static str,
     /// The parameters, required ones first.
-    pub(crate) parameters: &'static [&'static str],
+    parameters: &'static [&'static str],
     /// How many are required.
     required: usize,
     pub(crate) family: Family,
@@ -26,7 +26,7 @@ pub(crate) struct ModelFamily {
 }
 
 /// Every family that a script can name.
-pub(crate) const FAMILIES: &[ModelFamily] = &[
+const FAMILIES: &[ModelFamily] = &[
     ModelFamily {
         name: "gemm",
         parameters: &["m", "n", "k", "dtype", "batch", "bias", "dtype_b", "dtype_out", "activation"],
@@ -217,7 +217,7 @@ impl Parameters<'_> {
 const COUNT: &str = "a whole number of at least 0";
 const TEXT: &str = "a text";
 
-/// What `read` takes all items of a list for.
+/// The items of a list, each as `read` takes it; `None` where it takes one of them for none.
 fn all<T>(list: &Value, read: fn(&Value) -> Option<T>) -> Option<Vec<T>> {
     list.items()?.iter().map(read).collect()
 }

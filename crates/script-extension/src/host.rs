@@ -1,4 +1,4 @@
-//! Where a script leaves its results.
+//! What scripts and the tool share during an evaluation: models, printed lines, the tree, and the memory account.
 
 // The derive of `ProvidesStaticType` implements starlark's unsafe trait of types with lifetimes.
 #![allow(unsafe_code)]
@@ -17,7 +17,7 @@ use crate::limits::Limits;
 use crate::memory::Memory;
 use crate::tree::TreeHost;
 
-/// What scripts and the tool share during an evaluation.
+/// What a script and the tool share during an evaluation.
 #[derive(ProvidesStaticType)]
 pub(crate) struct Host<'t> {
     /// What the script holds.
@@ -49,7 +49,7 @@ impl starlark::PrintHandler for Host<'_> {
 const MODEL: &str = "model";
 
 impl<'t> Host<'t> {
-    /// A host of a script that may use so much.
+    /// A host without a tree, for a script under these limits.
     pub(crate) fn new(limits: Limits) -> Self {
         Host {
             memory: Memory::new(limits.memory_bytes),
@@ -59,7 +59,7 @@ impl<'t> Host<'t> {
         }
     }
 
-    /// A host that lets the script at a tree.
+    /// A host whose script may query and edit a tree.
     pub(crate) fn with_tree(tree: &'t mut TraceTree, limits: Limits) -> Self {
         Host { tree: Some(RefCell::new(TreeHost::new(tree))), ..Host::new(limits) }
     }

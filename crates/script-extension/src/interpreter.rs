@@ -16,12 +16,12 @@ use crate::host::Host;
 use crate::limits::Limits;
 use crate::metered_source::metered;
 
-/// Longest script. Nested expressions take stack while they are compiled.
-pub(crate) const LONGEST_SCRIPT: usize = 256 << 10;
+/// Longest script in bytes. Nested expressions take stack while they are compiled.
+const LONGEST_SCRIPT: usize = 256 << 10;
 
-/// Stack of the thread that compiles a script: enough for the longest script that is nothing but nesting. Code that is
-/// not optimised takes more.
-pub(crate) const COMPILER_STACK: usize = if cfg!(debug_assertions) { 2 << 30 } else { 512 << 20 };
+/// Stack in bytes of the thread that compiles a script: enough for the longest script that is nothing but nesting. Code
+/// that is not optimised takes more.
+const COMPILER_STACK: usize = if cfg!(debug_assertions) { 2 << 30 } else { 512 << 20 };
 
 /// Where the statement that runs begins: an evaluation that a limit ends does not say where it was.
 #[derive(Clone, Default)]

@@ -10,7 +10,7 @@ use starlark::values::{Heap, UnpackValue, Value as ScriptValue};
 
 use crate::error::complain;
 
-/// Parts of all memory that one text may have.
+/// One text may have the memory of all values divided by this.
 const TEXT: usize = 64;
 
 /// Bytes of an element of a list, and of an entry of a dict or a set with what the table keeps free.
@@ -82,8 +82,8 @@ impl Memory {
         self.text(heap, bytes.saturating_mul(times))
     }
 
-    /// Room for so many elements of so many bytes; they are counted one by one in a builtin function, which bounds
-    /// the time, too.
+    /// Room for `count` elements of `bytes` each. Builtin functions go through elements one by one, so this bounds their
+    /// time, too.
     pub(crate) fn elements(&self, heap: Heap<'_>, count: u64, bytes: u64) -> starlark::Result<()> {
         self.room(heap, count.saturating_mul(bytes))
     }
@@ -152,7 +152,7 @@ const AROUND: u64 = 4;
 
 /// Bytes of `value` as a text, `None` when they are more than `most` or when it is nested too deeply. A list that
 /// holds itself ends by that, too. What is written with escapes may be a few times as long.
-pub(crate) fn printed<'v>(value: ScriptValue<'v>, heap: Heap<'v>, most: u64) -> Option<u64> {
+fn printed<'v>(value: ScriptValue<'v>, heap: Heap<'v>, most: u64) -> Option<u64> {
     let mut bytes: u64 = 0;
     let mut left = vec![(value, 0)];
     while let Some((value, depth)) = left.pop() {

@@ -25,9 +25,9 @@ pub(crate) enum Position {
 
 /// An operator with its place.
 pub(crate) struct Insertion {
-    pub(crate) position: Position,
+    position: Position,
     /// The event that it is inserted above, inside of, or that it isolates.
-    pub(crate) event: EventId,
+    event: EventId,
     name: String,
     given: Given,
 }
@@ -93,7 +93,7 @@ impl Insertion {
         Insertion { position, event, name: name.to_owned(), given }
     }
 
-    pub(crate) fn carry_out(self, edit: &mut TreeEdit<'_>) -> Result<(), EditError> {
+    fn carry_out(self, edit: &mut TreeEdit<'_>) -> Result<(), EditError> {
         let Given { donor, sequence_number, lists, attributes } = self.given;
         let operator = PseudoOperator { name: &self.name, donor, sequence_number, lists, attributes };
         match self.position {
@@ -106,7 +106,7 @@ impl Insertion {
 }
 
 /// Further arguments of events, by event.
-pub(crate) type Attributes = BTreeMap<EventId, Vec<(String, Value)>>;
+type Attributes = BTreeMap<EventId, Vec<(String, Value)>>;
 
 /// A tree under a script. Edits wait until the script asks for something again: each time they are carried out,
 /// the whole tree's order is derived anew.

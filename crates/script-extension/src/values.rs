@@ -70,9 +70,10 @@ pub(crate) fn call_to_script<'v>(call: &OpCall<'_>, heap: Heap<'v>) -> ScriptVal
 /// Elements, and bytes of texts, of one value. A list that holds another many times is small in a script only.
 const LARGEST: usize = 1 << 20;
 
-/// A value of a script; fails with what it is where it is none that reports can show.
+/// A value of a script; where reports cannot show it, the error names what it is.
 pub(crate) fn from_script(value: ScriptValue<'_>) -> Result<Value, String> {
-    read(value, DEEPEST, &mut LARGEST.clone())
+    let mut left = LARGEST;
+    read(value, DEEPEST, &mut left)
 }
 
 fn read(value: ScriptValue<'_>, depth: usize, left: &mut usize) -> Result<Value, String> {

@@ -1,9 +1,9 @@
 //! The kernels of a profile, GPU by GPU: their names as the tables show them, and their kinds.
 
-use perf_models::PftraceKernel;
 use std::sync::LazyLock;
 
 use gpu_timeline::Interval;
+use perf_models::PftraceKernel;
 use regex::Regex;
 use trace_ingest::Nanoseconds;
 use trace_ingest::rocprof::{Dispatch, KernelNames, Profile};

@@ -21,19 +21,8 @@ pub(crate) fn hip_calls<'a>(
     profile.calls.iter().filter(counts)
 }
 
-/// Functions whose names do not say that they launch a kernel, and those that do so besides the pattern.
-const LAUNCHES: [&str; 10] = [
-    "hipModuleLaunchKernel",
-    "hipLaunchKernelGGL",
-    "hipLaunchKernel",
-    "hipExtLaunchKernelGGL",
-    "hipModuleLaunchCooperativeKernel",
-    "hipExtModuleLaunchKernel",
-    "hipMemset",
-    "hipMemcpyHtoDAsync",
-    "hipMemcpyDtoHAsync",
-    "hipMemsetD32Async",
-];
+/// Functions that launch something although their names do not say so.
+const LAUNCHES: [&str; 4] = ["hipMemset", "hipMemcpyHtoDAsync", "hipMemcpyDtoHAsync", "hipMemsetD32Async"];
 
 /// A HIP call, with what it launched if that is known.
 pub(crate) struct HipLaunch {
@@ -104,7 +93,7 @@ impl HipLaunches {
                 work,
             };
             let with = |work: &Work| {
-                let queue = (work.start - call.end).max(Nanoseconds(0));
+                let queue = work.start.without(call.end);
                 launch(work.device, Some(LaunchedWork { name: work.name, queue, kernel: work.length }))
             };
             // A record without a length tells less than any with one, however early it begins.
@@ -215,6 +204,8 @@ mod tests {
     fn launches_are_known_by_name() {
         for (function, launches) in [
             ("hipLaunchKernel", true),
+            ("hipExtModuleLaunchKernel", true),
+            ("hipModuleLaunchCooperativeKernel", true),
             ("hipLaunchCooperativeKernelMultiDevice", true),
             ("hipExtLaunchMultiKernelMultiDevice", true),
             ("hiplaunchkernelexc", true),

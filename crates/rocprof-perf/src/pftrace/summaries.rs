@@ -1,5 +1,5 @@
-//! `pftrace_kernel_summary` and `hip_summary`: kernels by name and launch configuration, and HIP calls by function. Both
-//! have the same columns of time: for reading at the front, exact at the back.
+//! `pftrace_kernel_summary` and `hip_summary`: kernels by name and launch configuration, and HIP calls by function.
+//! Both have the same columns of time: for reading at the front, exact at the back.
 
 use std::cmp::Reverse;
 use std::hash::Hash;
@@ -8,10 +8,10 @@ use gpu_timeline::Summary;
 use sheets::ColumnKind::{Count, Identifier, Number, Text, Whole};
 use sheets::Unit::{Bytes, Percent};
 use sheets::{Cell, ColumnKind, Field, Sheet, Unit, percent};
-use trace_ingest::rocprof::{Launch, Profile};
+use trace_ingest::rocprof::{Call, Launch, Profile};
 use trace_ingest::{Nanoseconds, StringId};
 
-use super::gpu_kernels::Labels;
+use super::gpu_kernels::{KernelRun, Labels};
 use super::hip_launches::hip_calls;
 use crate::IndexMap;
 use crate::analysis::RocprofAnalysis;
@@ -198,9 +198,7 @@ fn kernel_rows(analysis: &RocprofAnalysis) -> Option<(Kernels<'_>, Vec<Timed<Ker
     let has_all = options.kernel_summary_baseline == KernelBaseline::Total;
     let baseline = runs().filter(|run| has_all || !kernels.communicates(run)).map(|run| run.duration()).sum();
     let shown = runs().filter(|run| options.kernel_summary_include_rccl || !kernels.communicates(run));
-    let key = |run: &super::gpu_kernels::KernelRun| {
-        (labels.of_name[run.name as usize], by_configuration.then_some(run.launch))
-    };
+    let key = |run: &KernelRun| (labels.of_name[run.name as usize], by_configuration.then_some(run.launch));
     let rows = timed(shown.map(|run| (key(run), run.duration())), baseline);
     Some((Kernels { labels, launches: &analysis.profile().launches, by_configuration }, rows))
 }
@@ -244,7 +242,7 @@ fn call_rows(analysis: &RocprofAnalysis) -> Option<(Calls<'_>, Vec<Timed<CallKey
     let group = options.hip_summary_group;
     let (by_stream, by_operation) = (group.by_stream(), group.by_operation());
     let calls = || hip_calls(profile, options).filter(|call| call.duration() >= options.min_event);
-    let key = |call: &trace_ingest::rocprof::Call| {
+    let key = |call: &Call| {
         let stream = if by_stream { call.stream } else { 0 };
         (call.name, stream, if by_operation { call.operation } else { 0 })
     };

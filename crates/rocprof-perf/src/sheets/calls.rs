@@ -320,7 +320,7 @@ fn groups(analysis: &RocprofAnalysis) -> HashMap<(Option<StringId>, Event), Grou
         group.on_gpu.push(duration.0);
         if let (Some(caller), Some(call)) = (caller, call) {
             group.calls.push(caller);
-            group.queued.push((start - call.end).0.max(0));
+            group.queued.push(start.without(call.end).0);
             group.latency.push((start - call.start).0);
         }
     }

@@ -3,24 +3,26 @@
 use std::cmp::Reverse;
 
 use hashbrown::HashMap;
-use sheets::ColumnKind::{Count, Number, Text};
+use sheets::ColumnKind::{Count, Number};
 use sheets::Unit::{Microseconds, Milliseconds, One};
 use sheets::{Column, Field, Sheet};
-use trace_ingest::rocprof::Profile;
 
 use super::durations::{ms, us};
 use crate::analysis::RocprofAnalysis;
 use crate::hardware::{Hardware, HardwareKinds};
 use crate::{IndexMap, IndexSet};
 
+pub(super) const NAME: Column = Column::text("name", "Kernel.");
+pub(super) const TARGET: Column =
+    Column::text("target", "Target of the GPU, such as gfx942; empty where the format does not say.");
+
 /// The columns that identify the rows of counters and of what is derived from them.
 pub(super) fn keys<C, R>(
     of: impl for<'r> Fn(&'r R) -> &'r CountedKernel<'r> + Copy + Send + Sync + 'static,
 ) -> [Field<C, R>; 5] {
     [
-        Field::new(Text, "name", move |_, row| of(row).name.into()).described("Kernel."),
-        Field::new(Text, "target", move |_, row| of(row).hardware.target.into())
-            .described("Target of the GPU, such as gfx942; empty where the format does not say."),
+        Field::from_column(NAME, move |_, row| of(row).name.into()),
+        Field::from_column(TARGET, move |_, row| of(row).hardware.target.into()),
         Field::new(Count, "Dispatches", move |_, row| of(row).dispatches.into())
             .described("Dispatches in which any counter was collected."),
         Field::new(Number(Milliseconds), "Kernel Time (ms)", move |_, row| ms(of(row).time).into()).described(
@@ -98,7 +100,7 @@ impl Counted {
 
 impl<'a> CountedKernels<'a> {
     pub(super) fn new(analysis: &'a RocprofAnalysis) -> Self {
-        let profile: &Profile = analysis.profile();
+        let profile = analysis.profile();
         let kinds = HardwareKinds::new(profile);
         let mut counters: IndexSet<&str> = IndexSet::default();
         let mut column_of: HashMap<u32, usize> = HashMap::new();

@@ -11,7 +11,7 @@ use sheets::Unit::{Microseconds, Milliseconds, Percent};
 use sheets::{Chart, ChartShape, Column, Excerpt, Field, Sheet, percent};
 use trace_ingest::rocprof::{Dispatch, Launch};
 
-use crate::analysis::RocprofAnalysis;
+use crate::analysis::{KernelGroup, RocprofAnalysis};
 use crate::tracelens;
 
 /// What the rows of these sheets share.
@@ -30,10 +30,6 @@ const CATEGORY: Column = Column::new(
     "What the kernels do, as their names say: GEMM, Elementwise, Reduction, Convolution, Normalization, Attention, Memory (copies and fills), COMM (communication) or Other.",
 );
 const CATEGORY_TOTAL: Column = TOTAL.named("total_direct_kernel_time_ms");
-
-const fn us(name: &'static str, description: &'static str) -> Column {
-    Column::new(name, Number(Microseconds), description)
-}
 
 /// A column in µs of times that are whole nanoseconds.
 fn whole_time<'a, R>(
@@ -115,11 +111,11 @@ fn by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
         })
         .described("Standard deviation (of a sample, n − 1) of the durations in µs; empty for a single run."),
         whole_time(
-            us("Min Kernel Time (µs)", "Shortest duration in µs."),
+            Column::microseconds("Min Kernel Time (µs)", "Shortest duration in µs."),
             |((.., durations), ..): &Row<'_>| durations.min,
         ),
         whole_time(
-            us("Max Kernel Time (µs)", "Longest duration in µs."),
+            Column::microseconds("Max Kernel Time (µs)", "Longest duration in µs."),
             |((.., durations), ..): &Row<'_>| durations.max,
         ),
     ];
@@ -135,7 +131,7 @@ fn by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
         "Kernels by name, most time first; left out where the summary of kernels is disabled.",
         fields,
         |analysis: &'a RocprofAnalysis| {
-            let row = |group: &crate::analysis::KernelGroup| {
+            let row = |group: &KernelGroup| {
                 let durations = group.durations;
                 let name = analysis.names()[group.name as usize].as_str();
                 let summed = Summed { count: durations.count, time: durations.sum };
@@ -213,9 +209,10 @@ pub(super) fn details<'a>() -> Sheet<'a, RocprofAnalysis> {
         F::from_column(NAME, |analysis, dispatch| {
             analysis.names()[analysis.name_of_kernel(dispatch.kernel) as usize].as_str().into()
         }),
-        whole_time(us("Kernel duration (µs)", "Duration in µs."), |dispatch: &&Dispatch| {
-            dispatch.duration().0
-        }),
+        whole_time(
+            Column::microseconds("Kernel duration (µs)", "Duration in µs."),
+            |dispatch: &&Dispatch| dispatch.duration().0,
+        ),
         // The numbers of a profile have 64 bits without a sign, those of a column with one.
         F::new(Identifier, "stream", |_, dispatch| (dispatch.stream as i64).into())
             .described("HIP stream; 0 is the default stream."),
@@ -285,7 +282,7 @@ fn short_by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
         F::new(Count, "Short Kernel count", |_, (_, durations)| durations.count.into())
             .described("How often it ran for less than the threshold."),
         whole_time(
-            us("Short Kernel duration (µs) sum", "Sum of these durations in µs."),
+            Column::microseconds("Short Kernel duration (µs) sum", "Sum of these durations in µs."),
             |(_, durations): &Row| durations.sum,
         ),
         F::new(Number(Microseconds), "Short Kernel duration (µs) mean", |analysis, (_, durations)| {

@@ -7,6 +7,7 @@ use sheets::Unit::{Bytes, One, Percent};
 use sheets::{ColumnKind, Field, Nested, Sheet, shares};
 use trace_ingest::rocprof::Launch;
 
+use super::counters::{NAME, TARGET};
 use super::durations::durations;
 use crate::analysis::RocprofAnalysis;
 use crate::hardware::{Hardware, HardwareKinds, Occupancy, occupancy, waves_per_work_group};
@@ -14,9 +15,8 @@ use crate::hardware::{Hardware, HardwareKinds, Occupancy, occupancy, waves_per_w
 pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
     type F<'a> = Field<(), Row<'a>>;
     let configuration = [
-        F::new(Text, "name", |_, row| row.name.into()).described("Kernel."),
-        F::new(Text, "target", |_, row| row.hardware.target.into())
-            .described("Target of the GPU, such as gfx942; empty where the format does not say."),
+        F::from_column(NAME, |_, row| row.name.into()),
+        F::from_column(TARGET, |_, row| row.hardware.target.into()),
         F::new(ColumnKind::Nested, "grid", |_, row| row.extents(row.blocks()).into())
             .described("Work groups per dimension; their product alone where the format gives products."),
         F::new(ColumnKind::Nested, "work_group", |_, row| row.extents(row.launch.workgroup).into())

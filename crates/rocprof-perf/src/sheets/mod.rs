@@ -1,5 +1,5 @@
-//! The sheets of a profile: kernels and timelines; and what else it says of calls of libraries, copies and allocations of
-//! memory, the program's ranges, launches, and what the hardware counted.
+//! The sheets of a profile: kernels, timelines, calls of libraries, copies and allocations of memory, the program's
+//! ranges, launches, and hardware counters.
 
 pub(crate) mod calls;
 mod counter_metrics;
@@ -28,7 +28,7 @@ pub fn rocprof_sheets<'a>() -> Vec<Sheet<'a, RocprofAnalysis>> {
     sheets
 }
 
-/// Those that are there when the profile has records for them.
+/// The sheets of records that a profile may lack; a sheet without records is left out.
 pub(crate) fn records<'a>() -> [Sheet<'a, RocprofAnalysis>; 8] {
     [
         calls::by_function(),
