@@ -115,6 +115,7 @@ fn processes(processes: &[Process]) -> Option<String> {
 fn agent_name(agent: &Agent) -> String {
     agent.ordinal.map_or_else(|| agent.label.clone(), |ordinal| format!("GPU {ordinal}"))
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;

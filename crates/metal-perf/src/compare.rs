@@ -57,7 +57,7 @@ pub struct OpDelta {
 
 /// Operations of two runs side by side, in the order of both. Operations are the same that have the same label in the
 /// longest common sequence; between those, operations of the same name follow each other.
-pub fn compare(baseline: &MetalReport, now: &MetalReport) -> Vec<OpDelta> {
+fn compare(baseline: &MetalReport, now: &MetalReport) -> Vec<OpDelta> {
     let (then_ops, now_ops) = (operations(baseline), operations(now));
     let labels =
         |ops: &[(usize, &Op)]| -> Vec<String> { ops.iter().map(|(_, op)| op.label.clone()).collect() };

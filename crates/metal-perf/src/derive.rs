@@ -3,7 +3,7 @@
 use crate::op::{Analysed, Bound, Op, OpKind};
 
 /// Percent of a peak from which on it is the bound.
-pub const BOUND_PERCENT: f64 = 65.0;
+const BOUND_PERCENT: f64 = 65.0;
 
 /// Sums over the rows shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -6,8 +6,7 @@ use trace_ingest::metal::OpRow;
 
 use crate::op::{Op, OpKind};
 use crate::report::MetalReport;
-use crate::timing::CompensatedSum;
-use crate::timing::{duration_ns, is_valid};
+use crate::timing::{CompensatedSum, duration_ns, is_valid};
 
 /// Work of a device in the rows that are shown.
 #[derive(Clone, Debug, PartialEq)]

@@ -28,9 +28,9 @@ mod hand_made;
 
 pub use advice::{Advice, Finding, HIGH_GAP_US, USUAL_GAP_US, advice_of, findings};
 pub use chips::{Chip, UnknownChip, chip, chips};
-pub use compare::{Comparison, DeltaKind, OpDelta, compare};
+pub use compare::{Comparison, DeltaKind, OpDelta};
 pub use csv::{CsvOptions, write_csv, write_summary_csv};
-pub use derive::{BOUND_PERCENT, Totals};
+pub use derive::Totals;
 pub use devices::{DeviceLoad, OpImbalance, device_loads, imbalances};
 pub use fidelity::{Fidelity, FidelityHint, FidelityVerdict, Verdict};
 pub use filters::IdRangeError;

@@ -348,7 +348,7 @@ pub(crate) fn category(label: &str) -> OpCategory {
 }
 
 #[cfg(test)]
-mod category_tests {
+mod tests {
     use super::*;
 
     #[test]

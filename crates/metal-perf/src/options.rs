@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use crate::chips::UnknownChip;
 
-/// What to report and how. The defaults are those of the command.
+/// What to report and how.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetalOptions {
     /// Figures and rules of tt-perf-report 1.4.1, also where it is held to be wrong.

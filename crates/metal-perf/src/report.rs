@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use hashbrown::HashMap;
 use trace_ingest::metal::{OpsTable, SubDevice};
 
-use crate::chips::Chip;
-use crate::chips::hardware;
+use crate::chips::{Chip, hardware};
 use crate::derive::{Totals, derive};
 use crate::filters::filter;
 use crate::merge::{MergedRow, merge};

@@ -73,7 +73,7 @@ impl FromIterator<f64> for CompensatedSum {
 }
 
 #[cfg(test)]
-mod exact_sum_tests {
+mod tests {
     use super::*;
 
     #[test]

@@ -5,8 +5,7 @@ use trace_ingest::StringId;
 use trace_ingest::metal::{OpRow, OpType, OpsTable};
 
 use crate::notice::MetalNotice;
-use crate::op::HOST_MARK;
-use crate::op::OpKind;
+use crate::op::{HOST_MARK, OpKind};
 use crate::options::MetalOptions;
 
 /// Rules of tt-perf-report that are not ours. All are off by default.

@@ -1,4 +1,4 @@
-//! ModelFigures of recorded operator calls, each a JSON object.
+//! The figures of recorded operator calls, each a JSON object.
 
 use std::collections::HashMap;
 

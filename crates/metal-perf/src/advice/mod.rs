@@ -306,7 +306,7 @@ impl fmt::Display for Finding {
                 for (number, (percent, of)) in figures.filter(|(percent, _)| **percent > 100.0).enumerate() {
                     write!(f, "{}{percent:.1} % of the {of}", if number == 0 { "" } else { " and " })?;
                 }
-                f.write_str(" is more than the chip can do: check that the chip is the right one (--arch).")
+                f.write_str(" is more than the chip can do: check that the chip is the right one.")
             }
         }
     }
@@ -363,12 +363,12 @@ pub enum Advice {
 impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Advice::ActiveExpertsUnknown => f.write_str(
-                "No figures, as nothing says how many experts are active: name their number with --active-experts",
-            ),
-            Advice::DramShardedProgramConfig => {
-                f.write_str("Bound by DRAM: a DRAM-sharded program config reads the weights from all banks at once")
+            Advice::ActiveExpertsUnknown => {
+                f.write_str("No figures, as nothing says how many experts are active: name their number")
             }
+            Advice::DramShardedProgramConfig => f.write_str(
+                "Bound by DRAM: a DRAM-sharded program config reads the weights from all banks at once",
+            ),
             Advice::LargerGrid { cores, available } => {
                 write!(f, "Runs on {cores} of {available} cores: spread it over a larger grid")
             }

@@ -78,7 +78,8 @@ pub(super) fn unmodelled(call: &Call<'_>) -> Modelled {
     Modelled { analysed, bytes, ..Modelled::default() }
 }
 
-/// Halo exchange, what a sliding window needs of its neighbours' shards: window, stride, padding, dilation and how the output is sharded, for the label.
+/// Halo exchange, what a sliding window needs of its neighbours' shards. Its label has window, stride, padding, dilation
+/// and how the output is sharded.
 pub(super) fn halo(call: &Call<'_>) -> Modelled {
     let part = |marker, count| tuple(call.attributes, marker, count).unwrap_or_else(|| "x".to_owned());
     let layout = after(call.attributes, "memory_layout=")
@@ -127,7 +128,7 @@ fn contains_any(name: &str, parts: &[&str]) -> bool {
 }
 
 #[cfg(test)]
-mod tensor_tests {
+mod tests {
     use super::*;
 
     #[test]

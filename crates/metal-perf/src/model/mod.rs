@@ -7,8 +7,7 @@ use trace_ingest::metal::{OpRow, OpType, OpsTable, Tensor};
 
 use crate::attributes::program_config;
 use crate::chips::Chip;
-use crate::op::{Analysed, Op, OpCategory, OpKind, SparseBatches};
-use crate::op::{HOST_MARK, category};
+use crate::op::{Analysed, HOST_MARK, Op, OpCategory, OpKind, SparseBatches, category};
 use crate::options::MetalOptions;
 use crate::timing::{PreviousRow, duration_ns, gap_us, is_valid};
 use crate::tt_perf_report;
