@@ -41,7 +41,7 @@ pub fn duration(microseconds: f64) -> String {
 }
 
 /// A JSON number without a decimal point where it is whole.
-pub fn json_number(value: f64) -> Value {
+pub(crate) fn json_number(value: f64) -> Value {
     // 2^64: from there on no integer of JSON readers holds the value.
     let is_whole = value.fract() == 0.0 && (0.0..18_446_744_073_709_551_616.0).contains(&value);
     if is_whole {

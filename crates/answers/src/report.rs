@@ -8,7 +8,7 @@ use report_writers::stacked_time::Arrangement;
 use rocprof_perf::RocprofAnalysis;
 use serde::Serialize;
 use sheets::{Sheet, Table, TableError};
-use trace_ingest::{ReadOptions, RecordingKind, recognise};
+use trace_ingest::{ReadOptions, RecordingKind, Trace, Warning, recognise};
 use tree_perf::Analysis;
 use xla_perf::JaxAnalysis;
 
@@ -153,6 +153,13 @@ pub(crate) fn pictures(
         }
     }
     Ok(drawn)
+}
+
+/// Whether a part of the file is lost, and perhaps events with it.
+pub(crate) fn lost_events(trace: &Trace) -> bool {
+    let is_loss =
+        |warning: &Warning| matches!(warning, Warning::Truncated { .. } | Warning::DamagedCompression { .. });
+    trace.warnings().iter().any(is_loss)
 }
 
 /// What the report of a file is called: the name of the file or directory.

@@ -6,7 +6,7 @@ use inference_phase::capture::{CaptureLibrary, MergeReport, merge};
 use inference_phase::sheets::{PhaseAnalysis, PhaseOptions, PhaseStatistics, phase_sheets};
 use script_extension::Extension;
 use sheets::{Sheet, Table};
-use trace_ingest::{Category, ReadOptions, RecordingKind, Trace, Warning, read_path};
+use trace_ingest::{Category, ReadOptions, RecordingKind, Trace, read_path};
 use trace2tree::{TraceTree, TreeWarning, is_graph_launch};
 use tree_perf::{Analysis, AnalysisOptions, ReportLayout, inference_sheets, pytorch_sheets};
 
@@ -14,7 +14,9 @@ use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
 use crate::numbers::grouped;
 use crate::parallel::map_in_order;
-use crate::report::{Analysed, Picture, Report, Reporter, Run, Stage, only, pictures, tables, title, titled};
+use crate::report::{
+    Analysed, Picture, Report, Reporter, Run, Stage, lost_events, only, pictures, tables, title, titled,
+};
 use crate::summary::{Summary, Timeline, devices};
 use crate::{roofline_picture, step_picture};
 
@@ -165,11 +167,9 @@ fn all_tables(
 }
 
 fn no_gpu_events(path: &Path, trace: &Trace) -> Error {
-    let is_loss =
-        |warning: &Warning| matches!(warning, Warning::Truncated { .. } | Warning::DamagedCompression { .. });
     let advice = match trace.facts().recorder.kind {
         Some(RecordingKind::Rocprof) => "record it with --kernel-trace",
-        _ if trace.warnings().iter().any(is_loss) => {
+        _ if lost_events(trace) => {
             "they may be in the part that is lost: copy the file again, or record it again"
         }
         Some(RecordingKind::XPlane) => "record it where the program runs on a GPU",

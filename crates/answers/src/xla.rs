@@ -4,8 +4,8 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use trace_ingest::Picoseconds;
 use trace_ingest::xplane::{PlaneKind, Profile, read_profile};
-use trace_ingest::{Picoseconds, Warning};
 use xla_perf::collectives::{CollectiveAnalysis, collective_sheets};
 use xla_perf::tpu::{TpuNotice, tpu_finding};
 use xla_perf::{Execution, JaxAnalysis, JaxOptions, jax_finding, jax_sheets};
@@ -13,7 +13,9 @@ use xla_perf::{Execution, JaxAnalysis, JaxOptions, jax_finding, jax_sheets};
 use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
 use crate::numbers::{counted, duration};
-use crate::report::{Analysed, Picture, Report, Reporter, Run, Stage, pictures, tables, title, titled};
+use crate::report::{
+    Analysed, Picture, Report, Reporter, Run, Stage, lost_events, pictures, tables, title, titled,
+};
 use crate::roofline_picture;
 use crate::summary::{Summary, Timeline, devices};
 
@@ -109,9 +111,7 @@ impl XlaReporter {
 }
 
 fn no_device(path: &Path, profile: &Profile) -> Error {
-    let is_loss =
-        |warning: &Warning| matches!(warning, Warning::Truncated { .. } | Warning::DamagedCompression { .. });
-    let lost = match profile.trace.warnings().iter().any(is_loss) {
+    let lost = match lost_events(&profile.trace) {
         true => " (devices may be in the part of the file that is lost)",
         false => "",
     };

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 #[cfg(test)]
 mod tests;
@@ -179,7 +179,7 @@ fn by_name(dispatches: &[Dispatch], replayed: &[Replayed]) -> Result<Alignment, 
     let mut waiting: HashMap<Key, VecDeque<usize>> = HashMap::new();
     let mut unverified = 0;
     // Copies and fills have no name among the calls, unless a kernel of that name does them.
-    let named: hashbrown::HashSet<u32> = dispatches.iter().filter_map(|dispatch| dispatch.kernel).collect();
+    let named: HashSet<u32> = dispatches.iter().filter_map(|dispatch| dispatch.kernel).collect();
     for (event, replayed) in replayed.iter().enumerate() {
         let key = match named.contains(&replayed.name) {
             true => Key::Named(replayed.name),

@@ -58,8 +58,9 @@ fn closest_size(size: i64, sizes: impl Iterator<Item = i64>) -> Option<i64> {
 /// Captured traces in the order in which they come into question for a step with this many graph launches.
 ///
 /// First those of the smallest size that holds the step, then larger ones, which padding across ranks leads to, then
-/// those of unknown size. Of one size, that mode comes first that the number of launches speaks for, of these the
-/// captures whose file name has the rank of the replay, and of these the one listed last. A step of unknown size takes a capture only if all in the folder are of one size.
+/// those of unknown size. Within one size, the mode that the number of launches suggests comes first, then captures whose
+/// file name has the rank of the replay, then the one listed last. A step of unknown size takes a capture only if all in
+/// the folder are of one size.
 pub(super) fn candidates(
     files: &[CaptureFile],
     size: Option<StepSize>,

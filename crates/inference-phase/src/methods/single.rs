@@ -134,8 +134,8 @@ fn by_lengths(call: AttentionCall, threshold: i64) -> Option<Phase> {
     Some(if tokens > threshold || is_whole_prompt { Phase::Prefill } else { Phase::Decode })
 }
 
-/// What the lengths in a name say: one token is generation, more than ten are a prompt. Only whole words count (`seqlen_128`,
-/// `sl128`), and matrix kernels' names have none: theirs are about tiles.
+/// What the lengths in a name say: one token is generation, more than ten are a prompt. Only whole words count
+/// (`seqlen_128`, `sl128`), and matrix kernels' names have none: theirs are about tiles.
 fn sequence_length(name: &str) -> Option<Phase> {
     let lower = name.to_ascii_lowercase();
     if is_library_gemm(&lower) {
