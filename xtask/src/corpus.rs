@@ -271,7 +271,7 @@ fn report(
         .arg(folder)
         .arg("--quiet");
     if matches!(recording.kind, Kind::Training | Kind::Inference) {
-        command.args(["--link-by", link_by]);
+        command.args(["--link-by", link_by, "--parity", "tracelens"]);
     }
     let run = command.output().map_err(|error| format!("could not start {}: {error}", binary.display()))?;
     if !run.status.success() {

@@ -1,9 +1,8 @@
 //! The first page of a report.
 
 use gpu_timeline::Breakdown;
-use operator_sheets::{RooflineShares, Rooflines};
-use perf_models::Architecture;
-use tree_perf::SanityCheck;
+use operator_sheets::RooflineShares;
+use tree_perf::{KernelTotal, SanityCheck};
 
 /// The first page of a report; the tables with an [`excerpt`](sheets::Table::excerpt) belong to it too.
 #[derive(Clone, Debug, Default)]
@@ -20,8 +19,12 @@ pub struct Summary {
     pub program: Vec<String>,
     /// The tables of operators held against the device's work, where that was checked.
     pub check: Option<SanityCheck>,
-    /// The architecture, and how far from its rooflines the work is.
-    pub rooflines: Option<(String, RooflineShares)>,
+    /// The kernels with the most time, where no table has them.
+    pub kernels: Vec<KernelTotal>,
+    /// How much of the device time the models know, and what of it is lost.
+    pub coverage: Option<RooflineShares>,
+    /// What the work is held against, where the device is known.
+    pub architecture: Option<String>,
 }
 
 impl Summary {
@@ -30,13 +33,6 @@ impl Summary {
 
     pub(crate) fn more_timelines(devices: usize, sheet: &'static str) -> Option<(usize, &'static str)> {
         devices.checked_sub(Self::MOST_TIMELINES).filter(|&more| more > 0).map(|more| (more, sheet))
-    }
-
-    pub(crate) fn rooflines(
-        analysis: &impl Rooflines,
-        architecture: Option<&Architecture>,
-    ) -> Option<(String, RooflineShares)> {
-        Some((architecture?.name.clone(), RooflineShares::new(analysis)?))
     }
 }
 

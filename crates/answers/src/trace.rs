@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use inference_phase::capture::{CaptureLibrary, MergeReport, merge};
 use inference_phase::sheets::{PhaseAnalysis, PhaseOptions, PhaseStatistics, phase_sheets};
+use operator_sheets::RooflineShares;
 use script_extension::Extension;
 use sheets::{Sheet, Table};
 use trace_ingest::{Category, ReadOptions, RecordingKind, Trace, read_path};
@@ -255,13 +256,20 @@ fn summary(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>, title: Strin
     let timeline = |timeline| Timeline::new("GPU", timeline, |time| analysis.trace().to_microseconds(time));
     Summary {
         head: head(analysis.trace(), title),
-        statements: vec![linked],
+        statements: analysis
+            .finding()
+            .map(|finding| finding.to_string())
+            .into_iter()
+            .chain([linked])
+            .collect(),
         timelines: analysis.timeline().map(timeline).into_iter().collect(),
         program: phases.and_then(phase_shares).into_iter().collect(),
         check: (analysis.options().layout == ReportLayout::Inference)
             .then(|| analysis.sanity_check())
             .flatten(),
-        rooflines: Summary::rooflines(analysis, analysis.architecture()),
+        kernels: if analysis.options().kernel_summary { Vec::new() } else { analysis.kernel_totals() },
+        coverage: RooflineShares::new(analysis),
+        architecture: analysis.architecture().map(|architecture| architecture.name.clone()),
         ..Summary::default()
     }
 }

@@ -4,6 +4,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use operator_sheets::RooflineShares;
 use trace_ingest::Picoseconds;
 use trace_ingest::xplane::{PlaneKind, Profile, read_profile};
 use xla_perf::collectives::{CollectiveAnalysis, collective_sheets};
@@ -152,7 +153,8 @@ fn summary(analysis: &JaxAnalysis, title: String) -> Summary {
             .collect(),
         more_timelines: Summary::more_timelines(gpus.len(), "gpu_timeline"),
         program: executions(analysis).into_iter().collect(),
-        rooflines: Summary::rooflines(analysis, analysis.architecture()),
+        coverage: RooflineShares::new(analysis),
+        architecture: analysis.architecture().map(|architecture| architecture.name.clone()),
         ..Summary::default()
     }
 }

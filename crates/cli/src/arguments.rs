@@ -176,6 +176,25 @@ pub(crate) fn long_name(subcommand: &str, id: &str) -> String {
     format!("--{long}")
 }
 
+/// A tool whose figures a report can give where ours differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reference {
+    TraceLens,
+}
+
+pub(crate) const REFERENCES: &[(&str, Reference)] = &[("tracelens", Reference::TraceLens)];
+
+/// The tool of `--parity` may be left out, so its name needs `=` for clap; people write it as they write other values.
+fn join_parity(arguments: &mut Vec<OsString>) {
+    let is_pair =
+        |pair: &[OsString]| pair[0] == "--parity" && REFERENCES.iter().any(|(name, _)| pair[1] == *name);
+    while let Some(position) = arguments.windows(2).position(is_pair) {
+        let tool = arguments.remove(position + 1);
+        arguments[position].push("=");
+        arguments[position].push(tool);
+    }
+}
+
 /// Takes one of these names for the value that it stands for.
 pub(crate) fn one_of<T: Copy + Send + Sync + 'static>(
     values: &'static [(&'static str, T)],
@@ -247,6 +266,7 @@ fn with_both_spellings(command: clap::Command) -> clap::Command {
 /// Parses the arguments, the program's name first; ends the program on help, version and wrong usage.
 pub(crate) fn parse(mut arguments: Vec<OsString>) -> (Command, Given) {
     let mut command = command();
+    join_parity(&mut arguments);
     let name = arguments.first().map(Path::new).and_then(Path::file_stem);
     if let Some(tool) = name.and_then(ReferenceTool::of_name) {
         arguments.insert(1, tool.subcommand.into());

@@ -44,6 +44,9 @@ pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
             Say::Caveat(format!("{notice}; with --include_unlinked_kernels in the timeline"))
         }
         Notice::UnlinkedDeviceEvents { in_timeline: true, .. } => Say::Caveat(notice.to_string()),
+        Notice::Analysis(tree_perf::Notice::CommunicationGuessed { .. }) => {
+            Say::Warning(format!("{notice}; --communication-pattern names kernels that do communicate"))
+        }
         Notice::Analysis(notice) if notice.is_of_extension() => Say::Script(notice.clone()),
         Notice::NoPythonFrames { .. } => {
             let asked = given.names(&["include_call_stack", "detect_recompute", "group_by_parent_module"]);

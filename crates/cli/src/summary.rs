@@ -2,16 +2,17 @@
 
 use std::fmt::Write;
 
-use answers::numbers::{counted, decimal, duration, grouped};
+use answers::numbers::{counted, decimal, duration, grouped, unit_of_time};
 use answers::{Report, Timeline};
 use operator_sheets::RooflineShares;
+use perf_models::bare_kernel_name;
 use report_writers::terminal::{Color, Segment, Style, TextColumn, bar, table, truncate_middle};
-use sheets::{Cell, ColumnKind, Excerpt, Table, Unit};
-use tree_perf::{KernelSums, SanityCheck};
+use sheets::{Cell, ColumnKind, Excerpt, Table, TableColumn, Unit};
+use tree_perf::{KernelSums, KernelTotal, SanityCheck};
 
 use crate::wrapping::wrap;
 
-/// Lines longer than this are hard to follow, however wide the terminal is.
+/// Lines of text longer than this are hard to follow, however wide the terminal is; tables take its width.
 pub(crate) const WIDEST: usize = 100;
 
 /// Everything of a report but its notices. `caveats` stand above the figures that they are about.
@@ -23,7 +24,7 @@ pub(crate) fn text(report: &Report, caveats: &str, style: Style) -> String {
         false => summary.head.join(" - ").replace('×', "x"),
     };
     for line in std::iter::once(&head).chain(&summary.statements) {
-        wrap(line, "", "  ", style.width, &mut out);
+        wrap(line, "", "  ", style.width.min(WIDEST), &mut out);
     }
     out.push_str(caveats);
     for timeline in &summary.timelines {
@@ -43,18 +44,19 @@ pub(crate) fn text(report: &Report, caveats: &str, style: Style) -> String {
     }
     for line in &summary.program {
         out.push('\n');
-        wrap(line, "", "  ", style.width, &mut out);
+        wrap(line, "", "  ", style.width.min(WIDEST), &mut out);
     }
-    if let Some((architecture, shares)) = &summary.rooflines {
-        write_rooflines(&mut out, architecture, shares, style);
+    write_kernels(&mut out, &summary.kernels, style);
+    if let Some(coverage) = &summary.coverage {
+        write_coverage(&mut out, coverage, summary.architecture.as_deref(), style);
     }
-    out
+    if style.unicode { out } else { out.replace('µ', "u") }
 }
 
 fn write_timeline(out: &mut String, timeline: &Timeline, style: Style) {
     let Timeline { device, total_us, busy_us, idle_us, breakdown } = timeline;
     let (total, busy, idle) = (duration(*total_us), duration(*busy_us), duration(*idle_us));
-    let _ = writeln!(out, "\n{device} time {total}: busy {busy}, idle {idle}");
+    let _ = writeln!(out, "\n{device} span {total} (first start to last end): busy {busy}, idle {idle}");
     let parts = [
         ("computation", breakdown.computation, Color::Green),
         ("exposed comm", breakdown.exposed_communication, Color::Magenta),
@@ -67,26 +69,91 @@ fn write_timeline(out: &mut String, timeline: &Timeline, style: Style) {
 }
 
 fn write_excerpt(out: &mut String, sheet: &Table, excerpt: &Excerpt, style: Style) {
+    let shown = shown_rows(sheet.height(), excerpt.rows);
     let columns = excerpt.columns.iter().filter_map(|(header, name)| Some((*header, sheet.column(name)?)));
-    let columns: Vec<TextColumn<'_, usize>> = columns
-        .map(|(header, column)| match column.kind() {
+    let columns: Vec<(String, &TableColumn, f64)> = columns
+        .map(|(header, column)| {
+            let (header, scale) = in_readable_unit(header, column, shown);
+            (header, column, scale)
+        })
+        .collect();
+    let laid_out: Vec<TextColumn<'_, usize>> = columns
+        .iter()
+        .map(|(header, column, scale)| match column.kind() {
             ColumnKind::Text => TextColumn::left(header, |&row: &usize| column.cell(row).text().into_owned()),
             _ => {
                 let places = if column.kind() == ColumnKind::Number(Unit::Percent) { 1 } else { 3 };
                 TextColumn::right(header, move |&row: &usize| match column.cell(row) {
                     Cell::Whole(count) => grouped(count.unsigned_abs().into()),
-                    Cell::Number(number) => decimal(number, places),
+                    Cell::Number(number) => decimal(number * scale, places),
                     _ => String::new(),
                 })
             }
         })
         .collect();
-    let rows: Vec<usize> = (0..sheet.height().min(excerpt.rows)).collect();
+    let rows: Vec<usize> = (0..shown).collect();
     out.push('\n');
-    out.push_str(&table(&columns, &rows, style));
-    if sheet.height() > excerpt.rows {
+    out.push_str(&table(&laid_out, &rows, style));
+    if sheet.height() > shown {
+        let share = columns.iter().find(|(_, column, _)| column.kind() == ColumnKind::Number(Unit::Percent));
+        let cut = share.map(|(header, column, _)| {
+            let cells = (shown..sheet.height()).map(|row| column.cell(row));
+            let sum = cells.map(|cell| if let Cell::Number(number) = cell { number } else { 0.0 }).sum();
+            format!(" with {}{header}", decimal(sum, 1))
+        });
+        write_cut(out, sheet.height() - shown, sheet.name(), &cut.unwrap_or_default(), style);
+    }
+}
+
+/// How many rows of a table are shown where there is room for so many: a line that says that one is cut off is as long as
+/// that row.
+fn shown_rows(height: usize, most: usize) -> usize {
+    if height == most + 1 { height } else { height.min(most) }
+}
+
+fn write_cut(out: &mut String, rows: usize, place: &str, share: &str, style: Style) {
+    let dots = if style.unicode { "…" } else { "..." };
+    let _ = writeln!(out, "{dots} and {} more in {place}{share}", grouped(rows as u128));
+}
+
+/// The header and the factor for cells of times in the unit in which the largest of the first rows is read.
+fn in_readable_unit(header: &str, column: &TableColumn, rows: usize) -> (String, f64) {
+    let unit = match column.kind() {
+        ColumnKind::Number(Unit::Milliseconds) => ("ms", 1e3),
+        ColumnKind::Number(Unit::Microseconds) => ("µs", 1.0),
+        _ => return (header.to_owned(), 1.0),
+    };
+    let largest = (0..rows).filter_map(|row| match column.cell(row) {
+        Cell::Number(number) => Some(number.abs() * unit.1),
+        _ => None,
+    });
+    let (name, size) = unit_of_time(largest.fold(0.0, f64::max));
+    let header =
+        header.strip_suffix(unit.0).map_or_else(|| header.to_owned(), |text| format!("{text}{name}"));
+    (header, unit.1 / size)
+}
+
+/// Kernels that are shown.
+const KERNELS: usize = 5;
+
+fn write_kernels(out: &mut String, kernels: &[KernelTotal], style: Style) {
+    let Some(longest) = kernels.first() else { return };
+    let shown = shown_rows(kernels.len(), KERNELS);
+    let (unit, size) = unit_of_time(longest.time_us);
+    let time = format!("kernel {unit}");
+    let columns = [
+        TextColumn::left("kernel", |kernel: &KernelTotal| bare_kernel_name(&kernel.name)),
+        TextColumn::right("calls", |kernel: &KernelTotal| grouped(kernel.calls.into())),
+        TextColumn::right(&time, |kernel: &KernelTotal| decimal(kernel.time_us / size, 3)),
+        TextColumn::right("% of device time", |kernel: &KernelTotal| decimal(kernel.percent, 1)),
+    ];
+    out.push('\n');
+    out.push_str(&table(&columns, &kernels[..shown], style));
+    if kernels.len() > shown {
+        let rest = kernels[shown..].iter().map(|kernel| kernel.percent).sum();
         let dots = if style.unicode { "…" } else { "..." };
-        let _ = writeln!(out, "{dots} and {} more in {}", sheet.height() - excerpt.rows, sheet.name());
+        let (more, rest) = (grouped((kernels.len() - shown) as u128), decimal(rest, 1));
+        let _ = writeln!(out, "{dots} and {more} more with {rest}% of device time");
     }
 }
 
@@ -114,7 +181,7 @@ fn write_check(out: &mut String, check: &SanityCheck, style: Style) {
             let kernel = truncate_middle(&mismatch.kernel, 60, style.unicode);
             let (in_table, in_trace) = (mismatch.in_table, mismatch.in_trace);
             let line = format!("{sheet} has {in_table} of {in_trace} {kernel}");
-            wrap(&line, "  ", "    ", style.width, out);
+            wrap(&line, "  ", "    ", style.width.min(WIDEST), out);
         }
         if sums.mismatches.len() > MISMATCHES {
             let _ = writeln!(out, "  and {} more kernels", sums.mismatches.len() - MISMATCHES);
@@ -122,21 +189,41 @@ fn write_check(out: &mut String, check: &SanityCheck, style: Style) {
     }
 }
 
-/// Operators named with the time that they lose to their roofline.
-const LOSSES: usize = 3;
+/// Operators that are named for the time that they lose to their roofline, and for want of a model.
+const NAMED: usize = 3;
 
-fn write_rooflines(out: &mut String, architecture: &str, shares: &RooflineShares, style: Style) {
-    let line = format!(
-        "rooflines for {architecture}: {:.1}% of kernel time modelled, {:.1}% of it above 50% of roofline",
-        shares.modelled_percent, shares.near_percent
-    );
+fn write_coverage(out: &mut String, coverage: &RooflineShares, architecture: Option<&str>, style: Style) {
+    let percent = |share: f64| format!("{}%", decimal(share, 1));
+    let line = |text: &str, out: &mut String| wrap(text, "", "  ", style.width.min(WIDEST), out);
+    // What rounds to nothing says nothing.
+    let shows = |share: f64| share >= 0.05;
+    let rest = coverage.rest.iter().filter(|(_, share)| shows(*share));
+    let rest: Vec<String> = rest.map(|(reason, share)| format!("{reason} {}", percent(*share))).collect();
+    let rest = if rest.is_empty() { String::new() } else { format!("; the rest: {}", rest.join(", ")) };
     out.push('\n');
-    wrap(&line, "", "  ", style.width, out);
-    let lost = |(name, lost): &(String, f64)| {
-        format!("{} {}", truncate_middle(name, 44, style.unicode), duration(*lost))
+    line(
+        &format!("FLOPs and bytes are known for {} of device time{rest}", percent(coverage.modelled_percent)),
+        out,
+    );
+    if let (Some(architecture), Some(near)) = (architecture, coverage.near_percent) {
+        let near = percent(near);
+        line(&format!("rooflines for {architecture}: {near} of that time is above 50% of the roofline"), out);
+    }
+    let named = |operators: &[(String, f64)], figure: &dyn Fn(f64) -> String| -> Vec<String> {
+        let name = |name: &str| truncate_middle(name, 44, style.unicode);
+        operators
+            .iter()
+            .take(NAMED)
+            .map(|(operator, value)| format!("{} {}", name(operator), figure(*value)))
+            .collect()
     };
-    let most: Vec<String> = shares.losses.iter().take(LOSSES).map(lost).collect();
-    if !most.is_empty() {
-        wrap(&format!("most time lost to it: {}", most.join(", ")), "", "  ", style.width, out);
+    let lost = named(&coverage.losses, &duration);
+    if !lost.is_empty() {
+        line(&format!("most time lost to it: {}", lost.join(", ")), out);
+    }
+    let unknown = coverage.unknown.iter().filter(|(_, share)| shows(*share)).cloned().collect::<Vec<_>>();
+    let unknown = named(&unknown, &percent);
+    if !unknown.is_empty() {
+        line(&format!("most device time without FLOPs and bytes: {}", unknown.join(", ")), out);
     }
 }

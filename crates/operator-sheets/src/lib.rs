@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod bound;
 mod call_figures;
 mod category;
 pub mod columns;
@@ -11,6 +12,7 @@ mod roofline;
 mod short_kernel_histogram;
 mod timeline;
 
+pub use bound::{Bound, TimeShares};
 pub use call_figures::{CallFigures, roofline_fields, work_fields};
 pub use category::{BACKWARD, FORWARD, OpCategory, without_direction};
 pub use figures::{Classified, Evaluated, Figures, Work};

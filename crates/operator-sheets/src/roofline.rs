@@ -96,62 +96,98 @@ pub trait Rooflines {
     fn kernel_time(&self) -> i64;
     /// A time of the recording in ms.
     fn milliseconds(&self, time: i64) -> f64;
-    /// Shows every call of an operator, in no particular order.
+    /// Shows all device work, call by call, in no particular order.
     fn visit_calls(&self, visit: &mut dyn FnMut(RooflineCall<'_>));
 }
 
-/// A call of an operator held against its roofline.
+/// A call of an operator, or device events that belong to none, held against their roofline.
 pub struct RooflineCall<'a> {
     /// Operator.
     pub name: &'a str,
-    /// Kernel time in µs.
+    /// Device time in µs.
     pub kernel_time_us: f64,
     /// Least time in µs that the architecture takes for the work; `None` where either is unknown.
     pub roofline_time_us: Option<f64>,
+    /// Why FLOPs and bytes are not known; `None` where they are.
+    pub gap: Option<&'static str>,
 }
 
-/// How much of the kernel time has a roofline, and how much of it is lost.
+/// How much of the device time the models know, and how much of it is lost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RooflineShares {
-    /// Time of calls with a roofline, in percent of the kernel time of all operators.
+    /// Time of calls with FLOPs and bytes, in percent of all device time.
     pub modelled_percent: f64,
-    /// Of that, time of calls that take less than twice their roofline, in percent.
-    pub near_percent: f64,
+    /// The rest of the device time by reason, in percent of all of it; the most first.
+    pub rest: Vec<(&'static str, f64)>,
+    /// Time of calls that take less than twice their roofline, in percent of the time of calls with one; `None` where
+    /// there are none.
+    pub near_percent: Option<f64>,
     /// Time in µs beyond the roofline by operator, the most first. A call that beats its roofline (its data came from a
     /// cache) makes up for no other.
     pub losses: Vec<(String, f64)>,
+    /// Operators without FLOPs and bytes that are neither communication nor copies: the device time of each in percent
+    /// of all of it, the most first.
+    pub unknown: Vec<(String, f64)>,
 }
 
 impl RooflineShares {
-    /// The shares of an analysis; `None` when no call has a roofline.
+    /// Reason of work that is communication.
+    pub const COMMUNICATION: &'static str = "communication";
+    /// Reason of work that copies or fills memory.
+    pub const COPIES: &'static str = "copies";
+    /// Reason of device events whose launch is not in the recording.
+    pub const UNLINKED: &'static str = "unlinked";
+
+    /// The shares of an analysis; `None` when nothing took any time.
     pub fn new(analysis: &impl Rooflines) -> Option<Self> {
-        let (mut all, mut modelled, mut near) = (0.0, 0.0, 0.0);
+        let (mut all, mut modelled, mut held, mut near) = (0.0, 0.0, 0.0, 0.0);
+        let mut rest: BTreeMap<&'static str, f64> = BTreeMap::new();
         let mut losses: BTreeMap<String, f64> = BTreeMap::new();
+        let mut unknown: BTreeMap<String, f64> = BTreeMap::new();
+        let add = |sums: &mut BTreeMap<String, f64>, name: &str, time: f64| match sums.get_mut(name) {
+            Some(sum) => *sum += time,
+            None => drop(sums.insert(name.to_owned(), time)),
+        };
         analysis.visit_calls(&mut |call| {
             let time = call.kernel_time_us;
             all += time;
+            match call.gap {
+                None => modelled += time,
+                Some(gap) => {
+                    *rest.entry(gap).or_default() += time;
+                    if ![Self::COMMUNICATION, Self::COPIES, Self::UNLINKED].contains(&gap) {
+                        add(&mut unknown, call.name, time);
+                    }
+                }
+            }
             let Some(roofline) = call.roofline_time_us else { return };
-            modelled += time;
+            held += time;
             if time < 2.0 * roofline {
                 near += time;
             }
-            if time <= roofline {
-                return;
-            }
-            match losses.get_mut(call.name) {
-                Some(lost) => *lost += time - roofline,
-                None => drop(losses.insert(call.name.to_owned(), time - roofline)),
+            if time > roofline {
+                add(&mut losses, call.name, time - roofline);
             }
         });
-        let mut losses: Vec<(String, f64)> = losses.into_iter().collect();
-        losses.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let percent = |part: f64, whole: f64| part / whole * 100.0;
-        (modelled > 0.0).then(|| RooflineShares {
-            modelled_percent: percent(modelled, all),
-            near_percent: percent(near, modelled),
-            losses,
+        if all <= 0.0 {
+            return None;
+        }
+        let share = |time: f64| time / all * 100.0;
+        Some(RooflineShares {
+            modelled_percent: share(modelled),
+            rest: most_first(rest.into_iter().map(|(gap, time)| (gap, share(time)))),
+            near_percent: (held > 0.0).then(|| near / held * 100.0),
+            losses: most_first(losses),
+            unknown: most_first(unknown.into_iter().map(|(name, time)| (name, share(time)))),
         })
     }
+}
+
+/// Stable: what is equal stays in its order.
+fn most_first<N>(sums: impl IntoIterator<Item = (N, f64)>) -> Vec<(N, f64)> {
+    let mut sums: Vec<(N, f64)> = sums.into_iter().collect();
+    sums.sort_by(|a, b| b.1.total_cmp(&a.1));
+    sums
 }
 
 const INTENSITY: Column = columns::FLOPS_PER_BYTE;

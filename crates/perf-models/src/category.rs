@@ -68,12 +68,28 @@ pub enum Category {
     Triton,
     /// PyTorch's record of a collective of `torch.distributed`.
     RecordParamComms,
+    /// Softmax that is no part of attention.
+    Softmax,
+    /// Lookup in embedding tables, forward and backward.
+    Embedding,
+    /// Sorting, scans, selection by index, gather and scatter.
+    SortIndex,
+    /// Pooling.
+    Pooling,
+    /// Interpolation to another size.
+    Upsampling,
+    /// Random numbers.
+    Rng,
+    /// Copies, fills, concatenations and changes of the layout of memory.
+    CopyFill,
+    /// Exchange with other devices, whatever launched it.
+    Communication,
     /// None of the others.
     Other,
 }
 
 /// The spelling of each category in reports.
-const NAMES: [(Category, &str); 32] = [
+const NAMES: [(Category, &str); 40] = [
     (Category::Gemm, "GEMM"),
     (Category::GroupedGemmForward, "GroupedGEMM_fwd"),
     (Category::GroupedGemmBackward, "GroupedGEMM_bwd"),
@@ -105,6 +121,14 @@ const NAMES: [(Category, &str); 32] = [
     (Category::HyperConnection, "mHC"),
     (Category::Triton, "triton"),
     (Category::RecordParamComms, "record_param_comms"),
+    (Category::Softmax, "softmax"),
+    (Category::Embedding, "embedding"),
+    (Category::SortIndex, "sort/index"),
+    (Category::Pooling, "pooling"),
+    (Category::Upsampling, "upsampling"),
+    (Category::Rng, "rng"),
+    (Category::CopyFill, "copy/fill"),
+    (Category::Communication, "communication"),
     (Category::Other, "other"),
 ];
 

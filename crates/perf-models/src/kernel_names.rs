@@ -4,14 +4,14 @@
 //! wrong ones included ([`tracelens_rocprof_kernel`], [`PftraceKernel`], [`XlaKernel`], [`tracelens_engine_kernel`]);
 //! [`RocprofKernel`] and [`engine_kernel`] are ours.
 
+mod class;
 mod communication;
-mod engine;
 mod rocprof;
 mod tracelens_engine;
 mod xla;
 
+pub use class::{KernelClass, kernel_class};
 pub use communication::{CommunicationPatterns, MemoryKernel, rocm_memory_kernel};
-pub use engine::engine_kernel;
 pub use rocprof::{PftraceKernel, RocprofKernel, tracelens_rocprof_kernel};
 pub use tracelens_engine::tracelens_engine_kernel;
 pub use xla::XlaKernel;
@@ -47,6 +47,33 @@ pub(crate) fn pytorch_kernel(name: &str) -> Option<Category> {
     first_rule(&TEMPLATES, name.strip_prefix("void at::native")?)
 }
 
+/// The name of a kernel without what people do not tell kernels by: the return type, the list of parameters and unnamed
+/// namespaces. Template arguments stay.
+///
+/// ```
+/// let name = "void at::native::(anonymous namespace)::cunn_SoftMaxForward<8, float>(float*, int)";
+/// assert_eq!(perf_models::bare_kernel_name(name), "at::native::cunn_SoftMaxForward<8, float>");
+/// ```
+#[must_use]
+pub fn bare_kernel_name(name: &str) -> String {
+    let name = name.strip_prefix("void ").unwrap_or(name);
+    let mut depth = 0_usize;
+    let opening = name.char_indices().rev().find(|&(_, character)| {
+        match character {
+            ')' => depth += 1,
+            '(' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0
+    });
+    let without_parameters = match opening {
+        // A remark such as that of `Memcpy HtoD (Pageable -> Device)` is no list of parameters.
+        Some((at, '(')) if at > 0 && !name[..at].ends_with(' ') => &name[..at],
+        _ => name,
+    };
+    without_parameters.replace("(anonymous namespace)::", "")
+}
+
 /// Whether a name in lower case is that of a library's matrix multiplication. These names carry their tuning (`USL1`,
 /// `SL128`, `MT256x32x64`).
 #[must_use]
@@ -62,4 +89,25 @@ fn has(name: &str, texts: &[&str]) -> bool {
 /// The same of one text in a name of any case; the text is not empty.
 fn contains_ignoring_case(name: &str, text: &str) -> bool {
     name.as_bytes().windows(text.len()).any(|window| window.eq_ignore_ascii_case(text.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bare_kernel_name;
+
+    #[test]
+    fn names_lose_their_parameters_and_nothing_else() {
+        for (name, bare) in [
+            ("ncclDevKernel_AllReduce(ncclDevKernelArgsStorage<4096ul>)", "ncclDevKernel_AllReduce"),
+            ("void cutlass::Kernel2<a<(b)1>>(a::Params)", "cutlass::Kernel2<a<(b)1>>"),
+            ("void f<int>::operator()(int) const", "f<int>::operator()(int) const"),
+            ("Memcpy HtoD (Pageable -> Device)", "Memcpy HtoD (Pageable -> Device)"),
+            ("Cijk_Ailk", "Cijk_Ailk"),
+            ("(x)", "(x)"),
+            ("x)", "x)"),
+            ("", ""),
+        ] {
+            assert_eq!(bare_kernel_name(name), bare);
+        }
+    }
 }

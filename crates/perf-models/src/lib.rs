@@ -62,11 +62,14 @@ pub use families::triton::{FusedOperator, TritonKernel};
 pub use family::Family;
 pub use gemm_kernel::{DimensionEfficiency, GemmKernel, MacroTile};
 pub use kernel_names::{
-    CommunicationPatterns, MemoryKernel, PftraceKernel, RocprofKernel, XlaKernel, engine_kernel,
-    is_library_gemm, rocm_memory_kernel, tracelens_engine_kernel, tracelens_rocprof_kernel,
+    CommunicationPatterns, KernelClass, MemoryKernel, PftraceKernel, RocprofKernel, XlaKernel,
+    bare_kernel_name, is_library_gemm, kernel_class, rocm_memory_kernel, tracelens_engine_kernel,
+    tracelens_rocprof_kernel,
 };
 pub use model::{Figure, Parameter, PerfModel};
-pub use registry::{Operator, family, has_model, model, op_category, operator, operators, ops_of_family};
+pub use registry::{
+    Operator, family, has_model, model, op_category, operator, operators, ops_of_family, work_category,
+};
 pub use roofline::{Bound, Roofline};
 pub use softmax::Softmax;
 pub use tensor::{Tensor, count_value, elements, finite, shape_value};

@@ -3,7 +3,7 @@ use std::sync::LazyLock;
 
 use crate::families::{self, BackwardWork, ReadModel, triton};
 use crate::kernel_names::pytorch_kernel;
-use crate::{Category, Family, Gap, OpCall, PerfModel, Undefined};
+use crate::{Category, CommunicationPatterns, Family, Gap, OpCall, PerfModel, Undefined, kernel_class};
 
 /// What the tables say of an operator.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +60,36 @@ fn without_running_number(name: &str) -> Option<&str> {
     (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(operator)
 }
 
-/// The category of an operator of this name; never fails.
+/// What a kernel or fill does for the operator that launched it; never fails.
+///
+/// Kernels that communicate do so for any operator. The work of an operator that the tables know is that of the tables:
+/// a fill before a matrix multiplication is part of it. For all others (compiled functions, launches of graphs, custom
+/// autograd functions, bare launches) the kernel's own name says what it does, and where it says nothing the operator's.
+///
+/// Cheap, but not free: a caller that meets names many times should keep the answer.
+#[must_use]
+pub fn work_category(operator: &str, kernel: &str, communication: &CommunicationPatterns) -> Category {
+    if communication.is_communication(kernel) {
+        return Category::Communication;
+    }
+    let tables = op_category(operator, None);
+    let of_communication = matches!(tables, Category::CustomCollective | Category::RecordParamComms);
+    match tables {
+        Category::Other => {}
+        _ if of_communication => {}
+        category => return category,
+    }
+    let by_name = |name| kernel_class(name, communication).map(|class| class.category);
+    let by_kernel = by_name(kernel).filter(|&category| category != Category::Other);
+    let otherwise = || match of_communication {
+        true => Some(Category::Communication),
+        // An operator that is named for communication, too, does other work with kernels that do not communicate.
+        false => by_name(operator).filter(|&category| category != Category::Communication),
+    };
+    by_kernel.or_else(otherwise).unwrap_or(Category::Other)
+}
+
+/// The category of an operator of this name as TraceLens has it; never fails.
 ///
 /// `first_kernel` is the name of the first kernel that the operator launched, if it is known to have
 /// launched any. It decides only where the name says nothing; see the [crate's documentation](crate).

@@ -14,6 +14,8 @@
 //! assert_eq!(bar(&parts, style), "██████████████████▓▓\n█ computation 90.0%\n▓ idle 10.0%\n");
 //! ```
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// What the caller found out about its terminal.
@@ -351,7 +353,33 @@ impl<'a> Grid<'a> {
         let columns = columns.iter().enumerate().map(lay_out).collect();
         let mut grid = Grid { columns, rows, total, frame, style };
         grid.fit();
+        grid.shorten();
         grid
+    }
+
+    /// Shortens texts to the width of their columns. Texts that differ stay different.
+    fn shorten(&mut self) {
+        let unicode = self.style.unicode;
+        for (at, column) in self.columns.iter().enumerate().filter(|(_, column)| column.fit == Fit::Shorten) {
+            let mut by_short: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+            for text in self.rows.iter().map(|row| row[at].text.as_str()) {
+                by_short.entry(truncate_middle(text, column.width, unicode)).or_default().insert(text);
+            }
+            let mut short: BTreeMap<String, String> = BTreeMap::new();
+            for (alike, texts) in by_short {
+                let texts: Vec<&str> = texts.into_iter().collect();
+                let told_apart = match texts.len() {
+                    1 => vec![alike],
+                    _ => tell_apart(&texts, column.width, unicode),
+                };
+                short.extend(texts.into_iter().map(ToOwned::to_owned).zip(told_apart));
+            }
+            for row in &mut self.rows {
+                if let Some(text) = short.get(&row[at].text) {
+                    row[at].text.clone_from(text);
+                }
+            }
+        }
     }
 
     /// Drops and shortens columns until the table fits.
@@ -493,6 +521,29 @@ pub fn truncate_middle(text: &str, width: usize, unicode: bool) -> String {
     head + mark + &tail
 }
 
+/// Texts that look alike without their middle, shortened another way: their beginning, then what is behind the part that
+/// they have in common; where that looks alike too, numbered.
+fn tell_apart(texts: &[&str], width: usize, unicode: bool) -> Vec<String> {
+    let mark = if unicode { "…" } else { "..." };
+    let common = |a: &str, b: &str| a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
+    let common = texts.windows(2).map(|pair| common(pair[0], pair[1])).min().unwrap_or(0);
+    let head = width / 3;
+    let behind = |text: &&str| {
+        let tail = start_of(text.chars().skip(common), width.saturating_sub(head + mark.width()));
+        start_of(text.chars(), head) + mark + &tail
+    };
+    let short: Vec<String> = texts.iter().map(behind).collect();
+    let distinct: BTreeSet<&String> = short.iter().collect();
+    if distinct.len() == short.len() {
+        return short;
+    }
+    let numbered = (1..).zip(texts).map(|(number, text)| {
+        let number = format!("#{number}");
+        truncate_middle(text, width.saturating_sub(number.len()), unicode) + &number
+    });
+    numbered.collect()
+}
+
 /// The first of `chars` that fit `width` columns.
 fn start_of(chars: impl Iterator<Item = char>, width: usize) -> String {
     let mut used = 0;
@@ -533,6 +584,29 @@ mod tests {
             Segment { label: "exposed communication", fraction: 0.0, color: Color::Yellow },
             Segment { label: "idle", fraction: 0.086, color: Color::Red },
         ]
+    }
+
+    #[test]
+    fn names_that_differ_never_look_alike() {
+        let long = |middle: &str| format!("Cijk_Alik_Bljk_{}_{middle}_{}", "x".repeat(60), "y".repeat(60));
+        for unicode in [true, false] {
+            let style = Style { width: 40, colored: false, unicode };
+            let names = [long("MT256"), long("MT128"), long("MT256"), "short".to_owned()];
+            let column = TextColumn::left("kernel", |name: &String| name.clone());
+            let text = table(&[column], &names, style);
+            let lines: Vec<&str> = text.lines().skip(2).collect();
+            assert!(lines[0].contains("MT256") || lines[0].contains("256"), "{text}");
+            assert_ne!(lines[0], lines[1], "{text}");
+            assert_eq!((lines[0], lines[3]), (lines[2], "short"), "{text}");
+            assert!(lines.iter().all(|line| line.width() <= 40), "{text}");
+        }
+        // Three names, two of which differ behind what there is room for.
+        let name = |end: &str| format!("{}{}{end}", "a".repeat(50), "b".repeat(80));
+        let names = [name("1"), name("2"), "a".repeat(50) + "c" + &"b".repeat(80)];
+        let short = tell_apart(&names.each_ref().map(String::as_str), 30, true);
+        let distinct: BTreeSet<&String> = short.iter().collect();
+        assert_eq!(distinct.len(), 3, "{short:?}");
+        assert!(short.iter().all(|name| name.width() <= 30), "{short:?}");
     }
 
     #[test]

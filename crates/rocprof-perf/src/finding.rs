@@ -4,6 +4,7 @@ use std::fmt;
 
 use gpu_timeline::{Breakdown, Summary};
 use hashbrown::HashMap;
+use operator_sheets::{Bound, TimeShares};
 use perf_models::RocprofKernel;
 use trace_ingest::Nanoseconds;
 use trace_ingest::rocprof::Dispatch;
@@ -15,9 +16,6 @@ use crate::sheets::timeline::agent_timelines;
 /// Kernels below this are mostly launch.
 const SHORT: Nanoseconds = Nanoseconds(10_000);
 
-/// A GPU that is idle and begins what it is given within this time of the call, in nanoseconds, waits for the host.
-const AT_ONCE: f64 = 20_000.0;
-
 /// From which share on short kernels are worth a word: of all kernels, and of the kernel time.
 const MANY: f64 = 0.5;
 const MUCH: f64 = 0.2;
@@ -26,13 +24,9 @@ const MUCH: f64 = 0.2;
 #[derive(Clone, Debug, PartialEq)]
 pub struct RocprofFinding {
     /// What it is.
-    pub bound: RocprofBound,
-    /// Share of the GPUs' time, from first start to last end of each, in which nothing ran.
-    pub idle_share: f64,
-    /// Share of the time in which something ran that is communication beside which nothing computes.
-    pub exposed_communication_share: f64,
-    /// Share of that time in which memory is copied and no kernel runs.
-    pub exposed_copy_share: f64,
+    pub bound: Bound,
+    /// Shares of the GPUs' time, of all GPUs together.
+    pub shares: TimeShares,
     /// Kind of kernels with the most time, and its share of the kernel time.
     pub category: (RocprofKernel, f64),
     /// Kernel with the most time, and its share of the kernel time.
@@ -42,21 +36,6 @@ pub struct RocprofFinding {
     /// Median time in nanoseconds from the end of a call to the start of its kernel, 0 where the kernel starts before;
     /// `None` where the profile has no calls of kernels.
     pub queue_delay: Option<f64>,
-}
-
-/// What bounds the work on the GPUs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RocprofBound {
-    /// GPUs are idle most of the time although they begin at once what they are given.
-    Launches,
-    /// GPUs are idle most of the time.
-    Idle,
-    /// Most of the time in which something runs is communication beside which nothing computes.
-    Communication,
-    /// Most of that time is copies beside which no kernel runs.
-    Copies,
-    /// Kernels of one kind.
-    Kernels,
 }
 
 /// What bounds the work; `None` when no kernel took time.
@@ -78,29 +57,20 @@ pub fn rocprof_finding(analysis: &RocprofAnalysis) -> Option<RocprofFinding> {
     let sum =
         |time: fn(&Breakdown) -> i64| agents.iter().map(|agent| time(&agent.breakdown)).sum::<i64>() as f64;
     let busy = sum(|breakdown| breakdown.busy);
-    let mut finding = RocprofFinding {
-        bound: RocprofBound::Kernels,
-        idle_share: sum(|breakdown| breakdown.idle) / sum(|breakdown| breakdown.total),
-        exposed_communication_share: sum(|breakdown| breakdown.exposed_communication) / busy,
-        exposed_copy_share: sum(|breakdown| breakdown.exposed_memcpy) / busy,
+    let shares = TimeShares {
+        idle: sum(|breakdown| breakdown.idle) / sum(|breakdown| breakdown.total),
+        exposed_communication: sum(|breakdown| breakdown.exposed_communication) / busy,
+        exposed_copies: sum(|breakdown| breakdown.exposed_memcpy) / busy,
+    };
+    let queue_delay = queue_delay(analysis);
+    Some(RocprofFinding {
+        bound: Bound::from_shares(&shares, queue_delay.map(|nanoseconds| nanoseconds / 1e3)),
+        shares,
         category: (category, time as f64 / total),
         kernel: (analysis.names()[longest.name as usize].clone(), longest.durations.sum as f64 / total),
         short_kernels: short_kernels(analysis, total),
-        queue_delay: queue_delay(analysis),
-    };
-    finding.bound = if finding.idle_share > 0.5 {
-        match finding.queue_delay {
-            Some(delay) if delay <= AT_ONCE => RocprofBound::Launches,
-            _ => RocprofBound::Idle,
-        }
-    } else if finding.exposed_communication_share > 0.5 {
-        RocprofBound::Communication
-    } else if finding.exposed_copy_share > 0.5 {
-        RocprofBound::Copies
-    } else {
-        RocprofBound::Kernels
-    };
-    Some(finding)
+        queue_delay,
+    })
 }
 
 /// Share of kernels that are short, and their share of the kernel time.
@@ -129,37 +99,35 @@ impl fmt::Display for RocprofFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |share: f64| share * 100.0;
         let delay = self.queue_delay.unwrap_or_default() / 1e3;
-        let (idle, communication) = (percent(self.idle_share), percent(self.exposed_communication_share));
+        let (idle, communication) = (percent(self.shares.idle), percent(self.shares.exposed_communication));
         match self.bound {
-            RocprofBound::Launches => write!(
+            Bound::Launches => write!(
                 f,
                 "work is bound by launches: GPUs are idle {idle:.1} % of the time and begin kernels {delay:.1} µs \
                  after the call (median), so they wait for the host"
             )?,
-            RocprofBound::Idle => write!(
+            Bound::Idle => write!(
                 f,
                 "work is bound by what feeds the GPUs: idle {idle:.1} % of the time between their first and last work"
             )?,
-            RocprofBound::Communication => {
+            Bound::Communication => {
                 write!(f, "work is bound by communication: exposed {communication:.1} % of busy time")?;
             }
-            RocprofBound::Copies => write!(
+            Bound::Copies => write!(
                 f,
                 "work is bound by memory copies: exposed {:.1} % of busy time",
-                percent(self.exposed_copy_share)
+                percent(self.shares.exposed_copies)
             )?,
-            RocprofBound::Kernels => {
+            Bound::Kernels => {
                 write!(f, "work is bound by kernels: {} {:.1} %", self.category.0, percent(self.category.1))?;
             }
         }
         // Idle GPUs have a reason beside what they do when they are not.
-        if matches!(self.bound, RocprofBound::Launches | RocprofBound::Idle)
-            && self.exposed_communication_share > 0.5
-        {
+        if matches!(self.bound, Bound::Launches | Bound::Idle) && self.shares.exposed_communication > 0.5 {
             write!(f, "; communication is exposed {communication:.1} % of busy time")?;
         }
         match self.bound {
-            RocprofBound::Kernels => {
+            Bound::Kernels => {
                 write!(f, " of kernel time, {} {:.1} %", self.kernel.0, percent(self.kernel.1))?;
             }
             _ => write!(
@@ -171,7 +139,7 @@ impl fmt::Display for RocprofFinding {
                 percent(self.kernel.1)
             )?,
         }
-        if self.bound == RocprofBound::Kernels || self.bound == RocprofBound::Copies {
+        if self.bound == Bound::Kernels || self.bound == Bound::Copies {
             write!(f, "; idle {idle:.1} % of the time")?;
         }
         let (count, time) = self.short_kernels;
@@ -232,21 +200,21 @@ mod tests {
             (
                 &communication[..],
                 None,
-                RocprofBound::Communication,
+                Bound::Communication,
                 "bound by communication: exposed 63.6 % of busy time",
             ),
-            (&gaps, None, RocprofBound::Idle, "what feeds the GPUs: idle 66.7 % of the time"),
+            (&gaps, None, Bound::Idle, "what feeds the GPUs: idle 66.7 % of the time"),
             (
                 &gaps,
                 Some(5),
-                RocprofBound::Launches,
+                Bound::Launches,
                 "bound by launches: GPUs are idle 66.7 % of the time and begin kernels 5.0 µs after",
             ),
-            (&gaps, Some(21), RocprofBound::Idle, "what feeds the GPUs"),
+            (&gaps, Some(21), Bound::Idle, "what feeds the GPUs"),
             (
                 &[("gemm", 0, 60), ("add", 60, 100)],
                 None,
-                RocprofBound::Kernels,
+                Bound::Kernels,
                 "bound by kernels: GEMM 60.0 % of kernel time, gemm 60.0 %; idle 0.0 %",
             ),
         ] {
@@ -262,7 +230,7 @@ mod tests {
         let mut recorded = recorded(&[("gemm", 0, 20)], None);
         recorded.copy(CopyDirection::HostToDevice, [None, Some(0)], 20_000, 90_000);
         let found = finding(recorded).unwrap();
-        assert_eq!(found.bound, RocprofBound::Copies);
+        assert_eq!(found.bound, Bound::Copies);
         assert!(found.to_string().contains("memory copies: exposed 77.8 % of busy time"), "{found}");
     }
 

@@ -15,7 +15,7 @@ mod tests;
 mod tracelens;
 
 pub use analysis::RocprofAnalysis;
-pub use finding::{RocprofBound, RocprofFinding, rocprof_finding};
+pub use finding::{RocprofFinding, rocprof_finding};
 pub use notice::{RocprofNotice, rocprof_notices};
 pub use options::{
     HipGrouping, KernelBaseline, KernelGrouping, KernelPattern, KernelPatternError, PftraceOptions,

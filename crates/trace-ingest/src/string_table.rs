@@ -92,22 +92,21 @@ impl StringTable {
 /// Answers of one function about strings of a table. A trace has few names of one kind among many strings, so each
 /// answer is computed when it is first asked for, once.
 #[derive(Clone, Debug)]
-pub struct PerString<'t, T> {
+pub struct PerString<'t, T, F = fn(&str) -> T> {
     strings: &'t StringTable,
-    answer: fn(&str) -> T,
+    answer: F,
     known: Vec<Option<T>>,
 }
 
-impl<'t, T> PerString<'t, T> {
+impl<'t, T, F: Fn(&str) -> T> PerString<'t, T, F> {
     /// No answers yet.
-    pub fn new(strings: &'t StringTable, answer: fn(&str) -> T) -> Self {
+    pub fn new(strings: &'t StringTable, answer: F) -> Self {
         PerString { strings, answer, known: std::iter::repeat_with(|| None).take(strings.len()).collect() }
     }
 
     /// The answer about this string.
     pub fn get(&mut self, id: StringId) -> &T {
-        let (strings, answer) = (self.strings, self.answer);
-        self.known[id.index()].get_or_insert_with(|| answer(strings.get(id)))
+        self.known[id.index()].get_or_insert_with(|| (self.answer)(self.strings.get(id)))
     }
 }
 

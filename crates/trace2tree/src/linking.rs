@@ -43,7 +43,7 @@ pub(crate) fn link(
 
 fn by_correlation(trace: &Trace, parent: &mut [u32], statistics: &mut TreeStatistics) -> u64 {
     let events = trace.events();
-    let mut kinds = PerString::new(trace.strings(), CallKind::from_name);
+    let mut kinds: PerString<'_, CallKind> = PerString::new(trace.strings(), CallKind::from_name);
     let mut calls = Vec::new();
     let mut device = Vec::new();
     for event in events.ids() {

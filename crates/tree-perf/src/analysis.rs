@@ -102,8 +102,8 @@ impl Analysis {
         });
         let recomputed = options.detect_recompute.then(|| tree.recompute_events());
         let device = DeviceEvents::collect(&tree, &options.communication);
-        let models = Models::new(tree.trace(), extended);
-        let launchers = Launchers::find(&tree, &options.communication, &models);
+        let models = Models::new(tree.trace(), extended, &options.communication);
+        let launchers = Launchers::find(&tree, &options.communication, &models, options.parity);
         let recognised = recognised_architecture(tree.trace());
         Analysis {
             tree,
@@ -152,7 +152,6 @@ impl Analysis {
     pub fn launchers(&self) -> impl ExactSizeIterator<Item = LauncherRow<'_>> + Clone {
         self.launchers.iter().map(|launcher| LauncherRow {
             event: launcher.event,
-            category: &launcher.category,
             direct_time: launcher.direct_time,
             kernels: self.launchers.kernels(launcher),
         })

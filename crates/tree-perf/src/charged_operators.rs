@@ -4,9 +4,11 @@
 //! device work itself where no model is in sight. An operator that was inserted to stand for a part of a modelled
 //! one is taken beside it, when a model knows it too. What the walk leaves over becomes a row per device event.
 
+use operator_sheets::OpCategory;
 use trace_ingest::{Category, EventId, StringId};
 use trace2tree::{EventSet, TraceTree};
 
+use crate::IndexMap;
 use crate::analysis::Analysis;
 use crate::derived::{ChargedOperator, FiguresFrom};
 
@@ -24,6 +26,10 @@ pub(crate) fn charged_operators(analysis: &Analysis) -> Vec<ChargedOperator> {
         walk.visit(root);
     }
     walk.leftovers();
+    if !analysis.options().parity {
+        walk.communication();
+        walk.divide_by_category();
+    }
     walk.rows
 }
 
@@ -276,6 +282,39 @@ impl<'a> Walk<'a> {
                 figures: FiguresFrom::Nowhere,
                 is_leftover: true,
             });
+        }
+    }
+
+    /// Charges communication that no operator has been charged with to the operator or call that launched it.
+    fn communication(&mut self) {
+        let mut left_out: Vec<EventId> = self.tree.linked_device_events().to_vec();
+        left_out.retain(|&event| self.is_communication(event) && !self.charged.contains(event));
+        left_out.sort_unstable();
+        let mut by_launcher: IndexMap<EventId, Vec<EventId>> = IndexMap::default();
+        for event in left_out {
+            if let Some(launcher) = self.tree.kernel_launcher(event) {
+                by_launcher.entry(launcher).or_default().push(event);
+            }
+        }
+        for (launcher, events) in by_launcher {
+            self.charge(launcher, events, FiguresFrom::Nowhere);
+        }
+    }
+
+    /// Gives operators without figures, which may stand for work of any kind, a row for each kind.
+    fn divide_by_category(&mut self) {
+        let (tree, models) = (self.tree, self.analysis.models());
+        for row in std::mem::take(&mut self.rows) {
+            if row.figures != FiguresFrom::Nowhere || row.device_events.len() < 2 {
+                self.rows.push(row);
+                continue;
+            }
+            let mut parts: IndexMap<OpCategory, Vec<EventId>> = IndexMap::default();
+            for &event in &row.device_events {
+                parts.entry(models.work(tree, row.operator, event)).or_default().push(event);
+            }
+            self.rows
+                .extend(parts.into_values().map(|device_events| ChargedOperator { device_events, ..row }));
         }
     }
 }

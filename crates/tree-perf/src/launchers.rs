@@ -1,24 +1,39 @@
 //! The operators that launched device work, with what they launched.
 
-use gpu_timeline::busy_time;
+use std::ops::Range;
+
+use gpu_timeline::{Interval, busy_time};
+use operator_sheets::OpCategory;
 use perf_models::CommunicationPatterns;
-use trace_ingest::EventId;
+use trace_ingest::{EventId, Trace};
 use trace2tree::TraceTree;
 
+use crate::IndexMap;
 use crate::device::interval;
 use crate::models::Models;
-use operator_sheets::OpCategory;
 
 /// One operator call that launched device work itself; a runtime call where no operator did. The base of
 /// the operator sheets.
 pub(crate) struct Launcher {
     pub(crate) event: EventId,
-    pub(crate) category: OpCategory,
-    /// Time in which at least one of its own device events ran; communication is left out.
+    /// Time in which at least one of its own device events ran.
     pub(crate) direct_time: i64,
-    /// The same over everything below it, communication included.
+    /// The same over everything below it.
     pub(crate) subtree_time: i64,
-    kernels: std::ops::Range<u32>,
+    kernels: Range<u32>,
+    parts: Range<u32>,
+}
+
+/// The work of one kind that a launcher did. The times of its parts add up to its own.
+pub(crate) struct LauncherPart {
+    pub(crate) event: EventId,
+    pub(crate) category: OpCategory,
+    /// Time in which at least one device event of the part ran; what ran beside events of other parts counts for the
+    /// one that started first.
+    pub(crate) direct_time: i64,
+    /// The same; that of the first part has what operators inside launched, too.
+    pub(crate) subtree_time: i64,
+    kernels: Range<u32>,
 }
 
 /// An operator call that launched device work itself; a runtime call where no operator did.
@@ -26,29 +41,37 @@ pub(crate) struct Launcher {
 pub struct LauncherRow<'a> {
     /// The operator or call.
     pub event: EventId,
-    /// Kind of work.
-    pub category: &'a OpCategory,
-    /// Time in which at least one of its own device events ran, in the trace's unit; communication is left out.
+    /// Time in which at least one of its own device events ran, in the trace's unit.
     pub direct_time: i64,
-    /// What it launched itself, by start; communication is left out.
+    /// What it launched itself, by start; with the figures of TraceLens communication is left out.
     pub kernels: &'a [EventId],
 }
 
 /// All launchers, by their start.
 pub(crate) struct Launchers {
     launchers: Vec<Launcher>,
+    /// Parts of the launchers, those of each by the start of their first device event.
+    parts: Vec<LauncherPart>,
     /// Positions of the launchers, by their event.
     by_event: Vec<u32>,
-    /// Device events of the launchers, each launcher's by their start.
+    /// Device events of the launchers, each launcher's by their start, and those of parts.
     kernels: Vec<EventId>,
 }
 
 impl Launchers {
-    pub(crate) fn find(tree: &TraceTree, communication: &CommunicationPatterns, models: &Models) -> Self {
+    /// With the figures of TraceLens, a launcher has one part, of the category of its first kernel, and communication is
+    /// left out.
+    pub(crate) fn find(
+        tree: &TraceTree,
+        communication: &CommunicationPatterns,
+        models: &Models,
+        parity: bool,
+    ) -> Self {
         let trace = tree.trace();
-        let found = tree.kernel_launchers(|name| !communication.is_communication(name));
+        let found = tree.kernel_launchers(|name| !parity || !communication.is_communication(name));
         let mut all = Launchers {
             launchers: Vec::with_capacity(found.len()),
+            parts: Vec::with_capacity(found.len()),
             by_event: (0..found.len() as u32).collect(),
             kernels: Vec::new(),
         };
@@ -60,32 +83,94 @@ impl Launchers {
             let kernels = &all.kernels[first..];
             let below = tree.device_events(event);
             let mut busy = |of: &[EventId]| busy_time(of.iter().map(|&id| interval(trace, id)), &mut scratch);
-            let first_kernel = kernels.first().copied();
             let direct_time = busy(kernels);
             let only_own = below.len() == 1 && below == kernels;
-            all.launchers.push(Launcher {
+            let launcher = Launcher {
                 event,
-                category: models.category(tree, event, first_kernel),
                 direct_time,
                 subtree_time: if only_own { direct_time } else { busy(below) },
                 kernels: first as u32..all.kernels.len() as u32,
-            });
+                parts: 0..0,
+            };
+            let categories: Vec<OpCategory> = match parity {
+                true => vec![models.category(tree, event, kernels.first().copied())],
+                false => kernels.iter().map(|&kernel| models.work(tree, event, kernel)).collect(),
+            };
+            all.push(trace, launcher, &categories);
         }
         all.by_event.sort_unstable_by_key(|&position| all.launchers[position as usize].event);
         all
+    }
+
+    /// Adds a launcher, the last of whose kernels stand at the end, with a part for each of the categories of its
+    /// kernels.
+    fn push(&mut self, trace: &Trace, launcher: Launcher, categories: &[OpCategory]) {
+        let first = self.parts.len();
+        let Launcher { event, direct_time, subtree_time, .. } = launcher;
+        let own = launcher.kernels.clone();
+        match categories {
+            [category, others @ ..] if others.iter().all(|other| other == category) => {
+                let category = category.clone();
+                self.parts.push(LauncherPart { event, category, direct_time, subtree_time, kernels: own });
+            }
+            _ => {
+                let mut parts: IndexMap<&OpCategory, (i64, Vec<EventId>)> = IndexMap::default();
+                let mut covered = i64::MIN;
+                for (&kernel, category) in self.kernels(&launcher).iter().zip(categories) {
+                    let Interval { start, end } = interval(trace, kernel);
+                    let (time, kernels) = parts.entry(category).or_default();
+                    *time += (end - start.max(covered)).max(0);
+                    covered = covered.max(end);
+                    kernels.push(kernel);
+                }
+                let mut of_operators_inside = subtree_time - direct_time;
+                for (category, (direct_time, kernels)) in parts {
+                    let start = self.kernels.len() as u32;
+                    self.kernels.extend(kernels);
+                    self.parts.push(LauncherPart {
+                        event,
+                        category: category.clone(),
+                        direct_time,
+                        subtree_time: direct_time + std::mem::take(&mut of_operators_inside),
+                        kernels: start..self.kernels.len() as u32,
+                    });
+                }
+            }
+        }
+        let parts = first as u32..self.parts.len() as u32;
+        self.launchers.push(Launcher { parts, ..launcher });
     }
 
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &Launcher> + Clone {
         self.launchers.iter()
     }
 
+    /// The parts of all launchers.
+    pub(crate) fn all_parts(&self) -> impl ExactSizeIterator<Item = &LauncherPart> + Clone {
+        self.parts.iter()
+    }
+
+    /// The parts of a launcher; at least one.
+    pub(crate) fn parts(&self, launcher: &Launcher) -> &[LauncherPart] {
+        &self.parts[launcher.parts.start as usize..launcher.parts.end as usize]
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.launchers.is_empty()
     }
 
-    /// What a launcher launched itself, by start; communication is left out.
+    /// What a launcher launched itself, by start.
     pub(crate) fn kernels(&self, launcher: &Launcher) -> &[EventId] {
-        &self.kernels[launcher.kernels.start as usize..launcher.kernels.end as usize]
+        self.slice(&launcher.kernels)
+    }
+
+    /// The device events of a part, by start.
+    pub(crate) fn kernels_of_part(&self, part: &LauncherPart) -> &[EventId] {
+        self.slice(&part.kernels)
+    }
+
+    fn slice(&self, range: &Range<u32>) -> &[EventId] {
+        &self.kernels[range.start as usize..range.end as usize]
     }
 
     /// The launcher that is this event.

@@ -10,6 +10,7 @@ mod charged_operators;
 mod derived;
 mod device;
 mod extended_operators;
+mod finding;
 mod kernel_records;
 mod launchers;
 mod models;
@@ -25,6 +26,7 @@ mod unified;
 
 pub use analysis::{Analysis, Coverage};
 pub use analysis_extension::{AnalysisExtension, ExtensionModel, TreeChanges};
+pub use finding::{KernelTotal, TraceFinding};
 pub use launchers::LauncherRow;
 pub use notice::Notice;
 pub use operator_sheets::{OpCategory, Roof, RooflinePoint};

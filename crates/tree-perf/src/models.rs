@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hashbrown::HashMap;
-use perf_models::{Category, Gap, OpCall, Value, family, has_model, model, op_category, operator, operators};
+use perf_models::{
+    Category, CommunicationPatterns, Gap, MemoryKernel, OpCall, Value, family, has_model, model, op_category,
+    operator, operators, rocm_memory_kernel, work_category,
+};
 use trace_ingest::{
     ArgumentId, ArgumentValue, Category as EventCategory, EventId, SignatureId, StringId, Trace,
 };
@@ -31,14 +34,19 @@ pub(crate) struct Models {
     forward: HashMap<(&'static str, i64), EventId>,
     answers: Answers,
     arguments: Mutex<HashMap<ArgumentId, Arc<Vec<Value>>>>,
-    /// By the names of an operator and its first kernel.
+    /// By the names of an operator and a kernel.
     categories: Mutex<HashMap<(StringId, Option<StringId>), Category>>,
+    communication: CommunicationPatterns,
     /// What the user adds to the built-in models; asked first.
     extended: Option<ExtendedOperators>,
 }
 
 impl Models {
-    pub(crate) fn new(trace: &Trace, extended: Option<ExtendedOperators>) -> Self {
+    pub(crate) fn new(
+        trace: &Trace,
+        extended: Option<ExtendedOperators>,
+        communication: &CommunicationPatterns,
+    ) -> Self {
         let is_extended =
             |name: StringId| extended.as_ref().is_some_and(|extended| extended.is_modelled(name));
         let by_name = trace.strings().iter().map(|(id, name)| is_extended(id) || has_model(name)).collect();
@@ -61,6 +69,7 @@ impl Models {
             answers: Answers::new(events.len()),
             arguments: Mutex::default(),
             categories: Mutex::default(),
+            communication: communication.clone(),
             extended,
         }
     }
@@ -70,7 +79,31 @@ impl Models {
         self.extended.as_ref()
     }
 
-    /// Kind of work of an operator call: as the extension says, else by its name or its first kernel.
+    /// Kind of work that a device event did for the operator or call that is charged with it: communication and copies
+    /// are their own whoever launched them, the rest is what the extension says of the operator, else what the names of
+    /// both say ([`work_category`]).
+    pub(crate) fn work(&self, tree: &TraceTree, operator: EventId, device_event: EventId) -> OpCategory {
+        let (trace, events) = (tree.trace(), tree.trace().events());
+        if events.category(device_event) == EventCategory::GPU_MEMCPY {
+            return Category::CopyFill.into();
+        }
+        let names = (events.name(operator), events.name(device_event));
+        let find = || {
+            let (operator, kernel) = (trace.text(names.0), trace.text(names.1));
+            match rocm_memory_kernel(kernel) {
+                Some(MemoryKernel::Copy) => Category::CopyFill,
+                _ => work_category(operator, kernel, &self.communication),
+            }
+        };
+        let category = *lock(&self.categories).entry((names.0, Some(names.1))).or_insert_with(find);
+        match category {
+            Category::Communication | Category::CopyFill => category.into(),
+            _ => self.category_by_extension(tree, operator).unwrap_or_else(|| category.into()),
+        }
+    }
+
+    /// Kind of work of an operator call as TraceLens has it, if the extension says nothing of it: by its name or its
+    /// first kernel.
     pub(crate) fn category(
         &self,
         tree: &TraceTree,

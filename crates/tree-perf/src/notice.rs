@@ -49,6 +49,15 @@ pub enum Notice {
         /// How many.
         calls: usize,
     },
+    /// Kernels count as communication for a word in their names alone.
+    CommunicationGuessed {
+        /// How many.
+        kernels: usize,
+        /// Sum of their durations in µs.
+        time_us: f64,
+        /// Name of the first of them.
+        example: String,
+    },
     /// Calls with FLOPs and bytes have no roofline because the architecture states no peak for what they do.
     PeaksMissing {
         /// Name of the architecture.
@@ -70,6 +79,7 @@ impl Notice {
             Notice::ShortKernelsWithoutArguments { .. }
             | Notice::CallsOutsideKernelLists { .. }
             | Notice::PassFailed { .. }
+            | Notice::CommunicationGuessed { .. }
             | Notice::PeaksMissing { .. } => false,
         }
     }
@@ -100,6 +110,13 @@ impl fmt::Display for Notice {
             Notice::ExtensionModelFailed { reason, calls } => {
                 let noun = if *calls == 1 { "call has" } else { "calls have" };
                 write!(f, "{calls} {noun} no figures: {reason}")
+            }
+            Notice::CommunicationGuessed { kernels, time_us, example } => {
+                let noun = if *kernels == 1 { "kernel counts" } else { "kernels count" };
+                write!(
+                    f,
+                    "{kernels} {noun} as communication for a word in the name alone ({time_us:.3} µs), such as {example}"
+                )
             }
             Notice::PeaksMissing { architecture, calls } => {
                 write!(f, "the architecture {architecture} states no peak for")?;

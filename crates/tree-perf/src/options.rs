@@ -21,6 +21,9 @@ pub struct AnalysisOptions {
     pub link_by: LinkBy,
     /// Which report the sheets are for.
     pub layout: ReportLayout,
+    /// Categories and communication as TraceLens has them: an operator has the category of its name or its first
+    /// kernel, and the tables of operators leave communication out.
+    pub parity: bool,
     /// Count device events without a launch in the timeline too. On where the recorder cannot know launches
     /// ([`RecorderFacts::launches`]): the timeline would be empty.
     pub include_unlinked_kernels: bool,
@@ -70,6 +73,7 @@ impl Default for AnalysisOptions {
         AnalysisOptions {
             link_by: LinkBy::default(),
             layout: ReportLayout::default(),
+            parity: false,
             include_unlinked_kernels: false,
             micro_idle_threshold_us: None,
             detect_recompute: false,

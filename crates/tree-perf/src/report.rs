@@ -1,6 +1,9 @@
 //! What a report needs beside its sheets: those of an extension, and what all of them leave out.
 
+use gpu_timeline::Activity;
+use perf_models::bare_kernel_name;
 use sheets::Sheet;
+use trace_ingest::PerString;
 
 use crate::analysis::Analysis;
 use crate::extended_operators::ExtendedOperators;
@@ -31,10 +34,29 @@ impl Analysis {
             ops_all::calls_outside_kernel_lists(self),
             short_kernels::short_kernels_without_arguments(self),
             peaks_missing(self),
+            self.communication_guessed(),
         ];
         let of_models = self.models().failures(self.tree());
         let of_extension = self.models().extended().map(ExtendedOperators::notices).unwrap_or_default();
         let of_passes = self.pass_notices();
         of_sheets.into_iter().flatten().chain(of_passes).chain(of_models).chain(of_extension).collect()
+    }
+
+    /// The kernels that are taken for communication for a word in their names, if there are any.
+    fn communication_guessed(&self) -> Option<Notice> {
+        let (trace, events) = (self.trace(), self.trace().events());
+        let patterns = &self.options().communication;
+        let mut is_guess = PerString::new(trace.strings(), |name| patterns.is_guess(name));
+        let mut kernels = self.device.ids.iter().zip(&self.device.activity).filter(|&(&event, &activity)| {
+            activity == Activity::Communication && *is_guess.get(events.name(event))
+        });
+        let (&first, _) = kernels.next()?;
+        let (mut count, mut time) = (1, events.duration(first));
+        for (&event, _) in kernels {
+            count += 1;
+            time += events.duration(event);
+        }
+        let example = bare_kernel_name(trace.name(first));
+        Some(Notice::CommunicationGuessed { kernels: count, time_us: self.us(time), example })
     }
 }

@@ -29,6 +29,15 @@ impl Rooflines for Analysis {
                 name: &row.name(self).text(self),
                 kernel_time_us: self.us(row.time),
                 roofline_time_us: roofline.map(|roofline| roofline.time_us()),
+                gap: row.status(self).gap(),
+            });
+        }
+        for (status, event) in self.uncharged_device_events() {
+            visit(RooflineCall {
+                name: self.trace().name(event),
+                kernel_time_us: self.us(self.trace().events().duration(event)),
+                roofline_time_us: None,
+                gap: status.gap(),
             });
         }
     }

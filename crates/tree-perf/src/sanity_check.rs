@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
+use perf_models::Category;
 use trace_ingest::{StringId, Trace};
 
 use crate::analysis::Analysis;
@@ -80,21 +81,23 @@ impl Analysis {
         }
 
         let mut of_launchers: HashMap<StringId, usize> = HashMap::new();
-        for &kernel in self.launchers.iter().flat_map(|launcher| self.launchers.kernels(launcher)) {
+        let communication = Category::Communication.into();
+        let computing = || self.launchers.all_parts().filter(|part| part.category != communication);
+        for &kernel in computing().flat_map(|part| self.launchers.kernels_of_part(part)) {
             *of_launchers.entry(self.trace().events().name(kernel)).or_default() += 1;
         }
-        let launcher_time: i64 = self.launchers.iter().map(|launcher| launcher.direct_time).sum();
+        let launcher_time: i64 = computing().map(|part| part.direct_time).sum();
 
         // Communication that is part of an operator's work is charged to it, and is in no count.
         let mut of_unified: HashMap<StringId, usize> = HashMap::new();
-        let rows = self.unified_rows();
-        for &event in rows.iter().flat_map(|row| &row.charged.device_events) {
+        let rows = || self.unified_rows().iter().filter(|row| row.category != communication);
+        for &event in rows().flat_map(|row| &row.charged.device_events) {
             let name = self.trace().events().name(event);
             if in_trace.contains_key(&name) {
                 *of_unified.entry(name).or_default() += 1;
             }
         }
-        let unified_time: i64 = rows.iter().map(|row| row.time).sum();
+        let unified_time: i64 = rows().map(|row| row.time).sum();
 
         let sums = |time: i64, counted: &HashMap<StringId, usize>| KernelSums {
             kernel_time_us: self.us(time),
@@ -136,8 +139,9 @@ fn shortened(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use trace_ingest::{Category, EventArguments, TraceBuilder};
+
+    use super::*;
 
     #[test]
     fn kernels_of_which_a_table_has_more_or_less_are_named() {

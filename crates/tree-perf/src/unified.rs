@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use gpu_timeline::{Spread, busy_time};
 use hashbrown::HashMap;
-use operator_sheets::{Evaluated, Figures, OpCategory};
-use perf_models::Category;
+use operator_sheets::{Evaluated, Figures, OpCategory, RooflineShares};
+use perf_models::{Category, Gap};
 use trace_ingest::EventId;
 use trace2tree::EventSet;
 
@@ -19,7 +19,59 @@ use crate::device::interval;
 use crate::models::AnswerId;
 use crate::notice::Notice;
 
+/// What is known of the work behind device time, in the order of its report.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Status {
+    Modelled,
+    AbovePeak,
+    BytesNotKnown,
+    ArgumentsNotRecorded,
+    NoModel,
+    Copies,
+    Communication,
+    Unlinked,
+}
+
+impl Status {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Status::Modelled => "modelled",
+            Status::AbovePeak => "above peak",
+            Status::BytesNotKnown => "bytes not known",
+            Status::ArgumentsNotRecorded => "arguments not recorded",
+            Status::NoModel => "no model",
+            Status::Copies => RooflineShares::COPIES,
+            Status::Communication => RooflineShares::COMMUNICATION,
+            Status::Unlinked => RooflineShares::UNLINKED,
+        }
+    }
+
+    /// Why FLOPs and bytes are not known.
+    pub(crate) fn gap(self) -> Option<&'static str> {
+        (!matches!(self, Status::Modelled | Status::AbovePeak)).then(|| self.as_str())
+    }
+}
+
 impl UnifiedRow {
+    /// What is known of the work of the row.
+    pub(crate) fn status(&self, analysis: &Analysis) -> Status {
+        match &self.figures {
+            _ if self.category == Category::Communication.into() => Status::Communication,
+            Some(figures) if figures.bytes.is_none() => Status::BytesNotKnown,
+            Some(figures) if figures.percent_of_roofline().is_some_and(|share| share > 100.0) => {
+                Status::AbovePeak
+            }
+            Some(_) => Status::Modelled,
+            None if self.category == Category::CopyFill.into() => Status::Copies,
+            None => match self.answer.map(|answer| analysis.models().evaluation(answer)) {
+                Some(Err(undefined)) if matches!(undefined.gap, Gap::Arguments | Gap::DataType) => {
+                    Status::ArgumentsNotRecorded
+                }
+                _ => Status::NoModel,
+            },
+        }
+    }
+
     /// The answers of the model, if it has any.
     pub(crate) fn evaluated<'a>(&self, analysis: &'a Analysis) -> Option<&'a Evaluated> {
         analysis.models().evaluation(self.answer?).as_ref().ok()
@@ -38,7 +90,11 @@ impl UnifiedRow {
     /// Why there are no figures, as a clause.
     pub(crate) fn reason(&self, analysis: &Analysis) -> Option<String> {
         let Some(answer) = self.answer else {
-            return Some("no model knows this operator".to_string());
+            let reason = match self.category == Category::Communication.into() {
+                true => "communication: its time depends on the other ranks and the links to them",
+                false => "no model knows this operator",
+            };
+            return Some(reason.to_string());
         };
         let undefined = match analysis.models().evaluation(answer) {
             Err(undefined) => undefined,
@@ -126,6 +182,17 @@ impl Analysis {
         })
     }
 
+    /// The device events that no unified row accounts for, and why: those without a launch in the trace, and with the
+    /// figures of TraceLens communication.
+    pub(crate) fn uncharged_device_events(&self) -> impl Iterator<Item = (Status, EventId)> {
+        let charged = self.charged_device_events();
+        let uncharged = self.device.ids.iter().zip(&self.device.linked);
+        uncharged.filter(|(event, _)| !charged.contains(**event)).map(|(&event, &linked)| match linked {
+            true => (Status::Communication, event),
+            false => (Status::Unlinked, event),
+        })
+    }
+
     /// The device events that the unified rows account for.
     pub(crate) fn charged_device_events(&self) -> &EventSet {
         self.derived.charged.get_or_init(|| {
@@ -190,6 +257,9 @@ pub(crate) fn peaks_missing(analysis: &Analysis) -> Option<Notice> {
 
 fn category(analysis: &Analysis, row: &UnifiedRow) -> OpCategory {
     let (tree, models) = (analysis.tree(), analysis.models());
+    if !analysis.options().parity {
+        return work(analysis, &row.charged);
+    }
     let first_kernel = row.charged.device_events.first().copied();
     if row.charged.is_leftover {
         let first_kernel = first_kernel.map(|event| analysis.trace().name(event));
@@ -204,4 +274,23 @@ fn category(analysis: &Analysis, row: &UnifiedRow) -> OpCategory {
         }
     }
     models.category(tree, row.charged.operator, first_kernel)
+}
+
+/// What the operator is there for: the first kind of work of its device events that is neither communication nor a copy,
+/// if there is any.
+fn work(analysis: &Analysis, charged: &ChargedOperator) -> OpCategory {
+    let (tree, models) = (analysis.tree(), analysis.models());
+    let own = models.category_by_extension(tree, charged.operator);
+    if let FiguresFrom::BackwardOf(forward) = charged.figures
+        && let Some(category) = own.or_else(|| models.backward_category(tree, forward))
+    {
+        return category;
+    }
+    let mut kinds = charged.device_events.iter().map(|&event| models.work(tree, charged.operator, event));
+    let besides = [Category::Communication, Category::CopyFill].map(OpCategory::from);
+    let first = kinds.next().unwrap_or(Category::Other.into());
+    match besides.contains(&first) {
+        true => kinds.find(|kind| !besides.contains(kind)).unwrap_or(first),
+        false => first,
+    }
 }

@@ -9,6 +9,7 @@ mod corpus;
 
 use common::Table;
 use conformance::{Comparison, Meant, Reference, Verdicts};
+use perf_models::CommunicationPatterns;
 use trace2tree::LinkBy;
 use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
 
@@ -161,6 +162,8 @@ fn sheets_agree_with_the_reference_cell_by_cell() {
             link_by: LinkBy::Flow,
             kernel_summary: true,
             short_kernel_study: true,
+            parity: true,
+            communication: CommunicationPatterns::tracelens(),
             ..AnalysisOptions::default()
         };
         let folder = folder.join(case);

@@ -2,9 +2,10 @@
 
 use gpu_timeline::Spread;
 use operator_sheets::{
-    Figures, Roof, RooflineCall, RooflinePoint, Rooflines, roofline_points_sheet, roofline_sheet,
+    Figures, Roof, RooflineCall, RooflinePoint, RooflineShares, Rooflines, roofline_points_sheet,
+    roofline_sheet,
 };
-use perf_models::ComputeSpec;
+use perf_models::{ComputeSpec, XlaKernel};
 use sheets::Sheet;
 
 use crate::analysis::JaxAnalysis;
@@ -27,11 +28,18 @@ impl Rooflines for JaxAnalysis {
 
     fn visit_calls(&self, visit: &mut dyn FnMut(RooflineCall<'_>)) {
         for call in self.calls().iter().filter(|call| self.keeps(call.operator)) {
-            let roofline = figures(self, call).and_then(|figures| figures.roofline);
+            let operator = &self.operators()[call.operator];
+            let figures = figures(self, call);
+            let roofline = figures.and_then(|figures| figures.roofline);
+            let gap = match operator.kernel_category {
+                Some(XlaKernel::Communication) => Some(RooflineShares::COMMUNICATION),
+                _ => figures.and_then(|figures| figures.bytes).is_none().then_some("no model"),
+            };
             visit(RooflineCall {
-                name: &self.operators()[call.operator].name,
+                name: &operator.name,
                 kernel_time_us: call.time.to_microseconds(),
                 roofline_time_us: roofline.map(|roofline| roofline.time_us()),
+                gap,
             });
         }
     }

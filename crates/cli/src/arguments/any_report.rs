@@ -41,6 +41,7 @@ pub(super) fn with_all_options(mut command: Command) -> Command {
             command = command.arg(if is_shared { arg } else { arg.help_heading(*name) });
         }
     }
+    command = command.mut_arg("parity", |arg| arg.help("Give the figures of TraceLens where ours differ"));
     command.mut_arg("output_xlsx_path", |arg| {
         arg.help(
             "Write the workbook here [default: <input>_perf_report.xlsx beside the input, unless another output is \

@@ -7,7 +7,7 @@ use answers::model::chosen_architecture;
 use clap::Args;
 use perf_models::{Architecture, CommunicationPatterns};
 
-use super::microseconds;
+use super::{Reference, microseconds};
 use crate::error::Failure;
 
 #[derive(Args)]
@@ -33,8 +33,11 @@ impl DeviceArguments {
     }
 
     /// The usual names of communication kernels, and those that were given.
-    pub(crate) fn communication(&self) -> CommunicationPatterns {
-        let usual = CommunicationPatterns::default();
+    pub(crate) fn communication(&self, parity: Option<Reference>) -> CommunicationPatterns {
+        let usual = match parity {
+            Some(Reference::TraceLens) => CommunicationPatterns::tracelens(),
+            None => CommunicationPatterns::default(),
+        };
         self.communication_pattern.iter().fold(usual, |patterns, pattern| patterns.with_pattern(pattern))
     }
 }

@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::devices::DeviceArguments;
 use super::report_output::{Recordings, ReportOutput};
+use super::{REFERENCES, Reference, one_of};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -52,8 +53,15 @@ pub(crate) struct JaxAnalysisArguments {
 
     /// Give the figures of TraceLens where it is known to be wrong: work of library calls by its formulas,
     /// credited to every kernel, in the sheets op_…
-    #[arg(long)]
-    pub(crate) parity: bool,
+    #[arg(
+        long,
+        value_name = "TOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "tracelens",
+        value_parser = one_of(REFERENCES)
+    )]
+    pub(crate) parity: Option<Reference>,
 
     /// Count kernels of the ROCm runtime that only copy or fill memory as copies, not as computation
     #[arg(long = "rebucket_copy_kernels")]

@@ -9,7 +9,7 @@ use super::devices::{DeviceArguments, ShortKernelArguments};
 use super::phases::PhaseArguments;
 use super::reading::ReadingArguments;
 use super::report_output::{Recordings, ReportOutput};
-use super::{microseconds, one_of};
+use super::{REFERENCES, Reference, microseconds, one_of};
 
 #[derive(Args)]
 pub(crate) struct TraceArguments {
@@ -108,6 +108,18 @@ pub(crate) struct AnalysisArguments {
 
     #[command(flatten)]
     pub(crate) devices: DeviceArguments,
+
+    /// Give the categories of TraceLens, which are those of the operator's name or its first kernel, its list of
+    /// communication kernels, and tables of operators without communication
+    #[arg(
+        long,
+        value_name = "TOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "tracelens",
+        value_parser = one_of(REFERENCES)
+    )]
+    pub(crate) parity: Option<Reference>,
 
     /// Add the models, categories and tree rules of this Starlark script to the built-in ones
     #[arg(long = "extension_file", value_name = "FILE")]

@@ -28,11 +28,13 @@ impl ReferenceTool {
         Some(ReferenceTool { name, subcommand, recording })
     }
 
-    /// The subcommand with the usage of the tool and, where they can be chosen, the names that it gives sheets.
+    /// The subcommand with the usage of the tool and, where they can be chosen, its names of sheets and its figures.
     pub(super) fn take_place(&self, subcommand: clap::Command) -> clap::Command {
-        let names_sheets = |arg: clap::Arg| match arg.get_id() == "sheet_names" {
-            true => arg.default_value("current"),
-            false => arg,
+        let is_of_traces = subcommand.get_arguments().any(|arg| arg.get_id() == "sheet_names");
+        let names_sheets = |arg: clap::Arg| match arg.get_id().as_str() {
+            "sheet_names" => arg.default_value("current"),
+            "parity" if is_of_traces => arg.default_value("tracelens"),
+            _ => arg,
         };
         let usage = format!("{} [OPTIONS] {}", self.name, self.recording);
         subcommand.override_usage(usage).mut_args(names_sheets)

@@ -5,8 +5,8 @@ use rocprof_perf::{HipGrouping, KernelBaseline, KernelGrouping, KernelPattern};
 use trace_ingest::rocprof::KernelNames;
 
 use super::devices::ShortKernelArguments;
-use super::one_of;
 use super::report_output::{Recordings, ReportOutput};
+use super::{REFERENCES, Reference, one_of};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -57,8 +57,15 @@ pub(crate) struct RocprofAnalysisArguments {
 
     /// Give the figures of TraceLens where it is known to be wrong: nanoseconds under headers that say µs,
     /// percentages cumulated before sorting, its kinds of kernels
-    #[arg(long)]
-    pub(crate) parity: bool,
+    #[arg(
+        long,
+        value_name = "TOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "tracelens",
+        value_parser = one_of(REFERENCES)
+    )]
+    pub(crate) parity: Option<Reference>,
 }
 
 const KERNEL_NAMES: &[(&str, KernelNames)] = &[

@@ -43,12 +43,12 @@ fn options(asked: &JaxAnalysisArguments) -> Result<JaxOptions, Failure> {
     Ok(JaxOptions {
         architecture: asked.devices.architecture()?,
         keyword_filters: asked.kernel_metadata_keyword_filters.clone(),
-        figures: if asked.parity { JaxFigures::TraceLens } else { JaxFigures::Correct },
+        figures: if asked.parity.is_some() { JaxFigures::TraceLens } else { JaxFigures::Correct },
         copy_kernels: match asked.rebucket_copy_kernels {
             true => CopyKernels::Memcpy,
             false => CopyKernels::Computation,
         },
-        communication: asked.devices.communication(),
+        communication: asked.devices.communication(asked.parity),
         gpus_per_node: asked.gpus_per_node.map_or(defaults.gpus_per_node, Into::into),
     })
 }

@@ -86,7 +86,8 @@ fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Failure> {
             collective_analysis: !asked.disable_coll_analysis,
             topk_roofline_ops: asked.topk_roofline_ops,
             architecture: asked.devices.architecture()?,
-            communication: asked.devices.communication(),
+            communication: asked.devices.communication(asked.parity),
+            parity: asked.parity.is_some(),
             ..AnalysisOptions::default()
         },
         phases: phases::options(&arguments.phases)?,

@@ -118,13 +118,13 @@ impl<'a> Request<'a> {
             said.iter().for_each(Say::print);
         } else if !self.output.quiet {
             let style = console::style();
-            let style = Style { width: style.width.min(WIDEST), ..style };
+            let prose = Style { width: style.width.min(WIDEST), ..style };
             let (first, (after, inside)): (Vec<Say>, (Vec<Say>, Vec<Say>)) = match E::NOTICES_FIRST {
                 true => (said, Default::default()),
                 false => (Vec::new(), said.into_iter().partition(Say::is_for_stderr)),
             };
             first.iter().for_each(Say::print);
-            let (caveats, below) = texts(&inside, &written, style);
+            let (caveats, below) = texts(&inside, &written, prose);
             console::print(extras.text(&report, &caveats, style) + &below)?;
             after.iter().for_each(Say::print);
         }

@@ -29,7 +29,7 @@ fn options(arguments: &RocprofArguments) -> RocprofOptions {
         short_kernel_histogram_bins: short_kernels.short_kernel_histogram_bins,
         topk_kernels: asked.topk_kernels,
         kernel_names: asked.kernel_names.unwrap_or_default(),
-        parity: asked.parity,
+        parity: asked.parity.is_some(),
         pftrace: pftrace.pftrace_tables.then(|| pftrace_options(arguments, pftrace)),
     }
 }

@@ -274,7 +274,7 @@ fn a_model_that_fails_leaves_the_reason_in_the_row_and_a_warning() {
         ("aten::mm", "my.star:2: Index `9` is out of bound"),
         ("aten::addmm", "my.star:4: only for inference"),
     ] {
-        let expected = format!("unmodelled | {operator} | GEMM | {reason}");
+        let expected = format!("arguments not recorded | {operator} | GEMM | {reason}");
         assert_eq!(reasons.iter().filter(|row| row.starts_with(&expected)).count(), 1, "{reasons:#?}");
         let warning = format!(" calls have no figures: {reason}");
         let found = outcome.err.lines().filter(|line| line.contains(&warning)).count();

@@ -74,8 +74,8 @@ fn the_summary_holds_the_tables_against_the_device() {
     let place = Workplace::with(trace(&one_operator()));
     place.run(&["inference", "trace.json"]).exits_with(0).with_summary(&[
         "sanity check",
-        "ops_summary 0.100 ms 0.100 ms PASS 1 1 PASS",
-        "unified_perf_summary 0.100 ms 0.100 ms PASS 1 1 PASS",
+        "ops_summary 100.0 µs 100.0 µs PASS 1 1 PASS",
+        "unified_perf_summary 100.0 µs 100.0 µs PASS 1 1 PASS",
     ]);
     assert!(place.path("trace_perf_report.xlsx").exists());
     assert!(!place.run(&["report", "trace.json"]).exits_with(0).out.contains("sanity check"));

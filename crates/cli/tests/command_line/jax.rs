@@ -33,10 +33,10 @@ fn a_report_names_what_bounds_the_program() {
     let place = place(KERNELS);
     place.run(&["jax", "host.xplane.pb"]).exits_with(0).with_summary(&[
         "program is bound by GEMM: GEMM 60.0 %, gemm_fusion_dot 60.0 %; compute 98.0 % of the time",
-        "/device:GPU:0 time 0.102 ms: busy 0.100 ms, idle 0.002 ms",
+        "/device:GPU:0 span 102.0 µs (first start to last end): busy 100.0 µs, idle 2.000 µs",
         "jit_f: 1 execution on GPUs",
-        "gemm_fusion_dot 1 0.060 60.0",
-        "loop_add_fusion 2 0.040 40.0",
+        "gemm_fusion_dot 1 60.000 60.0",
+        "loop_add_fusion 2 40.000 40.0",
         "warning: 3 kernels (100.000 µs) name instructions that the profile does not embed",
         "wrote host_perf_report.xlsx",
     ]);
@@ -62,7 +62,7 @@ fn the_report_of_traces_points_to_this_one() {
     place.run(&["pytorch", "host.xplane.pb"]).exits_with(0).with_summary(&[
         "an XPlane profile has a report of its own, which knows more of it; `tracelens jax` makes it",
         // Nothing but the GPU was recorded: its kernels are listed without being asked for.
-        "3 device events (0.100 ms) without a launch in the trace: in the timeline",
+        "3 device events (100.0 µs) without a launch in the trace: in the timeline",
         "gemm_fusion_dot.1",
     ]);
 }

@@ -44,8 +44,8 @@ fn a_run_of_several_hosts_has_a_workbook_and_a_summary() {
     let place = two_hosts();
     let summary = [
         "collectives of host0.xplane.pb and 1 more · 2 profiles · 4 GPUs · 1 collective · 1 execution",
-        "all-reduce 1 0.100 100.0",
-        "all-reduce.1 1 0.100 100.0",
+        "all-reduce 1 100.000 100.0",
+        "all-reduce.1 1 100.000 100.0",
         "wrote host0_collectives.xlsx",
     ];
     let profiles = ["host0.xplane.pb", "host1.xplane.pb"];

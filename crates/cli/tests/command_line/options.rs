@@ -59,12 +59,12 @@ fn unlinked_kernels_are_counted_when_asked_for() {
 
     place.run(&["report", "trace.json"]).exits_with(0).with_summary(&[
         "1 of 2 device events linked to their launch (80.0% of device time)",
-        "warning: 1 device event (0.025 ms) without a launch in the trace: in no figure",
+        "warning: 1 device event (25.00 µs) without a launch in the trace: in no figure",
     ]);
     place
         .run(&["report", "trace.json", "--include_unlinked_kernels"])
         .exits_with(0)
-        .with_summary(&["(0.025 ms) without a launch in the trace: in the timeline, but in no operator"]);
+        .with_summary(&["(25.00 µs) without a launch in the trace: in the timeline, but in no operator"]);
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn linking_by_flow_needs_arrows() {
     place
         .run(&["report", "trace.json", "--link_by=flow"])
         .exits_with(0)
-        .with_summary(&["0 of 1 device events linked", "warning: 1 device event (0.100 ms)"]);
+        .with_summary(&["0 of 1 device events linked", "warning: 1 device event (100.0 µs)"]);
 }
 
 #[test]

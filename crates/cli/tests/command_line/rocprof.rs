@@ -63,8 +63,8 @@ fn a_report_names_what_bounds_the_work_and_where_the_time_went() {
     place.run(&["rocprof", "run_results.json.gz"]).exits_with(0).with_summary(&[
         "run_results.json.gz · 2 × AMD Instinct MI300X · process 4242 on node-7 · 234 kernel dispatches · 37 memory copies · 325 calls",
         "work is bound by kernels: GEMM",
-        "GPU 0 time ",
-        "GPU 1 time ",
+        "GPU 0 span ",
+        "GPU 1 span ",
         "exposed comm",
         "category calls kernel ms % ",
         "kernel calls kernel ms % ",
@@ -534,7 +534,7 @@ fn other_subcommands_read_profiles_or_say_which_one_does() {
     assert_eq!((outcome.out.as_str(), outcome.err.as_str()), ("", ""));
     let summary = place.run(&["pytorch", "run_results.json.gz"]).exits_with(0);
     summary.with_summary(&[
-        "GPU time ",
+        "GPU span ",
         "a rocprofv3 profile has a report of its own",
         "`tracelens rocprof`",
     ]);
@@ -567,7 +567,7 @@ fn a_profile_cut_anywhere_is_reported_or_refused() {
     place
         .run(&["rocprof", "p_results.json"])
         .exits_with(0)
-        .with_summary(&["GPU 0 time", "warning: the file ends early"]);
+        .with_summary(&["GPU 0 span", "warning: the file ends early"]);
     let mut zip = GzEncoder::new(Vec::new(), Compression::default());
     zip.write_all(&whole).unwrap();
     let zipped = zip.finish().unwrap();

@@ -56,7 +56,8 @@ fn an_architecture_is_named_or_read_from_a_file() {
     assert!(mine.iter().all(|time| named.contains(time)), "{mine:?}");
     place.run(&["report", "trace.json.gz", "--gpu-arch-json-path=mine.json"]).exits_with(0).with_summary(&[
         "rooflines for mine: ",
-        "% of kernel time modelled, ",
+        "FLOPs and bytes are known for ",
+        "% of device time; the rest: communication ",
         "most time lost to it: aten::mm ",
     ]);
 }

@@ -80,8 +80,11 @@ fn write(case: &Path, output: &Path) {
         "--disable_coll_analysis",
         "--quiet",
     ];
-    let ended =
-        command.args(options).args(["--link-by", "flow", "--sheet-names", "current"]).output().unwrap();
+    let ended = command
+        .args(options)
+        .args(["--link-by", "flow", "--sheet-names", "current", "--parity", "tracelens"])
+        .output()
+        .unwrap();
     assert!(ended.status.success(), "{case:?}: {}", String::from_utf8_lossy(&ended.stderr));
 }
 

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use perf_models::{engine_kernel, tracelens_engine_kernel};
+use perf_models::{kernel_class, tracelens_engine_kernel};
 use sheets::{Chart, ChartShape, Column, Sheet};
 use trace_ingest::{PerString, StringId};
 use tree_perf::KernelTable;
@@ -40,7 +40,7 @@ pub(super) fn ops_summary<'a>(name: &'static str, phase: Phase) -> Sheet<'a, Pha
         NAME.field(|row: &Row<'_>| row.name.into()),
         Column::microseconds(
             "total_direct_kernel_time_sum",
-            "Device time in µs, within the phase, of the kernels that the operator launched itself: per call the union of their spans, summed over calls; communication kernels are left out.",
+            "Device time in µs, within the phase, of the kernels that the operator launched itself: per call the union of their spans, summed over calls.",
         )
         .field(|row: &Row<'_>| row.time_us.into()),
         Column::count("Count", "Calls of the operator with device work in the phase.")
@@ -83,8 +83,11 @@ fn operators<'a>(phases: &PhaseAnalysis<'a>, phase: Phase) -> Vec<Row<'a>> {
     let trace = phases.analysis.trace();
     let events = trace.events();
     let is_tracelens = matches!(phases.options.method, PhaseMethod::TraceLens(_));
-    let mut category =
-        PerString::new(trace.strings(), if is_tracelens { tracelens_engine_kernel } else { engine_kernel });
+    let communication = &phases.analysis.options().communication;
+    let mut category = PerString::new(trace.strings(), |name| match is_tracelens {
+        true => tracelens_engine_kernel(name),
+        false => kernel_class(name, communication).map_or("Uncategorized", |class| class.detail),
+    });
     let mut groups: BTreeMap<StringId, Group> = BTreeMap::new();
     let mut launchers = phases.analysis.launchers().enumerate();
     for part in phases.parts.iter().filter(|part| part.phase == phase) {

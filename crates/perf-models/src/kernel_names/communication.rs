@@ -4,11 +4,9 @@ use super::{COLLECTIVE_LIBRARIES, CUSTOM_ALL_REDUCE, contains_ignoring_case};
 
 /// Names of the kernels that communicate with other devices.
 ///
-/// A kernel communicates when its name contains a pattern; ASCII letters compare without regard to
-/// case. The default patterns are those of the collective libraries NCCL and RCCL (`nccl`, `rccl`)
-/// and of the custom all-reduce kernel of inference engines (`cross_device_reduce`). Kernels of
-/// other libraries (`quick_reduce`, `multimem_all_reduce`, `nvshmem`, ...) count as computation
-/// unless patterns for them are added.
+/// A kernel communicates when its name contains a pattern; ASCII letters compare without regard to case. The default
+/// patterns are those of [`LIBRARIES`], and the words for collectives in names that say nothing else
+/// ([`CommunicationPatterns::is_guess`]).
 ///
 /// A search runs over the whole name: callers that meet the same name many times should keep the
 /// answer per distinct name.
@@ -16,14 +14,16 @@ use super::{COLLECTIVE_LIBRARIES, CUSTOM_ALL_REDUCE, contains_ignoring_case};
 /// ```
 /// use perf_models::CommunicationPatterns;
 ///
-/// let patterns = CommunicationPatterns::default().with_collective("multimem_all_reduce", "allreduce");
-/// let name = "multimem_all_reduce_kernel<bf16>";
+/// let patterns = CommunicationPatterns::default().with_collective("my_ring_sum", "allreduce");
+/// let name = "my_ring_sum_kernel<bf16>";
 /// assert!(patterns.is_communication(name));
 /// assert_eq!(patterns.collective(name), Some("allreduce"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommunicationPatterns {
     patterns: Vec<Pattern>,
+    /// Words for collectives decide where no pattern does.
+    guesses: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,9 +32,63 @@ struct Pattern {
     collective: Option<String>,
 }
 
+/// Parts of the names of kernels that libraries communicate with, and the collective that a part says.
+const LIBRARIES: [(&str, Option<&str>); 22] = [
+    // NCCL and RCCL: ncclDevKernel_AllReduce_…, rcclGenericKernel.
+    ("nccl", None),
+    ("rccl", None),
+    // The custom all-reduce of vLLM, SGLang and AITER.
+    (CUSTOM_ALL_REDUCE, Some("allreduce")),
+    ("reduce_scatter_cross_device", Some("reducescatter")),
+    ("allgather_lastdim", Some("allgather")),
+    // Quick-reduce of vLLM and SGLang for ROCm (quickreduce::allreduce_prototype_twoshot).
+    ("quick_reduce", Some("allreduce")),
+    ("quickreduce", Some("allreduce")),
+    // Symmetric memory of PyTorch (torch/csrc/distributed/c10d/symm_mem/CUDASymmetricMemoryOps.cu).
+    ("multimem_all_gather", Some("allgather")),
+    ("multimem_", Some("allreduce")),
+    ("one_shot_all_reduce", Some("allreduce")),
+    ("two_shot_all_reduce", Some("allreduce")),
+    // TensorRT-LLM and FlashInfer (trtllm_allreduce_fusion, oneShotAllReduceKernel).
+    ("oneshotallreduce", Some("allreduce")),
+    ("twoshotallreduce", Some("allreduce")),
+    ("allreduce_fusion", Some("allreduce")),
+    // SGLang's and AITER's all-reduce fused with a normalization.
+    ("ar_fusion", Some("allreduce")),
+    ("ar_rms", Some("allreduce")),
+    // NVSHMEM and rocSHMEM.
+    ("nvshmem", None),
+    ("rocshmem", None),
+    // DeepEP: dispatch and combine of experts.
+    ("deep_ep", None),
+    // Microsoft's MSCCL++.
+    ("mscclpp", None),
+    ("msccl", None),
+    // AMD's MORI: dispatch and combine of experts.
+    ("mori::", None),
+];
+
+/// Words for collectives. A kernel that has one may well communicate.
+const COLLECTIVES: [(&str, &str); 9] = [
+    ("allreduce", "allreduce"),
+    ("all_reduce", "allreduce"),
+    ("reducescatter", "reducescatter"),
+    ("reduce_scatter", "reducescatter"),
+    ("allgather", "allgather"),
+    ("all_gather", "allgather"),
+    ("alltoall", "alltoall"),
+    ("all_to_all", "alltoall"),
+    ("all2all", "alltoall"),
+];
+
+/// What a name with a word for a collective is about if it is no exchange between devices: a reduction within a block or
+/// wave, PyTorch's own copies around collectives, code that TorchInductor generated.
+const WITHIN_A_DEVICE: [&str; 7] = ["block", "warp", "wave", "subgroup", "at::native", "triton_", "copy"];
+
 impl Default for CommunicationPatterns {
     fn default() -> Self {
-        Self::libraries_only().with_collective(CUSTOM_ALL_REDUCE, "allreduce")
+        let none = Self { patterns: Vec::new(), guesses: true };
+        LIBRARIES.iter().fold(none, |all, &(text, collective)| all.with(text, collective.map(str::to_owned)))
     }
 }
 
@@ -43,8 +97,14 @@ impl CommunicationPatterns {
     /// default custom collectives.
     #[must_use]
     pub fn libraries_only() -> Self {
-        let none = Self { patterns: Vec::new() };
+        let none = Self { patterns: Vec::new(), guesses: false };
         COLLECTIVE_LIBRARIES.iter().fold(none, |all, library| all.with_pattern(library))
+    }
+
+    /// Those of TraceLens: the collective libraries and the custom all-reduce of inference engines.
+    #[must_use]
+    pub fn tracelens() -> Self {
+        Self::libraries_only().with_collective(CUSTOM_ALL_REDUCE, "allreduce")
     }
 
     /// Adds a pattern for kernels whose collective is not known from their name.
@@ -73,17 +133,39 @@ impl CommunicationPatterns {
     /// Whether a kernel of this name communicates with other devices.
     #[must_use]
     pub fn is_communication(&self, name: &str) -> bool {
-        self.patterns.iter().any(|pattern| contains_ignoring_case(name, &pattern.text))
+        self.is_known(name) || self.guess(name).is_some()
+    }
+
+    /// Whether a kernel of this name is taken for communication for a word in it alone, such as `all_gather`; no
+    /// pattern knows it.
+    #[must_use]
+    pub fn is_guess(&self, name: &str) -> bool {
+        self.guess(name).is_some() && !self.is_known(name)
     }
 
     /// The collective that a kernel of this name implements, by the first pattern that matches and
-    /// says so; `None` for the kernels of collective libraries, whose traces name it elsewhere.
+    /// says so, or by a word for it; `None` for the kernels of collective libraries, whose traces name it elsewhere.
     #[must_use]
     pub fn collective(&self, name: &str) -> Option<&str> {
-        self.patterns
+        let by_pattern = self
+            .patterns
             .iter()
             .filter(|pattern| contains_ignoring_case(name, &pattern.text))
-            .find_map(|pattern| pattern.collective.as_deref())
+            .find_map(|pattern| pattern.collective.as_deref());
+        by_pattern.or_else(|| if self.is_known(name) { None } else { self.guess(name) })
+    }
+
+    fn is_known(&self, name: &str) -> bool {
+        self.patterns.iter().any(|pattern| contains_ignoring_case(name, &pattern.text))
+    }
+
+    fn guess(&self, name: &str) -> Option<&'static str> {
+        if !self.guesses {
+            return None;
+        }
+        let (_, collective) = COLLECTIVES.iter().find(|(word, _)| contains_ignoring_case(name, word))?;
+        let within = WITHIN_A_DEVICE.iter().any(|text| contains_ignoring_case(name, text));
+        (!within).then_some(*collective)
     }
 }
 
@@ -158,11 +240,48 @@ mod tests {
     }
 
     #[test]
-    fn added_patterns_widen_communication() {
-        let name = "void quickreduce::Quick_Reduce_twoshot";
+    fn kernels_of_libraries_and_of_symmetric_memory_communicate() {
         let default = CommunicationPatterns::default();
-        assert!(!default.is_communication(name));
-        assert!(default.with_pattern("quick_reduce").is_communication(name));
+        for (name, collective) in [
+            ("void multimem_all_reduce_kernel<c10::BFloat16>(x)", Some("allreduce")),
+            ("void two_shot_all_reduce_kernel<float, 16, 8>", Some("allreduce")),
+            ("void c10d::symmetric_memory::one_shot_all_reduce_kernel<float>", Some("allreduce")),
+            ("void quickreduce::allreduce_prototype_twoshot<Codec>", Some("allreduce")),
+            ("aiter::allreduce_fusion_kernel_1stage", Some("allreduce")),
+            (
+                "void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<x>",
+                Some("allreduce"),
+            ),
+            ("void tensorrt_llm::kernels::oneShotAllReduceKernel<half, 8>", Some("allreduce")),
+            ("void aiter::allgather_lastdim<std::bfloat16_t, 8>", Some("allgather")),
+            ("reduce_scatter_cross_device_store", Some("reducescatter")),
+            ("nvshmemi_transfer_rma_p2p", None),
+            ("void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)", None),
+            ("_ZN7deep_ep9intranode7combineI13__nv_bfloat16Li8ELi768EEEvPT_", None),
+            ("mscclpp::allreduce_nvls_kernel", None),
+        ] {
+            assert!(default.is_communication(name) && !default.is_guess(name), "{name}");
+            assert_eq!(default.collective(name), collective, "{name}");
+        }
+        assert!(!CommunicationPatterns::tracelens().is_communication("multimem_all_reduce_kernel"));
+    }
+
+    #[test]
+    fn a_word_for_a_collective_is_a_guess() {
+        let default = CommunicationPatterns::default();
+        let name = "my_all_gather_kernel<8>";
+        assert!(default.is_communication(name) && default.is_guess(name));
+        assert_eq!(default.collective(name), Some("allgather"));
+        let named = default.with_pattern("my_all_gather");
+        assert!(named.is_communication(name) && !named.is_guess(name));
+        for within in [
+            "warp_all_reduce_kernel",
+            "BlockAllReduceSum",
+            "triton_poi_fused_all_gather_into_tensor_0",
+            "void at::native::split_with_sizes_copy_out_contiguous_no_cast_kernel<all_gather>",
+        ] {
+            assert!(!named.is_communication(within), "{within}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Kernels of inference engines exactly as TraceLens decides them, also where it is wrong.
 
-use super::engine::{KindRule, ROPE, rule};
+use super::class::{KindRule, rule};
 use super::has;
 
 /// Kind of work of a kernel by its name as TraceLens says it.
@@ -69,7 +69,7 @@ fn by_prefix(lower: &str) -> Option<&'static str> {
     })
 }
 
-const BEFORE_FRAMEWORKS: &[KindRule] = &[
+const BEFORE_FRAMEWORKS: &[KindRule<&str>] = &[
     rule(
         &["paged_attention", "pagedattention"],
         &[
@@ -206,12 +206,16 @@ const BEFORE_FRAMEWORKS: &[KindRule] = &[
         ],
         "Quant-Generic",
     ),
-    ROPE,
+    rule(
+        &["rope", "rotary"],
+        &[(&["cached"], "RoPE-Cached"), (&["gqa", "grouped"], "RoPE-GQA")],
+        "RoPE-Generic",
+    ),
 ];
 
 /// Names with `cache` go by the framework where nothing else is said.
 fn cache(lower: &str) -> Option<&'static str> {
-    const CACHE: KindRule = KindRule {
+    const CACHE: KindRule<&str> = KindRule {
         any: &["cache"],
         unless: &["paged"],
         kinds: &[
@@ -226,7 +230,7 @@ fn cache(lower: &str) -> Option<&'static str> {
     Some(of_framework.map_or(category, |(cache, _)| cache))
 }
 
-const AFTER_CACHE: &[KindRule] = &[
+const AFTER_CACHE: &[KindRule<&str>] = &[
     rule(
         &["embedding", "lookup", "gather", "scatter", "index"],
         &[(&["gather"], "Indexing-Gather"), (&["scatter"], "Indexing-Scatter")],

@@ -187,7 +187,10 @@ fn by_category<'a>() -> Sheet<'a, RocprofAnalysis> {
 }
 
 fn excerpt(rows: usize, header: &'static str, name: Column, total: Column) -> Excerpt {
-    Excerpt::new(rows, [(header, name), ("calls", COUNT), ("kernel ms", total), ("%", SHARE_OF_KERNEL_TIME)])
+    Excerpt::new(
+        rows,
+        [(header, name), ("calls", COUNT), ("kernel ms", total), ("% of kernel time", SHARE_OF_KERNEL_TIME)],
+    )
 }
 
 /// A column of the size of a launch.

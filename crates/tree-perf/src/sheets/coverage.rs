@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use gpu_timeline::busy_time;
 use hashbrown::HashMap;
 use operator_sheets::OpCategory;
 use operator_sheets::columns::{CUMULATIVE, KERNEL_TIME_SUM, OP_CATEGORY, SHARE_OF_KERNEL_TIME};
@@ -11,31 +10,7 @@ use sheets::{Column, Sheet, shares};
 use crate::analysis::Analysis;
 use crate::call_groups::CountedCall;
 use crate::derived::UnifiedRow;
-use crate::device::interval;
-
-/// What is known of an operator's work.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Status {
-    Modelled,
-    AbovePeak,
-    PartlyModelled,
-    Unmodelled,
-    Communication,
-    Unlinked,
-}
-
-impl Status {
-    fn as_str(self) -> &'static str {
-        match self {
-            Status::Modelled => "modelled",
-            Status::AbovePeak => "above peak",
-            Status::PartlyModelled => "partly modelled",
-            Status::Unmodelled => "unmodelled",
-            Status::Communication => "communication",
-            Status::Unlinked => "unlinked",
-        }
-    }
-}
+use crate::unified::Status;
 
 /// What the calls of a row have in common.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -58,12 +33,12 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     let fields = [
         Column::text(
             "status",
-            "modelled: a model has FLOPs and bytes; above peak: the same, but the calls were faster than the architecture allows, so that the model, the recorded arguments or the architecture is wrong; partly modelled: FLOPs but no bytes, see reason; unmodelled: no figures, see reason; communication: collectives, whose time depends on other ranks; unlinked: the launch is not in the trace.",
+            "modelled: a model has FLOPs and bytes; above peak: the same, but the calls were faster than the architecture allows, so that the model, the recorded arguments or the architecture is wrong; bytes not known: FLOPs alone, see reason; arguments not recorded: there is a model, but the trace does not say what it needs, see reason; no model: of none of these; copies: copies and fills of memory without a model; communication: collectives, whose time depends on other ranks; unlinked: the launch is not in the trace.",
         )
         .field(|row: &Row| row.key.status.as_str().into()),
         Column::text(
             "name",
-            "Operator; for communication and unlinked device events the kernel.",
+            "Operator; for unlinked device events the kernel.",
         )
         .field(|row: &Row| row.key.name.as_str().into()),
         OP_CATEGORY
@@ -103,14 +78,7 @@ fn rows(analysis: &Analysis) -> Option<Vec<Row>> {
     // By ids first: what is said of calls that a model answers alike is put into words once.
     let mut of_rows: HashMap<_, (&UnifiedRow, i64, i64)> = HashMap::new();
     for row in analysis.unified_rows() {
-        let status = match &row.figures {
-            None => Status::Unmodelled,
-            Some(figures) if figures.bytes.is_none() => Status::PartlyModelled,
-            Some(figures) if figures.percent_of_roofline().is_some_and(|share| share > 100.0) => {
-                Status::AbovePeak
-            }
-            Some(_) => Status::Modelled,
-        };
+        let status = row.status(analysis);
         let key = (status, row.name(analysis), &row.category, row.answer());
         let (_, calls, time) = of_rows.entry(key).or_insert((row, 0, 0));
         *calls += 1;
@@ -120,20 +88,10 @@ fn rows(analysis: &Analysis) -> Option<Vec<Row>> {
         let (name, reason) = (name.text(analysis).into_owned(), row.reason(analysis));
         add(Key { status, name, category: Some(category.clone()), reason }, calls, time);
     }
-    let trace = analysis.trace();
-    let mut scratch = Vec::new();
-    for (position, &event) in analysis.device.ids.iter().enumerate() {
-        // Fused operators of inference engines communicate inside a modelled operator, which is charged.
-        if analysis.charged_device_events().contains(event) {
-            continue;
-        }
-        let status = match analysis.device.linked[position] {
-            true => Status::Communication,
-            false => Status::Unlinked,
-        };
-        let time = busy_time([interval(trace, event)], &mut scratch);
-        let name = trace.name(event).to_owned();
-        add(Key { status, name, category: None, reason: None }, 1, time);
+    for (status, event) in analysis.uncharged_device_events() {
+        let events = analysis.trace().events();
+        let name = analysis.trace().name(event).to_owned();
+        add(Key { status, name, category: None, reason: None }, 1, events.duration(event));
     }
     let row = |(key, (calls, time))| Row { key, calls, time };
     let mut rows: Vec<Row> = groups.into_iter().map(row).collect();

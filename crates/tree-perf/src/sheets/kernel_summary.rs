@@ -72,7 +72,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     .with_chart(KernelTable::chart("Kernels by time"))
     .with_excerpt(Excerpt::new(
         10,
-        [("kernel", KERNEL_NAME), ("calls", DURATION_COUNT), ("kernel µs", DURATION_SUM), ("%", KERNEL_TIME_SHARE)],
+        [("kernel", KERNEL_NAME), ("calls", DURATION_COUNT), ("kernel µs", DURATION_SUM), ("% of kernel time", KERNEL_TIME_SHARE)],
     ))
 }
 
@@ -89,7 +89,7 @@ impl<'a> KernelTable<'a> {
         [
             Column::text(
                 "Parent op category",
-                "Kind of work of the operator; graph for kernels of a graph launch and runtime for other calls outside any operator; empty for kernels without a launch in the trace.",
+                "Kind of work of the kernel for its operator, as in the operator sheets; empty for kernels without a launch in the trace.",
             )
             .field(|row: &KernelRow| row.category.as_ref().map(OpCategory::as_str).into()),
             Column::text(
@@ -188,10 +188,14 @@ impl Categories {
     }
 
     fn category(&mut self, analysis: &Analysis, record: &KernelRecord) -> Option<OpCategory> {
+        if !analysis.options().parity {
+            let charged = record.operator.or(record.launch)?;
+            return Some(analysis.models().work(analysis.tree(), charged, record.kernel));
+        }
         match (record.operator, record.launch) {
             (Some(operator), _) => {
                 let category = || match analysis.launchers.of_event(operator) {
-                    Some(launcher) => launcher.category.clone(),
+                    Some(launcher) => analysis.launchers.parts(launcher)[0].category.clone(),
                     None => analysis.models().category(analysis.tree(), operator, None),
                 };
                 Some(self.of_operators.entry(operator).or_insert_with(category).clone())

@@ -13,27 +13,27 @@ use crate::call_groups::{
 };
 use crate::call_overlap::OverlapFigures;
 use crate::call_stack::module_call_stack;
-use crate::launchers::Launcher;
+use crate::launchers::LauncherPart;
 use crate::notice::Notice;
 
 const DIRECT: Statistics = statistics!(
     "total_direct_kernel_time",
     ColumnKind::Number(Unit::Microseconds),
     "the direct kernel time in µs",
-    "the union of the spans of the kernels that a call launched itself, without kernels of communication"
+    "the union of the spans of the kernels that a call launched itself"
 );
 const SUBTREE: Statistics = statistics!(
     "total_subtree_kernel_time",
     ColumnKind::Number(Unit::Microseconds),
     "the subtree kernel time in µs",
-    "the union of the spans of all kernels below a call, communication included"
+    "the union of the spans of all kernels below a call"
 );
 
 const fn time_column(name: &'static str, description: &'static str) -> Column {
     Column::microseconds(name, description)
 }
 
-impl CountedCall for Launcher {
+impl CountedCall for LauncherPart {
     const BY_MODULE: bool = true;
 
     fn operator(&self) -> EventId {
@@ -49,12 +49,12 @@ impl CountedCall for Launcher {
     }
 
     fn device_events<'a>(&'a self, analysis: &'a Analysis) -> &'a [EventId] {
-        analysis.launchers.kernels(self)
+        analysis.launchers.kernels_of_part(self)
     }
 }
 
 struct Row<'a> {
-    group: CallGroup<'a, Launcher>,
+    group: CallGroup<'a, LauncherPart>,
     direct: Times,
     subtree: Times,
     /// Start of the first of these calls, counted from the first call of the sheet.
@@ -70,9 +70,9 @@ struct Times {
 }
 
 impl GroupRow for Row<'_> {
-    type Call = Launcher;
+    type Call = LauncherPart;
 
-    fn group(&self) -> &CallGroup<'_, Launcher> {
+    fn group(&self) -> &CallGroup<'_, LauncherPart> {
         &self.group
     }
 
@@ -163,20 +163,20 @@ fn rows<'a>(analysis: &'a Analysis, with_overlap: bool) -> Option<(CallTable<'a>
     }
     let events = analysis.trace().events();
     let mut table = CallTable::new(analysis, with_overlap);
-    let mut groups = table.group(analysis.launchers.iter());
+    let mut groups = table.group(analysis.launchers.all_parts());
     if !with_overlap {
         analysis.derived.calls_outside_lists.get_or_init(|| calls_outside_lists(analysis, &groups));
     }
     let direct =
-        |group: &CallGroup<'_, Launcher>| group.calls.iter().map(|call| call.direct_time).sum::<i64>();
+        |group: &CallGroup<'_, LauncherPart>| group.calls.iter().map(|call| call.direct_time).sum::<i64>();
     groups.sort_by_key(|group| (std::cmp::Reverse(direct(group)), events.uid(group.first())));
     table.kernel_time = groups.iter().map(direct).sum();
-    let start = |group: &CallGroup<'_, Launcher>| {
+    let start = |group: &CallGroup<'_, LauncherPart>| {
         group.calls.iter().map(|call| events.start(call.event)).min().unwrap_or(0)
     };
     let first_start = groups.iter().map(start).min().unwrap_or(0);
     groups.truncate(analysis.options().topk_ops.unwrap_or(usize::MAX));
-    let row = |group: CallGroup<'a, Launcher>| Row {
+    let row = |group: CallGroup<'a, LauncherPart>| Row {
         direct: times(analysis, &group, |call| call.direct_time),
         subtree: times(analysis, &group, |call| call.subtree_time),
         first_start: start(&group) - first_start,
@@ -187,7 +187,7 @@ fn rows<'a>(analysis: &'a Analysis, with_overlap: bool) -> Option<(CallTable<'a>
     Some((table, groups.into_iter().map(row).collect()))
 }
 
-fn times(analysis: &Analysis, group: &CallGroup<'_, Launcher>, time: fn(&Launcher) -> i64) -> Times {
+fn times(analysis: &Analysis, group: &CallGroup<'_, LauncherPart>, time: fn(&LauncherPart) -> i64) -> Times {
     let times: Vec<i64> = group.calls.iter().map(|call| time(call)).collect();
     let unit = analysis.trace().time_unit().per_microsecond() as f64;
     Times {
@@ -196,7 +196,7 @@ fn times(analysis: &Analysis, group: &CallGroup<'_, Launcher>, time: fn(&Launche
     }
 }
 
-fn overlaps(analysis: &Analysis, group: &CallGroup<'_, Launcher>) -> OverlapFigures {
+fn overlaps(analysis: &Analysis, group: &CallGroup<'_, LauncherPart>) -> OverlapFigures {
     let lists = group.overlaps().map(|overlap| &overlap.kernels[..]);
     // Shares are rounded to hundredths, so their statistics are exact on integers.
     let hundredths: Vec<i64> = group
@@ -217,15 +217,15 @@ pub(crate) fn calls_outside_kernel_lists(analysis: &Analysis) -> Option<Notice> 
     }
     // Counted by whoever has the groups at hand first.
     let calls = *analysis.derived.calls_outside_lists.get_or_init(|| {
-        calls_outside_lists(analysis, &CallTable::new(analysis, false).group(analysis.launchers.iter()))
+        calls_outside_lists(analysis, &CallTable::new(analysis, false).group(analysis.launchers.all_parts()))
     });
-    (calls > 0).then(|| Notice::CallsOutsideKernelLists { calls, of: analysis.launchers.iter().len() })
+    (calls > 0).then(|| Notice::CallsOutsideKernelLists { calls, of: analysis.launchers.all_parts().len() })
 }
 
 /// Calls with another number of kernels than the first of their group.
-fn calls_outside_lists(analysis: &Analysis, groups: &[CallGroup<'_, Launcher>]) -> usize {
-    let kernels = |call: &Launcher| analysis.launchers.kernels(call).len();
-    let outside = |group: &CallGroup<'_, Launcher>| {
+fn calls_outside_lists(analysis: &Analysis, groups: &[CallGroup<'_, LauncherPart>]) -> usize {
+    let kernels = |call: &LauncherPart| analysis.launchers.kernels_of_part(call).len();
+    let outside = |group: &CallGroup<'_, LauncherPart>| {
         let listed = kernels(group.calls[0]);
         group.calls.iter().filter(|call| kernels(call) != listed).count()
     };

@@ -7,10 +7,11 @@ use operator_sheets::columns::{
     CALL_STACK, CUMULATIVE, DIRECT_MS, IS_RECOMPUTE, OP_CATEGORY, OP_NAME, PARENT_MODULE, PERCENTAGE,
 };
 use sheets::{Chart, ChartShape, Column, Excerpt, Field, Nested, Sheet, shares};
+use trace_ingest::EventId;
 
 use crate::analysis::Analysis;
 use crate::call_stack::{module_call_stack, parent_module};
-use crate::launchers::Launcher;
+use crate::launchers::{Launcher, LauncherPart};
 use crate::options::ReportLayout;
 
 /// What calls of one row have in common.
@@ -29,7 +30,7 @@ type Row<'a> = (Key<'a>, Totals<'a>);
 
 struct Totals<'a> {
     /// The call that starts first.
-    first: &'a Launcher,
+    first: EventId,
     calls: i64,
     direct: i64,
     subtree: i64,
@@ -46,12 +47,12 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         is_recompute,
         Column::microseconds(
             "total_direct_kernel_time_sum",
-            "Device time in µs of the kernels that the operator launched itself: per call the union of their spans, summed over calls; communication kernels are left out.",
+            "Device time in µs of the kernels that the operator launched itself: per call the union of their spans, summed over calls.",
         )
         .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.us(totals.direct).into()),
         Column::microseconds(
             "total_subtree_kernel_time_sum",
-            "Device time in µs of all kernels below the operator, communication included; calls inside calls count again, so the sheet's sum exceeds the device's busy time.",
+            "Device time in µs of all kernels below the operator; calls inside calls count again, so the sheet's sum exceeds the device's busy time.",
         )
         .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.us(totals.subtree).into()),
         Column::count(
@@ -80,7 +81,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         "ops_summary",
         "Device time by operator: one row per operator name, most direct time first.",
         fields.into_iter().chain(shares(PERCENTAGE, CUMULATIVE, |(_, totals): &Row<'_>| totals.direct)),
-        |analysis| rows(analysis, |launcher| analysis.trace().name(launcher.event)),
+        by_operator,
     )
     .with_chart(Chart::new(
         "Operators by kernel time",
@@ -100,16 +101,16 @@ pub(crate) fn sheet_by_category<'a>() -> Sheet<'a, Analysis> {
         module,
         is_recompute,
         COUNT
-            .described("Operator calls of the category that launched device work.")
+            .described("Operator calls that launched device work of the category; a call with work of several is counted in each.")
             .field(|(_, totals): &Row<'_>| totals.calls.into()),
         call_stack(),
         DIRECT_MS.field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.ms(totals.direct).into()),
     ];
     Sheet::with_context(
         "ops_summary_by_category",
-        "Device time by kind of work: one row per operator category, most time first.",
+        "Device time by kind of work, most time first. An operator that the models know is of one kind; the work of all others (compiled functions, launches of graphs, bare launches) is divided by what the names of their kernels say.",
         fields.into_iter().chain(shares(PERCENTAGE, CUMULATIVE, |(_, totals): &Row<'_>| totals.direct)),
-        |analysis| rows(analysis, |launcher| launcher.category.as_str()),
+        by_category,
     )
     .with_chart(Chart::new(
         "Kernel time by category",
@@ -126,7 +127,13 @@ fn excerpt(rows: usize, header: &'static str, name: Column) -> Excerpt {
     let module = ("module", PARENT_MODULE);
     Excerpt::new(
         rows,
-        [(header, name), module, ("calls", COUNT), ("kernel ms", DIRECT_MS), ("%", PERCENTAGE)],
+        [
+            (header, name),
+            module,
+            ("calls", COUNT),
+            ("kernel ms", DIRECT_MS),
+            ("% of device time", PERCENTAGE),
+        ],
     )
 }
 
@@ -146,38 +153,69 @@ fn call_stack<'a>() -> Field<&'a Analysis, Row<'a>> {
     CALL_STACK
         .named("call_stack_first")
         .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| {
-            module_call_stack(analysis.tree(), totals.first.event).into()
+            module_call_stack(analysis.tree(), totals.first).into()
         })
         .when(|analysis: &&Analysis| analysis.options().group_by_parent_module)
+}
+
+/// A call, or its work of one kind.
+struct Call<'a> {
+    name: &'a str,
+    event: EventId,
+    direct: i64,
+    subtree: i64,
+    parts: &'a [LauncherPart],
+}
+
+/// The calls by their names.
+fn by_operator(analysis: &Analysis) -> Option<(&Analysis, Vec<Row<'_>>)> {
+    let call = |launcher: &'_ Launcher| Call {
+        name: analysis.trace().name(launcher.event),
+        event: launcher.event,
+        direct: launcher.direct_time,
+        subtree: launcher.subtree_time,
+        parts: analysis.launchers.parts(launcher),
+    };
+    rows(analysis, analysis.launchers.iter().map(call))
+}
+
+/// The work of the calls by its kind.
+fn by_category(analysis: &Analysis) -> Option<(&Analysis, Vec<Row<'_>>)> {
+    let call = |part| {
+        let &LauncherPart { event, ref category, direct_time, subtree_time, .. } = part;
+        let parts = std::slice::from_ref(part);
+        Call { name: category.as_str(), event, direct: direct_time, subtree: subtree_time, parts }
+    };
+    rows(analysis, analysis.launchers.all_parts().map(call))
 }
 
 /// The calls by their names, most direct time first.
 fn rows<'a>(
     analysis: &'a Analysis,
-    name: impl Fn(&'a Launcher) -> &'a str,
+    calls: impl Iterator<Item = Call<'a>>,
 ) -> Option<(&'a Analysis, Vec<Row<'a>>)> {
     if analysis.is_gpu_only() || analysis.launchers.is_empty() {
         return None;
     }
     let mut groups: BTreeMap<Key<'a>, Totals<'a>> = BTreeMap::new();
-    for launcher in analysis.launchers.iter() {
-        let module = || parent_module(analysis.tree(), launcher.event);
+    for call in calls {
+        let module = || parent_module(analysis.tree(), call.event);
         let key = Key {
-            name: name(launcher),
+            name: call.name,
             module: analysis.options().group_by_parent_module.then(module),
-            is_recompute: analysis.is_recompute(launcher.event),
+            is_recompute: analysis.is_recompute(call.event),
         };
         let totals = groups.entry(key).or_insert_with(|| Totals {
-            first: launcher,
+            first: call.event,
             calls: 0,
             direct: 0,
             subtree: 0,
             categories: BTreeSet::new(),
         });
         totals.calls += 1;
-        totals.direct += launcher.direct_time;
-        totals.subtree += launcher.subtree_time;
-        totals.categories.insert(launcher.category.as_str());
+        totals.direct += call.direct;
+        totals.subtree += call.subtree;
+        totals.categories.extend(call.parts.iter().map(|part| part.category.as_str()));
     }
     let mut rows: Vec<Row<'a>> = groups.into_iter().collect();
     // Stable: rows of equal time stay in the order of their keys.

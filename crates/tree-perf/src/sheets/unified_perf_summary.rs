@@ -121,7 +121,7 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
         KERNEL_TIME.mean.field(|row: &Row<'_>| row.kernel_us.mean.into()),
         KERNEL_TIME.std.field(|row: &Row<'_>| row.kernel_us.std.into()),
         columns::KERNEL_TIME_SUM
-            .described("Sum over calls of the kernel time in µs. Every device event of the timeline but communication is in one row, so the column adds up.")
+            .described("Sum over calls of the kernel time in µs. Every device event with a launch in the trace is in one row, so the column adds up.")
             .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.time).into()),
         HOST_TIME.median.field(|row: &Row<'_>| row.host_us.median.into()),
         HOST_TIME.min.field(|row: &Row<'_>| row.host_us.min.into()),

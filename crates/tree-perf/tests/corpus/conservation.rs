@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use perf_models::CommunicationPatterns;
 use trace_ingest::EventId;
 use trace2tree::busy_time;
 use tree_perf::{Analysis, AnalysisOptions};
@@ -45,9 +44,12 @@ fn device_events(table: &Option<Table>) -> usize {
 fn check(analysis: &Analysis, what: &str) -> bool {
     let (tree, events) = (analysis.tree(), analysis.trace().events());
     let all: Vec<EventId> = events.ids().filter(|&event| events.category(event).is_device()).collect();
-    let communication = CommunicationPatterns::default();
+    let communication = &analysis.options().communication;
     let is_linked = |event: &EventId| tree.launch(*event).is_some();
-    let computes = |event: &EventId| !communication.is_communication(analysis.trace().name(*event));
+    let parity = analysis.options().parity;
+    // The figures of TraceLens leave communication out.
+    let computes =
+        |event: &EventId| !parity || !communication.is_communication(analysis.trace().name(*event));
     let launched: Vec<EventId> = all.iter().copied().filter(is_linked).filter(computes).collect();
     assert_eq!(all.len(), analysis.device_event_count(), "{what}");
 
@@ -61,6 +63,9 @@ fn check(analysis: &Analysis, what: &str) -> bool {
             let (count, time): (usize, f64) = (cells[1].parse().unwrap(), cells[2].parse().unwrap());
             let time = (time * 1e3).round() as i64;
             match cells[0] {
+                "communication" if !parity => {
+                    (charged_calls, charged_time) = (charged_calls + count, charged_time + time)
+                }
                 "communication" | "unlinked" => (rest, rest_time) = (rest + count, rest_time + time),
                 _ => (charged_calls, charged_time) = (charged_calls + count, charged_time + time),
             }
@@ -71,7 +76,7 @@ fn check(analysis: &Analysis, what: &str) -> bool {
     let calls: f64 = unified.iter().flat_map(|table| table.numbers("operation_count")).sum();
     assert_eq!(charged_calls as f64, calls, "{what}: calls in coverage");
 
-    // The launchers have all that was launched and is no communication, once.
+    // The launchers have all that was launched, once.
     let launchers = Table::build(analysis, "ops_all");
     assert_eq!(device_events(&launchers), launched.len(), "{what}: device events of launchers");
     let direct = nanoseconds(&launchers, "total_direct_kernel_time_sum");
@@ -95,10 +100,13 @@ fn every_device_event_of_recorded_traces_is_accounted_for_once() {
     assert!(traces.len() > 4, "{traces:?}");
     let (mut one_by_one, mut checked) = (0, 0);
     for path in &traces {
-        for (enable_pseudo_ops, include_call_stack) in [(false, false), (true, false), (false, true)] {
+        for (enable_pseudo_ops, include_call_stack, parity) in
+            [(false, false, false), (true, false, false), (false, true, false), (false, false, true)]
+        {
             let options = AnalysisOptions {
                 enable_pseudo_ops,
                 include_call_stack,
+                parity,
                 group_by_num_kernels: true,
                 ..AnalysisOptions::default()
             };
@@ -106,7 +114,10 @@ fn every_device_event_of_recorded_traces_is_accounted_for_once() {
             if analysis.is_gpu_only() {
                 continue;
             }
-            let what = format!("{} pseudo {enable_pseudo_ops} frames {include_call_stack}", path.display());
+            let what = format!(
+                "{} pseudo {enable_pseudo_ops} frames {include_call_stack} parity {parity}",
+                path.display()
+            );
             one_by_one += usize::from(check(&analysis, &what));
             checked += 1;
         }

@@ -1,7 +1,8 @@
 //! Collective communication by kind and size.
 
+use perf_models::CommunicationPatterns;
 use trace_ingest::{Category, Collective, DistributedInfo, EventArguments, TraceFacts};
-use tree_perf::AnalysisOptions;
+use tree_perf::{AnalysisOptions, Notice};
 
 use crate::common::Table;
 use crate::fixture::Fixture;
@@ -192,4 +193,22 @@ fn the_sheet_is_left_out_when_disabled_or_without_communication() {
     let mut fixture = trace();
     fixture.unlinked(("gemm", 4, 1000.0, 10.0));
     assert!(Table::build(&fixture.analyse(AnalysisOptions::default()), SHEET).is_none());
+}
+
+#[test]
+fn communication_by_a_word_in_the_name_is_said_to_be_a_guess() {
+    let mut fixture = Fixture::new();
+    fixture.call("my::gather", 0.0, &[("void my_all_gather<int>(int*)", 7, 1000.0, 20.0)]);
+    fixture.call("my::reduce", 20.0, &[("ncclDevKernel_AllReduce", 7, 1100.0, 30.0)]);
+    let guessed =
+        Notice::CommunicationGuessed { kernels: 1, time_us: 20.0, example: "my_all_gather<int>".into() };
+    assert_eq!(fixture.analyse(AnalysisOptions::default()).notices(), [guessed]);
+
+    let mut fixture = Fixture::new();
+    fixture.call("my::gather", 0.0, &[("void my_all_gather<int>(int*)", 7, 1000.0, 20.0)]);
+    let communication = CommunicationPatterns::default().with_pattern("my_all_gather");
+    assert_eq!(
+        fixture.analyse(AnalysisOptions { communication, ..AnalysisOptions::default() }).notices(),
+        []
+    );
 }

@@ -229,7 +229,7 @@ fn a_call_that_the_model_cannot_read_has_the_reason_in_its_row_and_a_notice() {
     let rows = Table::of_sheet(&analysis, "coverage").select(&["status", "name", "reason"]);
     assert_eq!(
         rows,
-        ["unmodelled | my::op | my.star:3: no shapes", "unmodelled | aten::mm | nothing to say"]
+        ["arguments not recorded | my::op | my.star:3: no shapes", "no model | aten::mm | nothing to say"]
     );
     let failed = Notice::ExtensionModelFailed { reason: "my.star:3: no shapes".into(), calls: 2 };
     assert_eq!(failed.to_string(), "2 calls have no figures: my.star:3: no shapes");

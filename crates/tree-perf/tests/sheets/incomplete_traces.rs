@@ -71,18 +71,41 @@ fn a_trace_without_linked_work_has_no_operator_sheets() {
 }
 
 #[test]
-fn a_trace_that_only_communicates_has_no_operator_sheets() {
-    let mut fixture = Fixture::new();
-    fixture.call("c10d::allreduce_", 0.0, &[("ncclDevKernel_AllReduce", 7, 1000.0, 20.0)]);
-    let expected = [
-        "gpu_timeline: 8",
-        "coverage: 1",
-        "kernel_summary: 1",
-        "short_kernels_histogram: 0",
-        "short_kernels_all_details: 0",
-        "coll_analysis: 1",
-    ];
-    assert_eq!(sheets(&fixture.analyse(everything())), expected);
+fn a_trace_that_only_communicates_has_operator_sheets_but_not_as_tracelens_has_them() {
+    for (parity, expected) in [
+        (
+            true,
+            &[
+                "gpu_timeline: 8",
+                "coverage: 1",
+                "kernel_summary: 1",
+                "short_kernels_histogram: 0",
+                "short_kernels_all_details: 0",
+                "coll_analysis: 1",
+            ][..],
+        ),
+        (
+            false,
+            &[
+                "gpu_timeline: 8",
+                "ops_summary_by_category: 1",
+                "ops_summary: 1",
+                "ops_all: 1",
+                "ops_all_kl_overlap: 1",
+                "unified_perf_summary: 1",
+                "unified_perf_summary_kl_overlap: 1",
+                "coverage: 1",
+                "kernel_summary: 1",
+                "short_kernels_histogram: 0",
+                "short_kernels_all_details: 0",
+                "coll_analysis: 1",
+            ],
+        ),
+    ] {
+        let mut fixture = Fixture::new();
+        fixture.call("c10d::allreduce_", 0.0, &[("ncclDevKernel_AllReduce", 7, 1000.0, 20.0)]);
+        assert_eq!(sheets(&fixture.analyse(AnalysisOptions { parity, ..everything() })), expected);
+    }
 }
 
 #[test]
@@ -116,6 +139,6 @@ fn launches_without_operators_are_no_operators() {
     let columns = ["Kernel name", "Parent op category", "Linked"];
     assert_eq!(
         Table::of_sheet(&analysis, "kernel_summary").select(&columns),
-        ["g2 | - | False", "g1 | graph | True"]
+        ["g2 | - | False", "g1 | other | True"]
     );
 }

@@ -3,6 +3,7 @@
 use trace_ingest::{Category, EventArguments};
 use tree_perf::AnalysisOptions;
 
+use crate::common::Table;
 use crate::fixture::Fixture;
 
 /// The operator sheet as `name | num_kernels | direct | subtree`, by name.
@@ -81,11 +82,72 @@ fn the_inner_operator_is_charged_and_the_outer_one_has_it_in_its_subtree() {
 }
 
 #[test]
-fn communication_is_part_of_the_subtree_but_not_of_the_direct_time() {
+fn communication_is_work_of_its_own_and_in_the_figures_of_tracelens_part_of_the_subtree_alone() {
+    let fixture = || {
+        let mut fixture = Fixture::new();
+        fixture.call("c10d::allreduce", 0.0, &[("ncclKernel_AllReduce", 7, 1000.0, 40.0)]);
+        fixture.call("mixed", 20.0, &[("gemm", 7, 1100.0, 30.0), ("ncclKernel_AllReduce", 8, 1200.0, 40.0)]);
+        fixture
+    };
+    assert_eq!(
+        launchers(fixture()),
+        ["c10d::allreduce | 1 | 40 | 40", "mixed | 1 | 30 | 30", "mixed | 1 | 40 | 40"]
+    );
+    let parity = AnalysisOptions { parity: true, ..AnalysisOptions::default() };
+    assert_eq!(launchers_with(fixture(), parity), ["mixed | 1 | 30 | 70"]);
+}
+
+#[test]
+fn work_of_several_kinds_is_divided_by_kind_and_adds_up() {
     let mut fixture = Fixture::new();
-    fixture.call("c10d::allreduce", 0.0, &[("ncclKernel_AllReduce", 7, 1000.0, 40.0)]);
-    fixture.call("mixed", 20.0, &[("gemm", 7, 1100.0, 30.0), ("ncclKernel_AllReduce", 8, 1200.0, 40.0)]);
-    assert_eq!(launchers(fixture), ["mixed | 1 | 30 | 70"]);
+    // The second product runs beside the end of the attention, for 5 µs alone.
+    fixture.op("CompiledFunctionBackward", (0.0, 50.0));
+    fixture.launches(
+        1.0,
+        &[
+            ("flash_bwd_dq_dk_dv_loop_kernel", 7, 1000.0, 20.0),
+            ("nvjet_tst_128x64", 8, 1015.0, 10.0),
+            ("triton_poi_fused_add_0", 7, 1030.0, 4.0),
+            ("nvjet_tst_128x64", 7, 1040.0, 10.0),
+        ],
+    );
+    fixture.call(
+        "aten::mm",
+        60.0,
+        &[("Memset (Device)", 7, 1060.0, 1.0), ("sm90_xmma_gemm", 7, 1062.0, 8.0)],
+    );
+    let analysis = fixture.analyse(AnalysisOptions::default());
+    let columns = ["name", "op category", "total_direct_kernel_time_sum", "total_subtree_kernel_time_sum"];
+    let calls = Table::of_sheet(&analysis, "ops_all").select(&columns);
+    assert_eq!(
+        calls,
+        [
+            "CompiledFunctionBackward | SDPA_bwd | 20 | 20",
+            "CompiledFunctionBackward | GEMM | 15 | 15",
+            "aten::mm | GEMM | 9 | 9",
+            "CompiledFunctionBackward | triton | 4 | 4",
+        ]
+    );
+    let operators = Table::of_sheet(&analysis, "ops_summary").select(&["name", "Count", "Categories"]);
+    assert_eq!(
+        operators,
+        ["CompiledFunctionBackward | 1 | ['GEMM', 'SDPA_bwd', 'triton']", "aten::mm | 1 | ['GEMM']"]
+    );
+    let categories = Table::of_sheet(&analysis, "ops_summary_by_category");
+    assert_eq!(
+        categories.select(&["op category", "Count", "total_direct_kernel_time_ms"]),
+        ["GEMM | 2 | 0.024", "SDPA_bwd | 1 | 0.02", "triton | 1 | 0.004"]
+    );
+    let unified = Table::of_sheet(&analysis, "unified_perf_summary");
+    assert_eq!(
+        unified.select(&["name", "op category", "Kernel Time (µs)_sum"]),
+        [
+            "CompiledFunctionBackward | SDPA_bwd | 20",
+            "CompiledFunctionBackward | GEMM | 20",
+            "aten::mm | GEMM | 9",
+            "CompiledFunctionBackward | triton | 4",
+        ]
+    );
 }
 
 #[test]
@@ -148,6 +210,6 @@ fn operators_graph_launches_and_bare_calls_share_one_table() {
         "total_subtree_kernel_time_sum",
     ]);
     let expected =
-        ["outer | 9 | 9", "cudaLaunchKernel | 7.5 | 7.5", "cudaGraphLaunch | 7 | 7", "custom::mix | 5 | 11"];
+        ["custom::mix | 11 | 11", "outer | 9 | 9", "cudaLaunchKernel | 7.5 | 7.5", "cudaGraphLaunch | 7 | 7"];
     assert_eq!(rows, expected);
 }

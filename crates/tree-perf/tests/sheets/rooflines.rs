@@ -338,7 +338,7 @@ fn a_backward_that_is_not_alone_has_no_figures() {
         "has_perf_model",
         "reason",
     ]);
-    assert_eq!(rows[0], format!("{name} | other | - | False | no model knows this operator"));
+    assert_eq!(rows[0], format!("{name} | SDPA_bwd | - | False | no model knows this operator"));
     // The sheet of the family needs no operator to be alone: all that the node launched is the backward.
     let backward = Table::of_sheet(&analysis, "SDPA_bwd").select(&["Kernel Time (µs)_sum"]);
     assert_eq!(backward, ["100"]);

@@ -118,7 +118,12 @@ fn by_name<'a>() -> Sheet<'a, JaxAnalysis> {
 fn excerpt(rows: usize, header: &'static str, name: Column) -> Excerpt {
     Excerpt::new(
         rows,
-        [(header, name), ("calls", CALLS), ("kernel ms", DIRECT_MS), ("%", SHARE_OF_KERNEL_TIME)],
+        [
+            (header, name),
+            ("calls", CALLS),
+            ("kernel ms", DIRECT_MS),
+            ("% of kernel time", SHARE_OF_KERNEL_TIME),
+        ],
     )
 }
 

@@ -178,7 +178,7 @@ pub(super) fn hlo_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     ))
     .with_excerpt(Excerpt::new(
         10,
-        [("instruction", OP_NAME), ("calls", OCCURRENCES), ("self µs", SELF_TIME), ("%", SELF_SHARE)],
+        [("instruction", OP_NAME), ("calls", OCCURRENCES), ("self µs", SELF_TIME), ("% of self time", SELF_SHARE)],
     ))
 }
 

@@ -1,0 +1,703 @@
+//! What kernels do, by our rules: the first that fits decides.
+
+use super::{CommunicationPatterns, has};
+use crate::Category;
+
+/// What a kernel, copy or fill does, as its name says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelClass {
+    /// Kind of work, in the terms of the tables of operators.
+    pub category: Category,
+    /// The same in more detail, such as `GEMM-Tensile`, `Attention-Forward`, `Comm-AllReduce`.
+    pub detail: &'static str,
+}
+
+/// What a kernel, copy or fill of this name does; `None` where nothing in the name says it.
+///
+/// Kernels that one of the patterns knows communicate, whatever else their names say. What stands outside of template
+/// arguments and parameters decides before what stands in them: `reduce_kernel<NormTwoOps>` is a reduction.
+///
+/// Cheap, but not free: a caller that meets a name many times should keep the answer.
+#[must_use]
+pub fn kernel_class(name: &str, communication: &CommunicationPatterns) -> Option<KernelClass> {
+    let whole = words(name);
+    if communication.is_communication(name) {
+        return COMMUNICATION.decide(&whole);
+    }
+    let own = words(&without_arguments(name));
+    let by = |rules: &[KindRule<KernelClass>], words: &str| rules.iter().find_map(|rule| rule.decide(words));
+    by(RULES, &own).or_else(|| by(RULES, &whole)).or_else(|| by(LIBRARIES, &whole))
+}
+
+/// One rule: what it looks for, and which kinds it tells apart.
+pub(super) struct KindRule<K: 'static> {
+    /// Any of these parts makes the rule decide.
+    pub(super) any: &'static [&'static str],
+    /// But none of these may be there.
+    pub(super) unless: &'static [&'static str],
+    /// Kinds by further parts, the first that fits.
+    pub(super) kinds: &'static [(&'static [&'static str], K)],
+    /// The kind otherwise.
+    pub(super) otherwise: K,
+}
+
+/// A rule without exceptions.
+pub(super) const fn rule<K: Copy>(
+    any: &'static [&'static str],
+    kinds: &'static [(&'static [&'static str], K)],
+    otherwise: K,
+) -> KindRule<K> {
+    KindRule { any, unless: &[], kinds, otherwise }
+}
+
+impl<K: Copy> KindRule<K> {
+    pub(super) fn decide(&self, text: &str) -> Option<K> {
+        (has(text, self.any) && !has(text, self.unless)).then(|| {
+            let kind = self.kinds.iter().find(|(parts, _)| has(text, parts));
+            kind.map_or(self.otherwise, |&(_, kind)| kind)
+        })
+    }
+}
+
+/// A name without what stands in angle brackets or parentheses.
+fn without_arguments(name: &str) -> String {
+    let mut depth = 0_usize;
+    let outside = |&character: &char| match character {
+        '<' | '(' => {
+            depth += 1;
+            false
+        }
+        '>' | ')' => {
+            depth = depth.saturating_sub(1);
+            false
+        }
+        _ => depth == 0,
+    };
+    name.chars().filter(outside).collect()
+}
+
+/// The words of a name in lower case, each between blanks: parts of the rules with blanks around them are whole words.
+/// `ncclDevKernel_AllReduce_Sum` is ` nccl dev kernel all reduce sum `.
+fn words(name: &str) -> String {
+    let mut words = String::with_capacity(name.len() + 16);
+    words.push(' ');
+    let mut before = ' ';
+    for c in name.chars() {
+        let starts_word = c.is_ascii_uppercase() && (before.is_ascii_lowercase() || before.is_ascii_digit());
+        if (starts_word || !c.is_ascii_alphanumeric()) && !words.ends_with(' ') {
+            words.push(' ');
+        }
+        if c.is_ascii_alphanumeric() {
+            words.push(c.to_ascii_lowercase());
+        }
+        before = c;
+    }
+    if !words.ends_with(' ') {
+        words.push(' ');
+    }
+    words
+}
+
+const fn class(detail: &'static str, category: Category) -> KernelClass {
+    KernelClass { category, detail }
+}
+
+const BACKWARD: &[&str] = &["bwd", "backward", "bprop"];
+const FORWARD: &[&str] = &["fwd", "forward", "fprop"];
+
+/// Kinds of collectives.
+const COMMUNICATION: KindRule<KernelClass> = rule(
+    &[""],
+    &[
+        (
+            &["allreduce", "all reduce", "cross device reduce", "quickreduce", "quick reduce"],
+            class("Comm-AllReduce", Category::Communication),
+        ),
+        (&["allgather", "all gather"], class("Comm-AllGather", Category::Communication)),
+        (&["reducescatter", "reduce scatter"], class("Comm-ReduceScatter", Category::Communication)),
+        (&["alltoall", "all to all"], class("Comm-AllToAll", Category::Communication)),
+        (&[" send"], class("Comm-Send", Category::Communication)),
+        (&[" recv"], class("Comm-Recv", Category::Communication)),
+        (&["broadcast"], class("Comm-Broadcast", Category::Communication)),
+        (&["barrier"], class("Comm-Barrier", Category::Communication)),
+    ],
+    class("Comm-Generic", Category::Communication),
+);
+
+/// In this order because a part of one kind of work's names is in another's: attention written with a matrix library,
+/// `gemm` in `fbgemm`, normalization fused with additions.
+const RULES: &[KindRule<KernelClass>] = &[
+    rule(&[" memcpy "], &[], class("Memory-Copy", Category::CopyFill)),
+    rule(&[" memset ", "fillbuffer", "fill buffer"], &[], class("Memory-Set", Category::CopyFill)),
+    rule(
+        &[" triton tem "],
+        &[
+            (&["attention", "sdpa"], class("Attention-Generic", Category::SdpaForward)),
+            (&["convolution"], class("Conv-Generic", Category::ConvForward)),
+        ],
+        class("GEMM-Triton", Category::Gemm),
+    ),
+    rule(&[" triton poi ", " triton red ", " triton per "], &[], class("Triton-Custom", Category::Triton)),
+    rule(
+        &[
+            "selective scan",
+            "selective state",
+            "causal conv1d",
+            " chunk scan",
+            " chunk state",
+            " state passing",
+            " chunk cumsum",
+            "gated delta",
+            " mamba",
+            " ssd ",
+        ],
+        &[(BACKWARD, class("SSM-Backward", Category::StateSpaceBackward))],
+        class("SSM-Forward", Category::StateSpaceForward),
+    ),
+    KindRule {
+        any: &[
+            "fbgemm",
+            "embedding",
+            "permute pooled embs",
+            "bucketize",
+            "bounds check indices",
+            "linearize index",
+            " tbe ",
+        ],
+        unless: &["rotary"],
+        kinds: &[
+            (&[" cutlass "], class("GEMM-CUTLASS", Category::Gemm)),
+            (&[" f8f8bf16", " bf16i4"], class("GEMM-FP8", Category::Gemm)),
+            (
+                &["quantize", "fp8", "fused8bit", "rowwise to float"],
+                class("Quant-Generic", Category::GroupQuant),
+            ),
+            (&["elementwise"], class("Elementwise", Category::Elementwise)),
+            (BACKWARD, class("Embedding-Backward", Category::Embedding)),
+        ],
+        otherwise: class("Embedding-Forward", Category::Embedding),
+    },
+    rule(
+        &[
+            "reshape and cache",
+            "store cache",
+            "store kv",
+            "concat and cache",
+            "set kv buffer",
+            "kv cache",
+            "kvcache update",
+        ],
+        &[
+            (&["rope", "rotary"], class("Fused-QKRoPECache", Category::FusedRope)),
+            (
+                &["attention", " attn", " mha", "fmha", "batch prefill", "batch decode"],
+                class("Attention-Generic", Category::InferenceAttention),
+            ),
+            (&["reshape"], class("KVCache-Reshape", Category::InferenceAttention)),
+            (
+                &["store", "set", "update", "append", "concat"],
+                class("KVCache-Update", Category::InferenceAttention),
+            ),
+        ],
+        class("KVCache-Generic", Category::InferenceAttention),
+    ),
+    rule(
+        &[
+            "paged attention",
+            "pagedattention",
+            "paged attn",
+            " pa decode",
+            " pa reduce",
+            " pa bf16",
+            " pa fp16",
+        ],
+        &[(&["reduce"], class("PagedAttention-Reduce", Category::InferenceAttention))],
+        class("PagedAttention-Compute", Category::InferenceAttention),
+    ),
+    rule(
+        &[
+            "attention",
+            "fmha",
+            " attn",
+            " mha",
+            " mla ",
+            "flash fwd",
+            "flash bwd",
+            "flash fprop",
+            "flash bprop",
+            "flash attn",
+            "flashattn",
+            "sdpa",
+            "scaled dot product",
+            "batch prefill",
+            "batch decode",
+            "qk int8",
+            "qk int4",
+            // AOTriton's backward kernels.
+            " bwd kernel dk dv",
+            " bwd kernel dq",
+            " bwd kernel fuse",
+            " bwd preprocess",
+        ],
+        &[
+            (BACKWARD, class("Attention-Backward", Category::SdpaBackward)),
+            (
+                &["unified attention", "batch prefill", "batch decode", "paged"],
+                class("Attention-Generic", Category::InferenceAttention),
+            ),
+            (FORWARD, class("Attention-Forward", Category::SdpaForward)),
+        ],
+        class("Attention-Generic", Category::SdpaForward),
+    ),
+    rule(
+        &["moe", "expert", "grouped topk", "topk gating", "bitmatrix", " routing"],
+        &[
+            (&[" fmoe ", "moe ck2stages", "moe stage1 stage2"], class("MoE-Fused", Category::MoeFused)),
+            (&["fused moe", "moe gemm", "moe wna16"], class("MoE-GEMM", Category::MoeUnfused)),
+            (&["quant"], class("Quant-Generic", Category::GroupQuant)),
+        ],
+        class("MoE-Generic", Category::MoeAuxiliary),
+    ),
+    rule(
+        &["grouped gemm", "group gemm", "gemm grouped", "matmul ogs"],
+        &[(&["mxfp4", "fp4"], class("GEMM-FP4", Category::GroupedGemmForward))],
+        class("GEMM-Grouped", Category::GroupedGemmForward),
+    ),
+    rule(
+        &[
+            " conv ",
+            " conv2 ",
+            "conv1d",
+            "conv2d",
+            "conv3d",
+            "convolution",
+            "convolve",
+            "winograd",
+            "im2col",
+            "im2d2 col",
+            "col2im",
+            "implicit gemm",
+            "dgrad",
+            "wgrad",
+            "fprop",
+            "scudnn",
+            "hcudnn",
+            " cask cudnn ",
+            " cudnn cnn ",
+            " igemm fwd ",
+            " igemm bwd ",
+            " igemm wrw ",
+        ],
+        &[
+            (&["bwd", "backward", "dgrad", "wgrad", " wrw "], class("Conv-Backward", Category::ConvBackward)),
+            (FORWARD, class("Conv-Forward", Category::ConvForward)),
+        ],
+        class("Conv-Generic", Category::ConvForward),
+    ),
+    rule(
+        &[
+            "gemm",
+            " cijk ",
+            "matmul",
+            "cublas",
+            "nvjet",
+            " mfma",
+            " wmma",
+            "tensorop",
+            "tensor op",
+            "rocblas",
+            "hipblas",
+            "wv split",
+            "wv splt",
+            "splitkreduce",
+            "split kreduce",
+            "gemv",
+            " mm ",
+            " s884",
+            " s1688",
+            " s16816",
+        ],
+        &[
+            (&["mxfp4", "fp4", "int4", "f4gemm"], class("GEMM-FP4", Category::Gemm)),
+            (&["fp8", "int8", "f8gemm", "i8gemm", " f8"], class("GEMM-FP8", Category::Gemm)),
+            (&[" cijk "], class("GEMM-Tensile", Category::Gemm)),
+            (&["cublas"], class("GEMM-cuBLAS", Category::Gemm)),
+            (&["nvjet"], class("GEMM-NVJET", Category::Gemm)),
+            (&["cutlass"], class("GEMM-CUTLASS", Category::Gemm)),
+            (&["rocblas", "hipblas"], class("GEMM-ROCm", Category::Gemm)),
+            (&["splitk", "split k", "wv splt", "wv split"], class("GEMM-SplitK", Category::Gemm)),
+            (&[" mfma"], class("GEMM-MFMA", Category::Gemm)),
+            (&[" wmma"], class("GEMM-WMMA", Category::Gemm)),
+            (&["tensor op", "tensorop"], class("GEMM-TensorOp", Category::Gemm)),
+        ],
+        class("GEMM-Generic", Category::Gemm),
+    ),
+    rule(&["multi tensor apply"], &[], class("Optimizer", Category::MultiTensorApply)),
+    rule(
+        &["adamw", " adam ", "optimizer", " lamb ", " sgd ", "adagrad"],
+        &[],
+        class("Optimizer", Category::MultiTensorApply),
+    ),
+    rule(
+        &["rope", "rotary"],
+        &[
+            (BACKWARD, class("RoPE-Backward", Category::RopeBackward)),
+            (&["norm"], class("Fused-QKNormRoPE", Category::FusedRope)),
+            (&["cached"], class("RoPE-Cached", Category::RopeForward)),
+            (&["gqa", "grouped"], class("RoPE-GQA", Category::RopeForward)),
+        ],
+        class("RoPE-Generic", Category::RopeForward),
+    ),
+    rule(
+        &["cross entropy", "crossentropy", "nll loss"],
+        &[(BACKWARD, class("Loss-Backward", Category::CrossEntropyBackward))],
+        class("Loss-Forward", Category::CrossEntropyForward),
+    ),
+    rule(&["softmax", "soft max"], &[], class("Activation-Softmax", Category::Softmax)),
+    rule(
+        &[
+            "rmsnorm",
+            "rms norm",
+            "layernorm",
+            "layer norm",
+            "batchnorm",
+            "batch norm",
+            "groupnorm",
+            "group norm",
+            "instance norm",
+            " norm ",
+            "norm2d",
+            "norm kernel",
+            " bn bw ",
+            " bn fw ",
+            " moments",
+            "gamma beta",
+            "fused params",
+            "internal gradients",
+            "compute grad input",
+            "add norm",
+        ],
+        &[
+            (
+                &["bwd", "backward", " bw ", "grad", "gamma beta"],
+                class("Norm-Backward", Category::NormBackward),
+            ),
+            (&[" fused add"], class("Fused-AddNorm", Category::RmsNorm)),
+            (&["rms"], class("Norm-RMS", Category::RmsNorm)),
+            (&["layernorm", "layer norm"], class("Norm-Layer", Category::NormForward)),
+            (&["batchnorm", "batch norm", " bn "], class("Norm-Batch", Category::NormForward)),
+        ],
+        class("Norm-Generic", Category::NormForward),
+    ),
+    rule(
+        &["quant", "per token group", "per group", "per channel"],
+        &[
+            (&["dequant"], class("Dequant", Category::GroupQuant)),
+            (&["per group", "per token group", "per channel"], class("Quant-PerGroup", Category::GroupQuant)),
+            (&["dynamic"], class("Quant-Dynamic", Category::GroupQuant)),
+            (&["weight"], class("Quant-Weight", Category::GroupQuant)),
+            (&[" act "], class("Quant-Activation", Category::GroupQuant)),
+        ],
+        class("Quant-Generic", Category::GroupQuant),
+    ),
+    rule(
+        &[
+            "distribution",
+            "philox",
+            "threefry",
+            "bernoulli",
+            "multinomial",
+            "curand",
+            "rocrand",
+            "randperm",
+            "rng ",
+        ],
+        &[],
+        class("RNG", Category::Rng),
+    ),
+    KindRule {
+        any: &[
+            " index",
+            "gather",
+            "scatter",
+            "masked select",
+            "nonzero",
+            "device select",
+            "compact init",
+            "take along",
+            "repeat interleave",
+        ],
+        // Element by element, each told its place.
+        unless: &["elementwise kernel with index"],
+        kinds: &[
+            (&["gather"], class("Indexing-Gather", Category::SortIndex)),
+            (&["scatter"], class("Indexing-Scatter", Category::SortIndex)),
+        ],
+        otherwise: class("Indexing-Generic", Category::SortIndex),
+    },
+    rule(
+        &["topk", "top k", "topp", "top p ", "sampling", " sample ", "nucleus", " beam "],
+        &[
+            (&["topk", "top k"], class("Sampling-TopK", Category::SortIndex)),
+            (&["topp", "top p ", "nucleus"], class("Sampling-TopP", Category::SortIndex)),
+            (&[" beam "], class("Sampling-Beam", Category::SortIndex)),
+        ],
+        class("Sampling-Generic", Category::SortIndex),
+    ),
+    rule(&[" sort", "onesweep", "radix", "histogram", "bitonic"], &[], class("Sorting", Category::SortIndex)),
+    rule(&["cumsum", " scan", "prefix sum"], &[], class("Scan", Category::SortIndex)),
+    rule(
+        &[" max pool", " avg pool", "maxpool", "avgpool", "pooling", "adaptive average pool"],
+        &[],
+        class("Pooling", Category::Pooling),
+    ),
+    rule(&["upsample", "interpolate", "grid sampler"], &[], class("Upsampling", Category::Upsampling)),
+    rule(
+        &[
+            "transpose",
+            "permute",
+            "nchw to nhwc",
+            "nhwc to nchw",
+            "cat array",
+            "chunk cat",
+            "copy out contiguous",
+            "sub tensor op",
+        ],
+        &[(&["cat array", "chunk cat"], class("Memory-Concatenation", Category::CopyFill))],
+        class("Memory-Transpose", Category::CopyFill),
+    ),
+    rule(
+        &["act and mul", "relu", "gelu", "silu", "swish", "sigmoid", "tanh", "activation"],
+        &[
+            (
+                &["act and mul", "silu and mul", "gelu and mul"],
+                class("Activation-Gated", Category::Elementwise),
+            ),
+            (&["silu", "swish"], class("Activation-SiLU", Category::Elementwise)),
+            (&["gelu"], class("Activation-GELU", Category::Elementwise)),
+        ],
+        class("Activation-Generic", Category::Elementwise),
+    ),
+    rule(
+        &["elementwise", "pointwise", "dropout", "scale packed tensor"],
+        &[],
+        class("Elementwise", Category::Elementwise),
+    ),
+    rule(&[" copy", "memcpy"], &[], class("Memory-Copy", Category::CopyFill)),
+    rule(&["memset", " fill"], &[], class("Memory-Set", Category::CopyFill)),
+    rule(
+        &[" reduce", "argmax", "arg max", "argmin", "arg min", " sum", " mean", " max ", " min ", "amax"],
+        &[],
+        class("Reduce", Category::Reduce),
+    ),
+    rule(
+        &[
+            " add ",
+            " mul ",
+            " div ",
+            " sub ",
+            " scalar ",
+            " where ",
+            " cast ",
+            " convert",
+            "multi tensor",
+            "tensor op2d",
+            " op tensor",
+        ],
+        &[],
+        class("Elementwise", Category::Elementwise),
+    ),
+];
+
+/// What the name of a library or framework says where nothing else in the name does.
+const LIBRARIES: &[KindRule<KernelClass>] = &[
+    rule(&["cutlass"], &[], class("GEMM-CUTLASS", Category::Gemm)),
+    rule(&["flashinfer"], &[], class("FlashInfer", Category::Other)),
+    rule(&["triton"], &[], class("Triton-Custom", Category::Triton)),
+    rule(&["vllm"], &[], class("vLLM-Custom", Category::Other)),
+    rule(&["sglang", " sgl "], &[], class("SGLang-Custom", Category::Other)),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_cut_at_signs_and_capitals() {
+        assert_eq!(words("ncclDevKernel_AllReduce_Sum"), " nccl dev kernel all reduce sum ");
+        assert_eq!(words("void f<int, 4>(x)"), " void f int 4 x ");
+        assert_eq!(words(""), " ");
+    }
+
+    #[test]
+    fn names_say_what_kernels_do() {
+        for (name, detail, category) in [
+            ("Cijk_Alik_Bljk_BBS_BH_MT256x256x64_USL1", "GEMM-Tensile", "GEMM"),
+            ("Cijk_Alik_Bljk_F8BS_BH", "GEMM-FP8", "GEMM"),
+            ("volta_sgemm_64x64_nt", "GEMM-Generic", "GEMM"),
+            ("ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x3_nn", "GEMM-Generic", "GEMM"),
+            ("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_cublas", "GEMM-cuBLAS", "GEMM"),
+            ("nvjet_tst_256x128_64x4_1x2_h_bz_TNT", "GEMM-NVJET", "GEMM"),
+            ("void gemvNSP_kernel<float, float, 1, 32>(cublasGemvParams<float>)", "GEMM-Generic", "GEMM"),
+            (
+                "std::enable_if<!(false), void>::type internal::gemvx::kernel<int>(int)",
+                "GEMM-Generic",
+                "GEMM",
+            ),
+            (
+                "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu>(Params)",
+                "GEMM-CUTLASS",
+                "GEMM",
+            ),
+            ("void cublasLt::splitKreduce_kernel<32, 16, int>(x)", "GEMM-cuBLAS", "GEMM"),
+            ("wvSplitK_hf_sml_", "GEMM-SplitK", "GEMM"),
+            ("triton_tem_fused_addmm_3", "GEMM-Triton", "GEMM"),
+            ("_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128", "GEMM-FP4", "GroupedGEMM_fwd"),
+            ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "Comm-AllReduce", "communication"),
+            ("ncclDevKernel_ReduceScatter_Sum", "Comm-ReduceScatter", "communication"),
+            ("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t", "Comm-Send", "communication"),
+            ("void vllm::cross_device_reduce_1stage<bf16, 2>", "Comm-AllReduce", "communication"),
+            ("attn_fwd", "Attention-Forward", "SDPA_fwd"),
+            ("attn_fwd.kd", "Attention-Forward", "SDPA_fwd"),
+            ("bwd_kernel_dk_dv", "Attention-Backward", "SDPA_bwd"),
+            ("flash_fwd_splitkv_kernel", "Attention-Forward", "SDPA_fwd"),
+            ("void pytorch_flash::flash_bwd_dq_dk_dv_loop_kernel<x>", "Attention-Backward", "SDPA_bwd"),
+            (
+                "void cutlass::device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<cutlass::gemm::X>>>(Params)",
+                "Attention-Forward",
+                "SDPA_fwd",
+            ),
+            (
+                "cudnn_generated_fort_native_sdpa_sm90_flash_bprop_wgmma_f16_knob_7_64x128",
+                "Attention-Backward",
+                "SDPA_bwd",
+            ),
+            ("void qk_int_sv_f8_attn_kernel<128u, 64u>(signed char*)", "Attention-Generic", "SDPA_fwd"),
+            ("fmha_cutlassF_bf16_aligned", "Attention-Generic", "SDPA_fwd"),
+            (
+                "void ck_tile::kentry<256, ck_tile::FmhaFwdKernel<Shape> >(Args)",
+                "Attention-Forward",
+                "SDPA_fwd",
+            ),
+            ("kernel_unified_attention_2d", "Attention-Generic", "InferenceAttention"),
+            (
+                "void flashinfer::BatchPrefillWithPagedKVCacheKernel<x>",
+                "Attention-Generic",
+                "InferenceAttention",
+            ),
+            ("paged_attention_ll4mi_QKV_mfma16_kernel", "PagedAttention-Compute", "InferenceAttention"),
+            ("paged_attention_ll4mi_reduce_kernel", "PagedAttention-Reduce", "InferenceAttention"),
+            ("void vllm::reshape_and_cache_flash_kernel<x>", "KVCache-Reshape", "InferenceAttention"),
+            ("store_kvcache<2048l>", "KVCache-Update", "InferenceAttention"),
+            ("Memcpy HtoD (Host -> Device)", "Memory-Copy", "copy/fill"),
+            ("Memset (Device)", "Memory-Set", "copy/fill"),
+            ("__amd_rocclr_fillBufferAligned", "Memory-Set", "copy/fill"),
+            (
+                "void at::native::(anonymous namespace)::CatArrayBatchedCopy<float>",
+                "Memory-Concatenation",
+                "copy/fill",
+            ),
+            ("batched_transpose_32x32_half", "Memory-Transpose", "copy/fill"),
+            ("void cudnn::ops::nchwToNhwcKernel<float>", "Memory-Transpose", "copy/fill"),
+            ("triton_poi_fused__softmax_add_0", "Triton-Custom", "triton"),
+            (
+                "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor>",
+                "Elementwise",
+                "elementwise",
+            ),
+            (
+                "void (anonymous namespace)::elementwise_kernel_with_index<int, at::native::arange>",
+                "Elementwise",
+                "elementwise",
+            ),
+            ("void vllm::act_and_mul_kernel<bf16, silu>", "Activation-Gated", "elementwise"),
+            ("void at::native::reduce_kernel<512, 1, at::native::MeanOps>", "Reduce", "reduce"),
+            ("void at::native::reduce_kernel<512, 1, at::native::NormTwoOps>", "Reduce", "reduce"),
+            (
+                "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<reduce>",
+                "Optimizer",
+                "multi_tensor_apply",
+            ),
+            ("void vllm::fused_add_rms_norm_kernel<x>", "Fused-AddNorm", "RMSNorm"),
+            (
+                "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<x>",
+                "Norm-Layer",
+                "NORM_fwd",
+            ),
+            (
+                "void at::native::(anonymous namespace)::RowwiseMomentsCUDAKernel<float>",
+                "Norm-Generic",
+                "NORM_fwd",
+            ),
+            (
+                "void at::native::(anonymous namespace)::ComputeFusedParamsCUDAKernel<float>",
+                "Norm-Generic",
+                "NORM_fwd",
+            ),
+            (
+                "void cudnn::bn_bw_1C11_kernel_new<float, float, float2, 512, true, 1>",
+                "Norm-Backward",
+                "NORM_bwd",
+            ),
+            (
+                "void at::native::(anonymous namespace)::cunn_SoftMaxForward<8, float>",
+                "Activation-Softmax",
+                "softmax",
+            ),
+            ("void at::native::indexSelectLargeIndex<x>", "Indexing-Generic", "sort/index"),
+            ("void at::native::index_elementwise_kernel<128, 4, x>", "Indexing-Generic", "sort/index"),
+            ("_topk_forward", "Sampling-TopK", "sort/index"),
+            ("void cub::DeviceRadixSortOnesweepKernel<x>", "Sorting", "sort/index"),
+            ("void cub::DeviceScanKernel<cub::AgentScanPolicy<128, 15> >", "Scan", "sort/index"),
+            (
+                "void split_embedding_backward_codegen_rowwise_adagrad_unweighted_kernel_cta_per_row_1<c10::Half>",
+                "Embedding-Backward",
+                "embedding",
+            ),
+            ("void permute_pooled_embs_kernel<float>(float const*)", "Embedding-Forward", "embedding"),
+            ("void fbgemm_gpu::_FP8rowwise_to_float_cuda_kernel<float>(x)", "Quant-Generic", "GroupQuant"),
+            ("void vllm::rotary_embedding_kernel<bf16, true>(x)", "RoPE-Generic", "RoPE_fwd"),
+            ("qk_norm_rope_H16_D512_RD64_flydsl", "Fused-QKNormRoPE", "FusedRoPE"),
+            ("void at::native::(anonymous namespace)::max_pool_forward_nchw<x>", "Pooling", "pooling"),
+            ("Im2d2Col_v2", "Conv-Generic", "CONV_fwd"),
+            ("igemm_wrw_gtcx2_nhwc_bf16_bx0_ex1", "Conv-Backward", "CONV_bwd"),
+            ("volta_scudnn_128x64_relu_interior_nn_v1", "Conv-Generic", "CONV_fwd"),
+            ("sm80_xmma_dgrad_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc", "Conv-Backward", "CONV_bwd"),
+            (
+                "void cudnn::detail::dgrad_engine<float, 512, 6, 5, 3, 3, 3, false>(int)",
+                "Conv-Backward",
+                "CONV_bwd",
+            ),
+            ("void cudnn::winograd_nonfused::winogradForwardData4x4<x>", "Conv-Forward", "CONV_fwd"),
+            (
+                "void at::native::(anonymous namespace)::distribution_elementwise_grid_stride_kernel<float>",
+                "RNG",
+                "rng",
+            ),
+            ("void vllm::moe::moe_align_block_size_kernel<int>", "MoE-Generic", "MoE_aux"),
+            ("fused_moe_kernel", "MoE-GEMM", "MoE_unfused"),
+            ("void selective_scan_fwd_kernel<Traits>(SSMParamsBase)", "SSM-Forward", "SSM_fwd"),
+            ("void causal_conv1d_bwd_kernel<Traits>(ConvParamsBwd)", "SSM-Backward", "SSM_bwd"),
+            ("warp_all_reduce_kernel", "Reduce", "reduce"),
+        ] {
+            let class = kernel_class(name, &CommunicationPatterns::default());
+            assert_eq!(
+                class.map(|class| (class.detail, class.category.as_str())),
+                Some((detail, category)),
+                "{name}"
+            );
+        }
+        for name in ["my_kernel", "", "consumer_loop"] {
+            assert_eq!(kernel_class(name, &CommunicationPatterns::default()), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn no_rule_is_empty() {
+        for rule in RULES.iter().chain(LIBRARIES) {
+            assert!(!rule.any.is_empty(), "{}", rule.otherwise.detail);
+            assert!(rule.kinds.iter().all(|(parts, _)| !parts.is_empty()), "{}", rule.otherwise.detail);
+            assert!(!has("", rule.any));
+        }
+    }
+}
