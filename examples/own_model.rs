@@ -1,5 +1,5 @@
-//! A performance model of one's own over a trace: the optimizer step `aten::_fused_adamw_`, which the built-in models
-//! do not know: `cargo run -p examples --bin own_model [TRACE [ELEMENT_TYPE]]`
+//! A performance model of one's own over a trace, asked before the built-in ones: the optimizer step
+//! `aten::_fused_adamw_`: `cargo run -p examples --bin own_model [TRACE [ELEMENT_TYPE]]`
 //!
 //! The trace does not record the element type of lists of tensors. With `float` instead of `c10::BFloat16` the step
 //! would be faster than the device allows: `coverage` then says `above peak`, and so that the guess is wrong.

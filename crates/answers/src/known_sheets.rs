@@ -10,6 +10,8 @@ use trace_ingest::RecordingKind;
 use tree_perf::all_sheets;
 use xla_perf::jax_sheets;
 
+use crate::overview;
+
 /// What is known of a sheet without a recording.
 pub struct KnownSheet {
     /// Whose report has it. Reports of several kinds may have a sheet of one name.
@@ -27,10 +29,16 @@ pub struct KnownSheet {
 /// The sheets, report by report, in the order in which they are written.
 #[must_use]
 pub fn known_sheets() -> Vec<KnownSheet> {
-    let mut all = known(RecordingKind::Trace, all_sheets());
+    let overview = |kind| known(kind, vec![overview::sheet(overview::NAME)]);
+    let mut all = overview(RecordingKind::Trace);
+    all.extend(known(RecordingKind::Trace, all_sheets()));
     all.extend(known(RecordingKind::Trace, phase_sheets()));
+    all.extend(overview(RecordingKind::XPlane));
+    all.extend(known(RecordingKind::XPlane, vec![overview::sheet(overview::NAME_BESIDE_ANOTHER)]));
     all.extend(known(RecordingKind::XPlane, jax_sheets()));
+    all.extend(overview(RecordingKind::Rocprof));
     all.extend(known(RecordingKind::Rocprof, rocprof_sheets()));
+    all.extend(overview(RecordingKind::TenstorrentOps));
     all.extend(known(RecordingKind::TenstorrentOps, metal_sheets()));
     all.extend(known(RecordingKind::TenstorrentOps, vec![comparison_sheet()]));
     all

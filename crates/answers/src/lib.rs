@@ -6,6 +6,7 @@ mod known_sheets;
 pub mod model;
 mod notice;
 pub mod numbers;
+mod overview;
 mod parallel;
 mod report;
 mod rocprof;

@@ -37,6 +37,11 @@ pub enum Notice {
     },
     /// The trace has device events only, and their list was not asked for.
     NoOperators,
+    /// The peaks of the device are not known: nothing is held against a roofline.
+    NoRooflines {
+        /// The device as the recording names it, if it does.
+        device: Option<Box<str>>,
+    },
     /// The report is of what the recording has in common with traces; it has one of its own.
     LesserReport {
         /// Kind of the recording.
@@ -154,6 +159,12 @@ impl fmt::Display for Notice {
                 f.write_str("the trace has no Python frames, which its profiler does not record")
             }
             Notice::NoOperators => f.write_str("the trace has no operators, only kernels"),
+            Notice::NoRooflines { device: Some(device) } => {
+                write!(f, "no rooflines: the peaks of {device} are not known")
+            }
+            Notice::NoRooflines { device: None } => {
+                f.write_str("no rooflines: the recording does not say which GPU it is of")
+            }
             Notice::LesserReport { kind } => {
                 write!(f, "{kind} has a report of its own, which knows more of it")
             }

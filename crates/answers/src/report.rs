@@ -8,12 +8,13 @@ use report_writers::stacked_time::Arrangement;
 use rocprof_perf::RocprofAnalysis;
 use serde::Serialize;
 use sheets::{Sheet, Table, TableError};
-use trace_ingest::{ReadOptions, RecordingKind, Trace, Warning, recognise};
+use trace_ingest::{Category, ReadOptions, RecordingKind, Trace, Warning, is_standard_input, recognise};
 use tree_perf::Analysis;
 use xla_perf::JaxAnalysis;
 
 use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
+use crate::overview::{self, Overview};
 use crate::rocprof::RocprofReporter;
 use crate::summary::Summary;
 use crate::tenstorrent::TenstorrentReporter;
@@ -51,6 +52,8 @@ pub struct Run<'a> {
     pub reading: ReadOptions<'a>,
     /// Pictures to draw.
     pub pictures: &'a [Picture],
+    /// The options of the report, as who asks for it writes them; its overview repeats them.
+    pub options: Vec<String>,
     /// Who follows the stages.
     pub watch: Option<&'a mut dyn Watch>,
 }
@@ -118,6 +121,19 @@ pub struct Report {
     pub analysis: Analysed,
 }
 
+impl Report {
+    /// The same with the overview as the first table.
+    pub(crate) fn with_overview(mut self, run: &Run<'_>) -> Result<Self, Error> {
+        let overview = Overview { summary: &self.summary, notices: &self.notices, options: &run.options };
+        let is_there = self.tables.tables().iter().any(|table| table.name() == overview::NAME);
+        let name = if is_there { overview::NAME_BESIDE_ANOTHER } else { overview::NAME };
+        if let Some(table) = overview::sheet(name).table(&overview)? {
+            self.tables = self.tables.with_first(table)?;
+        }
+        Ok(self)
+    }
+}
+
 /// The analysis behind a report.
 pub enum Analysed {
     /// Of PyTorch's trace, or of what another recording has in common with one.
@@ -162,8 +178,28 @@ pub(crate) fn lost_events(trace: &Trace) -> bool {
     trace.warnings().iter().any(is_loss)
 }
 
+/// Whether nothing in an event trace is of PyTorch's profiler: many tools write the format.
+pub(crate) fn is_of_other_tool(trace: &Trace) -> bool {
+    const OF_PYTORCH: [Category; 5] = [
+        Category::CPU_OP,
+        Category::CUDA_RUNTIME,
+        Category::CUDA_DRIVER,
+        Category::PYTHON_FUNCTION,
+        Category::USER_ANNOTATION,
+    ];
+    let (facts, events) = (trace.facts(), trace.events());
+    let has_header =
+        facts.schema_version.is_some() || facts.trace_name.is_some() || !facts.devices.is_empty();
+    !has_header
+        && trace.skipped_frames() == 0
+        && events.ids().all(|event| !OF_PYTORCH.contains(&events.category(event)))
+}
+
 /// What the report of a file is called: the name of the file or directory.
 pub(crate) fn title(path: &Path) -> String {
+    if is_standard_input(path) {
+        return "standard input".to_owned();
+    }
     let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
     // `.` and the like have no name of their own.
     let resolved = || std::fs::canonicalize(path).ok().and_then(|path| name(&path));
@@ -184,9 +220,10 @@ pub(crate) fn tables<'a, A>(
 /// files removes those of an earlier run.
 pub(crate) fn titled(
     title: &str,
-    (tables, known): (Vec<Table>, Vec<String>),
+    (tables, mut known): (Vec<Table>, Vec<String>),
     run: &Run<'_>,
 ) -> Result<report_writers::Report, Error> {
+    known.extend([overview::NAME, overview::NAME_BESIDE_ANOTHER].map(ToOwned::to_owned));
     let report = report_writers::Report::new(title, tables)?;
     Ok(report.with_known_names(known).with_threads(run.reading.thread_count()))
 }

@@ -44,7 +44,7 @@ impl Reporter for RocprofReporter {
         let pictures = pictures(run, &mut notices, |_| Ok(Err(NothingToDraw::OtherReports)))?;
         let summary = summary(&analysis, title);
         let analysis = Analysed::Rocprof(analysis);
-        Ok(Report { tables, summary, notices, pictures, analysis })
+        Report { tables, summary, notices, pictures, analysis }.with_overview(run)
     }
 }
 

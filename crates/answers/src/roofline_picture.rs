@@ -22,7 +22,7 @@ pub(crate) fn svg(
     let drawn: i64 = roofs.iter().flat_map(|roof| &roof.points).map(|point| point.time).sum();
     let share = drawn as f64 / analysis.kernel_time() as f64 * 100.0;
     let chart = RooflineChart {
-        title: format!("Rooflines of {} · {title}", architecture.name),
+        title: format!("Rooflines of {} · {} · {title}", architecture.name, architecture.peaks_in_words()),
         weight_label: "total kernel time".into(),
         footnote: format!(
             "{}% of the kernel time is shown; the rest has no model, no arithmetic, or no stated peak.",

@@ -1,7 +1,8 @@
 //! The first page of a report.
 
 use gpu_timeline::Breakdown;
-use operator_sheets::RooflineShares;
+use operator_sheets::{BestRates, RooflineShares, Rooflines};
+use perf_models::Architecture;
 use tree_perf::{KernelTotal, SanityCheck};
 
 /// The first page of a report; the tables with an [`excerpt`](sheets::Table::excerpt) belong to it too.
@@ -9,6 +10,8 @@ use tree_perf::{KernelTotal, SanityCheck};
 pub struct Summary {
     /// What was recorded: the name, the devices, how much of what.
     pub head: Vec<String>,
+    /// What is known of the recorder, such as versions, by item.
+    pub recorder: Vec<(&'static str, String)>,
     /// What the figures cover, and what bounds the work, a sentence each.
     pub statements: Vec<String>,
     /// How busy the devices were.
@@ -23,8 +26,10 @@ pub struct Summary {
     pub kernels: Vec<KernelTotal>,
     /// How much of the device time the models know, and what of it is lost.
     pub coverage: Option<RooflineShares>,
-    /// What the work is held against, where the device is known.
+    /// What the work is held against, and what its peaks are, where the device is known: `H100-SXM (nominal peaks)`.
     pub architecture: Option<String>,
+    /// The highest rates of the recording, which stand in for peaks where the device is not known.
+    pub best_rates: Option<BestRates>,
 }
 
 impl Summary {
@@ -33,6 +38,18 @@ impl Summary {
 
     pub(crate) fn more_timelines(devices: usize, sheet: &'static str) -> Option<(usize, &'static str)> {
         devices.checked_sub(Self::MOST_TIMELINES).filter(|&more| more > 0).map(|more| (more, sheet))
+    }
+
+    /// An architecture with what its peaks are.
+    pub(crate) fn architecture(architecture: &Architecture) -> String {
+        format!("{} ({})", architecture.name, architecture.peaks_in_words())
+    }
+
+    pub(crate) fn best_rates(
+        analysis: &impl Rooflines,
+        architecture: Option<&Architecture>,
+    ) -> Option<BestRates> {
+        if architecture.is_some() { None } else { BestRates::new(analysis) }
     }
 }
 

@@ -23,6 +23,7 @@ pub struct TenstorrentReporter {
 impl Reporter for TenstorrentReporter {
     fn report(self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
         let Some(first) = paths.first() else { return Err(Error::NoRecording) };
+        let is_compat = self.analysis.compat;
         let analysis = analysis(paths, self.analysis.clone(), run)?;
         let comparison = match &self.baseline {
             Some(path) => {
@@ -48,7 +49,8 @@ impl Reporter for TenstorrentReporter {
         })?;
         let summary = Summary { head: vec![title, analysis.chip.name.to_string()], ..Summary::default() };
         let analysis = Analysed::Tenstorrent(Box::new(analysis), comparison);
-        Ok(Report { tables, summary, notices, pictures, analysis })
+        let report = Report { tables, summary, notices, pictures, analysis };
+        if is_compat { Ok(report) } else { report.with_overview(run) }
     }
 }
 

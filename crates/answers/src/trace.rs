@@ -16,7 +16,8 @@ use crate::notice::{NothingToDraw, Notice};
 use crate::numbers::grouped;
 use crate::parallel::map_in_order;
 use crate::report::{
-    Analysed, Picture, Report, Reporter, Run, Stage, lost_events, only, pictures, tables, title, titled,
+    Analysed, Picture, Report, Reporter, Run, Stage, is_of_other_tool, lost_events, only, pictures, tables,
+    title, titled,
 };
 use crate::summary::{Summary, Timeline, devices};
 use crate::{roofline_picture, step_picture};
@@ -111,15 +112,20 @@ impl Reporter for TraceReporter {
         let tables =
             all_tables(&analysis, phases.as_ref(), &title, self.sheet_names, threads_of_sheets, run)?;
         notices.extend(notices_of(&analysis, phases.as_ref()));
+        let summary = summary(&analysis, phases.as_ref(), title.clone());
+        notices.extend(no_rooflines(&analysis, &summary));
         let pictures = pictures(run, &mut notices, |picture| match (picture, &phases) {
             (Picture::Rooflines, _) => roofline_picture::svg(&*analysis, analysis.architecture(), &title),
             (Picture::Steps, Some(phases)) => step_picture::svg(phases, &title),
             (Picture::Steps, None) => Ok(Err(NothingToDraw::NoSteps)),
             (Picture::StackedTime(_), _) => Ok(Err(NothingToDraw::OtherReports)),
         })?;
-        let summary = summary(&analysis, phases.as_ref(), title);
         drop(phases);
-        Ok(Report { tables, summary, notices, pictures, analysis: Analysed::Trace(analysis) })
+        let report = Report { tables, summary, notices, pictures, analysis: Analysed::Trace(analysis) };
+        match self.sheet_names {
+            SheetNames::Documented => report.with_overview(run),
+            SheetNames::Current => Ok(report),
+        }
     }
 }
 
@@ -174,6 +180,10 @@ fn no_gpu_events(path: &Path, trace: &Trace) -> Error {
             "they may be in the part that is lost: copy the file again, or record it again"
         }
         Some(RecordingKind::XPlane) => "record it where the program runs on a GPU",
+        Some(RecordingKind::Trace) if is_of_other_tool(trace) => {
+            "it is an event trace of another tool than PyTorch's profiler, which https://ui.perfetto.dev shows; for a \
+             report here, record the run with torch.profiler"
+        }
         _ => "record it with the GPU's activities (torch.profiler.ProfilerActivity.CUDA)",
     };
     Error::NoGpuEvents {
@@ -195,6 +205,13 @@ fn unopened_graphs(tree: &TraceTree) -> Option<Notice> {
         .filter(|&&event| by_name[events.name(event).index()] && !tree.device_events(event).is_empty())
         .count();
     (launches > 0).then_some(Notice::UnopenedGraphs { launches })
+}
+
+/// That the device's peaks are not known, where they would have been of use.
+fn no_rooflines(analysis: &Analysis, summary: &Summary) -> Option<Notice> {
+    let mut devices = analysis.trace().facts().devices.iter().filter_map(|device| device.name.as_deref());
+    let device = devices.find(|name| !name.is_empty()).map(Into::into);
+    summary.best_rates.is_some().then_some(Notice::NoRooflines { device })
 }
 
 /// What the captures did not explain, and on what the rest rests.
@@ -256,6 +273,7 @@ fn summary(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>, title: Strin
     let timeline = |timeline| Timeline::new("GPU", timeline, |time| analysis.trace().to_microseconds(time));
     Summary {
         head: head(analysis.trace(), title),
+        recorder: recorder(analysis.trace()),
         statements: analysis
             .finding()
             .map(|finding| finding.to_string())
@@ -268,8 +286,10 @@ fn summary(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>, title: Strin
             .then(|| analysis.sanity_check())
             .flatten(),
         kernels: if analysis.options().kernel_summary { Vec::new() } else { analysis.kernel_totals() },
-        coverage: RooflineShares::new(analysis),
-        architecture: analysis.architecture().map(|architecture| architecture.name.clone()),
+        // Without operators there is nothing that a model could be of.
+        coverage: if analysis.is_gpu_only() { None } else { RooflineShares::new(analysis) },
+        architecture: analysis.architecture().map(Summary::architecture),
+        best_rates: Summary::best_rates(analysis, analysis.architecture()),
         ..Summary::default()
     }
 }
@@ -289,6 +309,26 @@ fn head(trace: &Trace, title: String) -> Vec<String> {
     }
     head.push(format!("{} events", grouped(trace.entries().into())));
     head
+}
+
+/// What the recorder says of itself, and what it was asked to record.
+fn recorder(trace: &Trace) -> Vec<(&'static str, String)> {
+    let facts = trace.facts();
+    let kind = facts.recorder.kind.map(|kind| ("kind", kind.to_string()));
+    let schema = facts.schema_version.map(|version| ("schema version", version.to_string()));
+    let versions = [
+        ("CUDA runtime", &facts.cuda_runtime_version),
+        ("CUDA driver", &facts.cuda_driver_version),
+        ("CUPTI", &facts.cupti_version),
+        ("HIP runtime", &facts.hip_runtime_version),
+        ("HIP driver", &facts.hip_driver_version),
+        ("ROCtracer", &facts.roctracer_version),
+    ];
+    let versions = versions.into_iter().filter_map(|(name, version)| Some((name, version.clone()?)));
+    let asked = [("shapes recorded", facts.record_shapes), ("stacks recorded", facts.with_stack)];
+    let yes_no = |was: bool| if was { "yes" } else { "no" }.to_owned();
+    let asked = asked.into_iter().filter_map(|(item, was)| Some((item, yes_no(was?))));
+    kind.into_iter().chain(schema).chain(versions).chain(asked).collect()
 }
 
 /// The phases with their shares of the kernel time; `None` without any kernel time.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use operator_sheets::RooflineShares;
 use trace_ingest::Picoseconds;
-use trace_ingest::xplane::{PlaneKind, Profile, read_profile};
+use trace_ingest::xplane::{Plane, PlaneKind, Profile, read_profile};
 use xla_perf::collectives::{CollectiveAnalysis, collective_sheets};
 use xla_perf::tpu::{TpuNotice, tpu_finding};
 use xla_perf::{Execution, JaxAnalysis, JaxOptions, jax_finding, jax_sheets};
@@ -58,13 +58,17 @@ impl XlaReporter {
         let tables = titled(&title, tables(&analysis, jax_sheets())?, run)?;
         let mut notices = notices(&analysis);
         let is_tpus = analysis.has_tpus() && analysis.gpus().is_empty();
+        let summary = summary(&analysis, title.clone());
+        if summary.best_rates.is_some() {
+            notices.push(Notice::NoRooflines { device: device_name(analysis.profile()) });
+        }
         let pictures = pictures(run, &mut notices, |picture| match picture {
             Picture::Rooflines if is_tpus => Ok(Err(NothingToDraw::TpusOnly)),
             Picture::Rooflines => roofline_picture::svg(&analysis, analysis.architecture(), &title),
             Picture::Steps | Picture::StackedTime(_) => Ok(Err(NothingToDraw::OtherReports)),
         })?;
-        let summary = summary(&analysis, title);
-        Ok(Report { tables, summary, notices, pictures, analysis: Analysed::Xla(vec![analysis]) })
+        Report { tables, summary, notices, pictures, analysis: Analysed::Xla(vec![analysis]) }
+            .with_overview(run)
     }
 
     fn report_of_hosts(self, first: &Path, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
@@ -107,7 +111,7 @@ impl XlaReporter {
             ],
             ..Summary::default()
         };
-        Ok(Report { tables, summary, notices, pictures, analysis: Analysed::Xla(hosts) })
+        Report { tables, summary, notices, pictures, analysis: Analysed::Xla(hosts) }.with_overview(run)
     }
 }
 
@@ -127,6 +131,13 @@ fn notices(analysis: &JaxAnalysis) -> Vec<Notice> {
     let of_analysis = analysis.notices().into_iter().map(Notice::Xla);
     let of_tpus = analysis.tpu().map(TpuNotice::all).into_iter().flatten().map(Notice::Tpu);
     of_reading.chain(of_analysis).chain(of_tpus).collect()
+}
+
+/// The first GPU's name, if the profile says it.
+fn device_name(profile: &Profile) -> Option<Box<str>> {
+    let named = |plane: &Plane| plane.stat("gpu_device_name").and_then(|name| name.as_str().map(Into::into));
+    let mut gpus = profile.planes.iter().filter(|plane| matches!(plane.kind, PlaneKind::Gpu { .. }));
+    gpus.find_map(named)
 }
 
 fn summary(analysis: &JaxAnalysis, title: String) -> Summary {
@@ -154,7 +165,8 @@ fn summary(analysis: &JaxAnalysis, title: String) -> Summary {
         more_timelines: Summary::more_timelines(gpus.len(), "gpu_timeline"),
         program: executions(analysis).into_iter().collect(),
         coverage: RooflineShares::new(analysis),
-        architecture: analysis.architecture().map(|architecture| architecture.name.clone()),
+        architecture: analysis.architecture().map(Summary::architecture),
+        best_rates: Summary::best_rates(analysis, analysis.architecture()),
         ..Summary::default()
     }
 }

@@ -103,7 +103,7 @@ pub(crate) enum Command {
         /// Only this sheet, such as ops_all
         sheet: Option<String>,
     },
-    /// Print a completion script for a shell
+    /// Print a completion script for a shell: subcommands, options, architectures, sheets
     Completions {
         /// The shell
         shell: Shell,
@@ -147,6 +147,29 @@ impl Given {
     /// The names of the given options' fields.
     pub(crate) fn ids(&self) -> impl Iterator<Item = String> {
         self.0.ids().map(|id| id.as_str().to_owned()).filter(|id| self.has(id))
+    }
+
+    /// The options that say what the report is, as they were written: none that name the files that it is made from or
+    /// goes to, or that say how it is printed.
+    pub(crate) fn described(&self) -> Vec<String> {
+        const ABOUT_FILES_AND_PRINTING: [&str; 7] =
+            ["files", "profile_json_path", "profile_path", "json", "quiet", "timings", "threads"];
+        let is_about_report = |id: &String| {
+            // Groups of arguments have the names of their structs.
+            let is_group = id.starts_with(char::is_uppercase);
+            let is_output = id.starts_with("output_") || id.ends_with("_svg");
+            !is_group && !is_output && !ABOUT_FILES_AND_PRINTING.contains(&id.as_str())
+        };
+        let written = |id: String| {
+            let values = self.0.get_raw(&id).into_iter().flatten();
+            let values: Vec<_> = values.map(|value| value.to_string_lossy()).collect();
+            let is_flag = matches!(values.as_slice(), [value] if value == "true");
+            match values.is_empty() || is_flag {
+                true => format!("--{id}"),
+                false => format!("--{id} {}", values.join(" ")),
+            }
+        };
+        self.ids().filter(is_about_report).map(written).collect()
     }
 
     /// Those of the options that were given, as they are written.
@@ -236,6 +259,36 @@ fn microseconds() -> impl TypedValueParser<Value = f64> {
     number("of microseconds, 0 or more", |value| value >= 0.0)
 }
 
+/// The command as completion scripts see it: both spellings of every option, and the names that options and arguments
+/// take from lists which are not clap's.
+pub(crate) fn command_to_complete() -> clap::Command {
+    let architectures: Vec<&'static str> =
+        perf_models::architectures().map(|architecture| &*architecture.name).collect();
+    let mut sheets: Vec<String> =
+        answers::known_sheets().into_iter().map(|sheet| sheet.name.into()).collect();
+    sheets.sort_unstable();
+    sheets.dedup();
+    completed(command(), &architectures, &sheets)
+}
+
+fn completed(command: clap::Command, architectures: &[&'static str], sheets: &[String]) -> clap::Command {
+    let names = |arg: clap::Arg| match arg.get_id().as_str() {
+        "gpu_arch_platform" => arg.value_parser(PossibleValuesParser::new(architectures)),
+        // Of `model`; that of `metal` names a chip.
+        "arch" if arg.get_all_aliases().is_some_and(|aliases| aliases.contains(&"gpu_arch_platform")) => {
+            arg.value_parser(PossibleValuesParser::new(architectures))
+        }
+        "sheet" => arg.value_parser(PossibleValuesParser::new(sheets)),
+        _ => arg,
+    };
+    let spelled = |arg: clap::Arg| match other_spelling(&arg) {
+        Some(spelling) => arg.visible_alias(spelling),
+        None => arg,
+    };
+    let command = command.mut_args(|arg| spelled(names(arg)));
+    command.mut_subcommands(|subcommand| completed(subcommand, architectures, sheets))
+}
+
 /// The command as clap knows it, every option under its own spelling and with `-` and `_` exchanged.
 pub(crate) fn command() -> clap::Command {
     // No workbook is written unless one is asked for, as it is by the other reports.
@@ -249,18 +302,20 @@ pub(crate) fn command() -> clap::Command {
 }
 
 fn with_both_spellings(command: clap::Command) -> clap::Command {
-    let exchanged = |arg: clap::Arg| match arg.get_long() {
-        Some(long) if long.contains('_') => {
-            let kebab = long.replace('_', "-");
-            arg.alias(kebab)
-        }
-        Some(long) if long.contains('-') => {
-            let snake = long.replace('-', "_");
-            arg.alias(snake)
-        }
-        _ => arg,
+    let exchanged = |arg: clap::Arg| match other_spelling(&arg) {
+        Some(spelling) => arg.alias(spelling),
+        None => arg,
     };
     command.mut_args(exchanged).mut_subcommands(with_both_spellings)
+}
+
+/// The name of an option with `-` and `_` exchanged, where it has any.
+fn other_spelling(arg: &clap::Arg) -> Option<String> {
+    match arg.get_long()? {
+        long if long.contains('_') => Some(long.replace('_', "-")),
+        long if long.contains('-') => Some(long.replace('-', "_")),
+        _ => None,
+    }
 }
 
 /// Parses the arguments, the program's name first; ends the program on help, version and wrong usage.
@@ -277,18 +332,40 @@ pub(crate) fn parse(mut arguments: Vec<OsString>) -> (Command, Given) {
         let given = matches.subcommand().map(|(_, matches)| Given(matches.clone())).unwrap_or_default();
         Ok((command, given))
     });
-    parsed.unwrap_or_else(|error| with_tip(error, arguments.get(1)).exit())
+    parsed.unwrap_or_else(|error| with_tip(error, &arguments).exit())
 }
 
-/// A trace where the subcommand belongs is a newcomer's likeliest slip.
-fn with_tip(mut error: clap::Error, first: Option<&OsString>) -> clap::Error {
-    if error.kind() == ErrorKind::InvalidSubcommand
-        && let Some(trace) = first.map(Path::new).filter(|path| path.is_file())
-    {
-        let tip = format!("for a report on this file, use `tracelens report {}`", trace.display());
+/// A trace where the subcommand belongs, and more files than a subcommand reads, as a pattern gives them.
+fn with_tip(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
+    let first = arguments.get(1);
+    let tip = match error.kind() {
+        ErrorKind::InvalidSubcommand => first
+            .map(Path::new)
+            .filter(|path| path.is_file())
+            .map(|trace| format!("for a report on this file, use `tracelens report {}`", trace.display())),
+        ErrorKind::UnknownArgument => {
+            first.and_then(|subcommand| too_many_files(&error, subcommand.to_str()?))
+        }
+        _ => None,
+    };
+    if let Some(tip) = tip {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
     error
+}
+
+/// Subcommands that read so many recordings and no more.
+const READ: [(&str, &str); 3] = [
+    ("tree", "one recording: name the one that you want, or run it once for each"),
+    ("split", "one trace: name the one that you want, or run it once for each"),
+    ("match", "two traces, A and B: name the two that you want"),
+];
+
+/// What to do where a subcommand was given more files than it reads.
+fn too_many_files(error: &clap::Error, subcommand: &str) -> Option<String> {
+    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else { return None };
+    let (_, reads) = READ.iter().find(|(name, _)| *name == subcommand && !argument.starts_with('-'))?;
+    Some(format!("`tracelens {subcommand}` reads {reads}"))
 }
 
 #[cfg(test)]

@@ -1,10 +1,13 @@
 //! Standard output and standard error: the only place that prints.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::io::{self, IsTerminal, Write};
 
 use report_writers::terminal::Style;
+use sheets::escaped;
 use tree_perf::Notice;
+
+use crate::error::Failure;
 
 /// Widest text when the terminal does not say how wide it is.
 const DEFAULT_WIDTH: usize = 110;
@@ -48,18 +51,22 @@ fn ignore_closed_pipe(outcome: io::Result<()>) -> io::Result<()> {
 }
 
 /// Prints what ends the run to standard error.
-pub(crate) fn error(message: impl fmt::Display) {
-    to_stderr(format_args!("tracelens: error: {message}"));
+pub(crate) fn error(failure: &Failure) {
+    let message = failure.to_string();
+    match failure.has_lines() {
+        true => to_stderr(format_args!("tracelens: error: {}", OwnLines(&message))),
+        false => to_stderr(format_args!("tracelens: error: {}", escaped(&message))),
+    }
 }
 
 /// Prints what the run got over to standard error.
 pub(crate) fn warning(message: impl fmt::Display) {
-    to_stderr(format_args!("tracelens: warning: {message}"));
+    to_stderr(format_args!("tracelens: warning: {}", escaped(&message.to_string())));
 }
 
 /// Prints what the reader should know of what the run did to standard error.
 pub(crate) fn note(message: impl fmt::Display) {
-    to_stderr(format_args!("tracelens: note: {}", Plain(&message.to_string())));
+    to_stderr(format_args!("tracelens: note: {}", escaped(&message.to_string())));
 }
 
 /// Prints where the time of the run went to standard error.
@@ -70,18 +77,20 @@ pub(crate) fn timings(text: impl fmt::Display) {
 /// Prints what an extension says to standard error: what its script prints, as it is, and what went wrong.
 pub(crate) fn extension(notice: &Notice) {
     match notice {
-        Notice::ExtensionSays { text } => to_stderr(format_args!("{}", Plain(text))),
-        notice => warning(Plain(&notice.to_string())),
+        Notice::ExtensionSays { text } => to_stderr(format_args!("{}", OwnLines(text))),
+        notice => to_stderr(format_args!("tracelens: warning: {}", OwnLines(&notice.to_string()))),
     }
 }
 
-/// A text without control characters but ends of lines and tabs: names in traces may have any.
-struct Plain<'a>(&'a str);
+/// A text in which ends of lines and tabs are meant, as in excerpts of a script; all else is [`escaped`].
+struct OwnLines<'a>(&'a str);
 
-impl fmt::Display for Plain<'_> {
+impl fmt::Display for OwnLines<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_unsafe = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
-        self.0.chars().try_for_each(|c| f.write_char(if is_unsafe(c) { '\u{fffd}' } else { c }))
+        self.0.split_inclusive(['\n', '\t']).try_for_each(|part| {
+            let line = part.trim_end_matches(['\n', '\t']);
+            write!(f, "{}{}", escaped(line), &part[line.len()..])
+        })
     }
 }
 

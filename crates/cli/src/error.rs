@@ -1,5 +1,6 @@
 //! What ends a run, as one line and an exit code.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -74,16 +75,19 @@ pub(crate) enum Failure {
     LegacyMethod { name: String, known: String },
     #[error("--phase_detection_method: {0}")]
     PhaseMethod(#[from] UnknownMethod),
-    #[error("unknown sheet {name:?}; the sheets are {known}")]
+    #[error("unknown sheet {name:?}{}; the sheets are {known}", meant(name, known))]
     UnknownSheet { name: String, known: String },
-    #[error("unknown subcommand {name:?}; the subcommands are {known}")]
+    #[error("unknown subcommand {name:?}{}; the subcommands are {known}", meant(name, known))]
     UnknownSubcommand { name: String, known: String },
-    #[error("unknown argument {name:?}; --field takes {known}")]
+    #[error("unknown argument {name:?}{}; --field takes {known}", meant(name, known))]
     UnknownField { name: String, known: String },
     #[error("{path}: is the trace itself; write the report to another place", path = .path.display())]
     OverwritesTrace { path: PathBuf },
     #[error("cannot write {path}: {detail}", path = .path.display())]
-    Destination { path: PathBuf, detail: &'static str },
+    Destination { path: PathBuf, detail: Cow<'static, str> },
+    /// A picture is not made, and with `--quiet` nothing else says so.
+    #[error("{option} writes nothing: {reason}")]
+    NothingDrawn { option: &'static str, reason: String },
     #[error(transparent)]
     Write(#[from] WriteError),
     #[error(
@@ -104,18 +108,37 @@ impl From<answers::Error> for Failure {
     }
 }
 
+/// What a name with a slip of the fingers probably means, as a remark behind it.
+fn meant(name: &str, known: &str) -> String {
+    nearest(name, known).map_or_else(String::new, |meant| format!(" (did you mean {meant}?)"))
+}
+
+/// The name that is most like another, out of names with commas between them, if any is much like it.
+fn nearest<'k>(name: &str, known: &'k str) -> Option<&'k str> {
+    /// Jaro-Winkler similarity below which two names have nothing to do with each other.
+    const ALIKE: f64 = 0.8;
+    let name = name.to_lowercase();
+    let known = known.split(", ").map(|known| (strsim::jaro_winkler(&name, &known.to_lowercase()), known));
+    let nearest = known.filter(|(likeness, _)| *likeness >= ALIKE).max_by(|(a, _), (b, _)| a.total_cmp(b));
+    nearest.map(|(_, known)| known)
+}
+
 /// The command or option that helps, which libraries do not know.
-fn hint(error: &answers::Error) -> &'static str {
-    match error {
+fn hint(error: &answers::Error) -> Cow<'static, str> {
+    if let answers::Error::UnknownArchitecture { name, known } = error {
+        let meant = nearest(name, known).map(|meant| format!("; did you mean {meant}?"));
+        return meant.unwrap_or_else(|| "; --gpu_arch_json_path takes any other from a file".into()).into();
+    }
+    let hint = match error {
         answers::Error::NoGpuEvents { .. } => "; `tracelens tree --all` shows what there is",
         answers::Error::NoDevicePlane { .. } => "; `tracelens tree --all` shows the host's events",
         answers::Error::Metal { error: MetalError::UnknownChipInFile { .. }, .. } => {
             "; name another with --arch"
         }
         answers::Error::MoreGpus { .. } => "; say how many there are with --gpus_per_node",
-        answers::Error::UnknownArchitecture { .. } => "; --gpu_arch_json_path takes any other from a file",
         _ => "",
-    }
+    };
+    hint.into()
 }
 
 impl From<IngestError> for Failure {
@@ -137,7 +160,27 @@ fn reader_of(kind: RecordingKind) -> &'static str {
     }
 }
 
+/// What the exit codes of the program mean.
+pub(crate) const EXIT_CODES: [(u8, &str); 4] = [
+    (0, "All went well. What is wrong with a recording and did not stop the run is a warning."),
+    (1, "An output could not be written, or the program is at fault."),
+    (
+        2,
+        "What was given cannot be used: the options, a file that is no recording or has nothing to show, a picture that \
+         was asked for with --quiet and could not be drawn.",
+    ),
+    (
+        130,
+        "Ctrl-C ended the run; files that it had begun are gone, and what stood in their place is as it was.",
+    ),
+];
+
 impl Failure {
+    /// Whether its text is of several lines: an excerpt of a script, the usage of a command.
+    pub(crate) fn has_lines(&self) -> bool {
+        matches!(self, Failure::Extension(_) | Failure::Arguments(_))
+    }
+
     /// 1 for what is no fault of what the user gave: output that cannot be written, faults of the program. 2 else.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
@@ -151,6 +194,25 @@ impl Failure {
             | Failure::File { .. }
             | Failure::Output(_) => ExitCode::from(1),
             _ => ExitCode::from(2),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_found_and_a_far_one_is_not() {
+        let known = "gpu_timeline, ops_summary, ops_all, kernel_summary";
+        for (name, meant) in [
+            ("ops_al", Some("ops_all")),
+            ("OPS_SUMARY", Some("ops_summary")),
+            ("kernels_summary", Some("kernel_summary")),
+            ("timeline of the GPU", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(name, known), meant, "{name}");
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What is said of a report's notices: the libraries' words, with the options that help.
 
+use std::borrow::Cow;
+
 use answers::{NothingToDraw, Notice, Picture};
 use metal_perf::MetalNotice;
 use rocprof_perf::RocprofNotice;
@@ -8,6 +10,7 @@ use xla_perf::JaxNotice;
 
 use crate::arguments::Given;
 use crate::console;
+use crate::error::Failure;
 
 /// Something to say, and where.
 pub(crate) enum Say {
@@ -15,6 +18,8 @@ pub(crate) enum Say {
     Caveat(String),
     /// Below the report.
     Warning(String),
+    /// Below the report: a picture that was asked for and is not made.
+    NothingDrawn { option: &'static str, reason: String },
     /// On standard error: what the run did.
     Note(String),
     /// On standard error: what the user's script says or does wrong.
@@ -27,14 +32,38 @@ impl Say {
         matches!(self, Say::Note(_) | Say::Script(_))
     }
 
+    /// What stands below the report, or above its figures.
+    pub(crate) fn text(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Say::Caveat(text) | Say::Warning(text) => Some(text.into()),
+            Say::NothingDrawn { option, reason } => Some(nothing_drawn(option, reason).into()),
+            Say::Note(_) | Say::Script(_) => None,
+        }
+    }
+
+    /// The failure that it is where nothing else would say so.
+    pub(crate) fn nothing_drawn(&self) -> Option<Failure> {
+        match self {
+            Say::NothingDrawn { option, reason } => {
+                Some(Failure::NothingDrawn { option, reason: reason.clone() })
+            }
+            _ => None,
+        }
+    }
+
     /// Prints it to standard error.
     pub(crate) fn print(&self) {
         match self {
             Say::Caveat(text) | Say::Warning(text) => console::warning(text),
+            Say::NothingDrawn { option, reason } => console::warning(nothing_drawn(option, reason)),
             Say::Note(text) => console::note(text),
             Say::Script(notice) => console::extension(notice),
         }
     }
+}
+
+fn nothing_drawn(option: &str, reason: &str) -> String {
+    format!("{option} writes nothing: {reason}")
 }
 
 /// What to say of a notice.
@@ -47,7 +76,11 @@ pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
         Notice::Analysis(tree_perf::Notice::CommunicationGuessed { .. }) => {
             Say::Warning(format!("{notice}; --communication-pattern names kernels that do communicate"))
         }
+        Notice::NoRooflines { .. } => Say::Caveat(format!("{notice}{NAME_ARCHITECTURE}")),
         Notice::Analysis(notice) if notice.is_of_extension() => Say::Script(notice.clone()),
+        Notice::Analysis(tree_perf::Notice::CallsOutsideKernelLists { .. }) => {
+            Say::Warning(format!("{notice} (--group_by_num_kernels)"))
+        }
         Notice::NoPythonFrames { .. } => {
             let asked = given.names(&["include_call_stack", "detect_recompute", "group_by_parent_module"]);
             let find = if asked.len() == 1 { "finds" } else { "find" };
@@ -66,12 +99,10 @@ pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
                 Picture::StackedTime(_) => "--summary-svg",
             };
             let advice = match why {
-                NothingToDraw::NoArchitecture => {
-                    "; name one with --gpu_arch_platform or --gpu_arch_json_path"
-                }
+                NothingToDraw::NoArchitecture => NAME_ARCHITECTURE,
                 _ => "",
             };
-            Say::Warning(format!("{option} writes nothing: {why}{advice}"))
+            Say::NothingDrawn { option, reason: format!("{why}{advice}") }
         }
         Notice::Tenstorrent(
             note @ (MetalNotice::Window { .. }
@@ -98,6 +129,9 @@ pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
         notice => Say::Warning(notice.to_string()),
     }
 }
+
+/// The options that say which device it is.
+const NAME_ARCHITECTURE: &str = "; name one with --gpu_arch_platform or --gpu_arch_json_path";
 
 /// The option that helps with a notice about Tenstorrent operations.
 fn metal_option(notice: &MetalNotice) -> &'static str {

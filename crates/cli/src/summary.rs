@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use answers::numbers::{counted, decimal, duration, grouped, unit_of_time};
 use answers::{Report, Timeline};
-use operator_sheets::RooflineShares;
+use operator_sheets::{BestRates, RooflineShares};
 use perf_models::bare_kernel_name;
 use report_writers::terminal::{Color, Segment, Style, TextColumn, bar, table, truncate_middle};
-use sheets::{Cell, ColumnKind, Excerpt, Table, TableColumn, Unit};
+use sheets::{Cell, ColumnKind, Excerpt, Table, TableColumn, Unit, escaped};
 use tree_perf::{KernelSums, KernelTotal, SanityCheck};
 
 use crate::wrapping::wrap;
@@ -50,11 +50,15 @@ pub(crate) fn text(report: &Report, caveats: &str, style: Style) -> String {
     if let Some(coverage) = &summary.coverage {
         write_coverage(&mut out, coverage, summary.architecture.as_deref(), style);
     }
+    if let Some(best) = &summary.best_rates {
+        write_best_rates(&mut out, best, style);
+    }
     if style.unicode { out } else { out.replace('µ', "u") }
 }
 
 fn write_timeline(out: &mut String, timeline: &Timeline, style: Style) {
     let Timeline { device, total_us, busy_us, idle_us, breakdown } = timeline;
+    let device = escaped(device);
     let (total, busy, idle) = (duration(*total_us), duration(*busy_us), duration(*idle_us));
     let _ = writeln!(out, "\n{device} span {total} (first start to last end): busy {busy}, idle {idle}");
     let parts = [
@@ -226,4 +230,20 @@ fn write_coverage(out: &mut String, coverage: &RooflineShares, architecture: Opt
     if !unknown.is_empty() {
         line(&format!("most device time without FLOPs and bytes: {}", unknown.join(", ")), out);
     }
+}
+
+/// The highest rates of the recording, said to be these.
+fn write_best_rates(out: &mut String, best: &BestRates, style: Style) {
+    let name = |name: &str| truncate_middle(name, 44, style.unicode);
+    let arithmetic = best
+        .tflops_per_s
+        .as_ref()
+        .map(|(rate, spec, operator)| format!("{} TFLOP/s ({spec}, {})", decimal(*rate, 3), name(operator)));
+    let bytes = best
+        .tb_per_s
+        .as_ref()
+        .map(|(rate, operator)| format!("{} TB/s ({}; caches included)", decimal(*rate, 3), name(operator)));
+    let rates: Vec<String> = arithmetic.into_iter().chain(bytes).collect();
+    let line = format!("best rates seen, in place of peaks: {}", rates.join(", "));
+    wrap(&line, "", "  ", style.width.min(WIDEST), out);
 }

@@ -1,8 +1,11 @@
 //! Text in lines that fit the terminal.
 
+use sheets::escaped;
+
 /// Adds `text` to `out` in lines of at most `width` characters: `first` before the first line, `rest` before
-/// the others. Words are not broken; control characters, which a terminal would obey, become `U+FFFD`.
+/// the others. Words are not broken; what a terminal would obey is [`escaped`], line breaks included.
 pub(crate) fn wrap(text: &str, first: &str, rest: &str, width: usize, out: &mut String) {
+    let text = escaped(text);
     out.push_str(first);
     let mut used = first.chars().count();
     let mut at_start = true;
@@ -18,7 +21,7 @@ pub(crate) fn wrap(text: &str, first: &str, rest: &str, width: usize, out: &mut 
             out.push(' ');
             used += 1;
         }
-        out.extend(word.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }));
+        out.push_str(word);
         used += length;
         at_start = false;
     }

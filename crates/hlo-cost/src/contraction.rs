@@ -46,8 +46,9 @@ pub(crate) fn other_extents(dimensions: &[u64], without: &[&[i64]]) -> Vec<u64> 
 /// The peak of the matrix units for two types of operands: that of the more precise one.
 fn matrix_spec(a: ElementType, b: ElementType) -> Option<ComputeSpec> {
     let rank = |precision: Precision| match precision {
-        Precision::Fp64 => 6,
-        Precision::Fp32 => 5,
+        Precision::Fp64 => 7,
+        Precision::Fp32 => 6,
+        Precision::Tf32 => 5,
         Precision::Bf16 => 4,
         Precision::Fp16 => 3,
         Precision::Fp8 => 2,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 use csv::{Terminator, WriterBuilder};
-use sheets::{Cell, Column, ColumnKind, Sheet, TableColumn, Unit};
+use sheets::{Cell, Column, ColumnKind, Sheet, TableColumn, Unit, escaped};
 
 use crate::options::GroupBy;
 use crate::report::MetalReport;
@@ -52,8 +52,8 @@ pub fn write_csv(report: &MetalReport, options: CsvOptions, out: &mut impl Write
     ];
     let blank = compat.then(|| BlankCells::new(&report.table, datatypes, CALL_COUNT.name));
     let cell = |column: &Column, cell: Cell<'_>| match &blank {
-        Some(blank) => text(&blank.cell(column.name, cell)),
-        None => text(&cell),
+        Some(blank) => text(&blank.cell(column.name, cell), compat),
+        None => text(&cell, compat),
     };
     write(report, &sheet, Terminator::CRLF, is_shown, |column| column.name.into(), cell, out)
 }
@@ -81,7 +81,7 @@ pub fn write_summary_csv(report: &MetalReport, out: &mut impl Write) -> io::Resu
     };
     let cell = |_: &Column, cell: Cell<'_>| match cell {
         Cell::Number(number) if number.is_finite() => format!("{number:.2}"),
-        cell => text(&cell),
+        cell => text(&cell, report.options.compat),
     };
     write(report, &sheet, Terminator::Any(b'\n'), is_shown, header, cell, out)
 }
@@ -113,11 +113,18 @@ fn write<'a>(
 }
 
 /// Numbers have the fewest digits that read back as the same number; figures that do not exist are empty. Text cannot be
-/// taken for a formula: a spreadsheet would run what starts with one of these characters.
-fn text(cell: &Cell<'_>) -> String {
+/// taken for a formula: a spreadsheet would run what starts with one of these characters. A row is one line unless
+/// `compat` asks for the texts as they are.
+fn text(cell: &Cell<'_>, compat: bool) -> String {
     match cell {
         Cell::Number(number) if !number.is_finite() => String::new(),
-        Cell::Text(text) if text.starts_with(['=', '+', '-', '@', '\t', '\r']) => format!("'{text}"),
+        Cell::Text(text) => {
+            let text = if compat { Cow::Borrowed(&**text) } else { escaped(text) };
+            match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+                true => format!("'{text}"),
+                false => text.into_owned(),
+            }
+        }
         cell => cell.text().into_owned(),
     }
 }
@@ -143,7 +150,8 @@ mod tests {
             ("BF16 => BF16", "BF16 => BF16"),
             ("UINT32, BF16", "\"UINT32, BF16\""),
             ("say \"so\"", "\"say \"\"so\"\"\""),
-            ("two\nlines", "\"two\nlines\""),
+            ("two\nlines", "two\\nlines"),
+            ("\u{202e}x", "\\u{202e}x"),
         ] {
             assert_eq!(name(text), cell);
         }
@@ -156,7 +164,7 @@ mod tests {
             ("+1", "'+1"),
             ("-1", "'-1"),
             ("@1", "'@1"),
-            ("\t1", "'\t1"),
+            ("\t1", "\\t1"),
             ("=a,b", "\"'=a,b\""),
             ("a=b", "a=b"),
         ] {

@@ -333,18 +333,22 @@ const NAMES: &[(OpCategory, &[&str])] = &[
     ),
 ];
 
-/// Category of a label, by its first word; [`OpCategory::Other`] for names that no category has.
-pub(crate) fn category(label: &str) -> OpCategory {
+/// What names of attention have in them, such as `RingJointSDPADeviceOperation` and `RingDistributedSdpa`: tt-metal adds
+/// one for each way to spread it over a device and over several.
+const ATTENTION: [&str; 3] = ["SDPA", "Sdpa", "ScaledDotProductAttention"];
+
+/// Category of a label, by its first word: the listed one, that of attention where `listed_only` does not forbid it, and
+/// [`OpCategory::Other`] for all other names.
+pub(crate) fn category(label: &str, listed_only: bool) -> OpCategory {
     if label.contains(HOST_MARK) {
         return OpCategory::Host;
     }
     let name = label.split_whitespace().next().unwrap_or_default();
     let is_it =
         |known: &&str| name == *known || name.strip_suffix(SUFFIX).is_some_and(|short| short == *known);
-    NAMES
-        .iter()
-        .find(|(_, names)| names.iter().any(&is_it))
-        .map_or(OpCategory::Other, |(category, _)| *category)
+    let listed = NAMES.iter().find(|(_, names)| names.iter().any(&is_it)).map(|(category, _)| *category);
+    let is_attention = !listed_only && ATTENTION.iter().any(|part| name.contains(part));
+    listed.or(is_attention.then_some(OpCategory::Compute)).unwrap_or(OpCategory::Other)
 }
 
 #[cfg(test)]
@@ -361,14 +365,23 @@ mod tests {
             ("ReduceScatterMinimalAsyncDeviceOperation", OpCategory::Ccl),
             ("PadDeviceOperation", OpCategory::Tm),
             ("Pad", OpCategory::Other),
-            ("RingJointSDPADeviceOperation", OpCategory::Other),
             ("DeviceOperation", OpCategory::Other),
             ("add (torch)", OpCategory::Host),
             ("Matmul (torch)", OpCategory::Host),
             ("", OpCategory::Other),
         ];
         for (label, expected) in cases {
-            assert_eq!(category(label), expected, "{label}");
+            assert_eq!(category(label, false), expected, "{label}");
+            assert_eq!(category(label, true), expected, "{label}");
+        }
+    }
+
+    #[test]
+    fn attention_is_compute_under_all_its_names() {
+        for label in ["RingJointSDPADeviceOperation 1 x 8", "JointSDPA", "RingDistributedSdpaDeviceOperation"]
+        {
+            assert_eq!(category(label, false), OpCategory::Compute, "{label}");
+            assert_eq!(category(label, true), OpCategory::Other, "{label}");
         }
     }
 

@@ -37,7 +37,7 @@ pub struct MetalOptions {
     pub active_experts: Option<NonZeroU64>,
     /// What the summary groups by.
     pub group_by: GroupBy,
-    /// Share of the total in percent below which a row is minor.
+    /// Share in percent, of the total and of device time, below which a row is minor.
     pub min_percentage: f64,
 }
 

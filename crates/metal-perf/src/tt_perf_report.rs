@@ -30,6 +30,8 @@ pub(crate) struct Rules {
     pub(crate) drops_unplaced: bool,
     /// The summary shows the first word of an operation of the host.
     pub(crate) short_host_names: bool,
+    /// Attention under names that are not listed has no category.
+    pub(crate) listed_attention_only: bool,
     /// The summary does not tell kinds of memory apart.
     pub(crate) no_buffers: bool,
     /// Weighted means of a device's group are those of all devices.
@@ -51,6 +53,7 @@ const TT_PERF_REPORT: Rules = Rules {
     silent_above_hundred: true,
     drops_unplaced: true,
     short_host_names: true,
+    listed_attention_only: true,
     no_buffers: true,
     weighs_all_devices: true,
     keeps_grid_if_both_bound: true,

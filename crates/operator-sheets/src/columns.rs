@@ -20,7 +20,7 @@ pub const PCT_ROOFLINE: Statistics = statistics!(
     "Pct Roofline",
     ColumnKind::Number(Unit::Percent),
     "roofline time over kernel time, in percent",
-    "above 100 the model, the recorded arguments or the architecture is wrong"
+    "above 100 the data came from a cache (see the note), or the model, the recorded arguments or the architecture is wrong"
 );
 pub const KERNEL_TIME: Statistics = statistics!(
     "Kernel Time (µs)",
@@ -62,7 +62,7 @@ pub const ROOFLINE_TIME: Column = Column::microseconds(
 );
 pub const ROOFLINE_BOUND: Column = Column::text(
     "Roofline Bound",
-    "COMPUTE_BOUND when the work takes at least as long at the peak rate as its bytes at the peak bandwidth, else MEMORY_BOUND; left out without an architecture.",
+    "COMPUTE_BOUND when the work takes at least as long at the peak rate as its bytes at the peak bandwidth, else MEMORY_BOUND; BANDWIDTH_ONLY where the architecture states no peak for the arithmetic, so that only the time of the bytes is known; LINK_BOUND for copies to or from the host or another device; left out without an architecture.",
 );
 pub const KERNEL_DETAILS: Column = Column::nested(
     "kernel_details_summary",
@@ -74,7 +74,7 @@ pub const KERNEL_DETAILS_SHORT: Column = Column::nested(
 );
 pub const NOTE: Column = Column::text(
     "note",
-    "What the figures assume because the trace does not record it; empty where nothing is assumed.",
+    "What the figures assume because the trace does not record it, and what the work is held against where that is not plain; empty where there is nothing to say.",
 );
 
 pub const OP_NAME: Column = Column::text(

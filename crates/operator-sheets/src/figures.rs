@@ -1,6 +1,9 @@
 //! The figures of one operator call: its model's work held against the time it took.
 
-use perf_models::{Architecture, ComputeSpec, Family, Figure, Parameter, PerfModel, Roofline};
+use perf_models::{
+    Architecture, ComputeSpec, CopyDirection, DataPath, Family, Figure, MemoryCopy, Parameter, PerfModel,
+    Roofline,
+};
 
 use crate::category::OpCategory;
 
@@ -53,6 +56,15 @@ impl Evaluated {
     }
 }
 
+/// What is made of calls whose arithmetic the architecture states no peak for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MissingPeak {
+    /// They have no roofline.
+    NoRoofline,
+    /// They are held against the bandwidth alone ([`Roofline::with_known_peaks`]).
+    BytesAlone,
+}
+
 /// Work and time of one call, and what follows from them.
 #[derive(Clone, Copy, Debug)]
 pub struct Figures {
@@ -64,8 +76,11 @@ pub struct Figures {
     pub time_us: f64,
     /// Peak that the work is held against.
     pub spec: Option<ComputeSpec>,
-    /// Least time of the work on the architecture; `None` without one, or where it states no peak.
+    /// Least time of the work on the architecture; `None` without one, and where it states no peak if
+    /// [`MissingPeak`] says so.
     pub roofline: Option<Roofline>,
+    /// What the bytes pass.
+    pub path: DataPath,
 }
 
 impl Figures {
@@ -75,11 +90,52 @@ impl Figures {
         spec: Option<ComputeSpec>,
         time_us: f64,
         architecture: Option<&Architecture>,
+        missing_peak: MissingPeak,
     ) -> Option<Self> {
         let flops = *work.flops.as_ref().ok()?;
         let bytes = work.bytes.as_ref().ok().copied();
-        let roofline = |architecture| Roofline::new(flops, bytes?, spec, architecture).ok();
-        Some(Figures { flops, bytes, time_us, spec, roofline: architecture.and_then(roofline) })
+        let new = match missing_peak {
+            MissingPeak::NoRoofline => Roofline::new,
+            MissingPeak::BytesAlone => Roofline::with_known_peaks,
+        };
+        let roofline = |architecture| new(flops, bytes?, spec, architecture).ok();
+        let roofline = architecture.and_then(roofline);
+        Some(Figures { flops, bytes, time_us, spec, roofline, path: DataPath::Memory })
+    }
+
+    /// Of copies, each with its bytes, that took `time_us` together. Their least time is the sum of each one's.
+    pub fn of_copies(
+        copies: &[(MemoryCopy, f64)],
+        time_us: f64,
+        architecture: Option<&Architecture>,
+    ) -> Self {
+        let least = |architecture| -> Option<Roofline> {
+            let each = copies.iter().map(|(copy, bytes)| copy.roofline(*bytes, architecture));
+            each.reduce(|sum, next| {
+                let (sum, next) = (sum?, next?);
+                let path = if next.path == DataPath::Link { next.path } else { sum.path };
+                Some(Roofline { memory_us: sum.memory_us + next.memory_us, path, ..sum })
+            })?
+        };
+        let is_within = |(copy, _): &(MemoryCopy, f64)| copy.direction == CopyDirection::WithinDevice;
+        Figures {
+            flops: 0.0,
+            bytes: Some(copies.iter().map(|(copy, bytes)| copy.traffic(*bytes)).sum()),
+            time_us,
+            spec: None,
+            roofline: architecture.and_then(least),
+            path: if copies.iter().all(is_within) { DataPath::Memory } else { DataPath::Link },
+        }
+    }
+
+    /// The size of the last cache before the memory, where it explains that the work took less than its least time:
+    /// only the memory's bandwidth was beaten, and all bytes fit the cache.
+    pub fn explaining_cache(&self, architecture: Option<&Architecture>) -> Option<f64> {
+        let (roofline, cache) = (self.roofline?, architecture?.last_level_cache_bytes?);
+        let beats_memory = roofline.path == DataPath::Memory
+            && self.time_us < roofline.memory_us
+            && roofline.compute_us.unwrap_or(0.0) <= self.time_us;
+        (beats_memory && self.bytes? <= cache).then_some(cache)
     }
 
     /// Least time over measured time, in percent.
@@ -126,6 +182,7 @@ mod tests {
             time_us: 84.4684,
             spec: None,
             roofline: None,
+            path: DataPath::Memory,
         };
         assert_eq!(figures.gflops(), 51.581550592);
         assert_eq!(figures.mebibytes(), Some(71.0078125));
@@ -136,7 +193,55 @@ mod tests {
 
     #[test]
     fn nothing_that_ran_has_no_rate() {
-        let figures = Figures { flops: 1.0, bytes: None, time_us: 0.0, spec: None, roofline: None };
+        let figures = Figures {
+            flops: 1.0,
+            bytes: None,
+            time_us: 0.0,
+            spec: None,
+            roofline: None,
+            path: DataPath::Memory,
+        };
         assert_eq!((figures.tflops_per_s(), figures.tb_per_s(), figures.intensity()), (None, None, None));
+    }
+
+    #[test]
+    fn copies_are_summed_over_their_links() {
+        let copies = ["Memcpy HtoD (Pinned -> Device)", "Memcpy DtoD (Device -> Device)"]
+            .map(|name| (MemoryCopy::parse(name).unwrap(), 63e6));
+        let h100 = perf_models::architecture("h100");
+        let figures = Figures::of_copies(&copies, 2000.0, h100);
+        // 63e6 bytes over 63 GB/s, and 126e6 through 3350 GB/s.
+        let roofline = figures.roofline.unwrap();
+        assert!((roofline.time_us() - (1000.0 + 126e6 / 3350e3)).abs() < 1e-9, "{roofline:?}");
+        assert_eq!(
+            (figures.bytes, roofline.path, figures.path),
+            (Some(189e6), DataPath::Link, DataPath::Link)
+        );
+        // The rate of the link to Grace is not stated.
+        assert_eq!(Figures::of_copies(&copies, 1.0, perf_models::architecture("gb200")).roofline, None);
+        assert_eq!(Figures::of_copies(&copies[1..], 1.0, h100).path, DataPath::Memory);
+    }
+
+    #[test]
+    fn a_cache_explains_what_beats_the_memory_alone() {
+        let h100 = perf_models::architecture("h100");
+        let mebibyte = 1024.0 * 1024.0;
+        let figures = |flops: f64, mebibytes: f64, share: f64| {
+            let work = Work { flops: Ok(flops), bytes: Ok(mebibytes * mebibyte) };
+            let spec = "vector_fp32".parse().ok();
+            let least = Figures::new(&work, spec, 1.0, h100, MissingPeak::NoRoofline)
+                .unwrap()
+                .roofline
+                .unwrap()
+                .memory_us;
+            Figures::new(&work, spec, least * share, h100, MissingPeak::NoRoofline).unwrap()
+        };
+        let cache = Some(50.0 * mebibyte);
+        assert_eq!(figures(1.0, 50.0, 0.5).explaining_cache(h100), cache);
+        // More than the cache holds; no faster than the memory; faster than the arithmetic, too; no cache known.
+        assert_eq!(figures(1.0, 51.0, 0.5).explaining_cache(h100), None);
+        assert_eq!(figures(1.0, 50.0, 1.5).explaining_cache(h100), None);
+        assert_eq!(figures(1e12, 50.0, 0.5).explaining_cache(h100), None);
+        assert_eq!(figures(1.0, 50.0, 0.5).explaining_cache(perf_models::architecture("h100-nvl")), None);
     }
 }

@@ -15,11 +15,12 @@ mod timeline;
 pub use bound::{Bound, TimeShares};
 pub use call_figures::{CallFigures, roofline_fields, work_fields};
 pub use category::{BACKWARD, FORWARD, OpCategory, without_direction};
-pub use figures::{Classified, Evaluated, Figures, Work};
+pub use figures::{Classified, Evaluated, Figures, MissingPeak, Work};
 pub use kernel_list::{KernelList, ListedKernel, duration_statistics, round2};
 pub use nested::{nested_argument, nested_parameters, nested_value};
 pub use roofline::{
-    Roof, RooflineCall, RooflinePoint, RooflineShares, Rooflines, roofline_points_sheet, roofline_sheet,
+    BestRates, Roof, RooflineCall, RooflinePoint, RooflineShares, Rooflines, roofline_points_sheet,
+    roofline_sheet,
 };
 pub use short_kernel_histogram::short_kernel_histogram;
 pub use timeline::{TIME_SHARE, kinds_of_time};

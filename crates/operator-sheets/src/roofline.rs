@@ -3,11 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use perf_models::{Architecture, ComputeSpec};
+use perf_models::{Architecture, ComputeSpec, DataPath, PeakBasis};
 use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Nested, ScatterPoints, Sheet, Unit, percent};
 
 use crate::category::OpCategory;
 use crate::columns;
+use crate::figures::Figures;
 
 /// A peak of arithmetic with the work that is held against it.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +19,8 @@ pub struct Roof {
     pub peak: ComputeSpec,
     /// That peak in 10¹² operations a second.
     pub peak_tflops: f64,
+    /// What that peak is a figure of.
+    pub basis: PeakBasis,
     /// Operations per byte at which the bandwidth of the memory feeds just that peak.
     pub ridge: f64,
     /// Bandwidth of the memory in 10⁹ bytes a second.
@@ -76,8 +79,9 @@ impl Roof {
         first: RooflinePoint,
     ) -> Option<Self> {
         let (peak_tflops, ridge) = (architecture.peak_tflops(peak)?, architecture.ridge_point(peak)?);
-        let bandwidth_gb_per_s = architecture.memory_bandwidth_gb_per_s;
-        Some(Roof { spec, peak, peak_tflops, ridge, bandwidth_gb_per_s, points: vec![first] })
+        let (basis, bandwidth_gb_per_s) =
+            (architecture.basis_of(peak)?, architecture.memory_bandwidth_gb_per_s);
+        Some(Roof { spec, peak, peak_tflops, basis, ridge, bandwidth_gb_per_s, points: vec![first] })
     }
 
     /// The rate at which the architecture can do work of so many operations per byte, in 10¹² operations a
@@ -106,10 +110,53 @@ pub struct RooflineCall<'a> {
     pub name: &'a str,
     /// Device time in µs.
     pub kernel_time_us: f64,
-    /// Least time in µs that the architecture takes for the work; `None` where either is unknown.
-    pub roofline_time_us: Option<f64>,
+    /// Its work held against its time; `None` where the work is unknown.
+    pub figures: Option<Figures>,
     /// Why FLOPs and bytes are not known; `None` where they are.
     pub gap: Option<&'static str>,
+}
+
+/// The highest rates of the calls of a recording: what stands in for peaks where these are not known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BestRates {
+    /// 10¹² floating-point operations a second, with their arithmetic and the operator.
+    pub tflops_per_s: Option<(f64, ComputeSpec, String)>,
+    /// 10¹² bytes a second in the device's memory or its caches, with the operator.
+    pub tb_per_s: Option<(f64, String)>,
+}
+
+/// Calls below this time in µs stand in for peaks only where no others do: recorders round their times, some to whole
+/// microseconds, and what is that short often lies in a cache.
+const SHORT_US: f64 = 10.0;
+
+impl BestRates {
+    /// The best of an analysis; `None` where no call has figures.
+    pub fn new(analysis: &impl Rooflines) -> Option<Self> {
+        let mut arithmetic: Option<((bool, f64), ComputeSpec, String)> = None;
+        let mut memory: Option<((bool, f64), String)> = None;
+        analysis.visit_calls(&mut |call| {
+            let Some(figures) = call.figures else { return };
+            let rank = |rate: Option<f64>| {
+                rate.filter(|&rate| rate > 0.0).map(|rate| (figures.time_us >= SHORT_US, rate))
+            };
+            if let (Some(rank), Some(spec)) = (rank(figures.tflops_per_s()), figures.spec)
+                && arithmetic.as_ref().is_none_or(|(best, ..)| rank > *best)
+            {
+                arithmetic = Some((rank, spec, call.name.to_owned()));
+            }
+            if let Some(rank) = rank(figures.tb_per_s())
+                && figures.path == DataPath::Memory
+                && memory.as_ref().is_none_or(|(best, _)| rank > *best)
+            {
+                memory = Some((rank, call.name.to_owned()));
+            }
+        });
+        let best = BestRates {
+            tflops_per_s: arithmetic.map(|((_, rate), spec, name)| (rate, spec, name)),
+            tb_per_s: memory.map(|((_, rate), name)| (rate, name)),
+        };
+        (best != BestRates::default()).then_some(best)
+    }
 }
 
 /// How much of the device time the models know, and how much of it is lost.
@@ -160,7 +207,8 @@ impl RooflineShares {
                     }
                 }
             }
-            let Some(roofline) = call.roofline_time_us else { return };
+            let Some(roofline) = call.figures.and_then(|figures| figures.roofline) else { return };
+            let roofline = roofline.time_us();
             held += time;
             if time < 2.0 * roofline {
                 near += time;
@@ -220,6 +268,11 @@ pub fn roofline_sheet<'a, A: Rooflines>() -> Sheet<'a, A> {
             "Peak of the architecture that the work is held against: another than Compute Spec where none is stated for that; empty for the memory.",
         )
         .field(|end: &LineEnd<'_>| end.roof.map(|roof| roof.peak.to_string()).into()),
+        Column::text(
+            "Peak Basis",
+            "What the height of the line is a figure of: nominal for the vendor's data sheet, achievable for measurements of the best known program; that of the memory is nominal.",
+        )
+        .field(|end: &LineEnd<'_>| end.roof.map_or(PeakBasis::Nominal, |roof| roof.basis).to_string().into()),
         LABEL.field_in(|&bandwidth_gb_per_s: &f64, end: &LineEnd<'_>| label(end.roof, bandwidth_gb_per_s).into()),
         Column::text(
             "point",
@@ -372,4 +425,75 @@ pub fn roofline_points_sheet<'a, A: Rooflines>(description: &'static str) -> She
             .collect();
         (!rows.is_empty()).then(|| (Points { analysis, kernel_time: analysis.kernel_time() }, rows))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::{MissingPeak, Work};
+
+    /// Calls with their operations, bytes, time in µs, and what the bytes pass.
+    struct Calls(Vec<(&'static str, f64, f64, f64, DataPath)>);
+
+    impl Rooflines for Calls {
+        fn roofs(&self) -> &[Roof] {
+            &[]
+        }
+
+        fn kernel_time(&self) -> i64 {
+            0
+        }
+
+        fn milliseconds(&self, _: i64) -> f64 {
+            0.0
+        }
+
+        fn visit_calls(&self, visit: &mut dyn FnMut(RooflineCall<'_>)) {
+            for &(name, flops, bytes, time_us, path) in &self.0 {
+                let work = Work { flops: Ok(flops), bytes: Ok(bytes) };
+                let figures =
+                    Figures::new(&work, "matrix_bf16".parse().ok(), time_us, None, MissingPeak::NoRoofline);
+                let figures = figures.map(|figures| Figures { path, ..figures });
+                visit(RooflineCall { name, kernel_time_us: time_us, figures, gap: None });
+            }
+            visit(RooflineCall {
+                name: "unknown",
+                kernel_time_us: 1.0,
+                figures: None,
+                gap: Some("no model"),
+            });
+        }
+    }
+
+    #[test]
+    fn the_best_rates_are_those_of_calls_that_take_their_time() {
+        let best = |calls: &[_]| BestRates::new(&Calls(calls.to_vec()));
+        let spec: ComputeSpec = "matrix_bf16".parse().unwrap();
+        let short = ("short", 9e9, 90e6, 1.0, DataPath::Memory);
+        let product = ("product", 5e9, 1e6, 10.0, DataPath::Memory);
+        let sum = ("sum", 1e6, 20e6, 20.0, DataPath::Memory);
+        let copy = ("copy", 0.0, 900e6, 100.0, DataPath::Link);
+        let expected = BestRates {
+            tflops_per_s: Some((500.0, spec, "product".to_owned())),
+            tb_per_s: Some((1.0, "sum".to_owned())),
+        };
+        assert_eq!(best(&[short, product, sum, copy]), Some(expected));
+        let of_short = best(&[short]).unwrap();
+        assert_eq!(of_short.tflops_per_s, Some((9000.0, spec, "short".to_owned())));
+        assert_eq!(best(&[copy]), None);
+        assert_eq!(best(&[]), None);
+    }
+
+    #[test]
+    fn shares_are_of_all_device_time_and_the_rest_has_a_reason() {
+        let calls = Calls(vec![
+            ("product", 5e9, 1e6, 2.0, DataPath::Memory),
+            ("sum", 1e6, 2e7, 1.0, DataPath::Memory),
+        ]);
+        let shares = RooflineShares::new(&calls).unwrap();
+        assert_eq!((shares.modelled_percent, shares.near_percent), (75.0, None));
+        assert_eq!(shares.rest, [("no model", 25.0)]);
+        assert_eq!(shares.unknown, [("unknown".to_owned(), 25.0)]);
+        assert_eq!(shares.losses, []);
+    }
 }

@@ -10,6 +10,8 @@ use crate::Undefined;
 pub enum Precision {
     Fp64,
     Fp32,
+    /// FP32 rounded to ten bits of mantissa, as matrix units of some devices multiply it.
+    Tf32,
     Fp16,
     Bf16,
     Fp8,
@@ -17,9 +19,10 @@ pub enum Precision {
     Int8,
 }
 
-const PRECISIONS: [(Precision, &str); 7] = [
+const PRECISIONS: [(Precision, &str); 8] = [
     (Precision::Fp64, "fp64"),
     (Precision::Fp32, "fp32"),
+    (Precision::Tf32, "tf32"),
     (Precision::Fp16, "fp16"),
     (Precision::Bf16, "bf16"),
     (Precision::Fp8, "fp8"),
@@ -85,7 +88,7 @@ impl fmt::Display for ComputeSpec {
 
 /// Element types as PyTorch records them, in lower case: bytes of an element, and the precision that peaks are
 /// stated for.
-const TYPES: [(&str, f64, Option<Precision>); 23] = [
+const TYPES: [(&str, f64, Option<Precision>); 28] = [
     ("c10::complex<double>", 16.0, None),
     ("double", 8.0, Some(Precision::Fp64)),
     ("long int", 8.0, None),
@@ -110,6 +113,12 @@ const TYPES: [(&str, f64, Option<Precision>); 23] = [
     // One element of this type is a pair of four-bit numbers.
     ("c10::float4_e2m1fn_x2", 1.0, Some(Precision::Fp4)),
     ("fp4", 1.0, Some(Precision::Fp4)),
+    // Elements of which the kernels of PyTorch that copy them know the size alone.
+    ("opaquetype<1>", 1.0, None),
+    ("opaquetype<2>", 2.0, None),
+    ("opaquetype<4>", 4.0, None),
+    ("opaquetype<8>", 8.0, None),
+    ("opaquetype<16>", 16.0, None),
 ];
 
 /// PyTorch's scalar types: number in the enumeration `c10::ScalarType`, name, and the type as it is recorded.

@@ -20,6 +20,7 @@ pub(crate) mod rms_norm;
 pub(crate) mod rope;
 pub(crate) mod sampling;
 pub(crate) mod state_space;
+pub(crate) mod traffic;
 pub(crate) mod triton;
 
 /// Operators of one category, and of one family if there is a model for them.
@@ -28,6 +29,8 @@ pub(crate) struct OpGroup {
     /// `None` where the category is all that is known: no FLOPs, no bytes.
     pub(crate) family: Option<Family>,
     pub(crate) rows: &'static [Row],
+    /// TraceLens has no such rows: reports that must equal its own do not see them.
+    pub(crate) is_ours: bool,
 }
 
 /// How the model of a call is read out of its recorded arguments.
@@ -84,7 +87,7 @@ const fn fused_gemm(name: &'static str, layout: gemm::Layout, activation: Option
 }
 
 /// An operator without figures.
-const fn named(name: &'static str) -> Row {
+pub(crate) const fn named(name: &'static str) -> Row {
     Row { name, read: None, backward_work: BackwardWork::OfForward, forward_call: None, needs_step: false }
 }
 
@@ -106,11 +109,16 @@ impl Row {
 
 impl OpGroup {
     const fn modelled(family: Family, category: Category, rows: &'static [Row]) -> Self {
-        Self { category, family: Some(family), rows }
+        Self { category, family: Some(family), rows, is_ours: false }
     }
 
     const fn category_only(category: Category, rows: &'static [Row]) -> Self {
-        Self { category, family: None, rows }
+        Self { category, family: None, rows, is_ours: false }
+    }
+
+    /// Modelled here alone.
+    const fn ours(family: Family, category: Category, rows: &'static [Row]) -> Self {
+        Self { category, family: Some(family), rows, is_ours: true }
     }
 }
 
@@ -134,6 +142,14 @@ pub(crate) fn groups() -> impl Iterator<Item = &'static OpGroup> {
         hyper_connection::GROUPS,
         normalization::GROUPS,
         reduce::GROUPS,
+        traffic::softmax::GROUPS,
+        traffic::pointwise::GROUPS,
+        traffic::loss::GROUPS,
+        traffic::lists::GROUPS,
+        traffic::index::GROUPS,
+        traffic::embedding::GROUPS,
+        traffic::pooling::GROUPS,
+        traffic::serving::GROUPS,
     ]
     .into_iter()
     .flatten()

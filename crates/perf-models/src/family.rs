@@ -35,6 +35,7 @@ pub enum Family {
     HyperConnection,
     Normalization,
     Reduce,
+    TensorTraffic,
 }
 
 /// Whether reports have one table for a family, or one for each direction.
@@ -42,7 +43,7 @@ const TOGETHER: bool = false;
 const BY_DIRECTION: bool = true;
 
 /// Name in reports, number of tables, and what the operators do.
-const FAMILIES: [(Family, &str, bool, &str); 22] = [
+const FAMILIES: [(Family, &str, bool, &str); 23] = [
     (Family::Gemm, "GEMM", TOGETHER, "Matrix products"),
     (Family::Sdpa, "SDPA", BY_DIRECTION, "Scaled dot-product attention"),
     (Family::Conv, "CONV", BY_DIRECTION, "Convolutions"),
@@ -75,6 +76,12 @@ const FAMILIES: [(Family, &str, bool, &str); 22] = [
     (Family::HyperConnection, "mHC", BY_DIRECTION, "Manifold-constrained hyper-connections"),
     (Family::Normalization, "Normalization", TOGETHER, "Batch, layer, group, instance and RMS normalization"),
     (Family::Reduce, "Reduce", BY_DIRECTION, "Reductions"),
+    (
+        Family::TensorTraffic,
+        "TensorTraffic",
+        TOGETHER,
+        "What reads its operands once and writes its results once: softmax, other elementwise operations, selection by index, pooling, losses, optimizers",
+    ),
 ];
 
 impl Family {

@@ -6,12 +6,14 @@
 
 mod class;
 mod communication;
+mod fp32;
 mod rocprof;
 mod tracelens_engine;
 mod xla;
 
 pub use class::{KernelClass, kernel_class};
 pub use communication::{CommunicationPatterns, MemoryKernel, rocm_memory_kernel};
+pub use fp32::fp32_matrix_spec;
 pub use rocprof::{PftraceKernel, RocprofKernel, tracelens_rocprof_kernel};
 pub use tracelens_engine::tracelens_engine_kernel;
 pub use xla::XlaKernel;

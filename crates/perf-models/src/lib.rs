@@ -7,12 +7,14 @@ mod architecture;
 mod architectures;
 mod call;
 mod category;
+mod completed;
 mod concrete;
 mod data_type;
 mod families;
 mod family;
 mod gemm_kernel;
 mod kernel_names;
+mod memory_copy;
 mod model;
 mod recorded;
 mod registry;
@@ -26,7 +28,7 @@ pub use activation::Activation;
 pub use annotation::{
     AnnotationKind, IterationAnnotation, StepMode, StepPhase, StepStatistics, TokenStatistics, graph_capture,
 };
-pub use architecture::{Architecture, ArchitectureError, UnknownComputeSpec};
+pub use architecture::{Architecture, ArchitectureError, Link, PeakBasis, UnknownComputeSpec};
 pub use architectures::{Device, architecture, architecture_of_device, architectures};
 pub use call::OpCall;
 pub use category::Category;
@@ -58,19 +60,22 @@ pub use families::rms_norm::{InferenceRmsNorm, RmsNormFusion};
 pub use families::rope::{FusedRopeAndCache, RotaryEmbedding};
 pub use families::sampling::ExponentialSampling;
 pub use families::state_space::{CausalConvolution, SelectiveScan};
+pub use families::traffic::TensorTraffic;
 pub use families::triton::{FusedOperator, TritonKernel};
 pub use family::Family;
 pub use gemm_kernel::{DimensionEfficiency, GemmKernel, MacroTile};
 pub use kernel_names::{
     CommunicationPatterns, KernelClass, MemoryKernel, PftraceKernel, RocprofKernel, XlaKernel,
-    bare_kernel_name, is_library_gemm, kernel_class, rocm_memory_kernel, tracelens_engine_kernel,
-    tracelens_rocprof_kernel,
+    bare_kernel_name, fp32_matrix_spec, is_library_gemm, kernel_class, rocm_memory_kernel,
+    tracelens_engine_kernel, tracelens_rocprof_kernel,
 };
+pub use memory_copy::{CopyDirection, HostMemory, MemoryCopy};
 pub use model::{Figure, Parameter, PerfModel};
 pub use registry::{
-    Operator, family, has_model, model, op_category, operator, operators, ops_of_family, work_category,
+    Operator, Tables, family, has_model, model, op_category, operator, operators, ops_of_family,
+    work_category,
 };
-pub use roofline::{Bound, Roofline};
+pub use roofline::{Bound, DataPath, Roofline};
 pub use softmax::Softmax;
 pub use tensor::{Tensor, count_value, elements, finite, shape_value};
 pub use undefined::{Gap, Undefined};

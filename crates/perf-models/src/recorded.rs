@@ -45,6 +45,12 @@ impl Recorded {
         Self { notes: notes.into_iter().collect(), ..self }
     }
 
+    /// One more, before the others.
+    pub(crate) fn with_note(mut self, note: String) -> Self {
+        self.notes.insert(0, note);
+        self
+    }
+
     pub(crate) fn with_backward(self, backward: Backward) -> Self {
         Self { backward, ..self }
     }

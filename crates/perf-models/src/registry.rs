@@ -1,7 +1,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::families::{self, BackwardWork, ReadModel, triton};
+use crate::completed;
+use crate::families::{self, BackwardWork, OpGroup, ReadModel, traffic, triton};
 use crate::kernel_names::pytorch_kernel;
 use crate::{Category, CommunicationPatterns, Family, Gap, OpCall, PerfModel, Undefined, kernel_class};
 
@@ -25,10 +26,38 @@ pub struct Operator {
     read: Option<ReadModel>,
 }
 
-/// Every operator in the tables.
-pub fn operators() -> impl Iterator<Item = Operator> {
-    families::groups().flat_map(|group| {
-        group.rows.iter().map(|row| Operator {
+/// Which rows of the tables are asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Tables {
+    /// All of them. The functions of the same names as the methods here ask these.
+    #[default]
+    All,
+    /// Those of operators that TraceLens knows, with what it says of them: for reports that must equal its own.
+    TraceLens,
+}
+
+/// The operators of some tables in their order, each name once.
+#[derive(Default)]
+struct Listed {
+    operators: Vec<Operator>,
+    positions: HashMap<&'static str, usize>,
+}
+
+impl Listed {
+    fn new(tables: Tables) -> Self {
+        let mut listed = Self::default();
+        let (ours, shared): (Vec<&OpGroup>, Vec<&OpGroup>) =
+            families::groups().partition(|group| group.is_ours);
+        let ours = ours.into_iter().filter(|_| tables == Tables::All);
+        for group in shared.into_iter().chain(ours) {
+            group.rows.iter().for_each(|row| listed.add(group, row));
+        }
+        listed
+    }
+
+    /// Adds a row; one of ours takes the place of that which TraceLens has.
+    fn add(&mut self, group: &OpGroup, row: &families::Row) {
+        let operator = Operator {
             name: row.name,
             category: group.category,
             family: group.family,
@@ -36,20 +65,159 @@ pub fn operators() -> impl Iterator<Item = Operator> {
             forward_call: row.forward_call,
             needs_step: row.needs_step,
             read: row.read,
-        })
-    })
+        };
+        match self.positions.get(row.name) {
+            Some(&position) => self.operators[position] = operator,
+            None => {
+                self.positions.insert(row.name, self.operators.len());
+                self.operators.push(operator);
+            }
+        }
+    }
+
+    fn get(&self, name: &str) -> Option<&Operator> {
+        self.operators.get(*self.positions.get(name)?)
+    }
 }
 
-static OPERATORS: LazyLock<HashMap<&'static str, Operator>> =
-    LazyLock::new(|| operators().map(|operator| (operator.name, operator)).collect());
+static ALL: LazyLock<Listed> = LazyLock::new(|| Listed::new(Tables::All));
+static OF_TRACELENS: LazyLock<Listed> = LazyLock::new(|| Listed::new(Tables::TraceLens));
 
-/// What the tables say of the operator of this name.
-///
-/// SGLang numbers the operators that it names itself, call site by call site: `sglang_profiler::gemm_17` is
-/// the operator `sglang_profiler::gemm`. A name that stands in the tables as it is keeps its number.
+impl Tables {
+    fn listed(self) -> &'static Listed {
+        match self {
+            Tables::All => &ALL,
+            Tables::TraceLens => &OF_TRACELENS,
+        }
+    }
+
+    /// Every operator in the tables.
+    pub fn operators(self) -> impl Iterator<Item = Operator> {
+        self.listed().operators.iter().copied()
+    }
+
+    /// What the tables say of the operator of this name.
+    ///
+    /// SGLang numbers the operators that it names itself, call site by call site: `sglang_profiler::gemm_17` is
+    /// the operator `sglang_profiler::gemm`. A name that stands in the tables as it is keeps its number.
+    #[must_use]
+    pub fn operator(self, name: &str) -> Option<&'static Operator> {
+        let listed = self.listed();
+        listed.get(name).or_else(|| listed.get(without_running_number(name)?))
+    }
+
+    /// The category of an operator of this name; never fails.
+    ///
+    /// `first_kernel` is the name of the first kernel that the operator launched, if it is known to have
+    /// launched any. It decides only where the name says nothing; see the [crate's documentation](crate).
+    ///
+    /// Cheap, but not free: a caller that meets a name many times should keep the answer.
+    #[must_use]
+    pub fn op_category(self, name: &str, first_kernel: Option<&str>) -> Category {
+        self.operator(name)
+            .map(|operator| operator.category)
+            .or_else(|| category_of_prefix(name))
+            .or_else(|| category_of_unclaimed_kernel(name))
+            .or_else(|| first_kernel.and_then(pytorch_kernel))
+            .unwrap_or(Category::Other)
+    }
+
+    /// The family of the operator of this name; `None` if it has no model.
+    ///
+    /// The running number that SGLang puts behind the names of its operators does not count.
+    ///
+    /// Kernels that TorchInductor generated have a model without a family: their names are open-ended.
+    #[must_use]
+    pub fn family(self, name: &str) -> Option<Family> {
+        self.operator(name)?.family
+    }
+
+    /// The names of the operators of a family.
+    pub fn ops_of_family(self, family: Family) -> impl Iterator<Item = &'static str> {
+        self.operators().filter(move |operator| operator.family == Some(family)).map(|operator| operator.name)
+    }
+
+    /// Whether [`model`](Self::model) has a model for operators of this name; a call may still lack what the model
+    /// needs. For names that no table has ([`decides_by_kernels`](Self::decides_by_kernels)) it may find none.
+    #[must_use]
+    pub fn has_model(self, name: &str) -> bool {
+        self.reader(name).is_some() || self.decides_by_kernels(name)
+    }
+
+    /// Whether the kernels of a call alone say if there is a model for it: operators of PyTorch that no table has. It
+    /// is meant for the operator that launched them, not for those around it.
+    #[must_use]
+    pub fn decides_by_kernels(self, name: &str) -> bool {
+        self == Tables::All && traffic::is_open(name) && self.operator(name).is_none()
+    }
+
+    /// How the model of operators of this name is read.
+    fn reader(self, name: &str) -> Option<ReadModel> {
+        let generated =
+            || triton::is_generated_kernel(name).then_some(ReadModel::Call(triton::generated_kernel));
+        self.operator(name).and_then(|operator| operator.read).or_else(generated)
+    }
+
+    /// The model of an operator call, read out of its recorded arguments.
+    ///
+    /// With all tables, what old recorders leave out is completed first: the strides of contiguous tensors where there
+    /// are none, which the model's assumption says.
+    ///
+    /// # Errors
+    ///
+    /// When no model knows the name, or when the arguments do not say what the model needs.
+    pub fn model(self, call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+        let by_kernels = || self.decides_by_kernels(call.name).then_some(ReadModel::Call(traffic::by_kernel));
+        let unknown = || Undefined { gap: Gap::NoModel, reason: "no model knows this operator".into() };
+        let reader = self.reader(call.name).or_else(by_kernels).ok_or_else(unknown)?;
+        Ok(Box::new(match self {
+            Tables::All => completed::read(reader, call),
+            Tables::TraceLens => reader.read(call),
+        }?))
+    }
+}
+
+/// As [`Tables::operators`].
+pub fn operators() -> impl Iterator<Item = Operator> {
+    Tables::All.operators()
+}
+
+/// As [`Tables::operator`].
 #[must_use]
 pub fn operator(name: &str) -> Option<&'static Operator> {
-    OPERATORS.get(name).or_else(|| OPERATORS.get(without_running_number(name)?))
+    Tables::All.operator(name)
+}
+
+/// As [`Tables::op_category`].
+#[must_use]
+pub fn op_category(name: &str, first_kernel: Option<&str>) -> Category {
+    Tables::All.op_category(name, first_kernel)
+}
+
+/// As [`Tables::family`].
+#[must_use]
+pub fn family(name: &str) -> Option<Family> {
+    Tables::All.family(name)
+}
+
+/// As [`Tables::ops_of_family`].
+pub fn ops_of_family(family: Family) -> impl Iterator<Item = &'static str> {
+    Tables::All.ops_of_family(family)
+}
+
+/// As [`Tables::has_model`].
+#[must_use]
+pub fn has_model(name: &str) -> bool {
+    Tables::All.has_model(name)
+}
+
+/// As [`Tables::model`].
+///
+/// # Errors
+///
+/// When no model knows the name, or when the arguments do not say what the model needs.
+pub fn model(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
+    Tables::All.model(call)
 }
 
 fn without_running_number(name: &str) -> Option<&str> {
@@ -62,9 +230,10 @@ fn without_running_number(name: &str) -> Option<&str> {
 
 /// What a kernel or fill does for the operator that launched it; never fails.
 ///
-/// Kernels that communicate do so for any operator. The work of an operator that the tables know is that of the tables:
-/// a fill before a matrix multiplication is part of it. For all others (compiled functions, launches of graphs, custom
-/// autograd functions, bare launches) the kernel's own name says what it does, and where it says nothing the operator's.
+/// Kernels that communicate do so for any operator. The work of an operator that the tables know is that of the
+/// tables: a fill before a matrix multiplication is part of it. For all others (compiled functions, launches of
+/// graphs, custom autograd functions, bare launches) the kernel's own name says what it does, and where it says
+/// nothing the operator's.
 ///
 /// Cheap, but not free: a caller that meets names many times should keep the answer.
 #[must_use]
@@ -87,60 +256,6 @@ pub fn work_category(operator: &str, kernel: &str, communication: &Communication
         false => by_name(operator).filter(|&category| category != Category::Communication),
     };
     by_kernel.or_else(otherwise).unwrap_or(Category::Other)
-}
-
-/// The category of an operator of this name as TraceLens has it; never fails.
-///
-/// `first_kernel` is the name of the first kernel that the operator launched, if it is known to have
-/// launched any. It decides only where the name says nothing; see the [crate's documentation](crate).
-///
-/// Cheap, but not free: a caller that meets a name many times should keep the answer.
-#[must_use]
-pub fn op_category(name: &str, first_kernel: Option<&str>) -> Category {
-    operator(name)
-        .map(|operator| operator.category)
-        .or_else(|| category_of_prefix(name))
-        .or_else(|| category_of_unclaimed_kernel(name))
-        .or_else(|| first_kernel.and_then(pytorch_kernel))
-        .unwrap_or(Category::Other)
-}
-
-/// The family of the operator of this name; `None` if it has no model.
-///
-/// The running number that SGLang puts behind the names of its operators does not count.
-///
-/// Kernels that TorchInductor generated have a model without a family: their names are open-ended.
-#[must_use]
-pub fn family(name: &str) -> Option<Family> {
-    operator(name)?.family
-}
-
-/// Whether [`model`] has a model for operators of this name; a call may still lack what the model needs.
-#[must_use]
-pub fn has_model(name: &str) -> bool {
-    reader(name).is_some()
-}
-
-/// How the model of operators of this name is read.
-fn reader(name: &str) -> Option<ReadModel> {
-    let generated = || triton::is_generated_kernel(name).then_some(ReadModel::Call(triton::generated_kernel));
-    operator(name).and_then(|operator| operator.read).or_else(generated)
-}
-
-/// The model of an operator call, read out of its recorded arguments.
-///
-/// # Errors
-///
-/// When no model knows the name, or when the arguments do not say what the model needs.
-pub fn model(call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
-    let unknown = || Undefined { gap: Gap::NoModel, reason: "no model knows this operator".into() };
-    let reader = reader(call.name).ok_or_else(unknown)?;
-    Ok(Box::new(reader.read(call)?))
-}
-
-/// The names of the operators of a family.
-pub fn ops_of_family(family: Family) -> impl Iterator<Item = &'static str> {
-    operators().filter(move |operator| operator.family == Some(family)).map(|operator| operator.name)
 }
 
 fn category_of_prefix(name: &str) -> Option<Category> {
@@ -193,9 +308,39 @@ mod tests {
 
     #[test]
     fn every_name_stands_in_one_row() {
-        let mut seen = HashSet::new();
-        for Operator { name, .. } in operators() {
-            assert!(seen.insert(name), "{name} is listed twice");
+        for is_ours in [false, true] {
+            let mut seen = HashSet::new();
+            let groups = families::groups().filter(|group| group.is_ours == is_ours);
+            for row in groups.flat_map(|group| group.rows) {
+                assert!(seen.insert(row.name), "{} is listed twice", row.name);
+            }
+        }
+        for tables in [Tables::All, Tables::TraceLens] {
+            let names: Vec<&str> = tables.operators().map(|operator| operator.name).collect();
+            assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len());
+        }
+    }
+
+    #[test]
+    fn rows_of_ours_take_the_place_of_others_and_are_not_in_the_tables_of_tracelens() {
+        const ROWS: &[families::Row] = &[families::named("aten::a"), families::named("aten::b")];
+        let [shared, ours] = [(Category::Other, ROWS, false), (Category::Softmax, &ROWS[1..], true)]
+            .map(|(category, rows, is_ours)| OpGroup { category, family: None, rows, is_ours });
+        let mut listed = Listed::default();
+        for group in [&shared, &ours] {
+            group.rows.iter().for_each(|row| listed.add(group, row));
+        }
+        let found: Vec<_> =
+            listed.operators.iter().map(|operator| (operator.name, operator.category)).collect();
+        assert_eq!(found, [("aten::a", Category::Other), ("aten::b", Category::Softmax)]);
+        assert_eq!(listed.get("aten::b").map(|operator| operator.category), Some(Category::Softmax));
+
+        for group in families::groups().filter(|group| group.is_ours) {
+            for row in group.rows {
+                let [all, theirs] = [Tables::All, Tables::TraceLens].map(|tables| tables.operator(row.name));
+                assert_eq!(all.map(|operator| operator.category), Some(group.category), "{}", row.name);
+                assert!(theirs.is_none_or(|operator| operator.family.is_none()), "{}", row.name);
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::{Architecture, ComputeSpec, ComputeUnit, PerfModel, Precision, Undefined};
+use crate::{Architecture, ComputeSpec, Link, PerfModel, Undefined};
 
 /// The least time in which a device can do some work, and what keeps it from being faster.
 ///
@@ -9,11 +9,11 @@ use crate::{Architecture, ComputeSpec, ComputeUnit, PerfModel, Precision, Undefi
 /// *Roofline*, Communications of the ACM 52(4), 2009). Work without arithmetic is bound by its bytes.
 ///
 /// ```
-/// use perf_models::{Bound, Roofline, architecture};
+/// use perf_models::{Bound, PeakBasis, Roofline, architecture};
 ///
 /// // A matrix multiplication of 788×768 by 768×768 in BF16 with a bias.
-/// let mi300x = architecture("MI300X").ok_or("not bundled")?;
-/// let roofline = Roofline::new(930_167_808.0, 3_601_920.0, Some("matrix_bf16".parse()?), mi300x)?;
+/// let mi300x = architecture("MI300X").ok_or("not bundled")?.with_basis(PeakBasis::Achievable);
+/// let roofline = Roofline::new(930_167_808.0, 3_601_920.0, Some("matrix_bf16".parse()?), &mi300x)?;
 /// assert_eq!(roofline.bound(), Bound::Compute);
 /// assert_eq!(roofline.time_us(), 1.313796338983051);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -23,11 +23,26 @@ pub struct Roofline {
     /// Time of the arithmetic in microseconds; `None` for work without arithmetic, and for work that the
     /// model holds against no arithmetic unit.
     pub compute_us: Option<f64>,
-    /// Time of the bytes in microseconds.
+    /// Time of the bytes in microseconds, on the way that they take.
     pub memory_us: f64,
     /// The peak that the arithmetic was held against. Not the model's own compute spec where the
-    /// architecture states no peak for that; see [`Roofline::new`].
+    /// architecture states no peak for that; see [`Architecture::applicable_peak`].
     pub peak: Option<ComputeSpec>,
+    /// What the bytes pass.
+    pub path: DataPath,
+    /// The peak that the arithmetic would be held against, had the architecture one: the bytes alone are, then. `None`
+    /// where nothing is missing.
+    pub missing_peak: Option<ComputeSpec>,
+}
+
+/// What the bytes of some work pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DataPath {
+    /// The device's memory.
+    #[default]
+    Memory,
+    /// A link to the host or to another device.
+    Link,
 }
 
 /// What bounds the speed of some work. Displays as reports print it: `COMPUTE_BOUND`.
@@ -35,8 +50,13 @@ pub struct Roofline {
 pub enum Bound {
     /// Its arithmetic.
     Compute,
-    /// Its bytes.
+    /// Its bytes, in the device's memory.
     Memory,
+    /// Its bytes, on the link that they pass.
+    Link,
+    /// Not known: it takes at least the time of its bytes, but the architecture states no peak for its arithmetic.
+    /// Displays as `BANDWIDTH_ONLY`.
+    AtLeastMemory,
 }
 
 impl fmt::Display for Bound {
@@ -44,6 +64,8 @@ impl fmt::Display for Bound {
         f.write_str(match self {
             Bound::Compute => "COMPUTE_BOUND",
             Bound::Memory => "MEMORY_BOUND",
+            Bound::Link => "LINK_BOUND",
+            Bound::AtLeastMemory => "BANDWIDTH_ONLY",
         })
     }
 }
@@ -51,9 +73,8 @@ impl fmt::Display for Bound {
 impl Roofline {
     /// The roofline of `flops` operations and `bytes` bytes on a device.
     ///
-    /// 16-bit vector arithmetic is held against the FP32 peak where the architecture states none of its
-    /// own: devices do it at that rate or faster, and elementwise kernels of PyTorch compute in FP32
-    /// anyway. Work with arithmetic but without a compute spec is bound by its bytes.
+    /// The arithmetic is held against [`Architecture::applicable_peak`]. Work with arithmetic but without a compute
+    /// spec is bound by its bytes.
     ///
     /// # Errors
     ///
@@ -74,12 +95,55 @@ impl Roofline {
         }
         let memory_us = bytes / (architecture.memory_bandwidth_gb_per_s * 1e9) * 1e6;
         let Some(spec) = spec.filter(|_| flops > 0.0) else {
-            return Ok(Self { compute_us: None, memory_us, peak: None });
+            return Ok(Self::of_bytes(memory_us, DataPath::Memory));
         };
-        let (peak, tflops) = applicable_peak(spec, architecture).ok_or_else(|| {
+        let (peak, tflops) = architecture.applicable_peak(spec).ok_or_else(|| {
             Undefined::no_formula(format!("{} states no peak for {spec}", architecture.name))
         })?;
-        Ok(Self { compute_us: Some(flops / (tflops * 1e12) * 1e6), memory_us, peak: Some(peak) })
+        let compute_us = Some(flops / (tflops * 1e12) * 1e6);
+        Ok(Self { compute_us, peak: Some(peak), ..Self::of_bytes(memory_us, DataPath::Memory) })
+    }
+
+    /// The roofline of `bytes` bytes that are copied over a link.
+    #[must_use]
+    pub fn over_link(bytes: f64, link: &Link) -> Self {
+        Self::of_bytes(bytes / (link.gb_per_s * 1e9) * 1e6, DataPath::Link)
+    }
+
+    fn of_bytes(memory_us: f64, path: DataPath) -> Self {
+        Roofline { compute_us: None, memory_us, peak: None, path, missing_peak: None }
+    }
+
+    /// As [`new`](Self::new), but work whose arithmetic has no peak is held against the bandwidth alone, and its
+    /// roofline says so: [`missing_peak`](Self::missing_peak), [`Bound::AtLeastMemory`].
+    ///
+    /// ```
+    /// use perf_models::{Bound, Roofline, architecture};
+    ///
+    /// // A kilobyte of FP8 vectors, for which the H100 states no rate.
+    /// let h100 = architecture("h100-sxm").ok_or("not bundled")?;
+    /// let roofline = Roofline::with_known_peaks(1024.0, 1024.0, Some("vector_fp8".parse()?), h100)?;
+    /// assert_eq!(roofline.bound(), Bound::AtLeastMemory);
+    /// assert_eq!(roofline.time_us(), 1024.0 / 3.35e6);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new), where there are no bytes either.
+    pub fn with_known_peaks(
+        flops: f64,
+        bytes: f64,
+        spec: Option<ComputeSpec>,
+        architecture: &Architecture,
+    ) -> Result<Self, Undefined> {
+        let missing_peak = spec.filter(|&spec| flops > 0.0 && architecture.applicable_peak(spec).is_none());
+        match missing_peak {
+            Some(_) if bytes > 0.0 => {
+                Ok(Self { missing_peak, ..Self::new(flops, bytes, None, architecture)? })
+            }
+            _ => Self::new(flops, bytes, spec, architecture),
+        }
     }
 
     /// The roofline of a model's forward work.
@@ -102,6 +166,8 @@ impl Roofline {
     pub fn bound(&self) -> Bound {
         match self.compute_us {
             Some(compute_us) if compute_us >= self.memory_us => Bound::Compute,
+            _ if self.path == DataPath::Link => Bound::Link,
+            None if self.missing_peak.is_some() => Bound::AtLeastMemory,
             _ => Bound::Memory,
         }
     }
@@ -113,22 +179,17 @@ impl Roofline {
     }
 }
 
-fn applicable_peak(spec: ComputeSpec, architecture: &Architecture) -> Option<(ComputeSpec, f64)> {
-    let is_16_bit = matches!(spec.precision, Precision::Fp16 | Precision::Bf16);
-    let substitute = (spec.unit == ComputeUnit::Vector && is_16_bit)
-        .then_some(ComputeSpec { unit: ComputeUnit::Vector, precision: Precision::Fp32 });
-    [Some(spec), substitute]
-        .into_iter()
-        .flatten()
-        .find_map(|spec| architecture.peak_tflops(spec).map(|peak| (spec, peak)))
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::architecture;
+    use crate::{PeakBasis, architecture};
+
+    /// With the peaks that AMD and TraceLens measured.
+    fn mi300x() -> Architecture {
+        architecture("mi300x").unwrap().with_basis(PeakBasis::Achievable)
+    }
 
     fn spec(text: &str) -> Option<ComputeSpec> {
         (!text.is_empty()).then(|| text.parse().unwrap())
@@ -136,7 +197,7 @@ mod tests {
 
     #[test]
     fn the_longer_of_both_times_is_the_bound() {
-        let mi300x = architecture("mi300x").unwrap();
+        let mi300x = &mi300x();
         let cases = [
             // A bias and a matrix multiplication in BF16; a layer norm of (4, 197, 768).
             (930_167_808.0, 3_601_920.0, "matrix_bf16", 1.313796338983051, Bound::Compute),
@@ -159,7 +220,7 @@ mod tests {
 
     #[test]
     fn the_share_is_of_the_measured_time() {
-        let mi300x = architecture("mi300x").unwrap();
+        let mi300x = &mi300x();
         let roofline = Roofline::new(0.0, 5300e3, None, mi300x).unwrap();
         assert_eq!(roofline.time_us(), 1.0);
         assert_eq!(roofline.percent_of(4.0), Some(25.0));
@@ -168,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_missing_peak_is_named() {
-        let mi300x = architecture("mi300x").unwrap();
+        let mi300x = &mi300x();
         let missing = Roofline::new(1.0, 1.0, spec("matrix_fp4"), mi300x).unwrap_err();
         assert_eq!(missing.reason, "MI300X states no peak for matrix_fp4");
         for (flops, bytes) in [(0.0, 0.0), (f64::NAN, 1.0), (1.0, -1.0), (f64::INFINITY, 1.0)] {
@@ -177,20 +238,47 @@ mod tests {
     }
 
     #[test]
+    fn bytes_bound_work_whose_arithmetic_has_no_peak() {
+        let mi300x = architecture("mi300x").unwrap();
+        let known = |flops, bytes, text| Roofline::with_known_peaks(flops, bytes, spec(text), mi300x);
+        let roofline = known(1e9, 5300e9, "matrix_fp4").unwrap();
+        assert_eq!((roofline.time_us(), roofline.bound()), (1e6, Bound::AtLeastMemory));
+        assert_eq!((roofline.peak, roofline.missing_peak), (None, spec("matrix_fp4")));
+        assert_eq!(roofline.bound().to_string(), "BANDWIDTH_ONLY");
+        // Without bytes nothing is known; without arithmetic, and with a peak, nothing is missing.
+        assert_eq!(known(1.0, 0.0, "matrix_fp4").unwrap_err().reason, "MI300X states no peak for matrix_fp4");
+        assert_eq!(known(0.0, 5300e9, "matrix_fp4").unwrap().bound(), Bound::Memory);
+        for (flops, bytes) in [(1e15, 1.0), (1.0, 1e9)] {
+            assert_eq!(
+                known(flops, bytes, "matrix_bf16"),
+                Roofline::new(flops, bytes, spec("matrix_bf16"), mi300x)
+            );
+        }
+    }
+
+    #[test]
     fn vectors_of_16_bits_without_a_peak_are_held_against_fp32() {
         let b200 = architecture("b200").unwrap();
         let roofline = Roofline::new(75e12, 1.0, spec("vector_bf16"), b200).unwrap();
         assert_eq!((roofline.time_us(), roofline.peak), (1e6, spec("vector_fp32")));
-        let own = Roofline::new(163e12, 1.0, spec("vector_bf16"), architecture("mi300x").unwrap()).unwrap();
+        let own = Roofline::new(163e12, 1.0, spec("vector_bf16"), &mi300x()).unwrap();
         assert_eq!((own.time_us(), own.peak), (1e6, spec("vector_bf16")));
         let tpu = architecture("tpu-v4").unwrap();
         assert!(Roofline::new(1.0, 1.0, spec("vector_bf16"), tpu).is_err());
     }
 
+    #[test]
+    fn a_copy_is_bound_by_its_link() {
+        let link = Link { name: "PCIe 4.0 x16".to_owned(), gb_per_s: 31.5 };
+        let roofline = Roofline::over_link(63e9, &link);
+        assert_eq!((roofline.time_us(), roofline.bound()), (2e6, Bound::Link));
+        assert_eq!(roofline.bound().to_string(), "LINK_BOUND");
+    }
+
     proptest! {
         #[test]
         fn twice_the_work_takes_twice_the_time(flops in 0.0..1e18_f64, bytes in 1.0..1e15_f64) {
-            let mi300x = architecture("mi300x").unwrap();
+            let mi300x = &mi300x();
             let one = Roofline::new(flops, bytes, spec("matrix_bf16"), mi300x).unwrap();
             let two = Roofline::new(2.0 * flops, 2.0 * bytes, spec("matrix_bf16"), mi300x).unwrap();
             prop_assert!(one.time_us() > 0.0);

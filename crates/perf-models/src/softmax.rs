@@ -3,7 +3,8 @@ use crate::{ComputeSpec, Figure, Parameter, PerfModel, element_size, tensor::cou
 
 /// Softmax of each row of a batch of matrices, as attention takes it between its two multiplications.
 ///
-/// No operator is read as one: traces show softmax inside attention, or as an operator without a model.
+/// Operators of their own, such as `aten::_softmax`, are read as [`TensorTraffic`](crate::TensorTraffic) with the same
+/// operations for each element.
 ///
 /// ```
 /// use perf_models::{PerfModel, Softmax};
@@ -26,6 +27,9 @@ pub struct Softmax {
 }
 
 impl Softmax {
+    /// Exponential, sum and quotient for each element.
+    pub(crate) const OPERATIONS: f64 = 3.0;
+
     fn elements(&self) -> f64 {
         self.batch as f64 * self.rows as f64 * self.columns as f64
     }
@@ -34,7 +38,7 @@ impl Softmax {
 impl PerfModel for Softmax {
     /// Exponential, sum and quotient for each element.
     fn flops(&self) -> Figure {
-        finite(3.0 * self.elements())
+        finite(Self::OPERATIONS * self.elements())
     }
 
     /// Each element read and written.

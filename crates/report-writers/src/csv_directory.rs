@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use csv::{QuoteStyle, Terminator, WriterBuilder};
-use sheets::{Cell, Table, write_float};
+use sheets::{Cell, Table, escaped, write_float};
 
 use crate::report::Report;
 use crate::writer::{WriteError, Writer, Written, create_file};
@@ -18,7 +18,8 @@ use crate::writer::{WriteError, Writer, Written, create_file};
 /// `False`, floats the fewest digits that read back exactly (`60.0`, `1.123046875e-05`,
 /// `1e+16`), infinities `inf`. A table without rows is its header; one without columns is a
 /// single `\n`. Text that a spreadsheet program would take for a formula, because it begins with
-/// `=`, `+`, `-` or `@` and is no number, gets an apostrophe in front; other text is written as it is.
+/// `=`, `+`, `-` or `@` and is no number, gets an apostrophe in front. A row is one line: line breaks and all that
+/// [`escaped`] names are written out. Other text is written as it is.
 ///
 /// Files in the directory that are named like a table of [`Report::with_known_names`] but not
 /// written this time are removed, so that a directory never mixes two runs. Nothing else is
@@ -42,7 +43,9 @@ impl CsvDirectory {
             output.write_all(b"\n")?;
             return output.flush();
         }
-        output.write_record(table.columns().iter().map(|column| guarded(column.name()).into_owned()))?;
+        output.write_record(
+            table.columns().iter().map(|column| guarded(&escaped(column.name())).into_owned()),
+        )?;
         let mut number = String::new();
         for row in 0..table.height() {
             for column in table.columns() {
@@ -58,7 +61,7 @@ impl CsvDirectory {
                         let _ = write_float(&mut number, value);
                         output.write_field(&number)?;
                     }
-                    cell => output.write_field(&*guarded(&cell.text()))?,
+                    cell => output.write_field(&*guarded(&escaped(&cell.text())))?,
                 }
             }
             output.write_record(None::<&[u8]>)?;
@@ -70,6 +73,10 @@ impl CsvDirectory {
 impl Writer for CsvDirectory {
     fn name(&self) -> &'static str {
         "csv"
+    }
+
+    fn extension(&self) -> Option<&'static str> {
+        None
     }
 
     fn write(&self, report: &Report, destination: &Path) -> Result<Written, WriteError> {

@@ -1,10 +1,10 @@
 //! JSON: the whole report as one document.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 
-use serde_json::json;
-use sheets::{Cell, Nested, Table, float_text};
+use sheets::{Cell, Nested, Table, escaped, float_text, is_obeyed};
 
 use crate::report::Report;
 use crate::writer::{WriteError, Writer, Written, create_file};
@@ -18,7 +18,8 @@ use crate::writer::{WriteError, Writer, Written, create_file};
 /// ```
 ///
 /// Numbers are numbers, and missing ones are `null`; infinities, which JSON has no number for, are
-/// the texts `"inf"` and `"-inf"`. Lists and tuples are arrays, records are objects. Each row is
+/// the texts `"inf"` and `"-inf"`. Control characters and those that turn the order of text
+/// are escaped. Lists and tuples are arrays, records are objects. Each row is
 /// one line, so that documents can be compared line by line.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Json;
@@ -30,10 +31,13 @@ impl Json {
     ///
     /// When `output` cannot be written.
     pub fn write_to(&self, report: &Report, mut output: impl Write) -> io::Result<()> {
-        write!(output, "{{\n  \"title\": {},\n  \"tables\": {{", json!(report.title()))?;
+        output.write_all(b"{\n  \"title\": ")?;
+        write_text(report.title(), &mut output)?;
+        output.write_all(b",\n  \"tables\": {")?;
         for (position, table) in report.tables().iter().enumerate() {
-            let separator = if position == 0 { "" } else { "," };
-            write!(output, "{separator}\n    {}: ", json!(table.name()))?;
+            output.write_all(if position == 0 { b"\n    " } else { b",\n    " })?;
+            write_text(table.name(), &mut output)?;
+            output.write_all(b": ")?;
             write_table(table, &mut output)?;
         }
         let end = if report.tables().is_empty() { "}\n}\n" } else { "\n  }\n}\n" };
@@ -45,6 +49,10 @@ impl Json {
 impl Writer for Json {
     fn name(&self) -> &'static str {
         "json"
+    }
+
+    fn extension(&self) -> Option<&'static str> {
+        Some("json")
     }
 
     fn write(&self, report: &Report, destination: &Path) -> Result<Written, WriteError> {
@@ -59,9 +67,12 @@ impl Writer for Json {
 fn write_table(table: &Table, output: &mut impl Write) -> io::Result<()> {
     output.write_all(b"{\n      \"columns\": [")?;
     for (position, column) in table.columns().iter().enumerate() {
-        let separator = if position == 0 { "" } else { "," };
-        let (name, description) = (json!(column.name()), json!(column.description()));
-        write!(output, "{separator}\n        {{\"name\": {name}, \"description\": {description}}}")?;
+        output.write_all(if position == 0 { b"\n        " } else { b",\n        " })?;
+        output.write_all(b"{\"name\": ")?;
+        write_text(column.name(), output)?;
+        output.write_all(b", \"description\": ")?;
+        write_text(column.description(), output)?;
+        output.write_all(b"}")?;
     }
     let after_columns = if table.columns().is_empty() { "]" } else { "\n      ]" };
     write!(output, "{after_columns},\n      \"rows\": [")?;
@@ -84,9 +95,21 @@ fn write_cell(cell: &Cell<'_>, output: &mut impl Write) -> io::Result<()> {
         Cell::Flag(value) => write!(output, "{value}"),
         Cell::Whole(value) => write!(output, "{value}"),
         Cell::Number(value) => write_number(*value, output),
-        Cell::Text(text) => Ok(serde_json::to_writer(output, text)?),
+        Cell::Text(text) => write_text(text, output),
         Cell::Nested(value) => write_nested(value, output),
     }
+}
+
+/// Writes a text as a JSON string. What [`escaped`] names is written as escapes, of which JSON requires only some: the
+/// document may go to a terminal.
+fn write_text(text: &str, output: &mut impl Write) -> io::Result<()> {
+    let Cow::Owned(_) = escaped(text) else { return Ok(serde_json::to_writer(output, text)?) };
+    let json = serde_json::to_string(text)?;
+    json.chars().try_for_each(|c| match is_obeyed(c) {
+        // All of them are in the Basic Multilingual Plane.
+        true => write!(output, "\\u{:04x}", u32::from(c)),
+        false => write!(output, "{c}"),
+    })
 }
 
 fn write_number(value: f64, output: &mut impl Write) -> io::Result<()> {
@@ -103,7 +126,7 @@ fn write_nested(value: &Nested, output: &mut impl Write) -> io::Result<()> {
         Nested::Flag(value) => write!(output, "{value}"),
         Nested::Whole(value) => write!(output, "{value}"),
         Nested::Number(value) => write_number(*value, output),
-        Nested::Text(text) => Ok(serde_json::to_writer(output, text)?),
+        Nested::Text(text) => write_text(text, output),
         Nested::List(items) | Nested::Tuple(items) => {
             output.write_all(b"[")?;
             for (position, item) in items.iter().enumerate() {
@@ -116,7 +139,7 @@ fn write_nested(value: &Nested, output: &mut impl Write) -> io::Result<()> {
             output.write_all(b"{")?;
             for (position, (key, value)) in entries.iter().enumerate() {
                 output.write_all(if position > 0 { b", " } else { b"" })?;
-                serde_json::to_writer(&mut *output, key)?;
+                write_text(key, output)?;
                 output.write_all(b": ")?;
                 write_nested(value, output)?;
             }

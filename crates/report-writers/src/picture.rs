@@ -2,6 +2,7 @@
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+use sheets::escaped;
 
 /// A picture that cannot be drawn: something that it has to show has no place in it.
 #[derive(Debug, thiserror::Error)]
@@ -111,9 +112,8 @@ fn styled(root: &Area<'_>, text: &str, at: (i32, i32), style: TextStyle<'_>) -> 
     if text.is_empty() {
         return Ok(());
     }
-    // Characters that no XML document may hold.
-    let is_forbidden = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
-    let shown: String = text.chars().map(|c| if is_forbidden(c) { '\u{fffd}' } else { c }).collect();
+    // No XML document may hold control characters, nor these two.
+    let shown = escaped(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}");
     Ok(root.draw(&Text::new(shown, at, style))?)
 }
 

@@ -62,6 +62,17 @@ impl Report {
         Ok(Self { title: title.into(), tables, known_names: Vec::new(), threads: 1 })
     }
 
+    /// The same report with `table` before the others.
+    ///
+    /// # Errors
+    ///
+    /// When a table of this name is there.
+    pub fn with_first(self, table: Table) -> Result<Self, ReportError> {
+        let Self { title, tables, known_names, threads } = self;
+        let tables = std::iter::once(table).chain(tables).collect();
+        Ok(Self { known_names, threads, ..Self::new(title, tables)? })
+    }
+
     /// Names every table that a report of this kind can have, in this run or another.
     ///
     /// A writer of several files uses the names to remove what an earlier run left behind and

@@ -14,8 +14,10 @@
 //! assert_eq!(bar(&parts, style), "██████████████████▓▓\n█ computation 90.0%\n▓ idle 10.0%\n");
 //! ```
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use sheets::escaped;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// What the caller found out about its terminal.
@@ -197,7 +199,7 @@ enum Fit {
 /// The text of a cell and its colour.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TextCell {
-    /// The text. Control characters, such as a newline, are shown as spaces.
+    /// The text. Line breaks and the like are shown as [`escaped`] writes them.
     pub text: String,
     /// The colour, where colours may be used.
     pub color: Option<Color>,
@@ -487,8 +489,11 @@ impl<'a> Grid<'a> {
     }
 }
 
-fn one_line(cell: TextCell) -> TextCell {
-    TextCell { text: cell.text.replace(char::is_control, " "), ..cell }
+fn one_line(mut cell: TextCell) -> TextCell {
+    if let Cow::Owned(text) = escaped(&cell.text) {
+        cell.text = text;
+    }
+    cell
 }
 
 /// The table of `rows` under `columns`, with a rule below the header; empty without columns.
@@ -671,9 +676,9 @@ mod tests {
     fn columns_line_up_and_lines_have_no_trailing_space() {
         let expected = "\
 kernel                                  count  category
-───────────────────────────────────────────────────────────
+────────────────────────────────────────────────────────────
 sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn     48  GEMM
-Memset (Device)                         12345  other things
+Memset (Device)                         12345  other\\nthings
 ";
         assert_eq!(table(&columns(), &ROWS, PLAIN), expected);
     }
@@ -681,10 +686,10 @@ Memset (Device)                         12345  other things
     #[test]
     fn long_names_lose_their_middle_and_numbers_nothing() {
         for (unicode, name) in [(true, "sm90_xmma…2_f32_tn"), (false, "sm90_xmm..._f32_tn")] {
-            let text = table(&columns(), &ROWS, Style { width: 39, unicode, ..PLAIN });
+            let text = table(&columns(), &ROWS, Style { width: 40, unicode, ..PLAIN });
             assert!(text.contains(name), "{text}");
             assert!(text.contains("12345"), "{text}");
-            assert!(text.lines().all(|line| line.width() <= 39), "{text}");
+            assert!(text.lines().all(|line| line.width() <= 40), "{text}");
             assert_eq!(text.is_ascii(), !unicode);
         }
     }

@@ -18,6 +18,9 @@ pub trait Writer: Sync {
     /// The format's name, as a user would type it: `xlsx`, `csv`, `json`.
     fn name(&self) -> &'static str;
 
+    /// How names of its files end, without the dot; `None` for formats of one file per table, which go to a directory.
+    fn extension(&self) -> Option<&'static str>;
+
     /// Writes `report` to `destination`: a file, or for formats of one file per table a
     /// directory, which is made if missing. What is already there is replaced, file by file, when all is
     /// written; a file that could not be written or replaced is as it was.

@@ -4,6 +4,7 @@
 mod cell;
 mod chart;
 mod column;
+mod escape;
 mod excerpt;
 mod field;
 mod sheet;
@@ -12,6 +13,7 @@ mod table;
 pub use cell::{Cell, Nested};
 pub use chart::{Chart, ChartShape, ScatterPoints};
 pub use column::{Column, ColumnKind, Unit};
+pub use escape::{escaped, is_obeyed};
 pub use excerpt::Excerpt;
 pub use field::{Field, Statistics, percent, shares, shares_of};
 pub use python_literal::{float_text, write_float};

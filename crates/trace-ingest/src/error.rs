@@ -39,6 +39,30 @@ pub enum IngestError {
         /// What can be read.
         expected: String,
     },
+    /// The path names no file and looks like a pattern.
+    #[error("{path}: no file has this name, which looks like a pattern that no shell expanded; leave out the quotes around it, or name a file", path = .path.display())]
+    Pattern {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The content comes from standard input, and its format can be read from files only.
+    #[error("{path}: standard input is {what}, which can only be read from a file; write it to one, and name that", path = .path.display())]
+    NeedsFile {
+        /// The path that stands for standard input.
+        path: PathBuf,
+        /// What the content is.
+        what: &'static str,
+    },
+    /// The file is of a tool whose recordings are not read.
+    #[error("{path}: is {what}; {advice}", path = .path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+        /// What its owner can do.
+        advice: &'static str,
+    },
     /// The content is a recording, but not of the kind that was asked for.
     #[error("{path}: is {found}; expected {expected}", path = .path.display())]
     OtherKind {

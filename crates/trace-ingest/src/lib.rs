@@ -8,6 +8,7 @@ mod csv_limits;
 mod error;
 mod event_table;
 mod facts;
+mod foreign;
 mod format;
 #[cfg(feature = "kineto")]
 mod json;
@@ -47,7 +48,7 @@ pub use facts::{DeviceProperties, DistributedInfo, ProcessGroup, RecorderFacts, 
 pub use kineto::{EntryVisitor, RawEntry, visit_entries};
 pub use open::{open, read_path, recognise};
 pub use recording::Recording;
-pub use source::{Progress, ReadOptions};
+pub use source::{Progress, ReadOptions, is_standard_input};
 pub use sparse_column::SparseColumn;
 pub use string_table::{PerString, StringId, StringTable};
 pub use time::{Nanoseconds, Picoseconds, TimeUnit};

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use crate::error::IngestError;
 use crate::facts::RecordingKind;
+use crate::foreign::{Foreign, foreign};
 use crate::format::{Certainty, Format, describe};
 use crate::recording::Recording;
 use crate::source::{self, ReadOptions};
@@ -35,7 +36,7 @@ const FORMATS: &[&Format] = &[
 /// The format that a text belongs to, among those of these kinds.
 ///
 /// # Errors
-/// When none claims it, two do with the same certainty, or it is of another kind.
+/// When none claims it, two do with the same certainty, or it is of another kind or another tool.
 pub(crate) fn detect(
     kinds: &[RecordingKind],
     path: &Path,
@@ -44,6 +45,10 @@ pub(crate) fn detect(
     let mut claims: Vec<_> = FORMATS.iter().map(|format| ((format.probe)(head), *format)).collect();
     claims.retain(|(certainty, _)| *certainty > Certainty::No);
     claims.sort_by_key(|(certainty, _)| std::cmp::Reverse(*certainty));
+    let is_claimed = claims.first().is_some_and(|(certainty, _)| *certainty >= Certainty::Likely);
+    if let (false, Some(Foreign { what, advice })) = (is_claimed, foreign(path, head)) {
+        return Err(IngestError::Foreign { path: path.to_path_buf(), what, advice });
+    }
     match claims[..] {
         [(first, one), (second, other), ..] if first == second => Err(IngestError::AmbiguousFormat {
             path: path.to_path_buf(),
@@ -72,8 +77,8 @@ pub(crate) fn other_kind(path: &Path, found: RecordingKind, expected: &[Recordin
     IngestError::OtherKind { path: path.to_path_buf(), found, expected: self::expected(expected) }
 }
 
-/// Reads a recording of any known kind, recognised by content: a file, plain or compressed (gzip, zstd, zip), or a
-/// directory of rocprofv3's CSV files.
+/// Reads a recording of any known kind, recognised by content: a file, plain or compressed (gzip, zstd, zip), a
+/// directory of rocprofv3's CSV files, or standard input where the path is `-`.
 ///
 /// # Errors
 /// When the path cannot be read, contains no known recording, or one that is damaged beyond use. Everything less is a

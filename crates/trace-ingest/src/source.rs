@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::error::IngestError;
 use crate::warning::Warning;
@@ -93,13 +93,8 @@ impl Expansion {
 /// Opens `path` and looks through compression to the text.
 pub(crate) fn open<'a>(path: &Path, options: &ReadOptions<'a>) -> Result<TextSource<'a>, IngestError> {
     let failed = |source| IngestError::Io { path: path.to_path_buf(), source };
-    let metadata = std::fs::metadata(path).map_err(failed)?;
-    if metadata.is_dir() {
-        return Err(IngestError::Directory { path: path.to_path_buf(), recordings: recordings_below(path) });
-    }
-    let file = File::open(path).map_err(failed)?;
+    let (file, total) = open_packed(path)?;
     let mut warnings = Vec::new();
-    let total = metadata.len();
     let expansion = Expansion::default();
     let packed =
         Counting { source: file, bytes: 0, total, options: *options, packed: expansion.packed.clone() };
@@ -131,6 +126,46 @@ pub(crate) fn open<'a>(path: &Path, options: &ReadOptions<'a>) -> Result<TextSou
     }
     let detail = format!("is compressed more than {MOST_LAYERS} times over");
     Err(IngestError::Archive { path: path.to_path_buf(), detail })
+}
+
+/// Whether a path stands for standard input: `-`. A file of this name is `./-`.
+pub fn is_standard_input(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// What is packed: a file, or standard input in memory.
+trait Packed: Read + Seek + Send {}
+
+impl<P: Read + Seek + Send> Packed for P {}
+
+/// The bytes of a file or of standard input as they are, and how many there are.
+fn open_packed(path: &Path) -> Result<(Box<dyn Packed>, u64), IngestError> {
+    let failed = |source| IngestError::Io { path: path.to_path_buf(), source };
+    if is_standard_input(path) {
+        let bytes = standard_input().map_err(failed)?;
+        return Ok((Box::new(Cursor::new(bytes)), bytes.len() as u64));
+    }
+    let metadata = std::fs::metadata(path).map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound if path.to_string_lossy().contains(['*', '?', '[']) => {
+            IngestError::Pattern { path: path.to_path_buf() }
+        }
+        _ => failed(source),
+    })?;
+    if metadata.is_dir() {
+        return Err(IngestError::Directory { path: path.to_path_buf(), recordings: recordings_below(path) });
+    }
+    Ok((Box::new(File::open(path).map_err(failed)?), metadata.len()))
+}
+
+/// All of standard input, which can be read once only: a recording is recognised before it is read, and some are read
+/// twice.
+fn standard_input() -> io::Result<&'static [u8]> {
+    static CONTENT: OnceLock<Result<Vec<u8>, io::ErrorKind>> = OnceLock::new();
+    let content = CONTENT.get_or_init(|| {
+        let mut bytes = Vec::new();
+        io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes).map_err(|error| error.kind())
+    });
+    content.as_deref().map_err(|&kind| kind.into())
 }
 
 /// The beginning of a stream, and how reading it ended.
@@ -168,7 +203,7 @@ fn open_member<'a>(
         |error: zip::result::ZipError| archive_error(format!("the zip archive cannot be read ({error})"));
     let failed = |source| IngestError::Io { path: path.to_path_buf(), source };
 
-    let mut archive = zip::ZipArchive::new(File::open(path).map_err(failed)?).map_err(damaged)?;
+    let mut archive = zip::ZipArchive::new(open_packed(path)?.0).map_err(damaged)?;
     let files: Vec<String> = archive
         .file_names()
         .flatten()
@@ -190,7 +225,7 @@ fn open_member<'a>(
             member.data_start().ok_or_else(|| archive_error("the zip archive has no data".to_string()))?;
         (start, member.compressed_size(), member.compression())
     };
-    let mut file = File::open(path).map_err(failed)?;
+    let mut file = open_packed(path)?.0;
     file.seek(SeekFrom::Start(start)).map_err(failed)?;
     let counter = expansion.packed.clone();
     let packed =
@@ -210,8 +245,11 @@ fn is_trace(name: &str) -> bool {
     [".json", ".xplane.pb", ".pftrace"].iter().any(|ending| name.ends_with(ending))
 }
 
-/// The last part of a path, in which `\u{fffd}` stands for what is not UTF-8.
+/// The last part of a path, in which `\u{fffd}` stands for what is not UTF-8; `stdin` for standard input.
 pub(crate) fn file_name(path: &Path) -> String {
+    if is_standard_input(path) {
+        return "stdin".to_string();
+    }
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 

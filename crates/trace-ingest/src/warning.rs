@@ -71,7 +71,8 @@ pub enum Warning {
         /// Index of the first in the event list.
         first_uid: u32,
     },
-    /// Events of a phase that no analysis uses (counters, async spans, objects) were left out.
+    /// Events of a phase that no analysis uses (counters, async spans, objects) were left out. Arrows between events are
+    /// none of them: those of a launch and of a backward are read, and all others only guide the eye in a viewer.
     UnusedPhase {
         /// The `ph` field; `None` when the event has none.
         phase: Option<char>,
@@ -189,19 +190,23 @@ impl fmt::Display for Warning {
             }
             Warning::MalformedEvents { count, first_offset, detail, bytes_skipped } => write!(
                 f,
-                "malformed entries of traceEvents skipped: {count} ({bytes_skipped} bytes; first at byte {first_offset}: {detail})"
+                "malformed events, which are in no figure: {count} ({bytes_skipped} bytes; first at byte {first_offset}: {detail})"
             ),
             Warning::Events { fault, count, first_uid } => {
                 write!(f, "{fault}: {count} (first: event {first_uid})")
             }
             Warning::UnusedPhase { phase: Some(phase), count } => {
-                write!(f, "events with ph {phase:?}, which no analysis uses, left out: {count}")
+                let what = phase_name(*phase);
+                write!(f, "{what} (ph {phase}), which no figure needs, left out: {count}")
             }
             Warning::UnusedPhase { phase: None, count } => {
-                write!(f, "events without a usable ph left out: {count}")
+                write!(f, "events without a readable phase (ph), which are in no figure: {count}")
             }
             Warning::UnknownMetadata { count } => {
-                write!(f, "metadata events of unknown kind or without a process left out: {count}")
+                write!(
+                    f,
+                    "metadata events of unknown kind or without a process, which no figure needs, left out: {count}"
+                )
             }
             Warning::UnnamedArguments { count } => {
                 write!(f, "arguments whose name the file does not give left out: {count}")
@@ -223,15 +228,32 @@ impl fmt::Display for Warning {
     }
 }
 
+/// What the events of a phase are, after the description of the trace-event format.
+fn phase_name(phase: char) -> &'static str {
+    match phase {
+        'C' => "counter samples",
+        'b' | 'n' | 'e' | 'S' | 'T' | 'p' | 'F' => "parts of asynchronous spans",
+        'N' | 'O' | 'D' => "snapshots of objects",
+        'P' => "samples of the call stack",
+        'R' => "marks",
+        'v' | 'V' => "dumps of memory",
+        'c' => "marks of clocks",
+        's' | 't' | 'f' => "arrows without an id",
+        _ => "events of an unknown phase",
+    }
+}
+
 impl fmt::Display for EventFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            EventFault::WithoutTimestamp => "events without a usable ts left out",
-            EventFault::WithoutDuration => "events without a usable dur read as zero long",
+            EventFault::WithoutTimestamp => "events without a readable time (ts), which are in no figure",
+            EventFault::WithoutDuration => "events without a readable duration (dur), counted as zero long",
             EventFault::NegativeDuration => "negative durations read as zero",
             EventFault::WithoutName => "events without a name",
-            EventFault::UnclosedBegin => "B events without an E closed at the end of their track",
-            EventFault::UnopenedEnd => "E events without a B left out",
+            EventFault::UnclosedBegin => {
+                "spans that begin and do not end (B without E), taken to last to the end of their track"
+            }
+            EventFault::UnopenedEnd => "ends of spans that do not begin (E without B), left out",
         })
     }
 }

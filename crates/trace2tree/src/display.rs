@@ -1,11 +1,13 @@
 //! The tree as text.
 
+use std::borrow::Cow;
 use std::fmt::{self, Display, Write};
 
 use python_literal::write_float;
 use trace_ingest::{ArgumentId, Category, EventId, Sequence, Signature};
 
 use crate::call_stack::cut;
+use crate::device_time::DeviceTimes;
 use crate::tree::TraceTree;
 
 /// Names are cut after this many characters.
@@ -62,11 +64,13 @@ impl OperatorField {
         tree: &TraceTree,
         event: EventId,
         indent: &str,
+        shown: ShownText,
     ) -> Result<bool, fmt::Error> {
         let (trace, events) = (tree.trace(), tree.trace().events());
         let mut list = |part: fn(Signature) -> Option<ArgumentId>| match trace.argument(event, part) {
             Some(value) => {
-                writeln!(out, "{indent}{}: {}", self.label(), value.display(Sequence::List)).map(|()| true)
+                let value = value.display(Sequence::List).to_string();
+                writeln!(out, "{indent}{}: {}", self.label(), shown(&value)).map(|()| true)
             }
             None => Ok(false),
         };
@@ -86,8 +90,11 @@ impl OperatorField {
     }
 }
 
+/// How a text of the trace is shown.
+pub type ShownText = fn(&str) -> Cow<'_, str>;
+
 /// What [`TraceTree::print_subtree`] and [`TraceTree::print_parents`] show.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct PrintOptions<'o> {
     /// Leave out children without device work below. Applies to subtrees.
     pub prune_non_gpu: bool,
@@ -98,17 +105,34 @@ pub struct PrintOptions<'o> {
     pub follow_backward_links: bool,
     /// How many levels below the event to show; `None` for all.
     pub max_depth: Option<usize>,
+    /// Show the device time of every node that has any, and its share in that of the trace.
+    pub device_times: Option<&'o DeviceTimes<'o>>,
+    /// With `device_times`, leave out children with less device time below than this, in microseconds. Applies to
+    /// subtrees.
+    pub min_device_time_us: f64,
+    /// How names and arguments are shown, which may hold line breaks and what a terminal obeys.
+    pub shown_text: ShownText,
 }
 
 impl Default for PrintOptions<'_> {
-    /// Device work only, no arguments, no backward, all levels.
+    /// Device work only, no arguments, no backward, all levels, no device times, texts as they are.
     fn default() -> Self {
         PrintOptions {
             prune_non_gpu: true,
             operator_fields: &[],
             follow_backward_links: false,
             max_depth: None,
+            device_times: None,
+            min_device_time_us: 0.0,
+            shown_text: |text| Cow::Borrowed(text),
         }
+    }
+}
+
+impl PrintOptions<'_> {
+    /// Whether an event has enough device time to be shown.
+    fn is_long_enough(&self, event: EventId) -> bool {
+        self.device_times.is_none_or(|times| times.microseconds(event) >= self.min_device_time_us)
     }
 }
 
@@ -151,14 +175,15 @@ impl TraceTree {
             out.write_str(if line.is_last { "└── " } else { "├── " })?;
             let (prune, backward) = match line.kind {
                 Kind::Node => {
-                    self.write_event(out, line.event)?;
+                    self.write_event(out, line.event, options)?;
                     out.write_char('\n')?;
                     let backward = if line.follow { self.backward_events(line.event) } else { &[] };
                     (options.prune_non_gpu, backward)
                 }
                 Kind::Backward => {
                     let (trace, uid) = (self.trace(), self.trace().events().uid(line.event));
-                    writeln!(out, "[BWD] {} (UID: {uid})", trace.name(line.event))?;
+                    let name = (options.shown_text)(trace.name(line.event));
+                    writeln!(out, "[BWD] {name} (UID: {uid})")?;
                     (false, &[][..])
                 }
             };
@@ -174,8 +199,9 @@ impl TraceTree {
             }
             let depth = line.depth + 1;
             let first_below = stack.len();
-            let shown =
-                self.children(line.event).iter().filter(|&&child| !prune || !self.non_gpu_path(child));
+            let children = self.children(line.event).iter();
+            let shown = children
+                .filter(|&&child| (!prune || !self.non_gpu_path(child)) && options.is_long_enough(child));
             let follow = line.follow && line.kind == Kind::Node;
             stack.extend(shown.map(|&event| Line { event, depth, is_last: false, kind: Kind::Node, follow }));
             stack.extend(backward.iter().map(|&event| Line {
@@ -227,7 +253,7 @@ impl TraceTree {
                 0 => out.write_str("Node:\n  ")?,
                 _ => write!(out, "{level}-up:\n  ")?,
             }
-            self.write_event(out, event)?;
+            self.write_event(out, event, options)?;
             out.write_char('\n')?;
             if self.trace().events().category(event) == Category::CPU_OP {
                 self.write_fields(out, event, options, "    ")?;
@@ -237,16 +263,23 @@ impl TraceTree {
         Ok(top)
     }
 
-    fn write_event(&self, out: &mut impl Write, event: EventId) -> fmt::Result {
+    fn write_event(&self, out: &mut impl Write, event: EventId, options: &PrintOptions<'_>) -> fmt::Result {
         let (trace, events) = (self.trace(), self.trace().events());
         let category = events.category(event);
+        let shown = options.shown_text;
         let name = cut(trace.name(event), NAME_LIMIT);
-        write!(out, "UID: {}, Category: {}, Name: {name}", events.uid(event), trace.category_name(category))?;
+        let (name, kind) = (shown(&name), shown(trace.category_name(category)));
+        write!(out, "UID: {}, Category: {kind}, Name: {name}", events.uid(event))?;
         if category.is_device() {
             out.write_str(", Duration: ")?;
             write_float(out, trace.to_microseconds(events.duration(event)))?;
         }
-        Ok(())
+        let Some(times) = options.device_times.filter(|_| !self.non_gpu_path(event)) else { return Ok(()) };
+        if !category.is_device() {
+            out.write_str(", Device time: ")?;
+            write_float(out, times.microseconds(event))?;
+        }
+        times.percent(event).map_or(Ok(()), |percent| write!(out, " ({percent:.2} %)"))
     }
 
     /// Writes the requested fields that the event has; whether it has any.
@@ -259,7 +292,7 @@ impl TraceTree {
     ) -> Result<bool, fmt::Error> {
         let mut any = false;
         for field in options.operator_fields {
-            any |= field.write(out, self, event, indent)?;
+            any |= field.write(out, self, event, indent, options.shown_text)?;
         }
         Ok(any)
     }
@@ -371,6 +404,43 @@ mod tests {
         let text = tree.print_subtree(region, &options).to_string();
         assert_eq!(text.lines().count(), 4);
         assert!(text.contains("    ├── UID: 3, Category: cpu_op, Name: no device work\n"));
+    }
+
+    #[test]
+    fn device_time_and_its_share_stand_on_every_line_and_may_be_limited() {
+        let (tree, region, _) = sample();
+        let times = tree.device_times();
+        let options = PrintOptions { device_times: Some(&times), ..PrintOptions::default() };
+        let text = tree.print_subtree(region, &options).to_string();
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].ends_with("Torch-Compiled Region: 0/0, Device time: 82.074 (100.00 %)"), "{text}");
+        assert!(lines[1].ends_with("triton_red_fused, Device time: 77.074 (93.91 %)"), "{text}");
+        assert!(lines[3].ends_with("triton_red_fused, Duration: 77.074 (93.91 %)"), "{text}");
+        assert!(lines[6].ends_with("copy, Duration: 5.0 (6.09 %)"), "{text}");
+        let all = tree.print_parents(region, &options).to_string();
+        assert!(all.ends_with("Device time: 82.074 (100.00 %)\n"), "{all}");
+
+        let options = PrintOptions { min_device_time_us: 77.0, ..options };
+        let text = tree.print_subtree(region, &options).to_string();
+        assert_eq!(text.lines().count(), 4, "{text}");
+        assert!(!text.contains("copy"), "{text}");
+    }
+
+    #[test]
+    fn names_and_arguments_are_shown_as_asked() {
+        let mut fixture = Fixture::new();
+        let types = ArgumentValue::List(vec![ArgumentValue::Text("a!".into())]);
+        let signature = fixture.builder.signature([None, Some(types), None, None]);
+        let arguments = EventArguments { signature: Some(signature), ..EventArguments::default() };
+        let op = fixture.event(Category::CPU_OP, "o!p", (1, 1), (10.0, 20.0), arguments);
+        let tree = fixture.tree();
+        let options = PrintOptions {
+            operator_fields: &[OperatorField::InputTypes],
+            shown_text: |text| Cow::Owned(text.replace('!', "?")),
+            ..PrintOptions::default()
+        };
+        let text = tree.print_subtree(op, &options).to_string();
+        assert!(text.contains("Name: o?p\n") && text.contains("Input type: ['a?']\n"), "{text}");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Orders derived from the parents: children lists, pre-order, device ranges, nearest ancestors of a kind.
 
+use std::ops::Range;
+
 use trace_ingest::{Category, EventId, Trace};
 
 use crate::names::NameClasses;
@@ -140,12 +142,18 @@ impl Layout {
     /// The device events below a host event.
     #[inline]
     pub(crate) fn device_events(&self, event: EventId) -> &[EventId] {
+        &self.device_order[self.device_positions(event)]
+    }
+
+    /// Where the device events below a host event stand among all of the tree.
+    #[inline]
+    pub(crate) fn device_positions(&self, event: EventId) -> Range<usize> {
         match self.position(event) {
             Some(position) => {
                 let end = self.subtree_end[position] as usize;
-                &self.device_order[self.device_offsets[position] as usize..self.device_offsets[end] as usize]
+                self.device_offsets[position] as usize..self.device_offsets[end] as usize
             }
-            None => &[],
+            None => 0..0,
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Links between operators and their backwards, edits and indices stand in files of their own together with the methods
 //! of [`TraceTree`] that they answer, so those files and this one use each other.
 
+use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::OnceLock;
 use std::thread;
@@ -235,6 +236,11 @@ impl TraceTree {
     #[inline]
     pub fn device_events(&self, event: EventId) -> &[EventId] {
         self.layout.device_events(event)
+    }
+
+    /// Positions of [`TraceTree::device_events`] in [`TraceTree::linked_device_events`].
+    pub(crate) fn device_positions(&self, event: EventId) -> Range<usize> {
+        self.layout.device_positions(event)
     }
 
     /// [`TraceTree::device_events`] by file order of the launches, then of the events: the order in which

@@ -28,8 +28,8 @@ pub struct Analysis {
     overlaps: OnceLock<OverlapIndex>,
     models: Models,
     pub(crate) derived: Derived,
-    /// Architecture of the device that the trace names.
-    recognised: Option<&'static Architecture>,
+    /// As asked for, else that of the device that the trace names.
+    architecture: Option<Architecture>,
     /// Passes for pseudo operators that could not run, and why.
     failed_passes: Vec<(String, PassError)>,
     /// What the extension's rule on the tree had to say.
@@ -102,9 +102,10 @@ impl Analysis {
         });
         let recomputed = options.detect_recompute.then(|| tree.recompute_events());
         let device = DeviceEvents::collect(&tree, &options.communication);
-        let models = Models::new(tree.trace(), extended, &options.communication);
+        let models = Models::new(tree.trace(), extended, &options.communication, options.tables());
         let launchers = Launchers::find(&tree, &options.communication, &models, options.parity);
-        let recognised = recognised_architecture(tree.trace());
+        let given = options.architecture.as_ref().or_else(|| recognised_architecture(tree.trace()));
+        let architecture = given.map(|architecture| architecture.with_basis(options.peak_basis()));
         Analysis {
             tree,
             options,
@@ -114,7 +115,7 @@ impl Analysis {
             overlaps: OnceLock::new(),
             models,
             derived: Derived::default(),
-            recognised,
+            architecture,
             failed_passes,
             rule_notices,
             coverage: OnceLock::new(),
@@ -173,7 +174,7 @@ impl Analysis {
 
     /// What the device can do at most: as asked for, else by the device that the trace names.
     pub fn architecture(&self) -> Option<&Architecture> {
-        self.options.architecture.as_ref().or(self.recognised)
+        self.architecture.as_ref()
     }
 
     /// The performance models of the operators.

@@ -74,14 +74,20 @@ impl<'a> Walk<'a> {
             if tree.non_gpu_path(event) {
                 continue;
             }
-            if walk.is_operator(event) && analysis.models().has_model(tree, event) {
-                walk.modelled.insert(event);
-            }
             let has_device_child = tree.children(event).iter().any(|&child| !tree.is_host(child));
             let is_call = tree.trace().events().category(event).is_launch_api();
             if has_device_child && !is_call {
                 // Inserted above some of the device events of one launch.
                 walk.launches_itself.insert(event);
+            }
+            let models = analysis.models();
+            // Operators that were inserted to stand for the parts of another have the figures of its parts.
+            let is_in_parts = walk.modelled_part_below.contains(event) && models.is_ours_alone(tree, event);
+            let launched_alone =
+                walk.launches_itself.contains(event) || !models.decides_by_kernels(tree, event);
+            let may_have_model = launched_alone && !is_in_parts;
+            if walk.is_operator(event) && may_have_model && models.has_model(tree, event) {
+                walk.modelled.insert(event);
             }
             let Some(parent) = tree.parent(event) else { continue };
             let through = walk.is_operator(event) || walk.is_frame(event);

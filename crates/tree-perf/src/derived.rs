@@ -51,6 +51,8 @@ pub(crate) struct UnifiedRow {
     pub(crate) category: OpCategory,
     /// Time in which at least one of the device events ran.
     pub(crate) time: i64,
+    /// Whether the device events are recorded copies, whose size says more than a model.
+    pub(crate) is_copy: bool,
     /// What the model says; `None` where there is none.
     pub(crate) answer: Option<AnswerId>,
     pub(crate) figures: Option<Figures>,

@@ -11,6 +11,7 @@ mod derived;
 mod device;
 mod extended_operators;
 mod finding;
+mod held_against;
 mod kernel_records;
 mod launchers;
 mod models;

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hashbrown::HashMap;
 use perf_models::{
-    Category, CommunicationPatterns, Gap, MemoryKernel, OpCall, Value, family, has_model, model, op_category,
-    operator, operators, rocm_memory_kernel, work_category,
+    Category, CommunicationPatterns, Gap, MemoryKernel, OpCall, Operator, Tables, Value, rocm_memory_kernel,
+    work_category,
 };
 use trace_ingest::{
     ArgumentId, ArgumentValue, Category as EventCategory, EventId, SignatureId, StringId, Trace,
@@ -24,10 +24,20 @@ mod answers;
 pub(crate) use answers::{AnswerId, Evaluation};
 use answers::{Answers, ModelInput};
 
+/// Whether operators of a name have a model.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Claim {
+    Nothing,
+    /// A model is registered for the name.
+    Name,
+    /// The kernels of a call decide ([`Tables::decides_by_kernels`]).
+    Kernels,
+}
+
 /// The models of one trace.
 pub(crate) struct Models {
-    /// Whether a model is registered for the name, per string.
-    by_name: Vec<bool>,
+    /// What is claimed of operators, per string.
+    by_name: Vec<Claim>,
     /// Step of the inference engine around an operator.
     annotations: HashMap<EventId, StringId>,
     /// Forward calls by name and sequence number.
@@ -37,6 +47,7 @@ pub(crate) struct Models {
     /// By the names of an operator and a kernel.
     categories: Mutex<HashMap<(StringId, Option<StringId>), Category>>,
     communication: CommunicationPatterns,
+    tables: Tables,
     /// What the user adds to the built-in models; asked first.
     extended: Option<ExtendedOperators>,
 }
@@ -46,17 +57,23 @@ impl Models {
         trace: &Trace,
         extended: Option<ExtendedOperators>,
         communication: &CommunicationPatterns,
+        tables: Tables,
     ) -> Self {
         let is_extended =
             |name: StringId| extended.as_ref().is_some_and(|extended| extended.is_modelled(name));
-        let by_name = trace.strings().iter().map(|(id, name)| is_extended(id) || has_model(name)).collect();
+        let claim = |(id, name): (StringId, &str)| match is_extended(id) || tables.has_model(name) {
+            false => Claim::Nothing,
+            true if !is_extended(id) && tables.decides_by_kernels(name) => Claim::Kernels,
+            true => Claim::Name,
+        };
+        let by_name = trace.strings().iter().map(claim).collect();
         let events = trace.events();
         let extended_names = extended.iter().flat_map(ExtendedOperators::names);
         let modelled = extended_names.filter(|(_, operator)| operator.is_modelled);
         let annotated: Vec<&str> = modelled.map(|(name, _)| trace.text(name)).collect();
         let annotations = step_annotations(trace, &annotated);
         let mut forward = HashMap::new();
-        for name in operators().filter_map(|operator| operator.forward_call) {
+        for name in tables.operators().filter_map(|operator| operator.forward_call) {
             let Some(id) = trace.strings().find(name) else { continue };
             for event in events.ids().filter(|&event| events.name(event) == id) {
                 forward.extend(events.sequence_number(event).map(|number| ((name, number), event)));
@@ -70,8 +87,19 @@ impl Models {
             arguments: Mutex::default(),
             categories: Mutex::default(),
             communication: communication.clone(),
+            tables,
             extended,
         }
+    }
+
+    /// The tables that answer for all operators that the extension does not know.
+    pub(crate) fn tables(&self) -> Tables {
+        self.tables
+    }
+
+    /// What the tables say of operators of this name.
+    pub(crate) fn operator(&self, name: &str) -> Option<&'static Operator> {
+        self.tables.operator(name)
     }
 
     /// What the user adds to the built-in models.
@@ -102,8 +130,7 @@ impl Models {
         }
     }
 
-    /// Kind of work of an operator call as TraceLens has it, if the extension says nothing of it: by its name or its
-    /// first kernel.
+    /// Kind of work of an operator call: what the extension says of it, else that of its name or its first kernel.
     pub(crate) fn category(
         &self,
         tree: &TraceTree,
@@ -113,7 +140,8 @@ impl Models {
         let trace = tree.trace();
         let by_names = || {
             let names = (trace.events().name(event), first_kernel.map(|kernel| trace.events().name(kernel)));
-            let find = || op_category(trace.text(names.0), names.1.map(|kernel| trace.text(kernel)));
+            let find =
+                || self.tables.op_category(trace.text(names.0), names.1.map(|kernel| trace.text(kernel)));
             (*lock(&self.categories).entry(names).or_insert_with(find)).into()
         };
         self.category_by_extension(tree, event).unwrap_or_else(by_names)
@@ -122,7 +150,7 @@ impl Models {
     /// Kind of work of something that is no event, by its name or its first kernel.
     pub(crate) fn category_of_name(&self, name: &str, first_kernel: Option<&str>) -> OpCategory {
         let by_extension = self.extended.as_ref().and_then(|extended| extended.category_of_text(name));
-        by_extension.unwrap_or_else(|| op_category(name, first_kernel).into())
+        by_extension.unwrap_or_else(|| self.tables.op_category(name, first_kernel).into())
     }
 
     /// What the extension says of the kind of work; the name comes before the model.
@@ -148,7 +176,7 @@ impl Models {
         }
         let category = match self.is_extended(tree, event) {
             true => self.category_by_extension(tree, event)?.backward(),
-            false => family(tree.trace().name(event))?.backward_category()?.into(),
+            false => self.tables.family(tree.trace().name(event))?.backward_category()?.into(),
         };
         let evaluation = self.evaluate(tree, event);
         matches!(evaluation, Ok(evaluated) if evaluated.backward.flops.is_ok()).then_some(category)
@@ -161,6 +189,21 @@ impl Models {
     }
 
     fn is_registered(&self, tree: &TraceTree, event: EventId) -> bool {
+        self.claim(tree, event) != Claim::Nothing
+    }
+
+    /// Whether only our tables have a model of the operator: it is none of those that TraceLens knows, nor of the
+    /// extension.
+    pub(crate) fn is_ours_alone(&self, tree: &TraceTree, event: EventId) -> bool {
+        !self.is_extended(tree, event) && !Tables::TraceLens.has_model(tree.trace().name(event))
+    }
+
+    /// Whether only the operator that launched kernels has a model, and operators around it do not.
+    pub(crate) fn decides_by_kernels(&self, tree: &TraceTree, event: EventId) -> bool {
+        self.claim(tree, event) == Claim::Kernels
+    }
+
+    fn claim(&self, tree: &TraceTree, event: EventId) -> Claim {
         self.by_name[tree.trace().events().name(event).index()]
     }
 
@@ -211,7 +254,7 @@ impl Models {
                 .chain(tree.ancestors(event).take(1))
                 .find_map(|linked| tree.forward_event(linked));
         }
-        let name = operator(trace.name(event))?.forward_call?;
+        let name = self.operator(trace.name(event))?.forward_call?;
         self.forward.get(&(name, trace.events().sequence_number(event)?)).copied()
     }
 
@@ -232,7 +275,7 @@ impl Models {
         let extended = self.extended.as_ref().filter(|extended| extended.is_modelled(key.name));
         match extended.and_then(|extended| extended.model(&call)) {
             Some(answer) => answer.map(by_extension),
-            None => model(&call).map(|model| Evaluated::new(&*model)),
+            None => self.tables.model(&call).map(|model| Evaluated::new(&*model)),
         }
     }
 

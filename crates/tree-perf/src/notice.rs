@@ -58,12 +58,14 @@ pub enum Notice {
         /// Name of the first of them.
         example: String,
     },
-    /// Calls with FLOPs and bytes have no roofline because the architecture states no peak for what they do.
+    /// Calls have no roofline, or one of their bytes alone, because the architecture states no peak for what they do.
     PeaksMissing {
         /// Name of the architecture.
         architecture: String,
         /// Unit and precision with the number of calls, by name.
         calls: Vec<(String, usize)>,
+        /// Whether they are held against the bandwidth.
+        have_bytes: bool,
     },
 }
 
@@ -118,13 +120,16 @@ impl fmt::Display for Notice {
                     "{kernels} {noun} as communication for a word in the name alone ({time_us:.3} µs), such as {example}"
                 )
             }
-            Notice::PeaksMissing { architecture, calls } => {
+            Notice::PeaksMissing { architecture, calls, have_bytes } => {
                 write!(f, "the architecture {architecture} states no peak for")?;
                 for (position, (spec, calls)) in calls.iter().enumerate() {
                     let separator = if position > 0 { "," } else { "" };
                     write!(f, "{separator} {spec} ({calls} calls)")?;
                 }
-                f.write_str(": these calls have no roofline")
+                f.write_str(match have_bytes {
+                    true => ": these calls are held against the bandwidth alone",
+                    false => ": these calls have no roofline",
+                })
             }
         }
     }

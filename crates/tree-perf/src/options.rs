@@ -1,6 +1,6 @@
 //! What an analysis is asked to do.
 
-use perf_models::{Architecture, CommunicationPatterns};
+use perf_models::{Architecture, CommunicationPatterns, PeakBasis, Tables};
 use trace_ingest::RecorderFacts;
 use trace2tree::{LinkBy, TreeOptions};
 
@@ -21,8 +21,9 @@ pub struct AnalysisOptions {
     pub link_by: LinkBy,
     /// Which report the sheets are for.
     pub layout: ReportLayout,
-    /// Categories and communication as TraceLens has them: an operator has the category of its name or its first
-    /// kernel, and the tables of operators leave communication out.
+    /// Figures as TraceLens has them: an operator has the category of its name or its first kernel, operators that
+    /// TraceLens has no model of have none, the tables of operators leave communication out, and work is held against what
+    /// its model says, copies included.
     pub parity: bool,
     /// Count device events without a launch in the timeline too. On where the recorder cannot know launches
     /// ([`RecorderFacts::launches`]): the timeline would be empty.
@@ -64,6 +65,9 @@ pub struct AnalysisOptions {
     /// What the device can do at most; `None` takes the bundled architecture of the device that the trace
     /// names, if there is one.
     pub architecture: Option<Architecture>,
+    /// Which of the architecture's peaks count; `None` takes the nominal ones, so that devices compare, and with the
+    /// figures of TraceLens the achievable ones, which are all that it knows.
+    pub peak_basis: Option<PeakBasis>,
     /// Kernel names that mean communication.
     pub communication: CommunicationPatterns,
 }
@@ -92,16 +96,30 @@ impl Default for AnalysisOptions {
             topk_roofline_ops: None,
             collective_analysis: true,
             architecture: None,
+            peak_basis: None,
             communication: CommunicationPatterns::default(),
         }
     }
 }
 
 impl AnalysisOptions {
+    /// Which peaks count where nobody says it.
+    pub(crate) fn peak_basis(&self) -> PeakBasis {
+        self.peak_basis.unwrap_or(match self.parity {
+            true => PeakBasis::Achievable,
+            false => PeakBasis::Nominal,
+        })
+    }
+
     /// Turns on what a trace without host calls needs, where its recorder cannot know any.
     pub(crate) fn adapt_to(&mut self, recorder: &RecorderFacts) {
         self.include_unlinked_kernels |= !recorder.launches;
         self.kernel_summary |= !recorder.operators;
+    }
+
+    /// The tables of operators that answer for the trace.
+    pub(crate) fn tables(&self) -> Tables {
+        if self.parity { Tables::TraceLens } else { Tables::All }
     }
 
     /// What a tree must be built from so that an analysis with these options can be made of it

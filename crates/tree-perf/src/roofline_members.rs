@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use perf_models::{Family, family, ops_of_family};
+use perf_models::Family;
 use trace_ingest::{Category, EventId};
 
 use crate::analysis::Analysis;
@@ -76,7 +76,8 @@ impl RooflineMembers {
         let (tree, strings) = (analysis.tree(), analysis.trace().strings());
         let mut calls = self.calls.get(subject).cloned().unwrap_or_default();
         if let Subject::Family(family) = subject {
-            let names = ops_of_family(*family).filter_map(|name| strings.find(name));
+            let names =
+                analysis.models().tables().ops_of_family(*family).filter_map(|name| strings.find(name));
             let built_in = names.filter(|name| !self.decided.contains(name));
             calls.extend(built_in.flat_map(|name| tree.find_by_name_id(name)));
         }
@@ -96,7 +97,7 @@ fn subject(analysis: &Analysis, call: EventId, operator: &ExtendedOperator) -> O
         let evaluation = models.evaluate(analysis.tree(), call);
         evaluation.as_ref().ok()?.by_extension.as_ref()?.family
     } else {
-        family(analysis.trace().name(call))
+        models.tables().family(analysis.trace().name(call))
     };
     Some(family.map_or_else(|| Subject::named(category.work()), Subject::Family))
 }

@@ -24,11 +24,10 @@ impl Rooflines for Analysis {
 
     fn visit_calls(&self, visit: &mut dyn FnMut(RooflineCall<'_>)) {
         for row in self.unified_rows() {
-            let roofline = row.figures.and_then(|figures| figures.roofline);
             visit(RooflineCall {
                 name: &row.name(self).text(self),
                 kernel_time_us: self.us(row.time),
-                roofline_time_us: roofline.map(|roofline| roofline.time_us()),
+                figures: row.figures,
                 gap: row.status(self).gap(),
             });
         }
@@ -36,7 +35,7 @@ impl Rooflines for Analysis {
             visit(RooflineCall {
                 name: self.trace().name(event),
                 kernel_time_us: self.us(self.trace().events().duration(event)),
-                roofline_time_us: None,
+                figures: None,
                 gap: status.gap(),
             });
         }

@@ -9,13 +9,14 @@ use hashbrown::HashMap;
 use operator_sheets::{Evaluated, Figures, OpCategory, RooflineShares};
 use perf_models::{Category, Gap};
 use trace_ingest::EventId;
-use trace2tree::EventSet;
+use trace2tree::{EventSet, is_graph_launch};
 
 use crate::analysis::Analysis;
 use crate::call_groups::{CallGroup, CallName, CallTable, CountedCall, GroupKey};
 use crate::charged_operators::charged_operators;
 use crate::derived::{ChargedOperator, FiguresFrom, UnifiedRow};
 use crate::device::interval;
+use crate::held_against;
 use crate::models::AnswerId;
 use crate::notice::Notice;
 
@@ -23,6 +24,7 @@ use crate::notice::Notice;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Status {
     Modelled,
+    InCache,
     AbovePeak,
     BytesNotKnown,
     ArgumentsNotRecorded,
@@ -36,6 +38,7 @@ impl Status {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Status::Modelled => "modelled",
+            Status::InCache => "in cache",
             Status::AbovePeak => "above peak",
             Status::BytesNotKnown => "bytes not known",
             Status::ArgumentsNotRecorded => "arguments not recorded",
@@ -48,7 +51,7 @@ impl Status {
 
     /// Why FLOPs and bytes are not known.
     pub(crate) fn gap(self) -> Option<&'static str> {
-        (!matches!(self, Status::Modelled | Status::AbovePeak)).then(|| self.as_str())
+        (!matches!(self, Status::Modelled | Status::InCache | Status::AbovePeak)).then(|| self.as_str())
     }
 }
 
@@ -59,7 +62,10 @@ impl UnifiedRow {
             _ if self.category == Category::Communication.into() => Status::Communication,
             Some(figures) if figures.bytes.is_none() => Status::BytesNotKnown,
             Some(figures) if figures.percent_of_roofline().is_some_and(|share| share > 100.0) => {
-                Status::AbovePeak
+                match figures.explaining_cache(analysis.architecture()) {
+                    Some(_) if !analysis.options().parity => Status::InCache,
+                    _ => Status::AbovePeak,
+                }
             }
             Some(_) => Status::Modelled,
             None if self.category == Category::CopyFill.into() => Status::Copies,
@@ -72,7 +78,7 @@ impl UnifiedRow {
         }
     }
 
-    /// The answers of the model, if it has any.
+    /// The answers of the model, if it has any. Copies are not asked about.
     pub(crate) fn evaluated<'a>(&self, analysis: &'a Analysis) -> Option<&'a Evaluated> {
         analysis.models().evaluation(self.answer?).as_ref().ok()
     }
@@ -83,15 +89,37 @@ impl UnifiedRow {
     }
 
     /// The model's answer and whether it is that for backward work: rows with the same have the same reason.
-    pub(crate) fn answer(&self) -> (Option<AnswerId>, bool) {
-        (self.answer, matches!(self.charged.figures, FiguresFrom::BackwardOf(_)))
+    pub(crate) fn answer(&self) -> (Option<AnswerId>, bool, bool) {
+        (self.answer, matches!(self.charged.figures, FiguresFrom::BackwardOf(_)), self.is_copy)
+    }
+
+    /// What there is to say of the figures: what the model assumes, and what the work is held against.
+    pub(crate) fn note(&self, analysis: &Analysis) -> Option<String> {
+        let figures = self.figures.as_ref()?;
+        let evaluated = self.evaluated(analysis);
+        let assumed = evaluated.and_then(|evaluated| evaluated.assumption.clone());
+        let spec = evaluated.and_then(|evaluated| evaluated.spec);
+        let held = held_against::note(analysis, spec, figures, &self.charged.device_events);
+        let clauses: Vec<String> = assumed.into_iter().chain(held).collect();
+        (!clauses.is_empty()).then(|| clauses.join("; "))
     }
 
     /// Why there are no figures, as a clause.
     pub(crate) fn reason(&self, analysis: &Analysis) -> Option<String> {
+        if self.is_copy {
+            return self.figures.is_none().then(|| "the size of the copy is not recorded".to_owned());
+        }
         let Some(answer) = self.answer else {
-            let reason = match self.category == Category::Communication.into() {
-                true => "communication: its time depends on the other ranks and the links to them",
+            let (events, launcher) = (analysis.trace().events(), self.charged.operator);
+            let is_launch = !analysis.options().parity && events.category(launcher).is_launch_api();
+            let reason = match is_launch {
+                _ if self.category == Category::Communication.into() => {
+                    "communication: its time depends on the other ranks and the links to them"
+                }
+                true if is_graph_launch(analysis.trace().name(launcher)) => {
+                    "the replay of a graph is recorded without the arguments of its calls"
+                }
+                true => "launched outside of any operator, so that no arguments are recorded",
                 false => "no model knows this operator",
             };
             return Some(reason.to_string());
@@ -214,7 +242,9 @@ fn row(
     let mut busy =
         |events: &[EventId]| busy_time(events.iter().map(|&event| interval(trace, event)), scratch);
     let time = busy(&charged.device_events);
+    let is_copy = held_against::is_copy(analysis, &charged.device_events);
     let (answer, backward, time_of_figures) = match charged.figures {
+        _ if is_copy => (None, false, time),
         FiguresFrom::Own => (Some(models.answer(tree, charged.operator)), false, time),
         FiguresFrom::BackwardOf(forward) => {
             // The forward operator's backward figures cover everything that its backward links launched.
@@ -227,12 +257,17 @@ fn row(
         }
         FiguresFrom::Nowhere => (None, false, time),
     };
-    let figures = answer.and_then(|answer| {
+    let us = analysis.us(time_of_figures);
+    let of_model = |answer| {
         let evaluated = models.evaluation(answer).as_ref().ok()?;
         let work = if backward { &evaluated.backward } else { &evaluated.forward };
-        Figures::new(work, evaluated.spec, analysis.us(time_of_figures), analysis.architecture())
-    });
-    let mut row = UnifiedRow { charged, category: Category::Other.into(), time, answer, figures };
+        held_against::figures(analysis, work, evaluated.spec, &charged.device_events, us)
+    };
+    let figures = match is_copy {
+        true => held_against::copy_figures(analysis, &charged.device_events, us),
+        false => answer.and_then(of_model),
+    };
+    let mut row = UnifiedRow { charged, category: Category::Other.into(), time, is_copy, answer, figures };
     row.category = category(analysis, &row);
     row
 }
@@ -243,7 +278,7 @@ pub(crate) fn peaks_missing(analysis: &Analysis) -> Option<Notice> {
     let mut calls: BTreeMap<String, usize> = BTreeMap::new();
     for figures in analysis.unified_rows().iter().filter_map(|row| row.figures) {
         if let Some(spec) = figures.spec
-            && figures.roofline.is_none()
+            && figures.roofline.is_none_or(|roofline| roofline.missing_peak.is_some())
             && figures.bytes.is_some()
             && figures.flops > 0.0
         {
@@ -252,7 +287,8 @@ pub(crate) fn peaks_missing(analysis: &Analysis) -> Option<Notice> {
     }
     let architecture = architecture.name.clone();
     let calls: Vec<(String, usize)> = calls.into_iter().collect();
-    (!calls.is_empty()).then_some(Notice::PeaksMissing { architecture, calls })
+    let have_bytes = !analysis.options().parity;
+    (!calls.is_empty()).then_some(Notice::PeaksMissing { architecture, calls, have_bytes })
 }
 
 fn category(analysis: &Analysis, row: &UnifiedRow) -> OpCategory {
@@ -276,8 +312,8 @@ fn category(analysis: &Analysis, row: &UnifiedRow) -> OpCategory {
     models.category(tree, row.charged.operator, first_kernel)
 }
 
-/// What the operator is there for: the first kind of work of its device events that is neither communication nor a copy,
-/// if there is any.
+/// What the operator is there for: the first kind of work of its device events that is neither communication nor a
+/// copy, if there is any.
 fn work(analysis: &Analysis, charged: &ChargedOperator) -> OpCategory {
     let (tree, models) = (analysis.tree(), analysis.models());
     let own = models.category_by_extension(tree, charged.operator);

@@ -30,8 +30,8 @@ pub struct JaxAnalysis {
     pub(crate) roofs: OnceLock<Vec<Roof>>,
     tpu: OnceLock<Option<TpuAnalysis>>,
     pub(crate) collectives: OnceLock<CollectiveAnalysis>,
-    /// Architecture of the device that the profile describes.
-    recognised: Option<&'static Architecture>,
+    /// As asked for, else that of the device that the profile describes.
+    architecture: Option<Architecture>,
 }
 
 /// A GPU with events.
@@ -54,7 +54,8 @@ impl JaxAnalysis {
         let gpus = gpus(&profile, &mut device_events);
         let operators = operators::assign(&profile, &programs, &options, &mut device_events);
         let (executions, calls) = executions::find(&profile, &device_events, &operators);
-        let recognised = recognised_architecture(&profile);
+        let given = options.architecture.as_ref().or_else(|| recognised_architecture(&profile));
+        let architecture = given.map(|architecture| architecture.with_basis(options.peak_basis));
         JaxAnalysis {
             profile,
             options,
@@ -67,7 +68,7 @@ impl JaxAnalysis {
             roofs: OnceLock::new(),
             tpu: OnceLock::new(),
             collectives: OnceLock::new(),
-            recognised,
+            architecture,
         }
     }
 
@@ -103,7 +104,7 @@ impl JaxAnalysis {
 
     /// The architecture from the options, or else that of the device that the profile describes.
     pub fn architecture(&self) -> Option<&Architecture> {
-        self.options.architecture.as_ref().or(self.recognised)
+        self.architecture.as_ref()
     }
 
     /// The GPUs with events, by process id.

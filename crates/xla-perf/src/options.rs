@@ -1,6 +1,6 @@
 //! Options of the analysis of an XLA profile.
 
-use perf_models::{Architecture, CommunicationPatterns};
+use perf_models::{Architecture, CommunicationPatterns, PeakBasis};
 
 use crate::device_events::is_copy_kernel;
 
@@ -30,6 +30,8 @@ pub enum CopyKernels {
 pub struct JaxOptions {
     /// Architecture that the figures are held against; the device that the profile names where none is given.
     pub architecture: Option<Architecture>,
+    /// Which of its peaks count.
+    pub peak_basis: PeakBasis,
     /// Keep only kernels whose operation or source file contains one of these texts; all kernels when empty.
     pub keyword_filters: Vec<String>,
     /// Whose figures.
@@ -53,6 +55,7 @@ impl Default for JaxOptions {
     fn default() -> Self {
         JaxOptions {
             architecture: None,
+            peak_basis: PeakBasis::default(),
             keyword_filters: Vec::new(),
             figures: JaxFigures::default(),
             copy_kernels: CopyKernels::default(),

@@ -30,7 +30,6 @@ impl Rooflines for JaxAnalysis {
         for call in self.calls().iter().filter(|call| self.keeps(call.operator)) {
             let operator = &self.operators()[call.operator];
             let figures = figures(self, call);
-            let roofline = figures.and_then(|figures| figures.roofline);
             let gap = match operator.kernel_category {
                 Some(XlaKernel::Communication) => Some(RooflineShares::COMMUNICATION),
                 _ => figures.and_then(|figures| figures.bytes).is_none().then_some("no model"),
@@ -38,7 +37,7 @@ impl Rooflines for JaxAnalysis {
             visit(RooflineCall {
                 name: &operator.name,
                 kernel_time_us: call.time.to_microseconds(),
-                roofline_time_us: roofline.map(|roofline| roofline.time_us()),
+                figures,
                 gap,
             });
         }

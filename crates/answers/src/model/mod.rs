@@ -57,6 +57,8 @@ pub struct LeastTime<'a> {
     pub architecture: &'a Architecture,
     /// Its roofline at this operation.
     pub roofline: Result<Roofline, Undefined>,
+    /// Why the roofline is that of the bytes alone, if it is.
+    pub without_peak: Option<Undefined>,
 }
 
 impl<'a> ModelFigures<'a> {
@@ -77,9 +79,15 @@ impl<'a> ModelFigures<'a> {
         architecture: Option<&'a Architecture>,
     ) -> Self {
         let spec = model.compute_spec();
-        let roofline = |architecture| Roofline::new(flops.clone()?, bytes.clone()?, spec, architecture);
-        let least_time =
-            architecture.map(|architecture| LeastTime { architecture, roofline: roofline(architecture) });
+        let least_time = architecture.map(|architecture| {
+            let work = || Ok((flops.clone()?, bytes.clone()?));
+            let roofline = work()
+                .and_then(|(flops, bytes)| Roofline::with_known_peaks(flops, bytes, spec, architecture));
+            let is_of_bytes = roofline.as_ref().is_ok_and(|roofline| roofline.missing_peak.is_some());
+            let strict = || work().and_then(|(flops, bytes)| Roofline::new(flops, bytes, spec, architecture));
+            let without_peak = is_of_bytes.then(strict).and_then(Result::err);
+            LeastTime { architecture, roofline, without_peak }
+        });
         let mut parameters = model.parameters();
         // Element types are one answer for all tensors.
         parameters.retain(|(name, value)| *value != Value::None && !name.starts_with("dtype"));
@@ -110,14 +118,17 @@ impl<'a> ModelFigures<'a> {
             let roofline = least.roofline.as_ref().ok();
             answer["arch"] = json!({
                 "name": least.architecture.name,
+                "peaks": least.architecture.peaks_in_words(),
                 "memory_bandwidth_gb_per_s": json_number(least.architecture.memory_bandwidth_gb_per_s),
                 "peak_spec": least.peak().map(|spec| spec.to_string()),
+                "peak_basis": least.peak().and_then(|spec| least.architecture.basis_of(spec)).map(|basis| basis.to_string()),
                 "peak_tflops": least.peak_tflops().map(json_number),
                 "ridge_point": least.ridge_point().map(json_number),
                 "bound": roofline.map(|roofline| roofline.bound().to_string()),
                 "roofline_time_us": roofline.map(|roofline| json_number(roofline.time_us())),
             });
             missing.extend(least.roofline.as_ref().err());
+            missing.extend(&least.without_peak);
         }
         let mut reasons: Vec<String> = missing.into_iter().map(ToString::to_string).collect();
         reasons.dedup();

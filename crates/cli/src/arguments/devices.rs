@@ -1,13 +1,13 @@
 //! Flags about devices and their kernels that several reports share.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use answers::model::chosen_architecture;
 use clap::Args;
-use perf_models::{Architecture, CommunicationPatterns};
+use perf_models::{Architecture, CommunicationPatterns, PeakBasis};
 
-use super::{Reference, microseconds};
+use super::{Reference, microseconds, one_of};
 use crate::error::Failure;
 
 #[derive(Args)]
@@ -21,12 +21,44 @@ pub(crate) struct DeviceArguments {
     #[arg(long = "gpu_arch_platform", value_name = "NAME")]
     gpu_arch_platform: Option<String>,
 
+    /// Hold the figures against the peaks of the vendor's data sheet (nominal), or against measured ones where such are
+    /// published (achievable) [default: nominal; achievable with --parity]
+    #[arg(long = "peak", value_name = "BASIS", value_parser = one_of(PEAK_BASES))]
+    peak: Option<PeakBasis>,
+
     /// Kernels whose name contains this text are communication too (may be given several times)
     #[arg(long = "communication-pattern", value_name = "TEXT")]
     communication_pattern: Vec<String>,
 }
 
+/// What `--peak` takes.
+pub(super) const PEAK_BASES: &[(&str, PeakBasis)] =
+    &[("nominal", PeakBasis::Nominal), ("achievable", PeakBasis::Achievable)];
+
+/// That a file has keys which mean nothing.
+pub(crate) fn unknown_keys(architecture: &Architecture, file: Option<&Path>) -> Option<String> {
+    let keys = &architecture.unknown_keys;
+    let file = file.filter(|_| !keys.is_empty())?;
+    let noun = if keys.len() == 1 { "key" } else { "keys" };
+    Some(format!(
+        "{}: unknown {noun} {}; known are {}",
+        file.display(),
+        keys.join(", "),
+        Architecture::KEYS.join(", ")
+    ))
+}
+
 impl DeviceArguments {
+    /// Which peaks count, if the user says it.
+    pub(crate) fn peak_basis(&self) -> Option<PeakBasis> {
+        self.peak
+    }
+
+    /// What there is to say of the architecture.
+    pub(crate) fn warning(&self, architecture: Option<&Architecture>) -> Option<String> {
+        unknown_keys(architecture?, self.gpu_arch_json_path.as_deref())
+    }
+
     pub(crate) fn architecture(&self) -> Result<Option<Architecture>, Failure> {
         let (file, name) = (self.gpu_arch_json_path.as_deref(), self.gpu_arch_platform.as_deref());
         Ok(chosen_architecture(file, name)?)

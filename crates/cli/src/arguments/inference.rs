@@ -26,9 +26,15 @@ pub(crate) struct InferenceArguments {
 #[command(next_help_heading = "Inference")]
 pub(crate) struct EngineArguments {
     /// Give replayed graphs the operators of the traces in this folder, which were recorded while the graphs were
-    /// captured; execution_details.json in it says what is what, and is written where there is none
+    /// captured; execution_details.json in it says what is what, and without it all of them are read. Nothing is written
+    /// there
     #[arg(long = "capture_folder", value_name = "DIR")]
     pub(crate) capture_folder: Option<PathBuf>,
+
+    /// Write what is known of the captures to this file: put into their folder as execution_details.json it saves the
+    /// next run from reading all of them. A batch size that no annotation states is null in it
+    #[arg(long = "capture_details_path", value_name = "FILE", requires = "capture_folder")]
+    pub(crate) capture_details_path: Option<PathBuf>,
 
     /// Tell calls in different nn.Modules apart in ops_summary, ops_summary_by_category and ops_all, and show the
     /// modules around them; needs a trace with stacks

@@ -140,7 +140,8 @@ pub(crate) struct FigureArguments {
 #[derive(Args)]
 #[command(next_help_heading = "Terminal")]
 pub(crate) struct TerminalArguments {
-    /// Share of the time in percent below which a row is minor: grey, and left out where there is no colour
+    /// Share in percent, of the time and of device time, below which a row is minor: grey, and left out where there is no
+    /// colour. With --compat that of the time decides alone
     #[arg(long = "min-percentage", value_name = "PERCENT", default_value = "0.5", value_parser = number("of percent, 0 or more", |value| value >= 0.0))]
     pub(crate) min_percentage: f64,
 

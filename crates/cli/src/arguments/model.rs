@@ -7,9 +7,10 @@ use clap::{Args, Subcommand};
 use perf_models::{
     Activation, Attention, AttentionMask, BinaryElementwise, CausalConvolution, Channels, Convolution,
     CrossEntropy, Gemm, GemmSizes, GroupedGemm, Normalization, NormalizationBackward, NormalizationKind,
-    PerfModel, Reduction, ReductionKind, RotaryEmbedding, Tensor, UnaryElementwise, number_size,
+    PeakBasis, PerfModel, Reduction, ReductionKind, RotaryEmbedding, Tensor, UnaryElementwise, number_size,
 };
 
+use super::devices::PEAK_BASES;
 use super::{choice, one_of, one_of_explained};
 use crate::error::Failure;
 
@@ -105,12 +106,17 @@ impl<A: Args + Sizes> Question<A> {
 #[command(next_help_heading = "Answer")]
 pub(crate) struct AnswerArguments {
     /// Hold the figures against this bundled architecture; see tracelens archs
-    #[arg(long, alias = "gpu_arch_platform", value_name = "NAME")]
+    #[arg(long, alias = "gpu_arch_platform", value_name = "NAME", group = "architecture")]
     pub(crate) arch: Option<String>,
 
     /// Hold the figures against the architecture in this JSON file
-    #[arg(long = "gpu_arch_json_path", value_name = "FILE", conflicts_with = "arch")]
+    #[arg(long = "gpu_arch_json_path", value_name = "FILE", conflicts_with = "arch", group = "architecture")]
     pub(crate) gpu_arch_json_path: Option<PathBuf>,
+
+    /// Its peaks as the vendor's data sheet states them (nominal), or measured ones where such are published
+    /// (achievable) [default: nominal]
+    #[arg(long, value_name = "BASIS", value_parser = one_of(PEAK_BASES), requires = "architecture")]
+    pub(crate) peak: Option<PeakBasis>,
 
     /// The figures of the backward pass instead
     #[arg(long)]

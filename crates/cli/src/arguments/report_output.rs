@@ -12,8 +12,9 @@ pub(crate) type Output = (&'static dyn Writer, PathBuf);
 
 #[derive(Args)]
 pub(crate) struct Recordings {
-    /// The recording: plain, gzip, zstd or zip; rocprofv3's CSV files as a directory, too. Several XPlane profiles or
-    /// Tenstorrent files are of the hosts of one run, in the order of their ranks
+    /// The recording: plain, gzip, zstd or zip; rocprofv3's CSV files as a directory, too; - reads standard input, and
+    /// then no workbook is written unless it is named. Several XPlane profiles or Tenstorrent files are of the hosts of
+    /// one run, in the order of their ranks
     #[arg(value_name = "FILE", required_unless_present = "profile_json_path")]
     files: Vec<PathBuf>,
 

@@ -22,7 +22,7 @@ execution_details.json and execution_details.csv beside the traces say what they
 
 #[derive(Args)]
 pub(crate) struct SplitArguments {
-    /// The trace: plain, gzip, zstd or zip
+    /// The trace: plain, gzip, zstd or zip; - reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::microseconds;
 use super::reading::ReadingArguments;
 
 #[derive(Args)]
 pub(crate) struct TreeArguments {
-    /// The trace: plain, gzip, zstd or zip
+    /// The trace: plain, gzip, zstd or zip; - reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
@@ -39,6 +40,11 @@ pub(crate) struct TreeArguments {
     /// Print this many levels below the start
     #[arg(long, value_name = "N")]
     pub(crate) depth: Option<usize>,
+
+    /// Leave out what has less device time than this. A node's device time is the sum of the durations of all device
+    /// events that it and everything below it launched; its share, in parentheses, is of those of the whole trace
+    #[arg(long = "min-time", value_name = "US", value_parser = microseconds(), conflicts_with = "parents")]
+    pub(crate) min_time: Option<f64>,
 
     /// Print events without device work too
     #[arg(long)]

@@ -1,38 +1,67 @@
 //! `tracelens archs`: the bundled architectures.
 
-use perf_models::{Architecture, ComputeSpec, architectures};
-use report_writers::terminal::{TextColumn, table};
+use std::collections::BTreeMap;
+
+use perf_models::{Architecture, ComputeSpec, PeakBasis, architectures};
+use report_writers::terminal::{Style, TextColumn, table};
 
 use crate::console;
 use crate::error::Failure;
 
 /// Peaks that the table shows; the files have more.
-const SPECS: [&str; 8] = [
+const SPECS: [&str; 9] = [
     "matrix_fp4",
     "matrix_fp8",
+    "matrix_int8",
     "matrix_bf16",
     "matrix_fp16",
-    "matrix_int8",
+    "matrix_tf32",
     "matrix_fp32",
     "matrix_fp64",
     "vector_fp32",
 ];
 
+/// Columns that the table takes.
+const WIDTH: usize = 140;
+
+/// The peaks of one basis.
+struct Row {
+    architecture: &'static Architecture,
+    basis: PeakBasis,
+}
+
 pub(crate) fn run() -> Result<(), Failure> {
+    let of =
+        |architecture| [PeakBasis::Nominal, PeakBasis::Achievable].map(|basis| Row { architecture, basis });
+    let rows: Vec<Row> = architectures().flat_map(of).filter(|row| !row.peaks().is_empty()).collect();
     let mut columns = vec![
-        TextColumn::left("architecture", |one: &&Architecture| one.name.as_str()),
-        TextColumn::right("GB/s", |one: &&Architecture| one.memory_bandwidth_gb_per_s.to_string()),
+        TextColumn::left("architecture", |row: &Row| row.architecture.name.as_str()),
+        TextColumn::left("peaks", |row: &Row| row.basis.to_string()),
+        TextColumn::right("GB/s", |row: &Row| row.architecture.memory_bandwidth_gb_per_s.to_string()),
     ];
-    columns.extend(SPECS.map(|spec| {
-        TextColumn::right(spec.trim_start_matches("matrix_"), move |one: &&Architecture| peak(one, spec))
-    }));
-    let rows: Vec<&Architecture> = architectures().collect();
-    let text = table(&columns, &rows, console::style());
-    let note = "Peaks in TFLOP/s (int8: TOP/s) of the matrix units, dense; vector_fp32 of the others.";
+    columns.extend(
+        SPECS.map(|spec| {
+            TextColumn::right(spec.trim_start_matches("matrix_"), move |row: &Row| row.peak(spec))
+        }),
+    );
+    let style = console::style();
+    // Names are there to be typed: a narrow terminal wraps them rather than losing a part.
+    let text = table(&columns, &rows, Style { width: style.width.max(WIDTH), ..style });
+    let note = "Peaks in TFLOP/s (int8: TOP/s) of the matrix units, dense; vector_fp32 of the others.\n\
+                nominal: the vendor's data sheet. achievable: measured and published; --peak achievable takes these.";
     Ok(console::print(format_args!("{text}\n{note}\n"))?)
 }
 
-fn peak(architecture: &Architecture, spec: &str) -> String {
-    let peak = spec.parse().ok().and_then(|spec: ComputeSpec| architecture.peak_tflops(spec));
-    peak.map_or_else(|| "–".to_string(), |peak| peak.to_string())
+impl Row {
+    fn peaks(&self) -> &'static BTreeMap<ComputeSpec, f64> {
+        match self.basis {
+            PeakBasis::Nominal => &self.architecture.nominal_tflops,
+            PeakBasis::Achievable => &self.architecture.achievable_tflops,
+        }
+    }
+
+    fn peak(&self, spec: &str) -> String {
+        let peak = spec.parse().ok().and_then(|spec: ComputeSpec| self.peaks().get(&spec));
+        peak.map_or_else(|| "–".to_string(), |peak| peak.to_string())
+    }
 }

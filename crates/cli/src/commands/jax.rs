@@ -1,18 +1,25 @@
 //! `tracelens jax`.
 
 use answers::{Picture, XlaReporter};
+use perf_models::PeakBasis;
 use trace_ingest::RecordingKind;
 use xla_perf::{CopyKernels, JaxFigures, JaxOptions};
 
 use super::report::{PERF_REPORT, Request};
-use crate::arguments::Given;
 use crate::arguments::jax::{JaxAnalysisArguments, JaxArguments};
+use crate::arguments::{Given, Reference};
 use crate::error::Failure;
 use crate::timings::Timings;
 
 /// Options of the report of one profile; that of several is about their collectives.
-const OF_ONE_PROFILE: [&str; 5] =
-    ["roofline_svg", "kernel_metadata_keyword_filters", "gpu_arch_json_path", "gpu_arch_platform", "parity"];
+const OF_ONE_PROFILE: [&str; 6] = [
+    "roofline_svg",
+    "kernel_metadata_keyword_filters",
+    "gpu_arch_json_path",
+    "gpu_arch_platform",
+    "peak",
+    "parity",
+];
 
 pub(crate) fn run(arguments: &JaxArguments, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
     if arguments.analysis.enable_origami {
@@ -35,13 +42,19 @@ pub(crate) fn run(arguments: &JaxArguments, given: &Given, timings: &mut Timings
         let warning = "--gpus_per_node has no effect on one profile: its GPUs are one host's";
         request.warnings.push(warning.into());
     }
-    request.answer(XlaReporter { analysis: options(&arguments.analysis)? }, &(), timings)
+    let analysis = options(&arguments.analysis)?;
+    request.warnings.extend(arguments.analysis.devices.warning(analysis.architecture.as_ref()));
+    request.answer(XlaReporter { analysis }, &(), timings)
 }
 
 fn options(asked: &JaxAnalysisArguments) -> Result<JaxOptions, Failure> {
     let defaults = JaxOptions::default();
     Ok(JaxOptions {
         architecture: asked.devices.architecture()?,
+        peak_basis: asked.devices.peak_basis().unwrap_or(match asked.parity {
+            Some(Reference::TraceLens) => PeakBasis::Achievable,
+            None => PeakBasis::Nominal,
+        }),
         keyword_filters: asked.kernel_metadata_keyword_filters.clone(),
         figures: if asked.parity.is_some() { JaxFigures::TraceLens } else { JaxFigures::Correct },
         copy_kernels: match asked.rebucket_copy_kernels {

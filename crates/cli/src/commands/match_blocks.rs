@@ -8,6 +8,7 @@ use inference_phase::matching::{
     write_report,
 };
 use inference_phase::split::{self, Membership, SplitError, SplitOutput, SplitStep, StepWork};
+use sheets::escaped;
 use trace2tree::{TraceTree, TreeOptions};
 
 use crate::arguments::match_blocks::MatchArguments;
@@ -99,7 +100,7 @@ fn listing(matches: &Matches, paths: &[[PathBuf; 2]], arguments: &MatchArguments
         let phase = phase_name(pair.phase);
         lines.push(format!("{phase}: {a} of A and {b} of B; apart by {}", distance.join(", ")));
         if !arguments.no_extract {
-            lines.extend(paths.iter().map(|path| format!("  {}", path.display())));
+            lines.extend(paths.iter().map(|path| format!("  {}", escaped(&path.to_string_lossy()))));
         }
     }
     let reports =

@@ -10,6 +10,7 @@ use answers::numbers::{decimal, plain};
 use perf_models::{Bound, Figure};
 
 use crate::arguments;
+use crate::arguments::devices::unknown_keys;
 use crate::arguments::model::{ModelArguments, ModelCommand, common_name};
 use crate::console;
 use crate::error::Failure;
@@ -28,7 +29,14 @@ pub(crate) fn run(arguments: &ModelArguments) -> Result<(), Failure> {
 fn answer(command: &ModelCommand) -> Result<(), Failure> {
     let (name, sizes, dtype, asked) = command.parts();
     let architecture = chosen_architecture(asked.gpu_arch_json_path.as_deref(), asked.arch.as_deref())?;
+    let architecture =
+        architecture.map(|architecture| architecture.with_basis(asked.peak.unwrap_or_default()));
     let architecture = architecture.as_ref();
+    if let Some(warning) =
+        architecture.and_then(|architecture| unknown_keys(architecture, asked.gpu_arch_json_path.as_deref()))
+    {
+        console::warning(warning);
+    }
     let (name, figures) = match asked.backward {
         false => (name.to_owned(), ModelFigures::forward(sizes.model(dtype)?.as_ref(), architecture)),
         true => {
@@ -68,7 +76,8 @@ fn text(title: &str, figures: &ModelFigures<'_>) -> String {
     rows.push(("compute spec", figures.spec.map_or("none".into(), |spec| spec.to_string()), String::new()));
     if let Some(least) = &figures.least_time {
         let bandwidth = plain(least.architecture.memory_bandwidth_gb_per_s);
-        rows.push(("architecture", least.architecture.name.clone(), String::new()));
+        let peaks = least.architecture.peaks_in_words();
+        rows.push(("architecture", least.architecture.name.clone(), peaks.to_owned()));
         rows.push(("memory bandwidth", bandwidth, "GB/s".into()));
         match &least.roofline {
             Ok(roofline) => {
@@ -81,8 +90,11 @@ fn text(title: &str, figures: &ModelFigures<'_>) -> String {
                 let bound = match roofline.bound() {
                     Bound::Compute => "compute",
                     Bound::Memory => "memory",
+                    Bound::Link => "link",
+                    Bound::AtLeastMemory => "bandwidth only",
                 };
-                rows.push(("bound", bound.into(), String::new()));
+                let why = least.without_peak.as_ref().map(ToString::to_string);
+                rows.push(("bound", bound.into(), why.unwrap_or_default()));
                 let unit = if style.unicode { "µs" } else { "us" };
                 rows.push(("roofline time", decimal(roofline.time_us(), 3), unit.into()));
             }
@@ -205,7 +217,7 @@ fn list() -> String {
         }
         text.push('\n');
     }
-    text.push_str("All take --arch NAME, --gpu_arch_json_path FILE, --backward and --json.\n");
+    text.push_str("All take --arch NAME, --gpu_arch_json_path FILE, --peak BASIS, --backward and --json.\n");
     text
 }
 

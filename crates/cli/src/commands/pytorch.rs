@@ -1,6 +1,6 @@
 //! `tracelens pytorch` and `tracelens inference`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use answers::{Picture, TraceReporter};
 use inference_phase::capture::CaptureLibrary;
@@ -8,7 +8,7 @@ use script_extension::Extension;
 use trace_ingest::{ReadOptions, RecordingKind};
 use tree_perf::{AnalysisOptions, ReportLayout};
 
-use super::report::{PERF_REPORT, Request};
+use super::report::{PERF_REPORT, Request, check_destinations, save};
 use crate::arguments::Given;
 use crate::arguments::inference::InferenceArguments;
 use crate::arguments::pytorch::TraceArguments;
@@ -17,7 +17,9 @@ use crate::phases;
 use crate::timings::Timings;
 
 pub(crate) fn run(arguments: &TraceArguments, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
-    request(arguments, given)?.answer(reporter(arguments)?, &(), timings)
+    let (mut request, reporter) = (request(arguments, given)?, reporter(arguments)?);
+    request.warnings.extend(arguments.analysis.devices.warning(reporter.analysis.architecture.as_ref()));
+    request.answer(reporter, &(), timings)
 }
 
 pub(crate) fn inference(
@@ -30,19 +32,34 @@ pub(crate) fn inference(
         return Err(Failure::Unsupported { option, instead });
     }
     let (mut request, mut reporter) = (request(trace, given)?, reporter(trace)?);
+    request.warnings.extend(trace.analysis.devices.warning(reporter.analysis.architecture.as_ref()));
     reporter.analysis.layout = ReportLayout::Inference;
     reporter.analysis.group_by_parent_module = engine.group_by_parent_module;
     if let Some(folder) = &engine.capture_folder {
         let reading = ReadOptions { threads: request.threads, ..ReadOptions::default() };
+        let details = engine.capture_details_path.as_deref();
+        details.map(|path| check_details(path, folder, request.files)).transpose()?;
         let captures = CaptureLibrary::open(folder, &reading)?;
-        match captures.save() {
-            Ok(path) => request.written.extend(path),
-            // The next run finds out again what the folder does not say.
-            Err(error) => request.warnings.push(error.to_string()),
+        if let Some(path) = details {
+            request.written.push(save(path, |file| captures.write_details(file))?);
         }
         reporter.captures = Some(captures);
     }
     request.answer(reporter, &(), timings)
+}
+
+/// Refuses to write the list of captures where it cannot be written, or into their folder.
+fn check_details(path: &Path, folder: &Path, read: &[PathBuf]) -> Result<(), Failure> {
+    check_destinations(read, [("json", path)])?;
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let resolved = |path: &Path| path.canonicalize().ok();
+    match resolved(directory) == resolved(folder) {
+        true => {
+            let detail = "it is in the folder of the captures, where nothing is written; name another place";
+            Err(Failure::Destination { path: path.to_path_buf(), detail: detail.into() })
+        }
+        false => Ok(()),
+    }
 }
 
 fn request<'a>(arguments: &'a TraceArguments, given: &'a Given) -> Result<Request<'a>, Failure> {
@@ -86,6 +103,7 @@ fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Failure> {
             collective_analysis: !asked.disable_coll_analysis,
             topk_roofline_ops: asked.topk_roofline_ops,
             architecture: asked.devices.architecture()?,
+            peak_basis: asked.devices.peak_basis(),
             communication: asked.devices.communication(asked.parity),
             parity: asked.parity.is_some(),
             ..AnalysisOptions::default()

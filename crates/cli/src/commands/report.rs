@@ -8,7 +8,7 @@ use answers::{Picture, Report, Reporter, Run, Stage, Watch};
 use atomic_file::AtomicFile;
 use report_writers::terminal::{Color, Style};
 use report_writers::{Json, Workbook};
-use trace_ingest::{ReadOptions, RecordingKind, recognise};
+use trace_ingest::{ReadOptions, RecordingKind, is_standard_input, recognise};
 
 use crate::arguments::Given;
 use crate::arguments::any_report;
@@ -111,7 +111,12 @@ impl<'a> Request<'a> {
         check_destinations(self.files, tables.chain(pictures))?;
         let report = self.make(reporter, timings)?;
         timings.begin(Stage::Write);
-        let (written, said, pending) = self.write(&report, &outputs, extras);
+        let (written, said, mut pending) = self.write(&report, &outputs, extras);
+        if self.output.quiet
+            && let Some(failure) = said.iter().find_map(Say::nothing_drawn)
+        {
+            pending.push(failure);
+        }
         timings.begin(Stage::Terminal);
         if self.output.json {
             console::write_with(|out| Json.write_to(&report.tables, out))?;
@@ -137,7 +142,9 @@ impl<'a> Request<'a> {
     fn outputs(&self) -> Vec<Output> {
         let mut outputs = self.output.destinations();
         if outputs.is_empty() && self.pictures.is_empty() && !self.output.json {
-            let beside = self.workbook.zip(self.files.first());
+            // Nothing is beside standard input.
+            let file = self.files.first().filter(|file| !is_standard_input(file));
+            let beside = self.workbook.zip(file);
             let path = beside.map(|((kind, ending), file)| workbook_beside(file, kind, ending));
             outputs.extend(path.map(|path| -> Output { (&Workbook, path) }));
         }
@@ -152,6 +159,7 @@ impl<'a> Request<'a> {
         let mut run = Run {
             reading: ReadOptions { threads: self.threads, progress: Some(&update), ..ReadOptions::default() },
             pictures: &pictures,
+            options: self.given.described(),
             watch: Some(&mut followed),
         };
         reporter.report(self.files, &mut run).map_err(|error| {
@@ -235,11 +243,8 @@ pub(crate) fn save(
 fn texts(said: &[Say], written: &[String], style: Style) -> (String, String) {
     let (mut caveats, mut below) = (String::new(), String::new());
     for say in said {
-        let (text, out) = match say {
-            Say::Caveat(text) => (text, &mut caveats),
-            Say::Warning(text) => (text, &mut below),
-            Say::Note(_) | Say::Script(_) => continue,
-        };
+        let Some(text) = say.text() else { continue };
+        let out = if matches!(say, Say::Caveat(_)) { &mut caveats } else { &mut below };
         let mut lines = String::new();
         wrap(&format!("warning: {text}"), "", "  ", style.width, &mut lines);
         // Painted afterwards: colours have no width.
@@ -264,6 +269,9 @@ pub(crate) fn check_destinations<'p>(
         if resolved(destination).is_some_and(|destination| read.contains(&destination)) {
             return Err(Failure::OverwritesTrace { path: path() });
         }
+        if let Some(detail) = other_ending(writer, destination) {
+            return Err(Failure::Destination { path: path(), detail: detail.into() });
+        }
         let parent = destination.parent().filter(|parent| !parent.as_os_str().is_empty());
         if writer == "csv" {
             check_directory(destination)?;
@@ -276,17 +284,33 @@ pub(crate) fn check_destinations<'p>(
             is_lost.then_some("its directory does not exist; make it or choose another place")
         };
         if let Some(detail) = detail {
-            return Err(Failure::Destination { path: path(), detail });
+            return Err(Failure::Destination { path: path(), detail: detail.into() });
         }
     }
     Ok(())
+}
+
+/// What is wrong with a name that promises another format than it would hold. A name without ending promises nothing.
+fn other_ending(format: &str, destination: &Path) -> Option<String> {
+    const FILES: [&str; 3] = ["xlsx", "json", "svg"];
+    let ending = destination.extension()?.to_string_lossy().to_lowercase();
+    match format {
+        "csv" if FILES.contains(&&*ending) => Some(format!(
+            "its name is that of a file (.{ending}), and the CSV files need a directory; name one"
+        )),
+        format if FILES.contains(&format) && ending != format => Some(format!(
+            "its name ends in .{ending}, and what would be written is {format}; end it in .{format}, or use the option \
+             of the other format"
+        )),
+        _ => None,
+    }
 }
 
 /// Refuses a file where a directory belongs.
 pub(crate) fn check_directory(directory: &Path) -> Result<(), Failure> {
     if directory.exists() && !directory.is_dir() {
         let detail = "a file has this name; name a directory";
-        return Err(Failure::Destination { path: directory.to_path_buf(), detail });
+        return Err(Failure::Destination { path: directory.to_path_buf(), detail: detail.into() });
     }
     Ok(())
 }
@@ -299,11 +323,17 @@ fn end_with(mut failures: Vec<Failure>) -> Result<(), Failure> {
 }
 
 /// Where the workbook goes when nothing else is asked for: beside the recording, named after it up to its last `.json`
-/// or `.xplane.pb`, or without the endings of its compression and format; in a directory of CSV files where the
+/// or `.xplane.pb`, or without the endings of its compression and format; beside the directory where the
 /// recording is one. `ending` tells the reports of one recording apart.
 fn workbook_beside(recording: &Path, kind: RecordingKind, ending: &str) -> PathBuf {
     if recording.is_dir() {
-        return recording.join(format!("{}.xlsx", ending.trim_start_matches('_')));
+        // `.` and the like have a name elsewhere only.
+        let named = match recording.file_name() {
+            Some(_) => recording.to_path_buf(),
+            None => recording.canonicalize().unwrap_or_else(|_| recording.to_path_buf()),
+        };
+        let name = named.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        return named.with_file_name(format!("{name}{ending}.xlsx"));
     }
     let name = recording.file_name().unwrap_or_default().to_string_lossy();
     let without = |name: &str, endings: &[&str]| {
@@ -361,8 +391,13 @@ mod tests {
             let beside = workbook_beside(Path::new(recording), kind, PERF_REPORT);
             assert_eq!(beside, Path::new(workbook), "{recording}");
         }
-        let directory = tempfile::tempdir().unwrap();
-        let beside = workbook_beside(directory.path(), Rocprof, PERF_REPORT);
-        assert_eq!(beside, directory.path().join("perf_report.xlsx"));
+        // Beside a directory of recordings, never in it.
+        let temporary = tempfile::tempdir().unwrap();
+        let place = temporary.path().canonicalize().unwrap();
+        std::fs::create_dir_all(place.join("run/below")).unwrap();
+        for directory in ["run", "run/", "run/below/.."] {
+            let beside = workbook_beside(&place.join(directory), Rocprof, PERF_REPORT);
+            assert_eq!(beside, place.join("run_perf_report.xlsx"), "{directory}");
+        }
     }
 }

@@ -4,11 +4,11 @@ use clap_complete::Shell;
 
 use crate::arguments;
 use crate::console;
-use crate::error::Failure;
+use crate::error::{EXIT_CODES, Failure};
 
 pub(crate) fn completions(shell: Shell) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut arguments::command(), "tracelens", &mut script);
+    clap_complete::generate(shell, &mut arguments::command_to_complete(), "tracelens", &mut script);
     Ok(console::write_with(|out| out.write_all(&script))?)
 }
 
@@ -25,5 +25,14 @@ pub(crate) fn man_page(subcommand: Option<&str>) -> Result<(), Failure> {
         })?,
     };
     let page = clap_mangen::Man::new(described.clone());
-    Ok(console::write_with(|mut out| page.render(&mut out))?)
+    Ok(console::write_with(|mut out| {
+        page.render(&mut out)?;
+        out.write_all(exit_status().as_bytes())
+    })?)
+}
+
+/// The section on exit codes, in roff.
+fn exit_status() -> String {
+    let codes = EXIT_CODES.iter().map(|(code, meaning)| format!(".TP\n\\fB{code}\\fR\n{meaning}\n"));
+    format!(".SH \"EXIT STATUS\"\n{}", codes.collect::<String>())
 }

@@ -10,7 +10,9 @@ use inference_phase::split::{
     self, ExecutionDetails, Membership, RegionRule, ServerLoad, SplitError, SplitOptions, SplitPlan,
     SplitStep, WindowLoad, WindowOptions,
 };
-use trace_ingest::{Category, Trace, read_path};
+use report_writers::terminal::{TextColumn, table};
+use sheets::escaped;
+use trace_ingest::{Category, Trace, is_standard_input, read_path};
 use trace2tree::{TraceTree, TreeOptions};
 
 use super::report::check_directory;
@@ -45,6 +47,12 @@ pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
     if !arguments.quiet {
         console::print(overview(&arguments.file, &steps, &plan))?;
         without_effect(arguments, &steps, &plan).iter().for_each(console::warning);
+    }
+    if !arguments.has_action() && arguments.output_dir.is_none() {
+        if !arguments.quiet {
+            console::print(list(&tree, &steps, options.range))?;
+        }
+        return Ok(());
     }
     let Some(directory) = directory else {
         let missing = if arguments.has_action() {
@@ -81,6 +89,33 @@ pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
         ));
     }
     Ok(())
+}
+
+/// A line per step: what it runs, when, and what devices did for it.
+fn list(tree: &TraceTree, steps: &[SplitStep], range: Option<Range<usize>>) -> String {
+    let trace = tree.trace();
+    let membership = Membership::new(tree, steps);
+    let milliseconds = |time: i64| decimal(trace.to_microseconds(time) / 1000.0, 3);
+    let step = |&index: &usize| &steps[index];
+    let name = |&index: &usize| steps[index].annotation.map_or("", |event| trace.name(event));
+    let columns = [
+        TextColumn::right("step", |index: &usize| index.to_string()),
+        TextColumn::left("phase", |index: &usize| step(index).work.phase.to_string()).kept(),
+        TextColumn::right("tokens", |index: &usize| match step(index).work.batch_size {
+            // Nothing says it.
+            ..=0 => String::new(),
+            tokens => grouped(tokens.unsigned_abs().into()),
+        }),
+        TextColumn::right("start ms", |index: &usize| milliseconds(step(index).start)),
+        TextColumn::right("length ms", |index: &usize| milliseconds(step(index).end - step(index).start)),
+        TextColumn::right("GPU events", |&index: &usize| {
+            grouped(membership.device_work(index).events as u128)
+        }),
+        TextColumn::right("GPU ms", |&index: &usize| milliseconds(membership.device_work(index).busy)),
+        TextColumn::left("annotation", name),
+    ];
+    let rows: Vec<usize> = range.unwrap_or(0..steps.len()).collect();
+    format!("\n{}", table(&columns, &rows, console::style()))
 }
 
 /// Reads a trace, and says what reading got over unless `quiet`.
@@ -168,7 +203,10 @@ fn no_steps(path: &Path, trace: &Trace) -> Failure {
 
 fn overview(path: &Path, steps: &[SplitStep], plan: &SplitPlan) -> String {
     let load = WindowLoad::new(steps.iter().map(|step| &step.work));
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = match is_standard_input(path) {
+        true => "standard input".into(),
+        false => path.file_name().unwrap_or_default().to_string_lossy(),
+    };
     let mut text = format!("{name}: {}", counted(steps.len(), "step", "steps"));
     let phases = [(load.prefill, "prefill"), (load.mixed, "mixed"), (load.decode, "decode")];
     let unknown = steps.len() - load.prefill - load.mixed - load.decode;
@@ -204,7 +242,7 @@ struct Listing<'d> {
 impl fmt::Display for Listing<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for details in self.details.iter().take(LISTED) {
-            writeln!(f, "  {}", details.output.path.display())?;
+            writeln!(f, "  {}", escaped(&details.output.path.to_string_lossy()))?;
             writeln!(
                 f,
                 "    {}, {}, {} on GPUs: {} ms in {} ms",

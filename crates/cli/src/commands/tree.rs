@@ -3,8 +3,9 @@
 use std::fmt;
 use std::io::Write;
 
+use sheets::escaped;
 use trace_ingest::{EventId, RowId, Track, read_path};
-use trace2tree::{OperatorField, PrintOptions, TraceTree, TreeOptions};
+use trace2tree::{DeviceTimes, OperatorField, PrintOptions, TraceTree, TreeOptions};
 
 use crate::arguments::tree::TreeArguments;
 use crate::console;
@@ -20,15 +21,19 @@ pub(crate) fn run(arguments: &TreeArguments) -> Result<(), Failure> {
         ..TreeOptions::default()
     };
     let tree = TraceTree::build(trace, &options);
-    let starts = starts(&tree, arguments)?;
+    let times = tree.device_times();
+    let starts = starts(&tree, &times, arguments)?;
     let options = PrintOptions {
         prune_non_gpu: !arguments.all,
         operator_fields: &fields,
         follow_backward_links: arguments.backward,
         max_depth: arguments.depth,
+        device_times: Some(&times),
+        min_device_time_us: arguments.min_time.unwrap_or(0.0),
+        shown_text: escaped,
     };
     console::write_with(|out| {
-        let mut out = PlainText(out, Ok(()));
+        let mut out = Formatted(out, Ok(()));
         for &event in &starts {
             let written = match arguments.parents {
                 true => tree.write_parents(&mut out, event, &options),
@@ -41,7 +46,11 @@ pub(crate) fn run(arguments: &TreeArguments) -> Result<(), Failure> {
         out.1
     })?;
     if starts.is_empty() {
-        let what = if arguments.all { "events" } else { "events with GPU work; --all prints the others" };
+        let what = match (arguments.min_time, arguments.all) {
+            (Some(least), _) => format!("roots with {least} µs of device time"),
+            (None, true) => "events".to_owned(),
+            (None, false) => "events with GPU work; --all prints the others".to_owned(),
+        };
         console::warning(format_args!("the tree has no {what}"));
     }
     tree.trace().warnings().iter().for_each(console::warning);
@@ -57,7 +66,11 @@ fn field(name: &str) -> Result<OperatorField, Failure> {
 }
 
 /// The events to start at.
-fn starts(tree: &TraceTree, arguments: &TreeArguments) -> Result<Vec<EventId>, Failure> {
+fn starts(
+    tree: &TraceTree,
+    times: &DeviceTimes<'_>,
+    arguments: &TreeArguments,
+) -> Result<Vec<EventId>, Failure> {
     let path = || arguments.file.clone();
     if let Some(uid) = arguments.uid {
         let last = tree.trace().entries().saturating_sub(1);
@@ -75,6 +88,7 @@ fn starts(tree: &TraceTree, arguments: &TreeArguments) -> Result<Vec<EventId>, F
             .iter()
             .copied()
             .filter(|&root| arguments.all || !tree.non_gpu_path(root))
+            .filter(|&root| arguments.min_time.is_none_or(|least| times.microseconds(root) >= least))
             .collect());
     };
     if found.is_empty() {
@@ -87,20 +101,12 @@ fn starts(tree: &TraceTree, arguments: &TreeArguments) -> Result<Vec<EventId>, F
     Ok(found)
 }
 
-/// Writes text with control characters, which a terminal would obey, replaced by `U+FFFD`. Keeps the error
-/// that formatting cannot carry.
-struct PlainText<'o>(&'o mut dyn Write, std::io::Result<()>);
+/// Takes text for a stream of bytes, and keeps the error that formatting cannot carry.
+struct Formatted<'o>(&'o mut dyn Write, std::io::Result<()>);
 
-impl fmt::Write for PlainText<'_> {
+impl fmt::Write for Formatted<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let is_unsafe = |c: char| c.is_control() && c != '\n';
-        let written = if text.contains(is_unsafe) {
-            let plain = text.replace(is_unsafe, "\u{fffd}");
-            self.0.write_all(plain.as_bytes())
-        } else {
-            self.0.write_all(text.as_bytes())
-        };
-        written.map_err(|error| {
+        self.0.write_all(text.as_bytes()).map_err(|error| {
             self.1 = Err(error);
             fmt::Error
         })

@@ -23,19 +23,19 @@ fn faulty_events_are_counted_and_the_others_reported() {
         ),
         (
             r#"{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": NaN, "dur": 1}"#,
-            &["warning: events without a usable ts left out: 1 (first: event 3)"],
+            &["warning: events without a readable time (ts), which are in no figure: 1 (first: event 3)"],
         ),
         (
             r#"{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 300, "dur": Infinity}"#,
-            &["warning: events without a usable dur read as zero long: 1 (first: event 3)"],
+            &["warning: events without a readable duration (dur), counted as zero long: 1 (first: event 3)"],
         ),
         (
             r#"{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "dur": 1}"#,
-            &["warning: events without a usable ts left out: 1 (first: event 3)"],
+            &["warning: events without a readable time (ts), which are in no figure: 1 (first: event 3)"],
         ),
         (
             r#"{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 300}"#,
-            &["warning: events without a usable dur read as zero long: 1 (first: event 3)"],
+            &["warning: events without a readable duration (dur), counted as zero long: 1 (first: event 3)"],
         ),
         (
             r#"{"ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 300, "dur": 1}"#,
@@ -51,17 +51,19 @@ fn faulty_events_are_counted_and_the_others_reported() {
         ),
         (
             r#"{"ph": "B", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 300}"#,
-            &["warning: B events without an E closed at the end of their track: 1 (first: event 3)"],
+            &[
+                "warning: spans that begin and do not end (B without E), taken to last to the end of their track: 1 (first: event 3)",
+            ],
         ),
         (
             r#"{"ph": "E", "pid": 1, "tid": 1, "ts": 300}"#,
-            &["warning: E events without a B left out: 1 (first: event 3)"],
+            &["warning: ends of spans that do not begin (E without B), left out: 1 (first: event 3)"],
         ),
         ("", &[]), // a trailing comma
-        ("17", &["warning: malformed entries of traceEvents skipped: 1"]),
+        ("17", &["warning: malformed events, which are in no figure: 1"]),
         (
             r#"{"ph": "C", "name": "a", "pid": 1, "ts": 300}"#,
-            &["warning: events with ph 'C', which no analysis uses, left out: 1"],
+            &["warning: counter samples (ph C), which no figure needs, left out: 1"],
         ),
     ] {
         let outcome = report(one_operator_and(event)).exits_with(0).with_summary(FIGURES);
@@ -168,5 +170,5 @@ fn control_characters_of_a_device_name_do_not_reach_the_terminal() {
     let events = trace(&one_operator());
     let content =
         events.replacen('{', r#"{"deviceProperties": [{"id": 0, "name": "GPU\u001b[31m \u0007X"}],"#, 1);
-    report(content).exits_with(0).with_summary(&["· GPU\u{fffd}[31m \u{fffd}X · 3 events"]);
+    report(content).exits_with(0).with_summary(&["· GPU\\x1b[31m \\x07X · 3 events"]);
 }

@@ -311,7 +311,7 @@ fn what_a_script_prints_is_on_standard_error() {
          perf_model_extension = {'aten::mm': f}\n"
             .replace("chr(27)", "'\\x1b'"),
     );
-    let lines = "my.star: [\"aten::mm\"]\nmy.star: loaded\nmy.star: aten::mm ((2, 3),) gemm\u{fffd}[31m\n";
+    let lines = "my.star: [\"aten::mm\"]\nmy.star: loaded\nmy.star: aten::mm ((2, 3),) gemm\\x1b[31m\n";
     for options in [&["--json"][..], &["--output_csvs_dir=sheets"]] {
         let outcome = report(&place, options).exits_with(0);
         assert_eq!(outcome.err, lines);

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use crate::program::Workplace;
+use crate::program::{Sheets, Workplace};
 use crate::trace::{kernel, launch, one_operator, operator_with, trace};
 
 /// Longest that a refusal may take on a busy machine.
@@ -75,4 +75,63 @@ fn names_that_look_like_formulas_stay_text() {
         }
     }
     assert!(found >= names.len(), "{found}");
+}
+
+/// Names of an operator and its kernel that would break lines, paint, and turn the order of what follows.
+const OBEYED: [&str; 2] = ["aten::mm\nGPU 0 time 0.000 ms\u{2069}", "gemm\r\n\u{1b}[31mred\u{202e}\u{9b}0m"];
+
+/// The same as they may be shown.
+const SHOWN: [&str; 2] = [r"aten::mm\nGPU 0 time 0.000 ms\u{2069}", r"gemm\r\n\x1b[31mred\u{202e}\u{9b}0m"];
+
+fn with_obeyed_names() -> Workplace {
+    let json = |name: &str| serde_json::to_string(name).unwrap().trim_matches('"').to_owned();
+    let [operator_name, kernel_name] = OBEYED.map(json);
+    let attributes = r#""Input Dims": [[2, 2]], "Input type": ["float"]"#;
+    Workplace::with(trace(&[
+        operator_with(&operator_name, 0.0, 50.0, attributes),
+        launch(1, 5.0),
+        kernel(&kernel_name, 1, 20.0, 10.0),
+    ]))
+}
+
+#[track_caller]
+fn assert_shown(text: &str, names: &[&str]) {
+    for name in names {
+        assert!(text.contains(name), "no {name} in {text}");
+    }
+    for c in ['\u{1b}', '\r', '\u{202e}', '\u{2069}', '\u{9b}'] {
+        assert!(!text.contains(c), "{c:?} in {text}");
+    }
+    assert!(!text.lines().any(|line| line.starts_with("GPU 0 time 0.000 ms")), "{text}");
+}
+
+#[test]
+fn names_cannot_forge_what_the_terminal_shows() {
+    let place = with_obeyed_names();
+    let tree = place.run(&["tree", "trace.json", "--field", "Input Dims"]).exits_with(0).out;
+    assert_shown(&tree, &SHOWN);
+    assert_eq!(tree.lines().count(), 5, "{tree}");
+    let callers = place.run(&["tree", "trace.json", "--uid", "2", "--parents"]).exits_with(0).out;
+    assert_shown(&callers, &SHOWN);
+    assert_eq!(callers.lines().count(), 6, "{callers}");
+    let missing = place.run(&["tree", "trace.json", "--name", OBEYED[1].trim_end_matches('m')]);
+    assert_shown(&missing.exits_with(2).err, &[]);
+    let summary = place.run(&["report", "trace.json", "--enable_kernel_summary"]).exits_with(0).out;
+    assert_shown(&summary, &[]);
+    assert!(summary.contains(r"aten::mm\nGPU"), "{summary}");
+}
+
+#[test]
+fn names_cannot_forge_rows_of_csv_files_and_stay_whole_in_json() {
+    let place = with_obeyed_names();
+    place
+        .run(&["report", "trace.json", "--enable_kernel_summary", "--output_csvs_dir", "csvs"])
+        .exits_with(0);
+    let csvs = place.files("csvs").into_iter().map(|file| place.bytes(&format!("csvs/{file}")));
+    let all: Vec<String> = csvs.map(|bytes| String::from_utf8(bytes).unwrap()).collect();
+    assert_shown(&all.concat(), &SHOWN);
+    let json = place.run(&["report", "trace.json", "--enable_kernel_summary", "--json"]).exits_with(0).out;
+    assert_shown(&json, &[r"\u001b[31mred\u202e\u009b0m", r"ms\u2069"]);
+    let sheets = Sheets::parse(&json);
+    assert_eq!(sheets.column("ops_summary", "name"), [OBEYED[0]]);
 }

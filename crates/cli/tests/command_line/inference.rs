@@ -119,14 +119,11 @@ fn a_capture_gives_the_operators_of_replayed_graphs() {
 
     std::fs::create_dir(place.path("captures")).unwrap();
     place.put("captures/bs_8.json", trace(&capture()));
-    let options = ["--capture_folder", "captures", "--group_by_parent_module"];
+    let options = ["--capture_folder", "captures", "--group_by_parent_module", "--gpu_arch_platform=h100"];
     let run = || place.run(&[&["inference", "trace.json"], &options[..]].concat()).exits_with(0);
-    let first = run().with_summary(&["wrote captures/execution_details.json", "nn.Module: Linear"]);
+    let first = run().with_summary(&["nn.Module: Linear"]);
     assert!(!first.out.contains("warning"), "{first:?}");
-    let details = String::from_utf8(place.bytes("captures/execution_details.json")).unwrap();
-    assert!(details.contains("\"batch_size\": 8,\n    \"mode\": \"FULL\""), "{details}");
-    // What the folder says is used, and not written again.
-    assert!(!run().out.contains("execution_details"));
+    assert_eq!(place.files("captures"), ["bs_8.json"], "nothing is written into the folder");
 
     let with = sheets(&place, &options);
     assert_eq!(rows(&with, "ops_summary", ["name", "Count"]), ["aten::mm | 2", "aten::silu | 2"]);
@@ -154,6 +151,33 @@ fn graphs_that_no_capture_explains_are_counted() {
     std::fs::create_dir(eager.path("captures")).unwrap();
     let outcome = eager.run(&["inference", "trace.json", "--capture_folder", "captures"]).exits_with(0);
     outcome.with_summary(&["--capture_folder has no effect: the trace launches no graph", "holds no trace"]);
+}
+
+#[test]
+fn what_is_known_of_captures_is_written_on_request_and_not_into_their_folder() {
+    let place = Workplace::with(trace(&replay()));
+    std::fs::create_dir(place.path("captures")).unwrap();
+    place.put("captures/bs_8.json", trace(&capture()));
+    place.put("captures/plain.json", trace(&capture()[1..]));
+    let run = |details: &str| {
+        let options = ["--capture_folder", "captures", "--capture_details_path", details];
+        place.run(&[&["inference", "trace.json"], &options[..]].concat())
+    };
+    run("details.json").exits_with(0).with_summary(&["wrote details.json"]);
+    let details: serde_json::Value = serde_json::from_slice(&place.bytes("details.json")).unwrap();
+    // Only a size that an annotation states is one; shapes are a guess.
+    let expected = serde_json::json!([
+        {"file": "bs_8.json", "batch_size": 8, "mode": "FULL"},
+        {"file": "plain.json", "batch_size": null, "mode": "FULL"},
+    ]);
+    assert_eq!(details, expected);
+    for inside in ["captures/execution_details.json", "captures/../captures/x.json"] {
+        run(inside).exits_with(1).with_error(&[inside, "in the folder of the captures"]);
+    }
+    run("details.csv").exits_with(1).with_error(&["details.csv", "end it in .json"]);
+    assert_eq!(place.files("captures"), ["bs_8.json", "plain.json"]);
+    let alone = place.run(&["inference", "trace.json", "--capture_details_path", "details.json"]);
+    assert!(alone.exits_with(2).err.contains("--capture_folder"));
 }
 
 #[test]

@@ -186,12 +186,16 @@ fn the_picture_shows_instructions_under_the_roofs() {
         place
             .run(&arguments)
             .exits_with(0)
-            .with_summary(&["rooflines for H100-SXM: ", &format!("wrote {to}")]);
+            .with_summary(&["rooflines for H100-SXM (nominal peaks): ", &format!("wrote {to}")]);
         String::from_utf8(place.bytes(to)).unwrap()
     };
     let svg = draw("a.svg");
-    for part in ["Rooflines of H100-SXM · host.xplane.pb", "3350 GB/s", "\ndot\n", "63.2% of the kernel time"]
-    {
+    for part in [
+        "Rooflines of H100-SXM · nominal peaks · host.xplane.pb",
+        "3350 GB/s",
+        "\ndot\n",
+        "63.2% of the kernel time",
+    ] {
         assert!(svg.contains(part), "no {part:?} in the picture: {svg}");
     }
     assert_eq!(svg, draw("b.svg"));

@@ -6,6 +6,7 @@ mod bad_input;
 mod extensions;
 mod hostile;
 mod inference;
+mod inputs;
 mod jax;
 mod jax_hosts;
 mod match_blocks;

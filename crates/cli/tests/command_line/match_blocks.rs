@@ -105,3 +105,21 @@ fn what_cannot_be_matched_is_told_before_anything_is_written() {
         .exits_with(1)
         .with_error(&["cannot write b.json"]);
 }
+
+#[test]
+fn equal_traces_match() {
+    let place = place();
+    std::fs::create_dir(place.path("copy")).unwrap();
+    place.put("copy/trace.json", place.bytes("trace.json"));
+    for (other, out) in [("trace.json", "same"), ("copy/trace.json", "copied")] {
+        let outcome = place.run(&["match", "trace.json", other, "-o", out]).exits_with(0);
+        assert_eq!(outcome.err, "");
+        outcome.with_summary(&["decode_only: steps", "apart by g_sq 0, g_sk 0", "wrote match_report.json"]);
+        for phase in ["decode_only", "prefilldecode"] {
+            let files = place.files(&format!("{out}/{phase}"));
+            assert_eq!(files.len(), 2, "{files:?}");
+            let [a, b] = [0, 1].map(|at| place.bytes(&format!("{out}/{phase}/{}", files[at])));
+            assert_eq!(a, b, "the same steps of equal traces");
+        }
+    }
+}

@@ -103,13 +103,19 @@ fn every_model_of_the_list_can_be_asked() {
 #[test]
 fn an_architecture_adds_bound_ridge_and_least_time() {
     let gemm = ["gemm", "--m", "8192", "--n", "8192", "--k", "8192"];
-    let asked = answer(&[&gemm[..], &["--arch", "mi300x"]].concat());
+    let measured = ["--arch", "mi300x", "--peak", "achievable"];
+    let asked = answer(&[&gemm[..], &measured[..]].concat());
     // 2·8192³ operations at 708 TFLOP/s.
     let arch = &asked["arch"];
     assert!((arch["roofline_time_us"].as_f64().unwrap() - 1_552.982_4).abs() < 1e-3, "{arch}");
     assert_eq!((&arch["bound"], &arch["name"]), (&json!("COMPUTE_BOUND"), &json!("MI300X")));
     assert!((arch["ridge_point"].as_f64().unwrap() - 708e3 / 5300.0).abs() < 1e-9, "{arch}");
-    model(&[&gemm[..], &["--arch", "MI300X"]].concat()).exits_with(0).with_summary(&[
+    assert_eq!((&arch["peak_basis"], &arch["peak_tflops"]), (&json!("achievable"), &json!(708)));
+    let nominal = answer(&[&gemm[..], &["--arch", "mi300x"]].concat());
+    let (basis, peak) = (&nominal["arch"]["peak_basis"], &nominal["arch"]["peak_tflops"]);
+    assert_eq!((basis, peak), (&json!("nominal"), &json!(1307.4)));
+    model(&[&gemm[..], &measured[..]].concat()).exits_with(0).with_summary(&[
+        "architecture MI300X achievable peaks",
         "gemm, bf16, M 8192, N 8192, K 8192, bias False, B 1",
         "FLOPs 1,099,511,627,776 1.100 TFLOP",
         "bytes 402,653,184 384.000 MiB",
@@ -144,6 +150,7 @@ fn wrong_questions_are_answered_with_what_is_wrong() {
         (&["--m", "x"], "invalid value"),
         (&["--arch", "h100", "--gpu_arch_json_path", "a.json"], "cannot be used with"),
         (&["--gpu_arch_json_path", "no.json"], "no.json: is no architecture file"),
+        (&["--peak", "achievable"], "--arch"),
     ] {
         let arguments = if more[0] == "--m" { vec!["gemm", "--m", "x"] } else { [&gemm[..], more].concat() };
         let outcome = model(&arguments).exits_with(2);
@@ -272,4 +279,18 @@ fn every_call_of_the_corpus_is_answered() {
         with_flops += usize::from(answer["flops"].is_number());
     }
     assert!(with_flops > 100, "{with_flops}");
+}
+
+#[test]
+fn work_without_a_peak_is_held_against_the_bandwidth() {
+    // The H100 states no peak for FP4. 34 bytes at 3350 GB/s.
+    let command = "gemm --m 2 --n 3 --k 4 --dtype fp4 --output-dtype fp32 --arch h100-sxm";
+    let arguments: Vec<&str> = command.split(' ').collect();
+    let answer = answer(&arguments);
+    assert_eq!(answer["arch"]["bound"], "BANDWIDTH_ONLY");
+    let time = answer["arch"]["roofline_time_us"].as_f64().unwrap();
+    assert!((time - 34.0 / 3.35e6).abs() < 1e-15, "{time}");
+    assert_eq!(answer["reason"], "H100-SXM states no peak for matrix_fp4");
+    let shown = model(&arguments).exits_with(0).out;
+    assert!(shown.contains("bandwidth only  H100-SXM states no peak for matrix_fp4"), "{shown}");
 }

@@ -11,6 +11,7 @@ const DOCUMENTED: &[&str] = &[
     "ops_all.csv",
     "ops_summary.csv",
     "ops_summary_by_category.csv",
+    "overview.csv",
     "unified_perf_summary.csv",
 ];
 
@@ -65,6 +66,7 @@ fn a_directory_of_csv_files_holds_one_run_and_keeps_what_is_not_ours() {
     let current = report(&["--sheet-names", "current"]);
     assert!(current.contains(&"ops_unique_args.csv".to_string()), "{current:?}");
     assert!(!current.contains(&"ops_all.csv".to_string()), "{current:?}");
+    assert!(!current.contains(&"overview.csv".to_string()), "{current:?}");
 }
 
 #[test]
@@ -82,7 +84,9 @@ fn sheets_have_their_current_names_when_asked() {
         assert!(documented.has(before) && !documented.has(after), "{:?}", documented.names());
         assert!(current.has(after) && !current.has(before), "{:?}", current.names());
     }
-    assert_eq!(documented.names().len(), current.names().len());
+    // Reports for programs that know TraceLens's have no overview.
+    assert!(documented.has("overview") && !current.has("overview"));
+    assert_eq!(documented.names().len(), current.names().len() + 1);
 }
 
 #[test]
@@ -205,7 +209,7 @@ fn one_place_that_cannot_be_written_does_not_take_the_rest_along() {
         .run(&arguments)
         .exits_with(1)
         .with_error(&["/dev/full", "No space left", "what was there before is unchanged"])
-        .with_summary(&["aten::mm", "wrote sheets (6 files)"]);
+        .with_summary(&["aten::mm", "wrote sheets (7 files)"]);
     assert!(!outcome.out.contains("wrote /dev/full"), "{outcome:#?}");
     assert_eq!(place.files("sheets"), DOCUMENTED);
 }
@@ -222,4 +226,23 @@ fn a_reader_that_goes_away_is_no_failure() {
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+}
+
+#[test]
+fn names_that_promise_another_format_are_refused() {
+    let place = Workplace::with_generated();
+    for (option, path, parts) in [
+        ("--output_xlsx_path", "x.csv", &["its name ends in .csv", "end it in .xlsx"][..]),
+        ("--output_xlsx_path", "x.XLS", &["its name ends in .xls,"]),
+        ("--output_json_path", "x.xlsx", &["what would be written is json"]),
+        ("--roofline_svg", "x.png", &["its name ends in .png", "end it in .svg"]),
+        ("--output_csvs_dir", "x.xlsx", &["the CSV files need a directory"]),
+    ] {
+        let outcome = place.run(&["report", "trace.json.gz", option, path]).exits_with(1);
+        outcome.with_error(&[&[&*format!("cannot write {path}")], parts].concat());
+    }
+    assert_eq!(place.files("."), ["trace.json.gz"], "they are refused before anything is written");
+    for (option, path) in [("--output_xlsx_path", "X.XLSX"), ("--output_json_path", "plain")] {
+        place.run(&["report", "trace.json.gz", option, path]).exits_with(0);
+    }
 }

@@ -49,13 +49,17 @@ impl Outcome {
 
 /// Runs a program, here the built one or a link to it, with a plain environment.
 pub(crate) fn run_as(program: impl AsRef<OsStr>, arguments: &[&str], directory: &Path) -> Outcome {
+    run_with(program, arguments, directory, Stdio::null())
+}
+
+fn run_with(program: impl AsRef<OsStr>, arguments: &[&str], directory: &Path, input: Stdio) -> Outcome {
     let output = Command::new(program)
         .args(arguments)
         .current_dir(directory)
         .env_remove("LC_ALL")
         .env_remove("LC_CTYPE")
         .env("LANG", "C.UTF-8")
-        .stdin(Stdio::null())
+        .stdin(input)
         .output()
         .unwrap();
     Outcome {
@@ -97,6 +101,13 @@ impl Workplace {
     #[track_caller]
     pub(crate) fn run(&self, arguments: &[&str]) -> Outcome {
         run_as(env!("CARGO_BIN_EXE_tracelens"), arguments, self.directory.path())
+    }
+
+    /// Runs the built program in the directory with a file on standard input.
+    #[track_caller]
+    pub(crate) fn run_on(&self, input: &Path, arguments: &[&str]) -> Outcome {
+        let input = std::fs::File::open(input).unwrap();
+        run_with(env!("CARGO_BIN_EXE_tracelens"), arguments, self.directory.path(), input.into())
     }
 
     /// Names of everything in the directory (or one below), sorted.

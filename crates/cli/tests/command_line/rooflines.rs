@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::io::{Cursor, Read};
 
+use flate2::read::GzDecoder;
+
 use crate::program::{Sheets, Workplace};
 use crate::trace::{one_operator, trace};
 
@@ -36,6 +38,8 @@ fn without_an_architecture_there_are_no_rooflines() {
     assert!(!place.sheets(&[]).columns(SHEET).contains(&BOUND));
     let outcome = place.run(&["report", "trace.json", "--roofline_svg", "r.svg"]).exits_with(0);
     assert!(!outcome.out.contains("rooflines for"), "{outcome:#?}");
+    // Without shapes there would be none on any device.
+    assert!(!outcome.out.contains("no rooflines"), "{outcome:#?}");
     outcome
         .with_summary(&["--roofline_svg writes nothing: the recording names no GPU", "--gpu_arch_platform"]);
     assert_eq!(place.files("."), ["trace.json"]);
@@ -44,7 +48,7 @@ fn without_an_architecture_there_are_no_rooflines() {
 #[test]
 fn an_architecture_is_named_or_read_from_a_file() {
     let place = Workplace::with_generated();
-    let named = roofline_times(&place, &["--gpu_arch_platform", "mi300x"]);
+    let named = roofline_times(&place, &["--gpu_arch_platform", "mi300x", "--peak", "achievable"]);
     assert_ne!(named, roofline_times(&place, &[]));
     place.put(
         "mine.json",
@@ -55,7 +59,7 @@ fn an_architecture_is_named_or_read_from_a_file() {
     assert!(!mine.is_empty());
     assert!(mine.iter().all(|time| named.contains(time)), "{mine:?}");
     place.run(&["report", "trace.json.gz", "--gpu-arch-json-path=mine.json"]).exits_with(0).with_summary(&[
-        "rooflines for mine: ",
+        "rooflines for mine (achievable peaks, no nominal ones are stated): ",
         "FLOPs and bytes are known for ",
         "% of device time; the rest: communication ",
         "most time lost to it: aten::mm ",
@@ -85,9 +89,78 @@ fn an_architecture_that_cannot_be_used_is_refused_before_reading() {
 #[test]
 fn the_bundled_architectures_are_listed() {
     let outcome = Workplace::with("").run(&["archs"]).exits_with(0);
-    for part in ["H100-SXM", "MI300X", "3350", "989.4", "5300", "GB/s", "dense"] {
+    for part in ["H100-SXM", "MI300X", "3350", "989.4", "5300", "GB/s", "dense", "tf32", "--peak achievable"]
+    {
         assert!(outcome.out.contains(part), "no {part:?} in {outcome:#?}");
     }
+    for name in perf_models::architectures().map(|known| known.name.as_str()) {
+        let is_named = |line: &str| line.split_whitespace().next() == Some(name);
+        assert!(outcome.out.lines().any(is_named), "no {name} in {outcome:#?}");
+    }
+    let rows = |basis: &str| {
+        let is_row = |line: &&str| line.split_whitespace().take(2).eq(["MI300X", basis]);
+        outcome.out.lines().filter(is_row).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert!(rows("nominal")[0].contains("1307.4") && rows("achievable")[0].contains("708"), "{outcome:#?}");
+}
+
+#[test]
+fn the_basis_of_the_peaks_is_chosen_and_named() {
+    let place = Workplace::with_generated();
+    let on_mi300x = |more: &[&str]| {
+        let options = [&["--gpu_arch_platform", "MI300X"], more].concat();
+        let sheets = place.sheets(&options);
+        let rows =
+            sheets.column(SHEET, "Roofline Time (µs)_first").into_iter().zip(sheets.column(SHEET, BOUND));
+        let of_arithmetic = rows.filter(|(_, bound)| **bound == "COMPUTE_BOUND");
+        let least = of_arithmetic.filter_map(|(time, _)| time.as_f64()).fold(0.0, f64::max);
+        let arguments = [&["report", "trace.json.gz", "--output_json_path=r.json"], &options[..]].concat();
+        (least, place.run(&arguments).exits_with(0))
+    };
+    let (nominal, outcome) = on_mi300x(&[]);
+    outcome.with_summary(&["rooflines for MI300X (nominal peaks): "]);
+    let (achievable, outcome) = on_mi300x(&["--peak", "achievable"]);
+    outcome.with_summary(&["rooflines for MI300X (achievable peaks, nominal ones where none is stated): "]);
+    // The longest is a product in BF16: 1307.4 against 708 TFLOP/s.
+    assert!((achievable / nominal - 1307.4 / 708.0).abs() < 1e-9, "{achievable} {nominal}");
+    assert_eq!(on_mi300x(&["--parity", "tracelens"]).0, achievable);
+    assert_eq!(on_mi300x(&["--parity", "tracelens", "--peak=nominal"]).0, nominal);
+    place.run(&["report", "trace.json.gz", "--peak", "theoretical"]).exits_with(2);
+}
+
+#[test]
+fn without_an_architecture_the_best_rates_stand_in() {
+    let place = Workplace::with_generated();
+    let mut text = String::new();
+    GzDecoder::new(&place.bytes("trace.json.gz")[..]).read_to_string(&mut text).unwrap();
+    place.put("toaster.json", text.replace("NVIDIA H100 80GB HBM3", "A toaster"));
+    let outcome = place.run(&["report", "toaster.json"]).exits_with(0);
+    // The first lines say so, before any figure.
+    let caveat = "warning: no rooflines: the peaks of A toaster are not known; name one with --gpu_arch_platform or \
+                  --gpu_arch_json_path";
+    let words = outcome.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (before, _) = words.split_once("GPU span").unwrap();
+    assert!(before.contains(caveat), "{outcome:#?}");
+    outcome.with_summary(&[
+        "best rates seen, in place of peaks: ",
+        " TFLOP/s (matrix_bf16, ",
+        " TB/s (",
+        "caches included",
+    ]);
+}
+
+#[test]
+fn unknown_keys_of_an_architecture_file_are_named() {
+    let place = Workplace::with(trace(&one_operator()));
+    place.put(
+        "mine.json",
+        r#"{"mem_bw_gbps": 1, "mem_bw": 2, "_note": "x", "peak_tflops": {"matrix_bf17": 3, "vector_fp32": 1}}"#,
+    );
+    let warning = "mine.json: unknown keys mem_bw, peak_tflops.matrix_bf17; known are name, mem_bw_gbps, ";
+    let option = "--gpu_arch_json_path=mine.json";
+    place.run(&["report", "trace.json", option]).exits_with(0).with_summary(&[warning]);
+    let outcome = place.run(&["model", "gemm", "--m=1", "--n=1", "--k=1", option]).exits_with(0);
+    assert!(outcome.err.contains(warning), "{outcome:#?}");
 }
 
 #[test]
@@ -105,11 +178,18 @@ fn the_picture_shows_the_roofs_and_the_operators() {
     let draw = |to: &str| {
         let option = format!("--roofline_svg={to}");
         let outcome = place.run(&["report", "trace.json.gz", &option]).exits_with(0);
-        outcome.with_summary(&["rooflines for H100-SXM: ", &format!("wrote {to}")]);
+        outcome.with_summary(&["rooflines for H100-SXM (nominal peaks): ", &format!("wrote {to}")]);
         String::from_utf8(place.bytes(to)).unwrap()
     };
     let svg = draw("a.svg");
-    for part in ["Rooflines of H100-SXM", "matrix_bf16", "989 TFLOP/s", "3350 GB/s", "aten::mm", "GEMM"] {
+    for part in [
+        "Rooflines of H100-SXM · nominal peaks",
+        "matrix_bf16",
+        "989 TFLOP/s",
+        "3350 GB/s",
+        "aten::mm",
+        "GEMM",
+    ] {
         assert!(svg.contains(part), "no {part:?} in the picture");
     }
     assert_eq!(svg, draw("b.svg"));
@@ -157,7 +237,8 @@ fn the_workbook_has_the_picture_as_a_chart_of_the_same_points() {
         assert_eq!(rows, (2..=sheets.rows(sheet).len() + 1).collect::<Vec<_>>(), "{sheet}");
     }
 
-    // The picture draws each point as a disk and its rim, and a disk per kind of work in the legend.
+    // The picture draws each point as a disk and its rim, and a disk per kind of work in the legend, as many as have
+    // room in its line: an ellipsis stands for the rest.
     let svg = String::from_utf8(place.bytes("r.svg")).unwrap();
     let kinds: BTreeSet<&str> = sheets
         .column("roofline_points", "op category")
@@ -165,7 +246,9 @@ fn the_workbook_has_the_picture_as_a_chart_of_the_same_points() {
         .filter_map(|kind| kind.as_str())
         .collect();
     let points = sheets.rows("roofline_points").len();
-    assert_eq!(svg.matches("<circle").count(), 2 * points + kinds.len());
+    let in_legend = svg.matches("<circle").count() - 2 * points;
+    assert!((kinds.len() - 1..=kinds.len()).contains(&in_legend), "{in_legend} of {kinds:?}");
+    assert_eq!(in_legend < kinds.len(), svg.contains("\n…\n"), "{svg}");
 }
 
 #[test]
@@ -177,4 +260,16 @@ fn a_picture_that_cannot_be_written_is_one_error() {
     }
     let option = "--roofline_svg=./trace.json.gz";
     place.run(&["report", "trace.json.gz", option]).exits_with(2).with_error(&["is the trace itself"]);
+}
+
+#[test]
+fn a_picture_that_is_not_made_is_an_error_where_nothing_else_would_say_so() {
+    let place = Workplace::with(trace(&one_operator()));
+    let arguments = ["report", "trace.json", "--roofline_svg", "r.svg", "--output_json_path", "r.json"];
+    let quiet = place.run(&[&arguments[..], &["--quiet"]].concat()).exits_with(2);
+    assert_eq!(quiet.out, "");
+    quiet.with_error(&["--roofline_svg writes nothing: the recording names no GPU", "--gpu_arch_platform"]);
+    // What could be made is there.
+    assert_eq!(place.files("."), ["r.json", "trace.json"]);
+    place.run(&arguments).exits_with(0);
 }

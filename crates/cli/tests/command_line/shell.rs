@@ -20,6 +20,51 @@ fn completions_know_the_subcommands_and_options() {
 }
 
 #[test]
+fn completions_know_both_spellings_and_what_options_take() {
+    for (shell, words) in [
+        (
+            "bash",
+            &["--topk_ops", "--topk-ops", "--link_by", "MI300X", "H100-SXM", "ops_summary_by_category"][..],
+        ),
+        ("zsh", &["--topk-ops", "--link_by", "MI300X", "ops_summary_by_category"]),
+        ("fish", &["-l topk-ops", "-l link_by", "MI300X", "ops_summary_by_category"]),
+    ] {
+        let script = print(&["completions", shell]);
+        let missing: Vec<_> = words.iter().filter(|word| !script.contains(**word)).collect();
+        assert!(missing.is_empty(), "no {missing:?} for {shell}");
+    }
+    // What help says is not changed by it.
+    assert!(!print(&["pytorch", "--help"]).contains("--topk-roofline-ops"));
+}
+
+#[test]
+fn a_name_with_a_slip_is_guessed() {
+    let place = Workplace::with("");
+    for (arguments, meant) in [
+        (&["columns", "ops_al"][..], "did you mean ops_all?"),
+        (&["columns", "kernels_summary"], "did you mean kernel_summary?"),
+        (&["man", "splt"], "did you mean split?"),
+        (&["model", "gemm", "--m", "8", "--n", "8", "--k", "8", "--arch", "MI30X"], "did you mean MI300X?"),
+        (&["report", "trace.json", "--gpu_arch_platform", "h10"], "did you mean H100-"),
+    ] {
+        place.run(arguments).exits_with(2).with_error(&[meant]);
+    }
+    let far = place.run(&["columns", "nothing of the kind"]).exits_with(2);
+    assert!(!far.err.contains("did you mean"), "{far:#?}");
+}
+
+#[test]
+fn manual_pages_say_what_exit_codes_mean() {
+    for arguments in [&["man"][..], &["man", "report"]] {
+        let page = print(arguments);
+        let (_, section) = page.split_once(".SH \"EXIT STATUS\"\n").unwrap();
+        for code in [0, 1, 2, 130] {
+            assert!(section.contains(&format!(".TP\n\\fB{code}\\fR\n")), "{section}");
+        }
+    }
+}
+
+#[test]
 fn manual_pages_list_what_there_is() {
     let page = print(&["man"]);
     assert!(page.contains(".TH tracelens 1"), "{page}");

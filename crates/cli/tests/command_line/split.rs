@@ -178,7 +178,7 @@ fn a_trace_per_phase() {
 fn what_cannot_be_split_is_told() {
     let place = served();
     place
-        .run(&["split", "trace.json"])
+        .run(&["split", "trace.json", "-o", "out"])
         .exits_with(2)
         .with_summary(&["10 steps (1 prefill, 9 decode)"])
         .with_error(&[
@@ -253,4 +253,19 @@ fn under_the_name_of_the_reference_splitter_it_is_that() {
     assert_eq!(place.files("out").len(), 12);
     let usage = run(&["--help"]).exits_with(0).out;
     assert!(usage.contains("TraceLens_split_inference_trace [OPTIONS] <FILE>"), "{usage}");
+}
+
+#[test]
+fn without_options_the_steps_are_listed() {
+    let place = served();
+    let outcome = place.run(&["split", "trace.json"]).exits_with(0);
+    is_quiet(&outcome);
+    let lines: Vec<Vec<&str>> = outcome.out.lines().map(|line| line.split_whitespace().collect()).collect();
+    let row = |index: usize| lines.iter().find(|line| line.first() == Some(&&*index.to_string())).unwrap();
+    assert_eq!(row(0)[1..], ["Prefill", "800", "0.000", "0.090", "1", "0.050", &*prefill(8)]);
+    assert_eq!(row(9)[1..], ["Decode", "8", "0.900", "0.090", "1", "0.050", &*decode(8)]);
+    let one = place.run(&["split", "trace.json", "-i", "3"]).exits_with(0).out;
+    assert_eq!(one.matches("execute_").count(), 1, "{one}");
+    assert_eq!(place.run(&["split", "trace.json", "--quiet"]).exits_with(0).out, "");
+    assert_eq!(place.files("."), ["trace.json"]);
 }

@@ -22,10 +22,10 @@ fn tree(options: &[&str]) -> String {
 #[test]
 fn what_leads_to_device_work_is_printed() {
     let expected = "\
-└── UID: 1, Category: cpu_op, Name: aten::linear
-    └── UID: 2, Category: cpu_op, Name: aten::addmm
-        └── UID: 3, Category: cuda_runtime, Name: cudaLaunchKernel
-            └── UID: 4, Category: kernel, Name: gemm, Duration: 12.5
+└── UID: 1, Category: cpu_op, Name: aten::linear, Device time: 12.5 (100.00 %)
+    └── UID: 2, Category: cpu_op, Name: aten::addmm, Device time: 12.5 (100.00 %)
+        └── UID: 3, Category: cuda_runtime, Name: cudaLaunchKernel, Device time: 12.5 (100.00 %)
+            └── UID: 4, Category: kernel, Name: gemm, Duration: 12.5 (100.00 %)
 ";
     assert_eq!(tree(&[]), expected);
 }
@@ -42,7 +42,7 @@ fn the_rest_is_printed_on_request() {
 #[test]
 fn a_tree_starts_where_it_is_told() {
     let by_uid = tree(&["--uid", "2"]);
-    assert!(by_uid.starts_with("└── UID: 2, Category: cpu_op, Name: aten::addmm\n"), "{by_uid}");
+    assert!(by_uid.starts_with("└── UID: 2, Category: cpu_op, Name: aten::addmm, Device time"), "{by_uid}");
     assert_eq!(by_uid, tree(&["--name", "aten::addmm"]));
     let found = tree(&["--external-id", "3", "--pid", "1", "--tid", "1"]);
     assert!(found.contains("UID: "), "{found}");
@@ -56,6 +56,32 @@ fn callers_are_printed_instead() {
         .to_vec();
     assert!(order.is_sorted(), "{callers}");
     place().run(&["tree", "trace.json", "--parents"]).exits_with(2);
+}
+
+#[test]
+fn what_takes_little_device_time_can_be_left_out() {
+    let place = Workplace::with(trace(&[
+        operator("aten::linear", 0.0, 90.0),
+        launch(1, 20.0),
+        launch(2, 30.0),
+        kernel("gemm", 1, 100.0, 30.0),
+        kernel("bias", 2, 200.0, 10.0),
+        operator("aten::relu", 200.0, 10.0),
+        launch(3, 201.0),
+        kernel("relu", 3, 300.0, 10.0),
+    ]));
+    let tree = |least: &str| place.run(&["tree", "trace.json", "--min-time", least]).exits_with(0);
+    let all = tree("0").out;
+    assert_eq!(all.lines().count(), 8, "{all}");
+    assert!(all.contains("aten::linear, Device time: 40.0 (80.00 %)\n"), "{all}");
+    assert!(all.contains("bias, Duration: 10.0 (20.00 %)\n"), "{all}");
+    let most = tree("10.5").out;
+    assert_eq!(most.lines().count(), 3, "{most}");
+    assert!(!most.contains("bias") && !most.contains("relu"), "{most}");
+    let none = tree("1000");
+    assert_eq!(none.out, "");
+    assert!(none.err.contains("no roots with 1000 µs of device time"), "{none:#?}");
+    place.run(&["tree", "trace.json", "--min-time", "-1"]).exits_with(2);
 }
 
 #[test]
@@ -101,5 +127,5 @@ fn a_trace_without_gpu_work_says_how_to_see_it() {
 fn control_characters_of_a_name_do_not_reach_the_terminal() {
     let place = Workplace::with(trace(&[operator("a\u{1b}[31m\u{7}b", 0.0, 1.0)]));
     let outcome = place.run(&["tree", "trace.json", "--all"]).exits_with(0);
-    assert!(outcome.out.contains("a\u{fffd}[31m\u{fffd}b"), "{outcome:#?}");
+    assert!(outcome.out.contains("a\\x1b[31m\\x07b"), "{outcome:#?}");
 }

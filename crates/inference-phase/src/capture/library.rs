@@ -1,6 +1,6 @@
 //! A folder of capture traces: its list (`execution_details.json`), and what each trace was captured for.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
@@ -17,7 +17,7 @@ use super::windows::{CaptureWindow, windows};
 /// Why a folder of captures cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
-    /// The folder, or the list of captures in it, cannot be read or written.
+    /// The folder, or the list of captures in it, cannot be read.
     #[error("{path}: {source}; check the path and its permissions", path = .path.display())]
     Io {
         /// Folder or file.
@@ -85,6 +85,9 @@ pub struct CaptureFile {
     /// What the graphs were captured for, in the unit that the engine counts its captures in: tokens or requests.
     /// `None` when nothing says it.
     pub batch_size: Option<i64>,
+    /// Whether the list or an annotation says `batch_size`. Otherwise it is the first dimension of most operands, which
+    /// finds the captures of a replay as well but may be something else.
+    pub is_batch_size_stated: bool,
     /// How much of a step a graph covers.
     pub mode: CaptureMode,
 }
@@ -136,7 +139,7 @@ fn read_list(folder: &Path) -> Result<Option<Listed>, CaptureError> {
     let path = folder.join(EXECUTION_DETAILS);
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(CaptureError::Io { path, source }),
     };
     let wrong = |detail: String| CaptureError::Details { path: path.clone(), detail };
@@ -163,22 +166,16 @@ fn capture_file(entry: &Value) -> Result<CaptureFile, String> {
         size => Some(size.as_i64().ok_or_else(|| format!("batch_size is {size}, not an integer"))?),
     };
     let mode = field("mode").as_str().ok_or_else(|| format!("mode is {}", field("mode")))?;
-    Ok(CaptureFile { file: file.to_owned(), batch_size, mode: CaptureMode::from_name(mode) })
+    let (file, mode) = (file.to_owned(), CaptureMode::from_name(mode));
+    Ok(CaptureFile { file, batch_size, is_batch_size_stated: batch_size.is_some(), mode })
 }
 
-/// Writes the list of captures into their folder.
-fn write_list(folder: &Path, files: &[CaptureFile]) -> Result<PathBuf, CaptureError> {
-    let path = folder.join(EXECUTION_DETAILS);
-    let write = atomic_file::write_with(&path, |file| file.write_all(text(files).as_bytes()));
-    write.map_err(|source| CaptureError::Io { path: path.clone(), source })?;
-    Ok(path)
-}
-
+/// The list of captures as text. A batch size that nothing states is null.
 fn text(files: &[CaptureFile]) -> String {
     let entry = |file: &CaptureFile| {
         let fields = [
             ("file", Value::from(file.file.as_str())),
-            ("batch_size", Value::from(file.batch_size)),
+            ("batch_size", Value::from(file.batch_size.filter(|_| file.is_batch_size_stated))),
             ("mode", Value::from(file.mode.to_string())),
         ];
         let lines: Vec<String> =
@@ -194,19 +191,23 @@ fn text(files: &[CaptureFile]) -> String {
 /// Batch size and mode of a trace of captures.
 ///
 /// vLLM and others put an annotation (`capture_256_FULL`) around each dummy run that they capture. When all
-/// annotations name one size, or there are as many of them as dummy runs of vLLM, the first one says it. A trace
+/// annotations name one size, or there are as many of them as dummy runs of vLLM, the first one states it. A trace
 /// without has the size that is the first dimension of most operands, and the mode that the number of captures says;
 /// so has the mode that an annotation does not give as `FULL` or `PIECEWISE`.
-fn classify(trace: &Trace) -> (Option<i64>, CaptureMode) {
+fn classify(file: String, trace: &Trace) -> CaptureFile {
     let mode = CaptureMode::from_count(capture_count(trace));
     let annotations = annotations(trace);
     let one_size = annotations.windows(2).all(|pair| pair[0].0 == pair[1].0);
     match annotations.first() {
         Some((size, name)) if one_size || annotations.len() == dummy_runs(trace) => {
             let named = CaptureMode::from_name(name);
-            (Some(*size), if matches!(named, CaptureMode::Other(_)) { mode } else { named })
+            let mode = if matches!(named, CaptureMode::Other(_)) { mode } else { named };
+            CaptureFile { file, batch_size: Some(*size), is_batch_size_stated: true, mode }
         }
-        _ => (most_frequent_first_dimension(trace), mode),
+        _ => {
+            let batch_size = most_frequent_first_dimension(trace);
+            CaptureFile { file, batch_size, is_batch_size_stated: false, mode }
+        }
     }
 }
 
@@ -319,10 +320,10 @@ impl CaptureLibrary {
             library.warnings.push(CaptureWarning::NoTraces { folder: folder.to_path_buf() });
         }
         for file in names {
-            match read(&folder.join(&file), reading) {
-                Ok((batch_size, mode, captures)) => {
-                    library.warn_if_empty(&file, &captures);
-                    library.files.push(CaptureFile { file, batch_size, mode });
+            match read(folder, file, reading) {
+                Ok((file, captures)) => {
+                    library.warn_if_empty(&file.file, &captures);
+                    library.files.push(file);
                     library.captures.push(Some(captures));
                 }
                 Err(error) => library.warnings.push(error.into()),
@@ -349,24 +350,21 @@ impl CaptureLibrary {
         &self.warnings
     }
 
-    /// Writes what was found out about the traces as `execution_details.json` into the folder, so that the next use
-    /// need not read all of them. A folder that has the file keeps it as it is. Returns the path when it is written.
+    /// Writes what is known of the traces in the form of `execution_details.json`: as that file in their folder it saves
+    /// the next use from reading all of them. A batch size that neither a list nor an annotation states is null.
     ///
     /// # Errors
-    /// [`CaptureError::Io`].
-    pub fn save(&self) -> Result<Option<PathBuf>, CaptureError> {
-        match self.is_listed || self.files.is_empty() {
-            true => Ok(None),
-            false => write_list(&self.folder, &self.files).map(Some),
-        }
+    /// When `out` cannot be written to.
+    pub fn write_details(&self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(text(&self.files).as_bytes())
     }
 
     /// The captures of a file, in order; none when it cannot be read.
     pub(super) fn captures(&mut self, file: usize, reading: &ReadOptions<'_>) -> &[CaptureWindow] {
         if self.captures[file].is_none() {
             let name = self.files[file].file.clone();
-            let captures = match read(&self.folder.join(&name), reading) {
-                Ok((_, _, captures)) => {
+            let captures = match read(&self.folder, name.clone(), reading) {
+                Ok((_, captures)) => {
                     self.warn_if_empty(&name, &captures);
                     captures
                 }
@@ -399,13 +397,14 @@ fn is_trace(name: &str, path: &Path) -> bool {
 
 /// What a trace was captured for, and its captures.
 fn read(
-    path: &Path,
+    folder: &Path,
+    file: String,
     reading: &ReadOptions<'_>,
-) -> Result<(Option<i64>, CaptureMode, Vec<CaptureWindow>), IngestError> {
-    let trace = read_path(path, reading)?;
-    let (batch_size, mode) = classify(&trace);
+) -> Result<(CaptureFile, Vec<CaptureWindow>), IngestError> {
+    let trace = read_path(&folder.join(&file), reading)?;
+    let file = classify(file, &trace);
     let tree = TraceTree::build(trace, &TreeOptions { python_frames: true, ..TreeOptions::default() });
-    Ok((batch_size, mode, windows(&tree)))
+    Ok((file, windows(&tree)))
 }
 
 #[cfg(test)]
@@ -422,7 +421,8 @@ mod details_tests {
     }
 
     fn file(name: &str, batch_size: Option<i64>, mode: CaptureMode) -> CaptureFile {
-        CaptureFile { file: name.to_owned(), batch_size, mode }
+        let is_batch_size_stated = batch_size.is_some();
+        CaptureFile { file: name.to_owned(), batch_size, is_batch_size_stated, mode }
     }
 
     #[test]
@@ -432,7 +432,8 @@ mod details_tests {
             file("b.json.gz", None, CaptureMode::Other("DECODE \"x\"".to_owned())),
         ];
         let folder = folder("");
-        let path = write_list(folder.path(), &files).unwrap();
+        let path = folder.path().join(EXECUTION_DETAILS);
+        fs::write(&path, text(&files)).unwrap();
         assert_eq!(
             fs::read_to_string(path).unwrap(),
             "[\n  {\n    \"file\": \"a.json\",\n    \"batch_size\": 32,\n    \"mode\": \"FULL\"\n  },\n  {\n    \
@@ -509,7 +510,8 @@ mod classify_tests {
             let arguments = EventArguments { signature, ..EventArguments::default() };
             builder.event(category, name, track, at as i64 * 10, 5, arguments);
         }
-        classify(&builder.finish())
+        let file = classify(String::new(), &builder.finish());
+        (file.batch_size, file.mode)
     }
 
     #[test]

@@ -251,6 +251,7 @@ mod sizes_tests {
         let file = |&(batch_size, mode): &(Option<i64>, &str)| CaptureFile {
             file: String::new(),
             batch_size,
+            is_batch_size_stated: batch_size.is_some(),
             mode: CaptureMode::from_name(mode),
         };
         files.iter().map(file).collect()

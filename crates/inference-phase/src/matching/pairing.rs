@@ -35,11 +35,16 @@ impl Block {
 /// Steps that run nothing end a run. A single decode step is no run: it says nothing of the steady course of decoding.
 #[must_use]
 pub fn blocks(steps: &[StepWork], window: Option<usize>) -> Vec<Block> {
+    runs(steps, window, 2)
+}
+
+/// [`blocks`], with decode steps in runs of `least_decode` steps or more.
+fn runs(steps: &[StepWork], window: Option<usize>, least_decode: usize) -> Vec<Block> {
     let mut found = Vec::new();
     let mut start = 0;
     for run in steps.chunk_by(|a, b| a.phase == b.phase) {
         let (phase, length) = (run[0].phase, run.len());
-        let least = if phase == Phase::Decode { 2 } else { 1 };
+        let least = if phase == Phase::Decode { least_decode } else { 1 };
         if phase != Phase::Unknown && length >= least {
             let window = window.filter(|&window| window > 0 && window < length).unwrap_or(length);
             found.extend((0..length / window).map(|number| {
@@ -127,6 +132,9 @@ pub fn distance_terms(phase: Phase) -> &'static [&'static str] {
 
 /// The nearest pair of equally long blocks for each phase: least distance, term by term; of equally near ones that
 /// from the longest runs, then the longest, then the first.
+///
+/// Where both traces have the same steps, as a trace and its copy have, the longest run of a phase matches itself even if
+/// it is a single step or does not say its token counts.
 #[must_use]
 pub fn match_blocks(first: &[StepWork], second: &[StepWork], options: &MatchOptions) -> Matches {
     let steps = [first, second];
@@ -151,7 +159,8 @@ pub fn match_blocks(first: &[StepWork], second: &[StepWork], options: &MatchOpti
                 best = Some(pair);
             }
         }
-        match best {
+        let is_same = best.is_none() && first == second;
+        match best.or_else(|| is_same.then(|| longest(phase, first, options.window)).flatten()) {
             Some(pair) => matches.pairs.push(pair),
             None => {
                 let eligible = eligible.map(|blocks| blocks.len());
@@ -160,6 +169,15 @@ pub fn match_blocks(first: &[StepWork], second: &[StepWork], options: &MatchOpti
         }
     }
     matches
+}
+
+/// The first of the longest runs of a phase, with itself.
+fn longest(phase: Phase, steps: &[StepWork], window: Option<usize>) -> Option<BlockMatch> {
+    let blocks = runs(steps, window, 1).into_iter().filter(|block| block.phase == phase);
+    // The last of equal keys is the greatest.
+    let block = blocks.rev().max_by_key(|block| (block.run_length, block.steps.len()))?;
+    let of = &steps[block.steps.clone()];
+    Some(BlockMatch { phase, distance: distance(phase, of, of), blocks: [block.clone(), block] })
 }
 
 /// Less for the nearer pair.
@@ -329,5 +347,35 @@ mod pairing_tests {
             "of 1 blocks of A and 1 of B, no two have the same number of steps"
         );
         assert!(matches.notes[1].reason().starts_with("B does not have steps of the phase"));
+    }
+}
+
+#[cfg(test)]
+mod equal_traces_tests {
+    use super::*;
+
+    fn work(phase: Phase, batch_size: i64) -> StepWork {
+        StepWork { phase, batch_size, ..StepWork::UNKNOWN }
+    }
+
+    #[test]
+    fn the_longest_run_of_equal_traces_matches_itself() {
+        let (mixed, decode) = (work(Phase::Mixed, 9), work(Phase::Decode, 8));
+        let steps = [decode, mixed, decode, mixed, mixed, decode];
+        let matches = match_blocks(&steps, &steps, &MatchOptions::default());
+        let found =
+            matches.pairs.iter().map(|pair| (pair.phase, pair.blocks.each_ref().map(|b| b.steps.clone())));
+        let expected = [(Phase::Decode, [0..1, 0..1]), (Phase::Mixed, [3..5, 3..5])];
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+        assert!(matches.pairs.iter().flat_map(|pair| &pair.distance).all(|&distance| distance == 0.0));
+        assert!(matches.notes.is_empty());
+    }
+
+    #[test]
+    fn other_traces_need_token_counts_as_before() {
+        let (one, other) = ([work(Phase::Decode, 8); 2], [work(Phase::Decode, 4); 2]);
+        let matches = match_blocks(&one, &other, &MatchOptions::default());
+        assert!(matches.pairs.is_empty());
+        assert_eq!(matches.notes.len(), 2);
     }
 }

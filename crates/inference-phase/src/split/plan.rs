@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use trace_ingest::Trace;
+use trace_ingest::{Trace, is_standard_input};
 
 use super::steps::{SplitStep, StepWork};
 use super::windows::{RegionRule, ServerLoad, WindowLoad, steady_regions, steady_windows};
@@ -160,6 +160,9 @@ const ENDING: &str = ".json.gz";
 /// A trace file's name without what tells its format.
 #[must_use]
 pub fn base_name(trace: &Path) -> String {
+    if is_standard_input(trace) {
+        return "stdin".to_string();
+    }
     let mut name = trace.file_name().unwrap_or_default().to_string_lossy().into_owned();
     for ending in [".zip", ".gz", ".zst", ".json", ".pt.trace"] {
         if let Some(base) = name.strip_suffix(ending).filter(|base| !base.is_empty()) {

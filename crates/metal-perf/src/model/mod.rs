@@ -151,7 +151,7 @@ pub(crate) fn model_op(
         }
     }
     op.category = match kind {
-        OpKind::Device => Some(category(&op.label)),
+        OpKind::Device => Some(category(&op.label, options.rules().listed_attention_only)),
         OpKind::Host => Some(OpCategory::Host),
         OpKind::Signpost => None,
     };

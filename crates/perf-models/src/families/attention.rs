@@ -14,6 +14,7 @@ use crate::{Category, Family};
 use layout::{
     AITER, AITER_MHA_BACKWARD, AITER_WRAPPER, AITER_WRAPPER_BACKWARD, FLASH, FLASH_BACKWARD, FLASH_VARLEN,
     FLASH_VARLEN_BACKWARD, TORCH_FLASH, aiter_backward, attention, evoformer, flash_3, torch_efficient,
+    torch_flash_forward,
 };
 
 pub(super) const GROUPS: &[OpGroup] = &[
@@ -46,6 +47,11 @@ pub(super) const GROUPS: &[OpGroup] = &[
             op("aiter::wrapper_fmha_v3_bwd", |call| attention(call, &AITER_WRAPPER_BACKWARD)),
             op("aiter::mha_bwd", |call| attention(call, &AITER_MHA_BACKWARD)),
         ],
+    ),
+    OpGroup::ours(
+        Family::Sdpa,
+        Category::SdpaForward,
+        &[op("aten::_flash_attention_forward", torch_flash_forward)],
     ),
     OpGroup::category_only(Category::SdpaForward, &[named("aten::_efficient_attention_forward")]),
     OpGroup::category_only(

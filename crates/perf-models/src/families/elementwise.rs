@@ -61,4 +61,17 @@ pub(super) const GROUPS: &[OpGroup] = &[
             op("primus::quantize_mxfp4_dual", quantization_mxfp4_dual),
         ],
     ),
+    OpGroup::ours(
+        Family::UnaryElementwise,
+        Category::Elementwise,
+        &[
+            op("_C::gelu_and_mul", |call| gated(call, Activation::Gelu)),
+            op("_C::gelu_tanh_and_mul", |call| gated(call, Activation::GeluTanh)),
+            op("sgl_kernel::gelu_and_mul", |call| gated(call, Activation::Gelu)),
+            op("sgl_kernel::gelu_tanh_and_mul", |call| gated(call, Activation::GeluTanh)),
+            op("aten::reflection_pad1d", padding),
+            op("aten::reflection_pad2d", padding),
+            op("aten::reflection_pad3d", padding),
+        ],
+    ),
 ];

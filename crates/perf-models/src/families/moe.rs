@@ -33,6 +33,19 @@ pub(super) const GROUPS: &[OpGroup] = &[
             op("aiter::fmoe_g1u1", fused_given_output),
         ],
     ),
+    // Hidden states, both weights, weights and numbers of the experts of each token: both projections and what is
+    // between them.
+    OpGroup::ours(
+        Family::MoeFused,
+        Category::MoeFused,
+        &[
+            op("vllm::inplace_fused_experts", |call| fused_or_flydsl(call, Fused)),
+            op("vllm::outplace_fused_experts", |call| fused_or_flydsl(call, Fused)),
+            op("vllm::rocm_aiter_fused_moe", |call| fused_or_flydsl(call, Fused)),
+            op("sglang::inplace_fused_experts", |call| fused_or_flydsl(call, Fused)),
+            op("sglang::outplace_fused_experts", |call| fused_or_flydsl(call, Fused)),
+        ],
+    ),
     OpGroup::modelled(
         Family::MoeUnfused,
         Category::MoeUnfused,

@@ -8,25 +8,42 @@ use crate::{
     Category, ComputeSpec, Family, Figure, OpCall, Parameter, PerfModel, Undefined, Value, element_size,
 };
 
-pub(super) const GROUPS: &[OpGroup] = &[OpGroup::modelled(
-    Family::Reduce,
-    Category::Reduce,
-    &[
-        op("aten::sum", |call| reduction(call, &of(ReductionKind::Sum))),
-        op("aten::mean", |call| reduction(call, &of(ReductionKind::Mean))),
-        op("aten::max", |call| maximum_or_minimum(call, ReductionKind::Max)),
-        op("aten::min", |call| maximum_or_minimum(call, ReductionKind::Min)),
-        op("aten::norm", |call| reduction(call, &NORM)),
-        op("aten::linalg_norm", |call| reduction(call, &NORM)),
-        op("aten::std", |call| reduction(call, &of(ReductionKind::Sum))),
-        op("aten::var", |call| reduction(call, &of(ReductionKind::Sum))),
-        op("aten::logsumexp", |call| reduction(call, &of(ReductionKind::Sum))),
-        op("aten::cumsum", scan),
-        op("aten::cumprod", scan),
-        op("aten::amin", |call| reduction(call, &of(ReductionKind::Min))),
-        op("aten::amax", |call| reduction(call, &of(ReductionKind::Max))),
-    ],
-)];
+pub(super) const GROUPS: &[OpGroup] = &[
+    OpGroup::modelled(
+        Family::Reduce,
+        Category::Reduce,
+        &[
+            op("aten::sum", |call| reduction(call, &of(ReductionKind::Sum))),
+            op("aten::mean", |call| reduction(call, &of(ReductionKind::Mean))),
+            op("aten::max", |call| maximum_or_minimum(call, ReductionKind::Max)),
+            op("aten::min", |call| maximum_or_minimum(call, ReductionKind::Min)),
+            op("aten::norm", |call| reduction(call, &NORM)),
+            op("aten::linalg_norm", |call| reduction(call, &NORM)),
+            op("aten::std", |call| reduction(call, &of(ReductionKind::Sum))),
+            op("aten::var", |call| reduction(call, &of(ReductionKind::Sum))),
+            op("aten::logsumexp", |call| reduction(call, &of(ReductionKind::Sum))),
+            op("aten::cumsum", scan),
+            op("aten::cumprod", scan),
+            op("aten::amin", |call| reduction(call, &of(ReductionKind::Min))),
+            op("aten::amax", |call| reduction(call, &of(ReductionKind::Max))),
+        ],
+    ),
+    OpGroup::ours(
+        Family::Reduce,
+        Category::Reduce,
+        &[
+            op("aten::argmax", |call| typed_reduction(call, ReductionKind::Max, "long int")),
+            op("aten::argmin", |call| typed_reduction(call, ReductionKind::Min, "long int")),
+            op("aten::all", |call| typed_reduction(call, ReductionKind::Min, "bool")),
+            op("aten::any", |call| typed_reduction(call, ReductionKind::Max, "bool")),
+            op("aten::count_nonzero", |call| typed_reduction(call, ReductionKind::Sum, "long int")),
+            op("aten::prod", product),
+            op("aten::nansum", |call| reduction(call, &of(ReductionKind::Sum))),
+            op("aten::linalg_vector_norm", |call| reduction(call, &NORM)),
+            op("aten::_logcumsumexp", scan),
+        ],
+    ),
+];
 
 /// A tensor reduced along some of its dimensions, or scanned; or the larger or smaller of two tensors,
 /// element by element, which PyTorch names like the reduction.
@@ -189,6 +206,12 @@ const fn of(kind: ReductionKind) -> Layout {
 /// `norm(self, p, dim, keepdim)`, `linalg_norm(self, ord, dim, keepdim)`.
 const NORM: Layout = Layout { kind: ReductionKind::Norm, dimensions: 2, number_is_dimension: false };
 
+/// `prod(self, dim, keepdim, dtype)`, or `prod(self, dtype)`.
+fn product(call: &OpCall<'_>) -> Read {
+    let number_is_dimension = call.input_count() > 2;
+    reduction(call, &Layout { number_is_dimension, ..of(ReductionKind::Sum) })
+}
+
 /// The input and the type of the result, if any of it was recorded.
 fn recorded(call: &OpCall<'_>, kind: ReductionKind) -> Result<Option<Reduction>, Undefined> {
     if let Some([] | [Value::None, ..]) = call.dims {
@@ -208,6 +231,16 @@ fn reduction(call: &OpCall<'_>, layout: &Layout) -> Read {
     let dimensions = reduced_dimensions(call, layout)?;
     model.dimensions_assumed = call.concrete.is_none() && call.input_count() > 1;
     model.output_shape = remaining(&model.input.shape, &dimensions)?;
+    Ok(Recorded::new(model))
+}
+
+/// `argmax(self, dim, keepdim)`, `all(self)`, `all(self, dim, keepdim)`: a result of a type of its own.
+fn typed_reduction(call: &OpCall<'_>, kind: ReductionKind, output_type: &str) -> Read {
+    let Some(mut model) = recorded(call, kind)? else { return Ok(Recorded::new(Unrecorded)) };
+    let dimensions = reduced_dimensions(call, &Layout { number_is_dimension: true, ..of(kind) })?;
+    model.dimensions_assumed = call.concrete.is_none() && call.input_count() > 1;
+    model.output_shape = remaining(&model.input.shape, &dimensions)?;
+    model.output_type = Some(output_type.to_owned());
     Ok(Recorded::new(model))
 }
 
@@ -294,7 +327,7 @@ mod tests {
     fn reduced_dimensions_are_read() {
         let (matrix, none): (&[i64], &[i64]) = (&[10, 1000], &[]);
         // Name, type of input 1, values, elements of the result.
-        let cases: [(&str, &str, &[&str], f64); 17] = [
+        let cases: [(&str, &str, &[&str], f64); 20] = [
             ("aten::sum", "ScalarList", &["", "[0]", "True", ""], 1000.0),
             ("aten::sum", "ScalarList", &["", "[-1]", "False", ""], 10.0),
             ("aten::sum", "ScalarList", &["", "[0, 1]", "False", ""], 1.0),
@@ -312,6 +345,10 @@ mod tests {
             ("aten::logsumexp", "ScalarList", &["", "[1]", "False"], 10.0),
             ("aten::amax", "ScalarList", &["", "[0]", "False"], 1000.0),
             ("aten::cumsum", "Scalar", &["", "1", ""], 10000.0),
+            ("aten::linalg_vector_norm", "Scalar", &["", "2", "[1]", "False", ""], 10.0),
+            // Places are numbers of eight bytes, flags of one.
+            ("aten::argmax", "Scalar", &["", "-1", "False"], 2.0 * 10.0),
+            ("aten::all", "Scalar", &["", "0", "False"], 0.25 * 1000.0),
         ];
         for (name, second, concrete, output) in cases {
             let model = read(name, &[matrix, none], &["float", second], Some(concrete)).unwrap();

@@ -220,24 +220,43 @@ fn norm_and_fp4_quantization(call: &OpCall<'_>) -> Read {
     with(model, RmsNormFusion::Fp4Quantization { addition: matrix(6).is_some(), second_channels })
 }
 
-pub(super) const GROUPS: &[OpGroup] = &[OpGroup::modelled(
-    Family::RmsNorm,
-    Category::RmsNorm,
-    &[
-        op("aiter::fused_add_rmsnorm_pad_", norm_of_sum_with_padding),
-        op("aiter::rms_norm", |call| norm(call, 0, 1)),
-        op("aiter::rmsnorm", |call| norm(call, 1, 2)),
-        op("aiter::rmsnorm2d_fwd_ck", |call| norm(call, 0, 1)),
-        op("aiter::rmsnorm2d_fwd_with_add_ck", norm_of_sum),
-        op("aiter::add_rmsnorm", norm_of_sum),
-        op("aiter::rmsnorm2d_fwd_with_dynamicquant_ck", norm_and_row_quantization),
-        op("aiter::_fuse_rmsnorm_fp4_quant", norm_and_fp4_quantization),
-        op("aiter::rmsnorm_quant", norm_and_optional_group_quantization),
-        op("vllm::rocm_aiter_rmsnorm_fp8_group_quant", |call| norm_and_group_quantization(call, 1, 3, false)),
-        op("vllm::rocm_aiter_rmsnorm_with_add_fp8_group_quant", |call| {
-            norm_and_group_quantization(call, 2, 4, true)
-        }),
-        op("vllm::rocm_aiter_triton_add_rmsnorm_pad", norm_of_sum_with_padding),
-        op("sglang_profiler::fused_mxfp4_quant_fused_rms_mxfp4_quant", norm_and_fp4_quantization),
-    ],
-)];
+/// `fused_add_rms_norm(input!, residual!, weight, …)`: the sum takes the place of the residual.
+fn norm_of_sum_in_place(call: &OpCall<'_>) -> Read {
+    with(plain(call, 0, 2)?, RmsNormFusion::Addition)
+}
+
+pub(super) const GROUPS: &[OpGroup] = &[
+    OpGroup::ours(
+        Family::RmsNorm,
+        Category::RmsNorm,
+        &[
+            op("_C::rms_norm", |call| norm(call, 1, 2)),
+            op("sgl_kernel::rmsnorm", |call| norm(call, 1, 2)),
+            op("_C::fused_add_rms_norm", norm_of_sum_in_place),
+            op("sgl_kernel::fused_add_rmsnorm", norm_of_sum_in_place),
+        ],
+    ),
+    OpGroup::modelled(
+        Family::RmsNorm,
+        Category::RmsNorm,
+        &[
+            op("aiter::fused_add_rmsnorm_pad_", norm_of_sum_with_padding),
+            op("aiter::rms_norm", |call| norm(call, 0, 1)),
+            op("aiter::rmsnorm", |call| norm(call, 1, 2)),
+            op("aiter::rmsnorm2d_fwd_ck", |call| norm(call, 0, 1)),
+            op("aiter::rmsnorm2d_fwd_with_add_ck", norm_of_sum),
+            op("aiter::add_rmsnorm", norm_of_sum),
+            op("aiter::rmsnorm2d_fwd_with_dynamicquant_ck", norm_and_row_quantization),
+            op("aiter::_fuse_rmsnorm_fp4_quant", norm_and_fp4_quantization),
+            op("aiter::rmsnorm_quant", norm_and_optional_group_quantization),
+            op("vllm::rocm_aiter_rmsnorm_fp8_group_quant", |call| {
+                norm_and_group_quantization(call, 1, 3, false)
+            }),
+            op("vllm::rocm_aiter_rmsnorm_with_add_fp8_group_quant", |call| {
+                norm_and_group_quantization(call, 2, 4, true)
+            }),
+            op("vllm::rocm_aiter_triton_add_rmsnorm_pad", norm_of_sum_with_padding),
+            op("sglang_profiler::fused_mxfp4_quant_fused_rms_mxfp4_quant", norm_and_fp4_quantization),
+        ],
+    ),
+];

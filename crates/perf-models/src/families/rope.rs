@@ -270,6 +270,7 @@ pub(super) const GROUPS: &[OpGroup] = &[
             op("aiter::fused_qk_rope_cat_and_cache_mla", latent_cache_with_key_heads),
         ],
     ),
+    OpGroup::ours(Family::Rope, Category::RopeForward, &[op("_C::rotary_embedding", positions_query_key)]),
     OpGroup::category_only(Category::RopeBackward, &[named("FusedRoPEFuncBackward")]),
     OpGroup::category_only(
         Category::FusedRope,

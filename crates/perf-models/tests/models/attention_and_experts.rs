@@ -874,3 +874,26 @@ proptest! {
         prop_assert_eq!(twice.flops().unwrap(), 2.0 * flops(ExpertStage::Up));
     }
 }
+
+/// Of 14 queries each sees itself and the three keys before it: 1 + 2 + 3 + 11 · 4 = 50 scores, each a product of 16
+/// elements and one with 16 elements of the values.
+#[test]
+fn pytorch_s_flash_attention_counts_the_keys_of_its_window() {
+    let tensor = Value::tuple([1, 14, 1, 16]);
+    let dims: Vec<Value> = (0..13).map(|at| if at < 3 { tensor.clone() } else { Value::tuple([]) }).collect();
+    let types: Vec<Value> =
+        (0..13).map(|at| if at < 3 { "c10::BFloat16".into() } else { "".into() }).collect();
+    for (left, right, scores) in [("3", "0", 50.0), ("", "", 14.0 * 14.0 / 2.0)] {
+        let concrete = ["", "", "", "", "", "14", "14", "0.", "True", "False", "", left, right];
+        let concrete = concrete.map(Value::from);
+        let call = OpCall {
+            name: "aten::_flash_attention_forward",
+            dims: Some(&dims),
+            types: Some(&types),
+            concrete: Some(&concrete),
+            ..OpCall::default()
+        };
+        let model = model(&call).unwrap();
+        assert_eq!(model.flops(), Ok(scores * 2.0 * (16.0 + 16.0)), "{left} {right}");
+    }
+}

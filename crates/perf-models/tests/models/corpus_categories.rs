@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use perf_models::{Category, op_category};
+use perf_models::{Category, Tables};
 
 /// Every report of this name in the corpus, in order of path.
 fn reports(file: &str) -> Vec<PathBuf> {
@@ -51,8 +51,10 @@ fn operators_of_recorded_traces_have_the_categories_of_their_reports() {
             // The report lists kernels by their total time, so the first in time may be any of them.
             let kernels = kernel_names(&row[kernels_column]);
             let possible: BTreeSet<Category> = match kernels.as_slice() {
-                [] => BTreeSet::from([op_category(name, None)]),
-                kernels => kernels.iter().map(|kernel| op_category(name, Some(kernel))).collect(),
+                [] => BTreeSet::from([Tables::TraceLens.op_category(name, None)]),
+                kernels => {
+                    kernels.iter().map(|kernel| Tables::TraceLens.op_category(name, Some(kernel))).collect()
+                }
             };
             rows += 1;
             names.insert(name.to_owned());

@@ -12,7 +12,7 @@ use std::path::Path;
 use rust_xlsxwriter::{
     DataValidation, DocProperties, ExcelDateTime, Format, FormatAlign, Note, Worksheet, XlsxError,
 };
-use sheets::{Cell, ColumnKind, Table, TableColumn, Unit};
+use sheets::{Cell, ColumnKind, Table, TableColumn, Unit, escaped, is_obeyed};
 use unicode_width::UnicodeWidthStr;
 
 use self::charts::Source;
@@ -48,7 +48,7 @@ const FILTER_BUTTON: usize = 3;
 /// The header row is bold, stays in view, filters its columns and explains each column in a
 /// message that appears when its header is selected. Numbers are numbers in the format of their [`ColumnKind`], flags are booleans, what is
 /// missing and empty text are empty cells. Text is always text, never a formula or a
-/// link. Infinities are the texts `inf` and `-inf`; integers beyond 2^53, which a cell would
+/// link, and one line: [`escaped`] writes out what a program would obey. Infinities are the texts `inf` and `-inf`; integers beyond 2^53, which a cell would
 /// round, are text.
 ///
 /// The same report gives the same bytes: the creation time in the properties is fixed.
@@ -104,6 +104,10 @@ impl Writer for Workbook {
         "xlsx"
     }
 
+    fn extension(&self) -> Option<&'static str> {
+        Some("xlsx")
+    }
+
     fn write(&self, report: &Report, destination: &Path) -> Result<Written, WriteError> {
         // Assembled in memory, compressed: what fails from here on is the file.
         let mut content = Cursor::new(Vec::new());
@@ -155,7 +159,12 @@ fn write_sheet(table: &Table) -> Result<WrittenSheet, XlsxError> {
     let mut widths = Vec::with_capacity(columns.len());
     for (position, column) in columns.iter().enumerate() {
         let column_number = column_number(position)?;
-        sheet.write_string_with_format(0, column_number, cut_text(column.name()).0, &header_format)?;
+        sheet.write_string_with_format(
+            0,
+            column_number,
+            cut_text(&escaped(column.name())).0,
+            &header_format,
+        )?;
         explain_header(&mut sheet, column_number, column.description())?;
         // The format of the column is that of its cells: looking it up cell by cell would cost as much as the cells.
         if let Some(format) = number_format(column.kind()) {
@@ -224,6 +233,7 @@ fn write_column(
                 if text.is_empty() {
                     continue;
                 }
+                let text = escaped(&text);
                 let (shown, was_cut) = cut_text(&text);
                 written.cut += usize::from(was_cut);
                 sheet.write_string(row_number, column_number, shown)?;
@@ -342,7 +352,7 @@ fn explain_header(sheet: &mut Worksheet, column_number: u16, description: &str) 
         sheet.insert_note(0, column_number, &header_note(description))?;
         return Ok(());
     }
-    let shown = description.replace(char::is_control, " ");
+    let shown = description.replace(is_obeyed, " ");
     let message = DataValidation::new().allow_any_value().set_input_message(shown)?;
     sheet.add_data_validation(0, column_number, 0, column_number, &message)?;
     Ok(())

@@ -8,7 +8,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use report_writers::{CsvDirectory, Json, Report, Workbook};
-use sheets::{Cell, Column, ColumnKind, Nested, Table, TableColumn, Unit};
+use sheets::{Cell, Column, ColumnKind, Nested, Table, TableColumn, Unit, escaped, is_obeyed};
 
 /// Rows of every table.
 const ROWS: usize = 4;
@@ -59,14 +59,19 @@ proptest! {
             CsvDirectory.write_table(table, &mut bytes).unwrap();
             let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(&bytes[..]);
             let records: Vec<csv::StringRecord> = reader.records().collect::<Result<_, _>>().unwrap();
-            prop_assert_eq!(records.len(), 1 + ROWS, "{}", String::from_utf8_lossy(&bytes));
+            let text = String::from_utf8(bytes.clone()).unwrap();
+            prop_assert_eq!(records.len(), 1 + ROWS, "{}", text);
+            // A row is a line, and nothing else in it is obeyed.
+            prop_assert_eq!(text.lines().count(), 1 + ROWS, "{}", text);
+            prop_assert!(!text.replace('\n', "").contains(is_obeyed), "{}", text);
             for (position, column) in table.columns().iter().enumerate() {
                 if column.kind() != ColumnKind::Text {
                     continue;
                 }
                 for (row, record) in records[1..].iter().enumerate() {
                     let cell = column.cell(row);
-                    let (written, text) = (&record[position], &*cell.text());
+                    let text = cell.text();
+                    let (written, text) = (&record[position], &*escaped(&text));
                     prop_assert_eq!(written.strip_prefix('\'').filter(|rest| *rest == text).unwrap_or(written), text);
                     let is_formula = written.starts_with(['=', '+', '-', '@']) && written.len() > 1;
                     prop_assert!(!is_formula || written.parse::<f64>().is_ok(), "{}", written);
@@ -76,6 +81,8 @@ proptest! {
 
         let mut json = Vec::new();
         Json.write_to(&report, &mut json).unwrap();
+        let text = std::str::from_utf8(&json).unwrap();
+        prop_assert!(!text.replace('\n', "").contains(is_obeyed), "{}", text);
         let document: serde_json::Value = serde_json::from_slice(&json).unwrap();
         prop_assert_eq!(document["tables"].as_object().map(serde_json::Map::len), Some(report.tables().len()));
 

@@ -49,12 +49,12 @@ fn floats_without_digits_are_inf_or_empty() {
 }
 
 #[test]
-fn only_commas_quotes_and_line_breaks_are_quoted_and_formulas_stay_text() {
+fn only_commas_and_quotes_are_quoted_line_breaks_written_out_and_formulas_stay_text() {
     let texts = ["a, b", "say \"hi\"", "two\nlines", "it's; [1]", "=1+1", "@x"];
     let columns = vec![column("a,b", ColumnKind::Text, texts), column("n", ColumnKind::Count, [0_i64; 6])];
     assert_eq!(
         csv(columns),
-        "\"a,b\",n\n\"a, b\",0\n\"say \"\"hi\"\"\",0\n\"two\nlines\",0\nit's; [1],0\n'=1+1,0\n'@x,0\n"
+        "\"a,b\",n\n\"a, b\",0\n\"say \"\"hi\"\"\",0\ntwo\\nlines,0\nit's; [1],0\n'=1+1,0\n'@x,0\n"
     );
 }
 

@@ -306,8 +306,11 @@ impl Run {
                     let track = self.track(entry);
                     self.flows.push(LocalFlow { kind, end, id, track });
                 }
+                // All other arrows only guide the eye in a viewer.
+                None if entry.flow_kind().is_none() => {}
                 None => self.count_unused(Some(phase as char)),
             },
+            b't' => {}
             b'M' => match entry.name {
                 Some(name) if entry.pid != RawValue::Null => {
                     let name = self.strings.intern(name);

@@ -126,9 +126,14 @@ fn not_a_number_and_infinity_are_no_times_but_break_nothing() {
     assert_eq!(names(&trace), ["b", "c"]);
     assert_eq!(trace.events().uid(EventId(0)), 1);
     let warnings = warnings(&trace);
-    assert!(warnings[0].contains("events without a usable ts left out: 1 (first: event 0)"), "{warnings:?}");
     assert!(
-        warnings[1].contains("events without a usable dur read as zero long: 1 (first: event 1)"),
+        warnings[0]
+            .contains("events without a readable time (ts), which are in no figure: 1 (first: event 0)"),
+        "{warnings:?}"
+    );
+    assert!(
+        warnings[1]
+            .contains("events without a readable duration (dur), counted as zero long: 1 (first: event 1)"),
         "{warnings:?}"
     );
 }
@@ -166,15 +171,29 @@ fn missing_fields_are_counted_by_kind() {
     assert_eq!(trace.entries(), 8);
     assert_eq!(trace.events().duration(EventId(2)), 0);
     let expected = [
-        "events without a usable ts left out: 1 (first: event 0)",
-        "events without a usable dur read as zero long: 1 (first: event 1)",
+        "events without a readable time (ts), which are in no figure: 1 (first: event 0)",
+        "events without a readable duration (dur), counted as zero long: 1 (first: event 1)",
         "negative durations read as zero: 1 (first: event 3)",
         "events without a name: 1 (first: event 2)",
-        "events without a usable ph left out: 1",
-        "events with ph 'C', which no analysis uses, left out: 1",
-        "metadata events of unknown kind or without a process left out: 2",
+        "events without a readable phase (ph), which are in no figure: 1",
+        "counter samples (ph C), which no figure needs, left out: 1",
+        "metadata events of unknown kind or without a process, which no figure needs, left out: 2",
     ];
     assert_eq!(warnings(&trace), expected);
+}
+
+#[test]
+fn arrows_that_no_figure_needs_are_no_faults() {
+    let trace = read_ok(
+        r#"{"traceEvents":[
+        {"ph":"X","name":"op","cat":"cpu_op","pid":1,"tid":1,"ts":1,"dur":1},
+        {"ph":"s","name":"async","cat":"async_gpu","id":1,"pid":1,"tid":1,"ts":1},
+        {"ph":"t","name":"async","cat":"async_gpu","id":1,"pid":1,"tid":1,"ts":2},
+        {"ph":"f","name":"async","cat":"async_gpu","id":1,"pid":1,"tid":1,"ts":3},
+        {"ph":"s","name":"ac2g","cat":"ac2g","pid":1,"tid":1,"ts":3}]}"#,
+    );
+    assert_eq!((trace.entries(), names(&trace).len()), (5, 1));
+    assert_eq!(warnings(&trace), ["arrows without an id (ph s), which no figure needs, left out: 1"]);
 }
 
 #[test]
@@ -194,8 +213,8 @@ fn begin_and_end_events_become_spans() {
     assert_eq!(spans, [("outer", 40_000), ("inner", 10_000), ("other thread", 39_000), ("moment", 0)]);
     assert_eq!(trace.events().phase(EventId(3)), Phase::Instant);
     let expected = [
-        "B events without an E closed at the end of their track: 1 (first: event 2)",
-        "E events without a B left out: 1 (first: event 5)",
+        "spans that begin and do not end (B without E), taken to last to the end of their track: 1 (first: event 2)",
+        "ends of spans that do not begin (E without B), left out: 1 (first: event 5)",
     ];
     assert_eq!(warnings(&trace), expected);
 }
@@ -229,7 +248,7 @@ fn malformed_events_are_skipped_counted_and_located() {
         assert_eq!(warnings.len(), 1, "{warnings:?}");
         let position = format!("first at byte {}", text.find(broken).unwrap());
         assert!(
-            warnings[0].contains("malformed entries of traceEvents skipped: 1")
+            warnings[0].contains("malformed events, which are in no figure: 1")
                 && warnings[0].contains(&position),
             "{warnings:?}"
         );

@@ -74,6 +74,30 @@ fn an_operator_inserted_above_one_kernel_of_a_graph_launch_is_charged_with_it() 
     );
 }
 
+#[test]
+fn parts_of_an_operator_that_only_our_tables_have_are_charged_in_its_place() {
+    const EXPERTS: &str = "vllm::outplace_fused_experts";
+    for (enable_pseudo_ops, expected) in [
+        (false, rows(&[(EXPERTS, 103.0)])),
+        (
+            true,
+            rows(&[
+                ("pseudo_op::moe_gptq_awq_up", 50.0),
+                ("pseudo_op::moe_gptq_awq_down", 50.0),
+                (&format!("{EXPERTS}->"), 3.0),
+            ]),
+        ),
+    ] {
+        let mut timeline = Timeline::default();
+        timeline.op(EXPERTS, (0, 100));
+        let kernels =
+            [("fused_moe_kernel_gptq_awq", 50), ("act_and_mul_kernel", 3), ("fused_moe_kernel_gptq_awq", 50)];
+        timeline.launch("cudaLaunchKernel", 10, &kernels);
+        let options = AnalysisOptions { enable_pseudo_ops, ..AnalysisOptions::default() };
+        assert_eq!(charged(&Analysis::new(timeline.builder.finish(), options)), expected);
+    }
+}
+
 /// Isolates every kernel whose name ends in `_part`, and models those parts and `layer`.
 struct Parts;
 

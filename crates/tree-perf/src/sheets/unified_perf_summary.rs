@@ -161,10 +161,7 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
                 row.group.calls.iter().find_map(|call| call.reason(table.analysis)).into()
             }),
         columns::NOTE.field_in(|table: &CallTable<'_>, row: &Row<'_>| {
-            let assumption = |call: &&UnifiedRow| {
-                call.figures.and(call.evaluated(table.analysis))?.assumption.as_deref()
-            };
-            row.group.calls.iter().find_map(assumption).into()
+            row.group.calls.iter().find_map(|call| call.note(table.analysis)).into()
         }),
     ]);
     fields.extend(call_stack_fields());

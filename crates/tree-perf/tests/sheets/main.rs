@@ -13,6 +13,7 @@ mod conservation;
 mod extensions;
 mod golden;
 mod gpu_timeline;
+mod held_against;
 mod incomplete_traces;
 mod inference;
 mod kernel_overlap;

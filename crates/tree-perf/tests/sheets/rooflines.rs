@@ -1,15 +1,19 @@
 //! The sheets of modelled operators: which calls have a row, what a row says, in which sheet it stands.
 
-use perf_models::architecture;
+use perf_models::{PeakBasis, architecture};
 use trace_ingest::{Category, DeviceProperties, EventArguments, EventId, TraceFacts};
 use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
 
 use crate::common::Table;
 use crate::fixture::{Fixture, Input, Kernel};
 
-/// Figures of MI300X.
+/// Measured peaks of MI300X.
 fn mi300x() -> AnalysisOptions {
-    AnalysisOptions { architecture: architecture("MI300X").cloned(), ..AnalysisOptions::default() }
+    AnalysisOptions {
+        architecture: architecture("MI300X").cloned(),
+        peak_basis: Some(PeakBasis::Achievable),
+        ..AnalysisOptions::default()
+    }
 }
 
 /// Forward and backward of an operator: the forward, then on another thread the autograd node with the same
@@ -235,20 +239,87 @@ fn moving_data_is_bound_by_memory() {
 
 #[test]
 fn peaks_that_the_architecture_lacks_are_told() {
-    let mut fixture = Fixture::new();
-    fixture.mm(0.0, &[("k", 7, 1000.0, 5.0)]);
-    fixture.mm(20.0, &[("k", 7, 1100.0, 5.0)]);
     let mut toaster = architecture("MI300X").unwrap().clone();
     toaster.name = "toaster".to_owned();
-    toaster.peaks_tflops.clear();
-    let options = AnalysisOptions { architecture: Some(toaster), ..AnalysisOptions::default() };
-    let analysis = fixture.analyse(options);
-    let notices: Vec<String> = analysis.notices().iter().map(ToString::to_string).collect();
-    let expected =
-        "the architecture toaster states no peak for matrix_fp32 (2 calls): these calls have no roofline";
-    assert_eq!(notices, [expected]);
-    let row = Table::of_sheet(&analysis, "unified_perf_summary").select(&["GFLOPS", "Roofline Bound"]);
-    assert_eq!(row, ["0.000524288 | -"]);
+    toaster.nominal_tflops.clear();
+    toaster.achievable_tflops.clear();
+    for (parity, consequence, bound) in
+        [(true, "have no roofline", "-"), (false, "are held against the bandwidth alone", "BANDWIDTH_ONLY")]
+    {
+        let mut fixture = Fixture::new();
+        fixture.mm(0.0, &[("k", 7, 1000.0, 5.0)]);
+        fixture.mm(20.0, &[("k", 7, 1100.0, 5.0)]);
+        let architecture = Some(toaster.clone());
+        let options = AnalysisOptions { architecture, parity, ..AnalysisOptions::default() };
+        let analysis = fixture.analyse(options);
+        let notices: Vec<String> = analysis.notices().iter().map(ToString::to_string).collect();
+        let expected = format!(
+            "the architecture toaster states no peak for matrix_fp32 (2 calls): these calls {consequence}"
+        );
+        assert_eq!(notices, [expected]);
+        let row = Table::of_sheet(&analysis, "unified_perf_summary").select(&["GFLOPS", "Roofline Bound"]);
+        assert_eq!(row, [format!("0.000524288 | {bound}")]);
+    }
+}
+
+#[test]
+fn models_of_ours_are_not_in_reports_as_tracelens_makes_them() {
+    let softmax: &[Input<'_>] = &[(&[64, 128], "float", ""), (&[], "Scalar", "-1"), (&[], "Scalar", "False")];
+    let vector: &[Input<'_>] = &[(&[64, 128], "float", ""), (&[128], "float", "")];
+    let elementwise = "void at::native::vectorized_elementwise_kernel<4, at::native::unheard_of>";
+    let rows = |parity: bool| {
+        let mut fixture = Fixture::new();
+        fixture.modelled_call("aten::_softmax", 0.0, softmax, &[("softmax_warp_forward", 7, 1000.0, 9.0)]);
+        fixture.modelled_call("aten::unheard_of", 20.0, vector, &[(elementwise, 7, 1100.0, 5.0)]);
+        let analysis = fixture.analyse(AnalysisOptions { parity, ..AnalysisOptions::default() });
+        let unified = Table::of_sheet(&analysis, "unified_perf_summary");
+        let shown = unified.select(&["name", "op category", "has_perf_model", "Data Moved (MB)"]);
+        (
+            shown,
+            Table::build(&analysis, "TensorTraffic")
+                .map(|sheet| sheet.select(&["name", "param: largest_shape"])),
+        )
+    };
+    let theirs = ["aten::_softmax | other | False | -", "aten::unheard_of | elementwise | False | -"];
+    assert_eq!(rows(true), (theirs.map(str::to_owned).to_vec(), None));
+    // 64 × 128 numbers of four bytes are read and written; the second operand has one row.
+    let ours =
+        ["aten::_softmax | softmax | True | 0.0625", "aten::unheard_of | elementwise | True | 0.06298828125"];
+    let sheet = vec!["aten::_softmax | (64, 128)".to_owned()];
+    assert_eq!(rows(false), (ours.map(str::to_owned).to_vec(), Some(sheet)));
+}
+
+#[test]
+fn kernels_speak_for_the_operator_that_launched_them_alone() {
+    let vector: &[Input<'_>] = &[(&[64, 128], "float", "")];
+    let mut fixture = Fixture::new();
+    let arguments = fixture.arguments(vector);
+    fixture.event(Category::CPU_OP, "aten::wrapper", (1, 1), (0.0, 30.0), arguments);
+    let elementwise = "void at::native::vectorized_elementwise_kernel<4, at::native::unheard_of>";
+    fixture.modelled_call("aten::unheard_of", 5.0, vector, &[(elementwise, 7, 1100.0, 5.0)]);
+    let analysis = fixture.analyse(AnalysisOptions::default());
+    let rows = Table::of_sheet(&analysis, "unified_perf_summary").select(&["name", "has_perf_model"]);
+    assert_eq!(rows, ["aten::unheard_of | True"]);
+}
+
+#[test]
+fn launches_without_arguments_say_why_they_have_no_figures() {
+    let mut fixture = Fixture::new();
+    fixture.mm(40.0, &[("k", 7, 1100.0, 5.0)]);
+    for (name, at) in [("cudaGraphLaunch", 0.0), ("cudaLaunchKernel", 20.0)] {
+        fixture.launch(name, (at, 2.0), at as i64 + 100);
+        fixture.device(Category::KERNEL, ("gemm", 7, 1000.0 + at, 5.0), at as i64 + 100);
+    }
+    let reasons =
+        Table::of_sheet(&fixture.analyse(AnalysisOptions::default()), "coverage").select(&["reason"]);
+    assert_eq!(
+        reasons,
+        [
+            "-",
+            "the replay of a graph is recorded without the arguments of its calls",
+            "launched outside of any operator, so that no arguments are recorded"
+        ]
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::hash::Hash;
 
 use gpu_timeline::{Spread, Summary};
 use operator_sheets::columns::{TB_PER_S, TFLOPS_PER_S};
-use operator_sheets::{CallFigures, Figures, KernelList, ListedKernel};
+use operator_sheets::{CallFigures, Figures, KernelList, ListedKernel, MissingPeak};
 use sheets::ColumnKind::{Count, Number, Text};
 use sheets::Unit::Microseconds;
 use sheets::{Column, Field};
@@ -90,7 +90,13 @@ impl<'a> CallGroup<'a> {
 pub(crate) fn figures(analysis: &JaxAnalysis, call: &Call) -> Option<Figures> {
     let operator = &analysis.operators()[call.operator];
     let work = &operator.work.as_ref()?.forward;
-    Figures::new(work, operator.spec(), call.time.to_microseconds(), analysis.architecture())
+    Figures::new(
+        work,
+        operator.spec(),
+        call.time.to_microseconds(),
+        analysis.architecture(),
+        MissingPeak::NoRoofline,
+    )
 }
 
 /// Groups the calls that the keywords keep by a key, most time first.

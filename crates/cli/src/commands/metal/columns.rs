@@ -82,9 +82,12 @@ pub(super) fn op_columns(report: &MetalReport) -> Vec<TextColumn<'_, Op>> {
     columns.into_iter().map(|column| column.recolored(muted)).collect()
 }
 
-/// Whether an operation is too short to matter.
+/// Whether an operation is too short to matter: little of all time and, as gaps may be most of that, little of device
+/// time.
 pub(super) fn is_minor(report: &MetalReport, op: &Op) -> bool {
-    op.kind != OpKind::Host && op.total_percent.is_some_and(|share| share < report.options.min_percentage)
+    let least = report.options.min_percentage;
+    let holds_device_time = op.device_percent.is_some_and(|share| share >= least) && !report.options.compat;
+    op.kind != OpKind::Host && op.total_percent.is_some_and(|share| share < least) && !holds_device_time
 }
 
 fn name(report: &MetalReport, op: &Op) -> TextCell {

@@ -1,9 +1,11 @@
 //! The table of operations.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use metal_perf::{MetalReport, Op};
 use report_writers::terminal::Grid;
+use trace_ingest::is_standard_input;
 
 use super::columns::{is_minor, micros_text, op_columns, percent_text};
 use super::request::Screen;
@@ -29,8 +31,11 @@ fn title(report: &MetalReport, screen: &Screen, out: &mut String) {
         out.push_str("🚀 Operations 🚀\n================\n\n");
         return;
     }
-    let names = report.table.files.iter().map(|file| file.path.file_name().unwrap_or_default());
-    let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
+    let name = |path: &Path| match is_standard_input(path) {
+        true => "standard input".to_owned(),
+        false => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+    };
+    let names: Vec<String> = report.table.files.iter().map(|file| name(&file.path)).collect();
     let mut devices: Vec<u32> = report.table.rows.iter().filter_map(|row| row.device).collect();
     devices.sort_unstable();
     devices.dedup();
@@ -61,7 +66,7 @@ fn notes(report: &MetalReport, grid: &Grid<'_>, shown: usize, screen: &Screen, o
         let gap: f64 = minor().filter_map(|op| op.gap_us).sum();
         let share: f64 = minor().filter_map(|op| op.total_percent).sum();
         say(format!(
-            "{} {} %) not shown: device time {}, gaps {}, together {}; --min-percentage 0 shows all",
+            "{} {} % of the time and of device time) not shown: device time {}, gaps {}, together {}; --min-percentage 0 shows all",
             counted(hidden, "minor row (below", "minor rows (each below"),
             report.options.min_percentage,
             micros_text(device, 0),

@@ -32,13 +32,39 @@ fn minor_rows_are_counted_where_there_is_no_colour() {
     let colored = printed(&place, &["--ignore-signposts", "--color"]);
     let hidden = printed(&place, &["--ignore-signposts", "--color", "--hide-minor"]);
     let high = printed(&place, &["--ignore-signposts", "--min-percentage", "90"]);
-    assert!(plain.out.contains("minor rows (each below 0.5 %) not shown"), "{plain:#?}");
+    assert!(
+        plain.out.contains("minor rows (each below 0.5 % of the time and of device time) not shown"),
+        "{plain:#?}"
+    );
     assert!(hidden.out.contains("minor rows"));
     assert!(!all.out.contains("minor rows") && !colored.out.contains("minor rows"));
     assert!(table_lines(&plain).len() < table_lines(&all).len());
     assert!(table_lines(&high).len() < table_lines(&plain).len());
     assert!(colored.out.contains("\u{1b}[90m"), "grey");
     assert_eq!(table_lines(&hidden).len(), table_lines(&plain).len());
+}
+
+#[test]
+fn rows_with_much_device_time_are_not_minor_where_gaps_are_most_of_the_time() {
+    // 10 and 90 µs of device time after a gap of a second: each is less than 0.5 % of all time.
+    let row = |code, duration| Row { duration, ..op(code) };
+    let gap = Row { gap: "1000000000", ..row("Waits", "1") };
+    let place = place_of(&[row("Short", "10000"), gap, row("Long", "90000")]);
+    let table = |options: &[&str]| printed(&place, &[options, &["--no-summary", "--no-advice"]].concat());
+    let plain = table(&[]);
+    for name in ["Short", "Long"] {
+        assert!(table_lines(&plain).iter().any(|line| line.contains(name)), "{plain:#?}");
+    }
+    let higher = table(&["--min-percentage", "50"]);
+    assert!(table_lines(&higher).iter().any(|line| line.contains("Long")), "{higher:#?}");
+    assert!(!table_lines(&higher).iter().any(|line| line.contains("Short")), "{higher:#?}");
+    // The reference knows the share of all time only.
+    let compat = table(&["--compat", "--color"]);
+    let grey = compat.out.lines().find(|line| line.contains("Long")).unwrap();
+    assert!(grey.contains("\u{1b}[90m"), "{compat:#?}");
+    let colored = table(&["--color"]);
+    let line = colored.out.lines().find(|line| line.contains("Long")).unwrap();
+    assert!(!line.contains("\u{1b}[90mLong"), "{colored:#?}");
 }
 
 #[test]

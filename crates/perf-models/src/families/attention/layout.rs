@@ -15,8 +15,8 @@ pub(super) struct Layout {
     /// How far before the causal flag the dropout stands.
     dropout_before_causal: Option<usize>,
     alignment: MaskAlignment,
-    /// The two sides of the window follow the causal flag.
-    window: bool,
+    /// How far behind the causal flag the two sides of the window stand.
+    window_after_causal: Option<usize>,
     /// Strides are parameters of its rows.
     strides: bool,
     /// Element types are a parameter of its rows.
@@ -58,7 +58,7 @@ pub(super) const FLASH: Layout = Layout {
     causal: Causal::At(5),
     dropout_before_causal: Some(2),
     alignment: MaskAlignment::BottomRight,
-    window: true,
+    window_after_causal: Some(1),
     strides: true,
     types: true,
     recomputes_scores: true,
@@ -89,10 +89,30 @@ pub(super) const TORCH_FLASH: Layout = Layout {
     shape: Shape::HeadsThenLength,
     causal: Causal::DefaultsToFalse(&[4]),
     dropout_before_causal: Some(1),
-    window: false,
+    window_after_causal: None,
     strides: false,
     ..FLASH
 };
+
+/// `(query, key, value, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, return_debug_mask, scale,
+/// window_size_left, window_size_right, ...)`.
+const TORCH_FLASH_FORWARD: Layout = Layout {
+    causal: Causal::DefaultsToFalse(&[8]),
+    dropout_before_causal: Some(1),
+    window_after_causal: Some(3),
+    strides: false,
+    ..FLASH
+};
+
+/// As [`TORCH_FLASH_FORWARD`], with the tokens of all sequences one after the other.
+const TORCH_FLASH_FORWARD_PACKED: Layout =
+    Layout { shape: Shape::Packed { offsets: 3, longest: 5 }, ..TORCH_FLASH_FORWARD };
+
+/// Reads a call of the operator inside of PyTorch's flash attention, which programs may call themselves.
+pub(super) fn torch_flash_forward(call: &OpCall<'_>) -> Read {
+    let is_packed = call.has_dimensions(3);
+    attention(call, if is_packed { &TORCH_FLASH_FORWARD_PACKED } else { &TORCH_FLASH_FORWARD })
+}
 
 /// `(query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, ...)`.
 const TORCH_EFFICIENT: Layout = Layout {
@@ -164,8 +184,8 @@ pub(super) fn attention(call: &OpCall<'_>, layout: &Layout) -> Read {
     let (causal, causal_at, assumed_causal) = causal(call, &layout.causal)?;
     attention.mask =
         AttentionMask { causal, alignment: layout.alignment, window_left: None, window_right: None };
-    if layout.window {
-        [attention.mask.window_left, attention.mask.window_right] = window(call, causal_at + 1);
+    if let Some(after) = layout.window_after_causal {
+        [attention.mask.window_left, attention.mask.window_right] = window(call, causal_at + after);
     }
     attention.recomputes_scores = layout.recomputes_scores;
     attention.query_type = call.type_of(layout.query).unwrap_or_default().to_owned();

@@ -89,11 +89,23 @@ pub(super) fn padding(call: &OpCall<'_>) -> Read {
 /// `upsample_nearest(input, output_size, ...)`, or with scale factors instead of a size as input 2.
 pub(super) fn upsampling(call: &OpCall<'_>) -> Read {
     let input = call.tensor(0)?;
+    let output_shape = upsampled_shape(call, &input, 2)?;
+    let input_strides = Some(call.strides_of(0)?);
+    Ok(Recorded::new(ResizingCopy { input, output_shape, padding: None, input_strides }))
+}
+
+/// The shape that an image of (batch, channels, ...) is interpolated to: with the size at input 1, else with the scale
+/// factors at input `factors`.
+pub(in crate::families) fn upsampled_shape(
+    call: &OpCall<'_>,
+    input: &Tensor,
+    factors: usize,
+) -> Result<Vec<u64>, Undefined> {
     let [batch, channels, spatial @ ..] = input.shape.as_slice() else {
         return Err(Undefined::arguments(format!("Input Dims[0] has {} dimensions", input.shape.len())));
     };
     let size = if call.written_value(1).is_empty() {
-        enlarged(spatial, &call.concrete_floats(2)?)?
+        enlarged(spatial, &call.concrete_floats(factors)?)?
     } else {
         let sides = call.concrete_integers(1)?;
         let side = |side: i64| {
@@ -102,9 +114,7 @@ pub(super) fn upsampling(call: &OpCall<'_>) -> Read {
         };
         sides.into_iter().map(side).collect::<Result<_, _>>()?
     };
-    let output_shape = [&[*batch, *channels], size.as_slice()].concat();
-    let input_strides = Some(call.strides_of(0)?);
-    Ok(Recorded::new(ResizingCopy { input, output_shape, padding: None, input_strides }))
+    Ok([&[*batch, *channels], size.as_slice()].concat())
 }
 
 /// Spatial dimensions times their scale factors, rounded down.

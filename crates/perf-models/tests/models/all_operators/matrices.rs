@@ -291,6 +291,17 @@ pub(crate) const GROUPS: &[Group] = &[
         growing: "0.0 1.0 2.0",
     },
     Group {
+        names: &["aten::_flash_attention_forward"],
+        shapes: "3,14,6,16 3,14,2,16 3,14,2,8",
+        types: "bf16 bf16 bf16 none",
+        scalars: &[(5, "14"), (6, "14"), (7, "0.1"), (8, "True"), (9, "False")],
+        surroundings: &[],
+        figures: [84_672.0, 16_128.0, 226_800.0, 28_224.0],
+        spec: "matrix_bf16",
+        parameters: "B N_Q H_Q N_KV H_KV d_h_qk d_h_v dropout causal flash_impl dtype_A_B",
+        growing: "0.0 1.0 2.0",
+    },
+    Group {
         names: &["flash_attn::_flash_attn_backward"],
         shapes: "3,14,6,8 3,14,6,16 3,14,2,16 3,14,2,8 3,14,6,8 3,6,14 3,14,6,16 3,14,2,16 3,14,2,8",
         types: "float",

@@ -7,6 +7,7 @@
 mod matrices;
 mod serving;
 mod tensors;
+mod traffic;
 
 use std::collections::BTreeSet;
 
@@ -19,7 +20,8 @@ const NONE: f64 = -1.0;
 /// Operators that record the same call.
 struct Group {
     names: &'static [&'static str],
-    /// Separated by blanks, dimensions by commas; `-` is a scalar or an absent tensor.
+    /// Separated by blanks, dimensions by commas, the tensors of a list by semicolons; `-` is a scalar or an absent
+    /// tensor.
     shapes: &'static str,
     /// The last one is that of all further inputs.
     types: &'static str,
@@ -36,7 +38,7 @@ struct Group {
 }
 
 fn groups() -> impl Iterator<Item = &'static Group> {
-    [matrices::GROUPS, tensors::GROUPS, serving::GROUPS].into_iter().flatten()
+    [matrices::GROUPS, tensors::GROUPS, serving::GROUPS, traffic::GROUPS].into_iter().flatten()
 }
 
 /// Arguments of a call, owned.
@@ -55,12 +57,15 @@ struct Arguments {
 impl Arguments {
     /// Those of a group's call, `times` its batch.
     fn of(group: &Group, times: i64) -> Self {
-        let mut shapes: Vec<Vec<i64>> = group.shapes.split_whitespace().map(shape).collect();
+        let shapes_of = |text: &str| -> Vec<Vec<i64>> { text.split(';').map(shape).collect() };
+        let mut shapes: Vec<Vec<Vec<i64>>> = group.shapes.split_whitespace().map(shapes_of).collect();
         for axis in group.growing.split_whitespace() {
             let (axis, more) = axis.strip_suffix('+').map_or((axis, 0), |axis| (axis, 1));
             let (input, axis) = axis.split_once('.').unwrap();
-            let extent = &mut shapes[input.parse::<usize>().unwrap()][axis.parse::<usize>().unwrap()];
-            *extent = (*extent - more) * times + more;
+            for shape in &mut shapes[input.parse::<usize>().unwrap()] {
+                let extent = &mut shape[axis.parse::<usize>().unwrap()];
+                *extent = (*extent - more) * times + more;
+            }
         }
         let types: Vec<&str> = group.types.split_whitespace().map(type_name).collect();
         let type_of = |index: usize| types.get(index).or(types.last()).copied().unwrap();
@@ -71,8 +76,8 @@ impl Arguments {
         }
         let mut arguments = Self {
             types: (0..concrete.len()).map(|index| type_of(index).into()).collect(),
-            strides: shapes.iter().map(|shape| Value::tuple(shape.iter().map(|_| 1))).collect(),
-            dims: shapes.into_iter().map(Value::tuple).collect(),
+            strides: shapes.iter().map(|shapes| input(shapes, |_| 1)).collect(),
+            dims: shapes.iter().map(|shapes| input(shapes, |extent| extent)).collect(),
             concrete,
             attributes: Vec::new(),
             step: None,
@@ -103,6 +108,15 @@ impl Arguments {
             forward: None,
         };
         model(&OpCall { forward: self.forward_is_itself.then_some(&call), ..call })
+    }
+}
+
+/// A number for each dimension of a tensor, or of the tensors of a list.
+fn input(shapes: &[Vec<i64>], number: fn(i64) -> i64) -> Value {
+    let one = |shape: &Vec<i64>| Value::tuple(shape.iter().map(|&extent| number(extent)));
+    match shapes {
+        [shape] => one(shape),
+        shapes => Value::List(shapes.iter().map(one).collect()),
     }
 }
 
@@ -148,7 +162,10 @@ fn figures(model: &dyn PerfModel) -> [Figure; 4] {
 }
 
 /// The operators without any formula.
-const WITHOUT_FORMULA: [&str; 4] = [
+const WITHOUT_FORMULA: [&str; 7] = [
+    "aten::index",
+    "aten::masked_select",
+    "aten::nonzero",
     "aten::cudnn_instance_norm_backward",
     "aten::instance_norm_backward",
     "aten::miopen_instance_norm_backward",
@@ -325,8 +342,14 @@ proptest! {
         let mut arguments = Arguments::of(group, 1);
         let mut extents = extents.into_iter().cycle();
         for shape in &mut arguments.dims {
-            let Value::Tuple(sides) = shape else { unreachable!() };
-            sides.fill_with(|| extents.next().unwrap().into());
+            let tensors = match shape {
+                Value::List(tensors) => tensors.as_mut_slice(),
+                tensor => std::slice::from_mut(tensor),
+            };
+            for tensor in tensors {
+                let Value::Tuple(sides) = tensor else { unreachable!() };
+                sides.fill_with(|| extents.next().unwrap().into());
+            }
         }
         if let Ok(model) = arguments.model(group.names[0]) {
             for figure in figures(&*model).into_iter().flatten() {

@@ -15,7 +15,7 @@ pub(crate) const GROUPS: &[Group] = &[
         growing: "0.1 1.1 2.1 3.1",
     },
     Group {
-        names: &["sgl_kernel::rotary_embedding"],
+        names: &["sgl_kernel::rotary_embedding", "_C::rotary_embedding"],
         shapes: "17 17,80 17,20 - 99,6",
         types: "long bf16 bf16 none bf16",
         scalars: &[(3, "10")],
@@ -48,7 +48,14 @@ pub(crate) const GROUPS: &[Group] = &[
         growing: "0.0 1.0 2.0 3.0 5.0",
     },
     Group {
-        names: &["pseudo_op::moe_aiter_fused_1stage"],
+        names: &[
+            "pseudo_op::moe_aiter_fused_1stage",
+            "vllm::inplace_fused_experts",
+            "vllm::outplace_fused_experts",
+            "vllm::rocm_aiter_fused_moe",
+            "sglang::inplace_fused_experts",
+            "sglang::outplace_fused_experts",
+        ],
         shapes: "7,64 8,48,32 8,64,12 7,2",
         types: "bf16 fp4",
         scalars: &[],
@@ -235,7 +242,7 @@ pub(crate) const GROUPS: &[Group] = &[
         growing: "0.0",
     },
     Group {
-        names: &["aiter::rmsnorm"],
+        names: &["aiter::rmsnorm", "_C::rms_norm", "sgl_kernel::rmsnorm"],
         shapes: "17,40 17,40 40",
         types: "float",
         scalars: &[],

@@ -271,7 +271,7 @@ pub(crate) const GROUPS: &[Group] = &[
         growing: "0.0 1.0",
     },
     Group {
-        names: &["aiter::gelu_and_mul"],
+        names: &["aiter::gelu_and_mul", "_C::gelu_and_mul", "sgl_kernel::gelu_and_mul"],
         shapes: "17,6 17,12",
         types: "bf16 float",
         scalars: &[],
@@ -282,7 +282,7 @@ pub(crate) const GROUPS: &[Group] = &[
         growing: "0.0 1.0",
     },
     Group {
-        names: &["aiter::gelu_tanh_and_mul"],
+        names: &["aiter::gelu_tanh_and_mul", "_C::gelu_tanh_and_mul", "sgl_kernel::gelu_tanh_and_mul"],
         shapes: "17,6 17,12",
         types: "bf16 float",
         scalars: &[],

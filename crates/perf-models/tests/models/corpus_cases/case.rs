@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use perf_models::{Figure, OpCall, Value, model};
+use perf_models::{Figure, OpCall, Tables, Value};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value as Json};
@@ -251,7 +251,7 @@ fn value_of(json: &Json) -> Value {
 pub(crate) fn evaluate(call: &Recorded) -> (Vec<(String, Outcome)>, Vec<String>) {
     call.with_call(|call| {
         let (mut outcomes, mut reasons) = (Vec::new(), Vec::new());
-        let model = match model(call) {
+        let model = match Tables::TraceLens.model(call) {
             Ok(model) => model,
             Err(undefined) => return (outcomes, vec![format!("no model: {undefined}")]),
         };

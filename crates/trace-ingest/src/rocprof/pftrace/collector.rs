@@ -317,7 +317,10 @@ impl Collector {
                 path: path.to_path_buf(),
                 missing: "no slice of kernel_dispatch, memory_copy, hip_api or another of its categories"
                     .to_string(),
-                found: format!("a trace of another program, with slices of {}", categories.join(", ")),
+                found: format!(
+                    "a trace of another program, with slices of {} (https://ui.perfetto.dev shows it)",
+                    categories.join(", ")
+                ),
             });
         }
         let detail = "no usable time".to_string();

@@ -20,7 +20,7 @@ use self::context::Context;
 use self::schema::{Broken, Schema};
 use super::profile::{Profile, SourceFormat};
 use crate::error::IngestError;
-use crate::source::file_name;
+use crate::source::{file_name, is_standard_input};
 use crate::warning::Warning;
 
 /// How SQLite databases begin.
@@ -62,6 +62,9 @@ pub(crate) fn read(path: &Path) -> Result<Profile, IngestError> {
 /// somewhere, or not at all where the lost pages held records of one kind. Returns the length, in bytes.
 fn check_length(path: &Path) -> Result<u64, IngestError> {
     let failed = |source| IngestError::Io { path: path.to_path_buf(), source };
+    if is_standard_input(path) {
+        return Err(IngestError::NeedsFile { path: path.to_path_buf(), what: "an SQLite database" });
+    }
     let mut file = File::open(path).map_err(failed)?;
     let mut header = [0; 100];
     match file.read_exact(&mut header) {

@@ -12,25 +12,25 @@ use crate::call_overlap::OverlapFigures;
 use super::groups::{self, Group};
 
 /// A row of the sheet.
-pub(super) struct Row<'a> {
+pub(super) struct Row {
     group: Group,
     /// Id of the names of process and thread of the first call.
     place: u32,
-    /// What the figures assume.
-    note: Option<&'a str>,
+    /// What there is to say of the figures.
+    note: Option<String>,
     figures: CallFigures,
     kernel_us: Spread,
     kernels: KernelList,
     overlaps: OverlapFigures,
 }
 
-impl<'a> Row<'a> {
-    pub(super) fn new(table: &mut CallTable<'a>, group: Group) -> Self {
+impl Row {
+    pub(super) fn new(table: &mut CallTable<'_>, group: Group) -> Self {
         let (analysis, calls) = (table.analysis, group.rows.iter());
         let device_events = calls.clone().map(|call| call.device_events.as_slice());
         Row {
             place: table.places.id(analysis.trace().events().track(group.rows[0].operator)),
-            note: calls.clone().find_map(|call| call.evaluated(analysis)?.assumption.as_deref()),
+            note: calls.clone().find_map(|call| call.note(analysis)),
             figures: CallFigures::new(calls.clone().map(|call| &call.figures)),
             kernel_us: Spread::from_values(calls.clone().map(|call| Some(call.figures.time_us))),
             kernels: KernelList::of_events(analysis.trace(), device_events),
@@ -44,21 +44,21 @@ impl<'a> Row<'a> {
     }
 }
 
-pub(super) fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
+pub(super) fn fields<'a>() -> Vec<Field<CallTable<'a>, Row>> {
     let argument = |column: Column, part: fn(Signature) -> Option<ArgumentId>| {
-        column.field_in(move |table: &CallTable<'_>, row: &Row<'_>| {
+        column.field_in(move |table: &CallTable<'_>, row: &Row| {
             let trace = table.analysis.trace();
             let argument = row.group.rows.iter().find_map(|call| trace.argument(call.operator, part));
             argument.map(|argument| nested_argument(argument, Sequence::List)).into()
         })
     };
     let mut fields = vec![
-        columns::OP_NAME.field_in(|table: &CallTable<'_>, row: &Row<'_>| {
+        columns::OP_NAME.field_in(|table: &CallTable<'_>, row: &Row| {
             table.analysis.trace().name(row.first().operator).into()
         }),
         overlap::NAMES
             .named("overlapping_kernel_names_first")
-            .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.names(row.first().overlap.0))
+            .field_in(|table: &CallTable<'_>, row: &Row| table.names(row.first().overlap.0))
             .when(CallTable::with_overlap),
         Field::each(
             Column::text(
@@ -66,38 +66,38 @@ pub(super) fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
                 "A parameter of the family's model, such as M, N, K of a matrix product; one column per parameter, and calls are grouped by all of them.",
             ),
             |table: &CallTable<'_>| table.parameters.iter().map(|name| format!("param: {name}")).collect(),
-            |_, row: &Row<'_>, position| row.group.parameters[position].as_deref().into(),
+            |_, row: &Row, position| row.group.parameters[position].as_deref().into(),
         ),
         columns::NUM_KERNELS
-            .field(|row: &Row<'_>| row.first().device_events.len().into())
+            .field(|row: &Row| row.first().device_events.len().into())
             .when(CallTable::by_num_kernels),
         columns::IS_RECOMPUTE
-            .field_in(|table: &CallTable<'_>, row: &Row<'_>| {
+            .field_in(|table: &CallTable<'_>, row: &Row| {
                 table.analysis.is_recompute(row.first().operator).into()
             })
             .when(CallTable::detects_recompute),
     ];
-    fields.extend(work_fields(columns::WORK_OF_FIRST, |row: &Row<'_>| &row.figures));
-    fields.extend(TB_PER_S.fields(|row: &Row<'_>| &row.figures.tb_per_s));
-    fields.extend(TFLOPS_PER_S.fields(|row: &Row<'_>| &row.figures.tflops_per_s));
+    fields.extend(work_fields(columns::WORK_OF_FIRST, |row: &Row| &row.figures));
+    fields.extend(TB_PER_S.fields(|row: &Row| &row.figures.tb_per_s));
+    fields.extend(TFLOPS_PER_S.fields(|row: &Row| &row.figures.tflops_per_s));
     fields.extend(place_fields(
         [
             columns::PROCESS_NAME.named("process_name_first"),
             columns::PROCESS_LABEL.named("process_label_first"),
             columns::THREAD_NAME.named("thread_name_first"),
         ],
-        |row: &Row<'_>| row.place,
+        |row: &Row| row.place,
     ));
-    fields.extend(roofline_fields(CallTable::with_architecture, |row: &Row<'_>| &row.figures));
+    fields.extend(roofline_fields(CallTable::with_architecture, |row: &Row| &row.figures));
     fields.extend(kernel_fields(
         columns::KERNEL_DETAILS.named("kernel_details__summarize_kernel_stats"),
         columns::KERNEL_DETAILS_SHORT,
-        |row: &Row<'_>| &row.kernels,
+        |row: &Row| &row.kernels,
     ));
     fields.extend(overlap_fields(
         overlap::DETAILS.named("overlapping_kernels_details__summarize_kernel_stats"),
         overlap::ROUNDED_SHARE,
-        |row: &Row<'_>| &row.overlaps,
+        |row: &Row| &row.overlaps,
     ));
     fields.extend([
         argument(columns::INPUT_DIMS.named("Input Dims_first"), |signature| signature.dims),
@@ -105,28 +105,28 @@ pub(super) fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
         argument(columns::INPUT_STRIDES.named("Input Strides_first"), |signature| signature.strides),
         argument(columns::CONCRETE_INPUTS.named("Concrete Inputs_first"), |signature| signature.concrete),
     ]);
-    fields.extend(KERNEL_TIME.fields(|row: &Row<'_>| &row.kernel_us));
+    fields.extend(KERNEL_TIME.fields(|row: &Row| &row.kernel_us));
     fields.extend([
         columns::KERNEL_TIME_SUM
             .described("Sum over calls of the kernel time in µs. A wrapper and the operator inside it are rows of their own with the same kernels: do not add rows up, see unified_perf_summary for that.")
-            .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.group.time()).into()),
+            .field_in(|table: &CallTable<'_>, row: &Row| table.analysis.us(row.group.time()).into()),
         Column::count("name_count", "Calls of the row.")
-            .field(|row: &Row<'_>| row.group.rows.len().into()),
+            .field(|row: &Row| row.group.rows.len().into()),
         Column::identifier("UID_first", "Index in the trace's event list of the first call.")
-            .field_in(|table: &CallTable<'_>, row: &Row<'_>| {
+            .field_in(|table: &CallTable<'_>, row: &Row| {
                 table.analysis.trace().events().uid(row.first().operator).into()
             }),
         Column::flag(
             "nested",
             "Whether all calls of the row lie inside other calls of the same sheet, such as aten::native_layer_norm inside aten::layer_norm: their kernels are those of the outer calls, and sums over the sheet have to leave the row out.",
         )
-        .field(|row: &Row<'_>| (row.group.nested == row.group.rows.len()).into()),
+        .field(|row: &Row| (row.group.nested == row.group.rows.len()).into()),
         Column::count(
             "nested_count",
             "Calls of the row that lie inside other calls of the same sheet; where an operator calls itself, such as an overload of aten::upsample_nearest2d by another, Kernel Time (µs)_sum counts the kernels of both.",
         )
-        .field(|row: &Row<'_>| row.group.nested.into()),
-        columns::NOTE.field(|row: &Row<'_>| row.note.into()),
+        .field(|row: &Row| row.group.nested.into()),
+        columns::NOTE.field(|row: &Row| row.note.as_deref().into()),
     ]);
     fields
 }

@@ -13,6 +13,7 @@ use crate::analysis::Analysis;
 use crate::call_overlap::{CallOverlap, NameLists, call_overlap};
 use crate::derived::Subject;
 use crate::device::interval;
+use crate::held_against;
 use crate::models::AnswerId;
 use crate::{IndexMap, IndexSet};
 
@@ -31,6 +32,14 @@ pub(super) struct Row {
 impl Row {
     pub(super) fn evaluated<'a>(&self, analysis: &'a Analysis) -> Option<&'a Evaluated> {
         analysis.models().evaluation(self.answer).as_ref().ok()
+    }
+
+    /// What there is to say of the figures: what the model assumes, and what the work is held against.
+    pub(super) fn note(&self, analysis: &Analysis) -> Option<String> {
+        let evaluated = self.evaluated(analysis)?;
+        let held = held_against::note(analysis, evaluated.spec, &self.figures, &self.device_events);
+        let clauses: Vec<String> = evaluated.assumption.clone().into_iter().chain(held).collect();
+        (!clauses.is_empty()).then(|| clauses.join("; "))
     }
 }
 
@@ -250,7 +259,8 @@ fn calls(
         let evaluated = analysis.models().evaluation(answer).as_ref().ok()?;
         let work = if backward { &evaluated.backward } else { &evaluated.forward };
         let time = busy_time(device_events.iter().map(|&event| interval(trace, event)), &mut scratch);
-        let figures = Figures::new(work, evaluated.spec, analysis.us(time), analysis.architecture())?;
+        let figures =
+            held_against::figures(analysis, work, evaluated.spec, &device_events, analysis.us(time))?;
         let overlap = match name_lists {
             Some(name_lists) => call_overlap(analysis, &device_events, name_lists),
             None => (None, CallOverlap::default()),

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use operator_sheets::{BACKWARD, FORWARD};
-use perf_models::{BackwardWork, Family, operator};
+use perf_models::{BackwardWork, Family};
 use sheets::Sheet;
 
 use crate::analysis::Analysis;
@@ -113,7 +113,7 @@ fn rows<'a>(
     subject: &Subject,
     direction: Direction,
     with_overlap: bool,
-) -> Option<(CallTable<'a>, Vec<Row<'a>>)> {
+) -> Option<(CallTable<'a>, Vec<Row>)> {
     let nothing_ran = analysis.is_gpu_only() || analysis.device_event_count() == 0;
     if nothing_ran || (with_overlap && !analysis.options().include_overlap_info) {
         return None;
@@ -162,7 +162,7 @@ fn is_backward(analysis: &Analysis, group: &Group) -> bool {
 /// Where the group's operator has its backward work, as its row in the tables of operators says.
 fn backward_work(analysis: &Analysis, group: &Group) -> BackwardWork {
     let name = analysis.trace().name(group.rows[0].operator);
-    operator(name).map(|operator| operator.backward_work).unwrap_or_default()
+    analysis.models().operator(name).map(|operator| operator.backward_work).unwrap_or_default()
 }
 
 /// UTF-16 code units of a sheet name.

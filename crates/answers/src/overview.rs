@@ -1,0 +1,192 @@
+//! The first sheet of every report: what was recorded, what the figures say, and how far they go.
+
+use sheets::{Column, ColumnKind, Sheet, Unit};
+
+use crate::notice::Notice;
+use crate::numbers::{decimal, duration};
+use crate::summary::Summary;
+
+/// Name of the sheet.
+pub(crate) const NAME: &str = "overview";
+
+/// Its name in the report of TPUs, which have a table `overview` of the XLA profiler's.
+pub(crate) const NAME_BESIDE_ANOTHER: &str = "summary";
+
+/// What the sheet is made from.
+pub(crate) struct Overview<'a> {
+    pub(crate) summary: &'a Summary,
+    pub(crate) notices: &'a [Notice],
+    /// The options of the report, as who asked for it wrote them.
+    pub(crate) options: &'a [String],
+}
+
+/// One thing that is known of the report.
+struct Fact {
+    topic: &'static str,
+    item: String,
+    value: String,
+    figure: Option<(f64, &'static str)>,
+}
+
+/// One row per fact.
+pub(crate) fn sheet<'a>(name: &'static str) -> Sheet<'a, Overview<'a>> {
+    let fields = [
+        Column::text(
+            "topic",
+            "recording, program, time (per device), finding, coverage, roofline, options, warnings or report.",
+        )
+        .field(|fact: &Fact| fact.topic.into()),
+        Column::text("item", "What the value is.").field(|fact: &Fact| fact.item.as_str().into()),
+        Column::text("value", "The value for people, times in the unit in which they are read.")
+            .field(|fact: &Fact| fact.value.as_str().into()),
+        Column::new("figure", ColumnKind::Number(Unit::One), "The value as a number, where it is one.")
+            .field(|fact: &Fact| fact.figure.map(|(figure, _)| figure).into()),
+        Column::text("unit", "Unit of the figure.").field(|fact: &Fact| fact.figure.map(|(_, unit)| unit).into()),
+    ];
+    Sheet::new(
+        name,
+        "What was recorded, where the time went, how much of it the figures cover, and every warning: what to read before the other sheets.",
+        fields,
+        facts,
+    )
+}
+
+fn facts(overview: &Overview<'_>) -> Vec<Fact> {
+    let Overview { summary, notices, options } = overview;
+    let mut facts = Vec::new();
+    let mut text = |topic, item: &str, value: &str| {
+        facts.push(Fact { topic, item: item.to_owned(), value: value.to_owned(), figure: None });
+    };
+    for (position, line) in summary.head.iter().enumerate() {
+        text("recording", if position == 0 { "file" } else { "recorded" }, line);
+    }
+    for (item, value) in &summary.recorder {
+        text("recording", item, value);
+    }
+    for line in &summary.statements {
+        text("finding", "what the figures say", line);
+    }
+    for line in &summary.program {
+        text("program", "what the program did", line);
+    }
+    times(summary, &mut facts);
+    coverage(summary, &mut facts);
+    let mut text = |topic, item: &str, value: &str| {
+        facts.push(Fact { topic, item: item.to_owned(), value: value.to_owned(), figure: None });
+    };
+    for option in *options {
+        text("options", "given", option);
+    }
+    let prints =
+        |notice: &&Notice| matches!(notice, Notice::Analysis(tree_perf::Notice::ExtensionSays { .. }));
+    for notice in notices.iter().filter(|notice| !prints(notice)) {
+        text("warnings", "warning", &notice.to_string());
+    }
+    text("report", "made by", concat!("tracelens ", env!("CARGO_PKG_VERSION")));
+    facts
+}
+
+fn times(summary: &Summary, facts: &mut Vec<Fact>) {
+    for timeline in &summary.timelines {
+        let mut time = |item: &str, us: f64| {
+            let item = format!("{}: {item}", timeline.device);
+            facts.push(Fact { topic: "time", item, value: duration(us), figure: Some((us, "µs")) });
+        };
+        time("span, first start to last end", timeline.total_us);
+        time("busy", timeline.busy_us);
+        time("idle", timeline.idle_us);
+        let breakdown = &timeline.breakdown;
+        for (item, part) in [
+            ("computation", breakdown.computation),
+            ("exposed communication", breakdown.exposed_communication),
+            ("exposed copies", breakdown.exposed_memcpy),
+            ("idle", breakdown.idle),
+        ] {
+            let item = format!("{}: {item}, share of the span", timeline.device);
+            facts.push(percent("time", item, breakdown.percent_of_total(part)));
+        }
+    }
+}
+
+fn coverage(summary: &Summary, facts: &mut Vec<Fact>) {
+    if let Some(architecture) = &summary.architecture {
+        let (item, value) = ("architecture".to_owned(), architecture.clone());
+        facts.push(Fact { topic: "roofline", item, value, figure: None });
+    }
+    let Some(coverage) = &summary.coverage else { return };
+    let known = "FLOPs and bytes known, share of device time".to_owned();
+    facts.push(percent("coverage", known, coverage.modelled_percent));
+    for (reason, share) in &coverage.rest {
+        facts.push(percent("coverage", format!("{reason}, share of device time"), *share));
+    }
+    if let Some(near) = coverage.near_percent {
+        let item = "above 50% of the roofline, share of the time with a roofline".to_owned();
+        facts.push(percent("roofline", item, near));
+    }
+    const NAMED: usize = 5;
+    for (operator, lost) in coverage.losses.iter().take(NAMED) {
+        let item = format!("time beyond the roofline: {operator}");
+        facts.push(Fact { topic: "roofline", item, value: duration(*lost), figure: Some((*lost, "µs")) });
+    }
+    for (operator, share) in coverage.unknown.iter().take(NAMED) {
+        let item = format!("without FLOPs and bytes: {operator}, share of device time");
+        facts.push(percent("coverage", item, *share));
+    }
+}
+
+fn percent(topic: &'static str, item: String, share: f64) -> Fact {
+    Fact { topic, item, value: format!("{}%", decimal(share, 1)), figure: Some((share, "%")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use gpu_timeline::{Activity, Breakdown, TimelineEvent};
+    use operator_sheets::RooflineShares;
+
+    use super::*;
+    use crate::summary::Timeline;
+
+    #[test]
+    fn the_first_page_is_in_the_sheet_with_its_figures() {
+        let event = |start, end, activity| TimelineEvent { start, end, activity };
+        let events = [event(0, 600, Activity::Computation), event(900, 1_000, Activity::Communication)];
+        let breakdown = Breakdown::from_events(events, None).unwrap();
+        let summary = Summary {
+            head: vec!["trace.json".into(), "NVIDIA H200".into()],
+            recorder: vec![("CUDA runtime", "12.4".into())],
+            timelines: vec![Timeline::new("GPU", breakdown, |time| time as f64)],
+            coverage: Some(RooflineShares {
+                modelled_percent: 80.0,
+                rest: vec![("communication", 20.0)],
+                near_percent: None,
+                losses: vec![("aten::mm".into(), 5.0)],
+                unknown: Vec::new(),
+            }),
+            ..Summary::default()
+        };
+        let (notices, options) = ([Notice::NoOperators], ["--topk_ops 3".to_owned()]);
+        let overview = Overview { summary: &summary, notices: &notices, options: &options };
+        let table = sheet(NAME).table(&overview).unwrap().unwrap();
+        let rows: Vec<String> = (0..table.height())
+            .map(|row| {
+                let cells = table.columns().iter().map(|column| column.cell(row).text().into_owned());
+                cells.collect::<Vec<_>>().join(" | ")
+            })
+            .collect();
+        for expected in [
+            "recording | file | trace.json |  | ",
+            "recording | recorded | NVIDIA H200 |  | ",
+            "recording | CUDA runtime | 12.4 |  | ",
+            "time | GPU: busy | 700.0 µs | 700.0 | µs",
+            "time | GPU: idle, share of the span | 30.0% | 30.0 | %",
+            "coverage | FLOPs and bytes known, share of device time | 80.0% | 80.0 | %",
+            "coverage | communication, share of device time | 20.0% | 20.0 | %",
+            "roofline | time beyond the roofline: aten::mm | 5.000 µs | 5.0 | µs",
+            "options | given | --topk_ops 3 |  | ",
+        ] {
+            assert!(rows.iter().any(|row| row == expected), "{expected}: {rows:#?}");
+        }
+        assert!(rows.iter().any(|row| row.starts_with("warnings | warning | ")), "{rows:#?}");
+        assert!(rows.last().unwrap().starts_with("report | made by | tracelens "));
+    }
+}

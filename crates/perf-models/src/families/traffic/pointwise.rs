@@ -1,0 +1,434 @@
+//! Operators that make each element of their result of the elements at the same place of their operands.
+//!
+//! One rule reads them all out of the recorded arguments: every tensor among the operands is read once, the result
+//! has the shape that they broadcast to and the type that they promote to. The tables say beside the name how many
+//! operands an operator has, what comes of their types, and what it costs for each element. Operators that are in no
+//! table are read by the same rule where the kernel that they launched says that they are of this kind.
+
+use super::{
+    OpCall, OpGroup, Read, Row, TensorTraffic, is_in_place, like, movement, noted, op, per_result, plain,
+    tensor,
+};
+use crate::families::elementwise::binary::broadcast;
+use crate::kernel_names::pytorch_kernel;
+use crate::recorded::Assumptions;
+use crate::tensor::{Tensor, elements};
+use crate::{Activation, Category, Family, Gap, Undefined, element_size};
+
+/// The type of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ResultType {
+    /// That which the operands promote to.
+    Promoted,
+    /// The same, but no whole numbers: `float` where the operands are.
+    Fraction,
+    /// `bool`.
+    Flag,
+    /// That of the first operand.
+    First,
+    /// That which the operands behind the first promote to: the first chooses between them.
+    Chosen,
+}
+
+use ResultType::{Chosen, First, Flag, Fraction, Promoted};
+
+/// Rows for operators with the same schema.
+macro_rules! rows {
+    ($read:expr; $($name:literal)+) => { &[$(op(concat!("aten::", $name), $read)),+] };
+}
+
+/// The same, and for those that change their first operand.
+macro_rules! both_ways {
+    ($read:expr; $($name:literal)+) => {
+        &[$(op(concat!("aten::", $name), $read), op(concat!("aten::", $name, "_"), $read)),+]
+    };
+}
+
+const BINARY: &[Row] = both_ways!(|call| pointwise(call, 2, Promoted, 1.0);
+    "sub" "subtract" "multiply" "remainder" "fmod" "floor_divide" "bitwise_and" "bitwise_or" "bitwise_xor"
+    "bitwise_left_shift" "bitwise_right_shift" "hypot" "copysign" "gcd" "lcm" "heaviside" "nextafter");
+const BINARY_RESULT: &[Row] = rows!(|call| pointwise(call, 2, Promoted, 1.0);
+    "rsub" "maximum" "minimum" "fmax" "fmin" "logaddexp" "logaddexp2" "__and__" "__or__" "__xor__" "__lshift__"
+    "__rshift__" "_prelu_kernel" "pow_");
+const BINARY_FRACTION: &[Row] = both_ways!(|call| pointwise(call, 2, Fraction, 1.0);
+    "atan2" "xlogy" "true_divide");
+const COMPARISON: &[Row] = both_ways!(|call| pointwise(call, 2, Flag, 1.0);
+    "eq" "ne" "lt" "le" "gt" "ge" "logical_and" "logical_or" "logical_xor");
+const TERNARY: &[Row] = both_ways!(|call| pointwise(call, 3, Promoted, 3.0); "addcmul" "addcdiv" "lerp");
+const CLAMP: &[Row] = both_ways!(|call| pointwise(call, 3, Promoted, 1.0); "clamp" "clip");
+const MASK: &[Row] = both_ways!(|call| pointwise(call, 3, First, 0.0); "masked_fill");
+const CHOICE: &[Row] = rows!(|call| pointwise(call, 3, Chosen, 0.0); "where" "_s_where");
+const UNARY: &[Row] = both_ways!(|call| pointwise(call, 1, First, 1.0);
+    "abs" "ceil" "floor" "round" "trunc" "frac" "sgn" "sign" "bitwise_not" "conj_physical" "nan_to_num" "relu" "hardtanh"
+    "leaky_relu" "hardsigmoid" "hardswish" "threshold" "elu" "mish");
+const UNARY_RESULT: &[Row] = rows!(|call| pointwise(call, 1, First, 1.0);
+    "neg_" "softplus" "softshrink" "hardshrink");
+const UNARY_FRACTION: &[Row] = both_ways!(|call| pointwise(call, 1, Fraction, 1.0);
+    "exp" "exp2" "expm1" "log" "log2" "log10" "log1p" "sqrt" "sin" "cos" "tan" "sinh" "cosh" "asin" "acos" "atan" "asinh"
+    "acosh" "atanh" "erf" "erfc" "erfinv" "reciprocal" "lgamma" "digamma" "logit" "i0" "sinc");
+const UNARY_FRACTION_RESULT: &[Row] = rows!(|call| pointwise(call, 1, Fraction, 1.0); "rsqrt_");
+const UNARY_FLAG: &[Row] =
+    rows!(|call| pointwise(call, 1, Flag, 1.0); "logical_not" "isnan" "isposinf" "isneginf" "signbit");
+
+const ACTIVATIONS: &[Row] = &[
+    op("aten::gelu", |call| activation(call, gelu(call, 1))),
+    op("aten::gelu_", |call| activation(call, gelu(call, 1))),
+    op("aten::silu_", |call| activation(call, Activation::Silu)),
+    op("aten::sigmoid_", |call| activation(call, Activation::Sigmoid)),
+    op("aten::tanh", |call| activation(call, Activation::Tanh)),
+    op("aten::tanh_", |call| activation(call, Activation::Tanh)),
+    op("aten::gelu_backward", |call| activation_backward(call, gelu(call, 2))),
+    op("aten::silu_backward", |call| activation_backward(call, Activation::Silu)),
+    // 1 − y² of the result y, times the gradient.
+    op("aten::tanh_backward", |call| pointwise(call, 2, Promoted, 3.0)),
+    op("aten::glu", glu),
+    op("aten::native_dropout", dropout),
+    op("aten::_fused_dropout", dropout),
+];
+
+/// The gradient and what the forward pass has kept; inputs between them are numbers.
+const BACKWARD: &[Row] = rows!(|call| pointwise(call, 6, First, 1.0);
+    "leaky_relu_backward" "hardtanh_backward" "hardswish_backward" "hardsigmoid_backward" "elu_backward"
+    "softplus_backward" "softshrink_backward" "hardshrink_backward" "mish_backward" "native_dropout_backward"
+    "logit_backward");
+
+const RANDOM: &[Row] = rows!(written_alone;
+    "normal_" "uniform_" "bernoulli_" "random_" "exponential_" "log_normal_" "cauchy_" "geometric_");
+const FILLS: &[Row] = rows!(written_alone; "fill_" "zero_");
+const MOVES: &[Row] = rows!(|call| pointwise(call, 1, First, 0.0);
+    "flip" "roll" "tril" "tril_" "triu" "triu_");
+
+const fn elementwise(rows: &'static [Row]) -> OpGroup {
+    OpGroup::ours(Family::TensorTraffic, Category::Elementwise, rows)
+}
+
+pub(in crate::families) const GROUPS: &[OpGroup] = &[
+    elementwise(BINARY),
+    elementwise(BINARY_RESULT),
+    elementwise(BINARY_FRACTION),
+    elementwise(COMPARISON),
+    elementwise(TERNARY),
+    elementwise(CLAMP),
+    elementwise(MASK),
+    elementwise(CHOICE),
+    elementwise(UNARY),
+    elementwise(UNARY_RESULT),
+    elementwise(UNARY_FRACTION),
+    elementwise(UNARY_FRACTION_RESULT),
+    elementwise(UNARY_FLAG),
+    elementwise(ACTIVATIONS),
+    elementwise(BACKWARD),
+    OpGroup::ours(Family::TensorTraffic, Category::Rng, RANDOM),
+    OpGroup::ours(Family::TensorTraffic, Category::CopyFill, FILLS),
+    OpGroup::ours(Family::TensorTraffic, Category::CopyFill, MOVES),
+];
+
+/// Whether calls of this name may be read by their kernels: operators of PyTorch that no table knows.
+pub(crate) fn is_open(name: &str) -> bool {
+    name.starts_with("aten::")
+}
+
+/// An operator that no table knows, if it launched one kernel alone and PyTorch makes such for operations on each
+/// element.
+pub(crate) fn by_kernel(call: &OpCall<'_>) -> Read {
+    match call.kernels {
+        [kernel] if pytorch_kernel(kernel) == Some(Category::Elementwise) => {
+            let mut assumptions = Assumptions(vec![
+                "by its one kernel: every tensor read once, a result of the shape and type that follow from them".into(),
+            ]);
+            let traffic = traffic(call, call.input_count(), Promoted, 1.0, &mut assumptions);
+            noted(traffic, assumptions)
+        }
+        _ => Err(Undefined { gap: Gap::NoModel, reason: "no model knows this operator".into() }),
+    }
+}
+
+fn pointwise(call: &OpCall<'_>, operands: usize, result: ResultType, operations: f64) -> Read {
+    let mut assumptions = Assumptions::default();
+    let traffic = traffic(call, operands, result, operations, &mut assumptions);
+    noted(traffic, assumptions)
+}
+
+/// The rule: the first inputs are operands; a tensor behind them is there for the result.
+fn traffic(
+    call: &OpCall<'_>,
+    operands: usize,
+    result: ResultType,
+    operations: f64,
+    assumptions: &mut Assumptions,
+) -> Result<TensorTraffic, Undefined> {
+    let inputs = call.input_count();
+    let read: Vec<Tensor> = (0..operands.min(inputs)).filter_map(|index| tensor(call, index)).collect();
+    if read.is_empty() {
+        // Says what of the first operand is missing.
+        let first = call.tensor(0)?;
+        first.bytes()?;
+        return Err(Undefined::arguments("no operand is recorded as a tensor"));
+    }
+    let mut shape = Vec::new();
+    for tensor in &read {
+        shape = broadcast(&shape, &tensor.shape)?;
+    }
+    let given = (operands..inputs).rev().find_map(|index| tensor(call, index));
+    let written = match given {
+        Some(given) => given,
+        None if is_in_place(call) => call.tensor(0)?,
+        None => {
+            let element_type = result_type(call, &read, operands, result);
+            if read.len() > 1 && read.iter().any(|tensor| tensor.element_type != element_type) {
+                assumptions.0.push(format!("result of {element_type}, which the operands promote to"));
+            }
+            Tensor::new(shape, element_type)
+        }
+    };
+    Ok(per_result(operations, read, [written]))
+}
+
+/// Kinds of numbers, each of which holds those before it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Flag,
+    Whole,
+    Fraction,
+    Complex,
+}
+
+impl Kind {
+    fn from_type(element_type: &str) -> Self {
+        match element_type {
+            "bool" => Kind::Flag,
+            name if name.contains("complex") => Kind::Complex,
+            "float" | "double" => Kind::Fraction,
+            name if name.starts_with("c10::") => Kind::Fraction,
+            _ => Kind::Whole,
+        }
+    }
+
+    /// Of a number that is recorded as text.
+    fn from_number(text: &str) -> Option<Self> {
+        match text {
+            "" | "None" => None,
+            "True" | "False" => Some(Kind::Flag),
+            text if text.parse::<i64>().is_ok() => Some(Kind::Whole),
+            text => text.parse::<f64>().is_ok().then_some(Kind::Fraction),
+        }
+    }
+
+    /// The type of a result where only a number is of the kind.
+    fn default_type(self) -> &'static str {
+        match self {
+            Kind::Flag => "bool",
+            Kind::Whole => "long int",
+            Kind::Fraction => "float",
+            Kind::Complex => "c10::complex<float>",
+        }
+    }
+}
+
+/// The type that PyTorch promotes operands to: of the kinds the widest, of types of one kind the largest; tensors
+/// without dimensions and numbers count only where they are of a wider kind (`torch.result_type`).
+fn promoted(tensors: &[Tensor], numbers: impl IntoIterator<Item = Kind>) -> String {
+    let widest = |of: &mut dyn Iterator<Item = &Tensor>| -> Option<String> {
+        of.map(|tensor| tensor.element_type.clone()).reduce(wider)
+    };
+    let has_dimensions = |tensor: &&Tensor| !tensor.shape.is_empty();
+    let of_dimensions = widest(&mut tensors.iter().filter(has_dimensions));
+    let of_scalars = widest(&mut tensors.iter().filter(|tensor| !has_dimensions(tensor)));
+    let kind = |name: &Option<String>| name.as_deref().map(Kind::from_type);
+    let of_tensors = match kind(&of_scalars) > kind(&of_dimensions) {
+        true => of_scalars,
+        false => of_dimensions,
+    };
+    let number = numbers.into_iter().max();
+    match of_tensors {
+        Some(name) if number <= Some(Kind::from_type(&name)) => name,
+        _ => number.map_or("float", Kind::default_type).to_owned(),
+    }
+}
+
+/// The type that holds both.
+fn wider(one: String, other: String) -> String {
+    let rank = |name: &str| (Kind::from_type(name), element_size(name).unwrap_or_default());
+    match rank(&one).partial_cmp(&rank(&other)) {
+        Some(std::cmp::Ordering::Less) => other,
+        // Half and BFloat16 hold each other's numbers in float alone.
+        Some(std::cmp::Ordering::Equal) if one != other && Kind::from_type(&one) == Kind::Fraction => {
+            "float".to_owned()
+        }
+        _ => one,
+    }
+}
+
+fn result_type(call: &OpCall<'_>, read: &[Tensor], operands: usize, result: ResultType) -> String {
+    let numbers = |from: usize| {
+        (from..operands.min(call.input_count()))
+            .filter(|&index| tensor(call, index).is_none())
+            .filter_map(|index| Kind::from_number(&call.written_value(index)))
+    };
+    let first = || read.first().map_or_else(String::new, |tensor| tensor.element_type.clone());
+    match result {
+        Promoted => promoted(read, numbers(0)),
+        Fraction => match promoted(read, numbers(0)) {
+            name if Kind::from_type(&name) < Kind::Fraction => "float".to_owned(),
+            name => name,
+        },
+        Flag => "bool".to_owned(),
+        First => first(),
+        Chosen => promoted(read.get(1..).unwrap_or_default(), numbers(1)),
+    }
+}
+
+/// `gelu(self, approximate)`: the approximation is a text.
+fn gelu(call: &OpCall<'_>, approximate: usize) -> Activation {
+    match call.written_value(approximate).as_ref() {
+        "tanh" => Activation::GeluTanh,
+        _ => Activation::Gelu,
+    }
+}
+
+fn activation(call: &OpCall<'_>, activation: Activation) -> Read {
+    pointwise(call, 1, First, activation.operations())
+}
+
+/// The gradient and the operand: for the derivative as many operations as for the function, and the product of both.
+fn activation_backward(call: &OpCall<'_>, activation: Activation) -> Read {
+    pointwise(call, 2, First, activation.operations() + 1.0)
+}
+
+/// `glu(self, dim)`: one half times the sigmoid of the other.
+fn glu(call: &OpCall<'_>) -> Read {
+    let input = call.tensor(0)?;
+    let results = elements(&input.shape) / 2.0;
+    let written = Tensor::new([results as u64], input.element_type.clone());
+    plain(Ok(per_result(Activation::Sigmoid.gated_operations(), [input], [written])))
+}
+
+/// `native_dropout(input, p, train)`: a comparison and a product, and the mask is written, too.
+fn dropout(call: &OpCall<'_>) -> Read {
+    let input = call.tensor(0)?;
+    let (result, mask) = (input.clone(), like(&input, "bool"));
+    plain(Ok(per_result(2.0, [input], [result, mask])))
+}
+
+/// The first input is written, whatever it holds.
+fn written_alone(call: &OpCall<'_>) -> Read {
+    plain(Ok(movement([], [call.tensor(0)?])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::recorded_call::{Input, NUMBER, RecordedCall};
+    use super::*;
+    use crate::Tables;
+
+    const BF16: &str = "c10::BFloat16";
+
+    /// Name, inputs and values of a call with its FLOPs, bytes and the type of the result.
+    type Typed<'a> = (&'a str, &'a [Input<'a>], &'a [&'a str], (f64, f64, &'a str));
+
+    /// FLOPs, bytes and the type of the result.
+    fn figures(
+        name: &str,
+        inputs: &[Input<'_>],
+        concrete: &[&str],
+        kernels: &[&str],
+    ) -> Result<(f64, f64, String), Undefined> {
+        let recorded = RecordedCall::new(inputs, concrete);
+        let call = OpCall { kernels, ..recorded.call(name) };
+        let model = Tables::All.model(&call)?;
+        let types = model.parameters().into_iter().find(|(name, _)| *name == "dtype_in_out").unwrap().1;
+        let result = types.items().unwrap()[1].to_string();
+        Ok((model.flops()?, model.bytes()?, result))
+    }
+
+    #[test]
+    fn one_rule_reads_operands_results_and_types() {
+        let matrix: &[i64] = &[4, 8];
+        let (row, none): (&[i64], &[i64]) = (&[8], &[]);
+        let cases: [Typed<'_>; 15] = [
+            // 32 + 8 + 32 elements of two bytes.
+            ("aten::sub", &[(matrix, BF16), (row, BF16), NUMBER], &["", "", "1"], (32.0, 144.0, BF16)),
+            // A tensor without dimensions does not widen the result, but is read.
+            ("aten::sub", &[(none, "double"), (matrix, BF16), NUMBER], &[], (32.0, 136.0, BF16)),
+            ("aten::rsub", &[(matrix, "int"), NUMBER, NUMBER], &["", "1.5", "1"], (32.0, 256.0, "float")),
+            ("aten::sub_", &[(matrix, BF16), (matrix, "float"), NUMBER], &[], (32.0, 256.0, BF16)),
+            (
+                "aten::maximum",
+                &[(matrix, BF16), (row, "c10::Half")],
+                &[],
+                (32.0, 64.0 + 16.0 + 128.0, "float"),
+            ),
+            ("aten::eq", &[(matrix, "long int"), NUMBER], &["", "1"], (32.0, 288.0, "bool")),
+            ("aten::exp", &[(matrix, "long int")], &[], (32.0, 384.0, "float")),
+            (
+                "aten::where",
+                &[(matrix, "bool"), (row, BF16), (none, "float")],
+                &[],
+                (0.0, 32.0 + 16.0 + 4.0 + 64.0, BF16),
+            ),
+            (
+                "aten::where",
+                &[(matrix, "bool"), NUMBER, (matrix, BF16)],
+                &["", "-3.5", ""],
+                (0.0, 160.0, BF16),
+            ),
+            (
+                "aten::masked_fill",
+                &[(matrix, BF16), (row, "bool"), NUMBER],
+                &["", "", "0"],
+                (0.0, 136.0, BF16),
+            ),
+            (
+                "aten::addcmul",
+                &[(matrix, "float"), (matrix, "float"), (row, "float"), NUMBER],
+                &[],
+                (96.0, 416.0, "float"),
+            ),
+            // The tensor behind the operands is there for the result.
+            ("aten::sub", &[(row, BF16), (row, BF16), NUMBER, (row, "float")], &[], (8.0, 64.0, "float")),
+            ("aten::gelu", &[(matrix, BF16), (none, "")], &["", ""], (256.0, 128.0, BF16)),
+            (
+                "aten::gelu_backward",
+                &[(matrix, BF16), (matrix, BF16), (none, "")],
+                &["", "", "tanh"],
+                (352.0, 192.0, BF16),
+            ),
+            (
+                "aten::native_dropout",
+                &[(matrix, BF16), NUMBER, NUMBER],
+                &["", "0.1", "True"],
+                (64.0, 160.0, BF16),
+            ),
+        ];
+        for (name, inputs, concrete, (flops, bytes, result)) in cases {
+            assert_eq!(
+                figures(name, inputs, concrete, &[]),
+                Ok((flops, bytes, result.to_owned())),
+                "{name} {inputs:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn operators_that_no_table_knows_are_read_by_their_kernel() {
+        let inputs: [Input<'_>; 2] = [(&[4, 8], "float"), (&[8], "float")];
+        let kernel = "void at::native::vectorized_elementwise_kernel<4, at::native::special_kernel>";
+        let ours = |kernels: &[&str]| figures("aten::unheard_of", &inputs, &[], kernels);
+        assert_eq!(ours(&[kernel]), Ok((32.0, 4.0 * (32.0 + 8.0 + 32.0), "float".to_owned())));
+        for kernels in [&[][..], &[kernel, kernel], &["void at::native::reduce_kernel<512, 1>"]] {
+            assert_eq!(ours(kernels).unwrap_err().gap, Gap::NoModel, "{kernels:?}");
+        }
+        let call = OpCall { name: "aten::unheard_of", kernels: &[kernel], ..OpCall::default() };
+        assert_eq!(Tables::TraceLens.model(&call).unwrap_err().gap, Gap::NoModel);
+        assert_eq!(Tables::All.model(&call).unwrap_err().gap, Gap::Arguments);
+        assert!(!Tables::TraceLens.has_model("aten::unheard_of"));
+        assert!(figures("my::unheard_of", &inputs, &[], &[kernel]).is_err());
+    }
+
+    #[test]
+    fn what_is_filled_is_written_and_not_read() {
+        for name in ["aten::fill_", "aten::zero_", "aten::normal_"] {
+            assert_eq!(figures(name, &[(&[5, 7], BF16)], &[], &[]).unwrap().1, 70.0, "{name}");
+        }
+    }
+}

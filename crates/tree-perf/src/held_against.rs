@@ -1,0 +1,107 @@
+//! What the work of a call is held against: the device's units and memory, or the link that a copy passes.
+//!
+//! With the figures of TraceLens it is the model's word alone.
+
+use operator_sheets::{Figures, MissingPeak, Work};
+use perf_models::{ComputeSpec, ComputeUnit, MemoryCopy, Precision, fp32_matrix_spec};
+use trace_ingest::{Category, EventId};
+
+use crate::analysis::Analysis;
+
+/// The figures of a call whose device events took `time_us`. Where the architecture states no peak for its arithmetic, its
+/// bytes are held against the bandwidth alone.
+pub(crate) fn figures(
+    analysis: &Analysis,
+    work: &Work,
+    spec: Option<ComputeSpec>,
+    device_events: &[EventId],
+    time_us: f64,
+) -> Option<Figures> {
+    if is_copy(analysis, device_events) {
+        return copy_figures(analysis, device_events, time_us);
+    }
+    let spec = spec.map(|spec| arithmetic(analysis, spec, device_events).unwrap_or(spec));
+    let missing_peak = match analysis.options().parity {
+        true => MissingPeak::NoRoofline,
+        false => MissingPeak::BytesAlone,
+    };
+    Figures::new(work, spec, time_us, analysis.architecture(), missing_peak)
+}
+
+/// Whether a call did nothing on the device but recorded copies.
+pub(crate) fn is_copy(analysis: &Analysis, device_events: &[EventId]) -> bool {
+    let trace = analysis.trace();
+    let is_copy = |&event: &EventId| {
+        trace.events().category(event) == Category::GPU_MEMCPY
+            && MemoryCopy::parse(trace.name(event)).is_some()
+    };
+    !analysis.options().parity && !device_events.is_empty() && device_events.iter().all(is_copy)
+}
+
+/// The figures of copies; `None` where the size of one is not recorded.
+pub(crate) fn copy_figures(analysis: &Analysis, device_events: &[EventId], time_us: f64) -> Option<Figures> {
+    let trace = analysis.trace();
+    let copy = |&event: &EventId| {
+        let bytes = trace.events().arguments().transfer.get(event.index())?.bytes?;
+        Some((MemoryCopy::parse(trace.name(event))?, bytes as f64))
+    };
+    let copies = device_events.iter().map(copy).collect::<Option<Vec<_>>>()?;
+    Some(Figures::of_copies(&copies, time_us, analysis.architecture()))
+}
+
+/// The arithmetic of FP32 matrices, where the name of a kernel tells it.
+fn arithmetic(analysis: &Analysis, spec: ComputeSpec, device_events: &[EventId]) -> Option<ComputeSpec> {
+    if analysis.options().parity || !is_fp32_matrix(spec) {
+        return None;
+    }
+    device_events.iter().find_map(|&event| fp32_matrix_spec(analysis.trace().name(event)))
+}
+
+fn is_fp32_matrix(spec: ComputeSpec) -> bool {
+    spec == ComputeSpec { unit: ComputeUnit::Matrix, precision: Precision::Fp32 }
+}
+
+/// What there is to say of what a call is held against, as clauses.
+pub(crate) fn note(
+    analysis: &Analysis,
+    spec: Option<ComputeSpec>,
+    figures: &Figures,
+    device_events: &[EventId],
+) -> Option<String> {
+    if analysis.options().parity {
+        return None;
+    }
+    let trace = analysis.trace();
+    let architecture = analysis.architecture();
+    if is_copy(analysis, device_events) {
+        let copy = device_events
+            .iter()
+            .find_map(|&event| MemoryCopy::parse(trace.name(event))?.held_against(architecture));
+        return copy.or_else(|| cache_note(analysis, figures));
+    }
+    let of_spec = spec.filter(|&spec| is_fp32_matrix(spec)).and_then(|spec| {
+        let peak = figures.roofline.and_then(|roofline| roofline.peak).filter(|&peak| peak != spec);
+        match arithmetic(analysis, spec, device_events) {
+            Some(told) => Some(match told.unit {
+                ComputeUnit::Matrix => "the kernel's name says that FP32 is multiplied as TF32".to_owned(),
+                ComputeUnit::Vector => {
+                    "the kernel's name says that FP32 is multiplied without matrix units".to_owned()
+                }
+            }),
+            None => peak.filter(|peak| peak.precision == Precision::Tf32).map(|peak| {
+                format!("held against {peak}: the trace does not say whether FP32 is multiplied as TF32")
+            }),
+        }
+    });
+    let clauses: Vec<String> = of_spec.into_iter().chain(cache_note(analysis, figures)).collect();
+    (!clauses.is_empty()).then(|| clauses.join("; "))
+}
+
+/// That a cache explains why the work took less than its least time.
+fn cache_note(analysis: &Analysis, figures: &Figures) -> Option<String> {
+    let cache = figures.explaining_cache(analysis.architecture())?;
+    Some(format!(
+        "faster than the memory: the bytes fit the cache of {} MiB before it",
+        cache / (1024.0 * 1024.0)
+    ))
+}
