@@ -89,7 +89,7 @@ fn write_excerpt(out: &mut String, sheet: &Table, excerpt: &Excerpt, style: Styl
                 let places = if column.kind() == ColumnKind::Number(Unit::Percent) { 1 } else { 3 };
                 TextColumn::right(header, move |&row: &usize| match column.cell(row) {
                     Cell::Whole(count) => grouped(count.unsigned_abs().into()),
-                    Cell::Number(number) => decimal(number * scale, places),
+                    Cell::Number(number) => rounded(number * scale, places),
                     _ => String::new(),
                 })
             }
@@ -106,6 +106,15 @@ fn write_excerpt(out: &mut String, sheet: &Table, excerpt: &Excerpt, style: Styl
             format!(" with {}{header}", decimal(sum, 1))
         });
         write_cut(out, sheet.height() - shown, sheet.name(), &cut.unwrap_or_default(), style);
+    }
+}
+
+/// A number in so many places; what is not zero never looks like it.
+fn rounded(number: f64, places: usize) -> String {
+    let least = 0.1_f64.powi(places as i32);
+    match number {
+        number if number > 0.0 && number < least / 2.0 => format!("<{}", decimal(least, places)),
+        number => decimal(number, places),
     }
 }
 
@@ -148,8 +157,8 @@ fn write_kernels(out: &mut String, kernels: &[KernelTotal], style: Style) {
     let columns = [
         TextColumn::left("kernel", |kernel: &KernelTotal| bare_kernel_name(&kernel.name)),
         TextColumn::right("calls", |kernel: &KernelTotal| grouped(kernel.calls.into())),
-        TextColumn::right(&time, |kernel: &KernelTotal| decimal(kernel.time_us / size, 3)),
-        TextColumn::right("% of device time", |kernel: &KernelTotal| decimal(kernel.percent, 1)),
+        TextColumn::right(&time, |kernel: &KernelTotal| rounded(kernel.time_us / size, 3)),
+        TextColumn::right("% of device time", |kernel: &KernelTotal| rounded(kernel.percent, 1)),
     ];
     out.push('\n');
     out.push_str(&table(&columns, &kernels[..shown], style));

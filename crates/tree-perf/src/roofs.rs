@@ -1,11 +1,13 @@
 //! Operators under the ceilings of the device: what every picture of a roofline is drawn from.
 
+use std::borrow::Cow;
+
 use operator_sheets::{Roof, RooflineCall, RooflinePoint, Rooflines, nested_argument};
-use perf_models::ComputeSpec;
+use perf_models::{ComputeSpec, bare_kernel_name};
 use trace_ingest::Sequence;
 
 use crate::analysis::Analysis;
-use crate::call_groups::{CallGroup, CountedCall};
+use crate::call_groups::CallGroup;
 use crate::derived::UnifiedRow;
 use crate::unified::unified_groups;
 
@@ -24,8 +26,14 @@ impl Rooflines for Analysis {
 
     fn visit_calls(&self, visit: &mut dyn FnMut(RooflineCall<'_>)) {
         for row in self.unified_rows() {
+            let operator = self.trace().name(row.charged.operator);
+            // What is left over is known by its kernel.
+            let name = match row.charged.device_events.first().filter(|_| row.charged.is_leftover) {
+                Some(&event) => Cow::Owned(bare_kernel_name(self.trace().name(event))),
+                None => Cow::Borrowed(operator),
+            };
             visit(RooflineCall {
-                name: &row.name(self).text(self),
+                name: &name,
                 kernel_time_us: self.us(row.time),
                 figures: row.figures,
                 gap: row.status(self).gap(),

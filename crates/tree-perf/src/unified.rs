@@ -73,9 +73,15 @@ impl UnifiedRow {
                 Some(Err(undefined)) if matches!(undefined.gap, Gap::Arguments | Gap::DataType) => {
                     Status::ArgumentsNotRecorded
                 }
+                _ if self.is_of_launch(analysis) => Status::ArgumentsNotRecorded,
                 _ => Status::NoModel,
             },
         }
+    }
+
+    /// Whether the device work is that of a call outside any operator, such as the launch of a graph.
+    fn is_of_launch(&self, analysis: &Analysis) -> bool {
+        analysis.trace().events().category(self.charged.operator).is_launch_api()
     }
 
     /// The answers of the model, if it has any. Copies are not asked about.
@@ -110,13 +116,12 @@ impl UnifiedRow {
             return self.figures.is_none().then(|| "the size of the copy is not recorded".to_owned());
         }
         let Some(answer) = self.answer else {
-            let (events, launcher) = (analysis.trace().events(), self.charged.operator);
-            let is_launch = !analysis.options().parity && events.category(launcher).is_launch_api();
+            let is_launch = !analysis.options().parity && self.is_of_launch(analysis);
             let reason = match is_launch {
                 _ if self.category == Category::Communication.into() => {
                     "communication: its time depends on the other ranks and the links to them"
                 }
-                true if is_graph_launch(analysis.trace().name(launcher)) => {
+                true if is_graph_launch(analysis.trace().name(self.charged.operator)) => {
                     "the replay of a graph is recorded without the arguments of its calls"
                 }
                 true => "launched outside of any operator, so that no arguments are recorded",

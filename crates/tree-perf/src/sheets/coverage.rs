@@ -33,7 +33,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     let fields = [
         Column::text(
             "status",
-            "modelled: a model has FLOPs and bytes, or the size of a copy is recorded; in cache: the same, but the calls were faster than the memory, and no faster than a cache that holds their bytes may be; above peak: the calls were faster than the architecture allows, so that the model, the recorded arguments or the architecture is wrong; bytes not known: FLOPs alone, see reason; arguments not recorded: there is a model, but the trace does not say what it needs, see reason; no model: of none of these; copies: copies and fills of memory without a model; communication: collectives, whose time depends on other ranks; unlinked: the launch is not in the trace.",
+            "modelled: a model has FLOPs and bytes, or the size of a copy is recorded; in cache: the same, but the calls were faster than the memory, and no faster than a cache that holds their bytes may be; above peak: the calls were faster than the architecture allows, so that the model, the recorded arguments or the architecture is wrong; bytes not known: FLOPs alone, see reason; arguments not recorded: the trace does not say what a model needs, or the work was launched outside of any operator, see reason; no model: no model knows the operator; copies: copies and fills of memory without a model; communication: collectives, whose time depends on other ranks; unlinked: the launch is not in the trace.",
         )
         .field(|row: &Row| row.key.status.as_str().into()),
         Column::text(
