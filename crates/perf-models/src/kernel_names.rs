@@ -88,11 +88,6 @@ fn has(name: &str, texts: &[&str]) -> bool {
     texts.iter().any(|text| name.contains(text))
 }
 
-/// The same of one text in a name of any case; the text is not empty.
-fn contains_ignoring_case(name: &str, text: &str) -> bool {
-    name.as_bytes().windows(text.len()).any(|window| window.eq_ignore_ascii_case(text.as_bytes()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::bare_kernel_name;

@@ -7,8 +7,9 @@ use std::fmt;
 use gpu_timeline::Summary;
 use operator_sheets::{Bound, OpCategory, TimeShares};
 use perf_models::{Category, kernel_class};
-use trace_ingest::{Category as EventCategory, EventId};
+use trace_ingest::{Category as EventCategory, EventId, StringId};
 
+use crate::IndexMap;
 use crate::analysis::Analysis;
 
 /// What bounds the work on the GPUs, with the figures that say so. Shares are 0 to 1.
@@ -70,20 +71,20 @@ impl Analysis {
     /// The kernels of the timeline by name, most time first.
     pub fn kernel_totals(&self) -> Vec<KernelTotal> {
         let events = self.trace().events();
-        let mut totals: BTreeMap<&str, (u64, i64)> = BTreeMap::new();
+        let mut totals: IndexMap<StringId, (u64, i64)> = IndexMap::default();
         let mut all = 0;
         for event in self.counted_device_events() {
             all += events.duration(event);
             if events.category(event) == EventCategory::KERNEL {
-                let (calls, time) = totals.entry(self.trace().name(event)).or_default();
+                let (calls, time) = totals.entry(events.name(event)).or_default();
                 *calls += 1;
                 *time += events.duration(event);
             }
         }
-        let mut totals: Vec<(&str, (u64, i64))> = totals.into_iter().collect();
+        let mut totals: Vec<(StringId, (u64, i64))> = totals.into_iter().collect();
         totals.sort_by_key(|&(_, (_, time))| Reverse(time));
-        let total = |(name, (calls, time)): (&str, (u64, i64))| KernelTotal {
-            name: name.to_owned(),
+        let total = |(name, (calls, time))| KernelTotal {
+            name: self.trace().text(name).to_owned(),
             calls,
             time_us: self.us(time),
             percent: if all > 0 { time as f64 / all as f64 * 100.0 } else { 0.0 },

@@ -1,6 +1,6 @@
 //! Names of kernels that communicate, and of those that the ROCm runtime copies and fills memory with.
 
-use super::{COLLECTIVE_LIBRARIES, CUSTOM_ALL_REDUCE, contains_ignoring_case};
+use super::{COLLECTIVE_LIBRARIES, CUSTOM_ALL_REDUCE, has};
 
 /// Names of the kernels that communicate with other devices.
 ///
@@ -28,6 +28,7 @@ pub struct CommunicationPatterns {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Pattern {
+    /// In lower case.
     text: String,
     collective: Option<String>,
 }
@@ -125,7 +126,7 @@ impl CommunicationPatterns {
 
     fn with(mut self, pattern: &str, collective: Option<String>) -> Self {
         if !pattern.is_empty() {
-            self.patterns.push(Pattern { text: pattern.to_owned(), collective });
+            self.patterns.push(Pattern { text: pattern.to_ascii_lowercase(), collective });
         }
         self
     }
@@ -133,39 +134,40 @@ impl CommunicationPatterns {
     /// Whether a kernel of this name communicates with other devices.
     #[must_use]
     pub fn is_communication(&self, name: &str) -> bool {
-        self.is_known(name) || self.guess(name).is_some()
+        let lower = name.to_ascii_lowercase();
+        self.known(&lower).next().is_some() || self.guess(&lower).is_some()
     }
 
     /// Whether a kernel of this name is taken for communication for a word in it alone, such as `all_gather`; no
     /// pattern knows it.
     #[must_use]
     pub fn is_guess(&self, name: &str) -> bool {
-        self.guess(name).is_some() && !self.is_known(name)
+        let lower = name.to_ascii_lowercase();
+        self.known(&lower).next().is_none() && self.guess(&lower).is_some()
     }
 
     /// The collective that a kernel of this name implements, by the first pattern that matches and
     /// says so, or by a word for it; `None` for the kernels of collective libraries, whose traces name it elsewhere.
     #[must_use]
     pub fn collective(&self, name: &str) -> Option<&str> {
-        let by_pattern = self
-            .patterns
-            .iter()
-            .filter(|pattern| contains_ignoring_case(name, &pattern.text))
-            .find_map(|pattern| pattern.collective.as_deref());
-        by_pattern.or_else(|| if self.is_known(name) { None } else { self.guess(name) })
-    }
-
-    fn is_known(&self, name: &str) -> bool {
-        self.patterns.iter().any(|pattern| contains_ignoring_case(name, &pattern.text))
-    }
-
-    fn guess(&self, name: &str) -> Option<&'static str> {
-        if !self.guesses {
-            return None;
+        let lower = name.to_ascii_lowercase();
+        let mut known = self.known(&lower).peekable();
+        if known.peek().is_none() {
+            return self.guess(&lower);
         }
-        let (_, collective) = COLLECTIVES.iter().find(|(word, _)| contains_ignoring_case(name, word))?;
-        let within = WITHIN_A_DEVICE.iter().any(|text| contains_ignoring_case(name, text));
-        (!within).then_some(*collective)
+        known.find_map(|pattern| pattern.collective.as_deref())
+    }
+
+    /// The patterns that a name in lower case has.
+    fn known<'a>(&'a self, lower: &str) -> impl Iterator<Item = &'a Pattern> {
+        self.patterns.iter().filter(move |pattern| lower.contains(&pattern.text))
+    }
+
+    /// What a word in a name in lower case says.
+    fn guess(&self, lower: &str) -> Option<&'static str> {
+        let word = || COLLECTIVES.iter().find(|(word, _)| lower.contains(word));
+        let (_, collective) = self.guesses.then(word)??;
+        (!has(lower, &WITHIN_A_DEVICE)).then_some(*collective)
     }
 }
 
