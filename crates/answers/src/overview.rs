@@ -53,37 +53,25 @@ pub(crate) fn sheet<'a>(name: &'static str) -> Sheet<'a, Overview<'a>> {
 
 fn facts(overview: &Overview<'_>) -> Vec<Fact> {
     let Overview { summary, notices, options } = overview;
-    let mut facts = Vec::new();
-    let mut text = |topic, item: &str, value: &str| {
-        facts.push(Fact { topic, item: item.to_owned(), value: value.to_owned(), figure: None });
-    };
-    for (position, line) in summary.head.iter().enumerate() {
-        text("recording", if position == 0 { "file" } else { "recorded" }, line);
-    }
-    for (item, value) in &summary.recorder {
-        text("recording", item, value);
-    }
-    for line in &summary.statements {
-        text("finding", "what the figures say", line);
-    }
-    for line in &summary.program {
-        text("program", "what the program did", line);
-    }
+    let head = summary.head.iter().enumerate();
+    let head = head.map(|(at, line)| text("recording", if at == 0 { "file" } else { "recorded" }, line));
+    let mut facts: Vec<Fact> = head.collect();
+    facts.extend(summary.recorder.iter().map(|(item, value)| text("recording", item, value)));
+    facts.extend(summary.statements.iter().map(|line| text("finding", "what the figures say", line)));
+    facts.extend(summary.program.iter().map(|line| text("program", "what the program did", line)));
     times(summary, &mut facts);
     coverage(summary, &mut facts);
-    let mut text = |topic, item: &str, value: &str| {
-        facts.push(Fact { topic, item: item.to_owned(), value: value.to_owned(), figure: None });
-    };
-    for option in *options {
-        text("options", "given", option);
-    }
+    facts.extend(options.iter().map(|option| text("options", "given", option)));
     let prints =
         |notice: &&Notice| matches!(notice, Notice::Analysis(tree_perf::Notice::ExtensionSays { .. }));
-    for notice in notices.iter().filter(|notice| !prints(notice)) {
-        text("warnings", "warning", &notice.to_string());
-    }
-    text("report", "made by", concat!("tracelens ", env!("CARGO_PKG_VERSION")));
+    let warnings = notices.iter().filter(|notice| !prints(notice));
+    facts.extend(warnings.map(|notice| text("warnings", "warning", &notice.to_string())));
+    facts.push(text("report", "made by", concat!("tracelens ", env!("CARGO_PKG_VERSION"))));
     facts
+}
+
+fn text(topic: &'static str, item: &str, value: &str) -> Fact {
+    Fact { topic, item: item.to_owned(), value: value.to_owned(), figure: None }
 }
 
 fn times(summary: &Summary, facts: &mut Vec<Fact>) {
@@ -110,8 +98,7 @@ fn times(summary: &Summary, facts: &mut Vec<Fact>) {
 
 fn coverage(summary: &Summary, facts: &mut Vec<Fact>) {
     if let Some(architecture) = &summary.architecture {
-        let (item, value) = ("architecture".to_owned(), architecture.clone());
-        facts.push(Fact { topic: "roofline", item, value, figure: None });
+        facts.push(text("roofline", "architecture", architecture));
     }
     let Some(coverage) = &summary.coverage else { return };
     let known = "FLOPs and bytes known, share of device time".to_owned();

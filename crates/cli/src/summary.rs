@@ -99,13 +99,15 @@ fn write_excerpt(out: &mut String, sheet: &Table, excerpt: &Excerpt, style: Styl
     out.push('\n');
     out.push_str(&table(&laid_out, &rows, style));
     if sheet.height() > shown {
-        let share = columns.iter().find(|(_, column, _)| column.kind() == ColumnKind::Number(Unit::Percent));
+        // Other percentages, such as how much of each row is exposed, are no shares of one whole.
+        let share = columns.iter().find(|(header, ..)| header.starts_with("% of "));
         let cut = share.map(|(header, column, _)| {
             let cells = (shown..sheet.height()).map(|row| column.cell(row));
             let sum = cells.map(|cell| if let Cell::Number(number) = cell { number } else { 0.0 }).sum();
             format!(" with {}{header}", decimal(sum, 1))
         });
-        write_cut(out, sheet.height() - shown, sheet.name(), &cut.unwrap_or_default(), style);
+        let place = format!(" in {}{}", sheet.name(), cut.unwrap_or_default());
+        write_cut(out, sheet.height() - shown, &place, style);
     }
 }
 
@@ -124,26 +126,28 @@ fn shown_rows(height: usize, most: usize) -> usize {
     if height == most + 1 { height } else { height.min(most) }
 }
 
-fn write_cut(out: &mut String, rows: usize, place: &str, share: &str, style: Style) {
+/// A line for rows that are not shown; `what` says where they are and what they hold.
+fn write_cut(out: &mut String, rows: usize, what: &str, style: Style) {
     let dots = if style.unicode { "…" } else { "..." };
-    let _ = writeln!(out, "{dots} and {} more in {place}{share}", grouped(rows as u128));
+    let _ = writeln!(out, "{dots} and {} more{what}", grouped(rows as u128));
 }
 
-/// The header and the factor for cells of times in the unit in which the largest of the first rows is read.
+/// The header and the factor for cells of times in the unit in which the largest of the first rows is read. A column
+/// whose header does not end in its unit stays as it is.
 fn in_readable_unit(header: &str, column: &TableColumn, rows: usize) -> (String, f64) {
+    let as_it_is = || (header.to_owned(), 1.0);
     let unit = match column.kind() {
         ColumnKind::Number(Unit::Milliseconds) => ("ms", 1e3),
         ColumnKind::Number(Unit::Microseconds) => ("µs", 1.0),
-        _ => return (header.to_owned(), 1.0),
+        _ => return as_it_is(),
     };
+    let Some(what) = header.strip_suffix(unit.0) else { return as_it_is() };
     let largest = (0..rows).filter_map(|row| match column.cell(row) {
         Cell::Number(number) => Some(number.abs() * unit.1),
         _ => None,
     });
     let (name, size) = unit_of_time(largest.fold(0.0, f64::max));
-    let header =
-        header.strip_suffix(unit.0).map_or_else(|| header.to_owned(), |text| format!("{text}{name}"));
-    (header, unit.1 / size)
+    (format!("{what}{name}"), unit.1 / size)
 }
 
 /// Kernels that are shown.
@@ -164,9 +168,8 @@ fn write_kernels(out: &mut String, kernels: &[KernelTotal], style: Style) {
     out.push_str(&table(&columns, &kernels[..shown], style));
     if kernels.len() > shown {
         let rest = kernels[shown..].iter().map(|kernel| kernel.percent).sum();
-        let dots = if style.unicode { "…" } else { "..." };
-        let (more, rest) = (grouped((kernels.len() - shown) as u128), decimal(rest, 1));
-        let _ = writeln!(out, "{dots} and {more} more with {rest}% of device time");
+        let what = format!(" with {}% of device time", decimal(rest, 1));
+        write_cut(out, kernels.len() - shown, &what, style);
     }
 }
 
@@ -220,7 +223,10 @@ fn write_coverage(out: &mut String, coverage: &RooflineShares, architecture: Opt
     );
     if let (Some(architecture), Some(near)) = (architecture, coverage.near_percent) {
         let near = percent(near);
-        line(&format!("rooflines for {architecture}: {near} of that time is above 50% of the roofline"), out);
+        line(
+            &format!("rooflines for {architecture}: {near} of the time with a roofline is above 50% of it"),
+            out,
+        );
     }
     let named = |operators: &[(String, f64)], figure: &dyn Fn(f64) -> String| -> Vec<String> {
         let name = |name: &str| truncate_middle(name, 44, style.unicode);
@@ -255,4 +261,56 @@ fn write_best_rates(out: &mut String, best: &BestRates, style: Style) {
     let rates: Vec<String> = arithmetic.into_iter().chain(bytes).collect();
     let line = format!("best rates seen, in place of peaks: {}", rates.join(", "));
     wrap(&line, "", "  ", style.width.min(WIDEST), out);
+}
+
+#[cfg(test)]
+mod tests {
+    use sheets::{Column, Sheet};
+
+    use super::*;
+
+    const STYLE: Style = Style { width: 80, colored: false, unicode: true };
+
+    /// The lines of an excerpt of four rows, of which two are shown.
+    fn lines(header: &'static str, share: &'static str) -> Vec<String> {
+        let (name, time) = (Column::text("name", ""), Column::microseconds("time", ""));
+        let percent = Column::percent("share", "");
+        let fields = [
+            name.field(|&row: &usize| ["a", "b", "c", "d"][row].into()),
+            time.field(|&row: &usize| [5_000.0, 2_000.0, 1.0, 0.2][row].into()),
+            percent.field(|&row: &usize| [70.0, 28.0, 1.5, 0.5][row].into()),
+        ];
+        let sheet = Sheet::new("calls", "", fields, |_: &()| (0..4).collect())
+            .with_excerpt(Excerpt::new(2, [("name", name), (header, time), (share, percent)]));
+        let table = sheet.table(&()).unwrap().unwrap();
+        let mut text = String::new();
+        write_excerpt(&mut text, &table, table.excerpt().unwrap(), STYLE);
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        text.lines().map(words).filter(|line| !line.is_empty() && !line.starts_with('─')).collect()
+    }
+
+    #[test]
+    fn what_is_cut_off_has_its_share_of_the_whole_where_shares_are_of_one() {
+        assert_eq!(
+            lines("kernel µs", "% of time"),
+            [
+                "name kernel ms % of time",
+                "a 5.000 70.0",
+                "b 2.000 28.0",
+                "… and 2 more in calls with 2.0% of time"
+            ]
+        );
+        assert_eq!(lines("kernel µs", "exposed %").pop().as_deref(), Some("… and 2 more in calls"));
+    }
+
+    #[test]
+    fn a_header_that_names_no_unit_keeps_the_unit_of_its_column() {
+        assert_eq!(lines("time", "% of time")[..2], ["name time % of time", "a 5,000.000 70.0"]);
+    }
+
+    #[test]
+    fn a_line_for_one_row_is_that_row_and_small_figures_are_not_zero() {
+        assert_eq!((shown_rows(5, 5), shown_rows(6, 5), shown_rows(7, 5)), (5, 6, 5));
+        assert_eq!(["<0.001", "0.001", "0.000"], [0.0001, 0.0006, 0.0].map(|number| rounded(number, 3)));
+    }
 }

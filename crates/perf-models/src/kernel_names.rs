@@ -2,7 +2,7 @@
 //!
 //! The rules differ because reports differ: TraceLens's figures can only be compared under TraceLens's own rules,
 //! wrong ones included ([`tracelens_rocprof_kernel`], [`PftraceKernel`], [`XlaKernel`], [`tracelens_engine_kernel`]);
-//! [`RocprofKernel`] and [`engine_kernel`] are ours.
+//! [`RocprofKernel`] and [`kernel_class`] are ours.
 
 mod class;
 mod communication;
@@ -86,6 +86,23 @@ pub fn is_library_gemm(lower: &str) -> bool {
 /// Whether a name has any of these texts.
 fn has(name: &str, texts: &[&str]) -> bool {
     texts.iter().any(|text| name.contains(text))
+}
+
+/// A name without what stands in angle brackets or parentheses.
+fn without_arguments(name: &str) -> String {
+    let mut depth = 0_usize;
+    let outside = |&character: &char| match character {
+        '<' | '(' => {
+            depth += 1;
+            false
+        }
+        '>' | ')' => {
+            depth = depth.saturating_sub(1);
+            false
+        }
+        _ => depth == 0,
+    };
+    name.chars().filter(outside).collect()
 }
 
 #[cfg(test)]

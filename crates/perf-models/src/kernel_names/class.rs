@@ -1,6 +1,6 @@
 //! What kernels do, by our rules: the first that fits decides.
 
-use super::{CommunicationPatterns, has};
+use super::{CommunicationPatterns, has, without_arguments};
 use crate::Category;
 
 /// What a kernel, copy or fill does, as its name says.
@@ -57,23 +57,6 @@ impl<K: Copy> KindRule<K> {
             kind.map_or(self.otherwise, |&(_, kind)| kind)
         })
     }
-}
-
-/// A name without what stands in angle brackets or parentheses.
-fn without_arguments(name: &str) -> String {
-    let mut depth = 0_usize;
-    let outside = |&character: &char| match character {
-        '<' | '(' => {
-            depth += 1;
-            false
-        }
-        '>' | ')' => {
-            depth = depth.saturating_sub(1);
-            false
-        }
-        _ => depth == 0,
-    };
-    name.chars().filter(outside).collect()
 }
 
 /// The words of a name in lower case, each between blanks: parts of the rules with blanks around them are whole words.

@@ -5,7 +5,7 @@ use super::{COLLECTIVE_LIBRARIES, CUSTOM_ALL_REDUCE, has};
 /// Names of the kernels that communicate with other devices.
 ///
 /// A kernel communicates when its name contains a pattern; ASCII letters compare without regard to case. The default
-/// patterns are those of [`LIBRARIES`], and the words for collectives in names that say nothing else
+/// patterns are those of the libraries in this file, and the words for collectives in names that say nothing else
 /// ([`CommunicationPatterns::is_guess`]).
 ///
 /// A search runs over the whole name: callers that meet the same name many times should keep the

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{CUSTOM_ALL_REDUCE, Rule, first_rule, label};
+use super::{CUSTOM_ALL_REDUCE, Rule, first_rule, label, without_arguments};
 
 /// What a kernel does, as its name says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -147,23 +147,6 @@ impl Part {
                 && (is_next_word || !self.not_before.iter().any(|text| behind.starts_with(text)))
         })
     }
-}
-
-/// A name without what stands in angle brackets or parentheses.
-fn without_arguments(name: &str) -> String {
-    let mut depth = 0_usize;
-    let outside = |&character: &char| match character {
-        '<' | '(' => {
-            depth += 1;
-            false
-        }
-        '>' | ')' => {
-            depth = depth.saturating_sub(1);
-            false
-        }
-        _ => depth == 0,
-    };
-    name.chars().filter(outside).collect()
 }
 
 /// TraceLens's parts of names in the order in which they are tried: communication last, and no exceptions.
