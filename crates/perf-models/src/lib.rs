@@ -7,6 +7,7 @@ mod architecture;
 mod architectures;
 mod call;
 mod category;
+mod collective_kind;
 mod completed;
 mod concrete;
 mod data_type;
@@ -32,6 +33,7 @@ pub use architecture::{Architecture, ArchitectureError, Link, PeakBasis, Unknown
 pub use architectures::{Device, architecture, architecture_of_device, architectures};
 pub use call::OpCall;
 pub use category::Category;
+pub use collective_kind::CollectiveKind;
 pub use data_type::{
     ComputeSpec, ComputeUnit, Precision, element_size, number_size, precision, type_of_scalar_name,
 };

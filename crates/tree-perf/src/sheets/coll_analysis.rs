@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use gpu_timeline::{Activity, Summary};
-use perf_models::{element_size, type_of_scalar_name};
+use perf_models::{CollectiveKind, element_size, type_of_scalar_name};
 use sheets::{Cell, Column, ColumnKind, Field, Nested, Sheet, Unit};
 use trace_ingest::{Category as EventCategory, Collective, EventId, StringId, Trace};
 
@@ -28,6 +28,8 @@ struct Kinds<'a> {
     /// What stands for a process group without a name.
     unknown_group: &'static str,
     rank: i64,
+    /// Whether the sheet is TraceLens's.
+    parity: bool,
 }
 
 impl Kinds<'_> {
@@ -39,10 +41,33 @@ impl Kinds<'_> {
         time / self.trace.time_unit().per_microsecond() as f64
     }
 
-    /// Size of so many elements in MiB.
-    fn mebibytes(&self, elements: Option<i64>, collective: &Collective) -> Option<f64> {
-        let bytes = size_of_scalar(self.text(collective.dtype)?)?;
-        Some(elements? as f64 * bytes / (1024.0 * 1024.0))
+    /// Size of so many elements in bytes.
+    fn bytes(&self, elements: Option<i64>, collective: &Collective) -> Option<f64> {
+        let dtype = self.text(collective.dtype)?;
+        // TraceLens knows no size of these.
+        if self.parity && (dtype == "Char" || dtype.starts_with("Float8")) {
+            return None;
+        }
+        Some(elements? as f64 * element_size(type_of_scalar_name(dtype)?).ok()?)
+    }
+
+    /// Size of the message as nccl-tests counts it: the larger of what the rank gives and what it gets.
+    fn message_bytes(&self, collective: &Collective) -> Option<f64> {
+        let given = self.bytes(collective.in_elements, collective);
+        let got = self.bytes(collective.out_elements, collective);
+        given.into_iter().chain(got).reduce(f64::max).filter(|&bytes| bytes > 0.0)
+    }
+
+    /// Bytes of the message over a time in the trace's unit, in GB/s.
+    fn algorithm_bandwidth(&self, key: &Key<'_>, time: f64) -> Option<f64> {
+        let seconds = self.us(time) / 1e6;
+        (seconds > 0.0).then_some(self.message_bytes(&key.collective)? / 1e9 / seconds)
+    }
+
+    /// The same times the share that has to cross a link, which the kind and the size of the group give.
+    fn bus_bandwidth(&self, key: &Key<'_>, time: f64) -> Option<f64> {
+        let ranks = usize::try_from(key.collective.group_size?).ok().filter(|&ranks| ranks > 1)?;
+        Some(self.algorithm_bandwidth(key, time)? * CollectiveKind::from_name(key.name?).bus_factor(ranks))
     }
 }
 
@@ -103,6 +128,33 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         duration("dur_max", "Longest duration in µs.", |all| Some(all.max as f64)),
         Column::count("operation_count", "Number of kernels.")
             .field(|(_, durations): &Row<'_>| durations.count.into()),
+        Column::new(
+            "message size (bytes)",
+            ColumnKind::Number(Unit::Bytes),
+            "Size of the message as nccl-tests counts it, in bytes: the larger of what the rank gives and what it gets.",
+        )
+        .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| kinds.message_bytes(&key.collective).into())
+        .when(|kinds| !kinds.parity),
+        bandwidth(
+            "algorithm bandwidth (GB/s)_mean",
+            "Size of the message over the mean duration, in GB/s (10⁹ bytes). Waiting for other ranks is part of the duration: a small figure beside a large maximum is waiting.",
+            |kinds, key, durations| kinds.algorithm_bandwidth(key, durations.mean),
+        ),
+        bandwidth(
+            "algorithm bandwidth (GB/s)_max",
+            "Size of the message over the shortest duration, in GB/s.",
+            |kinds, key, durations| kinds.algorithm_bandwidth(key, durations.min as f64),
+        ),
+        bandwidth(
+            "bus bandwidth (GB/s)_mean",
+            "Algorithm bandwidth over the mean duration times the share that has to cross a link, in GB/s, to compare with the speed of links: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1 (nccl-tests, doc/PERFORMANCE.md). Empty where the size of the group is not recorded.",
+            |kinds, key, durations| kinds.bus_bandwidth(key, durations.mean),
+        ),
+        bandwidth(
+            "bus bandwidth (GB/s)_max",
+            "The same over the shortest duration, in GB/s: of what is recorded the nearest to what the links gave.",
+            |kinds, key, durations| kinds.bus_bandwidth(key, durations.min as f64),
+        ),
     ];
     Sheet::with_context(
         "coll_analysis",
@@ -140,9 +192,21 @@ fn size<'a>(
 ) -> KindField<'a> {
     Column::new(name, ColumnKind::Number(Unit::Mebibytes), description).field_in(
         move |kinds: &Kinds<'_>, (key, _): &Row<'_>| {
-            kinds.mebibytes(elements(&key.collective), &key.collective).into()
+            let bytes = kinds.bytes(elements(&key.collective), &key.collective);
+            bytes.map(|bytes| bytes / (1024.0 * 1024.0)).into()
         },
     )
+}
+
+/// A rate that TraceLens's sheet does not have.
+fn bandwidth<'a>(
+    name: &'static str,
+    description: &'static str,
+    rate: fn(&Kinds<'_>, &Key<'_>, &Summary) -> Option<f64>,
+) -> KindField<'a> {
+    Column::new(name, ColumnKind::Number(Unit::GigabytesPerSecond), description)
+        .field_in(move |kinds: &Kinds<'_>, (key, durations): &Row<'_>| rate(kinds, key, durations).into())
+        .when(|kinds: &Kinds<'_>| !kinds.parity)
 }
 
 fn duration<'a>(
@@ -204,7 +268,7 @@ fn rows(analysis: &Analysis) -> Option<(Kinds<'_>, Vec<Row<'_>>)> {
     let no_group_anywhere = rows.iter().all(|(key, _)| key.collective.group_name.is_none());
     let unknown_group = if no_group_anywhere && streams.len() <= 1 { "all" } else { "Unknown_Group" };
     let rank = trace.facts().distributed.as_ref().and_then(|distributed| distributed.rank).unwrap_or(0);
-    Some((Kinds { trace, unknown_group, rank }, rows))
+    Some((Kinds { trace, unknown_group, rank, parity: analysis.options().parity }, rows))
 }
 
 /// Numbers that the trace records as a text, as the list or tuple that they stand for.
@@ -223,12 +287,6 @@ fn numbers(text: &str) -> Cell<'_> {
         Some(numbers) => numbers.into(),
         None => text.into(),
     }
-}
-
-/// Bytes of an element of the types that collectives name. TraceLens knows no size of `Char` and of eight-bit floats.
-fn size_of_scalar(dtype: &str) -> Option<f64> {
-    let name = type_of_scalar_name(dtype).filter(|_| dtype != "Char" && !dtype.starts_with("Float8"))?;
-    element_size(name).ok()
 }
 
 #[cfg(test)]

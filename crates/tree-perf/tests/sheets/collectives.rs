@@ -111,6 +111,55 @@ fn sizes_are_elements_times_the_size_of_their_type() {
 }
 
 #[test]
+fn bandwidths_are_those_of_nccl_tests_over_the_mean_and_the_shortest_duration() {
+    // 1,000,000 elements of two bytes given, four times as many got, by a group of four; 20 and 60 µs.
+    for (name, ranks, expected) in [
+        ("allreduce", Some(4), "8000000 | 200 | 400 | 300 | 600"),
+        ("_allgather_base", Some(4), "8000000 | 200 | 400 | 150 | 300"),
+        ("broadcast", Some(4), "8000000 | 200 | 400 | 200 | 400"),
+        ("allreduce", None, "8000000 | 200 | 400 | - | -"),
+    ] {
+        let mut fixture = trace();
+        let collective = Collective {
+            name: Some(fixture.builder.intern(name)),
+            group_size: ranks,
+            out_elements: Some(4_000_000),
+            ..all_reduce(&mut fixture, Some("0"), 1_000_000)
+        };
+        fixture.collective(("ncclDevKernel", 4, 1000.0, 20.0), collective);
+        fixture.collective(("ncclDevKernel", 4, 1100.0, 60.0), collective);
+        let columns = [
+            "message size (bytes)",
+            "algorithm bandwidth (GB/s)_mean",
+            "algorithm bandwidth (GB/s)_max",
+            "bus bandwidth (GB/s)_mean",
+            "bus bandwidth (GB/s)_max",
+        ];
+        assert_eq!(fixture.table(SHEET).select(&columns), [expected], "{name} {ranks:?}");
+    }
+}
+
+#[test]
+fn a_sheet_of_tracelens_has_no_bandwidth_and_no_size_of_eight_bit_floats() {
+    let mut fixture = trace();
+    let dtype = Some(fixture.builder.intern("Float8_e4m3fn"));
+    let collective = Collective { dtype, ..all_reduce(&mut fixture, Some("0"), 1 << 20) };
+    fixture.collective(("ncclDevKernel_AllReduce", 4, 1000.0, 10.0), collective);
+    let trace = fixture.analyse(AnalysisOptions::default());
+    let ours = Table::build(&trace, SHEET).unwrap();
+    assert_eq!(ours.select(&["In msg size (MB)_first", "message size (bytes)"]), ["1 | 1048576"]);
+
+    let parity = AnalysisOptions { parity: true, ..AnalysisOptions::default() };
+    let mut fixture = self::trace();
+    let dtype = Some(fixture.builder.intern("Float8_e4m3fn"));
+    let collective = Collective { dtype, ..all_reduce(&mut fixture, Some("0"), 1 << 20) };
+    fixture.collective(("ncclDevKernel_AllReduce", 4, 1000.0, 10.0), collective);
+    let theirs = Table::build(&fixture.analyse(parity), SHEET).unwrap();
+    assert_eq!(theirs.select(&["In msg size (MB)_first"]), ["-"]);
+    assert!(!theirs.headers.iter().any(|header| header.contains("bandwidth")));
+}
+
+#[test]
 fn kernels_without_any_record_are_kept() {
     let mut fixture = trace();
     fixture.unlinked(("ncclDevKernel_Broadcast", 4, 1000.0, 10.0));

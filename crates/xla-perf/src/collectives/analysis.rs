@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hlo_cost::InstructionRef;
+use perf_models::CollectiveKind;
 
 use super::executions::{CollectiveKernel, SliceMeasurement, measure, slices};
 use super::from_hlo::collective_operation;
-use super::operation::{CollectiveKind, CollectiveOperation, Devices};
+use super::operation::{CollectiveOperation, Devices};
 use super::summary::{KindSummary, OperationSummary, by_kind, by_operation};
 
 /// A kernel of a collective as a profile has it.
@@ -94,10 +95,7 @@ impl CollectiveAnalysis {
 
 /// A collective of which nothing is known but its name.
 fn unread(name: &str) -> CollectiveOperation {
-    let kind = match CollectiveKind::from_name(name) {
-        CollectiveKind::Other => CollectiveKind::from_kernel(name),
-        kind => kind,
-    };
+    let kind = CollectiveKind::from_name(name);
     CollectiveOperation { name: name.to_owned(), kind, ..CollectiveOperation::default() }
 }
 

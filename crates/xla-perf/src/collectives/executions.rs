@@ -119,10 +119,10 @@ fn by_time(kernels: &[CollectiveKernel], positions: &[usize]) -> Vec<Vec<usize>>
 /// it did not wait.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bandwidth {
-    /// Algorithmic bandwidth in GiB/s: [`CollectiveKind::algorithmic_bytes`](super::CollectiveKind::algorithmic_bytes)
+    /// Algorithmic bandwidth in GiB/s: [`CollectiveKind::algorithmic_bytes`](perf_models::CollectiveKind::algorithmic_bytes)
     /// over time.
     pub algorithmic: f64,
-    /// The same times [`CollectiveKind::bus_factor`](super::CollectiveKind::bus_factor), in GiB/s.
+    /// The same times [`CollectiveKind::bus_factor`](perf_models::CollectiveKind::bus_factor), in GiB/s.
     pub bus: f64,
     /// Bus bandwidth as nccl-tests counts it, in GB/s: the message's bytes over time, times the same factor.
     pub message_bus: f64,
@@ -284,7 +284,7 @@ fn skew(members: &[&CollectiveKernel], instant: fn(&CollectiveKernel) -> Picosec
 
 #[cfg(test)]
 mod tests {
-    use super::super::operation::CollectiveKind;
+    use perf_models::CollectiveKind;
     use super::*;
     use hlo_cost::{ArrayShape, ElementType};
 

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use hlo_cost::{ArrayShape, HloInstruction, InstructionRef, ReplicaGroups, Shape};
+use perf_models::CollectiveKind;
 
-use super::operation::{CollectiveKind, CollectiveOperation, ExchangeGroups};
+use super::operation::{CollectiveOperation, ExchangeGroups};
 use crate::programs::RENAMED;
 
 /// The collective that an instruction is, or begins asynchronously; `None` for every other instruction.

@@ -16,6 +16,6 @@ mod tests;
 
 pub use analysis::{CollectiveAnalysis, ProgramCollective};
 pub use executions::{Bandwidth, GroupMeasurement, SliceMeasurement};
-pub use operation::{CollectiveKind, CollectiveOperation, Devices, ExchangeGroups};
+pub use operation::{CollectiveOperation, Devices, ExchangeGroups};
 pub use sheets::collective_sheets;
 pub use summary::{Distribution, KindSummary, OperationSummary};

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use perf_models::CollectiveKind;
 use trace_ingest::Picoseconds;
 
 use super::executions::{Bandwidth, SliceMeasurement};
-use super::operation::{CollectiveKind, CollectiveOperation};
+use super::operation::CollectiveOperation;
 
 /// All executions of a collective.
 #[derive(Clone, Debug, PartialEq)]

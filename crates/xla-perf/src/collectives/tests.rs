@@ -1,9 +1,10 @@
 //! Collectives of profiles as a whole.
 
+use perf_models::CollectiveKind;
 use trace_ingest::Picoseconds;
 
 use super::sheets::profile_collective_sheets;
-use super::{CollectiveAnalysis, CollectiveKind, collective_sheets};
+use super::{CollectiveAnalysis, collective_sheets};
 use crate::JaxAnalysis;
 use crate::fixture::{Recorded, analysis, assert_described, gpu, integers, kernel, table, texts};
 
