@@ -42,8 +42,11 @@ impl CollectiveKind {
             ("collectivepermute", CollectiveKind::CollectivePermute),
             ("crossdevicereduce", CollectiveKind::AllReduce),
         ];
-        let letters: String =
-            name.chars().filter(char::is_ascii_alphabetic).map(|letter| letter.to_ascii_lowercase()).collect();
+        let letters: String = name
+            .chars()
+            .filter(char::is_ascii_alphabetic)
+            .map(|letter| letter.to_ascii_lowercase())
+            .collect();
         KINDS.into_iter().find(|(text, _)| letters.contains(text)).map_or(Self::Other, |(_, kind)| kind)
     }
 

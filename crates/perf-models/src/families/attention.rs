@@ -9,12 +9,12 @@ pub use model::{Attention, PackedSequences};
 
 pub(super) use layout::{length, window};
 
-use super::{BackwardWork, OpGroup, named, op};
+use super::{BackwardWork, OpGroup, Row, named, op};
 use crate::{Category, Family};
 use layout::{
     AITER, AITER_MHA_BACKWARD, AITER_WRAPPER, AITER_WRAPPER_BACKWARD, FLASH, FLASH_BACKWARD, FLASH_VARLEN,
-    FLASH_VARLEN_BACKWARD, TORCH_FLASH, aiter_backward, attention, evoformer, flash_3, torch_efficient,
-    torch_flash_forward,
+    FLASH_VARLEN_BACKWARD, TORCH_FLASH, aiter_backward, attention, evoformer, flash_3, sage, torch_efficient,
+    torch_efficient_forward, torch_flash_forward,
 };
 
 pub(super) const GROUPS: &[OpGroup] = &[
@@ -51,7 +51,20 @@ pub(super) const GROUPS: &[OpGroup] = &[
     OpGroup::ours(
         Family::Sdpa,
         Category::SdpaForward,
-        &[op("aten::_flash_attention_forward", torch_flash_forward)],
+        &[
+            op("aten::_flash_attention_forward", torch_flash_forward),
+            op("aten::_efficient_attention_forward", torch_efficient_forward),
+            sage_6("sageattention::qk_int8_sv_f16_accum_f32_attn"),
+            sage_6("sageattention::qk_int8_sv_f16_accum_f16_attn"),
+            sage_6("sageattention::qk_int8_sv_f16_accum_f16_attn_inst_buf"),
+            sage_6("sageattention_sm90::qk_int8_sv_f8_accum_f32_attn_inst_buf"),
+            sage_7("sageattention::qk_int8_sv_f16_accum_f16_fuse_v_mean_attn"),
+            sage_7("sageattention_sm89::qk_int8_sv_f8_accum_f32_fuse_v_scale_attn"),
+            sage_7("sageattention_sm89::qk_int8_sv_f8_accum_f32_fuse_v_scale_attn_inst_buf"),
+            sage_7("sageattention_sm89::qk_int8_sv_f8_accum_f16_fuse_v_scale_attn_inst_buf"),
+            sage_7("sageattention_sm90::qk_int8_sv_f8_accum_f32_fuse_v_scale_attn_inst_buf"),
+            sage_8("sageattention_sm89::qk_int8_sv_f8_accum_f32_fuse_v_scale_fuse_v_mean_attn"),
+        ],
     ),
     OpGroup::category_only(Category::SdpaForward, &[named("aten::_efficient_attention_forward")]),
     OpGroup::category_only(
@@ -66,3 +79,18 @@ pub(super) const GROUPS: &[OpGroup] = &[
         ],
     ),
 ];
+
+/// An operator of SageAttention without scale or mean of the values.
+const fn sage_6(name: &'static str) -> Row {
+    op(name, |call| sage(call, 6)).backward_work(BackwardWork::NotCounted)
+}
+
+/// With one of them.
+const fn sage_7(name: &'static str) -> Row {
+    op(name, |call| sage(call, 7)).backward_work(BackwardWork::NotCounted)
+}
+
+/// With both.
+const fn sage_8(name: &'static str) -> Row {
+    op(name, |call| sage(call, 8)).backward_work(BackwardWork::NotCounted)
+}

@@ -692,6 +692,7 @@ fn attention() -> impl Strategy<Value = Attention> {
             recomputes_scores: recomputes,
             query_type: "c10::Half".to_owned(),
             key_type: "c10::Half".to_owned(),
+            value_type: String::new(),
         },
     )
 }

@@ -284,9 +284,9 @@ fn skew(members: &[&CollectiveKernel], instant: fn(&CollectiveKernel) -> Picosec
 
 #[cfg(test)]
 mod tests {
-    use perf_models::CollectiveKind;
     use super::*;
     use hlo_cost::{ArrayShape, ElementType};
+    use perf_models::CollectiveKind;
 
     fn kernel(operation: usize, node: u32, device: u32, start: i64, duration: i64) -> CollectiveKernel {
         let (start, duration) = (Picoseconds(start), Picoseconds(duration));

@@ -137,6 +137,82 @@ pub(super) fn torch_efficient(call: &OpCall<'_>) -> Read {
     attention(call, if third.is_empty() { &TORCH_EFFICIENT } else { &without_bias })
 }
 
+/// Reads a call of the operator inside of PyTorch's memory-efficient attention:
+/// `(query, key, value, bias, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p, custom_mask_type,
+/// compute_log_sumexp, scale, seqlen_k, window_size)`. With offsets the batch is one row of all sequences.
+pub(super) fn torch_efficient_forward(call: &OpCall<'_>) -> Read {
+    const OFFSETS: usize = 4;
+    const MASK: usize = 9;
+    let layout = Layout { shape: Shape::LengthThenHeads, ..TORCH_EFFICIENT };
+    let mut attention = shapes(call, &layout)?;
+    if call.dimension(OFFSETS, 0).is_ok() {
+        attention.packed = Some(packed(call, OFFSETS, 6)?);
+    }
+    let kind = call.written_value(MASK);
+    let (causal, alignment) = match kind.as_ref() {
+        "0" => (false, MaskAlignment::TopLeft),
+        "1" => (true, MaskAlignment::TopLeft),
+        "2" => (true, MaskAlignment::BottomRight),
+        other => {
+            return Err(Undefined::arguments(format!(
+                "Concrete Inputs[{MASK}] {other:?} is no kind of mask"
+            )));
+        }
+    };
+    // The window counts a query's own key.
+    let window = call.written_value(13).parse::<u64>().ok().filter(|&keys| keys > 0);
+    attention.mask =
+        AttentionMask { causal, alignment, window_left: window.map(|keys| keys - 1), window_right: None };
+    attention.query_type = call.type_of(0)?.to_owned();
+    attention.key_type = call.type_of(1)?.to_owned();
+    let mut parameters = attention.shape_parameters();
+    parameters.push(("dropout", number(call, 8).into()));
+    let types = attention.types_parameter();
+    Ok(recorded(attention, parameters, Some(types)))
+}
+
+/// Reads a call of SageAttention: `(query, key, value, output, query_scale, key_scale, ..., tensor_layout, is_causal,
+/// qk_quant_gran, sm_scale, return_lse)`, the first of the scalars at `scalars`. Queries and keys are INT8. Values are
+/// FP16, or FP8 in a layout of their own, so that lengths are those of the keys and the output.
+pub(super) fn sage(call: &OpCall<'_>, scalars: usize) -> Read {
+    let flag = |at: usize| match call.written_value(at).as_ref() {
+        "0" | "False" => Ok(false),
+        "1" | "True" => Ok(true),
+        other => Err(Undefined::arguments(format!("Concrete Inputs[{at}] {other:?} is neither 0 nor 1"))),
+    };
+    let heads_first = flag(scalars)?;
+    let dimensions = |input| -> Result<[u64; 4], Undefined> {
+        let [batch, second, third, head_dim] = call.dimensions_of(input)?;
+        Ok(if heads_first { [batch, third, second, head_dim] } else { [batch, second, third, head_dim] })
+    };
+    let [batch, query_length, query_heads, head_dim] = dimensions(0)?;
+    let [key_batch, key_length, key_heads, key_head_dim] = dimensions(1)?;
+    let [output_batch, output_length, output_heads, value_head_dim] = dimensions(3)?;
+    consistent([(batch, key_batch), (batch, output_batch), (head_dim, key_head_dim)])?;
+    consistent([(query_length, output_length), (query_heads, output_heads)])?;
+    let attention = Attention {
+        batch,
+        query_length,
+        query_heads,
+        key_length,
+        key_heads,
+        head_dim,
+        value_head_dim,
+        mask: AttentionMask {
+            causal: flag(scalars + 1)?,
+            alignment: MaskAlignment::TopLeft,
+            ..AttentionMask::default()
+        },
+        query_type: call.type_of(0)?.to_owned(),
+        key_type: call.type_of(1)?.to_owned(),
+        value_type: call.type_of(2)?.to_owned(),
+        ..Attention::default()
+    };
+    let (parameters, types) = (attention.shape_parameters(), attention.types_parameter());
+    let note = "scores are computed in the type of the queries, which the peak is for; the product with the values is not";
+    Ok(recorded(attention, parameters, Some(types)).with_note(note.to_owned()))
+}
+
 /// `(q, k, v, dropout_p, softmax_scale, is_causal, window_size_left, window_size_right, ...)`.
 pub(super) const AITER: Layout =
     Layout { causal: Causal::DefaultsToFalse(&[5]), strides: false, types: false, ..FLASH };
@@ -240,12 +316,6 @@ fn shapes(call: &OpCall<'_>, layout: &Layout) -> Result<Attention, Undefined> {
         let [key_length, key_heads, key_head_dim] = call.dimensions_of(key)?;
         let [value_length, value_heads, value_head_dim] = call.dimensions_of(value)?;
         consistent([(key_length, value_length), (key_heads, value_heads), (head_dim, key_head_dim)])?;
-        let packed = PackedSequences {
-            query_sequences: call.dimension(offsets, 0)?.saturating_sub(1),
-            key_sequences: call.dimension(offsets + 1, 0)?.saturating_sub(1),
-            longest_query: length(call, longest)?,
-            longest_key: length(call, longest + 1)?,
-        };
         return Ok(Attention {
             batch: 1,
             query_length,
@@ -254,7 +324,7 @@ fn shapes(call: &OpCall<'_>, layout: &Layout) -> Result<Attention, Undefined> {
             key_heads,
             head_dim,
             value_head_dim,
-            packed: Some(packed),
+            packed: Some(packed(call, offsets, longest)?),
             ..Attention::default()
         });
     }
@@ -279,6 +349,16 @@ fn shapes(call: &OpCall<'_>, layout: &Layout) -> Result<Attention, Undefined> {
         head_dim,
         value_head_dim,
         ..Attention::default()
+    })
+}
+
+/// Lengths of sequences from the positions of the queries' offsets and of their longest length; the keys' follow each.
+fn packed(call: &OpCall<'_>, offsets: usize, longest: usize) -> Result<PackedSequences, Undefined> {
+    Ok(PackedSequences {
+        query_sequences: call.dimension(offsets, 0)?.saturating_sub(1),
+        key_sequences: call.dimension(offsets + 1, 0)?.saturating_sub(1),
+        longest_query: length(call, longest)?,
+        longest_key: length(call, longest + 1)?,
     })
 }
 

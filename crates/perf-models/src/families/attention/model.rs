@@ -55,8 +55,10 @@ pub struct Attention {
     pub recomputes_scores: bool,
     /// Element type of queries, as PyTorch names it.
     pub query_type: String,
-    /// Element type of keys and values.
+    /// Element type of keys, and of values unless `value_type` says another.
     pub key_type: String,
+    /// Element type of values where it is not that of keys; else empty.
+    pub value_type: String,
 }
 
 /// Lengths of sequences that lie one after the other in one batch ("varlen").
@@ -138,11 +140,20 @@ impl Attention {
         self.query_heads.checked_div(self.key_heads).map_or(0.0, |group| group.saturating_sub(1) as f64)
     }
 
-    /// Bytes of a query's, a key's and an output's element.
-    fn sizes(&self) -> Result<[f64; 3], Undefined> {
+    /// Bytes of an element of queries, keys, values and the output.
+    fn sizes(&self) -> Result<[f64; 4], Undefined> {
         let query = element_size(&self.query_type)?;
-        // No kernel writes an output of eight bits: attention in FP8 returns sixteen.
-        Ok([query, element_size(&self.key_type)?, query.max(2.0)])
+        let key = element_size(&self.key_type)?;
+        let value = if self.value_type.is_empty() { key } else { element_size(&self.value_type)? };
+        // No kernel writes an output of eight bits: attention in FP8 and INT8 returns sixteen.
+        Ok([query, key, value, query.max(2.0)])
+    }
+
+    /// Bytes of Q, K and V, and of the output.
+    fn tensor_bytes(&self) -> Result<[f64; 2], Undefined> {
+        let [query, key, value, output] = self.sizes()?;
+        let [q, k, v, o] = self.elements();
+        Ok([q * query + k * key + v * value, o * output])
     }
 
     /// Elements of Q, K, V and the output.
@@ -200,9 +211,8 @@ impl PerfModel for Attention {
 
     /// Queries, keys and values read, the output written.
     fn bytes(&self) -> Figure {
-        let [query, key, output] = self.sizes()?;
-        let [q, k, v, o] = self.elements();
-        Ok(q * query + (k + v) * key + o * output)
+        let [inputs, output] = self.tensor_bytes()?;
+        Ok(inputs + output)
     }
 
     fn backward_flops(&self) -> Figure {
@@ -221,9 +231,8 @@ impl PerfModel for Attention {
 
     /// Reads Q, K, V and the output's gradient; writes dQ, dK and dV.
     fn backward_bytes(&self) -> Figure {
-        let [query, key, output] = self.sizes()?;
-        let [q, k, v, o] = self.elements();
-        Ok(2.0 * (q * query + (k + v) * key) + o * output)
+        let [inputs, output] = self.tensor_bytes()?;
+        Ok(2.0 * inputs + output)
     }
 
     fn compute_spec(&self) -> Option<ComputeSpec> {
