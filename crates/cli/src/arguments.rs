@@ -23,7 +23,7 @@ use std::path::Path;
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgMatches, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
 use inference::InferenceArguments;
@@ -61,9 +61,25 @@ Options may be written with _ or with -: --topk_ops is --topk-ops. `tracelens co
     after_help = EXAMPLES
 )]
 struct CommandLine {
+    /// When to print colours: on a terminal that can show them and without NO_COLOR (auto), always, or never
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        value_parser = one_of(COLOR_CHOICES),
+        default_value = "auto",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "always"
+    )]
+    color: ColorChoice,
+
     #[command(subcommand)]
     command: Command,
 }
+
+const COLOR_CHOICES: &[(&str, ColorChoice)] =
+    &[("auto", ColorChoice::Auto), ("always", ColorChoice::Always), ("never", ColorChoice::Never)];
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -152,8 +168,17 @@ impl Given {
     /// The options that say what the report is, as they were written: none that name the files that it is made from or
     /// goes to, or that say how it is printed.
     pub(crate) fn described(&self) -> Vec<String> {
-        const ABOUT_FILES_AND_PRINTING: [&str; 7] =
-            ["files", "profile_json_path", "profile_path", "json", "quiet", "timings", "threads"];
+        const ABOUT_FILES_AND_PRINTING: [&str; 9] = [
+            "files",
+            "profile_json_path",
+            "profile_path",
+            "json",
+            "quiet",
+            "timings",
+            "threads",
+            "color",
+            "no_color",
+        ];
         let is_about_report = |id: &String| {
             // Groups of arguments have the names of their structs.
             let is_group = id.starts_with(char::is_uppercase);
@@ -175,6 +200,11 @@ impl Given {
     /// Those of the options that were given, as they are written.
     pub(crate) fn names(&self, ids: &[&str]) -> Vec<String> {
         ids.iter().filter(|id| self.has(id)).map(|id| format!("--{id}")).collect()
+    }
+
+    /// When colours are to be printed.
+    pub(crate) fn color(&self) -> ColorChoice {
+        self.0.try_get_one("color").ok().flatten().copied().unwrap_or_default()
     }
 
     /// How the times of the run are to be printed, if they are.
@@ -207,14 +237,18 @@ pub(crate) enum Reference {
 
 pub(crate) const REFERENCES: &[(&str, Reference)] = &[("tracelens", Reference::TraceLens)];
 
-/// The tool of `--parity` may be left out, so its name needs `=` for clap; people write it as they write other values.
-fn join_parity(arguments: &mut Vec<OsString>) {
-    let is_pair =
-        |pair: &[OsString]| pair[0] == "--parity" && REFERENCES.iter().any(|(name, _)| pair[1] == *name);
+/// Joins options whose value may be left out, so that clap wants `=` before it, with a value that stands behind them:
+/// people write these as they write other values.
+fn join_optional_values(arguments: &mut Vec<OsString>) {
+    let is_pair = |pair: &[OsString]| match pair[0].to_str() {
+        Some("--parity") => REFERENCES.iter().any(|(name, _)| pair[1] == *name),
+        Some("--color") => COLOR_CHOICES.iter().any(|(name, _)| pair[1] == *name),
+        _ => false,
+    };
     while let Some(position) = arguments.windows(2).position(is_pair) {
-        let tool = arguments.remove(position + 1);
+        let value = arguments.remove(position + 1);
         arguments[position].push("=");
-        arguments[position].push(tool);
+        arguments[position].push(value);
     }
 }
 
@@ -320,8 +354,13 @@ fn other_spelling(arg: &clap::Arg) -> Option<String> {
 
 /// Parses the arguments, the program's name first; ends the program on help, version and wrong usage.
 pub(crate) fn parse(mut arguments: Vec<OsString>) -> (Command, Given) {
-    let mut command = command();
-    join_parity(&mut arguments);
+    join_optional_values(&mut arguments);
+    // Help and errors of clap are printed before its options are known.
+    let is_choice = |(name, _): &&(&str, ColorChoice)| {
+        arguments.iter().any(|argument| argument.to_str() == Some(&format!("--color={name}")))
+    };
+    let color = COLOR_CHOICES.iter().find(is_choice).map_or(ColorChoice::Auto, |(_, choice)| *choice);
+    let mut command = command().color(color);
     let name = arguments.first().map(Path::new).and_then(Path::file_stem);
     if let Some(tool) = name.and_then(ReferenceTool::of_name) {
         arguments.insert(1, tool.subcommand.into());

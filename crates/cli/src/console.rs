@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::sync::OnceLock;
 
+use clap::ColorChoice;
 use report_writers::terminal::Style;
 use sheets::escaped;
 use tree_perf::Notice;
@@ -11,6 +13,14 @@ use crate::error::Failure;
 
 /// Widest text when the terminal does not say how wide it is.
 const DEFAULT_WIDTH: usize = 110;
+
+/// When colours are printed; set once, before anything is.
+static COLOR: OnceLock<ColorChoice> = OnceLock::new();
+
+/// Says when colours are printed.
+pub(crate) fn print_colors(when: ColorChoice) {
+    COLOR.get_or_init(|| when);
+}
 
 /// What standard output can show.
 pub(crate) fn style() -> Style {
@@ -21,7 +31,11 @@ pub(crate) fn style() -> Style {
     let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG"));
     Style {
         width: if is_terminal { width.max(40) } else { DEFAULT_WIDTH },
-        colored: is_terminal && !dumb && set("NO_COLOR").is_none(),
+        colored: match COLOR.get().copied().unwrap_or_default() {
+            ColorChoice::Auto => is_terminal && !dumb && set("NO_COLOR").is_none(),
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+        },
         unicode: !locale.is_some_and(|locale| locale == "C" || locale == "POSIX"),
     }
 }

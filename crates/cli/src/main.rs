@@ -23,6 +23,7 @@ use timings::Timings;
 fn main() -> ExitCode {
     interruption::clean_up_when_interrupted();
     let (command, given) = arguments::parse(std::env::args_os().collect());
+    console::print_colors(given.color());
     let mut timings = Timings::new(given.timings());
     let outcome = run(command, &given, &mut timings);
     timings.finish().iter().for_each(console::timings);

@@ -134,10 +134,10 @@ fn transformer_engine(
             head_dim: head_dim("qk_head_dim").or_else(|_| of_operand())?,
             value_head_dim: head_dim("v_head_dim").or_else(|_| of_operand())?,
             mask,
-            packed: None,
             recomputes_scores: true,
             query_type: element_type.clone(),
             key_type: element_type,
+            ..Attention::default()
         },
         backward,
         // 0 is no bias in `NVTE_Bias_Type`.
@@ -211,10 +211,10 @@ fn cudnn(
                 window_left: window.map(|length| length as u64 - 1),
                 window_right: None,
             },
-            packed: None,
             recomputes_scores: flash.unwrap_or(true),
             query_type: query.element_type.torch_name(),
             key_type: key.element_type.torch_name(),
+            ..Attention::default()
         },
         backward,
         bias: of.custom_call_target.contains("Bias"),

@@ -290,10 +290,10 @@ fn attention(given: &Parameters<'_>) -> Result<Arc<dyn PerfModel>, String> {
             window_left: given.optional_count("window_left")?,
             window_right: given.optional_count("window_right")?,
         },
-        packed: None,
         recomputes_scores: given.flag("recomputes_scores", true)?,
         query_type: dtype.to_owned(),
         key_type: given.optional_text("key_dtype")?.unwrap_or(dtype).to_owned(),
+        ..Attention::default()
     }))
 }
 

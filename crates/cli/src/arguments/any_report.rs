@@ -61,7 +61,8 @@ pub(crate) fn check(given: &Given, kind: RecordingKind, path: &Path) -> Result<(
     let recorders = recorders();
     for option in given.ids() {
         let of = || recorders.iter().filter(|(.., options)| has(options, &option));
-        if of().all(|(known, ..)| *known != kind) {
+        // Those of no recorder are the program's.
+        if of().next().is_some() && of().all(|(known, ..)| *known != kind) {
             let of: Vec<&str> = of().map(|(_, name, _)| *name).collect();
             return Err(Failure::OptionOfOtherRecorder {
                 option: long_name("report", &option),

@@ -149,11 +149,7 @@ pub(crate) struct TerminalArguments {
     #[arg(long = "hide-minor")]
     pub(crate) hide_minor: bool,
 
-    /// Print colours, whether or not this is a terminal
-    #[arg(long)]
-    pub(crate) color: bool,
-
-    /// Print no colours
+    /// The same as --color never
     #[arg(long = "no-color")]
     pub(crate) no_color: bool,
 

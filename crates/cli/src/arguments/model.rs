@@ -308,10 +308,10 @@ impl Sizes for SdpaArguments {
             head_dim: self.head_dim,
             value_head_dim: self.v_head_dim.unwrap_or(self.head_dim),
             mask: AttentionMask { causal: self.causal, ..AttentionMask::default() },
-            packed: None,
             recomputes_scores: true,
             query_type: element_type.clone(),
             key_type: element_type,
+            ..Attention::default()
         }))
     }
 }

@@ -160,6 +160,31 @@ fn what_is_printed_to_a_file_has_no_colours() {
 }
 
 #[test]
+fn colours_are_printed_when_asked() {
+    let place = place();
+    for (options, colored) in [
+        (&["--color"][..], true),
+        (&["--color", "always"], true),
+        (&["--color=always"], true),
+        (&["--color", "auto"], false),
+        (&["--color", "never"], false),
+    ] {
+        let outcome = place.run(&[&["report", "trace.json"], options].concat()).exits_with(0);
+        assert_eq!(outcome.out.contains('\u{1b}'), colored, "{options:?}: {outcome:#?}");
+    }
+    // Before the subcommand, of any subcommand, and with a trace behind it.
+    let before = place.run(&["--color", "always", "report", "trace.json"]).exits_with(0);
+    assert!(before.out.contains('\u{1b}'), "{before:#?}");
+    place.run(&["archs", "--color=always"]).exits_with(0);
+    assert!(place.run(&["report", "--color", "trace.json"]).exits_with(0).out.contains('\u{1b}'));
+    let wrong = place.run(&["report", "trace.json", "--color=blue"]).exits_with(2);
+    assert!(wrong.err.contains("'blue'") && wrong.err.contains("never"), "{wrong:#?}");
+    // How a report is printed is none of its options.
+    let overview = place.run(&["report", "trace.json", "--json", "--color", "always"]).exits_with(0);
+    assert!(!overview.out.contains("--color"), "{overview:#?}");
+}
+
+#[test]
 fn a_locale_without_unicode_gets_plain_characters() {
     let place = Workplace::with_generated();
     let output = |locale: &str| {

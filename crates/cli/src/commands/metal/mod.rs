@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &MetalArguments, given: &Given, timings: &mut Timin
         pictures: picture.map(|path| (Picture::StackedTime(arrangement), path)).into_iter().collect(),
         ..Request::new("metal", &arguments.files, &output.tables, given)
     };
-    request.warnings.extend(request::without_effect(arguments));
+    request.warnings.extend(request::without_effect(arguments, given));
     let reporter = TenstorrentReporter { analysis: options, baseline: arguments.figures.baseline.clone() };
     request.answer(reporter, arguments, timings)
 }

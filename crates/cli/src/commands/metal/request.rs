@@ -3,6 +3,7 @@
 use metal_perf::MetalOptions;
 use report_writers::terminal::{Frame, Style};
 
+use crate::arguments::Given;
 use crate::arguments::metal::MetalArguments;
 use crate::console;
 
@@ -30,13 +31,13 @@ pub(super) fn options(arguments: &MetalArguments) -> MetalOptions {
 }
 
 /// Options that do nothing because of others.
-pub(super) fn without_effect(arguments: &MetalArguments) -> Vec<String> {
+pub(super) fn without_effect(arguments: &MetalArguments, given: &Given) -> Vec<String> {
     let output = &arguments.output;
     let terminal = &arguments.terminal;
     let prints_table = output.csv.is_none() && !output.tables.json && !output.tables.quiet;
     let given = [
         (terminal.hide_minor && !prints_table, "--hide-minor", "where no table is printed"),
-        (terminal.color && terminal.no_color, "--color", "with --no-color"),
+        (given.has("color") && terminal.no_color, "--color", "with --no-color"),
         (
             arguments.rows.occurrence.is_some() && arguments.figures.compat,
             "--occurrence",
@@ -63,7 +64,7 @@ impl Screen {
     pub(super) fn new(arguments: &MetalArguments) -> Self {
         let style = console::style();
         let terminal = &arguments.terminal;
-        let colored = !terminal.no_color && (terminal.color || style.colored);
+        let colored = !terminal.no_color && style.colored;
         let compat = arguments.figures.compat;
         let width = console::terminal_width().filter(|_| !compat).unwrap_or(usize::MAX);
         Screen {
