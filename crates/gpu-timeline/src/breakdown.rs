@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 /// What the device is doing during an event, as a [`Breakdown`] counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Activity {
@@ -72,17 +74,60 @@ impl Breakdown {
         events: impl IntoIterator<Item = TimelineEvent>,
         micro_idle_threshold: Option<i64>,
     ) -> Option<Self> {
-        let mut events: Vec<TimelineEvent> = events.into_iter().collect();
-        events.sort_unstable_by_key(|event| event.start);
-        let origin = events.first()?.start;
+        let whole = Self::by_part(events.into_iter().map(|event| (event, ())), micro_idle_threshold);
+        whole.into_values().next()
+    }
+
+    /// The same, divided among parts that the events belong to, such as the iterations of a program.
+    ///
+    /// Every instant belongs to one part, so that the breakdowns add up to that of all events, field by field: while
+    /// events of several parts run, to the least of these; while none runs, to that of the event which ends the wait.
+    pub fn by_part<P: Ord + Copy>(
+        events: impl IntoIterator<Item = (TimelineEvent, P)>,
+        micro_idle_threshold: Option<i64>,
+    ) -> BTreeMap<P, Self> {
+        let mut events: Vec<(TimelineEvent, P)> = events.into_iter().collect();
+        events.sort_unstable_by_key(|&(event, part)| (event.start, part));
+        let mut sums = BTreeMap::new();
+        let Some(&(first, _)) = events.first() else { return sums };
 
         // Between two consecutive starts nothing begins, so every activity that runs there runs from
-        // the first of the two until its latest end so far. A slab between starts is thus described
-        // by three numbers, and no set of intervals needs to be built.
-        let mut computation_end = origin;
-        let mut communication_end = origin;
-        let mut memcpy_end = origin;
-        let mut sum = Self {
+        // the first of the two until its latest end so far, and so does every part. A slab between starts is thus
+        // described by a few numbers, and no set of intervals needs to be built.
+        let mut latest_end = [first.start; 3];
+        let mut running: Vec<(P, i64)> = Vec::new();
+        for (index, &(event, part)) in events.iter().enumerate() {
+            let end = event.end.max(event.start);
+            let of_activity = &mut latest_end[event.activity as usize];
+            *of_activity = end.max(*of_activity);
+            running.retain(|&(_, end)| end > event.start);
+            match running.binary_search_by_key(&part, |&(part, _)| part) {
+                Ok(at) => running[at].1 = end.max(running[at].1),
+                Err(at) => running.insert(at, (part, end)),
+            }
+
+            let next = events.get(index + 1);
+            let slab_end = next.map_or_else(|| latest_end.into_iter().max(), |(next, _)| Some(next.start));
+            let slab_end = slab_end.unwrap_or(event.start);
+            let mut from = event.start;
+            for &(part, end) in &running {
+                let sum = sums.entry(part).or_insert_with(|| Self::none(micro_idle_threshold));
+                let to = end.min(slab_end);
+                if to > from {
+                    sum.add_busy(to - from, latest_end.map(|end| (end - from).clamp(0, to - from)));
+                    from = to;
+                }
+            }
+            if let Some(&(_, part)) = next {
+                let sum = sums.entry(part).or_insert_with(|| Self::none(micro_idle_threshold));
+                sum.add_idle(slab_end - from, micro_idle_threshold);
+            }
+        }
+        sums
+    }
+
+    fn none(micro_idle_threshold: Option<i64>) -> Self {
+        Self {
             computation: 0,
             exposed_communication: 0,
             exposed_memcpy: 0,
@@ -92,46 +137,31 @@ impl Breakdown {
             total: 0,
             total_communication: 0,
             total_memcpy: 0,
-        };
-        for (index, event) in events.iter().enumerate() {
-            let latest_end = match event.activity {
-                Activity::Computation => &mut computation_end,
-                Activity::Communication => &mut communication_end,
-                Activity::Memcpy => &mut memcpy_end,
-            };
-            *latest_end = event.end.max(*latest_end);
+        }
+    }
 
-            let slab_start = event.start;
-            let slab_end = match events.get(index + 1) {
-                Some(next) => next.start,
-                None => slab_start.max(computation_end).max(communication_end).max(memcpy_end),
-            };
-            let slab = slab_end - slab_start;
-            let covered_until = |latest_end: i64| (latest_end - slab_start).clamp(0, slab);
-            let computation = covered_until(computation_end);
-            let communication = covered_until(communication_end);
-            let memcpy = covered_until(memcpy_end);
-            let not_copying = computation.max(communication);
-            let busy = not_copying.max(memcpy);
-            let gap = slab - busy;
+    /// Adds time in which something runs, with so much of it covered by computation, communication and copies.
+    fn add_busy(&mut self, time: i64, [computation, communication, memcpy]: [i64; 3]) {
+        let not_copying = computation.max(communication);
+        self.computation += computation;
+        self.exposed_communication += not_copying - computation;
+        self.exposed_memcpy += time - not_copying;
+        self.busy += time;
+        self.total += time;
+        self.total_communication += communication;
+        self.total_memcpy += memcpy;
+    }
 
-            sum.computation += computation;
-            sum.exposed_communication += not_copying - computation;
-            sum.exposed_memcpy += busy - not_copying;
-            sum.busy += busy;
-            sum.idle += gap;
-            sum.total += slab;
-            sum.total_communication += communication;
-            sum.total_memcpy += memcpy;
-            if let (Some(split), Some(threshold)) = (&mut sum.idle_split, micro_idle_threshold) {
-                if gap < threshold {
-                    split.micro_idle += gap;
-                } else {
-                    split.macro_idle += gap;
-                }
+    /// Adds a gap.
+    fn add_idle(&mut self, gap: i64, micro_idle_threshold: Option<i64>) {
+        self.idle += gap;
+        self.total += gap;
+        if let (Some(split), Some(threshold)) = (&mut self.idle_split, micro_idle_threshold) {
+            match gap < threshold {
+                true => split.micro_idle += gap,
+                false => split.macro_idle += gap,
             }
         }
-        Some(sum)
     }
 
     /// `time` as a percentage of [`Breakdown::total`]; NaN if the total is zero.
@@ -258,10 +288,32 @@ mod tests {
         prop_oneof![Just(Computation), Just(Communication), Just(Memcpy)]
     }
 
+    fn some_event() -> impl Strategy<Value = TimelineEvent> {
+        (-200..200_i64, -2..60_i64, activity())
+            .prop_map(|(start, length, activity)| TimelineEvent { start, end: start + length, activity })
+    }
+
     fn some_events() -> impl Strategy<Value = Vec<TimelineEvent>> {
-        let one = (-200..200_i64, -2..60_i64, activity())
-            .prop_map(|(start, length, activity)| TimelineEvent { start, end: start + length, activity });
-        prop::collection::vec(one, 1..40)
+        prop::collection::vec(some_event(), 1..40)
+    }
+
+    #[test]
+    fn time_belongs_to_the_earlier_part_and_waiting_to_the_later() {
+        let event = |start, end, activity| TimelineEvent { start, end, activity };
+        let parts = Breakdown::by_part(
+            [
+                (event(0, 100, Computation), 1),
+                // A copy for the next part, hidden and then alone.
+                (event(80, 120, Memcpy), 2),
+                (event(150, 200, Computation), 2),
+            ],
+            None,
+        );
+        let times = |part: i32| {
+            let b = parts[&part];
+            [b.computation, b.exposed_memcpy, b.idle, b.total_memcpy]
+        };
+        assert_eq!((times(1), times(2)), ([100, 0, 0, 20], [50, 20, 30, 20]));
     }
 
     proptest! {
@@ -272,6 +324,36 @@ mod tests {
             prop_assert_eq!(b.busy + b.idle, b.total);
             let split = b.idle_split.unwrap();
             prop_assert_eq!(split.micro_idle + split.macro_idle, b.idle);
+        }
+
+        #[test]
+        fn breakdowns_of_parts_add_up_to_that_of_all(
+            events in prop::collection::vec((some_event(), 0..5_u8), 1..40),
+            threshold in 0..40_i64,
+        ) {
+            let whole = Breakdown::from_events(events.iter().map(|&(event, _)| event), Some(threshold)).unwrap();
+            let parts = Breakdown::by_part(events.iter().copied(), Some(threshold));
+            let fields = |b: &Breakdown| {
+                let split = b.idle_split.unwrap();
+                [
+                    b.computation, b.exposed_communication, b.exposed_memcpy, b.busy, b.idle, b.total,
+                    b.total_communication, b.total_memcpy, split.micro_idle, split.macro_idle,
+                ]
+            };
+            let mut sums = [0; 10];
+            for part in parts.values() {
+                sums.iter_mut().zip(fields(part)).for_each(|(sum, time)| *sum += time);
+            }
+            prop_assert_eq!(sums, fields(&whole));
+            // A part is busy at most while its own events run, and the least part always then.
+            for (&part, breakdown) in &parts {
+                let own = events.iter().filter(|&&(_, of)| of == part).map(|(event, _)| event);
+                let own: IntervalSet = own.map(|event| Interval::new(event.start, event.end)).collect();
+                prop_assert!(breakdown.busy <= own.total_length());
+                if Some(&part) == parts.keys().next() {
+                    prop_assert_eq!(breakdown.busy, own.total_length());
+                }
+            }
         }
 
         #[test]
