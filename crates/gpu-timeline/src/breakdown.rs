@@ -29,7 +29,9 @@ pub struct TimelineEvent {
 /// `computation + exposed_communication + exposed_memcpy == busy` and `busy + idle == total`.
 ///
 /// All times are in the unit of the events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// The default is that of no time at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Breakdown {
     /// Time with at least one computation.
     pub computation: i64,
@@ -127,17 +129,8 @@ impl Breakdown {
     }
 
     fn none(micro_idle_threshold: Option<i64>) -> Self {
-        Self {
-            computation: 0,
-            exposed_communication: 0,
-            exposed_memcpy: 0,
-            busy: 0,
-            idle: 0,
-            idle_split: micro_idle_threshold.map(|_| IdleSplit { micro_idle: 0, macro_idle: 0 }),
-            total: 0,
-            total_communication: 0,
-            total_memcpy: 0,
-        }
+        let idle_split = micro_idle_threshold.map(|_| IdleSplit { micro_idle: 0, macro_idle: 0 });
+        Self { idle_split, ..Self::default() }
     }
 
     /// Adds time in which something runs, with so much of it covered by computation, communication and copies.
@@ -289,8 +282,11 @@ mod tests {
     }
 
     fn some_event() -> impl Strategy<Value = TimelineEvent> {
-        (-200..200_i64, -2..60_i64, activity())
-            .prop_map(|(start, length, activity)| TimelineEvent { start, end: start + length, activity })
+        (-200..200_i64, -2..60_i64, activity()).prop_map(|(start, length, activity)| TimelineEvent {
+            start,
+            end: start + length,
+            activity,
+        })
     }
 
     fn some_events() -> impl Strategy<Value = Vec<TimelineEvent>> {

@@ -2,11 +2,15 @@
 #![forbid(unsafe_code)]
 
 mod detect;
+mod division;
 mod level;
+mod measure;
 mod program;
 mod reason;
 
 pub use detect::{DetectOptions, Iterations};
+pub use division::{Division, DivisionBasis, Part};
 pub use level::{Evidence, Iteration, Level, LevelKind};
+pub use measure::{Figures, Group, Mark, Measured};
 pub use program::Program;
 pub use reason::Reason;

@@ -1,0 +1,348 @@
+//! Which iteration device work belongs to.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
+use trace_ingest::{EventId, RowId, Trace, TrackId};
+use trace2tree::TraceTree;
+
+use crate::level::Iteration;
+
+/// A part of a recording, by the iterations of a level. Ordered by time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// Before the first iteration.
+    Before,
+    /// The iteration of this index.
+    Iteration(usize),
+    /// After the iteration of this index and before the next, if there is one.
+    After(usize),
+}
+
+impl Part {
+    /// A number that orders parts by time.
+    fn place(self) -> u32 {
+        let place = match self {
+            Part::Before => 0,
+            Part::Iteration(index) => 2 * index + 1,
+            Part::After(index) => 2 * index + 2,
+        };
+        u32::try_from(place).unwrap_or(u32::MAX)
+    }
+
+    fn at(place: u32) -> Part {
+        match place.checked_sub(1) {
+            None => Part::Before,
+            Some(place) if place % 2 == 0 => Part::Iteration(place as usize / 2),
+            Some(place) => Part::After(place as usize / 2),
+        }
+    }
+}
+
+impl Ord for Part {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.place().cmp(&other.place())
+    }
+}
+
+impl PartialOrd for Part {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The part of a recording that every device event belongs to: that which launched it, whenever it runs.
+#[derive(Clone, Debug)]
+pub struct Division {
+    /// [`Part::place`] by row of the trace; [`NO_PART`] for what is no device event.
+    places: Vec<u32>,
+    basis: DivisionBasis,
+}
+
+const NO_PART: u32 = u32::MAX;
+
+/// By what device events were divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DivisionBasis {
+    /// Events whose launch was recorded.
+    pub by_launch: usize,
+    /// Events without launch that follow on their stream, or precede, one that has: they belong to the same part.
+    pub by_stream: usize,
+    /// Events of streams without any launch: by the time at which they ran.
+    pub by_time: usize,
+}
+
+impl Division {
+    /// Divides the device events of a trace among iterations, which stand in their order.
+    #[must_use]
+    pub fn new(tree: &TraceTree, iterations: &[Iteration]) -> Division {
+        let trace = tree.trace();
+        let events = trace.events();
+        let ranges = Ranges::new(trace, iterations);
+        let mut division = Division { places: vec![NO_PART; events.len()], basis: DivisionBasis::default() };
+        let mut streams: BTreeMap<TrackId, Vec<EventId>> = BTreeMap::new();
+        for event in events.ids().filter(|&event| events.category(event).is_device()) {
+            streams.entry(events.track(event)).or_default().push(event);
+            if let Some(launch) = tree.launch(event)
+                && let Some(part) = ranges.of_host(events.track(launch), events.start(launch))
+            {
+                division.places[event.index()] = part.place();
+                division.basis.by_launch += 1;
+            }
+        }
+        let mut without_launch = Vec::new();
+        for stream in streams.values_mut() {
+            stream.sort_by_key(|&event| events.start(event));
+            let known = stream.iter().map(|event| division.places[event.index()]);
+            let Some(mut last) = known.into_iter().find(|&place| place != NO_PART) else {
+                without_launch.append(stream);
+                continue;
+            };
+            for &event in stream.iter() {
+                let place = &mut division.places[event.index()];
+                match *place {
+                    NO_PART => {
+                        *place = last;
+                        division.basis.by_stream += 1;
+                    }
+                    known => last = known,
+                }
+            }
+        }
+        division.basis.by_time = without_launch.len();
+        division.place_by_time(trace, &ranges, without_launch);
+        division
+    }
+
+    /// Where parts of other streams began on the device, an event belongs to the last that began before it; where none
+    /// did, to the iteration of its own time.
+    fn place_by_time(&mut self, trace: &Trace, ranges: &Ranges<'_>, device_events: Vec<EventId>) {
+        let events = trace.events();
+        let mut began: BTreeMap<u32, i64> = BTreeMap::new();
+        if !device_events.is_empty() && self.basis.by_launch > 0 {
+            for event in events.ids().filter(|event| self.places[event.index()] != NO_PART) {
+                let start = events.start(event);
+                began
+                    .entry(self.places[event.index()])
+                    .and_modify(|first| *first = start.min(*first))
+                    .or_insert(start);
+            }
+        }
+        let mut starts: Vec<(i64, u32)> = began.into_iter().map(|(place, start)| (start, place)).collect();
+        starts.sort_unstable();
+        for event in device_events {
+            let start = events.start(event);
+            let place = match starts.is_empty() {
+                true => ranges.at(start).place(),
+                false => {
+                    let after = starts.partition_point(|&(first, _)| first <= start);
+                    starts[..after].last().map_or(Part::Before.place(), |&(_, place)| place)
+                }
+            };
+            self.places[event.index()] = place;
+        }
+    }
+
+    /// The part of a device event; `None` for any other event.
+    #[must_use]
+    pub fn part_of(&self, event: EventId) -> Option<Part> {
+        let place = *self.places.get(event.index())?;
+        (place != NO_PART).then(|| Part::at(place))
+    }
+
+    /// By what the device events were divided.
+    #[must_use]
+    pub fn basis(&self) -> DivisionBasis {
+        self.basis
+    }
+}
+
+/// The iterations by thread.
+struct Ranges<'i> {
+    trace: &'i Trace,
+    iterations: &'i [Iteration],
+    /// Indices of the iterations of each thread that has some, by start.
+    by_track: HashMap<TrackId, Vec<usize>>,
+    /// Threads with iterations by process.
+    by_process: HashMap<RowId, Vec<TrackId>>,
+    /// Those found on the device, by start.
+    of_device: Vec<usize>,
+}
+
+impl<'i> Ranges<'i> {
+    fn new(trace: &'i Trace, iterations: &'i [Iteration]) -> Self {
+        let mut ranges = Ranges {
+            trace,
+            iterations,
+            by_track: HashMap::new(),
+            by_process: HashMap::new(),
+            of_device: Vec::new(),
+        };
+        for (index, iteration) in iterations.iter().enumerate() {
+            let Some(track) = iteration.track else {
+                ranges.of_device.push(index);
+                continue;
+            };
+            let of_track = ranges.by_track.entry(track).or_insert_with(|| {
+                ranges.by_process.entry(trace.tracks().get(track).pid).or_default().push(track);
+                Vec::new()
+            });
+            of_track.push(index);
+        }
+        ranges
+    }
+
+    /// The part in which a host thread made a call: of a thread without iterations, that of its process at the time,
+    /// as far as only one thread of it has iterations. `None` where there are no iterations on the host.
+    fn of_host(&self, track: TrackId, time: i64) -> Option<Part> {
+        if let Some(own) = self.by_track.get(&track) {
+            return Some(self.among(own, time));
+        }
+        let process = self.by_process.get(&self.trace.tracks().get(track).pid);
+        let threads: Vec<&Vec<usize>> = match process {
+            Some(threads) => threads.iter().filter_map(|thread| self.by_track.get(thread)).collect(),
+            None => self.by_track.values().collect(),
+        };
+        match threads.as_slice() {
+            [] => None,
+            [only] => Some(self.among(only, time)),
+            // Several threads with iterations: the one that has one under way, else the earliest part.
+            several => {
+                let parts = several.iter().map(|thread| self.among(thread, time));
+                let running = |part: &Part| matches!(part, Part::Iteration(_));
+                parts.clone().filter(running).min().or_else(|| parts.max())
+            }
+        }
+    }
+
+    /// The part of a moment on the device.
+    fn at(&self, time: i64) -> Part {
+        match self.of_device.is_empty() {
+            true => self.among(&(0..self.iterations.len()).collect::<Vec<_>>(), time),
+            false => self.among(&self.of_device, time),
+        }
+    }
+
+    /// The part of a moment by some iterations that do not overlap.
+    fn among(&self, indices: &[usize], time: i64) -> Part {
+        let after = indices.partition_point(|&index| self.iterations[index].start <= time);
+        match indices[..after].last() {
+            None => Part::Before,
+            Some(&index) if time < self.iterations[index].end => Part::Iteration(index),
+            Some(&index) => Part::After(index),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trace_ingest::{Category, EventArguments, TraceBuilder};
+    use trace2tree::TreeOptions;
+
+    use super::*;
+
+    /// Iterations from 100 to 200 and from 300 to 400 on thread 1.
+    fn iterations(track: TrackId) -> Vec<Iteration> {
+        [(100, 200), (300, 400)]
+            .map(|(start, end)| Iteration { number: None, track: Some(track), start, end, whole: true })
+            .to_vec()
+    }
+
+    struct Recorded {
+        builder: TraceBuilder,
+        correlation: i64,
+    }
+
+    impl Recorded {
+        /// From time 0 on.
+        fn new() -> Self {
+            let mut builder = TraceBuilder::new();
+            let track = builder.track(1, 1);
+            builder.event(Category::CPU_OP, "start", track, 0, 1, EventArguments::default());
+            Recorded { builder, correlation: 0 }
+        }
+
+        /// A kernel on a stream at a time, launched by a thread at another.
+        fn kernel(&mut self, stream: i64, start: i64, launch: Option<(i64, i64)>) -> EventId {
+            let correlation = launch.map(|_| {
+                self.correlation += 1;
+                self.correlation
+            });
+            let arguments =
+                || EventArguments { correlation, stream: Some(stream), ..EventArguments::default() };
+            if let Some((thread, time)) = launch {
+                let track = self.builder.track(1, thread);
+                self.builder.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", track, time, 1, arguments());
+            }
+            let track = self.builder.track(0, stream);
+            self.builder.event(Category::KERNEL, "k", track, start, 10, arguments())
+        }
+
+        fn divided(mut self, events: &[EventId]) -> (Vec<Part>, DivisionBasis) {
+            let track = self.builder.track(1, 1);
+            let tree = TraceTree::build(self.builder.finish(), &TreeOptions::default());
+            let division = Division::new(&tree, &iterations(track));
+            let parts = events.iter().map(|&event| division.part_of(event).unwrap());
+            (parts.collect(), division.basis())
+        }
+    }
+
+    #[test]
+    fn work_belongs_to_the_iteration_that_launched_it_whenever_it_runs() {
+        let mut recorded = Recorded::new();
+        let late = recorded.kernel(7, 350, Some((1, 150)));
+        let backward = recorded.kernel(7, 360, Some((2, 160)));
+        let between = recorded.kernel(7, 370, Some((2, 250)));
+        let second = recorded.kernel(7, 420, Some((1, 310)));
+        let after = recorded.kernel(7, 500, Some((1, 400)));
+        let before = recorded.kernel(9, 110, Some((1, 95)));
+        let (parts, basis) = recorded.divided(&[late, backward, between, second, after, before]);
+        assert_eq!(
+            parts,
+            [
+                Part::Iteration(0),
+                Part::Iteration(0),
+                Part::After(0),
+                Part::Iteration(1),
+                Part::After(1),
+                Part::Before
+            ]
+        );
+        assert_eq!(basis, DivisionBasis { by_launch: 6, ..DivisionBasis::default() });
+    }
+
+    #[test]
+    fn work_without_launch_belongs_where_its_neighbours_do() {
+        let mut recorded = Recorded::new();
+        let first = recorded.kernel(7, 100, None);
+        recorded.kernel(7, 120, Some((1, 110)));
+        let second = recorded.kernel(7, 140, None);
+        recorded.kernel(7, 360, Some((1, 310)));
+        let third = recorded.kernel(7, 380, None);
+        let on_another_stream = [recorded.kernel(8, 50, None), recorded.kernel(8, 330, None)];
+        let events = [first, second, third, on_another_stream[0], on_another_stream[1]];
+        let (parts, basis) = recorded.divided(&events);
+        let expected =
+            [Part::Iteration(0), Part::Iteration(0), Part::Iteration(1), Part::Before, Part::Iteration(0)];
+        assert_eq!(parts, expected);
+        assert_eq!(basis, DivisionBasis { by_launch: 2, by_stream: 3, by_time: 2 });
+    }
+
+    #[test]
+    fn without_any_launch_time_decides() {
+        let mut recorded = Recorded::new();
+        let events = [80, 150, 250, 350, 450].map(|start| recorded.kernel(7, start, None));
+        let (parts, basis) = recorded.divided(&events);
+        let expected = [Part::Before, Part::Iteration(0), Part::After(0), Part::Iteration(1), Part::After(1)];
+        assert_eq!(parts, expected);
+        assert_eq!(basis.by_time, 5);
+    }
+
+    #[test]
+    fn parts_are_ordered_by_time() {
+        let parts = [Part::Before, Part::Iteration(0), Part::After(0), Part::Iteration(1), Part::After(1)];
+        assert!(parts.is_sorted());
+        assert_eq!(parts.map(|part| Part::at(part.place())), parts);
+    }
+}

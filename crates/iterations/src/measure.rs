@@ -1,0 +1,435 @@
+//! What each iteration took, and which are alike.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BTreeMap;
+
+use gpu_timeline::{Activity, Breakdown, Interval, Summary, TimelineEvent, percentile};
+use hashbrown::HashMap;
+use trace_ingest::{Category, EventId, StringId, TrackId};
+use trace2tree::{EventSet, TraceTree};
+
+use crate::division::{Division, DivisionBasis, Part};
+use crate::level::Iteration;
+
+/// The iterations of a level, measured.
+///
+/// Every moment of the device belongs to one part of the recording, so that the breakdowns of the parts add up to that
+/// of the recording, field by field ([`Breakdown::by_part`]).
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// What each iteration took, in their order.
+    pub iterations: Vec<Figures>,
+    /// What the device did outside of iterations, by time; only parts with device work.
+    pub outside: Vec<(Part, Figures)>,
+    /// Iterations that are alike by what they do, the group with the most time first.
+    pub groups: Vec<Group>,
+    /// By what device work was divided.
+    pub basis: DivisionBasis,
+}
+
+/// What a part of a recording took. Times are in the trace's unit.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// From the start of its first to the end of its last device event; `None` without any.
+    pub device_span: Option<Interval>,
+    /// What the device did in the time that is the part's own: also idle, waiting for the part's events.
+    pub breakdown: Breakdown,
+    /// Device events: kernels, copies and fills.
+    pub device_events: usize,
+    /// Kernels among them.
+    pub kernels: usize,
+    /// Calls that launched them; a graph is one launch.
+    pub launches: usize,
+    /// Index of its group; `None` outside of iterations.
+    pub group: Option<usize>,
+    /// What sets it apart from the others.
+    pub mark: Option<Mark>,
+}
+
+impl Figures {
+    /// How long it took: its part of the device's time, or that of the host where it has no device work.
+    #[must_use]
+    pub fn duration(&self, iteration: &Iteration) -> i64 {
+        if self.device_events > 0 {
+            self.breakdown.total
+        } else {
+            iteration.end.saturating_sub(iteration.start)
+        }
+    }
+}
+
+/// What sets an iteration apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mark {
+    /// Not all of it was recorded.
+    Partial,
+    /// Among the first, and slower than those after them.
+    WarmUp,
+    /// It does something that no other iteration does.
+    Different,
+    /// It does what others do, and takes longer.
+    Slow,
+    /// It does what others do, and takes less time.
+    Fast,
+}
+
+impl Mark {
+    /// Name in sheets.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Mark::Partial => "partial",
+            Mark::WarmUp => "warm-up",
+            Mark::Different => "different",
+            Mark::Slow => "slow",
+            Mark::Fast => "fast",
+        }
+    }
+}
+
+/// Iterations that do the same.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// Indices of the iterations.
+    pub iterations: Vec<usize>,
+    /// How long those took that are not partial and no warm-up, or all where there are no others.
+    pub durations: Summary,
+    /// The iteration of median duration.
+    pub representative: usize,
+}
+
+impl Measured {
+    /// Measures iterations by these device events and what the device does during each. Without any device event,
+    /// iterations are told apart by the operators of their thread.
+    #[must_use]
+    pub fn new(
+        tree: &TraceTree,
+        iterations: &[Iteration],
+        device_events: impl IntoIterator<Item = (EventId, Activity)>,
+    ) -> Measured {
+        let division = Division::new(tree, iterations);
+        let events = tree.trace().events();
+        let mut by_part: Vec<(Part, EventId)> = Vec::new();
+        let timeline = device_events.into_iter().filter_map(|(event, activity)| {
+            let part = division.part_of(event)?;
+            by_part.push((part, event));
+            Some((TimelineEvent { start: events.start(event), end: events.end(event), activity }, part))
+        });
+        let breakdowns = Breakdown::by_part(timeline, None);
+        by_part.sort_by_key(|&(part, _)| part);
+
+        let mut contents = Contents::default();
+        let mut counted = EventSet::with_capacity(events.len());
+        let mut measured = Measured {
+            iterations: vec![Figures::default(); iterations.len()],
+            outside: Vec::new(),
+            groups: Vec::new(),
+            basis: division.basis(),
+        };
+        for of_part in by_part.chunk_by(|a, b| a.0 == b.0) {
+            let part = of_part[0].0;
+            let own = || of_part.iter().map(|&(_, event)| event);
+            let figures = Figures {
+                device_span: own()
+                    .map(|event| Interval::new(events.start(event), events.end(event)))
+                    .reduce(|a, b| Interval::new(a.start.min(b.start), a.end.max(b.end))),
+                breakdown: breakdowns.get(&part).copied().unwrap_or_default(),
+                device_events: of_part.len(),
+                kernels: own().filter(|&event| events.category(event) == Category::KERNEL).count(),
+                launches: own()
+                    .filter_map(|event| tree.launch(event))
+                    .filter(|&launch| counted.insert(launch))
+                    .count(),
+                group: None,
+                mark: None,
+            };
+            match part {
+                Part::Iteration(index) => {
+                    let group = contents.group_of(own().map(|event| events.name(event)));
+                    measured.iterations[index] = Figures { group: Some(group), ..figures };
+                }
+                outside => measured.outside.push((outside, figures)),
+            }
+        }
+        if by_part.is_empty() {
+            measured.group_by_operators(tree, iterations, &mut contents);
+        }
+        measured.mark(iterations);
+        measured.sum_up_groups(iterations);
+        measured
+    }
+
+    fn group_by_operators(&mut self, tree: &TraceTree, iterations: &[Iteration], contents: &mut Contents) {
+        let events = tree.trace().events();
+        let mut roots: Vec<(TrackId, i64, StringId)> = tree
+            .operator_roots()
+            .iter()
+            .map(|&root| (events.track(root), events.start(root), events.name(root)))
+            .collect();
+        roots.sort_unstable();
+        for (iteration, figures) in iterations.iter().zip(&mut self.iterations) {
+            let Some(track) = iteration.track else { continue };
+            let from = roots.partition_point(|&(of, start, _)| (of, start) < (track, iteration.start));
+            let own = roots[from..]
+                .iter()
+                .take_while(|&&(of, start, _)| of == track && start < iteration.end)
+                .map(|&(.., name)| name);
+            figures.group = Some(contents.group_of(own));
+        }
+    }
+
+    fn mark(&mut self, iterations: &[Iteration]) {
+        let durations: Vec<i64> = self
+            .iterations
+            .iter()
+            .zip(iterations)
+            .map(|(figures, iteration)| figures.duration(iteration))
+            .collect();
+        let whole: Vec<usize> = (0..iterations.len()).filter(|&index| iterations[index].whole).collect();
+        let mut usual: BTreeMap<Option<usize>, Vec<i64>> = BTreeMap::new();
+        for &index in &whole {
+            usual.entry(self.iterations[index].group).or_default().push(durations[index]);
+        }
+        let limits: BTreeMap<Option<usize>, (i64, i64)> =
+            usual.iter().filter_map(|(&group, durations)| Some((group, usual_range(durations)?))).collect();
+        let main = usual.iter().max_by_key(|(group, durations)| (durations.len(), Reverse(**group)));
+        let limit_of_main = main.and_then(|(group, _)| limits.get(group)).copied();
+        let mut is_first = true;
+        for (index, iteration) in iterations.iter().enumerate() {
+            let (figures, duration) = (&mut self.iterations[index], durations[index]);
+            let limit = limits.get(&figures.group).copied();
+            let is_slow = |limit: Option<(i64, i64)>| limit.is_some_and(|(_, longest)| duration > longest);
+            figures.mark = if !iteration.whole {
+                Some(Mark::Partial)
+            } else if is_first && is_slow(limit.or(limit_of_main)) {
+                Some(Mark::WarmUp)
+            } else if is_slow(limit) {
+                Some(Mark::Slow)
+            } else if limit.is_some_and(|(shortest, _)| duration < shortest) {
+                Some(Mark::Fast)
+            } else if whole.len() > FEWEST && usual.get(&figures.group).is_some_and(|alike| alike.len() == 1)
+            {
+                Some(Mark::Different)
+            } else {
+                None
+            };
+            is_first &= matches!(figures.mark, Some(Mark::Partial | Mark::WarmUp));
+        }
+    }
+
+    fn sum_up_groups(&mut self, iterations: &[Iteration]) {
+        let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (index, figures) in self.iterations.iter().enumerate() {
+            // What did nothing is alike.
+            groups.entry(figures.group.unwrap_or(usize::MAX)).or_default().push(index);
+        }
+        let duration = |index: usize| self.iterations[index].duration(&iterations[index]);
+        let mut summed: Vec<Group> = groups
+            .into_values()
+            .filter_map(|alike| {
+                let is_usual = |index: &usize| {
+                    !matches!(self.iterations[*index].mark, Some(Mark::Partial | Mark::WarmUp))
+                };
+                let usual: Vec<usize> = alike.iter().copied().filter(is_usual).collect();
+                let mut counted = if usual.is_empty() { alike.clone() } else { usual };
+                let durations: Vec<i64> = counted.iter().map(|&index| duration(index)).collect();
+                counted.sort_by_key(|&index| (duration(index), index));
+                let representative = counted[(counted.len() - 1) / 2];
+                Some(Group {
+                    iterations: alike,
+                    durations: Summary::from_values(&durations)?,
+                    representative,
+                })
+            })
+            .collect();
+        let total = |group: &Group| group.iterations.iter().map(|&index| duration(index)).sum::<i64>();
+        summed.sort_by_key(|group| (Reverse(total(group)), group.representative));
+        for (place, group) in summed.iter().enumerate() {
+            group.iterations.iter().for_each(|&index| self.iterations[index].group = Some(place));
+        }
+        self.groups = summed;
+    }
+
+    /// The iterations without a mark: whole, warmed up and like others.
+    pub fn steady(&self) -> impl Iterator<Item = usize> + '_ {
+        self.iterations
+            .iter()
+            .enumerate()
+            .filter(|(_, figures)| figures.mark.is_none())
+            .map(|(index, _)| index)
+    }
+}
+
+/// The fewest iterations of which one can be unlike the others.
+const FEWEST: usize = 3;
+
+/// The shortest and the longest duration that is usual among these: four standard deviations from the median, as the
+/// median of the deviations estimates them, but no less than a tenth of the median. `None` of fewer than [`FEWEST`].
+fn usual_range(durations: &[i64]) -> Option<(i64, i64)> {
+    /// A standard deviation over the median deviation, where values are normally distributed.
+    const OF_MEDIAN_DEVIATION: f64 = 1.4826;
+    if durations.len() < FEWEST {
+        return None;
+    }
+    let median = percentile(durations, 50)?;
+    let deviations: Vec<i64> =
+        durations.iter().map(|&duration| (duration as f64 - median).abs() as i64).collect();
+    let deviation = (4.0 * OF_MEDIAN_DEVIATION * percentile(&deviations, 50)?).max(median / 10.0);
+    Some(((median - deviation).floor() as i64, (median + deviation).ceil() as i64))
+}
+
+/// What the iterations met so far do, as the names of their device events or operators and how often each occurs.
+#[derive(Default)]
+struct Contents {
+    /// Group by content, exactly.
+    exact: HashMap<Vec<(StringId, u32)>, usize>,
+    /// The content that founded each group.
+    founders: Vec<Vec<(StringId, u32)>>,
+    names: Vec<StringId>,
+}
+
+impl Contents {
+    /// Groups that a content is compared with; of more, only equal contents are alike.
+    const MOST_COMPARED: usize = 64;
+    /// The share of names that alike iterations have in common at least.
+    const ALIKE: f64 = 0.85;
+
+    fn group_of(&mut self, names: impl Iterator<Item = StringId>) -> usize {
+        self.names.clear();
+        self.names.extend(names);
+        self.names.sort_unstable();
+        let content: Vec<(StringId, u32)> =
+            self.names.chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as u32)).collect();
+        if let Some(&group) = self.exact.get(&content) {
+            return group;
+        }
+        let compared =
+            self.founders.iter().take(Self::MOST_COMPARED).map(|founder| in_common(founder, &content));
+        let nearest = compared.enumerate().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
+        let group = match nearest {
+            Some((group, common)) if common >= Self::ALIKE => group,
+            _ => {
+                self.founders.push(content.clone());
+                self.founders.len() - 1
+            }
+        };
+        self.exact.insert(content, group);
+        group
+    }
+}
+
+/// The events that two contents have in common over those of either, 0 to 1 (weighted Jaccard index).
+fn in_common(one: &[(StringId, u32)], other: &[(StringId, u32)]) -> f64 {
+    let (mut common, mut all) = (0_u64, 0_u64);
+    let (mut left, mut right) = (one.iter().peekable(), other.iter().peekable());
+    loop {
+        let order = match (left.peek(), right.peek()) {
+            (Some(a), Some(b)) => a.0.cmp(&b.0),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => break,
+        };
+        let from_left = if order.is_le() { left.next().map_or(0, |&(_, count)| count) } else { 0 };
+        let from_right = if order.is_ge() { right.next().map_or(0, |&(_, count)| count) } else { 0 };
+        common += u64::from(from_left.min(from_right));
+        all += u64::from(from_left.max(from_right));
+    }
+    if all == 0 { 1.0 } else { common as f64 / all as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use trace_ingest::{EventArguments, TraceBuilder};
+    use trace2tree::TreeOptions;
+
+    use super::*;
+
+    /// Iterations one after the other, each with kernels of these names and lengths that follow each other at once,
+    /// and 10 without anything before the next.
+    fn measured(of_iterations: &[&[(&str, i64)]], partial: &[usize]) -> Measured {
+        let mut builder = TraceBuilder::new();
+        let (host, stream) = (builder.track(1, 1), builder.track(0, 7));
+        let (mut iterations, mut kernels, mut time) = (Vec::new(), Vec::new(), 0);
+        for (index, of_iteration) in of_iterations.iter().enumerate() {
+            let start = time;
+            for &(name, length) in *of_iteration {
+                let arguments = || EventArguments {
+                    correlation: Some(kernels.len() as i64 + 1),
+                    stream: Some(7),
+                    ..EventArguments::default()
+                };
+                builder.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", host, start, 1, arguments());
+                let id = builder.event(Category::KERNEL, name, stream, time, length, arguments());
+                kernels.push((id, Activity::Computation));
+                time += length;
+            }
+            time += 10;
+            let whole = !partial.contains(&index);
+            iterations.push(Iteration { number: None, track: Some(host), start, end: time, whole });
+        }
+        let tree = TraceTree::build(builder.finish(), &TreeOptions::default());
+        Measured::new(&tree, &iterations, kernels)
+    }
+
+    fn marks(measured: &Measured) -> Vec<&'static str> {
+        let name = |figures: &Figures| figures.mark.map_or("", Mark::as_str);
+        measured.iterations.iter().map(name).collect()
+    }
+
+    const USUAL: &[(&str, i64)] = &[("gemm", 600), ("norm", 100), ("gemm", 300)];
+
+    #[test]
+    fn each_iteration_has_its_own_time() {
+        let measured = measured(&[USUAL, USUAL], &[]);
+        let times =
+            measured.iterations.iter().map(|figures| (figures.breakdown.busy, figures.breakdown.idle));
+        assert_eq!(times.collect::<Vec<_>>(), [(1000, 0), (1000, 10)]);
+        let counts = measured.iterations.iter().map(|figures| (figures.kernels, figures.launches));
+        assert_eq!(counts.collect::<Vec<_>>(), [(3, 3), (3, 3)]);
+        assert_eq!(measured.groups.len(), 1);
+        assert_eq!(measured.groups[0].durations.count, 2);
+    }
+
+    #[test]
+    fn what_is_cut_warming_up_slow_or_different_is_marked() {
+        let slow: &[_] = &[("gemm", 900), ("norm", 100), ("gemm", 300)];
+        let other: &[_] = &[("gemm", 400), ("save", 700)];
+        let measured =
+            measured(&[USUAL, slow, USUAL, USUAL, slow, other, USUAL, USUAL, &[("gemm", 600)]], &[0, 8]);
+        let expected = ["partial", "warm-up", "", "", "slow", "different", "", "", "partial"];
+        assert_eq!(marks(&measured), expected);
+        assert_eq!(measured.steady().collect::<Vec<_>>(), [2, 3, 6, 7]);
+        let sizes = measured.groups.iter().map(|group| (group.iterations.len(), group.durations.count));
+        assert_eq!(sizes.collect::<Vec<_>>(), [(7, 5), (1, 1), (1, 1)]);
+        assert_eq!(measured.groups[0].durations.median, 1010.0);
+    }
+
+    #[test]
+    fn a_few_more_kernels_are_no_other_group_and_half_as_many_are() {
+        let many = |count: usize| vec![("k", 1); count];
+        let (twenty, more, half) = (many(20), many(22), many(10));
+        let measured = measured(&[&twenty, &more, &half, &half], &[]);
+        let groups = measured.iterations.iter().map(|figures| figures.group);
+        assert_eq!(groups.collect::<Vec<_>>(), [Some(0), Some(0), Some(1), Some(1)]);
+    }
+
+    #[test]
+    fn nothing_is_unusual_among_two() {
+        let measured = measured(&[&[("k", 100)], &[("k", 10_000)]], &[]);
+        assert_eq!(marks(&measured), ["", ""]);
+    }
+
+    #[test]
+    fn contents_have_in_common_what_both_hold() {
+        let content = |counts: &[(u32, u32)]| -> Vec<(StringId, u32)> {
+            let mut builder = TraceBuilder::new();
+            let ids: Vec<StringId> = (0..4).map(|name| builder.intern(&format!("n{name}"))).collect();
+            counts.iter().map(|&(name, count)| (ids[name as usize], count)).collect()
+        };
+        let share = |one: &[(u32, u32)], other: &[(u32, u32)]| in_common(&content(one), &content(other));
+        assert_eq!(share(&[(0, 2), (1, 2)], &[(0, 2), (1, 2)]), 1.0);
+        assert_eq!(share(&[(0, 2), (1, 2)], &[(1, 2), (2, 4)]), 0.25);
+        assert_eq!(share(&[(0, 1)], &[]), 0.0);
+        assert_eq!(share(&[], &[]), 1.0);
+    }
+}
