@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use gpu_timeline::{Breakdown, Overlaps, StreamEvent, busy_time, overlaps};
+use iterations::{DetectOptions, Iteration, Iterations, Level, Measured};
 use perf_models::{Architecture, Device, architecture_of_device};
 use trace_ingest::{Category as EventCategory, EventId, Trace};
 use trace2tree::{EventSet, PassError, TraceTree, insert_pseudo_operators, normalise_names};
@@ -35,6 +36,24 @@ pub struct Analysis {
     /// What the extension's rule on the tree had to say.
     rule_notices: Vec<Notice>,
     coverage: OnceLock<Coverage>,
+    iterations: OnceLock<ProgramIterations>,
+}
+
+/// The iterations of the program, and what those took that a person would call steps.
+#[derive(Debug)]
+pub struct ProgramIterations {
+    /// All levels.
+    pub detected: Iterations,
+    /// Figures of the steps; `None` where there are none.
+    pub measured: Option<Measured>,
+}
+
+impl ProgramIterations {
+    /// The steps with their figures.
+    #[must_use]
+    pub fn steps(&self) -> Option<(&Level, &Measured)> {
+        Some((self.detected.steps()?, self.measured.as_ref()?))
+    }
 }
 
 /// Device time that is part of the figures, and that is not.
@@ -119,6 +138,7 @@ impl Analysis {
             failed_passes,
             rule_notices,
             coverage: OnceLock::new(),
+            iterations: OnceLock::new(),
         }
     }
 
@@ -215,6 +235,21 @@ impl Analysis {
     /// Breakdown of everything that the timeline counts; `None` without device events.
     pub fn timeline(&self) -> Option<Breakdown> {
         self.breakdown(self.counted())
+    }
+
+    /// The iterations of the program. Detected once.
+    pub fn iterations(&self) -> &ProgramIterations {
+        self.iterations.get_or_init(|| {
+            let detected = Iterations::detect(&self.tree, &DetectOptions::default());
+            let measured = detected.steps().map(|steps| self.measure(&steps.iterations));
+            ProgramIterations { detected, measured }
+        })
+    }
+
+    /// What iterations took, by the device events that the timeline counts.
+    pub(crate) fn measure(&self, iterations: &[Iteration]) -> Measured {
+        let counted = self.counted().map(|at| (self.device.ids[at], self.device.activity[at]));
+        Measured::new(&self.tree, iterations, counted)
     }
 
     /// How much device time the figures cover. Computed once.

@@ -26,6 +26,7 @@ impl Analysis {
     pub fn prepare_sheets(&self) {
         self.unified_rows();
         self.roofs();
+        self.iterations();
     }
 
     /// What the sheets leave out, so that nothing goes missing silently.

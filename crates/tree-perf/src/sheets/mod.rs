@@ -4,6 +4,7 @@
 pub(crate) mod coll_analysis;
 pub(crate) mod coverage;
 pub(crate) mod gpu_timeline;
+pub(crate) mod iterations;
 pub(crate) mod kernel_summary;
 pub(crate) mod ops_all;
 pub(crate) mod ops_summary;
@@ -43,6 +44,8 @@ fn sheets_of<'a>(layout: ReportLayout) -> Vec<Sheet<'a, Analysis>> {
     let before = [
         gpu_timeline::sheet(),
         gpu_timeline::sheet_per_device(),
+        iterations::sheet(),
+        iterations::groups_sheet(),
         ops_summary::sheet_by_category(),
         ops_summary::sheet(),
         ops_all::sheet(),

@@ -1,0 +1,256 @@
+//! The iterations of the program: one row each, and one row per group of alike ones.
+
+use gpu_timeline::Summary;
+use iterations::{Figures, Group, Iteration, Level, Mark, Measured, Part};
+use sheets::{Chart, ChartShape, Column, ColumnKind, Nested, Sheet, Unit, percent};
+
+use crate::analysis::Analysis;
+
+/// Iterations of the chart: more are narrower than a pixel or two.
+const DRAWN: usize = 500;
+
+const ITERATION: Column = Column::identifier(
+    "iteration",
+    "Number of the iteration in this recording, from 0; empty for what the device did before, between and after iterations.",
+);
+const NUMBER: Column = Column::identifier(
+    "recorded number",
+    "Number that the program gave it, such as 12 of ProfilerStep#12; empty where it gave none.",
+);
+const LEVEL: Column = Column::text(
+    "level",
+    "What the program does in each: step, engine step, image, program run, micro-batch, denoising step or layer.",
+);
+const NAME: Column = Column::text("name", "Name of the iterations in the recording, or what repeats.");
+const SOURCE: Column = Column::text(
+    "source",
+    "What shows the iterations, the surest first: recorded steps, annotations, module calls, training cycle, operator sequence, kernel sequence.",
+);
+const CONFIDENCE: Column = Column::new(
+    "confidence",
+    ColumnKind::Number(Unit::One),
+    "How sure it is that these are iterations whose number is right, 0 to 1.",
+);
+const GROUP: Column = Column::identifier(
+    "group",
+    "Group of iterations that do alike, by the names of their device events: row of iteration_groups, from 0.",
+);
+const STATE: Column = Column::text(
+    "state",
+    "steady, or what sets it apart: partial (cut by the recording), warm-up (one of the first, and slower), different (does what no other does), slow or fast (more than a tenth, and four deviations, from the median of its group). Outside of iterations: before, between or after.",
+);
+const DURATION: Column = Column::milliseconds(
+    "duration (ms)",
+    "The iteration's part of the device's time in ms: busy and idle. Parts do not overlap and add up to the span of the timeline; waiting belongs to what is waited for. Where an iteration has no device work: what the host took.",
+);
+const MEDIAN: Column =
+    Column::milliseconds("median (ms)", "Median duration in ms of those that are neither partial nor warm-up.");
+
+/// A part of the recording.
+struct Row<'a> {
+    level: &'a Level,
+    part: Part,
+    figures: &'a Figures,
+}
+
+impl Row<'_> {
+    fn iteration(&self) -> Option<&Iteration> {
+        match self.part {
+            Part::Iteration(index) => self.level.iterations.get(index),
+            Part::Before | Part::After(_) => None,
+        }
+    }
+
+    fn duration(&self) -> i64 {
+        self.iteration().map_or(self.figures.breakdown.total, |iteration| self.figures.duration(iteration))
+    }
+
+    fn state(&self) -> &'static str {
+        match self.part {
+            Part::Iteration(_) => self.figures.mark.map_or("steady", Mark::as_str),
+            Part::Before => "before",
+            Part::After(index) if index + 1 == self.level.iterations.len() => "after",
+            Part::After(_) => "between",
+        }
+    }
+}
+
+/// One row per iteration of the level that a person would call steps.
+pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
+    type Time = fn(&Row<'_>) -> Option<i64>;
+    let time = |name, description, time: Time| {
+        Column::milliseconds(name, description)
+            .field_in(move |analysis: &&Analysis, row: &Row<'_>| time(row).map(|time| analysis.ms(time)).into())
+    };
+    let fields = [
+        ITERATION.field(|row: &Row<'_>| match row.part {
+            Part::Iteration(index) => Some(index as u64).into(),
+            Part::Before | Part::After(_) => None::<u64>.into(),
+        }),
+        NUMBER.field(|row: &Row<'_>| row.iteration().and_then(|iteration| iteration.number).into()),
+        STATE.field(|row: &Row<'_>| row.state().into()),
+        GROUP.field(|row: &Row<'_>| row.figures.group.map(|group| group as u64).into()),
+        DURATION.field_in(|analysis: &&Analysis, row: &Row<'_>| analysis.ms(row.duration()).into()),
+        time("busy (ms)", "Time in ms in which something ran on the device: computation, exposed communication and exposed copies.", |row| {
+            Some(row.figures.breakdown.busy)
+        }),
+        time("computation (ms)", "Time in ms in which kernels computed.", |row| {
+            Some(row.figures.breakdown.computation)
+        }),
+        time("exposed communication (ms)", "Time in ms in which the device communicated and nothing computed.", |row| {
+            Some(row.figures.breakdown.exposed_communication)
+        }),
+        time("exposed copies (ms)", "Time in ms in which the device copied, and neither computed nor communicated.", |row| {
+            Some(row.figures.breakdown.exposed_memcpy)
+        }),
+        time("idle (ms)", "Time in ms in which nothing ran, before one of its device events.", |row| {
+            Some(row.figures.breakdown.idle)
+        }),
+        Column::count("kernels", "Kernels that it launched.").field(|row: &Row<'_>| row.figures.kernels.into()),
+        Column::count("launches", "Calls that launched device work; that of a graph is one.")
+            .field(|row: &Row<'_>| row.figures.launches.into()),
+        time("host start (ms)", "When the host began it, in ms from the first event of the recording; empty where it was found on the device alone.", |row| {
+            row.iteration().filter(|iteration| iteration.track.is_some()).map(|iteration| iteration.start)
+        }),
+        time("host duration (ms)", "From the host's beginning of it to its end, in ms.", |row| {
+            let iteration = row.iteration().filter(|iteration| iteration.track.is_some())?;
+            Some(iteration.end.saturating_sub(iteration.start))
+        }),
+        time("device start (ms)", "Start of its first device event, in ms from the first event of the recording.", |row| {
+            row.figures.device_span.map(|span| span.start)
+        }),
+        time("device span (ms)", "From the start of its first device event to the end of its last, in ms. Spans of neighbours overlap where the device works ahead.", |row| {
+            row.figures.device_span.map(gpu_timeline::Interval::length)
+        }),
+        LEVEL.field(|row: &Row<'_>| row.level.kind.as_str().into()),
+        NAME.field(|row: &Row<'_>| row.level.name.as_str().into()),
+        SOURCE.field(|row: &Row<'_>| row.level.evidence.as_str().into()),
+        CONFIDENCE.field(|row: &Row<'_>| row.level.confidence.into()),
+    ];
+    Sheet::with_context(
+        "iterations",
+        "Iterations of the program by time: steps of training, batches, steps of an engine, images. Device work belongs to the iteration that launched it, whenever it runs. Left out where nothing repeats.",
+        fields,
+        |analysis: &'a Analysis| {
+            let (level, measured) = analysis.iterations().steps()?;
+            (!analysis.options().parity).then(|| (analysis, rows(level, measured)))
+        },
+    )
+    .with_chart(Chart::new(
+        "Time of iterations",
+        ITERATION.name,
+        DURATION.name,
+        "duration (ms)",
+        ChartShape::Grouped {
+            title: "iteration",
+            groups: STATE.name,
+            order: &["steady", "warm-up", "slow", "fast", "different", "partial"],
+            labels: &[],
+            rows: DRAWN,
+        },
+    ))
+}
+
+fn rows<'a>(level: &'a Level, measured: &'a Measured) -> Vec<Row<'a>> {
+    let iterations = measured.iterations.iter().enumerate();
+    let iterations = iterations.map(|(index, figures)| (Part::Iteration(index), figures));
+    let outside = measured.outside.iter().map(|(part, figures)| (*part, figures));
+    let mut rows: Vec<Row<'_>> =
+        iterations.chain(outside).map(|(part, figures)| Row { level, part, figures }).collect();
+    rows.sort_by_key(|row| row.part);
+    rows
+}
+
+/// A group of iterations of a level.
+struct GroupRow<'a> {
+    level: &'a Level,
+    place: usize,
+    group: Group,
+    /// Time of the group in that of all iterations of the level.
+    time: i64,
+    all: i64,
+}
+
+impl GroupRow<'_> {
+    fn representative(&self) -> Option<&Iteration> {
+        self.level.iterations.get(self.group.representative)
+    }
+}
+
+/// One row per group of alike iterations, on all levels.
+pub(crate) fn groups_sheet<'a>() -> Sheet<'a, Analysis> {
+    let of_durations = |name, description, time: fn(&Summary) -> Option<f64>| {
+        Column::milliseconds(name, description).field_in(move |analysis: &&Analysis, row: &GroupRow<'_>| {
+            time(&row.group.durations).map(|time| time / (analysis.trace().time_unit().per_microsecond() * 1000) as f64).into()
+        })
+    };
+    let fields = [
+        LEVEL.field(|row: &GroupRow<'_>| row.level.kind.as_str().into()),
+        GROUP.described("Number of the group on its level, the one with the most time first, from 0.")
+            .field(|row: &GroupRow<'_>| (row.place as u64).into()),
+        Column::count("iterations", "Iterations of the group.")
+            .field(|row: &GroupRow<'_>| row.group.iterations.len().into()),
+        MEDIAN.field_in(|analysis: &&Analysis, row: &GroupRow<'_>| {
+            (row.group.durations.median / (analysis.trace().time_unit().per_microsecond() * 1000) as f64).into()
+        }),
+        of_durations("mean (ms)", "Mean duration in ms of the same.", |all| Some(all.mean)),
+        of_durations("std (ms)", "Standard deviation (of a sample, n − 1) in ms of the same; empty for one iteration.", |all| all.sample_std),
+        of_durations("min (ms)", "Shortest duration in ms of the same.", |all| Some(all.min as f64)),
+        of_durations("max (ms)", "Longest duration in ms of the same.", |all| Some(all.max as f64)),
+        Column::count("measured", "Iterations that median, mean, deviation and range are of: all but partial ones and warm-up, or all where there are no others.")
+            .field(|row: &GroupRow<'_>| row.group.durations.count.into()),
+        Column::percent("time (%)", "Time of all iterations of the group in percent of that of all iterations of the level.")
+            .field(|row: &GroupRow<'_>| percent(row.time, row.all).into()),
+        Column::identifier("representative", "The iteration of median duration: see iterations.")
+            .field(|row: &GroupRow<'_>| (row.group.representative as u64).into()),
+        NUMBER.described("Number that the program gave the representative; empty where it gave none.")
+            .field(|row: &GroupRow<'_>| row.representative().and_then(|iteration| iteration.number).into()),
+        Column::nested("members", "The iterations of the group: runs of neighbours as first and last.")
+            .field(|row: &GroupRow<'_>| runs(&row.group.iterations).into()),
+        NAME.field(|row: &GroupRow<'_>| row.level.name.as_str().into()),
+        SOURCE.field(|row: &GroupRow<'_>| row.level.evidence.as_str().into()),
+        CONFIDENCE.field(|row: &GroupRow<'_>| row.level.confidence.into()),
+    ];
+    Sheet::with_context(
+        "iteration_groups",
+        "Iterations that do alike, by the names and numbers of their device events, on the level of the steps and on those below and beside it. Left out where nothing repeats.",
+        fields,
+        |analysis: &'a Analysis| {
+            let rows = group_rows(analysis);
+            (!analysis.options().parity && !rows.is_empty()).then_some((analysis, rows))
+        },
+    )
+}
+
+fn group_rows(analysis: &Analysis) -> Vec<GroupRow<'_>> {
+    let found = analysis.iterations();
+    let mut rows = Vec::new();
+    let steps = found.steps().map(|(level, _)| level);
+    let others = found.detected.levels().iter().filter(|&level| !steps.is_some_and(|steps| std::ptr::eq(level, steps)));
+    for level in steps.into_iter().chain(others) {
+        let measured = match (&found.measured, steps) {
+            (Some(measured), Some(steps)) if std::ptr::eq(level, steps) => measured.clone(),
+            _ => analysis.measure(&level.iterations),
+        };
+        let duration = |index: &usize| {
+            let iteration = level.iterations.get(*index);
+            iteration.map_or(0, |iteration| measured.iterations[*index].duration(iteration))
+        };
+        let all = (0..level.iterations.len()).map(|index| duration(&index)).sum();
+        rows.extend(measured.groups.iter().cloned().enumerate().map(|(place, group)| {
+            let time = group.iterations.iter().map(duration).sum();
+            GroupRow { level, place, group, time, all }
+        }));
+    }
+    rows
+}
+
+/// Runs of ascending numbers as lists of their first and last.
+fn runs(numbers: &[usize]) -> Nested {
+    let run = |run: &[usize]| match run {
+        [only] => Nested::Whole(*only as i64),
+        [first, .., last] => Nested::List(vec![Nested::Whole(*first as i64), Nested::Whole(*last as i64)]),
+        [] => Nested::List(Vec::new()),
+    };
+    Nested::List(numbers.chunk_by(|a, b| a + 1 == *b).map(run).collect())
+}
