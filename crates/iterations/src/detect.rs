@@ -26,10 +26,10 @@ impl Default for DetectOptions {
 /// The iterations of a program on all levels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Iterations {
-    levels: Vec<Level>,
-    steps: Option<usize>,
-    reason: Reason,
-    program: Program,
+    pub(crate) levels: Vec<Level>,
+    pub(crate) steps: Option<usize>,
+    pub(crate) reason: Reason,
+    pub(crate) program: Program,
 }
 
 impl Iterations {

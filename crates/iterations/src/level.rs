@@ -16,6 +16,8 @@ pub struct Level {
     pub evidence: Evidence,
     /// From 0 to 1: how sure it is that these are iterations, whose number is right.
     pub confidence: f64,
+    /// Index of the first of these iterations among those of the recording: 0, but where only a window is looked at.
+    pub first: usize,
     /// The iterations by start.
     pub iterations: Vec<Iteration>,
 }

@@ -7,6 +7,7 @@ mod level;
 mod measure;
 mod program;
 mod reason;
+mod window;
 
 pub use detect::{DetectOptions, Iterations};
 pub use division::{Division, DivisionBasis, Part};
@@ -14,3 +15,4 @@ pub use level::{Evidence, Iteration, Level, LevelKind};
 pub use measure::{Figures, Group, Mark, Measured};
 pub use program::Program;
 pub use reason::Reason;
+pub use window::{Selected, Window, WindowError};

@@ -55,6 +55,17 @@ impl<T: Copy> SparseColumn<T> {
         Some(self.values[rank])
     }
 
+    /// The values of these rows, which ascend, as a column of only them.
+    pub(crate) fn of_rows(&self, rows: &[u32]) -> Self {
+        let mut chosen = SparseColumn::default();
+        for (at, &row) in rows.iter().enumerate() {
+            if let Some(value) = self.get(row as usize) {
+                chosen.push(at, value);
+            }
+        }
+        chosen
+    }
+
     /// `(row, value)` of every row that has a value, in row order.
     pub fn iter(&self) -> impl Iterator<Item = (usize, T)> + '_ {
         let rows = self.present.iter().enumerate().flat_map(|(word, &bits)| {
@@ -104,6 +115,23 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn chosen_rows_keep_their_values(
+            map in prop::collection::btree_map(0u32..500, any::<i64>(), 0..200),
+            rows in prop::collection::btree_set(0u32..500, 0..200),
+        ) {
+            let mut column = SparseColumn::default();
+            for (&row, &value) in &map {
+                column.push(row as usize, value);
+            }
+            let rows: Vec<u32> = rows.into_iter().collect();
+            let chosen = column.of_rows(&rows);
+            for (at, row) in rows.iter().enumerate() {
+                prop_assert_eq!(chosen.get(at), map.get(row).copied());
+            }
+            prop_assert_eq!(chosen.len(), rows.iter().filter(|&row| map.contains_key(row)).count());
+        }
+
         #[test]
         fn lookup_and_iteration_agree_with_a_map(map in prop::collection::btree_map(0usize..1000, any::<i64>(), 0..200)) {
             let mut column = SparseColumn::default();

@@ -3,14 +3,36 @@
 use crate::argument::{ArgumentId, ArgumentValue, Signature, SignatureId, SignatureTable};
 use crate::category::{Category, KNOWN};
 use crate::event_table::{
-    Collective, Event, EventId, EventTable, Flow, LaunchGeometry, MemoryTransfer, Phase, PythonFrame,
-    TritonCall,
+    ArgumentColumns, Collective, Event, EventId, EventTable, Flow, LaunchGeometry, MemoryTransfer, Phase,
+    PythonFrame, TritonCall,
 };
 use crate::facts::TraceFacts;
 use crate::string_table::{StringId, StringTable};
 use crate::time::TimeUnit;
 use crate::track_table::{ProcessInfo, RowId, Track, TrackId, TrackTable};
 use crate::warning::Warning;
+
+/// Hands the names of all columns of arguments to a macro.
+macro_rules! each_argument {
+    ($with:ident) => {
+        $with!(
+            external_id,
+            correlation,
+            device,
+            stream,
+            signature,
+            sequence_number,
+            forward_thread,
+            python_frame,
+            geometry,
+            transfer,
+            collective,
+            triton,
+            graph_node,
+            launched_kernel
+        )
+    };
+}
 
 /// A profiler trace: events in columns, with everything repeated interned.
 #[derive(Clone, Debug, Default)]
@@ -153,6 +175,31 @@ impl Trace {
         id
     }
 
+    /// Keeps only the events that are chosen, under new ids in the same order. All else stays as it is: times, uids,
+    /// tracks, texts and flow arrows.
+    pub fn retain(&mut self, mut keep: impl FnMut(EventId) -> bool) {
+        let rows: Vec<u32> = self.events.ids().filter(|&event| keep(event)).map(|event| event.0).collect();
+        let events = &self.events;
+        fn dense<T: Copy>(column: &[T], rows: &[u32]) -> Vec<T> {
+            rows.iter().map(|&row| column[row as usize]).collect()
+        }
+        macro_rules! sparse {
+            ($($field:ident),*) => {
+                ArgumentColumns { $($field: events.arguments.$field.of_rows(&rows)),* }
+            };
+        }
+        self.events = EventTable {
+            uid: dense(&events.uid, &rows),
+            phase: dense(&events.phase, &rows),
+            category: dense(&events.category, &rows),
+            name: dense(&events.name, &rows),
+            track: dense(&events.track, &rows),
+            start: dense(&events.start, &rows),
+            duration: dense(&events.duration, &rows),
+            arguments: each_argument!(sparse),
+        };
+    }
+
     /// Gives an event another name, interned with [`Trace::intern`].
     pub fn rename(&mut self, event: EventId, name: StringId) {
         self.events.name[event.index()] = name;
@@ -248,22 +295,7 @@ impl EventArguments {
                 })*
             };
         }
-        fill!(
-            external_id,
-            correlation,
-            device,
-            stream,
-            signature,
-            sequence_number,
-            forward_thread,
-            python_frame,
-            geometry,
-            transfer,
-            collective,
-            triton,
-            graph_node,
-            launched_kernel
-        );
+        each_argument!(fill);
     }
 }
 
@@ -388,5 +420,40 @@ mod tests {
         let events = trace.events();
         assert_eq!((events.start(renamed), events.duration(renamed)), (0, 10));
         assert_eq!(events.sequence_number(renamed), Some(3));
+    }
+
+    #[test]
+    fn chosen_events_keep_all_that_is_theirs() {
+        let mut builder = TraceBuilder::new();
+        let track = builder.track(1, 1);
+        for number in 0..5 {
+            let arguments = EventArguments {
+                correlation: (number % 2 == 0).then_some(number),
+                stream: Some(number * 10),
+                ..EventArguments::default()
+            };
+            builder.event(Category::KERNEL, &format!("k{number}"), track, number * 100, 10, arguments);
+        }
+        let mut trace = builder.finish();
+        trace.retain(|event| event.0 >= 2 && event.0 != 3);
+        let events = trace.events();
+        let rows: Vec<_> = events
+            .ids()
+            .map(|id| {
+                (trace.name(id), events.uid(id), events.start(id), events.correlation(id), events.stream(id))
+            })
+            .collect();
+        assert_eq!(rows, [("k2", 2, 200, Some(2), Some(20)), ("k4", 4, 400, Some(4), Some(40))]);
+        assert_eq!(events.find_uid(4), Some(EventId(1)));
+        let appended = trace.append(NewEvent {
+            phase: Phase::Complete,
+            category: Category::KERNEL,
+            name: StringId::EMPTY,
+            track,
+            start: 0,
+            duration: 0,
+            arguments: EventArguments::default(),
+        });
+        assert_eq!(trace.events().uid(appended), 5);
     }
 }

@@ -1,0 +1,334 @@
+//! A part of a recording, to look at alone: some iterations, the steady ones, or a stretch of time.
+
+use std::fmt;
+use std::ops::Range;
+
+use gpu_timeline::Activity;
+use trace_ingest::{Category, EventId};
+use trace2tree::{EventSet, TraceTree};
+
+use crate::detect::Iterations;
+use crate::division::{Division, Part};
+use crate::level::{Iteration, Level};
+use crate::measure::Measured;
+
+/// What of a recording is looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Window {
+    /// The steps with these indices.
+    Iterations(Range<usize>),
+    /// The longest run of steps that are whole, warmed up and like the others ([`Measured::steady`]).
+    Steady,
+    /// A stretch of time, in the trace's unit from its origin: what runs on the host in it, and the device work that
+    /// starts in it.
+    Time(Range<i64>),
+}
+
+/// The events of a window.
+#[derive(Clone, Debug)]
+pub struct Selected {
+    /// The events that belong to it: device events, and all of the host that runs at the time of their launches.
+    pub events: EventSet,
+    /// The iterations in it, and of the levels below and beside, those in the same time.
+    pub iterations: Iterations,
+    /// The steps that were chosen, by their indices in the recording; `None` for a stretch of time.
+    pub steps: Option<Range<usize>>,
+    /// Steps in the recording.
+    pub of: usize,
+}
+
+/// Why there is no such window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WindowError {
+    /// The recording shows no steps.
+    NoSteps {
+        /// Why, as a sentence.
+        reason: String,
+    },
+    /// Fewer steps than asked for.
+    OutOfRange {
+        /// The steps that were asked for.
+        asked: Range<usize>,
+        /// Steps in the recording.
+        steps: usize,
+    },
+    /// No step is steady.
+    NoneSteady {
+        /// Steps in the recording.
+        steps: usize,
+    },
+    /// No device event starts in it.
+    Empty,
+}
+
+impl fmt::Display for WindowError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WindowError::NoSteps { reason } => write!(f, "no iterations can be chosen: {reason}"),
+            WindowError::OutOfRange { asked, steps: 1 } => {
+                write!(
+                    f,
+                    "iterations {} to {} were asked for, and the recording has only iteration 0",
+                    asked.start,
+                    asked.end.saturating_sub(1)
+                )
+            }
+            WindowError::OutOfRange { asked, steps } => write!(
+                f,
+                "iterations {} to {} were asked for, and the recording has the iterations 0 to {}",
+                asked.start,
+                asked.end.saturating_sub(1),
+                steps.saturating_sub(1)
+            ),
+            WindowError::NoneSteady { steps } => {
+                write!(f, "none of the {steps} iterations is steady: choose iterations by their numbers")
+            }
+            WindowError::Empty => f.write_str("no device work starts in the window: choose another"),
+        }
+    }
+}
+
+impl std::error::Error for WindowError {}
+
+impl Window {
+    /// The events of a recording that belong to the window. Keep them ([`trace_ingest::Trace::retain`]) for a trace of
+    /// the window alone.
+    ///
+    /// # Errors
+    ///
+    /// When the recording has no such iterations, or nothing runs in the window.
+    pub fn select(&self, tree: &TraceTree, found: Iterations) -> Result<Selected, WindowError> {
+        let of = found.steps().map_or(0, |steps| steps.iterations.len());
+        let events = tree.trace().events();
+        let steps = match self {
+            Window::Time(_) => None,
+            Window::Iterations(_) | Window::Steady => {
+                let level = found
+                    .steps()
+                    .ok_or_else(|| WindowError::NoSteps { reason: found.reason().to_string() })?;
+                Some(self.steps(tree, level)?)
+            }
+        };
+        let mut chosen = EventSet::with_capacity(events.len());
+        let mut device_events = 0;
+        let mut keep_device_event = |event: EventId, chosen: &mut EventSet| {
+            chosen.insert(event);
+            device_events += 1;
+        };
+        let time = match (&steps, found.steps(), self) {
+            (Some(steps), Some(level), _) => {
+                let division = Division::new(tree, &level.iterations);
+                for event in events.ids() {
+                    if let Some(Part::Iteration(index)) = division.part_of(event)
+                        && steps.contains(&index)
+                    {
+                        keep_device_event(event, &mut chosen);
+                    }
+                }
+                let of_steps = &level.iterations[steps.clone()];
+                let start = of_steps.iter().map(|step| step.start).min().unwrap_or_default();
+                start..of_steps.iter().map(|step| step.end).max().unwrap_or(start)
+            }
+            (.., Window::Time(time)) => {
+                for event in events.ids().filter(|&event| events.category(event).is_device()) {
+                    if time.contains(&events.start(event)) {
+                        keep_device_event(event, &mut chosen);
+                        // What is before the window as a whole belongs to its work all the same.
+                        tree.launch(event).into_iter().for_each(|launch| {
+                            chosen.insert(launch);
+                            tree.ancestors(launch).for_each(|ancestor| {
+                                chosen.insert(ancestor);
+                            });
+                        });
+                    }
+                }
+                time.clone()
+            }
+            _ => return Err(WindowError::Empty),
+        };
+        if device_events == 0 {
+            return Err(WindowError::Empty);
+        }
+        let is_of_device =
+            |category: Category| category.is_device() || category == Category::GPU_USER_ANNOTATION;
+        for event in events.ids().filter(|&event| !is_of_device(events.category(event))) {
+            if events.start(event) < time.end && events.end(event) >= time.start {
+                chosen.insert(event);
+            }
+        }
+        let iterations = found.within(time, steps.clone());
+        Ok(Selected { events: chosen, iterations, steps, of })
+    }
+
+    /// The indices of the steps of a window that names steps.
+    fn steps(&self, tree: &TraceTree, level: &Level) -> Result<Range<usize>, WindowError> {
+        let count = level.iterations.len();
+        match self {
+            Window::Iterations(asked) if asked.start < asked.end && asked.end <= count => Ok(asked.clone()),
+            Window::Iterations(asked) => Err(WindowError::OutOfRange { asked: asked.clone(), steps: count }),
+            Window::Steady | Window::Time(_) => {
+                let events = tree.trace().events();
+                let device_events = events.ids().filter(|&event| events.category(event).is_device());
+                // What an event is doing does not matter to how long iterations take.
+                let measured = Measured::new(
+                    tree,
+                    &level.iterations,
+                    device_events.map(|event| (event, Activity::Computation)),
+                );
+                let steady: Vec<usize> = measured.steady().collect();
+                let runs = steady.chunk_by(|a, b| a + 1 == *b);
+                // The first of the longest.
+                let longest = runs.reduce(|best, run| if run.len() > best.len() { run } else { best });
+                let run = longest.and_then(|run| Some(*run.first()?..run.last()? + 1));
+                run.ok_or(WindowError::NoneSteady { steps: count })
+            }
+        }
+    }
+}
+
+impl Iterations {
+    /// Those in a stretch of time; of the steps these, where they are named. What the stretch cuts is not whole.
+    fn within(mut self, time: Range<i64>, steps: Option<Range<usize>>) -> Iterations {
+        for (place, level) in self.levels.iter_mut().enumerate() {
+            let is_inside = |iteration: &Iteration| iteration.start < time.end && iteration.end > time.start;
+            let range = match &steps {
+                Some(steps) if self.steps == Some(place) => steps.clone(),
+                _ => {
+                    let first = level.iterations.iter().position(is_inside).unwrap_or(0);
+                    first..level.iterations.iter().rposition(is_inside).map_or(first, |last| last + 1)
+                }
+            };
+            level.first += range.start;
+            level.iterations = level.iterations[range].to_vec();
+            for iteration in &mut level.iterations {
+                iteration.whole &= time.start <= iteration.start && iteration.end <= time.end;
+            }
+        }
+        // An empty level says nothing, unless it is that of the steps.
+        let mut place = 0;
+        let mut steps = self.steps;
+        self.levels.retain(|level| {
+            let is_steps = self.steps == Some(place);
+            let keep = is_steps || !level.iterations.is_empty();
+            if !keep && self.steps.is_some_and(|steps| place < steps) {
+                steps = steps.map(|steps| steps - 1);
+            }
+            place += 1;
+            keep
+        });
+        self.steps = steps;
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trace_ingest::{EventArguments, Trace, TraceBuilder};
+    use trace2tree::TreeOptions;
+
+    use super::*;
+    use crate::{DetectOptions, Evidence, LevelKind, Program, Reason};
+
+    /// Steps of 100, each with an operator and a kernel that runs 150 later; the first and the sixth take long on the
+    /// device.
+    fn recorded() -> (TraceTree, Iterations) {
+        let mut builder = TraceBuilder::new();
+        let (host, stream) = (builder.track(1, 1), builder.track(0, 7));
+        builder.event(Category::PYTHON_FUNCTION, "main", host, 0, 1000, EventArguments::default());
+        let mut iterations = Vec::new();
+        for step in 0..10 {
+            let start = 100 * step;
+            let arguments = || EventArguments { correlation: Some(step + 1), ..EventArguments::default() };
+            builder.event(
+                Category::CPU_OP,
+                &format!("op{step}"),
+                host,
+                start + 10,
+                50,
+                EventArguments::default(),
+            );
+            builder.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", host, start + 20, 5, arguments());
+            let length = if step == 0 || step == 5 { 120 } else { 40 };
+            builder.event(Category::KERNEL, "k", stream, start + 150, length, arguments());
+            let number = Some(step + 3);
+            iterations.push(Iteration { number, track: Some(host), start, end: start + 100, whole: true });
+        }
+        let level = Level {
+            kind: LevelKind::Step,
+            name: "ProfilerStep".to_owned(),
+            evidence: Evidence::RecordedSteps,
+            confidence: 1.0,
+            first: 0,
+            iterations,
+        };
+        let tree = TraceTree::build(
+            builder.finish(),
+            &TreeOptions { python_frames: true, ..TreeOptions::default() },
+        );
+        let found = Iterations {
+            levels: vec![level],
+            steps: Some(0),
+            reason: Reason::Marked("ProfilerStep".to_owned()),
+            program: Program::Unknown,
+        };
+        (tree, found)
+    }
+
+    fn names(trace: &Trace, selected: &Selected, category: Category) -> Vec<String> {
+        let events = trace.events();
+        let chosen = selected.events.iter().filter(|&event| events.category(event) == category);
+        chosen.map(|event| format!("{}@{}", trace.name(event), events.start(event))).collect()
+    }
+
+    #[test]
+    fn iterations_bring_what_they_launched_and_what_is_around_them() {
+        let (tree, found) = recorded();
+        let selected = Window::Iterations(3..5).select(&tree, found).unwrap();
+        let of = |category| names(tree.trace(), &selected, category);
+        assert_eq!(of(Category::CPU_OP), ["op3@310", "op4@410"]);
+        assert_eq!(of(Category::KERNEL), ["k@450", "k@550"]);
+        assert_eq!(of(Category::PYTHON_FUNCTION), ["main@0"]);
+        let steps = selected.iterations.steps().unwrap();
+        assert_eq!((steps.first, steps.iterations.len(), steps.iterations[0].number), (3, 2, Some(6)));
+        assert_eq!((selected.steps, selected.of), (Some(3..5), 10));
+    }
+
+    #[test]
+    fn the_steady_ones_are_the_longest_run_without_odd_ones() {
+        let (tree, found) = recorded();
+        let selected = Window::Steady.select(&tree, found).unwrap();
+        // The step after a long one waits less, so that it is odd, too.
+        assert_eq!(selected.steps, Some(2..5));
+    }
+
+    #[test]
+    fn a_stretch_of_time_has_the_work_that_starts_in_it_with_its_launches() {
+        let (tree, found) = recorded();
+        let selected = Window::Time(440..560).select(&tree, found).unwrap();
+        let of = |category| names(tree.trace(), &selected, category);
+        assert_eq!(of(Category::KERNEL), ["k@450", "k@550"]);
+        assert_eq!(
+            of(Category::CUDA_RUNTIME),
+            ["cudaLaunchKernel@320", "cudaLaunchKernel@420", "cudaLaunchKernel@520"]
+        );
+        assert_eq!(of(Category::CPU_OP), ["op3@310", "op4@410", "op5@510"]);
+        let steps = selected.iterations.steps().unwrap();
+        assert_eq!(steps.iterations.iter().map(|step| step.whole).collect::<Vec<_>>(), [false, false]);
+    }
+
+    #[test]
+    fn what_is_not_there_is_said() {
+        let (tree, found) = recorded();
+        let error = |window: Window| window.select(&tree, found.clone()).unwrap_err();
+        let asked = error(Window::Iterations(8..12));
+        assert_eq!(
+            asked.to_string(),
+            "iterations 8 to 11 were asked for, and the recording has the iterations 0 to 9"
+        );
+        assert_eq!(error(Window::Time(5_000..6_000)), WindowError::Empty);
+        let nothing = TraceTree::build(TraceBuilder::new().finish(), &TreeOptions::default());
+        let found = Iterations::detect(&nothing, &DetectOptions::default());
+        let error = Window::Steady.select(&nothing, found).unwrap_err();
+        assert!(error.to_string().starts_with("no iterations can be chosen: "), "{error}");
+    }
+}
