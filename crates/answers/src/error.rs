@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use iterations::WindowError;
 use metal_perf::MetalError;
 use report_writers::{DrawError, ReportError};
 use sheets::TableError;
@@ -40,6 +41,14 @@ pub enum Error {
         advice: &'static str,
         /// What reading got over; it may be the reason.
         warnings: Vec<trace_ingest::Warning>,
+    },
+    /// There is no such part of a trace.
+    #[error("{path}: {error}", path = .path.display())]
+    Window {
+        /// The trace.
+        path: PathBuf,
+        /// Why.
+        error: WindowError,
     },
     /// An XPlane profile without a device.
     #[error("{path}: contains no device, only {planes}; record it where the program runs on a GPU or TPU{lost}", path = .path.display())]

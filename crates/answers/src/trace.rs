@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use inference_phase::capture::{CaptureLibrary, MergeReport, merge};
 use inference_phase::sheets::{PhaseAnalysis, PhaseOptions, PhaseStatistics, phase_sheets};
-use iterations::{Evidence, Mark};
+use iterations::{DetectOptions, Evidence, Iterations, Mark, Selected, Window, WindowError};
 use operator_sheets::RooflineShares;
 use script_extension::Extension;
 use sheets::{Sheet, Table};
@@ -37,6 +37,8 @@ pub struct TraceReporter {
     pub captures: Option<CaptureLibrary>,
     /// Names of the sheets.
     pub sheet_names: SheetNames,
+    /// The part of the trace that the report is of, where it is not all.
+    pub window: Option<Window>,
 }
 
 /// Names of sheets that TraceLens documents under one name and writes under another.
@@ -69,11 +71,25 @@ impl TraceReporter {
             || self.analysis.tree_options().python_frames
     }
 
-    fn tree(&mut self, trace: Trace, reading: &ReadOptions<'_>, notices: &mut Vec<Notice>) -> TraceTree {
+    /// The tree of the trace, or of its window.
+    fn tree(
+        &mut self,
+        trace: Trace,
+        reading: &ReadOptions<'_>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<(TraceTree, Option<Selected>), WindowError> {
         let mut options = self.analysis.tree_options();
         options.python_frames |= self.captures.is_some();
         options.threads = reading.thread_count();
         let mut tree = TraceTree::build(trace, &options);
+        let mut selected = None;
+        if let Some(window) = &self.window {
+            let chosen = window.select(&tree, Iterations::detect(&tree, &DetectOptions::default()))?;
+            let mut trace = tree.into_trace();
+            trace.retain(|event| chosen.events.contains(event));
+            tree = TraceTree::build(trace, &options);
+            selected = Some(chosen);
+        }
         match &mut self.captures {
             Some(captures) => {
                 let merged = merge(&mut tree, captures, &ReadOptions { progress: None, ..*reading });
@@ -84,7 +100,7 @@ impl TraceReporter {
             None if self.analysis.layout == ReportLayout::Inference => notices.extend(unopened_graphs(&tree)),
             None => {}
         }
-        tree
+        Ok((tree, selected))
     }
 }
 
@@ -98,13 +114,19 @@ impl Reporter for TraceReporter {
         run.begin(Stage::Analysis);
         let threads = run.reading.thread_count();
         let mut notices = Vec::new();
-        let tree = self.tree(trace, &run.reading, &mut notices);
+        let (tree, selected) = self
+            .tree(trace, &run.reading, &mut notices)
+            .map_err(|error| Error::Window { path: path.to_path_buf(), error })?;
+        let window = selected.as_ref().map(window_in_words);
         // What a script prints, and how often, must not depend on which thread asks it first.
         let threads_of_sheets = if self.extension.is_some() { 1 } else { threads };
-        let analysis = Box::new(match self.extension.take() {
+        let mut analysis = Box::new(match self.extension.take() {
             Some(extension) => Analysis::from_tree_with_extension(tree, self.analysis, Box::new(extension)),
             None => Analysis::from_tree(tree, self.analysis),
         });
+        if let Some(selected) = selected {
+            analysis.look_at(selected.iterations);
+        }
         if analysis.device_event_count() == 0 {
             return Err(no_gpu_events(path, analysis.trace()));
         }
@@ -114,7 +136,8 @@ impl Reporter for TraceReporter {
         let tables =
             all_tables(&analysis, phases.as_ref(), &title, self.sheet_names, threads_of_sheets, run)?;
         notices.extend(notices_of(&analysis, phases.as_ref()));
-        let summary = summary(&analysis, phases.as_ref(), title.clone());
+        let mut summary = summary(&analysis, phases.as_ref(), title.clone());
+        summary.statements.splice(0..0, window);
         notices.extend(no_rooflines(&analysis, &summary));
         let pictures = pictures(run, &mut notices, |picture| match (picture, &phases) {
             (Picture::Rooflines, _) => roofline_picture::svg(&*analysis, analysis.architecture(), &title),
@@ -354,6 +377,22 @@ fn phase_shares(phases: &PhaseAnalysis<'_>) -> Option<String> {
     (!described.is_empty()).then(|| format!("inference phases{by}: {}", described.join(", ")))
 }
 
+/// What part of the trace the figures are of.
+fn window_in_words(selected: &Selected) -> String {
+    match &selected.steps {
+        None => {
+            "all figures are of a part of the trace: the device work that starts in the window".to_owned()
+        }
+        Some(steps) => {
+            let which = match steps.len() {
+                1 => format!("iteration {}", steps.start),
+                _ => format!("the iterations {} to {}", steps.start, steps.end.saturating_sub(1)),
+            };
+            format!("all figures are of {which} out of {}", grouped(selected.of as u128))
+        }
+    }
+}
+
 /// How many steps the program took, how long, how evenly, and which are odd.
 fn steps_in_words(analysis: &Analysis) -> Option<String> {
     /// Odd steps that are named.
@@ -387,7 +426,7 @@ fn steps_in_words(analysis: &Analysis) -> Option<String> {
         measured.iterations.iter().enumerate().filter_map(|(index, of)| Some((index, of.mark?))).collect();
     for &(index, mark) in marked.iter().take(NAMED) {
         let took = took(index).map_or_else(String::new, |took| format!(" ({})", time(took as f64)));
-        write!(sentence, "; {index} is {}{took}", mark.as_str()).ok()?;
+        write!(sentence, "; {} is {}{took}", level.first + index, mark.as_str()).ok()?;
     }
     if marked.len() > NAMED {
         write!(sentence, "; {} more are not steady", grouped((marked.len() - NAMED) as u128)).ok()?;

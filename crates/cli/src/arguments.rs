@@ -16,6 +16,7 @@ pub(crate) mod rocprof;
 pub(crate) mod split;
 pub(crate) mod timings;
 pub(crate) mod tree;
+pub(crate) mod window;
 
 use std::ffi::OsString;
 use std::path::Path;

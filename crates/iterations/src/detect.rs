@@ -141,6 +141,7 @@ fn marked_level(group: &MarkGroup, marks: &[Mark], confidence: f64) -> Level {
             MarkKind::NextBatch | MarkKind::OptimizerStep | MarkKind::Named(_) => Evidence::Annotations,
         },
         confidence,
+        first: 0,
         iterations: marks.iter().map(Mark::iteration).collect(),
     }
 }
@@ -174,7 +175,9 @@ impl Found {
             }
             return;
         };
-        let same = |known: &Level, level: &Level| (known.kind, &known.name, known.evidence) == (level.kind, &level.name, level.evidence);
+        let same = |known: &Level, level: &Level| {
+            (known.kind, &known.name, known.evidence) == (level.kind, &level.name, level.evidence)
+        };
         if let Some((level, _)) = other.steps
             && same(steps, &level)
         {
@@ -212,9 +215,9 @@ impl Found {
             total / level.iterations.len().max(1) as i64
         };
         levels.sort_by_key(|level| (std::cmp::Reverse(length(level)), level.evidence, level.kind));
-        let steps = levels.iter().position(|level| {
-            name.as_ref() == Some(&(level.kind, level.name.clone(), level.evidence))
-        });
+        let steps = levels
+            .iter()
+            .position(|level| name.as_ref() == Some(&(level.kind, level.name.clone(), level.evidence)));
         Iterations { levels, steps, reason, program }
     }
 }
@@ -266,7 +269,8 @@ impl Finder<'_> {
 
     /// Marks of the thread whose marks cover most work, and the share of the work that they cover.
     fn owner<'g>(&self, group: &'g MarkGroup) -> Option<(&'g [Mark], f64)> {
-        let covered = |marks: &[Mark]| self.process.work.share(marks.iter().map(|mark| (mark.start, mark.end)));
+        let covered =
+            |marks: &[Mark]| self.process.work.share(marks.iter().map(|mark| (mark.start, mark.end)));
         let of_threads = group.by_track().map(|marks| (marks, covered(marks)));
         of_threads.max_by(|a, b| a.1.total_cmp(&b.1).then(a.0.len().cmp(&b.0.len())))
     }
@@ -343,6 +347,7 @@ impl Finder<'_> {
             name: name.to_owned(),
             evidence,
             confidence: certainty,
+            first: 0,
             iterations: stretches.iter().map(|stretch| self.iteration(*stretch)).collect(),
         };
         let is_known = found.steps.as_ref().is_some_and(|(known, _)| known.iterations.len() >= steps.len());
@@ -406,6 +411,7 @@ impl Finder<'_> {
             name: group.name.clone(),
             evidence: Evidence::Annotations,
             confidence: 0.9 * share,
+            first: 0,
             iterations,
         })
     }
@@ -429,7 +435,10 @@ impl Finder<'_> {
             let (group, first, own) = ranges[0];
             // Each comes once between two of the first.
             let in_turn = |marks: &[Mark]| {
-                first.windows(2).zip(marks).all(|(pair, mark)| (pair[0].start..pair[1].start).contains(&mark.start))
+                first
+                    .windows(2)
+                    .zip(marks)
+                    .all(|(pair, mark)| (pair[0].start..pair[1].start).contains(&mark.start))
             };
             if share < 0.5 || !ranges.iter().all(|(_, marks, _)| in_turn(marks)) {
                 continue;
@@ -440,7 +449,11 @@ impl Finder<'_> {
             let iterations: Vec<Iteration> = first
                 .iter()
                 .zip(ends)
-                .map(|(mark, end)| if tiles { Iteration { end, ..mark.iteration() } } else { mark.iteration() })
+                .map(
+                    |(mark, end)| {
+                        if tiles { Iteration { end, ..mark.iteration() } } else { mark.iteration() }
+                    },
+                )
                 .collect();
             let covered = self.process.work.share(iterations.iter().map(|one| (one.start, one.end)));
             if covered < 0.5 {
@@ -451,6 +464,7 @@ impl Finder<'_> {
                 name: group.name.clone(),
                 evidence: Evidence::Annotations,
                 confidence: 0.9 * covered,
+                first: 0,
                 iterations,
             });
         }
@@ -465,8 +479,13 @@ impl Finder<'_> {
             let level = Level {
                 kind: LevelKind::EngineStep,
                 name: "choice of tokens".to_owned(),
-                evidence: if self.process.has_operators { Evidence::OperatorSequence } else { Evidence::KernelSequence },
+                evidence: if self.process.has_operators {
+                    Evidence::OperatorSequence
+                } else {
+                    Evidence::KernelSequence
+                },
                 confidence: 0.75,
+                first: 0,
                 iterations: self.iterations(&blocks),
             };
             self.add_level(found, level, Reason::TokenChoices);
@@ -531,8 +550,12 @@ impl Finder<'_> {
     fn calls_level(&self, symbols: &[u32], calls: &frames::FrameCalls, covered: f64) -> Option<Level> {
         let items = &self.process.items;
         let at = |time: i64| items.partition_point(|item| item.start < time);
-        let mut spans: Vec<(usize, usize)> =
-            calls.calls.iter().map(|&(start, end)| (at(start), at(end))).filter(|(start, end)| start < end).collect();
+        let mut spans: Vec<(usize, usize)> = calls
+            .calls
+            .iter()
+            .map(|&(start, end)| (at(start), at(end)))
+            .filter(|(start, end)| start < end)
+            .collect();
         spans.dedup_by_key(|span| span.0);
         let (anchors, ends): (Vec<usize>, Vec<usize>) = spans.into_iter().unzip();
         let mut counter = repeats::Counter::new(symbols);
@@ -545,6 +568,7 @@ impl Finder<'_> {
             name: calls.name.clone(),
             evidence: Evidence::ModuleCalls,
             confidence: 0.85 * share.min(1.0) * (0.5 + 0.5 * repeat.alike),
+            first: 0,
             iterations,
         })
     }
@@ -587,6 +611,7 @@ impl Finder<'_> {
                 name: name.to_owned(),
                 evidence,
                 confidence: part.confidence,
+                first: 0,
                 iterations: self.iterations(&part.blocks),
             };
             match kind {
@@ -596,7 +621,9 @@ impl Finder<'_> {
         }
         if found.steps.is_none() && found.failure.is_none() {
             found.failure = Some(Reason::SinglePass(found.others.first().map(|level| level.kind)));
-        } else if let (Some(Reason::SinglePass(part)), Some(level)) = (&mut found.failure, found.others.first()) {
+        } else if let (Some(Reason::SinglePass(part)), Some(level)) =
+            (&mut found.failure, found.others.first())
+        {
             *part = Some(level.kind);
         }
     }
@@ -615,7 +642,13 @@ impl Finder<'_> {
                 let next = blocks.get(index + 1).filter(|next| next.start == block.end);
                 let end = next.map_or_else(|| end_of(block), |next| items[next.start].start);
                 let start = items[block.start].start;
-                Iteration { number: None, track: self.process.main, start, end: end.max(start), whole: block.whole }
+                Iteration {
+                    number: None,
+                    track: self.process.main,
+                    start,
+                    end: end.max(start),
+                    whole: block.whole,
+                }
             })
             .collect()
     }

@@ -13,15 +13,15 @@ use crate::level::{Iteration, Level};
 use crate::measure::Measured;
 
 /// What of a recording is looked at.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Window {
     /// The steps with these indices.
     Iterations(Range<usize>),
     /// The longest run of steps that are whole, warmed up and like the others ([`Measured::steady`]).
     Steady,
-    /// A stretch of time, in the trace's unit from its origin: what runs on the host in it, and the device work that
-    /// starts in it.
-    Time(Range<i64>),
+    /// A stretch of time, in µs from the recording's first event: what runs on the host in it, and the device work
+    /// that starts in it.
+    Microseconds(Range<f64>),
 }
 
 /// The events of a window.
@@ -101,7 +101,7 @@ impl Window {
         let of = found.steps().map_or(0, |steps| steps.iterations.len());
         let events = tree.trace().events();
         let steps = match self {
-            Window::Time(_) => None,
+            Window::Microseconds(_) => None,
             Window::Iterations(_) | Window::Steady => {
                 let level = found
                     .steps()
@@ -129,7 +129,9 @@ impl Window {
                 let start = of_steps.iter().map(|step| step.start).min().unwrap_or_default();
                 start..of_steps.iter().map(|step| step.end).max().unwrap_or(start)
             }
-            (.., Window::Time(time)) => {
+            (.., Window::Microseconds(time)) => {
+                let unit = tree.trace().time_unit().per_microsecond() as f64;
+                let time = (time.start * unit).round() as i64..(time.end * unit).round() as i64;
                 for event in events.ids().filter(|&event| events.category(event).is_device()) {
                     if time.contains(&events.start(event)) {
                         keep_device_event(event, &mut chosen);
@@ -142,7 +144,7 @@ impl Window {
                         });
                     }
                 }
-                time.clone()
+                time
             }
             _ => return Err(WindowError::Empty),
         };
@@ -166,7 +168,7 @@ impl Window {
         match self {
             Window::Iterations(asked) if asked.start < asked.end && asked.end <= count => Ok(asked.clone()),
             Window::Iterations(asked) => Err(WindowError::OutOfRange { asked: asked.clone(), steps: count }),
-            Window::Steady | Window::Time(_) => {
+            Window::Steady | Window::Microseconds(_) => {
                 let events = tree.trace().events();
                 let device_events = events.ids().filter(|&event| events.category(event).is_device());
                 // What an event is doing does not matter to how long iterations take.
@@ -304,7 +306,7 @@ mod tests {
     #[test]
     fn a_stretch_of_time_has_the_work_that_starts_in_it_with_its_launches() {
         let (tree, found) = recorded();
-        let selected = Window::Time(440..560).select(&tree, found).unwrap();
+        let selected = Window::Microseconds(0.44..0.56).select(&tree, found).unwrap();
         let of = |category| names(tree.trace(), &selected, category);
         assert_eq!(of(Category::KERNEL), ["k@450", "k@550"]);
         assert_eq!(
@@ -325,7 +327,7 @@ mod tests {
             asked.to_string(),
             "iterations 8 to 11 were asked for, and the recording has the iterations 0 to 9"
         );
-        assert_eq!(error(Window::Time(5_000..6_000)), WindowError::Empty);
+        assert_eq!(error(Window::Microseconds(5.0..6.0)), WindowError::Empty);
         let nothing = TraceTree::build(TraceBuilder::new().finish(), &TreeOptions::default());
         let found = Iterations::detect(&nothing, &DetectOptions::default());
         let error = Window::Steady.select(&nothing, found).unwrap_err();

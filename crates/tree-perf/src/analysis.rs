@@ -37,6 +37,8 @@ pub struct Analysis {
     rule_notices: Vec<Notice>,
     coverage: OnceLock<Coverage>,
     iterations: OnceLock<ProgramIterations>,
+    /// Whether the trace is a window of a recording.
+    is_window: bool,
 }
 
 /// The iterations of the program, and what those took that a person would call steps.
@@ -139,6 +141,7 @@ impl Analysis {
             rule_notices,
             coverage: OnceLock::new(),
             iterations: OnceLock::new(),
+            is_window: false,
         }
     }
 
@@ -244,6 +247,21 @@ impl Analysis {
             let measured = detected.steps().map(|steps| self.measure(&steps.iterations));
             ProgramIterations { detected, measured }
         })
+    }
+
+    /// Says that the trace is a window of a recording, with these iterations in it.
+    pub fn look_at(&mut self, detected: Iterations) {
+        let measured = detected.steps().map(|steps| self.measure(&steps.iterations));
+        self.is_window = true;
+        self.iterations = OnceLock::from(ProgramIterations { detected, measured });
+    }
+
+    /// How many iterations the window has that the trace is of: what sums are divided by for the mean of one. `None`
+    /// where it is no window, or one of a single iteration.
+    pub(crate) fn iterations_of_window(&self) -> Option<usize> {
+        let steps = self.is_window.then(|| self.iterations().detected.steps())??;
+        let whole = steps.iterations.iter().all(|step| step.whole);
+        Some(steps.iterations.len()).filter(|&count| count > 1 && whole)
     }
 
     /// What iterations took, by the device events that the timeline counts.

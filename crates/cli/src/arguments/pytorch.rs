@@ -9,6 +9,7 @@ use super::devices::{DeviceArguments, ShortKernelArguments};
 use super::phases::PhaseArguments;
 use super::reading::ReadingArguments;
 use super::report_output::{Recordings, ReportOutput};
+use super::window::WindowArguments;
 use super::{REFERENCES, Reference, microseconds, one_of};
 
 #[derive(Args)]
@@ -21,6 +22,8 @@ pub(crate) struct TraceArguments {
     pub(crate) analysis: AnalysisArguments,
     #[command(flatten)]
     pub(crate) phases: PhaseArguments,
+    #[command(flatten)]
+    pub(crate) window: WindowArguments,
     #[command(flatten)]
     pub(crate) reading: ReadingArguments,
 }

@@ -112,6 +112,7 @@ fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Failure> {
         extension: asked.extension_file.as_deref().map(load_extension).transpose()?,
         captures: None,
         sheet_names: arguments.output.sheet_names,
+        window: arguments.window.window(),
     })
 }
 

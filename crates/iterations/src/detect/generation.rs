@@ -11,8 +11,7 @@ pub(crate) fn find(process: &Process, symbols: &[u32]) -> Option<Vec<Block>> {
     let items = &process.items;
     let choices = choices(items, symbols)?;
     // From behind the last choice of a step to the first of the next.
-    let mut gaps: Vec<(usize, usize)> =
-        choices.windows(2).map(|pair| (pair[0].1 + 1, pair[1].0)).collect();
+    let mut gaps: Vec<(usize, usize)> = choices.windows(2).map(|pair| (pair[0].1 + 1, pair[1].0)).collect();
     let last = choices.last()?.1 + 1;
     gaps.push((last, items.len()));
     let behind = calls_behind(items, symbols, &gaps[..gaps.len() - 1]);
@@ -35,12 +34,14 @@ fn choices(items: &[Item], symbols: &[u32]) -> Option<Vec<(usize, usize)>> {
     // The call that comes most often is the choice; others may be made for some requests only.
     let mut counts: Vec<(u32, usize)> = all.iter().map(|&at| (symbols[at], at)).collect();
     counts.sort_unstable();
-    let most = counts.chunk_by(|a, b| a.0 == b.0).max_by_key(|run| (run.len(), std::cmp::Reverse(run[0].1)))?;
+    let most =
+        counts.chunk_by(|a, b| a.0 == b.0).max_by_key(|run| (run.len(), std::cmp::Reverse(run[0].1)))?;
     let symbol = most[0].0;
     all.retain(|&at| symbols[at] == symbol);
     let between: Vec<i64> =
         all.windows(2).map(|pair| items[pair[0] + 1..pair[1]].iter().map(|item| item.work).sum()).collect();
-    let mut sums: Vec<i64> = between.windows(between.len().clamp(1, 4)).map(|four| four.iter().sum()).collect();
+    let mut sums: Vec<i64> =
+        between.windows(between.len().clamp(1, 4)).map(|four| four.iter().sum()).collect();
     sums.sort_unstable();
     let least = sums.get(sums.len() / 2)? / 20;
     let mut steps = vec![(all[0], all[0])];
@@ -67,11 +68,14 @@ fn calls_behind(items: &[Item], symbols: &[u32], gaps: &[(usize, usize)]) -> usi
     };
     let like_beginning = |behind: usize| {
         let equal = |&(from, to): &(usize, usize)| {
-            symbols[from + behind..to].iter().zip(symbols).take(WINDOW).take_while(|(a, b)| a == b).count() as i64
+            symbols[from + behind..to].iter().zip(symbols).take(WINDOW).take_while(|(a, b)| a == b).count()
+                as i64
         };
         median(sampled.iter().map(equal).collect())
     };
-    let pause = |behind: usize| median(sampled.iter().map(|(from, _)| pause_before(items, from + behind)).collect());
-    let best = (0..=longest).max_by_key(|&behind| (like_beginning(behind), pause(behind), std::cmp::Reverse(behind)));
+    let pause =
+        |behind: usize| median(sampled.iter().map(|(from, _)| pause_before(items, from + behind)).collect());
+    let best = (0..=longest)
+        .max_by_key(|&behind| (like_beginning(behind), pause(behind), std::cmp::Reverse(behind)));
     best.unwrap_or(0)
 }

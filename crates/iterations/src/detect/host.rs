@@ -272,12 +272,22 @@ fn process(
     let main = *main.or_else(|| tracks.iter().max_by_key(work_of))?;
     let work = tracks.iter().flat_map(|track| items_of(track).iter().map(|item| (item.start, item.work)));
     let work = Work::new(work.collect());
-    let mut backward: Vec<Item> =
-        tracks.iter().flat_map(|track| items_of(track).iter().filter(|item| item.backward).copied()).collect();
+    let mut backward: Vec<Item> = tracks
+        .iter()
+        .flat_map(|track| items_of(track).iter().filter(|item| item.backward).copied())
+        .collect();
     backward.sort_by_key(|item| (item.start, item.event));
     let items = std::mem::take(&mut of_track[main.index()]);
     let operators = items.iter().filter(|item| events.category(item.event) == Category::CPU_OP).count();
-    Some(Process { pid, main: Some(main), has_operators: 2 * operators >= items.len(), items, backward, work, begin })
+    Some(Process {
+        pid,
+        main: Some(main),
+        has_operators: 2 * operators >= items.len(),
+        items,
+        backward,
+        work,
+        begin,
+    })
 }
 
 /// What each device did, its busiest stream as the main thread.
@@ -320,7 +330,15 @@ fn devices(tree: &TraceTree, names: &mut Names<'_>, symbols: &mut Symbols) -> Ve
         items.sort_by_key(|item| (item.start, item.event));
         let begin = items.first().map_or(0, |item| item.start);
         let work = Work::new(work);
-        devices.push(Process { pid, main: None, items, backward: Vec::new(), work, has_operators: false, begin });
+        devices.push(Process {
+            pid,
+            main: None,
+            items,
+            backward: Vec::new(),
+            work,
+            has_operators: false,
+            begin,
+        });
     }
     devices
 }

@@ -56,7 +56,8 @@ const OPTIMIZER_PARTS: [&str; 17] = [
 ];
 
 /// Operators that only optimizers and averages of weights call from outside of autograd.
-const OPTIMIZER_OPERATORS: [&str; 4] = ["aten::addcdiv_", "aten::addcmul_", "aten::lerp_", "aten::_foreach_div_"];
+const OPTIMIZER_OPERATORS: [&str; 4] =
+    ["aten::addcdiv_", "aten::addcmul_", "aten::lerp_", "aten::_foreach_div_"];
 
 /// Arithmetic in place, of which the simplest optimizers are made.
 const IN_PLACE: [&str; 4] = ["aten::add_", "aten::sub_", "aten::mul_", "aten::div_"];
@@ -72,7 +73,9 @@ impl NameFacts {
         let lower = name.to_ascii_lowercase();
         let update = if IN_PLACE.contains(&name) {
             Update::Maybe
-        } else if OPTIMIZER_OPERATORS.contains(&name) || OPTIMIZER_PARTS.iter().any(|part| lower.contains(part)) {
+        } else if OPTIMIZER_OPERATORS.contains(&name)
+            || OPTIMIZER_PARTS.iter().any(|part| lower.contains(part))
+        {
             Update::Yes
         } else {
             Update::No
@@ -142,7 +145,9 @@ mod tests {
         assert!(facts("autograd::engine::evaluate_function: MmBackward0").backward);
         assert!(!facts("aten::mm").backward && !facts("aten::mm").range);
         assert!(facts("hipDeviceSynchronize").waits && facts("aten::item").waits);
-        assert!(facts("Memcpy HtoD (Pinned -> Device)").crosses && facts("MEMORY_COPY_DEVICE_TO_HOST").crosses);
+        assert!(
+            facts("Memcpy HtoD (Pinned -> Device)").crosses && facts("MEMORY_COPY_DEVICE_TO_HOST").crosses
+        );
         assert!(!facts("Memcpy DtoD (Device -> Device)").crosses);
         assert!(facts("cudaGraphLaunch").graph_launch);
         assert!(facts("ProfilerStep#5").range && facts("## forward ##").range && !facts("MmBackward0").range);

@@ -48,7 +48,14 @@ pub(crate) fn find(
         .collect();
     if std::env::var("ITER_DEBUG").is_ok() {
         for (repeat, explained) in &found {
-            eprintln!("    N={} len={} alike={:.3} core={:.3} explained={explained:.3} anchors {:?}", repeat.anchors.len(), repeat.length, repeat.alike, repeat.core, &repeat.anchors[..repeat.anchors.len().min(5)]);
+            eprintln!(
+                "    N={} len={} alike={:.3} core={:.3} explained={explained:.3} anchors {:?}",
+                repeat.anchors.len(),
+                repeat.length,
+                repeat.alike,
+                repeat.core,
+                &repeat.anchors[..repeat.anchors.len().min(5)]
+            );
         }
     }
     let best = found.iter().map(|(_, explained)| *explained).fold(0.0, f64::max);
@@ -66,9 +73,12 @@ pub(crate) fn find(
         .filter(|(inner, _)| inner.anchors.len() >= 3 * repeat.anchors.len() && inner.core >= 0.5)
         .collect();
     let outer_blocks = blocks(&process.items, symbols, repeat, &[]);
-    let has_parts = parts_of_it.first().is_some_and(|(inner, _)| inner.anchors.len() >= 4 * repeat.anchors.len());
-    let first_calls: Vec<EventId> = outer_blocks.iter().map(|block| process.items[block.start].event).collect();
-    let are_layers = 2 * first_calls.windows(2).filter(|pair| in_one_module(pair[0], pair[1])).count() > first_calls.len();
+    let has_parts =
+        parts_of_it.first().is_some_and(|(inner, _)| inner.anchors.len() >= 4 * repeat.anchors.len());
+    let first_calls: Vec<EventId> =
+        outer_blocks.iter().map(|block| process.items[block.start].event).collect();
+    let are_layers =
+        2 * first_calls.windows(2).filter(|pair| in_one_module(pair[0], pair[1])).count() > first_calls.len();
     let outermost_is_steps = !are_layers && are_steps(process, symbols, repeat, &outer_blocks, has_parts);
     let certainty = |repeat: &Repeat, covered: f64| {
         let numbers = match repeat.anchors.len() {
@@ -90,7 +100,8 @@ pub(crate) fn find(
 /// Whether blocks may be iterations at all.
 fn may_be_iterations(repeat: &Repeat, explained: f64) -> bool {
     // Two long blocks that are all there is are no coincidence.
-    let enough = repeat.anchors.len() > 2 || (repeat.length >= 30 && repeat.alike >= 0.95 && explained >= 0.95);
+    let enough =
+        repeat.anchors.len() > 2 || (repeat.length >= 30 && repeat.alike >= 0.95 && explained >= 0.95);
     enough && explained >= LEAST_EXPLAINED
 }
 
@@ -139,7 +150,8 @@ fn outside(process: &Process, symbols: &[u32], repeat: &Repeat) -> (f64, f64) {
 fn are_steps(process: &Process, symbols: &[u32], repeat: &Repeat, blocks: &[Block], has_parts: bool) -> bool {
     let items = &process.items;
     let whole: Vec<&Block> = blocks.iter().filter(|block| block.whole).collect();
-    let touching = whole.iter().filter(|block| items[block.start..block.end].iter().any(|item| item.touches_host));
+    let touching =
+        whole.iter().filter(|block| items[block.start..block.end].iter().any(|item| item.touches_host));
     if 5 * touching.count() >= 4 * whole.len().max(1) || has_parts {
         return true;
     }
@@ -159,6 +171,7 @@ fn are_steps(process: &Process, symbols: &[u32], repeat: &Repeat, blocks: &[Bloc
         .collect();
     inside.sort_unstable();
     let long = inside.get(inside.len() * 95 / 100).copied().unwrap_or(0);
-    let length = median(whole.iter().map(|block| items[block.end - 1].end - items[block.start].start).collect());
+    let length =
+        median(whole.iter().map(|block| items[block.end - 1].end - items[block.start].start).collect());
     between > 3 * long && 50 * between >= length
 }

@@ -43,8 +43,10 @@ const DURATION: Column = Column::milliseconds(
     "duration (ms)",
     "The iteration's part of the device's time in ms: busy and idle. Parts do not overlap and add up to the span of the timeline; waiting belongs to what is waited for. Where an iteration has no device work: what the host took.",
 );
-const MEDIAN: Column =
-    Column::milliseconds("median (ms)", "Median duration in ms of those that are neither partial nor warm-up.");
+const MEDIAN: Column = Column::milliseconds(
+    "median (ms)",
+    "Median duration in ms of those that are neither partial nor warm-up.",
+);
 
 /// A part of the recording.
 struct Row<'a> {
@@ -79,49 +81,65 @@ impl Row<'_> {
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     type Time = fn(&Row<'_>) -> Option<i64>;
     let time = |name, description, time: Time| {
-        Column::milliseconds(name, description)
-            .field_in(move |analysis: &&Analysis, row: &Row<'_>| time(row).map(|time| analysis.ms(time)).into())
+        Column::milliseconds(name, description).field_in(move |analysis: &&Analysis, row: &Row<'_>| {
+            time(row).map(|time| analysis.ms(time)).into()
+        })
     };
     let fields = [
         ITERATION.field(|row: &Row<'_>| match row.part {
-            Part::Iteration(index) => Some(index as u64).into(),
+            Part::Iteration(index) => Some((row.level.first + index) as u64).into(),
             Part::Before | Part::After(_) => None::<u64>.into(),
         }),
         NUMBER.field(|row: &Row<'_>| row.iteration().and_then(|iteration| iteration.number).into()),
         STATE.field(|row: &Row<'_>| row.state().into()),
         GROUP.field(|row: &Row<'_>| row.figures.group.map(|group| group as u64).into()),
         DURATION.field_in(|analysis: &&Analysis, row: &Row<'_>| analysis.ms(row.duration()).into()),
-        time("busy (ms)", "Time in ms in which something ran on the device: computation, exposed communication and exposed copies.", |row| {
-            Some(row.figures.breakdown.busy)
-        }),
+        time(
+            "busy (ms)",
+            "Time in ms in which something ran on the device: computation, exposed communication and exposed copies.",
+            |row| Some(row.figures.breakdown.busy),
+        ),
         time("computation (ms)", "Time in ms in which kernels computed.", |row| {
             Some(row.figures.breakdown.computation)
         }),
-        time("exposed communication (ms)", "Time in ms in which the device communicated and nothing computed.", |row| {
-            Some(row.figures.breakdown.exposed_communication)
-        }),
-        time("exposed copies (ms)", "Time in ms in which the device copied, and neither computed nor communicated.", |row| {
-            Some(row.figures.breakdown.exposed_memcpy)
-        }),
+        time(
+            "exposed communication (ms)",
+            "Time in ms in which the device communicated and nothing computed.",
+            |row| Some(row.figures.breakdown.exposed_communication),
+        ),
+        time(
+            "exposed copies (ms)",
+            "Time in ms in which the device copied, and neither computed nor communicated.",
+            |row| Some(row.figures.breakdown.exposed_memcpy),
+        ),
         time("idle (ms)", "Time in ms in which nothing ran, before one of its device events.", |row| {
             Some(row.figures.breakdown.idle)
         }),
-        Column::count("kernels", "Kernels that it launched.").field(|row: &Row<'_>| row.figures.kernels.into()),
+        Column::count("kernels", "Kernels that it launched.")
+            .field(|row: &Row<'_>| row.figures.kernels.into()),
         Column::count("launches", "Calls that launched device work; that of a graph is one.")
             .field(|row: &Row<'_>| row.figures.launches.into()),
-        time("host start (ms)", "When the host began it, in ms from the first event of the recording; empty where it was found on the device alone.", |row| {
-            row.iteration().filter(|iteration| iteration.track.is_some()).map(|iteration| iteration.start)
-        }),
+        time(
+            "host start (ms)",
+            "When the host began it, in ms from the first event of the recording; empty where it was found on the device alone.",
+            |row| {
+                row.iteration().filter(|iteration| iteration.track.is_some()).map(|iteration| iteration.start)
+            },
+        ),
         time("host duration (ms)", "From the host's beginning of it to its end, in ms.", |row| {
             let iteration = row.iteration().filter(|iteration| iteration.track.is_some())?;
             Some(iteration.end.saturating_sub(iteration.start))
         }),
-        time("device start (ms)", "Start of its first device event, in ms from the first event of the recording.", |row| {
-            row.figures.device_span.map(|span| span.start)
-        }),
-        time("device span (ms)", "From the start of its first device event to the end of its last, in ms. Spans of neighbours overlap where the device works ahead.", |row| {
-            row.figures.device_span.map(gpu_timeline::Interval::length)
-        }),
+        time(
+            "device start (ms)",
+            "Start of its first device event, in ms from the first event of the recording.",
+            |row| row.figures.device_span.map(|span| span.start),
+        ),
+        time(
+            "device span (ms)",
+            "From the start of its first device event to the end of its last, in ms. Spans of neighbours overlap where the device works ahead.",
+            |row| row.figures.device_span.map(gpu_timeline::Interval::length),
+        ),
         LEVEL.field(|row: &Row<'_>| row.level.kind.as_str().into()),
         NAME.field(|row: &Row<'_>| row.level.name.as_str().into()),
         SOURCE.field(|row: &Row<'_>| row.level.evidence.as_str().into()),
@@ -181,7 +199,9 @@ impl GroupRow<'_> {
 pub(crate) fn groups_sheet<'a>() -> Sheet<'a, Analysis> {
     let of_durations = |name, description, time: fn(&Summary) -> Option<f64>| {
         Column::milliseconds(name, description).field_in(move |analysis: &&Analysis, row: &GroupRow<'_>| {
-            time(&row.group.durations).map(|time| time / (analysis.trace().time_unit().per_microsecond() * 1000) as f64).into()
+            time(&row.group.durations)
+                .map(|time| time / (analysis.trace().time_unit().per_microsecond() * 1000) as f64)
+                .into()
         })
     };
     let fields = [
@@ -202,11 +222,11 @@ pub(crate) fn groups_sheet<'a>() -> Sheet<'a, Analysis> {
         Column::percent("time (%)", "Time of all iterations of the group in percent of that of all iterations of the level.")
             .field(|row: &GroupRow<'_>| percent(row.time, row.all).into()),
         Column::identifier("representative", "The iteration of median duration: see iterations.")
-            .field(|row: &GroupRow<'_>| (row.group.representative as u64).into()),
+            .field(|row: &GroupRow<'_>| ((row.level.first + row.group.representative) as u64).into()),
         NUMBER.described("Number that the program gave the representative; empty where it gave none.")
             .field(|row: &GroupRow<'_>| row.representative().and_then(|iteration| iteration.number).into()),
         Column::nested("members", "The iterations of the group: runs of neighbours as first and last.")
-            .field(|row: &GroupRow<'_>| runs(&row.group.iterations).into()),
+            .field(|row: &GroupRow<'_>| runs(row.level.first, &row.group.iterations).into()),
         NAME.field(|row: &GroupRow<'_>| row.level.name.as_str().into()),
         SOURCE.field(|row: &GroupRow<'_>| row.level.evidence.as_str().into()),
         CONFIDENCE.field(|row: &GroupRow<'_>| row.level.confidence.into()),
@@ -226,7 +246,11 @@ fn group_rows(analysis: &Analysis) -> Vec<GroupRow<'_>> {
     let found = analysis.iterations();
     let mut rows = Vec::new();
     let steps = found.steps().map(|(level, _)| level);
-    let others = found.detected.levels().iter().filter(|&level| !steps.is_some_and(|steps| std::ptr::eq(level, steps)));
+    let others = found
+        .detected
+        .levels()
+        .iter()
+        .filter(|&level| !steps.is_some_and(|steps| std::ptr::eq(level, steps)));
     for level in steps.into_iter().chain(others) {
         let measured = match (&found.measured, steps) {
             (Some(measured), Some(steps)) if std::ptr::eq(level, steps) => measured.clone(),
@@ -245,12 +269,12 @@ fn group_rows(analysis: &Analysis) -> Vec<GroupRow<'_>> {
     rows
 }
 
-/// Runs of ascending numbers as lists of their first and last.
-fn runs(numbers: &[usize]) -> Nested {
+/// Runs of ascending indices as lists of their first and last, counted from `first`.
+fn runs(first: usize, indices: &[usize]) -> Nested {
+    let number = |index: &usize| Nested::Whole((first + index) as i64);
     let run = |run: &[usize]| match run {
-        [only] => Nested::Whole(*only as i64),
-        [first, .., last] => Nested::List(vec![Nested::Whole(*first as i64), Nested::Whole(*last as i64)]),
-        [] => Nested::List(Vec::new()),
+        [from, .., to] => Nested::List(vec![number(from), number(to)]),
+        short => short.first().map_or(Nested::List(Vec::new()), number),
     };
-    Nested::List(numbers.chunk_by(|a, b| a + 1 == *b).map(run).collect())
+    Nested::List(indices.chunk_by(|a, b| a + 1 == *b).map(run).collect())
 }
