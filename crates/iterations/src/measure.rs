@@ -145,7 +145,12 @@ impl Measured {
             };
             match part {
                 Part::Iteration(index) => {
-                    let group = contents.group_of(own().map(|event| events.name(event)));
+                    let operator = |event| Some(events.name(tree.operator(event)?));
+                    let group = contents.group_of(
+                        own().map(|event| events.name(event)),
+                        own().map(|event| operator(event).unwrap_or(events.name(event))),
+                        figures.breakdown.busy,
+                    );
                     measured.iterations[index] = Figures { group: Some(group), ..figures };
                 }
                 outside => measured.outside.push((outside, figures)),
@@ -170,11 +175,13 @@ impl Measured {
         for (iteration, figures) in iterations.iter().zip(&mut self.iterations) {
             let Some(track) = iteration.track else { continue };
             let from = roots.partition_point(|&(of, start, _)| (of, start) < (track, iteration.start));
-            let own = roots[from..]
-                .iter()
-                .take_while(|&&(of, start, _)| of == track && start < iteration.end)
-                .map(|&(.., name)| name);
-            figures.group = Some(contents.group_of(own));
+            let own = || {
+                let rest = roots[from..].iter();
+                let own = rest.take_while(|&&(of, start, _)| of == track && start < iteration.end);
+                own.map(|&(.., name)| name)
+            };
+            let duration = iteration.end.saturating_sub(iteration.start);
+            figures.group = Some(contents.group_of(own(), own(), duration));
         }
     }
 
@@ -278,43 +285,82 @@ fn usual_range(durations: &[i64]) -> Option<(i64, i64)> {
     Some(((median - deviation).floor() as i64, (median + deviation).ceil() as i64))
 }
 
-/// What the iterations met so far do, as the names of their device events or operators and how often each occurs.
+/// How often each name occurs.
+type Names = Vec<(StringId, u32)>;
+
+/// What an iteration does.
+struct Content {
+    /// Names of its device events.
+    kernels: Names,
+    /// Names of the operators that launched them.
+    operators: Names,
+    /// How long it was busy.
+    busy: i64,
+}
+
+impl Content {
+    /// The share of kernels that alike iterations have in common at least.
+    const SAME_KERNELS: f64 = 0.85;
+    /// The share of operators of which alike iterations may run other kernels, as libraries choose them,
+    const SAME_OPERATORS: f64 = 0.97;
+    /// in times that are no further apart than this.
+    const SAME_TIME: f64 = 1.5;
+
+    /// The share of kernels that two iterations have in common, if they are alike.
+    fn likeness(&self, other: &Content) -> Option<f64> {
+        let kernels = in_common(&self.kernels, &other.kernels);
+        if kernels >= Self::SAME_KERNELS {
+            return Some(kernels);
+        }
+        let [less, more] = [self.busy.min(other.busy), self.busy.max(other.busy)].map(|time| time as f64);
+        let operators = in_common(&self.operators, &other.operators);
+        (operators >= Self::SAME_OPERATORS && more <= less * Self::SAME_TIME).then_some(kernels)
+    }
+}
+
+/// The groups met so far.
 #[derive(Default)]
 struct Contents {
-    /// Group by content, exactly.
-    exact: HashMap<Vec<(StringId, u32)>, usize>,
-    /// The content that founded each group.
-    founders: Vec<Vec<(StringId, u32)>>,
-    names: Vec<StringId>,
+    /// Group by names of device events, exactly.
+    exact: HashMap<Names, usize>,
+    /// The iteration that founded each group.
+    founders: Vec<Content>,
+    scratch: Vec<StringId>,
 }
 
 impl Contents {
-    /// Groups that a content is compared with; of more, only equal contents are alike.
+    /// Groups that an iteration is compared with; of more, only the same kernels make two alike.
     const MOST_COMPARED: usize = 64;
-    /// The share of names that alike iterations have in common at least.
-    const ALIKE: f64 = 0.85;
 
-    fn group_of(&mut self, names: impl Iterator<Item = StringId>) -> usize {
-        self.names.clear();
-        self.names.extend(names);
-        self.names.sort_unstable();
-        let content: Vec<(StringId, u32)> =
-            self.names.chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as u32)).collect();
-        if let Some(&group) = self.exact.get(&content) {
+    /// The group of an iteration by its device events, the operators that launched these, and how long it was busy.
+    fn group_of(
+        &mut self,
+        kernels: impl Iterator<Item = StringId>,
+        operators: impl Iterator<Item = StringId>,
+        busy: i64,
+    ) -> usize {
+        let kernels = self.count(kernels);
+        if let Some(&group) = self.exact.get(&kernels) {
             return group;
         }
+        let content = Content { operators: self.count(operators), kernels, busy };
         let compared =
-            self.founders.iter().take(Self::MOST_COMPARED).map(|founder| in_common(founder, &content));
+            self.founders.iter().take(Self::MOST_COMPARED).map(|founder| founder.likeness(&content));
         let nearest = compared.enumerate().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
-        let group = match nearest {
-            Some((group, common)) if common >= Self::ALIKE => group,
-            _ => {
-                self.founders.push(content.clone());
-                self.founders.len() - 1
-            }
-        };
-        self.exact.insert(content, group);
+        let group = nearest.filter(|&(_, likeness)| likeness > 0.0).map(|(group, _)| group);
+        let group = group.unwrap_or(self.founders.len());
+        self.exact.insert(content.kernels.clone(), group);
+        if group == self.founders.len() {
+            self.founders.push(content);
+        }
         group
+    }
+
+    fn count(&mut self, names: impl Iterator<Item = StringId>) -> Names {
+        self.scratch.clear();
+        self.scratch.extend(names);
+        self.scratch.sort_unstable();
+        self.scratch.chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as u32)).collect()
     }
 }
 
@@ -411,6 +457,39 @@ mod tests {
         let measured = measured(&[&twenty, &more, &half, &half], &[]);
         let groups = measured.iterations.iter().map(|figures| figures.group);
         assert_eq!(groups.collect::<Vec<_>>(), [Some(0), Some(0), Some(1), Some(1)]);
+    }
+
+    #[test]
+    fn other_kernels_of_the_same_operators_are_alike_where_they_take_as_long() {
+        let mut builder = TraceBuilder::new();
+        let (host, stream) = (builder.track(1, 1), builder.track(0, 7));
+        let (mut iterations, mut kernels) = (Vec::new(), Vec::new());
+        for (at, (kernel, length)) in
+            [("nvjet", 100), ("cutlass", 120), ("splitk", 10)].into_iter().enumerate()
+        {
+            let start = 1000 * at as i64;
+            let arguments = || EventArguments {
+                correlation: Some(at as i64 + 1),
+                external_id: Some(at as i64 + 1),
+                ..EventArguments::default()
+            };
+            builder.event(Category::CPU_OP, "aten::mm", host, start, 10, arguments());
+            builder.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", host, start + 1, 1, arguments());
+            let id = builder.event(Category::KERNEL, kernel, stream, start + 5, length, arguments());
+            kernels.push((id, Activity::Computation));
+            iterations.push(Iteration {
+                number: None,
+                track: Some(host),
+                start,
+                end: start + 1000,
+                whole: true,
+            });
+        }
+        let tree = TraceTree::build(builder.finish(), &TreeOptions::default());
+        let measured = Measured::new(&tree, &iterations, kernels);
+        let mut members: Vec<_> = measured.groups.iter().map(|group| group.iterations.clone()).collect();
+        members.sort();
+        assert_eq!(members, [vec![0, 1], vec![2]]);
     }
 
     #[test]

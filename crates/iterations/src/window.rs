@@ -65,21 +65,17 @@ impl fmt::Display for WindowError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             WindowError::NoSteps { reason } => write!(f, "no iterations can be chosen: {reason}"),
-            WindowError::OutOfRange { asked, steps: 1 } => {
-                write!(
-                    f,
-                    "iterations {} to {} were asked for, and the recording has only iteration 0",
-                    asked.start,
-                    asked.end.saturating_sub(1)
-                )
+            WindowError::OutOfRange { asked, steps } => {
+                let last = asked.end.saturating_sub(1);
+                match asked.len() {
+                    1 => write!(f, "iteration {last} was asked for")?,
+                    _ => write!(f, "iterations {} to {last} were asked for", asked.start)?,
+                }
+                match steps {
+                    1 => f.write_str(", and the recording has only iteration 0"),
+                    _ => write!(f, ", and the recording has the iterations 0 to {}", steps.saturating_sub(1)),
+                }
             }
-            WindowError::OutOfRange { asked, steps } => write!(
-                f,
-                "iterations {} to {} were asked for, and the recording has the iterations 0 to {}",
-                asked.start,
-                asked.end.saturating_sub(1),
-                steps.saturating_sub(1)
-            ),
             WindowError::NoneSteady { steps } => {
                 write!(f, "none of the {steps} iterations is steady: choose iterations by their numbers")
             }
