@@ -16,6 +16,7 @@ const ORDER: &[&str] = &[
     "perf-models",
     "hlo-cost",
     "gpu-timeline",
+    "iterations",
     "atomic-file",
     "sheets",
     "operator-sheets",
@@ -41,7 +42,7 @@ const RECORDERS: &[&str] = &["tree-perf", "xla-perf", "rocprof-perf", "metal-per
 
 /// Crates that must build in seconds, so without any package named `polars*`.
 const WITHOUT_POLARS: &[&str] =
-    &["trace-ingest", "trace2tree", "perf-models", "hlo-cost", "gpu-timeline", "atomic-file"];
+    &["trace-ingest", "trace2tree", "perf-models", "hlo-cost", "gpu-timeline", "iterations", "atomic-file"];
 
 /// Packages outside the house: they use the crates, and no crate uses them, save its tests.
 const OUTSIDE: &[&str] = &["xtask", "benches", "examples", "testdata", "workspace-hack"];

@@ -1,0 +1,117 @@
+//! Levels of iterations.
+
+use std::fmt;
+
+use trace_ingest::TrackId;
+
+/// Iterations of one kind. Those of one host thread neither overlap nor stand out of order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Level {
+    /// What the program does in each.
+    pub kind: LevelKind,
+    /// Name in the recording without the number of the iteration, such as `ProfilerStep`; in words where the recording has
+    /// none.
+    pub name: String,
+    /// What shows the iterations.
+    pub evidence: Evidence,
+    /// From 0 to 1: how sure it is that these are iterations, whose number is right.
+    pub confidence: f64,
+    /// The iterations by start.
+    pub iterations: Vec<Iteration>,
+}
+
+/// One iteration: a half-open stretch of time of a host thread, or of a device where nothing of the host was recorded.
+/// Device work belongs to the iteration that launched it, whenever it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Iteration {
+    /// Number that the program gave it: 12 for `ProfilerStep#12`.
+    pub number: Option<i64>,
+    /// Thread that runs the program's loop. Other threads of its process work for the iteration of that time. `None`
+    /// where the iteration was found on the device alone.
+    pub track: Option<TrackId>,
+    /// First moment, in the trace's time unit.
+    pub start: i64,
+    /// First moment after it, in the trace's time unit.
+    pub end: i64,
+    /// Whether all of it was recorded; the first and the last of a recording are often cut.
+    pub whole: bool,
+}
+
+/// What the program does in each iteration of a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LevelKind {
+    /// What a person would call a step: an update of the parameters, a batch, a pass of the main loop.
+    Step,
+    /// A step of an inference engine: one pass over the model for a batch of requests.
+    EngineStep,
+    /// An image or a video, or a batch of them.
+    Image,
+    /// A run of a compiled program.
+    ProgramRun,
+    /// A forward pass, in training with its backward pass.
+    MicroBatch,
+    /// A pass over a diffusion model, which takes away part of the noise.
+    DenoisingStep,
+    /// A layer, or a group of layers, of one pass over a model.
+    Layer,
+}
+
+impl LevelKind {
+    /// Name in sheets.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            LevelKind::Step => "step",
+            LevelKind::EngineStep => "engine step",
+            LevelKind::Image => "image",
+            LevelKind::ProgramRun => "program run",
+            LevelKind::MicroBatch => "micro-batch",
+            LevelKind::DenoisingStep => "denoising step",
+            LevelKind::Layer => "layer",
+        }
+    }
+}
+
+impl fmt::Display for LevelKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What shows iterations, the surest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Evidence {
+    /// Marks that say step: `ProfilerStep#12`, an engine's annotation of its step, runs of XLA programs.
+    RecordedSteps,
+    /// Ranges that the program named, which repeat and cover its work.
+    Annotations,
+    /// Calls of the model, or of another Python function, below one frame.
+    ModuleCalls,
+    /// Forward, backward and optimizer, one after the other.
+    TrainingCycle,
+    /// Operators of the main thread that repeat.
+    OperatorSequence,
+    /// Kernels, copies or graph launches that repeat.
+    KernelSequence,
+}
+
+impl Evidence {
+    /// Name in sheets.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Evidence::RecordedSteps => "recorded steps",
+            Evidence::Annotations => "annotations",
+            Evidence::ModuleCalls => "module calls",
+            Evidence::TrainingCycle => "training cycle",
+            Evidence::OperatorSequence => "operator sequence",
+            Evidence::KernelSequence => "kernel sequence",
+        }
+    }
+}
+
+impl fmt::Display for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,55 @@
+//! Why a level is the steps, or why there are none.
+
+use std::fmt;
+
+use crate::level::LevelKind;
+
+/// Why [`crate::Iterations::steps`] is the level that it is. Displays as a sentence without its full stop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The recorder or the program marked its steps with this name.
+    Marked(String),
+    /// An inference engine annotated its steps.
+    EngineAnnotations,
+    /// Runs of this compiled program cover most device time.
+    ProgramRuns(String),
+    /// A range of this name, or a call of this frame, comes once per pass of the outermost loop.
+    Repeats(String),
+    /// Each step ends with an update of the parameters.
+    ParameterUpdates,
+    /// Training without an optimizer in the recording: each step is a forward and a backward pass.
+    ForwardBackward,
+    /// The longest sequence of operators or kernels that repeats.
+    LongestRepeat,
+    /// One image alone was made, so its denoising steps are the steps.
+    OneImage,
+    /// One pass over the model alone was recorded; what repeats are its parts.
+    SinglePass(Option<LevelKind>),
+    /// What repeats does not cover enough of the work.
+    NothingRepeats,
+    /// Neither operators nor device work were recorded.
+    NothingRecorded,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Marked(name) => write!(f, "the recording marks its steps with {name}"),
+            Reason::EngineAnnotations => f.write_str("the inference engine annotated its steps"),
+            Reason::ProgramRuns(name) => write!(f, "runs of the program {name} cover most device time"),
+            Reason::Repeats(name) => write!(f, "{name} comes once in each pass of the outermost loop"),
+            Reason::ParameterUpdates => f.write_str("each step ends with an update of the parameters"),
+            Reason::ForwardBackward => {
+                f.write_str("no optimizer was recorded, so a step is a forward and a backward pass")
+            }
+            Reason::LongestRepeat => f.write_str("it is the longest sequence of work that repeats"),
+            Reason::OneImage => f.write_str("one image was made, so its denoising steps are the steps"),
+            Reason::SinglePass(Some(parts)) => {
+                write!(f, "one pass alone was recorded; what repeats in it is a {parts}")
+            }
+            Reason::SinglePass(None) => f.write_str("one pass alone was recorded"),
+            Reason::NothingRepeats => f.write_str("nothing that covers most of the work repeats"),
+            Reason::NothingRecorded => f.write_str("neither operators nor device work were recorded"),
+        }
+    }
+}
