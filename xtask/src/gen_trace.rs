@@ -42,7 +42,7 @@ use flate2::{Compression, GzBuilder};
 use crate::{ChoreResult, Outcome};
 pub(crate) use flavour::Flavour;
 use json::Layout;
-pub(crate) use truth::Truth;
+pub(crate) use truth::{Inserted, Stretch, TrueIteration, Truth};
 
 /// Size and kind of the trace.
 #[derive(clap::Args)]
