@@ -1,10 +1,28 @@
-//! The detector.
+//! The detector: what each kind of evidence shows, put together to levels.
 
+mod cut;
+mod frames;
+mod generation;
+mod host;
+mod marks;
+mod names;
+mod programs;
+mod repeats;
+mod sequence;
+mod training;
+
+use trace_ingest::RowId;
 use trace2tree::TraceTree;
 
-use crate::level::Level;
-use crate::program::Program;
+use crate::level::{Evidence, Iteration, Level, LevelKind};
+use crate::program::{self, Program};
 use crate::reason::Reason;
+use cut::Block;
+pub(crate) use host::last_dimension;
+use host::{Item, Process};
+use marks::{Mark, MarkGroup, MarkKind};
+use names::Names;
+use training::{Stretch, Training};
 
 /// What the detector may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,15 +52,41 @@ pub struct Iterations {
 
 impl Iterations {
     /// Finds the iterations of a trace. Where nothing repeats there are no levels, and [`Iterations::reason`] says why.
+    ///
+    /// Takes time in proportion to the number of events.
     #[must_use]
     pub fn detect(tree: &TraceTree, options: &DetectOptions) -> Iterations {
-        let _ = (tree, options);
-        Iterations {
-            levels: Vec::new(),
-            steps: None,
-            reason: Reason::NothingRecorded,
-            program: Program::Unknown,
+        let trace = tree.trace();
+        let mut groups = marks::groups(trace);
+        let names_kind = |kind: MarkKind| groups.iter().any(|group| group.kind == kind);
+        let engine_steps = options.use_recorded_steps && names_kind(MarkKind::EngineStep);
+        let images = options.use_recorded_steps && names_kind(MarkKind::Image);
+        let program = program::classify(trace, engine_steps, images);
+        groups.retain(|group| match group.kind {
+            MarkKind::ProfilerStep | MarkKind::EngineStep | MarkKind::Image => options.use_recorded_steps,
+            MarkKind::NextBatch | MarkKind::OptimizerStep | MarkKind::Named(_) => options.use_annotations,
+        });
+
+        let mut names = Names::new(trace.strings());
+        let processes = host::processes(tree, &mut names);
+        let mut found = Found::default();
+        if options.use_recorded_steps {
+            found = programs::runs(trace);
         }
+        if found.steps.is_none() {
+            found = Found::default();
+            for process in &processes {
+                let of_process: Vec<&MarkGroup> =
+                    groups.iter().filter(|group| group.pid == process.pid).collect();
+                let finder = Finder { tree, options, program, process, groups: of_process };
+                found.merge(finder.find());
+            }
+            // Marks may stand alone, without anything that ran in them.
+            for pid in pids_without(&groups, &processes) {
+                found.merge(bare_marks(groups.iter().filter(|group| group.pid == pid)));
+            }
+        }
+        found.finish(program)
     }
 
     /// All levels, outermost first.
@@ -67,5 +111,512 @@ impl Iterations {
     #[must_use]
     pub fn program(&self) -> Program {
         self.program
+    }
+}
+
+/// Processes that have marks and nothing else, in the order of their marks.
+fn pids_without(groups: &[MarkGroup], processes: &[Process]) -> Vec<RowId> {
+    let mut pids: Vec<RowId> = groups.iter().map(|group| group.pid).collect();
+    pids.dedup();
+    pids.retain(|pid| processes.iter().all(|process| process.pid != *pid));
+    pids
+}
+
+/// The recorded steps of a process of which nothing else was recorded.
+fn bare_marks<'g>(groups: impl Iterator<Item = &'g MarkGroup>) -> Found {
+    let mut found = Found::default();
+    for group in groups.filter(|group| matches!(group.kind, MarkKind::ProfilerStep | MarkKind::EngineStep)) {
+        let Some(marks) = group.by_track().max_by_key(|marks| marks.len()) else { continue };
+        found.add_steps(marked_level(group, marks, 0.5), Reason::Marked(group.name.clone()));
+    }
+    found
+}
+
+fn marked_level(group: &MarkGroup, marks: &[Mark], confidence: f64) -> Level {
+    Level {
+        kind: group.kind.level(),
+        name: group.name.clone(),
+        evidence: match group.kind {
+            MarkKind::ProfilerStep | MarkKind::EngineStep | MarkKind::Image => Evidence::RecordedSteps,
+            MarkKind::NextBatch | MarkKind::OptimizerStep | MarkKind::Named(_) => Evidence::Annotations,
+        },
+        confidence,
+        iterations: marks.iter().map(Mark::iteration).collect(),
+    }
+}
+
+/// What was found so far.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// Level that is the steps, and why.
+    pub(crate) steps: Option<(Level, Reason)>,
+    /// Levels around steps and in them.
+    pub(crate) others: Vec<Level>,
+    /// Why there are no steps, where there are none.
+    pub(crate) failure: Option<Reason>,
+}
+
+impl Found {
+    pub(crate) fn add_steps(&mut self, level: Level, reason: Reason) {
+        match &self.steps {
+            None => self.steps = Some((level, reason)),
+            Some(_) => self.others.push(level),
+        }
+    }
+
+    /// Adds what another process did: iterations of levels that both have.
+    fn merge(&mut self, other: Found) {
+        let Some((steps, _)) = &mut self.steps else {
+            if self.others.is_empty() {
+                let failure = self.failure.take();
+                *self = other;
+                self.failure = failure.or(self.failure.take());
+            }
+            return;
+        };
+        let same = |known: &Level, level: &Level| (known.kind, &known.name, known.evidence) == (level.kind, &level.name, level.evidence);
+        if let Some((level, _)) = other.steps
+            && same(steps, &level)
+        {
+            steps.iterations.extend(level.iterations);
+        }
+        for level in other.others {
+            if let Some(known) = self.others.iter_mut().find(|known| same(known, &level)) {
+                known.iterations.extend(level.iterations);
+            }
+        }
+    }
+
+    /// Numbers of iterations of all levels.
+    fn counts(&self) -> impl Iterator<Item = usize> {
+        let steps = self.steps.iter().map(|(level, _)| level);
+        steps.chain(&self.others).map(|level| level.iterations.len())
+    }
+
+    fn finish(self, program: Program) -> Iterations {
+        let mut levels = self.others;
+        let (name, reason) = match self.steps {
+            Some((level, reason)) => {
+                let key = (level.kind, level.name.clone(), level.evidence);
+                levels.push(level);
+                (Some(key), reason)
+            }
+            None => (None, self.failure.unwrap_or(Reason::NothingRecorded)),
+        };
+        levels.retain(|level| !level.iterations.is_empty());
+        for level in &mut levels {
+            level.iterations.sort_by_key(|iteration| (iteration.start, iteration.end, iteration.track));
+        }
+        let length = |level: &Level| {
+            let total: i64 = level.iterations.iter().map(|one| one.end.saturating_sub(one.start)).sum();
+            total / level.iterations.len().max(1) as i64
+        };
+        levels.sort_by_key(|level| (std::cmp::Reverse(length(level)), level.evidence, level.kind));
+        let steps = levels.iter().position(|level| {
+            name.as_ref() == Some(&(level.kind, level.name.clone(), level.evidence))
+        });
+        Iterations { levels, steps, reason, program }
+    }
+}
+
+/// The search in one process.
+struct Finder<'t> {
+    tree: &'t TraceTree,
+    options: &'t DetectOptions,
+    program: Program,
+    process: &'t Process,
+    groups: Vec<&'t MarkGroup>,
+}
+
+impl Finder<'_> {
+    fn find(&self) -> Found {
+        let mut found = Found::default();
+        self.recorded_steps(&mut found);
+        let symbols: Vec<u32> = self.process.items.iter().map(|item| item.symbol).collect();
+        let training = (self.program == Program::Training)
+            .then(|| training::find(self.process, &symbols, self.optimizer_ranges()))
+            .flatten();
+        let is_training = training.is_some();
+        if let Some(training) = training {
+            self.training(&mut found, training);
+        }
+        self.annotations(&mut found);
+        // What repeats in a single recorded step is worth knowing, what repeats in each of many is known from them.
+        let is_single = found.steps.as_ref().is_some_and(|(level, _)| level.iterations.len() == 1);
+        if found.steps.is_none() || is_single {
+            if self.program == Program::LanguageModel {
+                self.generation(&mut found, &symbols);
+            }
+            if self.options.use_frames {
+                self.frames(&mut found, &symbols);
+            }
+            let still_single = found.others.is_empty();
+            if found.steps.is_none() || still_single {
+                self.sequence(&mut found, &symbols, is_training);
+            }
+        }
+        if found.steps.is_none() && found.failure.is_none() {
+            found.failure = Some(match self.process.items.len() {
+                0..3 => Reason::NothingRecorded,
+                _ => Reason::NothingRepeats,
+            });
+        }
+        found
+    }
+
+    /// Marks of the thread whose marks cover most work, and the share of the work that they cover.
+    fn owner<'g>(&self, group: &'g MarkGroup) -> Option<(&'g [Mark], f64)> {
+        let covered = |marks: &[Mark]| self.process.work.share(marks.iter().map(|mark| (mark.start, mark.end)));
+        let of_threads = group.by_track().map(|marks| (marks, covered(marks)));
+        of_threads.max_by(|a, b| a.1.total_cmp(&b.1).then(a.0.len().cmp(&b.0.len())))
+    }
+
+    /// Marks of the thread that runs the program's loop.
+    fn on_main_thread<'g>(&self, group: &'g MarkGroup) -> Option<&'g [Mark]> {
+        group.by_track().find(|marks| Some(marks[0].track) == self.process.main)
+    }
+
+    fn recorded_steps(&self, found: &mut Found) {
+        let has_work = self.process.work.total() > 0;
+        let of_kind = |kind: MarkKind| {
+            let group = self.groups.iter().find(|group| group.kind == kind)?;
+            let (marks, share) = self.owner(group)?;
+            // Marks around nothing while the work is elsewhere mark no steps.
+            let believable = !has_work || share >= 0.5;
+            let confidence = match has_work {
+                true if share >= 0.9 => 1.0,
+                true => share,
+                false => 0.5,
+            };
+            believable.then(|| self.with_clipped_end(marked_level(group, marks, confidence)))
+        };
+        let profiler = of_kind(MarkKind::ProfilerStep);
+        let engine = of_kind(MarkKind::EngineStep);
+        let image = of_kind(MarkKind::Image);
+        // An engine's own steps are finer than what a recorder's schedule counts.
+        let count = |level: &Option<Level>| level.as_ref().map_or(0, |level| level.iterations.len());
+        let engine_first = count(&engine) >= count(&profiler);
+        let (first, second) = if engine_first { (engine, profiler) } else { (profiler, engine) };
+        for level in [first, second, image].into_iter().flatten() {
+            let reason = match level.kind {
+                LevelKind::EngineStep => Reason::EngineAnnotations,
+                _ => Reason::Marked(level.name.clone()),
+            };
+            found.add_steps(level, reason);
+        }
+    }
+
+    /// Tells a last step that recording ended in: with it ends what the thread did, and it did much less than the others.
+    fn with_clipped_end(&self, mut level: Level) -> Level {
+        let work = |one: &Iteration| self.process.work.between(one.start, one.end);
+        let count = level.iterations.len();
+        if level.kind == LevelKind::Step && count >= 3 {
+            let mut before: Vec<i64> = level.iterations[..count - 1].iter().map(work).collect();
+            before.sort_unstable();
+            let last = &mut level.iterations[count - 1];
+            let goes_on = self.process.items.last().is_some_and(|item| item.start > last.end);
+            last.whole = goes_on || 2 * work(last) >= before[before.len() / 2];
+        }
+        level
+    }
+
+    fn optimizer_ranges(&self) -> &[Mark] {
+        let group = self.groups.iter().find(|group| group.kind == MarkKind::OptimizerStep);
+        group.and_then(|group| self.owner(group)).map_or(&[], |(marks, _)| marks)
+    }
+
+    fn training(&self, found: &mut Found, training: Training) {
+        let Training { steps, micro_batches, has_updates, has_backward } = training;
+        let evidence = match has_updates && has_backward && !self.optimizer_ranges().is_empty() {
+            true => Evidence::Annotations,
+            false => Evidence::TrainingCycle,
+        };
+        let certainty = match (has_backward, has_updates, steps.len()) {
+            (true, true, 2..) => 0.9,
+            (true, false, 2..) => 0.75,
+            (false, _, 2..) => 0.7,
+            _ => 0.6,
+        };
+        let reason = if has_updates { Reason::ParameterUpdates } else { Reason::ForwardBackward };
+        let level = |kind, name: &str, stretches: &[Stretch]| Level {
+            kind,
+            name: name.to_owned(),
+            evidence,
+            confidence: certainty,
+            iterations: stretches.iter().map(|stretch| self.iteration(*stretch)).collect(),
+        };
+        let is_known = found.steps.as_ref().is_some_and(|(known, _)| known.iterations.len() >= steps.len());
+        if !is_known {
+            let mut steps = level(LevelKind::Step, "training step", &steps);
+            if found.steps.is_some() {
+                steps.kind = LevelKind::Pass;
+            }
+            found.add_steps(steps, reason);
+        }
+        if !micro_batches.is_empty() {
+            found.others.push(level(LevelKind::MicroBatch, "forward and backward pass", &micro_batches));
+        }
+    }
+
+    fn iteration(&self, Stretch { start, end, whole }: Stretch) -> Iteration {
+        Iteration { number: None, track: self.process.main, start, end, whole }
+    }
+
+    /// Ranges that the program named: those that ask for the next batch, or those that cover its work.
+    fn annotations(&self, found: &mut Found) {
+        if found.steps.as_ref().is_some_and(|(level, _)| level.iterations.len() > 1) {
+            return;
+        }
+        let batches = self.groups.iter().find(|group| group.kind == MarkKind::NextBatch);
+        if let Some(level) = batches.and_then(|group| self.batches(group)) {
+            let name = level.name.clone();
+            self.add_level(found, level, Reason::Repeats(name));
+            return;
+        }
+        let Some(level) = self.named_ranges() else { return };
+        let name = level.name.clone();
+        self.add_level(found, level, Reason::Repeats(name));
+    }
+
+    /// Adds a level as the steps, or below them.
+    fn add_level(&self, found: &mut Found, mut level: Level, reason: Reason) {
+        if found.steps.is_some() && level.kind == LevelKind::Step {
+            level.kind = LevelKind::Pass;
+        }
+        found.add_steps(level, reason);
+    }
+
+    /// Iterations that begin when the loop asks for its next batch.
+    fn batches(&self, group: &MarkGroup) -> Option<Level> {
+        let marks = self.on_main_thread(group)?;
+        let end = self.process.items.iter().map(|item| item.end).max()?;
+        let ends = marks.iter().skip(1).map(|mark| mark.start).chain([end.max(marks.last()?.end)]);
+        let mut iterations: Vec<Iteration> =
+            marks.iter().zip(ends).map(|(mark, end)| Iteration { end, ..mark.iteration() }).collect();
+        // The loop asks once more than there are batches.
+        let work = |one: &Iteration| self.process.work.between(one.start, one.end);
+        let last = iterations.last().map(work)?;
+        let before = iterations.iter().rev().nth(1).map(work)?;
+        if 20 * last < before {
+            iterations.pop();
+        }
+        let share = self.process.work.share(iterations.iter().map(|one| (one.start, one.end)));
+        (iterations.len() >= 2 && share >= 0.5).then(|| Level {
+            kind: LevelKind::Step,
+            name: group.name.clone(),
+            evidence: Evidence::Annotations,
+            confidence: 0.9 * share,
+            iterations,
+        })
+    }
+
+    /// Iterations that begin with the first of the ranges that come equally often and cover most of the work together.
+    fn named_ranges(&self) -> Option<Level> {
+        let mut owned: Vec<(&MarkGroup, &[Mark], f64)> = self
+            .groups
+            .iter()
+            .filter(|group| matches!(group.kind, MarkKind::Named(_)))
+            .filter_map(|group| {
+                let marks = self.on_main_thread(group)?;
+                let share = self.process.work.share(marks.iter().map(|mark| (mark.start, mark.end)));
+                (marks.len() >= 2).then_some((*group, marks, share))
+            })
+            .collect();
+        owned.sort_by_key(|(_, marks, _)| (marks.len(), marks[0].start));
+        // Fewest first: the outermost loop.
+        for ranges in owned.chunk_by(|a, b| a.1.len() == b.1.len()) {
+            let share: f64 = ranges.iter().map(|(_, _, share)| share).sum::<f64>().min(1.0);
+            let (group, first, own) = ranges[0];
+            // Each comes once between two of the first.
+            let in_turn = |marks: &[Mark]| {
+                first.windows(2).zip(marks).all(|(pair, mark)| (pair[0].start..pair[1].start).contains(&mark.start))
+            };
+            if share < 0.5 || !ranges.iter().all(|(_, marks, _)| in_turn(marks)) {
+                continue;
+            }
+            let last = ranges.iter().filter_map(|(_, marks, _)| marks.last()).map(|mark| mark.end).max()?;
+            let ends = first.iter().skip(1).map(|mark| mark.start).chain([last]);
+            let tiles = own < 0.9;
+            let iterations: Vec<Iteration> = first
+                .iter()
+                .zip(ends)
+                .map(|(mark, end)| if tiles { Iteration { end, ..mark.iteration() } } else { mark.iteration() })
+                .collect();
+            let covered = self.process.work.share(iterations.iter().map(|one| (one.start, one.end)));
+            if covered < 0.5 {
+                continue;
+            }
+            return Some(Level {
+                kind: LevelKind::Step,
+                name: group.name.clone(),
+                evidence: Evidence::Annotations,
+                confidence: 0.9 * covered,
+                iterations,
+            });
+        }
+        None
+    }
+
+    /// Steps that end with the choice of tokens.
+    fn generation(&self, found: &mut Found, symbols: &[u32]) {
+        let Some(blocks) = generation::find(self.process, symbols) else { return };
+        let known = found.steps.as_ref().map_or(0, |(level, _)| level.iterations.len());
+        if blocks.len() > known {
+            let level = Level {
+                kind: LevelKind::EngineStep,
+                name: "choice of tokens".to_owned(),
+                evidence: if self.process.has_operators { Evidence::OperatorSequence } else { Evidence::KernelSequence },
+                confidence: 0.75,
+                iterations: self.iterations(&blocks),
+            };
+            self.add_level(found, level, Reason::TokenChoices);
+        }
+    }
+
+    /// Calls of models, or passes of a loop over Python frames.
+    fn frames(&self, found: &mut Found, symbols: &[u32]) {
+        let Some(main) = self.process.main else { return };
+        let models = frames::model_calls(self.tree, self.process, main);
+        let covered: f64 = models.iter().map(|model| model.share).sum();
+        let known = found.steps.as_ref().map_or(1, |(level, _)| level.iterations.len());
+        if covered >= 0.5 {
+            let mut repeated: Vec<&frames::FrameCalls> =
+                models.iter().filter(|model| model.share >= 0.05 && model.calls.len() >= 2).collect();
+            repeated.sort_by_key(|model| model.calls.len());
+            let single = models.iter().any(|model| model.share >= 0.05 && model.calls.len() == 1);
+            for model in repeated.iter().filter(|model| model.calls.len() > known) {
+                if found.counts().any(|count| count == model.calls.len()) {
+                    continue;
+                }
+                let Some(level) = self.calls_level(symbols, model, covered) else { continue };
+                let is_image_part = self.program == Program::Diffusion
+                    && (single || level.iterations.len() > repeated[0].calls.len());
+                self.add_passes(found, level, is_image_part, model.name.clone());
+            }
+            if found.steps.is_none() && repeated.is_empty() {
+                found.failure = Some(Reason::SinglePass(None));
+            }
+            return;
+        }
+        if let Some((calls, is_in_model)) = frames::loop_passes(self.tree, main)
+            && calls.calls.len() > known
+            && let Some(mut level) = self.calls_level(symbols, &calls, 0.0)
+        {
+            match is_in_model {
+                true => {
+                    level.kind = LevelKind::Layer;
+                    found.failure = Some(Reason::SinglePass(Some(LevelKind::Layer)));
+                    found.others.push(level);
+                }
+                false => self.add_passes(found, level, false, calls.name),
+            }
+        }
+    }
+
+    /// Adds passes over a model, those of the outermost loop as the steps.
+    fn add_passes(&self, found: &mut Found, mut level: Level, is_image_part: bool, name: String) {
+        if is_image_part {
+            level.kind = LevelKind::DenoisingStep;
+        } else if self.program == Program::Diffusion {
+            level.kind = LevelKind::Image;
+        }
+        let reason = match level.kind {
+            LevelKind::DenoisingStep => Reason::OneImage,
+            _ => Reason::Repeats(name),
+        };
+        self.add_level(found, level, reason);
+    }
+
+    /// Iterations around calls, one each.
+    fn calls_level(&self, symbols: &[u32], calls: &frames::FrameCalls, covered: f64) -> Option<Level> {
+        let items = &self.process.items;
+        let at = |time: i64| items.partition_point(|item| item.start < time);
+        let mut spans: Vec<(usize, usize)> =
+            calls.calls.iter().map(|&(start, end)| (at(start), at(end))).filter(|(start, end)| start < end).collect();
+        spans.dedup_by_key(|span| span.0);
+        let (anchors, ends): (Vec<usize>, Vec<usize>) = spans.into_iter().unzip();
+        let mut counter = repeats::Counter::new(symbols);
+        let repeat = repeats::cut_unlike(symbols, anchors, &mut counter)?;
+        let blocks = cut::blocks(items, symbols, &repeat, &ends);
+        let iterations = self.iterations(&blocks);
+        let share = self.process.work.share(iterations.iter().map(|one| (one.start, one.end))).max(covered);
+        (share >= 0.5).then(|| Level {
+            kind: LevelKind::Step,
+            name: calls.name.clone(),
+            evidence: Evidence::ModuleCalls,
+            confidence: 0.85 * share.min(1.0) * (0.5 + 0.5 * repeat.alike),
+            iterations,
+        })
+    }
+
+    /// What repeats in the calls of the main thread.
+    fn sequence(&self, found: &mut Found, symbols: &[u32], is_training: bool) {
+        let in_one_module = |first: trace_ingest::EventId, second: trace_ingest::EventId| {
+            let module = self.tree.parent_module(first);
+            self.options.use_frames && module.is_some() && module == self.tree.parent_module(second)
+        };
+        let Some(mut levels) = sequence::find(self.process, symbols, in_one_module) else { return };
+        // Where other threads do more, what repeats on this one is no iteration of the program.
+        let own: i64 = self.process.items.iter().chain(&self.process.backward).map(|item| item.work).sum();
+        let own_share = (own as f64 / self.process.work.total().max(1) as f64).min(1.0);
+        levels.parts.iter_mut().for_each(|part| part.confidence *= own_share);
+        if own_share < 0.5 {
+            return;
+        }
+        let evidence = match self.process.has_operators {
+            true => Evidence::OperatorSequence,
+            false => Evidence::KernelSequence,
+        };
+        let name = match evidence {
+            Evidence::OperatorSequence => "operators that repeat",
+            _ => "kernels that repeat",
+        };
+        let known = found.steps.as_ref().map_or(0, |(level, _)| level.iterations.len());
+        for (index, part) in levels.parts.into_iter().enumerate() {
+            if part.blocks.len() <= known {
+                continue;
+            }
+            let is_step = index == 0 && levels.outermost_is_steps && !is_training;
+            let kind = match (is_step, found.steps.is_some()) {
+                (true, false) => LevelKind::Step,
+                (true, true) => LevelKind::Pass,
+                (false, _) => LevelKind::Layer,
+            };
+            let level = Level {
+                kind,
+                name: name.to_owned(),
+                evidence,
+                confidence: part.confidence,
+                iterations: self.iterations(&part.blocks),
+            };
+            match kind {
+                LevelKind::Layer => found.others.push(level),
+                _ => found.add_steps(level, Reason::LongestRepeat),
+            }
+        }
+        if found.steps.is_none() && found.failure.is_none() {
+            found.failure = Some(Reason::SinglePass(found.others.first().map(|level| level.kind)));
+        } else if let (Some(Reason::SinglePass(part)), Some(level)) = (&mut found.failure, found.others.first()) {
+            *part = Some(level.kind);
+        }
+    }
+
+    fn iterations(&self, blocks: &[Block]) -> Vec<Iteration> {
+        let items = &self.process.items;
+        let end_of = |block: &Block| {
+            let calls: &[Item] = &items[block.start..block.end];
+            let next = items.get(block.end).map_or(i64::MAX, |next| next.start);
+            calls.iter().map(|item| item.end).max().unwrap_or(i64::MIN).min(next)
+        };
+        blocks
+            .iter()
+            .enumerate()
+            .map(|(index, block)| {
+                let next = blocks.get(index + 1).filter(|next| next.start == block.end);
+                let end = next.map_or_else(|| end_of(block), |next| items[next.start].start);
+                let start = items[block.start].start;
+                Iteration { number: None, track: self.process.main, start, end: end.max(start), whole: block.whole }
+            })
+            .collect()
     }
 }

@@ -48,7 +48,9 @@ pub enum LevelKind {
     Image,
     /// A run of a compiled program.
     ProgramRun,
-    /// A forward pass, in training with its backward pass.
+    /// A pass of a loop inside a step.
+    Pass,
+    /// A forward and a backward pass, of which several make one update of the parameters.
     MicroBatch,
     /// A pass over a diffusion model, which takes away part of the noise.
     DenoisingStep,
@@ -65,6 +67,7 @@ impl LevelKind {
             LevelKind::EngineStep => "engine step",
             LevelKind::Image => "image",
             LevelKind::ProgramRun => "program run",
+            LevelKind::Pass => "pass",
             LevelKind::MicroBatch => "micro-batch",
             LevelKind::DenoisingStep => "denoising step",
             LevelKind::Layer => "layer",

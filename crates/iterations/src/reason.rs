@@ -19,6 +19,8 @@ pub enum Reason {
     ParameterUpdates,
     /// Training without an optimizer in the recording: each step is a forward and a backward pass.
     ForwardBackward,
+    /// Each step ends with the choice of tokens.
+    TokenChoices,
     /// The longest sequence of operators or kernels that repeats.
     LongestRepeat,
     /// One image alone was made, so its denoising steps are the steps.
@@ -42,6 +44,7 @@ impl fmt::Display for Reason {
             Reason::ForwardBackward => {
                 f.write_str("no optimizer was recorded, so a step is a forward and a backward pass")
             }
+            Reason::TokenChoices => f.write_str("each step ends with the choice of tokens"),
             Reason::LongestRepeat => f.write_str("it is the longest sequence of work that repeats"),
             Reason::OneImage => f.write_str("one image was made, so its denoising steps are the steps"),
             Reason::SinglePass(Some(parts)) => {

@@ -21,7 +21,15 @@ macro_rules! known_categories {
             /// The known category with this text.
             pub(crate) fn known(text: &[u8]) -> Option<Category> {
                 $(if text == $text.as_bytes() { return Some(Category::$constant); })*
-                None
+                // Names of the same in recordings of PyTorch before 1.13, ranges of the program among the operators.
+                match text {
+                    b"Operator" => Some(Category::CPU_OP),
+                    b"Runtime" => Some(Category::CUDA_RUNTIME),
+                    b"Kernel" => Some(Category::KERNEL),
+                    b"Memcpy" => Some(Category::GPU_MEMCPY),
+                    b"Memset" => Some(Category::GPU_MEMSET),
+                    _ => None,
+                }
             }
         }
     };
@@ -79,6 +87,8 @@ mod tests {
         assert_eq!(Category::known(b"kernel"), Some(Category::KERNEL));
         assert_eq!(Category::known(b"Trace"), Some(Category::TRACE));
         assert_eq!(Category::known(b"cuda_sync"), None);
+        assert_eq!(Category::known(b"Operator"), Some(Category::CPU_OP));
+        assert_eq!(Category::known(b"Memset"), Some(Category::GPU_MEMSET));
         assert_eq!(KNOWN[Category::GPU_MEMSET.0 as usize], "gpu_memset");
     }
 }

@@ -1,0 +1,156 @@
+//! From anchors, one per iteration, to where iterations begin and end.
+
+use super::host::Item;
+use super::repeats::{Repeat, extent};
+
+/// Items of one iteration: `start..end` of the sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Block {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) whole: bool,
+}
+
+/// How many calls beside each other may be passed over where two stretches differ.
+const SKIP: usize = 6;
+
+/// Walks back from the ends of two stretches over calls that are equal, and gives the place in the first stretch at which
+/// the second is used up or nothing more is equal.
+pub(crate) fn align_back(symbols: &[u32], first: (usize, usize), second: (usize, usize)) -> usize {
+    align(symbols, first, second).0
+}
+
+/// Places in both stretches at which the walk back ends.
+pub(crate) fn align(symbols: &[u32], first: (usize, usize), second: (usize, usize)) -> (usize, usize) {
+    let (mut a, mut b) = (first.1, second.1);
+    while a > first.0 && b > second.0 {
+        if symbols[a - 1] == symbols[b - 1] {
+            (a, b) = (a - 1, b - 1);
+            continue;
+        }
+        let equal_after = |skip: &(usize, usize)| {
+            let (a, b) = (a.checked_sub(skip.0 + 1), b.checked_sub(skip.1 + 1));
+            a.zip(b).is_some_and(|(a, b)| a >= first.0 && b >= second.0 && symbols[a] == symbols[b])
+        };
+        let skips = (1..=SKIP).flat_map(|all| (0..=all).map(move |of_a| (of_a, all - of_a)));
+        match skips.into_iter().find(equal_after) {
+            Some(skip) => (a, b) = (a - skip.0, b - skip.1),
+            None => break,
+        }
+    }
+    (a, b)
+}
+
+/// The blocks of a repeat, with the part of one more at either end where recording cut it. Calls from an anchor up to the
+/// end of the same number in `anchor_ends` are never the first of an iteration; without ends that is the anchor alone.
+pub(crate) fn blocks(items: &[Item], symbols: &[u32], repeat: &Repeat, anchor_ends: &[usize]) -> Vec<Block> {
+    let anchors = &repeat.anchors;
+    let count = anchors.len();
+    let earliest = |index: usize| match index.checked_sub(1) {
+        None => 0,
+        Some(before) => anchor_ends.get(before).map_or(anchors[before] + 1, |&end| end).min(anchors[index]),
+    };
+    // Calls before the first anchor that come before another one too belong to the first iteration.
+    let (begin, mut lead) = (1..count.min(4)).fold((anchors[0], 0), |best, index| {
+        let (begin, other) = align(symbols, (0, anchors[0]), (earliest(index), anchors[index]));
+        let lead = anchors[index] - other;
+        if lead > best.1 { (begin, lead) } else { best }
+    });
+    let reference = anchors[1];
+    let all_lead_in = begin == 0;
+    // Recording that begins with an iteration and ends with one was cut between iterations.
+    let last_end = extent(symbols, anchors[count - 1].saturating_sub(lead), &repeat.typical);
+    let is_tiled = all_lead_in && 50 * (symbols.len() - last_end) <= repeat.length;
+    if !is_tiled && let Some(break_lead) = natural_break(items, anchors, lead, &earliest) {
+        lead = break_lead;
+    }
+    // Where every iteration begins: as far before its anchor as the second one does before its own.
+    let model = (reference - lead.min(reference), reference);
+    let mut starts: Vec<usize> = Vec::with_capacity(count + 1);
+    for (index, &anchor) in anchors.iter().enumerate() {
+        let start = match lead {
+            0 => anchor,
+            _ => align_back(symbols, (earliest(index), anchor), model),
+        };
+        starts.push(start);
+    }
+    let mut blocks = Vec::with_capacity(count + 2);
+    // What lies before the first iteration is the end of one more where it equals what lies before the second.
+    let before = starts[0];
+    if all_lead_in && before > 0 && 50 * before >= repeat.length {
+        blocks.push(Block { start: 0, end: before, whole: false });
+    }
+    for (index, &start) in starts.iter().enumerate() {
+        let usual_end = extent(symbols, start, &repeat.typical);
+        let next = starts.get(index + 1).copied();
+        let end = match next {
+            Some(next) if is_foreign(repeat, usual_end, next) => usual_end,
+            Some(next) => next,
+            None => usual_end,
+        };
+        let whole = (index > 0 && next.is_some()) || 5 * (end - start) >= 4 * repeat.length;
+        blocks.push(Block { start, end: end.max(start + 1).min(symbols.len()), whole });
+    }
+    if let Some(rest) = rest_of_one_more(items, symbols, repeat, &blocks) {
+        blocks.push(rest);
+    }
+    blocks
+}
+
+/// Whether so much lies between the usual end of an iteration and the beginning of the next that it is no part of either.
+fn is_foreign(repeat: &Repeat, usual_end: usize, next: usize) -> bool {
+    next.saturating_sub(usual_end) > 16.max(repeat.length / 4)
+}
+
+/// The clipped iteration after the last one.
+fn rest_of_one_more(items: &[Item], symbols: &[u32], repeat: &Repeat, blocks: &[Block]) -> Option<Block> {
+    let last = blocks.last()?;
+    let model = blocks.iter().rev().nth(1).filter(|block| block.whole)?;
+    let start = last.end;
+    let rest = &symbols[start..];
+    let beginning = &symbols[model.start..model.end];
+    let equal = rest.iter().zip(beginning).take_while(|(a, b)| a == b).count();
+    let end = start + equal;
+    let is_part = equal >= 3 && 20 * equal >= repeat.length && 2 * equal >= rest.len().min(repeat.length);
+    let has_work = || items[start..end].iter().any(|item| item.work > 0);
+    (is_part && has_work()).then_some(Block { start, end, whole: false })
+}
+
+/// How many calls before its anchor an iteration begins where the host pauses most, if that is much longer than the pause
+/// before the calls that lie `lead` before their anchors.
+fn natural_break(
+    items: &[Item],
+    anchors: &[usize],
+    lead: usize,
+    earliest: &impl Fn(usize) -> usize,
+) -> Option<usize> {
+    let step = anchors.len().div_ceil(64).max(1);
+    let mut widest: Vec<(usize, i64)> = Vec::new();
+    let mut usual: Vec<i64> = Vec::new();
+    for index in (1..anchors.len()).step_by(step) {
+        let anchor = anchors[index];
+        let pauses = (earliest(index)..=anchor).map(|at| (anchor - at, pause_before(items, at)));
+        widest.extend(pauses.max_by_key(|&(before, pause)| (pause, std::cmp::Reverse(before))));
+        usual.extend(anchor.checked_sub(lead).filter(|&at| at > 0).map(|at| pause_before(items, at)));
+    }
+    usual.sort_unstable();
+    let usual = usual.get(usual.len() / 2).copied().unwrap_or(0);
+    let mut places: Vec<usize> = widest.iter().map(|&(before, _)| before).collect();
+    places.sort_unstable();
+    let place = places.chunk_by(|a, b| a == b).max_by_key(|run| run.len())?;
+    if 5 * place.len() < 3 * widest.len() {
+        return None;
+    }
+    let mut pauses: Vec<i64> =
+        widest.iter().filter(|(before, _)| *before == place[0]).map(|&(_, pause)| pause).collect();
+    pauses.sort_unstable();
+    (pauses[pauses.len() / 2] > usual.saturating_mul(2)).then_some(place[0])
+}
+
+/// Time from the end of the call before to the start of this one.
+pub(crate) fn pause_before(items: &[Item], at: usize) -> i64 {
+    match at.checked_sub(1) {
+        Some(before) => items[at].start.saturating_sub(items[before].end).max(0),
+        None => 0,
+    }
+}

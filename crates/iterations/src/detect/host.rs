@@ -1,0 +1,326 @@
+//! The calls of a program's main thread, one after the other, with the device work that each launched.
+
+use hashbrown::HashMap;
+use trace_ingest::{Category, EventId, EventTable, RowId, StringId, Trace, TrackId};
+use trace2tree::TraceTree;
+
+use super::names::{Names, Update};
+
+/// A call that lies in no other: an operator, or a launch outside of all operators. Where nothing of the host was
+/// recorded, a device event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Item {
+    pub(crate) event: EventId,
+    pub(crate) start: i64,
+    pub(crate) end: i64,
+    /// Equal for calls of one name that launch the same kind of work.
+    pub(crate) symbol: u32,
+    /// Time of the device events that it launched; of the call itself where the recording has no device work.
+    pub(crate) work: i64,
+    pub(crate) update: Update,
+    pub(crate) backward: bool,
+    /// The host waits for the device in it, or it copies between them.
+    pub(crate) touches_host: bool,
+    /// A language model may choose tokens in it.
+    pub(crate) chooses: bool,
+    /// The host waits in it and launches nothing else.
+    pub(crate) waits: bool,
+    /// Autograd recorded it.
+    pub(crate) sequence: Option<i64>,
+}
+
+/// What one process did.
+#[derive(Clone, Debug)]
+pub(crate) struct Process {
+    pub(crate) pid: RowId,
+    /// The thread of the program's loop; `None` where only device events were recorded.
+    pub(crate) main: Option<TrackId>,
+    /// Calls of the main thread by start.
+    pub(crate) items: Vec<Item>,
+    /// Functions of backward passes on any thread, by start.
+    pub(crate) backward: Vec<Item>,
+    /// Work of all threads.
+    pub(crate) work: Work,
+    /// Whether most of the main thread's calls are operators.
+    pub(crate) has_operators: bool,
+    /// First moment of anything recorded of this process on the host.
+    pub(crate) begin: i64,
+}
+
+/// Work by the moment at which it was launched.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Work {
+    starts: Vec<i64>,
+    /// Work before each start; one entry more than starts.
+    before: Vec<i64>,
+}
+
+impl Work {
+    fn new(mut launched: Vec<(i64, i64)>) -> Work {
+        launched.sort_unstable();
+        let mut total = 0i64;
+        let mut before = vec![0];
+        before.extend(launched.iter().map(|&(_, work)| {
+            total = total.saturating_add(work);
+            total
+        }));
+        Work { starts: launched.into_iter().map(|(start, _)| start).collect(), before }
+    }
+
+    pub(crate) fn total(&self) -> i64 {
+        self.before.last().copied().unwrap_or(0)
+    }
+
+    /// Work launched from `start` on and before `end`.
+    pub(crate) fn between(&self, start: i64, end: i64) -> i64 {
+        let at = |time: i64| self.before[self.starts.partition_point(|&start| start < time)];
+        (at(end) - at(start)).max(0)
+    }
+
+    /// Share of all work that these spans launched; they do not overlap. 0 where there is none.
+    pub(crate) fn share(&self, spans: impl Iterator<Item = (i64, i64)>) -> f64 {
+        let covered: i64 = spans.map(|(start, end)| self.between(start, end)).sum();
+        covered as f64 / self.total().max(1) as f64
+    }
+}
+
+/// Numbers for distinct values.
+#[derive(Default)]
+struct Symbols(HashMap<(u64, u64), u32>);
+
+impl Symbols {
+    fn get(&mut self, kind: u64, what: u64) -> u32 {
+        let next = self.0.len() as u32;
+        *self.0.entry((kind, what)).or_insert(next)
+    }
+}
+
+/// What each process did, the one with the most work first.
+pub(crate) fn processes(tree: &TraceTree, names: &mut Names<'_>) -> Vec<Process> {
+    let trace = tree.trace();
+    let events = trace.events();
+    let has_launches = !tree.linked_device_events().is_empty();
+    let mut symbols = Symbols::default();
+    let mut of_track: Vec<Vec<Item>> = vec![Vec::new(); trace.tracks().len()];
+    for event in outermost_calls(tree, names) {
+        let item = item(tree, names, &mut symbols, event, has_launches);
+        of_track[events.track(event).index()].push(item);
+    }
+    let mut by_process: Vec<(RowId, Vec<TrackId>)> = Vec::new();
+    for track in trace.tracks().ids().filter(|track| !of_track[track.index()].is_empty()) {
+        let pid = trace.tracks().get(track).pid;
+        match by_process.iter_mut().find(|(known, _)| *known == pid) {
+            Some((_, tracks)) => tracks.push(track),
+            None => by_process.push((pid, vec![track])),
+        }
+    }
+    let mut begins: HashMap<RowId, i64> = HashMap::new();
+    for event in tree.roots().iter().copied() {
+        let begin = begins.entry(trace.tracks().get(events.track(event)).pid).or_insert(i64::MAX);
+        *begin = events.start(event).min(*begin);
+    }
+    let mut found: Vec<Process> = by_process
+        .into_iter()
+        .filter_map(|(pid, tracks)| {
+            let begin = begins.get(&pid).copied().unwrap_or(0);
+            process(pid, begin, &tracks, &mut of_track, events)
+        })
+        .collect();
+    let nothing_on_the_host = found.iter().all(|process| process.items.len() < 3);
+    if nothing_on_the_host && !has_launches {
+        found.extend(devices(tree, names, &mut symbols));
+    }
+    found.sort_by_key(|process| std::cmp::Reverse(process.work.total()));
+    found
+}
+
+/// Operators that lie in no other, and calls that launch or wait outside of all operators, by thread and start.
+fn outermost_calls(tree: &TraceTree, names: &mut Names<'_>) -> Vec<EventId> {
+    let events = tree.trace().events();
+    let mut calls = Vec::new();
+    // Ranges that an old recorder wrote as operators are looked into.
+    let mut pending: Vec<EventId> = tree.operator_roots().to_vec();
+    while let Some(event) = pending.pop() {
+        let below = calls.len();
+        if events.category(event) == Category::CPU_OP
+            && names.get(events.name(event)).range
+            && push_operators_below(tree, event, &mut pending)
+        {
+            debug_assert_eq!(below, calls.len());
+            continue;
+        }
+        calls.push(event);
+    }
+    let outside = tree.host_events().iter().copied().filter(|&event| {
+        events.category(event).is_launch_api()
+            && tree.parent(event).is_none_or(|above| !events.category(above).is_launch_api())
+            && match tree.operator(event) {
+                None => true,
+                Some(operator) => names.get(events.name(operator)).range,
+            }
+            && (!tree.device_events(event).is_empty() || names.get(events.name(event)).waits)
+    });
+    calls.extend(outside.collect::<Vec<_>>());
+    calls.sort_unstable_by_key(|&event| (events.track(event), events.start(event), event));
+    calls.dedup();
+    calls
+}
+
+/// Adds the nearest operators below a range; whether there are any.
+fn push_operators_below(tree: &TraceTree, range: EventId, pending: &mut Vec<EventId>) -> bool {
+    let events = tree.trace().events();
+    let before = pending.len();
+    let mut below = tree.host_subtree(range).get(1..).unwrap_or_default();
+    while let Some((&next, rest)) = below.split_first() {
+        below = match events.category(next) {
+            Category::CPU_OP => {
+                pending.push(next);
+                below.get(tree.host_subtree(next).len().max(1)..).unwrap_or_default()
+            }
+            _ => rest,
+        };
+    }
+    pending.len() > before
+}
+
+fn item(
+    tree: &TraceTree,
+    names: &mut Names<'_>,
+    symbols: &mut Symbols,
+    event: EventId,
+    has_launches: bool,
+) -> Item {
+    let events = tree.trace().events();
+    let launched = tree.device_events(event);
+    let own = names.get(events.name(event));
+    let (mut update, mut crosses, mut work) = (own.update, false, 0i64);
+    let mut last: Option<StringId> = None;
+    for &device_event in launched {
+        work = work.saturating_add(events.duration(device_event));
+        // Runs of one kernel are asked about once.
+        if last.replace(events.name(device_event)) != Some(events.name(device_event)) {
+            let kernel = names.get(events.name(device_event));
+            crosses |= kernel.crosses;
+            update = update.max(match kernel.update {
+                Update::Yes => Update::Yes,
+                _ => Update::No,
+            });
+        }
+    }
+    let is_operator = events.category(event) == Category::CPU_OP;
+    let symbol = match (is_operator, launched.first()) {
+        (true, first) => symbols.get(u64::from(first.is_some()), events.name(event).index() as u64),
+        // One call may launch any kernel.
+        (false, Some(&first)) => {
+            let length = if own.graph_launch { launched.len() as u64 } else { 0 };
+            symbols.get(2 + length, events.name(first).index() as u64)
+        }
+        (false, None) => symbols.get(u64::MAX, events.name(event).index() as u64),
+    };
+    let in_range = |number: &i64| (0..i64::MAX / 2).contains(number);
+    Item {
+        event,
+        start: events.start(event),
+        end: events.end(event),
+        symbol,
+        work: if has_launches { work } else { events.duration(event) },
+        update: if own.backward { Update::No } else { update },
+        backward: own.backward,
+        touches_host: own.waits || crosses,
+        waits: own.waits,
+        chooses: own.chooses && is_choice_of_token(tree.trace(), event),
+        sequence: events.sequence_number(event).filter(in_range),
+    }
+}
+
+/// Least number of logits among which a choice is one of a token.
+const LEAST_VOCABULARY: i64 = 8192;
+
+/// Whether the choice may be one of a token, by the number of values where it was recorded. Experts and classes are chosen
+/// among fewer.
+fn is_choice_of_token(trace: &Trace, event: EventId) -> bool {
+    match last_dimension(trace, event) {
+        Some(values) => values >= LEAST_VOCABULARY,
+        None => !trace.name(event).contains("topk"),
+    }
+}
+
+/// The last dimension of the first argument, where it was recorded.
+pub(crate) fn last_dimension(trace: &Trace, event: EventId) -> Option<i64> {
+    let dims = trace.argument(event, |signature| signature.dims)?;
+    dims.as_list()?.first()?.as_list()?.last()?.as_int()
+}
+
+fn process(
+    pid: RowId,
+    begin: i64,
+    tracks: &[TrackId],
+    of_track: &mut [Vec<Item>],
+    events: &EventTable,
+) -> Option<Process> {
+    let items_of = |track: &TrackId| &of_track[track.index()];
+    // Autograd has threads of its own where there is a device.
+    let is_autograd = |track: &&TrackId| {
+        let items = items_of(track);
+        2 * items.iter().filter(|item| item.backward).count() > items.len()
+    };
+    let work_of = |track: &&TrackId| {
+        let items = items_of(track);
+        (items.iter().map(|item| item.work).sum::<i64>(), items.len())
+    };
+    let main = tracks.iter().filter(|track| !is_autograd(track)).max_by_key(work_of);
+    let main = *main.or_else(|| tracks.iter().max_by_key(work_of))?;
+    let work = tracks.iter().flat_map(|track| items_of(track).iter().map(|item| (item.start, item.work)));
+    let work = Work::new(work.collect());
+    let mut backward: Vec<Item> =
+        tracks.iter().flat_map(|track| items_of(track).iter().filter(|item| item.backward).copied()).collect();
+    backward.sort_by_key(|item| (item.start, item.event));
+    let items = std::mem::take(&mut of_track[main.index()]);
+    let operators = items.iter().filter(|item| events.category(item.event) == Category::CPU_OP).count();
+    Some(Process { pid, main: Some(main), has_operators: 2 * operators >= items.len(), items, backward, work, begin })
+}
+
+/// What each device did, its busiest stream as the main thread.
+fn devices(tree: &TraceTree, names: &mut Names<'_>, symbols: &mut Symbols) -> Vec<Process> {
+    let trace = tree.trace();
+    let events = trace.events();
+    let mut of_stream: Vec<Vec<Item>> = vec![Vec::new(); trace.tracks().len()];
+    for event in events.ids().filter(|&event| events.category(event).is_device()) {
+        let facts = names.get(events.name(event));
+        let item = Item {
+            event,
+            start: events.start(event),
+            end: events.end(event),
+            symbol: symbols.get(2, events.name(event).index() as u64),
+            work: events.duration(event),
+            update: facts.update,
+            backward: false,
+            touches_host: facts.crosses,
+            waits: false,
+            chooses: facts.chooses,
+            sequence: None,
+        };
+        of_stream[events.track(event).index()].push(item);
+    }
+    let mut of_device: Vec<(RowId, Vec<TrackId>)> = Vec::new();
+    for track in trace.tracks().ids().filter(|track| !of_stream[track.index()].is_empty()) {
+        let pid = trace.tracks().get(track).pid;
+        match of_device.iter_mut().find(|(known, _)| *known == pid) {
+            Some((_, streams)) => streams.push(track),
+            None => of_device.push((pid, vec![track])),
+        }
+    }
+    let mut devices = Vec::new();
+    for (pid, streams) in of_device {
+        let items_of = |stream: &TrackId| of_stream[stream.index()].iter();
+        let work = streams.iter().flat_map(items_of).map(|item| (item.start, item.work)).collect();
+        let busy = |stream: &&TrackId| items_of(stream).map(|item| item.work).sum::<i64>();
+        let Some(&busiest) = streams.iter().max_by_key(busy) else { continue };
+        let mut items = std::mem::take(&mut of_stream[busiest.index()]);
+        items.sort_by_key(|item| (item.start, item.event));
+        let begin = items.first().map_or(0, |item| item.start);
+        let work = Work::new(work);
+        devices.push(Process { pid, main: None, items, backward: Vec::new(), work, has_operators: false, begin });
+    }
+    devices
+}

@@ -1,0 +1,339 @@
+//! What repeats in a sequence of calls.
+//!
+//! Most programs do something once per iteration that they do nowhere else: they look a batch up in a table of
+//! embeddings, read a loss, choose a token. Such a run of calls is an *anchor*, and occurs as often as there are iterations,
+//! whatever is logged, evaluated or saved between them. So the anchors of every number of occurrences cut the sequence,
+//! and a cut counts when its blocks are alike. Each cut takes one pass over the sequence.
+
+use hashbrown::HashMap;
+
+/// Lengths of the runs of calls that may be anchors. A program all of whose calls come several times per iteration has a
+/// place where two of them meet only once.
+const ANCHOR_LENGTHS: [usize; 3] = [1, 2, 4];
+/// How many numbers of occurrences are looked at per length, those first that most calls have.
+const COUNTS: usize = 8;
+/// How many anchors are tried per number of occurrences.
+const ANCHORS: usize = 3;
+/// Blocks that stand for all in the comparison.
+const SAMPLE: usize = 48;
+/// Least share of a block that it has in common with the typical one.
+const ALIKE: f64 = 0.8;
+
+/// A cut of a sequence into blocks that are alike.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Repeat {
+    /// Where each anchor begins, ascending.
+    pub(crate) anchors: Vec<usize>,
+    /// How much blocks have in common with the typical one, as a median: 1 where they are equal.
+    pub(crate) alike: f64,
+    /// Share of the calls between the first anchor and the end of the last block that the typical block accounts for.
+    pub(crate) core: f64,
+    /// The typical block: calls of each symbol, sorted by symbol.
+    pub(crate) typical: Vec<(u32, u32)>,
+    /// Calls of the typical block.
+    pub(crate) length: usize,
+}
+
+/// The cuts of a sequence whose blocks are alike, fewest blocks first, one per number of blocks.
+pub(crate) fn repeats(symbols: &[u32], least: usize) -> Vec<Repeat> {
+    let mut best: Vec<Repeat> = Vec::new();
+    let mut counter = Counter::new(symbols);
+    for length in ANCHOR_LENGTHS {
+        for anchors in anchors(symbols, length, least) {
+            let Some(found) = cut(symbols, anchors, &mut counter) else { continue };
+            match best.iter_mut().find(|known| known.anchors.len() == found.anchors.len()) {
+                Some(known) if quality(known) >= quality(&found) => {}
+                Some(known) => *known = found,
+                None => best.push(found),
+            }
+        }
+    }
+    best.sort_by_key(|repeat| repeat.anchors.len());
+    best
+}
+
+/// Compares stretches with a typical block. Symbols are small numbers, so counts per symbol stand in a vector.
+pub(crate) struct Counter {
+    wanted: Vec<u32>,
+    seen: Vec<u32>,
+}
+
+impl Counter {
+    pub(crate) fn new(symbols: &[u32]) -> Counter {
+        let bound = symbols.iter().max().map_or(0, |&symbol| symbol as usize + 1);
+        Counter { wanted: vec![0; bound], seen: vec![0; bound] }
+    }
+
+    /// Compares with this block from now on.
+    fn want(&mut self, typical: &[(u32, u32)]) {
+        self.wanted.fill(0);
+        for &(symbol, count) in typical {
+            self.wanted[symbol as usize] = count;
+        }
+    }
+
+    /// Calls of a stretch that the typical block has as well.
+    fn common(&mut self, stretch: &[u32]) -> usize {
+        let mut common = 0;
+        for &symbol in stretch {
+            let seen = &mut self.seen[symbol as usize];
+            if *seen < self.wanted[symbol as usize] {
+                *seen += 1;
+                common += 1;
+            }
+        }
+        stretch.iter().for_each(|&symbol| self.seen[symbol as usize] = 0);
+        common
+    }
+}
+
+fn quality(repeat: &Repeat) -> f64 {
+    repeat.alike + repeat.core
+}
+
+/// A run of calls, and where it occurs.
+struct Run {
+    count: u32,
+    first: usize,
+    last: usize,
+    /// Sum of the squares of the distances between occurrences.
+    squares: f64,
+}
+
+impl Run {
+    fn add(&mut self, at: usize) {
+        let distance = (at - self.last) as f64;
+        self.squares += distance * distance;
+        self.count += 1;
+        self.last = at;
+    }
+
+    /// From 0 to 1: how evenly the occurrences are spread over a sequence of this length.
+    fn evenness(&self, length: usize) -> f64 {
+        let span = (self.last - self.first) as f64;
+        let even = span * span / f64::from(self.count - 1).max(1.0);
+        even / self.squares.max(1.0) * span / length as f64
+    }
+}
+
+/// Places of runs of calls that occur equally often, several anchors per number of occurrences.
+fn anchors(symbols: &[u32], length: usize, least: usize) -> Vec<Vec<usize>> {
+    if symbols.len() < length {
+        return Vec::new();
+    }
+    let starts = 0..=symbols.len() - length;
+    // Number of every distinct run, by its first place.
+    let mut numbers: HashMap<&[u32], u32> = HashMap::new();
+    let mut run_at: Vec<u32> = Vec::with_capacity(symbols.len());
+    let mut runs: Vec<Run> = Vec::new();
+    for at in starts {
+        let next = numbers.len() as u32;
+        let number = *numbers.entry(&symbols[at..at + length]).or_insert(next);
+        match runs.get_mut(number as usize) {
+            Some(run) => run.add(at),
+            None => runs.push(Run { count: 1, first: at, last: at, squares: 0.0 }),
+        }
+        run_at.push(number);
+    }
+    let mut of_count: HashMap<u32, Vec<u32>> = HashMap::new();
+    for (number, run) in runs.iter().enumerate().filter(|(_, run)| run.count as usize >= least) {
+        of_count.entry(run.count).or_default().push(number as u32);
+    }
+    let mut counts: Vec<(u64, u32)> =
+        of_count.iter().map(|(&count, runs)| (u64::from(count) * runs.len() as u64, count)).collect();
+    counts.sort_unstable_by_key(|&(calls, count)| (std::cmp::Reverse(calls), count));
+    counts.truncate(COUNTS);
+
+    // The runs of each number of occurrences that are spread most evenly over most of the sequence.
+    let mut chosen: HashMap<u32, usize> = HashMap::new();
+    let mut places: Vec<Vec<usize>> = Vec::new();
+    for (_, count) in &counts {
+        let mut numbers: Vec<(f64, u32)> = of_count[count]
+            .iter()
+            .map(|&number| (runs[number as usize].evenness(symbols.len()), number))
+            .collect();
+        numbers.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let good = numbers.iter().take_while(|(evenness, _)| *evenness >= 0.9 * numbers[0].0).count();
+        let step = good.div_ceil(ANCHORS).max(1);
+        for &(_, number) in numbers[..good].iter().step_by(step) {
+            chosen.insert(number, places.len());
+            places.push(Vec::with_capacity(*count as usize));
+        }
+    }
+    for (at, run) in run_at.iter().enumerate() {
+        if let Some(&index) = chosen.get(run) {
+            places[index].push(at);
+        }
+    }
+    places
+}
+
+/// The cut at these anchors, if its blocks are alike.
+pub(crate) fn cut(symbols: &[u32], anchors: Vec<usize>, counter: &mut Counter) -> Option<Repeat> {
+    let (typical, length) = typical_block(symbols, &anchors)?;
+    counter.want(&typical);
+    let alike = likeness(symbols, &anchors, length, counter);
+    (alike >= ALIKE).then(|| repeat(symbols, anchors, typical, length, alike, counter))
+}
+
+/// The cut at anchors that other evidence gives, whether or not its blocks are alike.
+pub(crate) fn cut_unlike(symbols: &[u32], anchors: Vec<usize>, counter: &mut Counter) -> Option<Repeat> {
+    let (typical, length) = typical_block(symbols, &anchors)?;
+    counter.want(&typical);
+    let alike = likeness(symbols, &anchors, length, counter);
+    Some(repeat(symbols, anchors, typical, length, alike, counter))
+}
+
+/// How much the blocks have in common with the typical one, as a median. The last may have been clipped, so it does not
+/// count.
+fn likeness(symbols: &[u32], anchors: &[usize], length: usize, counter: &mut Counter) -> f64 {
+    let step = (anchors.len() - 1).div_ceil(SAMPLE).max(1);
+    let mut likeness: Vec<f64> = anchors
+        .windows(2)
+        .step_by(step)
+        .map(|block| {
+            let common = counter.common(&symbols[block[0]..block[1]]);
+            common as f64 / (block[1] - block[0] + length - common).max(1) as f64
+        })
+        .collect();
+    if let [start, last] = *anchors {
+        // One block is like itself; of two, the second decides.
+        let end = (last + (last - start)).min(symbols.len());
+        likeness[0] = counter.common(&symbols[last..end]) as f64 / length.max(1) as f64;
+    }
+    likeness.sort_by(f64::total_cmp);
+    likeness[(likeness.len() - 1) / 2]
+}
+
+fn repeat(
+    symbols: &[u32],
+    anchors: Vec<usize>,
+    typical: Vec<(u32, u32)>,
+    length: usize,
+    alike: f64,
+    counter: &mut Counter,
+) -> Repeat {
+    let last = anchors[anchors.len() - 1];
+    let last_end = extent(symbols, last, &typical);
+    let blocks = anchors.windows(2).map(|block| (block[0], block[1])).chain([(last, last_end)]);
+    let common: usize = blocks.map(|(start, end)| counter.common(&symbols[start..end])).sum();
+    let core = common as f64 / (last_end - anchors[0]).max(1) as f64;
+    Repeat { anchors, alike, core, typical, length }
+}
+
+/// How often each symbol comes in most blocks, and the calls of such a block. `None` where blocks have little in common.
+fn typical_block(symbols: &[u32], anchors: &[usize]) -> Option<(Vec<(u32, u32)>, usize)> {
+    let blocks = anchors.len().checked_sub(1).filter(|&blocks| blocks > 0)?;
+    let step = blocks.div_ceil(SAMPLE).max(1);
+    let sampled: Vec<(usize, usize)> =
+        (0..blocks).step_by(step).map(|block| (anchors[block], anchors[block + 1])).collect();
+    let mut counts: HashMap<u32, Vec<u32>> = HashMap::new();
+    for (block, &(start, end)) in sampled.iter().enumerate() {
+        for &symbol in &symbols[start..end] {
+            let of_blocks = counts.entry(symbol).or_default();
+            of_blocks.resize(block + 1, 0);
+            of_blocks[block] += 1;
+        }
+    }
+    let mut typical: Vec<(u32, u32)> = counts
+        .into_iter()
+        .filter_map(|(symbol, mut of_blocks)| {
+            of_blocks.resize(sampled.len(), 0);
+            of_blocks.sort_unstable();
+            // Of two blocks, what both have.
+            let median = of_blocks[(of_blocks.len() - 1) / 2];
+            (median > 0).then_some((symbol, median))
+        })
+        .collect();
+    typical.sort_unstable();
+    let length: usize = typical.iter().map(|&(_, count)| count as usize).sum();
+    (length > 0).then_some((typical, length))
+}
+
+/// Where a block that begins at `start` ends: after the last call that the typical block has, before much else comes.
+pub(crate) fn extent(symbols: &[u32], start: usize, typical: &[(u32, u32)]) -> usize {
+    let mut left: HashMap<u32, u32> = typical.iter().copied().collect();
+    let length: usize = typical.iter().map(|&(_, count)| count as usize).sum();
+    let patience = 8.max(length / 8);
+    let (mut end, mut found) = (start, 0);
+    for (at, symbol) in symbols.iter().enumerate().skip(start) {
+        match left.get_mut(symbol) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                found += 1;
+                end = at + 1;
+            }
+            _ if at - end >= patience => break,
+            _ => {}
+        }
+        if found == length {
+            break;
+        }
+    }
+    end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Numbers of blocks of all cuts.
+    fn numbers(text: &str) -> Vec<usize> {
+        let symbols: Vec<u32> = text.bytes().map(u32::from).collect();
+        repeats(&symbols, 3).iter().map(|repeat| repeat.anchors.len()).collect()
+    }
+
+    #[test]
+    fn steps_and_the_layers_in_them_are_cuts() {
+        let step = "ELLLLLLLLH".to_owned();
+        assert_eq!(numbers(&step.repeat(5)).first(), Some(&5));
+        let layered = "Eabcabcabcabcabcabcabcabcabcabcabcabch".repeat(4);
+        assert_eq!(numbers(&layered)[0], 4);
+        assert!(numbers(&layered).contains(&48), "{:?}", numbers(&layered));
+    }
+
+    #[test]
+    fn calls_that_all_come_twice_per_iteration_are_cut_where_two_meet_once() {
+        assert_eq!(numbers(&"abba".repeat(6)).first().copied(), Some(6));
+    }
+
+    #[test]
+    fn what_does_not_repeat_has_no_cut() {
+        for text in ["", "a", "ab", "abcdefghijkl", "aaabbbcccddd"] {
+            assert_eq!(numbers(text), [] as [usize; 0], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_block_ends_after_its_last_call_and_before_what_follows() {
+        let symbols: Vec<u32> = "abcxxxxxxxxxxxxxxxxxxxxc".bytes().map(u32::from).collect();
+        let typical: Vec<(u32, u32)> = "abcd".bytes().map(|byte| (u32::from(byte), 1)).collect();
+        assert_eq!(extent(&symbols, 0, &typical), 3);
+    }
+
+    proptest! {
+        #[test]
+        fn noise_between_iterations_does_not_change_their_number(
+            layers in 2usize..6,
+            iterations in 3usize..20,
+            noise in prop::collection::vec((0usize..2000, 500u32..600), 0..6),
+        ) {
+            let mut step = vec![1, 2, 3];
+            for _ in 0..layers {
+                step.extend([10, 11, 12, 13, 14, 15]);
+            }
+            step.extend([20, 21]);
+            let mut symbols = step.repeat(iterations);
+            for (place, symbol) in noise {
+                let place = place % (iterations + 1) * step.len();
+                symbols.insert(place.min(symbols.len()), symbol);
+            }
+            let found = repeats(&symbols, 3);
+            prop_assert!(
+                found.iter().any(|repeat| repeat.anchors.len() == iterations && repeat.alike > 0.9),
+                "{:?}", found.iter().map(|repeat| repeat.anchors.len()).collect::<Vec<_>>()
+            );
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Iterations from what repeats in the calls of a thread.
+
+use trace_ingest::EventId;
+
+use super::cut::{Block, blocks, pause_before};
+use super::host::Process;
+use super::repeats::{Repeat, repeats};
+
+/// Levels of what repeats, outermost first.
+pub(crate) struct Levels {
+    pub(crate) parts: Vec<Part>,
+    /// Whether the outermost is what a person would call steps, not the layers of one pass.
+    pub(crate) outermost_is_steps: bool,
+}
+
+/// One level.
+pub(crate) struct Part {
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) confidence: f64,
+}
+
+/// Fewer calls per thread say nothing.
+const LEAST_CALLS: usize = 6;
+/// Least share of calls and work that the typical block accounts for.
+const LEAST_EXPLAINED: f64 = 0.5;
+/// How much less than the best cut the one with the longest iterations may explain.
+const SLACK: f64 = 0.05;
+/// Largest share of calls or of work outside of the inner blocks for which the outer ones are only groups of them, set
+/// apart by something logged.
+const GROUPED: f64 = 0.005;
+
+/// What repeats in the calls of a process's main thread. `in_one_module` says whether two calls lie in one call of a module.
+pub(crate) fn find(
+    process: &Process,
+    symbols: &[u32],
+    in_one_module: impl Fn(EventId, EventId) -> bool,
+) -> Option<Levels> {
+    if symbols.len() < LEAST_CALLS {
+        return None;
+    }
+    let found: Vec<(Repeat, f64)> = repeats(symbols, 2)
+        .into_iter()
+        .map(|repeat| {
+            let (calls, work) = outside(process, symbols, &repeat);
+            (repeat, 1.0 - (calls + work) / 2.0)
+        })
+        .filter(|(repeat, explained)| may_be_iterations(repeat, *explained))
+        .collect();
+    if std::env::var("ITER_DEBUG").is_ok() {
+        for (repeat, explained) in &found {
+            eprintln!("    N={} len={} alike={:.3} core={:.3} explained={explained:.3} anchors {:?}", repeat.anchors.len(), repeat.length, repeat.alike, repeat.core, &repeat.anchors[..repeat.anchors.len().min(5)]);
+        }
+    }
+    let best = found.iter().map(|(_, explained)| *explained).fold(0.0, f64::max);
+    // Of those that explain about as much, the one with the longest iterations.
+    let mut outer = found.iter().position(|(_, explained)| *explained >= best - SLACK)?;
+    // Iterations that something logged groups are the steps, not the groups.
+    while let Some(inner) = (outer + 1..found.len())
+        .find(|&inner| is_only_grouped(process, symbols, &found[outer].0, &found[inner].0))
+    {
+        outer = inner;
+    }
+    let (repeat, covered) = &found[outer];
+    let parts_of_it: Vec<&(Repeat, f64)> = found[outer + 1..]
+        .iter()
+        .filter(|(inner, _)| inner.anchors.len() >= 3 * repeat.anchors.len() && inner.core >= 0.5)
+        .collect();
+    let outer_blocks = blocks(&process.items, symbols, repeat, &[]);
+    let has_parts = parts_of_it.first().is_some_and(|(inner, _)| inner.anchors.len() >= 4 * repeat.anchors.len());
+    let first_calls: Vec<EventId> = outer_blocks.iter().map(|block| process.items[block.start].event).collect();
+    let are_layers = 2 * first_calls.windows(2).filter(|pair| in_one_module(pair[0], pair[1])).count() > first_calls.len();
+    let outermost_is_steps = !are_layers && are_steps(process, symbols, repeat, &outer_blocks, has_parts);
+    let certainty = |repeat: &Repeat, covered: f64| {
+        let numbers = match repeat.anchors.len() {
+            2 => 0.6,
+            3 | 4 => 0.9,
+            _ => 1.0,
+        };
+        let evidence = if process.has_operators { 0.8 } else { 0.7 };
+        evidence * numbers * repeat.alike * covered.min(1.0)
+    };
+    let mut parts = vec![Part { confidence: certainty(repeat, *covered), blocks: outer_blocks }];
+    if let Some((inner, covered)) = parts_of_it.first() {
+        let blocks = blocks(&process.items, symbols, inner, &[]);
+        parts.push(Part { confidence: certainty(inner, *covered), blocks });
+    }
+    Some(Levels { parts, outermost_is_steps })
+}
+
+/// Whether blocks may be iterations at all.
+fn may_be_iterations(repeat: &Repeat, explained: f64) -> bool {
+    // Two long blocks that are all there is are no coincidence.
+    let enough = repeat.anchors.len() > 2 || (repeat.length >= 30 && repeat.alike >= 0.95 && explained >= 0.95);
+    enough && explained >= LEAST_EXPLAINED
+}
+
+/// Whether the outer blocks are nothing but groups of the inner ones.
+fn is_only_grouped(process: &Process, symbols: &[u32], outer: &Repeat, inner: &Repeat) -> bool {
+    if inner.anchors.len() < 2 * outer.anchors.len() || 1.0 - inner.core > GROUPED {
+        return false;
+    }
+    let (calls, work) = outside(process, symbols, inner);
+    calls <= GROUPED && work <= 2.0 * GROUPED
+}
+
+/// Shares of calls and of work that are no part of the typical block of any iteration.
+fn outside(process: &Process, symbols: &[u32], repeat: &Repeat) -> (f64, f64) {
+    let all: f64 = process.items.iter().map(|item| item.work as f64).sum();
+    let bound = symbols.iter().max().map_or(0, |&symbol| symbol as usize + 1);
+    let mut wanted = vec![0u32; bound];
+    for &(symbol, count) in &repeat.typical {
+        wanted[symbol as usize] = count;
+    }
+    let mut seen = vec![0u32; bound];
+    let first = repeat.anchors[0].saturating_sub(repeat.length);
+    let last = repeat.anchors[repeat.anchors.len() - 1];
+    let end = super::repeats::extent(symbols, last, &repeat.typical);
+    let edges: Vec<usize> = [first].into_iter().chain(repeat.anchors.iter().copied()).chain([end]).collect();
+    let (mut calls, mut work) = (0usize, 0f64);
+    for block in edges.windows(2).filter(|block| block[0] < block[1]) {
+        for at in block[0]..block[1] {
+            let symbol = symbols[at] as usize;
+            if seen[symbol] < wanted[symbol] {
+                seen[symbol] += 1;
+                calls += 1;
+                work += process.items[at].work as f64;
+            }
+        }
+        symbols[block[0]..block[1]].iter().for_each(|&symbol| seen[symbol as usize] = 0);
+    }
+    (1.0 - calls as f64 / symbols.len().max(1) as f64, if all > 0.0 { 1.0 - work / all } else { 0.0 })
+}
+
+/// Whether blocks are passes of the program's loop, and not layers of one pass over a model.
+///
+/// A loop hands something over between the host and the device in each pass, or pauses between them, or its passes have
+/// layers themselves. Layers have nothing of this, and before the first and after the last of them the model does
+/// something else.
+fn are_steps(process: &Process, symbols: &[u32], repeat: &Repeat, blocks: &[Block], has_parts: bool) -> bool {
+    let items = &process.items;
+    let whole: Vec<&Block> = blocks.iter().filter(|block| block.whole).collect();
+    let touching = whole.iter().filter(|block| items[block.start..block.end].iter().any(|item| item.touches_host));
+    if 5 * touching.count() >= 4 * whole.len().max(1) || has_parts {
+        return true;
+    }
+    let (calls, work) = outside(process, symbols, repeat);
+    if calls <= 2.0 * GROUPED && work <= 2.0 * GROUPED {
+        return true;
+    }
+    let median = |mut values: Vec<i64>| {
+        values.sort_unstable();
+        values.get(values.len() / 2).copied().unwrap_or(0)
+    };
+    let between = median(whole.iter().skip(1).map(|block| pause_before(items, block.start)).collect());
+    let mut inside: Vec<i64> = whole
+        .iter()
+        .take(64)
+        .flat_map(|block| (block.start + 1..block.end).map(|at| pause_before(items, at)))
+        .collect();
+    inside.sort_unstable();
+    let long = inside.get(inside.len() * 95 / 100).copied().unwrap_or(0);
+    let length = median(whole.iter().map(|block| items[block.end - 1].end - items[block.start].start).collect());
+    between > 3 * long && 50 * between >= length
+}

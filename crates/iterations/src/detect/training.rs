@@ -1,0 +1,348 @@
+//! Steps of training: forward, backward, and an update of the parameters.
+
+use super::cut::{align, align_back, pause_before};
+use super::host::{Item, Process};
+use super::marks::Mark;
+use super::names::Update;
+use super::repeats::{Counter, cut};
+
+/// One backward pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pass {
+    start: i64,
+    end: i64,
+    /// The largest number of the functions that ran. New forward passes have larger ones.
+    largest: Option<i64>,
+    functions: usize,
+    /// End of the update of the parameters after it.
+    updated: Option<i64>,
+}
+
+/// A stretch of time, and whether all of it was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    pub(crate) start: i64,
+    pub(crate) end: i64,
+    pub(crate) whole: bool,
+}
+
+/// The steps of a training program.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Training {
+    pub(crate) steps: Vec<Stretch>,
+    /// Forward and backward passes, where there are several per step.
+    pub(crate) micro_batches: Vec<Stretch>,
+    /// Whether updates of the parameters were seen.
+    pub(crate) has_updates: bool,
+    /// Whether backward passes were seen.
+    pub(crate) has_backward: bool,
+}
+
+/// The steps of a process that trains. `optimizer` are the ranges around steps of optimizers, by start.
+pub(crate) fn find(process: &Process, symbols: &[u32], optimizer: &[Mark]) -> Option<Training> {
+    let mut passes = passes(process);
+    if passes.is_empty() {
+        return updates_alone(process, symbols);
+    }
+    find_updates(&mut passes, process, optimizer);
+    let has_updates = passes.iter().any(|pass| pass.updated.is_some());
+    let ends: Vec<(usize, i64)> = passes
+        .iter()
+        .enumerate()
+        .filter_map(|(at, pass)| if has_updates { Some((at, pass.updated?)) } else { Some((at, pass.end)) })
+        .map(|(at, end)| (at, after_waits(process, end, passes.get(at + 1))))
+        .collect();
+    let ends = with_tails(process, symbols, &passes, ends);
+    let steps = steps(process, symbols, &passes, &ends);
+    let is_split = steps.iter().any(|step| {
+        let inside = |pass: &&Pass| (step.start..step.end).contains(&pass.start);
+        passes.iter().filter(inside).count() > 1
+    });
+    let micro_batches = if is_split { micro_batches(&passes, &steps) } else { Vec::new() };
+    Some(Training { steps, micro_batches, has_updates, has_backward: true })
+}
+
+/// Backward passes, in time order. What the main thread does between functions of one pass, such as hooks, does not split
+/// it: only a pass over a new graph has larger numbers.
+fn passes(process: &Process) -> Vec<Pass> {
+    let mut passes: Vec<Pass> = Vec::new();
+    let mut forward = process.items.iter().filter(|item| !item.backward && !item.waits).peekable();
+    for function in &process.backward {
+        let mut calls_between = 0;
+        while forward.next_if(|item| item.start < function.start).is_some() {
+            calls_between += 1;
+        }
+        let is_new = |pass: &Pass| match (function.sequence, pass.largest) {
+            (Some(number), Some(largest)) => calls_between > 0 && number > largest,
+            (None, Some(_)) => false,
+            (_, None) => calls_between >= 3,
+        };
+        match passes.last_mut().filter(|pass| !is_new(pass)) {
+            Some(pass) => {
+                pass.end = pass.end.max(function.end);
+                pass.largest = pass.largest.max(function.sequence);
+                pass.functions += 1;
+            }
+            None => passes.push(Pass {
+                start: function.start,
+                end: function.end,
+                largest: function.sequence,
+                functions: 1,
+                updated: None,
+            }),
+        }
+    }
+    passes
+}
+
+/// Finds the update after each pass: ranges of the optimizer, or else calls that only optimizers make, or else arithmetic
+/// in place that autograd did not record, before the next call that it did.
+fn find_updates(passes: &mut [Pass], process: &Process, optimizer: &[Mark]) {
+    let until = |passes: &[Pass], at: usize| passes.get(at + 1).map_or(i64::MAX, |next| next.start);
+    if !optimizer.is_empty() {
+        for at in 0..passes.len() {
+            let span = passes[at].start..until(passes, at);
+            let ranges = optimizer.iter().filter(|mark| span.contains(&mark.start));
+            passes[at].updated = ranges.map(|mark| mark.end).max();
+        }
+        return;
+    }
+    let has_numbers = process.items.iter().any(|item| item.sequence.is_some());
+    let calls = |pass: &Pass, until: i64| {
+        let first = process.items.partition_point(|item| item.start < pass.end);
+        let end = process.items.partition_point(|item| item.start < until);
+        &process.items[first..end.max(first)]
+    };
+    for at in 0..passes.len() {
+        let after = calls(&passes[at], until(passes, at));
+        let updates = after.iter().filter(|item| item.update == Update::Yes && item.sequence.is_none());
+        passes[at].updated = updates.map(|item| item.end).max();
+    }
+    if passes.iter().any(|pass| pass.updated.is_some()) {
+        return;
+    }
+    for at in 0..passes.len() {
+        let after = calls(&passes[at], until(passes, at));
+        let before_forward = after.iter().take_while(|item| !has_numbers || item.sequence.is_none());
+        let updates: Vec<&Item> = before_forward.filter(|item| item.update == Update::Maybe).collect();
+        let least = if has_numbers { 1 } else { 3 };
+        if updates.len() >= least {
+            passes[at].updated = updates.iter().map(|item| item.end).max();
+        }
+    }
+}
+
+/// End of the calls after `end` in which the host only waits or reads a value, such as the loss that is logged.
+fn after_waits(process: &Process, end: i64, next: Option<&Pass>) -> i64 {
+    let first = process.items.partition_point(|item| item.start < end);
+    let limit = next.map_or(i64::MAX, |pass| pass.start);
+    let waits = process.items[first..].iter().take_while(|item| item.waits && item.end < limit);
+    waits.map(|item| item.end).max().map_or(end, |last| last.max(end))
+}
+
+/// Moves ends of steps behind what comes after the update in each step, such as metrics that are computed last.
+///
+/// Recording mostly begins between two steps. So where calls between an update and the next backward pass end like those
+/// that the recording begins with, what is before these belongs to the step of the update; unless recording ends soon after
+/// the last update with other calls, or nothing sets the two apart.
+fn with_tails(
+    process: &Process,
+    symbols: &[u32],
+    passes: &[Pass],
+    mut ends: Vec<(usize, i64)>,
+) -> Vec<(usize, i64)> {
+    let items = &process.items;
+    let at = |time: i64| items.partition_point(|item| item.start < time);
+    let first_lead = (0, at(passes[0].start));
+    let gaps: Vec<(usize, usize)> = ends
+        .iter()
+        .filter_map(|&(last, end)| Some((at(end), at(passes.get(last + 1)?.start))))
+        .filter(|(from, to)| from < to)
+        .collect();
+    let tails: Vec<usize> = gaps.iter().filter_map(|&gap| tail(symbols, gap, first_lead)).collect();
+    let (Some(usual), Some(&(_, last_end))) = (median(tails.clone()), ends.last()) else { return ends };
+    if usual == 0 || 2 * tails.len() <= gaps.len() {
+        return ends;
+    }
+    let rest = items.len() - at(last_end);
+    let ends_alike = rest.abs_diff(usual) <= 2 + usual / 8;
+    let set_apart = |&&(from, to): &&(usize, usize)| {
+        let first = from + usual;
+        let mut pauses: Vec<i64> = (from..to).map(|at| pause_before(items, at)).collect();
+        pauses.sort_unstable();
+        let pause = pause_before(items, first.min(to - 1));
+        items[first - 1].touches_host || pause > 0 && pause >= pauses[pauses.len() * 9 / 10]
+    };
+    if !ends_alike && 2 * gaps.iter().filter(set_apart).count() <= gaps.len() {
+        return ends;
+    }
+    for (_, end) in &mut ends {
+        let from = at(*end);
+        let behind = match gaps.iter().find(|gap| gap.0 == from) {
+            Some(&gap) => tail(symbols, gap, first_lead).unwrap_or(0),
+            // After the last update.
+            None => {
+                let known = gaps.last().map_or(&[][..], |&(from, _)| &symbols[from..from + usual]);
+                symbols[from..].iter().zip(known).take_while(|(a, b)| a == b).count()
+            }
+        };
+        if let Some(last) = items[from..from + behind].last() {
+            *end = last.end.max(*end);
+        }
+    }
+    ends
+}
+
+/// How many calls at the beginning of a gap come before what `lead` ends with; `None` where the gap does not end like it.
+fn tail(symbols: &[u32], gap: (usize, usize), lead: (usize, usize)) -> Option<usize> {
+    if lead.1 - lead.0 < 2 {
+        return None;
+    }
+    let (in_gap, in_lead) = align(symbols, gap, lead);
+    (in_lead == lead.0).then_some(in_gap - gap.0)
+}
+
+/// Steps that end at `ends`: the number of the last pass of each, and the time.
+fn steps(process: &Process, symbols: &[u32], passes: &[Pass], ends: &[(usize, i64)]) -> Vec<Stretch> {
+    let items = &process.items;
+    let at = |time: i64| items.partition_point(|item| item.start < time);
+    // Calls from the end of a step to the first backward pass of the next.
+    let leads: Vec<(usize, usize)> = ends
+        .iter()
+        .filter_map(|&(last, end)| Some((at(end), at(passes.get(last + 1)?.start))))
+        .filter(|(from, to)| from < to)
+        .collect();
+    let typical_lead = median(leads.iter().map(|(from, to)| to - from).collect());
+    let delay = median(
+        ends.iter()
+            .filter(|&&(last, _)| last + 1 < passes.len())
+            .filter_map(|&(_, end)| Some(items.get(at(end))?.start.saturating_sub(end)))
+            .collect(),
+    );
+
+    let first_pass = at(passes[0].start);
+    let before_forward = items[..first_pass].iter().take_while(|item| item.sequence.is_none());
+    let updates_before = before_forward
+        .enumerate()
+        .filter(|(_, item)| item.update == Update::Yes)
+        .map(|(at, _)| at)
+        .last()
+        .filter(|_| passes[0].updated.is_some());
+    let mut steps = Vec::new();
+    let mut first = updates_before.map_or(0, |last| last + 1);
+    if let Some(last) = updates_before {
+        steps.push(Stretch { start: items[0].start, end: items[last].end, whole: false });
+    }
+    let mut is_whole = true;
+    if let (Some(typical), Some(&(_, lead_end))) = (typical_lead, leads.first()) {
+        let recorded = first_pass - first;
+        is_whole = 5 * recorded >= 4 * typical;
+        if recorded > typical + typical / 4 + 8 {
+            // What comes before the first step is no part of it.
+            first = align_back(symbols, (first, first_pass), (lead_end - typical.min(lead_end), lead_end));
+        }
+    }
+    let first_start = items.get(first).map_or(passes[0].start, |item| item.start.min(passes[0].start));
+    let earliest = process.begin.max(steps.last().map_or(i64::MIN, |step: &Stretch| step.end));
+    let mut start = first_start.saturating_sub(delay.unwrap_or(0)).max(earliest).min(first_start);
+    for (index, &(last, end)) in ends.iter().enumerate() {
+        let whole = index > 0 || (is_whole && functions_are_whole(passes, ends));
+        steps.push(Stretch { start, end, whole });
+        // The next step begins where this one ends.
+        start = end;
+        if index + 1 == ends.len() {
+            steps.extend(last_part(process, symbols, passes, last, end, &leads));
+        }
+    }
+    steps
+}
+
+/// Whether the backward pass of the first step has about as many functions as those of others.
+fn functions_are_whole(passes: &[Pass], ends: &[(usize, i64)]) -> bool {
+    let others = passes.iter().skip(ends.first().map_or(1, |(last, _)| last + 1));
+    median(others.map(|pass| pass.functions).collect())
+        .is_none_or(|typical| 5 * passes[0].functions >= 4 * typical)
+}
+
+/// The part of one more step after the last whole one, where what was recorded there looks like the beginning of a step.
+fn last_part(
+    process: &Process,
+    symbols: &[u32],
+    passes: &[Pass],
+    last: usize,
+    end: i64,
+    leads: &[(usize, usize)],
+) -> Option<Stretch> {
+    let items = &process.items;
+    let from = items.partition_point(|item| item.start < end);
+    let rest = &items[from..];
+    let begun = passes.get(last + 1).is_some();
+    let finish = rest.iter().chain(&process.backward).map(|item| item.end).max()?;
+    if !begun {
+        let &(lead_from, lead_to) = leads.last()?;
+        let mut lead: Vec<u32> = symbols[lead_from..lead_to].to_vec();
+        lead.sort_unstable();
+        let known = symbols[from..].iter().filter(|symbol| lead.binary_search(symbol).is_ok()).count();
+        let is_step = rest.len() >= 3 && 10 * known >= 7 * rest.len() && 33 * rest.len() >= lead.len();
+        if !is_step || rest.iter().all(|item| item.work == 0) {
+            return None;
+        }
+    }
+    (finish > end).then_some(Stretch { start: end, end: finish, whole: false })
+}
+
+fn micro_batches(passes: &[Pass], steps: &[Stretch]) -> Vec<Stretch> {
+    let mut parts = Vec::with_capacity(passes.len());
+    for step in steps {
+        let mut start = step.start;
+        for pass in passes.iter().filter(|pass| (step.start..step.end).contains(&pass.start)) {
+            let end = pass.end.min(step.end);
+            parts.push(Stretch { start, end, whole: step.whole });
+            start = end;
+        }
+    }
+    parts
+}
+
+/// Steps of a program of which only the updates are known, such as one whose kernels alone were recorded.
+fn updates_alone(process: &Process, symbols: &[u32]) -> Option<Training> {
+    let items = &process.items;
+    let updates: Vec<usize> = (0..items.len()).filter(|&at| items[at].update == Update::Yes).collect();
+    // Calls between updates of one step are few beside those of a forward and a backward pass.
+    let widest = updates.windows(2).map(|pair| pair[1] - pair[0]).max()?;
+    if widest < 8 {
+        return None;
+    }
+    let runs: Vec<&[usize]> = updates.chunk_by(|a, b| 3 * (b - a) < widest).collect();
+    let begins: Vec<usize> = runs.iter().map(|run| run[0]).collect();
+    let enough = if process.main.is_some() { 2 } else { 3 };
+    if begins.len() < enough {
+        return None;
+    }
+    cut(symbols, begins, &mut Counter::new(symbols))?;
+    let ends: Vec<usize> = runs.iter().map(|run| run[run.len() - 1]).collect();
+    let length = ends.windows(2).map(|pair| pair[1] - pair[0]).min()?;
+    // The first step began a step's length before its end, or before recording did.
+    let whole = ends[0] + 1 >= length;
+    let mut first = (ends[0] + 1).saturating_sub(length);
+    if first > 0 {
+        first = align_back(symbols, (0, ends[0] + 1), (ends[0] + 1, ends[1] + 1));
+    }
+    let mut steps = Vec::with_capacity(ends.len() + 1);
+    let mut start = items[first].start;
+    for (index, &end) in ends.iter().enumerate() {
+        steps.push(Stretch { start, end: items[end].end, whole: index > 0 || whole });
+        start = items[end].end;
+    }
+    let rest = &items[ends[ends.len() - 1] + 1..];
+    if 33 * rest.len() >= length && rest.len() >= 3 {
+        let end = rest.iter().map(|item| item.end).max()?;
+        steps.push(Stretch { start, end, whole: false });
+    }
+    Some(Training { steps, micro_batches: Vec::new(), has_updates: true, has_backward: false })
+}
+
+fn median<T: Ord + Copy>(mut values: Vec<T>) -> Option<T> {
+    values.sort_unstable();
+    values.get(values.len() / 2).copied()
+}
