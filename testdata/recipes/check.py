@@ -50,6 +50,21 @@ def overlapping_copy(events):
     return any(a < d and c < b and s != t for a, b, s in spans("gpu_memcpy") for c, d, t in kernels)
 
 
+# Marked iterations of the loops that are kept, and what they show beside them.
+ITERATIONS = {
+    "iterations_diffusion": (3, "aten::conv_transpose2d", 24),
+    "iterations_evaluation": (6, "Optimizer.step#SGD.step", 6),
+    "iterations_images": (10, "aten::conv2d", 20),
+    "iterations_slow_first": (5, "Optimizer.step#AdamW.step", 5),
+}
+
+
+def step_durations(events):
+    """Duration of each marked step on the host, in the order of their numbers."""
+    steps = [e for e in events if e["name"].startswith("ProfilerStep#") and e.get("cat") == "user_annotation"]
+    return [e["dur"] for e in sorted(steps, key=lambda e: int(e["name"].partition("#")[2]))]
+
+
 def promises(name, on_gpu, trace):
     """(what, whether it holds) for the trace called `name`."""
     events = trace["traceEvents"]
@@ -62,6 +77,15 @@ def promises(name, on_gpu, trace):
         yield "forward and backward share sequence numbers", any(
             n.startswith("autograd::engine::evaluate_function") for n in names
         )
+    if name in ITERATIONS:
+        steps, inside, calls = ITERATIONS[name]
+        yield f"{steps} marked steps", len(step_durations(events)) == steps
+        yield f"{calls} calls of {inside}", names[inside] == calls
+    if name == "iterations_evaluation":
+        yield "more forward passes than backward ones", names["aten::conv2d"] == 2 * 6 + 2 * 2 * 3
+    if name == "iterations_slow_first":
+        first, *others = step_durations(events)
+        yield "a first step as long as all others together", first > sum(others)
     if name == "transformer_fp8":
         yield "fp8 products", names["aten::_scaled_mm"] == 8
     if name == "conv_net_step" and on_gpu:

@@ -5,7 +5,7 @@ set -uo pipefail
 
 device=$1 out=$2
 here=$(cd "$(dirname "$0")" && pwd)
-recipes=(transformer_step transformer_fp8 conv_net_step compiled_block stacks_modules collectives)
+recipes=(transformer_step transformer_fp8 conv_net_step compiled_block stacks_modules collectives iterations)
 [[ $device == cuda ]] && recipes+=(cuda_graph_replay)
 
 export PYTHONDONTWRITEBYTECODE=1

@@ -1,6 +1,6 @@
-"""One profiled step, written as a sanitised, byte-reproducible `.json.gz`.
+"""One profiled step, or several marked ones, written as a sanitised, byte-reproducible `.json.gz`.
 
-Every recipe builds a model, calls `record`, and nothing else: what is profiled, for how long and
+Every recipe builds a model, calls `record` or `record_loop`, and nothing else: what is profiled, for how long and
 what is cut from the file is decided here, so that the traces differ only in the work they show.
 """
 
@@ -10,7 +10,7 @@ import pathlib
 import tempfile
 
 import torch
-from torch.profiler import ProfilerActivity, profile
+from torch.profiler import ProfilerActivity, profile, schedule
 
 import sanitise
 
@@ -18,16 +18,26 @@ SEED = 20250101
 WARM_UP_STEPS = 3
 
 
-def arguments(description, gpu_only=False):
-    """Command line shared by the recipes: `--out DIR` and `--device cuda|cpu`."""
+def parser(description, gpu_only=False):
+    """Options shared by the recipes: `--out DIR` and `--device cuda|cpu`."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--out", type=pathlib.Path, required=True, help="directory to write into")
     parser.add_argument("--device", choices=["cuda"] if gpu_only else ["cuda", "cpu"], default="cuda")
-    options = parser.parse_args()
+    return parser
+
+
+def arguments(description, gpu_only=False):
+    """What the command line says, where a recipe has no options of its own."""
+    options = parser(description, gpu_only).parse_args()
+    prepare()
+    return options
+
+
+def prepare():
+    """Fixed seed, one thread: called before a recipe builds its model."""
     torch.manual_seed(SEED)
     # One worker thread on the CPU: pool threads would add rows that carry no information.
     torch.set_num_threads(1)
-    return options
 
 
 def synchronise(device):
@@ -41,14 +51,42 @@ def record(name, step, options, **profiler_options):
         step()
     synchronise(options.device)
 
-    activities = [ProfilerActivity.CPU]
-    if options.device == "cuda":
-        activities.append(ProfilerActivity.CUDA)
     # acc_events only silences a warning about cycles; there is a single cycle here.
-    with profile(activities=activities, record_shapes=True, acc_events=True, **profiler_options) as profiler:
+    with profile(
+        activities=activities(options), record_shapes=True, acc_events=True, **profiler_options
+    ) as profiler:
         step()
         synchronise(options.device)
+    write(profiler, name, options)
 
+
+def record_loop(name, iterate, iterations, options, warm_up=1, **profiler_options):
+    """Profile `iterations` calls of `iterate(number)`, each in its `ProfilerStep#N`; write `<out>/<name>.json.gz`.
+
+    `warm_up` calls come before them, so the first recorded step is `ProfilerStep#<warm_up>`. With none, the first
+    step shows what only a program's first step does. Nothing waits for the device between iterations.
+    """
+    with profile(
+        activities=activities(options),
+        schedule=schedule(wait=0, warmup=warm_up, active=iterations, repeat=1),
+        on_trace_ready=lambda profiler: write(profiler, name, options),
+        record_shapes=True,
+        acc_events=True,
+        **profiler_options,
+    ) as profiler:
+        for number in range(warm_up + iterations):
+            iterate(number)
+            profiler.step()
+
+
+def activities(options):
+    if options.device == "cuda":
+        return [ProfilerActivity.CPU, ProfilerActivity.CUDA]
+    return [ProfilerActivity.CPU]
+
+
+def write(profiler, name, options):
+    """Write what was recorded, sanitised."""
     # The exporter writes the path it was given into the trace as `traceName`.
     with tempfile.TemporaryDirectory() as scratch:
         raw = os.path.join(scratch, f"{name}.json")

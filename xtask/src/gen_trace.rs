@@ -1,12 +1,14 @@
 //! Synthetic recordings of any length: Kineto's traces of training a transformer on one of several devices, or of
 //! an inference engine's steps; runs recorded by `rocprofv3` ([`rocprof`]); operations listed by tt-metal ([`metal`]).
 //!
-//! Of Kineto's traces, a *plan* says what the program does (`forward`, `backward`, `step`, `serving`, with the names of
-//! `kernels` and `flavour` and the sizes of `model`), the *player* gives it times and numbers, a
-//! *segment* is what was recorded in one stretch of it and writes itself. Memory is that of one
-//! segment, whatever the length of the trace.
+//! Of Kineto's traces, a *plan* says what the program does (`forward`, `backward`, `step`, `serving`, `diffusion`,
+//! `recommender`, with the names of `kernels` and `flavour` and the sizes of `model`), the *player* gives it times and
+//! numbers, a *segment* is what was recorded in one stretch of it and writes itself. A program (`training`, `serving`,
+//! `diffusion`, `recommender`) plays one plan after the other and says where its iterations begin and end: the
+//! [`Truth`] about the trace. Memory is that of one segment, whatever the length of the trace.
 
 mod backward;
+mod diffusion;
 mod document;
 mod flavour;
 mod forward;
@@ -17,7 +19,9 @@ mod model;
 mod plan;
 mod player;
 mod random;
+mod recommender;
 mod recording;
+mod requests;
 mod rocprof;
 mod segment;
 mod serving;
@@ -25,6 +29,8 @@ mod signature;
 mod step;
 #[cfg(test)]
 mod tests;
+mod training;
+mod truth;
 
 use std::error::Error;
 use std::fs::File;
@@ -34,15 +40,19 @@ use std::path::{Path, PathBuf};
 use flate2::{Compression, GzBuilder};
 
 use crate::{ChoreResult, Outcome};
-use flavour::Flavour;
+pub(crate) use flavour::Flavour;
 use json::Layout;
+pub(crate) use truth::{Inserted, Stretch, TrueIteration, Truth};
 
 /// Size and kind of the trace.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Events to write: exactly so many, at least 100
+    /// Events to write: exactly so many, at least 100; the program is cut there
     #[arg(long)]
-    events: u64,
+    events: Option<u64>,
+    /// Steps, or images, of a Kineto trace: the program is recorded to its end [default: a few, by the seed]
+    #[arg(long, conflicts_with = "events", value_parser = clap::value_parser!(u64).range(1..))]
+    steps: Option<u64>,
     /// Whose trace to imitate; rocprof and metal have only one
     #[arg(long, value_enum)]
     flavour: Option<Flavour>,
@@ -64,6 +74,12 @@ pub(crate) struct Arguments {
     /// No line breaks and no blanks between the fields of events, instead of Kineto's layout
     #[arg(long)]
     compact: bool,
+    /// Leaves out all marks of a Kineto trace: steps, annotations, and their device sides
+    #[arg(long)]
+    unmarked: bool,
+    /// File for what a Kineto trace shows, as JSON: host span, level, device time and phase of each iteration
+    #[arg(long)]
+    truth: Option<PathBuf>,
 }
 
 /// What was recorded, and by which profiler.
@@ -72,8 +88,24 @@ pub(crate) enum Recorded {
     /// Training of a transformer.
     #[default]
     Training,
+    /// The same with several backward passes for each update of the parameters.
+    TrainingAccumulation,
+    /// The same with an evaluation after every few steps.
+    TrainingEvaluation,
+    /// The same with a pause after every few steps, in which the parameters are saved.
+    TrainingCheckpoint,
+    /// The same with a first step that loads data and sets everything up.
+    TrainingSlowStart,
+    /// Training of a recommender: tables of embeddings on several ranks, all-to-all, perceptrons.
+    Recommender,
+    /// Images by diffusion: several denoising steps for each.
+    Diffusion,
     /// Answers to requests: an inference engine's annotated steps of prefill, decode by captured graphs, and both.
     Serving,
+    /// The same with a constant number of requests, each answered one replaced by another.
+    ServingSteady,
+    /// The same with agents: prefixes that grow, pauses for tools, batches of changing size.
+    ServingAgentic,
     /// Training on two GPUs, recorded by rocprofv3 in one of its formats.
     Rocprof,
     /// A decoder on four Tenstorrent chips, as tt-metal's CSV of operations.
@@ -85,7 +117,15 @@ impl Recorded {
     fn of_kineto(self) -> Option<Workload> {
         match self {
             Recorded::Training => Some(Workload::Training),
+            Recorded::TrainingAccumulation => Some(Workload::TrainingAccumulation),
+            Recorded::TrainingEvaluation => Some(Workload::TrainingEvaluation),
+            Recorded::TrainingCheckpoint => Some(Workload::TrainingCheckpoint),
+            Recorded::TrainingSlowStart => Some(Workload::TrainingSlowStart),
+            Recorded::Recommender => Some(Workload::Recommender),
+            Recorded::Diffusion => Some(Workload::Diffusion),
             Recorded::Serving => Some(Workload::Serving),
+            Recorded::ServingSteady => Some(Workload::ServingSteady),
+            Recorded::ServingAgentic => Some(Workload::ServingAgentic),
             Recorded::Rocprof | Recorded::Metal => None,
         }
     }
@@ -96,19 +136,78 @@ impl Recorded {
 pub(crate) enum Workload {
     /// Trains a transformer.
     Training,
-    /// Answers requests.
+    TrainingAccumulation,
+    TrainingEvaluation,
+    TrainingCheckpoint,
+    TrainingSlowStart,
+    /// Trains a recommender.
+    Recommender,
+    /// Makes images.
+    Diffusion,
+    /// Answers requests in rounds that are alike.
     Serving,
+    ServingSteady,
+    ServingAgentic,
+}
+
+impl Workload {
+    /// All of them, in the order of the help.
+    pub(crate) const ALL: [Workload; 10] = [
+        Workload::Training,
+        Workload::TrainingAccumulation,
+        Workload::TrainingEvaluation,
+        Workload::TrainingCheckpoint,
+        Workload::TrainingSlowStart,
+        Workload::Recommender,
+        Workload::Diffusion,
+        Workload::Serving,
+        Workload::ServingSteady,
+        Workload::ServingAgentic,
+    ];
+
+    /// Its name on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Workload::Training => "training",
+            Workload::TrainingAccumulation => "training-accumulation",
+            Workload::TrainingEvaluation => "training-evaluation",
+            Workload::TrainingCheckpoint => "training-checkpoint",
+            Workload::TrainingSlowStart => "training-slow-start",
+            Workload::Recommender => "recommender",
+            Workload::Diffusion => "diffusion",
+            Workload::Serving => "serving",
+            Workload::ServingSteady => "serving-steady",
+            Workload::ServingAgentic => "serving-agentic",
+        }
+    }
+}
+
+/// Where a trace ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Length {
+    /// After exactly so many events, wherever the program is then.
+    Events(u64),
+    /// After so many steps, or as many as the seed says.
+    Steps(Option<u64>),
+}
+
+/// A program and the seed of its run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) workload: Workload,
+    pub(crate) seed: u64,
 }
 
 /// What a trace is made from.
 #[derive(Debug, Clone, Copy)]
 struct Options {
-    events: u64,
+    length: Length,
     flavour: Flavour,
     workload: Workload,
     seed: u64,
     python_frames: bool,
     layout: Layout,
+    is_marked: bool,
 }
 
 /// Writes the trace.
@@ -118,16 +217,20 @@ pub(crate) fn run(arguments: &Arguments) -> ChoreResult {
         return Err("--format is for --workload rocprof: other traces are Kineto's".into());
     }
     let options = Options {
-        events: arguments.events,
+        length: arguments.events.map_or(Length::Steps(arguments.steps), Length::Events),
         flavour: arguments.flavour.ok_or("--flavour says whose trace to imitate: cuda or rocm")?,
         workload,
         seed: arguments.seed,
         python_frames: arguments.python_frames.unwrap_or(true),
         layout: if arguments.compact { Layout::Compact } else { Layout::Lines },
+        is_marked: !arguments.unmarked,
     };
-    match &arguments.out {
+    let truth = match &arguments.out {
         None => generate(options, &mut io::stdout().lock())?,
         Some(path) => write_file(path, |out| generate(options, out))?,
+    };
+    if let Some(path) = &arguments.truth {
+        write_file(path, |out| Ok(truth.write(workload.name(), options.seed, out)?))?;
     }
     Ok(Outcome::Good)
 }
@@ -135,8 +238,19 @@ pub(crate) fn run(arguments: &Arguments) -> ChoreResult {
 /// Writes a trace of training on CUDA, of which only size and random numbers are chosen.
 pub(crate) fn write_training(path: &Path, events: u64, seed: u64) -> Result<(), Box<dyn Error>> {
     let (flavour, workload, layout) = (Flavour::Cuda, Workload::Training, Layout::Lines);
-    let options = Options { events, flavour, workload, seed, python_frames: true, layout };
-    write_file(path, |out| generate(options, out))
+    let length = Length::Events(events);
+    let options = Options { length, flavour, workload, seed, python_frames: true, layout, is_marked: true };
+    write_file(path, |out| generate(options, out)).map(drop)
+}
+
+/// Writes the trace of a whole run, which the seed chooses, and says what happened in it.
+pub(crate) fn write_run(run: Run, is_marked: bool, out: &mut dyn Write) -> Result<Truth, Box<dyn Error>> {
+    let Run { workload, seed } = run;
+    let (length, layout) = (Length::Steps(None), Layout::Compact);
+    // Flavours and frames take turns, so that a few seeds show all four combinations.
+    let flavour = if seed.is_multiple_of(2) { Flavour::Cuda } else { Flavour::Rocm };
+    let python_frames = (seed / 2).is_multiple_of(2);
+    generate(Options { length, flavour, workload, seed, python_frames, layout, is_marked }, out)
 }
 
 /// Writes what another profiler than Kineto recorded.
@@ -145,13 +259,17 @@ fn run_other(arguments: &Arguments) -> ChoreResult {
         ("--flavour", arguments.flavour.is_some()),
         ("--python-frames", arguments.python_frames.is_some()),
         ("--compact", arguments.compact),
+        ("--steps", arguments.steps.is_some()),
+        ("--unmarked", arguments.unmarked),
+        ("--truth", arguments.truth.is_some()),
     ];
     let is_metal = arguments.workload == Recorded::Metal;
     if let Some((option, _)) = of_kineto.into_iter().find(|(_, given)| *given) {
         let workload = if is_metal { "metal" } else { "rocprof" };
         return Err(format!("{option} is for Kineto's traces, not for --workload {workload}").into());
     }
-    let (events, seed) = (arguments.events, arguments.seed);
+    let events = arguments.events.ok_or("--events says how long a recording of another profiler is")?;
+    let seed = arguments.seed;
     if is_metal {
         if arguments.format.is_some() {
             return Err("--format is for --workload rocprof: operations of tt-metal are CSV".into());
@@ -171,26 +289,26 @@ fn run_other(arguments: &Arguments) -> ChoreResult {
 }
 
 /// Writes a file, compressed when its name ends in `.gz`.
-fn write_file(
+fn write_file<T>(
     path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> Result<(), Box<dyn Error>>,
-) -> Result<(), Box<dyn Error>> {
+    write: impl FnOnce(&mut dyn Write) -> Result<T, Box<dyn Error>>,
+) -> Result<T, Box<dyn Error>> {
     let named = |error: io::Error| format!("{}: {error}", path.display());
     let mut file = File::create(path).map_err(named)?;
     if path.extension().is_some_and(|extension| extension == "gz") {
         // No time and no name in the header: the same trace is the same file.
         let mut zip = GzBuilder::new().mtime(0).write(file, Compression::default());
-        write(&mut zip)?;
+        let written = write(&mut zip)?;
         zip.finish().and_then(|mut file| file.flush()).map_err(named)?;
+        Ok(written)
     } else {
-        write(&mut file)?;
+        write(&mut file)
     }
-    Ok(())
 }
 
-/// Writes one trace, exactly `options.events` events long.
-fn generate(options: Options, out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
-    if options.events < recording::FEWEST_EVENTS {
+/// Writes one trace and says what happened in it.
+fn generate(options: Options, out: &mut dyn Write) -> Result<Truth, Box<dyn Error>> {
+    if matches!(options.length, Length::Events(events) if events < recording::FEWEST_EVENTS) {
         return Err(format!("a trace has at least {} events", recording::FEWEST_EVENTS).into());
     }
     recording::record(options, out).map_err(|error| format!("the trace cannot be written: {error}").into())

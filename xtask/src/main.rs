@@ -4,9 +4,10 @@
 //! | --- | --- |
 //! | `bench` | time and memory of the release binary over sizes, against the least that reading takes |
 //! | `layers` | fails when a crate depends on a crate below it in the house order, or its tests alone compile other dependencies than those of the workspace |
-//! | `gen-trace` | writes a synthetic recording of any size, the same bytes for the same seed: Kineto's traces of training and serving, rocprofv3's runs, tt-metal's operations |
+//! | `gen-trace` | writes a synthetic recording of any size, the same bytes for the same seed, with the truth about it: Kineto's traces of training, diffusion, recommenders and serving; rocprofv3's runs, tt-metal's operations |
 //! | `repeat-trace` | writes a recorded Kineto trace several times in a row, as one larger trace |
 //! | `phase-bench` | scores the prefill and decode detector on recorded traces against their annotations |
+//! | `iteration-bench` | scores the detector of iterations on generated runs, as recorded and without marks |
 //! | `corpus` | runs the release binary over recorded traces and compares with the reference |
 //! | `snapshot` | writes every output of a list of runs, and compares it with an earlier snapshot |
 //!
@@ -17,9 +18,11 @@ mod bench;
 mod corpus;
 mod features;
 mod gen_trace;
+mod iteration_bench;
 mod layers;
 mod phase_bench;
 mod repeat_trace;
+mod score_table;
 mod snapshot;
 
 use std::error::Error;
@@ -42,7 +45,7 @@ enum Chore {
     Bench(bench::Arguments),
     /// Check that every crate depends only on crates above it.
     Layers,
-    /// Write a synthetic recording: a Kineto trace of training or serving, a run of rocprofv3, operations of tt-metal.
+    /// Write a synthetic recording: a Kineto trace of one of ten programs, a run of rocprofv3, operations of tt-metal.
     GenTrace(gen_trace::Arguments),
     /// Write a recorded Kineto trace several times in a row, with ids of its own for each copy.
     RepeatTrace(repeat_trace::Arguments),
@@ -52,6 +55,8 @@ enum Chore {
     Snapshot(snapshot::Arguments),
     /// Score the prefill and decode detector on recorded traces.
     PhaseBench(phase_bench::Arguments),
+    /// Score the detector of iterations on generated runs.
+    IterationBench(iteration_bench::Arguments),
 }
 
 /// What a chore found, apart from failing to run at all.
@@ -70,6 +75,7 @@ fn main() -> ExitCode {
         Chore::Corpus(arguments) => corpus::run(&arguments, workspace_root()),
         Chore::Snapshot(arguments) => snapshot::run(&arguments, &workspace_root()),
         Chore::PhaseBench(arguments) => phase_bench::run(&arguments),
+        Chore::IterationBench(arguments) => iteration_bench::run(&arguments),
     };
     match outcome {
         Ok(Outcome::Good) => ExitCode::SUCCESS,

@@ -3,17 +3,17 @@
 //! Recordings hold a step or two each, so the benchmark also puts them together. In the blind modes the detector does
 //! not see what the truth is taken from.
 
-mod composite;
+pub(crate) mod composite;
 mod score;
 
 use std::error::Error;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use inference_phase::{DetectOptions, Steps};
 use trace_ingest::{ReadOptions, Trace};
 use trace2tree::{TraceTree, TreeOptions};
 
+use crate::score_table::ScoreTable;
 use crate::{ChoreResult, Outcome};
 use composite::{Mode, composite};
 use score::{Score, score, truth};
@@ -178,20 +178,11 @@ fn failures(mode: Mode, score: &Score) -> Vec<&'static str> {
 
 /// A table of all scores in percent, with what the reference scores where that is known.
 fn summary(scored: &[Scored]) -> String {
-    let mut text = String::new();
-    let columns = ["W2", "balanced", "W3", "abstain", "steps", "time error", "coverage"];
-    // Writing to a String cannot fail.
-    let _ = write!(text, "{:<22}", "");
-    for column in columns {
-        let _ = write!(text, "{column:>12}");
-    }
-    text.push('\n');
-    let mut failed = 0;
+    let mut table = ScoreTable::new(&["W2", "balanced", "W3", "abstain", "steps", "time error", "coverage"]);
     for case in scored {
-        let _ = writeln!(text, "{}", case.name);
+        table.line(&case.name);
         for (mode, score) in &case.scores {
-            let _ = write!(text, "  {:<20}", mode.name());
-            for value in [
+            let shares = [
                 score.two_way,
                 score.balanced,
                 score.three_way,
@@ -199,29 +190,18 @@ fn summary(scored: &[Scored]) -> String {
                 score.steps,
                 score.time_error,
                 score.coverage,
-            ] {
-                let _ = write!(text, "{:>12.3}", value * 100.0);
-            }
-            let failures = failures(*mode, score);
-            failed += failures.len();
-            let _ = writeln!(
-                text,
-                "{}",
-                failures.iter().map(|gate| format!("  FAILED: {gate}")).collect::<String>()
-            );
+            ];
+            table.row(mode.name(), &shares.map(Some), &failures(*mode, score));
         }
         if let Some((_, methods)) = REFERENCE.iter().find(|(name, _)| *name == case.name) {
             for (method, accuracy) in methods {
-                let _ = writeln!(text, "  {:<20}{accuracy:>12.3}", format!("({method})"));
+                table.row(&format!("({method})"), &[Some(accuracy / 100.0)], &[]);
             }
         }
     }
-    let _ = writeln!(
-        text,
-        "\nin parentheses: methods of the reference, W2 in percent, as measured on its own output"
-    );
-    let _ = writeln!(text, "{} cases, {failed} failed gates", scored.len());
-    text
+    table.line("\nin parentheses: methods of the reference, W2 in percent, as measured on its own output");
+    table.line(&format!("{} cases, {} failed gates", scored.len(), table.failed()));
+    table.into_text()
 }
 
 #[cfg(test)]

@@ -237,7 +237,11 @@ impl Finder<'_> {
         self.recorded_steps(&mut found);
         let symbols: Vec<u32> = self.process.items.iter().map(|item| item.symbol).collect();
         let training = (self.program == Program::Training)
-            .then(|| training::find(self.process, &symbols, self.optimizer_ranges()))
+            .then(|| {
+                let (optimizer, batches) =
+                    (self.ranges(&MarkKind::OptimizerStep), self.ranges(&MarkKind::NextBatch));
+                training::find(self.process, &symbols, optimizer, batches)
+            })
             .flatten();
         let is_training = training.is_some();
         if let Some(training) = training {
@@ -253,10 +257,7 @@ impl Finder<'_> {
             if self.options.use_frames {
                 self.frames(&mut found, &symbols);
             }
-            let still_single = found.others.is_empty();
-            if found.steps.is_none() || still_single {
-                self.sequence(&mut found, &symbols, is_training);
-            }
+            self.sequence(&mut found, &symbols, is_training);
         }
         if found.steps.is_none() && found.failure.is_none() {
             found.failure = Some(match self.process.items.len() {
@@ -324,14 +325,16 @@ impl Finder<'_> {
         level
     }
 
-    fn optimizer_ranges(&self) -> &[Mark] {
-        let group = self.groups.iter().find(|group| group.kind == MarkKind::OptimizerStep);
+    /// Ranges of one kind.
+    fn ranges(&self, kind: &MarkKind) -> &[Mark] {
+        let group = self.groups.iter().find(|group| group.kind == *kind);
         group.and_then(|group| self.owner(group)).map_or(&[], |(marks, _)| marks)
     }
 
     fn training(&self, found: &mut Found, training: Training) {
         let Training { steps, micro_batches, has_updates, has_backward } = training;
-        let evidence = match has_updates && has_backward && !self.optimizer_ranges().is_empty() {
+        let evidence = match has_updates && has_backward && !self.ranges(&MarkKind::OptimizerStep).is_empty()
+        {
             true => Evidence::Annotations,
             false => Evidence::TrainingCycle,
         };
@@ -350,8 +353,9 @@ impl Finder<'_> {
             first: 0,
             iterations: stretches.iter().map(|stretch| self.iteration(*stretch)).collect(),
         };
-        let is_known = found.steps.as_ref().is_some_and(|(known, _)| known.iterations.len() >= steps.len());
-        if !is_known {
+        // In recorded steps, what repeats comes at least twice in each.
+        let known = found.steps.as_ref().map_or(0, |(known, _)| known.iterations.len());
+        if steps.len() >= 2 * known {
             let mut steps = level(LevelKind::Step, "training step", &steps);
             if found.steps.is_some() {
                 steps.kind = LevelKind::Pass;
@@ -576,14 +580,19 @@ impl Finder<'_> {
     /// What repeats in the calls of the main thread.
     fn sequence(&self, found: &mut Found, symbols: &[u32], is_training: bool) {
         let in_one_module = |first: trace_ingest::EventId, second: trace_ingest::EventId| {
-            let module = self.tree.parent_module(first);
-            self.options.use_frames && module.is_some() && module == self.tree.parent_module(second)
+            let outermost = |call| {
+                std::iter::successors(self.tree.parent_module(call), |&module| {
+                    self.tree.parent_module(module)
+                })
+                .last()
+            };
+            self.options.use_frames && outermost(first).is_some() && outermost(first) == outermost(second)
         };
         let Some(mut levels) = sequence::find(self.process, symbols, in_one_module) else { return };
         // Where other threads do more, what repeats on this one is no iteration of the program.
         let own: i64 = self.process.items.iter().chain(&self.process.backward).map(|item| item.work).sum();
         let own_share = (own as f64 / self.process.work.total().max(1) as f64).min(1.0);
-        levels.parts.iter_mut().for_each(|part| part.confidence *= own_share);
+        levels.parts.iter_mut().for_each(|part| part.confidence *= 0.5 + own_share / 2.0);
         if own_share < 0.5 {
             return;
         }
@@ -595,29 +604,18 @@ impl Finder<'_> {
             Evidence::OperatorSequence => "operators that repeat",
             _ => "kernels that repeat",
         };
-        let known = found.steps.as_ref().map_or(0, |(level, _)| level.iterations.len());
         for (index, part) in levels.parts.into_iter().enumerate() {
-            if part.blocks.len() <= known {
-                continue;
-            }
-            let is_step = index == 0 && levels.outermost_is_steps && !is_training;
-            let kind = match (is_step, found.steps.is_some()) {
-                (true, false) => LevelKind::Step,
-                (true, true) => LevelKind::Pass,
-                (false, _) => LevelKind::Layer,
-            };
+            let explained = part.explained;
             let level = Level {
-                kind,
+                kind: LevelKind::Layer,
                 name: name.to_owned(),
                 evidence,
                 confidence: part.confidence,
                 first: 0,
                 iterations: self.iterations(&part.blocks),
             };
-            match kind {
-                LevelKind::Layer => found.others.push(level),
-                _ => found.add_steps(level, Reason::LongestRepeat),
-            }
+            let is_step = index == 0 && levels.outermost_is_steps && !is_training;
+            self.add_repeat(found, level, is_step, explained);
         }
         if found.steps.is_none() && found.failure.is_none() {
             found.failure = Some(Reason::SinglePass(found.others.first().map(|level| level.kind)));
@@ -625,6 +623,46 @@ impl Finder<'_> {
             (&mut found.failure, found.others.first())
         {
             *part = Some(level.kind);
+        }
+    }
+
+    /// Adds what repeats: as the steps, around calls of a model of which each pass makes several, or below what is known.
+    fn add_repeat(&self, found: &mut Found, mut level: Level, is_step: bool, explained: f64) {
+        let count = level.iterations.len();
+        let fewest = found.counts().min();
+        let is_new = found.counts().all(|known| known != count);
+        let is_diffusion = self.program == Program::Diffusion;
+        match &mut found.steps {
+            None if is_step => {
+                // What comes before and after the steps of an image are parts of the image.
+                let reason = match is_diffusion && explained < 0.9 {
+                    true => Reason::OneImage,
+                    false => Reason::LongestRepeat,
+                };
+                level.kind = match reason {
+                    Reason::OneImage => LevelKind::DenoisingStep,
+                    _ if is_diffusion => LevelKind::Image,
+                    _ => LevelKind::Step,
+                };
+                found.steps = Some((level, reason));
+            }
+            Some((known, reason))
+                if is_step
+                    && known.evidence == Evidence::ModuleCalls
+                    && self.program != Program::LanguageModel
+                    && known.iterations.len() >= 2 * count =>
+            {
+                level.kind = if is_diffusion { LevelKind::Image } else { LevelKind::Step };
+                *reason = Reason::LongestRepeat;
+                let mut calls = std::mem::replace(known, level);
+                calls.kind = if is_diffusion { LevelKind::DenoisingStep } else { LevelKind::Pass };
+                found.others.push(calls);
+            }
+            _ if is_new && fewest.is_none_or(|fewest| count >= 2 * fewest) => {
+                level.kind = if is_step { LevelKind::Pass } else { LevelKind::Layer };
+                found.others.push(level);
+            }
+            _ => {}
         }
     }
 

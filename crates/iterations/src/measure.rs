@@ -344,11 +344,10 @@ impl Contents {
             return group;
         }
         let content = Content { operators: self.count(operators), kernels, busy };
-        let compared =
-            self.founders.iter().take(Self::MOST_COMPARED).map(|founder| founder.likeness(&content));
-        let nearest = compared.enumerate().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
-        let group = nearest.filter(|&(_, likeness)| likeness > 0.0).map(|(group, _)| group);
-        let group = group.unwrap_or(self.founders.len());
+        let compared = self.founders.iter().take(Self::MOST_COMPARED).enumerate();
+        let alike = compared.filter_map(|(group, founder)| Some((group, founder.likeness(&content)?)));
+        let nearest = alike.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
+        let group = nearest.map_or(self.founders.len(), |(group, _)| group);
         self.exact.insert(content.kernels.clone(), group);
         if group == self.founders.len() {
             self.founders.push(content);

@@ -10,7 +10,7 @@ use super::signature::{Argument, FLOAT, bf16, bf16_transposed, list, tensor};
 use super::step::Collective;
 
 impl Recipe {
-    /// The layer's gradients, last op first, then the exchange of its bucket.
+    /// The layer's gradients, last op first.
     pub(super) fn backward_layer(&self) -> Vec<Node> {
         let Shape { batch, sequence, model } = self.shape;
         let residual = bf16(&self.residual());
@@ -31,8 +31,12 @@ impl Recipe {
             self.addmm_backward(slot::QKV, hidden, 3 * hidden),
             self.norm_backward(slot::NORM_1),
             self.accumulate(&[3 * hidden, hidden]),
-            self.collective(&Collective::all_reduce(self.shape.layer_parameters())),
         ]
+    }
+
+    /// The exchange of the layer's bucket of gradients between the ranks.
+    pub(super) fn exchange_gradients(&self) -> Node {
+        self.collective(&Collective::all_reduce(self.shape.layer_parameters()))
     }
 
     /// What autograd's engine records around a gradient: itself, then the gradient's function.

@@ -9,7 +9,9 @@ use super::step::{WORLD_SIZE, ranks};
 
 /// Events that the end of the document takes: three per process and per device, two per thread and
 /// per stream, and the four around the recording itself.
-pub(super) const FOOTER_EVENTS: u64 = 3 * (1 + WORLD_SIZE) + 2 * 4 + 4;
+pub(super) fn footer_events(streams: &[Stream]) -> u64 {
+    3 * (1 + WORLD_SIZE) + 2 * (2 + streams.len() as u64) + 4
+}
 
 /// Everything before the first event.
 pub(super) fn write_header(writer: &mut EventWriter<'_>, flavour: Flavour, trace_id: u64) {
@@ -94,6 +96,7 @@ enum Value<'v> {
 pub(super) fn write_footer(
     writer: &mut EventWriter<'_>,
     flavour: Flavour,
+    streams: &[Stream],
     recording: Span,
 ) -> io::Result<()> {
     let time = recording.start;
@@ -116,7 +119,7 @@ pub(super) fn write_footer(
         let number = flavour.thread(thread);
         name_row((process, number), format!("thread {number} ({name})"))?;
     }
-    for stream in [Stream::Compute, Stream::Communication] {
+    for &stream in streams {
         let number = flavour.stream(stream);
         // The recorder writes the trailing blank.
         name_row((flavour.rank(), number), format!("stream {number} "))?;

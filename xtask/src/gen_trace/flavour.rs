@@ -21,6 +21,8 @@ pub(super) enum Thread {
 pub(super) enum Stream {
     Compute,
     Communication,
+    /// Copies under the computation.
+    Copy,
 }
 
 /// What the host asks of the runtime.
@@ -131,8 +133,10 @@ impl Flavour {
         match (self, stream) {
             (Flavour::Cuda, Stream::Compute) => 7,
             (Flavour::Cuda, Stream::Communication) => 24,
+            (Flavour::Cuda, Stream::Copy) => 20,
             (Flavour::Rocm, Stream::Compute) => 0,
             (Flavour::Rocm, Stream::Communication) => 5,
+            (Flavour::Rocm, Stream::Copy) => 3,
         }
     }
 }

@@ -276,12 +276,12 @@ impl Recipe {
 }
 
 /// Python reads a parameter or a submodule.
-fn parameter() -> Node {
+pub(super) fn parameter() -> Node {
     code(GETATTR, vec![code(ISINSTANCE, Vec::new())])
 }
 
 /// A module: its frame, the call machinery, its `forward`.
-fn module(name: (&'static str, u64, u64), forward: &'static str, children: Vec<Node>) -> Node {
+pub(super) fn module(name: (&'static str, u64, u64), forward: &'static str, children: Vec<Node>) -> Node {
     let (class, per_layer, offset) = name;
     let call = code(CALL_IMPL, vec![code(TRACING_STATE, Vec::new()), code(forward, children)]);
     frame(FrameName::Module { class, per_layer, offset }, vec![call])

@@ -81,6 +81,11 @@ pub(super) const GELU: &str = "at::native::GeluCUDAKernelImpl(at::TensorIterator
 /// Functor of the activation's gradient.
 pub(super) const GELU_BACKWARD: &str = "at::native::GeluBackwardCUDAKernelImpl(at::TensorIteratorBase&, at::native::GeluType)::{lambda()#2}::\
      operator()() const::{lambda()#4}::operator()() const::{lambda(c10::BFloat16, c10::BFloat16)#1}";
+/// Functor of the rectifier.
+pub(super) const RELU: &str = "at::native::(anonymous namespace)::launch_clamp_scalar(at::TensorIteratorBase&, c10::Scalar, c10::Scalar)::{lambda()#1}";
+/// Functor of the sigmoid's product with its argument.
+pub(super) const SILU: &str = "at::native::(anonymous namespace)::silu_kernel(at::TensorIteratorBase&)::{lambda()#1}::operator()() const::\
+     {lambda()#4}::operator()() const::{lambda(c10::BFloat16)#1}";
 /// Functor of a conversion.
 pub(super) const CONVERT: &str =
     "at::native::bfloat16_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda(float)#1}";
@@ -242,4 +247,128 @@ pub(super) fn gather_rows(rows: u64, width: u64) -> Kernel {
 pub(super) fn argmax(rows: u64, width: u64) -> Kernel {
     let name = "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<c10::BFloat16, at::native::ArgMaxOps<float>, unsigned int, long, 4> >(at::native::ReduceOp)";
     streaming(name, rows, 2 * rows * width)
+}
+
+/// Norms of many tensors in one kernel.
+pub(super) fn norms(elements: u64) -> Kernel {
+    let name = "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous namespace)::\
+                TensorListMetadata<1>, at::native::(anonymous namespace)::LpNormFunctor<c10::BFloat16, \
+                (at::native::NormType)1, c10::BFloat16, 1, 1, 0>, float*, int>";
+    let grid = [elements.div_ceil(65_536), 1, 1];
+    kernel(name.into(), Call::LaunchKernel, 2 * elements / BYTES_PER_NS, grid, [512, 1, 1])
+}
+
+/// A convolution of `side × side` pixels as a product of matrices, 3 × 3 pixels of each channel at a time.
+pub(super) fn convolution(flavour: Flavour, images: u64, channels: [u64; 2], side: u64) -> Kernel {
+    let name = match flavour {
+        Flavour::Cuda => {
+            "sm90_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc_tilesize128x128x64_stage4_warpsize2x2x1\
+             _g1_tensor16x8x16_alignc8_execute_kernel__5x_cudnn"
+        }
+        Flavour::Rocm => {
+            "igemm_fwd_gtcx3_nhwc_bf16_bx0_ex1_bt256x128x32_wt32x32x8_ws1x1_wr2x2_ta1x8x4x1_1x4x1x64"
+        }
+    };
+    let pixels = images * side * side;
+    let duration = 18 * pixels * channels[0] * channels[1] / FLOP_PER_NS;
+    let grid = [pixels.div_ceil(128), channels[1].div_ceil(128), 1];
+    let mut convolution = kernel(name.into(), Call::LaunchLibrary, duration, grid, [128, 1, 1]);
+    convolution.registers = 232;
+    convolution
+}
+
+/// Mean and spread of each group of channels.
+pub(super) fn group_moments(groups: u64, elements: u64) -> Kernel {
+    let name = "void at::native::(anonymous namespace)::RowwiseMomentsCUDAKernel<c10::BFloat16>(long, float, \
+                c10::BFloat16 const*, c10::BFloat16*, c10::BFloat16*)";
+    kernel(name.into(), Call::LaunchKernel, 2 * elements / BYTES_PER_NS, [groups, 1, 1], [512, 1, 1])
+}
+
+/// Pixels doubled in both directions.
+pub(super) fn upsample(elements: u64) -> Kernel {
+    let name = "void at::native::(anonymous namespace)::upsample_nearest2d_nhwc_out_frame<c10::BFloat16, \
+                &at::native::nearest_neighbor_compute_source_index>(c10::BFloat16 const*, c10::BFloat16*, unsigned long)";
+    streaming(name, elements.div_ceil(1024), 10 * elements)
+}
+
+/// Normal random numbers.
+pub(super) fn normal(elements: u64) -> Kernel {
+    let name = "void at::native::(anonymous namespace)::distribution_elementwise_grid_stride_kernel<float, 4, \
+                at::native::templates::cuda::normal_and_transform<c10::BFloat16, float, at::CUDAGeneratorImpl*>>(long)";
+    streaming(name, elements.div_ceil(1024), 2 * elements)
+}
+
+/// Rows of several tables of embeddings, summed for each bag.
+pub(super) fn embedding_bags(bags: u64, lookups: u64, width: u64) -> Kernel {
+    let name = "void split_embedding_codegen_forward_unweighted_kernel<float, float, float, false, long, 4ul, true>\
+                (at::PackedTensorAccessor64<float, 1ul, at::RestrictPtrTraits>)";
+    streaming(name, bags.div_ceil(8), 4 * (bags + lookups) * width)
+}
+
+/// Ids put in order, so that the gradients of one row come together.
+pub(super) fn sort_ids(lookups: u64) -> Kernel {
+    let name = "void cub::CUB_200601_900_NS::DeviceRadixSortOnesweepKernel<cub::DeviceRadixSortPolicy<long, int, int>\
+                ::Policy900, false, long, int, int, int>(int*)";
+    streaming(name, lookups.div_ceil(4096), 48 * lookups)
+}
+
+/// The gradients of embeddings, and the rows' update by them.
+pub(super) fn embedding_update(lookups: u64, width: u64) -> Kernel {
+    let name = "void split_embedding_backward_codegen_rowwise_adagrad_unweighted_kernel_warp_per_row_1<float, float, \
+                float, long, 4ul, 32ul, false>(at::PackedTensorAccessor64<float, 2ul, at::RestrictPtrTraits>)";
+    streaming(name, lookups.div_ceil(8), 12 * lookups * width)
+}
+
+/// Products of small matrices, one pair for each sample.
+pub(super) fn batched_products(flavour: Flavour, samples: u64, vectors: u64, width: u64) -> Kernel {
+    let mut products = gemm(flavour, [samples * vectors, vectors, width]);
+    products.grid = [samples, 1, 1];
+    products
+}
+
+/// What an inference engine's attention works on in one kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PagedAttention {
+    /// Prompts alone.
+    Prompts,
+    /// New tokens of requests whose prompts are done.
+    Generation,
+    /// Both at once: the kernel does not show which.
+    Either,
+}
+
+/// Attention of `queries` new tokens of some requests to `keys` tokens of each on average, in pages.
+pub(super) fn paged_attention(
+    flavour: Flavour,
+    kind: PagedAttention,
+    [heads, head]: [u64; 2],
+    queries: u64,
+    keys: u64,
+) -> Kernel {
+    let name = match (flavour, kind) {
+        (Flavour::Cuda, PagedAttention::Prompts) => {
+            "void flashinfer::BatchPrefillWithPagedKVCacheKernel<flashinfer::KernelTraits<(flashinfer::MaskMode)1, 128u, \
+             2u, 4u, 8u, 8u, 4u, 1u, (flashinfer::PosEncodingMode)0, __nv_bfloat16, __nv_bfloat16, __nv_bfloat16>>"
+        }
+        (Flavour::Cuda, PagedAttention::Generation) => {
+            "void flashinfer::BatchDecodeWithPagedKVCacheKernel<(flashinfer::PosEncodingMode)0, 2u, 4u, 8u, 16u, 4u, 2u, \
+             flashinfer::DefaultAttention<false, false, false, false>>"
+        }
+        (Flavour::Cuda, PagedAttention::Either) => {
+            "void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<flash::\
+             CollectiveMainloopFwdSm90<2, cute::tuple<cute::C<1>, cute::C<1>, cute::C<1>>, cute::tuple<cute::C<128>, \
+             cute::C<128>, cute::C<128>>, 128, cutlass::bfloat16_t, float, cutlass::arch::Sm90>>>>"
+        }
+        (Flavour::Rocm, PagedAttention::Prompts) => "_fwd_kernel_context_attention",
+        (Flavour::Rocm, PagedAttention::Generation) => {
+            "void paged_attention_ll4mi_QKV_mfma16_kernel<__hip_bfloat16, __hip_bfloat16, (vllm::Fp8KVCacheDataType)0, \
+             __hip_bfloat16, 16, 128, 256, false, 4>"
+        }
+        (Flavour::Rocm, PagedAttention::Either) => "kernel_unified_attention_2d",
+    };
+    let work = 4 * heads * queries * keys * head / FLOP_PER_NS;
+    let traffic = 4 * heads * keys * head / BYTES_PER_NS;
+    let grid = [queries.div_ceil(128), heads, 1];
+    let call = if flavour == Flavour::Cuda { Call::LaunchKernel } else { Call::LaunchModule };
+    kernel(name.into(), call, work.max(traffic), grid, [128, 1, 1])
 }

@@ -54,10 +54,6 @@ const MODELS: [Model; 4] = [
     },
 ];
 
-/// Events per layer that a model gets: several times what a layer and its gradient take in one step,
-/// so that a trace of a few thousand events holds several steps of a few layers.
-const EVENTS_PER_LAYER: u64 = 1_500;
-
 /// The sizes of one training step: the model and the batch at hand.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
@@ -67,10 +63,10 @@ pub(super) struct Shape {
 }
 
 impl Model {
-    /// One of the models, with no more layers than a trace of so many events has room for.
-    pub(super) fn choose(random: &mut Random, events: u64) -> Self {
+    /// One of the models, with no more than so many layers.
+    pub(super) fn choose(random: &mut Random, most_layers: u64) -> Self {
         let model = MODELS[random.between(0, MODELS.len() as u64) as usize];
-        Self { layers: model.layers.min((events / EVENTS_PER_LAYER).max(2)), ..model }
+        Self { layers: model.layers.min(most_layers), ..model }
     }
 
     /// A batch: its sequences are as long as the longest of them, in blocks of 64.

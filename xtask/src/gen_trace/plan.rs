@@ -20,6 +20,10 @@ pub(super) enum Node {
     Call(Call),
     /// Memory allocated (or, negative, freed) on the device.
     Memory(i64),
+    /// Makes the compute stream wait for what another stream has to do already.
+    Await(Stream),
+    /// Nothing that is recorded, for so many nanoseconds.
+    Pause(u64),
 }
 
 /// A frame of the Python stack.
@@ -86,6 +90,14 @@ pub(super) struct Kernel {
 pub(super) struct Transfer {
     pub(super) direction: Direction,
     pub(super) bytes: u64,
+    pub(super) stream: Stream,
+}
+
+impl Transfer {
+    /// A copy in order with the computation.
+    pub(super) fn new(direction: Direction, bytes: u64) -> Self {
+        Self { direction, bytes, stream: Stream::Compute }
+    }
 }
 
 /// A frame with this name and content.

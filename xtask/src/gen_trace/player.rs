@@ -53,7 +53,7 @@ struct OpenStep {
 #[derive(Clone, Copy)]
 pub(super) struct Clocks {
     host: [u64; 2],
-    streams: [u64; 2],
+    streams: [u64; 3],
     step_on_device: Option<Span>,
 }
 
@@ -79,13 +79,14 @@ pub(super) struct Player {
     flavour: Flavour,
     python_frames: bool,
     host: [u64; 2],
-    streams: [u64; 2],
+    streams: [u64; 3],
     counters: Counters,
     externals: Vec<u64>,
     python_stack: Vec<u64>,
     open_frames: Vec<OpenFrame>,
     step: Option<OpenStep>,
     tape: Vec<Vec<TapeEntry>>,
+    records_gradients: bool,
     allocated: u64,
 }
 
@@ -96,13 +97,14 @@ impl Player {
             flavour,
             python_frames,
             host: [EPOCH; 2],
-            streams: [EPOCH; 2],
+            streams: [EPOCH; 3],
             counters: Counters::default(),
             externals: Vec::new(),
             python_stack: Vec::new(),
             open_frames: Vec::new(),
             step: None,
             tape: Vec::new(),
+            records_gradients: true,
             allocated: 2_147_483_648,
         };
         player.counters.correlation = player.random.between(1_000, 60_000);
@@ -183,13 +185,18 @@ impl Player {
         self.open_frames.len()
     }
 
-    pub(super) fn begin_step(&mut self, number: u64) {
+    /// Begins a step that the recorder marks by this name.
+    pub(super) fn begin_step(&mut self, name: String) {
         let start = self.advance(Thread::Main, 2_000, 20_000);
         let external_id = next(&mut self.counters.external_id);
         let event_index = next(&mut self.counters.event_index);
-        let name = format!("ProfilerStep#{number}");
         self.step = Some(OpenStep { name, start, external_id, event_index, device: None });
+    }
+
+    /// Begins a forward pass, whose gradients are those that a backward pass replays.
+    pub(super) fn begin_forward(&mut self, records_gradients: bool) {
         self.tape.clear();
+        self.records_gradients = records_gradients;
     }
 
     /// Ends the step on the host, and its annotation on the device where it ran there.
@@ -257,6 +264,13 @@ impl Player {
                     self.call(*call, place.thread, CallDetail::None, segment);
                 }
                 Node::Memory(bytes) => self.memory(*bytes, place.thread, segment),
+                Node::Await(stream) => {
+                    self.call(Call::WaitEvent, place.thread, CallDetail::None, segment);
+                    let busy_until = self.streams[*stream as usize];
+                    let compute = &mut self.streams[Stream::Compute as usize];
+                    *compute = busy_until.max(*compute);
+                }
+                Node::Pause(nanoseconds) => self.host[place.thread as usize] += nanoseconds,
             }
         }
     }
@@ -314,6 +328,7 @@ impl Player {
         let taped = |player: &Self, slot: usize| player.tape.get(place.layer)?.get(slot).copied();
         match gradient {
             Gradient::None => None,
+            Gradient::Announces | Gradient::Records if !self.records_gradients => None,
             Gradient::Announces => Some((self.counters.sequence + 1, 0)),
             Gradient::Records => {
                 let sequence = next(&mut self.counters.sequence);
@@ -352,7 +367,7 @@ impl Player {
         };
         let waits_for = match call {
             Call::SynchronizeStream => self.streams[Stream::Compute as usize],
-            Call::SynchronizeDevice => self.streams[0].max(self.streams[1]),
+            Call::SynchronizeDevice => self.streams.into_iter().max().unwrap_or_default(),
             _ => 0,
         };
         let clock = &mut self.host[thread as usize];
@@ -384,7 +399,7 @@ impl Player {
         let call = self.call(Call::Copy, thread, CallDetail::Copy(copy), segment);
         let rate = if copy.direction == Direction::DeviceToDevice { MEMORY_RATE } else { BUS_RATE };
         let duration = 900 + copy.bytes / rate;
-        self.on_device(DeviceWork::Copy(copy), Stream::Compute, duration, &mut segment.calls[call]);
+        self.on_device(DeviceWork::Copy(copy), copy.stream, duration, &mut segment.calls[call]);
     }
 
     /// Puts work on a stream: after its launch, and after what the stream has to do already.

@@ -1,19 +1,20 @@
-//! The recorded program: training steps until the trace is as long as was asked for.
+//! The recorded program: its iterations until it ends, or until the trace is as long as was asked for.
 
-use std::convert::Infallible;
 use std::io::{self, Write};
 
-use super::document::{FOOTER_EVENTS, write_footer, write_header};
-use super::flavour::{Flavour, Thread};
-use super::forward::Recipe;
-use super::json::EventWriter;
-use super::model::{Model, Shape};
+use iterations::{LevelKind, Program};
+
+use super::document::{footer_events, write_footer, write_header};
+use super::flavour::{Flavour, Stream, Thread};
+use super::json::{EventWriter, Layout};
+use super::model::Model;
 use super::plan::{FrameName, Node};
 use super::player::{Place, Player};
 use super::random::Random;
 use super::segment::{Segment, Span};
-use super::serving::{Batch, Engine};
-use super::{Options, Workload};
+use super::serving::Batch;
+use super::truth::{Inserted, Truth};
+use super::{Length, Options, Workload};
 
 /// Room for the document's end and for the frames that are always open.
 pub(super) const FEWEST_EVENTS: u64 = 100;
@@ -27,17 +28,52 @@ const FIRST_STEP: u64 = 3;
 /// The frames that all steps run in.
 const PROGRAM_FRAMES: usize = 2;
 
+/// Events per layer that a model gets: several times what a layer and its gradient take in one step,
+/// so that a trace of a few thousand events holds several steps of a few layers.
+const EVENTS_PER_LAYER: u64 = 1_500;
+
 impl Workload {
     fn frames(self) -> [&'static str; PROGRAM_FRAMES] {
         match self {
-            Workload::Training => ["train.py(9): <module>", "train.py(101): main"],
-            Workload::Serving => ["serve.py(7): <module>", "serve.py(58): main"],
+            Workload::Training
+            | Workload::TrainingAccumulation
+            | Workload::TrainingEvaluation
+            | Workload::TrainingCheckpoint
+            | Workload::TrainingSlowStart
+            | Workload::Recommender => ["train.py(9): <module>", "train.py(101): main"],
+            Workload::Diffusion => ["generate.py(5): <module>", "generate.py(40): main"],
+            Workload::Serving | Workload::ServingSteady | Workload::ServingAgentic => {
+                ["serve.py(7): <module>", "serve.py(58): main"]
+            }
+        }
+    }
+
+    fn truth(self) -> Truth {
+        match self {
+            Workload::Training
+            | Workload::TrainingAccumulation
+            | Workload::TrainingEvaluation
+            | Workload::TrainingCheckpoint
+            | Workload::TrainingSlowStart
+            | Workload::Recommender => Truth::new(Program::Training, LevelKind::Step),
+            Workload::Diffusion => Truth::new(Program::Diffusion, LevelKind::Image),
+            Workload::Serving | Workload::ServingSteady | Workload::ServingAgentic => {
+                Truth::new(Program::LanguageModel, LevelKind::EngineStep)
+            }
+        }
+    }
+
+    /// The streams that its recording names.
+    fn streams(self) -> &'static [Stream] {
+        match self {
+            Workload::Training | Workload::Serving => &[Stream::Compute, Stream::Communication],
+            _ => &[Stream::Compute, Stream::Communication, Stream::Copy],
         }
     }
 }
 
-/// Why recording ended.
-enum Stop {
+/// Why recording ended before the program did.
+pub(super) enum Stop {
     /// The trace is as long as it may be.
     Full,
     Failed(io::Error),
@@ -49,126 +85,174 @@ impl From<io::Error> for Stop {
     }
 }
 
-/// Records a program of `options.events` events.
+/// Records a program: a number of events of it, or all of it.
 ///
 /// A stretch of the program that no longer fits is dropped whole, and allocations outside of any
 /// launch take its place, so that the number is exact.
-pub(super) fn record(options: Options, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn record(options: Options, out: &mut dyn Write) -> io::Result<Truth> {
     let mut random = Random::new(options.seed);
     let trace_id = random.next();
-    let model = Model::choose(&mut random, options.events);
+    let (limit, most_layers) = match options.length {
+        Length::Events(events) => (events, (events / EVENTS_PER_LAYER).max(2)),
+        Length::Steps(_) => (u64::MAX, random.between(2, 4)),
+    };
+    let model = Model::choose(&mut random, most_layers);
     let mut recording = Recording {
         writer: EventWriter::new(out, options.layout),
         player: Player::new(random, options.flavour, options.python_frames),
         flavour: options.flavour,
         workload: options.workload,
-        limit: options.events,
+        is_marked: options.is_marked,
+        length: options.length,
+        limit,
+        truth: options.workload.truth(),
     };
     write_header(&mut recording.writer, options.flavour, trace_id);
     match recording.program(model) {
-        Err(Stop::Full) => recording.finish(),
-        Err(Stop::Failed(error)) => Err(error),
-        Ok(never) => match never {},
+        Ok(()) => recording.limit = recording.writer.events() + recording.events_to_come(),
+        Err(Stop::Full) => {}
+        Err(Stop::Failed(error)) => return Err(error),
     }
+    recording.finish()?;
+    Ok(recording.truth)
 }
 
-struct Recording<'w> {
+/// A program that is being recorded.
+pub(super) struct Recording<'w> {
     writer: EventWriter<'w>,
     player: Player,
     flavour: Flavour,
     workload: Workload,
+    is_marked: bool,
+    length: Length,
     limit: u64,
+    truth: Truth,
 }
 
 impl Recording<'_> {
-    /// Works for ever; the length of the trace stops it.
-    fn program(&mut self, model: Model) -> Result<Infallible, Stop> {
+    fn program(&mut self, model: Model) -> Result<(), Stop> {
         self.enter(&self.workload.frames())?;
         match self.workload {
-            Workload::Training => self.train(model),
-            Workload::Serving => self.serve(),
-        }
-    }
-
-    fn serve(&mut self) -> Result<Infallible, Stop> {
-        let engine = Engine { flavour: self.flavour, layout: self.writer.layout() };
-        loop {
-            for batch in Batch::round(self.player.random()) {
-                self.run(&engine.step(batch), Thread::Main, 0)?;
+            Workload::Training
+            | Workload::TrainingAccumulation
+            | Workload::TrainingEvaluation
+            | Workload::TrainingCheckpoint
+            | Workload::TrainingSlowStart => self.train(model),
+            Workload::Recommender => {
+                let shape = model.batch(self.random());
+                self.train_recommender(shape)
             }
+            Workload::Diffusion => self.paint(),
+            Workload::Serving => self.serve_rounds(),
+            Workload::ServingSteady | Workload::ServingAgentic => self.serve_requests(),
         }
     }
 
-    fn train(&mut self, model: Model) -> Result<Infallible, Stop> {
-        for number in FIRST_STEP.. {
-            let shape = model.batch(self.player.random());
-            self.step(number, shape)?;
-        }
-        Err(Stop::Full)
+    pub(super) fn workload(&self) -> Workload {
+        self.workload
     }
 
-    fn step(&mut self, number: u64, shape: Shape) -> Result<(), Stop> {
-        let recipe = Recipe { flavour: self.flavour, layout: self.writer.layout(), shape };
-        let layers = shape.model.layers as usize;
-        let outside = self.player.depth();
+    pub(super) fn flavour(&self) -> Flavour {
+        self.flavour
+    }
+
+    pub(super) fn layout(&self) -> Layout {
+        self.writer.layout()
+    }
+
+    pub(super) fn player(&mut self) -> &mut Player {
+        &mut self.player
+    }
+
+    pub(super) fn random(&mut self) -> &mut Random {
+        self.player.random()
+    }
+
+    /// Whether the trace ends after a number of events, wherever the program is then.
+    pub(super) fn is_cut(&self) -> bool {
+        matches!(self.length, Length::Events(_))
+    }
+
+    /// How many iterations the program has: as many as were asked for, or `low..high` of them.
+    pub(super) fn iterations(&mut self, low: u64, high: u64) -> u64 {
+        match self.length {
+            Length::Events(_) => u64::MAX - FIRST_STEP,
+            Length::Steps(Some(steps)) => steps,
+            Length::Steps(None) => self.random().between(low, high),
+        }
+    }
+
+    /// Begins a step that the profiler marks, `ProfilerStep#N`.
+    pub(super) fn begin_mark(&mut self, index: u64) -> Result<(), Stop> {
         self.check_room(2)?;
-        self.player.begin_step(number);
-        self.enter(&["train.py(72): training_step"])?;
-        let inside = self.player.depth();
+        self.player.begin_step(format!("ProfilerStep#{}", FIRST_STEP + index));
+        Ok(())
+    }
 
-        self.run(&recipe.load_batch(), Thread::Main, 0)?;
-        self.run(&recipe.zero_gradients(), Thread::Main, 0)?;
-
-        self.enter(&["torch/nn/modules/module.py(1776): _call_impl", "model/transformer.py(52): forward"])?;
-        let forward = recipe.forward_layer();
-        for layer in 0..layers {
-            self.run(&forward, Thread::Main, layer)?;
-        }
-        self.leave_to(inside)?;
-        self.run(&recipe.loss(), Thread::Main, 0)?;
-
-        self.enter(&[
-            "torch/_tensor.py(592): backward",
-            "torch/autograd/graph.py(829): _engine_run_backward",
-            "<built-in method run_backward of torch._C._EngineBase object at 0x7f0ca88d9690>",
-        ])?;
-        self.player.begin_backward();
-        let backward = recipe.backward_layer();
-        for layer in (0..layers).rev() {
-            let ran = self.run(&backward, Thread::Autograd, layer);
-            self.player.end_backward();
-            ran?;
-        }
-        self.leave_to(inside)?;
-
-        self.run(&recipe.optimise(), Thread::Main, 0)?;
-        self.run(&recipe.replay_graph(), Thread::Main, 0)?;
-        self.run(&recipe.read_loss(), Thread::Main, 0)?;
-        self.leave_to(outside)?;
+    /// Ends the marked step.
+    pub(super) fn end_mark(&mut self) -> Result<(), Stop> {
         let mut end = Segment::default();
         self.player.end_step(&mut end);
-        self.keep(&end)
+        self.keep(end)
+    }
+
+    /// What is kept until [`Recording::end`] is an iteration.
+    pub(super) fn begin(&mut self, level: LevelKind) {
+        self.truth.begin(level, None);
+    }
+
+    /// What is kept until [`Recording::end`] is a step of an inference engine.
+    pub(super) fn begin_batch(&mut self, batch: Batch) {
+        self.truth.begin(LevelKind::EngineStep, Some(batch));
+    }
+
+    /// Whether attention's kernels show which requests an engine's steps work on.
+    pub(super) fn attention_shows_phases(&mut self, shows: bool) {
+        self.truth.attention_shows_phases = shows;
+    }
+
+    /// What is kept until [`Recording::end`] belongs to no iteration.
+    pub(super) fn begin_insertion(&mut self, what: Inserted) {
+        self.truth.begin_insertion(what);
+    }
+
+    /// Ends what was begun last.
+    pub(super) fn end(&mut self) {
+        self.truth.end();
+    }
+
+    /// Runs a plan on the main thread.
+    pub(super) fn run(&mut self, plan: &[Node]) -> Result<(), Stop> {
+        self.run_layer(plan, Thread::Main, 0)
     }
 
     /// Runs a plan and keeps what it recorded, if the trace has room for it.
-    fn run(&mut self, plan: &[Node], thread: Thread, layer: usize) -> Result<(), Stop> {
+    pub(super) fn run_layer(&mut self, plan: &[Node], thread: Thread, layer: usize) -> Result<(), Stop> {
         let mut segment = Segment::default();
         let before = self.player.clocks();
         self.player.play(plan, Place { thread, layer }, &mut segment);
-        let kept = self.keep(&segment);
+        let kept = self.keep(segment);
         if kept.is_err() {
             self.player.turn_back(before);
         }
         kept
     }
 
-    fn keep(&mut self, segment: &Segment<'_>) -> Result<(), Stop> {
+    fn keep(&mut self, mut segment: Segment<'_>) -> Result<(), Stop> {
+        self.strip(&mut segment);
         self.check_room(segment.events())?;
+        self.truth.keep(&segment);
         Ok(segment.write(&mut self.writer, self.flavour)?)
     }
 
+    fn strip(&self, segment: &mut Segment<'_>) {
+        if !self.is_marked {
+            segment.strip_marks();
+        }
+    }
+
     /// Enters frames that later stretches run in; leaving them takes events, too.
-    fn enter(&mut self, names: &[&'static str]) -> Result<(), Stop> {
+    pub(super) fn enter(&mut self, names: &[&'static str]) -> Result<(), Stop> {
         self.check_room(names.len() as u64)?;
         for name in names {
             self.player.enter(FrameName::Fixed(name));
@@ -176,10 +260,15 @@ impl Recording<'_> {
         Ok(())
     }
 
-    fn leave_to(&mut self, depth: usize) -> Result<(), Stop> {
+    /// Frames that are open.
+    pub(super) fn depth(&self) -> usize {
+        self.player.depth()
+    }
+
+    pub(super) fn leave_to(&mut self, depth: usize) -> Result<(), Stop> {
         let mut segment = Segment::default();
         self.player.leave_to(depth, &mut segment);
-        self.keep(&segment)
+        self.keep(segment)
     }
 
     fn check_room(&self, events: u64) -> Result<(), Stop> {
@@ -188,12 +277,17 @@ impl Recording<'_> {
 
     /// Events that may still be written before those that end the trace.
     fn room(&self) -> u64 {
-        let to_come = self.player.events_to_close() + FINAL_WAIT_EVENTS + FOOTER_EVENTS;
-        self.limit.saturating_sub(self.writer.events() + to_come)
+        self.limit.saturating_sub(self.writer.events() + self.events_to_come())
+    }
+
+    /// Events that end the trace.
+    fn events_to_come(&self) -> u64 {
+        self.player.events_to_close() + FINAL_WAIT_EVENTS + footer_events(self.workload.streams())
     }
 
     /// Ends everything that is open, fills up to the number of events, and ends the document.
     fn finish(&mut self) -> io::Result<()> {
+        self.truth.cut();
         let filler = [Node::Memory(512), Node::Memory(-512)];
         let mut end = Segment::default();
         let main = Place { thread: Thread::Main, layer: 0 };
@@ -206,14 +300,16 @@ impl Recording<'_> {
         self.player.end_step(&mut end);
         self.player.leave_to(0, &mut end);
         self.player.synchronize(&mut end);
+        self.strip(&mut end);
         end.write(&mut self.writer, self.flavour)?;
-        // A step that never reached the device has no annotation there.
+        // A step that never reached the device has no annotation there, and one without marks has none at all.
         let mut rest = Segment::default();
-        while self.writer.events() + rest.events() + FOOTER_EVENTS < self.limit {
+        let footer = footer_events(self.workload.streams());
+        while self.writer.events() + rest.events() + footer < self.limit {
             self.player.play(&filler[..1], main, &mut rest);
         }
         rest.write(&mut self.writer, self.flavour)?;
         let recording = Span { start: Player::start_of_recording(), end: self.player.now() };
-        write_footer(&mut self.writer, self.flavour, recording)
+        write_footer(&mut self.writer, self.flavour, self.workload.streams(), recording)
     }
 }

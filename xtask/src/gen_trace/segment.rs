@@ -12,10 +12,17 @@ use super::json::EventWriter;
 use super::plan::{FrameName, Kernel, OpKind, Transfer};
 
 /// A span of time in nanoseconds.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) start: u64,
     pub(super) end: u64,
+}
+
+impl Span {
+    /// From the start of the earlier to the end of the later.
+    pub(super) fn and(self, other: Span) -> Span {
+        Span { start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
 }
 
 pub(super) struct OpRecord<'p> {
@@ -92,6 +99,7 @@ pub(super) struct DeviceAnnotation {
     pub(super) external_id: u64,
 }
 
+/// All that one stretch of the program had recorded.
 #[derive(Default)]
 pub(super) struct Segment<'p> {
     pub(super) ops: Vec<OpRecord<'p>>,
@@ -103,6 +111,24 @@ pub(super) struct Segment<'p> {
 }
 
 impl Segment<'_> {
+    /// Takes out every mark that the program or the recorder set.
+    pub(super) fn strip_marks(&mut self) {
+        self.ops.retain(|op| op.kind != OpKind::Annotation);
+        self.annotations.clear();
+    }
+
+    /// From the start of the first op or runtime call to the end of the last. Frames and marks only stand around
+    /// what the program does.
+    pub(super) fn work(&self) -> Option<Span> {
+        let ops = self.ops.iter().filter(|op| op.kind == OpKind::Operator).map(|op| op.span);
+        ops.chain(self.calls.iter().map(|call| call.span)).reduce(Span::and)
+    }
+
+    /// Time of everything on the device.
+    pub(super) fn device_nanoseconds(&self) -> u64 {
+        self.calls.iter().flat_map(|call| &call.device).map(|work| work.span.end - work.span.start).sum()
+    }
+
     /// Events that writing takes. A call has one flow event, and so has everything on the device.
     pub(super) fn events(&self) -> u64 {
         let calls: usize = self.calls.iter().map(|call| 2 + 2 * call.device.len()).sum();

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use super::flavour::{Call, Direction, Flavour};
+use super::flavour::{Call, Direction, Flavour, Stream};
 use super::forward::Recipe;
 use super::kernels;
 use super::model::Shape;
@@ -38,6 +38,18 @@ impl Collective {
         }
     }
 
+    /// From every rank `elements` to all of them, a part for each.
+    pub(super) fn all_to_all(elements: u64) -> Self {
+        Self {
+            name: "all_to_allv",
+            dispatched_as: "c10d::alltoall_base_",
+            annotation: "nccl:all_to_all",
+            kernel: "SendRecv",
+            input_elements: elements,
+            output_elements: elements,
+        }
+    }
+
     /// Every rank's `elements` to all of them.
     fn all_gather(elements: u64) -> Self {
         Self {
@@ -58,15 +70,19 @@ pub(super) fn ranks() -> String {
 }
 
 impl Recipe {
-    /// Reads a batch: two copies over the bus and a conversion.
-    pub(super) fn load_batch(&self) -> Vec<Node> {
+    /// Reads a batch: two copies over the bus and a conversion. The host waits for copies that are in order with the
+    /// computation; for those beside it only the computation does.
+    pub(super) fn load_batch(&self, copies: Stream) -> Vec<Node> {
         let Shape { batch, sequence, model } = self.shape;
         let tokens = [batch, sequence];
         let copy = |element, dims: &[u64], bytes| {
             let both = [tensor(element, dims), tensor(element, dims)];
-            let mut work = vec![Node::Copy(Transfer { direction: Direction::HostToDevice, bytes })];
+            let transfer = Transfer { stream: copies, ..Transfer::new(Direction::HostToDevice, bytes) };
+            let mut work = vec![Node::Copy(transfer)];
             // HIP's copy with a stream waits by itself.
-            if self.flavour == Flavour::Cuda {
+            if copies != Stream::Compute {
+                work.push(Node::Await(copies));
+            } else if self.flavour == Flavour::Cuda {
                 work.push(Node::Call(Call::SynchronizeStream));
             }
             let copy =
@@ -211,13 +227,88 @@ impl Recipe {
     /// Reads the loss back: a copy that waits for everything before it.
     pub(super) fn read_loss(&self) -> Vec<Node> {
         let scalar = self.arguments(&[tensor(FLOAT, &[])]);
-        let mut work = vec![Node::Copy(Transfer { direction: Direction::DeviceToHost, bytes: 4 })];
+        let mut work = vec![Node::Copy(Transfer::new(Direction::DeviceToHost, 4))];
         work.push(Node::Call(Call::SynchronizeStream));
         let dense = op("aten::_local_scalar_dense", scalar.clone(), work);
         vec![code(
             "<built-in method item of Tensor object at 0x7f9e4612b950>",
             vec![op("aten::item", scalar, vec![dense])],
         )]
+    }
+
+    /// The parameters' common norm, and their scaling by it.
+    pub(super) fn clip_gradients(&self) -> Vec<Node> {
+        let Shape { model, .. } = self.shape;
+        let elements = self.shape.layer_parameters() * model.layers / WORLD_SIZE;
+        let gradients = Argument::Tensors(vec![vec![model.hidden, model.hidden], vec![model.hidden]]);
+        let norm = op(
+            "aten::_foreach_norm",
+            self.arguments(&[gradients.clone(), Argument::Scalar("2"), Argument::Absent]),
+            vec![Node::Launch(kernels::norms(elements))],
+        );
+        let scale = op(
+            "aten::_foreach_mul_",
+            self.arguments(&[gradients, tensor(FLOAT, &[])]),
+            vec![Node::Launch(kernels::elementwise(kernels::MULTIPLY, 3, elements))],
+        );
+        vec![code("torch/nn/utils/clip_grad.py(189): clip_grad_norm_", vec![norm, scale])]
+    }
+
+    /// Moves each layer's parameters to the device.
+    pub(super) fn move_model(&self) -> Vec<Node> {
+        let bytes = 2 * self.shape.layer_parameters();
+        let layer = || {
+            let weights = self.arguments(&[bf16(&[bytes / 2]), Argument::Scalar("False")]);
+            let copy = Node::Copy(Transfer::new(Direction::HostToDevice, bytes));
+            op("aten::copy_", weights, vec![copy, Node::Call(Call::SynchronizeStream)])
+        };
+        let layers = (0..self.shape.model.layers).map(|_| layer()).collect();
+        vec![code("torch/nn/modules/module.py(1370): convert", layers)]
+    }
+
+    /// Copies each layer's parameters to the host, and writes them to a file for so many nanoseconds.
+    pub(super) fn save(&self, pause: u64) -> Vec<Node> {
+        let bytes = 2 * self.shape.layer_parameters();
+        let layer = || {
+            let weights = self.arguments(&[bf16(&[bytes / 2]), Argument::Scalar("False")]);
+            let copy = Node::Copy(Transfer::new(Direction::DeviceToHost, bytes));
+            op("aten::copy_", weights, vec![copy, Node::Call(Call::SynchronizeStream)])
+        };
+        let mut work: Vec<Node> = (0..self.shape.model.layers).map(|_| layer()).collect();
+        work.push(code("torch/serialization.py(981): save", vec![Node::Pause(pause)]));
+        vec![code("train.py(95): save_checkpoint", work)]
+    }
+
+    /// What only a first step does: it makes parameters, waits for its data, and tries the matrix library's kernels.
+    pub(super) fn start_slowly(&self, pause: u64) -> Vec<Node> {
+        let Shape { model, .. } = self.shape;
+        let weight = [model.hidden, model.feed_forward];
+        let make = || {
+            let fill = Node::Launch(kernels::elementwise(kernels::FILL, 1, weight.iter().product()));
+            op(
+                "aten::uniform_",
+                self.arguments(&[bf16(&weight), Argument::Scalar("-0.03125"), Argument::Scalar("0.03125")]),
+                vec![fill],
+            )
+        };
+        let rows = self.shape.tokens();
+        let attempts = [64, 128, 256, 512].map(|part| {
+            Node::Launch(kernels::gemm(self.flavour, [rows, model.hidden * part / 512, model.hidden]))
+        });
+        let tries = op(
+            "aten::mm",
+            self.arguments(&[bf16(&[rows, model.hidden]), bf16(&[model.hidden, model.hidden])]),
+            attempts.into(),
+        );
+        vec![
+            code(
+                "torch/nn/modules/lazy.py(243): _infer_parameters",
+                (0..2 * model.layers).map(|_| make()).collect(),
+            ),
+            code("torch/utils/data/dataloader.py(1480): __next__", vec![Node::Pause(pause)]),
+            tries,
+            Node::Call(Call::SynchronizeDevice),
+        ]
     }
 
     /// A collective: the dispatcher's op, the op that describes it, the launch on its own stream.

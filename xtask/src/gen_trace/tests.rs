@@ -4,17 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;
 
+use iterations::LevelKind;
 use serde_json::Value;
 
 use super::*;
 
 const SMALL: Options = Options {
-    events: 3_000,
+    length: Length::Events(3_000),
     flavour: Flavour::Cuda,
     workload: Workload::Training,
     seed: 11,
     python_frames: true,
     layout: Layout::Lines,
+    is_marked: true,
 };
 const SERVING: Options = Options { workload: Workload::Serving, ..SMALL };
 const FLAVOURS: [Flavour; 2] = [Flavour::Cuda, Flavour::Rocm];
@@ -64,7 +66,8 @@ fn number_of_events_is_exact_for_both_flavours_with_and_without_frames() {
         for python_frames in [true, false] {
             for count in [100, 101, 137, 200, 999, 1_000, 3_000, 7_777] {
                 for workload in [Workload::Training, Workload::Serving] {
-                    let options = Options { events: count, flavour, python_frames, workload, ..SMALL };
+                    let length = Length::Events(count);
+                    let options = Options { length, flavour, python_frames, workload, ..SMALL };
                     assert_eq!(events(options).len() as u64, count, "{options:?}");
                 }
             }
@@ -73,8 +76,22 @@ fn number_of_events_is_exact_for_both_flavours_with_and_without_frames() {
 }
 
 #[test]
+fn number_of_events_is_exact_for_all_programs_with_and_without_marks() {
+    for workload in Workload::ALL {
+        for is_marked in [true, false] {
+            for count in [101, 2_000] {
+                let length = Length::Events(count);
+                let options = Options { length, workload, is_marked, ..SMALL };
+                assert_eq!(events(options).len() as u64, count, "{options:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn too_few_events_are_refused() {
-    let error = generate(Options { events: 99, ..SMALL }, &mut Vec::new()).expect_err("refused");
+    let error =
+        generate(Options { length: Length::Events(99), ..SMALL }, &mut Vec::new()).expect_err("refused");
     assert_eq!(error.to_string(), "a trace has at least 100 events");
 }
 
@@ -350,6 +367,210 @@ fn served_steps_are_annotated_and_generate_by_graph() {
     }
 }
 
+/// A whole run and the truth about it.
+fn run(workload: Workload, seed: u64, is_marked: bool) -> (Vec<Value>, Truth) {
+    let mut out = Vec::new();
+    let truth = write_run(Run { workload, seed }, is_marked, &mut out).expect("generated");
+    let mut document: Value = serde_json::from_slice(&out).expect("valid JSON");
+    match document["traceEvents"].take() {
+        Value::Array(events) => (events, truth),
+        other => panic!("traceEvents is {other}"),
+    }
+}
+
+const SEEDS: std::ops::Range<u64> = 0..4;
+
+/// Host start of the launch and duration of everything on the device, in nanoseconds.
+fn launched(events: &[Value]) -> Vec<(u64, u64)> {
+    let correlation = |event: &Value| event["args"]["correlation"].as_u64().expect("correlation");
+    let calls: BTreeMap<u64, u64> = events
+        .iter()
+        .filter(|event| matches!(text(event, "cat"), "cuda_runtime" | "cuda_driver"))
+        .map(|event| (correlation(event), nanoseconds(event, "ts")))
+        .collect();
+    events
+        .iter()
+        .filter(|event| matches!(text(event, "cat"), "kernel" | "gpu_memcpy" | "gpu_memset"))
+        .map(|event| (calls[&correlation(event)], nanoseconds(event, "dur")))
+        .collect()
+}
+
+#[test]
+fn truth_gives_each_iteration_the_device_time_that_was_launched_in_it() {
+    for workload in Workload::ALL {
+        for seed in SEEDS {
+            let (events, truth) = run(workload, seed, true);
+            let launched = launched(&events);
+            let inside = |stretch: truth::Stretch| -> u64 {
+                let is_inside = |launch: &u64| (stretch.start..stretch.end).contains(launch);
+                launched.iter().filter(|(launch, _)| is_inside(launch)).map(|(_, time)| time).sum()
+            };
+            assert!(truth.of_level(truth.steps).count() > 1, "{workload:?} {seed}");
+            for iteration in &truth.iterations {
+                assert!(iteration.whole && iteration.stretch.device > 0, "{workload:?} {seed}");
+                assert_eq!(iteration.stretch.device, inside(iteration.stretch), "{workload:?} {seed}");
+            }
+            for insertion in &truth.insertions {
+                assert_eq!(insertion.stretch.device, inside(insertion.stretch), "{workload:?} {seed}");
+            }
+            let steps: u64 = truth.of_level(truth.steps).map(|step| step.stretch.device).sum();
+            let inserted: u64 = truth.insertions.iter().map(|insertion| insertion.stretch.device).sum();
+            let all: u64 = launched.iter().map(|(_, time)| time).sum();
+            assert_eq!(steps + inserted + truth.device_outside, all, "{workload:?} {seed}");
+        }
+    }
+}
+
+#[test]
+fn steps_of_the_truth_follow_each_other_and_hold_their_parts() {
+    for workload in Workload::ALL {
+        for seed in SEEDS {
+            let (_, truth) = run(workload, seed, false);
+            let mut stretches: Vec<truth::Stretch> =
+                truth.of_level(truth.steps).map(|step| step.stretch).collect();
+            stretches.extend(truth.insertions.iter().map(|insertion| insertion.stretch));
+            stretches.sort_by_key(|stretch| stretch.start);
+            assert!(stretches.windows(2).all(|pair| pair[0].end < pair[1].start), "{workload:?} {seed}");
+            let mut parts = BTreeMap::new();
+            for part in &truth.iterations {
+                let Some(within) = part.within else { continue };
+                let whole = &truth.iterations[within];
+                assert!(whole.stretch.start <= part.stretch.start && part.stretch.end <= whole.stretch.end);
+                assert!(part.stretch.device < whole.stretch.device);
+                *parts.entry(within).or_insert(0) += 1;
+            }
+            let has_parts = matches!(workload, Workload::TrainingAccumulation | Workload::Diffusion);
+            assert_eq!(parts.len(), if has_parts { truth.of_level(truth.steps).count() } else { 0 });
+            assert!(parts.values().all(|&count| count > 1), "{workload:?} {seed}");
+        }
+    }
+}
+
+#[test]
+fn marks_are_around_the_steps_of_the_truth() {
+    for workload in Workload::ALL {
+        for seed in SEEDS {
+            let (events, truth) = run(workload, seed, true);
+            let is_mark =
+                |name: &str| name.starts_with("ProfilerStep#") || name.starts_with("execute_context_");
+            let mut marks: Vec<(u64, u64)> = of_category(&events, "user_annotation")
+                .into_iter()
+                .filter(|event| is_mark(text(event, "name")))
+                .map(|event| {
+                    let start = nanoseconds(event, "ts");
+                    (start, start + nanoseconds(event, "dur"))
+                })
+                .collect();
+            marks.sort_unstable();
+            let steps: Vec<&truth::TrueIteration> = truth.of_level(truth.steps).collect();
+            assert_eq!(marks.len(), steps.len(), "{workload:?} {seed}");
+            for ((start, end), step) in marks.into_iter().zip(steps) {
+                assert!(start < step.stretch.start && step.stretch.end < end, "{workload:?} {seed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn unmarked_runs_are_the_same_without_any_mark() {
+    let is_mark = |event: &Value| matches!(text(event, "cat"), "user_annotation" | "gpu_user_annotation");
+    for workload in Workload::ALL {
+        for seed in SEEDS {
+            let (mut marked, truth) = run(workload, seed, true);
+            let (unmarked, same_truth) = run(workload, seed, false);
+            assert!(marked.iter().any(is_mark));
+            marked.retain(|event| !is_mark(event));
+            assert!(marked == unmarked, "{workload:?} {seed}");
+            assert!(!unmarked.iter().any(|event| text(event, "name").starts_with("ProfilerStep")));
+            assert_eq!(format!("{truth:?}"), format!("{same_truth:?}"));
+        }
+    }
+}
+
+#[test]
+fn programs_do_what_they_are_named_after() {
+    let names = |events: &[Value]| -> Vec<String> {
+        events.iter().map(|event| text(event, "name").to_owned()).collect()
+    };
+    for seed in SEEDS {
+        let of = |workload| run(workload, seed, false);
+        let has = |events: &[Value], part: &str| names(events).iter().any(|name| name.contains(part));
+        let (events, _) = of(Workload::Recommender);
+        assert!(has(&events, "split_embedding_codegen_forward") && has(&events, "c10d::alltoall_base_"));
+        assert!(has(&events, "autograd::engine::evaluate_function: BmmBackward0"));
+        let (events, truth) = of(Workload::Diffusion);
+        assert!(
+            has(&events, "aten::upsample_nearest2d")
+                && has(&events, "aten::_scaled_dot_product_flash_attention")
+        );
+        assert!(truth.of_level(LevelKind::DenoisingStep).count() >= 8);
+        let (_, truth) = of(Workload::TrainingSlowStart);
+        let steps: Vec<u64> =
+            truth.of_level(LevelKind::Step).map(|step| step.stretch.end - step.stretch.start).collect();
+        assert!(steps[0] > 30_000_000 && steps[1..].iter().all(|step| steps[0] > *step), "{steps:?}");
+    }
+    let insertions = |workload, what| {
+        let inserted = |seed| run(workload, seed, false).1.insertions.iter().any(|one| one.what == what);
+        SEEDS.filter(|&seed| inserted(seed)).count()
+    };
+    assert!(insertions(Workload::TrainingEvaluation, truth::Inserted::Evaluation) >= 3);
+    assert!(insertions(Workload::TrainingCheckpoint, truth::Inserted::Checkpoint) >= 3);
+    let phases: BTreeSet<&str> = SEEDS
+        .flat_map(|seed| run(Workload::ServingSteady, seed, false).1.iterations)
+        .filter_map(|step| step.phase().map(|phase| phase.as_str()))
+        .collect();
+    assert_eq!(phases.into_iter().collect::<Vec<_>>(), ["Decode", "Mixed", "Prefill"]);
+}
+
+#[test]
+fn evaluation_records_no_gradients() {
+    let (events, truth) = run(Workload::TrainingEvaluation, 0, false);
+    let evaluation = truth.insertions.iter().find(|one| one.what == truth::Inserted::Evaluation);
+    let truth::Stretch { start, end, .. } = evaluation.expect("an evaluation").stretch;
+    let ops: Vec<&Value> = of_category(&events, "cpu_op")
+        .into_iter()
+        .filter(|op| (start..end).contains(&nanoseconds(op, "ts")))
+        .collect();
+    assert!(ops.iter().any(|op| text(op, "name") == "aten::addmm"));
+    assert!(ops.iter().all(|op| op["args"]["Sequence number"].is_null()));
+}
+
+#[test]
+fn a_run_has_as_many_steps_as_were_asked_for() {
+    for workload in Workload::ALL {
+        let options = Options { length: Length::Steps(Some(3)), workload, ..SMALL };
+        let truth = generate(options, &mut Vec::new()).expect("generated");
+        assert_eq!(truth.of_level(truth.steps).count(), 3, "{workload:?}");
+    }
+}
+
+#[test]
+fn a_step_that_the_trace_cuts_is_not_whole() {
+    for workload in Workload::ALL {
+        let options = Options { length: Length::Events(6_000), workload, ..SMALL };
+        let truth = generate(options, &mut Vec::new()).expect("generated");
+        let steps: Vec<bool> = truth.of_level(truth.steps).map(|step| step.whole).collect();
+        assert!(!steps.is_empty(), "{workload:?}");
+        assert!(steps[..steps.len() - 1].iter().all(|whole| *whole), "{workload:?}");
+    }
+}
+
+#[test]
+fn truth_is_written_as_json() {
+    let truth = run(Workload::ServingAgentic, 3, false).1;
+    let mut out = Vec::new();
+    truth.write("serving-agentic", 3, &mut out).expect("written");
+    let written: Value = serde_json::from_slice(&out).expect("valid JSON");
+    assert_eq!(written["program"], "language model");
+    assert_eq!(written["steps"], "engine step");
+    let first = &truth.iterations[0];
+    let json = &written["iterations"][0];
+    assert_eq!(json["start_ns"], first.stretch.start);
+    assert_eq!(json["device_ns"], first.stretch.device);
+    assert_eq!(json["phase"], "Prefill");
+    assert!(json["new_tokens"].as_u64() > Some(100) && json["whole"] == true);
+}
+
 /// The traces kept in the repository; `testdata/generated/README.md` gives the same commands.
 #[test]
 fn kept_traces_are_those_that_the_generator_writes() {
@@ -358,7 +579,7 @@ fn kept_traces_are_those_that_the_generator_writes() {
     for (name, options) in [
         ("cuda_training_step.json.gz", training),
         ("rocm_training_step.json.gz", Options { flavour: Flavour::Rocm, ..training }),
-        ("cuda_serving.json.gz", Options { events: 2_000, seed: 1, ..SERVING }),
+        ("cuda_serving.json.gz", Options { length: Length::Events(2_000), seed: 1, ..SERVING }),
     ] {
         let file = File::open(folder.join(name)).expect(name);
         let mut kept = Vec::new();

@@ -97,7 +97,7 @@ fn numbers(track: Track) -> Option<(i64, i64)> {
 }
 
 /// Device events in file order.
-pub(super) fn device_events(trace: &Trace) -> Vec<EventId> {
+pub(crate) fn device_events(trace: &Trace) -> Vec<EventId> {
     let events = trace.events();
     events.ids().filter(|&event| events.category(event).is_device()).collect()
 }

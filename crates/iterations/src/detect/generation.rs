@@ -28,9 +28,12 @@ pub(crate) fn find(process: &Process, symbols: &[u32]) -> Option<Vec<Block>> {
     Some(blocks)
 }
 
-/// First and last choice of every step. Choices of one step, between which the model does not run, are one.
+/// First and last choice of tokens of every step. Choices of one step, between which the model does not run, are one.
 fn choices(items: &[Item], symbols: &[u32]) -> Option<Vec<(usize, usize)>> {
-    let mut all: Vec<usize> = (0..items.len()).filter(|&at| items[at].chooses).collect();
+    // A captured graph may choose inside; then the copy of the tokens to the host shows the step.
+    let in_graphs = items.iter().any(|item| item.graph_launch);
+    let ends_step = |item: &Item| if in_graphs { item.to_host } else { item.chooses };
+    let mut all: Vec<usize> = (0..items.len()).filter(|&at| ends_step(&items[at])).collect();
     // The call that comes most often is the choice; others may be made for some requests only.
     let mut counts: Vec<(u32, usize)> = all.iter().map(|&at| (symbols[at], at)).collect();
     counts.sort_unstable();
@@ -38,16 +41,10 @@ fn choices(items: &[Item], symbols: &[u32]) -> Option<Vec<(usize, usize)>> {
         counts.chunk_by(|a, b| a.0 == b.0).max_by_key(|run| (run.len(), std::cmp::Reverse(run[0].1)))?;
     let symbol = most[0].0;
     all.retain(|&at| symbols[at] == symbol);
-    let between: Vec<i64> =
-        all.windows(2).map(|pair| items[pair[0] + 1..pair[1]].iter().map(|item| item.work).sum()).collect();
-    let mut sums: Vec<i64> =
-        between.windows(between.len().clamp(1, 4)).map(|four| four.iter().sum()).collect();
-    sums.sort_unstable();
-    let least = sums.get(sums.len() / 2)? / 20;
     let mut steps = vec![(all[0], all[0])];
-    for (&at, &work) in all[1..].iter().zip(&between) {
+    for &at in &all[1..] {
         match steps.last_mut() {
-            Some(step) if work <= least => step.1 = at,
+            Some(step) if !items[step.1 + 1..at].iter().any(|item| item.runs_model) => step.1 = at,
             _ => steps.push((at, at)),
         }
     }

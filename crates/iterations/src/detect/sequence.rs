@@ -16,6 +16,8 @@ pub(crate) struct Levels {
 /// One level.
 pub(crate) struct Part {
     pub(crate) blocks: Vec<Block>,
+    /// Share of calls and work that the typical block accounts for.
+    pub(crate) explained: f64,
     pub(crate) confidence: f64,
 }
 
@@ -46,21 +48,16 @@ pub(crate) fn find(
         })
         .filter(|(repeat, explained)| may_be_iterations(repeat, *explained))
         .collect();
-    if std::env::var("ITER_DEBUG").is_ok() {
-        for (repeat, explained) in &found {
-            eprintln!(
-                "    N={} len={} alike={:.3} core={:.3} explained={explained:.3} anchors {:?}",
-                repeat.anchors.len(),
-                repeat.length,
-                repeat.alike,
-                repeat.core,
-                &repeat.anchors[..repeat.anchors.len().min(5)]
-            );
-        }
-    }
     let best = found.iter().map(|(_, explained)| *explained).fold(0.0, f64::max);
     // Of those that explain about as much, the one with the longest iterations.
     let mut outer = found.iter().position(|(_, explained)| *explained >= best - SLACK)?;
+    // Of cuts into iterations of one length, the one that explains most.
+    let is_alike = |known: &Repeat, other: &Repeat| 10 * known.length.abs_diff(other.length) <= known.length;
+    for other in outer + 1..found.len() {
+        if is_alike(&found[outer].0, &found[other].0) && found[other].1 > found[outer].1 {
+            outer = other;
+        }
+    }
     // Iterations that something logged groups are the steps, not the groups.
     while let Some(inner) = (outer + 1..found.len())
         .find(|&inner| is_only_grouped(process, symbols, &found[outer].0, &found[inner].0))
@@ -87,12 +84,15 @@ pub(crate) fn find(
             _ => 1.0,
         };
         let evidence = if process.has_operators { 0.8 } else { 0.7 };
-        evidence * numbers * repeat.alike * covered.min(1.0)
+        // That one call comes again and again says little.
+        let length = if repeat.length < 3 { 0.5 } else { 1.0 };
+        evidence * numbers * length * repeat.alike * covered.min(1.0)
     };
-    let mut parts = vec![Part { confidence: certainty(repeat, *covered), blocks: outer_blocks }];
+    let mut parts =
+        vec![Part { confidence: certainty(repeat, *covered), blocks: outer_blocks, explained: *covered }];
     if let Some((inner, covered)) = parts_of_it.first() {
         let blocks = blocks(&process.items, symbols, inner, &[]);
-        parts.push(Part { confidence: certainty(inner, *covered), blocks });
+        parts.push(Part { confidence: certainty(inner, *covered), blocks, explained: *covered });
     }
     Some(Levels { parts, outermost_is_steps })
 }
@@ -173,5 +173,5 @@ fn are_steps(process: &Process, symbols: &[u32], repeat: &Repeat, blocks: &[Bloc
     let long = inside.get(inside.len() * 95 / 100).copied().unwrap_or(0);
     let length =
         median(whole.iter().map(|block| items[block.end - 1].end - items[block.start].start).collect());
-    between > 3 * long && 50 * between >= length
+    between > 3 * long && 5 * between >= length
 }

@@ -1,0 +1,183 @@
+//! How right iterations are that were found in a generated trace.
+
+use inference_phase::{Phase, Steps};
+use iterations::{Iterations, LevelKind, Program};
+use trace_ingest::EventId;
+use trace2tree::TraceTree;
+
+use crate::gen_trace::{Inserted, Stretch, TrueIteration, Truth};
+use crate::phase_bench::composite::device_events;
+
+/// Scores of one run.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Score {
+    pub(super) steps: usize,
+    /// Steps found.
+    pub(super) found: usize,
+    pub(super) level_is_right: bool,
+    pub(super) program_is_right: bool,
+    /// Whether all parts of steps were found, where the steps have any: micro-batches, denoising steps.
+    pub(super) parts_are_right: Option<bool>,
+    /// Of each boundary, how far it is from where it may be, as part of its step; nothing where the count is wrong.
+    pub(super) boundary_errors: Vec<f64>,
+    /// Of each step, how far its device time is off, as part of it; nothing where the count is wrong.
+    pub(super) time_errors: Vec<f64>,
+    pub(super) phases: Phases,
+}
+
+/// What was said of phases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phases {
+    /// The program has none; whether some were found all the same.
+    None { found: bool },
+    /// Steps of an inference engine.
+    Engine {
+        right: usize,
+        all: usize,
+        /// The same of mixed steps, if the kernels of attention show which they are.
+        mixed: Option<(usize, usize)>,
+    },
+}
+
+impl Default for Phases {
+    fn default() -> Self {
+        Phases::None { found: false }
+    }
+}
+
+impl Score {
+    pub(super) fn count_is_right(&self) -> bool {
+        self.found == self.steps
+    }
+}
+
+/// Where a boundary may be: after all that was before it, before all that comes after it.
+#[derive(Debug, Clone, Copy)]
+struct Gap {
+    low: i64,
+    high: i64,
+}
+
+impl Gap {
+    fn distance(self, time: i64) -> i64 {
+        (self.low - time).max(time - self.high).max(0)
+    }
+}
+
+/// A device event and when it was launched.
+struct Launched {
+    launch: i64,
+    event: EventId,
+    duration: i64,
+}
+
+/// Compares what was found with the truth, whose clock is that of the file.
+pub(super) fn score(tree: &TraceTree, found: &Iterations, phases: &Steps, truth: &Truth) -> Score {
+    let origin = tree.trace().origin();
+    let on_trace_clock = |time: u64| i64::try_from(time).unwrap_or(i64::MAX) - origin;
+    let steps: Vec<&TrueIteration> = truth.of_level(truth.steps).collect();
+    let launched = launched(tree);
+    let of_stretch = |stretch: Stretch| {
+        let at = |time| launched.partition_point(|one: &Launched| one.launch < on_trace_clock(time));
+        &launched[at(stretch.start)..at(stretch.end)]
+    };
+    let parts = [LevelKind::MicroBatch, LevelKind::DenoisingStep].into_iter().find_map(|level| {
+        let count = truth.of_level(level).count();
+        (count > 0).then(|| {
+            let levels = found.levels().iter().filter(|one| one.kind == level);
+            levels.map(|one| one.iterations.len()).sum::<usize>() == count
+        })
+    });
+    let found_steps = found.steps();
+    let iterations = found_steps.map_or(&[][..], |level| &level.iterations);
+    let mut score = Score {
+        steps: steps.len(),
+        found: iterations.len(),
+        level_is_right: found_steps.is_some_and(|level| level.kind == truth.steps),
+        program_is_right: found.program() == truth.program,
+        parts_are_right: parts,
+        phases: score_phases(&steps, of_stretch, phases, truth),
+        ..Score::default()
+    };
+    if !score.count_is_right() {
+        return score;
+    }
+    let setup = truth.insertions.iter().find(|insertion| insertion.what == Inserted::Setup);
+    for (at, (step, iteration)) in steps.iter().zip(iterations).enumerate() {
+        let [start, end] = [step.stretch.start, step.stretch.end].map(on_trace_clock);
+        let before = match at.checked_sub(1).and_then(|at| steps.get(at)) {
+            Some(step) => on_trace_clock(step.stretch.end),
+            None => setup.map_or(i64::MIN / 2, |setup| on_trace_clock(setup.stretch.end)),
+        };
+        let after = steps.get(at + 1).map_or(i64::MAX / 2, |step| on_trace_clock(step.stretch.start));
+        let length = (end - start) as f64;
+        for (gap, time) in [
+            (Gap { low: before, high: start }, iteration.start),
+            (Gap { low: end, high: after }, iteration.end),
+        ] {
+            score.boundary_errors.push(gap.distance(time) as f64 / length);
+        }
+        // Insertions may belong to the step before them or to the one after, so their time is no error of either.
+        let mut time = 0;
+        for step in &steps {
+            let inside = of_stretch(step.stretch).iter();
+            let is_found = |one: &&Launched| (iteration.start..iteration.end).contains(&one.launch);
+            time += inside.filter(is_found).map(|one| one.duration).sum::<i64>();
+        }
+        let device = step.stretch.device as f64;
+        score.time_errors.push((time as f64 - device).abs() / device);
+    }
+    score
+}
+
+/// Device events by their launch.
+fn launched(tree: &TraceTree) -> Vec<Launched> {
+    let events = tree.trace().events();
+    let mut launched: Vec<Launched> = device_events(tree.trace())
+        .into_iter()
+        .filter_map(|event| {
+            let launch = events.start(tree.launch(event)?);
+            Some(Launched { launch, event, duration: events.duration(event) })
+        })
+        .collect();
+    launched.sort_by_key(|one| one.launch);
+    launched
+}
+
+fn score_phases<'l>(
+    steps: &[&TrueIteration],
+    of_stretch: impl Fn(Stretch) -> &'l [Launched],
+    found: &Steps,
+    truth: &Truth,
+) -> Phases {
+    if truth.program != Program::LanguageModel {
+        let is_found = |phase: &Phase| *phase != Phase::Unknown && found.time_of(*phase) > 0;
+        return Phases::None { found: Phase::ALL.iter().any(is_found) };
+    }
+    // A step is right when most of its device time is.
+    let is_right = |step: &TrueIteration| {
+        let work = of_stretch(step.stretch);
+        let of_phase = work.iter().filter(|one| Some(found.phase_of(one.event)) == step.phase());
+        let right: i64 = of_phase.map(|one| one.duration).sum();
+        2 * right > work.iter().map(|one| one.duration).sum()
+    };
+    let counted =
+        |steps: &[&TrueIteration]| (steps.iter().filter(|step| is_right(step)).count(), steps.len());
+    let mixed: Vec<&TrueIteration> =
+        steps.iter().filter(|step| step.phase() == Some(Phase::Mixed)).copied().collect();
+    let (right, all) = counted(steps);
+    Phases::Engine { right, all, mixed: truth.attention_shows_phases.then(|| counted(&mixed)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_boundary_may_be_anywhere_between_the_work_of_two_steps() {
+        let gap = Gap { low: 10, high: 20 };
+        for (time, distance) in [(4, 6), (10, 0), (15, 0), (20, 0), (23, 3)] {
+            assert_eq!(gap.distance(time), distance, "{time}");
+        }
+    }
+}
