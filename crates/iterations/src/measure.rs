@@ -2,6 +2,7 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use gpu_timeline::{Activity, Breakdown, Interval, Summary, TimelineEvent, percentile};
 use hashbrown::HashMap;
@@ -255,6 +256,23 @@ impl Measured {
             group.iterations.iter().for_each(|&index| self.iterations[index].group = Some(place));
         }
         self.groups = summed;
+    }
+
+    /// Measures iterations by all device events of a trace. Their time is not told apart by what the device does.
+    #[must_use]
+    pub fn of_all(tree: &TraceTree, iterations: &[Iteration]) -> Measured {
+        let events = tree.trace().events();
+        let device_events = events.ids().filter(|&event| events.category(event).is_device());
+        Measured::new(tree, iterations, device_events.map(|event| (event, Activity::Computation)))
+    }
+
+    /// The first of the longest runs of neighbours that are [`steady`](Self::steady).
+    #[must_use]
+    pub fn longest_steady_run(&self) -> Option<Range<usize>> {
+        let steady: Vec<usize> = self.steady().collect();
+        let runs = steady.chunk_by(|a, b| a + 1 == *b);
+        let longest = runs.reduce(|best, run| if run.len() > best.len() { run } else { best })?;
+        Some(*longest.first()?..longest.last()? + 1)
     }
 
     /// The iterations without a mark: whole, warmed up and like others.

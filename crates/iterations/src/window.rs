@@ -3,7 +3,6 @@
 use std::fmt;
 use std::ops::Range;
 
-use gpu_timeline::Activity;
 use trace_ingest::{Category, EventId};
 use trace2tree::{EventSet, TraceTree};
 
@@ -165,19 +164,7 @@ impl Window {
             Window::Iterations(asked) if asked.start < asked.end && asked.end <= count => Ok(asked.clone()),
             Window::Iterations(asked) => Err(WindowError::OutOfRange { asked: asked.clone(), steps: count }),
             Window::Steady | Window::Microseconds(_) => {
-                let events = tree.trace().events();
-                let device_events = events.ids().filter(|&event| events.category(event).is_device());
-                // What an event is doing does not matter to how long iterations take.
-                let measured = Measured::new(
-                    tree,
-                    &level.iterations,
-                    device_events.map(|event| (event, Activity::Computation)),
-                );
-                let steady: Vec<usize> = measured.steady().collect();
-                let runs = steady.chunk_by(|a, b| a + 1 == *b);
-                // The first of the longest.
-                let longest = runs.reduce(|best, run| if run.len() > best.len() { run } else { best });
-                let run = longest.and_then(|run| Some(*run.first()?..run.last()? + 1));
+                let run = Measured::of_all(tree, &level.iterations).longest_steady_run();
                 run.ok_or(WindowError::NoneSteady { steps: count })
             }
         }

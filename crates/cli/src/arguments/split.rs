@@ -16,8 +16,10 @@ Examples:
   tracelens split trace.json.gz -o steps --store-single-iteration -i 10:20
   tracelens split trace.json.gz -o steady --find-steady-state --num-steps 16
   tracelens split trace.json.gz -o phases --divide-phases
+  tracelens split trace.json.gz -o kinds --representatives
 
-Each trace has what its steps did on their thread, with everything that this launched on GPUs.
+Steps are those of an inference engine, and the iterations of any other program. Each trace has what its steps did on
+their thread, with everything that this launched on GPUs.
 execution_details.json and execution_details.csv beside the traces say what they hold.";
 
 #[derive(Args)]
@@ -65,6 +67,15 @@ pub(crate) struct SplitArguments {
     #[arg(long = "divide-phases")]
     pub(crate) divide_phases: bool,
 
+    /// Write a trace per kind of step, with the step of median duration: steps are of a kind that have devices do the
+    /// same
+    #[arg(long)]
+    pub(crate) representatives: bool,
+
+    /// Write one trace of the longest run of steps that are whole, warmed up and like the others, of any program
+    #[arg(long, conflicts_with = "iterations")]
+    pub(crate) steady: bool,
+
     /// Find the steady state as the reference tool does, which counts stray steps over the whole of it and leaves
     /// out the last step
     #[arg(long)]
@@ -81,7 +92,11 @@ pub(crate) struct SplitArguments {
 impl SplitArguments {
     /// Whether there is anything to write.
     pub(crate) fn has_action(&self) -> bool {
-        self.store_single_iteration || self.find_steady_state || self.divide_phases
+        self.store_single_iteration
+            || self.find_steady_state
+            || self.divide_phases
+            || self.representatives
+            || self.steady
     }
 }
 

@@ -7,15 +7,14 @@ use iterations::Window;
 
 #[derive(Args)]
 #[command(next_help_heading = "Window")]
-#[group(multiple = false)]
 pub(crate) struct WindowArguments {
     /// Report only these iterations, by their numbers in the sheet iterations: 3, 3..5 (from 3 to 5), or 3:6 as Python
     /// counts (6 is left out)
-    #[arg(long, value_name = "RANGE", value_parser = iterations)]
+    #[arg(long, value_name = "RANGE", value_parser = iterations, conflicts_with_all = ["steady", "window"])]
     pub(crate) iterations: Option<Indices>,
 
     /// Report only the longest run of steady iterations: without warm-up, partial and odd ones
-    #[arg(long)]
+    #[arg(long, conflicts_with = "window")]
     pub(crate) steady: bool,
 
     /// Report only a stretch of time from the first event on: 10ms..20ms, 1.5s..2s, 300us..; without a unit in ms

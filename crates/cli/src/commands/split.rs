@@ -7,8 +7,8 @@ use std::path::Path;
 
 use inference_phase::Phase;
 use inference_phase::split::{
-    self, ExecutionDetails, Membership, RegionRule, ServerLoad, SplitError, SplitOptions, SplitPlan,
-    SplitStep, WindowLoad, WindowOptions,
+    self, Alike, ExecutionDetails, FoundSteps, Membership, RegionRule, ServerLoad, ShownBy, SplitError,
+    SplitOptions, SplitPlan, SplitStep, WindowLoad, WindowOptions,
 };
 use report_writers::terminal::{TextColumn, table};
 use sheets::escaped;
@@ -36,16 +36,24 @@ pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
         ..TreeOptions::default()
     };
     let tree = TraceTree::build(trace, &tree_options);
-    let steps = split::steps(&tree);
+    let FoundSteps { steps, shown_by } = split::steps(&tree);
     if steps.is_empty() {
         return Err(no_steps(&arguments.file, tree.trace()));
     }
     let range = chosen(arguments, steps.len())?;
-    let options = options(arguments, range);
+    let alike = (arguments.representatives || arguments.steady).then(|| Alike::new(&tree, &steps));
+    let mut options = options(arguments, range);
+    if let Some(alike) = alike {
+        let is_chosen =
+            |(step, _): &(usize, usize)| options.range.as_ref().is_none_or(|range| range.contains(step));
+        let representatives = alike.representatives.into_iter().filter(is_chosen);
+        options.representatives = representatives.filter(|_| arguments.representatives).collect();
+        options.steady_run = alike.steady.filter(|_| arguments.steady);
+    }
     let base = split::base_name(&arguments.file);
     let plan = split::plan(tree.trace(), &steps, &options, &base);
     if !arguments.quiet {
-        console::print(overview(&arguments.file, &steps, &plan))?;
+        console::print(overview(&arguments.file, &steps, shown_by, &plan))?;
         without_effect(arguments, &steps, &plan).iter().for_each(console::warning);
     }
     if !arguments.has_action() && arguments.output_dir.is_none() {
@@ -58,12 +66,16 @@ pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
         let missing = if arguments.has_action() {
             "name a directory to write to with -o"
         } else {
-            "say what to write: --store-single-iteration, --find-steady-state or --divide-phases"
+            "say what to write: --store-single-iteration, --representatives, --steady, --find-steady-state or \
+             --divide-phases"
         };
         return Err(Failure::NothingToSplit { path: arguments.file.clone(), detail: missing.to_string() });
     };
     if plan.outputs.is_empty() {
-        let detail = format!("no step is right for {}", plan.missing.join(" or "));
+        let detail = match plan.missing.is_empty() {
+            true => "no step is steady or stands for others".to_owned(),
+            false => format!("no step is right for {}", plan.missing.join(" or ")),
+        };
         return Err(Failure::NothingToSplit { path: arguments.file.clone(), detail });
     }
 
@@ -165,6 +177,7 @@ fn options(arguments: &SplitArguments, range: Option<Range<usize>>) -> SplitOpti
             .then_some(WindowOptions { length, load }),
         divide_phases: arguments.divide_phases.then_some(length),
         region_rule: if arguments.parity { RegionRule::TraceLens } else { RegionRule::InARow },
+        ..SplitOptions::default()
     }
 }
 
@@ -201,26 +214,27 @@ fn no_steps(path: &Path, trace: &Trace) -> Failure {
     Failure::NoSteps { path: path.to_path_buf(), advice }
 }
 
-fn overview(path: &Path, steps: &[SplitStep], plan: &SplitPlan) -> String {
+fn overview(path: &Path, steps: &[SplitStep], shown_by: ShownBy, plan: &SplitPlan) -> String {
     let load = WindowLoad::new(steps.iter().map(|step| &step.work));
     let name = match is_standard_input(path) {
         true => "standard input".into(),
         false => path.file_name().unwrap_or_default().to_string_lossy(),
     };
     let mut text = format!("{name}: {}", counted(steps.len(), "step", "steps"));
+    if let ShownBy::Iterations(kind, evidence) = shown_by {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, " ({kind}, by {evidence})");
+        return text;
+    }
     let phases = [(load.prefill, "prefill"), (load.mixed, "mixed"), (load.decode, "decode")];
     let unknown = steps.len() - load.prefill - load.mixed - load.decode;
     let known = phases.into_iter().chain([(unknown, "of unknown phase")]).filter(|(count, _)| *count > 0);
     let listed: Vec<String> =
         known.map(|(count, phase)| format!("{} {phase}", grouped(count as u128))).collect();
-    let source = if steps.iter().any(|step| step.annotation.is_some()) {
-        "annotated by the engine"
-    } else if unknown < steps.len() {
-        "found without annotations"
-    } else {
-        "passes of the program's loop"
+    let source = match shown_by {
+        ShownBy::EngineAnnotations => "annotated by the engine",
+        ShownBy::EngineWork | ShownBy::Iterations(..) => "found without annotations",
     };
-    // Writing to a string cannot fail.
     let _ = writeln!(text, " ({}), {source}", listed.join(", "));
     if !plan.regions.is_empty() {
         let region = |region: &Range<usize>| match region.len() {

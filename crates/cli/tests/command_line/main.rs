@@ -26,4 +26,5 @@ mod steps;
 mod timings;
 mod trace;
 mod tree;
+mod windows;
 mod xplane;

@@ -1,7 +1,7 @@
 //! Which event belongs to which step.
 
 use hashbrown::HashMap;
-use trace_ingest::{Category, EventId, FlowKind, RawEntry, TrackId};
+use trace_ingest::{Category, EventId, FlowKind, RawEntry, RowId, TrackId, TrackTable};
 use trace2tree::TraceTree;
 
 use super::steps::SplitStep;
@@ -11,7 +11,7 @@ const NONE: u32 = u32::MAX;
 
 /// The step of every event that belongs to one.
 ///
-/// A host event belongs to the step on its thread that it lies in, a device event to the step of its launch, an
+/// A host event belongs to the step on its thread that it lies in, or of its process ([`SplitStep::with_process`]), a device event to the step of its launch, an
 /// annotation's device range to the step of the annotation. So every event belongs to one step at most.
 #[derive(Debug)]
 pub struct Membership {
@@ -42,7 +42,7 @@ impl Membership {
     pub fn new(tree: &TraceTree, steps: &[SplitStep]) -> Self {
         let trace = tree.trace();
         let events = trace.events();
-        let on_tracks = StepsOnTracks::new(steps, trace.tracks().len());
+        let on_tracks = StepsOnTracks::new(steps, trace.tracks());
         let mut step_of = vec![NONE; events.len()];
         let (mut by_correlation, mut annotations) = (HashMap::new(), HashMap::new());
         let is_on_device =
@@ -125,12 +125,29 @@ struct Span {
 }
 
 impl StepsOnTracks {
-    fn new(steps: &[SplitStep], tracks: usize) -> Self {
-        let mut spans = vec![Vec::new(); tracks];
+    fn new(steps: &[SplitStep], tracks: &TrackTable) -> Self {
+        let mut spans = vec![Vec::new(); tracks.len()];
         for (step, &SplitStep { start, end, track, .. }) in (0..NONE).zip(steps) {
             spans[track.index()].push(Span { start, end, step });
         }
         spans.iter_mut().for_each(|spans| spans.sort_by_key(|span| (span.start, span.end)));
+        // Threads without steps work for those of the one thread of their process that has some.
+        let mut owners: HashMap<RowId, Vec<TrackId>> = HashMap::new();
+        for step in steps.iter().filter(|step| step.with_process) {
+            let of_process = owners.entry(tracks.get(step.track).pid).or_default();
+            if !of_process.contains(&step.track) {
+                of_process.push(step.track);
+            }
+        }
+        for track in tracks
+            .ids()
+            .filter(|track| !owners.is_empty() && spans[track.index()].is_empty())
+            .collect::<Vec<_>>()
+        {
+            if let Some([owner]) = owners.get(&tracks.get(track).pid).map(Vec::as_slice) {
+                spans[track.index()] = spans[owner.index()].clone();
+            }
+        }
         StepsOnTracks(spans)
     }
 

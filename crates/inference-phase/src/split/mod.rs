@@ -1,6 +1,7 @@
 //! Splits a trace into traces of single steps, of a window of the steady state, or of runs of one phase.
 //!
-//! 1. [`steps`] finds the steps: engine annotations or, where there are none, the passes of the program's loop.
+//! 1. [`steps`] finds the steps: engine annotations or, where there are none, the program's iterations; [`Alike`] says
+//!    which of them do the same.
 //! 2. [`plan`] chooses which steps make a file.
 //! 3. [`Membership::new`] says which step each event belongs to.
 //! 4. [`write_outputs`] copies the events' text, in one pass over the trace file for all files.
@@ -17,7 +18,7 @@ mod write;
 pub use membership::{DeviceWork, Membership};
 pub(crate) use plan::window_file;
 pub use plan::{SplitOptions, SplitOutput, SplitPlan, WindowOptions, base_name, plan};
-pub use steps::{SplitStep, StepWork, annotated_steps, steps};
+pub use steps::{Alike, FoundSteps, ShownBy, SplitStep, StepWork, annotated_steps, steps};
 pub(crate) use summary::csv_cell;
 pub use summary::{ExecutionDetails, execution_details, write_details};
 pub use windows::{RegionRule, ServerLoad, SteadyWindows, WindowLoad, steady_regions, steady_windows};

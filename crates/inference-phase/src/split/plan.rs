@@ -23,6 +23,10 @@ pub struct SplitOptions {
     pub divide_phases: Option<usize>,
     /// How the steady state is found.
     pub region_rule: RegionRule,
+    /// A file per kind of step, with the one that stands for it, and how many steps are of the kind.
+    pub representatives: Vec<(usize, usize)>,
+    /// A file of these steps, which are steady by their time.
+    pub steady_run: Option<Range<usize>>,
 }
 
 /// Windows of the steady state.
@@ -71,6 +75,14 @@ pub fn plan(trace: &Trace, steps: &[SplitStep], options: &SplitOptions, base: &s
             let step_name = steps[index].annotation.map(|annotation| trace.name(annotation));
             planner.push(index, vec![index], |_| step_file(base, index, step_name).into());
         }
+    }
+    for (group, &(step, members)) in options.representatives.iter().enumerate() {
+        let path = format!("group_{group}_of_{members}_iteration_{step}_");
+        planner.push(step, vec![step], |_| shortened(path, base).into());
+    }
+    if let Some(run) = &options.steady_run {
+        let path = format!("steady_iterations_{}_to_{}_", run.start, run.end.saturating_sub(1));
+        planner.push(run.start, run.clone().collect(), |_| shortened(path, base).into());
     }
     let regions = |window: usize| match options.range {
         Some(_) => vec![range.clone()],

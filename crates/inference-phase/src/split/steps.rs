@@ -1,8 +1,11 @@
 //! The steps of a trace that it can be split into.
 
+use std::ops::Range;
+
+use iterations::{Evidence, Iteration, Iterations, LevelKind, Measured};
 use perf_models::{AnnotationKind, IterationAnnotation, StepStatistics};
 use trace_ingest::{Category, EventId, PerString, Trace, TrackId};
-use trace2tree::{TraceTree, iteration_roots};
+use trace2tree::TraceTree;
 
 use crate::detect::DetectOptions;
 use crate::step::{Phase, Step, Steps};
@@ -20,6 +23,29 @@ pub struct SplitStep {
     pub end: i64,
     /// What the step runs.
     pub work: StepWork,
+    /// Whether other threads of its process work for it, as that of the backward pass does. Steps of engines are those
+    /// of their thread alone, as TraceLens splits them.
+    pub with_process: bool,
+}
+
+/// The steps of a trace, and what shows them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoundSteps {
+    /// The steps, in time order.
+    pub steps: Vec<SplitStep>,
+    /// What shows them.
+    pub shown_by: ShownBy,
+}
+
+/// What shows the steps of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShownBy {
+    /// Annotations of an inference engine.
+    EngineAnnotations,
+    /// What an inference engine ran.
+    EngineWork,
+    /// The iterations of any other program.
+    Iterations(LevelKind, Evidence),
 }
 
 /// What a step runs, as far as the trace says; 0 where it does not.
@@ -95,7 +121,7 @@ pub fn annotated_steps(trace: &Trace) -> Vec<SplitStep> {
                 Detail::Native => &mut native,
                 Detail::OfMode => &mut other,
             };
-            steps.push(SplitStep { annotation: Some(event), track, start, end, work });
+            steps.push(SplitStep { annotation: Some(event), track, start, end, work, with_process: false });
         }
     }
     let mut steps = if detailed.is_empty() { native } else { detailed };
@@ -103,28 +129,64 @@ pub fn annotated_steps(trace: &Trace) -> Vec<SplitStep> {
     outermost(steps)
 }
 
-/// The steps of a trace, in time order: the annotated ones; where there are none, those that the rest of the trace
-/// shows ([`Steps::detect`]) if it shows a phase of any; otherwise the passes of the outermost loop that does device
-/// work ([`iteration_roots`]). For the last the tree should have Python frames.
+/// The steps of a trace: the annotated ones; where there are none, those that the rest of the trace shows
+/// ([`Steps::detect`]) if it shows a phase of any; otherwise the program's [`Iterations`]. For the last the tree should
+/// have Python frames.
 #[must_use]
-pub fn steps(tree: &TraceTree) -> Vec<SplitStep> {
+pub fn steps(tree: &TraceTree) -> FoundSteps {
     let annotated = annotated_steps(tree.trace());
     if !annotated.is_empty() {
-        return annotated;
+        return FoundSteps { steps: annotated, shown_by: ShownBy::EngineAnnotations };
     }
     let detected = Steps::detect(tree, &DetectOptions::default());
     if detected.steps().iter().any(|step| step.phase != Phase::Unknown) {
-        return outermost(detected.steps().iter().filter_map(from_detected).collect());
+        let steps = outermost(detected.steps().iter().filter_map(from_detected).collect());
+        return FoundSteps { steps, shown_by: ShownBy::EngineWork };
     }
-    let events = tree.trace().events();
-    let pass = |pass: trace2tree::Iteration| SplitStep {
-        annotation: None,
-        track: events.track(pass.first),
-        start: pass.start,
-        end: pass.end,
-        work: StepWork::UNKNOWN,
+    let iterations = Iterations::detect(tree, &iterations::DetectOptions::default());
+    let Some(level) = iterations.steps() else {
+        return FoundSteps { steps: Vec::new(), shown_by: ShownBy::EngineWork };
     };
-    outermost(iteration_roots(tree).into_iter().map(pass).collect())
+    let step = |iteration: &Iteration| {
+        let Iteration { track, start, end, .. } = *iteration;
+        let work = StepWork::UNKNOWN;
+        Some(SplitStep { annotation: None, track: track?, start, end, work, with_process: true })
+    };
+    FoundSteps {
+        steps: level.iterations.iter().filter_map(step).collect(),
+        shown_by: ShownBy::Iterations(level.kind, level.evidence),
+    }
+}
+
+/// A step of each kind of work, with how many are alike, and the longest run of steps that are whole, warmed up and
+/// like the others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Alike {
+    /// The step of median duration of each kind, the kind with the most time first, and the number of its steps.
+    pub representatives: Vec<(usize, usize)>,
+    /// The longest run of steady steps; `None` where none is steady.
+    pub steady: Option<Range<usize>>,
+}
+
+impl Alike {
+    /// Compares the steps of a trace by what they had devices do.
+    #[must_use]
+    pub fn new(tree: &TraceTree, steps: &[SplitStep]) -> Alike {
+        let iteration = |step: &SplitStep| Iteration {
+            number: None,
+            track: Some(step.track),
+            start: step.start,
+            end: step.end,
+            whole: true,
+        };
+        let iterations: Vec<Iteration> = steps.iter().map(iteration).collect();
+        let measured = Measured::of_all(tree, &iterations);
+        let groups = measured.groups.iter();
+        Alike {
+            representatives: groups.map(|group| (group.representative, group.iterations.len())).collect(),
+            steady: measured.longest_steady_run(),
+        }
+    }
 }
 
 /// A step on a host thread.
@@ -142,7 +204,7 @@ fn from_detected(step: &Step) -> Option<SplitStep> {
         statistics: None,
     };
     let Step { annotation, start, end, .. } = *step;
-    Some(SplitStep { annotation, track: step.track?, start, end, work })
+    Some(SplitStep { annotation, track: step.track?, start, end, work, with_process: false })
 }
 
 /// How much an annotation says.

@@ -20,7 +20,7 @@ fn split(directory: &Path, change: impl FnOnce(&Path)) -> Result<Vec<Written>, S
     let path = directory.join("t.json");
     fs::write(&path, TRACE).unwrap();
     let tree = TraceTree::build(read_path(&path, &ReadOptions::default()).unwrap(), &TreeOptions::default());
-    let steps = steps(&tree);
+    let steps = steps(&tree).steps;
     let plan = plan(tree.trace(), &steps, &SINGLE_STEPS, "t");
     change(directory);
     let membership = Membership::new(&tree, &steps);

@@ -34,7 +34,7 @@ pub(crate) fn split_file(path: &Path, options: &SplitOptions) -> Split {
     let directory = tempfile::tempdir().unwrap();
     let tree_options = TreeOptions { python_frames: true, ..TreeOptions::default() };
     let tree = TraceTree::build(read_path(path, &ReadOptions::default()).unwrap(), &tree_options);
-    let steps = steps(&tree);
+    let steps = steps(&tree).steps;
     let plan = plan(tree.trace(), &steps, options, &base_name(path));
     let membership = Membership::new(&tree, &steps);
     let read = ReadOptions::default();
