@@ -23,6 +23,12 @@ pub enum Program {
 }
 
 impl Program {
+    /// The kind of a program by the names of what ran alone.
+    #[must_use]
+    pub fn of_names(trace: &Trace) -> Program {
+        classify(trace, false, false)
+    }
+
     /// Name in sheets.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -23,6 +23,7 @@ mod segments;
 mod spans;
 mod vocabulary;
 
+use iterations::Program;
 use trace_ingest::{Category, EventId, Trace, TrackId};
 use trace2tree::TraceTree;
 
@@ -58,6 +59,9 @@ impl Default for DetectOptions {
 impl Steps {
     /// Finds the engine's steps in a trace and what each does.
     ///
+    /// In a program that does not generate text, such as training, only annotations of engines make steps: nothing else
+    /// is prefill or decode.
+    ///
     /// One pass over the events, string predicates once per distinct name. Nothing is an error: what cannot be told is
     /// [`Phase::Unknown`].
     #[must_use]
@@ -66,10 +70,13 @@ impl Steps {
         if options.use_annotations {
             detector.add_annotations();
         }
-        if options.use_frames {
-            detector.add_frames();
+        let program = Program::of_names(tree.trace());
+        if matches!(program, Program::LanguageModel | Program::Unknown) {
+            if options.use_frames {
+                detector.add_frames();
+            }
+            detector.imply_steps();
         }
-        detector.imply_steps();
         detector.weigh_marked_steps();
         let (step_of, links) = detector.link(options.use_annotations);
         let threshold = options.decode_threshold;

@@ -56,6 +56,21 @@ fn recorded_steps_are_found_with_and_without_annotations() {
     }
 }
 
+/// A recommender and language models in training have lookups, attention and logits as a server has, and no phase.
+#[test]
+fn training_is_neither_prefill_nor_decode() {
+    let generated = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/generated"));
+    let corpus = ["kineto/integer-us-rank1/trace.json.gz"].into_iter().filter_map(testdata::corpus);
+    let own = ["cuda_training_step.json.gz", "rocm_training_step.json.gz"].map(|file| generated.join(file));
+    for path in own.into_iter().chain(corpus) {
+        let tree = read(&path);
+        for options in [DetectOptions::default(), BLIND, NO_STACK] {
+            let (shares, _) = shares(&tree, &options);
+            assert_eq!(shares, [(Unknown, 1.0)], "{}", path.display());
+        }
+    }
+}
+
 #[test]
 fn annotated_steps_carry_their_source_and_load() {
     let mixed = testdata::corpus("inference/vllm-prefilldecode-piecewise/graph_execution.json.gz");

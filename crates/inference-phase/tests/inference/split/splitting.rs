@@ -28,6 +28,8 @@ pub(crate) const SINGLE_STEPS: SplitOptions = SplitOptions {
     steady_windows: None,
     divide_phases: None,
     region_rule: inference_phase::split::RegionRule::InARow,
+    representatives: Vec::new(),
+    steady_run: None,
 };
 
 pub(crate) fn split_file(path: &Path, options: &SplitOptions) -> Split {
