@@ -101,7 +101,8 @@ pub enum Stage {
 pub enum Picture {
     /// Operators under the rooflines of the device.
     Rooflines,
-    /// The steps of an inference engine over time, coloured by phase.
+    /// The steps of a program over time: those of an inference engine coloured by phase where phases are analysed, else
+    /// the iterations coloured by what sets them apart.
     Steps,
     /// Time by operation, of Tenstorrent operations.
     StackedTime(Arrangement),

@@ -1,10 +1,12 @@
-//! The steps of inference over time, as a picture.
+//! The steps of a program over time, as a picture: of inference by phase, of any other program by what sets them apart.
 
 use inference_phase::sheets::PhaseAnalysis;
 use inference_phase::{Phase, Step};
+use iterations::Mark;
 use report_writers::DrawError;
 use report_writers::step_timeline::{StepBar, StepEngine, StepTimeline};
 use trace_ingest::{RowId, Trace, TrackId};
+use tree_perf::Analysis;
 
 use crate::notice::NothingToDraw;
 use crate::numbers::grouped;
@@ -52,6 +54,39 @@ pub(crate) fn svg(
             0 => String::new(),
             outside => format!("{} {events} not shown.", grouped(outside.into())),
         },
+    };
+    timeline.to_svg().map(Ok)
+}
+
+/// What the colours of iterations mean, as many as the picture has colours.
+const STATES: [&str; 4] = ["steady", "warm-up or partial", "slow or fast", "different"];
+
+/// The picture of the program's iterations, or why there is none.
+pub(crate) fn of_iterations(
+    analysis: &Analysis,
+    title: &str,
+) -> Result<Result<String, NothingToDraw>, DrawError> {
+    let Some((level, measured)) = analysis.iterations().steps() else {
+        return Ok(Err(NothingToDraw::NoSteps));
+    };
+    let ms = |time: i64| analysis.trace().to_microseconds(time) / 1e3;
+    let bars = measured.iterations.iter().enumerate().map(|(index, figures)| StepBar {
+        span_ms: figures.device_span.map(|span| (ms(span.start), ms(span.end))),
+        busy_ms: ms(figures.breakdown.busy),
+        phase: match figures.mark {
+            None => 0,
+            Some(Mark::WarmUp | Mark::Partial) => 1,
+            Some(Mark::Slow | Mark::Fast) => 2,
+            Some(Mark::Different) => 3,
+        },
+        label: (level.first + index).to_string(),
+    });
+    let timeline = StepTimeline {
+        title: format!("Iterations · {title}"),
+        phases: STATES.map(str::to_owned).to_vec(),
+        label_meaning: "number of the iteration".into(),
+        engines: vec![StepEngine { name: String::new(), steps: bars.collect() }],
+        footnote: format!("{} by {}, on the device.", level.name, level.evidence),
     };
     timeline.to_svg().map(Ok)
 }

@@ -38,8 +38,9 @@ pub(crate) struct OutputArguments {
     #[arg(long = "roofline_svg", value_name = "FILE")]
     pub(crate) roofline_svg: Option<PathBuf>,
 
-    /// Draw the steps of the engine over time, coloured by phase, as an SVG picture
-    #[arg(long = "step_svg", value_name = "FILE", requires = "inference_phase_analysis")]
+    /// Draw the iterations over time as an SVG picture; with --inference_phase_analysis the steps of the engine, coloured
+    /// by phase
+    #[arg(long = "step_svg", value_name = "FILE")]
     pub(crate) step_svg: Option<PathBuf>,
 
     /// Names of the sheets: the documented ones (ops_all, short_kernels_histogram, short_kernels_all_details)

@@ -66,7 +66,7 @@ fn request<'a>(arguments: &'a TraceArguments, given: &'a Given) -> Result<Reques
     let output = &arguments.output;
     let rooflines = output.roofline_svg.as_deref().map(|path| (Picture::Rooflines, path));
     let steps = output.step_svg.as_deref().map(|path| (Picture::Steps, path));
-    let finds_steps = phases::options(&arguments.phases)?.is_some_and(|phases| phases.finds_steps());
+    let finds_steps = phases::options(&arguments.phases)?.is_none_or(|phases| phases.finds_steps());
     if steps.is_some() && !finds_steps {
         return Err(Failure::StepsNotLookedFor { option: "--step_svg" });
     }

@@ -114,12 +114,18 @@ fn a_trace_without_steps_gives_no_picture_and_says_so() {
 }
 
 #[test]
-fn a_picture_without_phases_is_refused_before_reading() {
-    let place = Workplace::with("");
-    for command in ["report", "inference"] {
-        let outcome = place.run(&[command, "no.json", "--step_svg=steps.svg"]).exits_with(2);
-        assert!(outcome.err.contains("--inference_phase_analysis"), "{outcome:#?}");
+fn without_phases_the_picture_is_of_iterations() {
+    let place = Workplace::with_generated();
+    place.run(&["report", "trace.json.gz", "--step_svg=steps.svg", "-q"]).exits_with(0);
+    let svg = String::from_utf8(place.bytes("steps.svg")).unwrap();
+    for text in ["Iterations · trace.json.gz", "steady", "ProfilerStep by recorded steps"] {
+        assert!(svg.contains(text), "{text}");
     }
+}
+
+#[test]
+fn a_picture_of_steps_that_are_not_looked_for_is_refused_before_reading() {
+    let place = Workplace::with("");
     for method in ["--phase_detection_method=gemm_params", "--phase_legacy"] {
         let arguments = ["report", "no.json", "--inference_phase_analysis", "--step_svg=s.svg", method];
         place.run(&arguments).exits_with(2).with_error(&["--step_svg", "steps", "hybrid"]);
