@@ -13,6 +13,7 @@ mod rocprof;
 mod roofline_picture;
 mod stacked_picture;
 mod step_picture;
+mod steps;
 mod summary;
 mod tenstorrent;
 mod trace;

@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
 use crate::numbers::counted;
 use crate::report::{Analysed, Report, Reporter, Run, Stage, only, pictures, tables, title, titled};
+use crate::steps::steps_in_words;
 use crate::summary::{Summary, Timeline, devices};
 
 /// Makes the report of a rocprofv3 profile, of whatever format.
@@ -68,6 +69,7 @@ fn summary(analysis: &RocprofAnalysis, title: String) -> Summary {
             })
             .collect(),
         more_timelines: Summary::more_timelines(timelines.len(), "gpu_timeline_by_agent"),
+        program: steps_in_words(analysis).into_iter().collect(),
         ..Summary::default()
     }
 }

@@ -1,11 +1,10 @@
 //! The report of a trace: host operators, their launches and the device events, as PyTorch records them.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use inference_phase::capture::{CaptureLibrary, MergeReport, merge};
 use inference_phase::sheets::{PhaseAnalysis, PhaseOptions, PhaseStatistics, phase_sheets};
-use iterations::{DetectOptions, Evidence, Iterations, Mark, Selected, Window, WindowError};
+use iterations::{DetectOptions, Iterations, Selected, Window, WindowError};
 use operator_sheets::RooflineShares;
 use script_extension::Extension;
 use sheets::{Sheet, Table};
@@ -15,12 +14,13 @@ use tree_perf::{Analysis, AnalysisOptions, ReportLayout, inference_sheets, pytor
 
 use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
-use crate::numbers::{duration, grouped};
+use crate::numbers::grouped;
 use crate::parallel::map_in_order;
 use crate::report::{
     Analysed, Picture, Report, Reporter, Run, Stage, is_of_other_tool, lost_events, only, pictures, tables,
     title, titled,
 };
+use crate::steps::steps_in_words;
 use crate::summary::{Summary, Timeline, devices};
 use crate::{roofline_picture, step_picture};
 
@@ -391,47 +391,6 @@ fn window_in_words(selected: &Selected) -> String {
             format!("all figures are of {which} out of {}", grouped(selected.of as u128))
         }
     }
-}
-
-/// How many steps the program took, how long, how evenly, and which are odd.
-fn steps_in_words(analysis: &Analysis) -> Option<String> {
-    /// Odd steps that are named.
-    const NAMED: usize = 3;
-    let (level, measured) = analysis.iterations().steps()?;
-    let time = |time: f64| duration(time / analysis.trace().time_unit().per_microsecond() as f64);
-    let took = |index: usize| level.iterations.get(index).map(|of| measured.iterations[index].duration(of));
-    let steady: Vec<i64> = measured.steady().filter_map(took).collect();
-    let count = level.iterations.len();
-    let noun = if count == 1 { level.kind.as_str().to_owned() } else { format!("{}s", level.kind) };
-    let mut sentence = format!("{} {noun} (by {}", grouped(count as u128), level.evidence);
-    if level.evidence != Evidence::RecordedSteps {
-        write!(sentence, ", confidence {:.2}", level.confidence).ok()?;
-    }
-    sentence.push(')');
-    if let Some(all) = gpu_timeline::Summary::from_values(&steady) {
-        match steady.as_slice() {
-            [only] => write!(sentence, ": {}", time(*only as f64)),
-            several => write!(
-                sentence,
-                ": {} each (median of {}; {} to {})",
-                time(all.median),
-                grouped(several.len() as u128),
-                time(all.min as f64),
-                time(all.max as f64)
-            ),
-        }
-        .ok()?;
-    }
-    let marked: Vec<(usize, Mark)> =
-        measured.iterations.iter().enumerate().filter_map(|(index, of)| Some((index, of.mark?))).collect();
-    for &(index, mark) in marked.iter().take(NAMED) {
-        let took = took(index).map_or_else(String::new, |took| format!(" ({})", time(took as f64)));
-        write!(sentence, "; {} is {}{took}", level.first + index, mark.as_str()).ok()?;
-    }
-    if marked.len() > NAMED {
-        write!(sentence, "; {} more are not steady", grouped((marked.len() - NAMED) as u128)).ok()?;
-    }
-    Some(sentence)
 }
 
 /// In how many steps, what says so, and how sure that is.

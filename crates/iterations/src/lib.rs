@@ -12,7 +12,7 @@ mod window;
 pub use detect::{DetectOptions, Iterations};
 pub use division::{Division, DivisionBasis, Part};
 pub use level::{Evidence, Iteration, Level, LevelKind};
-pub use measure::{Figures, Group, Mark, Measured};
+pub use measure::{Figures, Group, Mark, Measured, MeasuredIterations};
 pub use program::Program;
 pub use reason::Reason;
 pub use window::{Selected, Window, WindowError};

@@ -9,8 +9,9 @@ use hashbrown::HashMap;
 use trace_ingest::{Category, EventId, StringId, TrackId};
 use trace2tree::{EventSet, TraceTree};
 
+use crate::detect::Iterations;
 use crate::division::{Division, DivisionBasis, Part};
-use crate::level::Iteration;
+use crate::level::{Iteration, Level};
 
 /// The iterations of a level, measured.
 ///
@@ -26,6 +27,45 @@ pub struct Measured {
     pub groups: Vec<Group>,
     /// By what device work was divided.
     pub basis: DivisionBasis,
+}
+
+/// The iterations of a recording, with what those of every level took.
+#[derive(Clone, Debug)]
+pub struct MeasuredIterations {
+    detected: Iterations,
+    /// By level.
+    measured: Vec<Measured>,
+}
+
+impl MeasuredIterations {
+    /// Measures all levels by these device events and what the device does during each.
+    #[must_use]
+    pub fn new(tree: &TraceTree, detected: Iterations, device_events: &[(EventId, Activity)]) -> Self {
+        let measure = |level: &Level| Measured::new(tree, &level.iterations, device_events.iter().copied());
+        let measured = detected.levels().iter().map(measure).collect();
+        MeasuredIterations { detected, measured }
+    }
+
+    /// The iterations.
+    #[must_use]
+    pub fn detected(&self) -> &Iterations {
+        &self.detected
+    }
+
+    /// The levels with their figures, that of the steps first, then the others as they are nested.
+    pub fn levels(&self) -> impl Iterator<Item = (&Level, &Measured)> {
+        let is_steps = |level: &Level| self.detected.steps().is_some_and(|steps| std::ptr::eq(level, steps));
+        let all = || self.detected.levels().iter().zip(&self.measured);
+        all()
+            .filter(move |(level, _)| is_steps(level))
+            .chain(all().filter(move |(level, _)| !is_steps(level)))
+    }
+
+    /// The steps with their figures, where there are some.
+    #[must_use]
+    pub fn steps(&self) -> Option<(&Level, &Measured)> {
+        self.detected.steps().and_then(|_| self.levels().next())
+    }
 }
 
 /// What a part of a recording took. Times are in the trace's unit.

@@ -2,11 +2,14 @@
 
 use std::sync::OnceLock;
 
-use gpu_timeline::{Interval, Summary};
+use gpu_timeline::{Activity, Interval, Summary};
 use hashbrown::HashMap;
+use iterations::{DetectOptions, Iterations, MeasuredIterations};
+use operator_sheets::Iterated;
 use perf_models::{RocprofKernel, tracelens_rocprof_kernel};
-use trace_ingest::Nanoseconds;
 use trace_ingest::rocprof::{Dispatch, MemoryCopy, Profile};
+use trace_ingest::{Category, Nanoseconds, PerString};
+use trace2tree::{TraceTree, TreeOptions};
 
 use crate::options::{PftraceOptions, RocprofOptions};
 use crate::pftrace::gpu_kernels::GpuKernels;
@@ -24,6 +27,7 @@ pub struct RocprofAnalysis {
     groups: OnceLock<KernelGroups>,
     gpu_kernels: OnceLock<GpuKernels>,
     hip_launches: OnceLock<HipLaunches>,
+    iterations: OnceLock<MeasuredIterations>,
 }
 
 impl RocprofAnalysis {
@@ -40,6 +44,7 @@ impl RocprofAnalysis {
             groups: OnceLock::new(),
             gpu_kernels: OnceLock::new(),
             hip_launches: OnceLock::new(),
+            iterations: OnceLock::new(),
         }
     }
 
@@ -110,6 +115,35 @@ impl RocprofAnalysis {
 
     fn counts(&self, process: u32) -> bool {
         !self.options.parity || tracelens::reads_process(&self.profile, process)
+    }
+}
+
+impl Iterated for RocprofAnalysis {
+    /// Found on the profile as a trace, its GPUs together. Computed once.
+    fn iterations(&self) -> Option<&MeasuredIterations> {
+        if self.options.parity {
+            return None;
+        }
+        Some(self.iterations.get_or_init(|| {
+            let tree = TraceTree::build(self.profile.to_trace(), &TreeOptions::default());
+            let (trace, events) = (tree.trace(), tree.trace().events());
+            let mut communicates = PerString::new(trace.strings(), |name| {
+                RocprofKernel::from_name(name) == RocprofKernel::Communication
+            });
+            let device_events = events.ids().filter_map(|event| match events.category(event) {
+                Category::GPU_MEMCPY => Some((event, Activity::Memcpy)),
+                category if !category.is_device() => None,
+                _ if *communicates.get(events.name(event)) => Some((event, Activity::Communication)),
+                _ => Some((event, Activity::Computation)),
+            });
+            let device_events: Vec<_> = device_events.collect();
+            let detected = Iterations::detect(&tree, &DetectOptions::default());
+            MeasuredIterations::new(&tree, detected, &device_events)
+        }))
+    }
+
+    fn ms(&self, time: f64) -> f64 {
+        time / 1e6
     }
 }
 

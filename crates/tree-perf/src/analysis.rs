@@ -3,7 +3,8 @@
 use std::sync::OnceLock;
 
 use gpu_timeline::{Breakdown, Overlaps, StreamEvent, busy_time, overlaps};
-use iterations::{DetectOptions, Iteration, Iterations, Level, Measured};
+use iterations::{DetectOptions, Iterations, MeasuredIterations};
+use operator_sheets::Iterated;
 use perf_models::{Architecture, Device, architecture_of_device};
 use trace_ingest::{Category as EventCategory, EventId, Trace};
 use trace2tree::{EventSet, PassError, TraceTree, insert_pseudo_operators, normalise_names};
@@ -36,26 +37,9 @@ pub struct Analysis {
     /// What the extension's rule on the tree had to say.
     rule_notices: Vec<Notice>,
     coverage: OnceLock<Coverage>,
-    iterations: OnceLock<ProgramIterations>,
+    iterations: OnceLock<MeasuredIterations>,
     /// Whether the trace is a window of a recording.
     is_window: bool,
-}
-
-/// The iterations of the program, and what those took that a person would call steps.
-#[derive(Debug)]
-pub struct ProgramIterations {
-    /// All levels.
-    pub detected: Iterations,
-    /// Figures of the steps; `None` where there are none.
-    pub measured: Option<Measured>,
-}
-
-impl ProgramIterations {
-    /// The steps with their figures.
-    #[must_use]
-    pub fn steps(&self) -> Option<(&Level, &Measured)> {
-        Some((self.detected.steps()?, self.measured.as_ref()?))
-    }
 }
 
 /// Device time that is part of the figures, and that is not.
@@ -69,6 +53,16 @@ pub struct Coverage {
     pub linked_time_us: f64,
     /// Busy time in µs of the others.
     pub unlinked_time_us: f64,
+}
+
+impl Iterated for Analysis {
+    fn iterations(&self) -> Option<&MeasuredIterations> {
+        (!self.options.parity).then(|| self.iterations())
+    }
+
+    fn ms(&self, time: f64) -> f64 {
+        time / (self.trace().time_unit().per_microsecond() * 1000) as f64
+    }
 }
 
 impl Analysis {
@@ -212,7 +206,7 @@ impl Analysis {
 
     /// A time in ms.
     pub(crate) fn ms(&self, time: i64) -> f64 {
-        time as f64 / (self.trace().time_unit().per_microsecond() * 1000) as f64
+        Iterated::ms(self, time as f64)
     }
 
     /// Whether an event is recomputed work.
@@ -240,34 +234,29 @@ impl Analysis {
         self.breakdown(self.counted())
     }
 
-    /// The iterations of the program. Detected once.
-    pub fn iterations(&self) -> &ProgramIterations {
-        self.iterations.get_or_init(|| {
-            let detected = Iterations::detect(&self.tree, &DetectOptions::default());
-            let measured = detected.steps().map(|steps| self.measure(&steps.iterations));
-            ProgramIterations { detected, measured }
-        })
+    /// The iterations of the program, measured by the device events that the timeline counts. Detected once.
+    pub fn iterations(&self) -> &MeasuredIterations {
+        self.iterations
+            .get_or_init(|| self.measured(Iterations::detect(&self.tree, &DetectOptions::default())))
     }
 
     /// Says that the trace is a window of a recording, with these iterations in it.
     pub fn look_at(&mut self, detected: Iterations) {
-        let measured = detected.steps().map(|steps| self.measure(&steps.iterations));
         self.is_window = true;
-        self.iterations = OnceLock::from(ProgramIterations { detected, measured });
+        self.iterations = OnceLock::from(self.measured(detected));
     }
 
     /// How many iterations the window has that the trace is of: what sums are divided by for the mean of one. `None`
     /// where it is no window, or one of a single iteration.
     pub(crate) fn iterations_of_window(&self) -> Option<usize> {
-        let steps = self.is_window.then(|| self.iterations().detected.steps())??;
+        let (steps, _) = self.is_window.then(|| self.iterations().steps())??;
         let whole = steps.iterations.iter().all(|step| step.whole);
         Some(steps.iterations.len()).filter(|&count| count > 1 && whole)
     }
 
-    /// What iterations took, by the device events that the timeline counts.
-    pub(crate) fn measure(&self, iterations: &[Iteration]) -> Measured {
+    fn measured(&self, detected: Iterations) -> MeasuredIterations {
         let counted = self.counted().map(|at| (self.device.ids[at], self.device.activity[at]));
-        Measured::new(&self.tree, iterations, counted)
+        MeasuredIterations::new(&self.tree, detected, &counted.collect::<Vec<_>>())
     }
 
     /// How much device time the figures cover. Computed once.

@@ -1,6 +1,7 @@
 //! What a report needs beside its sheets: those of an extension, and what all of them leave out.
 
 use gpu_timeline::Activity;
+use operator_sheets::Iterated;
 use perf_models::bare_kernel_name;
 use sheets::Sheet;
 use trace_ingest::PerString;
@@ -26,7 +27,7 @@ impl Analysis {
     pub fn prepare_sheets(&self) {
         self.unified_rows();
         self.roofs();
-        self.iterations();
+        Iterated::iterations(self);
     }
 
     /// What the sheets leave out, so that nothing goes missing silently.

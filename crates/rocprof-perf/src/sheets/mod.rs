@@ -11,6 +11,7 @@ mod markers;
 mod memory;
 pub(crate) mod timeline;
 
+use operator_sheets::{iteration_groups_sheet, iterations_sheet};
 use sheets::Sheet;
 
 use crate::analysis::RocprofAnalysis;
@@ -23,6 +24,8 @@ pub fn rocprof_sheets<'a>() -> Vec<Sheet<'a, RocprofAnalysis>> {
     sheets.push(kernels::details());
     sheets.extend(kernels::short());
     sheets.push(timeline::by_agent());
+    sheets.push(iterations_sheet());
+    sheets.push(iteration_groups_sheet());
     sheets.extend(records());
     sheets.extend(pftrace_sheets());
     sheets

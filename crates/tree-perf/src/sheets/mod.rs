@@ -4,7 +4,6 @@
 pub(crate) mod coll_analysis;
 pub(crate) mod coverage;
 pub(crate) mod gpu_timeline;
-pub(crate) mod iterations;
 pub(crate) mod kernel_summary;
 pub(crate) mod ops_all;
 pub(crate) mod ops_summary;
@@ -12,7 +11,7 @@ pub(crate) mod rooflines;
 pub(crate) mod short_kernels;
 pub(crate) mod unified_perf_summary;
 
-use operator_sheets::{roofline_points_sheet, roofline_sheet};
+use operator_sheets::{iteration_groups_sheet, iterations_sheet, roofline_points_sheet, roofline_sheet};
 use sheets::Sheet;
 
 use crate::analysis::Analysis;
@@ -44,8 +43,8 @@ fn sheets_of<'a>(layout: ReportLayout) -> Vec<Sheet<'a, Analysis>> {
     let before = [
         gpu_timeline::sheet(),
         gpu_timeline::sheet_per_device(),
-        iterations::sheet(),
-        iterations::groups_sheet(),
+        iterations_sheet(),
+        iteration_groups_sheet(),
         ops_summary::sheet_by_category(),
         ops_summary::sheet(),
         ops_all::sheet(),

@@ -1,10 +1,17 @@
 //! The iterations of the program: one row each, and one row per group of alike ones.
 
 use gpu_timeline::Summary;
-use iterations::{Figures, Group, Iteration, Level, Mark, Measured, Part};
+use iterations::{Figures, Group, Iteration, Level, Mark, Measured, MeasuredIterations, Part};
 use sheets::{Chart, ChartShape, Column, ColumnKind, Nested, Sheet, Unit, percent};
 
-use crate::analysis::Analysis;
+/// The analysis of a recording in which something may repeat.
+pub trait Iterated {
+    /// The iterations of the program; `None` where a report has none, as one that gives TraceLens's figures.
+    fn iterations(&self) -> Option<&MeasuredIterations>;
+
+    /// A time of the recording in ms.
+    fn ms(&self, time: f64) -> f64;
+}
 
 /// Iterations of the chart: more are narrower than a pixel or two.
 const DRAWN: usize = 500;
@@ -78,11 +85,11 @@ impl Row<'_> {
 }
 
 /// One row per iteration of the level that a person would call steps.
-pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
+pub fn iterations_sheet<'a, A: Iterated + 'a>() -> Sheet<'a, A> {
     type Time = fn(&Row<'_>) -> Option<i64>;
     let time = |name, description, time: Time| {
-        Column::milliseconds(name, description).field_in(move |analysis: &&Analysis, row: &Row<'_>| {
-            time(row).map(|time| analysis.ms(time)).into()
+        Column::milliseconds(name, description).field_in(move |analysis: &&A, row: &Row<'_>| {
+            time(row).map(|time| analysis.ms(time as f64)).into()
         })
     };
     let fields = [
@@ -93,7 +100,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         NUMBER.field(|row: &Row<'_>| row.iteration().and_then(|iteration| iteration.number).into()),
         STATE.field(|row: &Row<'_>| row.state().into()),
         GROUP.field(|row: &Row<'_>| row.figures.group.map(|group| group as u64).into()),
-        DURATION.field_in(|analysis: &&Analysis, row: &Row<'_>| analysis.ms(row.duration()).into()),
+        DURATION.field_in(|analysis: &&A, row: &Row<'_>| analysis.ms(row.duration() as f64).into()),
         time(
             "busy (ms)",
             "Time in ms in which something ran on the device: computation, exposed communication and exposed copies.",
@@ -149,9 +156,9 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         "iterations",
         "Iterations of the program by time: steps of training, batches, steps of an engine, images. Device work belongs to the iteration that launched it, whenever it runs. Left out where nothing repeats.",
         fields,
-        |analysis: &'a Analysis| {
-            let (level, measured) = analysis.iterations().steps()?;
-            (!analysis.options().parity).then(|| (analysis, rows(level, measured)))
+        |analysis: &'a A| {
+            let (level, measured) = analysis.iterations()?.steps()?;
+            Some((analysis, rows(level, measured)))
         },
     )
     .with_chart(Chart::new(
@@ -183,7 +190,7 @@ fn rows<'a>(level: &'a Level, measured: &'a Measured) -> Vec<Row<'a>> {
 struct GroupRow<'a> {
     level: &'a Level,
     place: usize,
-    group: Group,
+    group: &'a Group,
     /// Time of the group in that of all iterations of the level.
     time: i64,
     all: i64,
@@ -196,12 +203,10 @@ impl GroupRow<'_> {
 }
 
 /// One row per group of alike iterations, on all levels.
-pub(crate) fn groups_sheet<'a>() -> Sheet<'a, Analysis> {
+pub fn iteration_groups_sheet<'a, A: Iterated + 'a>() -> Sheet<'a, A> {
     let of_durations = |name, description, time: fn(&Summary) -> Option<f64>| {
-        Column::milliseconds(name, description).field_in(move |analysis: &&Analysis, row: &GroupRow<'_>| {
-            time(&row.group.durations)
-                .map(|time| time / (analysis.trace().time_unit().per_microsecond() * 1000) as f64)
-                .into()
+        Column::milliseconds(name, description).field_in(move |analysis: &&A, row: &GroupRow<'_>| {
+            time(&row.group.durations).map(|time| analysis.ms(time)).into()
         })
     };
     let fields = [
@@ -210,8 +215,8 @@ pub(crate) fn groups_sheet<'a>() -> Sheet<'a, Analysis> {
             .field(|row: &GroupRow<'_>| (row.place as u64).into()),
         Column::count("iterations", "Iterations of the group.")
             .field(|row: &GroupRow<'_>| row.group.iterations.len().into()),
-        MEDIAN.field_in(|analysis: &&Analysis, row: &GroupRow<'_>| {
-            (row.group.durations.median / (analysis.trace().time_unit().per_microsecond() * 1000) as f64).into()
+        MEDIAN.field_in(|analysis: &&A, row: &GroupRow<'_>| {
+            analysis.ms(row.group.durations.median).into()
         }),
         of_durations("mean (ms)", "Mean duration in ms of the same.", |all| Some(all.mean)),
         of_durations("std (ms)", "Standard deviation (of a sample, n − 1) in ms of the same; empty for one iteration.", |all| all.sample_std),
@@ -235,34 +240,23 @@ pub(crate) fn groups_sheet<'a>() -> Sheet<'a, Analysis> {
         "iteration_groups",
         "Iterations that do alike, by the names and numbers of their device events, on the level of the steps and on those below and beside it. Left out where nothing repeats.",
         fields,
-        |analysis: &'a Analysis| {
-            let rows = group_rows(analysis);
-            (!analysis.options().parity && !rows.is_empty()).then_some((analysis, rows))
+        |analysis: &'a A| {
+            let rows = group_rows(analysis.iterations()?);
+            (!rows.is_empty()).then_some((analysis, rows))
         },
     )
 }
 
-fn group_rows(analysis: &Analysis) -> Vec<GroupRow<'_>> {
-    let found = analysis.iterations();
+fn group_rows(found: &MeasuredIterations) -> Vec<GroupRow<'_>> {
     let mut rows = Vec::new();
-    let steps = found.steps().map(|(level, _)| level);
-    let others = found
-        .detected
-        .levels()
-        .iter()
-        .filter(|&level| !steps.is_some_and(|steps| std::ptr::eq(level, steps)));
-    for level in steps.into_iter().chain(others) {
-        let measured = match (&found.measured, steps) {
-            (Some(measured), Some(steps)) if std::ptr::eq(level, steps) => measured.clone(),
-            _ => analysis.measure(&level.iterations),
+    for (level, measured) in found.levels() {
+        let duration = |index: usize| {
+            let figures = measured.iterations.get(index).zip(level.iterations.get(index));
+            figures.map_or(0, |(figures, iteration)| figures.duration(iteration))
         };
-        let duration = |index: &usize| {
-            let iteration = level.iterations.get(*index);
-            iteration.map_or(0, |iteration| measured.iterations[*index].duration(iteration))
-        };
-        let all = (0..level.iterations.len()).map(|index| duration(&index)).sum();
-        rows.extend(measured.groups.iter().cloned().enumerate().map(|(place, group)| {
-            let time = group.iterations.iter().map(duration).sum();
+        let all = (0..level.iterations.len()).map(duration).sum();
+        rows.extend(measured.groups.iter().enumerate().map(|(place, group)| {
+            let time = group.iterations.iter().map(|&index| duration(index)).sum();
             GroupRow { level, place, group, time, all }
         }));
     }

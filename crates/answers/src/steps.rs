@@ -1,0 +1,49 @@
+//! The steps of a program on the first page.
+
+use std::fmt::Write as _;
+
+use iterations::{Evidence, Mark};
+use operator_sheets::Iterated;
+
+use crate::numbers::{duration, grouped};
+
+/// How many steps the program took, how long, how evenly, and which are odd.
+pub(crate) fn steps_in_words(analysis: &impl Iterated) -> Option<String> {
+    /// Odd steps that are named.
+    const NAMED: usize = 3;
+    let (level, measured) = analysis.iterations()?.steps()?;
+    let time = |time: f64| duration(analysis.ms(time) * 1e3);
+    let took = |index: usize| level.iterations.get(index).map(|of| measured.iterations[index].duration(of));
+    let steady: Vec<i64> = measured.steady().filter_map(took).collect();
+    let count = level.iterations.len();
+    let noun = if count == 1 { level.kind.as_str().to_owned() } else { format!("{}s", level.kind) };
+    let mut sentence = format!("{} {noun} (by {}", grouped(count as u128), level.evidence);
+    if level.evidence != Evidence::RecordedSteps {
+        write!(sentence, ", confidence {:.2}", level.confidence).ok()?;
+    }
+    sentence.push(')');
+    if let Some(all) = gpu_timeline::Summary::from_values(&steady) {
+        match steady.as_slice() {
+            [only] => write!(sentence, ": {}", time(*only as f64)),
+            several => write!(
+                sentence,
+                ": {} each (median of {}; {} to {})",
+                time(all.median),
+                grouped(several.len() as u128),
+                time(all.min as f64),
+                time(all.max as f64)
+            ),
+        }
+        .ok()?;
+    }
+    let marked: Vec<(usize, Mark)> =
+        measured.iterations.iter().enumerate().filter_map(|(index, of)| Some((index, of.mark?))).collect();
+    for &(index, mark) in marked.iter().take(NAMED) {
+        let took = took(index).map_or_else(String::new, |took| format!(" ({})", time(took as f64)));
+        write!(sentence, "; {} is {}{took}", level.first + index, mark.as_str()).ok()?;
+    }
+    if marked.len() > NAMED {
+        write!(sentence, "; {} more are not steady", grouped((marked.len() - NAMED) as u128)).ok()?;
+    }
+    Some(sentence)
+}
