@@ -22,7 +22,7 @@ pub struct KnownSheet {
     pub reference_name: Option<&'static str>,
     /// What one row is.
     pub description: Cow<'static, str>,
-    /// All columns that it may have, in order.
+    /// All columns that it may have, in order; at the end those that only the layout of the reference tool has.
     pub columns: Vec<Column>,
 }
 
@@ -47,10 +47,10 @@ pub fn known_sheets() -> Vec<KnownSheet> {
 fn known<A>(kind: RecordingKind, sheets: Vec<Sheet<'static, A>>) -> Vec<KnownSheet> {
     let known = |sheet: Sheet<'static, A>| KnownSheet {
         kind,
+        columns: sheet.columns_by_role(),
         name: sheet.name,
         reference_name: sheet.reference_name,
         description: sheet.description,
-        columns: sheet.columns,
     };
     sheets.into_iter().map(known).collect()
 }
@@ -69,6 +69,7 @@ mod tests {
         match kind {
             ColumnKind::Text => "text",
             ColumnKind::Nested => "list or record",
+            ColumnKind::Names => "list of names",
             ColumnKind::Count => "count",
             ColumnKind::Identifier => "identifier",
             ColumnKind::Flag => "True or False",

@@ -13,7 +13,7 @@ use trace_ingest::rocprof::{Agent, Process, Profile, read_profile};
 use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
 use crate::numbers::counted;
-use crate::report::{Analysed, Report, Reporter, Run, Stage, only, pictures, tables, title, titled};
+use crate::report::{Analysed, Report, Reporter, Run, Stage, layout, only, pictures, tables, title, titled};
 use crate::summary::{Summary, Timeline, devices};
 
 /// Makes the report of a rocprofv3 profile, of whatever format.
@@ -33,7 +33,7 @@ impl Reporter for RocprofReporter {
         let analysis = Box::new(RocprofAnalysis::new(profile, self.analysis));
         run.begin(Stage::Sheets);
         let title = title(path);
-        let (mut made, known) = tables(&*analysis, rocprof_sheets())?;
+        let (mut made, known) = tables(&*analysis, rocprof_sheets(), layout(analysis.options().parity))?;
         if analysis.options().parity {
             made.iter_mut().for_each(|table| table.rename_in_excerpt("kernel ms", "kernel µs"));
         }

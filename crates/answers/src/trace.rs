@@ -16,8 +16,8 @@ use crate::notice::{NothingToDraw, Notice};
 use crate::numbers::grouped;
 use crate::parallel::map_in_order;
 use crate::report::{
-    Analysed, Picture, Report, Reporter, Run, Stage, is_of_other_tool, lost_events, only, pictures, tables,
-    title, titled,
+    Analysed, Picture, Report, Reporter, Run, Stage, is_of_other_tool, layout, lost_events, only, pictures,
+    tables, title, titled,
 };
 use crate::summary::{Summary, Timeline, devices};
 use crate::{roofline_picture, step_picture};
@@ -142,6 +142,7 @@ fn all_tables(
         ReportLayout::Standard => pytorch_sheets(),
         ReportLayout::Inference => inference_sheets(),
     };
+    let layout = layout(names == SheetNames::Current || analysis.options().parity);
     // One thread begins with what several sheets share.
     let work: Vec<Option<&Sheet<'_, Analysis>>> =
         (threads > 1).then_some(None).into_iter().chain(sheets.iter().map(Some)).collect();
@@ -150,7 +151,7 @@ fn all_tables(
             analysis.prepare_sheets();
             return Ok(None);
         };
-        let Some(table) = sheet.table(analysis)? else { return Ok(None) };
+        let Some(table) = sheet.table_in(analysis, layout)? else { return Ok(None) };
         Ok(Some(table.renamed(names.of(sheet))?))
     });
     let mut all = Vec::new();
@@ -163,12 +164,12 @@ fn all_tables(
     for (position, made) in made.into_iter().skip(work.len() - sheets.len()).enumerate() {
         all.extend(made?);
         if let (Some(phases), true) = (phases, Some(position) == last_unified) {
-            all.extend(tables(phases, phase_sheets())?.0);
+            all.extend(tables(phases, phase_sheets(), layout)?.0);
         }
     }
     let extension_sheets = analysis.extension_sheets();
     known.extend(extension_sheets.iter().flat_map(both_names));
-    all.extend(tables(analysis, extension_sheets)?.0);
+    all.extend(tables(analysis, extension_sheets, layout)?.0);
     known.extend(phase_sheets().into_iter().map(|sheet| sheet.name.into_owned()));
     titled(title, (all, known), run)
 }

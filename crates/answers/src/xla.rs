@@ -9,13 +9,13 @@ use trace_ingest::Picoseconds;
 use trace_ingest::xplane::{Plane, PlaneKind, Profile, read_profile};
 use xla_perf::collectives::{CollectiveAnalysis, collective_sheets};
 use xla_perf::tpu::{TpuNotice, tpu_finding};
-use xla_perf::{Execution, JaxAnalysis, JaxOptions, jax_finding, jax_sheets};
+use xla_perf::{Execution, JaxAnalysis, JaxFigures, JaxOptions, jax_finding, jax_sheets};
 
 use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
 use crate::numbers::{counted, duration};
 use crate::report::{
-    Analysed, Picture, Report, Reporter, Run, Stage, lost_events, pictures, tables, title, titled,
+    Analysed, Picture, Report, Reporter, Run, Stage, layout, lost_events, pictures, tables, title, titled,
 };
 use crate::roofline_picture;
 use crate::summary::{Summary, Timeline, devices};
@@ -55,7 +55,11 @@ impl XlaReporter {
         let analysis = self.analysis(path, run)?;
         run.begin(Stage::Sheets);
         let title = title(path);
-        let tables = titled(&title, tables(&analysis, jax_sheets())?, run)?;
+        let tables = titled(
+            &title,
+            tables(&analysis, jax_sheets(), layout(analysis.options().figures == JaxFigures::TraceLens))?,
+            run,
+        )?;
         let mut notices = notices(&analysis);
         let is_tpus = analysis.has_tpus() && analysis.gpus().is_empty();
         let summary = summary(&analysis, title.clone());
@@ -78,6 +82,7 @@ impl XlaReporter {
             return Err(Error::SameProfile { path: paths[at].clone() });
         }
         let gpus_per_node = self.analysis.gpus_per_node;
+        let is_of_tracelens = self.analysis.figures == JaxFigures::TraceLens;
         let mut hosts = Vec::with_capacity(paths.len());
         for path in paths {
             let analysis = self.analysis(path, run)?;
@@ -94,7 +99,8 @@ impl XlaReporter {
         }
         run.begin(Stage::Sheets);
         let title = format!("collectives of {} and {} more", title(first), paths.len() - 1);
-        let tables = titled(&title, tables(&collectives, collective_sheets())?, run)?;
+        let tables =
+            titled(&title, tables(&collectives, collective_sheets(), layout(is_of_tracelens))?, run)?;
         let of_host = |(path, analysis): (&PathBuf, &JaxAnalysis)| {
             let of_file = |notice| Notice::OfFile { path: path.clone(), notice: Box::new(notice) };
             notices(analysis).into_iter().map(of_file).collect::<Vec<_>>()

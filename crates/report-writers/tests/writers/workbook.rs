@@ -265,7 +265,7 @@ fn columns_say_what_they_stand_on() {
 
 #[test]
 fn rows_are_the_parts_of_a_stacked_bar() {
-    let xml = chart_xml(chart(ChartShape::Stacked(&["GEMM", "mean"])));
+    let xml = chart_xml(chart(ChartShape::Stacked { parts: &["GEMM", "mean"], per: None }));
     assert!(xml.contains(r#"<c:grouping val="stacked"/>"#));
     let references: Vec<&str> =
         xml.split("<c:f>").skip(1).filter_map(|rest| Some(rest.split_once("</c:f>")?.0)).collect();

@@ -76,11 +76,12 @@ fn statistics<'a>(
     };
     [
         number(mean, |times| times.mean).described(description),
-        number(median, |times| times.median).described("The same, median in ns."),
-        whole(min, |times| times.min).described("The same, least in ns."),
-        whole(max, |times| times.max).described("The same, most in ns."),
+        number(median, |times| times.median).described("The same, median in ns.").spread_of(mean),
+        whole(min, |times| times.min).described("The same, least in ns.").spread_of(mean),
+        whole(max, |times| times.max).described("The same, most in ns.").spread_of(mean),
         number(deviation, |times| times.population_std)
-            .described("The same, standard deviation of a population in ns."),
+            .described("The same, standard deviation of a population in ns.")
+            .spread_of(mean),
     ]
 }
 
