@@ -302,17 +302,24 @@ impl Column {
     }
 }
 
-/// Columns in the order of [`Layout::Roles`]; those of one role stay in their order. The role and series of each are
-/// asked for.
-pub(crate) fn by_role<T>(columns: Vec<T>, role_of: impl Fn(&T) -> (Role, &'static str)) -> Vec<T> {
-    let roles: Vec<(Role, &str)> = columns.iter().map(role_of).collect();
+/// Columns in the order of [`Layout::Roles`]; those of one role stay in their order, but the shares among the headlines
+/// follow what they are shares of. The role, series and kind of each are asked for.
+pub(crate) fn by_role<T>(
+    columns: Vec<T>,
+    role_of: impl Fn(&T) -> (Role, &'static str, ColumnKind),
+) -> Vec<T> {
+    let roles: Vec<(Role, &str, ColumnKind)> = columns.iter().map(role_of).collect();
+    let place_of_figure = |position: usize| {
+        let (role, _, kind) = roles[position];
+        (role, role == Role::Headline && kind == ColumnKind::Number(Unit::Percent), position)
+    };
     let place = |position: usize| match roles[position] {
-        (Role::Spread, series) => {
-            let is_figure = |&(role, of): &(Role, &str)| role != Role::Spread && of == series;
-            let figure = roles.iter().position(is_figure);
-            figure.map_or((Role::Spread, position, true), |figure| (roles[figure].0, figure, true))
+        (Role::Spread, series, _) => {
+            let is_figure = |&(role, of, _): &(Role, &str, _)| role != Role::Spread && of == series;
+            let figure = roles.iter().position(is_figure).unwrap_or(position);
+            (place_of_figure(figure), true)
         }
-        (role, _) => (role, position, false),
+        _ => (place_of_figure(position), false),
     };
     let mut placed: Vec<_> =
         columns.into_iter().enumerate().map(|(position, column)| (place(position), column)).collect();
@@ -335,13 +342,14 @@ mod tests {
             Column::count("count", ""),
             Column::microseconds("std_time", "").spread_of(time.name),
             Column::percent("share", "").with_role(Role::Headline),
+            Column::microseconds("total", "").with_role(Role::Headline),
             // Under another name it is still the figure of its series.
             time.named("mean_time"),
             Column::microseconds("time_max", "").spread_of(time.name),
             Column::microseconds("alone_max", "").spread_of("alone"),
             Column::nested("dims", ""),
         ];
-        let arranged: Vec<&str> = by_role(columns, |column| (column.role, column.series))
+        let arranged: Vec<&str> = by_role(columns, |column| (column.role, column.series, column.kind))
             .iter()
             .map(|column| column.name)
             .collect();
@@ -349,6 +357,7 @@ mod tests {
             arranged,
             [
                 "name",
+                "total",
                 "share",
                 "count",
                 "mean_time",

@@ -120,7 +120,7 @@ impl<'a, A> Sheet<'a, A> {
     pub fn table_in(&self, analysis: &'a A, layout: Layout) -> Result<Option<Table>, TableError> {
         let Some(columns) = (self.fill)(analysis, layout) else { return Ok(None) };
         let columns = match layout {
-            Layout::Roles => by_role(columns, |column| (column.role(), column.series())),
+            Layout::Roles => by_role(columns, |column| (column.role(), column.series(), column.kind())),
             Layout::Reference => columns,
         };
         let mut table = Table::new(self.name.as_ref(), columns)?;
@@ -136,7 +136,7 @@ impl<'a, A> Sheet<'a, A> {
     /// once.
     #[must_use]
     pub fn columns_by_role(&self) -> Vec<Column> {
-        let mut columns = by_role(self.columns.clone(), |column| (column.role, column.series));
+        let mut columns = by_role(self.columns.clone(), |column| (column.role, column.series, column.kind));
         columns.sort_by_key(|column| column.only_in == Some(Layout::Reference));
         let mut names = HashSet::new();
         columns.retain(|column| names.insert(column.name));
@@ -149,5 +149,50 @@ impl<'a, A> Sheet<'a, A> {
         let of_family =
             |column: &&Column| column.name.strip_suffix('…').is_some_and(|prefix| name.starts_with(prefix));
         self.columns.iter().find(|column| column.name == name).or_else(|| self.columns.iter().find(of_family))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Cell, Column, Layout, Nested, Role, Sheet, Table};
+
+    /// A sheet with a column that each layout has in another unit, and a list of names.
+    fn table(layout: Layout) -> Table {
+        fn kinds(_: &i64) -> Cell<'_> {
+            let names = ["GEMM", "other"].map(|name| Nested::Text(name.to_owned()));
+            Nested::List(names.into()).into()
+        }
+        let fields = [
+            Column::microseconds("time_us", "")
+                .only_in(Layout::Reference)
+                .field(|&us: &i64| (us as f64).into()),
+            Column::names("kinds", "").field(kinds),
+            Column::milliseconds("time_ms", "")
+                .with_role(Role::Headline)
+                .only_in(Layout::Roles)
+                .field(|&us: &i64| (us as f64 / 1e3).into()),
+            Column::text("name", "").field(|us: &i64| us.to_string().into()),
+        ];
+        let rows = vec![1500];
+        let sheet = Sheet::new("t", "", fields, |rows: &Vec<i64>| rows.clone());
+        let names: Vec<&str> = sheet.columns_by_role().iter().map(|column| column.name).collect();
+        assert_eq!(names, ["name", "time_ms", "kinds", "time_us"]);
+        sheet.table_in(&rows, layout).unwrap().unwrap()
+    }
+
+    #[test]
+    fn each_layout_has_its_columns_in_its_order_and_its_form_of_lists() {
+        for (layout, header, cells) in [
+            (Layout::Roles, "name time_ms kinds", ["1500", "1.5", "GEMM, other"]),
+            (Layout::Reference, "time_us kinds name", ["1500.0", "['GEMM', 'other']", "1500"]),
+        ] {
+            let table = table(layout);
+            assert_eq!(table.layout(), layout);
+            let names: Vec<&str> = table.columns().iter().map(|column| column.name()).collect();
+            assert_eq!(names.join(" "), header);
+            let texts: Vec<String> =
+                table.columns().iter().map(|column| column.cell(0).text().into_owned()).collect();
+            assert_eq!(texts, cells);
+        }
     }
 }

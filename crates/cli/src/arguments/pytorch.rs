@@ -40,7 +40,8 @@ pub(crate) struct OutputArguments {
     pub(crate) step_svg: Option<PathBuf>,
 
     /// Names of the sheets: the documented ones (ops_all, short_kernels_histogram, short_kernels_all_details)
-    /// or those that TraceLens writes at present (ops_unique_args, short_kernel_histogram, short_kernels_summary)
+    /// or those that TraceLens writes at present (ops_unique_args, short_kernel_histogram, short_kernels_summary);
+    /// with these the columns, too, are those of TraceLens in its order
     #[arg(long = "sheet-names", default_value = "documented", value_parser = one_of(SHEET_NAMES), value_name = "NAMES")]
     pub(crate) sheet_names: SheetNames,
 }

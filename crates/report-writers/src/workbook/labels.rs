@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rust_xlsxwriter::{Worksheet, XlsxError};
-use sheets::{Cell, TableColumn, Unit, escaped};
+use sheets::{Cell, ColumnKind, TableColumn, Unit, escaped};
 use unicode_width::UnicodeWidthStr;
 
 use super::{column_number, row_number};
@@ -47,19 +47,26 @@ impl ChartLabels {
         let mut count: BTreeMap<&str, usize> = BTreeMap::new();
         texts.iter().for_each(|text| *count.entry(text).or_default() += 1);
         let repeated: Vec<bool> = texts.iter().map(|text| count[text.as_str()] > 1).collect();
+        // What is the same for all of them tells nothing apart.
+        let differs = |column: &&&TableColumn| {
+            let mut cells = rows.iter().map(|&row| column.cell(row));
+            let first = cells.next();
+            cells.any(|cell| Some(cell) != first)
+        };
+        let told_by: Vec<&TableColumn> = told_by.iter().filter(differs).copied().collect();
         let is_told = repeated.contains(&true) && !told_by.is_empty();
         if !is_told && texts.iter().all(|text| text.width() <= LONGEST) {
             return Ok(None);
         }
         // What is behind a name must survive its being shortened.
         let behind: Vec<String> =
-            rows.iter().zip(&repeated).map(|(&row, &is)| behind(told_by, row, is)).collect();
+            rows.iter().zip(&repeated).map(|(&row, &is)| behind(&told_by, row, is)).collect();
         let room = LONGEST.saturating_sub(behind.iter().map(|text| text.width()).max().unwrap_or(0));
         let short = shortened_apart(texts.iter().map(String::as_str), room.max(LONGEST / 2), true);
         let labels: Vec<String> = texts
             .iter()
             .zip(&behind)
-            .map(|(text, behind)| format!("{}{behind}", short[text.as_str()]))
+            .map(|(text, behind)| format!("{}{behind}", short[text.as_str()]).trim_start().to_owned())
             .collect();
         let column = self.columns;
         for (row, text) in labels.iter().enumerate() {
@@ -92,6 +99,9 @@ fn behind(told_by: &[&TableColumn], row: usize, is_repeated: bool) -> String {
             Cell::Number(number) => format!("{}", (number * 1e3).round() / 1e3),
             cell => cell.text().into_owned(),
         };
+        if column.kind() == ColumnKind::Identifier {
+            return Some(format!("{} {text}", column.name()));
+        }
         let unit = column.kind().unit().filter(|&unit| unit != Unit::One).map_or("", Unit::symbol);
         Some(format!("{} {unit}", truncate_middle(&text, LONGEST / 3, true)).trim_end().to_owned())
     });

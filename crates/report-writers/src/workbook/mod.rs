@@ -49,6 +49,8 @@ const WIDEST_DETAIL: usize = 40;
 const MOST_FROZEN: f64 = 75.0;
 /// Points of a line of the header.
 const HEADER_LINE: u32 = 15;
+/// Indent of texts beside other columns, about a character.
+const TEXT_INDENT: u8 = 1;
 /// The filter button that covers the end of a header, in characters.
 const FILTER_BUTTON: usize = 3;
 
@@ -185,9 +187,13 @@ fn write_sheet(table: &Table) -> Result<WrittenSheet, XlsxError> {
         explain_header(&mut sheet, column_number, column.description())?;
         // The format of the column is that of its cells: looking it up cell by cell would cost as much as the cells.
         let format = NumberFormat::new(column);
-        if let Some(format) = &format {
-            sheet.set_column_format(column_number, &Format::new().set_num_format(format.code()))?;
-        }
+        let look = match &format {
+            Some(format) => Format::new().set_num_format(format.code()),
+            // Numbers end where the next column begins: a text there stands a little away from them.
+            None if position > 0 => Format::new().set_indent(TEXT_INDENT),
+            None => Format::new(),
+        };
+        sheet.set_column_format(column_number, &look)?;
         let WrittenColumn { widest, cut } =
             write_column(&mut sheet, column_number, column, format.as_ref(), rows)?;
         let (header_width, lines) = header_size(column.name());

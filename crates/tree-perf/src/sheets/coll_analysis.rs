@@ -77,7 +77,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         list("Out split size", "Elements got from each rank, for uneven splits.", |collective| {
             collective.out_split_size
         }),
-        Column::identifier("stream", "Stream of the kernel.")
+        Column::identifier("stream", "Stream of the kernel.").with_role(Role::Detail)
             .field(|(key, _): &Row<'_>| key.stream.into()),
         size(
             "In msg size (MB)_first",

@@ -105,7 +105,7 @@ impl<'a> KernelTable<'a> {
             KERNEL_NAME.field_in(|table: &KernelTable<'_>, row: &KernelRow| {
                 table.analysis.trace().text(row.kernel).into()
             }),
-            Column::identifier("Kernel stream", "Stream it ran on.")
+            Column::identifier("Kernel stream", "Stream it ran on.").with_role(Role::Detail)
                 .field(|row: &KernelRow| row.stream.into()),
             time(DURATION_SUM, |durations| durations.sum as f64),
             DURATION_COUNT.field(|row: &KernelRow| row.durations.count.into()),
