@@ -6,7 +6,7 @@ use inference_phase::capture::{CaptureLibrary, MergeReport, merge};
 use inference_phase::sheets::{PhaseAnalysis, PhaseOptions, PhaseStatistics, phase_sheets};
 use operator_sheets::RooflineShares;
 use script_extension::Extension;
-use sheets::{Sheet, Table};
+use sheets::{Layout, Sheet, Table};
 use trace_ingest::{Category, ReadOptions, RecordingKind, Trace, read_path};
 use trace2tree::{TraceTree, TreeWarning, is_graph_launch};
 use tree_perf::{Analysis, AnalysisOptions, ReportLayout, inference_sheets, pytorch_sheets};
@@ -37,17 +37,34 @@ pub struct TraceReporter {
     pub sheet_names: SheetNames,
 }
 
-/// Names of sheets that TraceLens documents under one name and writes under another.
+/// Whose names the sheets have where TraceLens documents one and writes another, and whose columns they have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SheetNames {
-    /// The documented ones.
+    /// The documented names. Columns are in the order of our own layout ([`Layout::Roles`]).
     #[default]
     Documented,
-    /// Those that TraceLens writes at present.
+    /// Those that TraceLens writes at present, with its columns in its order and without sheets that say what it does
+    /// not.
     Current,
 }
 
 impl SheetNames {
+    /// The layout of the tables: that of the reference tool with its names, or where its figures are asked for.
+    pub(crate) fn layout(self, has_figures_of_reference: bool) -> Layout {
+        match self {
+            SheetNames::Documented => layout(has_figures_of_reference),
+            SheetNames::Current => Layout::Reference,
+        }
+    }
+
+    /// The report with its first sheet, which TraceLens has not.
+    pub(crate) fn with_overview(self, report: Report, run: &Run<'_>) -> Result<Report, Error> {
+        match self {
+            SheetNames::Documented => report.with_overview(run),
+            SheetNames::Current => Ok(report),
+        }
+    }
+
     fn of<'s, A>(self, sheet: &'s Sheet<'_, A>) -> &'s str {
         match (self, sheet.reference_name) {
             (SheetNames::Current, Some(name)) => name,
@@ -122,10 +139,7 @@ impl Reporter for TraceReporter {
         })?;
         drop(phases);
         let report = Report { tables, summary, notices, pictures, analysis: Analysed::Trace(analysis) };
-        match self.sheet_names {
-            SheetNames::Documented => report.with_overview(run),
-            SheetNames::Current => Ok(report),
-        }
+        self.sheet_names.with_overview(report, run)
     }
 }
 
@@ -142,7 +156,7 @@ fn all_tables(
         ReportLayout::Standard => pytorch_sheets(),
         ReportLayout::Inference => inference_sheets(),
     };
-    let layout = layout(names == SheetNames::Current || analysis.options().parity);
+    let layout = names.layout(analysis.options().parity);
     // One thread begins with what several sheets share.
     let work: Vec<Option<&Sheet<'_, Analysis>>> =
         (threads > 1).then_some(None).into_iter().chain(sheets.iter().map(Some)).collect();
