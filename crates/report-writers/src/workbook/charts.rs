@@ -1,5 +1,7 @@
 //! Native charts: which cells they refer to, where they stand, and those made of bars.
 
+use std::borrow::Cow;
+
 use rust_xlsxwriter::{
     Chart as NativeChart, ChartAxis, ChartAxisCrossing, ChartDataLabel, ChartDataLabelPosition, ChartFont,
     ChartFormat, ChartLayout, ChartLegendPosition, ChartLine, ChartRange, ChartSeries, ChartSolidFill,
@@ -288,11 +290,11 @@ fn style(native: &mut NativeChart, chart: &Chart, shape: &Shape) {
     }
     let values = if horizontal { native.x_axis() } else { native.y_axis() };
     gridlines(values);
-    if !chart.axis.is_empty() {
-        values.set_name(chart.axis);
+    let (axis, format) = scaled(chart.axis, shape.largest);
+    if !axis.is_empty() {
+        values.set_name(&*axis);
     }
-    // The numbers of an axis have no more digits than they need, whatever the cells have.
-    values.set_num_format(if shape.largest >= 10.0 { "#,##0" } else { "General" });
+    values.set_num_format(format);
     if shape.starts_at_zero {
         // Lengths are compared from zero; left alone, some programs cut the axis off below.
         values.set_min(0);
@@ -311,6 +313,30 @@ fn style(native: &mut NativeChart, chart: &Chart, shape: &Shape) {
     } else {
         native.legend().set_hidden();
     }
+}
+
+/// Units of time from a thousandth of one to the next.
+const TIMES: [&str; 3] = ["(µs)", "(ms)", "(s)"];
+/// Numbers from here on leave no room between those of an axis.
+const CROWDED: f64 = 1e5;
+
+/// The title of a value axis and the format of its numbers, with no more digits than they need, whatever the cells have:
+/// times that would be crowded are in a larger unit, for a comma behind a format divides by a thousand.
+fn scaled(axis: &str, largest: f64) -> (Cow<'_, str>, &'static str) {
+    let unit = TIMES.iter().position(|unit| axis.ends_with(unit));
+    let room = unit.map_or(0, |unit| TIMES.len() - 1 - unit);
+    let thousands = match largest {
+        largest if largest >= CROWDED * 1e3 => room,
+        largest if largest >= CROWDED => room.min(1),
+        _ => 0,
+    };
+    let title = match unit {
+        Some(unit) if thousands > 0 => {
+            axis.trim_end_matches(TIMES[unit]).to_owned() + TIMES[unit + thousands]
+        }
+        _ => return (axis.into(), if largest >= 10.0 { "#,##0" } else { "General" }),
+    };
+    (title.into(), if thousands == 1 { "#,##0," } else { "#,##0,," })
 }
 
 pub(super) fn gridlines(axis: &mut ChartAxis) {
@@ -415,7 +441,21 @@ fn runs(numbers: &[usize]) -> Vec<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Shape, runs};
+    use super::{Shape, runs, scaled};
+
+    #[test]
+    fn an_axis_of_long_times_is_in_a_larger_unit() {
+        for (axis, largest, title, format) in [
+            ("time (µs)", 5.0, "time (µs)", "General"),
+            ("time (µs)", 99_999.0, "time (µs)", "#,##0"),
+            ("time (µs)", 274_146.0, "time (ms)", "#,##0,"),
+            ("time (µs)", 2e8, "time (s)", "#,##0,,"),
+            ("time (ms)", 2e8, "time (s)", "#,##0,"),
+            ("kernels", 2e8, "kernels", "#,##0"),
+        ] {
+            assert_eq!(scaled(axis, largest), (title.into(), format), "{axis} {largest}");
+        }
+    }
 
     #[test]
     fn a_bar_is_as_high_as_the_lines_of_its_name() {
