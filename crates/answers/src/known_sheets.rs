@@ -117,7 +117,7 @@ mod tests {
         }
         text.push_str("\n| column | unit | meaning |\n| --- | --- | --- |\n");
         for column in &sheets[0].columns {
-            let meaning = column.description.replace('|', "\\|");
+            let meaning = column.full_description().replace('|', "\\|");
             writeln!(text, "| `{}` | {} | {meaning} |", column.name, unit(column.kind)).unwrap();
         }
     }

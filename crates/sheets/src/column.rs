@@ -1,5 +1,7 @@
 //! What a column means: its name, what its cells are, in which unit, and one sentence with the formula.
 
+use std::borrow::Cow;
+
 use crate::cell::Cell;
 use crate::field::Field;
 
@@ -274,6 +276,17 @@ impl Column {
     #[must_use]
     pub const fn only_in(self, layout: Layout) -> Self {
         Column { only_in: Some(layout), ..self }
+    }
+
+    /// The description, with the layout where only the reference tool's has the column.
+    #[must_use]
+    pub fn full_description(&self) -> Cow<'static, str> {
+        match self.only_in {
+            Some(Layout::Reference) => {
+                format!("{} Only in the layout of TraceLens.", self.description).into()
+            }
+            _ => self.description.into(),
+        }
     }
 
     /// As this layout has it; `None` where it has not.

@@ -60,7 +60,7 @@ fn describe(sheets: &[&KnownSheet], width: usize) -> String {
     }
     for column in sheets.first().into_iter().flat_map(|sheet| &sheet.columns) {
         text.push_str(&format!("\n  {}\n", column.name));
-        wrap(column.description, "      ", "      ", width, &mut text);
+        wrap(&column.full_description(), "      ", "      ", width, &mut text);
     }
     text
 }

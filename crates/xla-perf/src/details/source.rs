@@ -259,7 +259,7 @@ pub(super) fn name_scopes_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     }));
     fields.extend([
         F::new(Number(Milliseconds), "own_time_ms", |_, row| row.own.to_milliseconds().into())
-            .described("The same without the scopes inside."),
+            .described("total_time_ms without the scopes inside."),
         F::new(Number(Percent), "percent", |_, row| row.percent.into()).described(
             "total_time_ms as a share of all device time, in percent; scopes inside others count again.",
         ),

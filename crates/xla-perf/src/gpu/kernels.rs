@@ -41,7 +41,7 @@ pub(super) const INPUT_TYPE: Column =
     Column::nested("Input type", "Element types of the same.").with_role(Role::Detail);
 pub(super) const INPUT_STRIDES: Column = Column::nested(
     "Input Strides",
-    "Distances of neighbours along each dimension of the same, in elements, by the layout of the HLO; with the figures of TraceLens always ().",
+    "Distances of neighbours along each dimension of the operands in Input Dims, in elements, by the layout of the HLO; with the figures of TraceLens always ().",
 );
 const CONCRETE_INPUTS: Column = Column::nested(
     "Concrete Inputs",
@@ -169,7 +169,7 @@ fn kernel_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelRow<
         F::new(Number(Microseconds), "total_subtree_kernel_time", |analysis, row| {
             analysis.us(row.time).into()
         })
-        .described("The same: kernels have nothing below.")
+        .described("As the direct kernel time: kernels have nothing below.")
         .only_in(Layout::Reference),
         F::new(Count, "direct_kernel_count", |_, _| 1.into()).described("Always 1.").with_role(Role::Detail),
         F::new(Identifier, "pid", |_, row| row.event.pid.into())
@@ -276,8 +276,12 @@ macro_rules! pair {
                 Number(Microseconds),
                 concat!($what, " of the durations in µs."),
             ),
-            Column::new(concat!("total_subtree_kernel_time_", $statistic), Number(Microseconds), "The same.")
-                .only_in(Layout::Reference),
+            Column::new(
+                concat!("total_subtree_kernel_time_", $statistic),
+                Number(Microseconds),
+                "As the direct kernel time: kernels have nothing below.",
+            )
+            .only_in(Layout::Reference),
         ]
     };
 }
@@ -361,12 +365,14 @@ fn name_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelSum<'a
         time("total_direct_kernel_time_sum")
             .described("Sum of the durations in µs.")
             .only_in(Layout::Reference),
-        time("total_subtree_kernel_time_sum").described("The same.").only_in(Layout::Reference),
+        time("total_subtree_kernel_time_sum")
+            .described("As the direct kernel time: kernels have nothing below.")
+            .only_in(Layout::Reference),
         F::from_column(DIRECT_MS, |analysis, row| analysis.ms(row.time).into()),
         F::from_column(DIRECT_MS.named("total_subtree_kernel_time_ms"), |analysis, row| {
             analysis.ms(row.time).into()
         })
-        .described("The same.")
+        .described("As the direct kernel time: kernels have nothing below.")
         .only_in(Layout::Reference),
         F::from_column(COUNT, |_, row| row.count.into()),
         F::new(ColumnKind::Names, "Categories", |_, row| text_list(&row.categories).into())
@@ -413,7 +419,7 @@ fn kind_fields<'a>(name: Column, share: &'static str) -> [Field<&'a JaxAnalysis,
         F::new(Number(Milliseconds), "time ms per gpu", |analysis, row| {
             (analysis.ms(row.time) / analysis.gpus().len() as f64).into()
         })
-        .described("The same over the number of GPUs with events, those that only copied included, in ms."),
+        .described("time ms over the number of GPUs with events, those that only copied included."),
         F::new(Number(Percent), "percent", |_, row| row.percent.into())
             .described(share)
             .with_role(Role::Headline),

@@ -170,7 +170,7 @@ fn one_by_one<'a>() -> Sheet<'a, JaxAnalysis> {
         F::new(Number(Microseconds), "total_direct_kernel_time_sum", |_, row| {
             row.time.to_microseconds().into()
         })
-        .described("Sum over calls of the same.")
+        .described("Sum over calls of the kernel time in µs.")
         .with_role(Role::Headline),
     );
     fields.extend(warm_up_fields());
