@@ -79,12 +79,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let Some(operators) = sheet.table(&analysis)? else { return Ok(()) };
     let operators = operators.to_dataframe()?;
     let (names, calls) = (operators.column("name")?.str()?, operators.column("Count")?.i64()?);
-    let times = operators.column("total_direct_kernel_time_sum")?.f64()?;
+    let times = operators.column("total_direct_kernel_time_ms")?.f64()?;
     for row in 0..operators.height() {
         if let (Some(name), Some(calls), Some(time)) = (names.get(row), calls.get(row), times.get(row))
             && PARTS.iter().any(|(_, part)| *part == name)
         {
-            println!("{name}: {calls} calls, {time:.3} µs");
+            println!("{name}: {calls} calls, {time:.3} ms");
         }
     }
     Ok(())

@@ -22,7 +22,7 @@ pub struct KnownSheet {
     pub reference_name: Option<&'static str>,
     /// What one row is.
     pub description: Cow<'static, str>,
-    /// All columns that it may have, in order.
+    /// All columns that it may have, in order; at the end those that only the layout of the reference tool has.
     pub columns: Vec<Column>,
 }
 
@@ -47,10 +47,10 @@ pub fn known_sheets() -> Vec<KnownSheet> {
 fn known<A>(kind: RecordingKind, sheets: Vec<Sheet<'static, A>>) -> Vec<KnownSheet> {
     let known = |sheet: Sheet<'static, A>| KnownSheet {
         kind,
+        columns: sheet.columns_by_role(),
         name: sheet.name,
         reference_name: sheet.reference_name,
         description: sheet.description,
-        columns: sheet.columns,
     };
     sheets.into_iter().map(known).collect()
 }
@@ -59,7 +59,7 @@ fn known<A>(kind: RecordingKind, sheets: Vec<Sheet<'static, A>>) -> Vec<KnownShe
 mod tests {
     use std::fmt::Write;
 
-    use sheets::ColumnKind;
+    use sheets::{ColumnKind, Layout, Role};
 
     use super::*;
 
@@ -69,6 +69,7 @@ mod tests {
         match kind {
             ColumnKind::Text => "text",
             ColumnKind::Nested => "list or record",
+            ColumnKind::Names => "list of names",
             ColumnKind::Count => "count",
             ColumnKind::Identifier => "identifier",
             ColumnKind::Flag => "True or False",
@@ -116,9 +117,77 @@ mod tests {
         }
         text.push_str("\n| column | unit | meaning |\n| --- | --- | --- |\n");
         for column in &sheets[0].columns {
-            let meaning = column.description.replace('|', "\\|");
+            let meaning = column.full_description().replace('|', "\\|");
             writeln!(text, "| `{}` | {} | {meaning} |", column.name, unit(column.kind)).unwrap();
         }
+    }
+
+    /// What a reader must find: charts draw what is in view, no sheet is without a name for its rows at the left, and no
+    /// column of a layout stands twice.
+    fn check<A>(sheets: &[Sheet<'static, A>]) {
+        for sheet in sheets {
+            let name = &sheet.name;
+            if let Some(chart) = sheet.chart {
+                let (any, numbers) = chart.columns();
+                for column in any.into_iter().chain(numbers) {
+                    let drawn = sheet.column(column).unwrap_or_else(|| panic!("{name}: no {column}"));
+                    assert!(!drawn.role.is_folded(), "{name}: {column} is drawn and folded away");
+                    assert_eq!(drawn.only_in, None, "{name}: {column}");
+                }
+                for column in chart.told_by {
+                    assert!(sheet.column(column).is_some(), "{name}: no {column}");
+                }
+            }
+            let columns = sheet.columns_by_role();
+            assert_eq!(columns.first().map(|column| column.role), Some(Role::Name), "{name}");
+            for spread in columns.iter().filter(|column| column.role == Role::Spread) {
+                let figure = |column: &&Column| column.series == spread.series && column.role != spread.role;
+                assert!(
+                    columns.iter().any(|column| figure(&column)),
+                    "{name}: {} has no figure",
+                    spread.name
+                );
+            }
+            for layout in [Layout::Roles, Layout::Reference] {
+                let in_layout = |column: &&Column| column.only_in.is_none_or(|only| only == layout);
+                let mut names: Vec<&str> =
+                    sheet.columns.iter().filter(in_layout).map(|column| column.name).collect();
+                names.sort_unstable();
+                assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{name}: {names:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn columns_have_roles_that_a_reader_can_use() {
+        check(&all_sheets());
+        check(&phase_sheets());
+        check(&jax_sheets());
+        check(&rocprof_sheets());
+        check(&metal_sheets());
+        check(&[comparison_sheet()]);
+        check(&[overview::sheet(overview::NAME)]);
+    }
+
+    /// No figure of our own layout stands there in µs and in ms.
+    #[test]
+    fn no_time_stands_in_two_units() {
+        fn check<A>(sheets: &[Sheet<'static, A>]) {
+            for sheet in sheets {
+                let shown = |column: &&Column| column.only_in != Some(Layout::Reference);
+                let names: Vec<&str> = sheet.columns.iter().filter(shown).map(|column| column.name).collect();
+                for name in &names {
+                    if let Some(figure) = name.strip_suffix("_ms") {
+                        let twice = format!("{figure}_sum");
+                        assert!(!names.contains(&twice.as_str()), "{}: {name} and {twice}", sheet.name);
+                    }
+                }
+            }
+        }
+        check(&all_sheets());
+        check(&phase_sheets());
+        check(&jax_sheets());
+        check(&rocprof_sheets());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The first sheet of every report: what was recorded, what the figures say, and how far they go.
 
-use sheets::{Column, ColumnKind, Sheet, Unit};
+use sheets::{Column, ColumnKind, Role, Sheet, Unit};
 
 use crate::notice::Notice;
 use crate::numbers::{decimal, duration};
@@ -41,7 +41,7 @@ pub(crate) fn sheet<'a>(name: &'static str) -> Sheet<'a, Overview<'a>> {
             .field(|fact: &Fact| fact.value.as_str().into()),
         Column::new("figure", ColumnKind::Number(Unit::One), "The value as a number, where it is one.")
             .field(|fact: &Fact| fact.figure.map(|(figure, _)| figure).into()),
-        Column::text("unit", "Unit of the figure.").field(|fact: &Fact| fact.figure.map(|(_, unit)| unit).into()),
+        Column::text("unit", "Unit of the figure.").with_role(Role::Detail).field(|fact: &Fact| fact.figure.map(|(_, unit)| unit).into()),
     ];
     Sheet::new(
         name,

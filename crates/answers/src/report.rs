@@ -7,7 +7,7 @@ use report_writers::DrawError;
 use report_writers::stacked_time::Arrangement;
 use rocprof_perf::RocprofAnalysis;
 use serde::Serialize;
-use sheets::{Sheet, Table, TableError};
+use sheets::{Layout, Sheet, Table, TableError};
 use trace_ingest::{Category, ReadOptions, RecordingKind, Trace, Warning, is_standard_input, recognise};
 use tree_perf::Analysis;
 use xla_perf::JaxAnalysis;
@@ -211,10 +211,16 @@ pub(crate) fn title(path: &Path) -> String {
 pub(crate) fn tables<'a, A>(
     analysis: &'a A,
     sheets: Vec<Sheet<'a, A>>,
+    layout: Layout,
 ) -> Result<(Vec<Table>, Vec<String>), TableError> {
-    let tables =
-        sheets.iter().filter_map(|sheet| sheet.table(analysis).transpose()).collect::<Result<_, _>>()?;
+    let table = |sheet: &Sheet<'a, A>| sheet.table_in(analysis, layout).transpose();
+    let tables = sheets.iter().filter_map(table).collect::<Result<_, _>>()?;
     Ok((tables, sheets.into_iter().map(|sheet| sheet.name.into_owned()).collect()))
+}
+
+/// The layout of tables: that of the reference tool where its figures are asked for.
+pub(crate) fn layout(of_reference: bool) -> Layout {
+    if of_reference { Layout::Reference } else { Layout::Roles }
 }
 
 /// A report of these tables. `known` names all tables that a report of this kind may have, so that a writer of several

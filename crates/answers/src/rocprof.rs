@@ -16,12 +16,15 @@ use crate::numbers::counted;
 use crate::report::{Analysed, Report, Reporter, Run, Stage, only, pictures, tables, title, titled};
 use crate::steps::steps_in_words;
 use crate::summary::{Summary, Timeline, devices};
+use crate::trace::SheetNames;
 
 /// Makes the report of a rocprofv3 profile, of whatever format.
 #[derive(Default)]
 pub struct RocprofReporter {
     /// What is analysed.
     pub analysis: RocprofOptions,
+    /// Names of the sheets, with which the columns go.
+    pub sheet_names: SheetNames,
 }
 
 impl Reporter for RocprofReporter {
@@ -34,7 +37,8 @@ impl Reporter for RocprofReporter {
         let analysis = Box::new(RocprofAnalysis::new(profile, self.analysis));
         run.begin(Stage::Sheets);
         let title = title(path);
-        let (mut made, known) = tables(&*analysis, rocprof_sheets())?;
+        let (mut made, known) =
+            tables(&*analysis, rocprof_sheets(), self.sheet_names.layout(analysis.options().parity))?;
         if analysis.options().parity {
             made.iter_mut().for_each(|table| table.rename_in_excerpt("kernel ms", "kernel µs"));
         }
@@ -45,7 +49,8 @@ impl Reporter for RocprofReporter {
         let pictures = pictures(run, &mut notices, |_| Ok(Err(NothingToDraw::OtherReports)))?;
         let summary = summary(&analysis, title);
         let analysis = Analysed::Rocprof(analysis);
-        Report { tables, summary, notices, pictures, analysis }.with_overview(run)
+        let report = Report { tables, summary, notices, pictures, analysis };
+        self.sheet_names.with_overview(report, run)
     }
 }
 

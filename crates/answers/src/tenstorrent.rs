@@ -7,7 +7,9 @@ use trace_ingest::metal::read_ops;
 
 use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
-use crate::report::{Analysed, Picture, Report, Reporter, Run, Stage, pictures, tables, title, titled};
+use crate::report::{
+    Analysed, Picture, Report, Reporter, Run, Stage, layout, pictures, tables, title, titled,
+};
 use crate::stacked_picture;
 use crate::summary::Summary;
 
@@ -36,10 +38,10 @@ impl Reporter for TenstorrentReporter {
         };
         run.begin(Stage::Sheets);
         let title = title(first);
-        let (mut made, mut known) = tables(&analysis, metal_sheets())?;
+        let (mut made, mut known) = tables(&analysis, metal_sheets(), layout(is_compat))?;
         known.push(comparison_sheet().name.into_owned());
         if let Some(comparison) = &comparison {
-            made.extend(tables(comparison, vec![comparison_sheet()])?.0);
+            made.extend(tables(comparison, vec![comparison_sheet()], layout(is_compat))?.0);
         }
         let tables = titled(&title, (made, known), run)?;
         let mut notices = analysis.notices.iter().cloned().map(Notice::Tenstorrent).collect();

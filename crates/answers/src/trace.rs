@@ -7,7 +7,7 @@ use inference_phase::sheets::{PhaseAnalysis, PhaseOptions, PhaseStatistics, phas
 use iterations::{DetectOptions, Iterations, Selected, Window, WindowError};
 use operator_sheets::RooflineShares;
 use script_extension::Extension;
-use sheets::{Sheet, Table};
+use sheets::{Layout, Sheet, Table};
 use trace_ingest::{Category, ReadOptions, RecordingKind, Trace, read_path};
 use trace2tree::{TraceTree, TreeWarning, is_graph_launch};
 use tree_perf::{Analysis, AnalysisOptions, ReportLayout, inference_sheets, pytorch_sheets};
@@ -17,8 +17,8 @@ use crate::notice::{NothingToDraw, Notice};
 use crate::numbers::grouped;
 use crate::parallel::map_in_order;
 use crate::report::{
-    Analysed, Picture, Report, Reporter, Run, Stage, is_of_other_tool, lost_events, only, pictures, tables,
-    title, titled,
+    Analysed, Picture, Report, Reporter, Run, Stage, is_of_other_tool, layout, lost_events, only, pictures,
+    tables, title, titled,
 };
 use crate::steps::steps_in_words;
 use crate::summary::{Summary, Timeline, devices};
@@ -41,17 +41,34 @@ pub struct TraceReporter {
     pub window: Option<Window>,
 }
 
-/// Names of sheets that TraceLens documents under one name and writes under another.
+/// Whose names the sheets have where TraceLens documents one and writes another, and whose columns they have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SheetNames {
-    /// The documented ones.
+    /// The documented names. Columns are in the order of our own layout ([`Layout::Roles`]).
     #[default]
     Documented,
-    /// Those that TraceLens writes at present.
+    /// Those that TraceLens writes at present, with its columns in its order and without sheets that say what it does
+    /// not.
     Current,
 }
 
 impl SheetNames {
+    /// The layout of the tables: that of the reference tool with its names, or where its figures are asked for.
+    pub(crate) fn layout(self, has_figures_of_reference: bool) -> Layout {
+        match self {
+            SheetNames::Documented => layout(has_figures_of_reference),
+            SheetNames::Current => Layout::Reference,
+        }
+    }
+
+    /// The report with its first sheet, which TraceLens has not.
+    pub(crate) fn with_overview(self, report: Report, run: &Run<'_>) -> Result<Report, Error> {
+        match self {
+            SheetNames::Documented => report.with_overview(run),
+            SheetNames::Current => Ok(report),
+        }
+    }
+
     fn of<'s, A>(self, sheet: &'s Sheet<'_, A>) -> &'s str {
         match (self, sheet.reference_name) {
             (SheetNames::Current, Some(name)) => name,
@@ -147,10 +164,7 @@ impl Reporter for TraceReporter {
         })?;
         drop(phases);
         let report = Report { tables, summary, notices, pictures, analysis: Analysed::Trace(analysis) };
-        match self.sheet_names {
-            SheetNames::Documented => report.with_overview(run),
-            SheetNames::Current => Ok(report),
-        }
+        self.sheet_names.with_overview(report, run)
     }
 }
 
@@ -167,6 +181,7 @@ fn all_tables(
         ReportLayout::Standard => pytorch_sheets(),
         ReportLayout::Inference => inference_sheets(),
     };
+    let layout = names.layout(analysis.options().parity);
     // One thread begins with what several sheets share.
     let work: Vec<Option<&Sheet<'_, Analysis>>> =
         (threads > 1).then_some(None).into_iter().chain(sheets.iter().map(Some)).collect();
@@ -175,7 +190,7 @@ fn all_tables(
             analysis.prepare_sheets();
             return Ok(None);
         };
-        let Some(table) = sheet.table(analysis)? else { return Ok(None) };
+        let Some(table) = sheet.table_in(analysis, layout)? else { return Ok(None) };
         Ok(Some(table.renamed(names.of(sheet))?))
     });
     let mut all = Vec::new();
@@ -188,12 +203,12 @@ fn all_tables(
     for (position, made) in made.into_iter().skip(work.len() - sheets.len()).enumerate() {
         all.extend(made?);
         if let (Some(phases), true) = (phases, Some(position) == last_unified) {
-            all.extend(tables(phases, phase_sheets())?.0);
+            all.extend(tables(phases, phase_sheets(), layout)?.0);
         }
     }
     let extension_sheets = analysis.extension_sheets();
     known.extend(extension_sheets.iter().flat_map(both_names));
-    all.extend(tables(analysis, extension_sheets)?.0);
+    all.extend(tables(analysis, extension_sheets, layout)?.0);
     known.extend(phase_sheets().into_iter().map(|sheet| sheet.name.into_owned()));
     titled(title, (all, known), run)
 }

@@ -5,11 +5,12 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use operator_sheets::RooflineShares;
+use sheets::Layout;
 use trace_ingest::Picoseconds;
 use trace_ingest::xplane::{Plane, PlaneKind, Profile, read_profile};
 use xla_perf::collectives::{CollectiveAnalysis, collective_sheets};
 use xla_perf::tpu::{TpuNotice, tpu_finding};
-use xla_perf::{Execution, JaxAnalysis, JaxOptions, jax_finding, jax_sheets};
+use xla_perf::{Execution, JaxAnalysis, JaxFigures, JaxOptions, jax_finding, jax_sheets};
 
 use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
@@ -19,6 +20,7 @@ use crate::report::{
 };
 use crate::roofline_picture;
 use crate::summary::{Summary, Timeline, devices};
+use crate::trace::SheetNames;
 
 /// Makes the report of an XPlane profile, or of the collectives of a run whose hosts have a profile each, named in the
 /// order of the hosts' ranks.
@@ -26,6 +28,8 @@ use crate::summary::{Summary, Timeline, devices};
 pub struct XlaReporter {
     /// What is analysed.
     pub analysis: JaxOptions,
+    /// Names of the sheets, with which the columns go.
+    pub sheet_names: SheetNames,
 }
 
 impl Reporter for XlaReporter {
@@ -51,11 +55,15 @@ impl XlaReporter {
         Ok(JaxAnalysis::new(profile, self.analysis.clone()))
     }
 
+    fn layout(&self) -> Layout {
+        self.sheet_names.layout(self.analysis.figures == JaxFigures::TraceLens)
+    }
+
     fn report_of_profile(self, path: &Path, run: &mut Run<'_>) -> Result<Report, Error> {
         let analysis = self.analysis(path, run)?;
         run.begin(Stage::Sheets);
         let title = title(path);
-        let tables = titled(&title, tables(&analysis, jax_sheets())?, run)?;
+        let tables = titled(&title, tables(&analysis, jax_sheets(), self.layout())?, run)?;
         let mut notices = notices(&analysis);
         let is_tpus = analysis.has_tpus() && analysis.gpus().is_empty();
         let summary = summary(&analysis, title.clone());
@@ -67,8 +75,8 @@ impl XlaReporter {
             Picture::Rooflines => roofline_picture::svg(&analysis, analysis.architecture(), &title),
             Picture::Steps | Picture::StackedTime(_) => Ok(Err(NothingToDraw::OtherReports)),
         })?;
-        Report { tables, summary, notices, pictures, analysis: Analysed::Xla(vec![analysis]) }
-            .with_overview(run)
+        let report = Report { tables, summary, notices, pictures, analysis: Analysed::Xla(vec![analysis]) };
+        self.sheet_names.with_overview(report, run)
     }
 
     fn report_of_hosts(self, first: &Path, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
@@ -78,6 +86,7 @@ impl XlaReporter {
             return Err(Error::SameProfile { path: paths[at].clone() });
         }
         let gpus_per_node = self.analysis.gpus_per_node;
+        let (sheet_names, layout) = (self.sheet_names, self.layout());
         let mut hosts = Vec::with_capacity(paths.len());
         for path in paths {
             let analysis = self.analysis(path, run)?;
@@ -94,7 +103,7 @@ impl XlaReporter {
         }
         run.begin(Stage::Sheets);
         let title = format!("collectives of {} and {} more", title(first), paths.len() - 1);
-        let tables = titled(&title, tables(&collectives, collective_sheets())?, run)?;
+        let tables = titled(&title, tables(&collectives, collective_sheets(), layout)?, run)?;
         let of_host = |(path, analysis): (&PathBuf, &JaxAnalysis)| {
             let of_file = |notice| Notice::OfFile { path: path.clone(), notice: Box::new(notice) };
             notices(analysis).into_iter().map(of_file).collect::<Vec<_>>()
@@ -111,7 +120,8 @@ impl XlaReporter {
             ],
             ..Summary::default()
         };
-        Report { tables, summary, notices, pictures, analysis: Analysed::Xla(hosts) }.with_overview(run)
+        let report = Report { tables, summary, notices, pictures, analysis: Analysed::Xla(hosts) };
+        sheet_names.with_overview(report, run)
     }
 }
 

@@ -2,7 +2,7 @@
 //! documented by the description of its column.
 #![allow(missing_docs)]
 
-use sheets::{Column, ColumnKind, Statistics, Unit, statistics};
+use sheets::{Column, ColumnKind, Role, Statistics, Unit, statistics};
 
 pub const TB_PER_S: Statistics = statistics!(
     "TB/s",
@@ -29,7 +29,8 @@ pub const KERNEL_TIME: Statistics = statistics!(
     "the union of the spans of the device events of a call (in sheets of backward work, of those below its backward operators)"
 );
 pub const KERNEL_TIME_SUM: Column =
-    Column::microseconds("Kernel Time (µs)_sum", "Sum over calls of the kernel time in µs.");
+    Column::microseconds("Kernel Time (µs)_sum", "Sum over calls of the kernel time in µs.")
+        .with_role(Role::Headline);
 
 pub const GFLOPS: Column = Column::new(
     "GFLOPS",
@@ -55,7 +56,7 @@ pub const WORK_OF_FIRST: [Column; 3] = [
 pub const COMPUTE_SPEC: Column = Column::text(
     "Compute Spec",
     "Peak that the work is held against: matrix or vector unit and precision; empty where none is stated for the element types.",
-);
+).with_role(Role::Detail);
 pub const ROOFLINE_TIME: Column = Column::microseconds(
     "Roofline Time (µs)_first",
     "Least time in µs that the work takes on the architecture: the larger of floating-point operations over peak rate and bytes over peak bandwidth; left out without an architecture.",
@@ -63,7 +64,7 @@ pub const ROOFLINE_TIME: Column = Column::microseconds(
 pub const ROOFLINE_BOUND: Column = Column::text(
     "Roofline Bound",
     "COMPUTE_BOUND when the work takes at least as long at the peak rate as its bytes at the peak bandwidth, else MEMORY_BOUND; BANDWIDTH_ONLY where the architecture states no peak for the arithmetic, so that only the time of the bytes is known; LINK_BOUND for copies to or from the host or another device; left out without an architecture.",
-);
+).with_role(Role::Detail);
 pub const KERNEL_DETAILS: Column = Column::nested(
     "kernel_details_summary",
     "Device events of a call, position by position, with count, total, mean, median, standard deviation (of a population, n), minimum and maximum over calls in µs; calls with another number of device events than the first do not count.",
@@ -75,7 +76,7 @@ pub const KERNEL_DETAILS_SHORT: Column = Column::nested(
 pub const NOTE: Column = Column::text(
     "note",
     "What the figures assume because the trace does not record it, and what the work is held against where that is not plain; empty where there is nothing to say.",
-);
+).with_role(Role::Detail);
 
 pub const OP_NAME: Column = Column::text(
     "name",
@@ -86,14 +87,19 @@ pub const OP_CATEGORY: Column = Column::text(
     "Kind of work of the operator (GEMM, SDPA_fwd, elementwise …), by its name or else by its first kernel; an extension may say otherwise.",
 );
 pub const PROCESS_NAME: Column =
-    Column::text("process_name", "Process of the calls; Unknown when the trace does not name it.");
+    Column::text("process_name", "Process of the calls; Unknown when the trace does not name it.")
+        .with_role(Role::Provenance);
 pub const PROCESS_LABEL: Column =
-    Column::text("process_label", "Label of the process; Unknown when the trace does not name it.");
+    Column::text("process_label", "Label of the process; Unknown when the trace does not name it.")
+        .with_role(Role::Provenance);
 pub const THREAD_NAME: Column =
-    Column::text("thread_name", "Thread of the calls; Unknown when the trace does not name it.");
+    Column::text("thread_name", "Thread of the calls; Unknown when the trace does not name it.")
+        .with_role(Role::Provenance);
 pub const INPUT_DIMS: Column =
-    Column::nested("Input Dims", "Shapes of the inputs; empty when the profiler did not record shapes.");
-pub const INPUT_TYPE: Column = Column::nested("Input type", "Element types of the inputs.");
+    Column::nested("Input Dims", "Shapes of the inputs; empty when the profiler did not record shapes.")
+        .with_role(Role::Detail);
+pub const INPUT_TYPE: Column =
+    Column::nested("Input type", "Element types of the inputs.").with_role(Role::Detail);
 pub const INPUT_STRIDES: Column = Column::nested("Input Strides", "Strides of the inputs, in elements.");
 pub const CONCRETE_INPUTS: Column =
     Column::nested("Concrete Inputs", "Values of the inputs that are no tensors, as texts.");
@@ -110,30 +116,32 @@ pub const CALL_STACK: Column = Column::nested(
 pub const IS_RECOMPUTE: Column = Column::flag(
     "is_recompute",
     "Whether activation checkpointing repeated the work in the backward pass; present when recomputed work is detected.",
-);
+).with_role(Role::Name);
 pub const DIRECT_MS: Column = Column::milliseconds(
     "total_direct_kernel_time_ms",
     "Device time in ms of the kernels that the operators launched themselves: per call the union of their spans, summed over calls; communication kernels are left out.",
-);
+).with_role(Role::Headline);
 pub const PERCENTAGE: Column = Column::percent(
     "Percentage (%)",
     "Share of the direct kernel time of all operators, those of rows beyond the limit of rows included, in percent.",
-);
+).with_role(Role::Headline);
 pub const SHARE_OF_KERNEL_TIME: Column =
-    Column::percent("Percentage (%)", "Share of the kernel time of all rows, in percent.");
+    Column::percent("Percentage (%)", "Share of the kernel time of all rows, in percent.")
+        .with_role(Role::Headline);
 pub const CUMULATIVE: Column = Column::percent(
     "Cumulative Percentage (%)",
     "Sum of Percentage (%) over this row and all above it, in percent.",
-);
+)
+.with_role(Role::Headline);
 
 /// What ran beside a call on other streams; in sheets of overlap only.
 pub mod overlap {
-    use super::{Column, ColumnKind, Statistics, Unit, statistics};
+    use super::{Column, ColumnKind, Role, Statistics, Unit, statistics};
 
     pub const NAMES: Column = Column::nested(
         "overlapping_kernel_names",
         "Kernels of other operators that ran at the same time on another stream for at least 1 µs, by start; empty when there are none; in sheets of overlap only.",
-    );
+    ).with_role(Role::Detail);
     pub const DETAILS: Column = Column::nested(
         "overlapping_kernels_details_summary",
         "Overlapping kernels with the mean share of the call's run time that each ran beside, and their durations over calls in µs; in sheets of overlap only.",

@@ -2,7 +2,7 @@
 
 use gpu_timeline::Summary;
 use iterations::{Figures, Group, Iteration, Level, Mark, Measured, MeasuredIterations, Part};
-use sheets::{Chart, ChartShape, Column, ColumnKind, Nested, Sheet, Unit, percent};
+use sheets::{Chart, ChartShape, Column, ColumnKind, Nested, Role, Sheet, Unit, percent};
 
 /// The analysis of a recording in which something may repeat.
 pub trait Iterated {
@@ -19,29 +19,32 @@ const DRAWN: usize = 500;
 const ITERATION: Column = Column::identifier(
     "iteration",
     "Number of the iteration in this recording, from 0; empty for what the device did before, between and after iterations.",
-);
+).with_role(Role::Name);
 const NUMBER: Column = Column::identifier(
     "recorded number",
     "Number that the program gave it, such as 12 of ProfilerStep#12; empty where it gave none.",
-);
+)
+.with_role(Role::Name);
 const LEVEL: Column = Column::text(
     "level",
     "What the program does in each: step, engine step, image, program run, micro-batch, denoising step or layer.",
-);
-const NAME: Column = Column::text("name", "Name of the iterations in the recording, or what repeats.");
+).with_role(Role::Detail);
+const NAME: Column =
+    Column::text("name", "Name of the iterations in the recording, or what repeats.").with_role(Role::Detail);
 const SOURCE: Column = Column::text(
     "source",
     "What shows the iterations, the surest first: recorded steps, annotations, module calls, training cycle, operator sequence, kernel sequence.",
-);
+).with_role(Role::Detail);
 const CONFIDENCE: Column = Column::new(
     "confidence",
     ColumnKind::Number(Unit::One),
     "How sure it is that these are iterations whose number is right, 0 to 1.",
-);
+)
+.with_role(Role::Detail);
 const GROUP: Column = Column::identifier(
     "group",
     "Group of iterations that do alike, by the names of their device events: row of iteration_groups, from 0.",
-);
+).with_role(Role::Detail);
 const STATE: Column = Column::text(
     "state",
     "steady, or what sets it apart: partial (cut by the recording), warm-up (one of the first, and slower), different (does what no other does), slow or fast (more than a tenth, and four deviations, from the median of its group). Outside of iterations: before, between or after.",
@@ -49,11 +52,12 @@ const STATE: Column = Column::text(
 const DURATION: Column = Column::milliseconds(
     "duration (ms)",
     "The iteration's part of the device's time in ms: busy and idle. Parts do not overlap and add up to the span of the timeline; waiting belongs to what is waited for. Where an iteration has no device work: what the host took.",
-);
+).with_role(Role::Headline);
 const MEDIAN: Column = Column::milliseconds(
     "median (ms)",
     "Median duration in ms of those that are neither partial nor warm-up.",
-);
+)
+.with_role(Role::Headline);
 
 /// A part of the recording.
 struct Row<'a> {

@@ -4,7 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use perf_models::{Architecture, ComputeSpec, DataPath, PeakBasis};
-use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Nested, ScatterPoints, Sheet, Unit, percent};
+use sheets::{
+    Cell, Chart, ChartShape, Column, ColumnKind, Nested, Role, ScatterPoints, Sheet, Unit, percent,
+};
 
 use crate::category::OpCategory;
 use crate::columns;
@@ -262,6 +264,7 @@ struct LineEnd<'a> {
 pub fn roofline_sheet<'a, A: Rooflines>() -> Sheet<'a, A> {
     let fields = [
         SPEC.described("Unit and precision of the work below; empty for the memory.")
+.with_role(Role::Name)
             .field(|end: &LineEnd<'_>| end.roof.map(|roof| roof.spec.to_string()).into()),
         Column::text(
             "Peak Spec",
@@ -271,7 +274,7 @@ pub fn roofline_sheet<'a, A: Rooflines>() -> Sheet<'a, A> {
         Column::text(
             "Peak Basis",
             "What the height of the line is a figure of: nominal for the vendor's data sheet, achievable for measurements of the best known program; that of the memory is nominal.",
-        )
+        ).with_role(Role::Detail)
         .field(|end: &LineEnd<'_>| end.roof.map_or(PeakBasis::Nominal, |roof| roof.basis).to_string().into()),
         LABEL.field_in(|&bandwidth_gb_per_s: &f64, end: &LineEnd<'_>| label(end.roof, bandwidth_gb_per_s).into()),
         Column::text(
@@ -401,7 +404,7 @@ pub fn roofline_points_sheet<'a, A: Rooflines>(description: &'static str) -> She
         Column::milliseconds(
             "Kernel Time (ms)_sum",
             "Sum over calls of the union of the spans of a call's device events, in ms.",
-        )
+        ).with_role(Role::Headline)
         .field_in(|points: &Points<'_, A>, row: &PointRow<'_>| points.analysis.milliseconds(row.point.time).into()),
         columns::SHARE_OF_KERNEL_TIME
             .described("Share of the kernel time of all rows of unified_perf_summary, those without a place under a roofline included, in percent; the size of the point.")

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::num::NonZeroUsize;
 
 use gpu_timeline::Histogram;
-use sheets::{Chart, ChartShape, Column, Sheet};
+use sheets::{Chart, ChartShape, Column, Role, Sheet};
 
-const START: Column = Column::microseconds("bin_start", "Shortest duration in the bin, in µs.");
+const START: Column =
+    Column::microseconds("bin_start", "Shortest duration in the bin, in µs.").with_role(Role::Name);
 const COUNT: Column = Column::count("count", "Short kernels in the bin.");
 
 /// The sheet of this name. `durations` gives those of the short kernels in µs with the number of bins, or nothing where
@@ -22,6 +23,7 @@ pub fn short_kernel_histogram<'a, A>(
             "bin_end",
             "Duration in µs at which the next bin begins; the last bin includes it.",
         )
+        .with_role(Role::Name)
         .field(|&(_, end, _): &Bin| end.into()),
         COUNT.field(|&(.., count): &Bin| count.into()),
     ];

@@ -121,7 +121,8 @@ fn timeline() -> Result<Table, TableError> {
         column("time ms", MS, "Length of the part in ms.", times),
         column("percent", PERCENT, "Share of the traced time in percent.", shares),
     ];
-    let shape = ChartShape::Stacked(&["computation_time", "exposed_comm_time", "idle_time"]);
+    let shape =
+        ChartShape::Stacked { parts: &["computation_time", "exposed_comm_time", "idle_time"], per: None };
     let chart = Chart::new("Where the device's time goes", "type", "time ms", "time (ms)", shape);
     Table::new("timeline", columns)?.with_chart(chart)
 }

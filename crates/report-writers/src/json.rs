@@ -135,6 +135,14 @@ fn write_nested(value: &Nested, output: &mut impl Write) -> io::Result<()> {
             }
             output.write_all(b"]")
         }
+        Nested::Names(names) => {
+            output.write_all(b"[")?;
+            for (position, name) in names.iter().enumerate() {
+                output.write_all(if position > 0 { b", " } else { b"" })?;
+                write_text(name, output)?;
+            }
+            output.write_all(b"]")
+        }
         Nested::Record(entries) => {
             output.write_all(b"{")?;
             for (position, (key, value)) in entries.iter().enumerate() {

@@ -6,6 +6,7 @@ mod json;
 mod picture;
 mod report;
 pub mod roofline_chart;
+mod shorten;
 pub mod stacked_time;
 pub mod step_timeline;
 pub mod terminal;

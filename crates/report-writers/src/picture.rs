@@ -202,6 +202,33 @@ pub(crate) fn text_width(text: &str, size: f64) -> i32 {
     (text.chars().count() as f64 * size * CHARACTER).ceil() as i32
 }
 
+/// A place in pixels, y downwards.
+pub(crate) type Pixel = (i32, i32);
+
+/// A line as a chain of small squares.
+pub(crate) fn along(from: Pixel, to: Pixel) -> impl Iterator<Item = Rect> {
+    const REACH: i32 = 4;
+    let steps = ((to.0 - from.0).abs().max((to.1 - from.1).abs()) / (2 * REACH)).max(1);
+    let between = move |from: i32, to: i32, step: i32| from + (to - from) * step / steps;
+    (0..=steps)
+        .map(move |step| Rect::around((between(from.0, to.0, step), between(from.1, to.1, step)), REACH))
+}
+
+/// A number with one decimal place, its thousands apart: `1,004.1`.
+pub(crate) fn grouped(value: f64) -> String {
+    let text = format!("{value:.1}");
+    let end = text.find('.').unwrap_or(text.len());
+    let mut grouped = String::with_capacity(text.len() + text.len() / 3);
+    for (at, c) in text.char_indices() {
+        let is_inside = at > 0 && at < end && text.as_bytes()[at - 1].is_ascii_digit();
+        if is_inside && (end - at) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(c);
+    }
+    grouped
+}
+
 /// The text with at most so many characters, ending in `…` if it had to be cut.
 pub(crate) fn shortened(text: &str, longest: usize) -> String {
     match text.chars().count() > longest {
@@ -219,6 +246,13 @@ mod tests {
         for category in 0..6 {
             assert!(is_dark(shade_of(category, 0)) && !is_dark(shade_of(category, 11)), "{category}");
             assert_eq!(shade_of(category, 12), shade_of(category, 0));
+        }
+    }
+
+    #[test]
+    fn thousands_are_apart() {
+        for (value, text) in [(0.04, "0.0"), (999.94, "999.9"), (1004.1, "1,004.1"), (-1e6, "-1,000,000.0")] {
+            assert_eq!(grouped(value), text);
         }
     }
 

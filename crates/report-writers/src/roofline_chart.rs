@@ -35,7 +35,7 @@ use plotters::style::text_anchor::HPos;
 
 pub use crate::picture::DrawError;
 use crate::picture::{
-    Area, FONT, GRID, INK, MARGIN, PALETTE, Rect, SOFT_INK, WIDTH, pixels, rgb, shortened, svg, text,
+    Area, FONT, GRID, INK, MARGIN, PALETTE, Rect, SOFT_INK, WIDTH, along, pixels, rgb, shortened, svg, text,
     text_width, title, trimmed,
 };
 
@@ -240,6 +240,7 @@ impl RooflinePanel {
         let mut labels = Labels {
             frame: Rect { left: plot_left, top: plot_top, right: plot_right, bottom: plot_bottom },
             taken: Vec::new(),
+            texts: Vec::new(),
         };
         // What the roofs and the ridge are stands first; the names of points keep clear of it.
         let (ridge_x, ridge_y) = pixel(ridge);
@@ -290,7 +291,10 @@ impl RooflinePanel {
 /// Where text stands in a panel.
 struct Labels {
     frame: Rect,
+    /// Where no further text has room.
     taken: Vec<Rect>,
+    /// The texts among that, which no line may cross.
+    texts: Vec<Rect>,
 }
 
 impl Labels {
@@ -303,8 +307,13 @@ impl Labels {
         size: f64,
         ink: &RGBColor,
     ) -> Result<(), DrawError> {
-        self.taken.push(Rect::of_text(label, at, size));
+        self.write(Rect::of_text(label, at, size));
         text(root, label, at, size, ink, HPos::Left)
+    }
+
+    fn write(&mut self, label: Rect) {
+        self.taken.push(label);
+        self.texts.push(label);
     }
 
     /// Writes a name near a point where there is room for it, with a line to the point; else not at all.
@@ -336,9 +345,14 @@ impl Labels {
                 }
                 if distance > 3 {
                     let end = (x.clamp(label.left, label.right), y.clamp(label.top, label.bottom));
+                    let crosses = |piece: Rect| self.texts.iter().any(|text| text.overlaps(&piece));
+                    if along((x, y), end).any(crosses) {
+                        continue;
+                    }
+                    self.taken.extend(along((x, y), end));
                     root.draw(&PathElement::new(vec![(x, y), end], SOFT_INK.mix(0.7).stroke_width(1)))?;
                 }
-                self.taken.push(label);
+                self.write(label);
                 return text(root, name, place, SIZE, &INK, HPos::Left);
             }
         }
@@ -422,6 +436,41 @@ mod tests {
             "2 rows are not shown",
         ] {
             assert!(svg.contains(part), "no {part:?} in {svg}");
+        }
+    }
+
+    /// The numbers of an attribute.
+    fn numbers(element: &str, attribute: &str) -> Vec<i32> {
+        let (_, rest) = element.split_once(&format!(" {attribute}=\"")).unwrap();
+        let (value, _) = rest.split_once('"').unwrap();
+        value.split([' ', ',']).filter_map(|number| number.parse().ok()).collect()
+    }
+
+    #[test]
+    fn no_line_to_a_point_crosses_a_name() {
+        // Eight names at two places next to each other: most have to stand away from them.
+        let points = (0..8).map(|at| {
+            point(&format!("aten::operator{at}"), "g", 20.0 + f64::from(at % 2) * 2.0, 5.0, f64::from(9 - at))
+        });
+        let svg = chart(points.collect()).to_svg().unwrap();
+        let texts = svg.split("<text").skip(1).filter_map(|text| {
+            let (name, _) = text.split_once('>')?.1.split_once('<')?;
+            let name = name.trim();
+            name.starts_with("aten::").then(|| (numbers(text, "x")[0], numbers(text, "y")[0], name))
+        });
+        let names: Vec<Rect> = texts
+            .map(|(x, y, name)| Rect { left: x, top: y, right: x + text_width(name, 12.0), bottom: y + 6 })
+            .collect();
+        let thin = |line: &&str| line.contains("#696969") && numbers(line, "points").len() == 4;
+        let lines: Vec<&str> = svg.split("<polyline").skip(1).filter(thin).collect();
+        assert!(names.len() > 4 && !lines.is_empty(), "{} names, {} lines", names.len(), lines.len());
+        for line in lines {
+            let ends = numbers(line, "points");
+            let crossed = |name: &&Rect| {
+                // The end of the line is at its own name.
+                along((ends[0], ends[1]), (ends[2], ends[3])).filter(|piece| piece.overlaps(name)).count() > 2
+            };
+            assert!(!names.iter().any(|name| crossed(&name)), "{ends:?} {names:?}");
         }
     }
 

@@ -31,8 +31,8 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
 use crate::picture::{
-    Area, DrawError, INK, MARGIN, WIDTH, is_dark, legend, notes_height, pixels, rectangle, rgb, shade_of,
-    shortened, svg, text, text_upwards, text_width, title, write_notes,
+    Area, DrawError, INK, MARGIN, WIDTH, grouped, is_dark, legend, notes_height, pixels, rectangle, rgb,
+    shade_of, shortened, svg, text, text_upwards, text_width, title, write_notes,
 };
 
 /// Time of one or more devices by what it was spent on.
@@ -235,7 +235,7 @@ fn lines(placed: &Placed<'_>, width: i32, most: i32) -> Vec<String> {
     let longest = usize::try_from(width / 7).unwrap_or(1).max(1);
     let segment = placed.segment;
     let share = format!("{:.1} %", placed.share * 100.0);
-    let time = format!("{:.1} µs", segment.time_us);
+    let time = format!("{} µs", grouped(segment.time_us));
     let all = match width < NARROW {
         true => vec![share, segment.name.clone(), time],
         false => {

@@ -15,10 +15,12 @@
 //! ```
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
 
 use sheets::escaped;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
+
+use crate::shorten::shortened_apart;
+pub use crate::shorten::truncate_middle;
 
 /// What the caller found out about its terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -363,21 +365,10 @@ impl<'a> Grid<'a> {
     fn shorten(&mut self) {
         let unicode = self.style.unicode;
         for (at, column) in self.columns.iter().enumerate().filter(|(_, column)| column.fit == Fit::Shorten) {
-            let mut by_short: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
-            for text in self.rows.iter().map(|row| row[at].text.as_str()) {
-                by_short.entry(truncate_middle(text, column.width, unicode)).or_default().insert(text);
-            }
-            let mut short: BTreeMap<String, String> = BTreeMap::new();
-            for (alike, texts) in by_short {
-                let texts: Vec<&str> = texts.into_iter().collect();
-                let told_apart = match texts.len() {
-                    1 => vec![alike],
-                    _ => tell_apart(&texts, column.width, unicode),
-                };
-                short.extend(texts.into_iter().map(ToOwned::to_owned).zip(told_apart));
-            }
+            let texts: Vec<String> = self.rows.iter().map(|row| row[at].text.clone()).collect();
+            let short = shortened_apart(texts.iter().map(String::as_str), column.width, unicode);
             for row in &mut self.rows {
-                if let Some(text) = short.get(&row[at].text) {
+                if let Some(text) = short.get(row[at].text.as_str()) {
                     row[at].text.clone_from(text);
                 }
             }
@@ -509,57 +500,6 @@ pub fn table<'r, R: 'r>(
     }
 }
 
-/// `text` in at most `width` terminal columns, with `…` (or `...` where `unicode` is false) in
-/// place of its middle if it is longer.
-#[must_use]
-pub fn truncate_middle(text: &str, width: usize, unicode: bool) -> String {
-    if text.width() <= width {
-        return text.to_owned();
-    }
-    let mark = if unicode { "…" } else { "..." };
-    let Some(room) = width.checked_sub(mark.width()) else {
-        return start_of(text.chars(), width);
-    };
-    let tail_room = room / 2;
-    let head = start_of(text.chars(), room - tail_room);
-    let tail: String = start_of(text.chars().rev(), tail_room).chars().rev().collect();
-    head + mark + &tail
-}
-
-/// Texts that look alike without their middle, shortened another way: their beginning, then what is behind the part that
-/// they have in common; where that looks alike too, numbered.
-fn tell_apart(texts: &[&str], width: usize, unicode: bool) -> Vec<String> {
-    let mark = if unicode { "…" } else { "..." };
-    let common = |a: &str, b: &str| a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
-    let common = texts.windows(2).map(|pair| common(pair[0], pair[1])).min().unwrap_or(0);
-    let head = width / 3;
-    let behind = |text: &&str| {
-        let tail = start_of(text.chars().skip(common), width.saturating_sub(head + mark.width()));
-        start_of(text.chars(), head) + mark + &tail
-    };
-    let short: Vec<String> = texts.iter().map(behind).collect();
-    let distinct: BTreeSet<&String> = short.iter().collect();
-    if distinct.len() == short.len() {
-        return short;
-    }
-    let numbered = (1..).zip(texts).map(|(number, text)| {
-        let number = format!("#{number}");
-        truncate_middle(text, width.saturating_sub(number.len()), unicode) + &number
-    });
-    numbered.collect()
-}
-
-/// The first of `chars` that fit `width` columns.
-fn start_of(chars: impl Iterator<Item = char>, width: usize) -> String {
-    let mut used = 0;
-    chars
-        .take_while(|c| {
-            used += c.width().unwrap_or(0);
-            used <= width
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -605,13 +545,6 @@ mod tests {
             assert_eq!((lines[0], lines[3]), (lines[2], "short"), "{text}");
             assert!(lines.iter().all(|line| line.width() <= 40), "{text}");
         }
-        // Three names, two of which differ behind what there is room for.
-        let name = |end: &str| format!("{}{}{end}", "a".repeat(50), "b".repeat(80));
-        let names = [name("1"), name("2"), "a".repeat(50) + "c" + &"b".repeat(80)];
-        let short = tell_apart(&names.each_ref().map(String::as_str), 30, true);
-        let distinct: BTreeSet<&String> = short.iter().collect();
-        assert_eq!(distinct.len(), 3, "{short:?}");
-        assert!(short.iter().all(|name| name.width() <= 30), "{short:?}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Profiles by hand, and sheets as text.
 
-use sheets::{Cell, Table};
+use sheets::{Cell, Layout, Table};
 use trace_ingest::Nanoseconds;
 use trace_ingest::rocprof::{
     Agent, AgentKind, CopyDirection, Dispatch, Kernel, Launch, MemoryCopy, Process, Profile,
@@ -129,9 +129,14 @@ impl Recorded {
     }
 }
 
-/// The table of a sheet; `None` when it is left out.
+/// The table of a sheet in the layout that has all columns; `None` when it is left out.
 pub(crate) fn built(analysis: &RocprofAnalysis, name: &str) -> Option<Table> {
-    rocprof_sheets().iter().find(|sheet| sheet.name == name).unwrap().table(analysis).unwrap()
+    rocprof_sheets()
+        .iter()
+        .find(|sheet| sheet.name == name)
+        .unwrap()
+        .table_in(analysis, Layout::Reference)
+        .unwrap()
 }
 
 /// Names of its columns.

@@ -24,7 +24,7 @@ pub enum Cell<'r> {
 
 impl Cell<'_> {
     /// The cell as CSV files and workbooks show it: numbers as Python prints them, lists and records as Python
-    /// literals, texts as they are; empty where the figure is missing.
+    /// literals, lists of names as `GEMM, other`, texts as they are; empty where the figure is missing.
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         match self {
@@ -35,8 +35,23 @@ impl Cell<'_> {
             Cell::Text(text) => Cow::Borrowed(text),
             Cell::Nested(value) => match value.as_ref() {
                 Nested::Text(text) => Cow::Borrowed(text),
+                Nested::Names(names) => Cow::Owned(names.join(", ")),
                 value => Cow::Owned(value.to_string()),
             },
+        }
+    }
+
+    /// A list of texts as [`Nested::Names`]; any other cell as it is.
+    pub(crate) fn into_names(self) -> Self {
+        let Cell::Nested(value) = self else { return self };
+        let (Nested::List(items) | Nested::Tuple(items)) = value.as_ref() else { return Cell::Nested(value) };
+        let text = |item: &Nested| match item {
+            Nested::Text(text) => Some(text.clone()),
+            _ => None,
+        };
+        match items.iter().map(text).collect() {
+            Some(names) => Nested::Names(names).into(),
+            None => Cell::Nested(value),
         }
     }
 }
@@ -125,6 +140,8 @@ pub enum Nested {
     List(Vec<Nested>),
     /// `(1, 2)`, `(1,)`, `()`; a list in JSON.
     Tuple(Vec<Nested>),
+    /// Names, which a cell shows as `GEMM, other`; a list in JSON and inside of other values.
+    Names(Vec<String>),
     /// `{'name': 1}`, keys in their order.
     Record(Vec<(Cow<'static, str>, Nested)>),
 }
@@ -140,12 +157,17 @@ impl fmt::Display for Nested {
             Nested::Text(text) => write_text(f, text),
             Nested::List(items) => {
                 f.write_char('[')?;
-                write_items(f, items)?;
+                write_items(f, items, Nested::fmt)?;
+                f.write_char(']')
+            }
+            Nested::Names(names) => {
+                f.write_char('[')?;
+                write_items(f, names, |name, f| write_text(f, name))?;
                 f.write_char(']')
             }
             Nested::Tuple(items) => {
                 f.write_char('(')?;
-                write_items(f, items)?;
+                write_items(f, items, Nested::fmt)?;
                 f.write_str(if items.len() == 1 { ",)" } else { ")" })
             }
             Nested::Record(entries) => {
@@ -161,10 +183,14 @@ impl fmt::Display for Nested {
     }
 }
 
-fn write_items(f: &mut fmt::Formatter<'_>, items: &[Nested]) -> fmt::Result {
+fn write_items<T>(
+    f: &mut fmt::Formatter<'_>,
+    items: &[T],
+    write: fn(&T, &mut fmt::Formatter<'_>) -> fmt::Result,
+) -> fmt::Result {
     for (position, item) in items.iter().enumerate() {
         f.write_str(if position > 0 { ", " } else { "" })?;
-        write!(f, "{item}")?;
+        write(item, f)?;
     }
     Ok(())
 }
@@ -175,7 +201,7 @@ mod tests {
 
     #[test]
     fn nested_values_print_as_python_literals() {
-        use Nested::{Flag, List, None, Number, Record, Text, Tuple, Whole};
+        use Nested::{Flag, List, Names, None, Number, Record, Text, Tuple, Whole};
         let shape = |dims: &[i64]| Tuple(dims.iter().copied().map(Whole).collect());
         for (value, text) in [
             (Tuple(vec![shape(&[8944, 1024]), shape(&[7]), shape(&[])]), "((8944, 1024), (7,), ())"),
@@ -186,6 +212,7 @@ mod tests {
                 r"{'name': 'a\nb', 'us': 1e-05}",
             ),
             (Number(8944.0), "8944.0"),
+            (Names(vec!["it's".into(), "GEMM".into()]), r#"["it's", 'GEMM']"#),
         ] {
             assert_eq!(value.to_string(), text);
         }

@@ -13,13 +13,21 @@ pub struct Chart {
     pub axis: &'static str,
     /// Form of the chart.
     pub shape: ChartShape,
+    /// Names of columns whose cells distinguish bars of one name, such as the size of a collective; those that the table
+    /// lacks do not count.
+    pub told_by: &'static [&'static str],
 }
 
 /// Form of a chart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ChartShape {
-    /// One bar made of the rows with these names, end to end.
-    Stacked(&'static [&'static str]),
+    /// Bars made of the rows with these names, end to end.
+    Stacked {
+        /// The names, in order.
+        parts: &'static [&'static str],
+        /// Name of the column whose cells distinguish the bars; all rows are of one bar without it.
+        per: Option<&'static str>,
+    },
     /// A bar per row, this many from the top.
     Bars(usize),
     /// A column per row, from left to right; says what the rows are, with the unit.
@@ -80,7 +88,13 @@ impl Chart {
         axis: &'static str,
         shape: ChartShape,
     ) -> Self {
-        Chart { title, categories, values, axis, shape }
+        Chart { title, categories, values, axis, shape, told_by: &[] }
+    }
+
+    /// The same chart, whose bars of one name these columns distinguish.
+    #[must_use]
+    pub const fn told_by(self, columns: &'static [&'static str]) -> Self {
+        Chart { told_by: columns, ..self }
     }
 
     /// Names of the columns of its own table that it needs: those of any kind, and those that have to be numbers.
@@ -88,7 +102,8 @@ impl Chart {
     pub fn columns(&self) -> (Vec<&'static str>, Vec<&'static str>) {
         let (mut any, mut numbers) = (vec![self.categories], vec![self.values]);
         match self.shape {
-            ChartShape::Stacked(_) | ChartShape::Bars(_) | ChartShape::Columns(_) => {}
+            ChartShape::Stacked { per, .. } => any.extend(per),
+            ChartShape::Bars(_) | ChartShape::Columns(_) => {}
             ChartShape::Scatter { x, groups, .. } => {
                 any.push(groups);
                 numbers.push(x);

@@ -1,5 +1,7 @@
 //! What a column means: its name, what its cells are, in which unit, and one sentence with the formula.
 
+use std::borrow::Cow;
+
 use crate::cell::Cell;
 use crate::field::Field;
 
@@ -82,6 +84,8 @@ pub enum ColumnKind {
     Text,
     /// A list or a record: shapes, kernel lists. Printed as a Python literal, and as JSON in JSON.
     Nested,
+    /// A list of names: kinds of work. Printed as `GEMM, other`; in [`Layout::Reference`] as [`ColumnKind::Nested`].
+    Names,
     /// `True` or `False`.
     Flag,
     /// A whole number that identifies something; its sum and mean have no meaning.
@@ -99,7 +103,11 @@ impl ColumnKind {
     #[must_use]
     pub const fn unit(self) -> Option<Unit> {
         match self {
-            ColumnKind::Text | ColumnKind::Nested | ColumnKind::Flag | ColumnKind::Identifier => None,
+            ColumnKind::Text
+            | ColumnKind::Nested
+            | ColumnKind::Names
+            | ColumnKind::Flag
+            | ColumnKind::Identifier => None,
             ColumnKind::Count => Some(Unit::One),
             ColumnKind::Whole(unit) | ColumnKind::Number(unit) => Some(unit),
         }
@@ -108,7 +116,54 @@ impl ColumnKind {
     /// Whether the cells are numbers.
     #[must_use]
     pub const fn is_numeric(self) -> bool {
-        !matches!(self, ColumnKind::Text | ColumnKind::Nested | ColumnKind::Flag)
+        !matches!(self, ColumnKind::Text | ColumnKind::Nested | ColumnKind::Names | ColumnKind::Flag)
+    }
+}
+
+/// Which columns a table has, and in what order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// By their roles: names first, then figures, each with its spread behind it, what explains them, and at the end
+    /// where they come from. A figure stands once, in one unit.
+    #[default]
+    Roles,
+    /// As the reference tool has them.
+    Reference,
+}
+
+/// What a column is there for. It decides where the column stands in [`Layout::Roles`], and how a workbook shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// It identifies the row.
+    Name,
+    /// The figure by which rows are compared first, such as time and its share.
+    Headline,
+    /// Any other figure.
+    Figure,
+    /// How a figure varies from call to call: median, deviation, extremes. It stands behind the figure of its series and
+    /// is folded away.
+    Spread,
+    /// What explains the figures: shapes, the peak that work is held against, notes.
+    Detail,
+    /// Where the figures come from: lists of kernels and arguments, threads, numbers of events. Folded away.
+    Provenance,
+}
+
+impl Role {
+    /// The role of most columns of a kind.
+    const fn of_kind(kind: ColumnKind) -> Self {
+        match kind {
+            ColumnKind::Text => Role::Name,
+            ColumnKind::Count | ColumnKind::Whole(_) | ColumnKind::Number(_) => Role::Figure,
+            ColumnKind::Flag | ColumnKind::Names => Role::Detail,
+            ColumnKind::Nested | ColumnKind::Identifier => Role::Provenance,
+        }
+    }
+
+    /// Whether a workbook folds such columns away.
+    #[must_use]
+    pub const fn is_folded(self) -> bool {
+        matches!(self, Role::Spread | Role::Provenance)
     }
 }
 
@@ -122,13 +177,20 @@ pub struct Column {
     pub kind: ColumnKind,
     /// One sentence: what it is, in which unit, how it is computed.
     pub description: &'static str,
+    /// What it is there for.
+    pub role: Role,
+    /// What its figure is called, whatever the column is: a [`Role::Spread`] stands behind the figure of its series.
+    pub series: &'static str,
+    /// The only layout that has it, if not both do.
+    pub only_in: Option<Layout>,
 }
 
 impl Column {
-    /// A column.
+    /// A column with the role of most columns of its kind: texts are names, numbers figures, flags and lists of names
+    /// details, other lists and identifiers provenance.
     #[must_use]
     pub const fn new(name: &'static str, kind: ColumnKind, description: &'static str) -> Self {
-        Column { name, kind, description }
+        Column { name, kind, description, role: Role::of_kind(kind), series: name, only_in: None }
     }
 
     /// A column of names or other text.
@@ -141,6 +203,12 @@ impl Column {
     #[must_use]
     pub const fn nested(name: &'static str, description: &'static str) -> Self {
         Column::new(name, ColumnKind::Nested, description)
+    }
+
+    /// A column of lists of names.
+    #[must_use]
+    pub const fn names(name: &'static str, description: &'static str) -> Self {
+        Column::new(name, ColumnKind::Names, description)
     }
 
     /// A column of flags.
@@ -191,6 +259,45 @@ impl Column {
         Column { description, ..self }
     }
 
+    /// The same column in another role.
+    #[must_use]
+    pub const fn with_role(self, role: Role) -> Self {
+        Column { role, ..self }
+    }
+
+    /// The same column as the spread of the figure of a series: that of the column `figure`, whatever that was named
+    /// later.
+    #[must_use]
+    pub const fn spread_of(self, figure: &'static str) -> Self {
+        Column { role: Role::Spread, series: figure, ..self }
+    }
+
+    /// The same column, in one layout only: a figure that the other has in another unit.
+    #[must_use]
+    pub const fn only_in(self, layout: Layout) -> Self {
+        Column { only_in: Some(layout), ..self }
+    }
+
+    /// The description, with the layout where only the reference tool's has the column.
+    #[must_use]
+    pub fn full_description(&self) -> Cow<'static, str> {
+        match self.only_in {
+            Some(Layout::Reference) => {
+                format!("{} Only in the layout of TraceLens.", self.description).into()
+            }
+            _ => self.description.into(),
+        }
+    }
+
+    /// As this layout has it; `None` where it has not.
+    pub(crate) fn in_layout(self, layout: Layout) -> Option<Self> {
+        let kind = match (layout, self.kind) {
+            (Layout::Reference, ColumnKind::Names) => ColumnKind::Nested,
+            (_, kind) => kind,
+        };
+        self.only_in.is_none_or(|only| only == layout).then_some(Column { kind, ..self })
+    }
+
     /// The column, filled from each row.
     pub fn field<C, R>(
         self,
@@ -205,5 +312,75 @@ impl Column {
         value: impl for<'r> Fn(&'r C, &'r R) -> Cell<'r> + Send + Sync + 'static,
     ) -> Field<C, R> {
         Field::from_column(self, value)
+    }
+}
+
+/// Columns in the order of [`Layout::Roles`]; those of one role stay in their order, but the shares among the headlines
+/// follow what they are shares of. The role, series and kind of each are asked for.
+pub(crate) fn by_role<T>(
+    columns: Vec<T>,
+    role_of: impl Fn(&T) -> (Role, &'static str, ColumnKind),
+) -> Vec<T> {
+    let roles: Vec<(Role, &str, ColumnKind)> = columns.iter().map(role_of).collect();
+    let place_of_figure = |position: usize| {
+        let (role, _, kind) = roles[position];
+        (role, role == Role::Headline && kind == ColumnKind::Number(Unit::Percent), position)
+    };
+    let place = |position: usize| match roles[position] {
+        (Role::Spread, series, _) => {
+            let is_figure = |&(role, of, _): &(Role, &str, _)| role != Role::Spread && of == series;
+            let figure = roles.iter().position(is_figure).unwrap_or(position);
+            (place_of_figure(figure), true)
+        }
+        _ => (place_of_figure(position), false),
+    };
+    let mut placed: Vec<_> =
+        columns.into_iter().enumerate().map(|(position, column)| (place(position), column)).collect();
+    // Stable: the spread of a figure stays in its order.
+    placed.sort_by_key(|&(place, _)| place);
+    placed.into_iter().map(|(_, column)| column).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_stand_by_their_roles_and_spreads_behind_their_figures() {
+        let time = Column::microseconds("time_mean", "");
+        let columns = vec![
+            Column::identifier("uid", ""),
+            Column::text("name", ""),
+            Column::text("note", "").with_role(Role::Detail),
+            Column::count("count", ""),
+            Column::microseconds("std_time", "").spread_of(time.name),
+            Column::percent("share", "").with_role(Role::Headline),
+            Column::microseconds("total", "").with_role(Role::Headline),
+            // Under another name it is still the figure of its series.
+            time.named("mean_time"),
+            Column::microseconds("time_max", "").spread_of(time.name),
+            Column::microseconds("alone_max", "").spread_of("alone"),
+            Column::nested("dims", ""),
+        ];
+        let arranged: Vec<&str> = by_role(columns, |column| (column.role, column.series, column.kind))
+            .iter()
+            .map(|column| column.name)
+            .collect();
+        assert_eq!(
+            arranged,
+            [
+                "name",
+                "total",
+                "share",
+                "count",
+                "mean_time",
+                "std_time",
+                "time_max",
+                "alone_max",
+                "note",
+                "uid",
+                "dims"
+            ]
+        );
     }
 }

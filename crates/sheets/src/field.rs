@@ -3,7 +3,7 @@
 use gpu_timeline::Spread;
 
 use crate::cell::Cell;
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Layout, Role};
 use crate::table::TableColumn;
 
 type Condition<C> = Box<dyn Fn(&C) -> bool + Send + Sync>;
@@ -64,6 +64,24 @@ impl<C, R> Field<C, R> {
         Field { column: self.column.described(description), ..self }
     }
 
+    /// The same field with its column in another role.
+    #[must_use]
+    pub fn with_role(self, role: Role) -> Self {
+        Field { column: self.column.with_role(role), ..self }
+    }
+
+    /// The same field with its column as the spread of the figure of a series ([`Column::spread_of`]).
+    #[must_use]
+    pub fn spread_of(self, figure: &'static str) -> Self {
+        Field { column: self.column.spread_of(figure), ..self }
+    }
+
+    /// The same field in one layout only ([`Column::only_in`]).
+    #[must_use]
+    pub fn only_in(self, layout: Layout) -> Self {
+        Field { column: self.column.only_in(layout), ..self }
+    }
+
     /// As many columns as `names` gives with the rows, such as one per parameter of a model. They share a
     /// description; `column` is named for all of them (`param: …`). `value` takes the position of the name.
     pub fn each(
@@ -97,10 +115,11 @@ impl<C, R> Field<C, R> {
         Field { condition: Some(Box::new(condition)), ..self }
     }
 
-    /// Appends the column, or columns, of some rows.
-    pub(crate) fn append(&self, context: &C, rows: &[&R], columns: &mut Vec<TableColumn>) {
+    /// Appends the column, or columns, of some rows, where the layout has them.
+    pub(crate) fn append(&self, context: &C, rows: &[&R], layout: Layout, columns: &mut Vec<TableColumn>) {
+        let Some(column) = self.column.in_layout(layout) else { return };
         if self.condition.as_ref().is_none_or(|condition| condition(context)) {
-            (self.fill)(self.column, context, rows, columns);
+            (self.fill)(column, context, rows, columns);
         }
     }
 }
@@ -192,7 +211,8 @@ macro_rules! statistics {
                 concat!($name, "_median"),
                 $kind,
                 concat!("Median over calls of ", $figure, "."),
-            ),
+            )
+            .spread_of(concat!($name, "_mean")),
             std: $crate::Column::new(
                 concat!($name, "_std"),
                 $kind,
@@ -201,17 +221,20 @@ macro_rules! statistics {
                     $figure,
                     "; empty for one call."
                 ),
-            ),
+            )
+            .spread_of(concat!($name, "_mean")),
             min: $crate::Column::new(
                 concat!($name, "_min"),
                 $kind,
                 concat!("Smallest value over calls of ", $figure, "."),
-            ),
+            )
+            .spread_of(concat!($name, "_mean")),
             max: $crate::Column::new(
                 concat!($name, "_max"),
                 $kind,
                 concat!("Largest value over calls of ", $figure, "."),
-            ),
+            )
+            .spread_of(concat!($name, "_mean")),
         }
     };
 }

@@ -1,14 +1,15 @@
 //! A sheet: all that is known of a table of a report before a recording is read, and the function that makes it.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use crate::chart::Chart;
-use crate::column::Column;
+use crate::column::{Column, Layout, by_role};
 use crate::excerpt::Excerpt;
 use crate::field::Field;
 use crate::table::{Table, TableColumn, TableError};
 
-type Fill<'a, A> = Box<dyn Fn(&'a A) -> Option<Vec<TableColumn>> + Send + Sync + 'a>;
+type Fill<'a, A> = Box<dyn Fn(&'a A, Layout) -> Option<Vec<TableColumn>> + Send + Sync + 'a>;
 
 /// A table of a report, made from an analysis `A`, which it may borrow from.
 pub struct Sheet<'a, A> {
@@ -18,7 +19,8 @@ pub struct Sheet<'a, A> {
     pub reference_name: Option<&'static str>,
     /// What one row is, in one sentence.
     pub description: Cow<'static, str>,
-    /// All columns that it may have, in order. One named `<prefix>: …` stands for any number of columns.
+    /// All columns that it may have in either layout, in the order of [`Layout::Reference`]. One named `<prefix>: …`
+    /// stands for any number of columns.
     pub columns: Vec<Column>,
     /// Picture that goes with it.
     pub chart: Option<Chart>,
@@ -49,12 +51,12 @@ impl<'a, A> Sheet<'a, A> {
     ) -> Self {
         let fields: Vec<Field<C, R>> = fields.into_iter().collect();
         let columns = fields.iter().map(|field| field.column).collect();
-        let fill = move |analysis| {
+        let fill = move |analysis, layout| {
             let (context, rows) = rows(analysis)?;
             let rows: Vec<&R> = rows.iter().collect();
             let mut columns = Vec::with_capacity(fields.len());
             for field in &fields {
-                field.append(&context, &rows, &mut columns);
+                field.append(&context, &rows, layout, &mut columns);
             }
             Some(columns)
         };
@@ -95,8 +97,19 @@ impl<'a, A> Sheet<'a, A> {
         A: 'a,
     {
         let (fill, replacement) = (self.fill, other.fill);
-        let fill = move |analysis| if when(analysis) { replacement(analysis) } else { fill(analysis) };
+        let fill = move |analysis, layout| match when(analysis) {
+            true => replacement(analysis, layout),
+            false => fill(analysis, layout),
+        };
         Sheet { fill: Box::new(fill), ..self }
+    }
+
+    /// The table of a recording in the layout of our own; `None` when there is nothing to show.
+    ///
+    /// # Errors
+    /// Those of [`Sheet::table_in`].
+    pub fn table(&self, analysis: &'a A) -> Result<Option<Table>, TableError> {
+        self.table_in(analysis, Layout::default())
     }
 
     /// The table of a recording; `None` when there is nothing to show.
@@ -104,14 +117,30 @@ impl<'a, A> Sheet<'a, A> {
     /// # Errors
     /// When the name cannot name a table, two columns have one name or the chart needs a column that is not there,
     /// which is a fault of the sheet.
-    pub fn table(&self, analysis: &'a A) -> Result<Option<Table>, TableError> {
-        let Some(columns) = (self.fill)(analysis) else { return Ok(None) };
+    pub fn table_in(&self, analysis: &'a A, layout: Layout) -> Result<Option<Table>, TableError> {
+        let Some(columns) = (self.fill)(analysis, layout) else { return Ok(None) };
+        let columns = match layout {
+            Layout::Roles => by_role(columns, |column| (column.role(), column.series(), column.kind())),
+            Layout::Reference => columns,
+        };
         let mut table = Table::new(self.name.as_ref(), columns)?;
+        table.layout = layout;
         table.excerpt = self.excerpt.clone();
         match self.chart {
             Some(chart) if table.height() > 0 => table.with_chart(chart).map(Some),
             _ => Ok(Some(table)),
         }
+    }
+
+    /// All columns in the order of [`Layout::Roles`], those that only the reference's layout has at the end; each name
+    /// once.
+    #[must_use]
+    pub fn columns_by_role(&self) -> Vec<Column> {
+        let mut columns = by_role(self.columns.clone(), |column| (column.role, column.series, column.kind));
+        columns.sort_by_key(|column| column.only_in == Some(Layout::Reference));
+        let mut names = HashSet::new();
+        columns.retain(|column| names.insert(column.name));
+        columns
     }
 
     /// The description of a column of this sheet's table.
@@ -120,5 +149,50 @@ impl<'a, A> Sheet<'a, A> {
         let of_family =
             |column: &&Column| column.name.strip_suffix('…').is_some_and(|prefix| name.starts_with(prefix));
         self.columns.iter().find(|column| column.name == name).or_else(|| self.columns.iter().find(of_family))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Cell, Column, Layout, Nested, Role, Sheet, Table};
+
+    /// A sheet with a column that each layout has in another unit, and a list of names.
+    fn table(layout: Layout) -> Table {
+        fn kinds(_: &i64) -> Cell<'_> {
+            let names = ["GEMM", "other"].map(|name| Nested::Text(name.to_owned()));
+            Nested::List(names.into()).into()
+        }
+        let fields = [
+            Column::microseconds("time_us", "")
+                .only_in(Layout::Reference)
+                .field(|&us: &i64| (us as f64).into()),
+            Column::names("kinds", "").field(kinds),
+            Column::milliseconds("time_ms", "")
+                .with_role(Role::Headline)
+                .only_in(Layout::Roles)
+                .field(|&us: &i64| (us as f64 / 1e3).into()),
+            Column::text("name", "").field(|us: &i64| us.to_string().into()),
+        ];
+        let rows = vec![1500];
+        let sheet = Sheet::new("t", "", fields, |rows: &Vec<i64>| rows.clone());
+        let names: Vec<&str> = sheet.columns_by_role().iter().map(|column| column.name).collect();
+        assert_eq!(names, ["name", "time_ms", "kinds", "time_us"]);
+        sheet.table_in(&rows, layout).unwrap().unwrap()
+    }
+
+    #[test]
+    fn each_layout_has_its_columns_in_its_order_and_its_form_of_lists() {
+        for (layout, header, cells) in [
+            (Layout::Roles, "name time_ms kinds", ["1500", "1.5", "GEMM, other"]),
+            (Layout::Reference, "time_us kinds name", ["1500.0", "['GEMM', 'other']", "1500"]),
+        ] {
+            let table = table(layout);
+            assert_eq!(table.layout(), layout);
+            let names: Vec<&str> = table.columns().iter().map(|column| column.name()).collect();
+            assert_eq!(names.join(" "), header);
+            let texts: Vec<String> =
+                table.columns().iter().map(|column| column.cell(0).text().into_owned()).collect();
+            assert_eq!(texts, cells);
+        }
     }
 }

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::cell::{Cell, Nested};
 use crate::chart::{Chart, ChartShape};
-use crate::column::{Column, ColumnKind};
+use crate::column::{Column, ColumnKind, Layout, Role};
 use crate::excerpt::Excerpt;
 
 /// A table that cannot be made as described.
@@ -75,6 +75,7 @@ pub struct Table {
     columns: Vec<TableColumn>,
     chart: Option<Chart>,
     pub(crate) excerpt: Option<Excerpt>,
+    pub(crate) layout: Layout,
 }
 
 impl Table {
@@ -100,7 +101,7 @@ impl Table {
                 return Err(TableError::ColumnLength { table: name, column: column_name(), cells, rows });
             }
         }
-        Ok(Table { name, columns, chart: None, excerpt: None })
+        Ok(Table { name, columns, chart: None, excerpt: None, layout: Layout::default() })
     }
 
     /// The same table with a chart.
@@ -170,6 +171,12 @@ impl Table {
         self.columns.first().map_or(0, TableColumn::len)
     }
 
+    /// Which columns it has, and in what order.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
     /// The chart, if there is one.
     #[must_use]
     pub fn chart(&self) -> Option<&Chart> {
@@ -196,7 +203,7 @@ impl Table {
             Some((_, ChartShape::Bars(most) | ChartShape::Grouped { rows: most, .. })) => {
                 rows.take(most).collect()
             }
-            Some((categories, ChartShape::Stacked(parts))) => {
+            Some((categories, ChartShape::Stacked { parts, .. })) => {
                 let Some(names) = self.column(categories) else { return Vec::new() };
                 rows.filter(|&row| parts.contains(&names.cell(row).text().as_ref())).collect()
             }
@@ -253,6 +260,8 @@ pub struct TableColumn {
     name: Cow<'static, str>,
     kind: ColumnKind,
     description: &'static str,
+    role: Role,
+    series: &'static str,
     values: Values,
 }
 
@@ -284,17 +293,18 @@ impl TableColumn {
         let room = cells.size_hint().0;
         let mut values = match column.kind {
             ColumnKind::Text => Values::Text(Texts::default()),
-            ColumnKind::Nested => Values::Nested(Vec::with_capacity(room)),
+            ColumnKind::Nested | ColumnKind::Names => Values::Nested(Vec::with_capacity(room)),
             ColumnKind::Flag => Values::Flag(Vec::with_capacity(room)),
             ColumnKind::Identifier | ColumnKind::Count | ColumnKind::Whole(_) => {
                 Values::Whole(Vec::with_capacity(room))
             }
             ColumnKind::Number(_) => Values::Number(Vec::with_capacity(room)),
         };
+        let Column { kind, description, role, series, .. } = column;
         for cell in cells {
-            values.push(column.name, cell);
+            values.push(column.name, if kind == ColumnKind::Names { cell.into_names() } else { cell });
         }
-        TableColumn { name: name.into(), kind: column.kind, description: column.description, values }
+        TableColumn { name: name.into(), kind, description, role, series, values }
     }
 
     /// Header.
@@ -307,6 +317,17 @@ impl TableColumn {
     #[must_use]
     pub fn kind(&self) -> ColumnKind {
         self.kind
+    }
+
+    /// What it is there for.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// What its figure is called ([`Column::series`]).
+    pub(crate) fn series(&self) -> &'static str {
+        self.series
     }
 
     /// What the column means, in one sentence.
@@ -499,7 +520,8 @@ mod tests {
         };
         assert_eq!(rows(ChartShape::Bars(2)), [0, 1]);
         assert_eq!(rows(ChartShape::Bars(9)), [0, 1, 2, 3]);
-        assert_eq!(rows(ChartShape::Stacked(&["b", "d", "c", "z"])), [1, 2, 3]);
+        let parts = &["b", "d", "c", "z"];
+        assert_eq!(rows(ChartShape::Stacked { parts, per: None }), [1, 2, 3]);
     }
 
     #[cfg(feature = "polars")]

@@ -6,7 +6,7 @@ use hlo_cost::{
     ElementType, FileLocation, HloComputation, HloInstruction, HloModule, OpMetadata, Shape, StackFrame,
     StackFrameIndex,
 };
-use sheets::{Cell, Sheet, Table};
+use sheets::{Cell, Layout, Sheet, Table};
 use trace_ingest::xplane::profile_from_bytes;
 use trace_ingest::xplane::proto::{
     EventPlace, XEvent, XEventMetadata, XLine, XPlane, XSpace, XStat, XStatMetadata, XStatValue,
@@ -151,10 +151,10 @@ pub(crate) fn gpu(number: i64, kernels: Vec<Recorded>) -> XPlane {
     plane(number, &format!("/device:GPU:{number}"), vec![(7, "Stream #7(Kernel)", kernels)])
 }
 
-/// The table of the sheet of this name, which has to be there.
+/// The table of the sheet of this name, which has to be there, in the layout that has all columns.
 pub(crate) fn table<'a, A>(sheets: &[Sheet<'a, A>], analysis: &'a A, name: &str) -> Table {
     let sheet = sheets.iter().find(|sheet| sheet.name == name).unwrap();
-    sheet.table(analysis).unwrap().unwrap_or_else(|| panic!("{name} is empty"))
+    sheet.table_in(analysis, Layout::Reference).unwrap().unwrap_or_else(|| panic!("{name} is empty"))
 }
 
 /// That each sheet has rows and the columns that it describes.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::devices::DeviceArguments;
-use super::report_output::{Recordings, ReportOutput};
+use super::report_output::{Recordings, ReportOutput, SheetNaming};
 use super::{REFERENCES, Reference, one_of};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -35,6 +35,9 @@ pub(crate) struct JaxArguments {
 pub(crate) struct JaxOutput {
     #[command(flatten)]
     pub(crate) tables: ReportOutput,
+
+    #[command(flatten)]
+    pub(crate) naming: SheetNaming,
 
     /// Draw the instructions of GPUs under the rooflines of the GPU as an SVG picture
     #[arg(long = "roofline_svg", value_name = "FILE")]

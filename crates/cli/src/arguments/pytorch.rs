@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use answers::SheetNames;
 use clap::Args;
 
 use super::devices::{DeviceArguments, ShortKernelArguments};
 use super::phases::PhaseArguments;
 use super::reading::ReadingArguments;
-use super::report_output::{Recordings, ReportOutput};
+use super::report_output::{Recordings, ReportOutput, SheetNaming};
 use super::window::WindowArguments;
 use super::{REFERENCES, Reference, microseconds, one_of};
 
@@ -43,14 +42,9 @@ pub(crate) struct OutputArguments {
     #[arg(long = "step_svg", value_name = "FILE")]
     pub(crate) step_svg: Option<PathBuf>,
 
-    /// Names of the sheets: the documented ones (ops_all, short_kernels_histogram, short_kernels_all_details)
-    /// or those that TraceLens writes at present (ops_unique_args, short_kernel_histogram, short_kernels_summary)
-    #[arg(long = "sheet-names", default_value = "documented", value_parser = one_of(SHEET_NAMES), value_name = "NAMES")]
-    pub(crate) sheet_names: SheetNames,
+    #[command(flatten)]
+    pub(crate) naming: SheetNaming,
 }
-
-const SHEET_NAMES: &[(&str, SheetNames)] =
-    &[("documented", SheetNames::Documented), ("current", SheetNames::Current)];
 
 #[derive(Args)]
 #[command(next_help_heading = "Analysis")]

@@ -30,7 +30,7 @@ impl ReferenceTool {
 
     /// The subcommand with the usage of the tool and, where they can be chosen, its names of sheets and its figures.
     pub(super) fn take_place(&self, subcommand: clap::Command) -> clap::Command {
-        let is_of_traces = subcommand.get_arguments().any(|arg| arg.get_id() == "sheet_names");
+        let is_of_traces = ["pytorch", "inference"].contains(&self.subcommand);
         let names_sheets = |arg: clap::Arg| match arg.get_id().as_str() {
             "sheet_names" => arg.default_value("current"),
             "parity" if is_of_traces => arg.default_value("tracelens"),

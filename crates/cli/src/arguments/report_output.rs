@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use answers::SheetNames;
 use clap::Args;
 use report_writers::{CsvDirectory, Json, Workbook, Writer};
 
+use super::one_of;
 use super::timings::TimingsArguments;
 
 /// A file of tables, or a directory of them, and what writes it.
@@ -62,6 +64,20 @@ pub(crate) struct ReportOutput {
     #[command(flatten)]
     pub(crate) timings: TimingsArguments,
 }
+
+/// Whose names and columns the sheets have.
+#[derive(Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct SheetNaming {
+    /// Name the sheets as documented (ops_all, short_kernels_histogram, short_kernels_all_details), or as TraceLens
+    /// writes them at present (current: ops_unique_args, short_kernel_histogram, short_kernels_summary), with its
+    /// columns in its order and without overview
+    #[arg(long = "sheet-names", default_value = "documented", value_parser = one_of(SHEET_NAMES), value_name = "NAMES")]
+    pub(crate) sheet_names: SheetNames,
+}
+
+const SHEET_NAMES: &[(&str, SheetNames)] =
+    &[("documented", SheetNames::Documented), ("current", SheetNames::Current)];
 
 impl ReportOutput {
     /// Writers with the destinations that were asked for.

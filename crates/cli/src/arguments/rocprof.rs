@@ -5,7 +5,7 @@ use rocprof_perf::{HipGrouping, KernelBaseline, KernelGrouping, KernelPattern};
 use trace_ingest::rocprof::KernelNames;
 
 use super::devices::ShortKernelArguments;
-use super::report_output::{Recordings, ReportOutput};
+use super::report_output::{Recordings, ReportOutput, SheetNaming};
 use super::{REFERENCES, Reference, one_of};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -24,6 +24,8 @@ pub(crate) struct RocprofArguments {
     pub(crate) recordings: Recordings,
     #[command(flatten)]
     pub(crate) output: ReportOutput,
+    #[command(flatten)]
+    pub(crate) naming: SheetNaming,
     #[command(flatten)]
     pub(crate) analysis: RocprofAnalysisArguments,
     #[command(flatten)]

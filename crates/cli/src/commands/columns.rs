@@ -47,7 +47,7 @@ fn describe(sheets: &[&KnownSheet], width: usize) -> String {
             text.push_str(&format!(" ({report})"));
         }
         if let Some(name) = sheet.reference_name {
-            // Only the report of PyTorch traces has the option.
+            // Only in the report of PyTorch traces does the option change names.
             let is_trace = sheet.kind == RecordingKind::Trace;
             let where_so = if is_trace { "with --sheet-names current" } else { "in TraceLens" };
             text.push_str(&format!(" ({name} {where_so})"));
@@ -60,7 +60,7 @@ fn describe(sheets: &[&KnownSheet], width: usize) -> String {
     }
     for column in sheets.first().into_iter().flat_map(|sheet| &sheet.columns) {
         text.push_str(&format!("\n  {}\n", column.name));
-        wrap(column.description, "      ", "      ", width, &mut text);
+        wrap(&column.full_description(), "      ", "      ", width, &mut text);
     }
     text
 }

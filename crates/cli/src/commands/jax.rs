@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &JaxArguments, given: &Given, timings: &mut Timings
     }
     let analysis = options(&arguments.analysis)?;
     request.warnings.extend(arguments.analysis.devices.warning(analysis.architecture.as_ref()));
-    request.answer(XlaReporter { analysis }, &(), timings)
+    request.answer(XlaReporter { analysis, sheet_names: arguments.output.naming.sheet_names }, &(), timings)
 }
 
 fn options(asked: &JaxAnalysisArguments) -> Result<JaxOptions, Failure> {

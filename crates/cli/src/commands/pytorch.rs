@@ -111,7 +111,7 @@ fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Failure> {
         phases: phases::options(&arguments.phases)?,
         extension: asked.extension_file.as_deref().map(load_extension).transpose()?,
         captures: None,
-        sheet_names: arguments.output.sheet_names,
+        sheet_names: arguments.output.naming.sheet_names,
         window: arguments.window.window(),
     })
 }

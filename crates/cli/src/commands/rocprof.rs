@@ -15,7 +15,11 @@ pub(crate) fn run(arguments: &RocprofArguments, given: &Given, timings: &mut Tim
         workbook: Some((RecordingKind::Rocprof, PERF_REPORT)),
         ..Request::new("rocprof", arguments.recordings.paths(), &arguments.output, given)
     };
-    request.answer(RocprofReporter { analysis: options(arguments) }, &(), timings)
+    request.answer(
+        RocprofReporter { analysis: options(arguments), sheet_names: arguments.naming.sheet_names },
+        &(),
+        timings,
+    )
 }
 
 fn options(arguments: &RocprofArguments) -> RocprofOptions {

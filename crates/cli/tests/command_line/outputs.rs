@@ -90,6 +90,36 @@ fn sheets_have_their_current_names_when_asked() {
 }
 
 #[test]
+fn columns_are_in_our_order_but_under_the_names_and_with_the_figures_of_the_reference() {
+    let place = Workplace::with_generated();
+    let sheet = |options: &[&str]| {
+        place
+            .run(&[&["report", "trace.json.gz", "-q", "--output_csvs_dir=sheets"], options].concat())
+            .exits_with(0);
+        let content = String::from_utf8(place.bytes("sheets/ops_summary.csv")).unwrap();
+        let mut lines = content.lines().map(ToOwned::to_owned);
+        let of_gemm = lines.clone().find(|line| line.starts_with("aten::addmm,"));
+        (lines.next().unwrap(), of_gemm.unwrap())
+    };
+    let (header, of_gemm) = sheet(&[]);
+    assert_eq!(
+        header,
+        "name,total_direct_kernel_time_ms,Percentage (%),Cumulative Percentage (%),total_subtree_kernel_time_ms,Count,\
+         Categories"
+    );
+    assert!(of_gemm.ends_with(",GEMM"), "{of_gemm}");
+    for options in [["--sheet-names=current"], ["--parity=tracelens"]] {
+        let (header, of_gemm) = sheet(&options);
+        assert_eq!(
+            header,
+            "name,total_direct_kernel_time_sum,total_subtree_kernel_time_sum,total_direct_kernel_time_ms,\
+             total_subtree_kernel_time_ms,Count,Categories,Percentage (%),Cumulative Percentage (%)"
+        );
+        assert!(of_gemm.contains(",['GEMM'],"), "{of_gemm}");
+    }
+}
+
+#[test]
 fn quiet_prints_nothing_and_writes_all_the_same() {
     let place = place();
     let outcome = place.run(&["report", "trace.json", "--quiet", "--topk_short_kernels=1"]).exits_with(0);

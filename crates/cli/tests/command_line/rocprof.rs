@@ -154,31 +154,42 @@ fn the_reference_tools_arguments_work_under_its_name() {
 
 #[test]
 fn sheets_and_their_columns_are_the_documented_ones() {
-    let sheets = sheets(&place(), "run_results.json.gz", &["--kernel_details", "--short_kernel_study"]);
-    for (sheet, columns) in [
-        ("gpu_timeline", "type|time ms|percent"),
+    let options = |names| ["--kernel_details", "--short_kernel_study", "--sheet-names", names];
+    let documented = sheets(&place(), "run_results.json.gz", &options("documented"));
+    let current = sheets(&place(), "run_results.json.gz", &options("current"));
+    assert!(documented.has("overview") && !current.has("overview"));
+    for (sheet, columns, columns_of_tracelens) in [
+        ("gpu_timeline", "type|time ms|percent", "type|time ms|percent"),
         (
             "kernel_summary",
+            "name|Total Kernel Time (ms)|Percentage (%)|Cumulative Percentage (%)|Count|Mean Kernel Time (µs)|\
+             Median Kernel Time (µs)|Std Kernel Time (µs)|Min Kernel Time (µs)|Max Kernel Time (µs)|Category",
             "name|Count|Mean Kernel Time (µs)|Median Kernel Time (µs)|Std Kernel Time (µs)|Min Kernel Time (µs)|\
              Max Kernel Time (µs)|Percentage (%)|Cumulative Percentage (%)|Total Kernel Time (ms)|Category",
         ),
         (
             "kernel_summary_by_category",
+            "op category|total_direct_kernel_time_ms|Percentage (%)|Cumulative Percentage (%)|Count",
             "op category|Count|total_direct_kernel_time_ms|Percentage (%)|Cumulative Percentage (%)",
         ),
         (
             "kernel_details",
+            "name|Kernel duration (µs)|grid_x|grid_y|grid_z|block_x|block_y|block_z|agent_id|stream|dispatch_id|\
+             thread_id",
             "name|Kernel duration (µs)|stream|dispatch_id|grid_x|grid_y|grid_z|block_x|block_y|block_z|agent_id|\
              thread_id",
         ),
         (
             "short_kernels_summary",
+            "name|Short Kernel duration (µs) sum|Short Kernel duration (µs) percent of total time|\
+             Short Kernel count|Short Kernel duration (µs) mean",
             "name|Short Kernel count|Short Kernel duration (µs) sum|Short Kernel duration (µs) mean|\
              Short Kernel duration (µs) percent of total time",
         ),
-        ("short_kernel_histogram", "bin_start|bin_end|count"),
+        ("short_kernel_histogram", "bin_start|bin_end|count", "bin_start|bin_end|count"),
     ] {
-        assert_eq!(sheets.columns(sheet).join("|"), columns, "{sheet}");
+        assert_eq!(documented.columns(sheet).join("|"), columns, "{sheet}");
+        assert_eq!(current.columns(sheet).join("|"), columns_of_tracelens, "{sheet}");
     }
 }
 
@@ -202,6 +213,7 @@ fn every_option_has_an_effect_on_its_sheet() {
         (&[], &["--kernel_names", "demangled"], "kernel_summary"),
         (&[], &["--kernel_names", "mangled"], "kernel_summary"),
         (&[], &["--parity"], "kernel_summary"),
+        (&[], &["--sheet-names", "current"], "kernel_summary"),
         (&[], PFTRACE, "category_summary"),
         (&[], PFTRACE, "xla_top"),
         (&[], PFTRACE, "pftrace_kernel_summary"),
@@ -519,8 +531,8 @@ fn a_profile_without_kernels_is_reported_with_what_to_check() {
     outcome.with_summary(&["No kernel events found", "--kernel-trace"]);
     for (sheet, header) in [
         ("gpu_timeline", "type,time ms,percent"),
-        ("kernel_summary", "name,Count,Mean Kernel Time (µs),"),
-        ("kernel_summary_by_category", "op category,Count,"),
+        ("kernel_summary", "name,Total Kernel Time (ms),Percentage (%),"),
+        ("kernel_summary_by_category", "op category,total_direct_kernel_time_ms,"),
     ] {
         let content = String::from_utf8(place.bytes(&format!("s/{sheet}.csv"))).unwrap();
         assert!(content.starts_with(header) && content.lines().count() == 1, "{sheet}: {content}");

@@ -121,9 +121,10 @@ fn columns_are_explained_under_either_name_of_their_sheet() {
 }
 
 #[test]
-fn columns_name_an_option_only_where_the_report_has_it() {
-    let help = print(&["rocprof", "--help"]);
-    assert!(!help.contains("--sheet-names"));
+fn columns_name_an_option_only_where_it_changes_the_name() {
+    for (report, has_option) in [("pytorch", true), ("jax", true), ("rocprof", true), ("metal", false)] {
+        assert_eq!(print(&[report, "--help"]).contains("--sheet-names"), has_option, "{report}");
+    }
     let sheet = print(&["columns", "pftrace_kernel_summary"]);
     assert!(
         sheet.starts_with("pftrace_kernel_summary (tracelens rocprof) (kernel_summary in TraceLens)\n"),

@@ -1,6 +1,6 @@
 //! The steps of the engine, one row each.
 
-use sheets::{Chart, ChartShape, Column, ColumnKind, Sheet, Unit};
+use sheets::{Chart, ChartShape, Column, ColumnKind, Role, Sheet, Unit};
 use trace_ingest::Trace;
 
 use super::phase_analysis::PhaseAnalysis;
@@ -10,7 +10,7 @@ use crate::step::Step;
 /// Steps of the chart: more are narrower than a pixel or two.
 const DRAWN_STEPS: usize = 500;
 
-const STEP: Column = Column::identifier("step", "Number of the step, from 0.");
+const STEP: Column = Column::identifier("step", "Number of the step, from 0.").with_role(Role::Name);
 const PHASE: Column = Column::text("phase", "Prefill, Decode, Mixed (both) or Unknown.");
 const CONTEXT_TOKENS: Column =
     Column::count("context_tokens", "Tokens of prompts; empty where the trace does not say.");
@@ -19,7 +19,8 @@ const GENERATION_TOKENS: Column = Column::count(
     "Tokens that requests are extended by; empty where the trace does not say.",
 );
 const BUSY: Column =
-    Column::microseconds("gpu_busy_us", "Time in µs in which at least one of its device events ran.");
+    Column::microseconds("gpu_busy_us", "Time in µs in which at least one of its device events ran.")
+        .with_role(Role::Headline);
 
 struct Row<'a> {
     number: usize,
@@ -34,13 +35,13 @@ pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
         Column::text(
             "annotation",
             "The engine's annotation of the step; empty where it has none.",
-        ).field_in(|trace: &&Trace, row: &Row<'_>| row.step.annotation.map(|event| trace.name(event)).into()),
+        ).with_role(Role::Detail).field_in(|trace: &&Trace, row: &Row<'_>| row.step.annotation.map(|event| trace.name(event)).into()),
         PHASE.field(|row: &Row<'_>| row.step.phase.as_str().into()),
         Column::text(
             "source",
             "What decided the phase: annotation, engine_frames (Python frames of the engine), tokens (against rows of logits), attention, graphs, names or none.",
-        ).field(|row: &Row<'_>| row.step.source.as_str().into()),
-        Column::new("confidence", ColumnKind::Number(Unit::One), "Confidence of the phase, 0 to 1.").field(|row: &Row<'_>| row.step.confidence.into()),
+        ).with_role(Role::Detail).field(|row: &Row<'_>| row.step.source.as_str().into()),
+        Column::new("confidence", ColumnKind::Number(Unit::One), "Confidence of the phase, 0 to 1.").with_role(Role::Detail).field(|row: &Row<'_>| row.step.confidence.into()),
         Column::count(
             "context_requests",
             "Requests whose prompt is processed; empty where the trace does not say.",

@@ -4,7 +4,7 @@ pub(crate) mod ops;
 
 use std::borrow::Cow;
 
-use sheets::{Chart, ChartShape, Column, ColumnKind, Sheet, Unit};
+use sheets::{Chart, ChartShape, Column, ColumnKind, Role, Sheet, Unit};
 
 use crate::advice::{Finding, findings};
 use crate::compare::{Comparison, OpDelta};
@@ -28,30 +28,38 @@ pub(crate) fn summary<'a>() -> Sheet<'a, MetalReport> {
     const TIME: Column = Column::microseconds(
         "Device Time Sum",
         "Sum of the times on the device, in µs; operations of the host have none.",
-    );
+    )
+    .with_role(Role::Headline);
     let flops = |column: Column, figure: fn(&FlopsSpread) -> Option<f64>| {
         column.field(move |group: &StackedGroup| group.flops.as_ref().and_then(figure).into())
     };
     let fields = [
         Column::percent("Total %", "Share of the device time of all groups (of the device), in percent.")
+            .with_role(Role::Headline)
             .field(|group: &StackedGroup| group.percent.into()),
         NAME.field(|group: &StackedGroup| group.name.as_str().into()),
         Column::identifier("Device", "The device, where devices are not put together.")
+            .with_role(Role::Name)
             .field(|group: &StackedGroup| group.device.into()),
         TIME.field(|group: &StackedGroup| group.time_us.into()),
         Column::count("Op Count", "How many operations.").field(|group: &StackedGroup| group.count.into()),
         Column::text("Op Category", "Category of the first.")
+            .with_role(Role::Detail)
             .field(|group: &StackedGroup| group.category.map(OpCategory::as_str).into()),
-        flops(Column::percent("Min FLOPs", "Lowest FLOPs % of those that have one."), |flops| {
-            Some(flops.min)
+        flops(
+            Column::percent("Min FLOPs", "Lowest FLOPs % of those that have one.").spread_of("Mean FLOPs"),
+            |flops| Some(flops.min),
+        ),
+        flops(Column::percent("Max FLOPs", "Highest FLOPs %.").spread_of("Mean FLOPs"), |flops| {
+            Some(flops.max)
         }),
-        flops(Column::percent("Max FLOPs", "Highest FLOPs %."), |flops| Some(flops.max)),
         flops(Column::percent("Mean FLOPs", "Mean of their FLOPs %."), |flops| Some(flops.mean)),
         flops(
             Column::percent(
                 "Std FLOPs",
                 "Standard deviation (of a sample, n − 1) of their FLOPs %; empty for a single one.",
-            ),
+            )
+            .spread_of("Mean FLOPs"),
             |flops| flops.std,
         ),
         flops(
@@ -65,6 +73,7 @@ pub(crate) fn summary<'a>() -> Sheet<'a, MetalReport> {
             "Buffer",
             "Kind of memory of the first input (DRAM, L1 or HOST), where groups are by memory.",
         )
+        .with_role(Role::Detail)
         .field(|group: &StackedGroup| group.buffer.as_deref().into()),
     ];
     Sheet::new(
@@ -89,24 +98,24 @@ fn advice<'a>() -> Sheet<'a, MetalReport> {
     let fields = [
         Column::text("finding", "What it is about.")
             .field(|(finding, ..): &Row<'_>| finding.title().into()),
-        Column::identifier("ID", "The operation, or the first of them.")
+        Column::identifier("ID", "The operation, or the first of them.").with_role(Role::Name)
             .field(|(.., op): &Row<'_>| op.as_ref().map(|&(id, _)| id).into()),
         Column::text("OP Code", "Its name.")
             .field(|(.., op): &Row<'_>| op.as_ref().map(|(_, name)| name.as_ref()).into()),
         Column::count("operations", "How many operations it is about.")
             .field(|(finding, ..): &Row<'_>| finding.ops().len().into()),
-        Column::text("Bound", "What bounds the operation, for matrix products only.").field(
+        Column::text("Bound", "What bounds the operation, for matrix products only.").with_role(Role::Detail).field(
             |(finding, ..): &Row<'_>| match finding {
                 Finding::MatrixProduct { bound, .. } => bound.map(Bound::as_str).into(),
                 _ => None::<&str>.into(),
             },
         ),
-        Column::text("advice", "What to try.")
+        Column::text("advice", "What to try.").with_role(Role::Detail)
             .field(|(_, advice, _): &Row<'_>| advice.into()),
         Column::microseconds(
             "saving at most (µs)",
             "What there is to win at most, in µs: time on the host; gaps less 6 µs each; time of a product × (1 − the higher of DRAM % and FLOPs % / 100). Items of one operation share it.",
-        )
+        ).with_role(Role::Headline)
         .field(|(finding, ..): &Row<'_>| finding.at_most_us().into()),
     ];
     Sheet::new(
@@ -131,7 +140,7 @@ fn advice<'a>() -> Sheet<'a, MetalReport> {
 /// How busy each device was.
 fn devices<'a>() -> Sheet<'a, MetalReport> {
     let fields = [
-        Column::identifier("Device", "The device.")
+        Column::identifier("Device", "The device.").with_role(Role::Name)
             .field(|load: &DeviceLoad| load.device.into()),
         Column::count("Op Count", "Its operations.")
             .field(|load: &DeviceLoad| load.count.into()),
@@ -167,17 +176,24 @@ fn devices<'a>() -> Sheet<'a, MetalReport> {
 /// How evenly devices shared the work.
 fn imbalance<'a>() -> Sheet<'a, MetalReport> {
     let fields = [
-        Column::identifier("ID", "Line of the row shown in the profiler's file.").field_in(
-            |report: &&MetalReport, one: &OpImbalance| report.ops.get(one.op).map(|op| op.id).into(),
-        ),
+        Column::identifier("ID", "Line of the row shown in the profiler's file.")
+            .with_role(Role::Name)
+            .field_in(|report: &&MetalReport, one: &OpImbalance| {
+                report.ops.get(one.op).map(|op| op.id).into()
+            }),
         Column::text("OP Code", "The operation.").field_in(|report: &&MetalReport, one: &OpImbalance| {
             report.ops.get(one.op).map(|op| op.label.as_str()).into()
         }),
         Column::count("Devices", "Devices that have a time.").field(|one: &OpImbalance| one.devices.into()),
-        Column::microseconds("Min Time", "Shortest time in µs.").field(|one: &OpImbalance| one.min_us.into()),
+        Column::microseconds("Min Time", "Shortest time in µs.")
+            .spread_of("Mean Time")
+            .field(|one: &OpImbalance| one.min_us.into()),
         Column::microseconds("Mean Time", "Mean time in µs.").field(|one: &OpImbalance| one.mean_us.into()),
-        Column::microseconds("Max Time", "Longest time in µs.").field(|one: &OpImbalance| one.max_us.into()),
+        Column::microseconds("Max Time", "Longest time in µs.")
+            .spread_of("Mean Time")
+            .field(|one: &OpImbalance| one.max_us.into()),
         Column::identifier("Slowest Device", "The device that took longest.")
+            .with_role(Role::Detail)
             .field(|one: &OpImbalance| one.slowest.into()),
         Column::percent("Imbalance %", "How much longer that is than the mean: (max / mean − 1) × 100.")
             .field(|one: &OpImbalance| one.imbalance_percent.into()),
@@ -197,9 +213,9 @@ fn imbalance<'a>() -> Sheet<'a, MetalReport> {
 #[must_use]
 pub fn comparison_sheet<'a>() -> Sheet<'a, Comparison> {
     let fields = [
-        Column::identifier("ID", "ID in this run; empty for operations that are gone.")
+        Column::identifier("ID", "ID in this run; empty for operations that are gone.").with_role(Role::Name)
             .field(|one: &&OpDelta| one.now_id.into()),
-        Column::identifier("baseline ID", "ID in the other run; empty for new operations.")
+        Column::identifier("baseline ID", "ID in the other run; empty for new operations.").with_role(Role::Name)
             .field(|one: &&OpDelta| one.then_id.into()),
         Column::text("OP Code", "Operation with the sizes of what it computes.")
             .field(|one: &&OpDelta| one.label.as_str().into()),
@@ -215,9 +231,9 @@ pub fn comparison_sheet<'a>() -> Sheet<'a, Comparison> {
         Column::microseconds(
             "change",
             "Device Time − baseline Device Time, in µs; an operation that a run lacks has taken none in it.",
-        )
+        ).with_role(Role::Headline)
         .field(|one: &&OpDelta| one.delta_us.into()),
-        Column::percent("change %", "change / baseline Device Time × 100.")
+        Column::percent("change %", "change / baseline Device Time × 100.").with_role(Role::Headline)
             .field(|one: &&OpDelta| one.delta_percent.into()),
     ];
     Sheet::with_context(

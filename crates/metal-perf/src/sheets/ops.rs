@@ -2,20 +2,25 @@
 
 use std::borrow::Cow;
 
-use sheets::{Cell, Column, ColumnKind, Field, Sheet, Unit};
+use sheets::{Cell, Column, ColumnKind, Field, Role, Sheet, Unit};
 use trace_ingest::metal::{OpRow, SubDevice, Tensor};
 
 use crate::advice::{advice_of, exceeds};
 use crate::op::{Bound, Op, OpCategory, OpKind};
 use crate::report::MetalReport;
 
-pub(crate) const OUTPUT_DATATYPE: Column = Column::text("Output Datatype", "Datatype of output 0.");
-pub(crate) const INPUT_0_DATATYPE: Column = Column::text("Input 0 Datatype", "Datatype of input 0.");
-pub(crate) const INPUT_1_DATATYPE: Column = Column::text("Input 1 Datatype", "Datatype of input 1.");
+pub(crate) const OUTPUT_DATATYPE: Column =
+    Column::text("Output Datatype", "Datatype of output 0.").with_role(Role::Detail);
+pub(crate) const INPUT_0_DATATYPE: Column =
+    Column::text("Input 0 Datatype", "Datatype of input 0.").with_role(Role::Detail);
+pub(crate) const INPUT_1_DATATYPE: Column =
+    Column::text("Input 1 Datatype", "Datatype of input 1.").with_role(Role::Detail);
 pub(crate) const CALL_COUNT: Column =
     Column::identifier("Global Call Count", "Number of the call times 1024, plus the device.");
-pub(crate) const ADVICE: Column = Column::text("Advice", "What to try, items parted by •.");
-pub(crate) const RAW_OP_CODE: Column = Column::text("Raw OP Code", "Operation as the profiler names it.");
+pub(crate) const ADVICE: Column =
+    Column::text("Advice", "What to try, items parted by •.").with_role(Role::Detail);
+pub(crate) const RAW_OP_CODE: Column =
+    Column::text("Raw OP Code", "Operation as the profiler names it.").with_role(Role::Provenance);
 
 /// An operation and its row of the profiler's file.
 type Row<'a> = (&'a Op, &'a OpRow);
@@ -38,15 +43,15 @@ fn columns_of_tt_perf_report<'a>() -> [Field<&'a MetalReport, Row<'a>>; 28] {
         Column::identifier(
         "ID",
         "Line of the operation in the profiler's file, the header being line 1; lines of a second file follow on those of the first.",
-    ).field(|(op, _): &Row<'_>| op.id.into()),
+    ).with_role(Role::Name).field(|(op, _): &Row<'_>| op.id.into()),
         Column::percent(
         "Total %",
         "Device time and gap of the operation, of those of all rows, in percent: (Device Time + Op-to-Op Gap) / (sum of both) × 100.",
-    ).field(|(op, _): &Row<'_>| op.total_percent.into()),
+    ).with_role(Role::Headline).field(|(op, _): &Row<'_>| op.total_percent.into()),
         Column::text(
         "Bound",
         "What bounds the operation: DRAM or FLOP (at least 65 % of the chip's), BOTH, or SLOW (neither); HOST for operations of the host; empty where the model has no figures.",
-    ).field(|(op, _): &Row<'_>| op.bound.map(Bound::as_str).into()),
+    ).with_role(Role::Headline).field(|(op, _): &Row<'_>| op.bound.map(Bound::as_str).into()),
         Column::text(
         "OP Code",
         "Operation with the sizes of what it computes: M x K x N, behind b={…} the batch.",
@@ -54,15 +59,15 @@ fn columns_of_tt_perf_report<'a>() -> [Field<&'a MetalReport, Row<'a>>; 28] {
         Column::identifier(
         "Device",
         "Device of the row; of several that were put together, the one whose figures are shown.",
-    ).field(|(op, _): &Row<'_>| op.device.into()),
+    ).with_role(Role::Name).field(|(op, _): &Row<'_>| op.device.into()),
         Column::microseconds(
         "Device Time",
         "Time on the device in µs; of an operation on several devices the longest, of a collective their mean; empty where the profiler's figure cannot be right.",
-    ).field(|(op, _): &Row<'_>| op.device_time_us.into()),
+    ).with_role(Role::Headline).field(|(op, _): &Row<'_>| op.device_time_us.into()),
         Column::microseconds(
         "Op-to-Op Gap",
         "Time in µs from the end of the device's operation before to the start of this one.",
-    ).field(|(op, _): &Row<'_>| op.gap_us.into()),
+    ).with_role(Role::Headline).field(|(op, _): &Row<'_>| op.gap_us.into()),
         Column::count(
         "Cores",
         "Cores that it ran on; of DRAM-sharded products the cores that feed from the DRAM banks.",
@@ -85,7 +90,7 @@ fn columns_of_tt_perf_report<'a>() -> [Field<&'a MetalReport, Row<'a>>; 28] {
         "FLOPs %",
         "FLOPs divided by what the operation's cores reach at its math fidelity, in percent.",
     ).field(|(op, _): &Row<'_>| op.flops_percent.into()),
-        Column::text("Math Fidelity", "Math fidelity and datatypes: inputs => output.").field(|(op, _): &Row<'_>| known(&op.math_fidelity).into()),
+        Column::text("Math Fidelity", "Math fidelity and datatypes: inputs => output.").with_role(Role::Detail).field(|(op, _): &Row<'_>| known(&op.math_fidelity).into()),
         OUTPUT_DATATYPE.field_in(|report: &&MetalReport, (_, row): &Row<'_>| datatype(report, report.table.outputs(row).first())),
         INPUT_0_DATATYPE.field_in(|report: &&MetalReport, (_, row): &Row<'_>| datatype(report, report.table.inputs(row).first())),
         INPUT_1_DATATYPE.field_in(|report: &&MetalReport, (_, row): &Row<'_>| datatype(report, report.table.inputs(row).get(1))),
@@ -96,21 +101,21 @@ fn columns_of_tt_perf_report<'a>() -> [Field<&'a MetalReport, Row<'a>>; 28] {
         Column::text(
         "Input 0 Memory",
         "Where input 0 lies: number, buffer (DRAM or L1) and layout.",
-    ).field_in(|report: &&MetalReport, (_, row): &Row<'_>| report.table.inputs(row).first().and_then(|input| known(report.table.text(input.memory))).into()),
-        Column::count("Inner Dim Block Size", "in0_block_w of the program config, in tiles.").field(|(op, _): &Row<'_>| op.inner_block_width.into()),
-        Column::count("Output Subblock H", "out_subblock_h of the program config, in tiles.").field(|(op, _): &Row<'_>| op.out_subblock_h.into()),
-        Column::count("Output Subblock W", "out_subblock_w of the program config, in tiles.").field(|(op, _): &Row<'_>| op.out_subblock_w.into()),
+    ).with_role(Role::Detail).field_in(|report: &&MetalReport, (_, row): &Row<'_>| report.table.inputs(row).first().and_then(|input| known(report.table.text(input.memory))).into()),
+        Column::count("Inner Dim Block Size", "in0_block_w of the program config, in tiles.").with_role(Role::Detail).field(|(op, _): &Row<'_>| op.inner_block_width.into()),
+        Column::count("Output Subblock H", "out_subblock_h of the program config, in tiles.").with_role(Role::Detail).field(|(op, _): &Row<'_>| op.out_subblock_h.into()),
+        Column::count("Output Subblock W", "out_subblock_w of the program config, in tiles.").with_role(Role::Detail).field(|(op, _): &Row<'_>| op.out_subblock_w.into()),
         CALL_COUNT.field(|(_, row): &Row<'_>| row.global_call_count.into()),
-        Column::text("Sub Device ID", "Part of the device that the operation was confined to.").field_in(|report: &&MetalReport, (_, row): &Row<'_>| match row.sub_device { SubDevice::None => Cell::Missing, SubDevice::Number(number) => number.to_string().into(), SubDevice::Text(text) => known(report.table.text(text)).into(), }),
-        Column::count("Available Cores", "Cores that the operation could have run on.").field(|(op, _): &Row<'_>| op.available_cores.into()),
+        Column::text("Sub Device ID", "Part of the device that the operation was confined to.").with_role(Role::Detail).field_in(|report: &&MetalReport, (_, row): &Row<'_>| match row.sub_device { SubDevice::None => Cell::Missing, SubDevice::Number(number) => number.to_string().into(), SubDevice::Text(text) => known(report.table.text(text)).into(), }),
+        Column::count("Available Cores", "Cores that the operation could have run on.").with_role(Role::Detail).field(|(op, _): &Row<'_>| op.available_cores.into()),
         Column::text(
         "Op Category",
         "Compute, CCL (communication of devices), TM (tensor manipulation), DM (data movement), Host or Other; signposts have none.",
-    ).field(|(op, _): &Row<'_>| op.category.map(OpCategory::as_str).into()),
+    ).with_role(Role::Detail).field(|(op, _): &Row<'_>| op.category.map(OpCategory::as_str).into()),
         Column::text(
         "Bound Analysis",
         "Figures that the operation's model has: full (DRAM and FLOPs), flops_only, dram_only or none.",
-    ).field(|(op, _): &Row<'_>| op.analysed.as_str().into()),
+    ).with_role(Role::Provenance).field(|(op, _): &Row<'_>| op.analysed.as_str().into()),
         ADVICE.field_in(|report: &&MetalReport, (op, _): &Row<'_>| Some(advice_cell(report, op)).filter(|advice| !advice.is_empty()).into()),
         RAW_OP_CODE.field_in(|report: &&MetalReport, (op, _): &Row<'_>| report.table.text(op.raw_op_code).into()),
     ]
@@ -123,7 +128,7 @@ fn own_columns<'a>() -> [Field<&'a MetalReport, Row<'a>>; OWN_COLUMNS] {
         "Device %",
         "Device time of the operation, of that of all rows, in percent; gaps do not count.",
     ).field(|(op, _): &Row<'_>| op.device_percent.into()),
-        Column::count("Merged Rows", "Rows of other devices that the row stands for too.").field(|(op, _): &Row<'_>| op.merged_rows.len().into()),
+        Column::count("Merged Rows", "Rows of other devices that the row stands for too.").with_role(Role::Detail).field(|(op, _): &Row<'_>| op.merged_rows.len().into()),
         Column::microseconds(
         "Host Duration",
         "Time in µs that the host spent on the call.",
@@ -131,11 +136,11 @@ fn own_columns<'a>() -> [Field<&'a MetalReport, Row<'a>>; OWN_COLUMNS] {
         Column::microseconds(
         "Profiler Ideal Time",
         "Time in µs that the profiler's own model holds to be possible; empty where it has none.",
-    ).field(|(_, row): &Row<'_>| profiler_ideal_us(row).into()),
+    ).with_role(Role::Detail).field(|(_, row): &Row<'_>| profiler_ideal_us(row).into()),
         Column::percent(
         "Profiler DRAM %",
         "Share of the DRAM bandwidth in percent as the profiler gives it.",
-    ).field(|(_, row): &Row<'_>| row.dram_util_percent.into()),
+    ).with_role(Role::Detail).field(|(_, row): &Row<'_>| row.dram_util_percent.into()),
         Column::flag(
         "Above Roofline",
         "Whether DRAM % or FLOPs % is above 100: then the model does not fit the operation, or the chip is another.",

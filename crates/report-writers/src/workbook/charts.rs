@@ -1,12 +1,15 @@
 //! Native charts: which cells they refer to, where they stand, and those made of bars.
 
+use std::borrow::Cow;
+
 use rust_xlsxwriter::{
     Chart as NativeChart, ChartAxis, ChartAxisCrossing, ChartDataLabel, ChartDataLabelPosition, ChartFont,
     ChartFormat, ChartLayout, ChartLegendPosition, ChartLine, ChartRange, ChartSeries, ChartSolidFill,
     ChartType, ObjectMovement, Worksheet, XlsxError, utility,
 };
-use sheets::{Cell, Chart, ChartShape, Table, TableColumn};
+use sheets::{Cell, Chart, ChartShape, Layout, Table, TableColumn};
 
+use super::labels::{ChartLabels, LabelCells};
 use super::{MAX_COLUMNS, column_number, grouped, row_number, scatter, sheet_rows};
 use crate::picture::PALETTE;
 
@@ -53,10 +56,14 @@ pub(super) fn insert(
     own: Source<'_>,
     sheets: &[Source<'_>],
     widths: &[f64],
+    labels: &mut ChartLabels,
 ) -> Result<(), XlsxError> {
     let Some(chart) = own.table.chart() else { return Ok(()) };
     let drawn = match chart.shape {
-        ChartShape::Stacked(_) | ChartShape::Bars(_) | ChartShape::Columns(_) => bars(chart, own)?,
+        ChartShape::Stacked { parts, per: Some(per) } => stacked_per(chart, own, parts, per)?,
+        ChartShape::Stacked { .. } | ChartShape::Bars(_) | ChartShape::Columns(_) => {
+            bars(chart, own, labels)?
+        }
         ChartShape::Scatter { .. } => scatter::draw(chart, own, sheets)?,
         ChartShape::Grouped { .. } => grouped::draw(chart, own)?,
     };
@@ -67,7 +74,11 @@ pub(super) fn insert(
 }
 
 /// The chart with its width in pixels.
-fn bars(chart: &Chart, own: Source<'_>) -> Result<Option<(NativeChart, u32)>, XlsxError> {
+fn bars(
+    chart: &Chart,
+    own: Source<'_>,
+    labels: &mut ChartLabels,
+) -> Result<Option<(NativeChart, u32)>, XlsxError> {
     let (Some((categories, names)), Some((values, lengths))) =
         (own.column(chart.categories), own.column(chart.values))
     else {
@@ -75,18 +86,27 @@ fn bars(chart: &Chart, own: Source<'_>) -> Result<Option<(NativeChart, u32)>, Xl
     };
     let mut drawn = own.table.chart_rows();
     drawn.retain(|&row| row < sheet_rows(own.table));
-    if drawn.is_empty() {
+    if !drawn.iter().any(|&row| number(&lengths.cell(row)).is_some()) {
         return Ok(None);
     }
-    let is_stacked = matches!(chart.shape, ChartShape::Stacked(_));
+    let is_stacked = matches!(chart.shape, ChartShape::Stacked { .. });
     let mut native = NativeChart::new(match chart.shape {
         ChartShape::Columns(_) => ChartType::Column,
-        ChartShape::Stacked(_) => ChartType::BarStacked,
+        ChartShape::Stacked { .. } => ChartType::BarStacked,
         _ => ChartType::Bar,
     });
     native.title().set_name(chart.title);
     let rows: Vec<usize> = drawn.iter().map(|row| row + 1).collect();
     let header = 0;
+    // The layout of a reference tool has the sheets of that tool and no others.
+    let shortened = match chart.shape {
+        ChartShape::Bars(_) if own.table.layout() == Layout::Roles => {
+            let told_by: Vec<&TableColumn> =
+                chart.told_by.iter().filter_map(|name| Some(own.column(name)?.1)).collect();
+            labels.add(names, &told_by, &drawn)?
+        }
+        _ => None,
+    };
     if is_stacked {
         for (position, &row) in rows.iter().enumerate() {
             let series = native.add_series();
@@ -96,10 +116,17 @@ fn bars(chart: &Chart, own: Source<'_>) -> Result<Option<(NativeChart, u32)>, Xl
     } else {
         let series = native.add_series();
         own.set_cells(series, (header, values), (categories, &rows), (values, &rows))?;
+        if let Some(LabelCells { sheet_name, column, rows, .. }) = &shortened {
+            series.set_categories(&cells_of(sheet_name, *column, rows)?);
+        }
         series.set_format(&mut fill(PALETTE[0]));
         if matches!(chart.shape, ChartShape::Columns(_)) {
             series.set_gap(COLUMN_GAP);
         }
+    }
+    if shortened.is_some() {
+        // Without the rows that a filter hides, names and values would no longer be of the same rows.
+        native.show_hidden_data();
     }
     let name_length = |&row: &usize| match names.cell(row) {
         Cell::Text(name) => name.chars().count(),
@@ -109,10 +136,56 @@ fn bars(chart: &Chart, own: Source<'_>) -> Result<Option<(NativeChart, u32)>, Xl
         series: if is_stacked { drawn.len() } else { 1 },
         categories: if is_stacked { 1 } else { drawn.len() },
         // The bar that is alone is named by a header, which is short.
-        longest_name: if is_stacked { 0 } else { drawn.iter().map(name_length).max().unwrap_or(0) },
+        longest_name: if is_stacked {
+            0
+        } else {
+            let of_cells = || drawn.iter().map(name_length).max().unwrap_or(0);
+            shortened.as_ref().map_or_else(of_cells, |labels| labels.longest)
+        },
+        largest: drawn.iter().filter_map(|&row| number(&lengths.cell(row))).fold(0.0, f64::max),
         starts_at_zero: drawn.iter().all(|&row| number(&lengths.cell(row)).is_none_or(|value| value >= 0.0)),
     };
     style(&mut native, chart, &shape);
+    Ok(Some((native, CHART_WIDTH)))
+}
+
+/// A bar per cell of the column `per`, made of the rows with the names of `parts`; the chart with its width in pixels.
+fn stacked_per(
+    chart: &Chart,
+    own: Source<'_>,
+    parts: &[&str],
+    per: &str,
+) -> Result<Option<(NativeChart, u32)>, XlsxError> {
+    let (Some((categories, names)), Some((values, lengths)), Some((bars, _))) =
+        (own.column(chart.categories), own.column(chart.values), own.column(per))
+    else {
+        return Ok(None);
+    };
+    let mut native = NativeChart::new(ChartType::BarStacked);
+    native.title().set_name(chart.title);
+    let (mut series_count, mut bar_count, mut largest, mut starts_at_zero) = (0, 0, 0.0_f64, true);
+    for (position, part) in parts.iter().enumerate() {
+        let of_part = |row: &usize| names.cell(*row).text() == *part;
+        let drawn: Vec<usize> = (0..sheet_rows(own.table)).filter(of_part).collect();
+        let Some(&first) = drawn.first() else { continue };
+        let rows: Vec<usize> = drawn.iter().map(|row| row + 1).collect();
+        let series = native.add_series();
+        own.set_cells(series, (first + 1, categories), (bars, &rows), (values, &rows))?;
+        series.set_format(&mut fill(PALETTE[position % PALETTE.len()]));
+        series_count += 1;
+        bar_count = bar_count.max(drawn.len());
+        for length in drawn.iter().filter_map(|&row| number(&lengths.cell(row))) {
+            largest = largest.max(length);
+            starts_at_zero &= length >= 0.0;
+        }
+    }
+    if series_count == 0 {
+        return Ok(None);
+    }
+    let shape =
+        Shape { series: series_count, categories: bar_count, longest_name: 0, largest, starts_at_zero };
+    style(&mut native, chart, &shape);
+    native.y_axis().set_name(per);
     Ok(Some((native, CHART_WIDTH)))
 }
 
@@ -135,11 +208,20 @@ fn place(
 ) -> Result<(), XlsxError> {
     let beside_column = widths.len() + 1;
     let below_row = rows + 2;
-    let table_width: f64 = widths.iter().map(|width| width * CHARACTER_WIDTH + COLUMN_PADDING).sum();
+    let table_width: f64 = widths
+        .iter()
+        .filter(|&&width| width > 0.0)
+        .map(|width| width * CHARACTER_WIDTH + COLUMN_PADDING)
+        .sum();
     let table_height = f64::from(row_number(rows)?) * f64::from(ROW_HEIGHT);
     let beside = table_width + f64::from(chart_width) <= SCREEN_WIDTH || table_width <= table_height;
     // A filter hides rows; a chart beside them must not shrink with them.
-    native.set_object_movement(ObjectMovement::DontMoveOrSizeWithCells);
+    let has_folded = widths.contains(&0.0);
+    native.set_object_movement(match has_folded {
+        // Columns that are unfolded push it to the right.
+        true => ObjectMovement::MoveButDontSizeWithCells,
+        false => ObjectMovement::DontMoveOrSizeWithCells,
+    });
     if beside {
         sheet.insert_chart(1, column_number(beside_column)?, &native)?;
     } else {
@@ -155,6 +237,8 @@ struct Shape {
     categories: usize,
     /// Characters of the longest category name.
     longest_name: usize,
+    /// The largest drawn value; 0 without any above.
+    largest: f64,
     /// Whether no drawn value is below zero.
     starts_at_zero: bool,
 }
@@ -206,9 +290,11 @@ fn style(native: &mut NativeChart, chart: &Chart, shape: &Shape) {
     }
     let values = if horizontal { native.x_axis() } else { native.y_axis() };
     gridlines(values);
-    if !chart.axis.is_empty() {
-        values.set_name(chart.axis);
+    let (axis, format) = scaled(chart.axis, shape.largest);
+    if !axis.is_empty() {
+        values.set_name(&*axis);
     }
+    values.set_num_format(format);
     if shape.starts_at_zero {
         // Lengths are compared from zero; left alone, some programs cut the axis off below.
         values.set_min(0);
@@ -227,6 +313,30 @@ fn style(native: &mut NativeChart, chart: &Chart, shape: &Shape) {
     } else {
         native.legend().set_hidden();
     }
+}
+
+/// Units of time from a thousandth of one to the next.
+const TIMES: [&str; 3] = ["(µs)", "(ms)", "(s)"];
+/// Numbers from here on leave no room between those of an axis.
+const CROWDED: f64 = 1e5;
+
+/// The title of a value axis and the format of its numbers, with no more digits than they need, whatever the cells have:
+/// times that would be crowded are in a larger unit, for a comma behind a format divides by a thousand.
+fn scaled(axis: &str, largest: f64) -> (Cow<'_, str>, &'static str) {
+    let unit = TIMES.iter().position(|unit| axis.ends_with(unit));
+    let room = unit.map_or(0, |unit| TIMES.len() - 1 - unit);
+    let thousands = match largest {
+        largest if largest >= CROWDED * 1e3 => room,
+        largest if largest >= CROWDED => room.min(1),
+        _ => 0,
+    };
+    let title = match unit {
+        Some(unit) if thousands > 0 => {
+            axis.trim_end_matches(TIMES[unit]).to_owned() + TIMES[unit + thousands]
+        }
+        _ => return (axis.into(), if largest >= 10.0 { "#,##0" } else { "General" }),
+    };
+    (title.into(), if thousands == 1 { "#,##0," } else { "#,##0,," })
 }
 
 pub(super) fn gridlines(axis: &mut ChartAxis) {
@@ -297,19 +407,24 @@ impl<'a> Source<'a> {
     /// The cells of `column` in ascending `rows`: one area, or a union of areas such as
     /// `=(Sheet!$A$2:$A$3,Sheet!$A$7:$A$7)`.
     pub(super) fn cells(&self, column: usize, rows: &[usize]) -> Result<ChartRange, XlsxError> {
-        let column = column_number(column)?;
-        let runs = runs(rows);
-        if let &[(first, last)] = runs.as_slice() {
-            let (first, last) = (row_number(first)?, row_number(last)?);
-            return Ok(ChartRange::new_from_range(self.sheet_name, first, column, last, column));
-        }
-        let mut areas = Vec::with_capacity(runs.len());
-        for (first, last) in runs {
-            let (first, last) = (row_number(first)?, row_number(last)?);
-            areas.push(utility::worksheet_range_absolute(self.sheet_name, first, column, last, column));
-        }
-        Ok(ChartRange::new_from_string(&format!("=({})", areas.join(","))))
+        cells_of(self.sheet_name, column, rows)
     }
+}
+
+/// The same of any sheet.
+fn cells_of(sheet_name: &str, column: usize, rows: &[usize]) -> Result<ChartRange, XlsxError> {
+    let column = column_number(column)?;
+    let runs = runs(rows);
+    if let &[(first, last)] = runs.as_slice() {
+        let (first, last) = (row_number(first)?, row_number(last)?);
+        return Ok(ChartRange::new_from_range(sheet_name, first, column, last, column));
+    }
+    let mut areas = Vec::with_capacity(runs.len());
+    for (first, last) in runs {
+        let (first, last) = (row_number(first)?, row_number(last)?);
+        areas.push(utility::worksheet_range_absolute(sheet_name, first, column, last, column));
+    }
+    Ok(ChartRange::new_from_string(&format!("=({})", areas.join(","))))
 }
 
 /// Groups numbers into runs of consecutive ones, each as its first and last.
@@ -326,12 +441,26 @@ fn runs(numbers: &[usize]) -> Vec<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Shape, runs};
+    use super::{Shape, runs, scaled};
+
+    #[test]
+    fn an_axis_of_long_times_is_in_a_larger_unit() {
+        for (axis, largest, title, format) in [
+            ("time (µs)", 5.0, "time (µs)", "General"),
+            ("time (µs)", 99_999.0, "time (µs)", "#,##0"),
+            ("time (µs)", 274_146.0, "time (ms)", "#,##0,"),
+            ("time (µs)", 2e8, "time (s)", "#,##0,,"),
+            ("time (ms)", 2e8, "time (s)", "#,##0,"),
+            ("kernels", 2e8, "kernels", "#,##0"),
+        ] {
+            assert_eq!(scaled(axis, largest), (title.into(), format), "{axis} {largest}");
+        }
+    }
 
     #[test]
     fn a_bar_is_as_high_as_the_lines_of_its_name() {
         let height = |longest_name| {
-            Shape { series: 1, categories: 1, longest_name, starts_at_zero: true }.bar_height()
+            Shape { series: 1, categories: 1, longest_name, largest: 1.0, starts_at_zero: true }.bar_height()
         };
         assert_eq!(height(30), 24);
         assert_eq!(height(31), 30);

@@ -2,6 +2,8 @@
 
 mod charts;
 mod grouped;
+mod labels;
+mod number_format;
 mod scatter;
 
 use std::borrow::Cow;
@@ -12,10 +14,12 @@ use std::path::Path;
 use rust_xlsxwriter::{
     DataValidation, DocProperties, ExcelDateTime, Format, FormatAlign, Note, Worksheet, XlsxError,
 };
-use sheets::{Cell, ColumnKind, Table, TableColumn, Unit, escaped, is_obeyed};
+use sheets::{Cell, Layout, Role, Table, TableColumn, escaped, is_obeyed};
 use unicode_width::UnicodeWidthStr;
 
 use self::charts::Source;
+use self::labels::ChartLabels;
+use self::number_format::NumberFormat;
 use crate::report::Report;
 use crate::writer::{Warning, WriteError, Writer, Written, create_file};
 
@@ -37,17 +41,26 @@ const COMPRESSION: u8 = 1;
 const MAX_EXACT_INTEGER: u64 = 1 << 53;
 /// UTF-16 code units of the message of a cell.
 const MAX_MESSAGE: usize = 255;
-/// Column widths in characters of the default font.
+/// Column widths in characters of the default font: of names, and of texts that explain them.
 const NARROWEST: usize = 8;
 const WIDEST: usize = 60;
+const WIDEST_DETAIL: usize = 40;
+/// Frozen columns take at most this much of a window, so that the others have room to scroll.
+const MOST_FROZEN: f64 = 75.0;
+/// Points of a line of the header.
+const HEADER_LINE: u32 = 15;
+/// Indent of texts beside other columns, about a character.
+const TEXT_INDENT: u8 = 1;
 /// The filter button that covers the end of a header, in characters.
 const FILTER_BUTTON: usize = 3;
 
 /// An xlsx workbook with one sheet per table, in order.
 ///
-/// The header row is bold, stays in view, filters its columns and explains each column in a
-/// message that appears when its header is selected. Numbers are numbers in the format of their [`ColumnKind`], flags are booleans, what is
-/// missing and empty text are empty cells. Text is always text, never a formula or a
+/// The header row is bold, stays in view with the columns that name the rows, filters its columns and explains each
+/// column in a message that appears when its header is selected. Columns whose role is to be folded ([`Role`]) are in
+/// collapsed groups, each opened at the column to its left; a table in the layout of a reference tool has no groups and no
+/// frozen columns. Numbers are numbers in the format of their kind, with the unit that the header does not say; flags are
+/// booleans, what is missing and empty text are empty cells. Text is always text, never a formula or a
 /// link, and one line: [`escaped`] writes out what a program would obey. Infinities are the texts `inf` and `-inf`; integers beyond 2^53, which a cell would
 /// round, are text.
 ///
@@ -73,7 +86,9 @@ impl Workbook {
         let created = ExcelDateTime::from_ymd(1980, 1, 1)?;
         workbook
             .set_properties(&DocProperties::new().set_title(report.title()).set_creation_datetime(&created));
-        let names = sheet_names(report.tables().iter().map(Table::name));
+        let tables = report.tables().iter().map(Table::name);
+        let mut names = sheet_names(tables.chain([labels::SHEET]));
+        let mut labels = ChartLabels::new(names.pop().unwrap_or_default());
         let sources: Vec<Source<'_>> = report
             .tables()
             .iter()
@@ -90,7 +105,10 @@ impl Workbook {
             let WrittenSheet { mut sheet, widths, warnings: of_sheet } = written;
             warnings.extend(of_sheet);
             sheet.set_name(sheet_name)?;
-            charts::insert(&mut sheet, source, &sources, &widths)?;
+            charts::insert(&mut sheet, source, &sources, &widths, &mut labels)?;
+            workbook.push_worksheet(sheet);
+        }
+        if let Some(sheet) = labels.into_sheet()? {
             workbook.push_worksheet(sheet);
         }
         workbook.set_zip_compression_level(COMPRESSION);
@@ -131,7 +149,7 @@ fn sheet_rows(table: &Table) -> usize {
 /// A sheet with the cells of a table, without a name and charts.
 struct WrittenSheet {
     sheet: Worksheet,
-    /// Widths of the columns, in characters.
+    /// Widths of the columns, in characters; 0 of those that are folded away.
     widths: Vec<f64>,
     warnings: Vec<Warning>,
 }
@@ -155,8 +173,9 @@ fn write_sheet(table: &Table) -> Result<WrittenSheet, XlsxError> {
         });
     }
 
-    let header_format = Format::new().set_bold().set_align(FormatAlign::Top);
+    let header_format = Format::new().set_bold().set_align(FormatAlign::Top).set_text_wrap();
     let mut widths = Vec::with_capacity(columns.len());
+    let mut header_lines = 1;
     for (position, column) in columns.iter().enumerate() {
         let column_number = column_number(position)?;
         sheet.write_string_with_format(
@@ -167,11 +186,19 @@ fn write_sheet(table: &Table) -> Result<WrittenSheet, XlsxError> {
         )?;
         explain_header(&mut sheet, column_number, column.description())?;
         // The format of the column is that of its cells: looking it up cell by cell would cost as much as the cells.
-        if let Some(format) = number_format(column.kind()) {
-            sheet.set_column_format(column_number, &Format::new().set_num_format(format))?;
-        }
-        let WrittenColumn { widest, cut } = write_column(&mut sheet, column_number, column, rows)?;
-        let width = column_width(column.name(), widest);
+        let format = NumberFormat::new(column);
+        let look = match &format {
+            Some(format) => Format::new().set_num_format(format.code()),
+            // Numbers end where the next column begins: a text there stands a little away from them.
+            None if position > 0 => Format::new().set_indent(TEXT_INDENT),
+            None => Format::new(),
+        };
+        sheet.set_column_format(column_number, &look)?;
+        let WrittenColumn { widest, cut } =
+            write_column(&mut sheet, column_number, column, format.as_ref(), rows)?;
+        let (header_width, lines) = header_size(column.name());
+        header_lines = header_lines.max(lines);
+        let width = column_width(header_width, widest, column.role());
         sheet.set_column_width(column_number, width)?;
         widths.push(width);
         if cut > 0 {
@@ -185,14 +212,48 @@ fn write_sheet(table: &Table) -> Result<WrittenSheet, XlsxError> {
     }
 
     sheet.set_landscape().set_print_fit_to_pages(1, 0);
+    sheet.set_row_height(0, header_lines * HEADER_LINE)?;
     if let Some(last_column) = columns.len().checked_sub(1) {
-        sheet.set_freeze_panes(1, 0)?;
+        let mut frozen = 0;
+        if table.layout() == Layout::Roles {
+            frozen = frozen_columns(columns, &widths);
+            fold(&mut sheet, columns, &mut widths)?;
+        }
+        sheet.set_freeze_panes(1, column_number(frozen)?)?;
         // Below the header, whose message would cover the first cells.
         sheet.set_selection(1, 0, 1, 0)?;
         sheet.set_repeat_rows(0, 0)?;
         sheet.autofilter(0, 0, row_number(rows)?, column_number(last_column)?)?;
     }
     Ok(WrittenSheet { sheet, widths, warnings })
+}
+
+/// How many columns stay in view: the first ones that name the rows, as far as they leave room for others.
+fn frozen_columns(columns: &[TableColumn], widths: &[f64]) -> usize {
+    let mut used = 0.0;
+    let names = columns.iter().zip(widths).take_while(|(column, width)| {
+        used += *width;
+        column.role() == Role::Name && used <= MOST_FROZEN
+    });
+    // With all columns frozen there would be nothing to scroll.
+    names.count().min(columns.len() - 1)
+}
+
+/// Puts neighbouring columns that are to be folded into collapsed groups, opened at the column to their left, and sets
+/// their widths to 0.
+fn fold(sheet: &mut Worksheet, columns: &[TableColumn], widths: &mut [f64]) -> Result<(), XlsxError> {
+    sheet.group_symbols_to_left(true);
+    let mut first = 0;
+    for alike in columns.chunk_by(|a, b| a.role().is_folded() == b.role().is_folded()) {
+        let last = first + alike.len() - 1;
+        // A group at the very left has no column at which it could be opened.
+        if first > 0 && alike[0].role().is_folded() {
+            sheet.group_columns_collapsed(column_number(first)?, column_number(last)?)?;
+            widths[first..=last].fill(0.0);
+        }
+        first = last + 1;
+    }
+    Ok(())
 }
 
 #[derive(Default)]
@@ -208,9 +269,11 @@ fn write_column(
     sheet: &mut Worksheet,
     column_number: u16,
     column: &TableColumn,
+    format: Option<&NumberFormat>,
     rows: usize,
 ) -> Result<WrittenColumn, XlsxError> {
     let mut written = WrittenColumn::default();
+    let number_width = |value| format.map_or(0, |format| format.width(value));
     for row in 0..rows {
         let cell = column.cell(row);
         let row_number = row_number(row + 1)?;
@@ -222,11 +285,11 @@ fn write_column(
             }
             Cell::Whole(value) if value.unsigned_abs() <= MAX_EXACT_INTEGER => {
                 sheet.write_number(row_number, column_number, *value as f64)?;
-                number_width(*value as f64, column.kind())
+                number_width(*value as f64)
             }
             Cell::Number(value) if value.is_finite() => {
                 sheet.write_number(row_number, column_number, *value)?;
-                number_width(*value, column.kind())
+                number_width(*value)
             }
             Cell::Whole(_) | Cell::Number(_) | Cell::Text(_) | Cell::Nested(_) => {
                 let text = cell.text();
@@ -262,49 +325,25 @@ fn cut_text(text: &str) -> (Cow<'_, str>, bool) {
     (Cow::Owned(cut), true)
 }
 
-/// How the numbers of a column look, unless the spreadsheet program chooses.
-fn number_format(kind: ColumnKind) -> Option<&'static str> {
-    match kind {
-        // Some programs show a boolean without a format of its own as 0 or 1; those that know booleans ignore it.
-        ColumnKind::Flag => Some(r#""TRUE";"TRUE";"FALSE""#),
-        ColumnKind::Number(Unit::Percent) => Some("0.00"),
-        _ => match decimal_places(kind)? {
-            0 => Some("0"),
-            3 => Some("#,##0.000"),
-            _ => Some("#,##0.000000"),
-        },
-    }
-}
-
-/// Decimal places shown, or `None` where the spreadsheet program chooses.
-fn decimal_places(kind: ColumnKind) -> Option<usize> {
-    match kind {
-        ColumnKind::Identifier | ColumnKind::Count | ColumnKind::Whole(_) => Some(0),
-        ColumnKind::Number(Unit::Percent) => Some(2),
-        ColumnKind::Number(Unit::Microseconds | Unit::Milliseconds) => Some(3),
-        // A byte shows up in the last place.
-        ColumnKind::Number(Unit::Mebibytes) => Some(6),
-        ColumnKind::Text | ColumnKind::Nested | ColumnKind::Flag | ColumnKind::Number(_) => None,
-    }
-}
-
 /// The width, in characters, in which a header and cells of up to `widest` can be read: no number turns into `####`,
 /// long text is cut by its neighbour.
-fn column_width(header: &str, widest: usize) -> f64 {
-    let width = (header.width() + FILTER_BUTTON).max(widest + 1);
+fn column_width(header: usize, widest: usize, role: Role) -> f64 {
+    let most = if role == Role::Name { WIDEST } else { WIDEST_DETAIL.max(header) };
     // At most 60, so exact.
-    width.clamp(NARROWEST, WIDEST) as f64
+    header.max(widest + 1).clamp(NARROWEST, most.clamp(NARROWEST, WIDEST)) as f64
 }
 
-fn number_width(value: f64, kind: ColumnKind) -> usize {
-    let sign = usize::from(value < 0.0);
-    // log10 of the largest double is below 309, so the cast is exact.
-    let whole_digits = value.abs().max(1.0).log10().floor() as usize + 1;
-    match decimal_places(kind) {
-        // The general format shows up to 11 characters, then turns to exponents.
-        None => (sign + whole_digits + 5).min(12),
-        Some(0) => sign + whole_digits,
-        Some(places) => sign + whole_digits + (whole_digits - 1) / 3 + 1 + places,
+/// Characters that a header takes with the filter's button, and its lines: of several words in two, where that is
+/// narrower.
+fn header_size(header: &str) -> (usize, u32) {
+    let in_one = header.width() + FILTER_BUTTON;
+    let breaks = header.match_indices(' ').map(|(at, _)| {
+        let (first, second) = header.split_at(at);
+        (first.width() + 1).max(second.trim_start().width() + FILTER_BUTTON)
+    });
+    match breaks.min() {
+        Some(in_two) if in_two < in_one && in_one > NARROWEST => (in_two, 2),
+        _ => (in_one, 1),
     }
 }
 
@@ -398,27 +437,22 @@ mod tests {
     }
 
     #[test]
-    fn numbers_fit_their_formatted_text() {
-        let cases = [
-            (0.0, ColumnKind::Count, "0"),
-            (999.0, ColumnKind::Identifier, "999"),
-            (1e6, ColumnKind::Whole(Unit::Bytes), "1000000"),
-            (-12.5, ColumnKind::Number(Unit::Percent), "-12.50"),
-            (1234.5, ColumnKind::Number(Unit::Microseconds), "1,234.500"),
-            (-1_234_567.0, ColumnKind::Number(Unit::Milliseconds), "-1,234,567.000"),
-            (0.25, ColumnKind::Number(Unit::Mebibytes), "0.250000"),
-        ];
-        for (value, kind, shown) in cases {
-            assert_eq!(number_width(value, kind), shown.len(), "{value} as {kind:?}");
-        }
+    fn widths_stay_within_the_limits() {
+        let width = |header: &str, widest| column_width(header_size(header).0, widest, Role::Name);
+        assert_eq!(width("id", 0), 8.0);
+        assert_eq!(width("id", 30), 31.0);
+        assert_eq!(width("mean_duration_us", 0), 19.0);
+        assert_eq!(width(&"x".repeat(300), 0), 60.0);
+        assert_eq!(column_width(5, 500, Role::Detail), 40.0);
+        // A header that is wider is not cut.
+        assert_eq!(column_width(50, 5, Role::Provenance), 50.0);
     }
 
     #[test]
-    fn widths_stay_within_the_limits() {
-        assert_eq!(column_width("id", 0), 8.0);
-        assert_eq!(column_width("id", 30), 31.0);
-        assert_eq!(column_width("mean_duration_us", 0), 19.0);
-        assert_eq!(column_width(&"x".repeat(300), 0), 60.0);
+    fn headers_of_several_words_take_two_lines() {
+        assert_eq!(header_size("Cumulative Percentage (%)"), (17, 2));
+        assert_eq!(header_size("total_direct_kernel_time_ms"), (30, 1));
+        assert_eq!(header_size("in"), (5, 1));
     }
 
     #[test]

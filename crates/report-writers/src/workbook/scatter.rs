@@ -12,7 +12,7 @@ use sheets::{Cell, Chart, ChartShape, ScatterPoints};
 
 use super::charts::{LABEL_PIXELS, Source, data_label, gridlines, lay_out, number};
 use super::sheet_rows;
-use crate::picture::{PALETTE, Rect, shortened, text_width};
+use crate::picture::{PALETTE, Pixel, Rect, along, shortened, text_width};
 
 /// Pixels of the chart.
 const WIDTH: u32 = 960;
@@ -278,9 +278,6 @@ fn logarithmic(axis: &mut ChartAxis, title: &str, (least, most): (f64, f64)) {
         .set_label_position(ChartAxisLabelPosition::Low);
 }
 
-/// A place in pixels, y downwards.
-type Pixel = (i32, i32);
-
 /// A point in pixels.
 struct Marker<'a> {
     at: Pixel,
@@ -343,15 +340,6 @@ fn places(marker: &Marker<'_>, text: &str) -> [(ChartDataLabelPosition, Rect); 4
         (ChartDataLabelPosition::Left, beside(x - away - width)),
         (ChartDataLabelPosition::Above, over(y - away - 2 * HALF_HEIGHT)),
     ]
-}
-
-/// A line as a chain of small squares.
-fn along(from: Pixel, to: Pixel) -> impl Iterator<Item = Rect> {
-    const REACH: i32 = 4;
-    let steps = ((to.0 - from.0).abs().max((to.1 - from.1).abs()) / (2 * REACH)).max(1);
-    let between = move |from: i32, to: i32, step: i32| from + (to - from) * step / steps;
-    (0..=steps)
-        .map(move |step| Rect::around((between(from.0, to.0, step), between(from.1, to.1, step)), REACH))
 }
 
 #[cfg(test)]

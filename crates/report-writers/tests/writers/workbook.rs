@@ -4,7 +4,7 @@ use std::io::{Cursor, Read};
 
 use calamine::{Data, Range, Reader, Xlsx};
 use report_writers::{Report, Warning, Workbook, WriteError, Writer};
-use sheets::{Chart, ChartShape, Column, ColumnKind, Table, TableColumn, Unit};
+use sheets::{Chart, ChartShape, Column, ColumnKind, Layout, Role, Sheet, Table, TableColumn, Unit};
 
 use super::column;
 
@@ -134,14 +134,12 @@ fn headers_are_bold_frozen_filtered_and_explained() {
 #[test]
 fn kinds_choose_the_number_format_and_keep_the_value() {
     let cases = [
-        (ColumnKind::Count, Some("0")),
-        (ColumnKind::Identifier, Some("0")),
-        (ColumnKind::Whole(Unit::Microseconds), Some("0")),
-        (ColumnKind::Number(Unit::Percent), Some("0.00")),
-        (ColumnKind::Number(Unit::Milliseconds), Some("#,##0.000")),
-        (ColumnKind::Number(Unit::Microseconds), Some("#,##0.000")),
-        (ColumnKind::Number(Unit::Mebibytes), Some("#,##0.000000")),
-        (ColumnKind::Number(Unit::One), None),
+        (ColumnKind::Count, "#,##0"),
+        (ColumnKind::Identifier, "0"),
+        (ColumnKind::Whole(Unit::Microseconds), "#,##0&quot; µs&quot;"),
+        (ColumnKind::Number(Unit::Percent), "0.00&quot; %&quot;"),
+        (ColumnKind::Number(Unit::Milliseconds), "#,##0.000&quot; ms&quot;"),
+        (ColumnKind::Number(Unit::One), "[=0]0;[&gt;=0.001]#,##0.000;0.00E+00"),
     ];
     for (kind, code) in cases {
         let made = Table::new("t", vec![column("n", kind, [1234_i64])]).unwrap();
@@ -149,7 +147,7 @@ fn kinds_choose_the_number_format_and_keep_the_value() {
         let styles = part(&bytes, "xl/styles.xml");
         let written_code =
             styles.split_once("formatCode=\"").and_then(|(_, rest)| Some(rest.split_once('"')?.0));
-        assert_eq!(written_code, code, "{kind:?}");
+        assert_eq!(written_code, Some(code), "{kind:?}");
         assert_eq!(sheet(&bytes, "t").get((1, 0)), Some(&Data::Float(1234.0)), "{kind:?}");
     }
 }
@@ -265,7 +263,7 @@ fn columns_say_what_they_stand_on() {
 
 #[test]
 fn rows_are_the_parts_of_a_stacked_bar() {
-    let xml = chart_xml(chart(ChartShape::Stacked(&["GEMM", "mean"])));
+    let xml = chart_xml(chart(ChartShape::Stacked { parts: &["GEMM", "mean"], per: None }));
     assert!(xml.contains(r#"<c:grouping val="stacked"/>"#));
     let references: Vec<&str> =
         xml.split("<c:f>").skip(1).filter_map(|rest| Some(rest.split_once("</c:f>")?.0)).collect();
@@ -280,6 +278,101 @@ fn rows_are_the_parts_of_a_stacked_bar() {
             "'my ops'!$B$5"
         ]
     );
+}
+
+const NAMED: Column = Column::new("kernel", ColumnKind::Text, "");
+const TIME: Column = Column::new("time_mean", ColumnKind::Number(Unit::Milliseconds), "");
+
+/// A name, a figure with its spread, a note, and where they come from.
+fn with_roles(names: [&'static str; 3]) -> Table {
+    let times = || [3.0, 2.0, 1.0].map(Into::into);
+    let columns = vec![
+        TableColumn::new(NAMED, names.map(Into::into)),
+        TableColumn::new(TIME, times()),
+        TableColumn::new(TIME.named("time_min").spread_of("time_mean"), times()),
+        TableColumn::new(TIME.named("time_max").spread_of("time_mean"), times()),
+        TableColumn::new(Column::text("note", "").with_role(Role::Detail), ["a", "b", "c"].map(Into::into)),
+        TableColumn::new(Column::identifier("uid", ""), [7, 8, 9].map(Into::into)),
+    ];
+    Table::new("t", columns).unwrap()
+}
+
+#[test]
+fn names_stay_in_view_and_spread_and_provenance_are_folded() {
+    let (bytes, _) = written(&report(vec![with_roles(["a", "b", "c"])]));
+    let xml = part(&bytes, "xl/worksheets/sheet1.xml");
+    assert!(xml.contains(r#"<pane xSplit="1" ySplit="1" topLeftCell="B2""#), "{xml}");
+    assert!(xml.contains(r#"<outlinePr summaryRight="0"/>"#), "{xml}");
+    let column = |number: usize| {
+        let start = xml.find("<cols>").unwrap();
+        let of_column = |col: &&str| {
+            let bound = |name: &str| -> usize {
+                col.split_once(name).unwrap().1.split_once('"').unwrap().0.parse().unwrap()
+            };
+            (bound("min=\"")..=bound("max=\"")).contains(&number)
+        };
+        xml[start..].split("<col ").skip(1).find(of_column).unwrap().split_once("/>").unwrap().0.to_owned()
+    };
+    let is_folded = |number| {
+        let column = column(number);
+        column.contains(r#"hidden="1""#) && column.contains(r#"outlineLevel="1""#)
+    };
+    assert_eq!((1..=6).map(is_folded).collect::<Vec<_>>(), [false, false, true, true, false, true]);
+}
+
+#[test]
+fn the_layout_of_a_reference_tool_is_not_folded() {
+    let field =
+        |name| Column::new(name, ColumnKind::Identifier, "").field::<(), i64>(|&row: &i64| row.into());
+    let rows = vec![1, 2];
+    let sheet = Sheet::new("t", "", [field("uid"), field("other")], |rows: &Vec<i64>| rows.clone());
+    let table = sheet.table_in(&rows, Layout::Reference).unwrap().unwrap();
+    let (bytes, _) = written(&report(vec![table]));
+    let xml = part(&bytes, "xl/worksheets/sheet1.xml");
+    assert!(!xml.contains("outline") && !xml.contains("xSplit"), "{xml}");
+}
+
+fn labels_of(table: Table, told_by: &'static [&'static str]) -> Option<Vec<String>> {
+    let chart = Chart::new("c", "kernel", "time_mean", "", ChartShape::Bars(9)).told_by(told_by);
+    let bytes = charted(table, chart);
+    let mut workbook = Xlsx::new(Cursor::new(&bytes)).unwrap();
+    let labels = workbook.worksheet_range("chart_labels").ok()?;
+    assert!(part(&bytes, "xl/workbook.xml").contains(r#"name="chart_labels" sheetId="2" state="hidden""#));
+    assert!(part(&bytes, "xl/charts/chart1.xml").contains("<c:f>chart_labels!$A$1:$A$3</c:f>"));
+    Some(labels.rows().map(|row| row[0].to_string()).collect())
+}
+
+#[test]
+fn charts_show_long_names_without_their_middle_and_never_alike() {
+    assert_eq!(labels_of(with_roles(["a", "b", "c"]), &[]), None);
+    let long = |tile: &str| -> &'static str {
+        format!("Cijk_Alik_Bljk_{}_{tile}_{}", "x".repeat(90), "y".repeat(90)).leak()
+    };
+    let labels = labels_of(with_roles([long("MT256"), long("MT128"), "short"]), &[]).unwrap();
+    assert!(labels[0].contains("256") && labels[1].contains("128"), "{labels:?}");
+    assert_eq!(labels[2], "short");
+    assert!(labels.iter().all(|label| label.chars().count() <= 84), "{labels:?}");
+}
+
+#[test]
+fn bars_of_one_name_say_what_distinguishes_them() {
+    let labels = labels_of(with_roles(["allreduce", "allreduce", "b"]), &["note", "time_min", "uid"]);
+    assert_eq!(labels.unwrap(), ["allreduce (a, 3 ms, uid 7)", "allreduce (b, 2 ms, uid 8)", "b"]);
+}
+
+#[test]
+fn a_bar_per_device_is_stacked_of_its_kinds_of_time() {
+    let columns = vec![
+        column("op", ColumnKind::Text, ["busy", "idle", "busy", "idle"]),
+        column("ms", MS, [1.0, 2.0, 3.0, 4.0]),
+        column("device", ColumnKind::Count, [0_i64, 0, 1, 1]),
+    ];
+    let shape = ChartShape::Stacked { parts: &["busy", "idle"], per: Some("device") };
+    let bytes = charted(Table::new("t", columns).unwrap(), chart(shape));
+    let xml = part(&bytes, "xl/charts/chart1.xml");
+    for expected in ["<c:f>t!$A$2</c:f>", "<c:f>(t!$C$2,t!$C$4)</c:f>", "<c:f>(t!$B$3,t!$B$5)</c:f>"] {
+        assert!(xml.contains(expected), "{expected} is not in {xml}");
+    }
 }
 
 /// The zero-based column and row of the cell at the chart's upper left corner.

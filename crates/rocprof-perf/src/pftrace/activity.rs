@@ -5,7 +5,7 @@ use gpu_timeline::{Interval, IntervalSet};
 use perf_models::PftraceKernel;
 use sheets::ColumnKind::{Count, Number, Text};
 use sheets::Unit::{Milliseconds, One};
-use sheets::{Field, Sheet};
+use sheets::{Field, Role, Sheet};
 use trace_ingest::Nanoseconds;
 
 use super::gpu_kernels::{GpuKernels, KernelRun, Labels};
@@ -21,7 +21,7 @@ pub(super) fn category_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
         F::new(Text, "Category", |_, row| row.category.into())
             .described("Kind of kernel by name: gemm, ckfwd and ckbwd (attention), aiterfwd and aiterbwd (attention of AITER), te (Transformer Engine), memcpy/memset, fillBuffer, rccl (collectives), xla (all others); overlapped_comm and non_overlapped_comm: time with collectives beside computation and without; compute_total: all kernels but collectives; total_incl_comm: all kernels."),
         F::new(Number(Milliseconds), "Total runtime (ms)", |_, row| row.figures[0].into())
-            .described("Sum of the durations of the row's kernels in ms, so that kernels at once count each. overlapped_comm and non_overlapped_comm are lengths of time, in which each instant counts once; with the figures of TraceLens overlapped_comm sums over pairs of kernels and non_overlapped_comm, what is left of the rccl row, may be negative."),
+            .described("Sum of the durations of the row's kernels in ms, so that kernels at once count each. overlapped_comm and non_overlapped_comm are lengths of time, in which each instant counts once; with the figures of TraceLens overlapped_comm sums over pairs of kernels and non_overlapped_comm, what is left of the rccl row, may be negative.").with_role(Role::Headline),
         F::new(Number(One), "Total count", |_, row| row.figures[1].into())
             .described("Kernels; 0 in the last four rows of a GPU."),
         F::new(Number(One), "Fraction of compute runtime", |_, row| row.figures[2].into())
@@ -43,7 +43,8 @@ pub(super) fn xla_top<'a>() -> Sheet<'a, RocprofAnalysis> {
         F::new(Text, "Kernel", |(labels, _), row| labels[row.key as usize].as_str().into())
             .described("Kernel; without digits where kernels whose names differ in digits are merged."),
         F::new(Number(Milliseconds), "Total time (ms)", |_, row| (row.durations.sum as f64 / 1e6).into())
-            .described("Sum of the durations in ms."),
+            .described("Sum of the durations in ms.")
+            .with_role(Role::Headline),
         F::new(Count, "Count", |_, row| row.durations.count.into()).described("Kernels."),
         F::new(Number(One), "Fraction of XLA", |(_, all), row| {
             (row.durations.sum as f64 / *all as f64).into()

@@ -6,7 +6,7 @@ use gpu_timeline::Summary;
 use hashbrown::HashMap;
 use sheets::ColumnKind::{Count, Identifier, Number, Text, Whole};
 use sheets::Unit::{Bytes, Nanoseconds};
-use sheets::{Field, Sheet};
+use sheets::{Field, Role, Sheet};
 use trace_ingest::StringId;
 use trace_ingest::rocprof::{Agent, CopyDirection, MemoryCopy, Profile};
 
@@ -76,11 +76,12 @@ fn statistics<'a>(
     };
     [
         number(mean, |times| times.mean).described(description),
-        number(median, |times| times.median).described("The same, median in ns."),
-        whole(min, |times| times.min).described("The same, least in ns."),
-        whole(max, |times| times.max).described("The same, most in ns."),
+        number(median, |times| times.median).described("The same, median in ns.").spread_of(mean),
+        whole(min, |times| times.min).described("The same, least in ns.").spread_of(mean),
+        whole(max, |times| times.max).described("The same, most in ns.").spread_of(mean),
         number(deviation, |times| times.population_std)
-            .described("The same, standard deviation of a population in ns."),
+            .described("The same, standard deviation of a population in ns.")
+            .spread_of(mean),
     ]
 }
 
@@ -150,7 +151,7 @@ pub(super) fn memory_copies<'a>() -> Sheet<'a, RocprofAnalysis> {
         F::new(Whole(Bytes), "copy_bytes", |_, ((bytes, _), _)| {
             i64::try_from(*bytes).unwrap_or(i64::MAX).into()
         })
-        .described("Size of a copy in bytes."),
+        .described("Size of a copy in bytes.").with_role(Role::Name),
         F::new(Text, "direction", |_, ((_, direction), _)| direction.as_str().into())
             .described("h2d with the GPU that was written, d2h with the GPU that was read, d2d with both, or other. The number is that of the node among all agents, CPUs first; ? where the profile does not say."),
         F::new(Count, "count", |_, (_, count)| (*count).into()).described("Number of copies."),

@@ -7,7 +7,7 @@ use std::hash::Hash;
 use gpu_timeline::Summary;
 use sheets::ColumnKind::{Count, Identifier, Number, Text, Whole};
 use sheets::Unit::{Bytes, Percent};
-use sheets::{Cell, ColumnKind, Field, Sheet, Unit, percent};
+use sheets::{Cell, ColumnKind, Field, Layout, Role, Sheet, Unit, percent};
 use trace_ingest::rocprof::{Call, Launch, Profile};
 use trace_ingest::{Nanoseconds, StringId};
 
@@ -49,10 +49,12 @@ fn readable<C, K>(instances: &'static str) -> [Field<C, Timed<K>>; 8] {
     let time = |name, description, nanoseconds: fn(&Summary) -> f64| {
         Field::<C, Timed<K>>::new(Text, name, move |_, row| readable_time(nanoseconds(&row.durations)).into())
             .described(description)
+            .only_in(Layout::Reference)
     };
     [
         Field::<C, Timed<K>>::new(Text, "Time", |_, row| format!("{:.1}%", row.percent).into())
-            .described("Time %, with one decimal place and the sign."),
+            .described("Time %, with one decimal place and the sign.")
+            .only_in(Layout::Reference),
         time("Total Time", "Total Time (ns) in ms, μs or ns.", |durations| durations.sum as f64),
         Field::<C, Timed<K>>::new(Count, "Instances", |_, row| row.durations.count.into())
             .described(instances),
@@ -63,6 +65,8 @@ fn readable<C, K>(instances: &'static str) -> [Field<C, Timed<K>>; 8] {
         time("StdDev", "StdDev (ns) in ms, μs or ns.", |durations| durations.population_std),
     ]
 }
+
+const MEAN: &str = "Avg (ns)";
 
 /// The exact columns; `share` says what percentages are of.
 fn exact<C, K>(share: &'static str) -> [Field<C, Timed<K>>; 7] {
@@ -79,21 +83,26 @@ fn exact<C, K>(share: &'static str) -> [Field<C, Timed<K>>; 7] {
         .described(description)
     };
     [
-        Field::<C, Timed<K>>::new(Number(Percent), "Time %", |_, row| row.percent.into()).described(share),
-        whole("Total Time (ns)", "Sum of the durations in ns.", |durations| durations.sum),
-        number("Avg (ns)", "Mean duration in ns.", |durations| durations.mean),
+        Field::<C, Timed<K>>::new(Number(Percent), "Time %", |_, row| row.percent.into())
+            .described(share)
+            .with_role(Role::Headline),
+        whole("Total Time (ns)", "Sum of the durations in ns.", |durations| durations.sum)
+            .with_role(Role::Headline),
+        number(MEAN, "Mean duration in ns.", |durations| durations.mean),
         number(
             "Med (ns)",
             "Median duration in ns: of an even number the mean of the middle two.",
             |durations| durations.median,
-        ),
-        whole("Min (ns)", "Shortest duration in ns.", |durations| durations.min),
-        whole("Max (ns)", "Longest duration in ns.", |durations| durations.max),
+        )
+        .spread_of(MEAN),
+        whole("Min (ns)", "Shortest duration in ns.", |durations| durations.min).spread_of(MEAN),
+        whole("Max (ns)", "Longest duration in ns.", |durations| durations.max).spread_of(MEAN),
         number(
             "StdDev (ns)",
             "Standard deviation of the durations in ns, of a population: divided by their number.",
             |durations| durations.population_std,
-        ),
+        )
+        .spread_of(MEAN),
     ]
 }
 
@@ -133,6 +142,7 @@ fn launch_field<'a>(
 ) -> Field<Kernels<'a>, Timed<KernelKey>> {
     Field::new(kind, name, move |kernels: &Kernels<'_>, row| kernels.launch(row).map(cell).into())
         .when(|kernels| kernels.by_configuration)
+        .with_role(Role::Detail)
 }
 
 /// Three extents in columns of fixed width.
@@ -143,9 +153,12 @@ fn aligned([x, y, z]: [u32; 3]) -> Cell<'static> {
 pub(super) fn kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
     type F<'a> = Field<Kernels<'a>, Timed<KernelKey>>;
     let configuration = [
-        launch_field(Text, "GridXYZ", |launch| aligned(launch.grid)).described("GridX, GridY and GridZ."),
+        launch_field(Text, "GridXYZ", |launch| aligned(launch.grid))
+            .described("GridX, GridY and GridZ.")
+            .only_in(Layout::Reference),
         launch_field(Text, "BlockXYZ", |launch| aligned(launch.workgroup))
-            .described("BlockX, BlockY and BlockZ."),
+            .described("BlockX, BlockY and BlockZ.")
+            .only_in(Layout::Reference),
         launch_field(Count, "VGPR", |launch| launch.vgprs.into())
             .described("Vector registers of a work item."),
         launch_field(Count, "AccumVGPR", |launch| launch.accum_vgprs.into())

@@ -7,7 +7,7 @@ use gpu_timeline::{Summary, percentile};
 use hashbrown::HashMap;
 use sheets::ColumnKind::{Count, Number, Text};
 use sheets::Unit::{Microseconds, Milliseconds, Percent};
-use sheets::{Chart, ChartShape, Column, Excerpt, Field, Sheet, percent};
+use sheets::{Chart, ChartShape, Column, Excerpt, Field, Role, Sheet, percent};
 use trace_ingest::rocprof::{Domain, Profile};
 use trace_ingest::{StringId, StringTable};
 
@@ -58,7 +58,7 @@ const SHARE_OF_LIBRARY: Column = Column::new(
     "Percentage (%)",
     Number(Percent),
     "Share of the time of all calls of the library, in percent. Calls of one library may stand in calls of another, and threads call at once.",
-);
+).with_role(Role::Headline);
 const FUNCTION: Column = Column::new("function", Text, "Function.");
 
 pub(super) fn by_function<'a>() -> Sheet<'a, RocprofAnalysis> {
@@ -76,7 +76,8 @@ pub(super) fn by_function<'a>() -> Sheet<'a, RocprofAnalysis> {
         F::new(Number(Percent), "Cumulative Percentage (%)", |totals, row| {
             percent(row.running, totals[&row.library]).into()
         })
-        .described("Sum of Percentage (%) over this row and all above it of the same library, in percent."),
+        .described("Sum of Percentage (%) over this row and all above it of the same library, in percent.")
+        .with_role(Role::Headline),
         F::new(Count, "GPU Events", |_, row| row.function.gpu_events.into())
             .described("Kernels and copies that the calls launched, matched by process and correlation id."),
         F::new(Number(Milliseconds), "GPU Time (ms)", |_, row| ms(row.function.gpu_time).into())
@@ -208,10 +209,15 @@ fn figures<'a>(
     };
     [
         column(mean, |figure| Some(figure.summary?.mean)).described(description),
-        column(median, |figure| Some(figure.summary?.median)).described("The same, median in µs."),
+        column(median, |figure| Some(figure.summary?.median))
+            .described("The same, median in µs.")
+            .spread_of(mean),
         column(p95, |figure| figure.p95)
-            .described("The same, 95th percentile in µs, between the two nearest values in proportion."),
-        column(max, |figure| Some(figure.summary?.max as f64)).described("The same, largest in µs."),
+            .described("The same, 95th percentile in µs, between the two nearest values in proportion.")
+            .spread_of(mean),
+        column(max, |figure| Some(figure.summary?.max as f64))
+            .described("The same, largest in µs.")
+            .spread_of(mean),
     ]
 }
 
@@ -229,7 +235,8 @@ pub(super) fn with_gpu_events<'a>() -> Sheet<'a, RocprofAnalysis> {
             .described("Kernels or copies; more than calls where a call launches several."),
     ];
     let total = F::new(Number(Milliseconds), "GPU Time Total (ms)", |_, row| ms(row.total).into())
-        .described("Sum of the times on the GPU in ms.");
+        .described("Sum of the times on the GPU in ms.")
+        .with_role(Role::Headline);
     let fields = keys
         .into_iter()
         .chain(figures(

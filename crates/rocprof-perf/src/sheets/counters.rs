@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use hashbrown::HashMap;
 use sheets::ColumnKind::{Count, Number};
 use sheets::Unit::{Microseconds, Milliseconds, One};
-use sheets::{Column, Field, Sheet};
+use sheets::{Column, Field, Role, Sheet};
 
 use super::durations::{ms, us};
 use crate::analysis::RocprofAnalysis;
@@ -14,7 +14,8 @@ use crate::{IndexMap, IndexSet};
 
 pub(super) const NAME: Column = Column::text("name", "Kernel.");
 pub(super) const TARGET: Column =
-    Column::text("target", "Target of the GPU, such as gfx942; empty where the format does not say.");
+    Column::text("target", "Target of the GPU, such as gfx942; empty where the format does not say.")
+        .with_role(Role::Detail);
 
 /// The columns that identify the rows of counters and of what is derived from them.
 pub(super) fn keys<C, R>(
@@ -27,7 +28,7 @@ pub(super) fn keys<C, R>(
             .described("Dispatches in which any counter was collected."),
         Field::new(Number(Milliseconds), "Kernel Time (ms)", move |_, row| ms(of(row).time).into()).described(
             "Sum of the durations of these in ms; dispatches whose counters are collected run one by one.",
-        ),
+        ).with_role(Role::Headline),
         Field::new(Number(Microseconds), "Mean Kernel Time (µs)", move |_, row| {
             us(of(row).time as f64 / of(row).dispatches as f64).into()
         })

@@ -8,7 +8,7 @@ use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
 use operator_sheets::short_kernel_histogram;
 use sheets::ColumnKind::{Count, Identifier, Number, Text};
 use sheets::Unit::{Microseconds, Milliseconds, Percent};
-use sheets::{Chart, ChartShape, Column, Excerpt, Field, Sheet, percent};
+use sheets::{Chart, ChartShape, Column, Excerpt, Field, Role, Sheet, percent};
 use trace_ingest::rocprof::{Dispatch, Launch};
 
 use crate::analysis::{KernelGroup, RocprofAnalysis};
@@ -23,7 +23,8 @@ const TOTAL: Column = Column::new(
     "Total Kernel Time (ms)",
     Number(Milliseconds),
     "Sum of the durations in ms, overlaps counted twice.",
-);
+)
+.with_role(Role::Headline);
 const CATEGORY: Column = Column::new(
     "op category",
     Text,
@@ -105,23 +106,27 @@ fn by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
         F::new(Number(Microseconds), "Median Kernel Time (µs)", |analysis, ((.., durations), ..)| {
             analysis.us(durations.median).into()
         })
-        .described("Median duration in µs."),
+        .described("Median duration in µs.")
+        .spread_of("Mean Kernel Time (µs)"),
         F::new(Number(Microseconds), "Std Kernel Time (µs)", |analysis, ((.., durations), ..)| {
             durations.sample_std.map(|std| analysis.us(std)).into()
         })
-        .described("Standard deviation (of a sample, n − 1) of the durations in µs; empty for a single run."),
+        .described("Standard deviation (of a sample, n − 1) of the durations in µs; empty for a single run.")
+        .spread_of("Mean Kernel Time (µs)"),
         whole_time(
-            Column::microseconds("Min Kernel Time (µs)", "Shortest duration in µs."),
+            Column::microseconds("Min Kernel Time (µs)", "Shortest duration in µs.")
+                .spread_of("Mean Kernel Time (µs)"),
             |((.., durations), ..): &Row<'_>| durations.min,
         ),
         whole_time(
-            Column::microseconds("Max Kernel Time (µs)", "Longest duration in µs."),
+            Column::microseconds("Max Kernel Time (µs)", "Longest duration in µs.")
+                .spread_of("Mean Kernel Time (µs)"),
             |((.., durations), ..): &Row<'_>| durations.max,
         ),
     ];
     let sums = [
         F::from_column(TOTAL, |analysis, (_, summed, _)| analysis.ms(summed.time as f64).into()),
-        F::from_column(CATEGORY.named("Category"), |analysis, ((_, name, _), ..)| {
+        F::from_column(CATEGORY.named("Category").with_role(Role::Detail), |analysis, ((_, name, _), ..)| {
             analysis.category(*name).as_str().into()
         }),
     ];
@@ -213,7 +218,7 @@ pub(super) fn details<'a>() -> Sheet<'a, RocprofAnalysis> {
             analysis.names()[analysis.name_of_kernel(dispatch.kernel) as usize].as_str().into()
         }),
         whole_time(
-            Column::microseconds("Kernel duration (µs)", "Duration in µs."),
+            Column::microseconds("Kernel duration (µs)", "Duration in µs.").with_role(Role::Headline),
             |dispatch: &&Dispatch| dispatch.duration().0,
         ),
         // The numbers of a profile have 64 bits without a sign, those of a column with one.
@@ -240,7 +245,8 @@ pub(super) fn details<'a>() -> Sheet<'a, RocprofAnalysis> {
             Some(agent) => analysis.profile().agents[agent as usize].label.as_str().into(),
             None => analysis.options().parity.then_some(tracelens::UNKNOWN_AGENT).into(),
         })
-        .described("GPU, as the profile's records call it; empty where they name none."),
+        .described("GPU, as the profile's records call it; empty where they name none.")
+        .with_role(Role::Detail),
         F::new(Identifier, "thread_id", |_, dispatch| dispatch.thread.into())
             .described("Thread that launched it; 0 where the profile does not say."),
     ];
@@ -285,7 +291,8 @@ fn short_by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
         F::new(Count, "Short Kernel count", |_, (_, durations)| durations.count.into())
             .described("How often it ran for less than the threshold."),
         whole_time(
-            Column::microseconds("Short Kernel duration (µs) sum", "Sum of these durations in µs."),
+            Column::microseconds("Short Kernel duration (µs) sum", "Sum of these durations in µs.")
+                .with_role(Role::Headline),
             |(_, durations): &Row| durations.sum,
         ),
         F::new(Number(Microseconds), "Short Kernel duration (µs) mean", |analysis, (_, durations)| {
@@ -297,7 +304,8 @@ fn short_by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
             "Short Kernel duration (µs) percent of total time",
             |analysis, (_, durations)| share(durations.sum, analysis.groups().total).into(),
         )
-        .described("Sum as a share of the durations of all kernels, short or not, in percent."),
+        .described("Sum as a share of the durations of all kernels, short or not, in percent.")
+        .with_role(Role::Headline),
     ];
     Sheet::with_context(
         "short_kernels_summary",

@@ -4,7 +4,7 @@ use gpu_timeline::{Summary, summaries};
 use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
 use sheets::ColumnKind::{Count, Number, Text, Whole};
 use sheets::Unit::{Bytes, One, Percent};
-use sheets::{ColumnKind, Field, Nested, Sheet, shares};
+use sheets::{ColumnKind, Field, Nested, Role, Sheet, shares};
 use trace_ingest::rocprof::Launch;
 
 use super::counters::{NAME, TARGET};
@@ -18,9 +18,9 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
         F::from_column(NAME, |_, row| row.name.into()),
         F::from_column(TARGET, |_, row| row.hardware.target.into()),
         F::new(ColumnKind::Nested, "grid", |_, row| row.extents(row.blocks()).into())
-            .described("Work groups per dimension; their product alone where the format gives products."),
+            .described("Work groups per dimension; their product alone where the format gives products.").with_role(Role::Name),
         F::new(ColumnKind::Nested, "work_group", |_, row| row.extents(row.launch.workgroup).into())
-            .described("Work items of a work group per dimension; their product alone where the format gives products."),
+            .described("Work items of a work group per dimension; their product alone where the format gives products.").with_role(Role::Name),
         F::new(Count, "Work Groups", |_, row| row.work_groups().into()).described("Work groups of a launch."),
         F::new(Count, "Work Items per Group", |_, row| product(row.launch.workgroup).into())
             .described("Work items of a work group."),
@@ -51,7 +51,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
         })
         .described("Waves of these work groups over the wave slots of the compute unit, in percent; empty where the format lacks registers or limits of the GPU, and for targets other than gfx9."),
         F::new(Text, "occupancy_limit", |_, row| row.occupancy.map(|it| it.limit).into())
-            .described("What keeps a further work group out."),
+            .described("What keeps a further work group out.").with_role(Role::Detail),
         F::new(Count, "Count", |_, row| row.durations.count.into())
             .described("Launches on all GPUs of the kind."),
     ];

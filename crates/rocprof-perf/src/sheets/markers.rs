@@ -6,12 +6,12 @@ use gpu_timeline::{Interval, IntervalSet, Summary};
 use hashbrown::HashMap;
 use sheets::ColumnKind::{Count, Number, Text};
 use sheets::Unit::Milliseconds;
-use sheets::{Field, Sheet};
+use sheets::{Chart, ChartShape, Field, Role, Sheet};
 use trace_ingest::StringId;
 use trace_ingest::rocprof::{Call, Domain, Profile};
 
 use super::calls::Callers;
-use super::durations::{durations, ms};
+use super::durations::{TOTAL, durations, ms};
 use crate::analysis::{RocprofAnalysis, interval};
 
 struct Row<'a> {
@@ -41,7 +41,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
         })
         .described("Time in ms during which any of these kernels ran, on whichever GPU, overlaps counted once."),
         F::new(Text, "kernels_by", |_, row| row.method.into())
-            .described("How kernels were found: launch, those whose call lies in a range of the same process and thread; time, those of the same process that ran during a range, where the profile has no calls of kernels."),
+            .described("How kernels were found: launch, those whose call lies in a range of the same process and thread; time, those of the same process that ran during a range, where the profile has no calls of kernels.").with_role(Role::Detail),
     ];
     Sheet::new(
         "marker_ranges",
@@ -49,6 +49,13 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
         keys.into_iter().chain(durations(|row: &Row<'_>| &row.durations)).chain(kernels),
         |analysis: &RocprofAnalysis| rows(analysis.profile()),
     )
+    .with_chart(Chart::new(
+        "Ranges of the program by time",
+        "name",
+        TOTAL.name,
+        "time in the range (ms)",
+        ChartShape::Bars(15),
+    ))
 }
 
 fn rows(profile: &Profile) -> Vec<Row<'_>> {

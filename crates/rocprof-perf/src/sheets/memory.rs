@@ -6,7 +6,7 @@ use gpu_timeline::{IntervalSet, Summary};
 use hashbrown::HashMap;
 use sheets::ColumnKind::{Count, Number, Text, Whole};
 use sheets::Unit::{Bytes, GigabytesPerSecond, Milliseconds};
-use sheets::{Field, Sheet};
+use sheets::{Chart, ChartShape, Field, Sheet};
 use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy, Profile};
 use trace_ingest::{Nanoseconds, StringId};
 
@@ -40,10 +40,13 @@ fn agent<'r>((_, names): &'r Agents<'_>, position: Option<u32>) -> Option<&'r st
     names.get(position? as usize).map(String::as_str)
 }
 
+const DIRECTION: &str = "direction";
+const BANDWIDTH: &str = "Bandwidth (GB/s)";
+
 pub(super) fn copies<'a>() -> Sheet<'a, RocprofAnalysis> {
     type F<'a> = Field<Agents<'a>, CopyRow>;
     let keys = [
-        F::new(Text, "direction", |(profile, _), row| {
+        F::new(Text, DIRECTION, |(profile, _), row| {
             let (direction, name, ..) = row.key;
             direction_name(direction).unwrap_or_else(|| profile.text(name)).into()
         })
@@ -61,14 +64,14 @@ pub(super) fn copies<'a>() -> Sheet<'a, RocprofAnalysis> {
     let rates = [
         F::new(Number(Milliseconds), "Union Time (ms)", |_, row| ms(row.union).into())
             .described("Time in ms during which any of the copies ran, overlaps counted once."),
-        F::new(Number(GigabytesPerSecond), "Bandwidth (GB/s)", |_, row| {
-            row.bandwidth(row.durations.sum).into()
-        })
-        .described("Bytes of all copies over the sum of their durations, in GB/s (10⁹ bytes)."),
+        F::new(Number(GigabytesPerSecond), BANDWIDTH, |_, row| row.bandwidth(row.durations.sum).into())
+            .described("Bytes of all copies over the sum of their durations, in GB/s (10⁹ bytes)."),
         F::new(Number(GigabytesPerSecond), "Min Bandwidth (GB/s)", |_, row| row.slowest.into())
-            .described("The same of the slowest copy; copies without a duration are left out."),
+            .described("The same of the slowest copy; copies without a duration are left out.")
+            .spread_of(BANDWIDTH),
         F::new(Number(GigabytesPerSecond), "Max Bandwidth (GB/s)", |_, row| row.fastest.into())
-            .described("The same of the fastest copy; copies without a duration are left out."),
+            .described("The same of the fastest copy; copies without a duration are left out.")
+            .spread_of(BANDWIDTH),
         F::new(Number(GigabytesPerSecond), "Union Bandwidth (GB/s)", |_, row| {
             row.bandwidth(row.union).into()
         })
@@ -83,6 +86,10 @@ pub(super) fn copies<'a>() -> Sheet<'a, RocprofAnalysis> {
             let rows = copy_rows(profile);
             (!rows.is_empty()).then(|| ((profile, agent_names(profile)), rows))
         },
+    )
+    .with_chart(
+        Chart::new("Bandwidth of copies", DIRECTION, BANDWIDTH, "bandwidth (GB/s)", ChartShape::Bars(20))
+            .told_by(&["source", "destination", "size"]),
     )
 }
 

@@ -5,7 +5,7 @@ use operator_sheets::TIME_SHARE;
 use perf_models::RocprofKernel;
 use sheets::ColumnKind::{Identifier, Number, Text};
 use sheets::Unit::Milliseconds;
-use sheets::{Chart, ChartShape, Column, Field, Sheet, percent};
+use sheets::{Chart, ChartShape, Column, Field, Role, Sheet, percent};
 use trace_ingest::Nanoseconds;
 use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy};
 
@@ -22,6 +22,9 @@ const TIME: Column = Column::new(
     Number(Milliseconds),
     "Length in ms of the union of the spans in question, over all GPUs together.",
 );
+
+const AGENT: Column =
+    Column::text("agent", "The GPU, as the profile's records call it; empty for records that name none.");
 
 pub(super) fn together<'a>() -> Sheet<'a, RocprofAnalysis> {
     /// Name, time in nanoseconds, share of the total in percent.
@@ -52,7 +55,7 @@ pub(super) fn together<'a>() -> Sheet<'a, RocprofAnalysis> {
         TYPE.name,
         TIME.name,
         "time (ms)",
-        ChartShape::Stacked(&["busy_time", "idle"]),
+        ChartShape::Stacked { parts: &["busy_time", "idle"], per: None },
     ))
 }
 
@@ -136,14 +139,13 @@ pub(super) fn by_agent<'a>() -> Sheet<'a, RocprofAnalysis> {
     type Row<'a> = (Option<&'a Agent>, &'static str, i64, f64);
     type F<'a> = Field<(), Row<'a>>;
     let fields = [
-        F::new(Text, "agent", |_, (agent, ..)| agent.map(|agent| agent.label.as_str()).into())
-            .described("The GPU, as the profile's records call it; empty for records that name none."),
+        F::from_column(AGENT, |_, (agent, ..)| agent.map(|agent| agent.label.as_str()).into()),
         F::new(Identifier, "gpu", |_, (agent, ..)| agent.and_then(|agent| agent.ordinal).into())
-            .described("Index of the GPU among those that the process saw."),
+            .described("Index of the GPU among those that the process saw.").with_role(Role::Name),
         F::new(Text, "product", |_, (agent, ..)| {
             agent.and_then(|agent| agent.product_name.as_deref().or(agent.name.as_deref())).into()
         })
-        .described("Product, or target where the profile does not name it."),
+        .described("Product, or target where the profile does not name it.").with_role(Role::Detail),
         F::from_column(TYPE, |_, &(_, kind, ..)| kind.into())
             .described("What the time is: total_time (first start to last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither), computation_time (kernels that are no collectives run), comm_time (collectives run), exposed_comm_time (collectives run while nothing computes), exposed_memcpy_time (memory is copied while no kernel runs). Computation, exposed communication, exposed copies and idle time add up to the total."),
         F::from_column(TIME, |_, &(.., time, _)| (time as f64 / 1e6).into())
@@ -163,6 +165,16 @@ pub(super) fn by_agent<'a>() -> Sheet<'a, RocprofAnalysis> {
             agent_timelines(analysis).into_iter().flat_map(rows).collect()
         },
     )
+    .with_chart(Chart::new(
+        "Timeline of each GPU",
+        TYPE.name,
+        TIME.name,
+        "time (ms)",
+        ChartShape::Stacked {
+            parts: &["computation_time", "exposed_comm_time", "exposed_memcpy_time", "idle"],
+            per: Some(AGENT.name),
+        },
+    ))
 }
 
 /// The rows of a GPU: name and time in nanoseconds.

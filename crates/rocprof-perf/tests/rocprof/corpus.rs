@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rocprof_perf::{RocprofAnalysis, RocprofOptions, rocprof_sheets};
-use sheets::{Cell, Table};
+use sheets::{Cell, Layout, Table};
 use trace_ingest::ReadOptions;
 use trace_ingest::rocprof::read_profile;
 
@@ -20,7 +20,13 @@ fn everything() -> RocprofOptions {
 
 fn table(analysis: &RocprofAnalysis, name: &str) -> Table {
     let sheets = rocprof_sheets();
-    sheets.iter().find(|sheet| sheet.name == name).unwrap().table(analysis).unwrap().unwrap()
+    sheets
+        .iter()
+        .find(|sheet| sheet.name == name)
+        .unwrap()
+        .table_in(analysis, Layout::Reference)
+        .unwrap()
+        .unwrap()
 }
 
 /// The rows, each as the cells of some columns joined by ` | `; whole figures have no point.

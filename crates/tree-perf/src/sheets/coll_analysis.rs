@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use gpu_timeline::{Activity, Summary};
 use perf_models::{CollectiveKind, element_size, type_of_scalar_name};
-use sheets::{Cell, Column, ColumnKind, Field, Nested, Sheet, Unit};
+use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Field, Nested, Role, Sheet, Unit};
 use trace_ingest::{Category as EventCategory, Collective, EventId, StringId, Trace};
 
 use crate::IndexMap;
@@ -71,6 +71,9 @@ impl Kinds<'_> {
     }
 }
 
+const NAME: Column =
+    Column::text("Collective name", "Collective, such as allreduce; for custom kernels by their name.");
+
 /// One row per kind of collective.
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     let fields = [
@@ -82,28 +85,24 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         Column::text(
             "Process Group Name",
             "Process group; where the trace names none, all if it names none anywhere and uses one stream, else Unknown_Group.",
-        )
+        ).with_role(Role::Detail)
         .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| {
             kinds.text(key.collective.group_name).unwrap_or(kinds.unknown_group).into()
         }),
         list("Process Group Ranks", "Ranks of the group.", |collective| collective.group_ranks),
-        Column::text(
-            "Collective name",
-            "Collective, such as allreduce; for custom kernels by their name.",
-        )
-        .field(|(key, _): &Row<'_>| key.name.into()),
+        NAME.field(|(key, _): &Row<'_>| key.name.into()),
         count("Group size", "Number of ranks of the group.", |collective| collective.group_size),
         Column::text("dtype", "Element type.")
             .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| kinds.text(key.collective.dtype).into()),
-        count("In msg nelems", "Elements that the rank gives.", |collective| collective.in_elements),
-        count("Out msg nelems", "Elements that the rank gets.", |collective| collective.out_elements),
+        count("In msg nelems", "Elements that the rank gives.", |collective| collective.in_elements).with_role(Role::Detail),
+        count("Out msg nelems", "Elements that the rank gets.", |collective| collective.out_elements).with_role(Role::Detail),
         list("In split size", "Elements given to each rank, for uneven splits.", |collective| {
             collective.in_split_size
         }),
         list("Out split size", "Elements got from each rank, for uneven splits.", |collective| {
             collective.out_split_size
         }),
-        Column::identifier("stream", "Stream of the kernel.")
+        Column::identifier("stream", "Stream of the kernel.").with_role(Role::Detail)
             .field(|(key, _): &Row<'_>| key.stream.into()),
         size(
             "In msg size (MB)_first",
@@ -117,15 +116,15 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         ),
         duration("dur_sum", "Sum of the kernels' durations in µs, waiting for other ranks included.", |all| {
             Some(all.sum as f64)
-        }),
+        }).with_role(Role::Headline),
         duration("dur_mean", "Mean duration in µs.", |all| Some(all.mean)),
         duration(
             "dur_std",
             "Standard deviation (of a sample, n − 1) of the durations in µs; empty for one kernel.",
             |all| all.sample_std,
-        ),
-        duration("dur_min", "Shortest duration in µs.", |all| Some(all.min as f64)),
-        duration("dur_max", "Longest duration in µs.", |all| Some(all.max as f64)),
+        ).spread_of("dur_mean"),
+        duration("dur_min", "Shortest duration in µs.", |all| Some(all.min as f64)).spread_of("dur_mean"),
+        duration("dur_max", "Longest duration in µs.", |all| Some(all.max as f64)).spread_of("dur_mean"),
         Column::count("operation_count", "Number of kernels.")
             .field(|(_, durations): &Row<'_>| durations.count.into()),
         Column::new(
@@ -161,6 +160,16 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         "Kernels of collective communication (those with a correlation or External id) by process group, collective, type, size and stream, most time first; left out when there are none, or when the analysis of collectives is off.",
         fields,
         rows,
+    )
+    .with_chart(
+        Chart::new(
+            "Collectives by kernel time",
+            NAME.name,
+            "dur_sum",
+            "kernel time (µs)",
+            ChartShape::Bars(15),
+        )
+        .told_by(&["Process Group Name", "dtype", "In msg size (MB)_first", "stream"]),
     )
 }
 

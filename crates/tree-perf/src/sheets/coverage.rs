@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hashbrown::HashMap;
 use operator_sheets::OpCategory;
 use operator_sheets::columns::{CUMULATIVE, KERNEL_TIME_SUM, OP_CATEGORY, SHARE_OF_KERNEL_TIME};
-use sheets::{Column, Sheet, shares};
+use sheets::{Column, Role, Sheet, shares};
 
 use crate::analysis::Analysis;
 use crate::call_groups::CountedCall;
@@ -54,7 +54,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             .field_in(|analysis: &&Analysis, row: &Row| analysis.us(row.time).into()),
         share,
         running,
-        Column::text("reason", "Why FLOPs or bytes are missing; empty where there are both.")
+        Column::text("reason", "Why FLOPs or bytes are missing; empty where there are both.").with_role(Role::Detail)
             .field(|row: &Row| row.key.reason.as_deref().into()),
     ];
     Sheet::with_context(

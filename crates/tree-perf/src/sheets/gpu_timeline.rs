@@ -3,7 +3,7 @@
 use gpu_timeline::Breakdown;
 use operator_sheets::columns::IS_RECOMPUTE;
 use operator_sheets::{TIME_SHARE, kinds_of_time};
-use sheets::{Chart, ChartShape, Column, Field, Sheet};
+use sheets::{Chart, ChartShape, Column, Field, Role, Sheet};
 
 use crate::analysis::Analysis;
 
@@ -19,7 +19,17 @@ const PER_ITERATION: Column = Column::milliseconds(
     "per iteration (ms)",
     "The time over the number of iterations in the window, in ms; only for windows of several whole iterations.",
 );
-const DEVICE: Column = Column::identifier("device", "Index of the device.");
+const DEVICE: Column = Column::identifier("device", "Index of the device.").with_role(Role::Name);
+
+/// The kinds of time that add up to the total.
+const PARTS: &[&str] = &[
+    "computation_time",
+    "exposed_comm_time",
+    "exposed_memcpy_time",
+    "idle_time",
+    "micro_idle_time",
+    "macro_idle_time",
+];
 
 /// One kind of time of a breakdown.
 struct Row {
@@ -46,14 +56,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         TYPE.name,
         TIME.name,
         "time (ms)",
-        ChartShape::Stacked(&[
-            "computation_time",
-            "exposed_comm_time",
-            "exposed_memcpy_time",
-            "idle_time",
-            "micro_idle_time",
-            "macro_idle_time",
-        ]),
+        ChartShape::Stacked { parts: PARTS, per: None },
     ))
 }
 
@@ -67,6 +70,13 @@ pub(crate) fn sheet_per_device<'a>() -> Sheet<'a, Analysis> {
         [device].into_iter().chain(time_fields(time)),
         |analysis| Some((analysis, rows_per_device(analysis)?)),
     )
+    .with_chart(Chart::new(
+        "GPU timeline of each device",
+        TYPE.name,
+        TIME.name,
+        "time (ms)",
+        ChartShape::Stacked { parts: PARTS, per: Some(DEVICE.name) },
+    ))
 }
 
 fn time_fields<'a>(time: Column) -> [Field<&'a Analysis, Row>; 4] {

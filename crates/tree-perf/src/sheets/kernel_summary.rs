@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use gpu_timeline::Summary;
 use hashbrown::HashMap;
 use operator_sheets::OpCategory;
-use sheets::{Chart, ChartShape, Column, Excerpt, Field, Sheet, percent};
+use sheets::{Chart, ChartShape, Column, Excerpt, Field, Role, Sheet, percent};
 use trace_ingest::{EventId, StringId};
 use trace2tree::is_graph_launch;
 
@@ -15,11 +15,13 @@ use crate::kernel_records::{KernelRecord, kernel_records};
 
 const KERNEL_NAME: Column = Column::text("Kernel name", "Kernel, as the profiler names it.");
 const DURATION_COUNT: Column = Column::count("Kernel duration (µs)_count", "Number of kernels.");
-const KERNEL_TIME_SHARE: Column = Column::percent("Percent of kernels time (%)", "");
+const KERNEL_TIME_SHARE: Column =
+    Column::percent("Percent of kernels time (%)", "").with_role(Role::Headline);
 const DURATION_SUM: Column = Column::microseconds(
     "Kernel duration (µs)_sum",
     "Sum of the kernels' durations in µs, overlaps counted twice.",
-);
+)
+.with_role(Role::Headline);
 
 /// What the rows of a table of kernels share.
 pub struct KernelTable<'a> {
@@ -90,12 +92,12 @@ impl<'a> KernelTable<'a> {
             Column::text(
                 "Parent op category",
                 "Kind of work of the kernel for its operator, as in the operator sheets; empty for kernels without a launch in the trace.",
-            )
+            ).with_role(Role::Detail)
             .field(|row: &KernelRow| row.category.as_ref().map(OpCategory::as_str).into()),
             Column::text(
                 "Parent cpu_op",
                 "Operator that the kernel is charged to, as in the operator sheets, or the launching call itself outside any operator; left out when no kernel of the trace has an operator.",
-            )
+            ).with_role(Role::Detail)
             .field_in(|table: &KernelTable<'_>, row: &KernelRow| {
                 row.parent.map(|name| table.analysis.trace().text(name)).into()
             })
@@ -103,15 +105,15 @@ impl<'a> KernelTable<'a> {
             KERNEL_NAME.field_in(|table: &KernelTable<'_>, row: &KernelRow| {
                 table.analysis.trace().text(row.kernel).into()
             }),
-            Column::identifier("Kernel stream", "Stream it ran on.")
+            Column::identifier("Kernel stream", "Stream it ran on.").with_role(Role::Detail)
                 .field(|row: &KernelRow| row.stream.into()),
             time(DURATION_SUM, |durations| durations.sum as f64),
             DURATION_COUNT.field(|row: &KernelRow| row.durations.count.into()),
             time(microseconds("Kernel duration (µs)_mean", "Mean duration in µs."), |durations| durations.mean),
-            time(microseconds("Kernel duration (µs)_min", "Shortest duration in µs."), |durations| {
+            time(microseconds("Kernel duration (µs)_min", "Shortest duration in µs.").spread_of("Kernel duration (µs)_mean"), |durations| {
                 durations.min as f64
             }),
-            time(microseconds("Kernel duration (µs)_max", "Longest duration in µs."), |durations| {
+            time(microseconds("Kernel duration (µs)_max", "Longest duration in µs.").spread_of("Kernel duration (µs)_mean"), |durations| {
                 durations.max as f64
             }),
             KERNEL_TIME_SHARE.described(share).field_in(
@@ -125,6 +127,7 @@ impl<'a> KernelTable<'a> {
     /// The chart of their sums.
     pub fn chart(title: &'static str) -> Chart {
         Chart::new(title, KERNEL_NAME.name, DURATION_SUM.name, "kernel time (µs)", ChartShape::Bars(10))
+            .told_by(&["Parent cpu_op", "Kernel stream"])
     }
 
     /// The kernels that `include` accepts, by operator, name and stream, most time first; `None` when it accepts none.

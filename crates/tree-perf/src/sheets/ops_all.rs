@@ -3,7 +3,7 @@
 use gpu_timeline::{Spread, Summary};
 use operator_sheets::columns::{self, overlap};
 use operator_sheets::{KernelList, ListedKernel, OpCategory};
-use sheets::{Column, ColumnKind, Field, Sheet, Statistics, Unit, shares_of, statistics};
+use sheets::{Column, ColumnKind, Field, Role, Sheet, Statistics, Unit, shares_of, statistics};
 use trace_ingest::EventId;
 
 use crate::analysis::Analysis;
@@ -116,7 +116,7 @@ fn fields<'a>(with_overlap: bool) -> Vec<Field<CallTable<'a>, Row<'a>>> {
             "Calls with these arguments that launched device work.",
         )
         .field(|row: &Row<'_>| row.group.calls.len().into()),
-        time_column("first_occurrence_time", "Start of the first of these calls in µs, counted from the first call of the sheet; present when it is asked for.")
+        time_column("first_occurrence_time", "Start of the first of these calls in µs, counted from the first call of the sheet; present when it is asked for.").with_role(Role::Detail)
             .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.first_start).into())
             .when(|table: &CallTable<'_>| table.analysis.options().include_first_occurrence_time),
     ]);
@@ -124,7 +124,7 @@ fn fields<'a>(with_overlap: bool) -> Vec<Field<CallTable<'a>, Row<'a>>> {
     let subtree = SUBTREE.fields(|row: &Row<'_>| &row.subtree.us);
     fields.extend(direct.into_iter().zip(subtree).flat_map(|(direct, subtree)| [direct, subtree]));
     fields.extend([
-        time_column("total_direct_kernel_time_sum", "Sum over calls of the direct kernel time in µs.")
+        time_column("total_direct_kernel_time_sum", "Sum over calls of the direct kernel time in µs.").with_role(Role::Headline)
             .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.direct.sum).into()),
         time_column("total_subtree_kernel_time_sum", "Sum over calls of the subtree kernel time in µs.")
             .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.subtree.sum).into()),

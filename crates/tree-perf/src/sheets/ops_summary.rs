@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use operator_sheets::columns::{
     CALL_STACK, CUMULATIVE, DIRECT_MS, IS_RECOMPUTE, OP_CATEGORY, OP_NAME, PARENT_MODULE, PERCENTAGE,
 };
-use sheets::{Chart, ChartShape, Column, Excerpt, Field, Nested, Sheet, shares};
+use sheets::{Chart, ChartShape, Column, Excerpt, Field, Layout, Nested, Sheet, shares};
 use trace_ingest::EventId;
 
 use crate::analysis::Analysis;
@@ -24,7 +24,15 @@ struct Key<'a> {
     is_recompute: bool,
 }
 
+/// What distinguishes rows of one name.
+const TOLD_BY: &[&str] = &[PARENT_MODULE.name, IS_RECOMPUTE.name];
+
 const COUNT: Column = Column::count("Count", "");
+
+const SUBTREE_MS: Column = Column::milliseconds(
+    "total_subtree_kernel_time_ms",
+    "Device time in ms of all kernels below the operator; calls inside calls count again, so the sheet's sum exceeds the device's busy time. In TraceLens's layout not in the inference report.",
+);
 
 type Row<'a> = (Key<'a>, Totals<'a>);
 
@@ -48,12 +56,12 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         Column::microseconds(
             "total_direct_kernel_time_sum",
             "Device time in µs of the kernels that the operator launched itself: per call the union of their spans, summed over calls.",
-        )
+        ).only_in(Layout::Reference)
         .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.us(totals.direct).into()),
         Column::microseconds(
             "total_subtree_kernel_time_sum",
             "Device time in µs of all kernels below the operator; calls inside calls count again, so the sheet's sum exceeds the device's busy time.",
-        )
+        ).only_in(Layout::Reference)
         .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.us(totals.subtree).into()),
         Column::count(
             "total_subtree_kernel_time_count",
@@ -62,15 +70,16 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         .field(|(_, totals): &Row<'_>| totals.calls.into())
         .when(is_for(ReportLayout::Inference)),
         DIRECT_MS.field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.ms(totals.direct).into()),
-        Column::milliseconds(
-            "total_subtree_kernel_time_ms",
-            "total_subtree_kernel_time_sum in ms; not in the inference report.",
-        )
+        SUBTREE_MS
         .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.ms(totals.subtree).into())
-        .when(is_for(ReportLayout::Standard)),
+        .when(is_for(ReportLayout::Standard))
+        .only_in(Layout::Reference),
+        SUBTREE_MS
+            .only_in(Layout::Roles)
+            .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.ms(totals.subtree).into()),
         COUNT.described("Calls of the operator that launched device work.")
             .field(|(_, totals): &Row<'_>| totals.calls.into()),
-        Column::nested("Categories", "Kinds of work of the operator's calls.").field(
+        Column::names("Categories", "Kinds of work of the operator's calls.").field(
             |(_, totals): &Row<'_>| {
                 Nested::List(totals.categories.iter().map(|&name| Nested::Text(name.to_owned())).collect()).into()
             },
@@ -83,13 +92,16 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         fields.into_iter().chain(shares(PERCENTAGE, CUMULATIVE, |(_, totals): &Row<'_>| totals.direct)),
         by_operator,
     )
-    .with_chart(Chart::new(
-        "Operators by kernel time",
-        OP_NAME.name,
-        DIRECT_MS.name,
-        "kernel time (ms)",
-        ChartShape::Bars(15),
-    ))
+    .with_chart(
+        Chart::new(
+            "Operators by kernel time",
+            OP_NAME.name,
+            DIRECT_MS.name,
+            "kernel time (ms)",
+            ChartShape::Bars(15),
+        )
+        .told_by(TOLD_BY),
+    )
     .with_excerpt(excerpt(10, "operator", OP_NAME))
 }
 
@@ -118,7 +130,7 @@ pub(crate) fn sheet_by_category<'a>() -> Sheet<'a, Analysis> {
         DIRECT_MS.name,
         "kernel time (ms)",
         ChartShape::Bars(20),
-    ))
+    ).told_by(TOLD_BY))
     .with_excerpt(excerpt(6, "category", OP_CATEGORY))
 }
 

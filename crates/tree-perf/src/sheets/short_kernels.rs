@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use operator_sheets::{nested_argument, short_kernel_histogram};
-use sheets::{Cell, Column, Sheet, percent};
+use sheets::{Cell, Column, Role, Sheet, percent};
 use trace_ingest::{ArgumentId, Sequence, StringId};
 
 use crate::IndexMap;
@@ -65,10 +65,12 @@ impl ShortKernels<'_> {
 pub(crate) fn details_sheet<'a>() -> Sheet<'a, Analysis> {
     let of_operators = [
         Column::text("Parent cpu_op", "Operator that the kernel is charged to, as in the operator sheets.")
+            .with_role(Role::Detail)
             .field_in(|short: &ShortKernels<'_>, row: &Row| {
                 row.operator.map(|operator| short.text(operator.name)).into()
             }),
         Column::nested("Input dims", "Shapes of the operator's inputs.")
+            .with_role(Role::Detail)
             .field_in(|short: &ShortKernels<'_>, row: &Row| short.argument(row, |operator| operator.dims)),
         Column::nested("Input strides", "Strides of the operator's inputs, in elements.")
             .field_in(|short: &ShortKernels<'_>, row: &Row| short.argument(row, |operator| operator.strides)),
@@ -83,7 +85,7 @@ pub(crate) fn details_sheet<'a>() -> Sheet<'a, Analysis> {
         Column::microseconds(
             "Short Kernel duration (µs) sum",
             "Sum of the short kernels' durations in µs.",
-        )
+        ).with_role(Role::Headline)
         .field_in(|short: &ShortKernels<'_>, row: &Row| short.analysis.us(row.time).into()),
         Column::count("Short Kernel count", "Number of short kernels.")
             .field(|row: &Row| row.count.into()),
@@ -97,7 +99,7 @@ pub(crate) fn details_sheet<'a>() -> Sheet<'a, Analysis> {
         Column::percent(
             "Short Kernel duration (µs) percent of total time",
             "Sum as a share of total_time of gpu_timeline (of the whole trace, recomputed work included), in percent; empty when the timeline is.",
-        )
+        ).with_role(Role::Headline)
         .field_in(|short: &ShortKernels<'_>, row: &Row| percent(row.time, short.total_time).into()),
     ];
     let of_operators = of_operators

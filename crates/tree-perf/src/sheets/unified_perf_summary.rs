@@ -3,7 +3,7 @@
 use gpu_timeline::Spread;
 use operator_sheets::columns::{self, KERNEL_TIME, PCT_ROOFLINE, TB_PER_S, TFLOPS_PER_S, overlap};
 use operator_sheets::{CallFigures, Evaluated, KernelList, nested_parameters};
-use sheets::{Column, ColumnKind, Field, Sheet, Statistics, Unit, shares, statistics};
+use sheets::{Column, ColumnKind, Field, Role, Sheet, Statistics, Unit, shares, statistics};
 use trace_ingest::EventId;
 
 use crate::analysis::Analysis;
@@ -102,9 +102,9 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
         Column::microseconds(
             "total_duration_us",
             "Sum over calls of the time in µs that the operator took on the host; in rows of single device events the operator counts once per device event; pseudo operators inserted around a kernel took none. Empty for operators of captured graphs, which the host does not run in a replay.",
-        )
+        ).with_role(Role::Detail)
         .field_in(|table: &CallTable<'_>, row: &Row<'_>| total_host_us(table.analysis, &row.group).into()),
-        HOST_TIME.mean.named("mean_duration_us").field(|row: &Row<'_>| row.host_us.mean.into()),
+        HOST_TIME.mean.named("mean_duration_us").with_role(Role::Detail).field(|row: &Row<'_>| row.host_us.mean.into()),
         HOST_TIME.std.named("std_duration_us").field(|row: &Row<'_>| row.host_us.std.into()),
         columns::GFLOPS.field(|row: &Row<'_>| row.figures.gflops.into()),
         columns::DATA_MOVED.field(|row: &Row<'_>| row.figures.mebibytes.into()),
@@ -156,7 +156,7 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
             "Whether the figures come from a model of the operator, or of the forward operator whose only backward it is.",
         )
         .field(|row: &Row<'_>| row.group.calls[0].has_model().into()),
-        Column::text("reason", "Why FLOPs or bytes are missing; empty where there are both.")
+        Column::text("reason", "Why FLOPs or bytes are missing; empty where there are both.").with_role(Role::Detail)
             .field_in(|table: &CallTable<'_>, row: &Row<'_>| {
                 row.group.calls.iter().find_map(|call| call.reason(table.analysis)).into()
             }),

@@ -3,7 +3,7 @@
 
 mod table;
 
-use sheets::Sheet;
+use sheets::{Layout, Sheet};
 use tree_perf::{Analysis, all_sheets};
 
 pub(crate) use table::Table;
@@ -14,9 +14,10 @@ pub(crate) fn sheet<'a>(name: &str) -> Sheet<'a, Analysis> {
 }
 
 impl Table {
-    /// Builds a sheet; `None` when the report leaves it out.
+    /// Builds a sheet in the layout of its report; `None` when the report leaves it out.
     pub(crate) fn build(analysis: &Analysis, name: &str) -> Option<Table> {
-        sheet(name).table(analysis).unwrap().map(|table| Table::new(&table))
+        let layout = if analysis.options().parity { Layout::Reference } else { Layout::Roles };
+        sheet(name).table_in(analysis, layout).unwrap().map(|table| Table::new(&table))
     }
 
     /// Builds a sheet that must be there.

@@ -85,7 +85,8 @@ fn the_summary_of_operators_has_the_columns_of_its_report() {
         (ReportLayout::Inference, "total_subtree_kernel_time_count", "total_subtree_kernel_time_ms"),
         (ReportLayout::Standard, "total_subtree_kernel_time_ms", "total_subtree_kernel_time_count"),
     ] {
-        let table = four_calls().table_with("ops_summary", AnalysisOptions { layout, ..Default::default() });
+        let options = AnalysisOptions { layout, parity: true, ..Default::default() };
+        let table = four_calls().table_with("ops_summary", options);
         assert!(table.headers.iter().any(|header| header == has), "{layout:?}");
         assert!(!table.headers.iter().any(|header| header == lacks), "{layout:?}");
     }

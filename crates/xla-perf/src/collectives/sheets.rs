@@ -8,7 +8,7 @@ use sheets::ColumnKind::{Count, Identifier, Number, Text, Whole};
 use sheets::Unit::{
     Bytes, GibibytesPerSecond, GigabytesPerSecond, Kibibytes, Mebibytes, Microseconds, Milliseconds, Percent,
 };
-use sheets::{Chart, ChartShape, Column, Excerpt, Field, Sheet, percent};
+use sheets::{Chart, ChartShape, Column, Excerpt, Field, Role, Sheet, percent};
 use trace_ingest::{Picoseconds, TimeUnit};
 
 use super::analysis::CollectiveAnalysis;
@@ -43,12 +43,14 @@ const TOTAL_MS: Column = Column::new(
     "total_time_ms",
     Number(Milliseconds),
     "Sum over devices of the kernels' durations in ms, waiting for other devices included.",
-);
+)
+.with_role(Role::Headline);
 const EXPOSED_SHARE: Column = Column::new(
     "exposed (%)",
     Number(Percent),
     "Share of total_time_ms in which the device computed nothing, in percent.",
-);
+)
+.with_role(Role::Headline);
 
 /// The sheets of the collectives of one profile, in order.
 pub(crate) fn profile_collective_sheets<'a>() -> Vec<Sheet<'a, JaxAnalysis>> {
@@ -90,6 +92,10 @@ fn sheets<'a, A: 'a>(collectives: fn(&'a A) -> &'a CollectiveAnalysis) -> Vec<Sh
             operation_fields(),
             collectives,
             operations,
+        )
+        .with_chart(
+            Chart::new("Collectives by time", NAME.name, TOTAL_MS.name, "time of all devices (ms)", ChartShape::Bars(15))
+                .told_by(&["module", "program_id"]),
         )
         .with_excerpt(excerpt(10, "collective", NAME, SLICES)),
         sheet(
@@ -152,9 +158,11 @@ fn identity_fields<'a, R>(
         F::from_column(kind, move |all, row| collective(all, row).kind.name().into()),
         F::from_column(NAME, move |all, row| collective(all, row).name.as_str().into()),
         F::new(Text, "module", move |all, row| unless_empty(&program(all, row).module))
-            .described("Module of the program; empty where the profile does not say."),
+            .described("Module of the program; empty where the profile does not say.")
+            .with_role(Role::Detail),
         F::new(Text, "program_id", move |all, row| program(all, row).program.map(|id| id.to_string()).into())
-            .described("Id of the program; empty where the profile does not say."),
+            .described("Id of the program; empty where the profile does not say.")
+            .with_role(Role::Provenance),
     ]
 }
 
@@ -178,12 +186,12 @@ macro_rules! distribution {
     ($figure:literal, $unit:expr, $what:literal) => {
         [
             distribution!(@ "avg_", $figure, $unit, "Mean of the ", $what),
-            distribution!(@ "median_", $figure, $unit, "Median of the ", $what),
-            distribution!(@ "min_", $figure, $unit, "Smallest of the ", $what),
-            distribution!(@ "max_", $figure, $unit, "Largest of the ", $what),
-            distribution!(@ "std_", $figure, $unit, "Standard deviation (of the population) of the ", $what),
-            distribution!(@ "p25_", $figure, $unit, "First quartile of the ", $what),
-            distribution!(@ "p75_", $figure, $unit, "Third quartile of the ", $what),
+            distribution!(@ "median_", $figure, $unit, "Median of the ", $what).spread_of(concat!("avg_", $figure)),
+            distribution!(@ "min_", $figure, $unit, "Smallest of the ", $what).spread_of(concat!("avg_", $figure)),
+            distribution!(@ "max_", $figure, $unit, "Largest of the ", $what).spread_of(concat!("avg_", $figure)),
+            distribution!(@ "std_", $figure, $unit, "Standard deviation (of the population) of the ", $what).spread_of(concat!("avg_", $figure)),
+            distribution!(@ "p25_", $figure, $unit, "First quartile of the ", $what).spread_of(concat!("avg_", $figure)),
+            distribution!(@ "p75_", $figure, $unit, "Third quartile of the ", $what).spread_of(concat!("avg_", $figure)),
         ]
     };
     (@ $aggregate:literal, $figure:literal, $unit:expr, $start:literal, $what:literal) => {
@@ -289,27 +297,27 @@ fn operation_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, OperationRow<'a>>
         F::new(Identifier, "channel_id", |_, row| row.operation.channel.into())
             .described("Channel that ties the instruction to those of other devices."),
         F::new(Text, "replica_groups", |_, row| row.operation.groups.as_ref().map(ToString::to_string).into())
-            .described("Groups of devices as HLO writes them: lists, {} for all devices, [groups,size]<=[dims]T(permutation) for the numbers from 0 laid out as an array, transposed and cut; pairs of source and target for a permute. Numbers are taken to be ranks."),
+            .described("Groups of devices as HLO writes them: lists, {} for all devices, [groups,size]<=[dims]T(permutation) for the numbers from 0 laid out as an array, transposed and cut; pairs of source and target for a permute. Numbers are taken to be ranks.").with_role(Role::Provenance),
         F::new(Count, "group_size", |_, row| row.size.into()).described("Devices of a group, by the first."),
         F::new(Count, "num_groups", |collectives, row| {
             row.operation.groups.as_ref().map(|groups| groups.resolve(&collectives.devices).len()).into()
         })
         .described("Groups, those without a recorded device included."),
         F::new(Text, "inputs", |_, row| row.tensors(|operation| texts(&operation.inputs)).into())
-            .described("Type and shape of what a device gives."),
+            .described("Type and shape of what a device gives.").with_role(Role::Detail),
         F::new(Text, "outputs", |_, row| row.tensors(|operation| texts(&operation.outputs)).into())
-            .described("Type and shape of what a device gets."),
+            .described("Type and shape of what a device gets.").with_role(Role::Detail),
         F::new(Whole(Bytes), "input_bytes", |_, row| row.tensors(CollectiveOperation::input_bytes).into())
-            .described("Bytes that a device gives."),
+            .described("Bytes that a device gives.").with_role(Role::Detail),
         F::new(Whole(Bytes), "output_bytes", |_, row| row.tensors(CollectiveOperation::output_bytes).into())
-            .described("Bytes that a device gets."),
+            .described("Bytes that a device gets.").with_role(Role::Detail),
         F::new(Whole(Bytes), "data_bytes", |_, row| {
             row.size.and_then(|size| row.tensors(|operation| operation.data_bytes(size))).into()
         })
         .described("Bytes D that the algorithmic bandwidth is computed from: a device's shard for all-gather, the whole input for reduce-scatter, else the output."),
         F::from_column(SLICES, |_, row| row.summary.slices.into()),
         F::new(Count, "incomplete_slices", |_, row| row.summary.incomplete.into())
-            .described("Executions that lack the kernel of a device whose profile shows other work; their skew and fastest device may be of a part only."),
+            .described("Executions that lack the kernel of a device whose profile shows other work; their skew and fastest device may be of a part only.").with_role(Role::Detail),
         F::new(Count, "num_kernels", |_, row| row.summary.kernels.into())
             .described("Kernels of all devices."),
         F::from_column(TOTAL_MS, |_, row| row.summary.total_duration.to_milliseconds().into()),
@@ -321,27 +329,30 @@ fn operation_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, OperationRow<'a>>
         F::new(Number(Microseconds), "min_dur_mean_us", |_, row| row.min_durations.mean.into())
             .described("Duration in µs of an execution's fastest kernel, mean over executions."),
         F::new(Number(Microseconds), "min_dur_median_us", |_, row| row.min_durations.median.into())
-            .described("The same, median."),
+            .described("The same, median.").spread_of("min_dur_mean_us"),
         F::new(Number(Microseconds), "min_dur_min_us", |_, row| row.min_durations.min.into())
-            .described("The same, least."),
+            .described("The same, least.").spread_of("min_dur_mean_us"),
         F::new(Number(Microseconds), "min_dur_max_us", |_, row| row.min_durations.max.into())
-            .described("The same, largest."),
+            .described("The same, largest.").spread_of("min_dur_mean_us"),
     ]);
     fields.extend(rate_fields(|row: &OperationRow<'_>| row.summary.bandwidth));
     fields.extend([
         F::from_column(ALGORITHMIC.named("bandwidth_min (GiB/s)"), |_, row| {
             row.summary.algorithmic_range.map(|range| range.0).into()
         })
-        .described("Least algorithmic bandwidth of a group in an execution, in GiB/s."),
+        .described("Least algorithmic bandwidth of a group in an execution, in GiB/s.")
+        .spread_of(ALGORITHMIC.name),
         F::from_column(ALGORITHMIC.named("bandwidth_max (GiB/s)"), |_, row| {
             row.summary.algorithmic_range.map(|range| range.1).into()
         })
-        .described("Largest algorithmic bandwidth of a group in an execution, in GiB/s."),
+        .described("Largest algorithmic bandwidth of a group in an execution, in GiB/s.")
+        .spread_of(ALGORITHMIC.name),
         F::new(Number(Microseconds), "start_skew_mean_us", |_, row| row.start_skews.mean.into()).described(
             "Latest less earliest start of an execution's kernels on a node in µs, mean over executions.",
         ),
         F::new(Number(Microseconds), "start_skew_max_us", |_, row| row.start_skews.max.into())
-            .described("The same, largest."),
+            .described("The same, largest.")
+            .spread_of("start_skew_mean_us"),
         F::new(Number(Microseconds), "end_skew_mean_us", |_, row| row.end_skews.mean.into()).described(
             "Latest less earliest end of an execution's kernels on a node in µs, mean over executions.",
         ),
@@ -359,7 +370,7 @@ fn execution_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, &'a SliceMeasurem
     let mut fields = Vec::from(identity_fields(KIND, |row: &&SliceMeasurement| row.operation));
     fields.extend([
         F::new(Identifier, "slice", |_, row| row.index.into())
-            .described("Number of the execution among those of the collective, from 0."),
+            .described("Number of the execution among those of the collective, from 0.").with_role(Role::Name),
         F::new(Number(Milliseconds), "start_ms", |_, row| row.start.to_milliseconds().into())
             .described("Earliest start in ms since the first event of the profile; of several profiles, the least of their numbers, for each host has a clock of its own."),
         F::new(Count, "num_devices", |_, row| row.ranks.len().into())
@@ -388,18 +399,21 @@ const SIZE: Column = Column::new(
     "buffer_size_kb",
     Number(Kibibytes),
     "Size in KiB of the buffer that the collective fills on a device, by the HLO.",
-);
+)
+.with_role(Role::Name);
 const COUNT: Column = Column::new("count", Count, "Collectives in the range.");
 const TIME: Column = Column::new(
     "time_ms",
     Number(Milliseconds),
     "Sum in ms over executions of the duration on the fastest device.",
-);
+)
+.with_role(Role::Headline);
 const SHARE: Column = Column::new(
     "percent",
     Number(Percent),
     "Share of time_ms of all rows of the same base_collective, in percent.",
-);
+)
+.with_role(Role::Headline);
 const EFFECTIVE: Column = Column::new(
     "effective_bw (GB/s)",
     Number(GigabytesPerSecond),
@@ -453,7 +467,8 @@ fn size_fields<'a>() -> [Field<&'a CollectiveAnalysis, Shared<BufferSize>>; 7] {
         F::from_column(EFFECTIVE.named("effective_bw_std (GB/s)"), |_, (row, _)| {
             row.bandwidth.map(|rates| rates.std).into()
         })
-        .described("Standard deviation (of the population) of the same."),
+        .described("Standard deviation (of the population) of the same.")
+        .spread_of(EFFECTIVE.name),
     ]
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use gpu_timeline::{Spread, Summary, summaries};
 use sheets::ColumnKind::{Count, Identifier, Number, Text, Whole};
 use sheets::Unit::{Bytes, GigabytesPerSecond, Microseconds, Milliseconds, One, Percent};
-use sheets::{ColumnKind, Field, Nested, Sheet};
+use sheets::{ColumnKind, Field, Nested, Role, Sheet};
 
 use crate::JaxAnalysis;
 use crate::device_events::DeviceEvent;
@@ -40,18 +40,18 @@ pub(super) fn latency_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         [
             F::new(Text, "name", |_, row| row.kernel.into()).described("Kernel, copy or fill."),
             F::new(Text, "launched_by", |_, row| row.launch.into())
-                .described("The host's call with the same correlation id; some profilers give it the kernel's name."),
+                .described("The host's call with the same correlation id; some profilers give it the kernel's name.").with_role(Role::Detail),
             F::new(Count, "count", |_, row| row.count.into()).described("Launches."),
             F::new(Number(Microseconds), "latency_mean_us", |_, row| row.latency.mean.into())
                 .described("Start on the GPU less start of the call in µs, mean: the time to launch and to wait for earlier work of the stream."),
             F::new(Number(Microseconds), "latency_median_us", |_, row| row.latency.median.into())
-                .described("The same, median."),
+                .described("The same, median.").spread_of("latency_mean_us"),
             F::new(Number(Microseconds), "latency_min_us", |_, row| row.latency.min.into())
-                .described("The same, least: about what a launch costs when the GPU is free."),
+                .described("The same, least: about what a launch costs when the GPU is free.").spread_of("latency_mean_us"),
             F::new(Number(Microseconds), "latency_max_us", |_, row| row.latency.max.into())
-                .described("The same, largest."),
+                .described("The same, largest.").spread_of("latency_mean_us"),
             F::new(Number(Microseconds), "latency_std_us", |_, row| row.latency.std.into())
-                .described("Standard deviation (of a sample, n − 1) of the same; empty for one launch."),
+                .described("Standard deviation (of a sample, n − 1) of the same; empty for one launch.").spread_of("latency_mean_us"),
             F::new(Number(Microseconds), "call_mean_us", |_, row| row.call.mean.into())
                 .described("Duration of the call in µs, mean."),
             F::new(Number(Microseconds), "queued_mean_us", |_, row| row.queued.mean.into())
@@ -163,9 +163,9 @@ pub(super) fn geometry_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     let mut fields = vec![
         F::new(Text, "name", |_, row| row.name.into()).described("Kernel."),
         F::new(ColumnKind::Nested, "grid", |_, row| nested(row.geometry.grid).into())
-            .described("Blocks (work groups) per dimension."),
+            .described("Blocks (work groups) per dimension.").with_role(Role::Name),
         F::new(ColumnKind::Nested, "block", |_, row| nested(row.geometry.block).into())
-            .described("Threads (work items) of a block per dimension."),
+            .described("Threads (work items) of a block per dimension.").with_role(Role::Name),
         F::new(Count, "blocks", |_, row| row.geometry.blocks().into()).described("Blocks of a launch."),
         F::new(Count, "threads_per_block", |_, row| row.geometry.threads_per_block().into())
             .described("Threads of a block."),
@@ -184,7 +184,7 @@ pub(super) fn geometry_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             .described("Occupancy in percent that the launch allows; empty where the profiler did not compute it."),
         F::new(Count, "count", |_, row| row.times.count.into()).described("Launches on all GPUs."),
         F::new(Number(Milliseconds), "total_time_ms", |analysis, row| analysis.ms(row.times.sum).into())
-            .described("Sum of their durations in ms."),
+            .described("Sum of their durations in ms.").with_role(Role::Headline),
     ];
     fields.extend(range_fields(|row: &GeometryRow<'_>| row.times));
     sheet(
@@ -206,8 +206,12 @@ fn range_fields<'a, R>(
     };
     [
         field("mean_time_us", |times| times.mean).described("Mean duration in µs."),
-        field("min_time_us", |times| times.min).described("Shortest duration in µs."),
-        field("max_time_us", |times| times.max).described("Longest duration in µs."),
+        field("min_time_us", |times| times.min)
+            .described("Shortest duration in µs.")
+            .spread_of("mean_time_us"),
+        field("max_time_us", |times| times.max)
+            .described("Longest duration in µs.")
+            .spread_of("mean_time_us"),
     ]
 }
 
@@ -292,21 +296,21 @@ pub(super) fn copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     type F<'a> = Field<&'a JaxAnalysis, CopyRow<'a>>;
     let mut fields = vec![
         F::new(Identifier, "gpu_pid", |_, row| row.pid.into())
-            .described("The GPU that shows the copy: the id of its plane plus 1, which is the process id of trace viewers."),
+            .described("The GPU that shows the copy: the id of its plane plus 1, which is the process id of trace viewers.").with_role(Role::Name),
         F::new(Text, "name", |_, row| row.name.into())
             .described("Name of the copy, which says from where to where."),
         F::new(Text, "kind", |_, row| row.details.kind.as_ref().into())
             .described("Kinds of memory; empty where the profiler does not say."),
         F::new(Identifier, "destination", |_, row| row.details.destination.into())
-            .described("Number that the profiler gives to the destination."),
+            .described("Number that the profiler gives to the destination.").with_role(Role::Name),
         F::new(Text, "async", |_, row| {
             row.details.is_async.map(|flag| if flag { "True" } else { "False" }).into()
         })
-        .described("True where the host went on meanwhile."),
+        .described("True where the host went on meanwhile.").with_role(Role::Detail),
         F::new(Whole(Bytes), "size_bytes", |_, row| row.details.bytes.into()).described("Bytes of a copy."),
         F::new(Count, "count", |_, row| row.times.count.into()).described("Number of copies."),
         F::new(Number(Microseconds), "total_time_us", |analysis, row| analysis.us(row.times.sum).into())
-            .described("Sum of their durations in µs."),
+            .described("Sum of their durations in µs.").with_role(Role::Headline),
     ];
     fields.extend(range_fields(|row: &CopyRow<'_>| row.times));
     fields.extend([
@@ -317,7 +321,8 @@ pub(super) fn copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         F::new(Number(GigabytesPerSecond), "max_bandwidth (GB/s)", |analysis, row| {
             row.bandwidth(analysis, 1, row.times.min).into()
         })
-        .described("Bytes over the shortest duration, in GB/s."),
+        .described("Bytes over the shortest duration, in GB/s.")
+        .spread_of("bandwidth (GB/s)"),
     ]);
     sheet(
         "copy_bandwidth",

@@ -8,7 +8,7 @@ use hlo_cost::{OpMetadata, StackFrameIndex};
 use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
 use sheets::ColumnKind::{Count, Number, Text};
 use sheets::Unit::{Milliseconds, Percent};
-use sheets::{Chart, ChartShape, Column, Field, Sheet, percent, shares};
+use sheets::{Chart, ChartShape, Column, Field, Role, Sheet, percent, shares};
 use trace_ingest::Picoseconds;
 
 use crate::JaxAnalysis;
@@ -145,7 +145,8 @@ const TOTAL_MS: Column = Column::new(
     "total_time_ms",
     Number(Milliseconds),
     "Sum in ms over executions of the time in which a kernel of the instruction ran.",
-);
+)
+.with_role(Role::Headline);
 
 /// Instructions, executions, kernels and time of what a row stands for.
 fn time_fields<'a, R>(
@@ -183,8 +184,8 @@ pub(super) fn source_lines_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             let stack = &row.origin.stack;
             (!stack.is_empty()).then(|| stack.join(" < ")).into()
         })
-        .described("Functions with file and line around it, from the inside out, of the instruction with the most time."),
-        F::new(Text, "top_instruction", |_, row| row.top.into()).described("Instruction with the most time."),
+        .described("Functions with file and line around it, from the inside out, of the instruction with the most time.").with_role(Role::Provenance),
+        F::new(Text, "top_instruction", |_, row| row.top.into()).described("Instruction with the most time.").with_role(Role::Detail),
     ];
     fields.extend(time_fields("Instructions that come from the line.", TOTAL_MS, |row: &SourceLine<'_>| {
         &row.time
@@ -258,7 +259,7 @@ pub(super) fn name_scopes_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     }));
     fields.extend([
         F::new(Number(Milliseconds), "own_time_ms", |_, row| row.own.to_milliseconds().into())
-            .described("The same without the scopes inside."),
+            .described("total_time_ms without the scopes inside."),
         F::new(Number(Percent), "percent", |_, row| row.percent.into()).described(
             "total_time_ms as a share of all device time, in percent; scopes inside others count again.",
         ),

@@ -9,7 +9,7 @@ use operator_sheets::columns::{TB_PER_S, TFLOPS_PER_S};
 use operator_sheets::{CallFigures, Figures, KernelList, ListedKernel, MissingPeak};
 use sheets::ColumnKind::{Count, Number, Text};
 use sheets::Unit::Microseconds;
-use sheets::{Column, Field};
+use sheets::{Column, Field, Role};
 use trace_ingest::{EventId, Picoseconds};
 
 use crate::analysis::JaxAnalysis;
@@ -25,7 +25,8 @@ pub(crate) const STEM: Column = Column::new(
     "HLO instruction without the number at its end, so that instances of one kind are one row; the kernel, copy or fill where no instruction is named.",
 );
 pub(crate) const MODULE: Column =
-    Column::new("hlo_module", Text, "Compiled program of the instruction; empty where none is named.");
+    Column::new("hlo_module", Text, "Compiled program of the instruction; empty where none is named.")
+        .with_role(Role::Detail);
 pub(crate) const CATEGORY: Column = Column::new(
     "op category",
     Text,
@@ -192,7 +193,8 @@ pub(super) fn warm_up_fields<'a>() -> [OperatorField<'a>; 2] {
         OperatorField::new(Count, "warm_up_count", |_, row| {
             (row.group.calls.len() - row.steady.len()).into()
         })
-        .described("Calls in executions of the program that count as warm-up, see steps."),
+        .described("Calls in executions of the program that count as warm-up, see steps.")
+        .with_role(Role::Detail),
         OperatorField::new(Number(Microseconds), "Steady Kernel Time (µs)_mean", |context, row| {
             context.analysis.spread_us(Summary::from_values(&row.steady)).mean.into()
         })
@@ -204,4 +206,5 @@ pub(super) fn warm_up_fields<'a>() -> [OperatorField<'a>; 2] {
 pub(super) fn note_field<'a>() -> OperatorField<'a> {
     OperatorField::new(Text, "note", |_, row| row.operator.note().into())
         .described("What the figures assume, or why there are none; empty where nothing is to be said.")
+        .with_role(Role::Detail)
 }

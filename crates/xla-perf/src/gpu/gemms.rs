@@ -6,7 +6,7 @@ use operator_sheets::columns::{DATA_MOVED, FLOPS_PER_BYTE, GFLOPS};
 use perf_models::{Category, GemmKernel, Value};
 use sheets::ColumnKind::{Count, Flag, Identifier, Number, Text};
 use sheets::Unit::{Microseconds, One, TerabytesPerSecond, TeraflopsPerSecond};
-use sheets::{Column, ColumnKind, Field, Nested, Sheet};
+use sheets::{Column, ColumnKind, Field, Nested, Role, Sheet};
 
 use super::call_groups::{CallGroup, INSTRUCTION, MODULE, call_groups, figures};
 use super::steps::GPU;
@@ -98,18 +98,18 @@ const SIZES: [(&str, Size); 4] = [
 fn by_call<'a>() -> Sheet<'a, JaxAnalysis> {
     type F<'a> = Field<&'a JaxAnalysis, CallRow<'a>>;
     let fields = [
-        F::from_column(GPU, |analysis, row| analysis.device_events()[row.call.kernels[0]].pid.into()),
+        F::from_column(GPU.with_role(Role::Name), |analysis, row| analysis.device_events()[row.call.kernels[0]].pid.into()),
         F::new(Identifier, "step", |analysis, row| {
             row.call.execution.map(|at| analysis.executions()[at].number).into()
         })
-        .described("Execution of the program, see steps."),
+        .described("Execution of the program, see steps.").with_role(Role::Name),
         F::new(Flag, "is_warm_up", |analysis, row| {
             row.call.execution.is_some_and(|at| analysis.executions()[at].is_warm_up).into()
         })
         .described("Whether that execution counts as warm-up."),
         F::from_column(GFLOPS, |_, row| row.figures.map(|figures| figures.gflops()).into()),
         F::new(Number(Microseconds), "Kernel Time (µs)", |_, row| row.call.time.to_microseconds().into())
-            .described("The union of the spans of the call's kernels, in µs."),
+            .described("The union of the spans of the call's kernels, in µs.").with_role(Role::Headline),
         F::new(Number(TeraflopsPerSecond), "TFLOPS/s", |_, row| {
             row.figures.and_then(|figures| figures.tflops_per_s()).into()
         })
@@ -125,7 +125,7 @@ fn by_call<'a>() -> Sheet<'a, JaxAnalysis> {
                 "param: …",
                 Count,
                 "A parameter of the multiplication: B, M, N, K as in gemms.",
-            ),
+            ).with_role(Role::Detail),
             |_| SIZES.map(|(name, _)| name.to_owned()).into(),
             |_, row: &CallRow<'_>, position| SIZES[position].1(&row.extents).into(),
         ),

@@ -12,7 +12,7 @@ use operator_sheets::duration_statistics;
 use perf_models::XlaKernel;
 use sheets::ColumnKind::{Count, Identifier, Number, Text, Whole};
 use sheets::Unit::{Bytes, Microseconds, Milliseconds, Percent};
-use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Nested, Sheet, percent, shares};
+use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Layout, Nested, Role, Sheet, percent, shares};
 
 use super::kernel_rows::{Arguments, Entry, KernelRow, gpu_kernels, kernel_list};
 use crate::IndexMap;
@@ -36,11 +36,12 @@ pub(super) const EX_UID: Column = Column::new("ex_UID", Identifier, "UID of the 
 pub(super) const INPUT_DIMS: Column = Column::nested(
     "Input Dims",
     "Shapes of the instruction's operands that are no scalars, of a tuple that of its first array; empty where the profile does not embed the instruction.",
-);
-pub(super) const INPUT_TYPE: Column = Column::nested("Input type", "Element types of the same.");
+).with_role(Role::Detail);
+pub(super) const INPUT_TYPE: Column =
+    Column::nested("Input type", "Element types of the same.").with_role(Role::Detail);
 pub(super) const INPUT_STRIDES: Column = Column::nested(
     "Input Strides",
-    "Distances of neighbours along each dimension of the same, in elements, by the layout of the HLO; with the figures of TraceLens always ().",
+    "Distances of neighbours along each dimension of the operands in Input Dims, in elements, by the layout of the HLO; with the figures of TraceLens always ().",
 );
 const CONCRETE_INPUTS: Column = Column::nested(
     "Concrete Inputs",
@@ -50,7 +51,8 @@ const DIRECT_MS: Column = Column::new(
     "total_direct_kernel_time_ms",
     Number(Milliseconds),
     "Sum of the durations of the row's kernels, in ms.",
-);
+)
+.with_role(Role::Headline);
 const MS_PER_GPU: Column = Column::new(
     "time ms per gpu",
     Number(Milliseconds),
@@ -162,12 +164,14 @@ fn kernel_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelRow<
         F::new(Number(Microseconds), "total_direct_kernel_time", |analysis, row| {
             analysis.us(row.time).into()
         })
-        .described("Duration of the kernel in µs."),
+        .described("Duration of the kernel in µs.")
+        .with_role(Role::Headline),
         F::new(Number(Microseconds), "total_subtree_kernel_time", |analysis, row| {
             analysis.us(row.time).into()
         })
-        .described("The same: kernels have nothing below."),
-        F::new(Count, "direct_kernel_count", |_, _| 1.into()).described("Always 1."),
+        .described("As the direct kernel time: kernels have nothing below.")
+        .only_in(Layout::Reference),
+        F::new(Count, "direct_kernel_count", |_, _| 1.into()).described("Always 1.").with_role(Role::Detail),
         F::new(Identifier, "pid", |_, row| row.event.pid.into())
             .described("The GPU: the id of its plane plus 1."),
         F::new(Identifier, "tid", |_, row| row.event.stream.into()).described("Stream of the GPU."),
@@ -272,7 +276,12 @@ macro_rules! pair {
                 Number(Microseconds),
                 concat!($what, " of the durations in µs."),
             ),
-            Column::new(concat!("total_subtree_kernel_time_", $statistic), Number(Microseconds), "The same."),
+            Column::new(
+                concat!("total_subtree_kernel_time_", $statistic),
+                Number(Microseconds),
+                "As the direct kernel time: kernels have nothing below.",
+            )
+            .only_in(Layout::Reference),
         ]
     };
 }
@@ -288,6 +297,7 @@ const PAIRS: [([Column; 2], Statistic); 5] = [
     (pair!("max", "Largest"), |times| times.max),
 ];
 const SUMS: [Column; 2] = pair!("sum", "Sum");
+const MEAN: &str = PAIRS[0].0[0].name;
 
 fn group_fields<'a>() -> Vec<Field<&'a JaxAnalysis, KernelGroup<'a>>> {
     type F<'a> = Field<&'a JaxAnalysis, KernelGroup<'a>>;
@@ -298,8 +308,10 @@ fn group_fields<'a>() -> Vec<Field<&'a JaxAnalysis, KernelGroup<'a>>> {
     fields.extend(argument_fields(|row: &KernelGroup<'a>| row.first.operator));
     fields.push(F::new(Count, "operation_count", |_, row| row.durations.count.into()).described("Kernels."));
     for (columns, figure) in PAIRS {
-        let pair =
-            columns.map(|column| column.field(move |row: &KernelGroup<'_>| figure(&row.spread).into()));
+        let pair = columns.map(|column| {
+            let field = column.field(move |row: &KernelGroup<'_>| figure(&row.spread).into());
+            if column.name == MEAN { field } else { field.spread_of(MEAN) }
+        });
         fields.extend(pair);
     }
     fields.extend(SUMS.map(|column| {
@@ -350,15 +362,20 @@ fn name_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelSum<'a
     let time = |name| F::new(Number(Microseconds), name, |analysis, row| analysis.us(row.time).into());
     let fields = [
         F::from_column(SUMMARY_NAME, |_, row| row.name.as_ref().into()),
-        time("total_direct_kernel_time_sum").described("Sum of the durations in µs."),
-        time("total_subtree_kernel_time_sum").described("The same."),
+        time("total_direct_kernel_time_sum")
+            .described("Sum of the durations in µs.")
+            .only_in(Layout::Reference),
+        time("total_subtree_kernel_time_sum")
+            .described("As the direct kernel time: kernels have nothing below.")
+            .only_in(Layout::Reference),
         F::from_column(DIRECT_MS, |analysis, row| analysis.ms(row.time).into()),
         F::from_column(DIRECT_MS.named("total_subtree_kernel_time_ms"), |analysis, row| {
             analysis.ms(row.time).into()
         })
-        .described("The same."),
+        .described("As the direct kernel time: kernels have nothing below.")
+        .only_in(Layout::Reference),
         F::from_column(COUNT, |_, row| row.count.into()),
-        F::new(ColumnKind::Nested, "Categories", |_, row| text_list(&row.categories).into())
+        F::new(ColumnKind::Names, "Categories", |_, row| text_list(&row.categories).into())
             .described("Kinds of these kernels, by name."),
     ];
     fields.into_iter().chain(share_fields())
@@ -397,12 +414,15 @@ fn kind_fields<'a>(name: Column, share: &'static str) -> [Field<&'a JaxAnalysis,
         name.field(|row: &KindSum| row.name.as_str().into()),
         F::new(Count, "count", |_, row| row.count.into()).described("Kernels of all GPUs."),
         F::new(Number(Milliseconds), "time ms", |analysis, row| analysis.ms(row.time).into())
-            .described("Sum of the durations of these kernels in ms."),
+            .described("Sum of the durations of these kernels in ms.")
+            .with_role(Role::Headline),
         F::new(Number(Milliseconds), "time ms per gpu", |analysis, row| {
             (analysis.ms(row.time) / analysis.gpus().len() as f64).into()
         })
-        .described("The same over the number of GPUs with events, those that only copied included, in ms."),
-        F::new(Number(Percent), "percent", |_, row| row.percent.into()).described(share),
+        .described("time ms over the number of GPUs with events, those that only copied included."),
+        F::new(Number(Percent), "percent", |_, row| row.percent.into())
+            .described(share)
+            .with_role(Role::Headline),
     ]
 }
 

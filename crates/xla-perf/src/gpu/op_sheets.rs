@@ -6,7 +6,7 @@ use operator_sheets::columns::{KERNEL_DETAILS, KERNEL_TIME, WORK_OF_FIRST};
 use perf_models::{Figure, XlaKernel};
 use sheets::ColumnKind::{Count, Identifier, Number, Text};
 use sheets::Unit::Microseconds;
-use sheets::{Cell, Column, Field, Sheet};
+use sheets::{Cell, Column, Field, Role, Sheet};
 use trace_ingest::TrackId;
 
 use super::call_groups::{
@@ -20,16 +20,21 @@ pub(crate) const PROCESS_NAME: Column = Column::new(
     "process_name_first",
     Text,
     "GPU of the first call; with the figures of TraceLens always Unknown.",
-);
+)
+.with_role(Role::Provenance);
 pub(crate) const PROCESS_LABEL: Column =
-    Column::new("process_label_first", Text, "Always Unknown: profiles have no such label.");
-pub(crate) const THREAD_NAME: Column = Column::new("thread_name_first", Text, "Stream of the first call.");
+    Column::new("process_label_first", Text, "Always Unknown: profiles have no such label.")
+        .with_role(Role::Provenance);
+pub(crate) const THREAD_NAME: Column =
+    Column::new("thread_name_first", Text, "Stream of the first call.").with_role(Role::Provenance);
 pub(crate) const DETAILS: Column = KERNEL_DETAILS.named("kernel_details__summarize_kernel_stats");
 pub(crate) const DIMS: Column =
-    Column::nested("Input Dims_first", "Shapes of the operands of the first call.");
-pub(crate) const TYPES: Column = Column::nested("Input type_first", "Element types of the same.");
+    Column::nested("Input Dims_first", "Shapes of the operands of the first call.").with_role(Role::Detail);
+pub(crate) const TYPES: Column =
+    Column::nested("Input type_first", "Element types of the same.").with_role(Role::Detail);
 pub(crate) const TIME_SUM: Column =
-    Column::new("Kernel Time (µs)_sum", Number(Microseconds), "Sum over calls of the kernel time in µs.");
+    Column::new("Kernel Time (µs)_sum", Number(Microseconds), "Sum over calls of the kernel time in µs.")
+        .with_role(Role::Headline);
 pub(crate) const COUNT: Column =
     Column::new("name_count", Count, "Calls; with the figures of TraceLens kernels.");
 pub(crate) const UID: Column = Column::new("UID_first", Identifier, "UID of the first kernel.");
@@ -125,7 +130,7 @@ pub(crate) fn parameter_field<'a, R>(
             "param: …",
             Text,
             "A parameter of the model, such as M, N, K of a matrix multiplication; one column per parameter, and calls are grouped by all of them.",
-        ),
+        ).with_role(Role::Detail),
         |context: &OperatorContext<'_>| {
             context.parameters.iter().map(|name| format!("param: {name}")).collect()
         },

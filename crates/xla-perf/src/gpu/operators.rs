@@ -9,7 +9,7 @@ use operator_sheets::columns::{
 use sheets::ColumnKind::{Count, Number, Text};
 use sheets::Unit::{Microseconds, Milliseconds};
 use sheets::{
-    Cell, Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Sheet, Statistics, shares, statistics,
+    Cell, Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Role, Sheet, Statistics, shares, statistics,
 };
 use trace_ingest::Picoseconds;
 
@@ -32,7 +32,7 @@ const DIRECT_MS: Column = Column::new(
     "total_direct_kernel_time_ms",
     Number(Milliseconds),
     "Kernel time in ms: per call of an instruction the union of the spans of all its kernels, summed over calls of all GPUs.",
-);
+).with_role(Role::Headline);
 const DIRECT_TIME: Statistics = statistics!(
     "total_direct_kernel_time",
     Number(Microseconds),
@@ -97,7 +97,7 @@ fn by_name<'a>() -> Sheet<'a, JaxAnalysis> {
     type F<'a> = Field<&'a JaxAnalysis, Sum<'a>>;
     let fields = [
         F::from_column(STEM, |analysis, row| row.group.name(analysis).into()),
-        F::new(ColumnKind::Nested, "Categories", |analysis, row| {
+        F::new(ColumnKind::Names, "Categories", |analysis, row| {
             let of_calls = row.group.calls.iter();
             let of_calls = of_calls.map(|call| analysis.operators()[call.operator].category.as_str());
             text_list(of_calls.collect::<BTreeSet<_>>()).into()
@@ -112,6 +112,13 @@ fn by_name<'a>() -> Sheet<'a, JaxAnalysis> {
         fields.into_iter().chain(sum_fields()),
         |analysis: &'a JaxAnalysis| sums(analysis, |operator| stem(&analysis.operators()[operator].name)),
     )
+    .with_chart(Chart::new(
+        "Kernel time by kind of instruction",
+        STEM.name,
+        DIRECT_MS.name,
+        "kernel time (ms)",
+        ChartShape::Bars(15),
+    ))
     .with_excerpt(excerpt(10, "instruction", STEM))
 }
 
@@ -136,21 +143,21 @@ fn one_by_one<'a>() -> Sheet<'a, JaxAnalysis> {
         F::new(Text, "program_id", |_, row| {
             row.operator.program.and_then(|program| program.id).map(|id| id.to_string()).into()
         })
-        .described("Id of that program in the profile."),
+        .described("Id of that program in the profile.").with_role(Role::Provenance),
         F::from_column(CATEGORY, |_, row| row.operator.category.as_str().into()),
         F::from_column(INPUT_DIMS, |_, row| record(row, |record| number_tuples(&record.dims).into())),
         F::from_column(INPUT_TYPE, |_, row| record(row, |record| text_tuple(&record.types).into())),
         F::from_column(INPUT_STRIDES, |_, row| record(row, |record| number_tuples(&record.strides).into())),
         F::new(Text, "Output", |_, row| record(row, |record| record.output.as_str().into()))
-            .described("Shape of the result."),
+            .described("Shape of the result.").with_role(Role::Detail),
         F::new(Text, "custom_call_target", |_, row| {
             record(row, |record| unless_empty(&record.custom_call_target))
         })
-        .described("Library call of the instruction; empty where it makes none."),
+        .described("Library call of the instruction; empty where it makes none.").with_role(Role::Detail),
         F::new(Text, "op_name", |_, row| record(row, |record| unless_empty(&record.op_name)))
-            .described("Operation of the framework with its scopes, such as jit(f)/jit(main)/dot_general; of a fusion that of its result."),
+            .described("Operation of the framework with its scopes, such as jit(f)/jit(main)/dot_general; of a fusion that of its result.").with_role(Role::Detail),
         F::new(Text, "source", |_, row| record(row, |record| unless_empty(&record.source)))
-            .described("Source file and line that the instruction comes from; empty where the program does not say."),
+            .described("Source file and line that the instruction comes from; empty where the program does not say.").with_role(Role::Detail),
         F::new(Count, "operation_count", |_, row| row.group.calls.len().into())
             .described("Calls, of all GPUs."),
         F::new(Count, "gpus", |context, row| gpus(context.analysis, &row.group).into())
@@ -163,7 +170,8 @@ fn one_by_one<'a>() -> Sheet<'a, JaxAnalysis> {
         F::new(Number(Microseconds), "total_direct_kernel_time_sum", |_, row| {
             row.time.to_microseconds().into()
         })
-        .described("Sum over calls of the same."),
+        .described("Sum over calls of the kernel time in µs.")
+        .with_role(Role::Headline),
     );
     fields.extend(warm_up_fields());
     fields.extend(work_fields([GFLOPS, DATA_MOVED, FLOPS_PER_BYTE]));

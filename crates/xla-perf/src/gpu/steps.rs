@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use gpu_timeline::{Spread, Summary};
 use sheets::ColumnKind::{Count, Flag, Identifier, Number, Text};
 use sheets::Unit::{Microseconds, Milliseconds, Percent};
-use sheets::{Chart, ChartShape, Column, Field, Sheet, Statistics};
+use sheets::{Chart, ChartShape, Column, Field, Role, Sheet, Statistics};
 use trace_ingest::Picoseconds;
 
 use super::call_groups::MODULE;
@@ -13,25 +13,32 @@ use crate::analysis::JaxAnalysis;
 use crate::executions::Execution;
 use crate::sheet::sheet;
 
-pub(super) const GPU: Column = Column::new("gpu_pid", Identifier, "The GPU: the id of its plane plus 1.");
+pub(super) const GPU: Column =
+    Column::new("gpu_pid", Identifier, "The GPU: the id of its plane plus 1.").with_role(Role::Name);
 const STEP: Column =
-    Column::new("step", Identifier, "Number among the executions of the program on the GPU, from 0.");
+    Column::new("step", Identifier, "Number among the executions of the program on the GPU, from 0.")
+        .with_role(Role::Name);
 const BUSY: Column =
-    Column::new("busy ms", Number(Milliseconds), "Time in ms in which at least one of its kernels ran.");
+    Column::new("busy ms", Number(Milliseconds), "Time in ms in which at least one of its kernels ran.")
+        .with_role(Role::Headline);
 const STEP_TIME: Statistics = Statistics {
     mean: Column::new(
         "Step Time (µs)_mean",
         Number(Microseconds),
         "Mean busy time of the steady executions in µs.",
     ),
-    median: Column::new("Step Time (µs)_median", Number(Microseconds), "Median of the same."),
+    median: Column::new("Step Time (µs)_median", Number(Microseconds), "Median of the same.")
+        .spread_of("Step Time (µs)_mean"),
     std: Column::new(
         "Step Time (µs)_std",
         Number(Microseconds),
         "Standard deviation (of a sample, n − 1) of the same; empty for one execution.",
-    ),
-    min: Column::new("Step Time (µs)_min", Number(Microseconds), "Smallest of the same."),
-    max: Column::new("Step Time (µs)_max", Number(Microseconds), "Largest of the same."),
+    )
+    .spread_of("Step Time (µs)_mean"),
+    min: Column::new("Step Time (µs)_min", Number(Microseconds), "Smallest of the same.")
+        .spread_of("Step Time (µs)_mean"),
+    max: Column::new("Step Time (µs)_max", Number(Microseconds), "Largest of the same.")
+        .spread_of("Step Time (µs)_mean"),
 };
 
 /// The columns that say which program ran on which GPU.
@@ -39,13 +46,14 @@ fn program_fields<'a, R>(
     execution: impl Fn(&R) -> &Execution + Copy + Send + Sync + 'static,
 ) -> [Field<&'a JaxAnalysis, R>; 3] {
     [
-        Field::<&JaxAnalysis, R>::from_column(MODULE, move |analysis, row| {
+        Field::<&JaxAnalysis, R>::from_column(MODULE.with_role(Role::Name), move |analysis, row| {
             analysis.program_name(&execution(row).program).into()
         }),
         Field::<&JaxAnalysis, R>::new(Text, "program_id", move |_, row| {
             execution(row).program.id.map(|id| id.to_string()).into()
         })
-        .described("Id of that program in the profile."),
+        .described("Id of that program in the profile.")
+        .with_role(Role::Provenance),
         Field::<&JaxAnalysis, R>::from_column(GPU, move |analysis, row| {
             analysis.gpus()[execution(row).gpu].pid.into()
         }),

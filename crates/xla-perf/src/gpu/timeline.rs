@@ -4,7 +4,7 @@ use gpu_timeline::Breakdown;
 use operator_sheets::{TIME_SHARE, kinds_of_time};
 use sheets::ColumnKind::{Count, Identifier, Number, Text};
 use sheets::Unit::Milliseconds;
-use sheets::{Chart, ChartShape, Column, Field, Sheet};
+use sheets::{Chart, ChartShape, Column, Field, Role, Sheet};
 
 use crate::analysis::JaxAnalysis;
 use crate::sheet::{gpu_sheet, sheet};
@@ -26,13 +26,15 @@ const GPU: Column = Column::new(
     "gpu_pid",
     Identifier,
     "The GPU: the id of its plane plus 1, which is the process id of trace viewers.",
-);
+)
+.with_role(Role::Name);
 
 /// The sheets of GPUs' time, in order.
 pub(super) fn timeline_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 3] {
     type F<'a> = Field<&'a JaxAnalysis, GpuTime>;
-    let stacked =
-        ChartShape::Stacked(&["computation_time", "exposed_comm_time", "exposed_memcpy_time", "idle_time"]);
+    let parts = &["computation_time", "exposed_comm_time", "exposed_memcpy_time", "idle_time"];
+    let stacked = ChartShape::Stacked { parts, per: None };
+    let per_gpu = ChartShape::Stacked { parts, per: Some(GPU.name) };
     let chart = Chart::new("GPU timeline, mean over GPUs", TYPE.name, MEAN_TIME.name, "time (ms)", stacked);
     [
         gpu_sheet(
@@ -45,7 +47,8 @@ pub(super) fn timeline_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 3] {
                 F::from_column(GPU, |_, row| row.pid.into()),
             ],
             gpu_times,
-        ),
+        )
+        .with_chart(Chart::new("Timeline of each GPU", TYPE.name, TIME.name, "time (ms)", per_gpu)),
         sheet(
             "gpu_events_averages",
             "Where the time of a GPU went on average: one row per kind of time, as in gpu_timeline.",
@@ -104,7 +107,8 @@ fn mean_fields<'a>() -> [Field<&'a JaxAnalysis, MeanTime>; 4] {
         F::from_column(MEAN_TIME, |analysis, row| (analysis.ms(row.sum) / row.gpus as f64).into()),
         F::from_column(TIME_SHARE, |_, row| (row.sum as f64 / row.total as f64 * 100.0).into()),
         F::new(Count, "gpus", |_, row| row.gpus.into())
-            .described("GPUs with events, over which the mean is taken."),
+            .described("GPUs with events, over which the mean is taken.")
+            .with_role(Role::Detail),
     ]
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sheets::ColumnKind::{Count, Number, Text, Whole};
 use sheets::Unit::{Bytes, GigabytesPerSecond, Microseconds};
-use sheets::{ColumnKind, Field, Sheet};
+use sheets::{ColumnKind, Field, Role, Sheet};
 use trace_ingest::Picoseconds;
 
 use super::analysis::TpuAnalysis;
@@ -137,23 +137,27 @@ pub(super) fn collectives_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     type F<'a> = Field<(), CollectiveRow<'a>>;
     let fields = [
         F::new(Text, "Program id", |_, row| row.program.to_string().into())
-            .described("Number of the program."),
+            .described("Number of the program.")
+            .with_role(Role::Provenance),
         F::new(Text, "HLO op category", |_, row| row.op.category.as_str().into())
             .described("Kind of exchange."),
         F::new(Text, "HLO op name", |_, row| row.op.name.as_str().into()).described("Name of the operation."),
         F::new(Count, "Index", |_, row| (row.index as u64).into())
-            .described("Position among the exchanges of the operation, from 0."),
+            .described("Position among the exchanges of the operation, from 0.")
+            .with_role(Role::Name),
         F::new(ColumnKind::Nested, "Replica groups", |_, row| row.replica_groups.into())
             .described("Who exchanges with whom, as the instruction has it."),
         F::new(Text, "Shape", |_, row| row.op.shape.as_str().into())
-            .described("Shape of the result on one core."),
+            .described("Shape of the result on one core.")
+            .with_role(Role::Detail),
         F::new(Text, "Cores", |_, row| {
             let mut cores: Vec<u32> = row.cores.iter().map(|core| core.0).collect();
             cores.sort_unstable();
             let cores: Vec<String> = cores.iter().map(u32::to_string).collect();
             cores.join(", ").into()
         })
-        .described("Numbers of the devices that took part."),
+        .described("Numbers of the devices that took part.")
+        .with_role(Role::Detail),
         F::new(Number(Microseconds), "Start (us)", |_, row| {
             row.cores.iter().map(|core| core.1.start).min().map(Picoseconds::to_microseconds).into()
         })
@@ -177,7 +181,8 @@ pub(super) fn collectives_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         F::new(Number(GigabytesPerSecond), "Bandwidth (GB/s)", |_, row| row.bandwidth().into())
             .described("These bytes over the shortest time, in GB/s."),
         F::new(Text, "Framework op name", |_, row| row.op.framework.as_str().into())
-            .described("Operation of the framework that it came from."),
+            .described("Operation of the framework that it came from.")
+            .with_role(Role::Detail),
     ];
     tpu_sheet(
         "tpu_collectives",

@@ -1,6 +1,6 @@
 //! A row per framework operation: the HLO operations that came from it, and the calls on the host.
 
-use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Sheet, Unit};
+use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Role, Sheet, Unit};
 use trace_ingest::Picoseconds;
 
 use super::analysis::{TpuAnalysis, Work, extent, self_times};
@@ -208,7 +208,7 @@ pub(super) fn framework_op_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     use ColumnKind::{Count, Number, Text};
     use Unit::{FlopsPerByte, GibibytesPerSecond, GigaflopsPerSecond, Microseconds, Percent};
     let fields = [
-        Column::new("Rank", Count, "1 for the first.").field(|row: &Row<'_>| u64::from(row.row.rank).into()),
+        Column::new("Rank", Count, "1 for the first.").with_role(Role::Name).field(|row: &Row<'_>| u64::from(row.row.rank).into()),
         Column::new("Host/device", Text, "Where it ran.").field(|row: &Row<'_>| row.row.place.as_str().into()),
         Column::new("Operation Type", Text, "Type of the operation; Unknown for HLO operations that no framework operation is known of, IDLE for time in which nothing ran.").field(|row: &Row<'_>| row.row.kind.into()),
         NAME.field(|row: &Row<'_>| row.row.name.into()),
@@ -233,8 +233,8 @@ pub(super) fn framework_op_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Model FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "Floating-point operations of the model over the time, in GFLOP/s.").field(|row: &Row<'_>| on_device(row, row.row.rates.model_flop_rate)),
         Column::new("Measured Memory BW (GiB/s)", Number(GibibytesPerSecond), "Bytes of all memories over the time, in GiB/s (which the XLA profiler labels GBytes/s).").field(|row: &Row<'_>| on_device(row, row.row.rates.memory_bandwidth)),
         Column::new("Operational Intensity (FLOPs/Byte)", Number(FlopsPerByte), "Floating-point operations per byte.").field(|row: &Row<'_>| on_device(row, row.row.rates.intensity)),
-        Column::new("Bound by", Text, "Compute or HBM, whichever share of its peak is larger; Unknown when neither is used or no peak is known.").field(|row: &Row<'_>| row.row.bound_by.as_str().into()),
-        Column::new("Execution mode", Text, "Function: XLA runs whole programs.").field(|_| "Function".into()),
+        Column::new("Bound by", Text, "Compute or HBM, whichever share of its peak is larger; Unknown when neither is used or no peak is known.").with_role(Role::Detail).field(|row: &Row<'_>| row.row.bound_by.as_str().into()),
+        Column::new("Execution mode", Text, "Function: XLA runs whole programs.").with_role(Role::Detail).field(|_| "Function".into()),
     ];
     tpu_sheet("framework_op_stats", "Operations of the framework: the HLO operations that came from each on all tensor cores, and its calls on the host, as the Framework Op Stats tool of the XLA profiler has them; most own time first, the device before the host.", fields, rows)
     .with_chart(Chart::new(

@@ -1,6 +1,6 @@
 //! A row per HLO operation: time, rates, what bounds it.
 
-use sheets::{Chart, ChartShape, Column, ColumnKind, Excerpt, Sheet, Unit};
+use sheets::{Chart, ChartShape, Column, ColumnKind, Excerpt, Role, Sheet, Unit};
 
 use super::analysis::{OpMetrics, TpuAnalysis};
 use super::profile::{MissingPeaks, TpuOp};
@@ -125,14 +125,14 @@ pub(super) fn hlo_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     use ColumnKind::{Count, Number, Text};
     use Unit::{FlopsPerByte, GibibytesPerSecond, GigaflopsPerSecond, Microseconds, Percent};
     let fields = [
-        Column::new("Rank", Count, "1 for the most own time.").field(|row: &HloStatsRow<'_>| u64::from(row.rank).into()),
-        Column::new("Program id", Text, "Number of the program.").field(|row: &HloStatsRow<'_>| row.program.to_string().into()),
+        Column::new("Rank", Count, "1 for the most own time.").with_role(Role::Name).field(|row: &HloStatsRow<'_>| u64::from(row.rank).into()),
+        Column::new("Program id", Text, "Number of the program.").with_role(Role::Provenance).field(|row: &HloStatsRow<'_>| row.program.to_string().into()),
         Column::new("HLO op category", Text, "Kind of operation, as the compiler says.").field(|row: &HloStatsRow<'_>| {
             row.op.category.as_str().into()
         }),
         OP_NAME.field(|row: &HloStatsRow<'_>| row.op.name.as_str().into()),
-        Column::new("HLO op text", Text, "The instruction in full.").field(|row: &HloStatsRow<'_>| row.op.expression.as_str().into()),
-        Column::new("Framework op name", Text, "Operation of the framework that it came from, <name>:<type>.").field(|row: &HloStatsRow<'_>| row.op.framework.as_str().into()),
+        Column::new("HLO op text", Text, "The instruction in full.").with_role(Role::Provenance).field(|row: &HloStatsRow<'_>| row.op.expression.as_str().into()),
+        Column::new("Framework op name", Text, "Operation of the framework that it came from, <name>:<type>.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| row.op.framework.as_str().into()),
         OCCURRENCES.field(|row: &HloStatsRow<'_>| row.times.occurrences.into()),
         Column::new("Total time (us)", Number(Microseconds), "Time of all executions by the clock of the device, in µs.").field(|row: &HloStatsRow<'_>| row.times.total_us.into()),
         Column::new("Avg. time (us)", Number(Microseconds), "Time of one execution, in µs.").field(|row: &HloStatsRow<'_>| {
@@ -152,19 +152,19 @@ pub(super) fn hlo_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("CMEM Read BW (GiB/s)", Number(GibibytesPerSecond), "Bytes read from common memory over the time, in GiB/s.").field(|row: &HloStatsRow<'_>| row.rates.bandwidth.cmem_read.into()),
         Column::new("CMEM Write BW (GiB/s)", Number(GibibytesPerSecond), "Bytes written to common memory over the time, in GiB/s.").field(|row: &HloStatsRow<'_>| row.rates.bandwidth.cmem_write.into()),
         Column::new("Operational intensity (FLOPS/Byte)", Number(FlopsPerByte), "Floating-point operations per byte of all memories.").field(|row: &HloStatsRow<'_>| row.rates.intensity.into()),
-        Column::new("Bound by", Text, "Resource of the largest share of its peak: Compute, HBM, CMEM Read, CMEM Write, VMEM Read or VMEM Write; Unknown when it uses none; why not when the profile does not say what a core can do.").field(|row: &HloStatsRow<'_>| match row.roof {
+        Column::new("Bound by", Text, "Resource of the largest share of its peak: Compute, HBM, CMEM Read, CMEM Write, VMEM Read or VMEM Write; Unknown when it uses none; why not when the profile does not say what a core can do.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| match row.roof {
                 Ok(roof) => roof.bound_by.as_str().into(),
                 Err(missing) => missing.to_string().into(),
             }),
-        Column::new("Rematerialization", Text, "Yes when the result is computed again rather than kept.").field(|row: &HloStatsRow<'_>| {
+        Column::new("Rematerialization", Text, "Yes when the result is computed again rather than kept.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| {
             yes(row.is_rematerialized).into()
         }),
-        Column::new("Outside Compilation", Text, "Yes when it exchanges data with code of the host.").field(|row: &HloStatsRow<'_>| {
+        Column::new("Outside Compilation", Text, "Yes when it exchanges data with code of the host.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| {
             yes(row.is_outside_compilation).into()
         }),
-        Column::new("Autotuned", Text, "Yes when its implementation was chosen by trial, which is done for GPUs only.").field(|_| yes(false).into()),
-        Column::new("Source Info", Text, "File and line of the program.").field(|row: &HloStatsRow<'_>| row.op.source.as_str().into()),
-        Column::new("Source Stack", Text, "Call stack of the program, a line a frame.").field(|row: &HloStatsRow<'_>| {
+        Column::new("Autotuned", Text, "Yes when its implementation was chosen by trial, which is done for GPUs only.").with_role(Role::Detail).field(|_| yes(false).into()),
+        Column::new("Source Info", Text, "File and line of the program.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| row.op.source.as_str().into()),
+        Column::new("Source Stack", Text, "Call stack of the program, a line a frame.").with_role(Role::Provenance).field(|row: &HloStatsRow<'_>| {
             row.op.source_stack.as_str().into()
         }),
     ];

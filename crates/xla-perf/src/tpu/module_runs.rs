@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use gpu_timeline::{Interval, busy_time};
-use sheets::{Column, ColumnKind, Sheet, Unit};
+use sheets::{Column, ColumnKind, Role, Sheet, Unit};
 use trace_ingest::Picoseconds;
 
 use super::analysis::TpuAnalysis;
@@ -100,9 +100,9 @@ pub(super) fn module_runs_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     use ColumnKind::{Count, Identifier, Number, Text};
     use Unit::{Microseconds, Percent};
     let fields = [
-        Column::new("Core", Identifier, "Number of the device.").field(|row: &ModuleRunRow<'_>| u64::from(row.core).into()),
+        Column::new("Core", Identifier, "Number of the device.").with_role(Role::Name).field(|row: &ModuleRunRow<'_>| u64::from(row.core).into()),
         Column::new("Module", Text, "Program with its number.").field(|row: &ModuleRunRow<'_>| row.run.module.as_str().into()),
-        Column::new("Run", Count, "Position among the runs of the program on the core, from 0.").field(|row: &ModuleRunRow<'_>| {
+        Column::new("Run", Count, "Position among the runs of the program on the core, from 0.").with_role(Role::Name).field(|row: &ModuleRunRow<'_>| {
             (row.index as u64).into()
         }),
         Column::new("Run id", Identifier, "Number that the runtime gave the run on its core.").field(|row: &ModuleRunRow<'_>| {

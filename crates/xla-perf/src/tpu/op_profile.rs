@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use sheets::{Column, ColumnKind, Sheet, Unit};
+use sheets::{Column, ColumnKind, Role, Sheet, Unit};
 use trace_ingest::Picoseconds;
 
 use super::analysis::{OpMetrics, TpuAnalysis, Work};
@@ -255,7 +255,7 @@ pub(super) fn op_profile_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     use Unit::{Bytes, Gigaflops, Microseconds, Percent};
     let fields = [
         Column::new("Grouping", Text, "by_category or by_program.").field(|row: &Row<'_>| row.grouping.as_str().into()),
-        Column::new("Depth", Count, "0 for everything, 1 for its parts, and so on.").field(|row: &Row<'_>| row.depth.into()),
+        Column::new("Depth", Count, "0 for everything, 1 for its parts, and so on.").with_role(Role::Name).field(|row: &Row<'_>| row.depth.into()),
         Column::new("Level", Text, "What the node is: root, program, category, duplicates (copies of one operation together), op or idle.").field(|row: &Row<'_>| {
                 match row.node.level {
                     OpProfileLevel::Root => "root",
@@ -270,7 +270,7 @@ pub(super) fn op_profile_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Name", Text, "Title of the node; IDLE for time in which nothing ran.").field(|row: &Row<'_>| {
             row.node.name.as_str().into()
         }),
-        Column::new("Path", Text, "Titles from the whole down to the node; empty for everything.").field(|row: &Row<'_>| {
+        Column::new("Path", Text, "Titles from the whole down to the node; empty for everything.").with_role(Role::Detail).field(|row: &Row<'_>| {
             row.path.as_str().into()
         }),
         Column::new("Occurrences", Count, "Executions on all cores; empty for programs and everything.").field(|row: &Row<'_>| {
@@ -297,10 +297,10 @@ pub(super) fn op_profile_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             (row.node.metrics.work.model_flops as f64 / 1e9).into()
         }),
         Column::new("HBM bytes", Number(Bytes), "Bytes of the high-bandwidth memory, where the compiler says which memory.").field(|row: &Row<'_>| (row.node.metrics.bytes[0] as f64).into()),
-        Column::new("HLO op text", Text, "The instruction in full, of operations.").field(|row: &Row<'_>| {
+        Column::new("HLO op text", Text, "The instruction in full, of operations.").with_role(Role::Provenance).field(|row: &Row<'_>| {
             row.op().map(|op| op.expression.as_str()).into()
         }),
-        Column::new("Framework op name", Text, "Operation of the framework that it came from, of operations.").field(|row: &Row<'_>| row.op().map(|op| op.framework.as_str()).into()),
+        Column::new("Framework op name", Text, "Operation of the framework that it came from, of operations.").with_role(Role::Detail).field(|row: &Row<'_>| row.op().map(|op| op.framework.as_str()).into()),
     ];
     tpu_sheet(
         "op_profile",

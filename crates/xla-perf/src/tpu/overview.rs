@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sheets::ColumnKind::{Number, Text};
 use sheets::Unit::One;
-use sheets::{Field, Sheet};
+use sheets::{Field, Role, Sheet};
 use trace_ingest::Picoseconds;
 
 use super::analysis::{TpuAnalysis, Work};
@@ -183,11 +183,15 @@ pub(super) fn overview_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         F::new(Text, "Metric", |_, row| row.metric.as_str().into()).described("What the row is about."),
         F::new(Number(One), "Value", |_, row| row.value.into())
             .described("The figure, in the unit of the row; empty when the profile does not have it."),
-        F::new(Text, "Unit", |_, row| row.unit.into()).described("Unit of the figure."),
+        F::new(Text, "Unit", |_, row| row.unit.into())
+            .described("Unit of the figure.")
+            .with_role(Role::Detail),
         F::new(Text, "Text", |_, row| row.text.as_str().into())
-            .described("What is no figure: names, findings, why a figure is absent."),
+            .described("What is no figure: names, findings, why a figure is absent.")
+            .with_role(Role::Detail),
         F::new(Text, "Meaning", |_, row| row.meaning.into())
-            .described("What the metric is and how it is computed."),
+            .described("What the metric is and how it is computed.")
+            .with_role(Role::Detail),
     ];
     tpu_sheet(
         "overview",

@@ -1,7 +1,7 @@
 //! Operations under the roofline of a core: the whole profile, the average step, every step; with and without the
 //! operations that feed the device.
 
-use sheets::{Column, ColumnKind, Sheet, Unit};
+use sheets::{Column, ColumnKind, Role, Sheet, Unit};
 use trace_ingest::Picoseconds;
 
 use super::analysis::{OpMetrics, OpTable, TpuAnalysis, Work};
@@ -168,7 +168,7 @@ pub(super) fn roofline_model_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     use Unit::{FlopsPerByte, GibibytesPerSecond, GigaflopsPerSecond, Microseconds, Percent};
     let fields = [
         Column::new("Step", Text, "Total for the whole profile, Average for all steps that every core has, with the total time per step, or a step. Without such steps the average is 0.").field(|row: &RooflineRow<'_>| row.step.as_str().into()),
-        Column::new("Rank", Count, "0 for the program as a whole, 1 for the operation with the most own time.").field(|row: &RooflineRow<'_>| u64::from(row.rank).into()),
+        Column::new("Rank", Count, "0 for the program as a whole, 1 for the operation with the most own time.").with_role(Role::Name).field(|row: &RooflineRow<'_>| u64::from(row.rank).into()),
         Column::new("Category", Text, "Kind of operation, as the compiler says; Program for the program as a whole.").field(|row: &RooflineRow<'_>| row.op.map_or("Program", |op| op.category.as_str()).into()),
         Column::new("Operation", Text, "Name of the operation. The program as a whole sums the operations that run no others inside, over all time.").field(|row: &RooflineRow<'_>| row.op.map_or("Program", |op| op.name.as_str()).into()),
         Column::new("# Occurrences", Count, "Executions on all cores.").field(|row: &RooflineRow<'_>| row.times.occurrences.into()),
@@ -200,7 +200,7 @@ pub(super) fn roofline_model_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("VMEM Read Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "The same per byte read from vector memory.").field(|row: &RooflineRow<'_>| row.rates.intensity_by_memory.vmem_read.into()),
         Column::new("VMEM Write Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "The same per byte written to vector memory.").field(|row: &RooflineRow<'_>| row.rates.intensity_by_memory.vmem_write.into()),
         Column::new("Bottleneck Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "The intensity of what it is bound by; that of all memories when that is arithmetic.").field(|row: &RooflineRow<'_>| row.roof.bottleneck_intensity.into()),
-        Column::new("Bound by", Text, "Resource of the largest share of its peak: Compute, HBM, CMEM Read, CMEM Write, VMEM Read or VMEM Write; Unknown when it uses none.").field(|row: &RooflineRow<'_>| row.roof.bound_by.as_str().into()),
+        Column::new("Bound by", Text, "Resource of the largest share of its peak: Compute, HBM, CMEM Read, CMEM Write, VMEM Read or VMEM Write; Unknown when it uses none.").with_role(Role::Detail).field(|row: &RooflineRow<'_>| row.roof.bound_by.as_str().into()),
         Column::new("Total Time per core (us)", Number(Microseconds), "The time over the number of tensor cores, in µs.").field(|row: &RooflineRow<'_>| row.time_per_core_us.into()),
         Column::new("Total Time (%)", Number(Percent), "Time as a share of all time, in percent.").field(|row: &RooflineRow<'_>| {
             (row.total_fraction * 100.0).into()
@@ -210,13 +210,13 @@ pub(super) fn roofline_model_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("FLOP Rate / Peak (%)", Number(Percent), "Arithmetic as a share of its peak, in percent.").field(|row: &RooflineRow<'_>| (row.roof.compute_utilization * 100.0).into()),
         Column::new("Max memory bandwidth utilization (%)", Number(Percent), "Largest share of its peak among the memories, in percent.").field(|row: &RooflineRow<'_>| (row.roof.memory_utilization * 100.0).into()),
         Column::new("Include Infeed/Outfeed", Flag, "Whether operations that feed the device are counted.").field(|row: &RooflineRow<'_>| row.includes_feeds.into()),
-        Column::new("Program ID", Text, "Number of the program; 0 for the program as a whole.").field(|row: &RooflineRow<'_>| {
+        Column::new("Program ID", Text, "Number of the program; 0 for the program as a whole.").with_role(Role::Provenance).field(|row: &RooflineRow<'_>| {
             row.program.to_string().into()
         }),
-        Column::new("Source Info", Text, "File and line of the program.").field(|row: &RooflineRow<'_>| {
+        Column::new("Source Info", Text, "File and line of the program.").with_role(Role::Detail).field(|row: &RooflineRow<'_>| {
             row.op.map(|op| op.source.as_str()).into()
         }),
-        Column::new("Source Stack", Text, "Call stack of the program, a line a frame.").field(|row: &RooflineRow<'_>| {
+        Column::new("Source Stack", Text, "Call stack of the program, a line a frame.").with_role(Role::Provenance).field(|row: &RooflineRow<'_>| {
             row.op.map(|op| op.source_stack.as_str()).into()
         }),
     ];

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use gpu_timeline::{IntervalSet, busy_time};
-use sheets::{Chart, ChartShape, Column, ColumnKind, Sheet, Unit};
+use sheets::{Chart, ChartShape, Column, ColumnKind, Role, Sheet, Unit};
 use trace_ingest::Picoseconds;
 
 use super::analysis::TpuAnalysis;
@@ -352,7 +352,7 @@ pub fn host_offload(transfers: &[Transfer<'_>]) -> Vec<HostOffloadRow> {
     rows.collect()
 }
 
-const DONE: Column = Column::text("Done op", "Operation that waits for its end.");
+const DONE: Column = Column::text("Done op", "Operation that waits for its end.").with_role(Role::Detail);
 const EXPOSED: Column = Column::microseconds(
     "Exposed (us)",
     "Time that the core did nothing but start it or wait for its end, summed, in µs.",
@@ -363,11 +363,11 @@ pub(super) fn async_copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     use ColumnKind::{Count, Number, Text};
     use Unit::{Bytes, GibibytesPerSecond, Microseconds, Percent};
     let fields = [
-        Column::new("Program id", Text, "Number of the program.").field(|row: &AsyncCopyRow<'_>| row.program.to_string().into()),
+        Column::new("Program id", Text, "Number of the program.").with_role(Role::Provenance).field(|row: &AsyncCopyRow<'_>| row.program.to_string().into()),
         Column::new("Start op", Text, "Operation that starts it.").field(|row: &AsyncCopyRow<'_>| row.start.name.as_str().into()),
         DONE.field(|row: &AsyncCopyRow<'_>| row.done.name.as_str().into()),
         Column::new("Direction", Text, "host to device, device to host, host to host or device to device by the memories of its shapes; among devices; other for what is no copy.").field(|row: &AsyncCopyRow<'_>| row.direction.as_str().into()),
-        Column::new("Shape", Text, "Shape of what arrives.").field(|row: &AsyncCopyRow<'_>| row.done.shape.as_str().into()),
+        Column::new("Shape", Text, "Shape of what arrives.").with_role(Role::Detail).field(|row: &AsyncCopyRow<'_>| row.done.shape.as_str().into()),
         Column::new("Count", Count, "Executions on all cores.").field(|row: &AsyncCopyRow<'_>| row.count.into()),
         Column::new("Bytes each", Number(Bytes), "Bytes of one, mean.").field(|row: &AsyncCopyRow<'_>| {
             (row.bytes as f64 / row.count as f64).into()
@@ -376,10 +376,10 @@ pub(super) fn async_copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Mean in flight (us)", Number(Microseconds), "The same of one, mean, in µs.").field(|row: &AsyncCopyRow<'_>| {
             (row.in_flight.to_microseconds() / row.count as f64).into()
         }),
-        Column::new("Shortest in flight (us)", Number(Microseconds), "The same of the shortest, in µs.").field(|row: &AsyncCopyRow<'_>| {
+        Column::new("Shortest in flight (us)", Number(Microseconds), "The same of the shortest, in µs.").spread_of("Mean in flight (us)").field(|row: &AsyncCopyRow<'_>| {
             row.shortest.to_microseconds().into()
         }),
-        Column::new("Longest in flight (us)", Number(Microseconds), "The same of the longest, in µs.").field(|row: &AsyncCopyRow<'_>| {
+        Column::new("Longest in flight (us)", Number(Microseconds), "The same of the longest, in µs.").spread_of("Mean in flight (us)").field(|row: &AsyncCopyRow<'_>| {
             row.longest.to_microseconds().into()
         }),
         EXPOSED.field(|row: &AsyncCopyRow<'_>| row.exposed.to_microseconds().into()),
@@ -405,7 +405,7 @@ pub(super) fn host_offload_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     use ColumnKind::{Count, Identifier, Number, Text};
     use Unit::{Gigabytes, GigabytesPerSecond, Microseconds};
     let fields = [
-        Column::new("Core", Identifier, "Number of the device.").field(|row: &HostOffloadRow| u64::from(row.core).into()),
+        Column::new("Core", Identifier, "Number of the device.").with_role(Role::Name).field(|row: &HostOffloadRow| u64::from(row.core).into()),
         Column::new("Direction", Text, "host to device or device to host.").field(|row: &HostOffloadRow| row.direction.as_str().into()),
         Column::new("Count", Count, "Copies.").field(|row: &HostOffloadRow| row.count.into()),
         Column::new("GB", Number(Gigabytes), "Bytes of all copies, in 10⁹.").field(|row: &HostOffloadRow| (row.bytes as f64 / 1e9).into()),

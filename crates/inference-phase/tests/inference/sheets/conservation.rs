@@ -9,7 +9,7 @@ use inference_phase::tracelens::Method;
 use tree_perf::Analysis;
 
 use crate::sheets::corpus::{analysis, traces};
-use crate::sheets::table::{sheet, sum};
+use crate::sheets::table::{kernel_time_us, sheet, sum};
 
 fn methods() -> impl Iterator<Item = PhaseMethod> {
     let ours = DetectionMethod::ALL.into_iter().map(PhaseMethod::Ours);
@@ -28,11 +28,8 @@ fn check(analysis: &Analysis, case: &str) {
         assert_eq!(events, device_events, "{case}, {method}");
 
         let names = Phase::ALL.map(|phase| format!("ops_summary_{}", phase.as_str().to_lowercase()));
-        let in_sheets: f64 = names
-            .iter()
-            .filter_map(|name| sheet(&phases, name))
-            .map(|table| sum(&table, "total_direct_kernel_time_sum"))
-            .sum();
+        let in_sheets: f64 =
+            names.iter().filter_map(|name| sheet(&phases, name)).map(|table| kernel_time_us(&table)).sum();
         let expected = trace.to_microseconds(of_launchers);
         assert!((in_sheets - expected).abs() <= 1e-9 * expected.max(1.0), "{case}, {method}: {in_sheets}");
         if let Some(summary) = sheet(&phases, "phase_summary").filter(|_| of_launchers > 0) {

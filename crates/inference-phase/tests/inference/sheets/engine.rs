@@ -7,7 +7,7 @@ use inference_phase::tracelens::Method;
 use trace_ingest::{Category, EventArguments, TraceBuilder, TrackId};
 use tree_perf::{Analysis, AnalysisOptions};
 
-use crate::sheets::table::{headers, rows, sheet, sum};
+use crate::sheets::table::{headers, kernel_time_us, rows, sheet};
 
 const PREFILL: &str = "execute_context_2(100)_generation_0(0)";
 const DECODE: &str = "execute_context_0(0)_generation_4(4)";
@@ -72,20 +72,20 @@ fn phases(analysis: &Analysis, method: PhaseMethod) -> PhaseAnalysis<'_> {
 fn each_phase_has_its_operators() {
     let analysis = served();
     let phases = phases(&analysis, PhaseMethod::default());
-    let columns = ["Kernel categories", "name", "total_direct_kernel_time_sum", "Count", "Percentage (%)"];
+    let columns = ["Kernel categories", "name", "total_direct_kernel_time_ms", "Count", "Percentage (%)"];
     let prefill = sheet(&phases, "ops_summary_prefill").unwrap();
     assert_eq!(
         rows(&prefill, &columns),
         [
-            "GEMM-Tensile | aten::mm | 300.000 | 1 | 75.000",
-            "Attention-Forward | aiter::mha_batch_prefill | 100.000 | 1 | 25.000",
+            "GEMM-Tensile | aten::mm | 0.300 | 1 | 75.000",
+            "Attention-Forward | aiter::mha_batch_prefill | 0.100 | 1 | 25.000",
         ]
     );
     assert_eq!(rows(&prefill, &["Cumulative Percentage (%)"]), ["75.000", "100.000"]);
     let decode = sheet(&phases, "ops_summary_decode").unwrap();
     assert_eq!(
         rows(&decode, &columns),
-        ["GEMM-Tensile, PagedAttention-Compute | cudaGraphLaunch | 50.000 | 1 | 100.000"]
+        ["GEMM-Tensile, PagedAttention-Compute | cudaGraphLaunch | 0.050 | 1 | 100.000"]
     );
     assert!(sheet(&phases, "ops_summary_mixed").is_none());
     assert!(sheet(&phases, "ops_summary_unknown").is_none());
@@ -123,16 +123,16 @@ fn each_phase_has_its_kernels() {
     assert_eq!(
         names,
         [
-            "Parent op category",
-            "Parent cpu_op",
             "Kernel name",
-            "Kernel stream",
             "Kernel duration (µs)_sum",
+            "Percent of kernels time (%)",
             "Kernel duration (µs)_count",
             "Kernel duration (µs)_mean",
             "Kernel duration (µs)_min",
             "Kernel duration (µs)_max",
-            "Percent of kernels time (%)",
+            "Parent op category",
+            "Parent cpu_op",
+            "Kernel stream",
         ]
     );
 }
@@ -155,13 +155,13 @@ fn phases_and_steps_are_summed_up() {
     let summary = sheet(&phases, "phase_summary").unwrap();
     let columns = [
         "phase",
+        "kernel_time_us",
+        "percent_of_kernel_time",
         "steps",
         "requests",
         "tokens",
         "gpu_events",
-        "kernel_time_us",
         "busy_time_us",
-        "percent_of_kernel_time",
         "mean_step_gpu_us",
         "tokens_per_s",
         "source",
@@ -171,8 +171,8 @@ fn phases_and_steps_are_summed_up() {
     assert_eq!(
         rows(&summary, &columns),
         [
-            "Prefill | 1 | 2 | 100 | 2 | 400.000 | 400.000 | 88.889 | 400.000 | 250000.000 | annotation | 1.000",
-            "Decode | 1 | 4 | 4 | 2 | 50.000 | 50.000 | 11.111 | 50.000 | 80000.000 | annotation | 1.000",
+            "Prefill | 400.000 | 88.889 | 1 | 2 | 100 | 2 | 400.000 | 400.000 | 250000.000 | annotation | 1.000",
+            "Decode | 50.000 | 11.111 | 1 | 4 | 4 | 2 | 50.000 | 50.000 | 80000.000 | annotation | 1.000",
         ]
     );
     let steps = sheet(&phases, "step_summary").unwrap();
@@ -181,10 +181,10 @@ fn phases_and_steps_are_summed_up() {
         rows(&steps, &names),
         [
             format!(
-                "0 | {PREFILL} | Prefill | annotation | 1.000 | 2 | 100 | 0 | 0 | 0.000 | 100.000 | 10000.000 | 10400.000 | 400.000 | 2 | 0"
+                "0 | Prefill | 400.000 | 2 | 100 | 0 | 0 | 0.000 | 100.000 | 10000.000 | 10400.000 | 2 | 0 | {PREFILL} | annotation | 1.000"
             ),
             format!(
-                "1 | {DECODE} | Decode | annotation | 1.000 | 0 | 0 | 4 | 4 | 200.000 | 100.000 | 10400.000 | 10450.000 | 50.000 | 2 | 1"
+                "1 | Decode | 50.000 | 0 | 0 | 4 | 4 | 200.000 | 100.000 | 10400.000 | 10450.000 | 2 | 1 | {DECODE} | annotation | 1.000"
             ),
         ]
     );
@@ -202,7 +202,7 @@ fn a_call_over_several_steps_is_divided_by_what_each_launched() {
     engine.launch("cudaLaunchKernel", 210, &[("b", 140)]);
     let analysis = engine.analysis(false);
     let phases = phases(&analysis, PhaseMethod::default());
-    let time = |name: &str| sheet(&phases, name).map(|table| sum(&table, "total_direct_kernel_time_sum"));
+    let time = |name: &str| sheet(&phases, name).map(|table| kernel_time_us(&table).round());
     assert_eq!(analysis.launchers().map(|row| row.direct_time).collect::<Vec<_>>(), [340_000]);
     assert_eq!((time("ops_summary_prefill"), time("ops_summary_decode")), (Some(300.0), Some(40.0)));
     let decode = sheet(&phases, "ops_summary_decode").unwrap();

@@ -1,12 +1,13 @@
 //! A sheet as text for tests to read.
 
-use inference_phase::sheets::{PhaseAnalysis, phase_sheets};
-use sheets::{Cell, Table};
+use inference_phase::sheets::{PhaseAnalysis, PhaseMethod, phase_sheets};
+use sheets::{Cell, Layout, Table};
 
-/// A sheet of the phases; `None` when it is left out.
+/// A sheet of the phases, with a method of TraceLens in its layout; `None` when it is left out.
 pub(crate) fn sheet(phases: &PhaseAnalysis<'_>, name: &str) -> Option<Table> {
     let sheet = phase_sheets().into_iter().find(|sheet| sheet.name == name).unwrap();
-    sheet.table(phases).unwrap()
+    let is_of_tracelens = matches!(phases.options().method, PhaseMethod::TraceLens(_));
+    sheet.table_in(phases, if is_of_tracelens { Layout::Reference } else { Layout::Roles }).unwrap()
 }
 
 /// The headers.
@@ -35,6 +36,14 @@ pub(crate) fn numbers(table: &Table, column: &str) -> Vec<f64> {
         _ => None,
     };
     table.column(column).unwrap().cells().filter_map(number).collect()
+}
+
+/// Σ of the kernel time of operators, in µs, whichever unit the layout has it in.
+pub(crate) fn kernel_time_us(table: &Table) -> f64 {
+    match table.layout() {
+        Layout::Roles => sum(table, "total_direct_kernel_time_ms") * 1e3,
+        Layout::Reference => sum(table, "total_direct_kernel_time_sum"),
+    }
 }
 
 /// Σ of a column.

@@ -3,7 +3,7 @@
 use gpu_timeline::Spread;
 use operator_sheets::columns::{self, KERNEL_TIME, TB_PER_S, TFLOPS_PER_S, overlap};
 use operator_sheets::{CallFigures, KernelList, nested_argument, roofline_fields, work_fields};
-use sheets::{Column, Field};
+use sheets::{Column, Field, Role};
 use trace_ingest::{ArgumentId, Sequence, Signature};
 
 use crate::call_groups::{CallTable, kernel_fields, overlap_fields, place_fields};
@@ -64,7 +64,7 @@ pub(super) fn fields<'a>() -> Vec<Field<CallTable<'a>, Row>> {
             Column::text(
                 "param: …",
                 "A parameter of the family's model, such as M, N, K of a matrix product; one column per parameter, and calls are grouped by all of them.",
-            ),
+            ).with_role(Role::Detail),
             |table: &CallTable<'_>| table.parameters.iter().map(|name| format!("param: {name}")).collect(),
             |_, row: &Row, position| row.group.parameters[position].as_deref().into(),
         ),
@@ -124,7 +124,7 @@ pub(super) fn fields<'a>() -> Vec<Field<CallTable<'a>, Row>> {
         Column::count(
             "nested_count",
             "Calls of the row that lie inside other calls of the same sheet; where an operator calls itself, such as an overload of aten::upsample_nearest2d by another, Kernel Time (µs)_sum counts the kernels of both.",
-        )
+        ).with_role(Role::Detail)
         .field(|row: &Row| row.group.nested.into()),
         columns::NOTE.field(|row: &Row| row.note.as_deref().into()),
     ]);

@@ -1,5 +1,6 @@
 //! The sheets of a recorded JAX profile against those of TraceLens, and figures known by heart.
 
+use sheets::Layout;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -82,7 +83,7 @@ fn analysis(figures: JaxFigures) -> Option<(PathBuf, JaxAnalysis)> {
 fn table(analysis: &JaxAnalysis, name: &str) -> Table {
     let sheets = jax_sheets();
     let sheet = sheets.iter().find(|sheet| sheet.name == name).unwrap();
-    Table::new(&sheet.table(analysis).unwrap().unwrap())
+    Table::new(&sheet.table_in(analysis, Layout::Reference).unwrap().unwrap())
 }
 
 fn check(figures: JaxFigures, meant: &'static [Meant]) {
