@@ -98,7 +98,8 @@ impl Recording<'_> {
         let workload = self.workload();
         let is_plain = self.is_cut() && workload == Workload::Training;
         let habits = if is_plain { Habits::PLAIN } else { Habits::draw(workload, self.random()) };
-        let count = self.iterations(4, 13);
+        let has_much_in_a_step = habits.micro_batches > 1 || habits.evaluation.is_some();
+        let count = self.iterations(4, if has_much_in_a_step { 9 } else { 13 });
         let mut shape = model.batch(self.random());
         if habits.sets_up {
             self.begin_insertion(Inserted::Setup);

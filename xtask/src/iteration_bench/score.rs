@@ -1,5 +1,7 @@
 //! How right iterations are that were found in a generated trace.
 
+use std::fmt::Write as _;
+
 use inference_phase::{Phase, Steps};
 use iterations::{Iterations, LevelKind, Program};
 use trace_ingest::EventId;
@@ -49,7 +51,18 @@ impl Score {
     pub(super) fn count_is_right(&self) -> bool {
         self.found == self.steps
     }
+
+    /// Whether steps, boundaries and parts are what they should be.
+    pub(super) fn is_right(&self) -> bool {
+        self.count_is_right()
+            && self.level_is_right
+            && self.parts_are_right != Some(false)
+            && self.boundary_errors.iter().all(|error| *error <= SMALL_ERROR)
+    }
 }
+
+/// Error of a boundary, as part of its step, that is none.
+const SMALL_ERROR: f64 = 0.01;
 
 /// Where a boundary may be: after all that was before it, before all that comes after it.
 #[derive(Debug, Clone, Copy)]
@@ -128,6 +141,48 @@ pub(super) fn score(tree: &TraceTree, found: &Iterations, phases: &Steps, truth:
         score.time_errors.push((time as f64 - device).abs() / device);
     }
     score
+}
+
+/// What was found, then what the run did: times in milliseconds of the trace.
+pub(super) fn explain(title: &str, tree: &TraceTree, found: &Iterations, truth: &Truth) -> String {
+    let origin = tree.trace().origin();
+    let milliseconds = |time: i64| tree.trace().to_microseconds(time) / 1_000.0;
+    let spans = |spans: &mut dyn Iterator<Item = (i64, i64)>| -> String {
+        spans.map(|(start, end)| format!(" {:.3}..{:.3}", milliseconds(start), milliseconds(end))).collect()
+    };
+    let of_truth = |stretch: Stretch| {
+        let [start, end] =
+            [stretch.start, stretch.end].map(|time| i64::try_from(time).unwrap_or(i64::MAX) - origin);
+        (start, end)
+    };
+    let mut text = format!("{title}\n  {} program, {}\n", found.program(), found.reason());
+    for level in found.levels() {
+        let is_steps = if found.steps() == Some(level) { " = steps" } else { "" };
+        let mut found = level.iterations.iter().map(|one| (one.start, one.end));
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            text,
+            "  found {} × {} \"{}\"{is_steps}, {}, confidence {:.2}:{}",
+            level.iterations.len(),
+            level.kind,
+            level.name,
+            level.evidence,
+            level.confidence,
+            spans(&mut found)
+        );
+    }
+    let mut levels: Vec<LevelKind> = truth.iterations.iter().map(|one| one.level).collect();
+    levels.sort_unstable();
+    levels.dedup();
+    for level in levels {
+        let mut real = truth.of_level(level).map(|one| of_truth(one.stretch));
+        let _ = writeln!(text, "  truth {} × {level}:{}", truth.of_level(level).count(), spans(&mut real));
+    }
+    for insertion in &truth.insertions {
+        let mut inserted = std::iter::once(of_truth(insertion.stretch));
+        let _ = writeln!(text, "  truth {}:{}", insertion.what.as_str(), spans(&mut inserted));
+    }
+    text
 }
 
 /// Device events by their launch.
