@@ -174,7 +174,9 @@ impl Found {
             }
             return;
         };
-        let same = |known: &Level, level: &Level| (known.kind, &known.name, known.evidence) == (level.kind, &level.name, level.evidence);
+        let same = |known: &Level, level: &Level| {
+            (known.kind, &known.name, known.evidence) == (level.kind, &level.name, level.evidence)
+        };
         if let Some((level, _)) = other.steps
             && same(steps, &level)
         {
@@ -212,9 +214,9 @@ impl Found {
             total / level.iterations.len().max(1) as i64
         };
         levels.sort_by_key(|level| (std::cmp::Reverse(length(level)), level.evidence, level.kind));
-        let steps = levels.iter().position(|level| {
-            name.as_ref() == Some(&(level.kind, level.name.clone(), level.evidence))
-        });
+        let steps = levels
+            .iter()
+            .position(|level| name.as_ref() == Some(&(level.kind, level.name.clone(), level.evidence)));
         Iterations { levels, steps, reason, program }
     }
 }
@@ -234,7 +236,11 @@ impl Finder<'_> {
         self.recorded_steps(&mut found);
         let symbols: Vec<u32> = self.process.items.iter().map(|item| item.symbol).collect();
         let training = (self.program == Program::Training)
-            .then(|| training::find(self.process, &symbols, self.optimizer_ranges()))
+            .then(|| {
+                let (optimizer, batches) =
+                    (self.ranges(&MarkKind::OptimizerStep), self.ranges(&MarkKind::NextBatch));
+                training::find(self.process, &symbols, optimizer, batches)
+            })
             .flatten();
         let is_training = training.is_some();
         if let Some(training) = training {
@@ -250,10 +256,7 @@ impl Finder<'_> {
             if self.options.use_frames {
                 self.frames(&mut found, &symbols);
             }
-            let still_single = found.others.is_empty();
-            if found.steps.is_none() || still_single {
-                self.sequence(&mut found, &symbols, is_training);
-            }
+            self.sequence(&mut found, &symbols, is_training);
         }
         if found.steps.is_none() && found.failure.is_none() {
             found.failure = Some(match self.process.items.len() {
@@ -266,7 +269,8 @@ impl Finder<'_> {
 
     /// Marks of the thread whose marks cover most work, and the share of the work that they cover.
     fn owner<'g>(&self, group: &'g MarkGroup) -> Option<(&'g [Mark], f64)> {
-        let covered = |marks: &[Mark]| self.process.work.share(marks.iter().map(|mark| (mark.start, mark.end)));
+        let covered =
+            |marks: &[Mark]| self.process.work.share(marks.iter().map(|mark| (mark.start, mark.end)));
         let of_threads = group.by_track().map(|marks| (marks, covered(marks)));
         of_threads.max_by(|a, b| a.1.total_cmp(&b.1).then(a.0.len().cmp(&b.0.len())))
     }
@@ -320,14 +324,16 @@ impl Finder<'_> {
         level
     }
 
-    fn optimizer_ranges(&self) -> &[Mark] {
-        let group = self.groups.iter().find(|group| group.kind == MarkKind::OptimizerStep);
+    /// Ranges of one kind.
+    fn ranges(&self, kind: &MarkKind) -> &[Mark] {
+        let group = self.groups.iter().find(|group| group.kind == *kind);
         group.and_then(|group| self.owner(group)).map_or(&[], |(marks, _)| marks)
     }
 
     fn training(&self, found: &mut Found, training: Training) {
         let Training { steps, micro_batches, has_updates, has_backward } = training;
-        let evidence = match has_updates && has_backward && !self.optimizer_ranges().is_empty() {
+        let evidence = match has_updates && has_backward && !self.ranges(&MarkKind::OptimizerStep).is_empty()
+        {
             true => Evidence::Annotations,
             false => Evidence::TrainingCycle,
         };
@@ -345,8 +351,9 @@ impl Finder<'_> {
             confidence: certainty,
             iterations: stretches.iter().map(|stretch| self.iteration(*stretch)).collect(),
         };
-        let is_known = found.steps.as_ref().is_some_and(|(known, _)| known.iterations.len() >= steps.len());
-        if !is_known {
+        // In recorded steps, what repeats comes at least twice in each.
+        let known = found.steps.as_ref().map_or(0, |(known, _)| known.iterations.len());
+        if steps.len() >= 2 * known {
             let mut steps = level(LevelKind::Step, "training step", &steps);
             if found.steps.is_some() {
                 steps.kind = LevelKind::Pass;
@@ -429,7 +436,10 @@ impl Finder<'_> {
             let (group, first, own) = ranges[0];
             // Each comes once between two of the first.
             let in_turn = |marks: &[Mark]| {
-                first.windows(2).zip(marks).all(|(pair, mark)| (pair[0].start..pair[1].start).contains(&mark.start))
+                first
+                    .windows(2)
+                    .zip(marks)
+                    .all(|(pair, mark)| (pair[0].start..pair[1].start).contains(&mark.start))
             };
             if share < 0.5 || !ranges.iter().all(|(_, marks, _)| in_turn(marks)) {
                 continue;
@@ -440,7 +450,11 @@ impl Finder<'_> {
             let iterations: Vec<Iteration> = first
                 .iter()
                 .zip(ends)
-                .map(|(mark, end)| if tiles { Iteration { end, ..mark.iteration() } } else { mark.iteration() })
+                .map(
+                    |(mark, end)| {
+                        if tiles { Iteration { end, ..mark.iteration() } } else { mark.iteration() }
+                    },
+                )
                 .collect();
             let covered = self.process.work.share(iterations.iter().map(|one| (one.start, one.end)));
             if covered < 0.5 {
@@ -465,7 +479,11 @@ impl Finder<'_> {
             let level = Level {
                 kind: LevelKind::EngineStep,
                 name: "choice of tokens".to_owned(),
-                evidence: if self.process.has_operators { Evidence::OperatorSequence } else { Evidence::KernelSequence },
+                evidence: if self.process.has_operators {
+                    Evidence::OperatorSequence
+                } else {
+                    Evidence::KernelSequence
+                },
                 confidence: 0.75,
                 iterations: self.iterations(&blocks),
             };
@@ -531,8 +549,12 @@ impl Finder<'_> {
     fn calls_level(&self, symbols: &[u32], calls: &frames::FrameCalls, covered: f64) -> Option<Level> {
         let items = &self.process.items;
         let at = |time: i64| items.partition_point(|item| item.start < time);
-        let mut spans: Vec<(usize, usize)> =
-            calls.calls.iter().map(|&(start, end)| (at(start), at(end))).filter(|(start, end)| start < end).collect();
+        let mut spans: Vec<(usize, usize)> = calls
+            .calls
+            .iter()
+            .map(|&(start, end)| (at(start), at(end)))
+            .filter(|(start, end)| start < end)
+            .collect();
         spans.dedup_by_key(|span| span.0);
         let (anchors, ends): (Vec<usize>, Vec<usize>) = spans.into_iter().unzip();
         let mut counter = repeats::Counter::new(symbols);
@@ -552,14 +574,19 @@ impl Finder<'_> {
     /// What repeats in the calls of the main thread.
     fn sequence(&self, found: &mut Found, symbols: &[u32], is_training: bool) {
         let in_one_module = |first: trace_ingest::EventId, second: trace_ingest::EventId| {
-            let module = self.tree.parent_module(first);
-            self.options.use_frames && module.is_some() && module == self.tree.parent_module(second)
+            let outermost = |call| {
+                std::iter::successors(self.tree.parent_module(call), |&module| {
+                    self.tree.parent_module(module)
+                })
+                .last()
+            };
+            self.options.use_frames && outermost(first).is_some() && outermost(first) == outermost(second)
         };
         let Some(mut levels) = sequence::find(self.process, symbols, in_one_module) else { return };
         // Where other threads do more, what repeats on this one is no iteration of the program.
         let own: i64 = self.process.items.iter().chain(&self.process.backward).map(|item| item.work).sum();
         let own_share = (own as f64 / self.process.work.total().max(1) as f64).min(1.0);
-        levels.parts.iter_mut().for_each(|part| part.confidence *= own_share);
+        levels.parts.iter_mut().for_each(|part| part.confidence *= 0.5 + own_share / 2.0);
         if own_share < 0.5 {
             return;
         }
@@ -571,33 +598,64 @@ impl Finder<'_> {
             Evidence::OperatorSequence => "operators that repeat",
             _ => "kernels that repeat",
         };
-        let known = found.steps.as_ref().map_or(0, |(level, _)| level.iterations.len());
         for (index, part) in levels.parts.into_iter().enumerate() {
-            if part.blocks.len() <= known {
-                continue;
-            }
-            let is_step = index == 0 && levels.outermost_is_steps && !is_training;
-            let kind = match (is_step, found.steps.is_some()) {
-                (true, false) => LevelKind::Step,
-                (true, true) => LevelKind::Pass,
-                (false, _) => LevelKind::Layer,
-            };
+            let explained = part.explained;
             let level = Level {
-                kind,
+                kind: LevelKind::Layer,
                 name: name.to_owned(),
                 evidence,
                 confidence: part.confidence,
                 iterations: self.iterations(&part.blocks),
             };
-            match kind {
-                LevelKind::Layer => found.others.push(level),
-                _ => found.add_steps(level, Reason::LongestRepeat),
-            }
+            let is_step = index == 0 && levels.outermost_is_steps && !is_training;
+            self.add_repeat(found, level, is_step, explained);
         }
         if found.steps.is_none() && found.failure.is_none() {
             found.failure = Some(Reason::SinglePass(found.others.first().map(|level| level.kind)));
-        } else if let (Some(Reason::SinglePass(part)), Some(level)) = (&mut found.failure, found.others.first()) {
+        } else if let (Some(Reason::SinglePass(part)), Some(level)) =
+            (&mut found.failure, found.others.first())
+        {
             *part = Some(level.kind);
+        }
+    }
+
+    /// Adds what repeats: as the steps, around calls of a model of which each pass makes several, or below what is known.
+    fn add_repeat(&self, found: &mut Found, mut level: Level, is_step: bool, explained: f64) {
+        let count = level.iterations.len();
+        let fewest = found.counts().min();
+        let is_new = found.counts().all(|known| known != count);
+        let is_diffusion = self.program == Program::Diffusion;
+        match &mut found.steps {
+            None if is_step => {
+                // What comes before and after the steps of an image are parts of the image.
+                let reason = match is_diffusion && explained < 0.9 {
+                    true => Reason::OneImage,
+                    false => Reason::LongestRepeat,
+                };
+                level.kind = match reason {
+                    Reason::OneImage => LevelKind::DenoisingStep,
+                    _ if is_diffusion => LevelKind::Image,
+                    _ => LevelKind::Step,
+                };
+                found.steps = Some((level, reason));
+            }
+            Some((known, reason))
+                if is_step
+                    && known.evidence == Evidence::ModuleCalls
+                    && self.program != Program::LanguageModel
+                    && known.iterations.len() >= 2 * count =>
+            {
+                level.kind = if is_diffusion { LevelKind::Image } else { LevelKind::Step };
+                *reason = Reason::LongestRepeat;
+                let mut calls = std::mem::replace(known, level);
+                calls.kind = if is_diffusion { LevelKind::DenoisingStep } else { LevelKind::Pass };
+                found.others.push(calls);
+            }
+            _ if is_new && fewest.is_none_or(|fewest| count >= 2 * fewest) => {
+                level.kind = if is_step { LevelKind::Pass } else { LevelKind::Layer };
+                found.others.push(level);
+            }
+            _ => {}
         }
     }
 
@@ -615,7 +673,13 @@ impl Finder<'_> {
                 let next = blocks.get(index + 1).filter(|next| next.start == block.end);
                 let end = next.map_or_else(|| end_of(block), |next| items[next.start].start);
                 let start = items[block.start].start;
-                Iteration { number: None, track: self.process.main, start, end: end.max(start), whole: block.whole }
+                Iteration {
+                    number: None,
+                    track: self.process.main,
+                    start,
+                    end: end.max(start),
+                    whole: block.whole,
+                }
             })
             .collect()
     }

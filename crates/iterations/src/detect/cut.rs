@@ -57,11 +57,20 @@ pub(crate) fn blocks(items: &[Item], symbols: &[u32], repeat: &Repeat, anchor_en
         if lead > best.1 { (begin, lead) } else { best }
     });
     let reference = anchors[1];
-    let all_lead_in = begin == 0;
+    // A few calls that come once, such as those that set a loop up, do not hide that recording began with an iteration.
+    let all_lead_in = 50 * begin <= repeat.length;
     // Recording that begins with an iteration and ends with one was cut between iterations.
     let last_end = extent(symbols, anchors[count - 1].saturating_sub(lead), &repeat.typical);
     let is_tiled = all_lead_in && 50 * (symbols.len() - last_end) <= repeat.length;
-    if !is_tiled && let Some(break_lead) = natural_break(items, anchors, lead, &earliest) {
+    let pause = if is_tiled { None } else { natural_break(items, anchors, lead, &earliest) };
+    // An iteration that was cut left more behind than what prepares the next one.
+    let work = |from: usize, to: usize| items[from..to].iter().map(|item| item.work).sum::<i64>();
+    let leaves_work = |lead: usize| {
+        let first = align_back(symbols, (0, anchors[0]), (reference - lead.min(reference), reference));
+        !all_lead_in || 50 * work(0, first) >= work(anchors[0], reference)
+    };
+    let is_cut_inside = pause.is_some_and(leaves_work);
+    if let Some(break_lead) = pause.filter(|_| is_cut_inside) {
         lead = break_lead;
     }
     // Where every iteration begins: as far before its anchor as the second one does before its own.
@@ -74,17 +83,20 @@ pub(crate) fn blocks(items: &[Item], symbols: &[u32], repeat: &Repeat, anchor_en
         };
         starts.push(start);
     }
+    if all_lead_in && !is_cut_inside {
+        starts[0] = 0;
+    }
     let mut blocks = Vec::with_capacity(count + 2);
     // What lies before the first iteration is the end of one more where it equals what lies before the second.
     let before = starts[0];
     if all_lead_in && before > 0 && 50 * before >= repeat.length {
-        blocks.push(Block { start: 0, end: before, whole: false });
+        blocks.push(Block { start: 0, end: before, whole: 5 * before >= 4 * repeat.length });
     }
     for (index, &start) in starts.iter().enumerate() {
         let usual_end = extent(symbols, start, &repeat.typical);
         let next = starts.get(index + 1).copied();
         let end = match next {
-            Some(next) if is_foreign(repeat, usual_end, next) => usual_end,
+            Some(next) if index > 0 && is_foreign(repeat, usual_end, next) => usual_end,
             Some(next) => next,
             None => usual_end,
         };
@@ -113,7 +125,8 @@ fn rest_of_one_more(items: &[Item], symbols: &[u32], repeat: &Repeat, blocks: &[
     let end = start + equal;
     let is_part = equal >= 3 && 20 * equal >= repeat.length && 2 * equal >= rest.len().min(repeat.length);
     let has_work = || items[start..end].iter().any(|item| item.work > 0);
-    (is_part && has_work()).then_some(Block { start, end, whole: false })
+    let whole = 5 * equal >= 4 * repeat.length;
+    (is_part && has_work()).then_some(Block { start, end, whole })
 }
 
 /// How many calls before its anchor an iteration begins where the host pauses most, if that is much longer than the pause

@@ -51,8 +51,8 @@ pub(crate) fn loop_passes(tree: &TraceTree, main: TrackId) -> Option<(FrameCalls
     let events = tree.trace().events();
     let passes = iteration_roots(tree);
     let first = passes.first().filter(|pass| events.track(pass.first) == main)?;
-    let is_in_model =
-        tree.parent_module(first.first).is_some() || tree.parent(first.first).is_some_and(|above| tree.is_module(above));
+    let is_in_model = tree.parent_module(first.first).is_some()
+        || tree.parent(first.first).is_some_and(|above| tree.is_module(above));
     let name = tree.trace().name(first.first).to_owned();
     let calls = passes.iter().map(|pass| (pass.start, pass.end)).collect();
     Some((FrameCalls { name, calls, share: 0.0 }, is_in_model))

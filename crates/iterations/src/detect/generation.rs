@@ -11,8 +11,7 @@ pub(crate) fn find(process: &Process, symbols: &[u32]) -> Option<Vec<Block>> {
     let items = &process.items;
     let choices = choices(items, symbols)?;
     // From behind the last choice of a step to the first of the next.
-    let mut gaps: Vec<(usize, usize)> =
-        choices.windows(2).map(|pair| (pair[0].1 + 1, pair[1].0)).collect();
+    let mut gaps: Vec<(usize, usize)> = choices.windows(2).map(|pair| (pair[0].1 + 1, pair[1].0)).collect();
     let last = choices.last()?.1 + 1;
     gaps.push((last, items.len()));
     let behind = calls_behind(items, symbols, &gaps[..gaps.len() - 1]);
@@ -29,24 +28,23 @@ pub(crate) fn find(process: &Process, symbols: &[u32]) -> Option<Vec<Block>> {
     Some(blocks)
 }
 
-/// First and last choice of every step. Choices of one step, between which the model does not run, are one.
+/// First and last choice of tokens of every step. Choices of one step, between which the model does not run, are one.
 fn choices(items: &[Item], symbols: &[u32]) -> Option<Vec<(usize, usize)>> {
-    let mut all: Vec<usize> = (0..items.len()).filter(|&at| items[at].chooses).collect();
+    // A captured graph may choose inside; then the copy of the tokens to the host shows the step.
+    let in_graphs = items.iter().any(|item| item.graph_launch);
+    let ends_step = |item: &Item| if in_graphs { item.to_host } else { item.chooses };
+    let mut all: Vec<usize> = (0..items.len()).filter(|&at| ends_step(&items[at])).collect();
     // The call that comes most often is the choice; others may be made for some requests only.
     let mut counts: Vec<(u32, usize)> = all.iter().map(|&at| (symbols[at], at)).collect();
     counts.sort_unstable();
-    let most = counts.chunk_by(|a, b| a.0 == b.0).max_by_key(|run| (run.len(), std::cmp::Reverse(run[0].1)))?;
+    let most =
+        counts.chunk_by(|a, b| a.0 == b.0).max_by_key(|run| (run.len(), std::cmp::Reverse(run[0].1)))?;
     let symbol = most[0].0;
     all.retain(|&at| symbols[at] == symbol);
-    let between: Vec<i64> =
-        all.windows(2).map(|pair| items[pair[0] + 1..pair[1]].iter().map(|item| item.work).sum()).collect();
-    let mut sums: Vec<i64> = between.windows(between.len().clamp(1, 4)).map(|four| four.iter().sum()).collect();
-    sums.sort_unstable();
-    let least = sums.get(sums.len() / 2)? / 20;
     let mut steps = vec![(all[0], all[0])];
-    for (&at, &work) in all[1..].iter().zip(&between) {
+    for &at in &all[1..] {
         match steps.last_mut() {
-            Some(step) if work <= least => step.1 = at,
+            Some(step) if !items[step.1 + 1..at].iter().any(|item| item.runs_model) => step.1 = at,
             _ => steps.push((at, at)),
         }
     }
@@ -67,11 +65,14 @@ fn calls_behind(items: &[Item], symbols: &[u32], gaps: &[(usize, usize)]) -> usi
     };
     let like_beginning = |behind: usize| {
         let equal = |&(from, to): &(usize, usize)| {
-            symbols[from + behind..to].iter().zip(symbols).take(WINDOW).take_while(|(a, b)| a == b).count() as i64
+            symbols[from + behind..to].iter().zip(symbols).take(WINDOW).take_while(|(a, b)| a == b).count()
+                as i64
         };
         median(sampled.iter().map(equal).collect())
     };
-    let pause = |behind: usize| median(sampled.iter().map(|(from, _)| pause_before(items, from + behind)).collect());
-    let best = (0..=longest).max_by_key(|&behind| (like_beginning(behind), pause(behind), std::cmp::Reverse(behind)));
+    let pause =
+        |behind: usize| median(sampled.iter().map(|(from, _)| pause_before(items, from + behind)).collect());
+    let best = (0..=longest)
+        .max_by_key(|&behind| (like_beginning(behind), pause(behind), std::cmp::Reverse(behind)));
     best.unwrap_or(0)
 }

@@ -21,6 +21,12 @@ pub(crate) struct Item {
     pub(crate) backward: bool,
     /// The host waits for the device in it, or it copies between them.
     pub(crate) touches_host: bool,
+    /// It launches a captured graph.
+    pub(crate) graph_launch: bool,
+    /// It multiplies matrices or launches a captured graph, as a pass over a model does.
+    pub(crate) runs_model: bool,
+    /// It copies from the device to the host.
+    pub(crate) to_host: bool,
     /// A language model may choose tokens in it.
     pub(crate) chooses: bool,
     /// The host waits in it and launches nothing else.
@@ -193,7 +199,8 @@ fn item(
     let events = tree.trace().events();
     let launched = tree.device_events(event);
     let own = names.get(events.name(event));
-    let (mut update, mut crosses, mut work) = (own.update, false, 0i64);
+    let (mut update, mut crosses, mut to_host, mut work) = (own.update, false, false, 0i64);
+    let mut runs_model = own.multiplies || own.graph_launch;
     let mut last: Option<StringId> = None;
     for &device_event in launched {
         work = work.saturating_add(events.duration(device_event));
@@ -201,6 +208,8 @@ fn item(
         if last.replace(events.name(device_event)) != Some(events.name(device_event)) {
             let kernel = names.get(events.name(device_event));
             crosses |= kernel.crosses;
+            to_host |= kernel.to_host;
+            runs_model |= kernel.multiplies;
             update = update.max(match kernel.update {
                 Update::Yes => Update::Yes,
                 _ => Update::No,
@@ -228,6 +237,9 @@ fn item(
         backward: own.backward,
         touches_host: own.waits || crosses,
         waits: own.waits,
+        graph_launch: own.graph_launch,
+        runs_model,
+        to_host,
         chooses: own.chooses && is_choice_of_token(tree.trace(), event),
         sequence: events.sequence_number(event).filter(in_range),
     }
@@ -272,12 +284,22 @@ fn process(
     let main = *main.or_else(|| tracks.iter().max_by_key(work_of))?;
     let work = tracks.iter().flat_map(|track| items_of(track).iter().map(|item| (item.start, item.work)));
     let work = Work::new(work.collect());
-    let mut backward: Vec<Item> =
-        tracks.iter().flat_map(|track| items_of(track).iter().filter(|item| item.backward).copied()).collect();
+    let mut backward: Vec<Item> = tracks
+        .iter()
+        .flat_map(|track| items_of(track).iter().filter(|item| item.backward).copied())
+        .collect();
     backward.sort_by_key(|item| (item.start, item.event));
     let items = std::mem::take(&mut of_track[main.index()]);
     let operators = items.iter().filter(|item| events.category(item.event) == Category::CPU_OP).count();
-    Some(Process { pid, main: Some(main), has_operators: 2 * operators >= items.len(), items, backward, work, begin })
+    Some(Process {
+        pid,
+        main: Some(main),
+        has_operators: 2 * operators >= items.len(),
+        items,
+        backward,
+        work,
+        begin,
+    })
 }
 
 /// What each device did, its busiest stream as the main thread.
@@ -297,6 +319,9 @@ fn devices(tree: &TraceTree, names: &mut Names<'_>, symbols: &mut Symbols) -> Ve
             backward: false,
             touches_host: facts.crosses,
             waits: false,
+            graph_launch: false,
+            runs_model: facts.multiplies,
+            to_host: facts.to_host,
             chooses: facts.chooses,
             sequence: None,
         };
@@ -320,7 +345,15 @@ fn devices(tree: &TraceTree, names: &mut Names<'_>, symbols: &mut Symbols) -> Ve
         items.sort_by_key(|item| (item.start, item.event));
         let begin = items.first().map_or(0, |item| item.start);
         let work = Work::new(work);
-        devices.push(Process { pid, main: None, items, backward: Vec::new(), work, has_operators: false, begin });
+        devices.push(Process {
+            pid,
+            main: None,
+            items,
+            backward: Vec::new(),
+            work,
+            has_operators: false,
+            begin,
+        });
     }
     devices
 }

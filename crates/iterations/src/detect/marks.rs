@@ -59,7 +59,8 @@ impl MarkGroup {
 /// All ranges of a recording.
 pub(crate) fn groups(trace: &Trace) -> Vec<MarkGroup> {
     let events = trace.events();
-    let mut read = PerString::new(trace.strings(), read as fn(&str) -> Option<(MarkKind, String, Option<i64>)>);
+    let mut read =
+        PerString::new(trace.strings(), read as fn(&str) -> Option<(MarkKind, String, Option<i64>)>);
     let mut groups: Vec<MarkGroup> = Vec::new();
     let mut index: hashbrown::HashMap<(RowId, trace_ingest::StringId), usize> = hashbrown::HashMap::new();
     let mut by_kind: hashbrown::HashMap<(RowId, MarkKind), usize> = hashbrown::HashMap::new();
@@ -125,7 +126,11 @@ fn read(name: &str) -> Option<(MarkKind, String, Option<i64>)> {
         return None;
     }
     let (key, number) = without_numbers(name);
-    Some((MarkKind::Named(key), name.trim_end_matches(|c: char| c.is_ascii_digit() || c == ' ' || c == '#').to_owned(), number))
+    Some((
+        MarkKind::Named(key),
+        name.trim_end_matches(|c: char| c.is_ascii_digit() || c == ' ' || c == '#').to_owned(),
+        number,
+    ))
 }
 
 /// Sorts by track and start; leaves out what lies in another, and ends what reaches into the next where that begins.
@@ -133,7 +138,8 @@ fn outermost(marks: &mut Vec<Mark>) {
     marks.sort_by_key(|mark| (mark.track, mark.start, std::cmp::Reverse(mark.end)));
     let mut last: Option<(TrackId, i64)> = None;
     marks.retain(|mark| {
-        let inside = last.is_some_and(|(track, end)| track == mark.track && mark.end <= end && mark.start < end);
+        let inside =
+            last.is_some_and(|(track, end)| track == mark.track && mark.end <= end && mark.start < end);
         if !inside {
             last = Some((mark.track, mark.end));
         }
@@ -180,7 +186,12 @@ mod tests {
     #[test]
     fn of_ranges_in_each_other_the_outermost_stands_and_crossing_ones_are_cut() {
         assert_eq!(
-            found(&[("warm 1", 1, 0, 100), ("warm 2", 1, 10, 90), ("warm 3", 1, 120, 50), ("warm 4", 1, 150, 50)]),
+            found(&[
+                ("warm 1", 1, 0, 100),
+                ("warm 2", 1, 10, 90),
+                ("warm 3", 1, 120, 50),
+                ("warm 4", 1, 150, 50)
+            ]),
             [("warm".to_owned(), vec![(0, 100), (120, 150), (150, 200)])]
         );
     }

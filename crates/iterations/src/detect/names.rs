@@ -26,8 +26,12 @@ pub(crate) struct NameFacts {
     pub(crate) waits: bool,
     /// A copy between host and device.
     pub(crate) crosses: bool,
+    /// A copy from the device to the host.
+    pub(crate) to_host: bool,
     /// The call launches a captured graph.
     pub(crate) graph_launch: bool,
+    /// Matrices are multiplied, or convolved, as every model does.
+    pub(crate) multiplies: bool,
     /// A value is chosen among many, as a language model chooses tokens.
     pub(crate) chooses: bool,
     /// No name of an operator: a range around operators that an old recorder wrote as one of them.
@@ -56,10 +60,18 @@ const OPTIMIZER_PARTS: [&str; 17] = [
 ];
 
 /// Operators that only optimizers and averages of weights call from outside of autograd.
-const OPTIMIZER_OPERATORS: [&str; 4] = ["aten::addcdiv_", "aten::addcmul_", "aten::lerp_", "aten::_foreach_div_"];
+const OPTIMIZER_OPERATORS: [&str; 4] =
+    ["aten::addcdiv_", "aten::addcmul_", "aten::lerp_", "aten::_foreach_div_"];
 
 /// Arithmetic in place, of which the simplest optimizers are made.
 const IN_PLACE: [&str; 4] = ["aten::add_", "aten::sub_", "aten::mul_", "aten::div_"];
+
+/// Operators that multiply matrices.
+const MULTIPLIES: [&str; 6] =
+    ["aten::mm", "aten::addmm", "aten::bmm", "aten::linear", "aten::matmul", "aten::convolution"];
+
+/// Parts of names of operators and kernels that multiply matrices.
+const MULTIPLY_PARTS: [&str; 7] = ["gemm", "cijk", "nvjet", "cutlass", "scaled_mm", "conv2d", "attention"];
 
 /// Operators that choose.
 const CHOICES: [&str; 3] = ["aten::argmax", "aten::multinomial", "aten::topk"];
@@ -72,12 +84,18 @@ impl NameFacts {
         let lower = name.to_ascii_lowercase();
         let update = if IN_PLACE.contains(&name) {
             Update::Maybe
-        } else if OPTIMIZER_OPERATORS.contains(&name) || OPTIMIZER_PARTS.iter().any(|part| lower.contains(part)) {
+        } else if OPTIMIZER_OPERATORS.contains(&name)
+            || OPTIMIZER_PARTS.iter().any(|part| lower.contains(part))
+        {
             Update::Yes
         } else {
             Update::No
         };
-        let backward = name.starts_with("autograd::engine::evaluate_function");
+        // Recorders before PyTorch 1.11 have the functions alone.
+        let backward = name.starts_with("autograd::engine::evaluate_function")
+            || name == "torch::autograd::AccumulateGrad"
+            || (!name.contains("::")
+                && name.trim_end_matches(|c: char| c.is_ascii_digit()).ends_with("Backward"));
         let from_host = ["htod", "host_to_device", "host -> device", "h2d"];
         let to_host = ["dtoh", "device_to_host", "device -> host", "d2h"];
         let names_any = |parts: &[&str]| parts.iter().any(|part| lower.contains(part));
@@ -87,7 +105,9 @@ impl NameFacts {
             waits: lower.contains("synchronize")
                 || matches!(name, "aten::item" | "aten::_local_scalar_dense" | "aten::is_nonzero"),
             crosses: names_any(&from_host) || names_any(&to_host),
+            to_host: names_any(&to_host),
             graph_launch: is_graph_launch(name),
+            multiplies: MULTIPLIES.contains(&name) || names_any(&MULTIPLY_PARTS),
             chooses: CHOICES.contains(&name) || CHOICE_PARTS.iter().any(|part| lower.contains(part)),
             range: !name.contains("::") && !backward && !lower.contains("backward"),
         }
@@ -140,9 +160,12 @@ mod tests {
         assert_eq!(facts("aten::add").update, Update::No);
         assert_eq!(facts("aten::_foreach_norm").update, Update::No);
         assert!(facts("autograd::engine::evaluate_function: MmBackward0").backward);
+        assert!(facts("NllLossBackward").backward && facts("MmBackward0").backward);
         assert!(!facts("aten::mm").backward && !facts("aten::mm").range);
         assert!(facts("hipDeviceSynchronize").waits && facts("aten::item").waits);
-        assert!(facts("Memcpy HtoD (Pinned -> Device)").crosses && facts("MEMORY_COPY_DEVICE_TO_HOST").crosses);
+        assert!(
+            facts("Memcpy HtoD (Pinned -> Device)").crosses && facts("MEMORY_COPY_DEVICE_TO_HOST").crosses
+        );
         assert!(!facts("Memcpy DtoD (Device -> Device)").crosses);
         assert!(facts("cudaGraphLaunch").graph_launch);
         assert!(facts("ProfilerStep#5").range && facts("## forward ##").range && !facts("MmBackward0").range);

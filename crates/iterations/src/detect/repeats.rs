@@ -10,7 +10,8 @@ use hashbrown::HashMap;
 /// Lengths of the runs of calls that may be anchors. A program all of whose calls come several times per iteration has a
 /// place where two of them meet only once.
 const ANCHOR_LENGTHS: [usize; 3] = [1, 2, 4];
-/// How many numbers of occurrences are looked at per length, those first that most calls have.
+/// How many numbers of occurrences are looked at per length: so many that most calls have, and as many of others whose calls
+/// are spread most evenly.
 const COUNTS: usize = 8;
 /// How many anchors are tried per number of occurrences.
 const ANCHORS: usize = 3;
@@ -69,6 +70,17 @@ impl Counter {
         self.wanted.fill(0);
         for &(symbol, count) in typical {
             self.wanted[symbol as usize] = count;
+        }
+    }
+
+    /// Adds how often each symbol of a stretch comes in it.
+    fn count(&mut self, stretch: &[u32], counts: &mut Vec<(u32, u32)>) {
+        stretch.iter().for_each(|&symbol| self.seen[symbol as usize] += 1);
+        for &symbol in stretch {
+            let seen = std::mem::take(&mut self.seen[symbol as usize]);
+            if seen > 0 {
+                counts.push((symbol, seen));
+            }
         }
     }
 
@@ -135,27 +147,30 @@ fn anchors(symbols: &[u32], length: usize, least: usize) -> Vec<Vec<usize>> {
         }
         run_at.push(number);
     }
-    let mut of_count: HashMap<u32, Vec<u32>> = HashMap::new();
+    let mut of_count: HashMap<u32, Vec<(f64, u32)>> = HashMap::new();
     for (number, run) in runs.iter().enumerate().filter(|(_, run)| run.count as usize >= least) {
-        of_count.entry(run.count).or_default().push(number as u32);
+        let entry = (run.evenness(symbols.len()), number as u32);
+        of_count.entry(run.count).or_default().push(entry);
     }
-    let mut counts: Vec<(u64, u32)> =
-        of_count.iter().map(|(&count, runs)| (u64::from(count) * runs.len() as u64, count)).collect();
-    counts.sort_unstable_by_key(|&(calls, count)| (std::cmp::Reverse(calls), count));
-    counts.truncate(COUNTS);
-
     // The runs of each number of occurrences that are spread most evenly over most of the sequence.
+    let mut counts: Vec<(u32, Vec<(f64, u32)>)> = of_count.into_iter().collect();
+    for (_, runs) in &mut counts {
+        runs.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    }
+    let calls = |(count, runs): &(u32, Vec<(f64, u32)>)| u64::from(*count) * runs.len() as u64;
+    counts.sort_by(|a, b| calls(b).cmp(&calls(a)).then(a.0.cmp(&b.0)));
+    let mut chosen_counts: Vec<usize> = (0..counts.len().min(COUNTS)).collect();
+    let mut others: Vec<usize> = (chosen_counts.len()..counts.len()).collect();
+    others
+        .sort_by(|&a, &b| counts[b].1[0].0.total_cmp(&counts[a].1[0].0).then(counts[a].0.cmp(&counts[b].0)));
+    chosen_counts.extend(others.into_iter().take(COUNTS));
+
     let mut chosen: HashMap<u32, usize> = HashMap::new();
     let mut places: Vec<Vec<usize>> = Vec::new();
-    for (_, count) in &counts {
-        let mut numbers: Vec<(f64, u32)> = of_count[count]
-            .iter()
-            .map(|&number| (runs[number as usize].evenness(symbols.len()), number))
-            .collect();
-        numbers.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let good = numbers.iter().take_while(|(evenness, _)| *evenness >= 0.9 * numbers[0].0).count();
+    for (count, runs) in chosen_counts.into_iter().map(|at| &counts[at]) {
+        let good = runs.iter().take_while(|(evenness, _)| *evenness >= 0.9 * runs[0].0).count();
         let step = good.div_ceil(ANCHORS).max(1);
-        for &(_, number) in numbers[..good].iter().step_by(step) {
+        for &(_, number) in runs[..good].iter().step_by(step) {
             chosen.insert(number, places.len());
             places.push(Vec::with_capacity(*count as usize));
         }
@@ -170,7 +185,10 @@ fn anchors(symbols: &[u32], length: usize, least: usize) -> Vec<Vec<usize>> {
 
 /// The cut at these anchors, if its blocks are alike.
 pub(crate) fn cut(symbols: &[u32], anchors: Vec<usize>, counter: &mut Counter) -> Option<Repeat> {
-    let (typical, length) = typical_block(symbols, &anchors)?;
+    if !are_equally_long(&anchors) {
+        return None;
+    }
+    let (typical, length) = typical_block(symbols, &anchors, counter)?;
     counter.want(&typical);
     let alike = likeness(symbols, &anchors, length, counter);
     (alike >= ALIKE).then(|| repeat(symbols, anchors, typical, length, alike, counter))
@@ -178,7 +196,7 @@ pub(crate) fn cut(symbols: &[u32], anchors: Vec<usize>, counter: &mut Counter) -
 
 /// The cut at anchors that other evidence gives, whether or not its blocks are alike.
 pub(crate) fn cut_unlike(symbols: &[u32], anchors: Vec<usize>, counter: &mut Counter) -> Option<Repeat> {
-    let (typical, length) = typical_block(symbols, &anchors)?;
+    let (typical, length) = typical_block(symbols, &anchors, counter)?;
     counter.want(&typical);
     let alike = likeness(symbols, &anchors, length, counter);
     Some(repeat(symbols, anchors, typical, length, alike, counter))
@@ -222,32 +240,41 @@ fn repeat(
 }
 
 /// How often each symbol comes in most blocks, and the calls of such a block. `None` where blocks have little in common.
-fn typical_block(symbols: &[u32], anchors: &[usize]) -> Option<(Vec<(u32, u32)>, usize)> {
+fn typical_block(
+    symbols: &[u32],
+    anchors: &[usize],
+    counter: &mut Counter,
+) -> Option<(Vec<(u32, u32)>, usize)> {
     let blocks = anchors.len().checked_sub(1).filter(|&blocks| blocks > 0)?;
     let step = blocks.div_ceil(SAMPLE).max(1);
-    let sampled: Vec<(usize, usize)> =
-        (0..blocks).step_by(step).map(|block| (anchors[block], anchors[block + 1])).collect();
-    let mut counts: HashMap<u32, Vec<u32>> = HashMap::new();
-    for (block, &(start, end)) in sampled.iter().enumerate() {
-        for &symbol in &symbols[start..end] {
-            let of_blocks = counts.entry(symbol).or_default();
-            of_blocks.resize(block + 1, 0);
-            of_blocks[block] += 1;
+    let sampled = (0..blocks).step_by(step);
+    let number = sampled.len();
+    let mut counts: Vec<(u32, u32)> = Vec::new();
+    for block in sampled {
+        counter.count(&symbols[anchors[block]..anchors[block + 1]], &mut counts);
+    }
+    counts.sort_unstable();
+    let mut typical = Vec::new();
+    for of_blocks in counts.chunk_by(|a, b| a.0 == b.0) {
+        // The lower median over all blocks; those that are not in the list have none.
+        let lacking = number - of_blocks.len();
+        if let Some(&(symbol, median)) =
+            ((number - 1) / 2).checked_sub(lacking).and_then(|at| of_blocks.get(at))
+        {
+            typical.push((symbol, median));
         }
     }
-    let mut typical: Vec<(u32, u32)> = counts
-        .into_iter()
-        .filter_map(|(symbol, mut of_blocks)| {
-            of_blocks.resize(sampled.len(), 0);
-            of_blocks.sort_unstable();
-            // Of two blocks, what both have.
-            let median = of_blocks[(of_blocks.len() - 1) / 2];
-            (median > 0).then_some((symbol, median))
-        })
-        .collect();
-    typical.sort_unstable();
     let length: usize = typical.iter().map(|&(_, count)| count as usize).sum();
     (length > 0).then_some((typical, length))
+}
+
+/// Whether at least half of the blocks are about as long as the median one.
+fn are_equally_long(anchors: &[usize]) -> bool {
+    let mut lengths: Vec<usize> = anchors.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    lengths.sort_unstable();
+    let Some(&median) = lengths.get(lengths.len() / 2) else { return false };
+    let near = lengths.iter().filter(|&&length| 5 * length >= 4 * median && 4 * length <= 5 * median).count();
+    2 * near >= lengths.len()
 }
 
 /// Where a block that begins at `start` ends: after the last call that the typical block has, before much else comes.

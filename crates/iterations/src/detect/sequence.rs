@@ -16,6 +16,8 @@ pub(crate) struct Levels {
 /// One level.
 pub(crate) struct Part {
     pub(crate) blocks: Vec<Block>,
+    /// Share of calls and work that the typical block accounts for.
+    pub(crate) explained: f64,
     pub(crate) confidence: f64,
 }
 
@@ -46,14 +48,16 @@ pub(crate) fn find(
         })
         .filter(|(repeat, explained)| may_be_iterations(repeat, *explained))
         .collect();
-    if std::env::var("ITER_DEBUG").is_ok() {
-        for (repeat, explained) in &found {
-            eprintln!("    N={} len={} alike={:.3} core={:.3} explained={explained:.3} anchors {:?}", repeat.anchors.len(), repeat.length, repeat.alike, repeat.core, &repeat.anchors[..repeat.anchors.len().min(5)]);
-        }
-    }
     let best = found.iter().map(|(_, explained)| *explained).fold(0.0, f64::max);
     // Of those that explain about as much, the one with the longest iterations.
     let mut outer = found.iter().position(|(_, explained)| *explained >= best - SLACK)?;
+    // Of cuts into iterations of one length, the one that explains most.
+    let is_alike = |known: &Repeat, other: &Repeat| 10 * known.length.abs_diff(other.length) <= known.length;
+    for other in outer + 1..found.len() {
+        if is_alike(&found[outer].0, &found[other].0) && found[other].1 > found[outer].1 {
+            outer = other;
+        }
+    }
     // Iterations that something logged groups are the steps, not the groups.
     while let Some(inner) = (outer + 1..found.len())
         .find(|&inner| is_only_grouped(process, symbols, &found[outer].0, &found[inner].0))
@@ -66,9 +70,12 @@ pub(crate) fn find(
         .filter(|(inner, _)| inner.anchors.len() >= 3 * repeat.anchors.len() && inner.core >= 0.5)
         .collect();
     let outer_blocks = blocks(&process.items, symbols, repeat, &[]);
-    let has_parts = parts_of_it.first().is_some_and(|(inner, _)| inner.anchors.len() >= 4 * repeat.anchors.len());
-    let first_calls: Vec<EventId> = outer_blocks.iter().map(|block| process.items[block.start].event).collect();
-    let are_layers = 2 * first_calls.windows(2).filter(|pair| in_one_module(pair[0], pair[1])).count() > first_calls.len();
+    let has_parts =
+        parts_of_it.first().is_some_and(|(inner, _)| inner.anchors.len() >= 4 * repeat.anchors.len());
+    let first_calls: Vec<EventId> =
+        outer_blocks.iter().map(|block| process.items[block.start].event).collect();
+    let are_layers =
+        2 * first_calls.windows(2).filter(|pair| in_one_module(pair[0], pair[1])).count() > first_calls.len();
     let outermost_is_steps = !are_layers && are_steps(process, symbols, repeat, &outer_blocks, has_parts);
     let certainty = |repeat: &Repeat, covered: f64| {
         let numbers = match repeat.anchors.len() {
@@ -77,12 +84,15 @@ pub(crate) fn find(
             _ => 1.0,
         };
         let evidence = if process.has_operators { 0.8 } else { 0.7 };
-        evidence * numbers * repeat.alike * covered.min(1.0)
+        // That one call comes again and again says little.
+        let length = if repeat.length < 3 { 0.5 } else { 1.0 };
+        evidence * numbers * length * repeat.alike * covered.min(1.0)
     };
-    let mut parts = vec![Part { confidence: certainty(repeat, *covered), blocks: outer_blocks }];
+    let mut parts =
+        vec![Part { confidence: certainty(repeat, *covered), blocks: outer_blocks, explained: *covered }];
     if let Some((inner, covered)) = parts_of_it.first() {
         let blocks = blocks(&process.items, symbols, inner, &[]);
-        parts.push(Part { confidence: certainty(inner, *covered), blocks });
+        parts.push(Part { confidence: certainty(inner, *covered), blocks, explained: *covered });
     }
     Some(Levels { parts, outermost_is_steps })
 }
@@ -90,7 +100,8 @@ pub(crate) fn find(
 /// Whether blocks may be iterations at all.
 fn may_be_iterations(repeat: &Repeat, explained: f64) -> bool {
     // Two long blocks that are all there is are no coincidence.
-    let enough = repeat.anchors.len() > 2 || (repeat.length >= 30 && repeat.alike >= 0.95 && explained >= 0.95);
+    let enough =
+        repeat.anchors.len() > 2 || (repeat.length >= 30 && repeat.alike >= 0.95 && explained >= 0.95);
     enough && explained >= LEAST_EXPLAINED
 }
 
@@ -139,7 +150,8 @@ fn outside(process: &Process, symbols: &[u32], repeat: &Repeat) -> (f64, f64) {
 fn are_steps(process: &Process, symbols: &[u32], repeat: &Repeat, blocks: &[Block], has_parts: bool) -> bool {
     let items = &process.items;
     let whole: Vec<&Block> = blocks.iter().filter(|block| block.whole).collect();
-    let touching = whole.iter().filter(|block| items[block.start..block.end].iter().any(|item| item.touches_host));
+    let touching =
+        whole.iter().filter(|block| items[block.start..block.end].iter().any(|item| item.touches_host));
     if 5 * touching.count() >= 4 * whole.len().max(1) || has_parts {
         return true;
     }
@@ -159,6 +171,7 @@ fn are_steps(process: &Process, symbols: &[u32], repeat: &Repeat, blocks: &[Bloc
         .collect();
     inside.sort_unstable();
     let long = inside.get(inside.len() * 95 / 100).copied().unwrap_or(0);
-    let length = median(whole.iter().map(|block| items[block.end - 1].end - items[block.start].start).collect());
-    between > 3 * long && 50 * between >= length
+    let length =
+        median(whole.iter().map(|block| items[block.end - 1].end - items[block.start].start).collect());
+    between > 3 * long && 5 * between >= length
 }

@@ -38,8 +38,15 @@ pub(crate) struct Training {
     pub(crate) has_backward: bool,
 }
 
-/// The steps of a process that trains. `optimizer` are the ranges around steps of optimizers, by start.
-pub(crate) fn find(process: &Process, symbols: &[u32], optimizer: &[Mark]) -> Option<Training> {
+/// The steps of a process that trains. `optimizer` are the ranges around steps of optimizers, and `batches` those in which
+/// the loop asks for its next batch, by start.
+pub(crate) fn find(
+    process: &Process,
+    symbols: &[u32],
+    optimizer: &[Mark],
+    batches: &[Mark],
+) -> Option<Training> {
+    let begins: Vec<i64> = batches.iter().map(|mark| mark.start).collect();
     let mut passes = passes(process);
     if passes.is_empty() {
         return updates_alone(process, symbols);
@@ -53,7 +60,7 @@ pub(crate) fn find(process: &Process, symbols: &[u32], optimizer: &[Mark]) -> Op
         .map(|(at, end)| (at, after_waits(process, end, passes.get(at + 1))))
         .collect();
     let ends = with_tails(process, symbols, &passes, ends);
-    let steps = steps(process, symbols, &passes, &ends);
+    let steps = steps(process, symbols, &passes, &ends, &begins);
     let is_split = steps.iter().any(|step| {
         let inside = |pass: &&Pass| (step.start..step.end).contains(&pass.start);
         passes.iter().filter(inside).count() > 1
@@ -140,11 +147,13 @@ fn after_waits(process: &Process, end: i64, next: Option<&Pass>) -> i64 {
     waits.map(|item| item.end).max().map_or(end, |last| last.max(end))
 }
 
-/// Moves ends of steps behind what comes after the update in each step, such as metrics that are computed last.
+/// Moves ends of steps behind what comes after the update in each step, such as metrics that are computed last, or after
+/// some updates only, such as evaluation.
 ///
 /// Recording mostly begins between two steps. So where calls between an update and the next backward pass end like those
-/// that the recording begins with, what is before these belongs to the step of the update; unless recording ends soon after
-/// the last update with other calls, or nothing sets the two apart.
+/// that the recording begins with, what is before these belongs to the step of the update. Where this is so after every
+/// update, either recording ends soon after the last update with such calls, or something sets the two apart; otherwise
+/// recording began inside of a step.
 fn with_tails(
     process: &Process,
     symbols: &[u32],
@@ -159,11 +168,9 @@ fn with_tails(
         .filter_map(|&(last, end)| Some((at(end), at(passes.get(last + 1)?.start))))
         .filter(|(from, to)| from < to)
         .collect();
-    let tails: Vec<usize> = gaps.iter().filter_map(|&gap| tail(symbols, gap, first_lead)).collect();
-    let (Some(usual), Some(&(_, last_end))) = (median(tails.clone()), ends.last()) else { return ends };
-    if usual == 0 || 2 * tails.len() <= gaps.len() {
-        return ends;
-    }
+    let tails: Vec<Option<usize>> = gaps.iter().map(|&gap| tail(symbols, gap, first_lead)).collect();
+    let known: Vec<usize> = tails.iter().flatten().copied().collect();
+    let (Some(usual), Some(&(_, last_end))) = (median(known), ends.last()) else { return ends };
     let rest = items.len() - at(last_end);
     let ends_alike = rest.abs_diff(usual) <= 2 + usual / 8;
     let set_apart = |&&(from, to): &&(usize, usize)| {
@@ -171,24 +178,27 @@ fn with_tails(
         let mut pauses: Vec<i64> = (from..to).map(|at| pause_before(items, at)).collect();
         pauses.sort_unstable();
         let pause = pause_before(items, first.min(to - 1));
-        items[first - 1].touches_host || pause > 0 && pause >= pauses[pauses.len() * 9 / 10]
+        first > from && items[first - 1].touches_host || pause > 0 && pause >= pauses[pauses.len() * 9 / 10]
     };
-    if !ends_alike && 2 * gaps.iter().filter(set_apart).count() <= gaps.len() {
+    if usual > 0 && !ends_alike && 2 * gaps.iter().filter(set_apart).count() <= gaps.len() {
         return ends;
     }
+    let equal =
+        |from: usize, known: &[u32]| symbols[from..].iter().zip(known).take_while(|(a, b)| a == b).count();
     for (_, end) in &mut ends {
         let from = at(*end);
-        let behind = match gaps.iter().find(|gap| gap.0 == from) {
-            Some(&gap) => tail(symbols, gap, first_lead).unwrap_or(0),
-            // After the last update.
+        let behind = match gaps.iter().position(|gap| gap.0 == from) {
+            Some(gap) => tails[gap].unwrap_or(0),
+            // After the last update, what came after one before.
             None => {
-                let known = gaps.last().map_or(&[][..], |&(from, _)| &symbols[from..from + usual]);
-                symbols[from..].iter().zip(known).take_while(|(a, b)| a == b).count()
+                let known = gaps
+                    .iter()
+                    .zip(&tails)
+                    .filter_map(|(&(from, _), tail)| Some(&symbols[from..from + (*tail)?]));
+                known.map(|known| equal(from, known)).max().unwrap_or(0)
             }
         };
-        if let Some(last) = items[from..from + behind].last() {
-            *end = last.end.max(*end);
-        }
+        *end = items[from..from + behind].iter().map(|item| item.end).max().unwrap_or(*end).max(*end);
     }
     ends
 }
@@ -202,8 +212,15 @@ fn tail(symbols: &[u32], gap: (usize, usize), lead: (usize, usize)) -> Option<us
     (in_lead == lead.0).then_some(in_gap - gap.0)
 }
 
-/// Steps that end at `ends`: the number of the last pass of each, and the time.
-fn steps(process: &Process, symbols: &[u32], passes: &[Pass], ends: &[(usize, i64)]) -> Vec<Stretch> {
+/// Steps that end at `ends`: the number of the last pass of each, and the time. A step begins with its first call, or when
+/// the program asks for a batch where `begins` tell.
+fn steps(
+    process: &Process,
+    symbols: &[u32],
+    passes: &[Pass],
+    ends: &[(usize, i64)],
+    begins: &[i64],
+) -> Vec<Stretch> {
     let items = &process.items;
     let at = |time: i64| items.partition_point(|item| item.start < time);
     // Calls from the end of a step to the first backward pass of the next.
@@ -229,30 +246,38 @@ fn steps(process: &Process, symbols: &[u32], passes: &[Pass], ends: &[(usize, i6
         .last()
         .filter(|_| passes[0].updated.is_some());
     let mut steps = Vec::new();
-    let mut first = updates_before.map_or(0, |last| last + 1);
+    let first = updates_before.map_or(0, |last| last + 1);
     if let Some(last) = updates_before {
         steps.push(Stretch { start: items[0].start, end: items[last].end, whole: false });
     }
-    let mut is_whole = true;
-    if let (Some(typical), Some(&(_, lead_end))) = (typical_lead, leads.first()) {
-        let recorded = first_pass - first;
-        is_whole = 5 * recorded >= 4 * typical;
-        if recorded > typical + typical / 4 + 8 {
-            // What comes before the first step is no part of it.
-            first = align_back(symbols, (first, first_pass), (lead_end - typical.min(lead_end), lead_end));
-        }
-    }
-    let first_start = items.get(first).map_or(passes[0].start, |item| item.start.min(passes[0].start));
+    let is_whole = typical_lead.is_none_or(|typical| 5 * (first_pass - first) >= 4 * typical)
+        && functions_are_whole(passes, ends);
+    // The host waits for its next batch before the first call of a step; a short pause is the program's own.
+    let lengths = ends.windows(2).map(|pair| pair[1].1.saturating_sub(pair[0].1)).collect();
+    let length = median(lengths).unwrap_or(i64::MAX);
+    let waits = |delay: i64| delay > length / 10;
+    let first_call = items.get(first).map_or(passes[0].start, |item| item.start.min(passes[0].start));
     let earliest = process.begin.max(steps.last().map_or(i64::MIN, |step: &Stretch| step.end));
-    let mut start = first_start.saturating_sub(delay.unwrap_or(0)).max(earliest).min(first_start);
+    let mut start = match delay.filter(|&delay| waits(delay)) {
+        Some(delay) => first_call.saturating_sub(delay).max(earliest).min(first_call),
+        None => first_call,
+    };
     for (index, &(last, end)) in ends.iter().enumerate() {
-        let whole = index > 0 || (is_whole && functions_are_whole(passes, ends));
-        steps.push(Stretch { start, end, whole });
+        let next = begins
+            .iter()
+            .find(|begin| (end..=passes.get(last + 1).map_or(end, |pass| pass.start)).contains(begin));
+        let next_call = items.get(at(end)).map(|item| item.start).filter(|_| last + 1 < passes.len());
+        let until = match (next, next_call) {
+            (Some(&begin), _) => begin,
+            (None, Some(call)) if !waits(call.saturating_sub(end)) => call,
+            _ => end,
+        };
+        steps.push(Stretch { start, end: until, whole: index > 0 || is_whole });
         // The next step begins where this one ends.
-        start = end;
-        if index + 1 == ends.len() {
-            steps.extend(last_part(process, symbols, passes, last, end, &leads));
-        }
+        start = until;
+    }
+    if let Some(&(last, end)) = ends.last() {
+        steps.extend(last_part(process, symbols, passes, last, end, &leads));
     }
     steps
 }
@@ -283,6 +308,11 @@ fn last_part(
         let mut lead: Vec<u32> = symbols[lead_from..lead_to].to_vec();
         lead.sort_unstable();
         let known = symbols[from..].iter().filter(|symbol| lead.binary_search(symbol).is_ok()).count();
+        // What autograd did not record is evaluation.
+        let recorded = |items: &[Item]| items.iter().filter(|item| item.sequence.is_some()).count();
+        if 2 * recorded(&items[lead_from..lead_to]) > lead.len() && 4 * recorded(rest) < rest.len() {
+            return None;
+        }
         let is_step = rest.len() >= 3 && 10 * known >= 7 * rest.len() && 33 * rest.len() >= lead.len();
         if !is_step || rest.iter().all(|item| item.work == 0) {
             return None;
