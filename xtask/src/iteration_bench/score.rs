@@ -209,11 +209,17 @@ fn score_phases<'l>(
         let is_found = |phase: &Phase| *phase != Phase::Unknown && found.time_of(*phase) > 0;
         return Phases::None { found: Phase::ALL.iter().any(is_found) };
     }
+    // Where attention does not show it, prompts alone and prompts beside generation look the same: it is right not to
+    // say which.
+    let is_phase = |label: Phase, phase: Phase| {
+        label == phase || (label == Phase::Unknown && phase.bears_context() && !truth.attention_shows_phases)
+    };
     // A step is right when most of its device time is.
     let is_right = |step: &TrueIteration| {
         let work = of_stretch(step.stretch);
-        let of_phase = work.iter().filter(|one| Some(found.phase_of(one.event)) == step.phase());
-        let right: i64 = of_phase.map(|one| one.duration).sum();
+        let is_phase =
+            |one: &&Launched| step.phase().is_some_and(|phase| is_phase(found.phase_of(one.event), phase));
+        let right: i64 = work.iter().filter(is_phase).map(|one| one.duration).sum();
         2 * right > work.iter().map(|one| one.duration).sum()
     };
     let counted =
