@@ -57,12 +57,14 @@ impl Score {
         self.count_is_right()
             && self.level_is_right
             && self.parts_are_right != Some(false)
-            && self.boundary_errors.iter().all(|error| *error <= SMALL_ERROR)
+            && self.boundary_errors.iter().all(|error| *error <= SMALL_BOUNDARY_ERROR)
     }
 }
 
-/// Error of a boundary, as part of its step, that is none.
-const SMALL_ERROR: f64 = 0.01;
+/// Error of a boundary, as part of its step, that does not matter.
+pub(super) const SMALL_BOUNDARY_ERROR: f64 = 0.01;
+/// Error of a step's device time, as part of it, that does not matter.
+pub(super) const SMALL_TIME_ERROR: f64 = 0.005;
 
 /// Where a boundary may be: after all that was before it, before all that comes after it.
 #[derive(Debug, Clone, Copy)]
