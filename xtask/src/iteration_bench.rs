@@ -234,6 +234,18 @@ const COLUMNS: [&str; 12] = [
     "mixed",
 ];
 
+/// What the columns are, all in percent.
+const LEGEND: [&str; 8] = [
+    "",
+    "count, level, program: runs with the right number of steps, level of steps, kind of program",
+    "parts: runs with the right number of micro-batches or denoising steps",
+    "bound: errors of boundaries as part of their step, where the count is right: how many are small, median, maximum",
+    "time: the same of a step's device time",
+    "phases: steps of inference engines with the right phase, or none where attention's kernels do not show it",
+    "mixed: steps of prompts beside generation with the right phase, where attention's kernels show it",
+    "",
+];
+
 /// A table of all scores in percent.
 fn summary(workloads: &[Workload], scored: &[Scored]) -> ScoreTable {
     let mut table = ScoreTable::new(&COLUMNS);
@@ -257,12 +269,9 @@ fn summary(workloads: &[Workload], scored: &[Scored]) -> ScoreTable {
             }
         }
     }
-    table.line(
-        "\ncount, level, program, parts: runs with the right number of steps, level of steps, kind of program, number of \
-         micro-batches or denoising steps; bound, time: errors of boundaries and device time, as part of their step (how many are small, median, maximum), \
-         where the count is right; phases, mixed: steps of inference engines with the right phase, and those mixed ones \
-         that attention's kernels show",
-    );
+    for line in LEGEND {
+        table.line(line);
+    }
     table.line(&format!("{} runs, {} failed gates", scored.len(), table.failed()));
     table
 }

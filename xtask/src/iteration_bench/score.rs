@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use inference_phase::{Phase, Steps};
-use iterations::{Iterations, LevelKind, Program};
+use iterations::{Evidence, Iterations, LevelKind, Program};
 use trace_ingest::EventId;
 use trace2tree::TraceTree;
 
@@ -108,7 +108,11 @@ pub(super) fn score(tree: &TraceTree, found: &Iterations, phases: &Steps, truth:
     let mut score = Score {
         steps: steps.len(),
         found: iterations.len(),
-        level_is_right: found_steps.is_some_and(|level| level.kind == truth.steps),
+        // A mark says step whatever the program does in it.
+        level_is_right: found_steps.is_some_and(|level| {
+            level.kind == truth.steps
+                || (level.kind == LevelKind::Step && level.evidence == Evidence::RecordedSteps)
+        }),
         program_is_right: found.program() == truth.program,
         parts_are_right: parts,
         phases: score_phases(&steps, of_stretch, phases, truth),
