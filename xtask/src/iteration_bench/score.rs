@@ -239,6 +239,7 @@ fn score_phases<'l>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gen_trace::{Run, Workload, write_run};
 
     #[test]
     fn a_boundary_may_be_anywhere_between_the_work_of_two_steps() {
@@ -246,5 +247,36 @@ mod tests {
         for (time, distance) in [(4, 6), (10, 0), (15, 0), (20, 0), (23, 3)] {
             assert_eq!(gap.distance(time), distance, "{time}");
         }
+    }
+
+    #[test]
+    fn errors_are_measured_against_the_truth() {
+        let run = Run { workload: Workload::TrainingEvaluation, seed: 3 };
+        let mut file = tempfile::Builder::new().suffix(".json").tempfile().expect("file");
+        let mut truth = write_run(run, true, &mut file).expect("generated");
+        let trace =
+            trace_ingest::read_path(file.path(), &trace_ingest::ReadOptions::default()).expect("read");
+        let tree = TraceTree::build(trace, &trace2tree::TreeOptions::default());
+        let found = Iterations::detect(&tree, &iterations::DetectOptions::default());
+        let phases = Steps::detect(&tree, &inference_phase::DetectOptions::default());
+        let largest = |errors: &[f64]| errors.iter().copied().fold(0.0, f64::max);
+        assert!(score(&tree, &found, &phases, &truth).is_right());
+
+        truth.iterations[1].stretch.device *= 2;
+        let score_of = |truth: &Truth| score(&tree, &found, &phases, truth);
+        assert!((largest(&score_of(&truth).time_errors) - 0.5).abs() < 1e-9);
+        truth.iterations[1].stretch.device /= 2;
+
+        // The step ends after the mark that follows it has begun.
+        let Stretch { start, end, .. } = truth.iterations[1].stretch;
+        let next = truth.iterations[2].stretch.start;
+        truth.iterations[1].stretch.end = next + (end - start);
+        let wrong = score_of(&truth);
+        assert!(wrong.count_is_right() && !wrong.is_right() && largest(&wrong.boundary_errors) > 0.1);
+        truth.iterations[1].stretch.end = end;
+
+        truth.iterations.pop();
+        let wrong = score_of(&truth);
+        assert_eq!((wrong.found, wrong.boundary_errors.len()), (wrong.steps + 1, 0));
     }
 }
