@@ -261,7 +261,7 @@ def train_adversaries(device):
 
 
 def train_recurrent(device):
-    """A recurrent cell over sequences of different lengths: the time steps repeat more often than the training steps."""
+    """A recurrent cell over sequences of different lengths: time steps repeat more often than training steps."""
     embedding, cell, head = nn.Embedding(64, 32), nn.GRUCell(32, 32), nn.Linear(32, 64)
     modules = nn.ModuleList([embedding, cell, head]).to(device)
     optimizer = torch.optim.SGD(modules.parameters(), lr=0.1)
