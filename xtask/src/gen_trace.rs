@@ -198,6 +198,32 @@ pub(crate) struct Run {
     pub(crate) seed: u64,
 }
 
+impl Run {
+    /// Flavours and frames take turns, so that a few seeds show all four combinations.
+    fn flavour(self) -> Flavour {
+        if self.seed.is_multiple_of(2) { Flavour::Cuda } else { Flavour::Rocm }
+    }
+
+    fn has_python_frames(self) -> bool {
+        (self.seed / 2).is_multiple_of(2)
+    }
+
+    /// The command that writes the same trace.
+    pub(crate) fn command(self, is_marked: bool) -> String {
+        let flavour = match self.flavour() {
+            Flavour::Cuda => "cuda",
+            Flavour::Rocm => "rocm",
+        };
+        let unmarked = if is_marked { "" } else { " --unmarked" };
+        format!(
+            "cargo xtask gen-trace --workload {} --flavour {flavour} --python-frames {} --compact{unmarked} --seed {}",
+            self.workload.name(),
+            self.has_python_frames(),
+            self.seed
+        )
+    }
+}
+
 /// What a trace is made from.
 #[derive(Debug, Clone, Copy)]
 struct Options {
@@ -247,9 +273,7 @@ pub(crate) fn write_training(path: &Path, events: u64, seed: u64) -> Result<(), 
 pub(crate) fn write_run(run: Run, is_marked: bool, out: &mut dyn Write) -> Result<Truth, Box<dyn Error>> {
     let Run { workload, seed } = run;
     let (length, layout) = (Length::Steps(None), Layout::Compact);
-    // Flavours and frames take turns, so that a few seeds show all four combinations.
-    let flavour = if seed.is_multiple_of(2) { Flavour::Cuda } else { Flavour::Rocm };
-    let python_frames = (seed / 2).is_multiple_of(2);
+    let (flavour, python_frames) = (run.flavour(), run.has_python_frames());
     generate(Options { length, flavour, workload, seed, python_frames, layout, is_marked }, out)
 }
 

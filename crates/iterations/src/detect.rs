@@ -70,7 +70,8 @@ impl Iterations {
         let mut names = Names::new(trace.strings());
         let processes = host::processes(tree, &mut names);
         let mut found = Found::default();
-        if options.use_recorded_steps {
+        let has_marks = groups.iter().any(|group| group.kind == MarkKind::ProfilerStep);
+        if options.use_recorded_steps && !has_marks {
             found = programs::runs(trace);
         }
         if found.steps.is_none() {
@@ -145,6 +146,10 @@ fn marked_level(group: &MarkGroup, marks: &[Mark], confidence: f64) -> Level {
         iterations: marks.iter().map(Mark::iteration).collect(),
     }
 }
+
+/// Least share of what ran that images are of what repeats, where several were made; steps of a single image leave the text
+/// encoder and the decoder of the image aside.
+const IMAGES: f64 = 0.9;
 
 /// What was found so far.
 #[derive(Debug, Default)]
@@ -250,7 +255,8 @@ impl Finder<'_> {
         self.annotations(&mut found);
         // What repeats in a single recorded step is worth knowing, what repeats in each of many is known from them.
         let is_single = found.steps.as_ref().is_some_and(|(level, _)| level.iterations.len() == 1);
-        if found.steps.is_none() || is_single {
+        let has_parts = self.program == Program::Diffusion;
+        if found.steps.is_none() || is_single || has_parts {
             if self.program == Program::LanguageModel {
                 self.generation(&mut found, &symbols);
             }
@@ -604,6 +610,18 @@ impl Finder<'_> {
             Evidence::OperatorSequence => "operators that repeat",
             _ => "kernels that repeat",
         };
+        // Images with steps in them, most of all that ran.
+        let makes_images = self.program == Program::Diffusion
+            && levels.outermost_is_steps
+            && levels.parts.len() > 1
+            && levels.parts[0].explained >= IMAGES;
+        if let Some((known, _)) = &mut found.steps
+            && makes_images
+            && known.kind == LevelKind::Step
+            && known.iterations.len() == levels.parts[0].blocks.len()
+        {
+            known.kind = LevelKind::Image;
+        }
         for (index, part) in levels.parts.into_iter().enumerate() {
             let explained = part.explained;
             let level = Level {
@@ -615,6 +633,7 @@ impl Finder<'_> {
                 iterations: self.iterations(&part.blocks),
             };
             let is_step = index == 0 && levels.outermost_is_steps && !is_training;
+            let is_step = is_step || (index == 1 && makes_images);
             self.add_repeat(found, level, is_step, explained);
         }
         if found.steps.is_none() && found.failure.is_none() {
@@ -635,7 +654,7 @@ impl Finder<'_> {
         match &mut found.steps {
             None if is_step => {
                 // What comes before and after the steps of an image are parts of the image.
-                let reason = match is_diffusion && explained < 0.9 {
+                let reason = match is_diffusion && explained < IMAGES {
                     true => Reason::OneImage,
                     false => Reason::LongestRepeat,
                 };
@@ -659,7 +678,11 @@ impl Finder<'_> {
                 found.others.push(calls);
             }
             _ if is_new && fewest.is_none_or(|fewest| count >= 2 * fewest) => {
-                level.kind = if is_step { LevelKind::Pass } else { LevelKind::Layer };
+                level.kind = match is_step {
+                    true if is_diffusion => LevelKind::DenoisingStep,
+                    true => LevelKind::Pass,
+                    false => LevelKind::Layer,
+                };
                 found.others.push(level);
             }
             _ => {}

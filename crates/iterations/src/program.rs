@@ -55,6 +55,8 @@ struct Signs {
     language_model: bool,
     diffusion: bool,
     recommender: bool,
+    /// Which of [`DECODER`] were seen.
+    decoder: [bool; DECODER.len()],
 }
 
 /// Parts of names, in lower case, that only programs which generate text have: engines, caches of keys and values, choice
@@ -121,6 +123,9 @@ const TRAINING: [&str; 8] = [
     "adamfunctor",
 ];
 
+/// Parts of names that together only the decoder of a diffusion model has, beside its denoiser's attention.
+const DECODER: [&str; 4] = ["group_norm", "silu", "upsample_nearest", "attention"];
+
 impl Signs {
     fn from_name(name: &str) -> Signs {
         let name = name.to_ascii_lowercase();
@@ -130,6 +135,7 @@ impl Signs {
             language_model: has(&GENERATION),
             diffusion: has(&DIFFUSION),
             recommender: has(&RECOMMENDER),
+            decoder: DECODER.map(|part| name.contains(part)),
         }
     }
 }
@@ -148,15 +154,18 @@ pub(crate) fn classify(trace: &Trace, engine_steps: bool, images: bool) -> Progr
             all.language_model |= signs.language_model;
             all.diffusion |= signs.diffusion;
             all.recommender |= signs.recommender;
+            all.decoder.iter_mut().zip(signs.decoder).for_each(|(all, seen)| *all |= seen);
         }
     }
     let chooses_tokens = || chooses_tokens(trace);
     // An engine's own word comes first; then training, which runs models of all kinds.
+    let decodes_images = all.decoder == [true; DECODER.len()];
     match all {
         _ if engine_steps => Program::LanguageModel,
         _ if images => Program::Diffusion,
         Signs { training: true, .. } => Program::Training,
         Signs { diffusion: true, .. } => Program::Diffusion,
+        _ if decodes_images => Program::Diffusion,
         Signs { language_model: true, .. } => Program::LanguageModel,
         Signs { recommender: true, .. } => Program::Recommender,
         _ if chooses_tokens() => Program::LanguageModel,

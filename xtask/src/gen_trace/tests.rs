@@ -571,6 +571,47 @@ fn truth_is_written_as_json() {
     assert!(json["new_tokens"].as_u64() > Some(100) && json["whole"] == true);
 }
 
+#[test]
+fn all_device_work_of_a_run_is_linked_to_its_launch() {
+    let mut file = tempfile::Builder::new().suffix(".json").tempfile().expect("file");
+    for workload in Workload::ALL {
+        for seed in SEEDS {
+            file.as_file_mut().set_len(0).expect("emptied");
+            io::Seek::rewind(&mut file).expect("rewound");
+            write_run(Run { workload, seed }, true, &mut file).expect("generated");
+            let trace =
+                trace_ingest::read_path(file.path(), &trace_ingest::ReadOptions::default()).expect("read");
+            assert!(trace.warnings().is_empty(), "{workload:?} {seed}: {:?}", trace.warnings());
+            let tree = trace2tree::TraceTree::build(trace, &trace2tree::TreeOptions::default());
+            assert!(tree.warnings().is_empty(), "{workload:?} {seed}: {:?}", tree.warnings());
+            assert!(tree.unlinked_device_events().is_empty(), "{workload:?} {seed}");
+            assert!(!tree.linked_device_events().is_empty(), "{workload:?} {seed}");
+        }
+    }
+}
+
+#[test]
+fn the_command_of_a_run_writes_the_same_trace() {
+    use clap::Parser;
+    #[derive(Parser)]
+    struct Parsed {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+    let folder = tempfile::tempdir().expect("folder");
+    for (workload, seed) in [(Workload::Diffusion, 2), (Workload::ServingSteady, 5)] {
+        let given = Run { workload, seed };
+        let command = given.command(false);
+        let path = folder.path().join("trace.json");
+        let words = command.split(' ').skip(2).chain(["--out", path.to_str().expect("text")]);
+        let parsed = Parsed::try_parse_from(words).unwrap_or_else(|error| panic!("{command}: {error}"));
+        super::run(&parsed.arguments).expect("written");
+        let mut expected = Vec::new();
+        write_run(given, false, &mut expected).expect("generated");
+        assert!(std::fs::read(&path).expect("read") == expected, "{command}");
+    }
+}
+
 /// The traces kept in the repository; `testdata/generated/README.md` gives the same commands.
 #[test]
 fn kept_traces_are_those_that_the_generator_writes() {

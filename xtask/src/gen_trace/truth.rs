@@ -68,7 +68,7 @@ pub(crate) enum Inserted {
 }
 
 impl Inserted {
-    fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Inserted::Setup => "setup",
             Inserted::Evaluation => "evaluation",

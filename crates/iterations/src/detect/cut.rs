@@ -11,6 +11,9 @@ pub(crate) struct Block {
     pub(crate) whole: bool,
 }
 
+/// Fewer equal calls behind others that differ are a coincidence.
+const LEAST_EQUAL: usize = 4;
+
 /// How many calls beside each other may be passed over where two stretches differ.
 const SKIP: usize = 6;
 
@@ -23,22 +26,31 @@ pub(crate) fn align_back(symbols: &[u32], first: (usize, usize), second: (usize,
 /// Places in both stretches at which the walk back ends.
 pub(crate) fn align(symbols: &[u32], first: (usize, usize), second: (usize, usize)) -> (usize, usize) {
     let (mut a, mut b) = (first.1, second.1);
+    // Where the stretches differed last. A few equal calls behind it are a coincidence.
+    let mut differed = None;
     while a > first.0 && b > second.0 {
         if symbols[a - 1] == symbols[b - 1] {
             (a, b) = (a - 1, b - 1);
             continue;
         }
+        let before = (a, b);
         let equal_after = |skip: &(usize, usize)| {
             let (a, b) = (a.checked_sub(skip.0 + 1), b.checked_sub(skip.1 + 1));
             a.zip(b).is_some_and(|(a, b)| a >= first.0 && b >= second.0 && symbols[a] == symbols[b])
         };
         let skips = (1..=SKIP).flat_map(|all| (0..=all).map(move |of_a| (of_a, all - of_a)));
         match skips.into_iter().find(equal_after) {
-            Some(skip) => (a, b) = (a - skip.0, b - skip.1),
+            Some(skip) => {
+                (a, b) = (a - skip.0, b - skip.1);
+                differed = Some((before, a));
+            }
             None => break,
         }
     }
-    (a, b)
+    match differed {
+        Some((before, after)) if after - a < LEAST_EQUAL => before,
+        _ => (a, b),
+    }
 }
 
 /// The blocks of a repeat, with the part of one more at either end where recording cut it. Calls from an anchor up to the
@@ -123,7 +135,9 @@ fn rest_of_one_more(items: &[Item], symbols: &[u32], repeat: &Repeat, blocks: &[
     let beginning = &symbols[model.start..model.end];
     let equal = rest.iter().zip(beginning).take_while(|(a, b)| a == b).count();
     let end = start + equal;
-    let is_part = equal >= 3 && 20 * equal >= repeat.length && 2 * equal >= rest.len().min(repeat.length);
+    // A clipped iteration goes on to the end of the recording.
+    let is_clipped = 10 * equal >= 8 * rest.len() || 10 * equal >= 9 * repeat.length;
+    let is_part = equal >= 3 && 20 * equal >= repeat.length && is_clipped;
     let has_work = || items[start..end].iter().any(|item| item.work > 0);
     let whole = 5 * equal >= 4 * repeat.length;
     (is_part && has_work()).then_some(Block { start, end, whole })

@@ -1,7 +1,7 @@
 //! Ranges that the recorder, an engine or the program named.
 
 use perf_models::{AnnotationKind, IterationAnnotation};
-use trace_ingest::{Category, PerString, RowId, Trace, TrackId};
+use trace_ingest::{Category, PerString, RecordingKind, RowId, Trace, TrackId};
 
 use super::names::without_numbers;
 use crate::level::{Iteration, LevelKind};
@@ -61,6 +61,7 @@ pub(crate) fn groups(trace: &Trace) -> Vec<MarkGroup> {
     let events = trace.events();
     let mut read =
         PerString::new(trace.strings(), read as fn(&str) -> Option<(MarkKind, String, Option<i64>)>);
+    let is_xplane = trace.facts().recorder.kind == Some(RecordingKind::XPlane);
     let mut groups: Vec<MarkGroup> = Vec::new();
     let mut index: hashbrown::HashMap<(RowId, trace_ingest::StringId), usize> = hashbrown::HashMap::new();
     let mut by_kind: hashbrown::HashMap<(RowId, MarkKind), usize> = hashbrown::HashMap::new();
@@ -71,6 +72,13 @@ pub(crate) fn groups(trace: &Trace) -> Vec<MarkGroup> {
         }
         let name = events.name(event);
         let Some((kind, text, number)) = read.get(name) else { continue };
+        // JAX has no other ranges than those of steps.
+        let kind = match kind {
+            MarkKind::Named(_) if is_xplane && category == Category::USER_ANNOTATION => {
+                &MarkKind::ProfilerStep
+            }
+            kind => kind,
+        };
         // Old recorders write ranges as operators; of these only the names that PyTorch gives are known to be ranges.
         if category == Category::CPU_OP && matches!(kind, MarkKind::Named(_)) {
             continue;

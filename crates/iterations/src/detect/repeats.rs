@@ -35,6 +35,15 @@ pub(crate) struct Repeat {
     pub(crate) length: usize,
 }
 
+impl Repeat {
+    /// How much a stretch has in common with the typical block, from 0 to 1.
+    pub(crate) fn likeness(&self, stretch: &[u32], counter: &mut Counter) -> f64 {
+        counter.want(&self.typical);
+        let common = counter.common(stretch);
+        common as f64 / (stretch.len() + self.length - common).max(1) as f64
+    }
+}
+
 /// The cuts of a sequence whose blocks are alike, fewest blocks first, one per number of blocks.
 pub(crate) fn repeats(symbols: &[u32], least: usize) -> Vec<Repeat> {
     let mut best: Vec<Repeat> = Vec::new();
@@ -55,6 +64,8 @@ pub(crate) fn repeats(symbols: &[u32], least: usize) -> Vec<Repeat> {
 
 /// Compares stretches with a typical block. Symbols are small numbers, so counts per symbol stand in a vector.
 pub(crate) struct Counter {
+    /// The typical block, and its counts by symbol.
+    block: Vec<(u32, u32)>,
     wanted: Vec<u32>,
     seen: Vec<u32>,
 }
@@ -62,14 +73,17 @@ pub(crate) struct Counter {
 impl Counter {
     pub(crate) fn new(symbols: &[u32]) -> Counter {
         let bound = symbols.iter().max().map_or(0, |&symbol| symbol as usize + 1);
-        Counter { wanted: vec![0; bound], seen: vec![0; bound] }
+        Counter { block: Vec::new(), wanted: vec![0; bound], seen: vec![0; bound] }
     }
 
     /// Compares with this block from now on.
     fn want(&mut self, typical: &[(u32, u32)]) {
-        self.wanted.fill(0);
-        for &(symbol, count) in typical {
-            self.wanted[symbol as usize] = count;
+        if self.block != typical {
+            self.wanted.fill(0);
+            for &(symbol, count) in typical {
+                self.wanted[symbol as usize] = count;
+            }
+            self.block = typical.to_vec();
         }
     }
 

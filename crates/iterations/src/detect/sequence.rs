@@ -4,7 +4,7 @@ use trace_ingest::EventId;
 
 use super::cut::{Block, blocks, pause_before};
 use super::host::Process;
-use super::repeats::{Repeat, repeats};
+use super::repeats::{Counter, Repeat, repeats};
 
 /// Levels of what repeats, outermost first.
 pub(crate) struct Levels {
@@ -51,13 +51,7 @@ pub(crate) fn find(
     let best = found.iter().map(|(_, explained)| *explained).fold(0.0, f64::max);
     // Of those that explain about as much, the one with the longest iterations.
     let mut outer = found.iter().position(|(_, explained)| *explained >= best - SLACK)?;
-    // Of cuts into iterations of one length, the one that explains most.
-    let is_alike = |known: &Repeat, other: &Repeat| 10 * known.length.abs_diff(other.length) <= known.length;
-    for other in outer + 1..found.len() {
-        if is_alike(&found[outer].0, &found[other].0) && found[other].1 > found[outer].1 {
-            outer = other;
-        }
-    }
+    outer = best_of_length(&found, outer);
     // Iterations that something logged groups are the steps, not the groups.
     while let Some(inner) = (outer + 1..found.len())
         .find(|&inner| is_only_grouped(process, symbols, &found[outer].0, &found[inner].0))
@@ -65,13 +59,11 @@ pub(crate) fn find(
         outer = inner;
     }
     let (repeat, covered) = &found[outer];
-    let parts_of_it: Vec<&(Repeat, f64)> = found[outer + 1..]
-        .iter()
-        .filter(|(inner, _)| inner.anchors.len() >= 3 * repeat.anchors.len() && inner.core >= 0.5)
-        .collect();
+    let is_part =
+        |(inner, _): &(Repeat, f64)| inner.anchors.len() >= 3 * repeat.anchors.len() && inner.core >= 0.5;
+    let part = (outer + 1..found.len()).find(|&at| is_part(&found[at])).map(|at| best_of_length(&found, at));
     let outer_blocks = blocks(&process.items, symbols, repeat, &[]);
-    let has_parts =
-        parts_of_it.first().is_some_and(|(inner, _)| inner.anchors.len() >= 4 * repeat.anchors.len());
+    let has_parts = part.is_some_and(|at| found[at].0.anchors.len() >= 4 * repeat.anchors.len());
     let first_calls: Vec<EventId> =
         outer_blocks.iter().map(|block| process.items[block.start].event).collect();
     let are_layers =
@@ -90,11 +82,29 @@ pub(crate) fn find(
     };
     let mut parts =
         vec![Part { confidence: certainty(repeat, *covered), blocks: outer_blocks, explained: *covered }];
-    if let Some((inner, covered)) = parts_of_it.first() {
-        let blocks = blocks(&process.items, symbols, inner, &[]);
+    if let Some((inner, covered)) = part.map(|at| &found[at]) {
+        // Where other work follows the last of an outer iteration, an anchor may come once more.
+        let mut counter = Counter::new(symbols);
+        let mut blocks = blocks(&process.items, symbols, inner, &[]);
+        let is_cut = |block: &Block| !block.whole && (block.start == 0 || block.end + 16 >= symbols.len());
+        blocks.retain(|block| {
+            is_cut(block) || inner.likeness(&symbols[block.start..block.end], &mut counter) >= 0.5
+        });
         parts.push(Part { confidence: certainty(inner, *covered), blocks, explained: *covered });
     }
     Some(Levels { parts, outermost_is_steps })
+}
+
+/// Of this cut and those after it into iterations of about the same length, the one that explains most.
+fn best_of_length(found: &[(Repeat, f64)], first: usize) -> usize {
+    let is_alike = |known: &Repeat, other: &Repeat| 10 * known.length.abs_diff(other.length) <= known.length;
+    let mut best = first;
+    for other in first + 1..found.len() {
+        if is_alike(&found[best].0, &found[other].0) && found[other].1 > found[best].1 {
+            best = other;
+        }
+    }
+    best
 }
 
 /// Whether blocks may be iterations at all.

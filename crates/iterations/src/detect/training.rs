@@ -6,6 +6,9 @@ use super::marks::Mark;
 use super::names::Update;
 use super::repeats::{Counter, cut};
 
+/// Calls by which the beginning of a step is known.
+const BEGINNING: usize = 3;
+
 /// One backward pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pass {
@@ -168,34 +171,37 @@ fn with_tails(
         .filter_map(|&(last, end)| Some((at(end), at(passes.get(last + 1)?.start))))
         .filter(|(from, to)| from < to)
         .collect();
-    let tails: Vec<Option<usize>> = gaps.iter().map(|&gap| tail(symbols, gap, first_lead)).collect();
+    let tails: Vec<Option<usize>> = gaps.iter().map(|&gap| tail(items, symbols, gap, first_lead)).collect();
     let known: Vec<usize> = tails.iter().flatten().copied().collect();
-    let (Some(usual), Some(&(_, last_end))) = (median(known), ends.last()) else { return ends };
+    let (Some(&least), Some(&(_, last_end))) = (known.iter().min(), ends.last()) else { return ends };
     let rest = items.len() - at(last_end);
-    let ends_alike = rest.abs_diff(usual) <= 2 + usual / 8;
-    let set_apart = |&&(from, to): &&(usize, usize)| {
-        let first = from + usual;
+    let ends_alike = known.iter().any(|&tail| rest.abs_diff(tail) <= 2 + tail / 8);
+    let set_apart = |gap: &(&(usize, usize), &Option<usize>)| {
+        let (&(from, to), tail) = *gap;
+        let Some(first) = tail.map(|tail| from + tail) else { return false };
         let mut pauses: Vec<i64> = (from..to).map(|at| pause_before(items, at)).collect();
         pauses.sort_unstable();
         let pause = pause_before(items, first.min(to - 1));
         first > from && items[first - 1].touches_host || pause > 0 && pause >= pauses[pauses.len() * 9 / 10]
     };
-    if usual > 0 && !ends_alike && 2 * gaps.iter().filter(set_apart).count() <= gaps.len() {
+    if least > 0 && !ends_alike && 2 * gaps.iter().zip(&tails).filter(set_apart).count() <= gaps.len() {
         return ends;
     }
-    let equal =
-        |from: usize, known: &[u32]| symbols[from..].iter().zip(known).take_while(|(a, b)| a == b).count();
+    // All of what came after an update before, or nearly all that was recorded.
+    let equal = |from: usize, known: &[u32]| {
+        let rest = &symbols[from..];
+        let equal = rest.iter().zip(known).take_while(|(a, b)| a == b).count();
+        (equal == known.len() || equal + 3 >= rest.len()).then_some(equal)
+    };
     for (_, end) in &mut ends {
         let from = at(*end);
         let behind = match gaps.iter().position(|gap| gap.0 == from) {
             Some(gap) => tails[gap].unwrap_or(0),
             // After the last update, what came after one before.
             None => {
-                let known = gaps
-                    .iter()
-                    .zip(&tails)
-                    .filter_map(|(&(from, _), tail)| Some(&symbols[from..from + (*tail)?]));
-                known.map(|known| equal(from, known)).max().unwrap_or(0)
+                let known = gaps.iter().zip(&tails);
+                let known = known.filter_map(|(&(from, _), tail)| Some(&symbols[from..from + (*tail)?]));
+                known.filter_map(|known| equal(from, known)).max().unwrap_or(0)
             }
         };
         *end = items[from..from + behind].iter().map(|item| item.end).max().unwrap_or(*end).max(*end);
@@ -203,13 +209,18 @@ fn with_tails(
     ends
 }
 
-/// How many calls at the beginning of a gap come before what `lead` ends with; `None` where the gap does not end like it.
-fn tail(symbols: &[u32], gap: (usize, usize), lead: (usize, usize)) -> Option<usize> {
-    if lead.1 - lead.0 < 2 {
+/// How many calls at the beginning of a gap come before what it has in common with the end of `lead`, the calls before the
+/// first backward pass; `None` where they have nothing in common.
+fn tail(items: &[Item], symbols: &[u32], gap: (usize, usize), lead: (usize, usize)) -> Option<usize> {
+    let (mut in_gap, in_lead) = align(symbols, gap, lead);
+    if lead.1 - in_lead < 2 {
         return None;
     }
-    let (in_gap, in_lead) = align(symbols, gap, lead);
-    (in_lead == lead.0).then_some(in_gap - gap.0)
+    // A step begins with no wait for the device.
+    while in_gap < gap.1 && items[in_gap].waits {
+        in_gap += 1;
+    }
+    Some(in_gap - gap.0)
 }
 
 /// Steps that end at `ends`: the number of the last pass of each, and the time. A step begins with its first call, or when
@@ -246,18 +257,28 @@ fn steps(
         .last()
         .filter(|_| passes[0].updated.is_some());
     let mut steps = Vec::new();
-    let first = updates_before.map_or(0, |last| last + 1);
+    let mut first = updates_before.map_or(0, |last| last + 1);
     if let Some(last) = updates_before {
         steps.push(Stretch { start: items[0].start, end: items[last].end, whole: false });
+    }
+    let lengths = ends.windows(2).map(|pair| pair[1].1.saturating_sub(pair[0].1)).collect();
+    let length = median(lengths).unwrap_or(i64::MAX);
+    if let Some(&(lead_start, lead_end)) = leads.first() {
+        // A few calls before those that steps begin with are no part of the first. Recording mostly begins between two
+        // steps, so what takes longer than a step is what the first step does to set up what it needs.
+        let beginning = &symbols[lead_start..lead_end.min(lead_start + BEGINNING)];
+        let place = symbols[first..first_pass].windows(beginning.len()).position(|calls| calls == beginning);
+        let is_short =
+            |before: &usize| items[first + before].start.saturating_sub(items[first].start) < length;
+        first += place.filter(is_short).unwrap_or(0);
     }
     let is_whole = typical_lead.is_none_or(|typical| 5 * (first_pass - first) >= 4 * typical)
         && functions_are_whole(passes, ends);
     // The host waits for its next batch before the first call of a step; a short pause is the program's own.
-    let lengths = ends.windows(2).map(|pair| pair[1].1.saturating_sub(pair[0].1)).collect();
-    let length = median(lengths).unwrap_or(i64::MAX);
     let waits = |delay: i64| delay > length / 10;
     let first_call = items.get(first).map_or(passes[0].start, |item| item.start.min(passes[0].start));
-    let earliest = process.begin.max(steps.last().map_or(i64::MIN, |step: &Stretch| step.end));
+    let before = first.checked_sub(1).map_or(process.begin, |before| items[before].end);
+    let earliest = before.max(steps.last().map_or(i64::MIN, |step: &Stretch| step.end));
     let mut start = match delay.filter(|&delay| waits(delay)) {
         Some(delay) => first_call.saturating_sub(delay).max(earliest).min(first_call),
         None => first_call,
