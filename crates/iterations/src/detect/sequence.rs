@@ -86,7 +86,7 @@ pub(crate) fn find(
         // Where other work follows the last of an outer iteration, an anchor may come once more.
         let mut counter = Counter::new(symbols);
         let mut blocks = blocks(&process.items, symbols, inner, &[]);
-        let is_cut = |block: &Block| !block.whole && (block.start == 0 || block.end + 16 >= symbols.len());
+        let is_cut = |block: &Block| !block.whole && (block.start == 0 || block.end + 2 >= symbols.len());
         blocks.retain(|block| {
             is_cut(block) || inner.likeness(&symbols[block.start..block.end], &mut counter) >= 0.5
         });
@@ -97,7 +97,12 @@ pub(crate) fn find(
 
 /// Of this cut and those after it into iterations of about the same length, the one that explains most.
 fn best_of_length(found: &[(Repeat, f64)], first: usize) -> usize {
-    let is_alike = |known: &Repeat, other: &Repeat| 10 * known.length.abs_diff(other.length) <= known.length;
+    let clipped = |repeat: &Repeat| {
+        repeat.anchors.windows(2).filter(|pair| 2 * (pair[1] - pair[0]) < repeat.length).count()
+    };
+    let is_alike = |known: &Repeat, other: &Repeat| {
+        10 * known.length.abs_diff(other.length) <= known.length && clipped(other) <= clipped(known)
+    };
     let mut best = first;
     for other in first + 1..found.len() {
         if is_alike(&found[best].0, &found[other].0) && found[other].1 > found[best].1 {

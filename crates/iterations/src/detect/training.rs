@@ -62,6 +62,7 @@ pub(crate) fn find(
         .filter_map(|(at, pass)| if has_updates { Some((at, pass.updated?)) } else { Some((at, pass.end)) })
         .map(|(at, end)| (at, after_waits(process, end, passes.get(at + 1))))
         .collect();
+    let ends = every_network(process, &passes, ends);
     let ends = with_tails(process, symbols, &passes, ends);
     let steps = steps(process, symbols, &passes, &ends, &begins);
     let is_split = steps.iter().any(|step| {
@@ -70,6 +71,51 @@ pub(crate) fn find(
     });
     let micro_batches = if is_split { micro_batches(&passes, &steps) } else { Vec::new() };
     Some(Training { steps, micro_batches, has_updates, has_backward: true })
+}
+
+/// The last update of each step, where a step updates several networks, one after the other and each by a backward pass of
+/// its own kind: the updates then take turns.
+fn every_network(process: &Process, passes: &[Pass], ends: Vec<(usize, i64)>) -> Vec<(usize, i64)> {
+    let kinds = kinds_of_updates(process, passes, &ends);
+    let takes_turns = |period: &usize| {
+        kinds.len() >= 3 * period
+            && kinds.iter().zip(&kinds[*period..]).all(|(a, b)| a == b)
+            && kinds[..*period].iter().enumerate().all(|(at, kind)| !kinds[..at].contains(kind))
+    };
+    match (2..=MOST_NETWORKS).find(takes_turns) {
+        Some(period) => ends.into_iter().skip(period - 1).step_by(period).collect(),
+        None => ends,
+    }
+}
+
+/// Most networks that one step updates in turn.
+const MOST_NETWORKS: usize = 4;
+
+/// Numbers that are equal for updates after the same functions of backward passes.
+fn kinds_of_updates(process: &Process, passes: &[Pass], ends: &[(usize, i64)]) -> Vec<usize> {
+    let mut known: Vec<Vec<(u32, u32)>> = Vec::new();
+    let mut first = 0;
+    let mut kinds = Vec::with_capacity(ends.len());
+    for &(last, _) in ends {
+        let span = passes[first].start..=passes[last].end;
+        let from = process.backward.partition_point(|function| function.start < *span.start());
+        let functions = process.backward[from..].iter().take_while(|function| span.contains(&function.start));
+        let mut symbols: Vec<u32> = functions.map(|function| function.symbol).collect();
+        symbols.sort_unstable();
+        let counts: Vec<(u32, u32)> =
+            symbols.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u32)).collect();
+        let kind = known.iter().position(|other| *other == counts).unwrap_or_else(|| {
+            known.push(counts);
+            known.len() - 1
+        });
+        kinds.push(kind);
+        first = last + 1;
+        // Updates that are all different take no turns.
+        if known.len() > MOST_NETWORKS {
+            return Vec::new();
+        }
+    }
+    kinds
 }
 
 /// Backward passes, in time order. What the main thread does between functions of one pass, such as hooks, does not split
@@ -220,7 +266,11 @@ fn tail(items: &[Item], symbols: &[u32], gap: (usize, usize), lead: (usize, usiz
     while in_gap < gap.1 && items[in_gap].waits {
         in_gap += 1;
     }
-    Some(in_gap - gap.0)
+    // More of a forward pass than the first step had is no tail.
+    let mut numbers: Vec<i64> = items[gap.0..in_gap].iter().filter_map(|item| item.sequence).collect();
+    numbers.dedup();
+    let is_forward = numbers.len() > 2 && 5 * numbers.len() > 2 * (in_gap - gap.0);
+    (!is_forward).then_some(in_gap - gap.0)
 }
 
 /// Steps that end at `ends`: the number of the last pass of each, and the time. A step begins with its first call, or when
@@ -263,6 +313,7 @@ fn steps(
     }
     let lengths = ends.windows(2).map(|pair| pair[1].1.saturating_sub(pair[0].1)).collect();
     let length = median(lengths).unwrap_or(i64::MAX);
+    let mut begins_alike = false;
     if let Some(&(lead_start, lead_end)) = leads.first() {
         // A few calls before those that steps begin with are no part of the first. Recording mostly begins between two
         // steps, so what takes longer than a step is what the first step does to set up what it needs.
@@ -270,10 +321,13 @@ fn steps(
         let place = symbols[first..first_pass].windows(beginning.len()).position(|calls| calls == beginning);
         let is_short =
             |before: &usize| items[first + before].start.saturating_sub(items[first].start) < length;
-        first += place.filter(is_short).unwrap_or(0);
+        let place = place.filter(is_short);
+        begins_alike = place.is_some();
+        first += place.unwrap_or(0);
     }
-    let is_whole = typical_lead.is_none_or(|typical| 5 * (first_pass - first) >= 4 * typical)
-        && functions_are_whole(passes, ends);
+    let is_whole = begins_alike
+        || typical_lead.is_none_or(|typical| 5 * (first_pass - first) >= 4 * typical)
+            && functions_are_whole(passes, ends);
     // The host waits for its next batch before the first call of a step; a short pause is the program's own.
     let waits = |delay: i64| delay > length / 10;
     let first_call = items.get(first).map_or(passes[0].start, |item| item.start.min(passes[0].start));

@@ -1,0 +1,137 @@
+//! Recordings with nothing in them, marks that lie, and programs that change.
+
+use iterations::{DetectOptions, Evidence, Iterations, LevelKind, Reason};
+use trace_ingest::{Category, EventArguments, TraceBuilder};
+use trace2tree::{TraceTree, TreeOptions};
+
+use crate::program::{AUTOGRAD, MAIN, Program, STRIPPED, count};
+
+#[test]
+fn nothing_recorded_has_no_iterations() {
+    let found = Program::new().detect();
+    assert_eq!((found.levels(), found.reason()), (&[][..], &Reason::NothingRecorded));
+}
+
+#[test]
+fn one_iteration_is_one() {
+    let mut program = Program::new();
+    program.marked("ProfilerStep#0", |program| program.infer(3));
+    let tree = program.tree();
+    assert_eq!(count(&Iterations::detect(&tree, &DetectOptions::default())), 1);
+    assert_eq!(count(&Iterations::detect(&tree, &STRIPPED)), 0);
+}
+
+#[test]
+fn a_mark_around_nothing_marks_no_step() {
+    let mut program = Program::new();
+    program.marked("ProfilerStep#0", |program| program.pause(10));
+    for _ in 0..4 {
+        program.train(1);
+    }
+    let found = program.detect();
+    let steps = found.steps().unwrap();
+    assert_eq!((steps.evidence, steps.iterations.len()), (Evidence::TrainingCycle, 4));
+}
+
+#[test]
+fn marks_alone_are_steps_of_which_little_is_sure() {
+    let mut program = Program::new();
+    for step in 0..3 {
+        program.marked(&format!("ProfilerStep#{step}"), |program| program.pause(10));
+    }
+    let found = program.detect();
+    assert_eq!(count(&found), 3);
+    assert!(found.steps().unwrap().confidence <= 0.5);
+}
+
+#[test]
+fn marks_in_marks_of_one_name_count_once() {
+    let mut program = Program::new();
+    for step in 0..3 {
+        let name = format!("ProfilerStep#{step}");
+        program.marked(&name, |program| program.marked(&name, |program| program.train(1)));
+    }
+    assert_eq!(count(&program.detect()), 3);
+}
+
+#[test]
+fn of_marks_on_two_threads_those_around_most_work_count() {
+    let mut program = Program::new();
+    program.event(Category::USER_ANNOTATION, "ProfilerStep#0", AUTOGRAD, 1000, 20);
+    program.event(Category::USER_ANNOTATION, "ProfilerStep#1", AUTOGRAD, 1020, 20);
+    program.event(Category::USER_ANNOTATION, "ProfilerStep#2", AUTOGRAD, 1040, 20);
+    for step in 0..2 {
+        program.marked(&format!("ProfilerStep#{step}"), |program| program.train(1));
+    }
+    let found = program.detect();
+    let steps = found.steps().unwrap();
+    assert_eq!(steps.iterations.len(), 2);
+    let tree_track = steps.iterations[0].track.map(|track| track.index());
+    assert_eq!(
+        steps.iterations.iter().filter(|step| step.track.map(|track| track.index()) == tree_track).count(),
+        2
+    );
+}
+
+#[test]
+fn a_program_without_repetition_has_no_period() {
+    let mut program = Program::new();
+    for number in 0..200 {
+        program.op(&format!("custom::op{}", number * number % 211));
+    }
+    assert_eq!(count(&Iterations::detect(&program.tree(), &STRIPPED)), 0);
+}
+
+#[test]
+fn a_program_that_changes_half_way_is_never_sure() {
+    let mut program = Program::new();
+    for _ in 0..10 {
+        program.infer(4);
+        program.copy_to_host();
+    }
+    for _ in 0..10 {
+        for name in ["other::a", "other::b", "other::c", "other::d"].repeat(7) {
+            program.op(name);
+        }
+        program.op("other::end");
+        program.copy_to_host();
+    }
+    let found = Iterations::detect(&program.tree(), &STRIPPED);
+    assert!(
+        found.steps().is_none_or(|steps| steps.confidence < 0.7 && steps.iterations.len() <= 20),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_clipped_last_mark_is_not_whole() {
+    let mut program = Program::new();
+    for step in 0..4 {
+        program.marked(&format!("ProfilerStep#{step}"), |program| program.train(1));
+    }
+    program.marked("ProfilerStep#4", |program| program.op("aten::to"));
+    let found = program.detect();
+    let whole: Vec<bool> = found.steps().unwrap().iterations.iter().map(|step| step.whole).collect();
+    assert_eq!(whole, [true, true, true, true, false]);
+}
+
+#[test]
+fn very_many_iterations_are_found() {
+    let mut builder = TraceBuilder::new();
+    let thread = builder.track(MAIN.0, MAIN.1);
+    for step in 0..100_000 {
+        for (at, name) in ["aten::mm", "aten::relu", "aten::item"].into_iter().enumerate() {
+            builder.event(
+                Category::CPU_OP,
+                name,
+                thread,
+                100 * step + 30 * at as i64,
+                20,
+                EventArguments::default(),
+            );
+        }
+    }
+    let tree = TraceTree::build(builder.finish(), &TreeOptions::default());
+    let found = Iterations::detect(&tree, &STRIPPED);
+    assert_eq!((count(&found), found.steps().unwrap().kind), (100_000, LevelKind::Step));
+}

@@ -1,0 +1,89 @@
+//! What holds for any program.
+
+use iterations::{DetectOptions, Iterations};
+use proptest::prelude::*;
+
+use crate::program::{Program, STRIPPED, count};
+
+/// Nothing overlaps on a level, everything is in order and inside of the recording.
+fn check(found: &Iterations, end: i64) -> Result<(), TestCaseError> {
+    for level in found.levels() {
+        prop_assert!(!level.iterations.is_empty());
+        prop_assert!((0.0..=1.0).contains(&level.confidence));
+        for one in &level.iterations {
+            prop_assert!(0 <= one.start && one.start <= one.end && one.end <= end, "{one:?} in {end}");
+        }
+        for pair in level.iterations.windows(2) {
+            prop_assert!(pair[0].end <= pair[1].start, "{} {pair:?}", level.name);
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(120))]
+
+    #[test]
+    fn training_keeps_its_steps_whatever_lies_between(
+        steps in 2usize..12,
+        micro_batches in 1usize..4,
+        has_device in any::<bool>(),
+        noise in prop::collection::vec((0usize..12, 1usize..6), 0..5),
+    ) {
+        let mut program = Program::new();
+        program.has_device = has_device;
+        for step in 0..steps {
+            program.train(micro_batches);
+            for &(_, calls) in noise.iter().filter(|(place, _)| *place == step) {
+                for call in 0..calls {
+                    program.op(&format!("log::{call}"));
+                }
+            }
+        }
+        let end = 1000 * program.clock;
+        let found = Iterations::detect(&program.tree(), &STRIPPED);
+        check(&found, end)?;
+        prop_assert_eq!(count(&found), steps);
+    }
+
+    #[test]
+    fn inference_keeps_its_passes_whatever_lies_between(
+        passes in 4usize..20,
+        layers in 1usize..8,
+        noise in prop::collection::vec((0usize..20, 0usize..40), 0..3),
+    ) {
+        let mut program = Program::new();
+        for pass in 0..passes {
+            program.infer(layers);
+            for &(_, name) in noise.iter().filter(|(place, _)| *place == pass) {
+                program.op(&format!("log::{name}"));
+            }
+            program.copy_to_host();
+        }
+        let end = 1000 * program.clock;
+        let found = Iterations::detect(&program.tree(), &STRIPPED);
+        check(&found, end)?;
+        prop_assert_eq!(count(&found), passes);
+    }
+
+    #[test]
+    fn any_calls_give_iterations_in_order(
+        calls in prop::collection::vec((0usize..6, 0usize..5), 0..120),
+    ) {
+        let mut program = Program::new();
+        for (what, name) in calls {
+            match what {
+                0 => program.backward(2),
+                1 => program.forward("aten::linear"),
+                2 => program.op("aten::_fused_adamw_"),
+                3 => program.copy_to_host(),
+                4 => program.marked(&format!("range {name}"), |program| program.op("aten::mm")),
+                _ => program.op(&format!("op{name}")),
+            }
+        }
+        let end = 1000 * program.clock + 1_000_000;
+        let tree = program.tree();
+        check(&Iterations::detect(&tree, &STRIPPED), end)?;
+        check(&Iterations::detect(&tree, &DetectOptions::default()), end)?;
+    }
+}
