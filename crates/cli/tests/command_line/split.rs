@@ -183,7 +183,7 @@ fn what_cannot_be_split_is_told() {
         .with_summary(&["10 steps (1 prefill, 9 decode)"])
         .with_error(&[
             "nothing is written",
-            "--store-single-iteration, --find-steady-state or --divide-phases",
+            "--store-single-iteration, --representatives, --steady, --find-steady-state or --divide-phases",
         ]);
     place
         .run(&["split", "trace.json", "--divide-phases"])

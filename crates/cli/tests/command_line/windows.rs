@@ -61,14 +61,18 @@ fn a_report_of_some_iterations_is_of_what_they_launched() {
         assert_eq!(sum(&some, "ops_summary", "Count"), f64::from(count) * 2.0, "{options:?}");
         assert!(sum(&some, "ops_summary", "Count") < sum(&all, "ops_summary", "Count"));
         // A table of several has the mean of one beside the sum.
-        let mean = some.columns("gpu_timeline").contains(&"per iteration (ms)");
-        assert_eq!(mean, count > 1, "{options:?}");
-        if mean {
-            let means = some.column("gpu_timeline", "per iteration (ms)");
-            let times = some.column("gpu_timeline", "time ms");
-            for (mean, time) in means.iter().zip(times) {
-                let expected = time.as_f64().unwrap() / f64::from(count);
-                assert!((mean.as_f64().unwrap() - expected).abs() < 1e-12);
+        for (sheet, time) in [
+            ("gpu_timeline", "time ms"),
+            ("ops_summary", "total_direct_kernel_time_ms"),
+            ("ops_summary_by_category", "total_direct_kernel_time_ms"),
+        ] {
+            assert_eq!(some.columns(sheet).contains(&"per iteration (ms)"), count > 1, "{sheet} {options:?}");
+            if count > 1 {
+                let means = some.column(sheet, "per iteration (ms)").into_iter();
+                for (mean, time) in means.zip(some.column(sheet, time)) {
+                    let expected = time.as_f64().unwrap() / f64::from(count);
+                    assert!((mean.as_f64().unwrap() - expected).abs() < 1e-12, "{sheet}");
+                }
             }
         }
     }

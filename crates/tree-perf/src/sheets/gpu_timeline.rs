@@ -5,6 +5,7 @@ use operator_sheets::columns::IS_RECOMPUTE;
 use operator_sheets::{TIME_SHARE, kinds_of_time};
 use sheets::{Chart, ChartShape, Column, Field, Role, Sheet};
 
+use super::per_iteration;
 use crate::analysis::Analysis;
 
 const TYPE: Column = Column::text(
@@ -14,10 +15,6 @@ const TYPE: Column = Column::text(
 const TIME: Column = Column::milliseconds(
     "time ms",
     "Length in ms of the union of the spans in question, over all devices of the trace together.",
-);
-const PER_ITERATION: Column = Column::milliseconds(
-    "per iteration (ms)",
-    "The time over the number of iterations in the window, in ms; only for windows of several whole iterations.",
 );
 const DEVICE: Column = Column::identifier("device", "Index of the device.").with_role(Role::Name);
 
@@ -84,11 +81,7 @@ fn time_fields<'a>(time: Column) -> [Field<&'a Analysis, Row>; 4] {
         TYPE.field(|row: &Row| row.kind.into()),
         time.field_in(|analysis: &&Analysis, row: &Row| analysis.ms(row.time).into()),
         TIME_SHARE.field(|row: &Row| row.percent.into()),
-        PER_ITERATION
-            .field_in(|analysis: &&Analysis, row: &Row| {
-                analysis.iterations_of_window().map(|count| analysis.ms(row.time) / count as f64).into()
-            })
-            .when(|analysis| analysis.iterations_of_window().is_some()),
+        per_iteration(|row: &Row| row.time),
     ]
 }
 
