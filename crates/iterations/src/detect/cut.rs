@@ -95,14 +95,14 @@ pub(crate) fn blocks(items: &[Item], symbols: &[u32], repeat: &Repeat, anchor_en
         };
         starts.push(start);
     }
-    if all_lead_in && !is_cut_inside {
-        starts[0] = 0;
-    }
-    let mut blocks = Vec::with_capacity(count + 2);
     // What lies before the first iteration is the end of one more where it equals what lies before the second.
     let before = starts[0];
-    if all_lead_in && before > 0 && 50 * before >= repeat.length {
+    let is_clipped = is_cut_inside && before >= 3 && 20 * before >= repeat.length;
+    let mut blocks = Vec::with_capacity(count + 2);
+    if all_lead_in && is_clipped {
         blocks.push(Block { start: 0, end: before, whole: 5 * before >= 4 * repeat.length });
+    } else if all_lead_in {
+        starts[0] = 0;
     }
     for (index, &start) in starts.iter().enumerate() {
         let usual_end = extent(symbols, start, &repeat.typical);
@@ -123,7 +123,7 @@ pub(crate) fn blocks(items: &[Item], symbols: &[u32], repeat: &Repeat, anchor_en
 
 /// Whether so much lies between the usual end of an iteration and the beginning of the next that it is no part of either.
 fn is_foreign(repeat: &Repeat, usual_end: usize, next: usize) -> bool {
-    next.saturating_sub(usual_end) > 16.max(repeat.length / 4)
+    next.saturating_sub(usual_end) > (repeat.length / 2).clamp(4, 16).max(repeat.length / 4)
 }
 
 /// The clipped iteration after the last one.

@@ -97,12 +97,7 @@ pub(crate) fn find(
 
 /// Of this cut and those after it into iterations of about the same length, the one that explains most.
 fn best_of_length(found: &[(Repeat, f64)], first: usize) -> usize {
-    let clipped = |repeat: &Repeat| {
-        repeat.anchors.windows(2).filter(|pair| 2 * (pair[1] - pair[0]) < repeat.length).count()
-    };
-    let is_alike = |known: &Repeat, other: &Repeat| {
-        10 * known.length.abs_diff(other.length) <= known.length && clipped(other) <= clipped(known)
-    };
+    let is_alike = |known: &Repeat, other: &Repeat| 10 * known.length.abs_diff(other.length) <= known.length;
     let mut best = first;
     for other in first + 1..found.len() {
         if is_alike(&found[best].0, &found[other].0) && found[other].1 > found[best].1 {
@@ -117,7 +112,10 @@ fn may_be_iterations(repeat: &Repeat, explained: f64) -> bool {
     // Two long blocks that are all there is are no coincidence.
     let enough =
         repeat.anchors.len() > 2 || (repeat.length >= 30 && repeat.alike >= 0.95 && explained >= 0.95);
-    enough && explained >= LEAST_EXPLAINED
+    // What comes between calls of iterations makes them longer, never shorter.
+    let blocks = repeat.anchors.windows(2);
+    let short = blocks.filter(|pair| 5 * (pair[1] - pair[0]) < 3 * repeat.length).count();
+    enough && explained >= LEAST_EXPLAINED && 10 * short <= repeat.anchors.len()
 }
 
 /// Whether the outer blocks are nothing but groups of the inner ones.
