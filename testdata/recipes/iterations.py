@@ -1,4 +1,4 @@
-"""Loops of several marked iterations: training, evaluation, recommender, diffusion, generation; one without repetition.
+"""Loops of several marked iterations: training of many kinds, evaluation, diffusion, generation; one pass alone.
 
 Each loop is a function that builds its program and returns `iterate(number)`, which a person would call one step (of
 generation: one request; of diffusion: one image). `ProfilerStep#N` is around each, so the file says what is to be
@@ -241,6 +241,89 @@ def evaluate_images(device):
     return iterate
 
 
+def train_adversaries(device):
+    """Two networks with an optimizer each: one updates on real and made samples, then the other; both are one step."""
+    maker = nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 32)).to(device)
+    judge = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 1)).to(device)
+    of_maker, of_judge = torch.optim.Adam(maker.parameters()), torch.optim.Adam(judge.parameters())
+
+    def iterate(_):
+        real, noise = torch.randn(16, 32, device=device), torch.randn(16, 16, device=device)
+        made = maker(noise)
+        of_judge.zero_grad()
+        (F.softplus(-judge(real)).mean() + F.softplus(judge(made.detach())).mean()).backward()
+        of_judge.step()
+        of_maker.zero_grad()
+        F.softplus(-judge(made)).mean().backward()
+        of_maker.step()
+
+    return iterate
+
+
+def train_recurrent(device):
+    """A recurrent cell over sequences of different lengths: time steps repeat more often than training steps."""
+    embedding, cell, head = nn.Embedding(64, 32), nn.GRUCell(32, 32), nn.Linear(32, 64)
+    modules = nn.ModuleList([embedding, cell, head]).to(device)
+    optimizer = torch.optim.SGD(modules.parameters(), lr=0.1)
+
+    def iterate(number):
+        tokens = torch.randint(64, (8, 6 + 3 * (number % 4)), device=device)
+        state = torch.zeros(8, 32, device=device)
+        loss = 0
+        for time in range(tokens.shape[1] - 1):
+            state = cell(embedding(tokens[:, time]), state)
+            loss = loss + F.cross_entropy(head(state), tokens[:, time + 1])
+        loss.backward()
+        nn.utils.clip_grad_norm_(modules.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return iterate
+
+
+def train_with_closure(device):
+    """L-BFGS: the optimizer's step calls the model several times."""
+    model = nn.Sequential(nn.Linear(16, 32), nn.Tanh(), nn.Linear(32, 1)).to(device)
+    optimizer = torch.optim.LBFGS(model.parameters(), max_iter=4)
+
+    def iterate(_):
+        inputs = torch.randn(64, 16, device=device)
+        targets = inputs.sin().sum(dim=1, keepdim=True)
+
+        def closure():
+            optimizer.zero_grad()
+            loss = F.mse_loss(model(inputs), targets)
+            loss.backward()
+            return loss
+
+        optimizer.step(closure)
+
+    return iterate
+
+
+def learn_from_play(device):
+    """Policy gradients: a game of several moves without gradients, then two updates on what happened in it."""
+    policy = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 4)).to(device)
+    optimizer = torch.optim.Adam(policy.parameters())
+
+    def iterate(_):
+        state = torch.randn(16, 8, device=device)
+        states, moves = [], []
+        with torch.no_grad():
+            for _ in range(5):
+                move = torch.distributions.Categorical(logits=policy(state)).sample()
+                states.append(state)
+                moves.append(move)
+                state = state.roll(1, dims=1) + 0.1 * move[:, None]
+        for _ in range(2):
+            chances = torch.distributions.Categorical(logits=policy(torch.cat(states)))
+            (-chances.log_prob(torch.cat(moves)).mean()).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+    return iterate
+
+
 @dataclasses.dataclass(frozen=True)
 class Loop:
     make: Callable
@@ -265,6 +348,12 @@ LOOPS = {
     "iterations_diffusion_stacks": Loop(diffusion, 3, profiler_options=STACKS),
     "iterations_generation": Loop(generate, 4),
     "iterations_generation_stacks": Loop(generate, 3, profiler_options=STACKS),
+    "iterations_adversaries": Loop(train_adversaries, 6),
+    "iterations_recurrent": Loop(train_recurrent, 6),
+    "iterations_recurrent_stacks": Loop(train_recurrent, 6, profiler_options=STACKS),
+    "iterations_closure": Loop(train_with_closure, 5),
+    "iterations_play": Loop(learn_from_play, 5),
+    "iterations_play_stacks": Loop(learn_from_play, 5, profiler_options=STACKS),
     "iterations_images": Loop(evaluate_images, 10, kept=True),
     "iterations_images_stacks": Loop(evaluate_images, 10, profiler_options=STACKS),
 }

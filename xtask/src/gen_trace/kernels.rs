@@ -193,6 +193,23 @@ pub(super) fn adamw(elements: u64) -> Kernel {
     kernel(name.into(), Call::LaunchKernel, 16 * elements / BYTES_PER_NS, grid, [512, 1, 1])
 }
 
+/// One kernel of an operator on lists of tensors.
+pub(super) fn for_each(elements: u64) -> Kernel {
+    let name = "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous namespace)::\
+                TensorListMetadata<2>, at::native::(anonymous namespace)::BinaryOpListAlphaFunctor<c10::BFloat16, 2, 2, \
+                0>, std::plus<float>, float>(at::native::(anonymous namespace)::TensorListMetadata<2>)";
+    let grid = [elements.div_ceil(65_536), 1, 1];
+    kernel(name.into(), Call::LaunchKernel, 6 * elements / BYTES_PER_NS, grid, [512, 1, 1])
+}
+
+/// One kernel of Apex's optimiser over many tensors.
+pub(super) fn apex_adam(elements: u64) -> Kernel {
+    let name = "void multi_tensor_apply_kernel<TensorListMetadata<4>, AdamFunctor<float, float, int>, float, float, \
+                float, int, int, float, adamMode_t, float>(long, int volatile*, TensorListMetadata<4>)";
+    let grid = [elements.div_ceil(65_536), 1, 1];
+    kernel(name.into(), Call::LaunchKernel, 16 * elements / BYTES_PER_NS, grid, [512, 1, 1])
+}
+
 /// A collective's kernel over `bytes`, which names the collective in its arguments.
 pub(super) fn collective(flavour: Flavour, operation: &str, bytes: u64, about: Rc<str>) -> Kernel {
     let name = match flavour {

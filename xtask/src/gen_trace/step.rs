@@ -16,6 +16,24 @@ pub(super) const WORLD_SIZE: u64 = 8;
 /// Weights in one call of the fused optimiser.
 const OPTIMISER_CHUNKS: u64 = 4;
 
+/// How parameters are updated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Optimizer {
+    /// AdamW in one operator, each rank a part.
+    Fused,
+    /// AdamW by operators on lists of weights, each rank a part.
+    Foreach,
+    /// SGD with momentum, weight after weight.
+    ForLoop,
+    /// Adam of the Apex library.
+    Apex,
+}
+
+impl Optimizer {
+    pub(super) const ALL: [Optimizer; 4] =
+        [Optimizer::Fused, Optimizer::Foreach, Optimizer::ForLoop, Optimizer::Apex];
+}
+
 /// A collective of all ranks on bf16 elements.
 pub(super) struct Collective {
     name: &'static str,
@@ -134,23 +152,48 @@ impl Recipe {
         vec![code("torch/optim/optimizer.py(958): zero_grad", vec![inside])]
     }
 
-    /// The optimiser's step, then the exchange of what each rank updated.
-    pub(super) fn optimise(&self) -> Vec<Node> {
+    /// The optimiser's step, then, where each rank updates a part, the exchange of the parts.
+    pub(super) fn optimise(&self, optimizer: Optimizer) -> Vec<Node> {
+        let parameters = self.shape.layer_parameters() * self.shape.model.layers;
+        let (name, update) = match optimizer {
+            Optimizer::Fused => ("Optimizer.step#AdamW.step", self.update_fused(parameters / WORLD_SIZE)),
+            Optimizer::Foreach => ("Optimizer.step#AdamW.step", self.update_foreach(parameters / WORLD_SIZE)),
+            Optimizer::ForLoop => ("Optimizer.step#SGD.step", self.update_each()),
+            Optimizer::Apex => ("Optimizer.step#FusedAdam.step", Self::update_by_apex(parameters)),
+        };
+        let mut work = vec![code("torch/optim/optimizer.py(485): wrapper", vec![annotation(name, update)])];
+        if matches!(optimizer, Optimizer::Fused | Optimizer::Foreach) {
+            let gather = self.collective(&Collective::all_gather(parameters / WORLD_SIZE));
+            work.push(code(
+                "torch/distributed/distributed_c10d.py(3943): all_gather_into_tensor",
+                vec![code(
+                    "<built-in method _allgather_base of PyCapsule object at 0x7f0ca91b1cb0>",
+                    vec![gather],
+                )],
+            ));
+        }
+        work
+    }
+
+    /// The layers' weights as an optimiser's operators take them.
+    fn weights(&self) -> Argument {
         let Shape { model, .. } = self.shape;
-        let parameters = self.shape.layer_parameters() * model.layers;
-        let weights = vec![
+        Argument::Tensors(vec![
             vec![model.hidden, model.hidden],
             vec![model.feed_forward, model.hidden],
             vec![model.hidden],
-        ];
-        let lists = Argument::Tensors(weights);
+        ])
+    }
+
+    fn update_fused(&self, parameters: u64) -> Vec<Node> {
+        let lists = self.weights();
         let steps = Argument::Tensors(vec![Vec::new(), Vec::new(), Vec::new()]);
         let count_up = op(
             "aten::_foreach_add_",
             self.arguments(&[steps.clone(), Argument::Scalar("1")]),
             vec![Node::Launch(kernels::elementwise(kernels::ADD, 2, 3))],
         );
-        let chunk = parameters / OPTIMISER_CHUNKS / WORLD_SIZE;
+        let chunk = parameters / OPTIMISER_CHUNKS;
         let fused = op(
             "aten::_fused_adamw_",
             self.arguments(&[
@@ -167,18 +210,55 @@ impl Recipe {
             ]),
             (0..OPTIMISER_CHUNKS).map(|_| Node::Launch(kernels::adamw(chunk))).collect(),
         );
-        let inside = annotation("Optimizer.step#AdamW.step", vec![count_up, fused]);
-        let gather = self.collective(&Collective::all_gather(parameters / WORLD_SIZE));
-        vec![
-            code("torch/optim/optimizer.py(485): wrapper", vec![inside]),
-            code(
-                "torch/distributed/distributed_c10d.py(3943): all_gather_into_tensor",
-                vec![code(
-                    "<built-in method _allgather_base of PyCapsule object at 0x7f0ca91b1cb0>",
-                    vec![gather],
-                )],
-            ),
+        vec![count_up, fused]
+    }
+
+    fn update_foreach(&self, parameters: u64) -> Vec<Node> {
+        let step = |name| {
+            let launch = Node::Launch(kernels::for_each(parameters));
+            op(name, self.arguments(&[self.weights(), self.weights(), Argument::Scalar("1")]), vec![launch])
+        };
+        [
+            "aten::_foreach_add_",
+            "aten::_foreach_mul_",
+            "aten::_foreach_lerp_",
+            "aten::_foreach_mul_",
+            "aten::_foreach_addcmul_",
+            "aten::_foreach_sqrt",
+            "aten::_foreach_div_",
+            "aten::_foreach_add_",
+            "aten::_foreach_addcdiv_",
         ]
+        .map(step)
+        .into()
+    }
+
+    /// Momentum and update of one weight after the other.
+    fn update_each(&self) -> Vec<Node> {
+        let Shape { model, .. } = self.shape;
+        let weight = [model.hidden, model.feed_forward];
+        let step = |name, functor| {
+            let launch = Node::Launch(kernels::elementwise(functor, 3, weight.iter().product()));
+            op(name, self.arguments(&[bf16(&weight), bf16(&weight), Argument::Scalar("-0.01")]), vec![launch])
+        };
+        let weights = 4 * model.layers;
+        (0..weights)
+            .flat_map(|_| {
+                [
+                    ("aten::mul_", kernels::MULTIPLY),
+                    ("aten::add_", kernels::ADD),
+                    ("aten::add_", kernels::ADD),
+                ]
+            })
+            .map(|(name, functor)| step(name, functor))
+            .collect()
+    }
+
+    /// Kernels without operators around them.
+    fn update_by_apex(parameters: u64) -> Vec<Node> {
+        (0..OPTIMISER_CHUNKS)
+            .map(|_| Node::Launch(kernels::apex_adam(parameters / OPTIMISER_CHUNKS)))
+            .collect()
     }
 
     /// Replays a captured graph: one launch, many kernels, no op around it.

@@ -9,6 +9,7 @@ use super::model::{Model, Shape};
 use super::plan::{Node, code};
 use super::random::Random;
 use super::recording::{Recording, Stop};
+use super::step::Optimizer;
 use super::truth::Inserted;
 
 /// How a training program goes about its steps.
@@ -35,11 +36,24 @@ struct Habits {
     waits_one_in: u64,
     /// Whether gradients are clipped.
     clips: bool,
+    optimizer: Optimizer,
+    zeroes: Zeroes,
     replays_graph: bool,
     /// Every how many steps the loss is read.
     reads_loss: u64,
+    /// Whether it is read before the backward pass, not at the end of the step.
+    reads_loss_early: bool,
     /// Whether each step is the call of a function.
     has_function: bool,
+}
+
+/// Where a step zeroes the gradients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Zeroes {
+    First,
+    Last,
+    /// It drops them, which is not recorded.
+    Never,
 }
 
 impl Habits {
@@ -56,8 +70,11 @@ impl Habits {
         copies: Stream::Compute,
         waits_one_in: 0,
         clips: false,
+        optimizer: Optimizer::Fused,
+        zeroes: Zeroes::First,
         replays_graph: true,
         reads_loss: 1,
+        reads_loss_early: false,
         has_function: true,
     };
 
@@ -72,8 +89,11 @@ impl Habits {
             replays_graph: coin() && coin(),
             sets_up: coin() && coin(),
             has_function: coin(),
+            reads_loss_early: coin() && coin(),
             ..Habits::PLAIN
         };
+        habits.optimizer = Optimizer::ALL[random.between(0, Optimizer::ALL.len() as u64) as usize];
+        habits.zeroes = [Zeroes::First, Zeroes::Last, Zeroes::Never][random.between(0, 3) as usize];
         habits.waits_one_in = random.between(0, 5);
         habits.reads_loss = random.between(1, 4);
         match workload {
@@ -143,17 +163,21 @@ impl Recording<'_> {
             let pause = self.random().between(200, 3_000) * 1_000;
             self.run(&[code("torch/utils/data/dataloader.py(733): __next__", vec![Node::Pause(pause)])])?;
         }
+        let reads_loss = index.is_multiple_of(habits.reads_loss);
         for micro_batch in 0..habits.micro_batches {
             if habits.micro_batches > 1 {
                 self.begin(LevelKind::MicroBatch);
             }
             self.run(&recipe.load_batch(habits.copies))?;
-            if micro_batch == 0 {
+            if micro_batch == 0 && habits.zeroes == Zeroes::First {
                 self.run(&recipe.zero_gradients())?;
             }
             self.forward(&recipe, true)?;
             self.run(&recipe.loss())?;
             let is_last = micro_batch + 1 == habits.micro_batches;
+            if reads_loss && habits.reads_loss_early {
+                self.run(&recipe.read_loss())?;
+            }
             self.backward(&recipe, habits.always_exchanges || is_last)?;
             if habits.micro_batches > 1 {
                 self.end();
@@ -162,11 +186,14 @@ impl Recording<'_> {
         if habits.clips {
             self.run(&recipe.clip_gradients())?;
         }
-        self.run(&recipe.optimise())?;
+        self.run(&recipe.optimise(habits.optimizer))?;
+        if habits.zeroes == Zeroes::Last {
+            self.run(&recipe.zero_gradients())?;
+        }
         if habits.replays_graph {
             self.run(&recipe.replay_graph())?;
         }
-        if index.is_multiple_of(habits.reads_loss) {
+        if reads_loss && !habits.reads_loss_early {
             self.run(&recipe.read_loss())?;
         }
         self.leave_to(outside)
@@ -206,9 +233,11 @@ impl Recording<'_> {
 
     /// What comes after the step of this index and before the next.
     fn between_steps(&mut self, habits: &Habits, index: u64, shape: Shape) -> Result<(), Stop> {
-        let recipe = self.recipe(shape);
         let is_due = |every: u64| (index + 1).is_multiple_of(every);
         if let Some((_, batches)) = habits.evaluation.filter(|&(every, _)| is_due(every)) {
+            // The model is evaluated on sequences of their own lengths.
+            let shape = shape.model.batch(self.random());
+            let recipe = self.recipe(shape);
             self.begin_insertion(Inserted::Evaluation);
             let outside = self.depth();
             self.enter(&["train.py(88): evaluate"])?;
@@ -224,7 +253,7 @@ impl Recording<'_> {
         if habits.checkpoint.is_some_and(is_due) {
             self.begin_insertion(Inserted::Checkpoint);
             let pause = self.random().between(5, 80) * 1_000_000;
-            self.run(&recipe.save(pause))?;
+            self.run(&self.recipe(shape).save(pause))?;
             self.end();
         }
         Ok(())
