@@ -523,7 +523,7 @@ impl Finder<'_> {
                 }
                 let Some(level) = self.calls_level(symbols, model, covered) else { continue };
                 let is_image_part = self.program == Program::Diffusion
-                    && (single || level.iterations.len() > repeated[0].calls.len());
+                    && (single || found.steps.is_some() || level.iterations.len() > repeated[0].calls.len());
                 self.add_passes(found, level, is_image_part, model.name.clone());
             }
             if found.steps.is_none() && repeated.is_empty() {

@@ -142,12 +142,11 @@ fn outside(process: &Process, symbols: &[u32], repeat: &Repeat) -> (f64, f64) {
     let edges: Vec<usize> = [first].into_iter().chain(repeat.anchors.iter().copied()).chain([end]).collect();
     let (mut calls, mut work) = (0usize, 0f64);
     for block in edges.windows(2).filter(|block| block[0] < block[1]) {
-        for at in block[0]..block[1] {
-            let symbol = symbols[at] as usize;
-            if seen[symbol] < wanted[symbol] {
-                seen[symbol] += 1;
+        for (item, &symbol) in process.items[block[0]..block[1]].iter().zip(&symbols[block[0]..block[1]]) {
+            if seen[symbol as usize] < wanted[symbol as usize] {
+                seen[symbol as usize] += 1;
                 calls += 1;
-                work += process.items[at].work as f64;
+                work += item.work as f64;
             }
         }
         symbols[block[0]..block[1]].iter().for_each(|&symbol| seen[symbol as usize] = 0);
