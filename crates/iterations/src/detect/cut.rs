@@ -74,7 +74,9 @@ pub(crate) fn blocks(items: &[Item], symbols: &[u32], repeat: &Repeat, anchor_en
     // Recording that begins with an iteration and ends with one was cut between iterations.
     let last_end = extent(symbols, anchors[count - 1].saturating_sub(lead), &repeat.typical);
     let is_tiled = all_lead_in && 50 * (symbols.len() - last_end) <= repeat.length;
-    let pause = if is_tiled { None } else { natural_break(items, anchors, lead, &earliest) };
+    // Where other work comes before the first iteration, what that has in common with the others is where they begin.
+    let may_be_cut = all_lead_in && !is_tiled;
+    let pause = if may_be_cut { natural_break(items, anchors, lead, &earliest) } else { None };
     // An iteration that was cut left more behind than what prepares the next one.
     let work = |from: usize, to: usize| items[from..to].iter().map(|item| item.work).sum::<i64>();
     let leaves_work = |lead: usize| {
