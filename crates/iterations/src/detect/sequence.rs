@@ -51,7 +51,7 @@ pub(crate) fn find(
     let best = found.iter().map(|(_, explained)| *explained).fold(0.0, f64::max);
     // Of those that explain about as much, the one with the longest iterations.
     let mut outer = found.iter().position(|(_, explained)| *explained >= best - SLACK)?;
-    outer = best_of_length(&found, outer);
+    outer = best_of_length(symbols, &found, outer);
     // Iterations that something logged groups are the steps, not the groups.
     while let Some(inner) = (outer + 1..found.len())
         .find(|&inner| is_only_grouped(process, symbols, &found[outer].0, &found[inner].0))
@@ -61,7 +61,7 @@ pub(crate) fn find(
     let (repeat, covered) = &found[outer];
     let is_part =
         |(inner, _): &(Repeat, f64)| inner.anchors.len() >= 3 * repeat.anchors.len() && inner.core >= 0.5;
-    let part = (outer + 1..found.len()).find(|&at| is_part(&found[at])).map(|at| best_of_length(&found, at));
+    let part = (outer + 1..found.len()).find(|&at| is_part(&found[at])).map(|at| best_of_length(symbols, &found, at));
     let outer_blocks = blocks(&process.items, symbols, repeat, &[]);
     let has_parts = part.is_some_and(|at| found[at].0.anchors.len() >= 4 * repeat.anchors.len());
     let first_calls: Vec<EventId> =
@@ -95,12 +95,18 @@ pub(crate) fn find(
     Some(Levels { parts, outermost_is_steps })
 }
 
-/// Of this cut and those after it into iterations of about the same length, the one that explains most.
-fn best_of_length(found: &[(Repeat, f64)], first: usize) -> usize {
+/// Of this cut and those after it into iterations of about the same length, the one that explains most with blocks that
+/// are no less alike.
+fn best_of_length(symbols: &[u32], found: &[(Repeat, f64)], first: usize) -> usize {
     let is_alike = |known: &Repeat, other: &Repeat| 10 * known.length.abs_diff(other.length) <= known.length;
+    let mut counter = Counter::new(symbols);
+    let mut likeness = |at: usize| found[at].0.mean_likeness(symbols, &mut counter);
     let mut best = first;
     for other in first + 1..found.len() {
-        if is_alike(&found[best].0, &found[other].0) && found[other].1 > found[best].1 {
+        if is_alike(&found[best].0, &found[other].0)
+            && found[other].1 > found[best].1
+            && likeness(other) >= likeness(best) - 0.01
+        {
             best = other;
         }
     }
