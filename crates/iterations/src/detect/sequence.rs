@@ -61,7 +61,9 @@ pub(crate) fn find(
     let (repeat, covered) = &found[outer];
     let is_part =
         |(inner, _): &(Repeat, f64)| inner.anchors.len() >= 3 * repeat.anchors.len() && inner.core >= 0.5;
-    let part = (outer + 1..found.len()).find(|&at| is_part(&found[at])).map(|at| best_of_length(symbols, &found, at));
+    let part = (outer + 1..found.len())
+        .find(|&at| is_part(&found[at]))
+        .map(|at| best_of_length(symbols, &found, at));
     let outer_blocks = blocks(&process.items, symbols, repeat, &[]);
     let has_parts = part.is_some_and(|at| found[at].0.anchors.len() >= 4 * repeat.anchors.len());
     let first_calls: Vec<EventId> =
