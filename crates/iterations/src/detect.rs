@@ -213,6 +213,15 @@ impl Found {
         };
         levels.retain(|level| !level.iterations.is_empty());
         for level in &mut levels {
+            level.iterations.sort_by_key(|iteration| (iteration.track, iteration.start, iteration.end));
+            // Where evidence of two kinds meets, an iteration ends before the next begins.
+            for at in 1..level.iterations.len() {
+                let Iteration { track, start, .. } = level.iterations[at];
+                let before = &mut level.iterations[at - 1];
+                if before.track == track {
+                    before.end = before.end.min(start);
+                }
+            }
             level.iterations.sort_by_key(|iteration| (iteration.start, iteration.end, iteration.track));
         }
         let length = |level: &Level| {
@@ -519,7 +528,7 @@ impl Finder<'_> {
                 }
                 let Some(level) = self.calls_level(symbols, model, covered) else { continue };
                 let is_image_part = self.program == Program::Diffusion
-                    && (single || level.iterations.len() > repeated[0].calls.len());
+                    && (single || found.steps.is_some() || level.iterations.len() > repeated[0].calls.len());
                 self.add_passes(found, level, is_image_part, model.name.clone());
             }
             if found.steps.is_none() && repeated.is_empty() {
@@ -570,7 +579,11 @@ impl Finder<'_> {
         let (anchors, ends): (Vec<usize>, Vec<usize>) = spans.into_iter().unzip();
         let mut counter = repeats::Counter::new(symbols);
         let repeat = repeats::cut_unlike(symbols, anchors, &mut counter)?;
-        let blocks = cut::blocks(items, symbols, &repeat, &ends);
+        let mut blocks = cut::blocks(items, symbols, &repeat, &ends);
+        // Each iteration has a call.
+        let first = repeat.anchors[0];
+        blocks.retain(|block| block.end > first);
+        blocks.truncate(repeat.anchors.len());
         let iterations = self.iterations(&blocks);
         let share = self.process.work.share(iterations.iter().map(|one| (one.start, one.end))).max(covered);
         (share >= 0.5).then(|| Level {
@@ -615,13 +628,6 @@ impl Finder<'_> {
             && levels.outermost_is_steps
             && levels.parts.len() > 1
             && levels.parts[0].explained >= IMAGES;
-        if let Some((known, _)) = &mut found.steps
-            && makes_images
-            && known.kind == LevelKind::Step
-            && known.iterations.len() == levels.parts[0].blocks.len()
-        {
-            known.kind = LevelKind::Image;
-        }
         for (index, part) in levels.parts.into_iter().enumerate() {
             let explained = part.explained;
             let level = Level {

@@ -72,9 +72,14 @@ pub(crate) fn blocks(items: &[Item], symbols: &[u32], repeat: &Repeat, anchor_en
     // A few calls that come once, such as those that set a loop up, do not hide that recording began with an iteration.
     let all_lead_in = 50 * begin <= repeat.length;
     // Recording that begins with an iteration and ends with one was cut between iterations.
-    let last_end = extent(symbols, anchors[count - 1].saturating_sub(lead), &repeat.typical);
-    let is_tiled = all_lead_in && 50 * (symbols.len() - last_end) <= repeat.length;
-    let pause = if is_tiled { None } else { natural_break(items, anchors, lead, &earliest) };
+    let last_start = anchors[count - 1].saturating_sub(lead);
+    let last_end = extent(symbols, last_start, &repeat.typical);
+    let is_tiled = all_lead_in
+        && 50 * (symbols.len() - last_end) <= repeat.length
+        && 10 * (last_end - last_start) >= 9 * repeat.length;
+    // Where other work comes before the first iteration, what that has in common with the others is where they begin.
+    let may_be_cut = all_lead_in && !is_tiled;
+    let pause = if may_be_cut { natural_break(items, anchors, lead, &earliest) } else { None };
     // An iteration that was cut left more behind than what prepares the next one.
     let work = |from: usize, to: usize| items[from..to].iter().map(|item| item.work).sum::<i64>();
     let leaves_work = |lead: usize| {
@@ -95,14 +100,14 @@ pub(crate) fn blocks(items: &[Item], symbols: &[u32], repeat: &Repeat, anchor_en
         };
         starts.push(start);
     }
-    if all_lead_in && !is_cut_inside {
-        starts[0] = 0;
-    }
-    let mut blocks = Vec::with_capacity(count + 2);
     // What lies before the first iteration is the end of one more where it equals what lies before the second.
     let before = starts[0];
-    if all_lead_in && before > 0 && 50 * before >= repeat.length {
+    let is_clipped = is_cut_inside && before >= 3 && 20 * before >= repeat.length;
+    let mut blocks = Vec::with_capacity(count + 2);
+    if all_lead_in && is_clipped {
         blocks.push(Block { start: 0, end: before, whole: 5 * before >= 4 * repeat.length });
+    } else if all_lead_in {
+        starts[0] = 0;
     }
     for (index, &start) in starts.iter().enumerate() {
         let usual_end = extent(symbols, start, &repeat.typical);
@@ -123,7 +128,7 @@ pub(crate) fn blocks(items: &[Item], symbols: &[u32], repeat: &Repeat, anchor_en
 
 /// Whether so much lies between the usual end of an iteration and the beginning of the next that it is no part of either.
 fn is_foreign(repeat: &Repeat, usual_end: usize, next: usize) -> bool {
-    next.saturating_sub(usual_end) > 16.max(repeat.length / 4)
+    next.saturating_sub(usual_end) > (repeat.length / 2).clamp(4, 16).max(repeat.length / 4)
 }
 
 /// The clipped iteration after the last one.
@@ -179,5 +184,99 @@ pub(crate) fn pause_before(items: &[Item], at: usize) -> i64 {
     match at.checked_sub(1) {
         Some(before) => items[at].start.saturating_sub(items[before].end).max(0),
         None => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trace_ingest::EventId;
+
+    use super::super::names::Update;
+    use super::super::repeats::{Counter, cut_unlike};
+    use super::*;
+
+    fn symbols(text: &str) -> Vec<u32> {
+        text.bytes().map(u32::from).collect()
+    }
+
+    /// Calls named by letters, with a pause before every `|` that is no call itself.
+    fn items(text: &str) -> (Vec<Item>, Vec<u32>) {
+        let mut clock = 0;
+        let mut items = Vec::new();
+        for symbol in text.bytes() {
+            if symbol == b'|' {
+                clock += 500;
+                continue;
+            }
+            items.push(Item {
+                event: EventId(items.len() as u32),
+                start: clock,
+                end: clock + 10,
+                symbol: u32::from(symbol),
+                work: 5,
+                update: Update::No,
+                backward: false,
+                touches_host: false,
+                graph_launch: false,
+                runs_model: false,
+                to_host: false,
+                chooses: false,
+                waits: false,
+                sequence: None,
+            });
+            clock += 11;
+        }
+        let symbols = items.iter().map(|item| item.symbol).collect();
+        (items, symbols)
+    }
+
+    /// Start, end and wholeness of the blocks around every `a`.
+    fn found(text: &str) -> Vec<(usize, usize, bool)> {
+        let (items, symbols) = items(text);
+        let anchors = (0..symbols.len()).filter(|&at| symbols[at] == u32::from(b'a')).collect();
+        let repeat = cut_unlike(&symbols, anchors, &mut Counter::new(&symbols)).unwrap();
+        blocks(&items, &symbols, &repeat, &[])
+            .iter()
+            .map(|block| (block.start, block.end, block.whole))
+            .collect()
+    }
+
+    #[test]
+    fn stretches_are_followed_back_over_a_few_calls_that_differ() {
+        let text = symbols("pqrstuvw__pqrsXtuvw");
+        assert_eq!(align(&text, (0, 8), (10, 19)), (0, 10));
+        assert_eq!(align_back(&text, (0, 8), (10, 19)), 0);
+        // Too few equal calls behind the difference.
+        let text = symbols("rstuvw__rsXtuvw");
+        assert_eq!(align(&text, (0, 6), (8, 15)), (2, 11));
+    }
+
+    #[test]
+    fn a_recording_that_begins_with_an_iteration_shows_where_others_begin() {
+        assert_eq!(
+            found("xyaz".repeat(4).as_str()),
+            [(0, 4, true), (4, 8, true), (8, 12, true), (12, 16, true)]
+        );
+    }
+
+    #[test]
+    fn what_sets_a_program_up_is_no_part_of_its_first_iteration() {
+        let text = format!("123456789{}", "xyaz".repeat(3));
+        assert_eq!(found(&text), [(9, 13, true), (13, 17, true), (17, 21, true)]);
+    }
+
+    #[test]
+    fn a_recording_cut_inside_shows_iterations_by_their_pauses() {
+        let text = format!("uvwz|{}xyab", "xyabcdefuvwz|".repeat(3));
+        let blocks = found(&text);
+        assert_eq!(blocks[..3], [(0, 4, false), (4, 16, true), (16, 28, true)]);
+        assert_eq!(blocks.last(), Some(&(40, 44, false)));
+    }
+
+    #[test]
+    fn other_work_between_iterations_is_part_of_none() {
+        let other = "0123456789ABCDEFGHIJKLMNO";
+        let text = format!("xyazxyaz{other}xyazxyaz");
+        assert_eq!(found(&text)[1], (4, 8, true));
     }
 }

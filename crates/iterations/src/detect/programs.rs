@@ -18,6 +18,9 @@ type Run<'t> = (&'t str, i64, i64);
 /// Runs of the XLA programs that take most of the time of the busiest device, at least two.
 pub(crate) fn runs(trace: &Trace) -> Found {
     let mut found = Found::default();
+    if trace.strings().find(MODULE).is_none() {
+        return found;
+    }
     let mut of_device: HashMap<RowId, Vec<Run<'_>>> = HashMap::new();
     let events = trace.events();
     for event in events.ids().filter(|&event| trace.category_name(events.category(event)) == MODULE) {

@@ -51,7 +51,7 @@ pub(crate) fn find(
     let best = found.iter().map(|(_, explained)| *explained).fold(0.0, f64::max);
     // Of those that explain about as much, the one with the longest iterations.
     let mut outer = found.iter().position(|(_, explained)| *explained >= best - SLACK)?;
-    outer = best_of_length(&found, outer);
+    outer = best_of_length(symbols, &found, outer);
     // Iterations that something logged groups are the steps, not the groups.
     while let Some(inner) = (outer + 1..found.len())
         .find(|&inner| is_only_grouped(process, symbols, &found[outer].0, &found[inner].0))
@@ -61,7 +61,9 @@ pub(crate) fn find(
     let (repeat, covered) = &found[outer];
     let is_part =
         |(inner, _): &(Repeat, f64)| inner.anchors.len() >= 3 * repeat.anchors.len() && inner.core >= 0.5;
-    let part = (outer + 1..found.len()).find(|&at| is_part(&found[at])).map(|at| best_of_length(&found, at));
+    let part = (outer + 1..found.len())
+        .find(|&at| is_part(&found[at]))
+        .map(|at| best_of_length(symbols, &found, at));
     let outer_blocks = blocks(&process.items, symbols, repeat, &[]);
     let has_parts = part.is_some_and(|at| found[at].0.anchors.len() >= 4 * repeat.anchors.len());
     let first_calls: Vec<EventId> =
@@ -95,17 +97,18 @@ pub(crate) fn find(
     Some(Levels { parts, outermost_is_steps })
 }
 
-/// Of this cut and those after it into iterations of about the same length, the one that explains most.
-fn best_of_length(found: &[(Repeat, f64)], first: usize) -> usize {
-    let clipped = |repeat: &Repeat| {
-        repeat.anchors.windows(2).filter(|pair| 2 * (pair[1] - pair[0]) < repeat.length).count()
-    };
-    let is_alike = |known: &Repeat, other: &Repeat| {
-        10 * known.length.abs_diff(other.length) <= known.length && clipped(other) <= clipped(known)
-    };
+/// Of this cut and those after it into iterations of about the same length, the one that explains most with blocks that
+/// are no less alike.
+fn best_of_length(symbols: &[u32], found: &[(Repeat, f64)], first: usize) -> usize {
+    let is_alike = |known: &Repeat, other: &Repeat| 10 * known.length.abs_diff(other.length) <= known.length;
+    let mut counter = Counter::new(symbols);
+    let mut likeness = |at: usize| found[at].0.mean_likeness(symbols, &mut counter);
     let mut best = first;
     for other in first + 1..found.len() {
-        if is_alike(&found[best].0, &found[other].0) && found[other].1 > found[best].1 {
+        if is_alike(&found[best].0, &found[other].0)
+            && found[other].1 > found[best].1
+            && likeness(other) >= likeness(best) - 0.01
+        {
             best = other;
         }
     }
@@ -117,7 +120,10 @@ fn may_be_iterations(repeat: &Repeat, explained: f64) -> bool {
     // Two long blocks that are all there is are no coincidence.
     let enough =
         repeat.anchors.len() > 2 || (repeat.length >= 30 && repeat.alike >= 0.95 && explained >= 0.95);
-    enough && explained >= LEAST_EXPLAINED
+    // What comes between calls of iterations makes them longer, never shorter.
+    let blocks = repeat.anchors.windows(2);
+    let short = blocks.filter(|pair| 5 * (pair[1] - pair[0]) < 3 * repeat.length).count();
+    enough && explained >= LEAST_EXPLAINED && 10 * short <= repeat.anchors.len()
 }
 
 /// Whether the outer blocks are nothing but groups of the inner ones.
@@ -144,12 +150,11 @@ fn outside(process: &Process, symbols: &[u32], repeat: &Repeat) -> (f64, f64) {
     let edges: Vec<usize> = [first].into_iter().chain(repeat.anchors.iter().copied()).chain([end]).collect();
     let (mut calls, mut work) = (0usize, 0f64);
     for block in edges.windows(2).filter(|block| block[0] < block[1]) {
-        for at in block[0]..block[1] {
-            let symbol = symbols[at] as usize;
-            if seen[symbol] < wanted[symbol] {
-                seen[symbol] += 1;
+        for (item, &symbol) in process.items[block[0]..block[1]].iter().zip(&symbols[block[0]..block[1]]) {
+            if seen[symbol as usize] < wanted[symbol as usize] {
+                seen[symbol as usize] += 1;
                 calls += 1;
-                work += process.items[at].work as f64;
+                work += item.work as f64;
             }
         }
         symbols[block[0]..block[1]].iter().for_each(|&symbol| seen[symbol as usize] = 0);
