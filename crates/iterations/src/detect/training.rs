@@ -157,9 +157,11 @@ fn find_updates(passes: &mut [Pass], process: &Process, optimizer: &[Mark]) {
     let until = |passes: &[Pass], at: usize| passes.get(at + 1).map_or(i64::MAX, |next| next.start);
     if !optimizer.is_empty() {
         for at in 0..passes.len() {
-            let span = passes[at].start..until(passes, at);
-            let ranges = optimizer.iter().filter(|mark| span.contains(&mark.start));
-            passes[at].updated = ranges.map(|mark| mark.end).max();
+            // An optimizer that calls the model itself has passes inside; the update comes after the last.
+            let span = passes[at].end..until(passes, at);
+            let first = optimizer.partition_point(|mark| mark.end < span.start);
+            let ranges = optimizer[first..].iter().take_while(|mark| mark.end < span.end);
+            passes[at].updated = ranges.map(|mark| mark.end).last();
         }
         return;
     }
