@@ -65,10 +65,7 @@ pub(crate) fn find(
     let ends = every_network(process, &passes, ends);
     let ends = with_tails(process, symbols, &passes, ends);
     let steps = steps(process, symbols, &passes, &ends, &begins);
-    let is_split = steps.iter().any(|step| {
-        let inside = |pass: &&Pass| (step.start..step.end).contains(&pass.start);
-        passes.iter().filter(inside).count() > 1
-    });
+    let is_split = steps.iter().any(|step| passes_in(&passes, step).len() > 1);
     let micro_batches = if is_split { micro_batches(&passes, &steps) } else { Vec::new() };
     Some(Training { steps, micro_batches, has_updates, has_backward: true })
 }
@@ -243,10 +240,10 @@ fn with_tails(
     };
     for (_, end) in &mut ends {
         let from = at(*end);
-        let behind = match gaps.iter().position(|gap| gap.0 == from) {
-            Some(gap) => tails[gap].unwrap_or(0),
+        let behind = match gaps.binary_search_by_key(&from, |gap| gap.0) {
+            Ok(gap) => tails[gap].unwrap_or(0),
             // After the last update, what came after one before.
-            None => {
+            Err(_) => {
                 let known = gaps.iter().zip(&tails);
                 let known = known.filter_map(|(&(from, _), tail)| Some(&symbols[from..from + (*tail)?]));
                 known.filter_map(|known| equal(from, known)).max().unwrap_or(0)
@@ -340,9 +337,8 @@ fn steps(
         None => first_call,
     };
     for (index, &(last, end)) in ends.iter().enumerate() {
-        let next = begins
-            .iter()
-            .find(|begin| (end..=passes.get(last + 1).map_or(end, |pass| pass.start)).contains(begin));
+        let limit = passes.get(last + 1).map_or(end, |pass| pass.start);
+        let next = begins.get(begins.partition_point(|&begin| begin < end)).filter(|&&begin| begin <= limit);
         let next_call = items.get(at(end)).map(|item| item.start).filter(|_| last + 1 < passes.len());
         let until = match (next, next_call) {
             (Some(&begin), _) => begin,
@@ -398,11 +394,18 @@ fn last_part(
     (finish > end).then_some(Stretch { start: end, end: finish, whole: false })
 }
 
+/// The passes that begin in a step.
+fn passes_in<'p>(passes: &'p [Pass], step: &Stretch) -> &'p [Pass] {
+    let first = passes.partition_point(|pass| pass.start < step.start);
+    let end = passes.partition_point(|pass| pass.start < step.end);
+    &passes[first..end.max(first)]
+}
+
 fn micro_batches(passes: &[Pass], steps: &[Stretch]) -> Vec<Stretch> {
     let mut parts = Vec::with_capacity(passes.len());
     for step in steps {
         let mut start = step.start;
-        for pass in passes.iter().filter(|pass| (step.start..step.end).contains(&pass.start)) {
+        for pass in passes_in(passes, step) {
             let end = pass.end.min(step.end);
             parts.push(Stretch { start, end, whole: step.whole });
             start = end;
