@@ -41,8 +41,8 @@ pub(crate) struct Training {
     pub(crate) has_backward: bool,
 }
 
-/// The steps of a process that trains. `optimizer` are the ranges around steps of optimizers, and `batches` those in which
-/// the loop asks for its next batch, by start.
+/// The steps of a process that trains. `optimizer` are the ranges around steps of optimizers, and `batches` those in
+/// which the loop asks for its next batch, by start.
 pub(crate) fn find(
     process: &Process,
     symbols: &[u32],
@@ -70,8 +70,8 @@ pub(crate) fn find(
     Some(Training { steps, micro_batches, has_updates, has_backward: true })
 }
 
-/// The last update of each step, where a step updates several networks, one after the other and each by a backward pass of
-/// its own kind: the updates then take turns.
+/// The last update of each step, where a step updates several networks, one after the other and each by a backward
+/// pass of its own kind: the updates then take turns.
 fn every_network(process: &Process, passes: &[Pass], ends: Vec<(usize, i64)>) -> Vec<(usize, i64)> {
     let kinds = kinds_of_updates(process, passes, &ends);
     let takes_turns = |period: &usize| {
@@ -115,8 +115,8 @@ fn kinds_of_updates(process: &Process, passes: &[Pass], ends: &[(usize, i64)]) -
     kinds
 }
 
-/// Backward passes, in time order. What the main thread does between functions of one pass, such as hooks, does not split
-/// it: only a pass over a new graph has larger numbers.
+/// Backward passes, in time order. What the main thread does between functions of one pass, such as hooks, does not
+/// split it: only a pass over a new graph has larger numbers.
 fn passes(process: &Process) -> Vec<Pass> {
     let mut passes: Vec<Pass> = Vec::new();
     let mut forward = process.items.iter().filter(|item| !item.backward && !item.waits).peekable();
@@ -148,8 +148,8 @@ fn passes(process: &Process) -> Vec<Pass> {
     passes
 }
 
-/// Finds the update after each pass: ranges of the optimizer, or else calls that only optimizers make, or else arithmetic
-/// in place that autograd did not record, before the next call that it did.
+/// Finds the update after each pass: ranges of the optimizer, or else calls that only optimizers make, or else
+/// arithmetic in place that autograd did not record, before the next call that it did.
 fn find_updates(passes: &mut [Pass], process: &Process, optimizer: &[Mark]) {
     let until = |passes: &[Pass], at: usize| passes.get(at + 1).map_or(i64::MAX, |next| next.start);
     if !optimizer.is_empty() {
@@ -195,13 +195,13 @@ fn after_waits(process: &Process, end: i64, next: Option<&Pass>) -> i64 {
     waits.map(|item| item.end).max().map_or(end, |last| last.max(end))
 }
 
-/// Moves ends of steps behind what comes after the update in each step, such as metrics that are computed last, or after
-/// some updates only, such as evaluation.
+/// Moves ends of steps behind what comes after the update in each step, such as metrics that are computed last, or
+/// after some updates only, such as evaluation.
 ///
-/// Recording mostly begins between two steps. So where calls between an update and the next backward pass end like those
-/// that the recording begins with, what is before these belongs to the step of the update. Where this is so after every
-/// update, either recording ends soon after the last update with such calls, or something sets the two apart; otherwise
-/// recording began inside of a step.
+/// Recording mostly begins between two steps. So where calls between an update and the next backward pass end like
+/// those that the recording begins with, what is before these belongs to the step of the update. Where this is so
+/// after every update, either recording ends soon after the last update with such calls, or something sets the two
+/// apart; otherwise recording began inside of a step.
 fn with_tails(
     process: &Process,
     symbols: &[u32],
@@ -254,8 +254,8 @@ fn with_tails(
     ends
 }
 
-/// How many calls at the beginning of a gap come before what it has in common with the end of `lead`, the calls before the
-/// first backward pass; `None` where they have nothing in common.
+/// How many calls at the beginning of a gap come before what it has in common with the end of `lead`, the calls
+/// before the first backward pass; `None` where they have nothing in common.
 fn tail(items: &[Item], symbols: &[u32], gap: (usize, usize), lead: (usize, usize)) -> Option<usize> {
     let (mut in_gap, in_lead) = align(symbols, gap, lead);
     if lead.1 - in_lead < 2 {
@@ -272,8 +272,8 @@ fn tail(items: &[Item], symbols: &[u32], gap: (usize, usize), lead: (usize, usiz
     (!is_forward).then_some(in_gap - gap.0)
 }
 
-/// Steps that end at `ends`: the number of the last pass of each, and the time. A step begins with its first call, or when
-/// the program asks for a batch where `begins` tell.
+/// Steps that end at `ends`: the number of the last pass of each, and the time. A step begins with its first call, or
+/// when the program asks for a batch where `begins` tell.
 fn steps(
     process: &Process,
     symbols: &[u32],
@@ -362,7 +362,8 @@ fn functions_are_whole(passes: &[Pass], ends: &[(usize, i64)]) -> bool {
         .is_none_or(|typical| 5 * passes[0].functions >= 4 * typical)
 }
 
-/// The part of one more step after the last whole one, where what was recorded there looks like the beginning of a step.
+/// The part of one more step after the last whole one, where what was recorded there looks like the beginning of a
+/// step.
 fn last_part(
     process: &Process,
     symbols: &[u32],
