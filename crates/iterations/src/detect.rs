@@ -147,8 +147,8 @@ fn marked_level(group: &MarkGroup, marks: &[Mark], confidence: f64) -> Level {
     }
 }
 
-/// Least share of what ran that images are of what repeats, where several were made; steps of a single image leave the text
-/// encoder and the decoder of the image aside.
+/// Least share of what ran that images are of what repeats, where several were made; steps of a single image leave
+/// the text encoder and the decoder of the image aside.
 const IMAGES: f64 = 0.9;
 
 /// What was found so far.
@@ -326,7 +326,8 @@ impl Finder<'_> {
         }
     }
 
-    /// Tells a last step that recording ended in: with it ends what the thread did, and it did much less than the others.
+    /// Tells a last step that recording ended in: with it ends what the thread did, and it did much less than the
+    /// others.
     fn with_clipped_end(&self, mut level: Level) -> Level {
         let work = |one: &Iteration| self.process.work.between(one.start, one.end);
         let count = level.iterations.len();
@@ -651,7 +652,8 @@ impl Finder<'_> {
         }
     }
 
-    /// Adds what repeats: as the steps, around calls of a model of which each pass makes several, or below what is known.
+    /// Adds what repeats: as the steps, around calls of a model of which each pass makes several, or below what is
+    /// known.
     fn add_repeat(&self, found: &mut Found, mut level: Level, is_step: bool, explained: f64) {
         let count = level.iterations.len();
         let fewest = found.counts().min();

@@ -9,8 +9,8 @@ use trace_ingest::TrackId;
 pub struct Level {
     /// What the program does in each.
     pub kind: LevelKind,
-    /// Name in the recording without the number of the iteration, such as `ProfilerStep`; in words where the recording has
-    /// none.
+    /// Name in the recording without the number of the iteration, such as `ProfilerStep`; in words where the
+    /// recording has none.
     pub name: String,
     /// What shows the iterations.
     pub evidence: Evidence,

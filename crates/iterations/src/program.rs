@@ -11,7 +11,8 @@ use crate::detect::last_dimension;
 pub enum Program {
     /// Backward passes or updates of parameters ran.
     Training,
-    /// A language model answered requests: an engine's steps, attention on a cache of keys and values, choice of tokens.
+    /// A language model answered requests: an engine's steps, attention on a cache of keys and values, choice of
+    /// tokens.
     LanguageModel,
     /// A diffusion model made images or videos.
     Diffusion,
@@ -59,8 +60,8 @@ struct Signs {
     decoder: [bool; DECODER.len()],
 }
 
-/// Parts of names, in lower case, that only programs which generate text have: engines, caches of keys and values, choice
-/// of tokens.
+/// Parts of names, in lower case, that only programs which generate text have: engines, caches of keys and values,
+/// choice of tokens.
 const GENERATION: [&str; 22] = [
     "vllm::",
     "/vllm/",

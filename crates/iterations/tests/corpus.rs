@@ -1,5 +1,5 @@
-//! Iterations of real recordings. The numbers of marked steps were counted in the files' text, those of other iterations in
-//! what the files say of the program: batches of its data loader, calls of its model.
+//! Iterations of real recordings. The numbers of marked steps were counted in the files' text, those of other
+//! iterations in what the files say of the program: batches of its data loader, calls of its model.
 
 #![allow(clippy::unwrap_used)] // helpers of tests
 

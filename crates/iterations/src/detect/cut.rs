@@ -17,8 +17,8 @@ const LEAST_EQUAL: usize = 4;
 /// How many calls beside each other may be passed over where two stretches differ.
 const SKIP: usize = 6;
 
-/// Walks back from the ends of two stretches over calls that are equal, and gives the place in the first stretch at which
-/// the second is used up or nothing more is equal.
+/// Walks back from the ends of two stretches over calls that are equal, and gives the place in the first stretch at
+/// which the second is used up or nothing more is equal.
 pub(crate) fn align_back(symbols: &[u32], first: (usize, usize), second: (usize, usize)) -> usize {
     align(symbols, first, second).0
 }
@@ -53,8 +53,9 @@ pub(crate) fn align(symbols: &[u32], first: (usize, usize), second: (usize, usiz
     }
 }
 
-/// The blocks of a repeat, with the part of one more at either end where recording cut it. Calls from an anchor up to the
-/// end of the same number in `anchor_ends` are never the first of an iteration; without ends that is the anchor alone.
+/// The blocks of a repeat, with the part of one more at either end where recording cut it. Calls from an anchor up to
+/// the end of the same number in `anchor_ends` are never the first of an iteration; without ends that is the anchor
+/// alone.
 pub(crate) fn blocks(items: &[Item], symbols: &[u32], repeat: &Repeat, anchor_ends: &[usize]) -> Vec<Block> {
     let anchors = &repeat.anchors;
     let count = anchors.len();
@@ -126,7 +127,8 @@ pub(crate) fn blocks(items: &[Item], symbols: &[u32], repeat: &Repeat, anchor_en
     blocks
 }
 
-/// Whether so much lies between the usual end of an iteration and the beginning of the next that it is no part of either.
+/// Whether so much lies between the usual end of an iteration and the beginning of the next that it is no part of
+/// either.
 fn is_foreign(repeat: &Repeat, usual_end: usize, next: usize) -> bool {
     next.saturating_sub(usual_end) > (repeat.length / 2).clamp(4, 16).max(repeat.length / 4)
 }
@@ -148,8 +150,8 @@ fn rest_of_one_more(items: &[Item], symbols: &[u32], repeat: &Repeat, blocks: &[
     (is_part && has_work()).then_some(Block { start, end, whole })
 }
 
-/// How many calls before its anchor an iteration begins where the host pauses most, if that is much longer than the pause
-/// before the calls that lie `lead` before their anchors.
+/// How many calls before its anchor an iteration begins where the host pauses most, if that is much longer than the
+/// pause before the calls that lie `lead` before their anchors.
 fn natural_break(
     items: &[Item],
     anchors: &[usize],

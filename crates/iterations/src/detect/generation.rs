@@ -53,8 +53,8 @@ fn choices(items: &[Item], symbols: &[u32]) -> Option<Vec<(usize, usize)>> {
 
 /// How many calls behind the choice belong to the step, such as the copy of the tokens to the host.
 ///
-/// Recording mostly begins between two steps, so the next step begins where the calls behind a choice look most like those
-/// that the recording begins with; otherwise where the host pauses most before the steps' calls go apart.
+/// Recording mostly begins between two steps, so the next step begins where the calls behind a choice look most like
+/// those that the recording begins with; otherwise where the host pauses most before the steps' calls go apart.
 fn calls_behind(items: &[Item], symbols: &[u32], gaps: &[(usize, usize)]) -> usize {
     let step = gaps.len().div_ceil(64).max(1);
     let sampled: Vec<(usize, usize)> = gaps.iter().copied().step_by(step).collect();

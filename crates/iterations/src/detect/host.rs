@@ -248,8 +248,8 @@ fn item(
 /// Least number of logits among which a choice is one of a token.
 const LEAST_VOCABULARY: i64 = 8192;
 
-/// Whether the choice may be one of a token, by the number of values where it was recorded. Experts and classes are chosen
-/// among fewer.
+/// Whether the choice may be one of a token, by the number of values where it was recorded. Experts and classes are
+/// chosen among fewer.
 fn is_choice_of_token(trace: &Trace, event: EventId) -> bool {
     match last_dimension(trace, event) {
         Some(values) => values >= LEAST_VOCABULARY,

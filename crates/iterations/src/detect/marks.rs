@@ -100,8 +100,8 @@ pub(crate) fn groups(trace: &Trace) -> Vec<MarkGroup> {
     groups
 }
 
-/// Kind of a range, its name for people, and the number in its name. `None` for ranges that libraries put around parts of
-/// a step.
+/// Kind of a range, its name for people, and the number in its name. `None` for ranges that libraries put around
+/// parts of a step.
 fn read(name: &str) -> Option<(MarkKind, String, Option<i64>)> {
     let number_after = |prefix: &str| name.strip_prefix(prefix)?.parse::<i64>().ok();
     if let Some(number) = number_after("ProfilerStep#") {

@@ -1,17 +1,17 @@
 //! What repeats in a sequence of calls.
 //!
 //! Most programs do something once per iteration that they do nowhere else: they look a batch up in a table of
-//! embeddings, read a loss, choose a token. Such a run of calls is an *anchor*, and occurs as often as there are iterations,
-//! whatever is logged, evaluated or saved between them. So the anchors of every number of occurrences cut the sequence,
-//! and a cut counts when its blocks are alike. Each cut takes one pass over the sequence.
+//! embeddings, read a loss, choose a token. Such a run of calls is an *anchor*, and occurs as often as there are
+//! iterations, whatever is logged, evaluated or saved between them. So the anchors of every number of occurrences cut
+//! the sequence, and a cut counts when its blocks are alike. Each cut takes one pass over the sequence.
 
 use hashbrown::HashMap;
 
-/// Lengths of the runs of calls that may be anchors. A program all of whose calls come several times per iteration has a
-/// place where two of them meet only once.
+/// Lengths of the runs of calls that may be anchors. A program all of whose calls come several times per iteration
+/// has a place where two of them meet only once.
 const ANCHOR_LENGTHS: [usize; 3] = [1, 2, 4];
-/// How many numbers of occurrences are looked at per length: so many that most calls have, and as many of others whose calls
-/// are spread most evenly.
+/// How many numbers of occurrences are looked at per length: so many that most calls have, and as many of others
+/// whose calls are spread most evenly.
 const COUNTS: usize = 8;
 /// How many anchors are tried per number of occurrences.
 const ANCHORS: usize = 3;
@@ -264,7 +264,8 @@ fn repeat(
     Repeat { anchors, alike, core, typical, length }
 }
 
-/// How often each symbol comes in most blocks, and the calls of such a block. `None` where blocks have little in common.
+/// How often each symbol comes in most blocks, and the calls of such a block. `None` where blocks have little in
+/// common.
 fn typical_block(
     symbols: &[u32],
     anchors: &[usize],

@@ -31,7 +31,8 @@ const SLACK: f64 = 0.05;
 /// apart by something logged.
 const GROUPED: f64 = 0.005;
 
-/// What repeats in the calls of a process's main thread. `in_one_module` says whether two calls lie in one call of a module.
+/// What repeats in the calls of a process's main thread. `in_one_module` says whether two calls lie in one call of a
+/// module.
 pub(crate) fn find(
     process: &Process,
     symbols: &[u32],

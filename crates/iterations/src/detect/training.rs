@@ -41,8 +41,8 @@ pub(crate) struct Training {
     pub(crate) has_backward: bool,
 }
 
-/// The steps of a process that trains. `optimizer` are the ranges around steps of optimizers, and `batches` those in which
-/// the loop asks for its next batch, by start.
+/// The steps of a process that trains. `optimizer` are the ranges around steps of optimizers, and `batches` those in
+/// which the loop asks for its next batch, by start.
 pub(crate) fn find(
     process: &Process,
     symbols: &[u32],
@@ -65,16 +65,13 @@ pub(crate) fn find(
     let ends = every_network(process, &passes, ends);
     let ends = with_tails(process, symbols, &passes, ends);
     let steps = steps(process, symbols, &passes, &ends, &begins);
-    let is_split = steps.iter().any(|step| {
-        let inside = |pass: &&Pass| (step.start..step.end).contains(&pass.start);
-        passes.iter().filter(inside).count() > 1
-    });
+    let is_split = steps.iter().any(|step| passes_in(&passes, step).len() > 1);
     let micro_batches = if is_split { micro_batches(&passes, &steps) } else { Vec::new() };
     Some(Training { steps, micro_batches, has_updates, has_backward: true })
 }
 
-/// The last update of each step, where a step updates several networks, one after the other and each by a backward pass of
-/// its own kind: the updates then take turns.
+/// The last update of each step, where a step updates several networks, one after the other and each by a backward
+/// pass of its own kind: the updates then take turns.
 fn every_network(process: &Process, passes: &[Pass], ends: Vec<(usize, i64)>) -> Vec<(usize, i64)> {
     let kinds = kinds_of_updates(process, passes, &ends);
     let takes_turns = |period: &usize| {
@@ -118,8 +115,8 @@ fn kinds_of_updates(process: &Process, passes: &[Pass], ends: &[(usize, i64)]) -
     kinds
 }
 
-/// Backward passes, in time order. What the main thread does between functions of one pass, such as hooks, does not split
-/// it: only a pass over a new graph has larger numbers.
+/// Backward passes, in time order. What the main thread does between functions of one pass, such as hooks, does not
+/// split it: only a pass over a new graph has larger numbers.
 fn passes(process: &Process) -> Vec<Pass> {
     let mut passes: Vec<Pass> = Vec::new();
     let mut forward = process.items.iter().filter(|item| !item.backward && !item.waits).peekable();
@@ -151,15 +148,17 @@ fn passes(process: &Process) -> Vec<Pass> {
     passes
 }
 
-/// Finds the update after each pass: ranges of the optimizer, or else calls that only optimizers make, or else arithmetic
-/// in place that autograd did not record, before the next call that it did.
+/// Finds the update after each pass: ranges of the optimizer, or else calls that only optimizers make, or else
+/// arithmetic in place that autograd did not record, before the next call that it did.
 fn find_updates(passes: &mut [Pass], process: &Process, optimizer: &[Mark]) {
     let until = |passes: &[Pass], at: usize| passes.get(at + 1).map_or(i64::MAX, |next| next.start);
     if !optimizer.is_empty() {
         for at in 0..passes.len() {
-            let span = passes[at].start..until(passes, at);
-            let ranges = optimizer.iter().filter(|mark| span.contains(&mark.start));
-            passes[at].updated = ranges.map(|mark| mark.end).max();
+            // An optimizer that calls the model itself has passes inside; the update comes after the last.
+            let span = passes[at].end..until(passes, at);
+            let first = optimizer.partition_point(|mark| mark.end < span.start);
+            let ranges = optimizer[first..].iter().take_while(|mark| mark.end < span.end);
+            passes[at].updated = ranges.map(|mark| mark.end).last();
         }
         return;
     }
@@ -196,13 +195,13 @@ fn after_waits(process: &Process, end: i64, next: Option<&Pass>) -> i64 {
     waits.map(|item| item.end).max().map_or(end, |last| last.max(end))
 }
 
-/// Moves ends of steps behind what comes after the update in each step, such as metrics that are computed last, or after
-/// some updates only, such as evaluation.
+/// Moves ends of steps behind what comes after the update in each step, such as metrics that are computed last, or
+/// after some updates only, such as evaluation.
 ///
-/// Recording mostly begins between two steps. So where calls between an update and the next backward pass end like those
-/// that the recording begins with, what is before these belongs to the step of the update. Where this is so after every
-/// update, either recording ends soon after the last update with such calls, or something sets the two apart; otherwise
-/// recording began inside of a step.
+/// Recording mostly begins between two steps. So where calls between an update and the next backward pass end like
+/// those that the recording begins with, what is before these belongs to the step of the update. Where this is so
+/// after every update, either recording ends soon after the last update with such calls, or something sets the two
+/// apart; otherwise recording began inside of a step.
 fn with_tails(
     process: &Process,
     symbols: &[u32],
@@ -241,10 +240,10 @@ fn with_tails(
     };
     for (_, end) in &mut ends {
         let from = at(*end);
-        let behind = match gaps.iter().position(|gap| gap.0 == from) {
-            Some(gap) => tails[gap].unwrap_or(0),
+        let behind = match gaps.binary_search_by_key(&from, |gap| gap.0) {
+            Ok(gap) => tails[gap].unwrap_or(0),
             // After the last update, what came after one before.
-            None => {
+            Err(_) => {
                 let known = gaps.iter().zip(&tails);
                 let known = known.filter_map(|(&(from, _), tail)| Some(&symbols[from..from + (*tail)?]));
                 known.filter_map(|known| equal(from, known)).max().unwrap_or(0)
@@ -255,8 +254,8 @@ fn with_tails(
     ends
 }
 
-/// How many calls at the beginning of a gap come before what it has in common with the end of `lead`, the calls before the
-/// first backward pass; `None` where they have nothing in common.
+/// How many calls at the beginning of a gap come before what it has in common with the end of `lead`, the calls
+/// before the first backward pass; `None` where they have nothing in common.
 fn tail(items: &[Item], symbols: &[u32], gap: (usize, usize), lead: (usize, usize)) -> Option<usize> {
     let (mut in_gap, in_lead) = align(symbols, gap, lead);
     if lead.1 - in_lead < 2 {
@@ -273,8 +272,8 @@ fn tail(items: &[Item], symbols: &[u32], gap: (usize, usize), lead: (usize, usiz
     (!is_forward).then_some(in_gap - gap.0)
 }
 
-/// Steps that end at `ends`: the number of the last pass of each, and the time. A step begins with its first call, or when
-/// the program asks for a batch where `begins` tell.
+/// Steps that end at `ends`: the number of the last pass of each, and the time. A step begins with its first call, or
+/// when the program asks for a batch where `begins` tell.
 fn steps(
     process: &Process,
     symbols: &[u32],
@@ -338,9 +337,8 @@ fn steps(
         None => first_call,
     };
     for (index, &(last, end)) in ends.iter().enumerate() {
-        let next = begins
-            .iter()
-            .find(|begin| (end..=passes.get(last + 1).map_or(end, |pass| pass.start)).contains(begin));
+        let limit = passes.get(last + 1).map_or(end, |pass| pass.start);
+        let next = begins.get(begins.partition_point(|&begin| begin < end)).filter(|&&begin| begin <= limit);
         let next_call = items.get(at(end)).map(|item| item.start).filter(|_| last + 1 < passes.len());
         let until = match (next, next_call) {
             (Some(&begin), _) => begin,
@@ -364,7 +362,8 @@ fn functions_are_whole(passes: &[Pass], ends: &[(usize, i64)]) -> bool {
         .is_none_or(|typical| 5 * passes[0].functions >= 4 * typical)
 }
 
-/// The part of one more step after the last whole one, where what was recorded there looks like the beginning of a step.
+/// The part of one more step after the last whole one, where what was recorded there looks like the beginning of a
+/// step.
 fn last_part(
     process: &Process,
     symbols: &[u32],
@@ -396,11 +395,18 @@ fn last_part(
     (finish > end).then_some(Stretch { start: end, end: finish, whole: false })
 }
 
+/// The passes that begin in a step.
+fn passes_in<'p>(passes: &'p [Pass], step: &Stretch) -> &'p [Pass] {
+    let first = passes.partition_point(|pass| pass.start < step.start);
+    let end = passes.partition_point(|pass| pass.start < step.end);
+    &passes[first..end.max(first)]
+}
+
 fn micro_batches(passes: &[Pass], steps: &[Stretch]) -> Vec<Stretch> {
     let mut parts = Vec::with_capacity(passes.len());
     for step in steps {
         let mut start = step.start;
-        for pass in passes.iter().filter(|pass| (step.start..step.end).contains(&pass.start)) {
+        for pass in passes_in(passes, step) {
             let end = pass.end.min(step.end);
             parts.push(Stretch { start, end, whole: step.whole });
             start = end;

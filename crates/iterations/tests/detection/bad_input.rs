@@ -135,3 +135,14 @@ fn very_many_iterations_are_found() {
     let found = Iterations::detect(&tree, &STRIPPED);
     assert_eq!((count(&found), found.steps().unwrap().kind), (100_000, LevelKind::Step));
 }
+
+#[test]
+fn very_many_steps_of_training_are_found() {
+    let mut program = Program::new();
+    for _ in 0..20_000 {
+        program.train(2);
+    }
+    let found = Iterations::detect(&program.tree(), &STRIPPED);
+    let levels: Vec<_> = found.levels().iter().map(|level| (level.kind, level.iterations.len())).collect();
+    assert_eq!(levels, [(LevelKind::Step, 20_000), (LevelKind::MicroBatch, 40_000)]);
+}

@@ -124,3 +124,24 @@ fn annotations_of_the_optimizer_show_updates() {
     assert_eq!((count(&found), found.reason()), (3, &Reason::ParameterUpdates));
     assert_eq!(found.steps().unwrap().evidence, Evidence::Annotations);
 }
+
+#[test]
+fn an_optimizer_that_calls_the_model_several_times_makes_one_step() {
+    let mut program = Program::new();
+    for _ in 0..4 {
+        program.op("aten::to");
+        program.marked("Optimizer.step#LBFGS.step", |program| {
+            for _ in 0..3 {
+                for name in ["aten::linear", "aten::gelu", "aten::sum"] {
+                    program.forward(name);
+                }
+                program.backward(3);
+                program.op("aten::add_");
+            }
+        });
+    }
+    let found = program.detect();
+    assert_eq!(count(&found), 4);
+    let levels: Vec<_> = found.levels().iter().map(|level| (level.kind, level.iterations.len())).collect();
+    assert_eq!(levels, [(LevelKind::Step, 4), (LevelKind::MicroBatch, 12)]);
+}
