@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use iterations::{Evidence, Mark};
+use iterations::{Evidence, Level, Mark, Measured, MeasuredIterations};
 use operator_sheets::Iterated;
 
 use crate::numbers::{duration, grouped};
@@ -36,6 +36,15 @@ pub(crate) fn steps_in_words(analysis: &impl Iterated) -> Option<String> {
         }
         .ok()?;
     }
+    if count == 1
+        && let Some((parts, figures)) = inner_passes(analysis.iterations()?)
+    {
+        let took = parts.iterations.iter().zip(&figures.iterations).map(|(of, figures)| figures.duration(of));
+        let all = gpu_timeline::Summary::from_values(&took.collect::<Vec<_>>())?;
+        let (passes, each) = (grouped(all.count as u128), time(all.median));
+        write!(sentence, "; in it {passes} {}s of {each} (median; by {})", parts.kind, parts.evidence)
+            .ok()?;
+    }
     let marked: Vec<(usize, Mark)> =
         measured.iterations.iter().enumerate().filter_map(|(index, of)| Some((index, of.mark?))).collect();
     for &(index, mark) in marked.iter().take(NAMED) {
@@ -46,4 +55,11 @@ pub(crate) fn steps_in_words(analysis: &impl Iterated) -> Option<String> {
         write!(sentence, "; {} more are not steady", grouped((marked.len() - NAMED) as u128)).ok()?;
     }
     Some(sentence)
+}
+
+/// What surely comes several times in a single step, the longest first.
+fn inner_passes(found: &MeasuredIterations) -> Option<(&Level, &Measured)> {
+    /// Below it, it is better looked up than said.
+    const SURE: f64 = 0.75;
+    found.levels().skip(1).find(|(level, _)| level.iterations.len() > 1 && level.confidence >= SURE)
 }

@@ -151,6 +151,9 @@ fn marked_level(group: &MarkGroup, marks: &[Mark], confidence: f64) -> Level {
 /// the text encoder and the decoder of the image aside.
 const IMAGES: f64 = 0.9;
 
+/// Below it, what repeats is more likely chance than iterations.
+const LEAST_CONFIDENCE: f64 = 0.5;
+
 /// What was found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
@@ -211,7 +214,7 @@ impl Found {
             }
             None => (None, self.failure.unwrap_or(Reason::NothingRecorded)),
         };
-        levels.retain(|level| !level.iterations.is_empty());
+        levels.retain(|level| !level.iterations.is_empty() && level.confidence >= LEAST_CONFIDENCE);
         for level in &mut levels {
             level.iterations.sort_by_key(|iteration| (iteration.track, iteration.start, iteration.end));
             // Where evidence of two kinds meets, an iteration ends before the next begins.
@@ -232,6 +235,7 @@ impl Found {
         let steps = levels
             .iter()
             .position(|level| name.as_ref() == Some(&(level.kind, level.name.clone(), level.evidence)));
+        let reason = if steps.is_none() && name.is_some() { Reason::NothingRepeats } else { reason };
         Iterations { levels, steps, reason, program }
     }
 }

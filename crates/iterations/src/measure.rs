@@ -102,7 +102,8 @@ impl Figures {
 /// What sets an iteration apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mark {
-    /// Not all of it was recorded.
+    /// Not all of it was recorded: the recording cuts it, or its time on the device begins with the timeline, which does
+    /// not have its waiting.
     Partial,
     /// Among the first, and slower than those after them.
     WarmUp,
@@ -242,18 +243,33 @@ impl Measured {
             usual.iter().filter_map(|(&group, durations)| Some((group, usual_range(durations)?))).collect();
         let main = usual.iter().max_by_key(|(group, durations)| (durations.len(), Reverse(**group)));
         let limit_of_main = main.and_then(|(group, _)| limits.get(group)).copied();
+        // The first device event ends no wait that the timeline has.
+        let first_on_device = match self.outside.first() {
+            Some((Part::Before, _)) => None,
+            _ => self.iterations.iter().position(|figures| figures.device_events > 0),
+        };
+        let of_others = |index: usize| -> Option<f64> {
+            let others: Vec<i64> =
+                whole.iter().filter(|&&other| other > index).map(|&other| durations[other]).collect();
+            if others.len() < 2 { None } else { percentile(&others, 50) }
+        };
         let mut is_first = true;
         for (index, iteration) in iterations.iter().enumerate() {
             let (figures, duration) = (&mut self.iterations[index], durations[index]);
             let limit = limits.get(&figures.group).copied();
             let is_slow = |limit: Option<(i64, i64)>| limit.is_some_and(|(_, longest)| duration > longest);
-            figures.mark = if !iteration.whole {
+            let is_fast = limit.is_some_and(|(shortest, _)| duration < shortest);
+            let is_warm_up = || {
+                is_slow(limit.or(limit_of_main))
+                    || of_others(index).is_some_and(|usual| duration as f64 > WARM_UP * usual)
+            };
+            figures.mark = if !iteration.whole || (is_fast && first_on_device == Some(index)) {
                 Some(Mark::Partial)
-            } else if is_first && is_slow(limit.or(limit_of_main)) {
+            } else if is_first && is_warm_up() {
                 Some(Mark::WarmUp)
             } else if is_slow(limit) {
                 Some(Mark::Slow)
-            } else if limit.is_some_and(|(shortest, _)| duration < shortest) {
+            } else if is_fast {
                 Some(Mark::Fast)
             } else if whole.len() > FEWEST && usual.get(&figures.group).is_some_and(|alike| alike.len() == 1)
             {
@@ -327,6 +343,9 @@ impl Measured {
 
 /// The fewest iterations of which one can be unlike the others.
 const FEWEST: usize = 3;
+
+/// How much longer than those after it an iteration is, at the beginning, that does not do quite the same.
+const WARM_UP: f64 = 2.0;
 
 /// The shortest and the longest duration that is usual among these: four standard deviations from the median, as the
 /// median of the deviations estimates them, but no less than a tenth of the median. `None` of fewer than [`FEWEST`].
@@ -547,6 +566,40 @@ mod tests {
         let mut members: Vec<_> = measured.groups.iter().map(|group| group.iterations.clone()).collect();
         members.sort();
         assert_eq!(members, [vec![0, 1], vec![2]]);
+    }
+
+    #[test]
+    fn the_first_is_warming_up_though_it_does_not_quite_the_same() {
+        let first: &[_] = &[("load", 5_000), ("gemm", 600), ("gemm", 300)];
+        assert_eq!(marks(&measured(&[first, USUAL, USUAL], &[])), ["warm-up", "", ""]);
+        assert_eq!(marks(&measured(&[first, USUAL], &[])), ["", ""]);
+    }
+
+    #[test]
+    fn the_first_lacks_the_waiting_of_the_others() {
+        // Each waits for its data before its only kernel.
+        let mut builder = TraceBuilder::new();
+        let (host, stream) = (builder.track(1, 1), builder.track(0, 7));
+        let (mut iterations, mut kernels) = (Vec::new(), Vec::new());
+        for at in 0..5 {
+            let (start, correlation) = (1_000 * at, Some(at + 1));
+            let arguments = || EventArguments { correlation, ..EventArguments::default() };
+            builder.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", host, start + 800, 1, arguments());
+            let id = builder.event(Category::KERNEL, "gemm", stream, start + 810, 100, arguments());
+            kernels.push((id, Activity::Computation));
+            iterations.push(Iteration {
+                number: None,
+                track: Some(host),
+                start,
+                end: start + 1_000,
+                whole: true,
+            });
+        }
+        // The origin of times.
+        builder.event(Category::CPU_OP, "start", host, 0, 1, EventArguments::default());
+        let tree = TraceTree::build(builder.finish(), &TreeOptions::default());
+        let measured = Measured::new(&tree, &iterations, kernels);
+        assert_eq!(marks(&measured), ["partial", "", "", "", ""]);
     }
 
     #[test]

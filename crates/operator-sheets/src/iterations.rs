@@ -47,7 +47,7 @@ const GROUP: Column = Column::identifier(
 ).with_role(Role::Detail);
 const STATE: Column = Column::text(
     "state",
-    "steady, or what sets it apart: partial (cut by the recording), warm-up (one of the first, and slower), different (does what no other does), slow or fast (more than a tenth, and four deviations, from the median of its group). Outside of iterations: before, between or after.",
+    "steady, or what sets it apart: partial (cut by the recording, or the first, whose waiting the timeline does not have), warm-up (one of the first, and slower), different (does what no other does), slow or fast (more than a tenth, and four deviations, from the median of its group). Outside of iterations: before, between or after.",
 );
 const DURATION: Column = Column::milliseconds(
     "duration (ms)",
@@ -214,8 +214,8 @@ pub fn iteration_groups_sheet<'a, A: Iterated + 'a>() -> Sheet<'a, A> {
         })
     };
     let fields = [
-        LEVEL.field(|row: &GroupRow<'_>| row.level.kind.as_str().into()),
-        GROUP.described("Number of the group on its level, the one with the most time first, from 0.")
+        LEVEL.with_role(Role::Name).field(|row: &GroupRow<'_>| row.level.kind.as_str().into()),
+        GROUP.with_role(Role::Name).described("Number of the group on its level, the one with the most time first, from 0.")
             .field(|row: &GroupRow<'_>| (row.place as u64).into()),
         Column::count("iterations", "Iterations of the group.")
             .field(|row: &GroupRow<'_>| row.group.iterations.len().into()),
@@ -232,7 +232,7 @@ pub fn iteration_groups_sheet<'a, A: Iterated + 'a>() -> Sheet<'a, A> {
             .field(|row: &GroupRow<'_>| percent(row.time, row.all).into()),
         Column::identifier("representative", "The iteration of median duration: see iterations.")
             .field(|row: &GroupRow<'_>| ((row.level.first + row.group.representative) as u64).into()),
-        NUMBER.described("Number that the program gave the representative; empty where it gave none.")
+        NUMBER.with_role(Role::Detail).described("Number that the program gave the representative; empty where it gave none.")
             .field(|row: &GroupRow<'_>| row.representative().and_then(|iteration| iteration.number).into()),
         Column::nested("members", "The iterations of the group: runs of neighbours as first and last.")
             .field(|row: &GroupRow<'_>| runs(row.level.first, &row.group.iterations).into()),
