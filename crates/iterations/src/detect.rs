@@ -152,7 +152,7 @@ fn marked_level(group: &MarkGroup, marks: &[Mark], confidence: f64) -> Level {
 const IMAGES: f64 = 0.9;
 
 /// Below it, what repeats is more likely chance than iterations.
-const LEAST_CONFIDENCE: f64 = 0.5;
+const LEAST_CONFIDENCE: f64 = 0.4;
 
 /// What was found so far.
 #[derive(Debug, Default)]
