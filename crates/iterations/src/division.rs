@@ -73,43 +73,75 @@ pub struct DivisionBasis {
     pub by_time: usize,
 }
 
+/// The device events of a trace with their launches, for the divisions of all levels.
+pub(crate) struct LaunchedWork {
+    /// By stream, then by start.
+    events: Vec<LaunchedEvent>,
+}
+
+struct LaunchedEvent {
+    event: EventId,
+    stream: TrackId,
+    start: i64,
+    /// Thread and time of its launch.
+    launch: Option<(TrackId, i64)>,
+}
+
+impl LaunchedWork {
+    pub(crate) fn new(tree: &TraceTree) -> Self {
+        let events = tree.trace().events();
+        let launched = |event| {
+            let launch = tree.launch(event).map(|launch| (events.track(launch), events.start(launch)));
+            LaunchedEvent { event, stream: events.track(event), start: events.start(event), launch }
+        };
+        let of_device = events.ids().filter(|&event| events.category(event).is_device());
+        let mut events: Vec<LaunchedEvent> = of_device.map(launched).collect();
+        events.sort_by_key(|event| (event.stream, event.start));
+        LaunchedWork { events }
+    }
+}
+
 impl Division {
     /// Divides the device events of a trace among iterations, which stand in their order.
     #[must_use]
     pub fn new(tree: &TraceTree, iterations: &[Iteration]) -> Division {
-        let trace = tree.trace();
-        let events = trace.events();
+        Self::of(&LaunchedWork::new(tree), tree.trace(), iterations)
+    }
+
+    /// The same of work that several levels share.
+    pub(crate) fn of(work: &LaunchedWork, trace: &Trace, iterations: &[Iteration]) -> Division {
         let ranges = Ranges::new(trace, iterations);
-        let mut division = Division { places: vec![NO_PART; events.len()], basis: DivisionBasis::default() };
-        let mut streams: BTreeMap<TrackId, Vec<EventId>> = BTreeMap::new();
-        for event in events.ids().filter(|&event| events.category(event).is_device()) {
-            streams.entry(events.track(event)).or_default().push(event);
-            if let Some(launch) = tree.launch(event)
-                && let Some(part) = ranges.of_host(events.track(launch), events.start(launch))
-            {
-                division.places[event.index()] = part.place();
-                division.basis.by_launch += 1;
-            }
-        }
+        let mut division =
+            Division { places: vec![NO_PART; trace.events().len()], basis: DivisionBasis::default() };
         let mut without_launch = Vec::new();
-        for stream in streams.values_mut() {
-            stream.sort_by_key(|&event| events.start(event));
-            let known = stream.iter().map(|event| division.places[event.index()]);
-            let Some(mut last) = known.into_iter().find(|&place| place != NO_PART) else {
-                without_launch.append(stream);
-                continue;
-            };
-            for &event in stream.iter() {
-                let place = &mut division.places[event.index()];
-                match *place {
-                    NO_PART => {
+        for stream in work.events.chunk_by(|a, b| a.stream == b.stream) {
+            let mut last = NO_PART;
+            for event in stream {
+                let part = event.launch.and_then(|(track, time)| ranges.of_host(track, time));
+                let place = &mut division.places[event.event.index()];
+                match part {
+                    Some(part) => {
+                        last = part.place();
+                        *place = last;
+                        division.basis.by_launch += 1;
+                    }
+                    None => {
                         *place = last;
                         division.basis.by_stream += 1;
                     }
-                    known => last = known,
                 }
             }
+            // Those before the first with a launch belong to its part.
+            let known = stream.iter().map(|event| division.places[event.event.index()]);
+            let first = known.into_iter().find(|&place| place != NO_PART);
+            let unknown = stream.iter().take_while(|event| division.places[event.event.index()] == NO_PART);
+            let unknown: Vec<EventId> = unknown.map(|event| event.event).collect();
+            match first {
+                Some(first) => unknown.iter().for_each(|event| division.places[event.index()] = first),
+                None => without_launch.extend(unknown),
+            }
         }
+        division.basis.by_stream -= without_launch.len();
         division.basis.by_time = without_launch.len();
         division.place_by_time(trace, &ranges, without_launch);
         division

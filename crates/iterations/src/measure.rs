@@ -10,7 +10,7 @@ use trace_ingest::{Category, EventId, StringId, TrackId};
 use trace2tree::{EventSet, TraceTree};
 
 use crate::detect::Iterations;
-use crate::division::{Division, DivisionBasis, Part};
+use crate::division::{Division, DivisionBasis, LaunchedWork, Part};
 use crate::level::{Iteration, Level};
 
 /// The iterations of a level, measured.
@@ -41,7 +41,11 @@ impl MeasuredIterations {
     /// Measures all levels by these device events and what the device does during each.
     #[must_use]
     pub fn new(tree: &TraceTree, detected: Iterations, device_events: &[(EventId, Activity)]) -> Self {
-        let measure = |level: &Level| Measured::new(tree, &level.iterations, device_events.iter().copied());
+        let work = LaunchedWork::new(tree);
+        let measure = |level: &Level| {
+            let division = Division::of(&work, tree.trace(), &level.iterations);
+            Measured::of(tree, &level.iterations, &division, device_events.iter().copied())
+        };
         let measured = detected.levels().iter().map(measure).collect();
         MeasuredIterations { detected, measured }
     }
@@ -149,7 +153,15 @@ impl Measured {
         iterations: &[Iteration],
         device_events: impl IntoIterator<Item = (EventId, Activity)>,
     ) -> Measured {
-        let division = Division::new(tree, iterations);
+        Self::of(tree, iterations, &Division::new(tree, iterations), device_events)
+    }
+
+    fn of(
+        tree: &TraceTree,
+        iterations: &[Iteration],
+        division: &Division,
+        device_events: impl IntoIterator<Item = (EventId, Activity)>,
+    ) -> Measured {
         let events = tree.trace().events();
         let mut by_part: Vec<(Part, EventId)> = Vec::new();
         let timeline = device_events.into_iter().filter_map(|(event, activity)| {
