@@ -90,8 +90,8 @@ impl Breakdown {
     ) -> BTreeMap<P, Self> {
         let mut events: Vec<(TimelineEvent, P)> = events.into_iter().collect();
         events.sort_unstable_by_key(|&(event, part)| (event.start, part));
-        let mut sums = BTreeMap::new();
-        let Some(&(first, _)) = events.first() else { return sums };
+        let mut sums = Sums { of_parts: Vec::new(), latest: 0, micro_idle_threshold };
+        let Some(&(first, _)) = events.first() else { return BTreeMap::new() };
 
         // Between two consecutive starts nothing begins, so every activity that runs there runs from
         // the first of the two until its latest end so far, and so does every part. A slab between starts is thus
@@ -113,19 +113,18 @@ impl Breakdown {
             let slab_end = slab_end.unwrap_or(event.start);
             let mut from = event.start;
             for &(part, end) in &running {
-                let sum = sums.entry(part).or_insert_with(|| Self::none(micro_idle_threshold));
                 let to = end.min(slab_end);
+                let sum = sums.of(part);
                 if to > from {
                     sum.add_busy(to - from, latest_end.map(|end| (end - from).clamp(0, to - from)));
                     from = to;
                 }
             }
             if let Some(&(_, part)) = next {
-                let sum = sums.entry(part).or_insert_with(|| Self::none(micro_idle_threshold));
-                sum.add_idle(slab_end - from, micro_idle_threshold);
+                sums.of(part).add_idle(slab_end - from, micro_idle_threshold);
             }
         }
-        sums
+        sums.of_parts.into_iter().collect()
     }
 
     fn none(micro_idle_threshold: Option<i64>) -> Self {
@@ -161,6 +160,27 @@ impl Breakdown {
     #[must_use]
     pub fn percent_of_total(&self, time: i64) -> f64 {
         time as f64 / self.total as f64 * 100.0
+    }
+}
+
+/// The breakdowns of parts, which mostly come one after the other.
+struct Sums<P> {
+    /// By part.
+    of_parts: Vec<(P, Breakdown)>,
+    /// Place of the part that was asked for last.
+    latest: usize,
+    micro_idle_threshold: Option<i64>,
+}
+
+impl<P: Ord + Copy> Sums<P> {
+    fn of(&mut self, part: P) -> &mut Breakdown {
+        if self.of_parts.get(self.latest).is_none_or(|&(latest, _)| latest != part) {
+            self.latest = self.of_parts.binary_search_by_key(&part, |&(part, _)| part).unwrap_or_else(|at| {
+                self.of_parts.insert(at, (part, Breakdown::none(self.micro_idle_threshold)));
+                at
+            });
+        }
+        &mut self.of_parts[self.latest].1
     }
 }
 

@@ -31,7 +31,7 @@ impl Part {
         u32::try_from(place).unwrap_or(u32::MAX)
     }
 
-    fn at(place: u32) -> Part {
+    pub(crate) fn at(place: u32) -> Part {
         match place.checked_sub(1) {
             None => Part::Before,
             Some(place) if place % 2 == 0 => Part::Iteration(place as usize / 2),
@@ -179,8 +179,12 @@ impl Division {
     /// The part of a device event; `None` for any other event.
     #[must_use]
     pub fn part_of(&self, event: EventId) -> Option<Part> {
-        let place = *self.places.get(event.index())?;
-        (place != NO_PART).then(|| Part::at(place))
+        self.place_of(event).map(Part::at)
+    }
+
+    /// The place of that part among all, see [`Part::at`].
+    pub(crate) fn place_of(&self, event: EventId) -> Option<u32> {
+        self.places.get(event.index()).copied().filter(|&place| place != NO_PART)
     }
 
     /// By what the device events were divided.

@@ -163,9 +163,9 @@ impl Measured {
         device_events: impl IntoIterator<Item = (EventId, Activity)>,
     ) -> Measured {
         let events = tree.trace().events();
-        let mut by_part: Vec<(Part, EventId)> = Vec::new();
+        let mut by_part: Vec<(u32, EventId)> = Vec::new();
         let timeline = device_events.into_iter().filter_map(|(event, activity)| {
-            let part = division.part_of(event)?;
+            let part = division.place_of(event)?;
             by_part.push((part, event));
             Some((TimelineEvent { start: events.start(event), end: events.end(event), activity }, part))
         });
@@ -181,13 +181,13 @@ impl Measured {
             basis: division.basis(),
         };
         for of_part in by_part.chunk_by(|a, b| a.0 == b.0) {
-            let part = of_part[0].0;
+            let place = of_part[0].0;
             let own = || of_part.iter().map(|&(_, event)| event);
             let figures = Figures {
                 device_span: own()
                     .map(|event| Interval::new(events.start(event), events.end(event)))
                     .reduce(|a, b| Interval::new(a.start.min(b.start), a.end.max(b.end))),
-                breakdown: breakdowns.get(&part).copied().unwrap_or_default(),
+                breakdown: breakdowns.get(&place).copied().unwrap_or_default(),
                 device_events: of_part.len(),
                 kernels: own().filter(|&event| events.category(event) == Category::KERNEL).count(),
                 launches: own()
@@ -197,7 +197,7 @@ impl Measured {
                 group: None,
                 mark: None,
             };
-            match part {
+            match Part::at(place) {
                 Part::Iteration(index) => {
                     let operator = |event| Some(events.name(tree.operator(event)?));
                     let group = contents.group_of(
