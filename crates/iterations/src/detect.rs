@@ -339,7 +339,9 @@ impl Finder<'_> {
             let mut before: Vec<i64> = level.iterations[..count - 1].iter().map(work).collect();
             before.sort_unstable();
             let last = &mut level.iterations[count - 1];
-            let goes_on = self.process.items.last().is_some_and(|item| item.start > last.end);
+            // The recorder itself waits for the device at the end.
+            let at_the_end = self.process.items.iter().rfind(|item| !item.waits);
+            let goes_on = at_the_end.is_some_and(|item| item.start > last.end);
             last.whole = goes_on || 2 * work(last) >= before[before.len() / 2];
         }
         level

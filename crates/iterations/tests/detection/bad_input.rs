@@ -110,6 +110,9 @@ fn a_clipped_last_mark_is_not_whole() {
         program.marked(&format!("ProfilerStep#{step}"), |program| program.train(1));
     }
     program.marked("ProfilerStep#4", |program| program.op("aten::to"));
+    // As the recorder does when it stops.
+    let synchronize = program.clock;
+    program.event(Category::CUDA_RUNTIME, "cudaDeviceSynchronize", MAIN, synchronize, 10);
     let found = program.detect();
     let whole: Vec<bool> = found.steps().unwrap().iterations.iter().map(|step| step.whole).collect();
     assert_eq!(whole, [true, true, true, true, false]);
