@@ -16,7 +16,7 @@ pub(crate) fn steps_in_words(analysis: &impl Iterated) -> Option<String> {
     let took = |index: usize| level.iterations.get(index).map(|of| measured.iterations[index].duration(of));
     let steady: Vec<i64> = measured.steady().filter_map(took).collect();
     let count = level.iterations.len();
-    let noun = if count == 1 { level.kind.as_str().to_owned() } else { format!("{}s", level.kind) };
+    let noun = if count == 1 { level.kind.as_str() } else { level.kind.plural() };
     let mut sentence = format!("{} {noun} (by {}", grouped(count as u128), level.evidence);
     if level.evidence != Evidence::RecordedSteps {
         write!(sentence, ", confidence {:.2}", level.confidence).ok()?;
@@ -42,8 +42,13 @@ pub(crate) fn steps_in_words(analysis: &impl Iterated) -> Option<String> {
         let took = parts.iterations.iter().zip(&figures.iterations).map(|(of, figures)| figures.duration(of));
         let all = gpu_timeline::Summary::from_values(&took.collect::<Vec<_>>())?;
         let (passes, each) = (grouped(all.count as u128), time(all.median));
-        write!(sentence, "; in it {passes} {}s of {each} (median; by {})", parts.kind, parts.evidence)
-            .ok()?;
+        write!(
+            sentence,
+            "; in it {passes} {} of {each} (median; by {})",
+            parts.kind.plural(),
+            parts.evidence
+        )
+        .ok()?;
     }
     let marked: Vec<(usize, Mark)> =
         measured.iterations.iter().enumerate().filter_map(|(index, of)| Some((index, of.mark?))).collect();

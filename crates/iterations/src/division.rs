@@ -52,26 +52,15 @@ impl PartialOrd for Part {
     }
 }
 
-/// The part of a recording that every device event belongs to: that which launched it, whenever it runs.
+/// The part of a recording that every device event belongs to: that which launched it, whenever it runs. Events without
+/// launch belong where their neighbours on the stream do; those of streams without any launch, where their time is.
 #[derive(Clone, Debug)]
 pub struct Division {
     /// [`Part::place`] by row of the trace; [`NO_PART`] for what is no device event.
     places: Vec<u32>,
-    basis: DivisionBasis,
 }
 
 const NO_PART: u32 = u32::MAX;
-
-/// By what device events were divided.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DivisionBasis {
-    /// Events whose launch was recorded.
-    pub by_launch: usize,
-    /// Events without launch that follow on their stream, or precede, one that has: they belong to the same part.
-    pub by_stream: usize,
-    /// Events of streams without any launch: by the time at which they ran.
-    pub by_time: usize,
-}
 
 /// The device events of a trace with their launches, for the divisions of all levels.
 pub(crate) struct LaunchedWork {
@@ -111,25 +100,15 @@ impl Division {
     /// The same of work that several levels share.
     pub(crate) fn of(work: &LaunchedWork, trace: &Trace, iterations: &[Iteration]) -> Division {
         let ranges = Ranges::new(trace, iterations);
-        let mut division =
-            Division { places: vec![NO_PART; trace.events().len()], basis: DivisionBasis::default() };
+        let mut division = Division { places: vec![NO_PART; trace.events().len()] };
         let mut without_launch = Vec::new();
         for stream in work.events.chunk_by(|a, b| a.stream == b.stream) {
             let mut last = NO_PART;
             for event in stream {
                 let part = event.launch.and_then(|(track, time)| ranges.of_host(track, time));
                 let place = &mut division.places[event.event.index()];
-                match part {
-                    Some(part) => {
-                        last = part.place();
-                        *place = last;
-                        division.basis.by_launch += 1;
-                    }
-                    None => {
-                        *place = last;
-                        division.basis.by_stream += 1;
-                    }
-                }
+                last = part.map_or(last, Part::place);
+                *place = last;
             }
             // Those before the first with a launch belong to its part.
             let known = stream.iter().map(|event| division.places[event.event.index()]);
@@ -141,8 +120,6 @@ impl Division {
                 None => without_launch.extend(unknown),
             }
         }
-        division.basis.by_stream -= without_launch.len();
-        division.basis.by_time = without_launch.len();
         division.place_by_time(trace, &ranges, without_launch);
         division
     }
@@ -152,7 +129,7 @@ impl Division {
     fn place_by_time(&mut self, trace: &Trace, ranges: &Ranges<'_>, device_events: Vec<EventId>) {
         let events = trace.events();
         let mut began: BTreeMap<u32, i64> = BTreeMap::new();
-        if !device_events.is_empty() && self.basis.by_launch > 0 {
+        if !device_events.is_empty() {
             for event in events.ids().filter(|event| self.places[event.index()] != NO_PART) {
                 let start = events.start(event);
                 began
@@ -185,12 +162,6 @@ impl Division {
     /// The place of that part among all, see [`Part::at`].
     pub(crate) fn place_of(&self, event: EventId) -> Option<u32> {
         self.places.get(event.index()).copied().filter(|&place| place != NO_PART)
-    }
-
-    /// By what the device events were divided.
-    #[must_use]
-    pub fn basis(&self) -> DivisionBasis {
-        self.basis
     }
 }
 
@@ -315,12 +286,12 @@ mod tests {
             self.builder.event(Category::KERNEL, "k", track, start, 10, arguments())
         }
 
-        fn divided(mut self, events: &[EventId]) -> (Vec<Part>, DivisionBasis) {
+        fn divided(mut self, events: &[EventId]) -> Vec<Part> {
             let track = self.builder.track(1, 1);
             let tree = TraceTree::build(self.builder.finish(), &TreeOptions::default());
             let division = Division::new(&tree, &iterations(track));
             let parts = events.iter().map(|&event| division.part_of(event).unwrap());
-            (parts.collect(), division.basis())
+            parts.collect()
         }
     }
 
@@ -333,7 +304,7 @@ mod tests {
         let second = recorded.kernel(7, 420, Some((1, 310)));
         let after = recorded.kernel(7, 500, Some((1, 400)));
         let before = recorded.kernel(9, 110, Some((1, 95)));
-        let (parts, basis) = recorded.divided(&[late, backward, between, second, after, before]);
+        let parts = recorded.divided(&[late, backward, between, second, after, before]);
         assert_eq!(
             parts,
             [
@@ -345,7 +316,6 @@ mod tests {
                 Part::Before
             ]
         );
-        assert_eq!(basis, DivisionBasis { by_launch: 6, ..DivisionBasis::default() });
     }
 
     #[test]
@@ -358,21 +328,19 @@ mod tests {
         let third = recorded.kernel(7, 380, None);
         let on_another_stream = [recorded.kernel(8, 50, None), recorded.kernel(8, 330, None)];
         let events = [first, second, third, on_another_stream[0], on_another_stream[1]];
-        let (parts, basis) = recorded.divided(&events);
+        let parts = recorded.divided(&events);
         let expected =
             [Part::Iteration(0), Part::Iteration(0), Part::Iteration(1), Part::Before, Part::Iteration(0)];
         assert_eq!(parts, expected);
-        assert_eq!(basis, DivisionBasis { by_launch: 2, by_stream: 3, by_time: 2 });
     }
 
     #[test]
     fn without_any_launch_time_decides() {
         let mut recorded = Recorded::new();
         let events = [80, 150, 250, 350, 450].map(|start| recorded.kernel(7, start, None));
-        let (parts, basis) = recorded.divided(&events);
+        let parts = recorded.divided(&events);
         let expected = [Part::Before, Part::Iteration(0), Part::After(0), Part::Iteration(1), Part::After(1)];
         assert_eq!(parts, expected);
-        assert_eq!(basis.by_time, 5);
     }
 
     #[test]

@@ -75,6 +75,21 @@ impl LevelKind {
             LevelKind::Layer => "layer",
         }
     }
+
+    /// The name of several.
+    #[must_use]
+    pub fn plural(self) -> &'static str {
+        match self {
+            LevelKind::Step => "steps",
+            LevelKind::EngineStep => "engine steps",
+            LevelKind::Image => "images",
+            LevelKind::ProgramRun => "program runs",
+            LevelKind::Pass => "passes",
+            LevelKind::MicroBatch => "micro-batches",
+            LevelKind::DenoisingStep => "denoising steps",
+            LevelKind::Layer => "layers",
+        }
+    }
 }
 
 impl fmt::Display for LevelKind {

@@ -10,7 +10,7 @@ mod reason;
 mod window;
 
 pub use detect::{DetectOptions, Iterations};
-pub use division::{Division, DivisionBasis, Part};
+pub use division::{Division, Part};
 pub use level::{Evidence, Iteration, Level, LevelKind};
 pub use measure::{Figures, Group, Mark, Measured, MeasuredIterations};
 pub use program::Program;

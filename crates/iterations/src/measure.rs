@@ -10,7 +10,7 @@ use trace_ingest::{Category, EventId, StringId, TrackId};
 use trace2tree::{EventSet, TraceTree};
 
 use crate::detect::Iterations;
-use crate::division::{Division, DivisionBasis, LaunchedWork, Part};
+use crate::division::{Division, LaunchedWork, Part};
 use crate::level::{Iteration, Level};
 
 /// The iterations of a level, measured.
@@ -25,8 +25,6 @@ pub struct Measured {
     pub outside: Vec<(Part, Figures)>,
     /// Iterations that are alike by what they do, the group with the most time first.
     pub groups: Vec<Group>,
-    /// By what device work was divided.
-    pub basis: DivisionBasis,
 }
 
 /// The iterations of a recording, with what those of every level took.
@@ -178,7 +176,6 @@ impl Measured {
             iterations: vec![Figures::default(); iterations.len()],
             outside: Vec::new(),
             groups: Vec::new(),
-            basis: division.basis(),
         };
         for of_part in by_part.chunk_by(|a, b| a.0 == b.0) {
             let place = of_part[0].0;
@@ -260,24 +257,21 @@ impl Measured {
             Some((Part::Before, _)) => None,
             _ => self.iterations.iter().position(|figures| figures.device_events > 0),
         };
-        let of_others = |index: usize| -> Option<f64> {
-            let others: Vec<i64> =
-                whole.iter().filter(|&&other| other > index).map(|&other| durations[other]).collect();
-            if others.len() < 2 { None } else { percentile(&others, 50) }
-        };
+        let all: Vec<i64> = whole.iter().map(|&index| durations[index]).collect();
+        let longest_of_all =
+            percentile(&all, 50).filter(|_| all.len() >= FEWEST).map(|median| WARM_UP * median);
         let mut is_first = true;
         for (index, iteration) in iterations.iter().enumerate() {
             let (figures, duration) = (&mut self.iterations[index], durations[index]);
             let limit = limits.get(&figures.group).copied();
             let is_slow = |limit: Option<(i64, i64)>| limit.is_some_and(|(_, longest)| duration > longest);
             let is_fast = limit.is_some_and(|(shortest, _)| duration < shortest);
-            let is_warm_up = || {
-                is_slow(limit.or(limit_of_main))
-                    || of_others(index).is_some_and(|usual| duration as f64 > WARM_UP * usual)
-            };
+            // What has too few like it to say what is usual is held against all.
+            let is_warm_up = is_slow(limit.or(limit_of_main))
+                || (limit.is_none() && longest_of_all.is_some_and(|longest| duration as f64 > longest));
             figures.mark = if !iteration.whole || (is_fast && first_on_device == Some(index)) {
                 Some(Mark::Partial)
-            } else if is_first && is_warm_up() {
+            } else if is_first && is_warm_up {
                 Some(Mark::WarmUp)
             } else if is_slow(limit) {
                 Some(Mark::Slow)
@@ -356,7 +350,7 @@ impl Measured {
 /// The fewest iterations of which one can be unlike the others.
 const FEWEST: usize = 3;
 
-/// How much longer than those after it an iteration is, at the beginning, that does not do quite the same.
+/// How much longer than the median of all an iteration is, at the beginning, that does not do what others do.
 const WARM_UP: f64 = 2.0;
 
 /// The shortest and the longest duration that is usual among these: four standard deviations from the median, as the
@@ -585,6 +579,10 @@ mod tests {
         let first: &[_] = &[("load", 5_000), ("gemm", 600), ("gemm", 300)];
         assert_eq!(marks(&measured(&[first, USUAL, USUAL], &[])), ["warm-up", "", ""]);
         assert_eq!(marks(&measured(&[first, USUAL], &[])), ["", ""]);
+        // A program that changes is no warm-up.
+        let other: &[_] = &[("other", 5_000)];
+        let changing = measured(&[other, other, other, USUAL, USUAL, USUAL, USUAL, USUAL], &[]);
+        assert_eq!(marks(&changing), [""; 8]);
     }
 
     #[test]

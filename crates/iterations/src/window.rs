@@ -95,55 +95,40 @@ impl Window {
     pub fn select(&self, tree: &TraceTree, found: Iterations) -> Result<Selected, WindowError> {
         let of = found.steps().map_or(0, |steps| steps.iterations.len());
         let events = tree.trace().events();
-        let steps = match self {
-            Window::Microseconds(_) => None,
-            Window::Iterations(_) | Window::Steady => {
-                let level = found
-                    .steps()
-                    .ok_or_else(|| WindowError::NoSteps { reason: found.reason().to_string() })?;
-                Some(self.steps(tree, level)?)
-            }
-        };
         let mut chosen = EventSet::with_capacity(events.len());
-        let mut device_events = 0;
-        let mut keep_device_event = |event: EventId, chosen: &mut EventSet| {
-            chosen.insert(event);
-            device_events += 1;
-        };
-        let time = match (&steps, found.steps(), self) {
-            (Some(steps), Some(level), _) => {
-                let division = Division::new(tree, &level.iterations);
-                for event in events.ids() {
-                    if let Some(Part::Iteration(index)) = division.part_of(event)
-                        && steps.contains(&index)
-                    {
-                        keep_device_event(event, &mut chosen);
-                    }
-                }
-                let of_steps = &level.iterations[steps.clone()];
-                let start = of_steps.iter().map(|step| step.start).min().unwrap_or_default();
-                start..of_steps.iter().map(|step| step.end).max().unwrap_or(start)
-            }
-            (.., Window::Microseconds(time)) => {
+        let (time, steps) = match self {
+            Window::Microseconds(time) => {
                 let unit = tree.trace().time_unit().per_microsecond() as f64;
                 let time = (time.start * unit).round() as i64..(time.end * unit).round() as i64;
-                for event in events.ids().filter(|&event| events.category(event).is_device()) {
-                    if time.contains(&events.start(event)) {
-                        keep_device_event(event, &mut chosen);
-                        // What is before the window as a whole belongs to its work all the same.
-                        tree.launch(event).into_iter().for_each(|launch| {
-                            chosen.insert(launch);
-                            tree.ancestors(launch).for_each(|ancestor| {
-                                chosen.insert(ancestor);
-                            });
-                        });
-                    }
+                let is_inside = |event: &EventId| {
+                    events.category(*event).is_device() && time.contains(&events.start(*event))
+                };
+                for event in events.ids().filter(is_inside) {
+                    chosen.insert(event);
+                    // A launch before the window, and what is around it, belongs to the work in it all the same.
+                    let launch = tree.launch(event).into_iter();
+                    launch.flat_map(|launch| tree.ancestors(launch).chain([launch])).for_each(|host| {
+                        chosen.insert(host);
+                    });
                 }
-                time
+                (time, None)
             }
-            _ => return Err(WindowError::Empty),
+            Window::Iterations(_) | Window::Steady => {
+                let no_steps = || WindowError::NoSteps { reason: found.reason().to_string() };
+                let level = found.steps().ok_or_else(no_steps)?;
+                let steps = self.steps(tree, level)?;
+                let division = Division::new(tree, &level.iterations);
+                let is_inside = |event: &EventId| matches!(division.part_of(*event), Some(Part::Iteration(index)) if steps.contains(&index));
+                events.ids().filter(is_inside).for_each(|event| {
+                    chosen.insert(event);
+                });
+                let of_steps = &level.iterations[steps.clone()];
+                let start = of_steps.iter().map(|step| step.start).min().unwrap_or_default();
+                let end = of_steps.iter().map(|step| step.end).max().unwrap_or(start);
+                (start..end, Some(steps))
+            }
         };
-        if device_events == 0 {
+        if chosen.is_empty() {
             return Err(WindowError::Empty);
         }
         let is_of_device =
@@ -153,7 +138,7 @@ impl Window {
                 chosen.insert(event);
             }
         }
-        let iterations = found.within(time, steps.clone());
+        let iterations = found.within(&time, steps.as_ref());
         Ok(Selected { events: chosen, iterations, steps, of })
     }
 
@@ -172,37 +157,34 @@ impl Window {
 }
 
 impl Iterations {
-    /// Those in a stretch of time; of the steps these, where they are named. What the stretch cuts is not whole.
-    fn within(mut self, time: Range<i64>, steps: Option<Range<usize>>) -> Iterations {
-        for (place, level) in self.levels.iter_mut().enumerate() {
-            let is_inside = |iteration: &Iteration| iteration.start < time.end && iteration.end > time.start;
-            let range = match &steps {
-                Some(steps) if self.steps == Some(place) => steps.clone(),
-                _ => {
+    /// Those in a stretch of time; of the steps these, where they are named. What the stretch cuts is not whole; levels
+    /// without any are gone.
+    fn within(self, time: &Range<i64>, steps: Option<&Range<usize>>) -> Iterations {
+        let is_inside = |iteration: &Iteration| iteration.start < time.end && iteration.end > time.start;
+        let (mut levels, mut place_of_steps) = (Vec::new(), None);
+        for (place, mut level) in self.levels.into_iter().enumerate() {
+            let is_steps = self.steps == Some(place);
+            let range = match steps.filter(|_| is_steps) {
+                Some(steps) => steps.clone(),
+                None => {
                     let first = level.iterations.iter().position(is_inside).unwrap_or(0);
                     first..level.iterations.iter().rposition(is_inside).map_or(first, |last| last + 1)
                 }
             };
+            if range.is_empty() {
+                continue;
+            }
             level.first += range.start;
             level.iterations = level.iterations[range].to_vec();
             for iteration in &mut level.iterations {
                 iteration.whole &= time.start <= iteration.start && iteration.end <= time.end;
             }
-        }
-        // An empty level says nothing, unless it is that of the steps.
-        let mut place = 0;
-        let mut steps = self.steps;
-        self.levels.retain(|level| {
-            let is_steps = self.steps == Some(place);
-            let keep = is_steps || !level.iterations.is_empty();
-            if !keep && self.steps.is_some_and(|steps| place < steps) {
-                steps = steps.map(|steps| steps - 1);
+            if is_steps {
+                place_of_steps = Some(levels.len());
             }
-            place += 1;
-            keep
-        });
-        self.steps = steps;
-        self
+            levels.push(level);
+        }
+        Iterations { levels, steps: place_of_steps, ..self }
     }
 }
 
@@ -299,6 +281,15 @@ mod tests {
         assert_eq!(of(Category::CPU_OP), ["op3@310", "op4@410", "op5@510"]);
         let steps = selected.iterations.steps().unwrap();
         assert_eq!(steps.iterations.iter().map(|step| step.whole).collect::<Vec<_>>(), [false, false]);
+    }
+
+    #[test]
+    fn a_window_between_steps_has_none() {
+        let (tree, mut found) = recorded();
+        found.levels[0].iterations.retain(|step| step.start >= 300);
+        // The kernel at 150 of the first step, before the steps that are left.
+        let selected = Window::Microseconds(0.14..0.16).select(&tree, found).unwrap();
+        assert!(selected.iterations.steps().is_none() && selected.iterations.levels().is_empty());
     }
 
     #[test]

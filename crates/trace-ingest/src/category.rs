@@ -21,7 +21,7 @@ macro_rules! known_categories {
             /// The known category with this text.
             pub(crate) fn known(text: &[u8]) -> Option<Category> {
                 $(if text == $text.as_bytes() { return Some(Category::$constant); })*
-                // Names of the same in recordings of PyTorch before 1.13, ranges of the program among the operators.
+                // Names of the same in recordings of PyTorch 1.8 to 1.11, which has ranges of the program among the operators.
                 match text {
                     b"Operator" => Some(Category::CPU_OP),
                     b"Runtime" => Some(Category::CUDA_RUNTIME),

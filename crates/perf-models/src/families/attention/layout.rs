@@ -181,10 +181,7 @@ pub(super) fn sage(call: &OpCall<'_>, scalars: usize) -> Read {
         other => Err(Undefined::arguments(format!("Concrete Inputs[{at}] {other:?} is neither 0 nor 1"))),
     };
     let heads_first = flag(scalars)?;
-    let dimensions = |input| -> Result<[u64; 4], Undefined> {
-        let [batch, second, third, head_dim] = call.dimensions_of(input)?;
-        Ok(if heads_first { [batch, third, second, head_dim] } else { [batch, second, third, head_dim] })
-    };
+    let dimensions = |input| dimensions(call, input, heads_first);
     let [batch, query_length, query_heads, head_dim] = dimensions(0)?;
     let [key_batch, key_length, key_heads, key_head_dim] = dimensions(1)?;
     let [output_batch, output_length, output_heads, value_head_dim] = dimensions(3)?;
@@ -328,13 +325,8 @@ fn shapes(call: &OpCall<'_>, layout: &Layout) -> Result<Attention, Undefined> {
             ..Attention::default()
         });
     }
-    let dimensions = |input| -> Result<[u64; 4], Undefined> {
-        let [batch, second, third, head_dim] = call.dimensions_of(input)?;
-        Ok(match layout.shape {
-            Shape::HeadsThenLength => [batch, third, second, head_dim],
-            _ => [batch, second, third, head_dim],
-        })
-    };
+    let heads_first = matches!(layout.shape, Shape::HeadsThenLength);
+    let dimensions = |input| dimensions(call, input, heads_first);
     let [batch, query_length, query_heads, head_dim] = dimensions(query)?;
     let [key_batch, key_length, key_heads, key_head_dim] = dimensions(key)?;
     let [value_batch, value_length, value_heads, value_head_dim] = dimensions(value)?;
@@ -350,6 +342,12 @@ fn shapes(call: &OpCall<'_>, layout: &Layout) -> Result<Attention, Undefined> {
         value_head_dim,
         ..Attention::default()
     })
+}
+
+/// Batch, length, heads and head dimension of an input, whose second dimension is the heads or the length.
+fn dimensions(call: &OpCall<'_>, input: usize, heads_first: bool) -> Result<[u64; 4], Undefined> {
+    let [batch, second, third, head_dim] = call.dimensions_of(input)?;
+    Ok(if heads_first { [batch, third, second, head_dim] } else { [batch, second, third, head_dim] })
 }
 
 /// Lengths of sequences from the positions of the queries' offsets and of their longest length; the keys' follow each.
