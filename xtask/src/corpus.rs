@@ -154,9 +154,11 @@ impl Kind {
             ],
             // What is right instead is compared cell by cell in the tests.
             Kind::Jax => &["jax", "--parity"],
-            // The reference's files hold the right units.
-            Kind::Rocprof => &["rocprof"],
-            Kind::RocprofFull => &["rocprof", "--kernel_details", "--short_kernel_study"],
+            // The reference's files hold the right units, and its categories.
+            Kind::Rocprof => &["rocprof", "--sheet-names=current"],
+            Kind::RocprofFull => {
+                &["rocprof", "--sheet-names=current", "--kernel_details", "--short_kernel_study"]
+            }
         };
         let mut arguments: Vec<OsString> = texts.iter().map(OsString::from).collect();
         let captures = case.join("capture_traces");

@@ -7,6 +7,7 @@ use rocprof_perf::{
     AgentTimeline, RocprofAnalysis, RocprofOptions, agent_timelines, rocprof_finding, rocprof_notices,
     rocprof_sheets,
 };
+use sheets::Layout;
 use trace_ingest::RecordingKind;
 use trace_ingest::rocprof::{Agent, Process, Profile, read_profile};
 
@@ -28,17 +29,18 @@ pub struct RocprofReporter {
 }
 
 impl Reporter for RocprofReporter {
-    fn report(self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
+    fn report(mut self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
         let path = only(paths, RecordingKind::Rocprof)?;
         run.begin(Stage::Read);
         let profile = read_profile(path, &run.reading)?;
         run.count_events(records(&profile));
         run.begin(Stage::Analysis);
+        let layout = self.sheet_names.layout(self.analysis.parity);
+        self.analysis.tracelens_categories |= layout == Layout::Reference;
         let analysis = Box::new(RocprofAnalysis::new(profile, self.analysis));
         run.begin(Stage::Sheets);
         let title = title(path);
-        let (mut made, known) =
-            tables(&*analysis, rocprof_sheets(), self.sheet_names.layout(analysis.options().parity))?;
+        let (mut made, known) = tables(&*analysis, rocprof_sheets(), layout)?;
         if analysis.options().parity {
             made.iter_mut().for_each(|table| table.rename_in_excerpt("kernel ms", "kernel µs"));
         }

@@ -47,8 +47,8 @@ pub enum SheetNames {
     /// The documented names. Columns are in the order of our own layout ([`Layout::Roles`]).
     #[default]
     Documented,
-    /// Those that TraceLens writes at present, with its columns in its order and without sheets that say what it does
-    /// not.
+    /// Those that TraceLens writes at present, with its columns in its order, its categories of the kernels of
+    /// rocprofv3 and without sheets that say what it does not.
     Current,
 }
 

@@ -1,8 +1,8 @@
 //! What the names of kernels say: the vocabulary that reports share, and each report's rules in a table.
 //!
 //! The rules differ because reports differ: TraceLens's figures can only be compared under TraceLens's own rules,
-//! wrong ones included ([`tracelens_rocprof_kernel`], [`PftraceKernel`], [`XlaKernel`], [`tracelens_engine_kernel`]);
-//! [`RocprofKernel`] and [`kernel_class`] are ours.
+//! wrong ones included ([`tracelens_rocprof_category`], [`PftraceKernel`], [`XlaKernel`], [`tracelens_engine_kernel`]);
+//! [`kernel_class`] is ours.
 
 mod class;
 mod communication;
@@ -14,7 +14,7 @@ mod xla;
 pub use class::{KernelClass, kernel_class};
 pub use communication::{CommunicationPatterns, MemoryKernel, rocm_memory_kernel};
 pub use fp32::fp32_matrix_spec;
-pub use rocprof::{PftraceKernel, RocprofKernel, tracelens_rocprof_kernel};
+pub use rocprof::{PftraceKernel, tracelens_rocprof_category};
 pub use tracelens_engine::tracelens_engine_kernel;
 pub use xla::XlaKernel;
 

@@ -67,9 +67,9 @@ pub use families::triton::{FusedOperator, TritonKernel};
 pub use family::Family;
 pub use gemm_kernel::{DimensionEfficiency, GemmKernel, MacroTile};
 pub use kernel_names::{
-    CommunicationPatterns, KernelClass, MemoryKernel, PftraceKernel, RocprofKernel, XlaKernel,
-    bare_kernel_name, fp32_matrix_spec, is_library_gemm, kernel_class, rocm_memory_kernel,
-    tracelens_engine_kernel, tracelens_rocprof_kernel,
+    CommunicationPatterns, KernelClass, MemoryKernel, PftraceKernel, XlaKernel, bare_kernel_name,
+    fp32_matrix_spec, is_library_gemm, kernel_class, rocm_memory_kernel, tracelens_engine_kernel,
+    tracelens_rocprof_category,
 };
 pub use memory_copy::{CopyDirection, HostMemory, MemoryCopy};
 pub use model::{Figure, Parameter, PerfModel};

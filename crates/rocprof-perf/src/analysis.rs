@@ -1,14 +1,15 @@
 //! The analysis of a profile, which its sheets are made from.
 
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use gpu_timeline::{Activity, Interval, Summary};
 use hashbrown::HashMap;
 use iterations::{DetectOptions, Iterations, MeasuredIterations};
 use operator_sheets::Iterated;
-use perf_models::{RocprofKernel, tracelens_rocprof_kernel};
-use trace_ingest::rocprof::{Dispatch, MemoryCopy, Profile};
-use trace_ingest::{Category, Nanoseconds, PerString};
+use perf_models::{Category, CommunicationPatterns, kernel_class, tracelens_rocprof_category};
+use trace_ingest::rocprof::{Dispatch, KernelNames, MemoryCopy, Profile};
+use trace_ingest::{Category as EventCategory, Nanoseconds, PerString};
 use trace2tree::{TraceTree, TreeOptions};
 
 use crate::options::{PftraceOptions, RocprofOptions};
@@ -22,8 +23,9 @@ pub struct RocprofAnalysis {
     options: RocprofOptions,
     names: Vec<String>,
     name_of_kernel: Vec<u32>,
-    /// By name; found when first asked for, because code objects hold many kernels that never run.
-    categories: Vec<OnceLock<RocprofKernel>>,
+    communication: CommunicationPatterns,
+    /// By kernel; found when first asked for, because code objects hold many kernels that never run.
+    classes: Vec<OnceLock<Category>>,
     groups: OnceLock<KernelGroups>,
     gpu_kernels: OnceLock<GpuKernels>,
     hip_launches: OnceLock<HipLaunches>,
@@ -34,13 +36,14 @@ impl RocprofAnalysis {
     /// Names the kernels.
     pub fn new(profile: Profile, options: RocprofOptions) -> Self {
         let (names, name_of_kernel) = kernel_names(&profile, &options);
-        let categories = names.iter().map(|_| OnceLock::new()).collect();
+        let classes = vec![OnceLock::new(); profile.kernels.len()];
         RocprofAnalysis {
             profile,
             options,
             names,
             name_of_kernel,
-            categories,
+            communication: CommunicationPatterns::default(),
+            classes,
             groups: OnceLock::new(),
             gpu_kernels: OnceLock::new(),
             hip_launches: OnceLock::new(),
@@ -69,13 +72,22 @@ impl RocprofAnalysis {
         self.name_of_kernel[kernel as usize]
     }
 
-    /// What a kernel of this name does; `name` is a position in [`names`](Self::names).
-    pub fn category(&self, name: u32) -> RocprofKernel {
-        let text = &self.names[name as usize];
-        *self.categories[name as usize].get_or_init(|| match self.options.parity {
-            true => tracelens_rocprof_kernel(text),
-            false => RocprofKernel::from_name(text),
+    /// What a kernel does, as its full name says, whichever name is shown; `kernel` is a position in
+    /// [`Profile::kernels`].
+    pub fn class(&self, kernel: u32) -> Category {
+        *self.classes[kernel as usize].get_or_init(|| {
+            let name = self.profile.kernel_name(kernel, KernelNames::Formatted);
+            kernel_class(&name, &self.communication).map_or(Category::Other, |class| class.category)
         })
+    }
+
+    /// The category that the sheets show for a kernel: its [`class`](Self::class), or what TraceLens says of the name
+    /// shown where its categories are asked for.
+    pub fn category(&self, kernel: u32) -> &'static str {
+        match self.options.shows_tracelens_categories() {
+            true => tracelens_rocprof_category(&self.names[self.name_of_kernel(kernel) as usize]),
+            false => self.class(kernel).as_str(),
+        }
     }
 
     /// The kernels that count: all, but those of the first process alone for the figures of TraceLens.
@@ -88,7 +100,7 @@ impl RocprofAnalysis {
         self.profile.copies.iter().filter(|copy| self.counts(copy.process))
     }
 
-    /// The durations of the kernels by name. Computed once.
+    /// The durations of the kernels by name and category. Computed once.
     pub(crate) fn groups(&self) -> &KernelGroups {
         self.groups.get_or_init(|| KernelGroups::new(self))
     }
@@ -105,7 +117,7 @@ impl RocprofAnalysis {
 
     /// The kernels of each GPU, for the tables known from Perfetto traces. Computed once.
     pub(crate) fn gpu_kernels(&self, options: &PftraceOptions) -> &GpuKernels {
-        self.gpu_kernels.get_or_init(|| GpuKernels::new(&self.profile, options))
+        self.gpu_kernels.get_or_init(|| GpuKernels::new(self, options))
     }
 
     /// The HIP calls with what they launched, for the tables known from Perfetto traces. Computed once.
@@ -127,11 +139,10 @@ impl Iterated for RocprofAnalysis {
         Some(self.iterations.get_or_init(|| {
             let tree = TraceTree::build(self.profile.to_trace(), &TreeOptions::default());
             let (trace, events) = (tree.trace(), tree.trace().events());
-            let mut communicates = PerString::new(trace.strings(), |name| {
-                RocprofKernel::from_name(name) == RocprofKernel::Communication
-            });
+            let mut communicates =
+                PerString::new(trace.strings(), |name| self.communication.is_communication(name));
             let device_events = events.ids().filter_map(|event| match events.category(event) {
-                Category::GPU_MEMCPY => Some((event, Activity::Memcpy)),
+                EventCategory::GPU_MEMCPY => Some((event, Activity::Memcpy)),
                 category if !category.is_device() => None,
                 _ if *communicates.get(events.name(event)) => Some((event, Activity::Communication)),
                 _ => Some((event, Activity::Computation)),
@@ -172,48 +183,47 @@ fn kernel_names(profile: &Profile, options: &RocprofOptions) -> (Vec<String>, Ve
     (names, first_seen.into_iter().map(|seen| places[seen as usize]).collect())
 }
 
-/// The durations of kernels by name, in nanoseconds.
+/// The durations of kernels by name and category, in nanoseconds.
 pub(crate) struct KernelGroups {
-    /// One per name that ran, in the order of the names.
+    /// Those that ran, in the order of the names.
     pub(crate) rows: Vec<KernelGroup>,
     /// Sum of all durations.
     pub(crate) total: i64,
 }
 
-/// The kernels with one name.
+/// The kernels with one name that do the same.
 #[derive(Clone, Copy)]
 pub(crate) struct KernelGroup {
     /// Position of the name.
     pub(crate) name: u32,
+    /// As the sheets show it.
+    pub(crate) category: &'static str,
     /// Of their durations.
     pub(crate) durations: Summary,
 }
 
 impl KernelGroups {
     fn new(analysis: &RocprofAnalysis) -> Self {
-        // By counting, into one list: where the durations of each name begin, then where the next one goes.
-        let mut next = vec![0_usize; analysis.names().len() + 1];
-        let named = || {
-            let name = |kernel| analysis.name_of_kernel(kernel) as usize;
-            analysis.dispatches().map(move |dispatch| (name(dispatch.kernel), dispatch.duration().0))
+        let mut key_of_kernel: Vec<Option<(u32, &'static str)>> = vec![None; analysis.profile.kernels.len()];
+        for dispatch in analysis.dispatches() {
+            let kernel = dispatch.kernel;
+            key_of_kernel[kernel as usize]
+                .get_or_insert_with(|| (analysis.name_of_kernel(kernel), analysis.category(kernel)));
+        }
+        let groups: BTreeSet<(u32, &'static str)> = key_of_kernel.iter().flatten().copied().collect();
+        let groups: Vec<(u32, &'static str)> = groups.into_iter().collect();
+        let group = |key: Option<(u32, &'static str)>| key.and_then(|key| groups.binary_search(&key).ok());
+        let group_of_kernel: Vec<Option<usize>> = key_of_kernel.into_iter().map(group).collect();
+        let mut durations = vec![Vec::new(); groups.len()];
+        for dispatch in analysis.dispatches() {
+            if let Some(group) = group_of_kernel[dispatch.kernel as usize] {
+                durations[group].push(dispatch.duration().0);
+            }
+        }
+        let group = |(&(name, category), durations): (&(u32, &'static str), &Vec<i64>)| {
+            Some(KernelGroup { name, category, durations: Summary::from_values(durations)? })
         };
-        for (name, _) in named() {
-            next[name + 1] += 1;
-        }
-        for name in 1..next.len() {
-            next[name] += next[name - 1];
-        }
-        let begins = next.clone();
-        let mut durations = vec![0_i64; begins[begins.len() - 1]];
-        for (name, duration) in named() {
-            durations[next[name]] = duration;
-            next[name] += 1;
-        }
-        let group = |(name, ends): (usize, &[usize])| {
-            let durations = Summary::from_values(&durations[ends[0]..ends[1]])?;
-            Some(KernelGroup { name: name as u32, durations })
-        };
-        let rows: Vec<KernelGroup> = begins.windows(2).enumerate().filter_map(group).collect();
+        let rows: Vec<KernelGroup> = groups.iter().zip(&durations).filter_map(group).collect();
         let total = rows.iter().fold(0_i64, |sum, row| sum.saturating_add(row.durations.sum));
         KernelGroups { rows, total }
     }

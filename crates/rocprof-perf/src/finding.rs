@@ -5,7 +5,6 @@ use std::fmt;
 use gpu_timeline::{Breakdown, Summary};
 use hashbrown::HashMap;
 use operator_sheets::{Bound, TimeShares};
-use perf_models::RocprofKernel;
 use trace_ingest::Nanoseconds;
 use trace_ingest::rocprof::Dispatch;
 
@@ -27,8 +26,8 @@ pub struct RocprofFinding {
     pub bound: Bound,
     /// Shares of the GPUs' time, of all GPUs together.
     pub shares: TimeShares,
-    /// Kind of kernels with the most time, and its share of the kernel time.
-    pub category: (RocprofKernel, f64),
+    /// Category of kernels with the most time, and its share of the kernel time.
+    pub category: (&'static str, f64),
     /// Kernel with the most time, and its share of the kernel time.
     pub kernel: (String, f64),
     /// Share of kernels shorter than 10 µs, and their share of the kernel time.
@@ -47,9 +46,9 @@ pub fn rocprof_finding(analysis: &RocprofAnalysis) -> Option<RocprofFinding> {
     if longest.durations.sum <= 0 {
         return None;
     }
-    let mut categories: HashMap<RocprofKernel, i64> = HashMap::new();
+    let mut categories: HashMap<&str, i64> = HashMap::new();
     for group in &groups.rows {
-        *categories.entry(analysis.category(group.name)).or_default() += group.durations.sum;
+        *categories.entry(group.category).or_default() += group.durations.sum;
     }
     let (category, time) =
         categories.into_iter().max_by_key(|&(category, time)| (time, std::cmp::Reverse(category)))?;

@@ -26,9 +26,10 @@ pub struct RocprofOptions {
     pub kernel_names: KernelNames,
     /// Figures as TraceLens prints them, for comparison, where they are known to be wrong: times in nanoseconds (or
     /// microseconds) under headers that say µs (or ms), percentages cumulated before rows are sorted, the threshold of
-    /// short kernels taken as nanoseconds, communication that reduces called a reduction, and of several processes
-    /// only the first.
+    /// short kernels taken as nanoseconds, and of several processes only the first. Implies its categories.
     pub parity: bool,
+    /// Categories of kernels as TraceLens has them, instead of those of reports of traces.
+    pub tracelens_categories: bool,
     /// Options of the tables that are made of Perfetto traces; no such table when `None`.
     pub pftrace: Option<PftraceOptions>,
 }
@@ -44,8 +45,15 @@ impl Default for RocprofOptions {
             topk_kernels: None,
             kernel_names: KernelNames::default(),
             parity: false,
+            tracelens_categories: false,
             pftrace: None,
         }
+    }
+}
+
+impl RocprofOptions {
+    pub(crate) fn shows_tracelens_categories(&self) -> bool {
+        self.parity || self.tracelens_categories
     }
 }
 

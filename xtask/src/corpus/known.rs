@@ -12,13 +12,8 @@ const BYTES: &str = "bytes of bool, of generated kernels and of their second out
 const PARTS: &str = "parts of fused operators in every table, not in the unified one alone";
 const XDIT: &str = "xdit-sd-3.5";
 const VLLM: &str = "vllm-prefilldecode-piecewise";
-const FILLS: &str = "kernels that fill memory are memory work";
 
 const KNOWN: &[Known] = &[
-    ("mi300-allreduce", "kernel_summary", [1, 0, 0], FILLS),
-    ("mi300-allreduce", "kernel_summary_by_category", [9, 0, 0], FILLS),
-    ("mi300-allreduce-full", "kernel_summary", [1, 0, 0], FILLS),
-    ("mi300-allreduce-full", "kernel_summary_by_category", [9, 0, 0], FILLS),
     ("sglang-qwen3-8b-decode", "unified_perf_summary", [104, 0, 0], GRAPH),
     (VLLM, "UnaryElementwise", [6, 0, 0], BYTES),
     (VLLM, "ops_summary", [3, 1, 3], PARTS),

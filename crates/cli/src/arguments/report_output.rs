@@ -71,7 +71,7 @@ pub(crate) struct ReportOutput {
 pub(crate) struct SheetNaming {
     /// Name the sheets as documented (ops_all, short_kernels_histogram, short_kernels_all_details), or as TraceLens
     /// writes them at present (current: ops_unique_args, short_kernel_histogram, short_kernels_summary), with its
-    /// columns in its order and without overview
+    /// columns in its order, its categories of rocprofv3's kernels and without overview
     #[arg(long = "sheet-names", default_value = "documented", value_parser = one_of(SHEET_NAMES), value_name = "NAMES")]
     pub(crate) sheet_names: SheetNames,
 }

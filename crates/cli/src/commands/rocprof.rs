@@ -34,6 +34,8 @@ fn options(arguments: &RocprofArguments) -> RocprofOptions {
         topk_kernels: asked.topk_kernels,
         kernel_names: asked.kernel_names.unwrap_or_default(),
         parity: asked.parity.is_some(),
+        // Follow from the layout.
+        tracelens_categories: false,
         pftrace: pftrace.pftrace_tables.then(|| pftrace_options(arguments, pftrace)),
     }
 }

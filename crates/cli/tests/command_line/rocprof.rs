@@ -339,8 +339,10 @@ fn parity_prints_what_the_reference_prints() {
         found.sort();
         found
     };
-    assert_eq!(categories(&[]), ["COMM", "GEMM"]);
-    assert_eq!(categories(&["--parity"]), ["GEMM", "Reduction"]);
+    assert_eq!(categories(&[]), ["GEMM", "communication"]);
+    for of_the_reference in [&["--parity"][..], &["--sheet-names", "current"]] {
+        assert_eq!(categories(of_the_reference), ["GEMM", "Reduction"], "{of_the_reference:?}");
+    }
     place
         .run(&["rocprof", "p_results.json", "--parity"])
         .exits_with(0)

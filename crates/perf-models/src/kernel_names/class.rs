@@ -146,6 +146,11 @@ const RULES: &[KindRule<KernelClass>] = &[
             "bounds check indices",
             "linearize index",
             " tbe ",
+            // PyTorch's backward pass of an embedding (ATen/native/cuda/EmbeddingBackwardKernel.cu).
+            "partials per segment",
+            "partial segment",
+            "compute grad weight",
+            "sum and scatter",
         ],
         unless: &["rotary"],
         kinds: &[
@@ -156,7 +161,10 @@ const RULES: &[KindRule<KernelClass>] = &[
                 class("Quant-Generic", Category::GroupQuant),
             ),
             (&["elementwise"], class("Elementwise", Category::Elementwise)),
-            (BACKWARD, class("Embedding-Backward", Category::Embedding)),
+            (
+                &["bwd", "backward", "segment", "grad weight", "sum and scatter"],
+                class("Embedding-Backward", Category::Embedding),
+            ),
         ],
         otherwise: class("Embedding-Forward", Category::Embedding),
     },
@@ -406,6 +414,8 @@ const RULES: &[KindRule<KernelClass>] = &[
             "masked select",
             "nonzero",
             "device select",
+            // hipCUB's and rocPRIM's selection.
+            " partition kernel",
             "compact init",
             "take along",
             "repeat interleave",
@@ -462,14 +472,17 @@ const RULES: &[KindRule<KernelClass>] = &[
         class("Activation-Generic", Category::Elementwise),
     ),
     rule(
-        &["elementwise", "pointwise", "dropout", "scale packed tensor"],
+        &["elementwise", "pointwise", "dropout", "scale packed tensor", " transform kernel "],
         &[],
         class("Elementwise", Category::Elementwise),
     ),
     rule(&[" copy", "memcpy"], &[], class("Memory-Copy", Category::CopyFill)),
     rule(&["memset", " fill"], &[], class("Memory-Set", Category::CopyFill)),
     rule(
-        &[" reduce", "argmax", "arg max", "argmin", "arg min", " sum", " mean", " max ", " min ", "amax"],
+        &[
+            " reduce", "argmax", "arg max", "argmin", "arg min", " sum", " mean", " max ", " min ", "amax",
+            "lpnorm",
+        ],
         &[],
         class("Reduce", Category::Reduce),
     ),
@@ -662,6 +675,37 @@ mod tests {
             ("void selective_scan_fwd_kernel<Traits>(SSMParamsBase)", "SSM-Forward", "SSM_fwd"),
             ("void causal_conv1d_bwd_kernel<Traits>(ConvParamsBwd)", "SSM-Backward", "SSM_bwd"),
             ("warp_all_reduce_kernel", "Reduce", "reduce"),
+            (
+                "void at::native::lpnorm_cleanup<float, (at::native::NormType)1, float>(float const*)",
+                "Reduce",
+                "reduce",
+            ),
+            (
+                "void at::native::(anonymous namespace)::compute_grad_weight<float, long>(long const*)",
+                "Embedding-Backward",
+                "embedding",
+            ),
+            (
+                "void at::native::(anonymous namespace)::krn_partials_per_segment<long>(long*)",
+                "Embedding-Backward",
+                "embedding",
+            ),
+            (
+                "void at::native::(anonymous namespace)::sum_and_scatter<float, long>(long const*)",
+                "Embedding-Backward",
+                "embedding",
+            ),
+            (
+                "void rocprim::detail::partition_kernel<(rocprim::detail::select_method)3, true>(long*)",
+                "Indexing-Generic",
+                "sort/index",
+            ),
+            (
+                "void rocprim::detail::transform_kernel<true, unsigned long>(unsigned long*)",
+                "Elementwise",
+                "elementwise",
+            ),
+            ("void rocprim::detail::lookback_scan_kernel<true>(long const*)", "Scan", "sort/index"),
         ] {
             let class = kernel_class(name, &CommunicationPatterns::default());
             assert_eq!(

@@ -1,11 +1,11 @@
 //! `category_summary` and `xla_top`: the time of each GPU by kind of kernel, with its communication beside computation,
-//! and the kernels of no library that take most time.
+//! and the kernels that take most time of those that libraries are not for.
 
-use gpu_timeline::{Interval, IntervalSet};
+use gpu_timeline::{Interval, IntervalSet, summaries};
 use perf_models::PftraceKernel;
 use sheets::ColumnKind::{Count, Number, Text};
 use sheets::Unit::{Milliseconds, One};
-use sheets::{Field, Role, Sheet};
+use sheets::{Field, Layout, Role, Sheet};
 use trace_ingest::Nanoseconds;
 
 use super::gpu_kernels::{GpuKernels, KernelRun, Labels};
@@ -19,9 +19,9 @@ pub(super) fn category_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
         F::new(Text, "GPU ID", |_, row| row.gpu.as_str().into())
             .described("Number of the GPU in the order in which GPUs occur in the profile, from 0; Avg for the mean over GPUs."),
         F::new(Text, "Category", |_, row| row.category.into())
-            .described("Kind of kernel by name: gemm, ckfwd and ckbwd (attention), aiterfwd and aiterbwd (attention of AITER), te (Transformer Engine), memcpy/memset, fillBuffer, rccl (collectives), xla (all others); overlapped_comm and non_overlapped_comm: time with collectives beside computation and without; compute_total: all kernels but collectives; total_incl_comm: all kernels."),
+            .described("What the kernels do: the categories of kernel_summary that ran, most time first; with the layout of TraceLens its own: gemm, ckfwd and ckbwd (attention), aiterfwd and aiterbwd (attention of AITER), te (Transformer Engine), memcpy/memset, fillBuffer, rccl (collectives), xla (all others). Below them overlapped_comm and non_overlapped_comm: time with collectives beside computation and without; compute_total: all kernels but collectives; total_incl_comm: all kernels."),
         F::new(Number(Milliseconds), "Total runtime (ms)", |_, row| row.figures[0].into())
-            .described("Sum of the durations of the row's kernels in ms, so that kernels at once count each. overlapped_comm and non_overlapped_comm are lengths of time, in which each instant counts once; with the figures of TraceLens overlapped_comm sums over pairs of kernels and non_overlapped_comm, what is left of the rccl row, may be negative.").with_role(Role::Headline),
+            .described("Sum of the durations of the row's kernels in ms, so that kernels at once count each. overlapped_comm and non_overlapped_comm are lengths of time, in which each instant counts once; with the figures of TraceLens overlapped_comm sums over pairs of kernels and non_overlapped_comm, what is left of the collectives, may be negative.").with_role(Role::Headline),
         F::new(Number(One), "Total count", |_, row| row.figures[1].into())
             .described("Kernels; 0 in the last four rows of a GPU."),
         F::new(Number(One), "Fraction of compute runtime", |_, row| row.figures[2].into())
@@ -46,23 +46,28 @@ pub(super) fn xla_top<'a>() -> Sheet<'a, RocprofAnalysis> {
             .described("Sum of the durations in ms.")
             .with_role(Role::Headline),
         F::new(Count, "Count", |_, row| row.durations.count.into()).described("Kernels."),
-        F::new(Number(One), "Fraction of XLA", |(_, all), row| {
-            (row.durations.sum as f64 / *all as f64).into()
-        })
-        .described(
-            "Total time over that of all kernels of category xla, those of rows that were cut off included.",
-        ),
+        fraction_of_all("Fraction of such kernels").only_in(Layout::Roles),
+        fraction_of_all("Fraction of XLA").only_in(Layout::Reference),
     ];
     Sheet::with_context(
         "xla_top",
-        "The kernels of category xla on all GPUs, most time first, up to the number of rows asked for; kernels of any duration count.",
+        "The kernels on all GPUs that are no collectives, copies, fills, matrix products, attention or convolutions (with the layout of TraceLens, those of its category xla), such as fusions of XLA, most time first, up to the number of rows asked for; kernels of any duration count.",
         fields,
         xla_rows,
     )
 }
 
-/// The kinds in the order of their rows.
-const CLASSES: [PftraceKernel; 10] = [
+fn fraction_of_all(name: &'static str) -> Field<XlaKernels, Timed<u32>> {
+    Field::<XlaKernels, Timed<u32>>::new(Number(One), name, |(_, all), row| {
+        (row.durations.sum as f64 / *all as f64).into()
+    })
+    .described(
+        "Total time over that of all kernels that the sheet is of, those of rows that were cut off included.",
+    )
+}
+
+/// TraceLens's categories in the order of their rows.
+const TRACELENS_CATEGORIES: [PftraceKernel; 10] = [
     PftraceKernel::Xla,
     PftraceKernel::AiterForward,
     PftraceKernel::AiterBackward,
@@ -82,14 +87,24 @@ struct CategoryRow {
     figures: [f64; 4],
 }
 
+/// The categories in the order of their rows, which is the same for every GPU.
+fn categories(analysis: &RocprofAnalysis, kernels: &GpuKernels) -> Vec<&'static str> {
+    if analysis.options().shows_tracelens_categories() {
+        return TRACELENS_CATEGORIES.map(PftraceKernel::as_str).to_vec();
+    }
+    let times = kernels.all().map(|run| (run.kind.category, run.duration().0));
+    summaries(times).into_iter().map(|(category, _)| category).collect()
+}
+
 /// The rows of every GPU, and below them the means by category, in ascending order of the categories' code points.
 fn category_rows(analysis: &RocprofAnalysis) -> Option<Vec<CategoryRow>> {
     let options = analysis.options().pftrace.as_ref()?;
     let kernels = analysis.gpu_kernels(options);
+    let categories = categories(analysis, kernels);
     let mut rows = Vec::new();
     for (gpu, runs) in kernels.gpus.iter().enumerate() {
         let runs: Vec<&KernelRun> = runs.iter().filter(|run| run.duration() >= options.min_event).collect();
-        let figures = figures_of_gpu(kernels, &runs, analysis.options().parity);
+        let figures = figures_of_gpu(&categories, &runs, analysis.options().parity);
         rows.extend(figures.map(|(category, figures)| CategoryRow {
             gpu: gpu.to_string(),
             category,
@@ -112,12 +127,12 @@ fn category_rows(analysis: &RocprofAnalysis) -> Option<Vec<CategoryRow>> {
 
 /// Categories of a GPU with their figures.
 fn figures_of_gpu(
-    kernels: &GpuKernels,
+    categories: &[&'static str],
     runs: &[&KernelRun],
     parity: bool,
 ) -> impl Iterator<Item = (&'static str, [f64; 4])> {
     let spans = |communicates: bool| -> Vec<Interval> {
-        let runs = runs.iter().filter(|run| kernels.communicates(run) == communicates);
+        let runs = runs.iter().filter(|run| run.kind.communicates == communicates);
         runs.map(|run| run.span).collect()
     };
     let sum = |spans: &[Interval]| spans.iter().map(|span| span.length()).sum::<i64>();
@@ -130,10 +145,9 @@ fn figures_of_gpu(
         }
         false => communication_time(&communication, &computation),
     };
-    let mut times = [(0_i64, 0_u64); CLASSES.len()];
+    let mut times = vec![(0_i64, 0_u64); categories.len()];
     for run in runs {
-        let class = kernels.class(run);
-        if let Some(position) = CLASSES.iter().position(|&known| known == class) {
+        if let Some(position) = categories.iter().position(|&category| category == run.kind.category) {
             times[position].0 += run.duration().0;
             times[position].1 += 1;
         }
@@ -142,14 +156,18 @@ fn figures_of_gpu(
     let figures = move |(category, time, count): (&'static str, i64, u64)| {
         (category, [time as f64 / 1e6, count as f64, fraction(time, compute), fraction(time, total)])
     };
-    let by_class = CLASSES.iter().zip(times).map(|(class, (time, count))| (class.as_str(), time, count));
+    let by_category = categories
+        .iter()
+        .zip(times)
+        .map(|(&category, (time, count))| (category, time, count))
+        .collect::<Vec<_>>();
     let sums = [
         ("overlapped_comm", overlapped, 0),
         ("non_overlapped_comm", exposed, 0),
         ("compute_total", compute, 0),
         ("total_incl_comm", total, 0),
     ];
-    by_class.chain(sums).map(figures)
+    by_category.into_iter().chain(sums).map(figures)
 }
 
 /// Time with communication while something is computed, and while nothing is, in nanoseconds: every instant counts
@@ -166,14 +184,14 @@ fn fraction(part: i64, whole: i64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// What the rows of `xla_top` share: labels, and the time of all kernels of class xla in nanoseconds.
+/// What the rows of `xla_top` share: labels, and the time of all kernels of its kind in nanoseconds.
 type XlaKernels = (Vec<String>, i64);
 
 fn xla_rows(analysis: &RocprofAnalysis) -> Option<(XlaKernels, Vec<Timed<u32>>)> {
     let options = analysis.options().pftrace.as_ref()?;
     let kernels = analysis.gpu_kernels(options);
     let Labels { texts, of_name } = Labels::new(&kernels.names, options.merge_kernels);
-    let runs = || kernels.all().filter(|run| kernels.class(run) == PftraceKernel::Xla);
+    let runs = || kernels.all().filter(|run| !run.kind.of_library);
     let all: Nanoseconds = runs().map(|run| run.duration()).sum();
     let mut rows = timed(runs().map(|run| (of_name[run.name as usize], run.duration())), all);
     rows.truncate(options.top_xla);

@@ -3,13 +3,13 @@
 use std::sync::LazyLock;
 
 use gpu_timeline::Interval;
-use perf_models::PftraceKernel;
+use perf_models::{Category, PftraceKernel};
 use regex::Regex;
 use trace_ingest::Nanoseconds;
 use trace_ingest::rocprof::{Dispatch, KernelNames, Profile};
 
 use crate::IndexSet;
-use crate::analysis::interval;
+use crate::analysis::{RocprofAnalysis, interval};
 use crate::options::PftraceOptions;
 
 /// GPUs in the order in which their first kernels stand in the file, which is how the tables number them.
@@ -46,6 +46,46 @@ pub(crate) struct KernelRun {
     pub(crate) name: u32,
     /// Position of its launch configuration in the profile.
     pub(crate) launch: u32,
+    /// What it does.
+    pub(crate) kind: KernelKind,
+}
+
+/// What a kernel does.
+#[derive(Clone, Copy)]
+pub(crate) struct KernelKind {
+    /// Label of its row.
+    pub(crate) category: &'static str,
+    /// Whether it is a collective.
+    pub(crate) communicates: bool,
+    /// Whether it is of the kinds that libraries are for: collectives, copies and fills, matrix products, attention,
+    /// convolutions.
+    pub(crate) of_library: bool,
+}
+
+impl KernelKind {
+    fn of_class(class: Category) -> Self {
+        let of_library = matches!(
+            class,
+            Category::Communication
+                | Category::CopyFill
+                | Category::Gemm
+                | Category::GroupedGemmForward
+                | Category::GroupedGemmBackward
+                | Category::SdpaForward
+                | Category::SdpaBackward
+                | Category::InferenceAttention
+                | Category::ConvForward
+                | Category::ConvBackward
+        );
+        let communicates = class == Category::Communication;
+        KernelKind { category: class.as_str(), communicates, of_library }
+    }
+
+    fn of_tracelens(name: &str) -> Self {
+        let kind = PftraceKernel::from_name(name);
+        let (communicates, of_library) = (kind == PftraceKernel::Rccl, kind != PftraceKernel::Xla);
+        KernelKind { category: kind.as_str(), communicates, of_library }
+    }
 }
 
 impl KernelRun {
@@ -58,8 +98,6 @@ impl KernelRun {
 pub(crate) struct GpuKernels {
     /// Distinct names.
     pub(crate) names: Vec<String>,
-    /// Class of each.
-    classes: Vec<PftraceKernel>,
     /// The kernels of each GPU by start, then length, then name.
     pub(crate) gpus: Vec<Vec<KernelRun>>,
     /// Kernels left out because the file does not say where they ran.
@@ -67,8 +105,10 @@ pub(crate) struct GpuKernels {
 }
 
 impl GpuKernels {
-    pub(crate) fn new(profile: &Profile, options: &PftraceOptions) -> Self {
+    pub(crate) fn new(analysis: &RocprofAnalysis, options: &PftraceOptions) -> Self {
+        let profile = analysis.profile();
         let order = GpuOrder::new(profile);
+        let mut kinds = vec![None; profile.kernels.len()];
         let mut names = DisplayNames::new(profile, options.names_of(profile.source));
         let mut gpus = vec![Vec::new(); order.count as usize];
         let mut without_agent = 0;
@@ -82,7 +122,13 @@ impl GpuKernels {
             };
             let span = interval(dispatch.start, dispatch.end);
             let name = names.intern_kernel(dispatch.kernel);
-            gpus[gpu as usize].push(KernelRun { span, name, launch: dispatch.launch });
+            let kind = *kinds[dispatch.kernel as usize].get_or_insert_with(|| {
+                match analysis.options().shows_tracelens_categories() {
+                    true => KernelKind::of_tracelens(names.text(name)),
+                    false => KernelKind::of_class(analysis.class(dispatch.kernel)),
+                }
+            });
+            gpus[gpu as usize].push(KernelRun { span, name, launch: dispatch.launch, kind });
         }
         let names = names.into_texts();
         for kernels in &mut gpus {
@@ -92,17 +138,7 @@ impl GpuKernels {
                 time(a).cmp(&time(b)).then_with(|| name(a).cmp(name(b)))
             });
         }
-        let classes = names.iter().map(|name| PftraceKernel::from_name(name)).collect();
-        GpuKernels { names, classes, gpus, without_agent }
-    }
-
-    pub(crate) fn class(&self, run: &KernelRun) -> PftraceKernel {
-        self.classes[run.name as usize]
-    }
-
-    /// Whether a kernel is a collective.
-    pub(crate) fn communicates(&self, run: &KernelRun) -> bool {
-        self.class(run) == PftraceKernel::Rccl
+        GpuKernels { names, gpus, without_agent }
     }
 
     /// The kernels of all GPUs, one GPU after the other.
@@ -141,6 +177,11 @@ impl<'a> DisplayNames<'a> {
     pub(crate) fn intern(&mut self, text: &str) -> u32 {
         let known = self.texts.get_index_of(text);
         known.unwrap_or_else(|| self.texts.insert_full(text.to_owned()).0) as u32
+    }
+
+    /// A name by its position.
+    fn text(&self, position: u32) -> &str {
+        &self.texts[position as usize]
     }
 
     /// The names by position.

@@ -209,8 +209,8 @@ fn kernel_rows(analysis: &RocprofAnalysis) -> Option<(Kernels<'_>, Vec<Timed<Ker
     let labels = Labels::new(&kernels.names, options.merge_kernels);
     let runs = || kernels.all().filter(|run| run.duration() >= options.min_event);
     let has_all = options.kernel_summary_baseline == KernelBaseline::Total;
-    let baseline = runs().filter(|run| has_all || !kernels.communicates(run)).map(|run| run.duration()).sum();
-    let shown = runs().filter(|run| options.kernel_summary_include_rccl || !kernels.communicates(run));
+    let baseline = runs().filter(|run| has_all || !run.kind.communicates).map(|run| run.duration()).sum();
+    let shown = runs().filter(|run| options.kernel_summary_include_rccl || !run.kind.communicates);
     let key = |run: &KernelRun| (labels.of_name[run.name as usize], by_configuration.then_some(run.launch));
     let rows = timed(shown.map(|run| (key(run), run.duration())), baseline);
     Some((Kernels { labels, launches: &analysis.profile().launches, by_configuration }, rows))

@@ -28,7 +28,7 @@ const TOTAL: Column = Column::new(
 const CATEGORY: Column = Column::new(
     "op category",
     Text,
-    "What the kernels do, as their names say: GEMM, Elementwise, Reduction, Convolution, Normalization, Attention, Memory (copies and fills), COMM (communication) or Other.",
+    "What the kernels do, as their full names say, in the categories of reports of traces: GEMM, SDPA_fwd (attention), CONV_fwd, NORM_fwd, elementwise, reduce, copy/fill, communication and so on; other where a name says nothing. With the layout of TraceLens its categories: GEMM, Elementwise, Reduction, Convolution, Normalization, Attention, Memory, COMM, Other.",
 );
 const CATEGORY_TOTAL: Column = TOTAL.named("total_direct_kernel_time_ms");
 
@@ -94,7 +94,7 @@ pub(super) fn summary_sheets<'a>() -> [Sheet<'a, RocprofAnalysis>; 2] {
 }
 
 fn by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
-    type Row<'a> = Ranked<(&'a str, u32, Summary)>;
+    type Row<'a> = Ranked<(&'a str, &'static str, Summary)>;
     type F<'a> = Field<Context<'a>, Row<'a>>;
     let durations = [
         F::from_column(NAME, |_, ((name, ..), ..)| (*name).into()),
@@ -126,21 +126,21 @@ fn by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
     ];
     let sums = [
         F::from_column(TOTAL, |analysis, (_, summed, _)| analysis.ms(summed.time as f64).into()),
-        F::from_column(CATEGORY.named("Category").with_role(Role::Detail), |analysis, ((_, name, _), ..)| {
-            analysis.category(*name).as_str().into()
+        F::from_column(CATEGORY.named("Category").with_role(Role::Detail), |_, ((_, category, _), ..)| {
+            (*category).into()
         }),
     ];
     let fields = durations.into_iter().chain(shares()).chain(sums);
     Sheet::with_context(
         "kernel_summary",
-        "Kernels by name, most time first; left out where the summary of kernels is disabled.",
+        "Kernels by name, most time first; kernels of one name that do different work have a row each; left out where the summary of kernels is disabled.",
         fields,
         |analysis: &'a RocprofAnalysis| {
             let row = |group: &KernelGroup| {
                 let durations = group.durations;
                 let name = analysis.names()[group.name as usize].as_str();
                 let summed = Summed { count: durations.count, time: durations.sum };
-                ((name, group.name, durations), summed)
+                ((name, group.category, durations), summed)
             };
             let rows = || analysis.groups().rows.iter().map(row).collect();
             (!analysis.options().disable_kernel_summary).then(|| (analysis, ranked(analysis, rows())))
@@ -174,7 +174,7 @@ fn by_category<'a>() -> Sheet<'a, RocprofAnalysis> {
             }
             let mut categories: BTreeMap<&'static str, Summed> = BTreeMap::new();
             for group in &analysis.groups().rows {
-                let summed = categories.entry(analysis.category(group.name).as_str()).or_default();
+                let summed = categories.entry(group.category).or_default();
                 summed.count += group.durations.count;
                 summed.time = summed.time.saturating_add(group.durations.sum);
             }
@@ -186,7 +186,7 @@ fn by_category<'a>() -> Sheet<'a, RocprofAnalysis> {
         CATEGORY.name,
         CATEGORY_TOTAL.name,
         "kernel time (ms)",
-        ChartShape::Bars(9),
+        ChartShape::Bars(12),
     ))
     .with_excerpt(excerpt(6, "category", CATEGORY, CATEGORY_TOTAL))
 }

@@ -2,7 +2,7 @@
 
 use gpu_timeline::{Activity, Breakdown, Interval, IntervalSet, TimelineEvent};
 use operator_sheets::TIME_SHARE;
-use perf_models::RocprofKernel;
+use perf_models::Category;
 use sheets::ColumnKind::{Identifier, Number, Text};
 use sheets::Unit::Milliseconds;
 use sheets::{Chart, ChartShape, Column, Field, Role, Sheet, percent};
@@ -205,21 +205,16 @@ pub struct AgentTimeline<'a> {
 #[must_use]
 pub fn agent_timelines(analysis: &RocprofAnalysis) -> Vec<AgentTimeline<'_>> {
     let agents = &analysis.profile().agents;
-    let mut communicates = vec![false; analysis.names().len()];
-    for group in &analysis.groups().rows {
-        // Not by the category that the sheets of kernels show, which may be TraceLens's.
-        let name = &analysis.names()[group.name as usize];
-        communicates[group.name as usize] = RocprofKernel::from_name(name) == RocprofKernel::Communication;
-    }
     let mut events: Vec<Vec<TimelineEvent>> = vec![Vec::new(); agents.len() + 1];
     let mut add = |agent: Option<u32>, start: Nanoseconds, end: Nanoseconds, activity| {
         let place = agent.map_or(agents.len(), |agent| agent as usize);
         events[place].push(TimelineEvent { start: start.0, end: end.0, activity });
     };
     for dispatch in analysis.dispatches() {
-        let activity = match communicates[analysis.name_of_kernel(dispatch.kernel) as usize] {
-            true => Activity::Communication,
-            false => Activity::Computation,
+        // Not by the category that the sheets of kernels show, which may be TraceLens's.
+        let activity = match analysis.class(dispatch.kernel) {
+            Category::Communication => Activity::Communication,
+            _ => Activity::Computation,
         };
         add(dispatch.agent, dispatch.start, dispatch.end, activity);
     }

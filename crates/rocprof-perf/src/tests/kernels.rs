@@ -29,10 +29,10 @@ fn kernels_by_name_have_exact_figures_in_microseconds() {
         rows(&analysis, "kernel_summary", &columns),
         [
             "a_gemm | 2 | 0.0065 | 0.0065 | 0.0021213203435596424 | 0.005 | 0.008 | 39.39393939393939 | 39.39393939393939 | 1.3e-5 | GEMM",
-            "reduce<float> | 1 | 0.007 | 0.007 | - | 0.007 | 0.007 | 21.21212121212121 | 60.60606060606061 | 7e-6 | Reduction",
-            "raw.kd | 1 | 0.005 | 0.005 | - | 0.005 | 0.005 | 15.151515151515152 | 75.75757575757575 | 5e-6 | Other",
-            "unknown_kernel_9 | 1 | 0.005 | 0.005 | - | 0.005 | 0.005 | 15.151515151515152 | 90.9090909090909 | 5e-6 | Other",
-            " | 1 | 0.003 | 0.003 | - | 0.003 | 0.003 | 9.090909090909092 | 100.0 | 3e-6 | Other",
+            "reduce<float> | 1 | 0.007 | 0.007 | - | 0.007 | 0.007 | 21.21212121212121 | 60.60606060606061 | 7e-6 | reduce",
+            "raw.kd | 1 | 0.005 | 0.005 | - | 0.005 | 0.005 | 15.151515151515152 | 75.75757575757575 | 5e-6 | other",
+            "unknown_kernel_9 | 1 | 0.005 | 0.005 | - | 0.005 | 0.005 | 15.151515151515152 | 90.9090909090909 | 5e-6 | other",
+            " | 1 | 0.003 | 0.003 | - | 0.003 | 0.003 | 9.090909090909092 | 100.0 | 3e-6 | other",
         ]
     );
 }
@@ -86,10 +86,40 @@ fn kernels_by_category_are_the_sums_of_kernels_by_name() {
         rows(&analysis, "kernel_summary_by_category", &columns),
         [
             "GEMM | 2 | 1.3e-5 | 39.39393939393939 | 39.39393939393939",
-            "Other | 3 | 1.3e-5 | 39.39393939393939 | 78.78787878787878",
-            "Reduction | 1 | 7e-6 | 21.21212121212121 | 100.0",
+            "other | 3 | 1.3e-5 | 39.39393939393939 | 78.78787878787878",
+            "reduce | 1 | 7e-6 | 21.21212121212121 | 100.0",
         ]
     );
+}
+
+#[test]
+fn kernels_of_one_name_have_a_row_for_each_kind_of_work() {
+    let recorded = || {
+        let mut recorded = Recorded::new(Some((0, 100)));
+        for (id, formatted) in [
+            (1, "void ck_tile::kentry<256, ck_tile::FmhaFwdKernel<Shape> >(Args)"),
+            (2, "void ck_tile::kentry<256, ck_tile::GemmKernel<Shape> >(Args)"),
+            (3, "void ck_tile::kentry<512, ck_tile::GemmKernel<Shape> >(Args)"),
+        ] {
+            let kernel = recorded.kernel(id, [None, Some(formatted), Some("kentry")]);
+            recorded.dispatch(kernel, None, 0, 10 * id as i64);
+        }
+        recorded
+    };
+    let summary = |options| {
+        let analysis = recorded().analyse(options);
+        let by_category = rows(&analysis, "kernel_summary_by_category", &["op category", "Count"]);
+        (rows(&analysis, "kernel_summary", &["name", "Count", "Category"]), by_category)
+    };
+    assert_eq!(
+        summary(RocprofOptions::default()),
+        (
+            vec!["kentry | 2 | GEMM".to_owned(), "kentry | 1 | SDPA_fwd".to_owned()],
+            vec!["GEMM | 2".to_owned(), "SDPA_fwd | 1".to_owned()]
+        )
+    );
+    let tracelens = RocprofOptions { tracelens_categories: true, ..RocprofOptions::default() };
+    assert_eq!(summary(tracelens), (vec!["kentry | 3 | Other".to_owned()], vec!["Other | 3".to_owned()]));
 }
 
 #[test]

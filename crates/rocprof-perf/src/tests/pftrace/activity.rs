@@ -1,5 +1,6 @@
 //! Categories, kernels and HIP calls of two GPUs.
 
+use sheets::Layout;
 use trace_ingest::Nanoseconds;
 use trace_ingest::rocprof::{Kernel, KernelNames, Launch, SourceFormat};
 
@@ -71,19 +72,25 @@ fn category(analysis: &RocprofAnalysis, gpu: &str, category: &str) -> [f64; 4] {
 fn categories_of_each_gpu_and_their_means() {
     let analysis = two_gpus().analysis(PftraceOptions::default());
     let (of_compute, of_total) = (0.3076923076923077, 0.23529411764705882);
-    assert_eq!(category(&analysis, "0", "xla"), [0.03, 2.0, 3.0 / 13.0, 3.0 / 17.0]);
-    assert_eq!(category(&analysis, "0", "gemm"), [0.1, 1.0, 10.0 / 13.0, 10.0 / 17.0]);
-    assert_eq!(category(&analysis, "0", "rccl"), [0.04, 1.0, of_compute, of_total]);
+    assert_eq!(category(&analysis, "0", "other"), [0.03, 2.0, 3.0 / 13.0, 3.0 / 17.0]);
+    assert_eq!(category(&analysis, "0", "GEMM"), [0.1, 1.0, 10.0 / 13.0, 10.0 / 17.0]);
+    assert_eq!(category(&analysis, "0", "communication"), [0.04, 1.0, of_compute, of_total]);
     // The collective runs from 10 to 50 µs, something is computed from 0 to 115 µs.
     assert_eq!(category(&analysis, "0", "overlapped_comm"), [0.04, 0.0, of_compute, of_total]);
     assert_eq!(category(&analysis, "0", "non_overlapped_comm"), [0.0, 0.0, 0.0, 0.0]);
     assert_eq!(category(&analysis, "0", "compute_total"), [0.13, 0.0, 1.0, 13.0 / 17.0]);
     assert_eq!(category(&analysis, "0", "total_incl_comm")[0], 0.17);
-    assert_eq!(category(&analysis, "1", "xla")[..2], [0.03, 1.0]);
+    assert_eq!(category(&analysis, "1", "other")[..2], [0.03, 1.0]);
+    assert_eq!(category(&analysis, "1", "copy/fill")[..2], [0.015, 2.0]);
+    assert_eq!(category(&analysis, "1", "total_incl_comm")[..2], [0.045, 0.0]);
+    assert_eq!(category(&analysis, "Avg", "other"), [0.03, 1.5, 0.4487179487179487, 0.4215686274509804]);
+
+    let analysis = two_gpus().with_tracelens_categories(PftraceOptions::default());
+    assert_eq!(category(&analysis, "0", "xla"), [0.03, 2.0, 3.0 / 13.0, 3.0 / 17.0]);
+    assert_eq!(category(&analysis, "0", "rccl"), [0.04, 1.0, of_compute, of_total]);
+    assert_eq!(category(&analysis, "0", "overlapped_comm"), [0.04, 0.0, of_compute, of_total]);
     assert_eq!(category(&analysis, "1", "memcpy/memset")[..2], [0.007, 1.0]);
     assert_eq!(category(&analysis, "1", "fillBuffer")[..2], [0.008, 1.0]);
-    assert_eq!(category(&analysis, "1", "total_incl_comm")[..2], [0.045, 0.0]);
-    assert_eq!(category(&analysis, "Avg", "xla"), [0.03, 1.5, 0.4487179487179487, 0.4215686274509804]);
 }
 
 #[test]
@@ -96,10 +103,10 @@ fn the_reference_counts_overlap_by_pairs() {
 }
 
 #[test]
-fn rows_of_categories_have_a_fixed_order_and_means_an_alphabetical_one() {
-    let frame = table(&two_gpus().analysis(PftraceOptions::default()), "category_summary");
-    let categories = texts(&frame, "Category");
-    let order = [
+fn rows_of_categories_have_the_same_order_for_every_gpu_and_means_an_alphabetical_one() {
+    let sums = ["overlapped_comm", "non_overlapped_comm", "compute_total", "total_incl_comm"];
+    let by_time = ["GEMM", "other", "communication", "copy/fill"];
+    let tracelens = [
         "xla",
         "aiterfwd",
         "aiterbwd",
@@ -110,19 +117,21 @@ fn rows_of_categories_have_a_fixed_order_and_means_an_alphabetical_one() {
         "memcpy/memset",
         "fillBuffer",
         "rccl",
-        "overlapped_comm",
-        "non_overlapped_comm",
-        "compute_total",
-        "total_incl_comm",
     ];
-    assert_eq!(categories[..14], order);
-    assert_eq!(categories[14..28], order);
-    let mut sorted = order;
-    sorted.sort_unstable();
-    assert_eq!(categories[28..], sorted);
-    let gpus = texts(&frame, "GPU ID");
-    let of = |gpu: &str| gpus.iter().filter(|&other| other == gpu).count();
-    assert_eq!((of("0"), of("1"), of("Avg")), (14, 14, 14));
+    for (analysis, order) in [
+        (two_gpus().analysis(PftraceOptions::default()), &by_time[..]),
+        (two_gpus().with_tracelens_categories(PftraceOptions::default()), &tracelens),
+    ] {
+        let frame = table(&analysis, "category_summary");
+        let (gpus, categories) = (texts(&frame, "GPU ID"), texts(&frame, "Category"));
+        let of = |gpu: &str| -> Vec<&str> {
+            (0..gpus.len()).filter(|&row| gpus[row] == gpu).map(|row| categories[row].as_str()).collect()
+        };
+        let mut order = [order, &sums].concat();
+        assert_eq!((of("0"), of("1")), (order.clone(), order.clone()));
+        order.sort_unstable();
+        assert_eq!(of("Avg"), order);
+    }
 }
 
 #[test]
@@ -285,9 +294,9 @@ fn gpus_are_numbered_as_they_occur() {
     fixture.kernel("gemm", "37946", 50_000, 10_000);
     fixture.kernel("k", "0", 0, 10_000);
     let frame = table(&fixture.analysis(PftraceOptions::default()), "category_summary");
-    assert_eq!(frame.height(), 3 * 14, "an agent without kernels has no rows, one called 0 has");
-    assert_eq!(category(&fixture.analysis(PftraceOptions::default()), "0", "gemm")[1], 1.0);
-    assert_eq!(category(&fixture.analysis(PftraceOptions::default()), "1", "xla")[1], 1.0);
+    assert_eq!(frame.height(), 3 * 6, "an agent without kernels has no rows, one called 0 has");
+    assert_eq!(category(&fixture.analysis(PftraceOptions::default()), "0", "GEMM")[1], 1.0);
+    assert_eq!(category(&fixture.analysis(PftraceOptions::default()), "1", "other")[1], 1.0);
 }
 
 #[test]
@@ -298,8 +307,9 @@ fn classes_see_the_namespaces_that_perfetto_traces_have() {
     let truncated = Some(profile.strings.intern("fmha_fwd_hd128"));
     let kernel = &mut profile.kernels[0];
     (kernel.formatted, kernel.truncated) = (kernel.truncated, truncated);
-    let analysis = fixture.analysis(PftraceOptions::default());
+    let analysis = fixture.with_tracelens_categories(PftraceOptions::default());
     assert_eq!(category(&analysis, "0", "aiterfwd")[1], 1.0);
+    assert_eq!(category(&fixture.analysis(PftraceOptions::default()), "0", "SDPA_fwd")[1], 1.0);
     let short = PftraceOptions { kernel_names: Some(KernelNames::Truncated), ..PftraceOptions::default() };
     let frame = table(&fixture.analysis(short), "pftrace_kernel_summary");
     assert_eq!(texts(&frame, "Name"), ["fmha_fwd_hd128"]);
@@ -313,7 +323,8 @@ fn tables_of_nothing_have_all_headers() {
         let sheets = rocprof_sheets();
         let sheet = sheets.iter().find(|sheet| sheet.name == name).unwrap();
         let always = |name: &&str| !["Stream", "Op"].contains(name);
-        let columns: Vec<&str> = sheet.columns.iter().map(|column| column.name).filter(always).collect();
+        let columns = sheet.columns.iter().filter(|column| column.only_in != Some(Layout::Roles));
+        let columns: Vec<&str> = columns.map(|column| column.name).filter(always).collect();
         assert_eq!((headers(&frame), frame.height()), (columns, 0), "{name}");
     }
     assert_eq!(pftrace_notices(&analysis), []);

@@ -83,6 +83,15 @@ impl Fixture {
         RocprofAnalysis::new(self.recorded.profile.clone(), options)
     }
 
+    fn with_tracelens_categories(&self, pftrace: PftraceOptions) -> RocprofAnalysis {
+        let options = RocprofOptions {
+            pftrace: Some(pftrace),
+            tracelens_categories: true,
+            ..RocprofOptions::default()
+        };
+        RocprofAnalysis::new(self.recorded.profile.clone(), options)
+    }
+
     fn reference(&self, pftrace: PftraceOptions) -> RocprofAnalysis {
         let options = RocprofOptions { pftrace: Some(pftrace), parity: true, ..RocprofOptions::default() };
         RocprofAnalysis::new(self.recorded.profile.clone(), options)
@@ -146,10 +155,10 @@ proptest! {
         let analysis = fixture(&kernels).analysis(options);
         let all: i64 = kernels.iter().map(|&(.., length)| length).filter(|&l| l >= min_event_ns).sum();
         prop_assert_eq!(time(&analysis, &["total_incl_comm"]), all);
-        prop_assert_eq!(time(&analysis, &["compute_total", "rccl"]), all);
-        prop_assert_eq!(time(&analysis, &["xla", "gemm", "fillBuffer", "rccl"]), all);
+        prop_assert_eq!(time(&analysis, &["compute_total", "communication"]), all);
+        prop_assert_eq!(time(&analysis, &["other", "GEMM", "copy/fill", "communication"]), all);
         let communication = time(&analysis, &["overlapped_comm", "non_overlapped_comm"]);
-        prop_assert!(communication <= time(&analysis, &["rccl"]));
+        prop_assert!(communication <= time(&analysis, &["communication"]));
         let overlaps = floats(&table(&analysis, "category_summary"), "Total runtime (ms)");
         prop_assert!(overlaps.iter().all(|&time| time >= 0.0));
     }
