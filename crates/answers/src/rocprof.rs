@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use iterations::Window;
 use rocprof_perf::{
     AgentTimeline, RocprofAnalysis, RocprofOptions, agent_timelines, rocprof_finding, rocprof_notices,
     rocprof_sheets,
@@ -15,7 +16,7 @@ use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
 use crate::numbers::counted;
 use crate::report::{Analysed, Report, Reporter, Run, Stage, only, pictures, tables, title, titled};
-use crate::steps::steps_in_words;
+use crate::steps::{steps_in_words, window_in_words};
 use crate::summary::{Summary, Timeline, devices};
 use crate::trace::SheetNames;
 
@@ -26,6 +27,8 @@ pub struct RocprofReporter {
     pub analysis: RocprofOptions,
     /// Names of the sheets, with which the columns go.
     pub sheet_names: SheetNames,
+    /// The part of the profile that the report is of, where it is not all.
+    pub window: Option<Window>,
 }
 
 impl Reporter for RocprofReporter {
@@ -37,7 +40,15 @@ impl Reporter for RocprofReporter {
         run.begin(Stage::Analysis);
         let layout = self.sheet_names.layout(self.analysis.parity);
         self.analysis.tracelens_categories |= layout == Layout::Reference;
-        let analysis = Box::new(RocprofAnalysis::new(profile, self.analysis));
+        let (analysis, selected) = match &self.window {
+            None => (RocprofAnalysis::new(profile, self.analysis), None),
+            Some(window) => {
+                let (analysis, selected) = RocprofAnalysis::of_window(profile, self.analysis, window)
+                    .map_err(|error| Error::Window { path: path.to_path_buf(), error })?;
+                (analysis, Some(selected))
+            }
+        };
+        let analysis = Box::new(analysis);
         run.begin(Stage::Sheets);
         let title = title(path);
         let (mut made, known) = tables(&*analysis, rocprof_sheets(), layout)?;
@@ -49,7 +60,8 @@ impl Reporter for RocprofReporter {
         let mut notices =
             of_reading.chain(rocprof_notices(&analysis).into_iter().map(Notice::Rocprof)).collect();
         let pictures = pictures(run, &mut notices, |_| Ok(Err(NothingToDraw::OtherReports)))?;
-        let summary = summary(&analysis, title);
+        let mut summary = summary(&analysis, title);
+        summary.statements.splice(0..0, selected.as_ref().map(window_in_words));
         let analysis = Analysed::Rocprof(analysis);
         let report = Report { tables, summary, notices, pictures, analysis };
         self.sheet_names.with_overview(report, run)

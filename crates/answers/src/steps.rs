@@ -1,8 +1,8 @@
-//! The steps of a program on the first page.
+//! The steps of a program on the first page, and the window that it is of.
 
 use std::fmt::Write as _;
 
-use iterations::{Evidence, Level, Mark, Measured, MeasuredIterations};
+use iterations::{Evidence, Level, Mark, Measured, MeasuredIterations, Selected};
 use operator_sheets::Iterated;
 
 use crate::numbers::{duration, grouped};
@@ -60,6 +60,22 @@ pub(crate) fn steps_in_words(analysis: &impl Iterated) -> Option<String> {
         write!(sentence, "; {} more are not steady", grouped((marked.len() - NAMED) as u128)).ok()?;
     }
     Some(sentence)
+}
+
+/// What part of the recording the figures are of.
+pub(crate) fn window_in_words(selected: &Selected) -> String {
+    match &selected.steps {
+        None => {
+            "all figures are of a part of the recording: the device work that starts in the window".to_owned()
+        }
+        Some(steps) => {
+            let which = match steps.len() {
+                1 => format!("iteration {}", steps.start),
+                _ => format!("the iterations {} to {}", steps.start, steps.end.saturating_sub(1)),
+            };
+            format!("all figures are of {which} out of {}", grouped(selected.of as u128))
+        }
+    }
 }
 
 /// What surely comes several times in a single step, the longest first.

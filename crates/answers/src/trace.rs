@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use inference_phase::capture::{CaptureLibrary, MergeReport, merge};
 use inference_phase::sheets::{PhaseAnalysis, PhaseOptions, PhaseStatistics, phase_sheets};
-use iterations::{DetectOptions, Iterations, Selected, Window, WindowError};
+use iterations::{Selected, Window, WindowError};
 use operator_sheets::RooflineShares;
 use script_extension::Extension;
 use sheets::{Layout, Sheet, Table};
@@ -20,7 +20,7 @@ use crate::report::{
     Analysed, Picture, Report, Reporter, Run, Stage, is_of_other_tool, layout, lost_events, only, pictures,
     tables, title, titled,
 };
-use crate::steps::steps_in_words;
+use crate::steps::{steps_in_words, window_in_words};
 use crate::summary::{Summary, Timeline, devices};
 use crate::{roofline_picture, step_picture};
 
@@ -48,7 +48,7 @@ pub enum SheetNames {
     #[default]
     Documented,
     /// Those that TraceLens writes at present, with its columns in its order, its categories of the kernels of
-    /// rocprofv3 and without sheets that say what it does not.
+    /// rocprofv3 and without `overview`.
     Current,
 }
 
@@ -101,9 +101,7 @@ impl TraceReporter {
         let mut tree = TraceTree::build(trace, &options);
         let mut selected = None;
         if let Some(window) = &self.window {
-            let chosen = window.select(&tree, Iterations::detect(&tree, &DetectOptions::default()))?;
-            let mut trace = tree.into_trace();
-            trace.retain(|event| chosen.events.contains(event));
+            let (trace, chosen) = window.cut(tree)?;
             tree = TraceTree::build(trace, &options);
             selected = Some(chosen);
         }
@@ -390,22 +388,6 @@ fn phase_shares(phases: &PhaseAnalysis<'_>) -> Option<String> {
         None => format!(" by {}", phases.options().method),
     };
     (!described.is_empty()).then(|| format!("inference phases{by}: {}", described.join(", ")))
-}
-
-/// What part of the trace the figures are of.
-fn window_in_words(selected: &Selected) -> String {
-    match &selected.steps {
-        None => {
-            "all figures are of a part of the trace: the device work that starts in the window".to_owned()
-        }
-        Some(steps) => {
-            let which = match steps.len() {
-                1 => format!("iteration {}", steps.start),
-                _ => format!("the iterations {} to {}", steps.start, steps.end.saturating_sub(1)),
-            };
-            format!("all figures are of {which} out of {}", grouped(selected.of as u128))
-        }
-    }
 }
 
 /// In how many steps, what says so, and how sure that is.

@@ -11,7 +11,7 @@ mod repeats;
 mod sequence;
 mod training;
 
-use trace_ingest::RowId;
+use trace_ingest::{RecordingKind, RowId};
 use trace2tree::TraceTree;
 
 use crate::level::{Evidence, Iteration, Level, LevelKind};
@@ -27,7 +27,8 @@ use training::{Stretch, Training};
 /// What the detector may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DetectOptions {
-    /// Marks that say step: `ProfilerStep#12`, annotations of engines, runs of XLA programs.
+    /// Marks that say step: `ProfilerStep#12`, annotations of engines, runs of XLA programs, and ranges of a marker
+    /// library that tile, where other ranges may be used too.
     pub use_recorded_steps: bool,
     /// Other ranges that the program named.
     pub use_annotations: bool,
@@ -150,6 +151,9 @@ fn marked_level(group: &MarkGroup, marks: &[Mark], confidence: f64) -> Level {
 /// Least share of what ran that images are of what repeats, where several were made; steps of a single image leave
 /// the text encoder and the decoder of the image aside.
 const IMAGES: f64 = 0.9;
+
+/// Least share of the time, of the ranges and of the work that speaks for ranges that tile.
+const TILED: f64 = 0.9;
 
 /// Below it, what repeats is more likely chance than iterations.
 const LEAST_CONFIDENCE: f64 = 0.4;
@@ -328,6 +332,49 @@ impl Finder<'_> {
             };
             found.add_steps(level, reason);
         }
+        if found.steps.is_none()
+            && let Some(level) = self.tiling_ranges()
+        {
+            let reason = Reason::Marked(level.name.clone());
+            found.add_steps(level, reason);
+        }
+    }
+
+    /// Ranges of a marker library (NVTX, roctx) that tile the loop: one follows the other on its thread with little
+    /// between them, nearly all of them launch work, and together nearly all that was launched. Numbers in their names
+    /// only grow; those of parts of a step begin again in each. Where several kinds tile, those whose name says step,
+    /// else the outermost.
+    fn tiling_ranges(&self) -> Option<Level> {
+        let recorder = self.tree.trace().facts().recorder.kind;
+        if recorder != Some(RecordingKind::Rocprof) {
+            return None;
+        }
+        let named = self.groups.iter().filter(|group| matches!(group.kind, MarkKind::Named(_)));
+        let tiles = named.filter_map(|group| {
+            let marks = self.on_main_thread(group).filter(|marks| self.tile(marks))?;
+            let name = group.name.to_ascii_lowercase();
+            let says_step = ["step", "iter"].iter().any(|word| name.contains(word));
+            Some(((!says_step, marks.len(), marks[0].start), group, marks))
+        });
+        let (_, group, marks) = tiles.min_by_key(|&(order, ..)| order)?;
+        let level = Level { evidence: Evidence::RecordedSteps, ..marked_level(group, marks, 1.0) };
+        Some(self.with_clipped_end(level))
+    }
+
+    fn tile(&self, marks: &[Mark]) -> bool {
+        let [first, .., last] = marks else { return false };
+        let work = &self.process.work;
+        let covered: i64 = marks.iter().map(|mark| mark.end.saturating_sub(mark.start)).sum();
+        let with_work = marks.iter().filter(|mark| work.between(mark.start, mark.end) > 0).count();
+        let numbers_grow = marks.windows(2).all(|pair| match (pair[0].number, pair[1].number) {
+            (Some(number), Some(next)) => number < next,
+            (None, None) => true,
+            _ => false,
+        });
+        numbers_grow
+            && covered as f64 >= TILED * last.end.saturating_sub(first.start) as f64
+            && with_work as f64 >= TILED * marks.len() as f64
+            && work.share(marks.iter().map(|mark| (mark.start, mark.end))) >= TILED
     }
 
     /// Tells a last step that recording ended in: with it ends what the thread did, and it did much less than the

@@ -101,7 +101,8 @@ impl fmt::Display for LevelKind {
 /// What shows iterations, the surest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Evidence {
-    /// Marks that say step: `ProfilerStep#12`, an engine's annotation of its step, runs of XLA programs.
+    /// Marks that say step: `ProfilerStep#12`, an engine's annotation of its step, runs of XLA programs, and ranges of
+    /// a marker library that tile the program's loop.
     RecordedSteps,
     /// Ranges that the program named, which repeat and cover its work.
     Annotations,

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::ops::Range;
 
-use trace_ingest::{Category, EventId};
+use trace_ingest::{Category, EventId, Trace};
 use trace2tree::{EventSet, TraceTree};
 
-use crate::detect::Iterations;
+use crate::detect::{DetectOptions, Iterations};
 use crate::division::{Division, Part};
 use crate::level::{Iteration, Level};
 use crate::measure::Measured;
@@ -28,6 +28,8 @@ pub enum Window {
 pub struct Selected {
     /// The events that belong to it: device events, and all of the host that runs at the time of their launches.
     pub events: EventSet,
+    /// When it is, on the host and in the trace's time unit.
+    pub time: Range<i64>,
     /// The iterations in it, and of the levels below and beside, those in the same time.
     pub iterations: Iterations,
     /// The steps that were chosen, by their indices in the recording; `None` for a stretch of time.
@@ -86,8 +88,19 @@ impl fmt::Display for WindowError {
 impl std::error::Error for WindowError {}
 
 impl Window {
-    /// The events of a recording that belong to the window. Keep them ([`trace_ingest::Trace::retain`]) for a trace of
-    /// the window alone.
+    /// The trace of the window alone: its events, with their times and tracks in the recording.
+    ///
+    /// # Errors
+    ///
+    /// When the recording has no such iterations, or nothing runs in the window.
+    pub fn cut(&self, tree: TraceTree) -> Result<(Trace, Selected), WindowError> {
+        let selected = self.select(&tree, Iterations::detect(&tree, &DetectOptions::default()))?;
+        let mut trace = tree.into_trace();
+        trace.retain(|event| selected.events.contains(event));
+        Ok((trace, selected))
+    }
+
+    /// The events of a recording that belong to the window, by the iterations that were found in it.
     ///
     /// # Errors
     ///
@@ -139,7 +152,7 @@ impl Window {
             }
         }
         let iterations = found.within(&time, steps.as_ref());
-        Ok(Selected { events: chosen, iterations, steps, of })
+        Ok(Selected { events: chosen, time, iterations, steps, of })
     }
 
     /// The indices of the steps of a window that names steps.
@@ -194,7 +207,7 @@ mod tests {
     use trace2tree::TreeOptions;
 
     use super::*;
-    use crate::{DetectOptions, Evidence, LevelKind, Program, Reason};
+    use crate::{Evidence, LevelKind, Program, Reason};
 
     /// Steps of 100, each with an operator and a kernel that runs 150 later; the first and the sixth take long on the
     /// device.
@@ -258,6 +271,17 @@ mod tests {
         let steps = selected.iterations.steps().unwrap();
         assert_eq!((steps.first, steps.iterations.len(), steps.iterations[0].number), (3, 2, Some(6)));
         assert_eq!((selected.steps, selected.of), (Some(3..5), 10));
+    }
+
+    #[test]
+    fn a_cut_has_the_times_of_the_recording() {
+        let (tree, _) = recorded();
+        let (trace, selected) = Window::Microseconds(0.44..0.56).cut(tree).unwrap();
+        assert_eq!(selected.time, 440..560);
+        let events = trace.events();
+        let kernels = events.ids().filter(|&event| events.category(event) == Category::KERNEL);
+        assert_eq!(kernels.map(|event| events.start(event)).collect::<Vec<_>>(), [450, 550]);
+        assert_eq!(events.len(), selected.events.iter().count());
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The iterations of the program: one row each, and one row per group of alike ones.
 
 use gpu_timeline::Summary;
-use iterations::{Figures, Group, Iteration, Level, Mark, Measured, MeasuredIterations, Part};
-use sheets::{Chart, ChartShape, Column, ColumnKind, Nested, Role, Sheet, Unit, percent};
+use iterations::{Figures, Group, Iteration, Iterations, Level, Mark, Measured, MeasuredIterations, Part};
+use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Nested, Role, Sheet, Unit, percent};
 
 /// The analysis of a recording in which something may repeat.
 pub trait Iterated {
@@ -11,6 +11,32 @@ pub trait Iterated {
 
     /// A time of the recording in ms.
     fn ms(&self, time: f64) -> f64;
+
+    /// The iterations of the window of a recording that the analysis is of; `None` where it is of all.
+    fn window(&self) -> Option<&Iterations>;
+
+    /// How many iterations the window has: what sums are divided by for the mean of one. `None` where there is no
+    /// window, or one of a single iteration or of parts of iterations.
+    fn iterations_of_window(&self) -> Option<usize> {
+        let steps = self.window()?.steps()?;
+        let whole = steps.iterations.iter().all(|step| step.whole);
+        Some(steps.iterations.len()).filter(|&count| count > 1 && whole)
+    }
+}
+
+/// The mean of a time over the iterations of a window.
+pub fn per_iteration<'a, A: Iterated + 'a, R>(
+    time: impl Fn(&R) -> i64 + Copy + Send + Sync + 'static,
+) -> Field<&'a A, R> {
+    const PER_ITERATION: Column = Column::milliseconds(
+        "per iteration (ms)",
+        "The time over the number of iterations in the window, in ms; only for windows of several whole iterations.",
+    );
+    PER_ITERATION
+        .field_in(move |analysis: &&A, row: &R| {
+            analysis.iterations_of_window().map(|count| analysis.ms(time(row) as f64) / count as f64).into()
+        })
+        .when(|analysis| analysis.iterations_of_window().is_some())
 }
 
 /// Iterations of the chart: more are narrower than a pixel or two.

@@ -5,11 +5,11 @@ use std::sync::OnceLock;
 
 use gpu_timeline::{Activity, Interval, Summary};
 use hashbrown::HashMap;
-use iterations::{DetectOptions, Iterations, MeasuredIterations};
+use iterations::{DetectOptions, Iterations, MeasuredIterations, Selected, Window, WindowError};
 use operator_sheets::Iterated;
 use perf_models::{Category, CommunicationPatterns, kernel_class, tracelens_rocprof_category};
 use trace_ingest::rocprof::{Dispatch, KernelNames, MemoryCopy, Profile};
-use trace_ingest::{Category as EventCategory, Nanoseconds, PerString};
+use trace_ingest::{Category as EventCategory, Nanoseconds, PerString, Trace};
 use trace2tree::{TraceTree, TreeOptions};
 
 use crate::options::{PftraceOptions, RocprofOptions};
@@ -30,6 +30,8 @@ pub struct RocprofAnalysis {
     gpu_kernels: OnceLock<GpuKernels>,
     hip_launches: OnceLock<HipLaunches>,
     iterations: OnceLock<MeasuredIterations>,
+    /// Whether the profile is a window of a recording.
+    is_window: bool,
 }
 
 impl RocprofAnalysis {
@@ -48,7 +50,28 @@ impl RocprofAnalysis {
             gpu_kernels: OnceLock::new(),
             hip_launches: OnceLock::new(),
             iterations: OnceLock::new(),
+            is_window: false,
         }
+    }
+
+    /// The analysis of a part of a profile: all sheets are of that part.
+    ///
+    /// # Errors
+    /// When the profile has no such iterations, or nothing runs in the window.
+    pub fn of_window(
+        mut profile: Profile,
+        options: RocprofOptions,
+        window: &Window,
+    ) -> Result<(Self, Selected), WindowError> {
+        let (trace, selected) = window.cut(tree(profile.to_trace()))?;
+        let at = |time: i64| Nanoseconds(trace.origin().saturating_add(time));
+        let time = at(selected.time.start)..at(selected.time.end);
+        profile.retain(|event| selected.events.contains(event), &time);
+        let mut analysis = Self::new(profile, options);
+        let measured = analysis.measured(&tree(trace), selected.iterations.clone());
+        analysis.iterations = OnceLock::from(measured);
+        analysis.is_window = true;
+        Ok((analysis, selected))
     }
 
     /// The profile.
@@ -125,6 +148,25 @@ impl RocprofAnalysis {
         self.hip_launches.get_or_init(|| HipLaunches::new(&self.profile, options, self.options.parity))
     }
 
+    /// Whether it is of a part of a profile.
+    pub(crate) fn is_window(&self) -> bool {
+        self.is_window
+    }
+
+    fn measured(&self, tree: &TraceTree, detected: Iterations) -> MeasuredIterations {
+        let (trace, events) = (tree.trace(), tree.trace().events());
+        let mut communicates =
+            PerString::new(trace.strings(), |name| self.communication.is_communication(name));
+        let device_events = events.ids().filter_map(|event| match events.category(event) {
+            EventCategory::GPU_MEMCPY => Some((event, Activity::Memcpy)),
+            category if !category.is_device() => None,
+            _ if *communicates.get(events.name(event)) => Some((event, Activity::Communication)),
+            _ => Some((event, Activity::Computation)),
+        });
+        let device_events: Vec<_> = device_events.collect();
+        MeasuredIterations::new(tree, detected, &device_events)
+    }
+
     fn counts(&self, process: u32) -> bool {
         !self.options.parity || tracelens::reads_process(&self.profile, process)
     }
@@ -137,25 +179,22 @@ impl Iterated for RocprofAnalysis {
             return None;
         }
         Some(self.iterations.get_or_init(|| {
-            let tree = TraceTree::build(self.profile.to_trace(), &TreeOptions::default());
-            let (trace, events) = (tree.trace(), tree.trace().events());
-            let mut communicates =
-                PerString::new(trace.strings(), |name| self.communication.is_communication(name));
-            let device_events = events.ids().filter_map(|event| match events.category(event) {
-                EventCategory::GPU_MEMCPY => Some((event, Activity::Memcpy)),
-                category if !category.is_device() => None,
-                _ if *communicates.get(events.name(event)) => Some((event, Activity::Communication)),
-                _ => Some((event, Activity::Computation)),
-            });
-            let device_events: Vec<_> = device_events.collect();
-            let detected = Iterations::detect(&tree, &DetectOptions::default());
-            MeasuredIterations::new(&tree, detected, &device_events)
+            let tree = tree(self.profile.to_trace());
+            self.measured(&tree, Iterations::detect(&tree, &DetectOptions::default()))
         }))
     }
 
     fn ms(&self, time: f64) -> f64 {
         time / 1e6
     }
+
+    fn window(&self) -> Option<&Iterations> {
+        self.is_window.then(|| self.iterations().map(MeasuredIterations::detected))?
+    }
+}
+
+fn tree(trace: Trace) -> TraceTree {
+    TraceTree::build(trace, &TreeOptions::default())
 }
 
 /// A span as the timeline takes it, in nanoseconds.

@@ -78,7 +78,7 @@ pub fn rocprof_notices(analysis: &RocprofAnalysis) -> Vec<RocprofNotice> {
         notices.push(RocprofNotice::NoKernels);
     }
     let has_records = has_kernels || analysis.copies().next().is_some();
-    if has_records && !window(analysis).is_of_processes {
+    if has_records && !analysis.is_window() && !window(analysis).is_of_processes {
         notices.push(RocprofNotice::NoProcessTimes);
     }
     let records = outside_process_times(analysis);

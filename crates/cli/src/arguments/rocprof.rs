@@ -6,6 +6,7 @@ use trace_ingest::rocprof::KernelNames;
 
 use super::devices::ShortKernelArguments;
 use super::report_output::{Recordings, ReportOutput, SheetNaming};
+use super::window::WindowArguments;
 use super::{REFERENCES, Reference, one_of};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -13,6 +14,7 @@ Examples:
   tracelens rocprof 908_results.json                           summary here, workbook beside the profile
   tracelens rocprof 908_results.db --output_csvs_dir sheets    CSV files instead of the workbook
   tracelens rocprof out/node-7 --kernel_details                the CSV files of a directory, with a row per dispatch
+  tracelens rocprof 908_results.json --steady                  without warm-up, partial and odd iterations
   tracelens rocprof 908_results.pftrace --pftrace_tables       with the tables known from Perfetto traces
 
 rocprofv3 --sys-trace --output-format json -- PROGRAM writes <host>/<pid>_results.json; csv, rocpd and pftrace are
@@ -26,6 +28,8 @@ pub(crate) struct RocprofArguments {
     pub(crate) output: ReportOutput,
     #[command(flatten)]
     pub(crate) naming: SheetNaming,
+    #[command(flatten)]
+    pub(crate) window: WindowArguments,
     #[command(flatten)]
     pub(crate) analysis: RocprofAnalysisArguments,
     #[command(flatten)]

@@ -16,7 +16,11 @@ pub(crate) fn run(arguments: &RocprofArguments, given: &Given, timings: &mut Tim
         ..Request::new("rocprof", arguments.recordings.paths(), &arguments.output, given)
     };
     request.answer(
-        RocprofReporter { analysis: options(arguments), sheet_names: arguments.naming.sheet_names },
+        RocprofReporter {
+            analysis: options(arguments),
+            sheet_names: arguments.naming.sheet_names,
+            window: arguments.window.window(),
+        },
         &(),
         timings,
     )

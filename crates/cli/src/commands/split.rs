@@ -12,7 +12,7 @@ use inference_phase::split::{
 };
 use report_writers::terminal::{TextColumn, table};
 use sheets::escaped;
-use trace_ingest::{Category, Trace, is_standard_input, read_path};
+use trace_ingest::{Category, RecordingKind, Trace, is_standard_input, read_path};
 use trace2tree::{TraceTree, TreeOptions};
 
 use super::report::check_directory;
@@ -71,6 +71,17 @@ pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
         };
         return Err(Failure::NothingToSplit { path: arguments.file.clone(), detail: missing.to_string() });
     };
+    if let Some(kind @ (RecordingKind::XPlane | RecordingKind::Rocprof)) = tree.trace().facts().recorder.kind
+    {
+        let instead = match kind {
+            RecordingKind::Rocprof => {
+                "; tracelens rocprof has reports of a part: --iterations, --steady, --window"
+            }
+            _ => "",
+        };
+        let detail = format!("parts of event traces are copied as they stand, and this is {kind}{instead}");
+        return Err(Failure::NothingToSplit { path: arguments.file.clone(), detail });
+    }
     if plan.outputs.is_empty() {
         let detail = match plan.missing.is_empty() {
             true => "no step is steady or stands for others".to_owned(),

@@ -615,3 +615,100 @@ fn columns_of_the_sheets_are_explained() {
         assert!(outcome.out.contains(&format!("{sheet} (tracelens rocprof)")), "{outcome:?}");
     }
 }
+
+/// The generated run has nine steps; the last is cut short.
+#[test]
+fn a_window_has_what_its_iterations_launched_in_every_sheet_and_format() {
+    let place = place();
+    for format in ["run_results.db", "run_results.pftrace.gz"] {
+        std::fs::copy(generated(format), place.path(format)).unwrap();
+    }
+    let numbers = |sheets: &Sheets, sheet: &str, column: &str| -> Vec<f64> {
+        sheets.column(sheet, column).into_iter().filter_map(Value::as_f64).collect()
+    };
+    let sum = |sheets: &Sheets, sheet: &str, column: &str| numbers(sheets, sheet, column).iter().sum::<f64>();
+    for profile in ["run_results.json.gz", "run_results.db", "run_results.pftrace.gz"] {
+        let tables = &["--pftrace_tables", "--min_event_ns", "0"];
+        let all = sheets(&place, profile, tables);
+        let (kernels, busy) =
+            (numbers(&all, "iterations", "kernels"), numbers(&all, "iterations", "busy (ms)"));
+        assert_eq!(kernels.iter().sum::<f64>(), sum(&all, "kernel_summary", "Count"), "{profile}");
+        for (window, steps) in [("2..4", 2..5), ("3", 3..4)] {
+            let some = sheets(&place, profile, &[&["--iterations", window][..], tables].concat());
+            let count = steps.len() as f64;
+            let expected: f64 = kernels[steps.clone()].iter().sum();
+            assert!(expected > 0.0);
+            for (sheet, column) in [
+                ("kernel_summary", "Count"),
+                ("kernel_summary_by_category", "Count"),
+                ("iterations", "kernels"),
+                ("kernel_launch_shapes", "Count"),
+            ] {
+                assert_eq!(sum(&some, sheet, column), expected, "{profile} {window} {sheet}");
+            }
+            let of_gpus = some.column("category_summary", "Category").into_iter();
+            let total = of_gpus.zip(numbers(&some, "category_summary", "Total runtime (ms)"));
+            let total: Vec<f64> =
+                total.filter(|(kind, _)| *kind == "total_incl_comm").map(|(_, ms)| ms).collect();
+            // The last row is the mean over the GPUs.
+            let (mean, gpus) = total.split_last().unwrap();
+            let time = sum(&some, "kernel_summary", "Total Kernel Time (ms)");
+            assert!((gpus.iter().sum::<f64>() - time).abs() < 1e-9, "{profile} {window}");
+            assert!((mean * gpus.len() as f64 - time).abs() < 1e-9);
+            // Time in which neighbours run at once is of one of them in the whole, and of those in the window here.
+            let in_window = numbers(&some, "iterations", "busy (ms)").iter().sum::<f64>();
+            assert!(in_window + 1e-9 >= busy[steps].iter().sum(), "{profile} {window}");
+            for (sheet, time) in [
+                ("gpu_timeline", "time ms"),
+                ("gpu_timeline_by_agent", "time ms"),
+                ("kernel_summary", "Total Kernel Time (ms)"),
+                ("kernel_summary_by_category", "total_direct_kernel_time_ms"),
+            ] {
+                let has_means = some.columns(sheet).contains(&"per iteration (ms)");
+                assert_eq!(has_means, count > 1.0, "{sheet}");
+                if has_means {
+                    let means = numbers(&some, sheet, "per iteration (ms)");
+                    for (mean, time) in means.iter().zip(numbers(&some, sheet, time)) {
+                        assert!((mean - time / count).abs() < 1e-9, "{sheet}");
+                    }
+                }
+            }
+        }
+    }
+    let says = |options: &[&str]| {
+        place.run(&[&["rocprof", "run_results.json.gz"], options].concat()).exits_with(0).out
+    };
+    assert!(says(&["--iterations", "2..4"]).contains("all figures are of the iterations 2 to 4 out of 9"));
+    assert!(says(&["--window", "2ms..3ms"]).contains("all figures are of a part of the recording"));
+    let overview = sheets(&place, "run_results.json.gz", &["--steady"]);
+    assert!(
+        overview
+            .column("overview", "value")
+            .iter()
+            .any(|value| text(value).starts_with("all figures are of the")),
+        "the overview names the window"
+    );
+    // The profile says when its process began and ended, but not of a part of it.
+    let total = |options: &[&str]| {
+        numbers(&sheets(&place, "run_results.json.gz", options), "gpu_timeline", "time ms")[0]
+    };
+    assert!(total(&["--iterations", "2..4", "--parity"]) < total(&[]) / 2.0);
+    assert!(!says(&["--steady"]).contains("no start and end times of processes"));
+    place.run(&["rocprof", "run_results.json.gz", "--iterations", "12"]).exits_with(2).with_error(&[
+        "run_results.json.gz",
+        "iteration 12",
+        "0 to 8",
+    ]);
+}
+
+#[test]
+fn the_steps_of_a_profile_are_listed_and_not_copied() {
+    let place = place();
+    let listed = place.run(&["split", "run_results.json.gz"]).exits_with(0);
+    listed.with_summary(&["run_results.json.gz: 9 steps (step, by recorded steps)"]);
+    place
+        .run(&["split", "run_results.json.gz", "-o", "parts", "--representatives"])
+        .exits_with(2)
+        .with_error(&["this is a rocprofv3 profile", "tracelens rocprof", "--iterations"]);
+    assert!(place.files("parts").is_empty());
+}

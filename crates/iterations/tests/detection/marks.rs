@@ -1,7 +1,7 @@
 //! Steps that the recorder, an engine or the program marked.
 
 use iterations::{Evidence, Iterations, LevelKind, Reason};
-use trace_ingest::Category;
+use trace_ingest::{Category, RecordingKind};
 
 use crate::program::{MAIN, Program, STRIPPED, count};
 
@@ -109,4 +109,106 @@ fn ranges_of_the_program_that_come_in_turn_and_cover_its_work_are_iterations() {
     );
     assert_eq!(steps.iterations[2].number, Some(2));
     assert_eq!(steps.iterations[0].end, steps.iterations[1].start);
+}
+
+/// The evidence of the steps and their number, of a program that rocprofv3 recorded.
+fn of_rocprof(mut program: Program) -> Option<(Evidence, String, usize)> {
+    program.recorded_as(RecordingKind::Rocprof);
+    let found = program.detect();
+    found.steps().map(|steps| (steps.evidence, steps.name.clone(), steps.iterations.len()))
+}
+
+#[test]
+fn ranges_of_a_marker_library_that_tile_the_loop_are_recorded_steps() {
+    let play = |program: &mut Program| {
+        program.op("aten::to");
+        for step in 5..9 {
+            program.marked(&format!("batch {step}"), |program| {
+                program.marked("forward", |program| program.infer(2));
+            });
+        }
+    };
+    let mut program = Program::new();
+    play(&mut program);
+    assert_eq!(of_rocprof(program), Some((Evidence::RecordedSteps, "batch".to_owned(), 4)));
+    // What a program names in PyTorch may be any part of it.
+    let mut program = Program::new();
+    play(&mut program);
+    assert_eq!(program.detect().steps().map(|steps| steps.evidence), Some(Evidence::Annotations));
+    let mut program = Program::new();
+    play(&mut program);
+    program.recorded_as(RecordingKind::Rocprof);
+    let stripped = Iterations::detect(&program.tree(), &STRIPPED);
+    assert!(stripped.steps().is_none_or(|steps| steps.evidence > Evidence::Annotations));
+}
+
+#[test]
+fn of_ranges_that_tile_those_that_say_step_are_the_steps() {
+    let mut program = Program::new();
+    for epoch in 0..2 {
+        program.marked(&format!("epoch {epoch}"), |program| {
+            for step in 0..3 {
+                program.marked(&format!("train_step {}", 3 * epoch + step), |program| program.infer(2));
+            }
+        });
+    }
+    assert_eq!(of_rocprof(program), Some((Evidence::RecordedSteps, "train_step".to_owned(), 6)));
+}
+
+#[test]
+fn ranges_of_a_marker_library_that_do_not_tile_are_no_recorded_steps() {
+    type Play = fn(&mut Program);
+    let plays: [(&str, Play); 5] = [
+        ("around nothing", |program| {
+            for step in 0..6 {
+                program.marked(&format!("tick {step}"), |program| program.pause(300));
+            }
+            (0..6).for_each(|_| program.infer(2));
+        }),
+        ("most of them around nothing", |program| {
+            program.marked("step 0", |program| program.infer(40));
+            for step in 1..6 {
+                program.marked(&format!("step {step}"), |program| program.pause(300));
+            }
+        }),
+        ("with much between them", |program| {
+            for step in 0..6 {
+                program.marked(&format!("step {step}"), |program| program.infer(2));
+                program.pause(500);
+            }
+        }),
+        ("around a part of the work", |program| {
+            program.infer(30);
+            for step in 0..3 {
+                program.marked(&format!("step {step}"), |program| program.infer(2));
+            }
+            program.infer(30);
+        }),
+        ("numbered anew in each step", |program| {
+            for _ in 0..4 {
+                for layer in 0..3 {
+                    program.marked(&format!("layer {layer}"), |program| program.infer(2));
+                }
+            }
+        }),
+    ];
+    for (what, play) in plays {
+        let mut program = Program::new();
+        play(&mut program);
+        let found = of_rocprof(program);
+        assert_ne!(found.as_ref().map(|found| found.0), Some(Evidence::RecordedSteps), "{what}: {found:?}");
+    }
+}
+
+#[test]
+fn a_last_step_that_recording_cut_is_partial_among_ranges_that_tile() {
+    let mut program = Program::new();
+    for step in 0..5 {
+        let layers = if step == 4 { 0 } else { 20 };
+        program.marked(&format!("step {step}"), |program| program.infer(layers));
+    }
+    program.recorded_as(RecordingKind::Rocprof);
+    let found = program.detect();
+    let whole: Vec<bool> = found.steps().unwrap().iterations.iter().map(|step| step.whole).collect();
+    assert_eq!(whole, [true, true, true, true, false]);
 }

@@ -1,7 +1,7 @@
 //! Programs that are played into recordings, with times in microseconds.
 
 use iterations::{DetectOptions, Iterations};
-use trace_ingest::{Category, EventArguments, TraceBuilder};
+use trace_ingest::{Category, EventArguments, RecorderFacts, RecordingKind, TraceBuilder, TraceFacts};
 use trace2tree::{TraceTree, TreeOptions};
 
 /// The loop's thread, autograd's thread, the device.
@@ -46,6 +46,12 @@ impl Program {
     ) {
         let track = self.builder.track(row.0, row.1);
         self.builder.event(category, name, track, 1000 * start, 1000 * duration, arguments);
+    }
+
+    /// Says which kind of recorder recorded it.
+    pub(crate) fn recorded_as(&mut self, kind: RecordingKind) {
+        let recorder = RecorderFacts { kind: Some(kind), ..RecorderFacts::default() };
+        self.builder.facts(TraceFacts { recorder, ..TraceFacts::default() });
     }
 
     fn call(&mut self, row: (i64, i64), name: &str, kernel: &str, category: Category, sequence: Option<i64>) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use gpu_timeline::{Summary, summaries};
 use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
-use operator_sheets::short_kernel_histogram;
+use operator_sheets::{per_iteration, short_kernel_histogram};
 use sheets::ColumnKind::{Count, Identifier, Number, Text};
 use sheets::Unit::{Microseconds, Milliseconds, Percent};
 use sheets::{Chart, ChartShape, Column, Excerpt, Field, Role, Sheet, percent};
@@ -129,6 +129,7 @@ fn by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
         F::from_column(CATEGORY.named("Category").with_role(Role::Detail), |_, ((_, category, _), ..)| {
             (*category).into()
         }),
+        per_iteration(|(_, summed, _): &Row<'_>| summed.time),
     ];
     let fields = durations.into_iter().chain(shares()).chain(sums);
     Sheet::with_context(
@@ -163,6 +164,7 @@ fn by_category<'a>() -> Sheet<'a, RocprofAnalysis> {
         F::from_column(CATEGORY, |_, (category, ..)| (*category).into()),
         F::from_column(COUNT, |_, (_, summed, _)| summed.count.into()).described("How many kernels ran."),
         F::from_column(CATEGORY_TOTAL, |analysis, (_, summed, _)| analysis.ms(summed.time as f64).into()),
+        per_iteration(|(_, summed, _): &Row| summed.time),
     ];
     Sheet::with_context(
         "kernel_summary_by_category",

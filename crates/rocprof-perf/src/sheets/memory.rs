@@ -185,9 +185,9 @@ pub(super) fn allocations<'a>() -> Sheet<'a, RocprofAnalysis> {
     ];
     let live = [
         F::new(Whole(Bytes), "Peak Live Bytes", |_, row| row.live.map(|live| live.peak).into())
-            .described("Most bytes of the agent that were allocated and not yet freed at a time, the same in all of its rows; empty where the profile gives no address of an allocation."),
+            .described("Most bytes of the agent that were allocated and not yet freed at a time, the same in all of its rows; empty where the profile gives no address of an allocation, and of a window, before which more may have been allocated."),
         F::new(Whole(Bytes), "Live Bytes at End", |_, row| row.live.map(|live| live.now).into())
-            .described("Bytes of the agent that were allocated and never freed, the same in all of its rows."),
+            .described("Bytes of the agent that were allocated and never freed, the same in all of its rows; empty where the peak is."),
     ];
     Sheet::with_context(
         "memory_allocations",
@@ -195,7 +195,8 @@ pub(super) fn allocations<'a>() -> Sheet<'a, RocprofAnalysis> {
         keys.into_iter().chain(durations(|row: &AllocationRow<'_>| &row.durations)).chain(live),
         |analysis: &'a RocprofAnalysis| {
             let profile = analysis.profile();
-            let rows = allocation_rows(profile);
+            let mut rows = allocation_rows(profile);
+            rows.iter_mut().for_each(|row| row.live = row.live.filter(|_| !analysis.is_window()));
             (!rows.is_empty()).then(|| ((profile, agent_names(profile)), rows))
         },
     )

@@ -1,7 +1,7 @@
 //! Timelines of the GPUs, together and one by one.
 
 use gpu_timeline::{Activity, Breakdown, Interval, IntervalSet, TimelineEvent};
-use operator_sheets::TIME_SHARE;
+use operator_sheets::{TIME_SHARE, per_iteration};
 use perf_models::Category;
 use sheets::ColumnKind::{Identifier, Number, Text};
 use sheets::Unit::Milliseconds;
@@ -15,7 +15,7 @@ use crate::tracelens;
 const TYPE: Column = Column::new(
     "type",
     Text,
-    "What the time is: total_time (from when the profiler was set up in the first process until it ended in the last; where the profile does not say, from the first start to the last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither). Busy and idle time add up to the total.",
+    "What the time is: total_time (from when the profiler was set up in the first process until it ended in the last; where the profile does not say, and of a window, from the first start to the last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither). Busy and idle time add up to the total.",
 );
 const TIME: Column = Column::new(
     "time ms",
@@ -29,17 +29,18 @@ const AGENT: Column =
 pub(super) fn together<'a>() -> Sheet<'a, RocprofAnalysis> {
     /// Name, time in nanoseconds, share of the total in percent.
     type Row = (&'static str, i64, f64);
-    type F = Field<(), Row>;
+    type F<'a> = Field<&'a RocprofAnalysis, Row>;
     let fields = [
         F::from_column(TYPE, |_, &(kind, ..)| kind.into()),
         F::from_column(TIME, |_, &(_, time, _)| (time as f64 / 1e6).into()),
         F::from_column(TIME_SHARE, |_, &(.., percent)| percent.into()),
+        per_iteration(|&(_, time, _): &Row| time),
     ];
     Sheet::with_context(
         "gpu_timeline",
         "Time of all GPUs together by kind of activity.",
         fields,
-        |analysis: &RocprofAnalysis| {
+        |analysis: &'a RocprofAnalysis| {
             let times = times(analysis);
             let total = times.first().map_or(0, |&(_, total)| total);
             let share = |kind, time| match kind {
@@ -47,7 +48,7 @@ pub(super) fn together<'a>() -> Sheet<'a, RocprofAnalysis> {
                 _ => percent(time, total.max(0)).unwrap_or(0.0),
             };
             let row = |(kind, time)| (kind, time, share(kind, time));
-            Some(((), times.into_iter().map(row).collect()))
+            Some((analysis, times.into_iter().map(row).collect()))
         },
     )
     .with_chart(Chart::new(
@@ -103,7 +104,7 @@ pub(crate) fn window(analysis: &RocprofAnalysis) -> Window {
 
 /// The total of TraceLens where its figures are asked for.
 fn parity_total(analysis: &RocprofAnalysis) -> Option<Nanoseconds> {
-    tracelens::total_time(analysis.profile()).filter(|_| analysis.options().parity)
+    tracelens::total_time(analysis.profile()).filter(|_| analysis.options().parity && !analysis.is_window())
 }
 
 /// How many kernels and copies lie outside of the time of the processes.
@@ -137,7 +138,7 @@ fn copies(analysis: &RocprofAnalysis) -> impl Iterator<Item = Interval> {
 pub(super) fn by_agent<'a>() -> Sheet<'a, RocprofAnalysis> {
     /// GPU, name, time in nanoseconds, share of the GPU's total in percent.
     type Row<'a> = (Option<&'a Agent>, &'static str, i64, f64);
-    type F<'a> = Field<(), Row<'a>>;
+    type F<'a> = Field<&'a RocprofAnalysis, Row<'a>>;
     let fields = [
         F::from_column(AGENT, |_, (agent, ..)| agent.map(|agent| agent.label.as_str()).into()),
         F::new(Identifier, "gpu", |_, (agent, ..)| agent.and_then(|agent| agent.ordinal).into())
@@ -152,8 +153,9 @@ pub(super) fn by_agent<'a>() -> Sheet<'a, RocprofAnalysis> {
             .described("Length in ms of the union of the spans in question on one GPU."),
         F::from_column(TIME_SHARE, |_, &(.., percent)| percent.into())
             .described("time ms as a share of the GPU's total_time, in percent; empty where that is 0."),
+        per_iteration(|&(.., time, _): &Row<'_>| time),
     ];
-    Sheet::new(
+    Sheet::with_context(
         "gpu_timeline_by_agent",
         "Where the time of each GPU went between its first start and its last end: one row per GPU on which something ran and kind of time. A copy between two GPUs counts for both; copies within the host's memory count for none.",
         fields,
@@ -162,7 +164,8 @@ pub(super) fn by_agent<'a>() -> Sheet<'a, RocprofAnalysis> {
                 let row = move |(kind, time)| (agent, kind, time, breakdown.percent_of_total(time));
                 times_of_agent(&breakdown).map(row)
             };
-            agent_timelines(analysis).into_iter().flat_map(rows).collect()
+            let rows: Vec<Row<'a>> = agent_timelines(analysis).into_iter().flat_map(rows).collect();
+            (!rows.is_empty()).then_some((analysis, rows))
         },
     )
     .with_chart(Chart::new(

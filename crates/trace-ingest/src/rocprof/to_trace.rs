@@ -1,8 +1,13 @@
-//! A profile as a [`Trace`], for every analysis that is not this profiler's alone.
+//! A profile as a [`Trace`], for every analysis that is not this profiler's alone, and the part of a profile that such
+//! an analysis chose.
+
+use std::ops::Range;
+
+use hashbrown::HashSet;
 
 use super::profile::{Agent, AgentKind, Call, Dispatch, Domain, KernelNames, Launch, MemoryCopy, Profile};
 use crate::category::Category;
-use crate::event_table::{LaunchGeometry, MemoryTransfer, Phase};
+use crate::event_table::{EventId, LaunchGeometry, MemoryTransfer, Phase};
 use crate::facts::{DeviceProperties, RecorderFacts, RecordingKind, TraceFacts};
 use crate::string_table::StringId;
 use crate::time::{Nanoseconds, TimeUnit};
@@ -15,9 +20,45 @@ const CORRELATION_BITS: u32 = 40;
 impl Profile {
     /// The profile as a trace: dispatches are kernels, memory copies are copies, calls of HIP and HSA are runtime
     /// calls, those of other libraries operators, and markers annotations of the user's. Device events lie on the
-    /// GPU's ordinal and the HIP stream; what was launched shares its correlation number with the call.
+    /// GPU's ordinal and the HIP stream; what was launched shares its correlation number with the call. Calls come
+    /// first, then dispatches, then copies, each in their order.
     pub fn to_trace(&self) -> Trace {
         Conversion { profile: self, trace: Trace::default(), interned: vec![None; self.strings.len()] }.run()
+    }
+
+    /// Keeps only the calls, dispatches and copies whose events in [`Profile::to_trace`] are chosen, and what was
+    /// counted and sampled in these dispatches. Allocations and scratch memory are no events of the trace: those that
+    /// are under way in `time` stay. The times of the processes, which are of more than what is left, go.
+    pub fn retain(&mut self, mut keep: impl FnMut(EventId) -> bool, time: &Range<Nanoseconds>) {
+        let mut events = (0..).map(EventId);
+        let mut is_kept = || events.next().is_some_and(&mut keep);
+        self.calls.retain(|_| is_kept());
+        let places: Vec<bool> = self.dispatches.iter().map(|_| is_kept()).collect();
+        self.copies.retain(|_| is_kept());
+
+        let mut kept = 0;
+        let new_place = |is_kept: bool| {
+            let place = is_kept.then_some(kept);
+            kept += u32::from(is_kept);
+            place
+        };
+        let places: Vec<Option<u32>> = places.into_iter().map(new_place).collect();
+        let mut place = places.iter();
+        self.dispatches.retain(|_| place.next().is_some_and(Option::is_some));
+        self.counter_values.retain_mut(|value| {
+            let place = places.get(value.dispatch as usize).copied().flatten();
+            value.dispatch = place.unwrap_or(value.dispatch);
+            place.is_some()
+        });
+        let dispatches: HashSet<(u32, u64)> =
+            self.dispatches.iter().map(|dispatch| (dispatch.process, dispatch.dispatch_id)).collect();
+        self.samples.retain(|sample| dispatches.contains(&(sample.process, sample.dispatch_id)));
+        let is_inside = |start: Nanoseconds, end: Nanoseconds| start < time.end && end >= time.start;
+        self.allocations.retain(|one| is_inside(one.start, one.end));
+        self.scratch.retain(|one| is_inside(one.start, one.end));
+        for process in &mut self.processes {
+            (process.init, process.fini) = (None, None);
+        }
     }
 }
 
@@ -204,4 +245,89 @@ fn device(agent: &Agent) -> Option<DeviceProperties> {
         warp_size: agent.wave_size.map(i64::from),
         ..DeviceProperties::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::profile::{Allocation, CopyDirection, CounterValue, Kernel, Process, Sample};
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_profile_keeps_what_belongs_to_its_events() {
+        let mut profile = Profile::default();
+        let name = profile.strings.intern("name");
+        let at = |time| (Nanoseconds(time), Nanoseconds(time + 10));
+        profile.processes.push(Process { init: Some(Nanoseconds(0)), ..Process::default() });
+        profile.kernels.push(Kernel::default());
+        profile.launches.push(Launch::default());
+        for step in 0..4_u32 {
+            let (start, end) = at(1000 + 100 * i64::from(step));
+            profile.calls.push(Call {
+                start,
+                end,
+                correlation: None,
+                thread: 1,
+                stream: 0,
+                operation: 0,
+                process: 0,
+                domain: Domain::Hip,
+                kind: name,
+                name,
+            });
+            profile.dispatches.push(Dispatch {
+                start,
+                end,
+                correlation: None,
+                dispatch_id: u64::from(step) + 1,
+                thread: 1,
+                queue: 0,
+                stream: 0,
+                process: 0,
+                agent: None,
+                kernel: 0,
+                launch: 0,
+            });
+            profile.counter_values.push(CounterValue { dispatch: step, counter: 0, value: f64::from(step) });
+            profile.samples.push(Sample { dispatch_id: u64::from(step) + 1, ..Sample::default() });
+            profile.allocations.push(Allocation {
+                start,
+                end,
+                correlation: None,
+                address: 1,
+                bytes: 1,
+                process: 0,
+                agent: None,
+                name,
+            });
+        }
+        let (start, end) = at(2000);
+        profile.copies.push(MemoryCopy {
+            start,
+            end,
+            correlation: None,
+            bytes: None,
+            thread: 1,
+            stream: 0,
+            process: 0,
+            source: None,
+            destination: None,
+            direction: CopyDirection::Other,
+            name,
+        });
+
+        let trace = profile.to_trace();
+        let is_of_second_half = |event| trace.events().start(event) >= 200;
+        profile.retain(is_of_second_half, &(Nanoseconds(1200)..Nanoseconds(1300)));
+        let starts =
+            |starts: &mut dyn Iterator<Item = Nanoseconds>| starts.map(|start| start.0).collect::<Vec<_>>();
+        assert_eq!(starts(&mut profile.calls.iter().map(|call| call.start)), [1200, 1300]);
+        assert_eq!(starts(&mut profile.dispatches.iter().map(|one| one.start)), [1200, 1300]);
+        assert_eq!(starts(&mut profile.copies.iter().map(|copy| copy.start)), [2000]);
+        assert_eq!(starts(&mut profile.allocations.iter().map(|one| one.start)), [1200]);
+        let counted: Vec<_> =
+            profile.counter_values.iter().map(|value| (value.dispatch, value.value)).collect();
+        assert_eq!(counted, [(0, 2.0), (1, 3.0)]);
+        assert_eq!(profile.samples.iter().map(|sample| sample.dispatch_id).collect::<Vec<_>>(), [3, 4]);
+        assert_eq!(profile.processes[0].init, None);
+    }
 }

@@ -2,10 +2,9 @@
 
 use gpu_timeline::Breakdown;
 use operator_sheets::columns::IS_RECOMPUTE;
-use operator_sheets::{TIME_SHARE, kinds_of_time};
+use operator_sheets::{TIME_SHARE, kinds_of_time, per_iteration};
 use sheets::{Chart, ChartShape, Column, Field, Role, Sheet};
 
-use super::per_iteration;
 use crate::analysis::Analysis;
 
 const TYPE: Column = Column::text(

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use operator_sheets::columns::{
     CALL_STACK, CUMULATIVE, DIRECT_MS, IS_RECOMPUTE, OP_CATEGORY, OP_NAME, PARENT_MODULE, PERCENTAGE,
 };
+use operator_sheets::per_iteration;
 use sheets::{Chart, ChartShape, Column, Excerpt, Field, Layout, Nested, Sheet, shares};
 use trace_ingest::EventId;
 
-use super::per_iteration;
 use crate::analysis::Analysis;
 use crate::call_stack::{module_call_stack, parent_module};
 use crate::launchers::{Launcher, LauncherPart};
