@@ -20,7 +20,7 @@ use crate::report::{
     Analysed, Picture, Report, Reporter, Run, Stage, is_of_other_tool, layout, lost_events, only, pictures,
     tables, title, titled,
 };
-use crate::steps::steps_in_words;
+use crate::steps::{steps_in_words, window_in_words};
 use crate::summary::{Summary, Timeline, devices};
 use crate::{roofline_picture, step_picture};
 
@@ -159,7 +159,7 @@ impl Reporter for TraceReporter {
         let pictures = pictures(run, &mut notices, |picture| match (picture, &phases) {
             (Picture::Rooflines, _) => roofline_picture::svg(&*analysis, analysis.architecture(), &title),
             (Picture::Steps, Some(phases)) => step_picture::svg(phases, &title),
-            (Picture::Steps, None) => step_picture::of_iterations(&analysis, &title),
+            (Picture::Steps, None) => step_picture::of_iterations(&*analysis, &title),
             (Picture::StackedTime(_), _) => Ok(Err(NothingToDraw::OtherReports)),
         })?;
         drop(phases);
@@ -390,22 +390,6 @@ fn phase_shares(phases: &PhaseAnalysis<'_>) -> Option<String> {
         None => format!(" by {}", phases.options().method),
     };
     (!described.is_empty()).then(|| format!("inference phases{by}: {}", described.join(", ")))
-}
-
-/// What part of the trace the figures are of.
-fn window_in_words(selected: &Selected) -> String {
-    match &selected.steps {
-        None => {
-            "all figures are of a part of the trace: the device work that starts in the window".to_owned()
-        }
-        Some(steps) => {
-            let which = match steps.len() {
-                1 => format!("iteration {}", steps.start),
-                _ => format!("the iterations {} to {}", steps.start, steps.end.saturating_sub(1)),
-            };
-            format!("all figures are of {which} out of {}", grouped(selected.of as u128))
-        }
-    }
 }
 
 /// In how many steps, what says so, and how sure that is.

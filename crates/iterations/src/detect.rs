@@ -69,13 +69,12 @@ impl Iterations {
 
         let mut names = Names::new(trace.strings());
         let processes = host::processes(tree, &mut names);
-        let mut found = Found::default();
-        let has_marks = groups.iter().any(|group| group.kind == MarkKind::ProfilerStep);
-        if options.use_recorded_steps && !has_marks {
-            found = programs::runs(trace);
-        }
-        if found.steps.is_none() {
-            found = Found::default();
+        let marked: Vec<&MarkGroup> =
+            groups.iter().filter(|group| group.kind == MarkKind::ProfilerStep).collect();
+        let of_programs = if options.use_recorded_steps { programs::find(tree, &marked) } else { None };
+        let is_of_programs = of_programs.is_some();
+        let mut found = of_programs.unwrap_or_default();
+        if !is_of_programs {
             for process in &processes {
                 let of_process: Vec<&MarkGroup> =
                     groups.iter().filter(|group| group.pid == process.pid).collect();

@@ -101,10 +101,12 @@ impl fmt::Display for LevelKind {
 /// What shows iterations, the surest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Evidence {
-    /// Marks that say step: `ProfilerStep#12`, an engine's annotation of its step, runs of XLA programs.
+    /// Marks that say step: `ProfilerStep#12`, an engine's annotation of its step; runs of XLA programs.
     RecordedSteps,
     /// Ranges that the program named, which repeat and cover its work.
     Annotations,
+    /// Runs of compiled programs that repeat in turn.
+    ProgramSequence,
     /// Calls of the model, or of another Python function, below one frame.
     ModuleCalls,
     /// Forward, backward and optimizer, one after the other.
@@ -122,6 +124,7 @@ impl Evidence {
         match self {
             Evidence::RecordedSteps => "recorded steps",
             Evidence::Annotations => "annotations",
+            Evidence::ProgramSequence => "program sequence",
             Evidence::ModuleCalls => "module calls",
             Evidence::TrainingCycle => "training cycle",
             Evidence::OperatorSequence => "operator sequence",

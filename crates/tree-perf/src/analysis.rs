@@ -63,6 +63,10 @@ impl Iterated for Analysis {
     fn ms(&self, time: f64) -> f64 {
         time / (self.trace().time_unit().per_microsecond() * 1000) as f64
     }
+
+    fn iterations_of_window(&self) -> Option<usize> {
+        self.is_window.then(|| self.iterations().several_whole_steps())?
+    }
 }
 
 impl Analysis {
@@ -244,14 +248,6 @@ impl Analysis {
     pub fn look_at(&mut self, detected: Iterations) {
         self.is_window = true;
         self.iterations = OnceLock::from(self.measured(detected));
-    }
-
-    /// How many iterations the window has that the trace is of: what sums are divided by for the mean of one. `None`
-    /// where it is no window, or one of a single iteration.
-    pub(crate) fn iterations_of_window(&self) -> Option<usize> {
-        let (steps, _) = self.is_window.then(|| self.iterations().steps())??;
-        let whole = steps.iterations.iter().all(|step| step.whole);
-        Some(steps.iterations.len()).filter(|&count| count > 1 && whole)
     }
 
     fn measured(&self, detected: Iterations) -> MeasuredIterations {

@@ -2,10 +2,9 @@
 
 use gpu_timeline::Breakdown;
 use operator_sheets::columns::IS_RECOMPUTE;
-use operator_sheets::{TIME_SHARE, kinds_of_time};
+use operator_sheets::{TIME_SHARE, kinds_of_time, per_iteration};
 use sheets::{Chart, ChartShape, Column, Field, Role, Sheet};
 
-use super::per_iteration;
 use crate::analysis::Analysis;
 
 const TYPE: Column = Column::text(
@@ -81,7 +80,7 @@ fn time_fields<'a>(time: Column) -> [Field<&'a Analysis, Row>; 4] {
         TYPE.field(|row: &Row| row.kind.into()),
         time.field_in(|analysis: &&Analysis, row: &Row| analysis.ms(row.time).into()),
         TIME_SHARE.field(|row: &Row| row.percent.into()),
-        per_iteration(|row: &Row| row.time),
+        per_iteration(|row: &Row| row.time as f64),
     ]
 }
 

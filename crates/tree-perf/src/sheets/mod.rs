@@ -12,23 +12,10 @@ pub(crate) mod short_kernels;
 pub(crate) mod unified_perf_summary;
 
 use operator_sheets::{iteration_groups_sheet, iterations_sheet, roofline_points_sheet, roofline_sheet};
-use sheets::{Column, Field, Sheet};
+use sheets::Sheet;
 
 use crate::analysis::Analysis;
 use crate::options::ReportLayout;
-
-/// The mean of a time over the iterations of a window.
-fn per_iteration<'a, R>(time: impl Fn(&R) -> i64 + Copy + Send + Sync + 'static) -> Field<&'a Analysis, R> {
-    const PER_ITERATION: Column = Column::milliseconds(
-        "per iteration (ms)",
-        "The time over the number of iterations in the window, in ms; only for windows of several whole iterations.",
-    );
-    PER_ITERATION
-        .field_in(move |analysis: &&Analysis, row: &R| {
-            analysis.iterations_of_window().map(|count| analysis.ms(time(row)) / count as f64).into()
-        })
-        .when(|analysis| analysis.iterations_of_window().is_some())
-}
 
 /// The sheets of the PyTorch report, in order.
 pub fn pytorch_sheets<'a>() -> Vec<Sheet<'a, Analysis>> {
