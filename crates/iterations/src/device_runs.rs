@@ -86,7 +86,7 @@ impl DeviceRuns {
             device.runs.sort_by_key(|run| (run.start, run.end, run.event));
             device.steps.sort_by_key(|step| (step.start, step.end, step.event));
         }
-        let time = |device: &OfDevice| device.runs.iter().map(Run::duration).sum::<i64>();
+        let time = |device: &OfDevice| device.runs.iter().map(Run::duration).fold(0, i64::saturating_add);
         let busiest = devices.iter().max_by_key(|(pid, device)| (time(device), std::cmp::Reverse(**pid)));
         let busiest = *busiest?.0;
         let (mut starts, mut numbers) = (HashMap::new(), HashMap::new());

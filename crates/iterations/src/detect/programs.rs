@@ -64,14 +64,15 @@ impl MainRuns {
     fn new(all: &[Stretch], time: impl Fn(&Stretch) -> i64) -> Option<MainRuns> {
         let mut by_name: HashMap<StringId, i64> = HashMap::new();
         for run in all {
-            *by_name.entry(run.name).or_default() += time(run);
+            let of_name = by_name.entry(run.name).or_default();
+            *of_name = of_name.saturating_add(time(run));
         }
-        let total: i64 = by_name.values().sum();
+        let total = sum(by_name.values().copied());
         let of_name = |run: &Stretch| by_name.get(&run.name).copied().unwrap_or(0);
         let is_main = |run: &&Stretch| of_name(run) as f64 >= LEAST_SHARE * total as f64;
         let runs: Vec<Stretch> = all.iter().filter(is_main).copied().collect();
         let most = runs.iter().max_by_key(|run| (of_name(run), std::cmp::Reverse(run.start)))?.name;
-        let share = runs.iter().map(time).sum::<i64>() as f64 / total.max(1) as f64;
+        let share = sum(runs.iter().map(time)) as f64 / total.max(1) as f64;
         Some(MainRuns { runs, most, share })
     }
 
@@ -161,8 +162,8 @@ fn on_devices(tree: &TraceTree, runs: &DeviceRuns, marks: &[&MarkGroup]) -> Foun
             let after = steps.partition_point(|step| step.start <= run.start);
             steps[..after].last().is_some_and(|step| run.start < step.end)
         };
-        let covered: i64 = all.iter().filter(in_steps).map(time).sum();
-        let total: i64 = all.iter().map(time).sum();
+        let covered = sum(all.iter().filter(in_steps).map(time));
+        let total = sum(all.iter().map(time));
         let iteration = |step: &Run| Iteration {
             number: without_numbers(trace.text(step.name)).1,
             track: None,
@@ -295,10 +296,9 @@ fn by_calls(tree: &TraceTree) -> Option<Found> {
         .into_iter()
         .map(|program| calls(tree, program))
         .find(|calls| !calls.is_empty())?;
-    let own =
-        |call: &Call| tree.device_events(call.event).iter().map(|&event| events.duration(event)).sum::<i64>();
+    let own = |call: &Call| sum(tree.device_events(call.event).iter().map(|&event| events.duration(event)));
     let of_threads = all.chunk_by(|a, b| a.track == b.track);
-    let calls = of_threads.max_by_key(|calls| (calls.iter().map(own).sum::<i64>(), calls.len()))?;
+    let calls = of_threads.max_by_key(|calls| (sum(calls.iter().map(own)), calls.len()))?;
     // Without device work, the calls' own time is all there is to go by.
     let took = |call: &Stretch| match work.total() {
         0 => call.end.saturating_sub(call.start),
@@ -320,8 +320,8 @@ fn by_calls(tree: &TraceTree) -> Option<Found> {
     for at in 1..main.runs.len() {
         main.runs[at - 1].end = main.runs[at].start;
     }
-    let covered: i64 = main.runs.iter().map(took).sum();
-    let total = if work.total() > 0 { work.total() } else { stretches.iter().map(took).sum() };
+    let covered = sum(main.runs.iter().map(took));
+    let total = if work.total() > 0 { work.total() } else { sum(stretches.iter().map(took)) };
     main.share = covered as f64 / total.max(1) as f64;
     let mut found = Found::default();
     if main.share < LEAST_COVERED {
@@ -375,6 +375,11 @@ fn named_ranges(tree: &TraceTree, calls: &[Call], main: &MainRuns) -> Option<Lev
         first: 0,
         iterations: iterations.collect(),
     })
+}
+
+/// Times of a damaged recording may be of any size.
+fn sum(times: impl Iterator<Item = i64>) -> i64 {
+    times.fold(0, i64::saturating_add)
 }
 
 /// `jit_step(9646411105960254074)` and `PjitFunction(step)` are `jit_step`.
@@ -543,6 +548,22 @@ mod tests {
         assert_eq!(starts(level), [1100, 1300, 1500]);
         assert_eq!(found.reason(), &Reason::Marked("train".to_owned()));
         assert_eq!(found.levels()[1].iterations.len(), 7);
+    }
+
+    #[test]
+    fn annotated_steps_of_gpus_hold_what_workers_launch_in_them() {
+        let mut profile = Profile::new();
+        for step in 0..4 {
+            profile.on("user_annotation", (1, 1), "train", 1000 * step, 900);
+            profile.call("gradients", 1000 * step + 10, 200);
+            profile.call("update", 1000 * step + 400, 200);
+            profile.kernel(1000 * step + 100, 1000 * step + 700, 600);
+            profile.kernel(1000 * step + 500, 1000 * step + 1300, 100);
+        }
+        let found = profile.found();
+        let level = found.steps().unwrap();
+        assert_eq!((level.kind, level.name.as_str(), level.confidence), (LevelKind::Step, "train", 1.0));
+        assert_eq!(starts(level), [0, 1000, 2000, 3000]);
     }
 
     #[test]
