@@ -2,11 +2,11 @@
 
 use inference_phase::sheets::PhaseAnalysis;
 use inference_phase::{Phase, Step};
-use iterations::Mark;
+use iterations::{Mark, MeasuredIterations};
+use operator_sheets::Iterated;
 use report_writers::DrawError;
 use report_writers::step_timeline::{StepBar, StepEngine, StepTimeline};
 use trace_ingest::{RowId, Trace, TrackId};
-use tree_perf::Analysis;
 
 use crate::notice::NothingToDraw;
 use crate::numbers::grouped;
@@ -63,13 +63,13 @@ const STATES: [&str; 4] = ["steady", "warm-up or partial", "slow or fast", "diff
 
 /// The picture of the program's iterations, or why there is none.
 pub(crate) fn of_iterations(
-    analysis: &Analysis,
+    analysis: &impl Iterated,
     title: &str,
 ) -> Result<Result<String, NothingToDraw>, DrawError> {
-    let Some((level, measured)) = analysis.iterations().steps() else {
+    let Some((level, measured)) = analysis.iterations().and_then(MeasuredIterations::steps) else {
         return Ok(Err(NothingToDraw::NoSteps));
     };
-    let ms = |time: i64| analysis.trace().to_microseconds(time) / 1e3;
+    let ms = |time: i64| analysis.ms(time as f64);
     let bars = measured.iterations.iter().enumerate().map(|(index, figures)| StepBar {
         span_ms: figures.device_span.map(|span| (ms(span.start), ms(span.end))),
         busy_ms: ms(figures.breakdown.busy),

@@ -57,7 +57,9 @@ pub(crate) fn steps_in_words(analysis: &impl Iterated) -> Option<String> {
         write!(sentence, "; {} is {}{took}", level.first + index, mark.as_str()).ok()?;
     }
     if marked.len() > NAMED {
-        write!(sentence, "; {} more are not steady", grouped((marked.len() - NAMED) as u128)).ok()?;
+        let more = marked.len() - NAMED;
+        let are = if more == 1 { "is" } else { "are" };
+        write!(sentence, "; {} more {are} not steady", grouped(more as u128)).ok()?;
     }
     Some(sentence)
 }
@@ -83,4 +85,20 @@ fn inner_passes(found: &MeasuredIterations) -> Option<(&Level, &Measured)> {
     /// Below it, it is better looked up than said.
     const SURE: f64 = 0.75;
     found.levels().skip(1).find(|(level, _)| level.iterations.len() > 1 && level.confidence >= SURE)
+}
+
+/// What part of the recording the figures are of.
+pub(crate) fn window_in_words(selected: &Selected) -> String {
+    match &selected.steps {
+        None => {
+            "all figures are of a part of the recording: the device work that starts in the window".to_owned()
+        }
+        Some(steps) => {
+            let which = match steps.len() {
+                1 => format!("iteration {}", steps.start),
+                _ => format!("the iterations {} to {}", steps.start, steps.end.saturating_sub(1)),
+            };
+            format!("all figures are of {which} out of {}", grouped(selected.of as u128))
+        }
+    }
 }

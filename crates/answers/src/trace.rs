@@ -157,7 +157,7 @@ impl Reporter for TraceReporter {
         let pictures = pictures(run, &mut notices, |picture| match (picture, &phases) {
             (Picture::Rooflines, _) => roofline_picture::svg(&*analysis, analysis.architecture(), &title),
             (Picture::Steps, Some(phases)) => step_picture::svg(phases, &title),
-            (Picture::Steps, None) => step_picture::of_iterations(&analysis, &title),
+            (Picture::Steps, None) => step_picture::of_iterations(&*analysis, &title),
             (Picture::StackedTime(_), _) => Ok(Err(NothingToDraw::OtherReports)),
         })?;
         drop(phases);

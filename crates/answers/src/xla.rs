@@ -4,6 +4,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use iterations::Window;
 use operator_sheets::RooflineShares;
 use sheets::Layout;
 use trace_ingest::Picoseconds;
@@ -18,9 +19,10 @@ use crate::numbers::{counted, duration};
 use crate::report::{
     Analysed, Picture, Report, Reporter, Run, Stage, lost_events, pictures, tables, title, titled,
 };
-use crate::roofline_picture;
+use crate::steps::{steps_in_words, window_in_words};
 use crate::summary::{Summary, Timeline, devices};
 use crate::trace::SheetNames;
+use crate::{roofline_picture, step_picture};
 
 /// Makes the report of an XPlane profile, or of the collectives of a run whose hosts have a profile each, named in the
 /// order of the hosts' ranks.
@@ -30,6 +32,17 @@ pub struct XlaReporter {
     pub analysis: JaxOptions,
     /// Names of the sheets, with which the columns go.
     pub sheet_names: SheetNames,
+    /// The part of a profile that its report is of, where it is not all.
+    pub window: Option<Window>,
+}
+
+/// A profile with what is looked at of it.
+struct Read {
+    analysis: JaxAnalysis,
+    /// Events of the whole profile.
+    events: usize,
+    /// What part of it the figures are of.
+    window: Option<String>,
 }
 
 impl Reporter for XlaReporter {
@@ -43,16 +56,23 @@ impl Reporter for XlaReporter {
 }
 
 impl XlaReporter {
-    fn analysis(&self, path: &Path, run: &mut Run<'_>) -> Result<JaxAnalysis, Error> {
+    fn read(&self, path: &Path, run: &mut Run<'_>) -> Result<Read, Error> {
         run.begin(Stage::Read);
         let profile = read_profile(path, &run.reading)?;
         let is_device = |kind: &PlaneKind| matches!(kind, PlaneKind::Gpu { .. } | PlaneKind::Tpu { .. });
         if !profile.planes.iter().any(|plane| is_device(&plane.kind)) {
             return Err(no_device(path, &profile));
         }
-        run.count_events(profile.trace.events().len());
+        let events = profile.trace.events().len();
+        run.count_events(events);
         run.begin(Stage::Analysis);
-        Ok(JaxAnalysis::new(profile, self.analysis.clone()))
+        let options = self.analysis.clone();
+        let Some(window) = &self.window else {
+            return Ok(Read { analysis: JaxAnalysis::new(profile, options), events, window: None });
+        };
+        let (analysis, selected) = JaxAnalysis::of_window(profile, options, window)
+            .map_err(|error| Error::Window { path: path.to_path_buf(), error })?;
+        Ok(Read { analysis, events, window: Some(window_in_words(&selected)) })
     }
 
     fn layout(&self) -> Layout {
@@ -60,22 +80,25 @@ impl XlaReporter {
     }
 
     fn report_of_profile(self, path: &Path, run: &mut Run<'_>) -> Result<Report, Error> {
-        let analysis = self.analysis(path, run)?;
+        let Read { analysis, events, window } = self.read(path, run)?;
         run.begin(Stage::Sheets);
         let title = title(path);
         let tables = titled(&title, tables(&analysis, jax_sheets(), self.layout())?, run)?;
         let mut notices = notices(&analysis);
         let is_tpus = analysis.has_tpus() && analysis.gpus().is_empty();
-        let summary = summary(&analysis, title.clone());
+        let mut summary = summary(&analysis, events, title.clone());
+        summary.statements.splice(0..0, window);
         if summary.best_rates.is_some() {
             notices.push(Notice::NoRooflines { device: device_name(analysis.profile()) });
         }
         let pictures = pictures(run, &mut notices, |picture| match picture {
             Picture::Rooflines if is_tpus => Ok(Err(NothingToDraw::TpusOnly)),
             Picture::Rooflines => roofline_picture::svg(&analysis, analysis.architecture(), &title),
-            Picture::Steps | Picture::StackedTime(_) => Ok(Err(NothingToDraw::OtherReports)),
+            Picture::Steps => step_picture::of_iterations(&analysis, &title),
+            Picture::StackedTime(_) => Ok(Err(NothingToDraw::OtherReports)),
         })?;
-        let report = Report { tables, summary, notices, pictures, analysis: Analysed::Xla(vec![analysis]) };
+        let analysis = Analysed::Xla(vec![analysis]);
+        let report = Report { tables, summary, notices, pictures, analysis };
         self.sheet_names.with_overview(report, run)
     }
 
@@ -89,7 +112,7 @@ impl XlaReporter {
         let (sheet_names, layout) = (self.sheet_names, self.layout());
         let mut hosts = Vec::with_capacity(paths.len());
         for path in paths {
-            let analysis = self.analysis(path, run)?;
+            let Read { analysis, .. } = self.read(path, run)?;
             // Ranks of two hosts coincide where one has more GPUs than it is said to have.
             let last = analysis.gpus().iter().map(|gpu| gpu.pid - 1).max();
             if let Some(gpu) = last.filter(|&gpu| gpu >= i64::from(gpus_per_node)) {
@@ -150,7 +173,8 @@ fn device_name(profile: &Profile) -> Option<Box<str>> {
     gpus.find_map(named)
 }
 
-fn summary(analysis: &JaxAnalysis, title: String) -> Summary {
+/// The first page; `events` are those of the whole profile.
+fn summary(analysis: &JaxAnalysis, events: usize, title: String) -> Summary {
     let gpus = analysis.gpus();
     let mut head = vec![title];
     match analysis.architecture() {
@@ -159,7 +183,7 @@ fn summary(analysis: &JaxAnalysis, title: String) -> Summary {
         None => {}
     }
     head.push(counted(analysis.profile().programs.len(), "program", "programs"));
-    head.push(counted(analysis.trace().events().len(), "event", "events"));
+    head.push(counted(events, "event", "events"));
     let of_gpus = jax_finding(analysis).map(|finding| finding.to_string());
     let of_tpus = analysis.tpu().and_then(tpu_finding).map(|finding| finding.to_string());
     let shown = gpus.iter().take(Summary::MOST_TIMELINES);
@@ -173,7 +197,7 @@ fn summary(analysis: &JaxAnalysis, title: String) -> Summary {
             })
             .collect(),
         more_timelines: Summary::more_timelines(gpus.len(), "gpu_timeline"),
-        program: executions(analysis).into_iter().collect(),
+        program: executions(analysis).into_iter().chain(steps_in_words(analysis)).collect(),
         coverage: RooflineShares::new(analysis),
         architecture: analysis.architecture().map(Summary::architecture),
         best_rates: Summary::best_rates(analysis, analysis.architecture()),

@@ -38,6 +38,7 @@ use rocprof::RocprofArguments;
 use split::SplitArguments;
 use timings::TimingsForm;
 use tree::TreeArguments;
+use window::WINDOW_OPTIONS;
 
 use crate::error::Failure;
 
@@ -326,9 +327,10 @@ fn completed(command: clap::Command, architectures: &[&'static str], sheets: &[S
 
 /// The command as clap knows it, every option under its own spelling and with `-` and `_` exchanged.
 pub(crate) fn command() -> clap::Command {
-    // No workbook is written unless one is asked for, as it is by the other reports.
+    // No workbook is written unless one is asked for, as it is by the other reports; windows are by signposts.
     let metal = |metal: clap::Command| {
-        metal.mut_arg("output_xlsx_path", |arg| arg.help("Write the tables as a workbook here"))
+        let metal = metal.mut_arg("output_xlsx_path", |arg| arg.help("Write the tables as a workbook here"));
+        WINDOW_OPTIONS.into_iter().fold(metal, |metal, id| metal.mut_arg(id, |arg| arg.hide(true)))
     };
     let report = any_report::with_all_options;
     with_both_spellings(

@@ -30,6 +30,10 @@ pub(crate) enum Failure {
         "{option} is for the report of one profile; that of several is about their collectives: leave the option out, or name one profile"
     )]
     SeveralProfiles { option: String },
+    #[error(
+        "{option} chooses a part of a trace or profile; choose Tenstorrent operations by signposts (--start-signpost and --end-signpost; --list-signposts shows them) or by rows (--id-range)"
+    )]
+    WindowOfOperations { option: String },
     #[error("{path}: has no event {uid}; indices count the entries of the event list from 0 to {last}", path = .path.display())]
     NoSuchEvent { path: PathBuf, uid: u32, last: u32 },
     #[error("{path}: has no event {what}", path = .path.display())]

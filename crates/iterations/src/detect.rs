@@ -68,25 +68,24 @@ impl Iterations {
             MarkKind::NextBatch | MarkKind::OptimizerStep | MarkKind::Named(_) => options.use_annotations,
         });
 
+        let marked: Vec<&MarkGroup> =
+            groups.iter().filter(|group| group.kind == MarkKind::ProfilerStep).collect();
+        let of_programs = if options.use_recorded_steps { programs::find(tree, &marked) } else { None };
+        if let Some(found) = of_programs {
+            return found.finish(program);
+        }
+        let mut found = Found::default();
         let mut names = Names::new(trace.strings());
         let processes = host::processes(tree, &mut names);
-        let mut found = Found::default();
-        let has_marks = groups.iter().any(|group| group.kind == MarkKind::ProfilerStep);
-        if options.use_recorded_steps && !has_marks {
-            found = programs::runs(trace);
+        for process in &processes {
+            let of_process: Vec<&MarkGroup> =
+                groups.iter().filter(|group| group.pid == process.pid).collect();
+            let finder = Finder { tree, options, program, process, groups: of_process };
+            found.merge(finder.find());
         }
-        if found.steps.is_none() {
-            found = Found::default();
-            for process in &processes {
-                let of_process: Vec<&MarkGroup> =
-                    groups.iter().filter(|group| group.pid == process.pid).collect();
-                let finder = Finder { tree, options, program, process, groups: of_process };
-                found.merge(finder.find());
-            }
-            // Marks may stand alone, without anything that ran in them.
-            for pid in pids_without(&groups, &processes) {
-                found.merge(bare_marks(groups.iter().filter(|group| group.pid == pid)));
-            }
+        // Marks may stand alone, without anything that ran in them.
+        for pid in pids_without(&groups, &processes) {
+            found.merge(bare_marks(groups.iter().filter(|group| group.pid == pid)));
         }
         found.finish(program)
     }

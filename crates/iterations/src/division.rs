@@ -2,11 +2,13 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use hashbrown::HashMap;
-use trace_ingest::{EventId, RowId, Trace, TrackId};
+use trace_ingest::{Category, EventId, RowId, Trace, TrackId};
 use trace2tree::TraceTree;
 
+use crate::device_runs::DeviceRuns;
 use crate::level::Iteration;
 
 /// A part of a recording, by the iterations of a level. Ordered by time.
@@ -54,6 +56,9 @@ impl PartialOrd for Part {
 
 /// The part of a recording that every device event belongs to: that which launched it, whenever it runs. Events without
 /// launch belong where their neighbours on the stream do; those of streams without any launch, where their time is.
+///
+/// What runs on a TPU is launched by the run of the program that it is part of. A program runs once on each of several
+/// devices, at times that differ; all of them belong to the iteration of that run.
 #[derive(Clone, Debug)]
 pub struct Division {
     /// [`Part::place`] by row of the trace; [`NO_PART`] for what is no device event.
@@ -66,27 +71,79 @@ const NO_PART: u32 = u32::MAX;
 pub(crate) struct LaunchedWork {
     /// By stream, then by start.
     events: Vec<LaunchedEvent>,
+    runs: Option<DeviceRuns>,
 }
 
 struct LaunchedEvent {
     event: EventId,
     stream: TrackId,
     start: i64,
-    /// Thread and time of its launch.
-    launch: Option<(TrackId, i64)>,
+    launch: Option<Launch>,
+}
+
+/// What launched a device event: a call of the host, or the run of a compiled program on a device that launches
+/// nothing itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Launch {
+    pub(crate) event: EventId,
+    /// Thread of the call; `None` for a run.
+    track: Option<TrackId>,
+    /// Its start; that of a run on the device that iterations are found on.
+    time: i64,
 }
 
 impl LaunchedWork {
     pub(crate) fn new(tree: &TraceTree) -> Self {
-        let events = tree.trace().events();
-        let launched = |event| {
-            let launch = tree.launch(event).map(|launch| (events.track(launch), events.start(launch)));
-            LaunchedEvent { event, stream: events.track(event), start: events.start(event), launch }
+        let (trace, events) = (tree.trace(), tree.trace().events());
+        let mut work = LaunchedWork { events: Vec::new(), runs: DeviceRuns::new(trace) };
+        let of_device = events.ids().filter(|&event| work.is_of_device(events.category(event)));
+        let mut launched: Vec<LaunchedEvent> = of_device
+            .map(|event| LaunchedEvent {
+                event,
+                stream: events.track(event),
+                start: events.start(event),
+                launch: work.launch(tree, event),
+            })
+            .collect();
+        launched.sort_by_key(|event| (event.stream, event.start));
+        work.events = launched;
+        work
+    }
+
+    /// Whether events of a category happen on a device.
+    pub(crate) fn is_of_device(&self, category: Category) -> bool {
+        category.is_device() || self.runs.as_ref().is_some_and(|runs| runs.has(category))
+    }
+
+    /// Device events in which a device works: kernels, copies and fills, and operations of programs.
+    pub(crate) fn working<'w>(&'w self, trace: &'w Trace) -> impl Iterator<Item = EventId> + 'w {
+        let is_operation =
+            |category: Category| self.runs.as_ref().is_some_and(|runs| runs.is_operation(category));
+        let works = move |event: &EventId| {
+            let category = trace.events().category(*event);
+            category.is_device() || is_operation(category)
         };
-        let of_device = events.ids().filter(|&event| events.category(event).is_device());
-        let mut events: Vec<LaunchedEvent> = of_device.map(launched).collect();
-        events.sort_by_key(|event| (event.stream, event.start));
-        LaunchedWork { events }
+        self.events.iter().map(|launched| launched.event).filter(works)
+    }
+
+    /// All device events that start in a stretch of time, with their launches.
+    pub(crate) fn starting_in<'w>(
+        &'w self,
+        time: &'w Range<i64>,
+    ) -> impl Iterator<Item = (EventId, Option<EventId>)> + 'w {
+        let inside = self.events.iter().filter(|event| time.contains(&event.start));
+        inside.map(|event| (event.event, event.launch.map(|launch| launch.event)))
+    }
+
+    /// What launched a device event.
+    pub(crate) fn launch(&self, tree: &TraceTree, event: EventId) -> Option<Launch> {
+        let events = tree.trace().events();
+        let call = |event| Launch { event, track: Some(events.track(event)), time: events.start(event) };
+        let run = || {
+            let (event, time) = self.runs.as_ref()?.launch(tree.trace(), event)?;
+            Some(Launch { event, track: None, time })
+        };
+        if events.category(event).is_device() { tree.launch(event).map(call) } else { run() }
     }
 }
 
@@ -105,7 +162,7 @@ impl Division {
         for stream in work.events.chunk_by(|a, b| a.stream == b.stream) {
             let mut last = NO_PART;
             for event in stream {
-                let part = event.launch.and_then(|(track, time)| ranges.of_host(track, time));
+                let part = event.launch.and_then(|launch| ranges.of_launch(launch));
                 let place = &mut division.places[event.event.index()];
                 last = part.map_or(last, Part::place);
                 *place = last;
@@ -200,6 +257,14 @@ impl<'i> Ranges<'i> {
         ranges
     }
 
+    /// The part that a launch lies in.
+    fn of_launch(&self, launch: Launch) -> Option<Part> {
+        match launch.track {
+            Some(track) => self.of_host(track, launch.time),
+            None => Some(self.at(launch.time)),
+        }
+    }
+
     /// The part in which a host thread made a call: of a thread without iterations, that of its process at the time,
     /// as far as only one thread of it has iterations. `None` where there are no iterations on the host.
     fn of_host(&self, track: TrackId, time: i64) -> Option<Part> {
@@ -244,7 +309,7 @@ impl<'i> Ranges<'i> {
 
 #[cfg(test)]
 mod tests {
-    use trace_ingest::{Category, EventArguments, TraceBuilder};
+    use trace_ingest::{EventArguments, TraceBuilder};
     use trace2tree::TreeOptions;
 
     use super::*;

@@ -106,6 +106,8 @@ pub enum Evidence {
     RecordedSteps,
     /// Ranges that the program named, which repeat and cover its work.
     Annotations,
+    /// Runs of compiled programs that repeat in turn.
+    ProgramSequence,
     /// Calls of the model, or of another Python function, below one frame.
     ModuleCalls,
     /// Forward, backward and optimizer, one after the other.
@@ -123,6 +125,7 @@ impl Evidence {
         match self {
             Evidence::RecordedSteps => "recorded steps",
             Evidence::Annotations => "annotations",
+            Evidence::ProgramSequence => "program sequence",
             Evidence::ModuleCalls => "module calls",
             Evidence::TrainingCycle => "training cycle",
             Evidence::OperatorSequence => "operator sequence",

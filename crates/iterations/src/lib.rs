@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod detect;
+mod device_runs;
 mod division;
 mod level;
 mod measure;

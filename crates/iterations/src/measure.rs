@@ -42,7 +42,7 @@ impl MeasuredIterations {
         let work = LaunchedWork::new(tree);
         let measure = |level: &Level| {
             let division = Division::of(&work, tree.trace(), &level.iterations);
-            Measured::of(tree, &level.iterations, &division, device_events.iter().copied())
+            Measured::of(tree, &work, &level.iterations, &division, device_events.iter().copied())
         };
         let measured = detected.levels().iter().map(measure).collect();
         MeasuredIterations { detected, measured }
@@ -63,6 +63,15 @@ impl MeasuredIterations {
             .chain(all().filter(move |(level, _)| !is_steps(level)))
     }
 
+    /// The number of steps where they are several, all of them whole: what sums over a window of them are divided by for
+    /// the mean of one.
+    #[must_use]
+    pub fn several_whole_steps(&self) -> Option<usize> {
+        let steps = &self.detected.steps()?.iterations;
+        let whole = steps.iter().all(|step| step.whole);
+        Some(steps.len()).filter(|&count| count > 1 && whole)
+    }
+
     /// The steps with their figures, where there are some.
     #[must_use]
     pub fn steps(&self) -> Option<(&Level, &Measured)> {
@@ -79,9 +88,9 @@ pub struct Figures {
     pub breakdown: Breakdown,
     /// Device events: kernels, copies and fills.
     pub device_events: usize,
-    /// Kernels among them.
+    /// Kernels among them; on a TPU its operations.
     pub kernels: usize,
-    /// Calls that launched them; a graph is one launch.
+    /// Calls that launched them; a graph is one launch. On a TPU runs of programs, one per device.
     pub launches: usize,
     /// Index of its group; `None` outside of iterations.
     pub group: Option<usize>,
@@ -151,11 +160,14 @@ impl Measured {
         iterations: &[Iteration],
         device_events: impl IntoIterator<Item = (EventId, Activity)>,
     ) -> Measured {
-        Self::of(tree, iterations, &Division::new(tree, iterations), device_events)
+        let work = LaunchedWork::new(tree);
+        let division = Division::of(&work, tree.trace(), iterations);
+        Self::of(tree, &work, iterations, &division, device_events)
     }
 
     fn of(
         tree: &TraceTree,
+        work: &LaunchedWork,
         iterations: &[Iteration],
         division: &Division,
         device_events: impl IntoIterator<Item = (EventId, Activity)>,
@@ -186,10 +198,10 @@ impl Measured {
                     .reduce(|a, b| Interval::new(a.start.min(b.start), a.end.max(b.end))),
                 breakdown: breakdowns.get(&place).copied().unwrap_or_default(),
                 device_events: of_part.len(),
-                kernels: own().filter(|&event| events.category(event) == Category::KERNEL).count(),
+                kernels: own().filter(|&event| !is_copy(events.category(event))).count(),
                 launches: own()
-                    .filter_map(|event| tree.launch(event))
-                    .filter(|&launch| counted.insert(launch))
+                    .filter_map(|event| work.launch(tree, event))
+                    .filter(|launch| counted.insert(launch.event))
                     .count(),
                 group: None,
                 mark: None,
@@ -323,9 +335,10 @@ impl Measured {
     /// Measures iterations by all device events of a trace. Their time is not told apart by what the device does.
     #[must_use]
     pub fn of_all(tree: &TraceTree, iterations: &[Iteration]) -> Measured {
-        let events = tree.trace().events();
-        let device_events = events.ids().filter(|&event| events.category(event).is_device());
-        Measured::new(tree, iterations, device_events.map(|event| (event, Activity::Computation)))
+        let work = LaunchedWork::new(tree);
+        let division = Division::of(&work, tree.trace(), iterations);
+        let device_events = work.working(tree.trace()).map(|event| (event, Activity::Computation));
+        Self::of(tree, &work, iterations, &division, device_events)
     }
 
     /// The first of the longest runs of neighbours that are [`steady`](Self::steady).
@@ -345,6 +358,10 @@ impl Measured {
             .filter(|(_, figures)| figures.mark.is_none())
             .map(|(index, _)| index)
     }
+}
+
+fn is_copy(category: Category) -> bool {
+    matches!(category, Category::GPU_MEMCPY | Category::GPU_MEMSET)
 }
 
 /// The fewest iterations of which one can be unlike the others.

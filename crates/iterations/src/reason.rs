@@ -13,6 +13,8 @@ pub enum Reason {
     EngineAnnotations,
     /// Runs of this compiled program cover most device time.
     ProgramRuns(String),
+    /// So many runs of compiled programs come in turn.
+    ProgramsInTurn(usize),
     /// A range of this name, or a call of this frame, comes once per pass of the outermost loop.
     Repeats(String),
     /// Each step ends with an update of the parameters.
@@ -39,6 +41,7 @@ impl fmt::Display for Reason {
             Reason::Marked(name) => write!(f, "the recording marks its steps with {name}"),
             Reason::EngineAnnotations => f.write_str("the inference engine annotated its steps"),
             Reason::ProgramRuns(name) => write!(f, "runs of the program {name} cover most device time"),
+            Reason::ProgramsInTurn(runs) => write!(f, "the same {runs} runs of programs come in turn"),
             Reason::Repeats(name) => write!(f, "{name} comes once in each pass of the outermost loop"),
             Reason::ParameterUpdates => f.write_str("each step ends with an update of the parameters"),
             Reason::ForwardBackward => {

@@ -7,7 +7,7 @@ use trace_ingest::{Category, EventId, Trace};
 use trace2tree::{EventSet, TraceTree};
 
 use crate::detect::{DetectOptions, Iterations};
-use crate::division::{Division, Part};
+use crate::division::{Division, LaunchedWork, Part};
 use crate::level::{Iteration, Level};
 use crate::measure::Measured;
 
@@ -108,18 +108,16 @@ impl Window {
     pub fn select(&self, tree: &TraceTree, found: Iterations) -> Result<Selected, WindowError> {
         let of = found.steps().map_or(0, |steps| steps.iterations.len());
         let events = tree.trace().events();
+        let work = LaunchedWork::new(tree);
         let mut chosen = EventSet::with_capacity(events.len());
         let (time, steps) = match self {
             Window::Microseconds(time) => {
                 let unit = tree.trace().time_unit().per_microsecond() as f64;
                 let time = (time.start * unit).round() as i64..(time.end * unit).round() as i64;
-                let is_inside = |event: &EventId| {
-                    events.category(*event).is_device() && time.contains(&events.start(*event))
-                };
-                for event in events.ids().filter(is_inside) {
+                for (event, launch) in work.starting_in(&time) {
                     chosen.insert(event);
                     // A launch before the window, and what is around it, belongs to the work in it all the same.
-                    let launch = tree.launch(event).into_iter();
+                    let launch = launch.into_iter();
                     launch.flat_map(|launch| tree.ancestors(launch).chain([launch])).for_each(|host| {
                         chosen.insert(host);
                     });
@@ -130,7 +128,7 @@ impl Window {
                 let no_steps = || WindowError::NoSteps { reason: found.reason().to_string() };
                 let level = found.steps().ok_or_else(no_steps)?;
                 let steps = self.steps(tree, level)?;
-                let division = Division::new(tree, &level.iterations);
+                let division = Division::of(&work, tree.trace(), &level.iterations);
                 let is_inside = |event: &EventId| matches!(division.part_of(*event), Some(Part::Iteration(index)) if steps.contains(&index));
                 events.ids().filter(is_inside).for_each(|event| {
                     chosen.insert(event);
@@ -145,7 +143,7 @@ impl Window {
             return Err(WindowError::Empty);
         }
         let is_of_device =
-            |category: Category| category.is_device() || category == Category::GPU_USER_ANNOTATION;
+            |category: Category| work.is_of_device(category) || category == Category::GPU_USER_ANNOTATION;
         for event in events.ids().filter(|&event| !is_of_device(events.category(event))) {
             if events.start(event) < time.end && events.end(event) >= time.start {
                 chosen.insert(event);

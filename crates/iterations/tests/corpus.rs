@@ -148,6 +148,18 @@ fn runs_of_the_program_that_a_tpu_executes_most_are_iterations() {
 }
 
 #[test]
+fn calls_of_a_compiled_function_are_iterations() {
+    let Some(folder) = corpus("jax/mi300-conv3d-jax06") else { return };
+    let found = Iterations::detect(&tree(&folder.join("trace.xplane.pb")), &DetectOptions::default());
+    let steps = found.steps().unwrap();
+    // The program called it ten times; of the last five calls no kernel was recorded.
+    assert_eq!(
+        (steps.kind, steps.name.as_str(), steps.iterations.len()),
+        (LevelKind::ProgramRun, "jit_forward_3d_conv", 10)
+    );
+}
+
+#[test]
 fn steps_that_jax_annotates_are_recorded_steps() {
     let found = Iterations::detect(&of_project("recorded/cpu/jax_step.xplane.pb"), &DetectOptions::default());
     assert_eq!((count(&found), found.steps().unwrap().name.as_str()), (2, "train"));

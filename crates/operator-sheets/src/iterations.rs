@@ -1,7 +1,7 @@
 //! The iterations of the program: one row each, and one row per group of alike ones.
 
 use gpu_timeline::Summary;
-use iterations::{Figures, Group, Iteration, Iterations, Level, Mark, Measured, MeasuredIterations, Part};
+use iterations::{Figures, Group, Iteration, Level, Mark, Measured, MeasuredIterations, Part};
 use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Nested, Role, Sheet, Unit, percent};
 
 /// The analysis of a recording in which something may repeat.
@@ -12,21 +12,16 @@ pub trait Iterated {
     /// A time of the recording in ms.
     fn ms(&self, time: f64) -> f64;
 
-    /// The iterations of the window of a recording that the analysis is of; `None` where it is of all.
-    fn window(&self) -> Option<&Iterations>;
-
-    /// How many iterations the window has: what sums are divided by for the mean of one. `None` where there is no
-    /// window, or one of a single iteration or of parts of iterations.
+    /// How many iterations the window has that the report is of: what sums are divided by for the mean of one. `None`
+    /// where it is no window, or one without several whole iterations.
     fn iterations_of_window(&self) -> Option<usize> {
-        let steps = self.window()?.steps()?;
-        let whole = steps.iterations.iter().all(|step| step.whole);
-        Some(steps.iterations.len()).filter(|&count| count > 1 && whole)
+        None
     }
 }
 
 /// The mean of a time over the iterations of a window.
-pub fn per_iteration<'a, A: Iterated + 'a, R>(
-    time: impl Fn(&R) -> i64 + Copy + Send + Sync + 'static,
+pub fn per_iteration<'a, A: Iterated, R>(
+    time: impl Fn(&R) -> f64 + Copy + Send + Sync + 'static,
 ) -> Field<&'a A, R> {
     const PER_ITERATION: Column = Column::milliseconds(
         "per iteration (ms)",
@@ -34,7 +29,7 @@ pub fn per_iteration<'a, A: Iterated + 'a, R>(
     );
     PER_ITERATION
         .field_in(move |analysis: &&A, row: &R| {
-            analysis.iterations_of_window().map(|count| analysis.ms(time(row) as f64) / count as f64).into()
+            analysis.iterations_of_window().map(|count| analysis.ms(time(row)) / count as f64).into()
         })
         .when(|analysis| analysis.iterations_of_window().is_some())
 }
@@ -59,7 +54,7 @@ const NAME: Column =
     Column::text("name", "Name of the iterations in the recording, or what repeats.").with_role(Role::Detail);
 const SOURCE: Column = Column::text(
     "source",
-    "What shows the iterations, the surest first: recorded steps, annotations, module calls, training cycle, operator sequence, kernel sequence.",
+    "What shows the iterations, the surest first: recorded steps, annotations, program sequence, module calls, training cycle, operator sequence, kernel sequence.",
 ).with_role(Role::Detail);
 const CONFIDENCE: Column = Column::new(
     "confidence",
@@ -152,9 +147,9 @@ pub fn iterations_sheet<'a, A: Iterated + 'a>() -> Sheet<'a, A> {
         time("idle (ms)", "Time in ms in which nothing ran, before one of its device events.", |row| {
             Some(row.figures.breakdown.idle)
         }),
-        Column::count("kernels", "Kernels that it launched.")
+        Column::count("kernels", "Kernels that it launched; of a TPU the operations of its runs.")
             .field(|row: &Row<'_>| row.figures.kernels.into()),
-        Column::count("launches", "Calls that launched device work; that of a graph is one.")
+        Column::count("launches", "Calls that launched device work; that of a graph is one. Of TPUs runs of programs, one per core.")
             .field(|row: &Row<'_>| row.figures.launches.into()),
         time(
             "host start (ms)",
@@ -184,7 +179,7 @@ pub fn iterations_sheet<'a, A: Iterated + 'a>() -> Sheet<'a, A> {
     ];
     Sheet::with_context(
         "iterations",
-        "Iterations of the program by time: steps of training, batches, steps of an engine, images. Device work belongs to the iteration that launched it, whenever it runs. Left out where nothing repeats.",
+        "Iterations of the program by time: steps of training, batches, steps of an engine, images. Device work belongs to the iteration that launched it, whenever it runs. Several devices count as one: busy while any of them is. Left out where nothing repeats.",
         fields,
         |analysis: &'a A| {
             let (level, measured) = analysis.iterations()?.steps()?;

@@ -188,8 +188,8 @@ impl Iterated for RocprofAnalysis {
         time / 1e6
     }
 
-    fn window(&self) -> Option<&Iterations> {
-        self.is_window.then(|| self.iterations().map(MeasuredIterations::detected))?
+    fn iterations_of_window(&self) -> Option<usize> {
+        self.iterations().filter(|_| self.is_window)?.several_whole_steps()
     }
 }
 

@@ -4,18 +4,20 @@ use std::sync::OnceLock;
 
 use gpu_timeline::{Breakdown, Spread, Summary};
 use hlo_cost::{HloModule, InstructionRef};
-use operator_sheets::Roof;
+use iterations::{DetectOptions, Iterations, MeasuredIterations, Selected, Window, WindowError};
+use operator_sheets::{Iterated, Roof};
 use perf_models::{Architecture, Device, architecture_of_device};
 use trace_ingest::xplane::{Plane, PlaneKind, Profile};
 use trace_ingest::{EventId, Trace};
+use trace2tree::{TraceTree, TreeOptions};
 
 use crate::collectives::CollectiveAnalysis;
 use crate::device_events::{self, DeviceEvent, gpu_planes};
 use crate::executions::{self, Call, Execution};
 use crate::operators::{self, Operator, Program};
-use crate::options::JaxOptions;
+use crate::options::{JaxFigures, JaxOptions};
 use crate::programs::{DecodedPrograms, ProgramError};
-use crate::tpu::{TpuAnalysis, TpuProfile};
+use crate::tpu::{TpuAnalysis, TpuProfile, core_activities};
 
 /// A profile with its compiled programs and the work of its GPUs. All sheets are made from it.
 pub struct JaxAnalysis {
@@ -32,6 +34,12 @@ pub struct JaxAnalysis {
     pub(crate) collectives: OnceLock<CollectiveAnalysis>,
     /// As asked for, else that of the device that the profile describes.
     architecture: Option<Architecture>,
+    /// `None` where the figures are those of TraceLens, which has none.
+    iterations: Option<MeasuredIterations>,
+    /// Whether the profile is a window of a recording.
+    is_window: bool,
+    /// Sums of events without a place in time, which no window has.
+    sums_left_out: usize,
 }
 
 /// A GPU with events.
@@ -49,6 +57,30 @@ impl JaxAnalysis {
     /// Assigns the events of the GPUs to instructions and executions. A program is decoded when one of its
     /// instructions ran.
     pub fn new(profile: Profile, options: JaxOptions) -> Self {
+        Self::with_iterations(profile, options, None)
+    }
+
+    /// The same of a window of the profile, and what was chosen.
+    ///
+    /// # Errors
+    /// When the profile has no such window.
+    pub fn of_window(
+        mut profile: Profile,
+        options: JaxOptions,
+        window: &Window,
+    ) -> Result<(Self, Selected), WindowError> {
+        let tree = take_tree(&mut profile);
+        let selected = window.select(&tree, Iterations::detect(&tree, &DetectOptions::default()))?;
+        profile.trace = tree.into_trace();
+        let lines = profile.planes.iter().flat_map(|plane| &plane.lines);
+        let sums_left_out = lines.map(|line| line.aggregated.len()).sum();
+        profile.retain(|event| selected.events.contains(event));
+        let analysis = Self::with_iterations(profile, options, Some(selected.iterations.clone()));
+        Ok((JaxAnalysis { is_window: true, sums_left_out, ..analysis }, selected))
+    }
+
+    /// With these iterations, or those that are found.
+    fn with_iterations(mut profile: Profile, options: JaxOptions, known: Option<Iterations>) -> Self {
         let programs = DecodedPrograms::new(&profile);
         let mut device_events = device_events::collect(&profile, &options);
         let gpus = gpus(&profile, &mut device_events);
@@ -56,6 +88,8 @@ impl JaxAnalysis {
         let (executions, calls) = executions::find(&profile, &device_events, &operators);
         let given = options.architecture.as_ref().or_else(|| recognised_architecture(&profile));
         let architecture = given.map(|architecture| architecture.with_basis(options.peak_basis));
+        let iterations = (options.figures == JaxFigures::Correct)
+            .then(|| measured_iterations(&mut profile, &device_events, known));
         JaxAnalysis {
             profile,
             options,
@@ -69,6 +103,9 @@ impl JaxAnalysis {
             tpu: OnceLock::new(),
             collectives: OnceLock::new(),
             architecture,
+            iterations,
+            is_window: false,
+            sums_left_out: 0,
         }
     }
 
@@ -139,7 +176,16 @@ impl JaxAnalysis {
 
     /// The sums of the tensor cores; `None` when no device of the profile is a TPU. Computed once.
     pub fn tpu(&self) -> Option<&TpuAnalysis> {
-        self.tpu.get_or_init(|| TpuProfile::new(&self.profile).map(TpuAnalysis::new)).as_ref()
+        let read = || {
+            let profile = TpuProfile::new(&self.profile)?;
+            Some(TpuAnalysis::new(if self.is_window { profile.without_samples() } else { profile }))
+        };
+        self.tpu.get_or_init(read).as_ref()
+    }
+
+    /// Sums of events without a place in time, which the window leaves out.
+    pub(crate) fn sums_left_out(&self) -> usize {
+        self.sums_left_out
     }
 
     /// Name of a program's module, if the profile has it.
@@ -175,6 +221,40 @@ impl JaxAnalysis {
         let unit = self.trace().time_unit().per_microsecond() as f64;
         times.map_or_else(Spread::default, |times| times.spread(unit))
     }
+}
+
+impl Iterated for JaxAnalysis {
+    fn iterations(&self) -> Option<&MeasuredIterations> {
+        self.iterations.as_ref()
+    }
+
+    fn ms(&self, time: f64) -> f64 {
+        self.trace().time_unit().to_milliseconds(1) * time
+    }
+
+    fn iterations_of_window(&self) -> Option<usize> {
+        self.iterations.as_ref().filter(|_| self.is_window)?.several_whole_steps()
+    }
+}
+
+/// The tree of the profile's trace, which is taken out of the profile.
+fn take_tree(profile: &mut Profile) -> TraceTree {
+    TraceTree::build(std::mem::take(&mut profile.trace), &TreeOptions::default())
+}
+
+/// The iterations of a profile, by what its GPUs and tensor cores did; several devices count as one.
+fn measured_iterations(
+    profile: &mut Profile,
+    device_events: &[DeviceEvent],
+    known: Option<Iterations>,
+) -> MeasuredIterations {
+    let of_gpus = device_events.iter().map(|event| (event.event, event.activity));
+    let activities: Vec<_> = of_gpus.chain(core_activities(profile)).collect();
+    let tree = take_tree(profile);
+    let detected = known.unwrap_or_else(|| Iterations::detect(&tree, &DetectOptions::default()));
+    let measured = MeasuredIterations::new(&tree, detected, &activities);
+    profile.trace = tree.into_trace();
+    measured
 }
 
 /// The GPUs with events, by process id; tells each event its GPU.

@@ -112,6 +112,11 @@ pub enum JaxNotice {
         /// The keywords.
         keywords: Vec<String>,
     },
+    /// The profile has sums of events without a place in time: no window has them.
+    SumsLeftOut {
+        /// How many sums.
+        sums: usize,
+    },
     /// An error or note that the profiler recorded.
     Recorder {
         /// Its text.
@@ -129,6 +134,8 @@ impl JaxAnalysis {
             .chain(&profile.notes)
             .map(|text| JaxNotice::Recorder { text: text.clone() })
             .collect();
+        let sums = self.sums_left_out();
+        notices.extend((sums > 0).then_some(JaxNotice::SumsLeftOut { sums }));
         let mut programs: Vec<u64> =
             self.operators().iter().filter_map(|operator| operator.program?.id).collect();
         programs.sort_unstable();
@@ -193,6 +200,10 @@ impl fmt::Display for JaxNotice {
             JaxNotice::NothingHasKeyword { keywords } => {
                 write!(f, "no kernel matches {} in its operation or source file", keywords.join(" or "))
             }
+            JaxNotice::SumsLeftOut { sums } => write!(
+                f,
+                "the profile has {sums} sums of operations without a time for each: the window leaves them out"
+            ),
             JaxNotice::Recorder { text } => write!(f, "the profiler reports: {text}"),
         }
     }

@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::devices::DeviceArguments;
 use super::report_output::{Recordings, ReportOutput, SheetNaming};
+use super::window::WindowArguments;
 use super::{REFERENCES, Reference, one_of};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -14,6 +15,7 @@ Examples:
   tracelens jax host.xplane.pb                              summary here, workbook beside the profile
   tracelens jax host.xplane.pb --output_csvs_dir sheets     CSV files instead of the workbook
   tracelens jax host.xplane.pb --kernel_metadata_keyword_filters attention mlp    kernels of these operations only
+  tracelens jax host.xplane.pb --steady                     steady iterations only: no warm-up, none that is odd
   tracelens jax host0.xplane.pb host1.xplane.pb             collectives of a run on two hosts
 
 jax.profiler.trace(DIR) writes profiles to DIR/plugins/profile/<time>/<host>.xplane.pb.
@@ -28,6 +30,8 @@ pub(crate) struct JaxArguments {
     pub(crate) output: JaxOutput,
     #[command(flatten)]
     pub(crate) analysis: JaxAnalysisArguments,
+    #[command(flatten)]
+    pub(crate) window: WindowArguments,
 }
 
 #[derive(Args)]
@@ -42,6 +46,10 @@ pub(crate) struct JaxOutput {
     /// Draw the instructions of GPUs under the rooflines of the GPU as an SVG picture
     #[arg(long = "roofline_svg", value_name = "FILE")]
     pub(crate) roofline_svg: Option<PathBuf>,
+
+    /// Draw the iterations over time as an SVG picture
+    #[arg(long = "step_svg", value_name = "FILE")]
+    pub(crate) step_svg: Option<PathBuf>,
 }
 
 #[derive(Args)]

@@ -7,6 +7,7 @@ use clap::Args;
 use metal_perf::{CollectiveTime, DurationSource, GroupBy, IdRange};
 
 use super::report_output::ReportOutput;
+use super::window::WindowArguments;
 use super::{number, one_of};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -34,6 +35,9 @@ pub(crate) struct MetalArguments {
     pub(crate) figures: FigureArguments,
     #[command(flatten)]
     pub(crate) terminal: TerminalArguments,
+    /// Known so that the refusal can say what to do instead.
+    #[command(flatten)]
+    pub(crate) window: WindowArguments,
 }
 
 #[derive(Args)]

@@ -5,6 +5,9 @@ use std::ops::Range;
 use clap::Args;
 use iterations::Window;
 
+/// The options of [`WindowArguments`].
+pub(crate) const WINDOW_OPTIONS: [&str; 3] = ["iterations", "steady", "window"];
+
 #[derive(Args)]
 #[command(next_help_heading = "Window")]
 pub(crate) struct WindowArguments {

@@ -6,14 +6,16 @@ use trace_ingest::RecordingKind;
 use xla_perf::{CopyKernels, JaxFigures, JaxOptions};
 
 use super::report::{PERF_REPORT, Request};
-use crate::arguments::jax::{JaxAnalysisArguments, JaxArguments};
+use crate::arguments::jax::{JaxAnalysisArguments, JaxArguments, JaxOutput};
+use crate::arguments::window::WINDOW_OPTIONS;
 use crate::arguments::{Given, Reference};
 use crate::error::Failure;
 use crate::timings::Timings;
 
 /// Options of the report of one profile; that of several is about their collectives.
-const OF_ONE_PROFILE: [&str; 6] = [
+const OF_ONE_PROFILE: [&str; 7] = [
     "roofline_svg",
+    "step_svg",
     "kernel_metadata_keyword_filters",
     "gpu_arch_json_path",
     "gpu_arch_platform",
@@ -29,12 +31,15 @@ pub(crate) fn run(arguments: &JaxArguments, given: &Given, timings: &mut Timings
     }
     let files = arguments.recordings.paths();
     let is_of_one = files.len() < 2;
-    if let (false, Some(option)) = (is_of_one, given.names(&OF_ONE_PROFILE).into_iter().next()) {
+    let of_one = || [OF_ONE_PROFILE.as_slice(), &WINDOW_OPTIONS].concat();
+    if let (false, Some(option)) = (is_of_one, given.names(&of_one()).into_iter().next()) {
         return Err(Failure::SeveralProfiles { option });
     }
-    let picture = arguments.output.roofline_svg.as_deref();
+    let JaxOutput { roofline_svg, step_svg, .. } = &arguments.output;
+    let pictures = [(Picture::Rooflines, roofline_svg), (Picture::Steps, step_svg)];
+    let pictures = pictures.into_iter().filter_map(|(picture, path)| Some((picture, path.as_deref()?)));
     let mut request = Request {
-        pictures: picture.map(|path| (Picture::Rooflines, path)).into_iter().collect(),
+        pictures: pictures.collect(),
         workbook: Some((RecordingKind::XPlane, if is_of_one { PERF_REPORT } else { "_collectives" })),
         ..Request::new("jax", files, &arguments.output.tables, given)
     };
@@ -44,7 +49,9 @@ pub(crate) fn run(arguments: &JaxArguments, given: &Given, timings: &mut Timings
     }
     let analysis = options(&arguments.analysis)?;
     request.warnings.extend(arguments.analysis.devices.warning(analysis.architecture.as_ref()));
-    request.answer(XlaReporter { analysis, sheet_names: arguments.output.naming.sheet_names }, &(), timings)
+    let sheet_names = arguments.output.naming.sheet_names;
+    let reporter = XlaReporter { analysis, sheet_names, window: arguments.window.window() };
+    request.answer(reporter, &(), timings)
 }
 
 fn options(asked: &JaxAnalysisArguments) -> Result<JaxOptions, Failure> {

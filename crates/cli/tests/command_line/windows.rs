@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::program::{Outcome, Sheets, Workplace};
 use crate::trace::{annotation, kernel, launch, operator, trace};
+use crate::xplane::{gpu, plane};
 
 /// Ten marked steps of 100 µs from 1000 µs on, each with an operator and a kernel of 40 µs, and a kernel of 20 µs that
 /// the backward thread launches; that of the first and of the sixth takes so long that the next step waits for it.
@@ -153,4 +154,111 @@ fn a_trace_is_split_into_its_iterations_with_the_work_of_all_threads() {
         .exits_with(0)
         .with_summary(&["3 steps", "6 on GPUs"]);
     assert!(place.files("steady").contains(&"steady_iterations_2_to_4_trace.json.gz".to_owned()));
+}
+
+/// Two tensor cores that run a program eight times, the second 30 µs after the first; the first run takes longest.
+fn run_on_tpus() -> Workplace {
+    let core = |ordinal: u64, late: u64| {
+        let runs = (0..8).map(|run| 200 * run + late + if run > 0 { 400 } else { 0 });
+        let length = |start: u64| if start == late { 500 } else { 150 };
+        let modules = runs.clone().map(|start| ("jit_step(7)", start, length(start))).collect();
+        let operations = runs.map(|start| ("fusion.1", start + 10, length(start) - 20)).collect();
+        let lines = [("XLA Modules", modules), ("XLA Ops", operations)];
+        plane(2 + ordinal, &format!("/device:TPU:{ordinal}"), &lines)
+    };
+    let place = Workplace::with("{}");
+    place.put("host.xplane.pb", [core(0, 0), core(1, 30)].concat());
+    place
+}
+
+#[test]
+fn runs_of_programs_on_tpus_are_iterations() {
+    let place = run_on_tpus();
+    let arguments = ["jax", "host.xplane.pb", "--step_svg", "steps.svg", "--output_json_path=all.json"];
+    place.run(&arguments).exits_with(0).with_summary(&[
+        "8 program runs (by recorded steps): 200.0 µs each (median of 6; 200.0 µs to 200.0 µs); 0 is warm-up",
+    ]);
+    let svg = String::from_utf8(place.bytes("steps.svg")).unwrap();
+    assert!(svg.contains("Iterations · host.xplane.pb"), "{svg}");
+    let all = Sheets::parse(&String::from_utf8(place.bytes("all.json")).unwrap());
+    let text =
+        |column: &str| -> Vec<Value> { all.column("iterations", column).into_iter().cloned().collect() };
+    assert_eq!(text("kernels"), vec![Value::from(2); 8]);
+    assert_eq!(text("name"), vec![Value::from("jit_step"); 8]);
+    // Both cores together are busy from the first operation of a run to the last.
+    assert!((sum(&all, "iterations", "busy (ms)") - (510.0 + 7.0 * 160.0) / 1e3).abs() < 1e-9);
+    assert!((sum(&all, "iterations", "duration (ms)") - 1.96).abs() < 1e-9);
+}
+
+#[test]
+fn a_report_of_a_tpus_runs_is_of_these_alone() {
+    let place = run_on_tpus();
+    let run = |options: &[&str]| -> (String, Sheets) {
+        let arguments = [&["jax", "host.xplane.pb", "--output_json_path=some.json"], options].concat();
+        let outcome = place.run(&arguments).exits_with(0);
+        let line = outcome.out.lines().find(|line| line.starts_with("all figures are of"));
+        (
+            line.unwrap_or_default().to_owned(),
+            Sheets::parse(&String::from_utf8(place.bytes("some.json")).unwrap()),
+        )
+    };
+    let (says, some) = run(&["--iterations", "2..4"]);
+    assert_eq!(says, "all figures are of the iterations 2 to 4 out of 8");
+    assert_eq!((some.rows("module_runs").len(), sum(&some, "module_runs", "#Ops")), (6, 6.0));
+    let values: Vec<&Value> = some.column("summary", "value");
+    assert!(values.contains(&&Value::from(says)), "{values:?}");
+    let metrics = some.column("overview", "Metric").into_iter().zip(some.column("overview", "Text"));
+    let sampled: Vec<&Value> =
+        metrics.filter(|(metric, _)| **metric == "MXU utilization").map(|(_, text)| text).collect();
+    assert_eq!(sampled, ["the host samples it over the whole recording, not over the window"]);
+    let (says, some) = run(&["--steady"]);
+    assert_eq!(says, "all figures are of the iterations 2 to 7 out of 8");
+    assert_eq!((some.rows("module_runs").len(), sum(&some, "module_runs", "#Ops")), (12, 12.0));
+    // Runs start at 600, 800, 1000 µs, the operations 10 µs after; those of the second core 30 µs later.
+    let (says, some) = run(&["--window", "600us..820us"]);
+    assert!(says.ends_with("the device work that starts in the window"), "{says}");
+    assert_eq!((some.rows("module_runs").len(), sum(&some, "module_runs", "#Ops")), (3, 3.0));
+    let refused = |options: &[&str], says: &[&str]| {
+        place.run(&[&["jax", "host.xplane.pb"], options].concat()).exits_with(2).with_error(says);
+    };
+    refused(&["--iterations", "9"], &["host.xplane.pb", "iteration 9", "0 to 7"]);
+    refused(&["--window", "5s..6s"], &["no device work starts in the window"]);
+}
+
+#[test]
+fn a_report_of_a_gpus_iterations_has_the_mean_of_one() {
+    let kernels: Vec<(&str, u64)> =
+        (0..8).flat_map(|_| [("dot.1", 60), ("add.1", 20), ("copy.1", 10)]).collect();
+    let place = Workplace::with("{}");
+    place.put("host.xplane.pb", gpu(0, &kernels));
+    let arguments = ["jax", "host.xplane.pb", "--iterations", "1..2", "--output_json_path=some.json"];
+    place.run(&arguments).exits_with(0);
+    let some = Sheets::parse(&String::from_utf8(place.bytes("some.json")).unwrap());
+    for (sheet, time) in [
+        ("gpu_timeline", "time ms"),
+        ("gpu_events_averages", "time ms"),
+        ("ops_summary", "total_direct_kernel_time_ms"),
+        ("ops_summary_by_category", "total_direct_kernel_time_ms"),
+    ] {
+        for (mean, time) in some.column(sheet, "per iteration (ms)").into_iter().zip(some.column(sheet, time))
+        {
+            assert!((mean.as_f64().unwrap() - time.as_f64().unwrap() / 2.0).abs() < 1e-12, "{sheet}");
+        }
+    }
+    assert_eq!(some.column("ops_summary", "Count"), vec![&Value::from(2); 3]);
+}
+
+#[test]
+fn windows_of_other_recordings_are_refused_with_what_they_have_instead() {
+    let place = run_on_tpus();
+    place.put("other.xplane.pb", gpu(0, &[("all-reduce.1", 60)]));
+    let outcome = place.run(&["jax", "host.xplane.pb", "other.xplane.pb", "--steady"]).exits_with(2);
+    outcome.with_error(&["--steady", "is for the report of one profile"]);
+    let operations = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/generated/metal_ops.csv");
+    for command in ["metal", "report"] {
+        for option in [&["--iterations", "3"][..], &["--steady"], &["--window", "1ms..2ms"]] {
+            let outcome = place.run(&[&[command, operations], option].concat()).exits_with(2);
+            outcome.with_error(&[option[0], "--start-signpost", "--id-range"]);
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Writes XPlane profiles of GPUs by hand.
+//! Writes XPlane profiles by hand.
 
 /// A field of a protobuf message: a number, or the bytes of a text or message.
 pub(crate) fn number(field: u64, value: u64) -> Vec<u8> {
@@ -48,6 +48,23 @@ pub(crate) fn gpu(device: u64, kernels: &[(&str, u64)]) -> Vec<u8> {
         offset += duration + 1_000_000;
     }
     plane.extend(bytes(3, line));
+    bytes(1, plane)
+}
+
+/// A plane of lines with events, each with its start and length in microseconds.
+pub(crate) fn plane(id: u64, name: &str, lines: &[(&str, Vec<(&str, u64, u64)>)]) -> Vec<u8> {
+    let mut plane = [number(1, id), bytes(2, name)].concat();
+    let mut kinds = 0;
+    for (at, (name, events)) in lines.iter().enumerate() {
+        let mut line = [number(1, at as u64 + 1), bytes(2, name)].concat();
+        for (name, start, us) in events {
+            kinds += 1;
+            plane.extend(named(4, kinds, name));
+            let place = [number(1, kinds), number(2, start * 1_000_000), number(3, us * 1_000_000)];
+            line.extend(bytes(4, place.concat()));
+        }
+        plane.extend(bytes(3, line));
+    }
     bytes(1, plane)
 }
 

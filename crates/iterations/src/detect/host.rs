@@ -62,7 +62,8 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    fn new(mut launched: Vec<(i64, i64)>) -> Work {
+    /// Start and length of each.
+    pub(crate) fn new(mut launched: Vec<(i64, i64)>) -> Work {
         launched.sort_unstable();
         let mut total = 0i64;
         let mut before = vec![0];

@@ -129,7 +129,7 @@ fn by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
         F::from_column(CATEGORY.named("Category").with_role(Role::Detail), |_, ((_, category, _), ..)| {
             (*category).into()
         }),
-        per_iteration(|(_, summed, _): &Row<'_>| summed.time),
+        per_iteration(|(_, summed, _): &Row<'_>| summed.time as f64),
     ];
     let fields = durations.into_iter().chain(shares()).chain(sums);
     Sheet::with_context(
@@ -164,7 +164,7 @@ fn by_category<'a>() -> Sheet<'a, RocprofAnalysis> {
         F::from_column(CATEGORY, |_, (category, ..)| (*category).into()),
         F::from_column(COUNT, |_, (_, summed, _)| summed.count.into()).described("How many kernels ran."),
         F::from_column(CATEGORY_TOTAL, |analysis, (_, summed, _)| analysis.ms(summed.time as f64).into()),
-        per_iteration(|(_, summed, _): &Row| summed.time),
+        per_iteration(|(_, summed, _): &Row| summed.time as f64),
     ];
     Sheet::with_context(
         "kernel_summary_by_category",

@@ -34,7 +34,7 @@ pub(super) fn together<'a>() -> Sheet<'a, RocprofAnalysis> {
         F::from_column(TYPE, |_, &(kind, ..)| kind.into()),
         F::from_column(TIME, |_, &(_, time, _)| (time as f64 / 1e6).into()),
         F::from_column(TIME_SHARE, |_, &(.., percent)| percent.into()),
-        per_iteration(|&(_, time, _): &Row| time),
+        per_iteration(|&(_, time, _): &Row| time as f64),
     ];
     Sheet::with_context(
         "gpu_timeline",
@@ -153,7 +153,7 @@ pub(super) fn by_agent<'a>() -> Sheet<'a, RocprofAnalysis> {
             .described("Length in ms of the union of the spans in question on one GPU."),
         F::from_column(TIME_SHARE, |_, &(.., percent)| percent.into())
             .described("time ms as a share of the GPU's total_time, in percent; empty where that is 0."),
-        per_iteration(|&(.., time, _): &Row<'_>| time),
+        per_iteration(|&(.., time, _): &Row<'_>| time as f64),
     ];
     Sheet::with_context(
         "gpu_timeline_by_agent",

@@ -267,6 +267,32 @@ impl Profile {
         Some((Picoseconds(offset), Picoseconds(duration)))
     }
 
+    /// Keeps only the events that are chosen, under new ids in the same order, in the trace and on the lines. Sums over
+    /// events without a position in time ([`Line::aggregated`]) are dropped: nothing says what of them is chosen. All else
+    /// stays as it is, facts of planes among it.
+    pub fn retain(&mut self, mut keep: impl FnMut(EventId) -> bool) {
+        let kept: Vec<bool> = self.trace.events().ids().map(&mut keep).collect();
+        let mut new_ids = Vec::with_capacity(kept.len());
+        let mut rows = Vec::new();
+        for (row, &is_kept) in (0..).zip(&kept) {
+            new_ids.push(EventId(rows.len() as u32));
+            rows.extend(is_kept.then_some(row));
+        }
+        self.trace.retain(|event| kept[event.index()]);
+        let EventColumns { position, metadata, xla, device_clock } = &mut self.columns;
+        // Events that were appended to the trace have no columns here; they stand behind all others.
+        let dense = rows.partition_point(|&row| (row as usize) < position.len());
+        *position = rows[..dense].iter().map(|&row| position[row as usize]).collect();
+        *metadata = rows[..dense].iter().map(|&row| metadata[row as usize]).collect();
+        *xla = xla.of_rows(&rows);
+        *device_clock = device_clock.of_rows(&rows);
+        for line in self.planes.iter_mut().flat_map(|plane| &mut plane.lines) {
+            line.events.retain(|event| kept[event.index()]);
+            line.events.iter_mut().for_each(|event| *event = new_ids[event.index()]);
+            line.aggregated.clear();
+        }
+    }
+
     /// Whether the profiler's trace viewer shows an event. It leaves out allocations and a few kinds of
     /// notes, lines of asynchronous operations, and planes that are neither devices nor the host.
     pub fn shown(&self, event: EventId) -> bool {

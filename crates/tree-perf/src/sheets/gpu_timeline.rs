@@ -80,7 +80,7 @@ fn time_fields<'a>(time: Column) -> [Field<&'a Analysis, Row>; 4] {
         TYPE.field(|row: &Row| row.kind.into()),
         time.field_in(|analysis: &&Analysis, row: &Row| analysis.ms(row.time).into()),
         TIME_SHARE.field(|row: &Row| row.percent.into()),
-        per_iteration(|row: &Row| row.time),
+        per_iteration(|row: &Row| row.time as f64),
     ]
 }
 

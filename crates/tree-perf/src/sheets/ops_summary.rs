@@ -78,7 +78,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         SUBTREE_MS
             .only_in(Layout::Roles)
             .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.ms(totals.subtree).into()),
-        per_iteration(|(_, totals): &Row<'_>| totals.direct),
+        per_iteration(|(_, totals): &Row<'_>| totals.direct as f64),
         COUNT.described("Calls of the operator that launched device work.")
             .field(|(_, totals): &Row<'_>| totals.calls.into()),
         Column::names("Categories", "Kinds of work of the operator's calls.").field(
@@ -119,7 +119,7 @@ pub(crate) fn sheet_by_category<'a>() -> Sheet<'a, Analysis> {
             .field(|(_, totals): &Row<'_>| totals.calls.into()),
         call_stack(),
         DIRECT_MS.field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.ms(totals.direct).into()),
-        per_iteration(|(_, totals): &Row<'_>| totals.direct),
+        per_iteration(|(_, totals): &Row<'_>| totals.direct as f64),
     ];
     Sheet::with_context(
         "ops_summary_by_category",

@@ -6,6 +6,7 @@ use operator_sheets::columns::{
     CUMULATIVE, DATA_MOVED, FLOPS_PER_BYTE, GFLOPS, KERNEL_DETAILS, KERNEL_DETAILS_SHORT,
     SHARE_OF_KERNEL_TIME,
 };
+use operator_sheets::per_iteration;
 use sheets::ColumnKind::{Count, Number, Text};
 use sheets::Unit::{Microseconds, Milliseconds};
 use sheets::{
@@ -65,6 +66,7 @@ fn sum_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, Sum<'a>>> {
         })
         .described("Kernels of these calls."),
         F::from_column(DIRECT_MS, |_, row| row.time.to_milliseconds().into()),
+        per_iteration(|row: &Sum<'_>| row.time.0 as f64),
     ];
     fields.into_iter().chain(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &Sum<'_>| row.time.0))
 }

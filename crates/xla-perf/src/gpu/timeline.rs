@@ -1,7 +1,7 @@
 //! Where the time of each GPU went, and of a GPU on average.
 
 use gpu_timeline::Breakdown;
-use operator_sheets::{TIME_SHARE, kinds_of_time};
+use operator_sheets::{TIME_SHARE, kinds_of_time, per_iteration};
 use sheets::ColumnKind::{Count, Identifier, Number, Text};
 use sheets::Unit::Milliseconds;
 use sheets::{Chart, ChartShape, Column, Field, Role, Sheet};
@@ -43,6 +43,7 @@ pub(super) fn timeline_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 3] {
             [
                 F::from_column(TYPE, |_, row| row.kind.into()),
                 F::from_column(TIME, |analysis, row| analysis.ms(row.time).into()),
+                per_iteration(|row: &GpuTime| row.time as f64),
                 F::from_column(TIME_SHARE, |_, row| row.percent.into()),
                 F::from_column(GPU, |_, row| row.pid.into()),
             ],
@@ -100,11 +101,12 @@ struct MeanTime {
     gpus: usize,
 }
 
-fn mean_fields<'a>() -> [Field<&'a JaxAnalysis, MeanTime>; 4] {
+fn mean_fields<'a>() -> [Field<&'a JaxAnalysis, MeanTime>; 5] {
     type F<'a> = Field<&'a JaxAnalysis, MeanTime>;
     [
         F::from_column(TYPE, |_, row| row.kind.into()),
         F::from_column(MEAN_TIME, |analysis, row| (analysis.ms(row.sum) / row.gpus as f64).into()),
+        per_iteration(|row: &MeanTime| row.sum as f64 / row.gpus as f64),
         F::from_column(TIME_SHARE, |_, row| (row.sum as f64 / row.total as f64 * 100.0).into()),
         F::new(Count, "gpus", |_, row| row.gpus.into())
             .described("GPUs with events, over which the mean is taken.")

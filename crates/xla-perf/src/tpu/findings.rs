@@ -153,7 +153,7 @@ impl fmt::Display for TpuNotice {
             TpuNotice::Unfinished { transfers } => {
                 write!(
                     f,
-                    "{transfers} asynchronous operations have no end in the profile and are not in any table"
+                    "{transfers} asynchronous operations have no end in the profile, or in the window of it, and are not in any table"
                 )
             }
         }

@@ -43,6 +43,8 @@ pub use transfers::{
     AsyncCopyRow, Direction, HostOffloadRow, Transfer, async_copies, host_offload, transfers,
 };
 
+pub(crate) use read::core_activities;
+
 use sheets::Sheet;
 
 use crate::JaxAnalysis;

@@ -225,6 +225,7 @@ impl Row {
 }
 
 const NOT_SAMPLED: &str = "the host's plane does not say";
+const SAMPLED_OVER_ALL: &str = "the host samples it over the whole recording, not over the window";
 const NO_OPERATION: &str = "no operation was recorded";
 
 fn rows(tpu: &TpuAnalysis) -> Vec<Row> {
@@ -241,6 +242,7 @@ fn rows(tpu: &TpuAnalysis) -> Vec<Row> {
     let step_time = |metric, time: fn(&StepTimes) -> f64| Row::new(metric, steps.map(time), "ms", &source);
     let peaks = tpu.profile.peaks.as_ref().err();
     let peaks = peaks.map_or("nothing was recorded".to_string(), ToString::to_string);
+    let not_sampled = if tpu.profile.is_window { SAMPLED_OVER_ALL } else { NOT_SAMPLED };
     let mut rows = vec![
         Row::new("Finding", None, "", &finding)
             .meaning("The kind of work that takes most of the time of all cores."),
@@ -253,9 +255,9 @@ fn rows(tpu: &TpuAnalysis) -> Vec<Row> {
             .meaning("Of all steps on all cores, as a population."),
         step_time("Step time, shortest", |steps| steps.min_ms).meaning("Shortest step on a core."),
         step_time("Step time, longest", |steps| steps.max_ms).meaning("Longest step on a core."),
-        Row::percent("MXU utilization", overview.mxu_utilization, NOT_SAMPLED)
+        Row::percent("MXU utilization", overview.mxu_utilization, not_sampled)
             .meaning("Use of the matrix unit, as the host sampled it."),
-        Row::percent("HBM utilization, sampled", overview.sampled_hbm_utilization, NOT_SAMPLED)
+        Row::percent("HBM utilization, sampled", overview.sampled_hbm_utilization, not_sampled)
             .meaning("Use of the high-bandwidth memory, as the host sampled it."),
         share("FLOPS utilization", overview.flops_utilization, &peaks)
             .meaning("Floating-point operations over all time as a share of the peak."),

@@ -315,6 +315,15 @@ pub struct TpuProfile {
     pub host_threads: Vec<Vec<HostOp>>,
     /// Planes of sparse cores, which have no table of their own.
     pub sparse_cores: Vec<String>,
+    /// Whether it is a window of a recording, which no figure has that the host sampled over all of it.
+    pub is_window: bool,
+}
+
+impl TpuProfile {
+    /// The profile as a window of a recording, without what the host sampled over all of this.
+    pub(crate) fn without_samples(self) -> TpuProfile {
+        TpuProfile { mxu_utilization: None, hbm_utilization: None, is_window: true, ..self }
+    }
 }
 
 #[cfg(test)]

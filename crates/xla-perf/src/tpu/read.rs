@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use gpu_timeline::Activity;
+use hashbrown::HashMap;
 use prost::Message;
 use trace_ingest::xplane::{KindId, Line, Plane, PlaneKind, Profile, StatValue};
 use trace_ingest::{EventId, Picoseconds};
 
+use super::category::{WorkClass, may_have_inner_ops, work_class};
 use super::profile::{
     AccessKind, AggregatedExecutions, HostOp, MemoryAccess, MemorySpace, MissingPeaks, ModuleRun,
     OpExecution, Peaks, PicoSpan, TpuCore, TpuOp, TpuProfile, TpuStep,
@@ -49,9 +52,45 @@ impl TpuProfile {
             ops: reader.ops.into_values().collect(),
             host_threads: host().flat_map(|plane| &plane.lines).map(|line| host_ops(profile, line)).collect(),
             sparse_cores: sparse.map(|plane| plane.name.clone()).collect(),
+            is_window: false,
         })
     }
 }
+
+/// What the tensor cores did during each operation that runs no other inside, by the clock of the profile: collectives
+/// communicate, copies and transfers from and to the host copy, all else computes.
+pub(crate) fn core_activities(profile: &Profile) -> Vec<(EventId, Activity)> {
+    let events = profile.trace.events();
+    let mut known: HashMap<Option<KindId>, (Activity, bool)> = HashMap::new();
+    let mut activities = Vec::new();
+    let cores = profile.planes.iter().filter(|plane| matches!(plane.kind, PlaneKind::Tpu { .. }));
+    for line in cores.flat_map(|plane| &plane.lines).filter(|line| line.name == OPERATIONS) {
+        for (at, &event) in line.events.iter().enumerate() {
+            let kind = profile.kind_id(event);
+            let (activity, may_have_inner) = *known.entry(kind).or_insert_with(|| {
+                let category = kind.and_then(|kind| profile.kind_stat(kind, "hlo_category"));
+                let category = category.as_ref().and_then(StatValue::as_str).unwrap_or_default();
+                let activity = match work_class(category, &profile.metadata(event).name) {
+                    WorkClass::Compute => Activity::Computation,
+                    WorkClass::Collective => Activity::Communication,
+                    WorkClass::Copy | WorkClass::HostOffload | WorkClass::Feed | WorkClass::Idle => {
+                        Activity::Memcpy
+                    }
+                };
+                (activity, may_have_inner_ops(category))
+            });
+            // Events are by start, those around others first.
+            let next = line.events.get(at + 1).filter(|_| may_have_inner);
+            if next.is_none_or(|&next| events.start(next) >= events.end(event)) {
+                activities.push((event, activity));
+            }
+        }
+    }
+    activities
+}
+
+/// Name of a core's line of operations.
+const OPERATIONS: &str = "XLA Ops";
 
 /// Names of programs: of the modules that the profile embeds, and else of what ran.
 fn program_names(profile: &Profile, cores: &[TpuCore]) -> BTreeMap<u64, String> {
@@ -75,7 +114,7 @@ impl Reader<'_> {
         let mut core = TpuCore { ordinal, ..TpuCore::default() };
         for line in &plane.lines {
             match line.name.as_str() {
-                "XLA Ops" => self.operations(line, &mut core),
+                OPERATIONS => self.operations(line, &mut core),
                 "XLA Modules" => core.runs.extend(line.events.iter().map(|&event| self.run(event))),
                 "Steps" => core.steps.extend(line.events.iter().map(|&event| self.step(event))),
                 _ => {}

@@ -19,12 +19,16 @@ use trace_ingest::metal::read_ops;
 use super::report::{Extras, Request, check_destinations, save};
 use crate::arguments::Given;
 use crate::arguments::metal::MetalArguments;
+use crate::arguments::window::WINDOW_OPTIONS;
 use crate::console;
 use crate::error::Failure;
 use crate::timings::Timings;
 use request::Screen;
 
 pub(crate) fn run(arguments: &MetalArguments, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
+    if let Some(option) = given.names(&WINDOW_OPTIONS).into_iter().next() {
+        return Err(Failure::WindowOfOperations { option });
+    }
     let output = &arguments.output;
     let read: Vec<PathBuf> = arguments.files.iter().chain(&arguments.figures.baseline).cloned().collect();
     let own = [&output.csv, &output.summary_file, &output.summary_svg].into_iter().flatten();

@@ -3,6 +3,7 @@
 
 mod conformance;
 mod gpu;
+mod iterations;
 mod tpu;
 
 use std::path::{Path, PathBuf};

@@ -1,0 +1,187 @@
+//! Iterations of recorded profiles: how many a person would count, that parts add up to the whole, and windows.
+
+use std::collections::BTreeMap;
+
+use gpu_timeline::{Breakdown, Interval, TimelineEvent, busy_time};
+use iterations::{LevelKind, Part, Window};
+use operator_sheets::Iterated;
+use sheets::Layout;
+use trace_ingest::ReadOptions;
+use trace_ingest::xplane::{Profile, read_profile};
+use xla_perf::{JaxAnalysis, JaxFigures, JaxOptions, jax_sheets};
+
+const GPUS: &str = "mi300-conv3d-jax06";
+const TPUS: &str = "tpu-v6e-inference";
+
+fn profile(case: &str) -> Option<Profile> {
+    let path = super::folder(case)?.join("trace.xplane.pb");
+    Some(read_profile(&path, &ReadOptions::default()).unwrap())
+}
+
+fn analysis(case: &str) -> Option<JaxAnalysis> {
+    Some(JaxAnalysis::new(profile(case)?, JaxOptions::default()))
+}
+
+fn window(case: &str, window: &Window) -> JaxAnalysis {
+    JaxAnalysis::of_window(profile(case).unwrap(), JaxOptions::default(), window).unwrap().0
+}
+
+/// All GPUs together.
+fn timeline_of_gpus(analysis: &JaxAnalysis) -> Breakdown {
+    let events = analysis.trace().events();
+    let event = |event: &xla_perf::DeviceEvent| TimelineEvent {
+        start: events.start(event.event),
+        end: events.end(event.event),
+        activity: event.activity,
+    };
+    Breakdown::from_events(analysis.device_events().iter().map(event), None).unwrap()
+}
+
+/// Busy time of all cores together, and the time from their first operation to their last.
+fn timeline_of_tpus(analysis: &JaxAnalysis) -> (i64, i64) {
+    let cores = &analysis.tpu().unwrap().profile.cores;
+    let spans = || {
+        let executions = cores.iter().flat_map(|core| &core.executions);
+        executions.map(|execution| execution.recorded).map(|span| (span.start.0, span.end().0))
+    };
+    let busy = busy_time(spans().map(|(start, end)| Interval::new(start, end)), &mut Vec::new());
+    (busy, spans().map(|span| span.1).max().unwrap() - spans().map(|span| span.0).min().unwrap())
+}
+
+/// Sums over all parts of a figure.
+fn sum(analysis: &JaxAnalysis, figure: impl Fn(&Breakdown) -> i64) -> i64 {
+    let (_, measured) = analysis.iterations().unwrap().steps().unwrap();
+    let outside = measured.outside.iter().map(|(_, figures)| figures);
+    measured.iterations.iter().chain(outside).map(|figures| figure(&figures.breakdown)).sum()
+}
+
+#[test]
+fn calls_of_the_compiled_function_are_iterations_though_the_kernels_of_half_are_lost() {
+    let Some(analysis) = analysis(GPUS) else { return };
+    let (level, measured) = analysis.iterations().unwrap().steps().unwrap();
+    assert_eq!(
+        (level.kind, level.name.as_str(), level.iterations.len()),
+        (LevelKind::ProgramRun, "jit_forward_3d_conv", 10)
+    );
+    assert_eq!(level.confidence, 0.9);
+    // The recorder lost the kernels of the last five calls, and the copies of the last.
+    let kernels: Vec<usize> = measured.iterations.iter().map(|figures| figures.kernels).collect();
+    assert_eq!(kernels, [5, 5, 5, 5, 5, 0, 0, 0, 0, 0]);
+    let events: Vec<usize> = measured.iterations.iter().map(|figures| figures.device_events).collect();
+    assert_eq!(events.iter().sum::<usize>(), analysis.device_events().len());
+    assert!(measured.outside.is_empty());
+}
+
+#[test]
+fn parts_add_up_to_the_timeline_of_all_gpus() {
+    let Some(analysis) = analysis(GPUS) else { return };
+    let whole = timeline_of_gpus(&analysis);
+    let figures: [fn(&Breakdown) -> i64; 5] = [
+        |breakdown| breakdown.total,
+        |breakdown| breakdown.busy,
+        |breakdown| breakdown.idle,
+        |breakdown| breakdown.computation,
+        |breakdown| breakdown.exposed_memcpy,
+    ];
+    for figure in figures {
+        assert_eq!(sum(&analysis, figure), figure(&whole));
+    }
+}
+
+#[test]
+fn parts_add_up_to_the_time_of_all_tensor_cores() {
+    let Some(analysis) = analysis(TPUS) else { return };
+    let (busy, total) = timeline_of_tpus(&analysis);
+    assert_eq!(sum(&analysis, |breakdown| breakdown.busy), busy);
+    assert_eq!(sum(&analysis, |breakdown| breakdown.total), total);
+    assert_eq!(sum(&analysis, |breakdown| breakdown.idle), total - busy);
+}
+
+#[test]
+fn runs_of_all_cores_are_one_iteration_though_they_run_at_other_times() {
+    let Some(analysis) = analysis(TPUS) else { return };
+    let (level, measured) = analysis.iterations().unwrap().steps().unwrap();
+    assert_eq!((level.name.as_str(), level.iterations.len()), ("jit_f", 100));
+    // 15 operations on each of four cores, which begin a run at times that differ by up to a sixth of it.
+    assert!(measured.iterations.iter().all(|figures| (figures.kernels, figures.launches) == (60, 4)));
+    let outside: Vec<Part> = measured.outside.iter().map(|(part, _)| *part).collect();
+    assert_eq!(outside, [Part::Before]);
+}
+
+#[test]
+fn figures_of_tracelens_have_no_iterations() {
+    let Some(profile) = profile(GPUS) else { return };
+    let options = JaxOptions { figures: JaxFigures::TraceLens, ..JaxOptions::default() };
+    assert!(JaxAnalysis::new(profile, options).iterations().is_none());
+}
+
+#[test]
+fn windows_of_single_iterations_hold_all_work_of_gpus_once() {
+    let Some(whole) = analysis(GPUS) else { return };
+    let counts = |analysis: &JaxAnalysis| {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for event in analysis.device_events() {
+            let operator = &analysis.operators()[event.operator];
+            // What the compiled program says of the instruction is still known.
+            assert_eq!(operator.record.is_some(), operator.program.is_some());
+            *counts.entry(operator.name.clone()).or_default() += 1;
+        }
+        counts
+    };
+    let mut of_windows: BTreeMap<String, usize> = BTreeMap::new();
+    for index in 0..9 {
+        let part = window(GPUS, &Window::Iterations(index..index + 1));
+        for (name, count) in counts(&part) {
+            *of_windows.entry(name).or_default() += count;
+        }
+        assert!(part.executions().len() == usize::from(index < 5));
+        assert!(part.device_events().iter().all(|event| event.launch.is_some()));
+    }
+    assert_eq!(of_windows, counts(&whole));
+}
+
+#[test]
+fn windows_of_tpus_hold_the_runs_of_all_cores() {
+    let Some(whole) = profile(TPUS) else { return };
+    let part = window(TPUS, &Window::Iterations(10..13));
+    let tpu = &part.tpu().unwrap().profile;
+    for core in &tpu.cores {
+        assert_eq!((core.runs.len(), core.executions.len()), (3, 45));
+        // Cores 1 to 3 have run 4 programs before, and numbers count from 1.
+        let first = core.runs[0].run_id.unwrap();
+        assert_eq!(first, if core.ordinal == 0 { 16 } else { 14 });
+    }
+    // What the host sampled over the whole recording says nothing of the window.
+    assert_eq!((tpu.mxu_utilization, tpu.hbm_utilization), (None, None));
+    assert!(part.trace().events().len() < whole.trace.events().len() / 10);
+    let (busy, total) = timeline_of_tpus(&part);
+    assert_eq!(sum(&part, |breakdown| breakdown.busy), busy);
+    assert_eq!(sum(&part, |breakdown| breakdown.total), total);
+}
+
+#[test]
+fn steady_iterations_leave_out_those_that_are_odd() {
+    if analysis(GPUS).is_none() {
+        return;
+    }
+    for (case, kept) in [(GPUS, 4), (TPUS, 99)] {
+        let analysis = window(case, &Window::Steady);
+        assert_eq!(analysis.iterations_of_window(), Some(kept), "{case}");
+    }
+}
+
+#[test]
+fn a_window_of_several_iterations_has_means_of_one() {
+    let Some(_) = analysis(GPUS) else { return };
+    let has_means = |analysis: &JaxAnalysis, name: &str| {
+        let sheets = jax_sheets();
+        let sheet = sheets.iter().find(|sheet| sheet.name == name).unwrap();
+        let table = sheet.table_in(analysis, Layout::Roles).unwrap().unwrap();
+        table.column("per iteration (ms)").is_some()
+    };
+    let several = window(GPUS, &Window::Iterations(1..4));
+    let single = window(GPUS, &Window::Iterations(1..2));
+    for name in ["gpu_timeline", "gpu_events_averages", "ops_summary", "ops_summary_by_category"] {
+        assert!(has_means(&several, name) && !has_means(&single, name), "{name}");
+    }
+}
