@@ -23,7 +23,7 @@ mod segments;
 mod spans;
 mod vocabulary;
 
-use iterations::Program;
+use iterations::{Program, Span, ThreadSpans};
 use trace_ingest::{Category, EventId, Trace, TrackId};
 use trace2tree::TraceTree;
 
@@ -32,7 +32,7 @@ use draft::Draft;
 use evidence::Evidence;
 use marks::{EngineFrame, Frame};
 use names::Names;
-use spans::{DeviceRanges, Located, Locator, Span, Spans};
+use spans::{DeviceRanges, Located, locate};
 
 use crate::step::{NONE, Phase, Source, Step, StepLinks, Steps};
 
@@ -94,7 +94,7 @@ struct Detector<'t> {
     names: Names<'t>,
     threads: Vec<ThreadItems>,
     vocabulary: vocabulary::Vocabulary,
-    spans: Spans,
+    spans: ThreadSpans,
     drafts: Vec<Draft>,
     /// Host annotations of steps, nested ones too, and their steps.
     annotated: Vec<(EventId, usize)>,
@@ -111,7 +111,7 @@ impl<'t> Detector<'t> {
             names,
             threads,
             vocabulary,
-            spans: Spans::new(trace.tracks().len()),
+            spans: ThreadSpans::new(trace),
             drafts: Vec::new(),
             annotated: Vec::new(),
         }
@@ -121,7 +121,7 @@ impl<'t> Detector<'t> {
         let steps = marks::annotated_steps(self.tree.trace(), Category::USER_ANNOTATION);
         for (track, step) in steps {
             let index = self.drafts.len();
-            if self.spans.insert(track, Span { start: step.start, end: step.end, step: index }) {
+            if self.spans.insert(track, Span { start: step.start, end: step.end, index }) {
                 self.annotated.extend(step.annotations.iter().map(|&annotation| (annotation, index)));
                 self.drafts.push(Draft::annotated(Some(track), &step));
             }
@@ -142,13 +142,13 @@ impl<'t> Detector<'t> {
                     _ => continue,
                 };
                 if let Some(span) = self.spans.find(track, frame.start) {
-                    self.drafts[span.step].cue(cue);
+                    self.drafts[span.index].cue(cue);
                 }
                 // A frame around steps is about all of them.
                 let spans = self.spans.of(track);
                 let first = spans.partition_point(|span| span.start < frame.start);
                 let inside = spans[first..].iter().take_while(|span| span.start < frame.end);
-                for step in inside.map(|span| span.step).collect::<Vec<_>>() {
+                for step in inside.map(|span| span.index).collect::<Vec<_>>() {
                     self.drafts[step].cue(cue);
                 }
             }
@@ -186,14 +186,14 @@ impl<'t> Detector<'t> {
 
     fn widen(&mut self, track: TrackId, at: usize, start: i64, end: i64) {
         if let Some(span) = self.spans.widen(track, at, start, end) {
-            let draft = &mut self.drafts[span.step];
+            let draft = &mut self.drafts[span.index];
             (draft.start, draft.end) = (span.start, span.end);
         }
     }
 
     fn imply(&mut self, track: TrackId, start: i64, end: i64, marked: bool) {
         let step = self.drafts.len();
-        if start < end && self.spans.insert(track, Span { start, end, step }) {
+        if start < end && self.spans.insert(track, Span { start, end, index: step }) {
             self.drafts.push(Draft { marked, ..Draft::implied(Some(track), start, end) });
         }
     }
@@ -246,7 +246,7 @@ impl<'t> Detector<'t> {
                 let next = boundaries.get(pass_of(&pass[0])).copied().unwrap_or(i64::MAX);
                 self.imply(thread.track, start, end.min(next).min(limit), false);
                 if let Some(span) = self.spans.find(thread.track, start) {
-                    self.drafts[span.step].evidence = evidence;
+                    self.drafts[span.index].evidence = evidence;
                 }
             }
         }
@@ -256,7 +256,7 @@ impl<'t> Detector<'t> {
     fn weigh_marked_steps(&mut self) {
         for thread in std::mem::take(&mut self.threads) {
             for item in &thread.items {
-                let Some(step) = self.spans.find(thread.track, item.start).map(|span| span.step) else {
+                let Some(step) = self.spans.find(thread.track, item.start).map(|span| span.index) else {
                     continue;
                 };
                 let draft = &mut self.drafts[step];
@@ -275,9 +275,9 @@ impl<'t> Detector<'t> {
         let events = trace.events();
         let mut step_of = vec![NONE; events.len()];
         let mut links = StepLinks::default();
-        let locator = Locator::new(trace, &self.spans);
+        let owners = self.spans.owners(trace);
         for (launch, device_events) in calls::launches(self.tree) {
-            let found = locator.locate(events.track(launch), events.start(launch));
+            let found = locate(trace, &self.spans, &owners, events.track(launch), events.start(launch));
             let (step, count) = match found {
                 Some(Located::OnThread(step)) => (step, &mut links.on_thread),
                 Some(Located::ByTime(step)) => (step, &mut links.by_time),
