@@ -9,6 +9,10 @@
 //! 5. the replay of captured graphs ([`layers`]),
 //! 6. names and frequencies as a last resort ([`fallbacks`]).
 //!
+//! Tokens, sizes and frequencies tell prompts from generation, and not whether requests are extended beside prompts. That
+//! takes kernels of attention for both, or the lengths of the sequences that they are given; a step that neither shows
+//! is of unknown phase, and known to process prompts.
+//!
 //! Where neither annotations nor frames mark steps, a thread's calls are cut into passes over the model
 //! ([`segments`]). Device events belong to the step that launched them ([`spans`]).
 
@@ -44,6 +48,10 @@ pub struct DetectOptions {
     /// Up to it, one token per request is generation; several are generation where padding to the size of a graph
     /// explains them or where four or more requests all have as many, and otherwise left to other evidence.
     pub decode_threshold: i64,
+    /// The most requests that the engine runs at a time (`max_num_seqs` of vLLM, `max_running_requests` of SGLang), if
+    /// known. More tokens than these can be extended by are a prompt's, also where nothing says how many requests a step
+    /// has; without it, that is said of far larger steps alone.
+    pub max_num_seqs: Option<i64>,
     /// Whether the engine's annotations of its steps are used.
     pub use_annotations: bool,
     /// Whether the engine's Python frames are used.
@@ -52,7 +60,7 @@ pub struct DetectOptions {
 
 impl Default for DetectOptions {
     fn default() -> Self {
-        DetectOptions { decode_threshold: 10, use_annotations: true, use_frames: true }
+        DetectOptions { decode_threshold: 10, max_num_seqs: None, use_annotations: true, use_frames: true }
     }
 }
 
@@ -79,12 +87,12 @@ impl Steps {
         }
         detector.weigh_marked_steps();
         let (step_of, links) = detector.link(options.use_annotations);
-        let threshold = options.decode_threshold;
         let is_language_model = detector.vocabulary.seen;
         for draft in &mut detector.drafts {
-            draft.decide(threshold, is_language_model);
+            draft.decide(options, is_language_model);
         }
-        fallbacks::decide(&mut detector.drafts, threshold);
+        fallbacks::decide(&mut detector.drafts, options.decode_threshold);
+        detector.drafts.iter_mut().for_each(Draft::look_beside_prompts);
         finish(tree.trace(), detector.drafts, step_of, links)
     }
 }
@@ -357,6 +365,7 @@ fn finish(trace: &Trace, drafts: Vec<Draft>, mut step_of: Vec<u32>, links: StepL
                 phase: draft.verdict.phase,
                 source: draft.verdict.source,
                 confidence: draft.verdict.confidence,
+                has_prompts: draft.has_prompts || draft.verdict.phase.bears_context(),
                 load: draft.load(),
             }
         })
