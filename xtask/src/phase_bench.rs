@@ -171,6 +171,7 @@ fn failures(mode: Mode, score: &Score) -> Vec<&'static str> {
         Mode::Blind | Mode::BlindNoStack => &[
             (score.two_way >= 0.999, "two-way labels below 99.9 %"),
             (score.balanced >= 0.995, "balanced two-way labels below 99.5 %"),
+            (score.wrong <= 0.001, "wrong three-way labels above 0.1 %"),
         ],
     };
     gates.iter().filter(|(passes, _)| !passes).map(|&(_, gate)| gate).collect()
@@ -178,7 +179,8 @@ fn failures(mode: Mode, score: &Score) -> Vec<&'static str> {
 
 /// A table of all scores in percent, with what the reference scores where that is known.
 fn summary(scored: &[Scored]) -> String {
-    let mut table = ScoreTable::new(&["W2", "balanced", "W3", "abstain", "steps", "time error", "coverage"]);
+    let mut table =
+        ScoreTable::new(&["W2", "balanced", "W3", "wrong", "abstain", "steps", "time error", "coverage"]);
     for case in scored {
         table.line(&case.name);
         for (mode, score) in &case.scores {
@@ -186,6 +188,7 @@ fn summary(scored: &[Scored]) -> String {
                 score.two_way,
                 score.balanced,
                 score.three_way,
+                score.wrong,
                 score.abstained,
                 score.steps,
                 score.time_error,
@@ -199,7 +202,8 @@ fn summary(scored: &[Scored]) -> String {
             }
         }
     }
-    table.line("\nin parentheses: methods of the reference, W2 in percent, as measured on its own output");
+    table.line("\nW2: prompts or decode alone; W3: prefill, mixed or decode, with wrong ones and with none");
+    table.line("in parentheses: methods of the reference, W2 in percent, as measured on its own output");
     table.line(&format!("{} cases, {} failed gates", scored.len(), table.failed()));
     table.into_text()
 }
@@ -230,6 +234,7 @@ mod tests {
             coverage: 1.0,
             two_way: 1.0,
             three_way: 1.0,
+            wrong: 0.0,
             abstained: 0.0,
             balanced: 1.0,
             steps: 1.0,
@@ -240,6 +245,7 @@ mod tests {
         }
         assert_eq!(failures(Mode::Sighted, &Score { three_way: 0.9999, ..perfect }).len(), 1);
         assert_eq!(failures(Mode::Blind, &Score { two_way: 0.998, balanced: 0.99, ..perfect }).len(), 2);
+        assert_eq!(failures(Mode::Blind, &Score { wrong: 0.002, ..perfect }).len(), 1);
         let text = summary(&[Scored {
             name: "sglang-qwen3-8b-decode".into(),
             scores: vec![(Mode::Blind, Score { two_way: 0.5, ..perfect })],

@@ -138,12 +138,13 @@ pub(crate) enum Command {
 pub(crate) struct Given(ArgMatches);
 
 /// Options that do nothing without another.
-const NEEDS: [(&str, &str); 9] = [
+const NEEDS: [(&str, &str); 10] = [
     ("topk_short_kernels", "short_kernel_study"),
     ("short_kernel_threshold_us", "short_kernel_study"),
     ("short_kernel_histogram_bins", "short_kernel_study"),
     ("topk_kernels", "kernel_details"),
     ("decode_threshold", "inference_phase_analysis"),
+    ("max_num_seqs", "inference_phase_analysis"),
     ("phase_detection_method", "inference_phase_analysis"),
     ("phase_legacy", "inference_phase_analysis"),
     ("raw_op_codes", "csv"),

@@ -12,7 +12,8 @@ pub(crate) fn options(asked: &PhaseArguments) -> Result<Option<PhaseOptions>, Fa
     let method = method(asked)?;
     let defaults = PhaseOptions::default();
     let decode_threshold = asked.decode_threshold.unwrap_or(defaults.decode_threshold);
-    Ok(asked.inference_phase_analysis.then_some(PhaseOptions { method, decode_threshold }))
+    let max_num_seqs = asked.max_num_seqs;
+    Ok(asked.inference_phase_analysis.then_some(PhaseOptions { method, decode_threshold, max_num_seqs }))
 }
 
 fn method(asked: &PhaseArguments) -> Result<PhaseMethod, Failure> {
@@ -31,12 +32,21 @@ fn method(asked: &PhaseArguments) -> Result<PhaseMethod, Failure> {
     }
 }
 
-/// What there is to say of a threshold that the method does not look at.
-pub(crate) fn without_effect(asked: &PhaseArguments) -> Option<String> {
-    asked.decode_threshold.filter(|_| asked.inference_phase_analysis)?;
-    let (uses_threshold, name) = match method(asked).ok()? {
-        PhaseMethod::Ours(method) => (method.uses_threshold(), method.to_string()),
-        PhaseMethod::TraceLens(method) => (method.uses_threshold(), format!("TraceLens' {method}")),
+/// The options that the method does not look at, and its name.
+pub(crate) fn without_effect(asked: &PhaseArguments) -> Vec<String> {
+    let Some(method) = method(asked).ok().filter(|_| asked.inference_phase_analysis) else {
+        return Vec::new();
     };
-    (!uses_threshold).then(|| format!("--decode_threshold has no effect on {name}"))
+    let (uses_threshold, finds_steps, name) = match method {
+        PhaseMethod::Ours(method) => {
+            (method.uses_threshold(), method == DetectionMethod::Hybrid, method.to_string())
+        }
+        PhaseMethod::TraceLens(method) => (method.uses_threshold(), false, format!("TraceLens' {method}")),
+    };
+    let ignored = [
+        ("--decode_threshold", asked.decode_threshold.is_some() && !uses_threshold),
+        ("--max_num_seqs", asked.max_num_seqs.is_some() && !finds_steps),
+    ];
+    let ignored = ignored.into_iter().filter(|(_, is_ignored)| *is_ignored);
+    ignored.map(|(option, _)| format!("{option} has no effect on {name}")).collect()
 }

@@ -135,8 +135,23 @@ pub struct Step {
     pub source: Source,
     /// How sure that is, 0 to 1.
     pub confidence: f64,
+    /// Whether it is known to process prompts: in [`Phase::Prefill`] and [`Phase::Mixed`], and where the phase is
+    /// [`Phase::Unknown`] only because nothing shows whether requests are extended beside the prompts.
+    pub has_prompts: bool,
     /// Requests and tokens, as far as known.
     pub load: Load,
+}
+
+impl Step {
+    /// Whether context requests are part of it; `None` where that is not known.
+    #[must_use]
+    pub fn bears_context(&self) -> Option<bool> {
+        match self.phase {
+            Phase::Prefill | Phase::Mixed => Some(true),
+            Phase::Decode => Some(false),
+            Phase::Unknown => self.has_prompts.then_some(true),
+        }
+    }
 }
 
 /// Requests and tokens of a step; `None` where the trace does not say.
@@ -198,6 +213,12 @@ impl Steps {
     #[must_use]
     pub fn phase_of(&self, device_event: EventId) -> Phase {
         self.step_of(device_event).map_or(Phase::Unknown, |step| self.steps[step].phase)
+    }
+
+    /// Whether context requests are part of the step that a device event belongs to; `None` where that is not known.
+    #[must_use]
+    pub fn bears_context(&self, device_event: EventId) -> Option<bool> {
+        self.steps.get(self.step_of(device_event)?)?.bears_context()
     }
 
     /// How device events were linked to steps.

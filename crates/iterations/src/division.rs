@@ -4,12 +4,12 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use hashbrown::HashMap;
-use trace_ingest::{Category, EventId, RowId, Trace, TrackId};
+use trace_ingest::{Category, EventId, Trace, TrackId};
 use trace2tree::TraceTree;
 
 use crate::device_runs::DeviceRuns;
 use crate::level::Iteration;
+use crate::threads::{Owners, Span, ThreadSpans};
 
 /// A part of a recording, by the iterations of a level. Ordered by time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -223,38 +223,28 @@ impl Division {
 }
 
 /// The iterations by thread.
-struct Ranges<'i> {
-    trace: &'i Trace,
-    iterations: &'i [Iteration],
-    /// Indices of the iterations of each thread that has some, by start.
-    by_track: HashMap<TrackId, Vec<usize>>,
-    /// Threads with iterations by process.
-    by_process: HashMap<RowId, Vec<TrackId>>,
-    /// Those found on the device, by start.
-    of_device: Vec<usize>,
+struct Ranges<'t> {
+    trace: &'t Trace,
+    spans: ThreadSpans,
+    owners: Owners,
+    /// Those found on the device, or all where none was, by start.
+    of_device: Vec<Span>,
 }
 
-impl<'i> Ranges<'i> {
-    fn new(trace: &'i Trace, iterations: &'i [Iteration]) -> Self {
-        let mut ranges = Ranges {
-            trace,
-            iterations,
-            by_track: HashMap::new(),
-            by_process: HashMap::new(),
-            of_device: Vec::new(),
-        };
+impl<'t> Ranges<'t> {
+    fn new(trace: &'t Trace, iterations: &[Iteration]) -> Self {
+        let mut spans = ThreadSpans::new(trace);
+        let (mut of_device, mut all) = (Vec::new(), Vec::with_capacity(iterations.len()));
         for (index, iteration) in iterations.iter().enumerate() {
-            let Some(track) = iteration.track else {
-                ranges.of_device.push(index);
-                continue;
-            };
-            let of_track = ranges.by_track.entry(track).or_insert_with(|| {
-                ranges.by_process.entry(trace.tracks().get(track).pid).or_default().push(track);
-                Vec::new()
-            });
-            of_track.push(index);
+            let span = Span { start: iteration.start, end: iteration.end, index };
+            all.push(span);
+            match iteration.track {
+                Some(track) => spans.push(track, span),
+                None => of_device.push(span),
+            }
         }
-        ranges
+        let owners = spans.owners(trace);
+        Ranges { trace, spans, owners, of_device: if of_device.is_empty() { all } else { of_device } }
     }
 
     /// The part that a launch lies in.
@@ -268,42 +258,29 @@ impl<'i> Ranges<'i> {
     /// The part in which a host thread made a call: of a thread without iterations, that of its process at the time,
     /// as far as only one thread of it has iterations. `None` where there are no iterations on the host.
     fn of_host(&self, track: TrackId, time: i64) -> Option<Part> {
-        if let Some(own) = self.by_track.get(&track) {
-            return Some(self.among(own, time));
-        }
-        let process = self.by_process.get(&self.trace.tracks().get(track).pid);
-        let threads: Vec<&Vec<usize>> = match process {
-            Some(threads) => threads.iter().filter_map(|thread| self.by_track.get(thread)).collect(),
-            None => self.by_track.values().collect(),
+        let owners = match self.owners.of(self.trace, track) {
+            [] => self.owners.all(),
+            owners => owners,
         };
-        match threads.as_slice() {
-            [] => None,
-            [only] => Some(self.among(only, time)),
-            // Several threads with iterations: the one that has one under way, else the earliest part.
-            several => {
-                let parts = several.iter().map(|thread| self.among(thread, time));
-                let running = |part: &Part| matches!(part, Part::Iteration(_));
-                parts.clone().filter(running).min().or_else(|| parts.max())
-            }
-        }
+        let parts = owners.iter().map(|&owner| among(self.spans.of(owner), time));
+        // Several threads with iterations: the one that has one under way, else the latest part.
+        let running = |part: &Part| matches!(part, Part::Iteration(_));
+        parts.clone().filter(running).min().or_else(|| parts.max())
     }
 
     /// The part of a moment on the device.
     fn at(&self, time: i64) -> Part {
-        match self.of_device.is_empty() {
-            true => self.among(&(0..self.iterations.len()).collect::<Vec<_>>(), time),
-            false => self.among(&self.of_device, time),
-        }
+        among(&self.of_device, time)
     }
+}
 
-    /// The part of a moment by some iterations that do not overlap.
-    fn among(&self, indices: &[usize], time: i64) -> Part {
-        let after = indices.partition_point(|&index| self.iterations[index].start <= time);
-        match indices[..after].last() {
-            None => Part::Before,
-            Some(&index) if time < self.iterations[index].end => Part::Iteration(index),
-            Some(&index) => Part::After(index),
-        }
+/// The part of a moment by some iterations that do not overlap.
+fn among(spans: &[Span], time: i64) -> Part {
+    let after = spans.partition_point(|span| span.start <= time);
+    match spans[..after].last() {
+        None => Part::Before,
+        Some(span) if time < span.end => Part::Iteration(span.index),
+        Some(span) => Part::After(span.index),
     }
 }
 

@@ -8,6 +8,7 @@ mod level;
 mod measure;
 mod program;
 mod reason;
+mod threads;
 mod window;
 
 pub use detect::{DetectOptions, Iterations};
@@ -16,4 +17,5 @@ pub use level::{Evidence, Iteration, Level, LevelKind};
 pub use measure::{Figures, Group, Mark, Measured, MeasuredIterations};
 pub use program::Program;
 pub use reason::Reason;
+pub use threads::{Owners, Span, ThreadSpans};
 pub use window::{Selected, Window, WindowError};

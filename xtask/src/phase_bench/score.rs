@@ -43,11 +43,14 @@ pub(super) fn truth(tree: &TraceTree) -> Truth {
 pub(super) struct Score {
     /// Part of the device time that has a truth.
     pub(super) coverage: f64,
-    /// Part with the right one of: processes prompts, decodes alone.
+    /// Part with the right one of: processes prompts, decodes alone. A step may be known to process prompts while nothing
+    /// shows whether it is prefill or mixed: that is no three-way label, and counts as none there.
     pub(super) two_way: f64,
     /// Part with the right one of prefill, decode, mixed.
     pub(super) three_way: f64,
-    /// Part with no label.
+    /// Part with a wrong one of these.
+    pub(super) wrong: f64,
+    /// Part with none of these.
     pub(super) abstained: f64,
     /// Mean over both kinds of the part of each that is right two-way.
     pub(super) balanced: f64,
@@ -62,7 +65,7 @@ pub(super) fn score(trace: &Trace, found: &Steps, truth: &Truth) -> Score {
     let events = trace.events();
     let mut all = 0i64;
     let mut known = 0i64;
-    let (mut right_two, mut right_three, mut abstained) = (0i64, 0i64, 0i64);
+    let (mut right_two, mut right_three, mut wrong, mut abstained) = (0i64, 0i64, 0i64, 0i64);
     let mut sides = [(0i64, 0i64); 2];
     let mut times = [(0i64, 0i64); 3];
     let mut steps: Vec<(i64, i64)> = Vec::new();
@@ -72,10 +75,11 @@ pub(super) fn score(trace: &Trace, found: &Steps, truth: &Truth) -> Score {
         let Some((step, phase)) = *truth else { continue };
         known += weight;
         let label = found.phase_of(event);
-        let is_right = label != Phase::Unknown && label.bears_context() == phase.bears_context();
+        let is_right = found.bears_context(event) == Some(phase.bears_context());
         let counted = |is: bool| if is { weight } else { 0 };
         right_two += counted(is_right);
         right_three += counted(label == phase);
+        wrong += counted(label != phase && label != Phase::Unknown);
         abstained += counted(label == Phase::Unknown);
         let side = &mut sides[usize::from(phase.bears_context())];
         (side.0, side.1) = (side.0 + counted(is_right), side.1 + weight);
@@ -95,6 +99,7 @@ pub(super) fn score(trace: &Trace, found: &Steps, truth: &Truth) -> Score {
         coverage: part(known, all),
         two_way: part(right_two, known),
         three_way: part(right_three, known),
+        wrong: part(wrong, known),
         abstained: part(abstained, known),
         balanced: present.iter().sum::<f64>() / present.len().max(1) as f64,
         steps: part(right_steps as i64, timed.len() as i64),

@@ -17,6 +17,12 @@ pub(crate) struct PhaseArguments {
     #[arg(long = "decode_threshold", value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     pub(crate) decode_threshold: Option<i64>,
 
+    /// The most requests that the engine ran at a time (max_num_seqs of vLLM, max_running_requests of SGLang): steps
+    /// of more tokens than these requests can have in decode process prompts. A hint to hybrid for steps without
+    /// annotations
+    #[arg(long = "max_num_seqs", value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    pub(crate) max_num_seqs: Option<i64>,
+
     /// How phases are told: hybrid looks at whole steps of the engine (annotations, stacks, tokens, attention,
     /// graphs); the others look at operators one by one; union needs --phase_legacy [default: hybrid]
     #[arg(

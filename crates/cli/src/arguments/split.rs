@@ -76,6 +76,11 @@ pub(crate) struct SplitArguments {
     #[arg(long, conflicts_with = "iterations")]
     pub(crate) steady: bool,
 
+    /// The most requests that the engine ran at a time, where nothing annotates its steps: steps of more tokens than
+    /// these requests can have in decode process prompts
+    #[arg(long = "max_num_seqs", value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    pub(crate) max_num_seqs: Option<i64>,
+
     /// Find the steady state as the reference tool does, which counts stray steps over the whole of it and leaves
     /// out the last step
     #[arg(long)]

@@ -5,11 +5,11 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use inference_phase::Phase;
 use inference_phase::split::{
     self, Alike, ExecutionDetails, FoundSteps, Membership, RegionRule, ServerLoad, ShownBy, SplitError,
     SplitOptions, SplitPlan, SplitStep, WindowLoad, WindowOptions,
 };
+use inference_phase::{DetectOptions, Phase};
 use report_writers::terminal::{TextColumn, table};
 use sheets::escaped;
 use trace_ingest::{Category, RecordingKind, Trace, is_standard_input, read_path};
@@ -36,9 +36,15 @@ pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
         ..TreeOptions::default()
     };
     let tree = TraceTree::build(trace, &tree_options);
-    let FoundSteps { steps, shown_by } = split::steps(&tree);
+    let detect = DetectOptions { max_num_seqs: arguments.max_num_seqs, ..DetectOptions::default() };
+    let FoundSteps { steps, shown_by } = split::steps(&tree, &detect);
     if steps.is_empty() {
         return Err(no_steps(&arguments.file, tree.trace()));
+    }
+    if arguments.max_num_seqs.is_some() && shown_by != ShownBy::EngineWork && !arguments.quiet {
+        console::warning(
+            "--max_num_seqs has no effect on steps whose phases an engine annotated, or that have none",
+        );
     }
     let range = chosen(arguments, steps.len())?;
     let alike = (arguments.representatives || arguments.steady).then(|| Alike::new(&tree, &steps));

@@ -181,6 +181,29 @@ fn rows_of_matrix_products_are_held_against_the_threshold() {
 }
 
 #[test]
+fn requests_that_can_run_at_a_time_tell_prompts_on_a_rank_without_logits() {
+    let table = r#""Input Dims": [[128256, 4096], [700]]"#;
+    let weight = r#""Input Dims": [[700, 4096], [4096, 6144]]"#;
+    let events = [
+        operator_with("aten::embedding", 0.0, 10.0, table),
+        launch(1, 2.0),
+        kernel("gather", 1, 20.0, 100.0),
+        operator_with("aten::mm", 12.0, 10.0, weight),
+        launch(2, 14.0),
+        kernel("gemm", 2, 120.0, 100.0),
+    ];
+    let place = Workplace::with(trace(&events));
+    for (hint, prompts) in [(None, serde_json::Value::Null), (Some("--max_num_seqs=64"), "yes".into())] {
+        let options: Vec<&str> = [ANALYSIS].into_iter().chain(hint).collect();
+        let sheets = place.sheets(&options);
+        assert_eq!(sheets.column("step_summary", "prompts"), [&prompts], "{hint:?}");
+        assert_eq!(times(&sheets), BTreeMap::from([("Unknown", 200.0)]));
+    }
+    let outcome = place.run(&["report", "trace.json", ANALYSIS, "--max_num_seqs=64"]).exits_with(0);
+    outcome.with_summary(&["100.0% are steps that process prompts"]);
+}
+
+#[test]
 fn legacy_phases_are_those_of_the_reference() {
     // Its tuning makes every matrix kernel of the library one of decode.
     let arguments = r#""Input Dims": [[888, 4096], [4096, 6144]]"#;
@@ -212,6 +235,7 @@ fn wrong_values_are_refused_before_reading() {
         (["--phase_detection_method=guess"], "hybrid, kernel_names"),
         (["--decode_threshold=0"], "0 is not in 1.."),
         (["--decode_threshold=ten"], "invalid digit"),
+        (["--max_num_seqs=0"], "0 is not in 1.."),
     ] {
         let outcome = run(&options);
         assert!(outcome.err.contains(part), "no {part} in {outcome:#?}");
@@ -224,7 +248,9 @@ fn options_without_effect_are_said() {
     let said = |options: &[&str], part: &str| {
         place.run(&[&["report", "trace.json"], options].concat()).exits_with(0).with_summary(&[part]);
     };
-    for option in ["--decode_threshold=12", "--phase_detection_method=hybrid", "--phase_legacy"] {
+    for option in
+        ["--decode_threshold=12", "--max_num_seqs=64", "--phase_detection_method=hybrid", "--phase_legacy"]
+    {
         let name = option.split('=').next().unwrap();
         said(&[option], &format!("{name} has no effect without --inference_phase_analysis"));
     }
@@ -232,6 +258,7 @@ fn options_without_effect_are_said() {
     let by_names = "--phase_detection_method=kernel_names";
     said(&[ANALYSIS, threshold, by_names], "--decode_threshold has no effect on kernel_names");
     said(&[ANALYSIS, threshold, "--phase_legacy"], "has no effect on TraceLens' hybrid");
+    said(&[ANALYSIS, "--max_num_seqs=64", by_names], "--max_num_seqs has no effect on kernel_names");
 }
 
 #[test]

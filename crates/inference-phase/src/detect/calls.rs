@@ -34,6 +34,8 @@ pub(crate) struct AttentionCall {
     pub(crate) rows: Option<i64>,
     /// Requests, where offsets of packed sequences are among the inputs.
     pub(crate) requests: Option<i64>,
+    /// Query tokens of the longest of these sequences.
+    pub(crate) longest: Option<i64>,
     /// Query tokens per request, where requests have a dimension of their own.
     pub(crate) queries: Option<i64>,
     /// Keys per request, likewise.
@@ -65,12 +67,16 @@ impl<'t> CallReader<'t> {
                 dims.iter().map(|shape| shape.as_ints().unwrap_or_default()).collect();
             let types =
                 trace.argument(event, |s| s.types).and_then(ArgumentValue::as_list).unwrap_or_default();
+            let written = trace.argument(event, |s| s.concrete).and_then(ArgumentValue::as_list);
             let call = match names.get(name).kind {
                 OpKind::Embedding => embedding(&shapes),
                 OpKind::Projection => projection(&shapes),
                 OpKind::Norm => activations(&shapes).map(|(rows, width)| Call::Norm { rows, width }),
                 OpKind::Selection => matrix(&shapes).map(|(rows, width)| Call::Selection { rows, width }),
-                OpKind::Attention(layout) => Some(Call::Attention(attention(&shapes, types, layout))),
+                OpKind::Attention(layout) => {
+                    let written = written.unwrap_or_default();
+                    Some(Call::Attention(attention(&shapes, types, written, layout)))
+                }
                 OpKind::Sampling { sure } => matrix(&shapes)
                     .filter(|&(_, width)| width >= NARROWEST_VOCABULARY)
                     .map(|(rows, width)| Call::Sampling { rows, width, sure }),
@@ -134,7 +140,12 @@ fn projection(shapes: &[Vec<i64>]) -> Option<Call> {
     Some(Call::Projection { rows: product(rows), inner, outer, per_request })
 }
 
-fn attention(shapes: &[Vec<i64>], types: &[ArgumentValue], layout: AttentionLayout) -> AttentionCall {
+fn attention(
+    shapes: &[Vec<i64>],
+    types: &[ArgumentValue],
+    written: &[ArgumentValue],
+    layout: AttentionLayout,
+) -> AttentionCall {
     let mut tensors = shapes.iter().filter(|shape| shape.len() >= 2);
     let Some(query) = tensors.next() else { return AttentionCall::default() };
     if let [batch, second, third, _] = query[..] {
@@ -147,6 +158,7 @@ fn attention(shapes: &[Vec<i64>], types: &[ArgumentValue], layout: AttentionLayo
         return AttentionCall {
             rows: Some(batch.saturating_mul(queries)),
             requests: Some(batch),
+            longest: None,
             queries: Some(queries),
             keys,
         };
@@ -155,13 +167,32 @@ fn attention(shapes: &[Vec<i64>], types: &[ArgumentValue], layout: AttentionLayo
     // pages alone has lengths in that place, which are no offsets.
     let offsets = (layout != AttentionLayout::PagedKeys)
         .then(|| {
-            shapes.iter().zip(types).find_map(|(shape, text)| match (&shape[..], text.as_text()) {
-                ([length], Some("int")) if *length >= 2 => Some(length - 1),
-                _ => None,
+            shapes.iter().zip(types).enumerate().find_map(|(at, (shape, text))| {
+                match (&shape[..], text.as_text()) {
+                    ([length], Some("int")) if *length >= 2 => Some((at, length - 1)),
+                    _ => None,
+                }
             })
         })
         .flatten();
-    AttentionCall { rows: query.first().copied(), requests: offsets, queries: None, keys: None }
+    let rows = query.first().copied();
+    let longest = rows
+        .zip(offsets)
+        .and_then(|(rows, (at, requests))| longest_sequence(written.get(at + 1..)?, rows, requests));
+    let requests = offsets.map(|(_, requests)| requests);
+    AttentionCall { rows, requests, longest, queries: None, keys: None }
+}
+
+/// Length of the longest of packed sequences: the first whole number behind their offsets (`max_seqlen_q` of FlashAttention's
+/// and aiter's functions over sequences of different lengths). `None` where it can be no such length.
+fn longest_sequence(behind_offsets: &[ArgumentValue], rows: i64, requests: i64) -> Option<i64> {
+    let whole = |value: &ArgumentValue| match value {
+        ArgumentValue::Int(number) => Some(*number),
+        value => value.as_text()?.parse().ok(),
+    };
+    let longest = behind_offsets.iter().find_map(whole)?;
+    let is_possible = (1..=rows).contains(&longest) && longest.saturating_mul(requests) >= rows;
+    is_possible.then_some(longest)
 }
 
 /// A call of interest or a launch.
@@ -324,19 +355,29 @@ mod calls_tests {
             .map(|text| ArgumentValue::Text(text.into()))
             .collect();
         let dims = shapes(&[&[888, 32, 128], &[888, 8, 128], &[888, 8, 128], &[5], &[5]]);
-        let call = attention(&dims, &types, AttentionLayout::TokensFirst);
-        assert_eq!((call.rows, call.requests), (Some(888), Some(4)));
-        let paged = attention(&dims, &types, AttentionLayout::PagedKeys);
+        let call = attention(&dims, &types, &[], AttentionLayout::TokensFirst);
+        assert_eq!((call.rows, call.requests, call.longest), (Some(888), Some(4), None));
+        let longest = |number: &str| {
+            let written: Vec<ArgumentValue> = ["", "", "", "", "", number, "1024", "0.", "True"]
+                .into_iter()
+                .map(|text| ArgumentValue::Text(text.into()))
+                .collect();
+            attention(&dims, &types, &written, AttentionLayout::TokensFirst).longest
+        };
+        assert_eq!(longest("700"), Some(700));
+        // Longer than all together; four of them are not 888.
+        assert_eq!([longest("889"), longest("221")], [None, None]);
+        let paged = attention(&dims, &types, &[], AttentionLayout::PagedKeys);
         assert_eq!((paged.rows, paged.requests), (Some(888), None));
     }
 
     #[test]
     fn dense_attention_tells_lengths_in_both_layouts() {
         let dims = shapes(&[&[2, 16, 1, 64], &[2, 16, 559, 64], &[2, 16, 559, 64]]);
-        let call = attention(&dims, &[], AttentionLayout::HeadsFirst);
+        let call = attention(&dims, &[], &[], AttentionLayout::HeadsFirst);
         assert_eq!((call.queries, call.keys, call.rows), (Some(1), Some(559), Some(2)));
         let dims = shapes(&[&[2, 1, 16, 64], &[2, 559, 16, 64]]);
-        let call = attention(&dims, &[], AttentionLayout::TokensFirst);
+        let call = attention(&dims, &[], &[], AttentionLayout::TokensFirst);
         assert_eq!((call.queries, call.keys), (Some(1), Some(559)));
     }
 }

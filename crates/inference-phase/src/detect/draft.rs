@@ -2,8 +2,9 @@
 
 use trace_ingest::{EventId, TrackId};
 
+use super::DetectOptions;
 use super::evidence::Evidence;
-use super::layers::{Verdict, by_attention, by_graphs, by_tokens, with_generation};
+use super::layers::{Verdict, beside_prompts, by_attention, by_graphs, by_tokens, with_generation};
 use super::marks::{AnnotatedStep, Cue};
 use crate::step::{Load, Phase, Source};
 
@@ -22,6 +23,8 @@ pub(super) struct Draft {
     pub(super) cues: [bool; 3],
     pub(super) evidence: Evidence,
     pub(super) verdict: Verdict,
+    /// Whether it processes prompts though the phase is not known.
+    pub(super) has_prompts: bool,
     /// Whether an annotation or frame marks it; it then stays a step without device events too.
     pub(super) marked: bool,
 }
@@ -40,6 +43,7 @@ impl Draft {
             cues: [false; 3],
             evidence: Evidence::default(),
             verdict: Verdict::NONE,
+            has_prompts: false,
             marked: false,
         }
     }
@@ -85,7 +89,7 @@ impl Draft {
     }
 
     /// Decides by the first layer that knows.
-    pub(super) fn decide(&mut self, threshold: i64, is_language_model: bool) {
+    pub(super) fn decide(&mut self, options: &DetectOptions, is_language_model: bool) {
         if self.idle {
             self.verdict = Verdict { phase: Phase::Unknown, ..self.annotated.unwrap_or(Verdict::NONE) };
             return;
@@ -99,10 +103,10 @@ impl Draft {
         let found = self
             .framed()
             .or_else(|| {
-                let verdict = by_tokens(evidence, threshold, is_language_model)?;
+                let verdict = by_tokens(evidence, options, is_language_model)?;
                 Some(Verdict { phase: with_generation(verdict.phase, evidence), ..verdict })
             })
-            .or_else(|| by_attention(evidence, threshold))
+            .or_else(|| by_attention(evidence, options.decode_threshold))
             .or_else(|| by_graphs(evidence));
         self.verdict = match (annotated, found) {
             // An unsure annotation knows of prompts that it names, others only from what it leaves open.
@@ -117,6 +121,18 @@ impl Draft {
             (Some(said), _) => said,
             (None, found) => found.unwrap_or(Verdict::NONE),
         };
+    }
+
+    /// Says whether requests are extended beside prompts, or that nothing shows it. The engine's own word stands.
+    pub(super) fn look_beside_prompts(&mut self) {
+        let is_said = self.verdict.source <= Source::EngineFrames;
+        if self.verdict.phase != Phase::Prefill || is_said {
+            return;
+        }
+        match beside_prompts(&self.evidence) {
+            Some(phase) => self.verdict.phase = phase,
+            None => (self.verdict, self.has_prompts) = (Verdict::NONE, true),
+        }
     }
 
     /// Requests and tokens where a decision by tokens leaves no doubt of them.

@@ -19,8 +19,8 @@ pub(super) struct Evidence {
     pub(super) tokens_per_request: Option<i64>,
     /// Longest queries of attention with a dimension of requests, and the longest keys with them.
     pub(super) lengths: Option<(i64, Option<i64>)>,
-    /// Query tokens and requests of packed attention, of the call with most tokens per request.
-    pub(super) packed: Option<(i64, i64)>,
+    /// The requests of packed attention, of the call with most tokens per request.
+    pub(super) packed: Option<Packed>,
     /// Calls of attention over prompts, by name.
     pub(super) context_attention: usize,
     /// Calls of attention of generation, by name.
@@ -48,10 +48,28 @@ pub(super) struct Evidence {
     pub(super) host_items: usize,
 }
 
+/// Requests whose tokens lie one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Packed {
+    /// New tokens of all of them.
+    pub(super) rows: i64,
+    pub(super) requests: i64,
+    /// Most new tokens of one of them.
+    pub(super) longest: Option<i64>,
+}
+
 impl Evidence {
     /// Rows of logits.
     pub(super) fn logit_rows(&self) -> Option<i64> {
         self.head_rows.or(self.sampled_rows)
+    }
+
+    /// Rows of the logits that tokens are chosen from: fewer than [`Evidence::logit_rows`] where logits of all tokens were
+    /// asked for with their probabilities.
+    pub(super) fn chosen_rows(&self) -> Option<i64> {
+        let rows = self.logit_rows()?;
+        let has_all = self.graph_launches == 0 && self.tokens().is_some_and(|tokens| tokens <= rows);
+        Some(self.sampled_rows.filter(|&chosen| chosen < rows && has_all).unwrap_or(rows))
     }
 
     /// Tokens that the step processes.
@@ -123,12 +141,12 @@ impl Evidence {
                 self.lengths = Some((before.max(queries), keys.max(call.keys)));
             }
             (None, Some(rows), Some(requests)) if requests > 0 => {
-                let more = |(other_rows, other_requests): (i64, i64)| {
-                    i128::from(rows) * i128::from(other_requests)
-                        > i128::from(other_rows) * i128::from(requests)
+                let more = |other: Packed| {
+                    i128::from(rows) * i128::from(other.requests)
+                        > i128::from(other.rows) * i128::from(requests)
                 };
                 if self.packed.is_none_or(more) {
-                    self.packed = Some((rows, requests));
+                    self.packed = Some(Packed { rows, requests, longest: call.longest });
                 }
             }
             _ => {}

@@ -1,6 +1,7 @@
 //! What tokens, attention and graphs say of a step, each on its own.
 
-use super::evidence::Evidence;
+use super::DetectOptions;
+use super::evidence::{Evidence, Packed};
 use crate::step::{Phase, Source};
 
 /// A phase and how sure it is.
@@ -33,27 +34,45 @@ const MOST_REQUESTS: i64 = 2048;
 /// Fewer requests than this may well have prompts of one length.
 const REQUESTS_OF_CHANCE: i64 = 4;
 
-/// Decides by tokens; `threshold` is the most new tokens per request that a generation step may have.
-pub(super) fn by_tokens(evidence: &Evidence, threshold: i64, is_language_model: bool) -> Option<Verdict> {
+/// Decides by tokens.
+pub(super) fn by_tokens(
+    evidence: &Evidence,
+    options: &DetectOptions,
+    is_language_model: bool,
+) -> Option<Verdict> {
+    let threshold = options.decode_threshold;
     let verdict = |(phase, confidence)| Verdict { phase, source: Source::Tokens, confidence };
     // Models of images attend too and have neither phase; those that read images to write of them have logits.
     let writes_text = is_language_model && (evidence.images == 0 || evidence.logit_rows().is_some());
     if writes_text && let Some(found) = by_request(evidence, threshold) {
         return found.map(verdict);
     }
+    let has_graphs = evidence.graph_launches > 0;
+    let most_generated = most_generated(options, has_graphs);
     let found = match (evidence.tokens(), evidence.logit_rows()) {
+        // More than the engine's requests can be extended by.
+        (Some(tokens), _) if writes_text && most_generated.is_some_and(|most| tokens > most) => {
+            Some((Phase::Prefill, PLAIN))
+        }
         (Some(tokens), Some(rows)) => {
-            let has_graphs = evidence.graph_launches > 0;
-            // Where logits of all tokens were asked for with their probabilities, tokens are chosen for fewer.
-            let chosen =
-                evidence.sampled_rows.filter(|&chosen| chosen < rows && tokens <= rows && !has_graphs);
-            by_rows(tokens, chosen.unwrap_or(rows), threshold, has_graphs)
+            let most = most_generated.unwrap_or(MOST_GENERATED);
+            by_rows(tokens, evidence.chosen_rows().unwrap_or(rows), threshold, has_graphs, most)
         }
         // A rank without head, or a chunk whose logits nobody wants.
-        (Some(tokens), None) if writes_text && tokens > MOST_REQUESTS => Some((Phase::Prefill, BY_SIZE)),
+        (Some(tokens), None) if writes_text && most_generated.is_none() && tokens > MOST_REQUESTS => {
+            Some((Phase::Prefill, BY_SIZE))
+        }
         _ => None,
     };
     found.map(verdict)
+}
+
+/// Most tokens of a step of generation alone, where it is known how many requests the engine runs at a time: each may
+/// have as many drafts as the threshold says, and a replayed graph has the size that the batch was padded to.
+fn most_generated(options: &DetectOptions, has_graphs: bool) -> Option<i64> {
+    let requests = options.max_num_seqs?;
+    let tokens = requests.saturating_mul(options.decode_threshold.max(1));
+    Some(if has_graphs { tokens.max(captured_size(requests)) } else { tokens })
 }
 
 /// Where activations have a dimension of requests, the length of the other is the new tokens per request. `Some(None)`
@@ -77,14 +96,15 @@ fn by_request(evidence: &Evidence, threshold: i64) -> Option<Option<Basis>> {
     })
 }
 
-/// Tokens against rows of logits, in engines that pack all requests into one dimension.
-fn by_rows(tokens: i64, rows: i64, threshold: i64, has_graphs: bool) -> Option<Basis> {
+/// Tokens against rows of logits, in engines that pack all requests into one dimension; `most` is how many tokens
+/// generation alone may have.
+fn by_rows(tokens: i64, rows: i64, threshold: i64, has_graphs: bool, most: i64) -> Option<Basis> {
     if rows <= 0 {
         return None;
     }
     if tokens <= rows {
         // Logits of all tokens of a prompt, asked for with their probabilities.
-        return Some(if rows > MOST_GENERATED { (Phase::Prefill, BY_SIZE) } else { (Phase::Decode, PLAIN) });
+        return Some(if rows > most { (Phase::Prefill, BY_SIZE) } else { (Phase::Decode, PLAIN) });
     }
     if tokens > rows.saturating_mul(threshold.max(1)) {
         return Some((Phase::Prefill, PLAIN));
@@ -150,8 +170,47 @@ fn kinds(evidence: &Evidence, threshold: i64) -> (bool, bool) {
     (context, generation)
 }
 
+/// What shows whether requests are extended beside prompts: the phase of a step that processes some. `None` where the
+/// step could be either.
+pub(super) fn beside_prompts(evidence: &Evidence) -> Option<Phase> {
+    let names = [evidence.named_kernel_time, evidence.named_operator_calls];
+    let (context, generation) = (evidence.context_attention > 0, evidence.generation_attention > 0);
+    if context && generation {
+        return Some(Phase::Mixed);
+    }
+    if let Some(phase) = evidence.packed.and_then(by_longest) {
+        return Some(phase);
+    }
+    let is_alone = evidence.chosen_rows() == Some(1)
+        // Requests that have a dimension of their own have as many new tokens each.
+        || evidence.lengths.is_some()
+        || evidence.tokens_per_request.is_some()
+        // What attends to prompts, without what attends for generation.
+        || (context && !generation)
+        || names.into_iter().any(|weights| Phase::from_weights(weights) == Some(Phase::Prefill));
+    is_alone.then_some(Phase::Prefill)
+}
+
+/// The lengths of packed sequences, of which prompts are some: where all are as long as the longest, they are prompts.
+/// Where the others do not have two tokens each, one of them at least has a single one, as generation has.
+fn by_longest(packed: Packed) -> Option<Phase> {
+    if packed.requests == 1 {
+        return Some(Phase::Prefill);
+    }
+    let longest = packed.longest?;
+    let others = packed.requests.saturating_sub(1);
+    let tokens_of_others = packed.rows.saturating_sub(longest);
+    if longest.saturating_mul(packed.requests) == packed.rows {
+        Some(Phase::Prefill)
+    } else if tokens_of_others < others.saturating_mul(2) {
+        Some(Phase::Mixed)
+    } else {
+        None
+    }
+}
+
 fn packed(evidence: &Evidence, threshold: i64) -> Option<Basis> {
-    let (rows, requests) = evidence.packed?;
+    let Packed { rows, requests, .. } = evidence.packed?;
     if rows <= requests {
         return Some((Phase::Decode, BY_ATTENTION));
     }
@@ -216,11 +275,33 @@ mod tokens_tests {
             (0, 0, false, None),
         ] {
             assert_eq!(
-                by_rows(tokens, rows, 10, graphs).map(|found| found.0),
+                by_rows(tokens, rows, 10, graphs, MOST_GENERATED).map(|found| found.0),
                 expected,
                 "{tokens} {rows} {graphs}"
             );
         }
+    }
+
+    #[test]
+    fn more_tokens_than_the_engines_requests_can_have_are_prompts() {
+        let phase = |tokens, rows: Option<i64>, max_num_seqs, decode_threshold| {
+            let evidence = Evidence { token_rows: Some(tokens), head_rows: rows, ..Evidence::default() };
+            let options = DetectOptions { max_num_seqs, decode_threshold, ..DetectOptions::default() };
+            by_tokens(&evidence, &options, true).map(|verdict| verdict.phase)
+        };
+        let (decode, prefill) = (Some(Phase::Decode), Some(Phase::Prefill));
+        // A rank without logits.
+        assert_eq!([phase(700, None, None, 10), phase(700, None, Some(64), 10)], [None, prefill]);
+        assert_eq!(phase(600, None, Some(64), 10), None);
+        // Logits of all tokens of prompts, or of drafts.
+        assert_eq!([phase(700, Some(700), None, 10), phase(700, Some(700), Some(64), 10)], [decode, prefill]);
+        assert_eq!(phase(600, Some(600), Some(64), 10), decode);
+        assert_eq!(phase(600, Some(600), Some(64), 1), prefill);
+        // A large engine verifies more drafts than others.
+        assert_eq!(
+            [phase(6000, Some(6000), None, 10), phase(6000, Some(6000), Some(1024), 10)],
+            [prefill, decode]
+        );
     }
 
     #[test]
@@ -252,7 +333,8 @@ mod attention_tests {
         for (rows, requests, expected) in
             [(64, 64, Some(Phase::Decode)), (4096, 4, Some(Phase::Prefill)), (128, 32, None)]
         {
-            let evidence = Evidence { packed: Some((rows, requests)), ..Evidence::default() };
+            let packed = Some(Packed { rows, requests, longest: None });
+            let evidence = Evidence { packed, ..Evidence::default() };
             assert_eq!(by_attention(&evidence, 10).map(|verdict| verdict.phase), expected);
         }
     }
@@ -263,6 +345,40 @@ mod attention_tests {
         assert_eq!(by_attention(&evidence, 10).map(|verdict| verdict.phase), Some(Phase::Mixed));
         assert_eq!(with_generation(Phase::Prefill, &evidence), Phase::Mixed);
         assert_eq!(with_generation(Phase::Decode, &evidence), Phase::Decode);
+    }
+
+    #[test]
+    fn lengths_of_packed_sequences_show_generation_beside_prompts() {
+        use Phase::{Mixed, Prefill};
+        for (rows, requests, longest, expected) in [
+            (900, 1, None, Some(Prefill)),
+            (2048, 4, Some(512), Some(Prefill)),
+            (2048 + 3, 4, Some(2048), Some(Mixed)),
+            // A chunk, a prompt of 40, and two that are extended: one of three has a single token for certain only
+            // where fewer than six are left.
+            (2048 + 5, 4, Some(2048), Some(Mixed)),
+            (2048 + 42, 4, Some(2048), None),
+            (2048, 4, None, None),
+        ] {
+            let evidence =
+                Evidence { packed: Some(Packed { rows, requests, longest }), ..Evidence::default() };
+            assert_eq!(beside_prompts(&evidence), expected, "{rows} {requests} {longest:?}");
+        }
+    }
+
+    #[test]
+    fn prompts_are_known_to_be_alone_by_what_attends_to_them() {
+        let none = Evidence::default();
+        for (evidence, expected) in [
+            (Evidence { plain_attention_kernels: 4, head_rows: Some(9), ..none.clone() }, None),
+            (Evidence { head_rows: Some(1), ..none.clone() }, Some(Phase::Prefill)),
+            (Evidence { context_attention: 4, ..none.clone() }, Some(Phase::Prefill)),
+            (Evidence { context_attention: 4, generation_attention: 4, ..none.clone() }, Some(Phase::Mixed)),
+            (Evidence { lengths: Some((300, None)), ..none.clone() }, Some(Phase::Prefill)),
+            (Evidence { generation_attention: 4, ..none }, None),
+        ] {
+            assert_eq!(beside_prompts(&evidence), expected, "{evidence:?}");
+        }
     }
 }
 

@@ -9,6 +9,10 @@
 //! 5. the replay of captured graphs ([`layers`]),
 //! 6. names and frequencies as a last resort ([`fallbacks`]).
 //!
+//! Tokens, sizes and frequencies tell prompts from generation, and not whether requests are extended beside prompts. That
+//! takes kernels of attention for both, or the lengths of the sequences that they are given; a step that neither shows
+//! is of unknown phase, and known to process prompts.
+//!
 //! Where neither annotations nor frames mark steps, a thread's calls are cut into passes over the model
 //! ([`segments`]). Device events belong to the step that launched them ([`spans`]).
 
@@ -23,7 +27,7 @@ mod segments;
 mod spans;
 mod vocabulary;
 
-use iterations::Program;
+use iterations::{Program, Span, ThreadSpans};
 use trace_ingest::{Category, EventId, Trace, TrackId};
 use trace2tree::TraceTree;
 
@@ -32,7 +36,7 @@ use draft::Draft;
 use evidence::Evidence;
 use marks::{EngineFrame, Frame};
 use names::Names;
-use spans::{DeviceRanges, Located, Locator, Span, Spans};
+use spans::{DeviceRanges, Located, locate};
 
 use crate::step::{NONE, Phase, Source, Step, StepLinks, Steps};
 
@@ -44,6 +48,10 @@ pub struct DetectOptions {
     /// Up to it, one token per request is generation; several are generation where padding to the size of a graph
     /// explains them or where four or more requests all have as many, and otherwise left to other evidence.
     pub decode_threshold: i64,
+    /// The most requests that the engine runs at a time (`max_num_seqs` of vLLM, `max_running_requests` of SGLang), if
+    /// known. More tokens than these can be extended by are a prompt's, also where nothing says how many requests a step
+    /// has; without it, that is said of far larger steps alone.
+    pub max_num_seqs: Option<i64>,
     /// Whether the engine's annotations of its steps are used.
     pub use_annotations: bool,
     /// Whether the engine's Python frames are used.
@@ -52,7 +60,7 @@ pub struct DetectOptions {
 
 impl Default for DetectOptions {
     fn default() -> Self {
-        DetectOptions { decode_threshold: 10, use_annotations: true, use_frames: true }
+        DetectOptions { decode_threshold: 10, max_num_seqs: None, use_annotations: true, use_frames: true }
     }
 }
 
@@ -79,12 +87,12 @@ impl Steps {
         }
         detector.weigh_marked_steps();
         let (step_of, links) = detector.link(options.use_annotations);
-        let threshold = options.decode_threshold;
         let is_language_model = detector.vocabulary.seen;
         for draft in &mut detector.drafts {
-            draft.decide(threshold, is_language_model);
+            draft.decide(options, is_language_model);
         }
-        fallbacks::decide(&mut detector.drafts, threshold);
+        fallbacks::decide(&mut detector.drafts, options.decode_threshold);
+        detector.drafts.iter_mut().for_each(Draft::look_beside_prompts);
         finish(tree.trace(), detector.drafts, step_of, links)
     }
 }
@@ -94,7 +102,7 @@ struct Detector<'t> {
     names: Names<'t>,
     threads: Vec<ThreadItems>,
     vocabulary: vocabulary::Vocabulary,
-    spans: Spans,
+    spans: ThreadSpans,
     drafts: Vec<Draft>,
     /// Host annotations of steps, nested ones too, and their steps.
     annotated: Vec<(EventId, usize)>,
@@ -111,7 +119,7 @@ impl<'t> Detector<'t> {
             names,
             threads,
             vocabulary,
-            spans: Spans::new(trace.tracks().len()),
+            spans: ThreadSpans::new(trace),
             drafts: Vec::new(),
             annotated: Vec::new(),
         }
@@ -121,7 +129,7 @@ impl<'t> Detector<'t> {
         let steps = marks::annotated_steps(self.tree.trace(), Category::USER_ANNOTATION);
         for (track, step) in steps {
             let index = self.drafts.len();
-            if self.spans.insert(track, Span { start: step.start, end: step.end, step: index }) {
+            if self.spans.insert(track, Span { start: step.start, end: step.end, index }) {
                 self.annotated.extend(step.annotations.iter().map(|&annotation| (annotation, index)));
                 self.drafts.push(Draft::annotated(Some(track), &step));
             }
@@ -142,13 +150,13 @@ impl<'t> Detector<'t> {
                     _ => continue,
                 };
                 if let Some(span) = self.spans.find(track, frame.start) {
-                    self.drafts[span.step].cue(cue);
+                    self.drafts[span.index].cue(cue);
                 }
                 // A frame around steps is about all of them.
                 let spans = self.spans.of(track);
                 let first = spans.partition_point(|span| span.start < frame.start);
                 let inside = spans[first..].iter().take_while(|span| span.start < frame.end);
-                for step in inside.map(|span| span.step).collect::<Vec<_>>() {
+                for step in inside.map(|span| span.index).collect::<Vec<_>>() {
                     self.drafts[step].cue(cue);
                 }
             }
@@ -186,14 +194,14 @@ impl<'t> Detector<'t> {
 
     fn widen(&mut self, track: TrackId, at: usize, start: i64, end: i64) {
         if let Some(span) = self.spans.widen(track, at, start, end) {
-            let draft = &mut self.drafts[span.step];
+            let draft = &mut self.drafts[span.index];
             (draft.start, draft.end) = (span.start, span.end);
         }
     }
 
     fn imply(&mut self, track: TrackId, start: i64, end: i64, marked: bool) {
         let step = self.drafts.len();
-        if start < end && self.spans.insert(track, Span { start, end, step }) {
+        if start < end && self.spans.insert(track, Span { start, end, index: step }) {
             self.drafts.push(Draft { marked, ..Draft::implied(Some(track), start, end) });
         }
     }
@@ -246,7 +254,7 @@ impl<'t> Detector<'t> {
                 let next = boundaries.get(pass_of(&pass[0])).copied().unwrap_or(i64::MAX);
                 self.imply(thread.track, start, end.min(next).min(limit), false);
                 if let Some(span) = self.spans.find(thread.track, start) {
-                    self.drafts[span.step].evidence = evidence;
+                    self.drafts[span.index].evidence = evidence;
                 }
             }
         }
@@ -256,7 +264,7 @@ impl<'t> Detector<'t> {
     fn weigh_marked_steps(&mut self) {
         for thread in std::mem::take(&mut self.threads) {
             for item in &thread.items {
-                let Some(step) = self.spans.find(thread.track, item.start).map(|span| span.step) else {
+                let Some(step) = self.spans.find(thread.track, item.start).map(|span| span.index) else {
                     continue;
                 };
                 let draft = &mut self.drafts[step];
@@ -275,9 +283,9 @@ impl<'t> Detector<'t> {
         let events = trace.events();
         let mut step_of = vec![NONE; events.len()];
         let mut links = StepLinks::default();
-        let locator = Locator::new(trace, &self.spans);
+        let owners = self.spans.owners(trace);
         for (launch, device_events) in calls::launches(self.tree) {
-            let found = locator.locate(events.track(launch), events.start(launch));
+            let found = locate(trace, &self.spans, &owners, events.track(launch), events.start(launch));
             let (step, count) = match found {
                 Some(Located::OnThread(step)) => (step, &mut links.on_thread),
                 Some(Located::ByTime(step)) => (step, &mut links.by_time),
@@ -357,6 +365,7 @@ fn finish(trace: &Trace, drafts: Vec<Draft>, mut step_of: Vec<u32>, links: StepL
                 phase: draft.verdict.phase,
                 source: draft.verdict.source,
                 confidence: draft.verdict.confidence,
+                has_prompts: draft.has_prompts || draft.verdict.phase.bears_context(),
                 load: draft.load(),
             }
         })

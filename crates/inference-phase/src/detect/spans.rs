@@ -1,70 +1,10 @@
 //! Where the host runs which step, and to which step device events belong.
 
 use hashbrown::HashMap;
-use trace_ingest::{EventId, RowId, StringId, Trace, TrackId};
+use iterations::{Owners, ThreadSpans};
+use trace_ingest::{EventId, StringId, Trace, TrackId};
 
 use super::marks::AnnotatedStep;
-
-/// A step's range on one thread; it ends before `end`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Span {
-    pub(super) start: i64,
-    pub(super) end: i64,
-    /// Index of the step.
-    pub(super) step: usize,
-}
-
-/// Ranges of all threads, each thread's by start.
-#[derive(Debug)]
-pub(super) struct Spans {
-    by_track: Vec<Vec<Span>>,
-}
-
-impl Spans {
-    pub(super) fn new(tracks: usize) -> Self {
-        Spans { by_track: vec![Vec::new(); tracks] }
-    }
-
-    /// The ranges of a thread.
-    pub(super) fn of(&self, track: TrackId) -> &[Span] {
-        &self.by_track[track.index()]
-    }
-
-    /// Adds a range unless it overlaps another of the thread; whether it was added.
-    pub(super) fn insert(&mut self, track: TrackId, span: Span) -> bool {
-        let spans = &mut self.by_track[track.index()];
-        let at = spans.partition_point(|other| other.start < span.start);
-        let is_free = at.checked_sub(1).is_none_or(|before| spans[before].end <= span.start)
-            && spans.get(at).is_none_or(|after| span.end <= after.start);
-        if is_free {
-            spans.insert(at, span);
-        }
-        is_free
-    }
-
-    /// The range of a thread that holds a moment.
-    pub(super) fn find(&self, track: TrackId, time: i64) -> Option<&Span> {
-        let spans = self.of(track);
-        let after = spans.partition_point(|span| span.start <= time);
-        spans[..after].last().filter(|span| time < span.end)
-    }
-
-    /// The last range of a thread that begins no later than a moment.
-    pub(super) fn last_before(&self, track: TrackId, time: i64) -> Option<usize> {
-        self.of(track).partition_point(|span| span.start <= time).checked_sub(1)
-    }
-
-    /// The range at a place of a thread's list, to widen it.
-    pub(super) fn widen(&mut self, track: TrackId, at: usize, start: i64, end: i64) -> Option<Span> {
-        let spans = &mut self.by_track[track.index()];
-        let before = at.checked_sub(1).and_then(|before| spans.get(before)).map_or(i64::MIN, |span| span.end);
-        let after = spans.get(at + 1).map_or(i64::MAX, |span| span.start);
-        let span = spans.get_mut(at)?;
-        span.start = span.start.min(start.max(before));
-        span.end = span.end.max(end.min(after));
-        Some(*span)
-    }
-}
 
 /// Ranges out of spans that may nest: the outermost ones, those that overlap cut at the end of the one before. Gives
 /// for every outermost range the indices of all spans that begin in it, itself first.
@@ -95,37 +35,19 @@ pub(super) enum Located {
     ByTime(usize),
 }
 
-/// Looks up steps by thread and time.
-pub(super) struct Locator<'s> {
-    trace: &'s Trace,
-    spans: &'s Spans,
-    /// Threads with steps, by process.
-    by_process: HashMap<RowId, Vec<TrackId>>,
-}
-
-impl<'s> Locator<'s> {
-    pub(super) fn new(trace: &'s Trace, spans: &'s Spans) -> Self {
-        let mut by_process: HashMap<RowId, Vec<TrackId>> = HashMap::new();
-        for track in trace.tracks().ids().filter(|&track| !spans.of(track).is_empty()) {
-            by_process.entry(trace.tracks().get(track).pid).or_default().push(track);
-        }
-        Locator { trace, spans, by_process }
-    }
-
-    /// The step of a call on this thread at this time.
-    pub(super) fn locate(&self, track: TrackId, time: i64) -> Option<Located> {
-        if let Some(span) = self.spans.find(track, time) {
-            return Some(Located::OnThread(span.step));
-        }
-        // A thread with steps of its own made the call outside of them.
-        if !self.spans.of(track).is_empty() {
-            return None;
-        }
-        let engines = self.by_process.get(&self.trace.tracks().get(track).pid)?;
-        let mut active = engines.iter().filter_map(|&engine| self.spans.find(engine, time));
-        let only = active.next()?;
-        active.next().is_none().then_some(Located::ByTime(only.step))
-    }
+/// The step of a call on a thread at a time.
+pub(super) fn locate(
+    trace: &Trace,
+    spans: &ThreadSpans,
+    owners: &Owners,
+    track: TrackId,
+    time: i64,
+) -> Option<Located> {
+    let owners = owners.of(trace, track);
+    let mut active = owners.iter().filter_map(|&owner| spans.find(owner, time));
+    let step = active.next()?.index;
+    let located = if *owners == [track] { Located::OnThread(step) } else { Located::ByTime(step) };
+    active.next().is_none().then_some(located)
 }
 
 /// Ranges of steps on the device, as the profiler copies them from the host's annotations around what these launched.
@@ -186,23 +108,10 @@ fn name(trace: &Trace, range: &AnnotatedStep) -> StringId {
 #[cfg(test)]
 mod spans_tests {
     use super::*;
-    use trace_ingest::TraceBuilder;
 
     #[test]
     fn the_outermost_of_nested_spans_are_the_ranges() {
         let found = outermost(&[(10, 20), (0, 50), (12, 15), (60, 70), (65, 80)]);
         assert_eq!(found, [(0, 50, vec![1, 0, 2]), (60, 70, vec![3]), (70, 80, vec![4])]);
-    }
-
-    #[test]
-    fn ranges_do_not_overlap_and_widen_into_free_time_only() {
-        let track = TraceBuilder::new().track(1, 1);
-        let mut spans = Spans::new(1);
-        assert!(spans.insert(track, Span { start: 10, end: 20, step: 0 }));
-        assert!(spans.insert(track, Span { start: 30, end: 40, step: 1 }));
-        assert!(!spans.insert(track, Span { start: 15, end: 25, step: 2 }));
-        assert_eq!(spans.widen(track, 0, 0, 100), Some(Span { start: 0, end: 30, step: 0 }));
-        assert_eq!(spans.find(track, 29).map(|span| span.step), Some(0));
-        assert_eq!(spans.find(track, 40), None);
     }
 }

@@ -245,8 +245,13 @@ mod tests {
         Call::Projection { rows, inner, outer: Some(outer), per_request: None }
     }
 
-    const ATTENTION: Call =
-        Call::Attention(AttentionCall { rows: None, requests: None, queries: None, keys: None });
+    const ATTENTION: Call = Call::Attention(AttentionCall {
+        rows: None,
+        requests: None,
+        longest: None,
+        queries: None,
+        keys: None,
+    });
 
     fn layers(count: usize, rows: i64, widths: [i64; 3]) -> Vec<Call> {
         let [hidden, qkv, feed_forward] = widths;

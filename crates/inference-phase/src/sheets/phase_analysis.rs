@@ -44,6 +44,8 @@ pub struct PhaseOptions {
     pub method: PhaseMethod,
     /// The most tokens (per request, where requests are known) that generation may have.
     pub decode_threshold: i64,
+    /// The most requests that the engine runs at a time, if known; a hint to the method that looks at whole steps.
+    pub max_num_seqs: Option<i64>,
 }
 
 impl PhaseOptions {
@@ -56,8 +58,8 @@ impl PhaseOptions {
 
 impl Default for PhaseOptions {
     fn default() -> Self {
-        let decode_threshold = DetectOptions::default().decode_threshold;
-        PhaseOptions { method: PhaseMethod::default(), decode_threshold }
+        let DetectOptions { decode_threshold, max_num_seqs, .. } = DetectOptions::default();
+        PhaseOptions { method: PhaseMethod::default(), decode_threshold, max_num_seqs }
     }
 }
 
@@ -101,8 +103,8 @@ impl<'a> PhaseAnalysis<'a> {
         };
         match options.method {
             PhaseMethod::Ours(DetectionMethod::Hybrid) => {
-                let detect =
-                    DetectOptions { decode_threshold: options.decode_threshold, ..DetectOptions::default() };
+                let PhaseOptions { decode_threshold, max_num_seqs, .. } = options;
+                let detect = DetectOptions { decode_threshold, max_num_seqs, ..DetectOptions::default() };
                 phases.steps = Some(Steps::detect(analysis.tree(), &detect));
             }
             PhaseMethod::Ours(method) => phases.label_calls(|calls| {
@@ -414,6 +416,8 @@ pub enum PhaseNotice {
         by: Vec<(Source, f64)>,
         /// Share of the device time in percent whose phase is unknown.
         unknown_percent: f64,
+        /// The part of it that belongs to steps which process prompts.
+        prompts_percent: f64,
     },
     /// A method that looks at calls one by one leaves a part of the device time undecided.
     Undecided {
@@ -434,7 +438,7 @@ pub enum PhaseNotice {
 impl fmt::Display for PhaseNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            PhaseNotice::Inferred { by, unknown_percent } => {
+            PhaseNotice::Inferred { by, unknown_percent, prompts_percent } => {
                 let inferred: f64 = by.iter().map(|(_, percent)| percent).sum();
                 if !by.is_empty() {
                     write!(f, "the phase of {inferred:.1}% of the device time is inferred (")?;
@@ -449,7 +453,15 @@ impl fmt::Display for PhaseNotice {
                     let of = if by.is_empty() { " of the device time" } else { "" };
                     write!(f, "{start} of {unknown_percent:.1}%{of} is unknown")?;
                 }
-                f.write_str(": neither annotations nor Python frames of the engine say it")
+                f.write_str(": neither annotations nor Python frames of the engine say it")?;
+                if *prompts_percent > 0.0 {
+                    write!(
+                        f,
+                        "; {prompts_percent:.1}% are steps that process prompts, and nothing in their attention shows \
+                         whether requests are extended beside them"
+                    )?;
+                }
+                Ok(())
             }
             PhaseNotice::Undecided { method, percent } => write!(
                 f,
@@ -497,7 +509,13 @@ fn inferred(phases: &PhaseAnalysis<'_>) -> Option<PhaseNotice> {
         .map(|&(source, time)| (source, percent(time)))
         .collect();
     let unknown = steps.time_by_source().iter().find(|(source, _)| *source == Source::Nothing);
-    Some(PhaseNotice::Inferred { by, unknown_percent: unknown.map_or(0.0, |&(_, time)| percent(time)) })
+    let with_prompts = steps.steps().iter().zip(phases.step_statistics());
+    let with_prompts = with_prompts.filter(|(step, _)| step.phase == Phase::Unknown && step.has_prompts);
+    Some(PhaseNotice::Inferred {
+        by,
+        unknown_percent: unknown.map_or(0.0, |&(_, time)| percent(time)),
+        prompts_percent: percent(with_prompts.map(|(_, statistics)| statistics.device_time).sum()),
+    })
 }
 
 fn undecided(phases: &PhaseAnalysis<'_>, method: DetectionMethod) -> Option<PhaseNotice> {

@@ -38,6 +38,10 @@ pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
         ).with_role(Role::Detail).field_in(|trace: &&Trace, row: &Row<'_>| row.step.annotation.map(|event| trace.name(event)).into()),
         PHASE.field(|row: &Row<'_>| row.step.phase.as_str().into()),
         Column::text(
+            "prompts",
+            "Whether prompts are processed: yes, no; empty where that is not known. Of an Unknown step with prompts nothing shows whether requests are extended beside them.",
+        ).with_role(Role::Detail).field(|row: &Row<'_>| row.step.bears_context().map(|is| if is { "yes" } else { "no" }).into()),
+        Column::text(
             "source",
             "What decided the phase: annotation, engine_frames (Python frames of the engine), tokens (against rows of logits), attention, graphs, names or none.",
         ).with_role(Role::Detail).field(|row: &Row<'_>| row.step.source.as_str().into()),

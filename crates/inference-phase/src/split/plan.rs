@@ -138,10 +138,10 @@ impl Planner<'_> {
         const KINDS: [&str; 2] = ["prefilldecodemix", "decode_only"];
         let mut runs: Vec<(usize, Vec<usize>)> = Vec::new();
         for step in self.plan.regions.iter().cloned().flatten() {
-            let kind = match self.works[step].phase {
-                Phase::Prefill | Phase::Mixed => 0,
-                Phase::Decode => 1,
-                Phase::Unknown => continue,
+            let kind = match &self.works[step] {
+                work if work.bears_context() => 0,
+                work if work.phase == Phase::Decode => 1,
+                _ => continue,
             };
             match runs.last_mut() {
                 Some((last, run)) if *last == kind => run.push(step),

@@ -53,6 +53,8 @@ pub enum ShownBy {
 pub struct StepWork {
     /// What kinds of requests.
     pub phase: Phase,
+    /// Whether prompts are known to be among them though the phase is not.
+    pub has_prompts: bool,
     /// Tokens of all requests.
     pub batch_size: i64,
     /// Requests whose prompt is processed.
@@ -71,6 +73,7 @@ impl StepWork {
     /// Nothing is known.
     pub const UNKNOWN: StepWork = StepWork {
         phase: Phase::Unknown,
+        has_prompts: false,
         batch_size: 0,
         context_requests: 0,
         context_tokens: 0,
@@ -84,12 +87,19 @@ impl StepWork {
     pub fn requests(&self) -> i64 {
         self.context_requests.saturating_add(self.generation_requests)
     }
+
+    /// Whether prompts are known to be processed.
+    #[must_use]
+    pub fn bears_context(&self) -> bool {
+        self.has_prompts || self.phase.bears_context()
+    }
 }
 
 impl From<&IterationAnnotation> for StepWork {
     fn from(annotation: &IterationAnnotation) -> Self {
         StepWork {
             phase: annotation.phase().into(),
+            has_prompts: false,
             batch_size: annotation.batch_size,
             context_requests: annotation.context_requests,
             context_tokens: annotation.context_sum,
@@ -130,16 +140,16 @@ pub fn annotated_steps(trace: &Trace) -> Vec<SplitStep> {
 }
 
 /// The steps of a trace: the annotated ones; where there are none, those that the rest of the trace shows
-/// ([`Steps::detect`]) if it shows a phase of any; otherwise the program's [`Iterations`]. For the last the tree should
-/// have Python frames.
+/// ([`Steps::detect`]) if it shows of any whether it processes prompts; otherwise the program's [`Iterations`]. For the
+/// last the tree should have Python frames.
 #[must_use]
-pub fn steps(tree: &TraceTree) -> FoundSteps {
+pub fn steps(tree: &TraceTree, options: &DetectOptions) -> FoundSteps {
     let annotated = annotated_steps(tree.trace());
     if !annotated.is_empty() {
         return FoundSteps { steps: annotated, shown_by: ShownBy::EngineAnnotations };
     }
-    let detected = Steps::detect(tree, &DetectOptions::default());
-    if detected.steps().iter().any(|step| step.phase != Phase::Unknown) {
+    let detected = Steps::detect(tree, options);
+    if detected.steps().iter().any(|step| step.bears_context().is_some()) {
         let steps = outermost(detected.steps().iter().filter_map(from_detected).collect());
         return FoundSteps { steps, shown_by: ShownBy::EngineWork };
     }
@@ -196,6 +206,7 @@ fn from_detected(step: &Step) -> Option<SplitStep> {
     let (context_tokens, generation_tokens) = (known(load.context_tokens), known(load.generation_tokens));
     let work = StepWork {
         phase: step.phase,
+        has_prompts: step.has_prompts,
         batch_size: context_tokens.saturating_add(generation_tokens),
         context_requests: known(load.context_requests),
         context_tokens,

@@ -156,20 +156,20 @@ pub fn steady_windows(
         wanted = share;
         length = length.max((1.0 / share).ceil() as usize);
     }
-    let run = |wanted: fn(Phase) -> bool| {
+    let run = |wanted: fn(&StepWork) -> bool| {
         let run = longest_run(steps, region.clone(), wanted)?;
         Some(run.start..run.end.min(run.start.saturating_add(length)))
     };
     SteadyWindows {
-        decode_only: run(|phase| phase == Phase::Decode),
-        context_bearing: run(Phase::bears_context),
+        decode_only: run(|work| work.phase == Phase::Decode),
+        context_bearing: run(StepWork::bears_context),
         mixed: nearest(steps, candidates(region, length), wanted),
     }
 }
 
 /// Share of steps with context requests.
 fn context_share(steps: &[StepWork]) -> f64 {
-    let bearing = steps.iter().filter(|work| work.phase.bears_context()).count();
+    let bearing = steps.iter().filter(|work| work.bears_context()).count();
     bearing as f64 / steps.len().max(1) as f64
 }
 
@@ -186,8 +186,7 @@ fn candidates(region: Range<usize>, length: usize) -> Vec<Range<usize>> {
 
 /// The window with a share of context-bearing steps nearest to the wanted one.
 fn nearest(steps: &[StepWork], candidates: Vec<Range<usize>>, wanted: f64) -> Option<Range<usize>> {
-    let bears_context =
-        |window: &Range<usize>| steps[window.clone()].iter().any(|work| work.phase.bears_context());
+    let bears_context = |window: &Range<usize>| steps[window.clone()].iter().any(StepWork::bears_context);
     let any = candidates.iter().any(bears_context);
     let rank = |window: &Range<usize>| {
         let steps = &steps[window.clone()];
@@ -202,11 +201,15 @@ fn nearest(steps: &[StepWork], candidates: Vec<Range<usize>>, wanted: f64) -> Op
 }
 
 /// The first longest run of steps of a wanted phase.
-fn longest_run(steps: &[StepWork], region: Range<usize>, wanted: fn(Phase) -> bool) -> Option<Range<usize>> {
+fn longest_run(
+    steps: &[StepWork],
+    region: Range<usize>,
+    wanted: fn(&StepWork) -> bool,
+) -> Option<Range<usize>> {
     let mut longest: Option<Range<usize>> = None;
     let mut start = region.start;
     for at in region.clone() {
-        if !wanted(steps[at].phase) {
+        if !wanted(&steps[at]) {
             start = at + 1;
         } else if longest.as_ref().is_none_or(|longest| at + 1 - start > longest.len()) {
             longest = Some(start..at + 1);

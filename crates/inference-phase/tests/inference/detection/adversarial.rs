@@ -37,10 +37,10 @@ fn a_prompt_of_seven_tokens_is_not_decode() {
 fn a_chunk_beside_running_requests_is_mixed() {
     let step = |engine: &mut Engine| engine.piecewise_step(544, 32);
     assert_eq!(sighted("execute_context_1(512)_generation_31(31)", step).only_phase(), Mixed);
-    assert!(blind(step).only_phase().bears_context());
+    assert!(blind(step).has_prompts_and_no_phase());
     // The chunk is less than ten times the batch.
-    assert!(blind(|engine| engine.piecewise_step(2048, 257)).only_phase().bears_context());
-    assert!(blind(|engine| engine.eager_step(95, 32)).only_phase().bears_context());
+    assert!(blind(|engine| engine.piecewise_step(2048, 257)).has_prompts_and_no_phase());
+    assert!(blind(|engine| engine.eager_step(95, 32)).has_prompts_and_no_phase());
 }
 
 #[test]
@@ -82,15 +82,15 @@ fn a_chunk_without_logits_or_embedding_ends_where_the_number_of_tokens_changes()
     let end = engine.kernels.len();
     engine.layers(32, |engine| engine.attention(32));
     engine.head(32);
-    let phases = engine.blind().kernel_phases();
-    assert!(phases[..end].iter().all(|&phase| phase == Prefill));
-    assert!(phases[end..].iter().all(|&phase| phase == Decode));
+    let sides = engine.blind().sides();
+    assert!(sides[..end].iter().all(|&side| side == Some(true)));
+    assert!(sides[end..].iter().all(|&side| side == Some(false)));
 }
 
 #[test]
 fn numbers_in_the_names_of_gemms_say_nothing() {
     // Every projection of the engine's launches a kernel named after its tuning (`USL1`, `SL128`).
-    assert_eq!(blind(|engine| engine.eager_step(4000, 4)).only_phase(), Prefill);
+    assert!(blind(|engine| engine.eager_step(4000, 4)).has_prompts_and_no_phase());
     assert_eq!(blind(|engine| engine.mm(4000, 4096, 6144)).only_phase(), Unknown);
 }
 
@@ -251,7 +251,7 @@ fn an_unsure_annotation_gives_way_to_what_the_step_shows() {
     for (annotation, tokens, rows, expected) in [
         ("execute_new_0_cached_32", 32, 32, Decode),
         // The rest of a prompt that was begun in an earlier step.
-        ("execute_new_0_cached_32", 2048, 32, Prefill),
+        ("execute_new_0_cached_32", 2048, 32, Unknown),
         ("execute_new_1_cached_0", 900, 1, Prefill),
         ("execute_new_1_cached_31", 931, 32, Mixed),
     ] {

@@ -85,7 +85,7 @@ proptest! {
         for act in &acts {
             perform(&mut engine, act);
         }
-        let options = DetectOptions { decode_threshold: threshold, use_annotations, use_frames };
+        let options = DetectOptions { decode_threshold: threshold, max_num_seqs: None, use_annotations, use_frames };
         let found = engine.found_with(&options);
         let (steps, events) = (&found.steps, found.tree.trace().events());
 

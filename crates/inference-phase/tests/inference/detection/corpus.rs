@@ -9,9 +9,9 @@ use inference_phase::{DetectOptions, Phase, Source, Steps};
 use trace_ingest::{EventId, ReadOptions};
 use trace2tree::{TraceTree, TreeOptions};
 
-const BLIND: DetectOptions = DetectOptions { decode_threshold: 10, use_annotations: false, use_frames: true };
-const NO_STACK: DetectOptions =
-    DetectOptions { decode_threshold: 10, use_annotations: false, use_frames: false };
+const BLIND: DetectOptions =
+    DetectOptions { decode_threshold: 10, max_num_seqs: None, use_annotations: false, use_frames: true };
+const NO_STACK: DetectOptions = DetectOptions { use_frames: false, ..BLIND };
 
 /// Phases with the part of the device time that each has, of what was launched while recording, largest first; and all
 /// of that time in microseconds. What was launched before has no phase.
@@ -39,7 +39,8 @@ fn read(path: &Path) -> TraceTree {
 fn recorded_steps_are_found_with_and_without_annotations() {
     for (file, annotated, inferred, microseconds) in [
         ("inference/sglang-qwen3-8b-decode/sglang_Qwen3-8B_decode.json.gz", Decode, Decode, 9778.618),
-        ("inference/vllm-prefilldecode-piecewise/graph_execution.json.gz", Mixed, Prefill, 156_085.793),
+        // Its attention has one kernel for prompts and generation.
+        ("inference/vllm-prefilldecode-piecewise/graph_execution.json.gz", Mixed, Unknown, 156_085.793),
         // The model without its head, in a framework that keeps a dimension of requests.
         ("pytorch/h100-qwen1.5-0.5b/trace.json.gz", Prefill, Prefill, f64::NAN),
         ("pytorch/mi300-qwen1.5-0.5b/trace.json.gz", Prefill, Prefill, f64::NAN),

@@ -222,4 +222,14 @@ impl Found {
         assert!(phases.iter().all(|&phase| phase == phases[0]), "{:?}", self.steps.steps());
         phases[0]
     }
+
+    /// Whether the kernels' steps process prompts, in order of their launches.
+    pub(crate) fn sides(&self) -> Vec<Option<bool>> {
+        self.kernels.iter().map(|&kernel| self.steps.bears_context(kernel)).collect()
+    }
+
+    /// Whether all kernels are of steps that process prompts, and nothing shows whether with generation beside.
+    pub(crate) fn has_prompts_and_no_phase(&self) -> bool {
+        self.only_phase() == Phase::Unknown && self.sides().iter().all(|&side| side == Some(true))
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::detection::engine::{Engine, Found, MODEL, Model};
 use inference_phase::Phase::{Decode, Mixed, Prefill, Unknown};
-use inference_phase::{DetectOptions, Phase, Source};
+use inference_phase::{DetectOptions, Source};
 use trace_ingest::{Category, EventArguments};
 
 /// Runs `prompts` and `decodes` in turn and gives the phases of the kernels of both.
@@ -26,10 +26,11 @@ fn run(
     (of_prompts, of_decodes)
 }
 
-/// Part of these kernels with a phase that `is_right`.
-fn part(found: &Found, kernels: &[usize], is_right: impl Fn(Phase) -> bool) -> f64 {
-    let phases = found.kernel_phases();
-    kernels.iter().filter(|&&kernel| is_right(phases[kernel])).count() as f64 / kernels.len() as f64
+/// Part of these kernels whose steps process prompts, or do not.
+fn part(found: &Found, kernels: &[usize], bears_context: bool) -> f64 {
+    let sides = found.sides();
+    let right = kernels.iter().filter(|&&kernel| sides[kernel] == Some(bears_context)).count();
+    right as f64 / kernels.len() as f64
 }
 
 /// Checks that all kernels of prompts and all of decodes are found to be that.
@@ -38,8 +39,8 @@ fn check(mut engine: Engine, prompt: impl FnMut(&mut Engine), decode: impl FnMut
     let found = engine.blind();
     let steps = found.steps.steps();
     let short: Vec<_> = steps.iter().map(|step| (step.start, step.phase, step.source)).collect();
-    assert_eq!(part(&found, &of_prompts, Phase::bears_context), 1.0, "{short:?}");
-    assert_eq!(part(&found, &of_decodes, |phase| phase == Decode), 1.0, "{short:?}");
+    assert_eq!(part(&found, &of_prompts, true), 1.0, "{short:?}");
+    assert_eq!(part(&found, &of_decodes, false), 1.0, "{short:?}");
 }
 
 #[test]
@@ -185,6 +186,39 @@ fn packed_sequences_tell_requests_by_their_offsets() {
 }
 
 #[test]
+fn attention_for_both_kinds_shows_nothing_of_generation_beside_prompts() {
+    let step = |tokens: i64, rows: i64, attention: fn(&mut Engine, i64)| {
+        let mut engine = Engine::new();
+        engine.embedding(tokens);
+        engine.layers(tokens, |engine| attention(engine, tokens));
+        engine.head(rows);
+        engine.blind()
+    };
+    let unified = |engine: &mut Engine, tokens: i64| engine.attention(tokens);
+    let of_prompts = |engine: &mut Engine, tokens: i64| {
+        engine.op("flash_attn::varlen_prefill", "flash_prefill_kernel", &[&[tokens, 32, 128]]);
+    };
+    assert!(step(8192, 46, unified).has_prompts_and_no_phase());
+    // A single request is a prompt alone, and so are requests that only attention of prompts runs for.
+    assert_eq!(step(900, 1, unified).only_phase(), Prefill);
+    assert_eq!(step(8192, 46, of_prompts).only_phase(), Prefill);
+}
+
+#[test]
+fn what_the_engine_can_run_at_a_time_tells_a_prompt_on_a_rank_without_head() {
+    let model = Model { hidden: 7168, qkv: 24_576, ..MODEL };
+    let found = |max_num_seqs| {
+        let mut engine = Engine { model, ..Engine::new() };
+        engine.embedding(700);
+        engine.layers(700, |engine| engine.attention(700));
+        engine.found_with(&DetectOptions { max_num_seqs, ..DetectOptions::default() })
+    };
+    assert_eq!(found(None).sides()[0], None);
+    assert_eq!(found(Some(256)).sides()[0], None);
+    assert!(found(Some(64)).has_prompts_and_no_phase());
+}
+
+#[test]
 fn attention_of_prompts_and_of_the_rest_in_one_step_is_mixed() {
     let found = {
         let mut engine = Engine::new();
@@ -233,9 +267,10 @@ fn the_threshold_is_new_tokens_per_request() {
         let mut engine = Engine::new();
         engine.eager_step(64 * 16, 64);
         let options = DetectOptions { decode_threshold: threshold, ..DetectOptions::default() };
-        engine.found_with(&options).only_phase()
+        engine.found_with(&options)
     };
-    assert_eq!((found(10), found(16)), (Prefill, Decode));
+    assert!(found(10).has_prompts_and_no_phase());
+    assert_eq!(found(16).only_phase(), Decode);
 }
 
 #[test]

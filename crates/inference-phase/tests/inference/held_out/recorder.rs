@@ -192,12 +192,13 @@ pub(crate) fn judge(tree: &TraceTree, truth: &[(EventId, Option<Phase>)], option
         let Some(phase) = phase else { continue };
         let time = events.duration(event) as f64;
         let label = found.phase_of(event);
-        let is_right = label != Phase::Unknown && label.bears_context() == phase.bears_context();
+        let side_found = found.bears_context(event);
+        let is_right = side_found == Some(phase.bears_context());
         let side = &mut sides[usize::from(phase.bears_context())];
         side[0] += time;
         side[1] += if is_right { time } else { 0.0 };
         exact += if label == phase { time } else { 0.0 };
-        wrong += if label == Phase::Unknown || is_right { 0.0 } else { time };
+        wrong += if side_found.is_none() || is_right { 0.0 } else { time };
         let step = found.step_of(event).unwrap_or(found.steps().len());
         in_steps[step][phase as usize] += time / 1000.0;
     }

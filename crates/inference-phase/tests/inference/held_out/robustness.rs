@@ -130,11 +130,12 @@ proptest! {
     fn any_events_give_every_device_event_one_phase(
         all in prop::collection::vec(event(), 0..80),
         decode_threshold in prop_oneof![Just(i64::MIN), Just(i64::MAX), -2..20i64],
+        max_num_seqs in prop_oneof![Just(None), Just(Some(i64::MIN)), Just(Some(i64::MAX)), (-2..20i64).prop_map(Some)],
         use_annotations: bool,
         use_frames: bool,
     ) {
         let tree = TraceTree::build(trace(&all), &TreeOptions::default());
-        let steps = Steps::detect(&tree, &DetectOptions { decode_threshold, use_annotations, use_frames });
+        let steps = Steps::detect(&tree, &DetectOptions { decode_threshold, max_num_seqs, use_annotations, use_frames });
         let events = tree.trace().events();
         let device: Vec<_> = events.ids().filter(|&event| events.category(event).is_device()).collect();
         let of_phase = |phase| {
@@ -157,8 +158,9 @@ proptest! {
         prop_assert_eq!(linked, device.len() as u64);
         for step in steps.steps() {
             prop_assert!(step.start <= step.end && (0.0..=1.0).contains(&step.confidence));
+            prop_assert!(step.phase == Phase::Unknown || step.has_prompts == step.phase.bears_context());
         }
-        let again = Steps::detect(&tree, &DetectOptions { decode_threshold, use_annotations, use_frames });
+        let again = Steps::detect(&tree, &DetectOptions { decode_threshold, max_num_seqs, use_annotations, use_frames });
         prop_assert_eq!(again.steps(), steps.steps());
     }
 }

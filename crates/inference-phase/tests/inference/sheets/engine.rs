@@ -181,10 +181,10 @@ fn phases_and_steps_are_summed_up() {
         rows(&steps, &names),
         [
             format!(
-                "0 | Prefill | 400.000 | 2 | 100 | 0 | 0 | 0.000 | 100.000 | 10000.000 | 10400.000 | 2 | 0 | {PREFILL} | annotation | 1.000"
+                "0 | Prefill | 400.000 | 2 | 100 | 0 | 0 | 0.000 | 100.000 | 10000.000 | 10400.000 | 2 | 0 | {PREFILL} | yes | annotation | 1.000"
             ),
             format!(
-                "1 | Decode | 50.000 | 0 | 0 | 4 | 4 | 200.000 | 100.000 | 10400.000 | 10450.000 | 2 | 1 | {DECODE} | annotation | 1.000"
+                "1 | Decode | 50.000 | 0 | 0 | 4 | 4 | 200.000 | 100.000 | 10400.000 | 10450.000 | 2 | 1 | {DECODE} | no | annotation | 1.000"
             ),
         ]
     );
@@ -252,7 +252,9 @@ fn inferred_phases_are_told_from_stated_ones() {
     let analysis = engine.analysis(false);
     let phases = phases(&analysis, PhaseMethod::default());
     let notices = phases.notices();
-    let [PhaseNotice::Inferred { by, unknown_percent }] = &notices[..] else { panic!("{notices:?}") };
+    let [PhaseNotice::Inferred { by, unknown_percent, prompts_percent: 0.0 }] = &notices[..] else {
+        panic!("{notices:?}")
+    };
     let inferred: f64 = by.iter().map(|(_, percent)| percent).sum();
     assert!((inferred + unknown_percent - 100.0).abs() < 1e-9, "{notices:?}");
     assert!(notices[0].to_string().contains("100.0% of the device time is inferred"), "{}", notices[0]);

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use inference_phase::DetectOptions;
 use inference_phase::split::{Membership, SplitError, Written, plan, steps, write_outputs};
 use trace_ingest::{ReadOptions, read_path};
 use trace2tree::{TraceTree, TreeOptions};
@@ -20,7 +21,7 @@ fn split(directory: &Path, change: impl FnOnce(&Path)) -> Result<Vec<Written>, S
     let path = directory.join("t.json");
     fs::write(&path, TRACE).unwrap();
     let tree = TraceTree::build(read_path(&path, &ReadOptions::default()).unwrap(), &TreeOptions::default());
-    let steps = steps(&tree).steps;
+    let steps = steps(&tree, &DetectOptions::default()).steps;
     let plan = plan(tree.trace(), &steps, &SINGLE_STEPS, "t");
     change(directory);
     let membership = Membership::new(&tree, &steps);

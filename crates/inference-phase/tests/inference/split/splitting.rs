@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
+use inference_phase::DetectOptions;
 use inference_phase::split::{
     ExecutionDetails, Membership, SplitOptions, SplitPlan, SplitStep, base_name, execution_details, plan,
     steps, write_details, write_outputs,
@@ -36,7 +37,7 @@ pub(crate) fn split_file(path: &Path, options: &SplitOptions) -> Split {
     let directory = tempfile::tempdir().unwrap();
     let tree_options = TreeOptions { python_frames: true, ..TreeOptions::default() };
     let tree = TraceTree::build(read_path(path, &ReadOptions::default()).unwrap(), &tree_options);
-    let steps = steps(&tree).steps;
+    let steps = steps(&tree, &DetectOptions::default()).steps;
     let plan = plan(tree.trace(), &steps, options, &base_name(path));
     let membership = Membership::new(&tree, &steps);
     let read = ReadOptions::default();
