@@ -3,8 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use hashbrown::HashMap;
-use trace_ingest::{EventId, RowId, Trace, TrackId};
+use trace_ingest::{EventId, Trace, TrackId};
 use trace2tree::TraceTree;
 
 use crate::level::Iteration;
@@ -64,13 +63,12 @@ const NO_PART: u32 = u32::MAX;
 
 /// The device events of a trace with their launches, for the divisions of all levels.
 pub(crate) struct LaunchedWork {
-    /// By stream, then by start.
-    events: Vec<LaunchedEvent>,
+    /// Those of each stream, by start.
+    streams: Vec<Vec<LaunchedEvent>>,
 }
 
 struct LaunchedEvent {
     event: EventId,
-    stream: TrackId,
     start: i64,
     /// Thread and time of its launch.
     launch: Option<(TrackId, i64)>,
@@ -79,14 +77,19 @@ struct LaunchedEvent {
 impl LaunchedWork {
     pub(crate) fn new(tree: &TraceTree) -> Self {
         let events = tree.trace().events();
-        let launched = |event| {
+        let mut streams: Vec<Vec<LaunchedEvent>> = Vec::new();
+        streams.resize_with(tree.trace().tracks().len(), Vec::new);
+        for event in events.ids().filter(|&event| events.category(event).is_device()) {
             let launch = tree.launch(event).map(|launch| (events.track(launch), events.start(launch)));
-            LaunchedEvent { event, stream: events.track(event), start: events.start(event), launch }
-        };
-        let of_device = events.ids().filter(|&event| events.category(event).is_device());
-        let mut events: Vec<LaunchedEvent> = of_device.map(launched).collect();
-        events.sort_by_key(|event| (event.stream, event.start));
-        LaunchedWork { events }
+            streams[events.track(event).index()].push(LaunchedEvent {
+                event,
+                start: events.start(event),
+                launch,
+            });
+        }
+        // Most are recorded in order, which a stable sort sees.
+        streams.iter_mut().for_each(|stream| stream.sort_by_key(|event| event.start));
+        LaunchedWork { streams }
     }
 }
 
@@ -102,7 +105,7 @@ impl Division {
         let ranges = Ranges::new(trace, iterations);
         let mut division = Division { places: vec![NO_PART; trace.events().len()] };
         let mut without_launch = Vec::new();
-        for stream in work.events.chunk_by(|a, b| a.stream == b.stream) {
+        for stream in &work.streams {
             let mut last = NO_PART;
             for event in stream {
                 let part = event.launch.and_then(|(track, time)| ranges.of_host(track, time));
@@ -167,68 +170,57 @@ impl Division {
 
 /// The iterations by thread.
 struct Ranges<'i> {
-    trace: &'i Trace,
     iterations: &'i [Iteration],
     /// Indices of the iterations of each thread that has some, by start.
-    by_track: HashMap<TrackId, Vec<usize>>,
-    /// Threads with iterations by process.
-    by_process: HashMap<RowId, Vec<TrackId>>,
-    /// Those found on the device, by start.
+    threads: Vec<Vec<usize>>,
+    /// By track: the threads, as places in `threads`, whose iterations its calls belong to.
+    of_track: Vec<Vec<usize>>,
+    /// Those found on the device, or all where none was, by start.
     of_device: Vec<usize>,
 }
 
 impl<'i> Ranges<'i> {
-    fn new(trace: &'i Trace, iterations: &'i [Iteration]) -> Self {
-        let mut ranges = Ranges {
-            trace,
-            iterations,
-            by_track: HashMap::new(),
-            by_process: HashMap::new(),
-            of_device: Vec::new(),
-        };
+    fn new(trace: &Trace, iterations: &'i [Iteration]) -> Self {
+        let tracks = trace.tracks();
+        let mut of_device = Vec::new();
+        let mut by_track: Vec<Vec<usize>> = vec![Vec::new(); tracks.len()];
         for (index, iteration) in iterations.iter().enumerate() {
-            let Some(track) = iteration.track else {
-                ranges.of_device.push(index);
-                continue;
-            };
-            let of_track = ranges.by_track.entry(track).or_insert_with(|| {
-                ranges.by_process.entry(trace.tracks().get(track).pid).or_default().push(track);
-                Vec::new()
-            });
-            of_track.push(index);
+            match iteration.track {
+                Some(track) => by_track[track.index()].push(index),
+                None => of_device.push(index),
+            }
         }
-        ranges
+        if of_device.is_empty() {
+            of_device.extend(0..iterations.len());
+        }
+        let looped: Vec<TrackId> = tracks.ids().filter(|track| !by_track[track.index()].is_empty()).collect();
+        let places = |is_chosen: &dyn Fn(TrackId) -> bool| -> Vec<usize> {
+            (0..looped.len()).filter(|&place| is_chosen(looped[place])).collect()
+        };
+        let threads_of = |track: TrackId| {
+            let is_of_process = |other: TrackId| tracks.get(other).pid == tracks.get(track).pid;
+            let surest_first: [&dyn Fn(TrackId) -> bool; 3] =
+                [&|other| other == track, &is_of_process, &|_| true];
+            surest_first.map(places).into_iter().find(|threads| !threads.is_empty()).unwrap_or_default()
+        };
+        let of_track = tracks.ids().map(threads_of).collect();
+        let threads = looped.iter().map(|track| std::mem::take(&mut by_track[track.index()])).collect();
+        Ranges { iterations, threads, of_track, of_device }
     }
 
     /// The part in which a host thread made a call: of a thread without iterations, that of its process at the time,
     /// as far as only one thread of it has iterations. `None` where there are no iterations on the host.
     fn of_host(&self, track: TrackId, time: i64) -> Option<Part> {
-        if let Some(own) = self.by_track.get(&track) {
-            return Some(self.among(own, time));
-        }
-        let process = self.by_process.get(&self.trace.tracks().get(track).pid);
-        let threads: Vec<&Vec<usize>> = match process {
-            Some(threads) => threads.iter().filter_map(|thread| self.by_track.get(thread)).collect(),
-            None => self.by_track.values().collect(),
-        };
-        match threads.as_slice() {
-            [] => None,
-            [only] => Some(self.among(only, time)),
-            // Several threads with iterations: the one that has one under way, else the earliest part.
-            several => {
-                let parts = several.iter().map(|thread| self.among(thread, time));
-                let running = |part: &Part| matches!(part, Part::Iteration(_));
-                parts.clone().filter(running).min().or_else(|| parts.max())
-            }
-        }
+        let parts =
+            self.of_track[track.index()].iter().map(|&thread| self.among(&self.threads[thread], time));
+        // Of several threads with iterations: the earliest iteration under way, else the latest part.
+        let running = |part: &Part| matches!(part, Part::Iteration(_));
+        parts.clone().filter(running).min().or_else(|| parts.max())
     }
 
     /// The part of a moment on the device.
     fn at(&self, time: i64) -> Part {
-        match self.of_device.is_empty() {
-            true => self.among(&(0..self.iterations.len()).collect::<Vec<_>>(), time),
-            false => self.among(&self.of_device, time),
-        }
+        self.among(&self.of_device, time)
     }
 
     /// The part of a moment by some iterations that do not overlap.
