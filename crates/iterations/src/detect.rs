@@ -22,6 +22,7 @@ pub(crate) use host::last_dimension;
 use host::{Item, Process};
 use marks::{Mark, MarkGroup, MarkKind};
 use names::Names;
+use sequence::Outermost;
 use training::{Stretch, Training};
 
 /// What the detector may use.
@@ -256,7 +257,7 @@ impl Finder<'_> {
     fn find(&self) -> Found {
         let mut found = Found::default();
         self.recorded_steps(&mut found);
-        let symbols: Vec<u32> = self.process.items.iter().map(|item| item.symbol).collect();
+        let symbols = self.process.symbols();
         let training = (self.program == Program::Training)
             .then(|| {
                 let (optimizer, batches) =
@@ -276,7 +277,7 @@ impl Finder<'_> {
             if self.program == Program::LanguageModel {
                 self.generation(&mut found, &symbols);
             }
-            if self.options.use_frames {
+            if self.options.use_frames && frames::has_frames(self.tree) {
                 self.frames(&mut found, &symbols);
             }
             self.sequence(&mut found, &symbols, is_training);
@@ -400,19 +401,26 @@ impl Finder<'_> {
     }
 
     fn training(&self, found: &mut Found, training: Training) {
-        let Training { steps, micro_batches, has_updates, has_backward } = training;
+        let Training { steps, micro_batches, groups, has_updates, has_backward } = training;
+        // Recorded steps say whether updates that follow one another are several.
+        let groups = groups.filter(|_| found.steps.is_none());
         let evidence = match has_updates && has_backward && !self.ranges(&MarkKind::OptimizerStep).is_empty()
         {
             true => Evidence::Annotations,
             false => Evidence::TrainingCycle,
         };
         let certainty = match (has_backward, has_updates, steps.len()) {
+            (true, true, 2..) if groups.is_some() => 0.6,
             (true, true, 2..) => 0.9,
             (true, false, 2..) => 0.75,
             (false, _, 2..) => 0.7,
             _ => 0.6,
         };
-        let reason = if has_updates { Reason::ParameterUpdates } else { Reason::ForwardBackward };
+        let reason = match &groups {
+            _ if !has_updates => Reason::ForwardBackward,
+            Some(groups) => Reason::UpdatesInGroups(groups.size),
+            None => Reason::ParameterUpdates,
+        };
         let level = |kind, name: &str, stretches: &[Stretch]| Level {
             kind,
             name: name.to_owned(),
@@ -429,6 +437,9 @@ impl Finder<'_> {
                 steps.kind = LevelKind::Pass;
             }
             found.add_steps(steps, reason);
+        }
+        if let Some(groups) = groups {
+            found.others.push(level(LevelKind::Pass, "updates that follow one another", &groups.stretches));
         }
         if !micro_batches.is_empty() {
             found.others.push(level(LevelKind::MicroBatch, "forward and backward pass", &micro_batches));
@@ -678,7 +689,7 @@ impl Finder<'_> {
         };
         // Images with steps in them, most of all that ran.
         let makes_images = self.program == Program::Diffusion
-            && levels.outermost_is_steps
+            && levels.outermost == Outermost::Steps
             && levels.parts.len() > 1
             && levels.parts[0].explained >= IMAGES;
         for (index, part) in levels.parts.into_iter().enumerate() {
@@ -691,12 +702,15 @@ impl Finder<'_> {
                 first: 0,
                 iterations: self.iterations(&part.blocks),
             };
-            let is_step = index == 0 && levels.outermost_is_steps && !is_training;
+            let is_step = index == 0 && levels.outermost == Outermost::Steps && !is_training;
             let is_step = is_step || (index == 1 && makes_images);
-            self.add_repeat(found, level, is_step, explained);
+            self.add_repeat(found, level, is_step, explained, levels.changes);
         }
         if found.steps.is_none() && found.failure.is_none() {
-            found.failure = Some(Reason::SinglePass(found.others.first().map(|level| level.kind)));
+            found.failure = Some(match levels.outermost {
+                Outermost::Captures => Reason::Capture,
+                _ => Reason::SinglePass(found.others.first().map(|level| level.kind)),
+            });
         } else if let (Some(Reason::SinglePass(part)), Some(level)) =
             (&mut found.failure, found.others.first())
         {
@@ -706,7 +720,7 @@ impl Finder<'_> {
 
     /// Adds what repeats: as the steps, around calls of a model of which each pass makes several, or below what is
     /// known.
-    fn add_repeat(&self, found: &mut Found, mut level: Level, is_step: bool, explained: f64) {
+    fn add_repeat(&self, found: &mut Found, mut level: Level, is_step: bool, explained: f64, changes: bool) {
         let count = level.iterations.len();
         let fewest = found.counts().min();
         let is_new = found.counts().all(|known| known != count);
@@ -716,6 +730,7 @@ impl Finder<'_> {
                 // What comes before and after the steps of an image are parts of the image.
                 let reason = match is_diffusion && explained < IMAGES {
                     true => Reason::OneImage,
+                    false if changes => Reason::Changes,
                     false => Reason::LongestRepeat,
                 };
                 level.kind = match reason {

@@ -9,7 +9,7 @@ use trace2tree::TraceTree;
 
 use crate::device_runs::DeviceRuns;
 use crate::level::Iteration;
-use crate::threads::{Owners, Span, ThreadSpans};
+use crate::threads::{Span, ThreadSpans};
 
 /// A part of a recording, by the iterations of a level. Ordered by time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -69,14 +69,13 @@ const NO_PART: u32 = u32::MAX;
 
 /// The device events of a trace with their launches, for the divisions of all levels.
 pub(crate) struct LaunchedWork {
-    /// By stream, then by start.
-    events: Vec<LaunchedEvent>,
+    /// Those of each stream, by start.
+    streams: Vec<Vec<LaunchedEvent>>,
     runs: Option<DeviceRuns>,
 }
 
 struct LaunchedEvent {
     event: EventId,
-    stream: TrackId,
     start: i64,
     launch: Option<Launch>,
 }
@@ -95,18 +94,16 @@ pub(crate) struct Launch {
 impl LaunchedWork {
     pub(crate) fn new(tree: &TraceTree) -> Self {
         let (trace, events) = (tree.trace(), tree.trace().events());
-        let mut work = LaunchedWork { events: Vec::new(), runs: DeviceRuns::new(trace) };
-        let of_device = events.ids().filter(|&event| work.is_of_device(events.category(event)));
-        let mut launched: Vec<LaunchedEvent> = of_device
-            .map(|event| LaunchedEvent {
-                event,
-                stream: events.track(event),
-                start: events.start(event),
-                launch: work.launch(tree, event),
-            })
-            .collect();
-        launched.sort_by_key(|event| (event.stream, event.start));
-        work.events = launched;
+        let mut streams: Vec<Vec<LaunchedEvent>> = Vec::new();
+        streams.resize_with(trace.tracks().len(), Vec::new);
+        let mut work = LaunchedWork { streams: Vec::new(), runs: DeviceRuns::new(trace) };
+        for event in events.ids().filter(|&event| work.is_of_device(events.category(event))) {
+            let launch = work.launch(tree, event);
+            streams[events.track(event).index()].push(LaunchedEvent { event, start: events.start(event), launch });
+        }
+        // Most are recorded in order, which a stable sort sees.
+        streams.iter_mut().for_each(|stream| stream.sort_by_key(|event| event.start));
+        work.streams = streams;
         work
     }
 
@@ -123,7 +120,7 @@ impl LaunchedWork {
             let category = trace.events().category(*event);
             category.is_device() || is_operation(category)
         };
-        self.events.iter().map(|launched| launched.event).filter(works)
+        self.streams.iter().flatten().map(|launched| launched.event).filter(works)
     }
 
     /// All device events that start in a stretch of time, with their launches.
@@ -131,7 +128,7 @@ impl LaunchedWork {
         &'w self,
         time: &'w Range<i64>,
     ) -> impl Iterator<Item = (EventId, Option<EventId>)> + 'w {
-        let inside = self.events.iter().filter(|event| time.contains(&event.start));
+        let inside = self.streams.iter().flatten().filter(|event| time.contains(&event.start));
         inside.map(|event| (event.event, event.launch.map(|launch| launch.event)))
     }
 
@@ -159,7 +156,7 @@ impl Division {
         let ranges = Ranges::new(trace, iterations);
         let mut division = Division { places: vec![NO_PART; trace.events().len()] };
         let mut without_launch = Vec::new();
-        for stream in work.events.chunk_by(|a, b| a.stream == b.stream) {
+        for stream in &work.streams {
             let mut last = NO_PART;
             for event in stream {
                 let part = event.launch.and_then(|launch| ranges.of_launch(launch));
@@ -183,7 +180,7 @@ impl Division {
 
     /// Where parts of other streams began on the device, an event belongs to the last that began before it; where none
     /// did, to the iteration of its own time.
-    fn place_by_time(&mut self, trace: &Trace, ranges: &Ranges<'_>, device_events: Vec<EventId>) {
+    fn place_by_time(&mut self, trace: &Trace, ranges: &Ranges, device_events: Vec<EventId>) {
         let events = trace.events();
         let mut began: BTreeMap<u32, i64> = BTreeMap::new();
         if !device_events.is_empty() {
@@ -223,16 +220,16 @@ impl Division {
 }
 
 /// The iterations by thread.
-struct Ranges<'t> {
-    trace: &'t Trace,
+struct Ranges {
     spans: ThreadSpans,
-    owners: Owners,
+    /// By track: the threads whose iterations its calls belong to: itself, else those of its process, else all.
+    of_track: Vec<Vec<TrackId>>,
     /// Those found on the device, or all where none was, by start.
     of_device: Vec<Span>,
 }
 
-impl<'t> Ranges<'t> {
-    fn new(trace: &'t Trace, iterations: &[Iteration]) -> Self {
+impl Ranges {
+    fn new(trace: &Trace, iterations: &[Iteration]) -> Self {
         let mut spans = ThreadSpans::new(trace);
         let (mut of_device, mut all) = (Vec::new(), Vec::with_capacity(iterations.len()));
         for (index, iteration) in iterations.iter().enumerate() {
@@ -244,7 +241,12 @@ impl<'t> Ranges<'t> {
             }
         }
         let owners = spans.owners(trace);
-        Ranges { trace, spans, owners, of_device: if of_device.is_empty() { all } else { of_device } }
+        let of_track = |track| match owners.of(trace, track) {
+            [] => owners.all().to_vec(),
+            owners => owners.to_vec(),
+        };
+        let of_track = trace.tracks().ids().map(of_track).collect();
+        Ranges { spans, of_track, of_device: if of_device.is_empty() { all } else { of_device } }
     }
 
     /// The part that a launch lies in.
@@ -258,12 +260,9 @@ impl<'t> Ranges<'t> {
     /// The part in which a host thread made a call: of a thread without iterations, that of its process at the time,
     /// as far as only one thread of it has iterations. `None` where there are no iterations on the host.
     fn of_host(&self, track: TrackId, time: i64) -> Option<Part> {
-        let owners = match self.owners.of(self.trace, track) {
-            [] => self.owners.all(),
-            owners => owners,
-        };
-        let parts = owners.iter().map(|&owner| among(self.spans.of(owner), time));
-        // Several threads with iterations: the one that has one under way, else the latest part.
+        let owners = self.of_track[track.index()].iter();
+        let parts = owners.map(|&owner| among(self.spans.of(owner), time));
+        // Of several threads with iterations: the earliest iteration under way, else the latest part.
         let running = |part: &Part| matches!(part, Part::Iteration(_));
         parts.clone().filter(running).min().or_else(|| parts.max())
     }

@@ -50,7 +50,7 @@ pub enum LevelKind {
     Image,
     /// A run of a compiled program.
     ProgramRun,
-    /// A pass of a loop inside a step.
+    /// A pass of another loop than that of the steps, inside of a step or around several.
     Pass,
     /// A forward and a backward pass, of which several make one update of the parameters.
     MicroBatch,

@@ -425,7 +425,8 @@ struct Contents {
     exact: HashMap<Names, usize>,
     /// The iteration that founded each group.
     founders: Vec<Content>,
-    scratch: Vec<StringId>,
+    /// How often each name came in what is being counted.
+    counts: Vec<u32>,
 }
 
 impl Contents {
@@ -456,10 +457,22 @@ impl Contents {
     }
 
     fn count(&mut self, names: impl Iterator<Item = StringId>) -> Names {
-        self.scratch.clear();
-        self.scratch.extend(names);
-        self.scratch.sort_unstable();
-        self.scratch.chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as u32)).collect()
+        let mut counted: Names = Vec::new();
+        for name in names {
+            if self.counts.len() <= name.index() {
+                self.counts.resize(name.index() + 1, 0);
+            }
+            let count = &mut self.counts[name.index()];
+            if *count == 0 {
+                counted.push((name, 0));
+            }
+            *count += 1;
+        }
+        for (name, count) in &mut counted {
+            *count = std::mem::take(&mut self.counts[name.index()]);
+        }
+        counted.sort_unstable();
+        counted
     }
 }
 

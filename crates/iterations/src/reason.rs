@@ -19,16 +19,23 @@ pub enum Reason {
     Repeats(String),
     /// Each step ends with an update of the parameters.
     ParameterUpdates,
+    /// The same, but so many updates follow one another before the program does something else: a step of the program
+    /// may have all of them.
+    UpdatesInGroups(usize),
     /// Training without an optimizer in the recording: each step is a forward and a backward pass.
     ForwardBackward,
     /// Each step ends with the choice of tokens.
     TokenChoices,
     /// The longest sequence of operators or kernels that repeats.
     LongestRepeat,
+    /// The program changes: what repeats at first is not what repeats later.
+    Changes,
     /// One image alone was made, so its denoising steps are the steps.
     OneImage,
     /// One pass over the model alone was recorded; what repeats are its parts.
     SinglePass(Option<LevelKind>),
+    /// Graphs are captured, which happens once, before the program begins; what repeats are their parts.
+    Capture,
     /// What repeats does not cover enough of the work.
     NothingRepeats,
     /// Neither operators nor device work were recorded.
@@ -44,16 +51,25 @@ impl fmt::Display for Reason {
             Reason::ProgramsInTurn(runs) => write!(f, "the same {runs} runs of programs come in turn"),
             Reason::Repeats(name) => write!(f, "{name} comes once in each pass of the outermost loop"),
             Reason::ParameterUpdates => f.write_str("each step ends with an update of the parameters"),
+            Reason::UpdatesInGroups(updates) => write!(
+                f,
+                "each step ends with an update of the parameters, but the program does other work after every {updates} \
+                 of them, so that these may be one step"
+            ),
             Reason::ForwardBackward => {
                 f.write_str("no optimizer was recorded, so a step is a forward and a backward pass")
             }
             Reason::TokenChoices => f.write_str("each step ends with the choice of tokens"),
             Reason::LongestRepeat => f.write_str("it is the longest sequence of work that repeats"),
+            Reason::Changes => {
+                f.write_str("the program changes: what repeats at first is not what repeats later")
+            }
             Reason::OneImage => f.write_str("one image was made, so its denoising steps are the steps"),
             Reason::SinglePass(Some(parts)) => {
                 write!(f, "one pass alone was recorded; what repeats in it is a {parts}")
             }
             Reason::SinglePass(None) => f.write_str("one pass alone was recorded"),
+            Reason::Capture => f.write_str("graphs were captured, and nothing ran that repeats"),
             Reason::NothingRepeats => f.write_str("nothing that covers most of the work repeats"),
             Reason::NothingRecorded => f.write_str("neither operators nor device work were recorded"),
         }

@@ -59,9 +59,11 @@ fn marked_training_has_as_many_steps_without_its_marks() {
 
 #[test]
 fn boundaries_without_marks_are_those_of_the_marks() {
-    let Some(folder) = corpus("kineto/pytorch-1.9-resnet50") else { return };
-    let error = largest_error(&tree(&folder.join("trace.json.gz")));
-    assert!(error < 0.01, "{error}");
+    for case in ["kineto/pytorch-1.9-resnet50", "kineto/integer-us-rank1"] {
+        let Some(folder) = corpus(case) else { return };
+        let error = largest_error(&tree(&folder.join("trace.json.gz")));
+        assert!(error < 0.01, "{case}: {error}");
+    }
 }
 
 #[test]
@@ -122,6 +124,17 @@ fn engines_steps_are_those_that_they_annotate() {
         assert_eq!(found.steps().unwrap().kind, LevelKind::EngineStep);
         assert_eq!(found.program(), iterations::Program::LanguageModel);
     }
+}
+
+#[test]
+fn graphs_that_an_engine_captures_are_no_steps() {
+    let Some(folder) = corpus("inference/vllm-prefilldecode-piecewise") else { return };
+    let captured =
+        std::fs::read_dir(folder.join("capture_traces")).unwrap().map(|entry| entry.unwrap().path());
+    let trace = captured.filter(|path| path.extension().is_some_and(|is| is == "gz")).last().unwrap();
+    let tree = tree(&trace);
+    assert_eq!(counts(&tree), [0; 3]);
+    assert_eq!(Iterations::detect(&tree, &WITHOUT_FRAMES).reason(), &Reason::Capture);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The captures in a recording, each with the calls that it put into its graph.
 
-use trace_ingest::{EventId, PerString, TrackId};
-use trace2tree::{RecordedCalls, TraceTree};
+use trace_ingest::{EventId, PerString};
+use trace2tree::{CaptureSpan, RecordedCalls, TraceTree, capture_spans};
 
 use super::align::Work;
 
@@ -16,29 +16,19 @@ pub(super) struct CaptureWindow {
     pub(super) on_thread: Vec<bool>,
 }
 
-/// When a capture was under way.
-#[derive(Clone, Copy, Debug)]
-struct Span {
-    track: TrackId,
-    start: i64,
-    end: i64,
-}
-
-impl Span {
-    fn encloses(&self, tree: &TraceTree, event: EventId) -> bool {
-        let events = tree.trace().events();
-        self.start <= events.start(event) && events.end(event) <= self.end
-    }
+/// Whether a call lies in a capture.
+fn encloses(span: &CaptureSpan, tree: &TraceTree, event: EventId) -> bool {
+    let events = tree.trace().events();
+    span.start <= events.start(event) && events.end(event) <= span.end
 }
 
 /// The finished captures of a recording, by start.
 ///
-/// A capture is between the call that begins it and the one of the same thread that ends it; when there is none, the
-/// next one of any thread. Its calls are those that launch, copy or fill, except callbacks of the host and calls
-/// that ran at once: their device events are in the recording. A call inside another one is part of that. Calls of
-/// other threads belong to the one capture under way.
+/// Its calls are those that launch, copy or fill, except callbacks of the host and calls that ran at once: their device
+/// events are in the recording. A call inside another one is part of that. Calls of other threads belong to the one
+/// capture under way.
 pub(super) fn windows(tree: &TraceTree) -> Vec<CaptureWindow> {
-    let spans = spans(tree);
+    let spans = capture_spans(tree.trace());
     let events = tree.trace().events();
     let mut works = PerString::new(tree.trace().strings(), work);
     let mut calls: Vec<(i64, EventId, Work)> = events
@@ -58,7 +48,7 @@ pub(super) fn windows(tree: &TraceTree) -> Vec<CaptureWindow> {
         }
         open.retain(|&span| spans[span].end > start);
         let around: Vec<usize> =
-            open.iter().copied().filter(|&span| spans[span].encloses(tree, call)).collect();
+            open.iter().copied().filter(|&span| encloses(&spans[span], tree, call)).collect();
         let own = around.iter().copied().rfind(|&span| spans[span].track == events.track(call));
         let span = own.or(if let [only] = around[..] { Some(only) } else { None });
         if let Some(span) = span.filter(|_| tree.device_events(call).is_empty()) {
@@ -72,43 +62,15 @@ pub(super) fn windows(tree: &TraceTree) -> Vec<CaptureWindow> {
     spans.iter().zip(found).map(|(span, calls)| window(tree, span, &calls)).collect()
 }
 
-fn window(tree: &TraceTree, span: &Span, calls: &[(EventId, Work, bool)]) -> CaptureWindow {
+fn window(tree: &TraceTree, span: &CaptureSpan, calls: &[(EventId, Work, bool)]) -> CaptureWindow {
     let launches: Vec<EventId> = calls.iter().map(|&(call, ..)| call).collect();
     CaptureWindow {
         // Calls of runtime and driver are host events of every tree, so all of them can be copied.
-        calls: RecordedCalls::copy(tree, &launches, |caller| span.encloses(tree, caller)).unwrap_or_default(),
+        calls: RecordedCalls::copy(tree, &launches, |caller| encloses(span, tree, caller))
+            .unwrap_or_default(),
         works: calls.iter().map(|&(_, work, _)| work).collect(),
         on_thread: calls.iter().map(|&(.., on_thread)| on_thread).collect(),
     }
-}
-
-fn spans(tree: &TraceTree) -> Vec<Span> {
-    let events = tree.trace().events();
-    let is_bound = tree.trace().strings().classify(|name| match name {
-        _ if name.contains("StreamBeginCapture") => Some(true),
-        _ if name.contains("StreamEndCapture") => Some(false),
-        _ => None,
-    });
-    let mut bounds: Vec<(i64, EventId, bool)> = events
-        .ids()
-        .filter(|&event| events.category(event).is_launch_api())
-        .filter_map(|event| Some((events.start(event), event, is_bound[events.name(event).index()]?)))
-        .collect();
-    bounds.sort_unstable();
-    let mut open: Vec<EventId> = Vec::new();
-    let mut spans = Vec::new();
-    for (_, event, begins) in bounds {
-        if begins {
-            open.push(event);
-            continue;
-        }
-        let same_thread = open.iter().rposition(|&begin| events.track(begin) == events.track(event));
-        let Some(at) = same_thread.or(open.len().checked_sub(1)) else { continue };
-        let begin = open.remove(at);
-        spans.push(Span { track: events.track(begin), start: events.end(begin), end: events.start(event) });
-    }
-    spans.sort_by_key(|span| span.start);
-    spans
 }
 
 /// What a call of this name puts into a graph.

@@ -1,7 +1,7 @@
 //! Calls of whole models, and loops over Python frames.
 
 use hashbrown::HashMap;
-use trace_ingest::{StringId, TrackId};
+use trace_ingest::{Category, StringId, TrackId};
 use trace2tree::{TraceTree, iteration_roots, module_name};
 
 use super::host::Process;
@@ -15,6 +15,12 @@ pub(crate) struct FrameCalls {
     pub(crate) calls: Vec<(i64, i64)>,
     /// Share of the process's work that they launched.
     pub(crate) share: f64,
+}
+
+/// Whether the tree has Python frames.
+pub(crate) fn has_frames(tree: &TraceTree) -> bool {
+    let events = tree.trace().events();
+    tree.host_events().iter().any(|&event| events.category(event) == Category::PYTHON_FUNCTION)
 }
 
 /// The outermost calls of `nn.Module`s, by module, the module with the most work first.

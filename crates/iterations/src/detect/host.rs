@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 use trace_ingest::{Category, EventId, EventTable, RowId, StringId, Trace, TrackId};
-use trace2tree::TraceTree;
+use trace2tree::{CaptureSpan, TraceTree, capture_spans};
 
 use super::names::{Names, Update};
 
@@ -51,6 +51,8 @@ pub(crate) struct Process {
     pub(crate) has_operators: bool,
     /// First moment of anything recorded of this process on the host.
     pub(crate) begin: i64,
+    /// When the main thread captured graphs, by start.
+    pub(crate) captures: Vec<CaptureSpan>,
 }
 
 /// Work by the moment at which it was launched.
@@ -61,10 +63,23 @@ pub(crate) struct Work {
     before: Vec<i64>,
 }
 
+impl Process {
+    /// The symbols of the calls, numbered by their first place.
+    pub(crate) fn symbols(&self) -> Vec<u32> {
+        let bound = self.items.iter().map(|item| item.symbol as usize + 1).max().unwrap_or(0);
+        let mut numbers: Vec<Option<u32>> = vec![None; bound];
+        let mut next = 0..;
+        let number =
+            |item: &Item| *numbers[item.symbol as usize].get_or_insert_with(|| next.next().unwrap_or(0));
+        self.items.iter().map(number).collect()
+    }
+}
+
 impl Work {
     /// Start and length of each.
     pub(crate) fn new(mut launched: Vec<(i64, i64)>) -> Work {
-        launched.sort_unstable();
+        // One sorted run per thread, which only a stable sort merges.
+        launched.sort();
         let mut total = 0i64;
         let mut before = vec![0];
         before.extend(launched.iter().map(|&(_, work)| {
@@ -108,10 +123,10 @@ pub(crate) fn processes(tree: &TraceTree, names: &mut Names<'_>) -> Vec<Process>
     let events = trace.events();
     let has_launches = !tree.linked_device_events().is_empty();
     let mut symbols = Symbols::default();
-    let mut of_track: Vec<Vec<Item>> = vec![Vec::new(); trace.tracks().len()];
-    for event in outermost_calls(tree, names) {
-        let item = item(tree, names, &mut symbols, event, has_launches);
-        of_track[events.track(event).index()].push(item);
+    let mut of_track: Vec<Vec<Item>> = Vec::with_capacity(trace.tracks().len());
+    for calls in outermost_calls(tree, names) {
+        let items = calls.into_iter().map(|event| item(tree, names, &mut symbols, event, has_launches));
+        of_track.push(items.collect());
     }
     let mut by_process: Vec<(RowId, Vec<TrackId>)> = Vec::new();
     for track in trace.tracks().ids().filter(|track| !of_track[track.index()].is_empty()) {
@@ -126,11 +141,12 @@ pub(crate) fn processes(tree: &TraceTree, names: &mut Names<'_>) -> Vec<Process>
         let begin = begins.entry(trace.tracks().get(events.track(event)).pid).or_insert(i64::MAX);
         *begin = events.start(event).min(*begin);
     }
+    let captures = capture_spans(trace);
     let mut found: Vec<Process> = by_process
         .into_iter()
         .filter_map(|(pid, tracks)| {
             let begin = begins.get(&pid).copied().unwrap_or(0);
-            process(pid, begin, &tracks, &mut of_track, events)
+            process(pid, begin, &tracks, &mut of_track, &captures, events)
         })
         .collect();
     let nothing_on_the_host = found.iter().all(|process| process.items.len() < 3);
@@ -141,36 +157,39 @@ pub(crate) fn processes(tree: &TraceTree, names: &mut Names<'_>) -> Vec<Process>
     found
 }
 
-/// Operators that lie in no other, and calls that launch or wait outside of all operators, by thread and start.
-fn outermost_calls(tree: &TraceTree, names: &mut Names<'_>) -> Vec<EventId> {
+/// Operators that lie in no other, and calls that launch or wait outside of all operators, by start on each thread.
+fn outermost_calls(tree: &TraceTree, names: &mut Names<'_>) -> Vec<Vec<EventId>> {
     let events = tree.trace().events();
-    let mut calls = Vec::new();
+    let mut of_track: Vec<Vec<EventId>> = vec![Vec::new(); tree.trace().tracks().len()];
+    let mut add = |event: EventId| of_track[events.track(event).index()].push(event);
     // Ranges that an old recorder wrote as operators are looked into.
-    let mut pending: Vec<EventId> = tree.operator_roots().to_vec();
-    while let Some(event) = pending.pop() {
-        let below = calls.len();
-        if events.category(event) == Category::CPU_OP
-            && names.get(events.name(event)).range
-            && push_operators_below(tree, event, &mut pending)
-        {
-            debug_assert_eq!(below, calls.len());
-            continue;
+    let mut pending: Vec<EventId> = Vec::new();
+    for &root in tree.operator_roots() {
+        pending.push(root);
+        while let Some(event) = pending.pop() {
+            let is_range = events.category(event) == Category::CPU_OP && names.get(events.name(event)).range;
+            if !is_range || !push_operators_below(tree, event, &mut pending) {
+                add(event);
+            }
         }
-        calls.push(event);
     }
-    let outside = tree.host_events().iter().copied().filter(|&event| {
-        events.category(event).is_launch_api()
+    for &event in tree.host_events() {
+        let is_outside = events.category(event).is_launch_api()
             && tree.parent(event).is_none_or(|above| !events.category(above).is_launch_api())
             && match tree.operator(event) {
                 None => true,
                 Some(operator) => names.get(events.name(operator)).range,
-            }
-            && (!tree.device_events(event).is_empty() || names.get(events.name(event)).waits)
-    });
-    calls.extend(outside.collect::<Vec<_>>());
-    calls.sort_unstable_by_key(|&event| (events.track(event), events.start(event), event));
-    calls.dedup();
-    calls
+            };
+        if is_outside && (!tree.device_events(event).is_empty() || names.get(events.name(event)).waits) {
+            add(event);
+        }
+    }
+    for calls in &mut of_track {
+        // Two runs, each nearly in order, which only a stable sort merges.
+        calls.sort_by_key(|&event| (events.start(event), event));
+        calls.dedup();
+    }
+    of_track
 }
 
 /// Adds the nearest operators below a range; whether there are any.
@@ -269,6 +288,7 @@ fn process(
     begin: i64,
     tracks: &[TrackId],
     of_track: &mut [Vec<Item>],
+    captures: &[CaptureSpan],
     events: &EventTable,
 ) -> Option<Process> {
     let items_of = |track: &TrackId| &of_track[track.index()];
@@ -300,6 +320,7 @@ fn process(
         backward,
         work,
         begin,
+        captures: captures.iter().filter(|capture| capture.track == main).copied().collect(),
     })
 }
 
@@ -354,6 +375,7 @@ fn devices(tree: &TraceTree, names: &mut Names<'_>, symbols: &mut Symbols) -> Ve
             work,
             has_operators: false,
             begin,
+            captures: Vec::new(),
         });
     }
     devices

@@ -7,9 +7,9 @@
 
 use hashbrown::HashMap;
 
-/// Lengths of the runs of calls that may be anchors. A program all of whose calls come several times per iteration
-/// has a place where two of them meet only once.
-const ANCHOR_LENGTHS: [usize; 3] = [1, 2, 4];
+/// Runs of one, two and four calls may be anchors. A program all of whose calls come several times per iteration has a
+/// place where two of them meet only once.
+const LONGEST_ANCHOR: usize = 4;
 /// How many numbers of occurrences are looked at per length: so many that most calls have, and as many of others
 /// whose calls are spread most evenly.
 const COUNTS: usize = 8;
@@ -59,15 +59,24 @@ impl Repeat {
 pub(crate) fn repeats(symbols: &[u32], least: usize) -> Vec<Repeat> {
     let mut best: Vec<Repeat> = Vec::new();
     let mut counter = Counter::new(symbols);
-    for length in ANCHOR_LENGTHS {
-        for anchors in anchors(symbols, length, least) {
-            let Some(found) = cut(symbols, anchors, &mut counter) else { continue };
-            match best.iter_mut().find(|known| known.anchors.len() == found.anchors.len()) {
-                Some(known) if quality(known) >= quality(&found) => {}
-                Some(known) => *known = found,
-                None => best.push(found),
+    // Runs of one call, and then of twice as many: those at a place and behind it.
+    let mut run_at = symbols.to_vec();
+    let mut length = 1;
+    while length <= LONGEST_ANCHOR && length <= symbols.len() {
+        if length > 1 {
+            run_at = numbered(run_at.iter().zip(&run_at[length / 2..]));
+        }
+        for anchors in anchors(&run_at, symbols.len(), least) {
+            let known = best.iter_mut().find(|known| known.anchors.len() == anchors.len());
+            let quality_known = known.as_deref().map_or(0.0, quality);
+            let found = cut_better(symbols, anchors, &mut counter, quality_known);
+            match (known, found) {
+                (_, None) => {}
+                (Some(known), Some(found)) => *known = found,
+                (None, Some(found)) => best.push(found),
             }
         }
+        length *= 2;
     }
     best.sort_by_key(|repeat| repeat.anchors.len());
     best
@@ -107,6 +116,14 @@ impl Counter {
                 counts.push((symbol, seen));
             }
         }
+    }
+
+    /// Calls that two stretches have in common.
+    pub(crate) fn common_of(&mut self, one: &[u32], other: &[u32]) -> usize {
+        let mut counts = Vec::new();
+        self.count(other, &mut counts);
+        self.want(&counts);
+        self.common(one)
     }
 
     /// Calls of a stretch that the typical block has as well.
@@ -153,29 +170,34 @@ impl Run {
     }
 }
 
-/// Places of runs of calls that occur equally often, several anchors per number of occurrences.
-fn anchors(symbols: &[u32], length: usize, least: usize) -> Vec<Vec<usize>> {
-    if symbols.len() < length {
-        return Vec::new();
-    }
-    let starts = 0..=symbols.len() - length;
-    // Number of every distinct run, by its first place.
-    let mut numbers: HashMap<&[u32], u32> = HashMap::new();
-    let mut run_at: Vec<u32> = Vec::with_capacity(symbols.len());
-    let mut runs: Vec<Run> = Vec::new();
-    for at in starts {
+/// Numbers for distinct pairs, by their first place.
+fn numbered<'s>(pairs: impl Iterator<Item = (&'s u32, &'s u32)>) -> Vec<u32> {
+    let mut numbers: HashMap<(u32, u32), u32> = HashMap::new();
+    let number = |(&first, &second)| {
         let next = numbers.len() as u32;
-        let number = *numbers.entry(&symbols[at..at + length]).or_insert(next);
-        match runs.get_mut(number as usize) {
-            Some(run) => run.add(at),
-            None => runs.push(Run { count: 1, first: at, last: at, squares: 0.0 }),
+        *numbers.entry((first, second)).or_insert(next)
+    };
+    pairs.map(number).collect()
+}
+
+/// Places of runs of calls that occur equally often, several anchors per number of occurrences. `run_at` has the number
+/// of the run at each place of a sequence of this length.
+fn anchors(run_at: &[u32], length: usize, least: usize) -> Vec<Vec<usize>> {
+    let mut runs: Vec<Option<Run>> = Vec::new();
+    for (at, &number) in run_at.iter().enumerate() {
+        if runs.len() <= number as usize {
+            runs.resize_with(number as usize + 1, || None);
         }
-        run_at.push(number);
+        match &mut runs[number as usize] {
+            Some(run) => run.add(at),
+            run => *run = Some(Run { count: 1, first: at, last: at, squares: 0.0 }),
+        }
     }
     let mut of_count: HashMap<u32, Vec<(f64, u32)>> = HashMap::new();
-    for (number, run) in runs.iter().enumerate().filter(|(_, run)| run.count as usize >= least) {
-        let entry = (run.evenness(symbols.len()), number as u32);
-        of_count.entry(run.count).or_default().push(entry);
+    for (number, run) in runs.iter().enumerate() {
+        if let Some(run) = run.as_ref().filter(|run| run.count as usize >= least) {
+            of_count.entry(run.count).or_default().push((run.evenness(length), number as u32));
+        }
     }
     // The runs of each number of occurrences that are spread most evenly over most of the sequence.
     let mut counts: Vec<(u32, Vec<(f64, u32)>)> = of_count.into_iter().collect();
@@ -190,18 +212,18 @@ fn anchors(symbols: &[u32], length: usize, least: usize) -> Vec<Vec<usize>> {
         .sort_by(|&a, &b| counts[b].1[0].0.total_cmp(&counts[a].1[0].0).then(counts[a].0.cmp(&counts[b].0)));
     chosen_counts.extend(others.into_iter().take(COUNTS));
 
-    let mut chosen: HashMap<u32, usize> = HashMap::new();
+    let mut chosen: Vec<Option<usize>> = vec![None; runs.len()];
     let mut places: Vec<Vec<usize>> = Vec::new();
     for (count, runs) in chosen_counts.into_iter().map(|at| &counts[at]) {
         let good = runs.iter().take_while(|(evenness, _)| *evenness >= 0.9 * runs[0].0).count();
         let step = good.div_ceil(ANCHORS).max(1);
         for &(_, number) in runs[..good].iter().step_by(step) {
-            chosen.insert(number, places.len());
+            chosen[number as usize] = Some(places.len());
             places.push(Vec::with_capacity(*count as usize));
         }
     }
-    for (at, run) in run_at.iter().enumerate() {
-        if let Some(&index) = chosen.get(run) {
+    for (at, &run) in run_at.iter().enumerate() {
+        if let Some(index) = chosen[run as usize] {
             places[index].push(at);
         }
     }
@@ -210,13 +232,7 @@ fn anchors(symbols: &[u32], length: usize, least: usize) -> Vec<Vec<usize>> {
 
 /// The cut at these anchors, if its blocks are alike.
 pub(crate) fn cut(symbols: &[u32], anchors: Vec<usize>, counter: &mut Counter) -> Option<Repeat> {
-    if !are_equally_long(&anchors) {
-        return None;
-    }
-    let (typical, length) = typical_block(symbols, &anchors, counter)?;
-    counter.want(&typical);
-    let alike = likeness(symbols, &anchors, length, counter);
-    (alike >= ALIKE).then(|| repeat(symbols, anchors, typical, length, alike, counter))
+    cut_better(symbols, anchors, counter, 0.0)
 }
 
 /// The cut at anchors that other evidence gives, whether or not its blocks are alike.
@@ -225,6 +241,32 @@ pub(crate) fn cut_unlike(symbols: &[u32], anchors: Vec<usize>, counter: &mut Cou
     counter.want(&typical);
     let alike = likeness(symbols, &anchors, length, counter);
     Some(repeat(symbols, anchors, typical, length, alike, counter))
+}
+
+/// The cut at these anchors, if its blocks are alike and its quality is above this one. Most cuts are known not to be
+/// better before all of their blocks are looked at.
+fn cut_better(
+    symbols: &[u32],
+    anchors: Vec<usize>,
+    counter: &mut Counter,
+    quality_known: f64,
+) -> Option<Repeat> {
+    if quality_known >= 2.0 || !are_equally_long(&anchors) {
+        return None;
+    }
+    let (typical, length) = typical_block(symbols, &anchors, counter)?;
+    let span = anchors[anchors.len() - 1] - anchors[0];
+    let most_core = ((anchors.len() * length) as f64 / span.max(1) as f64).min(1.0);
+    if 1.0 + most_core <= quality_known {
+        return None;
+    }
+    counter.want(&typical);
+    let alike = likeness(symbols, &anchors, length, counter);
+    if alike < ALIKE || alike + most_core <= quality_known {
+        return None;
+    }
+    let found = repeat(symbols, anchors, typical, length, alike, counter);
+    (quality(&found) > quality_known).then_some(found)
 }
 
 /// How much the blocks have in common with the typical one, as a median. The last may have been clipped, so it does not

@@ -35,10 +35,21 @@ pub(crate) struct Training {
     pub(crate) steps: Vec<Stretch>,
     /// Forward and backward passes, where there are several per step.
     pub(crate) micro_batches: Vec<Stretch>,
+    /// Groups of as many steps, where the program does other work between the groups.
+    pub(crate) groups: Option<Groups>,
     /// Whether updates of the parameters were seen.
     pub(crate) has_updates: bool,
     /// Whether backward passes were seen.
     pub(crate) has_backward: bool,
+}
+
+/// Steps that follow one another, with what comes before them: a game and the updates on what happened in it, data and
+/// the updates of an optimizer that looks at them several times.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Groups {
+    /// Steps of each group.
+    pub(crate) size: usize,
+    pub(crate) stretches: Vec<Stretch>,
 }
 
 /// The steps of a process that trains. `optimizer` are the ranges around steps of optimizers, and `batches` those in
@@ -63,11 +74,23 @@ pub(crate) fn find(
         .map(|(at, end)| (at, after_waits(process, end, passes.get(at + 1))))
         .collect();
     let ends = every_network(process, &passes, ends);
+    let mut grouped = groups_of_updates(process, symbols, &passes, &ends);
+    // Where the program asks for a batch once per group, the groups are its steps.
+    let is_batch = |groups: &UpdateGroups| begins.len() > 1 && begins.len().abs_diff(groups.last.len()) <= 1;
+    let ends = match grouped.take_if(|groups| is_batch(groups)) {
+        Some(groups) => groups.last.into_iter().map(|last| ends[last]).collect(),
+        None => ends,
+    };
+    let begins_of_groups: Option<(usize, Vec<i64>)> = grouped.map(|groups| {
+        let next = groups.last.iter().filter_map(|&last| Some(passes.get(ends[last].0 + 1)?.start));
+        (groups.size, next.collect())
+    });
     let ends = with_tails(process, symbols, &passes, ends);
     let steps = steps(process, symbols, &passes, &ends, &begins);
     let is_split = steps.iter().any(|step| passes_in(&passes, step).len() > 1);
     let micro_batches = if is_split { micro_batches(&passes, &steps) } else { Vec::new() };
-    Some(Training { steps, micro_batches, has_updates, has_backward: true })
+    let groups = begins_of_groups.map(|(size, begins)| groups(&steps, size, &begins));
+    Some(Training { steps, micro_batches, groups, has_updates, has_backward: true })
 }
 
 /// The last update of each step, where a step updates several networks, one after the other and each by a backward
@@ -83,6 +106,57 @@ fn every_network(process: &Process, passes: &[Pass], ends: Vec<(usize, i64)>) ->
         Some(period) => ends.into_iter().skip(period - 1).step_by(period).collect(),
         None => ends,
     }
+}
+
+/// Updates that come in groups of one size, between which the program does other work.
+struct UpdateGroups {
+    size: usize,
+    /// The last update of each group.
+    last: Vec<usize>,
+}
+
+fn groups_of_updates(
+    process: &Process,
+    symbols: &[u32],
+    passes: &[Pass],
+    ends: &[(usize, i64)],
+) -> Option<UpdateGroups> {
+    const FEWEST_GROUPS: usize = 3;
+    const MOST_UPDATES: usize = 16;
+    /// Fewer calls are something logged.
+    const OTHER_WORK: usize = 3;
+    let at = |time: i64| process.items.partition_point(|item| item.start < time);
+    let gaps = ends.iter().filter_map(|&(last, end)| {
+        let next = at(passes.get(last + 1)?.start);
+        Some(&symbols[at(end).min(next)..next])
+    });
+    let shortest = gaps.clone().min_by_key(|gap| gap.len())?;
+    let mut counter = Counter::new(symbols);
+    let mut has_other_work = |gap: &[u32]| gap.len() - counter.common_of(gap, shortest) >= OTHER_WORK;
+    let mut last: Vec<usize> =
+        gaps.enumerate().filter_map(|(at, gap)| has_other_work(gap).then_some(at)).collect();
+    let size = last.get(1)? - last[0];
+    if last.last().is_some_and(|&last| last + 1 < ends.len()) {
+        last.push(ends.len() - 1);
+    }
+    let is_regular = last[0] < size
+        && last.windows(2).enumerate().all(|(at, pair)| match at + 2 == last.len() {
+            true => pair[1] - pair[0] <= size,
+            false => pair[1] - pair[0] == size,
+        });
+    (last.len() >= FEWEST_GROUPS && (2..=MOST_UPDATES).contains(&size) && is_regular)
+        .then_some(UpdateGroups { size, last })
+}
+
+/// Groups of steps: a new one begins with the step of each of these backward passes.
+fn groups(steps: &[Stretch], size: usize, begins: &[i64]) -> Groups {
+    let group_of = |step: &Stretch| begins.partition_point(|&begin| begin < step.end);
+    let stretches = steps.chunk_by(|a, b| group_of(a) == group_of(b)).map(|group| Stretch {
+        start: group[0].start,
+        end: group[group.len() - 1].end,
+        whole: group.len() == size && group.iter().all(|step| step.whole),
+    });
+    Groups { size, stretches: stretches.collect() }
 }
 
 /// Most networks that one step updates in turn.
@@ -232,11 +306,18 @@ fn with_tails(
     if least > 0 && !ends_alike && 2 * gaps.iter().zip(&tails).filter(set_apart).count() <= gaps.len() {
         return ends;
     }
-    // All of what came after an update before, or nearly all that was recorded.
+    // All of what came after an update before, or nearly all that was recorded, where that is no more.
     let equal = |from: usize, known: &[u32]| {
         let rest = &symbols[from..];
         let equal = rest.iter().zip(known).take_while(|(a, b)| a == b).count();
-        (equal == known.len() || equal + 3 >= rest.len()).then_some(equal)
+        let is_known = |call: &&u32| known.contains(call);
+        let is_alike = || {
+            8 * rest.len() <= 9 * known.len() && 10 * rest.iter().filter(is_known).count() >= 7 * rest.len()
+        };
+        match equal == known.len() || equal + 3 >= rest.len() {
+            true => Some(equal),
+            false => is_alike().then_some(rest.len()),
+        }
     };
     for (_, end) in &mut ends {
         let from = at(*end);
@@ -261,6 +342,10 @@ fn tail(items: &[Item], symbols: &[u32], gap: (usize, usize), lead: (usize, usiz
     if lead.1 - in_lead < 2 {
         return None;
     }
+    // Calls that differ inside of a forward pass end the walk back. Then the calls with which recording begins tell.
+    if in_lead > lead.0 {
+        in_gap = beginning(symbols, gap, lead).unwrap_or(in_gap);
+    }
     // A step begins with no wait for the device.
     while in_gap < gap.1 && items[in_gap].waits {
         in_gap += 1;
@@ -270,6 +355,34 @@ fn tail(items: &[Item], symbols: &[u32], gap: (usize, usize), lead: (usize, usiz
     numbers.dedup();
     let is_forward = numbers.len() > 2 && 5 * numbers.len() > 2 * (in_gap - gap.0);
     (!is_forward).then_some(in_gap - gap.0)
+}
+
+/// Where the calls of a gap look most like those that `lead` begins with, about as far from the backward pass; `None`
+/// where they do so nowhere.
+fn beginning(symbols: &[u32], gap: (usize, usize), lead: (usize, usize)) -> Option<usize> {
+    const LOOKED_AT: usize = 16;
+    const MOST_TRIED: usize = 64;
+    let known = &symbols[lead.0..lead.1.min(lead.0 + LOOKED_AT)];
+    let length = lead.1 - lead.0;
+    let usual = gap.1.checked_sub(length).filter(|&usual| usual >= gap.0)?;
+    let slack = (length / 8).min(MOST_TRIED);
+    let in_common = |at: usize| longest_common(known, &symbols[at..gap.1.min(at + LOOKED_AT)]);
+    let places = usual.saturating_sub(slack).max(gap.0)..gap.1.min(usual + slack + 1);
+    let (common, place) = places.map(|at| (in_common(at), at)).max()?;
+    (3 * common >= 2 * known.len()).then_some(place)
+}
+
+/// Length of the longest sequence that two stretches have in common, with other calls in between.
+fn longest_common(one: &[u32], other: &[u32]) -> usize {
+    let mut lengths = vec![0; other.len() + 1];
+    for a in one {
+        let mut diagonal = 0;
+        for (at, b) in other.iter().enumerate() {
+            let longest = if a == b { diagonal + 1 } else { lengths[at].max(lengths[at + 1]) };
+            diagonal = std::mem::replace(&mut lengths[at + 1], longest);
+        }
+    }
+    lengths[other.len()]
 }
 
 /// Steps that end at `ends`: the number of the last pass of each, and the time. A step begins with its first call, or
@@ -450,7 +563,7 @@ fn updates_alone(process: &Process, symbols: &[u32]) -> Option<Training> {
         let end = rest.iter().map(|item| item.end).max()?;
         steps.push(Stretch { start, end, whole: false });
     }
-    Some(Training { steps, micro_batches: Vec::new(), has_updates: true, has_backward: false })
+    Some(Training { steps, micro_batches: Vec::new(), groups: None, has_updates: true, has_backward: false })
 }
 
 fn median<T: Ord + Copy>(mut values: Vec<T>) -> Option<T> {

@@ -82,25 +82,47 @@ fn a_program_without_repetition_has_no_period() {
     assert_eq!(count(&Iterations::detect(&program.tree(), &STRIPPED)), 0);
 }
 
-#[test]
-fn a_program_that_changes_half_way_is_never_sure() {
+/// So many passes of one kind, then as many as asked for of another.
+fn changing(first: usize, second: usize) -> Program {
     let mut program = Program::new();
-    for _ in 0..10 {
+    for _ in 0..first {
         program.infer(4);
         program.copy_to_host();
     }
-    for _ in 0..10 {
+    for _ in 0..second {
         for name in ["other::a", "other::b", "other::c", "other::d"].repeat(7) {
             program.op(name);
         }
         program.op("other::end");
         program.copy_to_host();
     }
+    program
+}
+
+#[test]
+fn a_program_that_changes_half_way_has_the_iterations_of_both_halves_and_is_less_sure() {
+    let sure = Iterations::detect(&changing(20, 0).tree(), &STRIPPED).steps().unwrap().confidence;
+    for (first, second) in [(10, 10), (12, 4), (4, 12), (20, 3)] {
+        let found = Iterations::detect(&changing(first, second).tree(), &STRIPPED);
+        assert_eq!((count(&found), found.reason()), (first + second, &Reason::Changes), "{first}, {second}");
+        let confidence = found.steps().unwrap().confidence;
+        assert!(confidence < 0.9 * sure, "{first}, {second}: {confidence}");
+    }
+}
+
+#[test]
+fn graphs_that_are_captured_piece_by_piece_are_no_iterations() {
+    let mut program = Program::new();
+    for _ in 0..24 {
+        program.captured(|program| {
+            for name in ["aten::mm", "aten::rms_norm", "aten::mm", "aten::silu", "aten::mm"] {
+                program.op(name);
+            }
+        });
+        program.op("vllm::reshape_and_cache");
+    }
     let found = Iterations::detect(&program.tree(), &STRIPPED);
-    assert!(
-        found.steps().is_none_or(|steps| steps.confidence < 0.7 && steps.iterations.len() <= 20),
-        "{found:?}"
-    );
+    assert_eq!((found.steps(), found.reason()), (None, &Reason::Capture));
 }
 
 #[test]

@@ -96,6 +96,19 @@ impl Program {
         self.clock += 12;
     }
 
+    /// What `content` does while a graph is captured: nothing of it runs on the device.
+    pub(crate) fn captured(&mut self, content: impl FnOnce(&mut Self)) {
+        let had_device = std::mem::replace(&mut self.has_device, false);
+        for (name, content) in
+            [("cudaStreamBeginCapture", Some(content)), ("cudaStreamEndCapture_ptsz", None)]
+        {
+            self.event(Category::CUDA_RUNTIME, name, MAIN, self.clock, 2);
+            self.clock += 3;
+            content.into_iter().for_each(|content| content(self));
+        }
+        self.has_device = had_device;
+    }
+
     /// A copy from the device to the host.
     pub(crate) fn copy_to_host(&mut self) {
         let name = "Memcpy DtoH (Device -> Pageable)";

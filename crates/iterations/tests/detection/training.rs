@@ -61,6 +61,70 @@ fn evaluation_logging_and_checkpoints_between_steps_are_no_steps() {
 }
 
 #[test]
+fn metrics_behind_the_update_end_the_step_where_forward_passes_differ() {
+    let mut program = Program::new();
+    let mut begins = Vec::new();
+    for step in 0..3 {
+        begins.push(1000 * (program.clock - 1000));
+        for name in ["aten::stack", "aten::to", "fbgemm::permute_2D_sparse_data"] {
+            program.op(name);
+        }
+        // More calls of its own than are walked over.
+        let own = (0..9).map(|call| format!("custom::op{call}_of_{step}"));
+        let common = || std::iter::repeat_n("aten::linear".to_owned(), 20);
+        common().chain(own).chain(common()).for_each(|name| program.forward(&name));
+        program.backward(40);
+        program.op("aten::_fused_adamw_");
+        let mut metrics = ["aten::clamp", "aten::log2", "aten::sum", "aten::rsub"].repeat(4);
+        metrics.rotate_left(step);
+        metrics.into_iter().for_each(|name| program.op(name));
+    }
+    let end = 1000 * (program.clock - 1000);
+    let found = stripped(program);
+    let steps = &found.steps().unwrap().iterations;
+    let edges = begins.iter().chain([&end]);
+    for (found, begin) in steps.iter().map(|step| step.start).chain([steps[2].end]).zip(edges) {
+        assert!((found - begin).abs() <= 15_000, "{found} is not {begin}");
+    }
+}
+
+/// A game without gradients, then two updates on what happened in it.
+fn learn_from_play(program: &mut Program) {
+    program.infer(2);
+    program.train(1);
+    program.train(1);
+}
+
+#[test]
+fn updates_that_come_in_groups_may_be_parts_of_steps() {
+    let mut program = Program::new();
+    for _ in 0..5 {
+        learn_from_play(&mut program);
+    }
+    let found = stripped(program);
+    let levels: Vec<_> = found.levels().iter().map(|level| (level.kind, level.iterations.len())).collect();
+    assert_eq!(levels, [(LevelKind::Pass, 5), (LevelKind::Step, 10)]);
+    assert_eq!(found.reason(), &Reason::UpdatesInGroups(2));
+    assert!(found.steps().unwrap().confidence < 0.7);
+}
+
+#[test]
+fn updates_on_one_batch_are_one_step() {
+    let mut program = Program::new();
+    for _ in 0..5 {
+        program.marked("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", |program| {
+            program.op("aten::stack");
+        });
+        learn_from_play(&mut program);
+    }
+    let options = DetectOptions { use_recorded_steps: false, ..DetectOptions::default() };
+    let found = Iterations::detect(&program.tree(), &options);
+    let levels: Vec<_> = found.levels().iter().map(|level| (level.kind, level.iterations.len())).collect();
+    assert_eq!(levels, [(LevelKind::Step, 5), (LevelKind::MicroBatch, 10)]);
+    assert_eq!(found.reason(), &Reason::ParameterUpdates);
+}
+
+#[test]
 fn without_an_optimizer_a_step_is_a_forward_and_a_backward_pass() {
     let mut program = Program::new();
     for _ in 0..3 {
