@@ -86,19 +86,3 @@ fn inner_passes(found: &MeasuredIterations) -> Option<(&Level, &Measured)> {
     const SURE: f64 = 0.75;
     found.levels().skip(1).find(|(level, _)| level.iterations.len() > 1 && level.confidence >= SURE)
 }
-
-/// What part of the recording the figures are of.
-pub(crate) fn window_in_words(selected: &Selected) -> String {
-    match &selected.steps {
-        None => {
-            "all figures are of a part of the recording: the device work that starts in the window".to_owned()
-        }
-        Some(steps) => {
-            let which = match steps.len() {
-                1 => format!("iteration {}", steps.start),
-                _ => format!("the iterations {} to {}", steps.start, steps.end.saturating_sub(1)),
-            };
-            format!("all figures are of {which} out of {}", grouped(selected.of as u128))
-        }
-    }
-}
