@@ -1,6 +1,6 @@
 //! The iterations of the program: one row each, and one row per group of alike ones.
 
-use gpu_timeline::Summary;
+use gpu_timeline::{Breakdown, Summary};
 use iterations::{Figures, Group, Iteration, Level, Mark, Measured, MeasuredIterations, Part};
 use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Nested, Role, Sheet, Unit, percent};
 
@@ -12,11 +12,32 @@ pub trait Iterated {
     /// A time of the recording in ms.
     fn ms(&self, time: f64) -> f64;
 
+    /// What each of several devices did in each part of the recording, by part and device; empty for a single device.
+    fn device_parts(&self) -> &[DevicePart] {
+        &[]
+    }
+
+    /// Name of a device of [`device_parts`](Self::device_parts).
+    fn device_name(&self, _device: usize) -> &str {
+        ""
+    }
+
     /// How many iterations the window has that the report is of: what sums are divided by for the mean of one. `None`
     /// where it is no window, or one without several whole iterations.
     fn iterations_of_window(&self) -> Option<usize> {
         None
     }
+}
+
+/// What one of several devices did in a part of the recording.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DevicePart {
+    /// The device, by whatever number the analysis gives it.
+    pub device: usize,
+    /// The part, by the steps of the recording.
+    pub part: Part,
+    /// What the device did in the time that is the part's own.
+    pub breakdown: Breakdown,
 }
 
 /// The mean of a time over the iterations of a window.
@@ -100,13 +121,71 @@ impl Row<'_> {
     }
 
     fn state(&self) -> &'static str {
-        match self.part {
-            Part::Iteration(_) => self.figures.mark.map_or("steady", Mark::as_str),
-            Part::Before => "before",
-            Part::After(index) if index + 1 == self.level.iterations.len() => "after",
-            Part::After(_) => "between",
-        }
+        state(self.level, self.part, self.figures.mark)
     }
+}
+
+fn state(level: &Level, part: Part, mark: Option<Mark>) -> &'static str {
+    match part {
+        Part::Iteration(_) => mark.map_or("steady", Mark::as_str),
+        Part::Before => "before",
+        Part::After(index) if index + 1 == level.iterations.len() => "after",
+        Part::After(_) => "between",
+    }
+}
+
+/// Number of the iteration that a part is, in the whole recording.
+fn number(level: &Level, part: Part) -> Option<u64> {
+    match part {
+        Part::Iteration(index) => Some((level.first + index) as u64),
+        Part::Before | Part::After(_) => None,
+    }
+}
+
+/// A kind of time of a part.
+struct TimeOfPart {
+    name: &'static str,
+    description: &'static str,
+    time: fn(&Breakdown) -> i64,
+}
+
+/// They add up to the duration; all but idle are busy.
+const TIMES: [TimeOfPart; 5] = [
+    TimeOfPart {
+        name: "busy (ms)",
+        description: "Time in ms in which something ran on the device: computation, exposed communication and exposed copies.",
+        time: |breakdown| breakdown.busy,
+    },
+    TimeOfPart {
+        name: "computation (ms)",
+        description: "Time in ms in which kernels computed.",
+        time: |breakdown| breakdown.computation,
+    },
+    TimeOfPart {
+        name: "exposed communication (ms)",
+        description: "Time in ms in which the device communicated and nothing computed.",
+        time: |breakdown| breakdown.exposed_communication,
+    },
+    TimeOfPart {
+        name: "exposed copies (ms)",
+        description: "Time in ms in which the device copied, and neither computed nor communicated.",
+        time: |breakdown| breakdown.exposed_memcpy,
+    },
+    TimeOfPart {
+        name: "idle (ms)",
+        description: "Time in ms in which nothing ran, before one of its device events.",
+        time: |breakdown| breakdown.idle,
+    },
+];
+
+/// The columns of the kinds of time.
+fn time_fields<'a, A: Iterated + 'a, R: 'a>(
+    breakdown: impl Fn(&R) -> &Breakdown + Copy + Send + Sync + 'static,
+) -> impl Iterator<Item = Field<&'a A, R>> {
+    TIMES.into_iter().map(move |TimeOfPart { name, description, time }| {
+        Column::milliseconds(name, description)
+            .field_in(move |analysis: &&A, row: &R| analysis.ms(time(breakdown(row)) as f64).into())
+    })
 }
 
 /// One row per iteration of the level that a person would call steps.
@@ -117,36 +196,14 @@ pub fn iterations_sheet<'a, A: Iterated + 'a>() -> Sheet<'a, A> {
             time(row).map(|time| analysis.ms(time as f64)).into()
         })
     };
-    let fields = [
-        ITERATION.field(|row: &Row<'_>| match row.part {
-            Part::Iteration(index) => Some((row.level.first + index) as u64).into(),
-            Part::Before | Part::After(_) => None::<u64>.into(),
-        }),
+    let head = [
+        ITERATION.field_in(|_: &&A, row: &Row<'_>| number(row.level, row.part).into()),
         NUMBER.field(|row: &Row<'_>| row.iteration().and_then(|iteration| iteration.number).into()),
         STATE.field(|row: &Row<'_>| row.state().into()),
         GROUP.field(|row: &Row<'_>| row.figures.group.map(|group| group as u64).into()),
         DURATION.field_in(|analysis: &&A, row: &Row<'_>| analysis.ms(row.duration() as f64).into()),
-        time(
-            "busy (ms)",
-            "Time in ms in which something ran on the device: computation, exposed communication and exposed copies.",
-            |row| Some(row.figures.breakdown.busy),
-        ),
-        time("computation (ms)", "Time in ms in which kernels computed.", |row| {
-            Some(row.figures.breakdown.computation)
-        }),
-        time(
-            "exposed communication (ms)",
-            "Time in ms in which the device communicated and nothing computed.",
-            |row| Some(row.figures.breakdown.exposed_communication),
-        ),
-        time(
-            "exposed copies (ms)",
-            "Time in ms in which the device copied, and neither computed nor communicated.",
-            |row| Some(row.figures.breakdown.exposed_memcpy),
-        ),
-        time("idle (ms)", "Time in ms in which nothing ran, before one of its device events.", |row| {
-            Some(row.figures.breakdown.idle)
-        }),
+    ];
+    let rest = [
         Column::count("kernels", "Kernels that it launched; of a TPU the operations of its runs.")
             .field(|row: &Row<'_>| row.figures.kernels.into()),
         Column::count("launches", "Calls that launched device work; that of a graph is one. Of TPUs runs of programs, one per core.")
@@ -177,6 +234,8 @@ pub fn iterations_sheet<'a, A: Iterated + 'a>() -> Sheet<'a, A> {
         SOURCE.field(|row: &Row<'_>| row.level.evidence.as_str().into()),
         CONFIDENCE.field(|row: &Row<'_>| row.level.confidence.into()),
     ];
+    let times = time_fields(|row: &Row<'_>| &row.figures.breakdown);
+    let fields = head.into_iter().chain(times).chain(rest);
     Sheet::with_context(
         "iterations",
         "Iterations of the program by time: steps of training, batches, steps of an engine, images. Device work belongs to the iteration that launched it, whenever it runs. Several devices count as one: busy while any of them is. Left out where nothing repeats.",
@@ -199,6 +258,44 @@ pub fn iterations_sheet<'a, A: Iterated + 'a>() -> Sheet<'a, A> {
             rows: DRAWN,
         },
     ))
+}
+
+/// One row per iteration and device, where there are several devices.
+pub fn iterations_per_device_sheet<'a, A: Iterated + 'a>() -> Sheet<'a, A> {
+    struct DeviceRow<'a> {
+        level: &'a Level,
+        of: &'a DevicePart,
+        mark: Option<Mark>,
+    }
+    let head = [
+        ITERATION.field_in(|_: &&A, row: &DeviceRow<'_>| number(row.level, row.of.part).into()),
+        Column::text("device", "The device, by the name of its plane.")
+            .with_role(Role::Name)
+            .field_in(|analysis: &&A, row: &DeviceRow<'_>| analysis.device_name(row.of.device).into()),
+        STATE
+            .described("State of the iteration on all devices together: see iterations.")
+            .field(|row: &DeviceRow<'_>| state(row.level, row.of.part, row.mark).into()),
+        DURATION
+            .described("The iteration's part of the time of this device in ms: busy and idle. Parts add up to the span of the device's timeline.")
+            .field_in(|analysis: &&A, row: &DeviceRow<'_>| analysis.ms(row.of.breakdown.total as f64).into()),
+    ];
+    let times = time_fields(|row: &DeviceRow<'_>| &row.of.breakdown);
+    Sheet::with_context(
+        "iterations_per_device",
+        "What each device did in each iteration, for profiles of several devices. Device work belongs to the iteration that launched it, and the run of a program on all devices to one iteration.",
+        head.into_iter().chain(times),
+        |analysis: &'a A| {
+            let (level, measured) = analysis.iterations()?.steps()?;
+            let mark = |part| match part {
+                Part::Iteration(index) => measured.iterations.get(index)?.mark,
+                Part::Before | Part::After(_) => None,
+            };
+            let parts = analysis.device_parts();
+            let rows =
+                parts.iter().map(|of| DeviceRow { level, of, mark: mark(of.part) }).collect::<Vec<_>>();
+            (!rows.is_empty()).then_some((analysis, rows))
+        },
+    )
 }
 
 fn rows<'a>(level: &'a Level, measured: &'a Measured) -> Vec<Row<'a>> {

@@ -1,11 +1,14 @@
 //! The analysis of a profile, which its sheets are made from.
 
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use gpu_timeline::{Breakdown, Spread, Summary};
+use gpu_timeline::{Activity, Breakdown, Spread, Summary, TimelineEvent};
 use hlo_cost::{HloModule, InstructionRef};
-use iterations::{DetectOptions, Iterations, MeasuredIterations, Selected, Window, WindowError};
-use operator_sheets::{Iterated, Roof};
+use iterations::{
+    DetectOptions, Division, Iterations, Level, MeasuredIterations, Part, Selected, Window, WindowError,
+};
+use operator_sheets::{DevicePart, Iterated, Roof};
 use perf_models::{Architecture, Device, architecture_of_device};
 use trace_ingest::xplane::{Plane, PlaneKind, Profile};
 use trace_ingest::{EventId, Trace};
@@ -36,6 +39,8 @@ pub struct JaxAnalysis {
     architecture: Option<Architecture>,
     /// `None` where the figures are those of TraceLens, which has none.
     iterations: Option<MeasuredIterations>,
+    /// What each plane of several did in each part of the recording.
+    device_parts: Vec<DevicePart>,
     /// Whether the profile is a window of a recording.
     is_window: bool,
     /// Sums of events without a place in time, which no window has.
@@ -88,8 +93,13 @@ impl JaxAnalysis {
         let (executions, calls) = executions::find(&profile, &device_events, &operators);
         let given = options.architecture.as_ref().or_else(|| recognised_architecture(&profile));
         let architecture = given.map(|architecture| architecture.with_basis(options.peak_basis));
-        let iterations = (options.figures == JaxFigures::Correct)
-            .then(|| measured_iterations(&mut profile, &device_events, known));
+        let (iterations, device_parts) = match options.figures {
+            JaxFigures::Correct => {
+                let (iterations, parts) = measured_iterations(&mut profile, &gpus, &device_events, known);
+                (Some(iterations), parts)
+            }
+            JaxFigures::TraceLens => (None, Vec::new()),
+        };
         JaxAnalysis {
             profile,
             options,
@@ -104,6 +114,7 @@ impl JaxAnalysis {
             collectives: OnceLock::new(),
             architecture,
             iterations,
+            device_parts,
             is_window: false,
             sums_left_out: 0,
         }
@@ -232,6 +243,14 @@ impl Iterated for JaxAnalysis {
         self.trace().time_unit().to_milliseconds(1) * time
     }
 
+    fn device_parts(&self) -> &[DevicePart] {
+        &self.device_parts
+    }
+
+    fn device_name(&self, plane: usize) -> &str {
+        self.profile.planes.get(plane).map_or("", |plane| &plane.name)
+    }
+
     fn iterations_of_window(&self) -> Option<usize> {
         self.iterations.as_ref().filter(|_| self.is_window)?.several_whole_steps()
     }
@@ -242,19 +261,50 @@ fn take_tree(profile: &mut Profile) -> TraceTree {
     TraceTree::build(std::mem::take(&mut profile.trace), &TreeOptions::default())
 }
 
-/// The iterations of a profile, by what its GPUs and tensor cores did; several devices count as one.
+/// The iterations of a profile, by what its GPUs and tensor cores did, several of them as one; and what each of several
+/// did in each part of the recording.
 fn measured_iterations(
     profile: &mut Profile,
+    gpus: &[Gpu],
     device_events: &[DeviceEvent],
     known: Option<Iterations>,
-) -> MeasuredIterations {
-    let of_gpus = device_events.iter().map(|event| (event.event, event.activity));
+) -> (MeasuredIterations, Vec<DevicePart>) {
+    let of_gpus = device_events
+        .iter()
+        .filter_map(|event| Some((gpus.get(event.gpu)?.plane, event.event, event.activity)));
     let activities: Vec<_> = of_gpus.chain(core_activities(profile)).collect();
     let tree = take_tree(profile);
     let detected = known.unwrap_or_else(|| Iterations::detect(&tree, &DetectOptions::default()));
-    let measured = MeasuredIterations::new(&tree, detected, &activities);
+    let of_all: Vec<_> = activities.iter().map(|&(_, event, activity)| (event, activity)).collect();
+    let measured = MeasuredIterations::new(&tree, detected, &of_all);
+    let parts = measured.steps().map_or_else(Vec::new, |(steps, _)| device_parts(&tree, steps, &activities));
     profile.trace = tree.into_trace();
-    measured
+    (measured, parts)
+}
+
+/// The parts of each plane of several, by part and plane.
+fn device_parts(
+    tree: &TraceTree,
+    steps: &Level,
+    activities: &[(usize, EventId, Activity)],
+) -> Vec<DevicePart> {
+    let mut planes: BTreeMap<usize, Vec<(TimelineEvent, Part)>> = BTreeMap::new();
+    let (events, division) = (tree.trace().events(), Division::new(tree, &steps.iterations));
+    for &(plane, event, activity) in activities {
+        let (start, end) = (events.start(event), events.end(event));
+        let part = division.part_of(event).unwrap_or(Part::Before);
+        planes.entry(plane).or_default().push((TimelineEvent { start, end, activity }, part));
+    }
+    if planes.len() < 2 {
+        return Vec::new();
+    }
+    let mut parts = Vec::new();
+    for (device, events) in planes {
+        let of_device = Breakdown::by_part(events, None).into_iter();
+        parts.extend(of_device.map(|(part, breakdown)| DevicePart { device, part, breakdown }));
+    }
+    parts.sort_by_key(|of| (of.part, of.device));
+    parts
 }
 
 /// The GPUs with events, by process id; tells each event its GPU.

@@ -51,8 +51,11 @@ pub(crate) fn gpu(device: u64, kernels: &[(&str, u64)]) -> Vec<u8> {
     bytes(1, plane)
 }
 
-/// A plane of lines with events, each with its start and length in microseconds.
-pub(crate) fn plane(id: u64, name: &str, lines: &[(&str, Vec<(&str, u64, u64)>)]) -> Vec<u8> {
+/// Name, start and length in microseconds.
+type Event<'n> = (&'n str, u64, u64);
+
+/// A plane of named lines with events.
+pub(crate) fn plane(id: u64, name: &str, lines: &[(&str, Vec<Event<'_>>)]) -> Vec<u8> {
     let mut plane = [number(1, id), bytes(2, name)].concat();
     let mut kinds = 0;
     for (at, (name, events)) in lines.iter().enumerate() {

@@ -58,13 +58,15 @@ impl TpuProfile {
 }
 
 /// What the tensor cores did during each operation that runs no other inside, by the clock of the profile: collectives
-/// communicate, copies and transfers from and to the host copy, all else computes.
-pub(crate) fn core_activities(profile: &Profile) -> Vec<(EventId, Activity)> {
+/// communicate, copies and transfers from and to the host copy, all else computes. With the position of the core's plane.
+pub(crate) fn core_activities(profile: &Profile) -> Vec<(usize, EventId, Activity)> {
     let events = profile.trace.events();
     let mut known: HashMap<Option<KindId>, (Activity, bool)> = HashMap::new();
     let mut activities = Vec::new();
-    let cores = profile.planes.iter().filter(|plane| matches!(plane.kind, PlaneKind::Tpu { .. }));
-    for line in cores.flat_map(|plane| &plane.lines).filter(|line| line.name == OPERATIONS) {
+    let planes = profile.planes.iter().enumerate();
+    let cores = planes.filter(|(_, plane)| matches!(plane.kind, PlaneKind::Tpu { .. }));
+    let lines = cores.flat_map(|(plane, core)| core.lines.iter().map(move |line| (plane, line)));
+    for (plane, line) in lines.filter(|(_, line)| line.name == OPERATIONS) {
         for (at, &event) in line.events.iter().enumerate() {
             let kind = profile.kind_id(event);
             let (activity, may_have_inner) = *known.entry(kind).or_insert_with(|| {
@@ -82,7 +84,7 @@ pub(crate) fn core_activities(profile: &Profile) -> Vec<(EventId, Activity)> {
             // Events are by start, those around others first.
             let next = line.events.get(at + 1).filter(|_| may_have_inner);
             if next.is_none_or(|&next| events.start(next) >= events.end(event)) {
-                activities.push((event, activity));
+                activities.push((plane, event, activity));
             }
         }
     }

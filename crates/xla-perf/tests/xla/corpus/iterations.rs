@@ -98,6 +98,35 @@ fn parts_add_up_to_the_time_of_all_tensor_cores() {
 }
 
 #[test]
+fn parts_of_each_device_add_up_to_its_timeline() {
+    let Some(gpus) = analysis(GPUS) else { return };
+    let sum = |analysis: &JaxAnalysis, device: usize, figure: fn(&Breakdown) -> i64| -> i64 {
+        let parts = analysis.device_parts().iter().filter(|of| of.device == device);
+        parts.map(|of| figure(&of.breakdown)).sum()
+    };
+    let figures: [fn(&Breakdown) -> i64; 3] =
+        [|breakdown| breakdown.total, |breakdown| breakdown.busy, |breakdown| breakdown.computation];
+    for gpu in gpus.gpus() {
+        for figure in figures {
+            assert_eq!(sum(&gpus, gpu.plane, figure), figure(&gpu.breakdown));
+        }
+    }
+    let tpus = analysis(TPUS).unwrap();
+    let cores = &tpus.tpu().unwrap().profile.cores;
+    for (core, device) in cores.iter().zip([0, 1, 2, 3]) {
+        assert_eq!(tpus.device_name(device), format!("/device:TPU:{}", core.ordinal));
+        let spans = core.executions.iter().map(|execution| execution.recorded);
+        let intervals = spans.map(|span| Interval::new(span.start.0, span.end().0));
+        let busy = busy_time(intervals, &mut Vec::new());
+        assert_eq!(sum(&tpus, device, |breakdown| breakdown.busy), busy);
+    }
+    // Each core is busy nearly all of a run, which lasts 784 ms on average.
+    let parts = tpus.device_parts().iter().filter(|of| of.part == Part::Iteration(50));
+    let busy: Vec<i64> = parts.map(|of| of.breakdown.busy / 1_000_000_000).collect();
+    assert!(busy.len() == 4 && busy.iter().all(|ms| (600..1000).contains(ms)), "{busy:?}");
+}
+
+#[test]
 fn runs_of_all_cores_are_one_iteration_though_they_run_at_other_times() {
     let Some(analysis) = analysis(TPUS) else { return };
     let (level, measured) = analysis.iterations().unwrap().steps().unwrap();
