@@ -6,7 +6,9 @@ use std::hint::black_box;
 use std::path::PathBuf;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use gpu_timeline::Activity;
 use hlo_cost::HloModule;
+use iterations::{DetectOptions, Iterations, MeasuredIterations};
 use report_writers::{CsvDirectory, Report, Workbook, Writer};
 use trace_ingest::xplane::read_profile;
 use trace_ingest::{ReadOptions, Trace, read_path};
@@ -121,6 +123,27 @@ fn timeline(criterion: &mut Criterion) {
     }
 }
 
+fn iterations(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("iterations");
+    for (name, path) in traces() {
+        let tree = TraceTree::build(read(&path), &TreeOptions::default());
+        let events = tree.trace().events();
+        group.throughput(Throughput::Elements(events.len() as u64));
+        let detect = || Iterations::detect(black_box(&tree), &DetectOptions::default());
+        group.bench_function(BenchmarkId::new("detect", name), |bencher| bencher.iter(detect));
+        let of_device = events.ids().filter(|&event| events.category(event).is_device());
+        let device_events: Vec<_> = of_device.map(|event| (event, Activity::Computation)).collect();
+        let found = detect();
+        group.bench_function(BenchmarkId::new("measure", name), |bencher| {
+            bencher.iter_batched(
+                || found.clone(),
+                |found| MeasuredIterations::new(&tree, found, &device_events),
+                criterion::BatchSize::SmallInput,
+            );
+        });
+    }
+}
+
 fn tables(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("tree-perf");
     for (name, path) in traces() {
@@ -167,5 +190,5 @@ fn writers(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(layers, ingest, xplane, tree, timeline, tables, sheets, writers);
+criterion_group!(layers, ingest, xplane, tree, timeline, iterations, tables, sheets, writers);
 criterion_main!(layers);

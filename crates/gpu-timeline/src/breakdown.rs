@@ -89,7 +89,8 @@ impl Breakdown {
         micro_idle_threshold: Option<i64>,
     ) -> BTreeMap<P, Self> {
         let mut events: Vec<(TimelineEvent, P)> = events.into_iter().collect();
-        events.sort_unstable_by_key(|&(event, part)| (event.start, part));
+        // Mostly in order, or a few runs that are, which a stable sort sees.
+        events.sort_by_key(|&(event, part)| (event.start, part));
         let mut sums = Sums { of_parts: Vec::new(), latest: 0, micro_idle_threshold };
         let Some(&(first, _)) = events.first() else { return BTreeMap::new() };
 

@@ -40,6 +40,8 @@ impl MeasuredIterations {
     #[must_use]
     pub fn new(tree: &TraceTree, detected: Iterations, device_events: &[(EventId, Activity)]) -> Self {
         let work = LaunchedWork::new(tree);
+        let mut device_events = device_events.to_vec();
+        device_events.sort_by_key(|&(event, _)| tree.trace().events().start(event));
         let measure = |level: &Level| {
             let division = Division::of(&work, tree.trace(), &level.iterations);
             Measured::of(tree, &work, &level.iterations, &division, device_events.iter().copied())

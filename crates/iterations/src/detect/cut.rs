@@ -1,7 +1,7 @@
 //! From anchors, one per iteration, to where iterations begin and end.
 
 use super::host::Item;
-use super::repeats::{Repeat, extent};
+use super::repeats::{Counter, Repeat};
 
 /// Items of one iteration: `start..end` of the sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +59,8 @@ pub(crate) fn align(symbols: &[u32], first: (usize, usize), second: (usize, usiz
 pub(crate) fn blocks(items: &[Item], symbols: &[u32], repeat: &Repeat, anchor_ends: &[usize]) -> Vec<Block> {
     let anchors = &repeat.anchors;
     let count = anchors.len();
+    let mut counter = Counter::new(symbols);
+    counter.want(&repeat.typical);
     let earliest = |index: usize| match index.checked_sub(1) {
         None => 0,
         Some(before) => anchor_ends.get(before).map_or(anchors[before] + 1, |&end| end).min(anchors[index]),
@@ -74,7 +76,7 @@ pub(crate) fn blocks(items: &[Item], symbols: &[u32], repeat: &Repeat, anchor_en
     let all_lead_in = 50 * begin <= repeat.length;
     // Recording that begins with an iteration and ends with one was cut between iterations.
     let last_start = anchors[count - 1].saturating_sub(lead);
-    let last_end = extent(symbols, last_start, &repeat.typical);
+    let last_end = counter.extent(symbols, last_start);
     let is_tiled = all_lead_in
         && 50 * (symbols.len() - last_end) <= repeat.length
         && 10 * (last_end - last_start) >= 9 * repeat.length;
@@ -111,7 +113,7 @@ pub(crate) fn blocks(items: &[Item], symbols: &[u32], repeat: &Repeat, anchor_en
         starts[0] = 0;
     }
     for (index, &start) in starts.iter().enumerate() {
-        let usual_end = extent(symbols, start, &repeat.typical);
+        let usual_end = counter.extent(symbols, start);
         let next = starts.get(index + 1).copied();
         let end = match next {
             Some(next) if index > 0 && is_foreign(repeat, usual_end, next) => usual_end,
@@ -194,7 +196,7 @@ mod tests {
     use trace_ingest::EventId;
 
     use super::super::names::Update;
-    use super::super::repeats::{Counter, cut_unlike};
+    use super::super::repeats::cut_unlike;
     use super::*;
 
     fn symbols(text: &str) -> Vec<u32> {

@@ -82,62 +82,97 @@ pub(crate) fn repeats(symbols: &[u32], least: usize) -> Vec<Repeat> {
     best
 }
 
-/// Compares stretches with a typical block. Symbols are small numbers, so counts per symbol stand in a vector.
+/// Compares stretches with a block. Symbols are small numbers, so counts per symbol stand in a vector.
 pub(crate) struct Counter {
-    /// The typical block, and its counts by symbol.
+    /// Calls of each symbol in the block.
     block: Vec<(u32, u32)>,
-    wanted: Vec<u32>,
+    /// By symbol: calls of the block that a stretch did not have yet; those of the block between comparisons.
+    left: Vec<u32>,
+    /// By symbol: 0 between counts.
     seen: Vec<u32>,
 }
 
 impl Counter {
     pub(crate) fn new(symbols: &[u32]) -> Counter {
         let bound = symbols.iter().max().map_or(0, |&symbol| symbol as usize + 1);
-        Counter { block: Vec::new(), wanted: vec![0; bound], seen: vec![0; bound] }
+        Counter { block: Vec::new(), left: vec![0; bound], seen: vec![0; bound] }
     }
 
     /// Compares with this block from now on.
-    fn want(&mut self, typical: &[(u32, u32)]) {
-        if self.block != typical {
-            self.wanted.fill(0);
-            for &(symbol, count) in typical {
-                self.wanted[symbol as usize] = count;
-            }
-            self.block = typical.to_vec();
+    pub(crate) fn want(&mut self, block: &[(u32, u32)]) {
+        if self.block != block {
+            self.block.iter().for_each(|&(symbol, _)| self.left[symbol as usize] = 0);
+            self.block = block.to_vec();
+            self.restore();
         }
+    }
+
+    /// Compares with the calls of this stretch from now on.
+    pub(crate) fn want_stretch(&mut self, stretch: &[u32]) {
+        let mut counts = Vec::new();
+        self.count(stretch, &mut counts);
+        self.want(&counts);
+    }
+
+    fn restore(&mut self) {
+        self.block.iter().for_each(|&(symbol, count)| self.left[symbol as usize] = count);
     }
 
     /// Adds how often each symbol of a stretch comes in it.
     fn count(&mut self, stretch: &[u32], counts: &mut Vec<(u32, u32)>) {
-        stretch.iter().for_each(|&symbol| self.seen[symbol as usize] += 1);
-        for &symbol in stretch {
-            let seen = std::mem::take(&mut self.seen[symbol as usize]);
-            if seen > 0 {
-                counts.push((symbol, seen));
-            }
-        }
-    }
-
-    /// Calls that two stretches have in common.
-    pub(crate) fn common_of(&mut self, one: &[u32], other: &[u32]) -> usize {
-        let mut counts = Vec::new();
-        self.count(other, &mut counts);
-        self.want(&counts);
-        self.common(one)
-    }
-
-    /// Calls of a stretch that the typical block has as well.
-    fn common(&mut self, stretch: &[u32]) -> usize {
-        let mut common = 0;
+        let before = counts.len();
         for &symbol in stretch {
             let seen = &mut self.seen[symbol as usize];
-            if *seen < self.wanted[symbol as usize] {
-                *seen += 1;
-                common += 1;
+            if *seen == 0 {
+                counts.push((symbol, 0));
+            }
+            *seen += 1;
+        }
+        for (symbol, count) in &mut counts[before..] {
+            *count = std::mem::take(&mut self.seen[*symbol as usize]);
+        }
+    }
+
+    /// Hands out the places of calls of a stretch that the block has as well.
+    pub(crate) fn each_common(&mut self, stretch: &[u32], mut take: impl FnMut(usize)) {
+        for (at, &symbol) in stretch.iter().enumerate() {
+            let left = &mut self.left[symbol as usize];
+            if *left > 0 {
+                *left -= 1;
+                take(at);
             }
         }
-        stretch.iter().for_each(|&symbol| self.seen[symbol as usize] = 0);
+        self.restore();
+    }
+
+    /// Calls of a stretch that the block has as well.
+    pub(crate) fn common(&mut self, stretch: &[u32]) -> usize {
+        let mut common = 0;
+        self.each_common(stretch, |_| common += 1);
         common
+    }
+
+    /// Where a copy of the block ends that begins at `start`: after the last call that the block has, before much else
+    /// comes.
+    pub(crate) fn extent(&mut self, symbols: &[u32], start: usize) -> usize {
+        let length: usize = self.block.iter().map(|&(_, count)| count as usize).sum();
+        let patience = 8.max(length / 8);
+        let (mut end, mut found) = (start, 0);
+        for (at, &symbol) in symbols.iter().enumerate().skip(start) {
+            let left = &mut self.left[symbol as usize];
+            if *left > 0 {
+                *left -= 1;
+                found += 1;
+                end = at + 1;
+            } else if at - end >= patience {
+                break;
+            }
+            if found == length {
+                break;
+            }
+        }
+        self.restore();
+        end
     }
 }
 
@@ -239,8 +274,9 @@ pub(crate) fn cut(symbols: &[u32], anchors: Vec<usize>, counter: &mut Counter) -
 pub(crate) fn cut_unlike(symbols: &[u32], anchors: Vec<usize>, counter: &mut Counter) -> Option<Repeat> {
     let (typical, length) = typical_block(symbols, &anchors, counter)?;
     counter.want(&typical);
-    let alike = likeness(symbols, &anchors, length, counter);
-    Some(repeat(symbols, anchors, typical, length, alike, counter))
+    let sample = in_common(symbols, &anchors, counter);
+    let alike = likeness(symbols, &anchors, &sample, length, counter);
+    Some(repeat(symbols, anchors, &sample, typical, length, alike, counter))
 }
 
 /// The cut at these anchors, if its blocks are alike and its quality is above this one. Most cuts are known not to be
@@ -261,26 +297,40 @@ fn cut_better(
         return None;
     }
     counter.want(&typical);
-    let alike = likeness(symbols, &anchors, length, counter);
+    let sample = in_common(symbols, &anchors, counter);
+    let alike = likeness(symbols, &anchors, &sample, length, counter);
     if alike < ALIKE || alike + most_core <= quality_known {
         return None;
     }
-    let found = repeat(symbols, anchors, typical, length, alike, counter);
+    let found = repeat(symbols, anchors, &sample, typical, length, alike, counter);
     (quality(&found) > quality_known).then_some(found)
 }
 
-/// How much the blocks have in common with the typical one, as a median. The last may have been clipped, so it does not
+/// Blocks between the first one that is looked at and the next, where [`SAMPLE`] stand for all.
+fn step_of_sample(anchors: &[usize]) -> usize {
+    (anchors.len() - 1).div_ceil(SAMPLE).max(1)
+}
+
+/// What the blocks of the sample have in common with the wanted one. The last may have been clipped, so it does not
 /// count.
-fn likeness(symbols: &[u32], anchors: &[usize], length: usize, counter: &mut Counter) -> f64 {
-    let step = (anchors.len() - 1).div_ceil(SAMPLE).max(1);
-    let mut likeness: Vec<f64> = anchors
-        .windows(2)
-        .step_by(step)
-        .map(|block| {
-            let common = counter.common(&symbols[block[0]..block[1]]);
-            common as f64 / (block[1] - block[0] + length - common).max(1) as f64
-        })
-        .collect();
+fn in_common(symbols: &[u32], anchors: &[usize], counter: &mut Counter) -> Vec<usize> {
+    let sampled = anchors.windows(2).step_by(step_of_sample(anchors));
+    sampled.map(|block| counter.common(&symbols[block[0]..block[1]])).collect()
+}
+
+/// How much the blocks of the sample have in common with the typical one of this length, as a median.
+fn likeness(
+    symbols: &[u32],
+    anchors: &[usize],
+    sample: &[usize],
+    length: usize,
+    counter: &mut Counter,
+) -> f64 {
+    let sampled = anchors.windows(2).step_by(step_of_sample(anchors)).zip(sample);
+    let of_all = |(block, &common): (&[usize], &usize)| {
+        common as f64 / (block[1] - block[0] + length - common).max(1) as f64
+    };
+    let mut likeness: Vec<f64> = sampled.map(of_all).collect();
     if let [start, last] = *anchors {
         // One block is like itself; of two, the second decides.
         let end = (last + (last - start)).min(symbols.len());
@@ -293,15 +343,19 @@ fn likeness(symbols: &[u32], anchors: &[usize], length: usize, counter: &mut Cou
 fn repeat(
     symbols: &[u32],
     anchors: Vec<usize>,
+    sample: &[usize],
     typical: Vec<(u32, u32)>,
     length: usize,
     alike: f64,
     counter: &mut Counter,
 ) -> Repeat {
     let last = anchors[anchors.len() - 1];
-    let last_end = extent(symbols, last, &typical);
-    let blocks = anchors.windows(2).map(|block| (block[0], block[1])).chain([(last, last_end)]);
-    let common: usize = blocks.map(|(start, end)| counter.common(&symbols[start..end])).sum();
+    let last_end = counter.extent(symbols, last);
+    let common: usize = match step_of_sample(&anchors) {
+        1 => sample.iter().sum(),
+        _ => anchors.windows(2).map(|block| counter.common(&symbols[block[0]..block[1]])).sum(),
+    };
+    let common = common + counter.common(&symbols[last..last_end]);
     let core = common as f64 / (last_end - anchors[0]).max(1) as f64;
     Repeat { anchors, alike, core, typical, length }
 }
@@ -314,8 +368,7 @@ fn typical_block(
     counter: &mut Counter,
 ) -> Option<(Vec<(u32, u32)>, usize)> {
     let blocks = anchors.len().checked_sub(1).filter(|&blocks| blocks > 0)?;
-    let step = blocks.div_ceil(SAMPLE).max(1);
-    let sampled = (0..blocks).step_by(step);
+    let sampled = (0..blocks).step_by(step_of_sample(anchors));
     let number = sampled.len();
     let mut counts: Vec<(u32, u32)> = Vec::new();
     for block in sampled {
@@ -343,29 +396,6 @@ fn are_equally_long(anchors: &[usize]) -> bool {
     let Some(&median) = lengths.get(lengths.len() / 2) else { return false };
     let near = lengths.iter().filter(|&&length| 5 * length >= 4 * median && 4 * length <= 5 * median).count();
     2 * near >= lengths.len()
-}
-
-/// Where a block that begins at `start` ends: after the last call that the typical block has, before much else comes.
-pub(crate) fn extent(symbols: &[u32], start: usize, typical: &[(u32, u32)]) -> usize {
-    let mut left: HashMap<u32, u32> = typical.iter().copied().collect();
-    let length: usize = typical.iter().map(|&(_, count)| count as usize).sum();
-    let patience = 8.max(length / 8);
-    let (mut end, mut found) = (start, 0);
-    for (at, symbol) in symbols.iter().enumerate().skip(start) {
-        match left.get_mut(symbol) {
-            Some(count) if *count > 0 => {
-                *count -= 1;
-                found += 1;
-                end = at + 1;
-            }
-            _ if at - end >= patience => break,
-            _ => {}
-        }
-        if found == length {
-            break;
-        }
-    }
-    end
 }
 
 #[cfg(test)]
@@ -402,9 +432,10 @@ mod tests {
 
     #[test]
     fn a_block_ends_after_its_last_call_and_before_what_follows() {
-        let symbols: Vec<u32> = "abcxxxxxxxxxxxxxxxxxxxxc".bytes().map(u32::from).collect();
-        let typical: Vec<(u32, u32)> = "abcd".bytes().map(|byte| (u32::from(byte), 1)).collect();
-        assert_eq!(extent(&symbols, 0, &typical), 3);
+        let symbols = |text: &str| text.bytes().map(u32::from).collect::<Vec<u32>>();
+        let mut counter = Counter::new(&symbols("abcdx"));
+        counter.want_stretch(&symbols("abcd"));
+        assert_eq!(counter.extent(&symbols("abcxxxxxxxxxxxxxxxxxxxxc"), 0), 3);
     }
 
     proptest! {

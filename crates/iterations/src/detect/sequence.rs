@@ -222,26 +222,18 @@ fn is_only_grouped(items: &[Item], symbols: &[u32], outer: &Repeat, inner: &Repe
 /// Shares of calls and of work that are no part of the typical block of any iteration.
 fn outside(items: &[Item], symbols: &[u32], repeat: &Repeat) -> (f64, f64) {
     let all: f64 = items.iter().map(|item| item.work as f64).sum();
-    let bound = symbols.iter().max().map_or(0, |&symbol| symbol as usize + 1);
-    let mut wanted = vec![0u32; bound];
-    for &(symbol, count) in &repeat.typical {
-        wanted[symbol as usize] = count;
-    }
-    let mut seen = vec![0u32; bound];
+    let mut counter = Counter::new(symbols);
+    counter.want(&repeat.typical);
     let first = repeat.anchors[0].saturating_sub(repeat.length);
-    let last = repeat.anchors[repeat.anchors.len() - 1];
-    let end = super::repeats::extent(symbols, last, &repeat.typical);
+    let end = counter.extent(symbols, repeat.anchors[repeat.anchors.len() - 1]);
     let edges: Vec<usize> = [first].into_iter().chain(repeat.anchors.iter().copied()).chain([end]).collect();
     let (mut calls, mut work) = (0usize, 0f64);
     for block in edges.windows(2).filter(|block| block[0] < block[1]) {
-        for (item, &symbol) in items[block[0]..block[1]].iter().zip(&symbols[block[0]..block[1]]) {
-            if seen[symbol as usize] < wanted[symbol as usize] {
-                seen[symbol as usize] += 1;
-                calls += 1;
-                work += item.work as f64;
-            }
-        }
-        symbols[block[0]..block[1]].iter().for_each(|&symbol| seen[symbol as usize] = 0);
+        let items = &items[block[0]..block[1]];
+        counter.each_common(&symbols[block[0]..block[1]], |at| {
+            calls += 1;
+            work += items[at].work as f64;
+        });
     }
     (1.0 - calls as f64 / symbols.len().max(1) as f64, if all > 0.0 { 1.0 - work / all } else { 0.0 })
 }

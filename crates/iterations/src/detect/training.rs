@@ -132,7 +132,8 @@ fn groups_of_updates(
     });
     let shortest = gaps.clone().min_by_key(|gap| gap.len())?;
     let mut counter = Counter::new(symbols);
-    let mut has_other_work = |gap: &[u32]| gap.len() - counter.common_of(gap, shortest) >= OTHER_WORK;
+    counter.want_stretch(shortest);
+    let mut has_other_work = |gap: &[u32]| gap.len() - counter.common(gap) >= OTHER_WORK;
     let mut last: Vec<usize> =
         gaps.enumerate().filter_map(|(at, gap)| has_other_work(gap).then_some(at)).collect();
     let size = last.get(1)? - last[0];
