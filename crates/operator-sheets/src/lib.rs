@@ -17,7 +17,7 @@ pub use bound::{Bound, TimeShares};
 pub use call_figures::{CallFigures, roofline_fields, work_fields};
 pub use category::{BACKWARD, FORWARD, OpCategory, without_direction};
 pub use figures::{Classified, Evaluated, Figures, MissingPeak, Work};
-pub use iterations::{Iterated, iteration_groups_sheet, iterations_sheet};
+pub use iterations::{Iterated, IterationWork, iteration_groups_sheet, iterations_sheet};
 pub use kernel_list::{KernelList, ListedKernel, duration_statistics, round2};
 pub use nested::{nested_argument, nested_parameters, nested_value};
 pub use roofline::{
