@@ -71,7 +71,7 @@ pub fn mix_windows<S: Ord>(shapes: &[S], length: usize, most: usize) -> Vec<MixW
     let length = length.clamp(1, shapes.len().max(1));
     let mut mix = Mix::new(shapes);
     let mut windows: Vec<MixWindow> = Vec::new();
-    let mut free = vec![0..shapes.len()];
+    let mut free: Vec<Range<usize>> = std::iter::once(0..shapes.len()).collect();
     while windows.len() < most {
         let candidates = free.iter().filter(|gap| gap.len() >= length);
         let best = candidates.filter_map(|gap| mix.nearest(gap.clone(), length)).min();
