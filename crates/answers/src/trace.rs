@@ -2,10 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use inference_phase::Step;
 use inference_phase::capture::{CaptureLibrary, MergeReport, merge};
-use inference_phase::sheets::{PhaseAnalysis, PhaseOptions, PhaseStatistics, phase_sheets};
-use iterations::{Selected, Window, WindowError};
-use operator_sheets::RooflineShares;
+use inference_phase::sheets::{
+    PhaseAnalysis, PhaseOptions, PhaseStatistics, phase_sheets, work_of_iterations,
+};
+use iterations::{Program, Selected, Window, WindowError};
+use operator_sheets::{Iterated, RooflineShares};
 use script_extension::Extension;
 use sheets::{Layout, Sheet, Table};
 use trace_ingest::{Category, ReadOptions, RecordingKind, Trace, read_path};
@@ -146,6 +149,7 @@ impl Reporter for TraceReporter {
             return Err(no_gpu_events(path, analysis.trace()));
         }
         let phases = self.phases.map(|options| PhaseAnalysis::new(&analysis, options));
+        tell_work(&analysis, phases.as_ref());
         run.begin(Stage::Sheets);
         let title = title(path);
         let tables =
@@ -164,6 +168,20 @@ impl Reporter for TraceReporter {
         let report = Report { tables, summary, notices, pictures, analysis: Analysed::Trace(analysis) };
         self.sheet_names.with_overview(report, run)
     }
+}
+
+/// Tells the analysis of a language model, or of an engine that makes images, what each iteration did for its users. What
+/// annotations do not say, only the analysis of phases knows: finding it takes as long as many sheets.
+fn tell_work(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>) {
+    let Some(found) = Iterated::iterations(analysis) else { return };
+    let serves = matches!(found.detected().program(), Program::LanguageModel | Program::Diffusion);
+    let Some((level, _)) = found.steps().filter(|_| serves) else { return };
+    let trace = analysis.trace();
+    let work = |steps: &[Step]| work_of_iterations(trace, steps, &level.iterations);
+    analysis.tell_work(match phases.and_then(PhaseAnalysis::steps) {
+        Some(steps) => work(steps.steps()),
+        None => work(&Step::annotated(trace)),
+    });
 }
 
 /// All sheets that the trace and the options give.

@@ -165,6 +165,18 @@ pub struct Load {
     pub generation_requests: Option<i64>,
     /// Tokens that they are extended by.
     pub generation_tokens: Option<i64>,
+    /// Tokens of both kinds that the operators' shapes show, padding of replayed graphs included, where nothing says how
+    /// many of them are of prompts.
+    pub undivided_tokens: Option<i64>,
+}
+
+impl Load {
+    /// Tokens of both kinds; `None` unless all of them are known.
+    #[must_use]
+    pub fn tokens(&self) -> Option<i64> {
+        let divided = || Some(self.context_tokens?.saturating_add(self.generation_tokens?));
+        self.undivided_tokens.or_else(divided)
+    }
 }
 
 /// Steps of the inference engine in a trace, and the step of every device event.

@@ -99,7 +99,11 @@ impl LaunchedWork {
         let mut work = LaunchedWork { streams: Vec::new(), runs: DeviceRuns::new(trace) };
         for event in events.ids().filter(|&event| work.is_of_device(events.category(event))) {
             let launch = work.launch(tree, event);
-            streams[events.track(event).index()].push(LaunchedEvent { event, start: events.start(event), launch });
+            streams[events.track(event).index()].push(LaunchedEvent {
+                event,
+                start: events.start(event),
+                launch,
+            });
         }
         // Most are recorded in order, which a stable sort sees.
         streams.iter_mut().for_each(|stream| stream.sort_by_key(|event| event.start));

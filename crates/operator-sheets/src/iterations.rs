@@ -27,6 +27,11 @@ pub trait Iterated {
     fn iterations_of_window(&self) -> Option<usize> {
         None
     }
+
+    /// What was done for users in each of the steps, in their order; empty where nobody knows.
+    fn work(&self) -> &[IterationWork] {
+        &[]
+    }
 }
 
 /// What one of several devices did in a part of the recording.
@@ -53,6 +58,17 @@ pub fn per_iteration<'a, A: Iterated, R>(
             analysis.iterations_of_window().map(|count| analysis.ms(time(row)) / count as f64).into()
         })
         .when(|analysis| analysis.iterations_of_window().is_some())
+}
+
+/// What a model did for its users in an iteration, as far as known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IterationWork {
+    /// Phases of a language model's steps in it, each once, in their order.
+    pub phases: Vec<&'static str>,
+    /// New tokens of these steps, of prompts and of generation.
+    pub tokens: Option<i64>,
+    /// Images or videos that a diffusion model made.
+    pub samples: Option<i64>,
 }
 
 /// Iterations of the chart: more are narrower than a pixel or two.
@@ -91,6 +107,18 @@ const STATE: Column = Column::text(
     "state",
     "steady, or what sets it apart: partial (cut by the recording, or the first, whose waiting the timeline does not have), warm-up (one of the first, and slower), different (does what no other does), slow or fast (more than a tenth, and four deviations, from the median of its group). Outside of iterations: before, between or after.",
 );
+const PHASE: Column = Column::text(
+    "phase",
+    "Phase of a language model's step: Prefill, Decode, Mixed (both in one step) or Unknown; several where several steps differ. In traces whose steps an inference engine annotated, and with --inference_phase_analysis in those of any language model.",
+);
+const TOKENS: Column = Column::count(
+    "tokens",
+    "New tokens that a language model computes in it, of prompts and of generation: those that the engine's annotation names, else those that the operators' shapes show, padding of replayed graphs included. Where phases are; empty where neither says it.",
+);
+const SAMPLES: Column = Column::count(
+    "samples",
+    "Images or videos that a diffusion model makes in it, as the engine's annotation names them. In traces of diffusion engines.",
+);
 const DURATION: Column = Column::milliseconds(
     "duration (ms)",
     "The iteration's part of the device's time in ms: busy and idle. Parts do not overlap and add up to the span of the timeline; waiting belongs to what is waited for. Where an iteration has no device work: what the host took.",
@@ -106,6 +134,7 @@ struct Row<'a> {
     level: &'a Level,
     part: Part,
     figures: &'a Figures,
+    work: Option<&'a IterationWork>,
 }
 
 impl Row<'_> {
@@ -189,7 +218,7 @@ fn time_fields<'a, A: Iterated + 'a, R: 'a>(
 }
 
 /// One row per iteration of the level that a person would call steps.
-pub fn iterations_sheet<'a, A: Iterated + 'a>() -> Sheet<'a, A> {
+pub fn iterations_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
     type Time = fn(&Row<'_>) -> Option<i64>;
     let time = |name, description, time: Time| {
         Column::milliseconds(name, description).field_in(move |analysis: &&A, row: &Row<'_>| {
@@ -201,6 +230,13 @@ pub fn iterations_sheet<'a, A: Iterated + 'a>() -> Sheet<'a, A> {
         NUMBER.field(|row: &Row<'_>| row.iteration().and_then(|iteration| iteration.number).into()),
         STATE.field(|row: &Row<'_>| row.state().into()),
         GROUP.field(|row: &Row<'_>| row.figures.group.map(|group| group as u64).into()),
+        PHASE
+            .field(|row: &Row<'_>| row.work.and_then(|work| phases_in_words(&work.phases)).into())
+            .when(has_phases),
+        TOKENS.field(|row: &Row<'_>| row.work.and_then(|work| work.tokens).into()).when(has_phases),
+        SAMPLES
+            .field(|row: &Row<'_>| row.work.and_then(|work| work.samples).into())
+            .when(|analysis: &&A| analysis.work().iter().any(|work| work.samples.is_some())),
         DURATION.field_in(|analysis: &&A, row: &Row<'_>| analysis.ms(row.duration() as f64).into()),
     ];
     let rest = [
@@ -242,7 +278,7 @@ pub fn iterations_sheet<'a, A: Iterated + 'a>() -> Sheet<'a, A> {
         fields,
         |analysis: &'a A| {
             let (level, measured) = analysis.iterations()?.steps()?;
-            Some((analysis, rows(level, measured)))
+            Some((analysis, rows(level, measured, analysis.work())))
         },
     )
     .with_chart(Chart::new(
@@ -298,12 +334,25 @@ pub fn iterations_per_device_sheet<'a, A: Iterated + 'a>() -> Sheet<'a, A> {
     )
 }
 
-fn rows<'a>(level: &'a Level, measured: &'a Measured) -> Vec<Row<'a>> {
+fn has_phases<A: Iterated>(analysis: &&A) -> bool {
+    analysis.work().iter().any(|work| !work.phases.is_empty())
+}
+
+/// Phases, each once; `None` of none.
+fn phases_in_words(phases: &[&str]) -> Option<String> {
+    (!phases.is_empty()).then(|| phases.join(" + "))
+}
+
+fn rows<'a>(level: &'a Level, measured: &'a Measured, work: &'a [IterationWork]) -> Vec<Row<'a>> {
     let iterations = measured.iterations.iter().enumerate();
     let iterations = iterations.map(|(index, figures)| (Part::Iteration(index), figures));
     let outside = measured.outside.iter().map(|(part, figures)| (*part, figures));
-    let mut rows: Vec<Row<'_>> =
-        iterations.chain(outside).map(|(part, figures)| Row { level, part, figures }).collect();
+    let work = |part: Part| match part {
+        Part::Iteration(index) => work.get(index),
+        Part::Before | Part::After(_) => None,
+    };
+    let row = |(part, figures)| Row { level, part, figures, work: work(part) };
+    let mut rows: Vec<Row<'_>> = iterations.chain(outside).map(row).collect();
     rows.sort_by_key(|row| row.part);
     rows
 }
@@ -316,6 +365,8 @@ struct GroupRow<'a> {
     /// Time of the group in that of all iterations of the level.
     time: i64,
     all: i64,
+    /// Phases of its iterations, each once, in their order.
+    phases: Vec<&'static str>,
 }
 
 impl GroupRow<'_> {
@@ -325,7 +376,7 @@ impl GroupRow<'_> {
 }
 
 /// One row per group of alike iterations, on all levels.
-pub fn iteration_groups_sheet<'a, A: Iterated + 'a>() -> Sheet<'a, A> {
+pub fn iteration_groups_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
     let of_durations = |name, description, time: fn(&Summary) -> Option<f64>| {
         Column::milliseconds(name, description).field_in(move |analysis: &&A, row: &GroupRow<'_>| {
             time(&row.group.durations).map(|time| analysis.ms(time)).into()
@@ -337,6 +388,10 @@ pub fn iteration_groups_sheet<'a, A: Iterated + 'a>() -> Sheet<'a, A> {
             .field(|row: &GroupRow<'_>| (row.place as u64).into()),
         Column::count("iterations", "Iterations of the group.")
             .field(|row: &GroupRow<'_>| row.group.iterations.len().into()),
+        PHASE
+            .described("Phases of a language model's steps in the group. Where iterations has phases.")
+            .field(|row: &GroupRow<'_>| phases_in_words(&row.phases).into())
+            .when(has_phases),
         MEDIAN.field_in(|analysis: &&A, row: &GroupRow<'_>| {
             analysis.ms(row.group.durations.median).into()
         }),
@@ -363,15 +418,24 @@ pub fn iteration_groups_sheet<'a, A: Iterated + 'a>() -> Sheet<'a, A> {
         "Iterations that do alike, by the names and numbers of their device events, on the level of the steps and on those below and beside it. Left out where nothing repeats.",
         fields,
         |analysis: &'a A| {
-            let rows = group_rows(analysis.iterations()?);
+            let rows = group_rows(analysis.iterations()?, analysis.work());
             (!rows.is_empty()).then_some((analysis, rows))
         },
     )
 }
 
-fn group_rows(found: &MeasuredIterations) -> Vec<GroupRow<'_>> {
+fn group_rows<'a>(found: &'a MeasuredIterations, work: &[IterationWork]) -> Vec<GroupRow<'a>> {
     let mut rows = Vec::new();
     for (level, measured) in found.levels() {
+        // What is known is known of the steps.
+        let is_steps = found.detected().steps().is_some_and(|steps| std::ptr::eq(steps, level));
+        let phases_of = |group: &Group| {
+            let mut phases = Vec::new();
+            for one in group.iterations.iter().filter(|_| is_steps).filter_map(|&index| work.get(index)) {
+                phases.extend(one.phases.iter().filter(|phase| !phases.contains(*phase)).collect::<Vec<_>>());
+            }
+            phases
+        };
         let duration = |index: usize| {
             let figures = measured.iterations.get(index).zip(level.iterations.get(index));
             figures.map_or(0, |(figures, iteration)| figures.duration(iteration))
@@ -379,7 +443,7 @@ fn group_rows(found: &MeasuredIterations) -> Vec<GroupRow<'_>> {
         let all = (0..level.iterations.len()).map(duration).sum();
         rows.extend(measured.groups.iter().enumerate().map(|(place, group)| {
             let time = group.iterations.iter().map(|&index| duration(index)).sum();
-            GroupRow { level, place, group, time, all }
+            GroupRow { level, place, group, time, all, phases: phases_of(group) }
         }));
     }
     rows

@@ -18,8 +18,8 @@ pub use call_figures::{CallFigures, roofline_fields, work_fields};
 pub use category::{BACKWARD, FORWARD, OpCategory, without_direction};
 pub use figures::{Classified, Evaluated, Figures, MissingPeak, Work};
 pub use iterations::{
-    DevicePart, Iterated, iteration_groups_sheet, iterations_per_device_sheet, iterations_sheet,
-    per_iteration,
+    DevicePart, Iterated, IterationWork, iteration_groups_sheet, iterations_per_device_sheet,
+    iterations_sheet, per_iteration,
 };
 pub use kernel_list::{KernelList, ListedKernel, duration_statistics, round2};
 pub use nested::{nested_argument, nested_parameters, nested_value};

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use gpu_timeline::{Breakdown, Overlaps, StreamEvent, busy_time, overlaps};
 use iterations::{DetectOptions, Iterations, MeasuredIterations};
-use operator_sheets::Iterated;
+use operator_sheets::{Iterated, IterationWork};
 use perf_models::{Architecture, Device, architecture_of_device};
 use trace_ingest::{Category as EventCategory, EventId, Trace};
 use trace2tree::{EventSet, PassError, TraceTree, insert_pseudo_operators, normalise_names};
@@ -38,6 +38,8 @@ pub struct Analysis {
     rule_notices: Vec<Notice>,
     coverage: OnceLock<Coverage>,
     iterations: OnceLock<MeasuredIterations>,
+    /// What a language model did in each of the steps, where anybody said it.
+    work: OnceLock<Vec<IterationWork>>,
     /// Whether the trace is a window of a recording.
     is_window: bool,
 }
@@ -66,6 +68,10 @@ impl Iterated for Analysis {
 
     fn iterations_of_window(&self) -> Option<usize> {
         self.is_window.then(|| self.iterations().several_whole_steps())?
+    }
+
+    fn work(&self) -> &[IterationWork] {
+        self.work.get().map_or(&[], Vec::as_slice)
     }
 }
 
@@ -139,6 +145,7 @@ impl Analysis {
             rule_notices,
             coverage: OnceLock::new(),
             iterations: OnceLock::new(),
+            work: OnceLock::new(),
             is_window: false,
         }
     }
@@ -248,6 +255,12 @@ impl Analysis {
     pub fn look_at(&mut self, detected: Iterations) {
         self.is_window = true;
         self.iterations = OnceLock::from(self.measured(detected));
+    }
+
+    /// Says what a language model did in each of the steps of [`Analysis::iterations`], in their order, for the sheets of
+    /// iterations. What was said first stands.
+    pub fn tell_work(&self, work: Vec<IterationWork>) {
+        self.work.get_or_init(|| work);
     }
 
     fn measured(&self, detected: Iterations) -> MeasuredIterations {

@@ -1,5 +1,7 @@
 //! The requests of an inference engine: when they come, how long they are, and which of their tokens a step computes.
 
+use perf_models::{StepStatistics, TokenStatistics};
+
 use super::Workload;
 use super::random::Random;
 use super::serving::Batch;
@@ -96,6 +98,7 @@ impl Scheduler {
         let idle = first.saturating_sub(self.now);
         self.now += idle;
         let mut batch = Batch::default();
+        let mut statistics = StepStatistics::default();
         let mut budget = self.budget;
         for at in 0..self.requests.len() {
             let request = &mut self.requests[at];
@@ -106,6 +109,9 @@ impl Scheduler {
             let tokens = request.prompt.clamp(1, budget);
             budget -= tokens;
             request.cached += tokens;
+            let of_kind =
+                if request.prompt > 0 { &mut statistics.context } else { &mut statistics.generation };
+            add(of_kind, tokens, request.cached);
             if request.prompt > 0 {
                 batch.context_requests += 1;
                 batch.context_tokens += tokens;
@@ -123,8 +129,19 @@ impl Scheduler {
             }
         }
         self.now += STEP_NANOSECONDS;
+        // What agents' steps cost, their requests do not show.
+        batch.statistics = matches!(self.arrivals, Arrivals::Agents { .. }).then_some(statistics);
         (idle, batch)
     }
+}
+
+/// Adds a request with so many new tokens, which attend to so many.
+fn add(sums: &mut TokenStatistics, queries: u64, keys: u64) {
+    let [queries, keys] = [queries, keys].map(|tokens| i64::try_from(tokens).unwrap_or(i64::MAX));
+    sums.queries += queries;
+    sums.keys += keys;
+    sums.squared_queries += queries * queries;
+    sums.query_key_pairs += queries * keys;
 }
 
 #[cfg(test)]
@@ -154,6 +171,12 @@ mod tests {
         let batches = batches(Arrivals::Agents { agents: 3, system_prompt: 1_000 }, 5);
         assert!(batches.iter().all(|(_, batch)| batch.requests() > 0));
         assert!(batches.iter().any(|(idle, _)| *idle > STEP_NANOSECONDS));
+        for (_, batch) in &batches {
+            let StepStatistics { context, generation } = batch.statistics.expect("statistics");
+            assert_eq!((context.queries + generation.queries) as u64, batch.tokens());
+            let cached = context.keys + generation.keys - context.queries - generation.queries;
+            assert_eq!(cached as u64, batch.cached_tokens);
+        }
         let cached = |part: &[(u64, Batch)]| {
             part.iter().map(|(_, batch)| batch.cached_tokens / batch.requests()).max().unwrap_or_default()
         };

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use inference_phase::Phase;
+use perf_models::{StepStatistics, TokenStatistics};
 
 use super::flavour::{Call, Direction, Flavour};
 use super::json::Layout;
@@ -30,6 +31,8 @@ pub(crate) struct Batch {
     pub(super) generation_requests: u64,
     /// Tokens of these requests whose keys and values were there before the step.
     pub(super) cached_tokens: u64,
+    /// Sums over its requests, where the engine annotates them.
+    pub(super) statistics: Option<StepStatistics>,
 }
 
 impl Batch {
@@ -71,6 +74,18 @@ impl Batch {
     /// The engine's annotation of the step.
     fn name(self) -> String {
         let Batch { context_requests, context_tokens, generation_requests, .. } = self;
+        if let Some(StepStatistics { context, generation }) = self.statistics {
+            let sums = |of: TokenStatistics| {
+                let TokenStatistics { queries, keys, squared_queries, query_key_pairs } = of;
+                format!("sq{queries}sk{keys}sqsq{squared_queries}sqsk{query_key_pairs}")
+            };
+            return format!(
+                "execute_{}_context_{context_requests}({})_generation_{generation_requests}({})",
+                self.tokens(),
+                sums(context),
+                sums(generation)
+            );
+        }
         format!(
             "execute_context_{context_requests}({context_tokens})_generation_{generation_requests}({generation_requests})"
         )

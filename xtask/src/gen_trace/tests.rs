@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;
 
+use inference_phase::split::{self, StepShape};
 use iterations::LevelKind;
 use serde_json::Value;
+use trace_ingest::ReadOptions;
 
 use super::*;
 
@@ -451,8 +453,7 @@ fn marks_are_around_the_steps_of_the_truth() {
     for workload in Workload::ALL {
         for seed in SEEDS {
             let (events, truth) = run(workload, seed, true);
-            let is_mark =
-                |name: &str| name.starts_with("ProfilerStep#") || name.starts_with("execute_context_");
+            let is_mark = |name: &str| name.starts_with("ProfilerStep#") || name.starts_with("execute_");
             let mut marks: Vec<(u64, u64)> = of_category(&events, "user_annotation")
                 .into_iter()
                 .filter(|event| is_mark(text(event, "name")))
@@ -626,5 +627,44 @@ fn kept_traces_are_those_that_the_generator_writes() {
         let mut kept = Vec::new();
         flate2::read::GzDecoder::new(file).read_to_end(&mut kept).expect(name);
         assert!(kept == bytes(options), "{name} differs: write it again as its README says");
+    }
+}
+
+/// Windows of agents' steps are as near to the mix of all as the README of inference-phase says, and nearer than as many
+/// steps in a row.
+#[test]
+fn windows_of_agents_have_the_mix_of_their_steps() {
+    const LENGTH: usize = 8;
+    const SEEDS: u64 = 20;
+    let (mut of_windows, mut in_a_row) = ([0.0; 3], [0.0; 3]);
+    for seed in 0..SEEDS {
+        let mut file = tempfile::Builder::new().suffix(".json").tempfile().expect("file");
+        let run = Run { workload: Workload::ServingAgentic, seed };
+        let truth = write_run(run, true, &mut file).expect("written");
+        let trace = trace_ingest::read_path(file.path(), &ReadOptions::default()).expect("read");
+        let steps = split::annotated_steps(&trace);
+        let batches = truth.of_level(truth.steps).filter_map(|step| step.batch);
+        for (step, batch) in steps.iter().zip(batches) {
+            let statistics = step.work.statistics.expect("statistics");
+            let cached = [statistics.context, statistics.generation].map(|of| of.keys - of.queries);
+            let found = [step.work.requests(), step.work.batch_size, cached.iter().sum()];
+            let real = [batch.requests(), batch.tokens(), batch.cached_tokens];
+            assert_eq!(found.map(|count| count as u64), real);
+        }
+        let shapes: Vec<_> = steps.iter().map(|step| StepShape::new(&step.work)).collect();
+        let windows = split::mix_windows(&shapes, LENGTH, of_windows.len());
+        for (at, (of_windows, in_a_row)) in of_windows.iter_mut().zip(&mut in_a_row).enumerate() {
+            // Where another window would not bring the mix nearer, there is none.
+            let last = windows.get(at).or(windows.last()).expect("a window");
+            *of_windows += last.distance.together / SEEDS as f64;
+            let first = &shapes[..(LENGTH * (at + 1)).min(shapes.len())];
+            *in_a_row += split::distance(first, &shapes) / SEEDS as f64;
+        }
+    }
+    println!("mean distances of windows of {LENGTH} steps {of_windows:.3?}, in a row {in_a_row:.3?}");
+    for (found, said) in
+        of_windows.into_iter().chain(in_a_row).zip([0.357, 0.251, 0.187, 0.695, 0.455, 0.294])
+    {
+        assert!((found - said).abs() < 0.001, "{of_windows:?} {in_a_row:?}");
     }
 }

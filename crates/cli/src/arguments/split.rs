@@ -15,6 +15,7 @@ Examples:
   tracelens split trace.json.gz -o steps --store-single-iteration
   tracelens split trace.json.gz -o steps --store-single-iteration -i 10:20
   tracelens split trace.json.gz -o steady --find-steady-state --num-steps 16
+  tracelens split trace.json.gz -o mix --mix-windows 4 --num-steps 8
   tracelens split trace.json.gz -o phases --divide-phases
   tracelens split trace.json.gz -o kinds --representatives
 
@@ -48,6 +49,12 @@ pub(crate) struct SplitArguments {
     /// Steps of a window
     #[arg(long = "num-steps", value_name = "N", default_value = "32")]
     pub(crate) num_steps: NonZeroUsize,
+
+    /// Write up to N windows of --num-steps steps that together have the mix of step shapes of all steps: requests, new
+    /// and cached tokens. For servers without a steady state, such as those of agents; each window says how far it is
+    /// from the mix
+    #[arg(long = "mix-windows", value_name = "N")]
+    pub(crate) mix_windows: Option<NonZeroUsize>,
 
     /// Requests that were served at a time: with --OSL and --R, the share of prefill that the mixed window shall
     /// have, in place of the one that the steady state has
@@ -99,6 +106,7 @@ impl SplitArguments {
     pub(crate) fn has_action(&self) -> bool {
         self.store_single_iteration
             || self.find_steady_state
+            || self.mix_windows.is_some()
             || self.divide_phases
             || self.representatives
             || self.steady

@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::path::Path;
 
 use inference_phase::split::{
-    self, Alike, ExecutionDetails, FoundSteps, Membership, RegionRule, ServerLoad, ShownBy, SplitError,
-    SplitOptions, SplitPlan, SplitStep, WindowLoad, WindowOptions,
+    self, Alike, ExecutionDetails, FoundSteps, Membership, MixDistance, MixOptions, RegionRule, ServerLoad,
+    ShownBy, SplitError, SplitOptions, SplitPlan, SplitStep, WindowLoad, WindowOptions,
 };
 use inference_phase::{DetectOptions, Phase};
 use report_writers::terminal::{TextColumn, table};
@@ -72,8 +72,8 @@ pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
         let missing = if arguments.has_action() {
             "name a directory to write to with -o"
         } else {
-            "say what to write: --store-single-iteration, --representatives, --steady, --find-steady-state or \
-             --divide-phases"
+            "say what to write: --store-single-iteration, --representatives, --steady, --find-steady-state, \
+             --mix-windows or --divide-phases"
         };
         return Err(Failure::NothingToSplit { path: arguments.file.clone(), detail: missing.to_string() });
     };
@@ -89,9 +89,13 @@ pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
         return Err(Failure::NothingToSplit { path: arguments.file.clone(), detail });
     }
     if plan.outputs.is_empty() {
-        let detail = match plan.missing.is_empty() {
-            true => "no step is steady or stands for others".to_owned(),
-            false => format!("no step is right for {}", plan.missing.join(" or ")),
+        let detail = match plan.missing[..] {
+            [] => "no step is steady or stands for others".to_owned(),
+            ["mix_window"] => {
+                "nothing says how many tokens its steps have, so there is no mix of them to stand for"
+                    .to_owned()
+            }
+            _ => format!("no step is right for {}", plan.missing.join(" or ")),
         };
         return Err(Failure::NothingToSplit { path: arguments.file.clone(), detail });
     }
@@ -192,6 +196,7 @@ fn options(arguments: &SplitArguments, range: Option<Range<usize>>) -> SplitOpti
         single_steps: arguments.store_single_iteration,
         steady_windows: (arguments.find_steady_state && !arguments.divide_phases)
             .then_some(WindowOptions { length, load }),
+        mix_windows: arguments.mix_windows.map(|most| MixOptions { length, most: most.get() }),
         divide_phases: arguments.divide_phases.then_some(length),
         region_rule: if arguments.parity { RegionRule::TraceLens } else { RegionRule::InARow },
         ..SplitOptions::default()
@@ -283,6 +288,14 @@ impl fmt::Display for Listing<'_> {
                 decimal(details.device_busy / 1000.0, 3),
                 decimal(details.device_span / 1000.0, 3),
             )?;
+            if let Some(MixDistance { alone, together }) = details.output.mix {
+                let [alone, together] = [alone, together].map(|distance| decimal(100.0 * distance, 1));
+                write!(f, "    {alone}% of its steps would have to be others to have the mix of all")?;
+                match details.output.index {
+                    0 => writeln!(f)?,
+                    _ => writeln!(f, ", {together}% together with those above")?,
+                }
+            }
         }
         if self.details.len() > LISTED {
             writeln!(f, "  and {} more", self.details.len() - LISTED)?;

@@ -175,6 +175,36 @@ fn a_trace_per_phase() {
 }
 
 #[test]
+fn windows_of_the_mix_say_how_far_they_are_from_it() {
+    // Prompts, and batches that come and go.
+    let batches = [prefill(4), decode(4), decode(4), decode(1), decode(1), prefill(4), decode(4), decode(1)];
+    let place = Workplace::with(steps(&batches));
+    let windows = ["split", "trace.json", "-o", "out", "--mix-windows=2", "--num-steps=2"];
+    let outcome = place.run(&windows).exits_with(0);
+    is_quiet(&outcome);
+    outcome.with_summary(&[
+        "mix_window_0_steps_2_to_3_prefill_0_prefilldecode_0_decode_2_bs2_conc2_trace.json.gz",
+        "25.0% of its steps would have to be others to have the mix of all",
+        "37.5% of its steps would have to be others to have the mix of all, 12.5% together with those above",
+    ]);
+    let details = json(&place, "out/execution_details.json");
+    let distances = |of: &str| {
+        details.as_array().unwrap().iter().map(|row| row[of].as_f64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(distances("mix_distance"), [0.25, 0.375]);
+    assert_eq!(distances("mix_distance_together"), [0.25, 0.125]);
+    let table = String::from_utf8(place.bytes("out/execution_details.csv")).unwrap();
+    assert!(
+        table.lines().next().unwrap().ends_with("num_steps,mix_distance,mix_distance_together"),
+        "{table}"
+    );
+
+    let other = Workplace::with(steps(&["ProfilerStep#1".to_owned(), "ProfilerStep#2".to_owned()]));
+    let outcome = other.run(&windows).exits_with(2);
+    outcome.with_error(&["nothing says how many tokens its steps have"]);
+}
+
+#[test]
 fn what_cannot_be_split_is_told() {
     let place = served();
     place
@@ -183,7 +213,7 @@ fn what_cannot_be_split_is_told() {
         .with_summary(&["10 steps (1 prefill, 9 decode)"])
         .with_error(&[
             "nothing is written",
-            "--store-single-iteration, --representatives, --steady, --find-steady-state or --divide-phases",
+            "--store-single-iteration, --representatives, --steady, --find-steady-state, --mix-windows or --divide-phases",
         ]);
     place
         .run(&["split", "trace.json", "--divide-phases"])

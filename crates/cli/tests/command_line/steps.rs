@@ -114,6 +114,23 @@ fn a_trace_without_steps_gives_no_picture_and_says_so() {
 }
 
 #[test]
+fn iterations_of_a_language_model_have_phase_and_tokens_and_those_of_others_no_such_columns() {
+    let place = Workplace::with(trace(&steps()));
+    for options in [&[][..], &["--inference_phase_analysis"], &["--iterations=0..3"]] {
+        let sheets = place.sheets(options);
+        let column = |name| sheets.column("iterations", name).into_iter().cloned().collect::<Vec<_>>();
+        assert_eq!(column("phase"), ["Prefill", "Decode", "Decode", "Decode"], "{options:?}");
+        assert_eq!(column("tokens"), [15_360, 15, 14, 13], "{options:?}");
+        let of_groups: Vec<_> = sheets.column("iteration_groups", "phase").into_iter().collect();
+        assert!(of_groups.contains(&&"Decode".into()) || of_groups.contains(&&"Prefill + Decode".into()));
+    }
+    let training = steps().join("\n").replace("execute_context_", "ProfilerStep#1");
+    let training = Workplace::with(trace(&training.lines().map(str::to_owned).collect::<Vec<_>>()));
+    let sheets = training.sheets(&[]);
+    assert!(sheets.has("iterations") && !sheets.columns("iterations").contains(&"phase"));
+}
+
+#[test]
 fn without_phases_the_picture_is_of_iterations() {
     let place = Workplace::with_generated();
     place.run(&["report", "trace.json.gz", "--step_svg=steps.svg", "-q"]).exits_with(0);

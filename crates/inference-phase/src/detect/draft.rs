@@ -6,7 +6,7 @@ use super::DetectOptions;
 use super::evidence::Evidence;
 use super::layers::{Verdict, beside_prompts, by_attention, by_graphs, by_tokens, with_generation};
 use super::marks::{AnnotatedStep, Cue};
-use crate::step::{Load, Phase, Source};
+use crate::step::{Load, Phase, Source, Step};
 
 /// A step while its evidence is gathered.
 #[derive(Debug)]
@@ -135,10 +135,27 @@ impl Draft {
         }
     }
 
+    /// The step as it was decided.
+    pub(super) fn step(&self) -> Step {
+        let Verdict { phase, source, confidence } = self.verdict;
+        Step {
+            annotation: self.annotation,
+            track: self.track,
+            start: self.start,
+            end: self.end,
+            phase,
+            source,
+            confidence,
+            has_prompts: self.has_prompts || phase.bears_context(),
+            load: self.load(),
+        }
+    }
+
     /// Requests and tokens where a decision by tokens leaves no doubt of them.
-    pub(super) fn load(&self) -> Load {
+    fn load(&self) -> Load {
         let rows = self.evidence.logit_rows();
-        if self.annotated.is_some() || self.verdict.source != Source::Tokens {
+        let is_by_tokens = self.verdict.source == Source::Tokens || self.has_prompts;
+        if self.annotated.is_some() || !is_by_tokens {
             return self.load;
         }
         match (self.verdict.phase, rows, self.evidence.tokens()) {
@@ -148,7 +165,11 @@ impl Draft {
                 // Rows are tokens; of how many requests each, nothing says.
                 generation_requests: None,
                 generation_tokens: Some(rows),
+                undivided_tokens: None,
             },
+            (phase, _, tokens) if self.has_prompts || phase.bears_context() => {
+                Load { undivided_tokens: tokens, ..self.load }
+            }
             _ => self.load,
         }
     }

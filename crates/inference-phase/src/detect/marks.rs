@@ -99,6 +99,7 @@ fn load(step: &IterationAnnotation) -> Load {
         context_tokens: tokens(step.context_requests, step.context_sum),
         generation_requests: Some(step.generation_requests),
         generation_tokens: tokens(step.generation_requests, step.generation_sum),
+        undivided_tokens: None,
     }
 }
 

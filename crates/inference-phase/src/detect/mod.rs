@@ -97,6 +97,20 @@ impl Steps {
     }
 }
 
+impl Step {
+    /// The steps that the engine annotated on host threads, each thread's by start, with what the annotations say and
+    /// nothing else: far cheaper than [`Steps::detect`].
+    #[must_use]
+    pub fn annotated(trace: &Trace) -> Vec<Step> {
+        let decided = |(track, step): (TrackId, marks::AnnotatedStep)| {
+            let mut draft = Draft::annotated(Some(track), &step);
+            draft.decide(&DetectOptions::default(), false);
+            draft.step()
+        };
+        marks::annotated_steps(trace, Category::USER_ANNOTATION).into_iter().map(decided).collect()
+    }
+}
+
 struct Detector<'t> {
     tree: &'t TraceTree,
     names: Names<'t>,
@@ -353,23 +367,7 @@ fn finish(trace: &Trace, drafts: Vec<Draft>, mut step_of: Vec<u32>, links: StepL
     for step in step_of.iter_mut().filter(|step| **step != NONE) {
         *step = new_place[*step as usize];
     }
-    let steps: Vec<Step> = order
-        .iter()
-        .map(|&at| {
-            let draft = &drafts[at];
-            Step {
-                annotation: draft.annotation,
-                track: draft.track,
-                start: draft.start,
-                end: draft.end,
-                phase: draft.verdict.phase,
-                source: draft.verdict.source,
-                confidence: draft.verdict.confidence,
-                has_prompts: draft.has_prompts || draft.verdict.phase.bears_context(),
-                load: draft.load(),
-            }
-        })
-        .collect();
+    let steps: Vec<Step> = order.iter().map(|&at| drafts[at].step()).collect();
     let mut steps = Steps { steps, step_of, links, ..Steps::default() };
     let mut by_source = std::collections::BTreeMap::new();
     for event in events.ids().filter(|&event| events.category(event).is_device()) {

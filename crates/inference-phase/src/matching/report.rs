@@ -33,7 +33,7 @@ pub fn match_outputs(pairs: &[BlockMatch], side: usize, steps: &[SplitStep], bas
         let [a, b] = [&pair.blocks[0], &pair.blocks[1]].map(|block| block.index);
         let label = format!("{phase}_best_A{a}_B{b}_{letter}");
         let path = PathBuf::from(phase).join(window_file(&label, &load, base));
-        SplitOutput { index, path, steps: block.steps.clone().collect(), load }
+        SplitOutput { index, path, steps: block.steps.clone().collect(), load, mix: None }
     };
     pairs.iter().enumerate().map(output).collect()
 }

@@ -1,5 +1,6 @@
 //! Sheets of the phases, made from an [`Analysis`](tree_perf::Analysis) and the phases of its device work.
 
+mod iteration_work;
 mod phase_analysis;
 mod phase_summary;
 mod step_summary;
@@ -7,6 +8,7 @@ mod within_phase;
 
 use sheets::Sheet;
 
+pub use iteration_work::work_of_iterations;
 pub use phase_analysis::{
     PhaseAnalysis, PhaseMethod, PhaseNotice, PhaseOptions, PhaseStatistics, StepStatistics,
 };

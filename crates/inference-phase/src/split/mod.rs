@@ -1,4 +1,5 @@
-//! Splits a trace into traces of single steps, of a window of the steady state, or of runs of one phase.
+//! Splits a trace into traces of single steps, of a window of the steady state, of windows that together have the mix of
+//! all steps, or of runs of one phase.
 //!
 //! 1. [`steps`] finds the steps: engine annotations or, where there are none, the program's iterations; [`Alike`] says
 //!    which of them do the same.
@@ -9,6 +10,7 @@
 
 mod gzip;
 mod membership;
+mod mix;
 mod plan;
 mod steps;
 mod summary;
@@ -16,8 +18,9 @@ mod windows;
 mod write;
 
 pub use membership::{DeviceWork, Membership};
+pub use mix::{MixDistance, MixWindow, StepShape, distance, mix_windows};
 pub(crate) use plan::window_file;
-pub use plan::{SplitOptions, SplitOutput, SplitPlan, WindowOptions, base_name, plan};
+pub use plan::{MixOptions, SplitOptions, SplitOutput, SplitPlan, WindowOptions, base_name, plan};
 pub use steps::{Alike, FoundSteps, ShownBy, SplitStep, StepWork, annotated_steps, steps};
 pub(crate) use summary::csv_cell;
 pub use summary::{ExecutionDetails, execution_details, write_details};

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use trace_ingest::{Trace, is_standard_input};
 
+use super::mix::{MixDistance, StepShape, mix_windows};
 use super::steps::{SplitStep, StepWork};
 use super::windows::{RegionRule, ServerLoad, WindowLoad, steady_regions, steady_windows};
 use crate::step::Phase;
@@ -18,6 +19,8 @@ pub struct SplitOptions {
     pub single_steps: bool,
     /// A file per kind of window of the steady state.
     pub steady_windows: Option<WindowOptions>,
+    /// A file per window of those that together have the mix of shapes of all steps.
+    pub mix_windows: Option<MixOptions>,
     /// A file per run of steps with, and without, context requests in the steady state; the length of windows
     /// that [`steady_regions`] takes.
     pub divide_phases: Option<usize>,
@@ -38,6 +41,15 @@ pub struct WindowOptions {
     pub load: Option<ServerLoad>,
 }
 
+/// Windows that together have the mix of shapes of all steps.
+#[derive(Clone, Copy, Debug)]
+pub struct MixOptions {
+    /// Steps of a window.
+    pub length: usize,
+    /// The most windows.
+    pub most: usize,
+}
+
 /// A file to write.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SplitOutput {
@@ -49,6 +61,8 @@ pub struct SplitOutput {
     pub steps: Vec<usize>,
     /// What these run.
     pub load: WindowLoad,
+    /// How far their mix is from that of all steps, where they stand for it.
+    pub mix: Option<MixDistance>,
 }
 
 /// What a trace is split into.
@@ -95,6 +109,9 @@ pub fn plan(trace: &Trace, steps: &[SplitStep], options: &SplitOptions, base: &s
         planner.plan.regions = regions(window.length);
         planner.windows(window);
     }
+    if let Some(mix) = options.mix_windows {
+        planner.mix(range.clone(), mix);
+    }
     if let Some(window) = options.divide_phases {
         planner.plan.regions = regions(window);
         planner.phases();
@@ -112,7 +129,7 @@ impl Planner<'_> {
     /// Adds a file of these steps; `path` names it by their load.
     fn push(&mut self, index: usize, steps: Vec<usize>, path: impl FnOnce(&WindowLoad) -> PathBuf) {
         let load = WindowLoad::new(steps.iter().map(|&step| &self.works[step]));
-        self.plan.outputs.push(SplitOutput { index, path: path(&load), steps, load });
+        self.plan.outputs.push(SplitOutput { index, path: path(&load), steps, load, mix: None });
     }
 
     fn windows(&mut self, options: WindowOptions) {
@@ -129,6 +146,24 @@ impl Planner<'_> {
                     self.push(index, window.collect(), |load| window_file(label, load, base).into());
                 }
                 _ => self.plan.missing.push(label),
+            }
+        }
+    }
+
+    /// Steps of which the trace says nothing have a shape of their own.
+    fn mix(&mut self, range: Range<usize>, MixOptions { length, most }: MixOptions) {
+        let shapes: Vec<Option<StepShape>> = self.works[range.clone()].iter().map(StepShape::new).collect();
+        if shapes.iter().all(Option::is_none) {
+            self.plan.missing.push("mix_window");
+            return;
+        }
+        let base = self.base;
+        for (index, window) in mix_windows(&shapes, length, most).into_iter().enumerate() {
+            let steps = range.start + window.steps.start..range.start + window.steps.end;
+            let label = format!("mix_window_{index}_steps_{}_to_{}", steps.start, steps.end - 1);
+            self.push(index, steps.collect(), |load| window_file(&label, load, base).into());
+            if let Some(output) = self.plan.outputs.last_mut() {
+                output.mix = Some(window.distance);
             }
         }
     }
@@ -272,6 +307,28 @@ mod plan_tests {
         let (mixed, decode) = (name("mixed_steady_state"), name("decode_only_steady_state"));
         assert_eq!(paths(&plan), [(&mixed[..], &[0, 1, 2][..]), (&decode, &[0, 1, 2])]);
         assert_eq!(plan.missing, ["prefilldecode_steady_state"]);
+    }
+
+    #[test]
+    fn windows_of_the_mix_are_named_by_their_steps_and_say_how_far_they_are() {
+        let names = [PREFILL, DECODE, DECODE, DECODE, MIXED, DECODE, DECODE, MIXED];
+        let mix_windows = Some(MixOptions { length: 2, most: 2 });
+        let plan =
+            planned(&names, &SplitOptions { mix_windows, range: Some(1..8), ..SplitOptions::default() });
+        // Two of the seven steps are mixed: a half is nearer than none, a quarter is nearer still.
+        let distances: Vec<MixDistance> = plan.outputs.iter().filter_map(|output| output.mix).collect();
+        let [first, second] = distances[..] else { panic!("{plan:?}") };
+        assert!((first.alone - 3.0 / 14.0).abs() < 1e-12 && first.alone == first.together, "{first:?}");
+        assert!((second.together - 1.0 / 28.0).abs() < 1e-12, "{second:?}");
+        assert_eq!(
+            paths(&plan)[0],
+            (
+                "mix_window_0_steps_3_to_4_prefill_0_prefilldecode_1_decode_1_bs28_conc4_t.json.gz",
+                &[3, 4][..]
+            )
+        );
+        let plan = planned(&["ProfilerStep#1"], &SplitOptions { mix_windows, ..SplitOptions::default() });
+        assert_eq!((plan.outputs.len(), plan.missing), (0, vec!["mix_window"]));
     }
 
     #[test]

@@ -92,7 +92,7 @@ fn as_json(details: &ExecutionDetails) -> Value {
         })
     };
     let load = &details.output.load;
-    json!({
+    let mut row = json!({
         "idx": details.output.index,
         "output_path": details.path.to_string_lossy(),
         "event_count": details.entries,
@@ -107,18 +107,25 @@ fn as_json(details: &ExecutionDetails) -> Value {
             "avg_bs": load.mean_batch_size,
             "avg_conc": load.mean_requests,
         },
-    })
+    });
+    if let (Some(mix), Some(row)) = (details.output.mix, row.as_object_mut()) {
+        row.insert("mix_distance".into(), mix.alone.into());
+        row.insert("mix_distance_together".into(), mix.together.into());
+    }
+    row
 }
 
 fn write_csv(details: &[ExecutionDetails], out: &mut dyn Write) -> io::Result<()> {
+    let has_mix = details.iter().any(|details| details.output.mix.is_some());
     writeln!(
         out,
         "idx,output_path,event_count,num_gpu_events,gpu_duration,gpu_busy_duration,phase_num_prefill,\
-         phase_num_prefilldecode,phase_num_decode,phase_avg_bs,phase_avg_conc,num_steps"
+         phase_num_prefilldecode,phase_num_decode,phase_avg_bs,phase_avg_conc,num_steps{}",
+        if has_mix { ",mix_distance,mix_distance_together" } else { "" }
     )?;
     for details in details {
         let load = &details.output.load;
-        writeln!(
+        write!(
             out,
             "{},{},{},{},{:.2},{:.2},{},{},{},{},{},{}",
             details.output.index,
@@ -134,6 +141,11 @@ fn write_csv(details: &[ExecutionDetails], out: &mut dyn Write) -> io::Result<()
             load.mean_requests,
             details.steps.len(),
         )?;
+        match details.output.mix {
+            Some(mix) => writeln!(out, ",{:.4},{:.4}", mix.alone, mix.together)?,
+            None if has_mix => writeln!(out, ",,")?,
+            None => writeln!(out)?,
+        }
     }
     Ok(())
 }

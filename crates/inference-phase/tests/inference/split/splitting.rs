@@ -27,6 +27,7 @@ pub(crate) const SINGLE_STEPS: SplitOptions = SplitOptions {
     range: None,
     single_steps: true,
     steady_windows: None,
+    mix_windows: None,
     divide_phases: None,
     region_rule: inference_phase::split::RegionRule::InARow,
     representatives: Vec::new(),
