@@ -12,6 +12,9 @@ pub trait Iterated {
     /// A time of the recording in ms.
     fn ms(&self, time: f64) -> f64;
 
+    /// Whether [`Iterated::work`] may ever know anything: only then the sheets have columns of it.
+    const KNOWS_WORK: bool = false;
+
     /// What was done for users in each of the steps, in their order; empty where nobody knows.
     fn work(&self) -> &[IterationWork] {
         &[]
@@ -28,6 +31,10 @@ pub struct IterationWork {
     /// Images or videos that a diffusion model made.
     pub samples: Option<i64>,
 }
+
+/// Place of what was done among the fields of iterations, and of groups.
+const BEHIND_GROUP: usize = 4;
+const BEHIND_COUNT: usize = 3;
 
 /// Iterations of the chart: more are narrower than a pixel or two.
 const DRAWN: usize = 500;
@@ -125,14 +132,7 @@ pub fn iterations_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
             time(row).map(|time| analysis.ms(time as f64)).into()
         })
     };
-    let fields = [
-        ITERATION.field(|row: &Row<'_>| match row.part {
-            Part::Iteration(index) => Some((row.level.first + index) as u64).into(),
-            Part::Before | Part::After(_) => None::<u64>.into(),
-        }),
-        NUMBER.field(|row: &Row<'_>| row.iteration().and_then(|iteration| iteration.number).into()),
-        STATE.field(|row: &Row<'_>| row.state().into()),
-        GROUP.field(|row: &Row<'_>| row.figures.group.map(|group| group as u64).into()),
+    let of_work = [
         PHASE
             .field(|row: &Row<'_>| row.work.and_then(|work| phases_in_words(&work.phases)).into())
             .when(has_phases),
@@ -140,6 +140,15 @@ pub fn iterations_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
         SAMPLES
             .field(|row: &Row<'_>| row.work.and_then(|work| work.samples).into())
             .when(|analysis: &&A| analysis.work().iter().any(|work| work.samples.is_some())),
+    ];
+    let mut fields = vec![
+        ITERATION.field(|row: &Row<'_>| match row.part {
+            Part::Iteration(index) => Some((row.level.first + index) as u64).into(),
+            Part::Before | Part::After(_) => None::<u64>.into(),
+        }),
+        NUMBER.field(|row: &Row<'_>| row.iteration().and_then(|iteration| iteration.number).into()),
+        STATE.field(|row: &Row<'_>| row.state().into()),
+        GROUP.field(|row: &Row<'_>| row.figures.group.map(|group| group as u64).into()),
         DURATION.field_in(|analysis: &&A, row: &Row<'_>| analysis.ms(row.duration() as f64).into()),
         time(
             "busy (ms)",
@@ -192,6 +201,9 @@ pub fn iterations_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
         SOURCE.field(|row: &Row<'_>| row.level.evidence.as_str().into()),
         CONFIDENCE.field(|row: &Row<'_>| row.level.confidence.into()),
     ];
+    if A::KNOWS_WORK {
+        fields.splice(BEHIND_GROUP..BEHIND_GROUP, of_work);
+    }
     Sheet::with_context(
         "iterations",
         "Iterations of the program by time: steps of training, batches, steps of an engine, images. Device work belongs to the iteration that launched it, whenever it runs. Left out where nothing repeats.",
@@ -264,16 +276,16 @@ pub fn iteration_groups_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
             time(&row.group.durations).map(|time| analysis.ms(time)).into()
         })
     };
-    let fields = [
+    let phase = PHASE
+        .described("Phases of a language model's steps in the group. Where iterations has phases.")
+        .field(|row: &GroupRow<'_>| phases_in_words(&row.phases).into())
+        .when(has_phases);
+    let mut fields = vec![
         LEVEL.with_role(Role::Name).field(|row: &GroupRow<'_>| row.level.kind.as_str().into()),
         GROUP.with_role(Role::Name).described("Number of the group on its level, the one with the most time first, from 0.")
             .field(|row: &GroupRow<'_>| (row.place as u64).into()),
         Column::count("iterations", "Iterations of the group.")
             .field(|row: &GroupRow<'_>| row.group.iterations.len().into()),
-        PHASE
-            .described("Phases of a language model's steps in the group. Where iterations has phases.")
-            .field(|row: &GroupRow<'_>| phases_in_words(&row.phases).into())
-            .when(has_phases),
         MEDIAN.field_in(|analysis: &&A, row: &GroupRow<'_>| {
             analysis.ms(row.group.durations.median).into()
         }),
@@ -295,6 +307,9 @@ pub fn iteration_groups_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
         SOURCE.field(|row: &GroupRow<'_>| row.level.evidence.as_str().into()),
         CONFIDENCE.field(|row: &GroupRow<'_>| row.level.confidence.into()),
     ];
+    if A::KNOWS_WORK {
+        fields.insert(BEHIND_COUNT, phase);
+    }
     Sheet::with_context(
         "iteration_groups",
         "Iterations that do alike, by the names and numbers of their device events, on the level of the steps and on those below and beside it. Left out where nothing repeats.",

@@ -66,6 +66,8 @@ impl Iterated for Analysis {
         time / (self.trace().time_unit().per_microsecond() * 1000) as f64
     }
 
+    const KNOWS_WORK: bool = true;
+
     fn work(&self) -> &[IterationWork] {
         self.work.get().map_or(&[], Vec::as_slice)
     }
