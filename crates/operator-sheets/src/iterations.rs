@@ -28,6 +28,9 @@ pub trait Iterated {
         None
     }
 
+    /// Whether [`Iterated::work`] may ever know anything: only then the sheets have columns of it.
+    const KNOWS_WORK: bool = false;
+
     /// What was done for users in each of the steps, in their order; empty where nobody knows.
     fn work(&self) -> &[IterationWork] {
         &[]
@@ -70,6 +73,9 @@ pub struct IterationWork {
     /// Images or videos that a diffusion model made.
     pub samples: Option<i64>,
 }
+
+/// Place of the phase among the fields of groups.
+const BEHIND_COUNT: usize = 3;
 
 /// Iterations of the chart: more are narrower than a pixel or two.
 const DRAWN: usize = 500;
@@ -225,11 +231,13 @@ pub fn iterations_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
             time(row).map(|time| analysis.ms(time as f64)).into()
         })
     };
-    let head = [
+    let named = [
         ITERATION.field_in(|_: &&A, row: &Row<'_>| number(row.level, row.part).into()),
         NUMBER.field(|row: &Row<'_>| row.iteration().and_then(|iteration| iteration.number).into()),
         STATE.field(|row: &Row<'_>| row.state().into()),
         GROUP.field(|row: &Row<'_>| row.figures.group.map(|group| group as u64).into()),
+    ];
+    let of_work = [
         PHASE
             .field(|row: &Row<'_>| row.work.and_then(|work| phases_in_words(&work.phases)).into())
             .when(has_phases),
@@ -237,8 +245,9 @@ pub fn iterations_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
         SAMPLES
             .field(|row: &Row<'_>| row.work.and_then(|work| work.samples).into())
             .when(|analysis: &&A| analysis.work().iter().any(|work| work.samples.is_some())),
-        DURATION.field_in(|analysis: &&A, row: &Row<'_>| analysis.ms(row.duration() as f64).into()),
     ];
+    let duration =
+        DURATION.field_in(|analysis: &&A, row: &Row<'_>| analysis.ms(row.duration() as f64).into());
     let rest = [
         Column::count("kernels", "Kernels that it launched; of a TPU the operations of its runs.")
             .field(|row: &Row<'_>| row.figures.kernels.into()),
@@ -271,7 +280,8 @@ pub fn iterations_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
         CONFIDENCE.field(|row: &Row<'_>| row.level.confidence.into()),
     ];
     let times = time_fields(|row: &Row<'_>| &row.figures.breakdown);
-    let fields = head.into_iter().chain(times).chain(rest);
+    let of_work = of_work.into_iter().filter(|_| A::KNOWS_WORK);
+    let fields = named.into_iter().chain(of_work).chain([duration]).chain(times).chain(rest);
     Sheet::with_context(
         "iterations",
         "Iterations of the program by time: steps of training, batches, steps of an engine, images. Device work belongs to the iteration that launched it, whenever it runs. Several devices count as one: busy while any of them is. Left out where nothing repeats.",
@@ -382,16 +392,16 @@ pub fn iteration_groups_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
             time(&row.group.durations).map(|time| analysis.ms(time)).into()
         })
     };
-    let fields = [
+    let phase = PHASE
+        .described("Phases of a language model's steps in the group. Where iterations has phases.")
+        .field(|row: &GroupRow<'_>| phases_in_words(&row.phases).into())
+        .when(has_phases);
+    let mut fields = vec![
         LEVEL.with_role(Role::Name).field(|row: &GroupRow<'_>| row.level.kind.as_str().into()),
         GROUP.with_role(Role::Name).described("Number of the group on its level, the one with the most time first, from 0.")
             .field(|row: &GroupRow<'_>| (row.place as u64).into()),
         Column::count("iterations", "Iterations of the group.")
             .field(|row: &GroupRow<'_>| row.group.iterations.len().into()),
-        PHASE
-            .described("Phases of a language model's steps in the group. Where iterations has phases.")
-            .field(|row: &GroupRow<'_>| phases_in_words(&row.phases).into())
-            .when(has_phases),
         MEDIAN.field_in(|analysis: &&A, row: &GroupRow<'_>| {
             analysis.ms(row.group.durations.median).into()
         }),
@@ -413,6 +423,9 @@ pub fn iteration_groups_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
         SOURCE.field(|row: &GroupRow<'_>| row.level.evidence.as_str().into()),
         CONFIDENCE.field(|row: &GroupRow<'_>| row.level.confidence.into()),
     ];
+    if A::KNOWS_WORK {
+        fields.insert(BEHIND_COUNT, phase);
+    }
     Sheet::with_context(
         "iteration_groups",
         "Iterations that do alike, by the names and numbers of their device events, on the level of the steps and on those below and beside it. Left out where nothing repeats.",

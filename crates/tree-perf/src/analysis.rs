@@ -66,6 +66,8 @@ impl Iterated for Analysis {
         time / (self.trace().time_unit().per_microsecond() * 1000) as f64
     }
 
+    const KNOWS_WORK: bool = true;
+
     fn iterations_of_window(&self) -> Option<usize> {
         self.is_window.then(|| self.iterations().several_whole_steps())?
     }
