@@ -1,6 +1,6 @@
 //! The analysis of a profile, which its sheets are made from.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use gpu_timeline::{Activity, Interval, Summary};
@@ -243,26 +243,19 @@ pub(crate) struct KernelGroup {
 
 impl KernelGroups {
     fn new(analysis: &RocprofAnalysis) -> Self {
-        let mut key_of_kernel: Vec<Option<(u32, &'static str)>> = vec![None; analysis.profile.kernels.len()];
+        let mut by_kernel = vec![Vec::new(); analysis.profile.kernels.len()];
         for dispatch in analysis.dispatches() {
-            let kernel = dispatch.kernel;
-            key_of_kernel[kernel as usize]
-                .get_or_insert_with(|| (analysis.name_of_kernel(kernel), analysis.category(kernel)));
+            by_kernel[dispatch.kernel as usize].push(dispatch.duration().0);
         }
-        let groups: BTreeSet<(u32, &'static str)> = key_of_kernel.iter().flatten().copied().collect();
-        let groups: Vec<(u32, &'static str)> = groups.into_iter().collect();
-        let group = |key: Option<(u32, &'static str)>| key.and_then(|key| groups.binary_search(&key).ok());
-        let group_of_kernel: Vec<Option<usize>> = key_of_kernel.into_iter().map(group).collect();
-        let mut durations = vec![Vec::new(); groups.len()];
-        for dispatch in analysis.dispatches() {
-            if let Some(group) = group_of_kernel[dispatch.kernel as usize] {
-                durations[group].push(dispatch.duration().0);
-            }
+        let mut groups: BTreeMap<(u32, &'static str), Vec<i64>> = BTreeMap::new();
+        for (kernel, durations) in (0..).zip(by_kernel).filter(|(_, durations)| !durations.is_empty()) {
+            let group = (analysis.name_of_kernel(kernel), analysis.category(kernel));
+            groups.entry(group).or_default().extend(durations);
         }
-        let group = |(&(name, category), durations): (&(u32, &'static str), &Vec<i64>)| {
-            Some(KernelGroup { name, category, durations: Summary::from_values(durations)? })
+        let group = |((name, category), durations): ((u32, &'static str), Vec<i64>)| {
+            Some(KernelGroup { name, category, durations: Summary::from_values(&durations)? })
         };
-        let rows: Vec<KernelGroup> = groups.iter().zip(&durations).filter_map(group).collect();
+        let rows: Vec<KernelGroup> = groups.into_iter().filter_map(group).collect();
         let total = rows.iter().fold(0_i64, |sum, row| sum.saturating_add(row.durations.sum));
         KernelGroups { rows, total }
     }

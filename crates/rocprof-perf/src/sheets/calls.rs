@@ -101,7 +101,7 @@ pub(super) fn by_function<'a>() -> Sheet<'a, RocprofAnalysis> {
     ))
     .with_excerpt(Excerpt::new(
         5,
-        [("function", FUNCTION), ("calls", COUNT), ("host ms", TOTAL), ("% of library", SHARE_OF_LIBRARY)],
+        [("function", FUNCTION), ("calls", COUNT), ("host ms", TOTAL), ("library %", SHARE_OF_LIBRARY)],
     ))
 }
 

@@ -2,3 +2,4 @@
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 mod corpus;
+mod windows;
