@@ -26,6 +26,7 @@ const ORDER: &[&str] = &[
     "xla-perf",
     "rocprof-perf",
     "metal-perf",
+    "multi-rank",
     "report-writers",
     "answers",
     "tracelens",

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use iterations::WindowError;
 use metal_perf::MetalError;
+use multi_rank::Error as JobError;
 use report_writers::{DrawError, ReportError};
 use sheets::TableError;
 use thiserror::Error as ThisError;
@@ -29,6 +30,23 @@ pub enum Error {
         kind: RecordingKind,
         /// The file too many.
         second: PathBuf,
+    },
+    /// Tables of a job cannot be written or read.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// Of the recordings of a job none can be used.
+    #[error("none of {recordings} recordings can be used; the first: {first}")]
+    NoRanks {
+        /// How many.
+        recordings: usize,
+        /// What is wrong with the first.
+        first: Box<Error>,
+    },
+    /// The ranks of a job are of one rank, or none of them communicates.
+    #[error("{what}; name the recordings of several ranks of one job")]
+    NoJob {
+        /// What was found.
+        what: &'static str,
     },
     /// A trace without device events.
     #[error("{path}: contains no GPU events ({events} host events only); {advice}", path = .path.display())]

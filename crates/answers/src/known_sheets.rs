@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use inference_phase::sheets::phase_sheets;
 use metal_perf::{comparison_sheet, metal_sheets};
+use multi_rank::job_sheets;
 use rocprof_perf::rocprof_sheets;
 use sheets::{Column, Sheet};
 use trace_ingest::RecordingKind;
@@ -15,7 +16,7 @@ use crate::overview;
 /// What is known of a sheet without a recording.
 pub struct KnownSheet {
     /// Whose report has it. Reports of several kinds may have a sheet of one name.
-    pub kind: RecordingKind,
+    pub report: ReportOf,
     /// Name in the report.
     pub name: Cow<'static, str>,
     /// Name that TraceLens gives it, where that is another.
@@ -26,27 +27,39 @@ pub struct KnownSheet {
     pub columns: Vec<Column>,
 }
 
+/// What a report is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportOf {
+    /// A recording of this kind.
+    Recording(RecordingKind),
+    /// The ranks of a job.
+    Job,
+}
+
 /// The sheets, report by report, in the order in which they are written.
 #[must_use]
 pub fn known_sheets() -> Vec<KnownSheet> {
-    let overview = |kind| known(kind, vec![overview::sheet(overview::NAME)]);
-    let mut all = overview(RecordingKind::Trace);
-    all.extend(known(RecordingKind::Trace, all_sheets()));
-    all.extend(known(RecordingKind::Trace, phase_sheets()));
-    all.extend(overview(RecordingKind::XPlane));
-    all.extend(known(RecordingKind::XPlane, vec![overview::sheet(overview::NAME_BESIDE_ANOTHER)]));
-    all.extend(known(RecordingKind::XPlane, jax_sheets()));
-    all.extend(overview(RecordingKind::Rocprof));
-    all.extend(known(RecordingKind::Rocprof, rocprof_sheets()));
-    all.extend(overview(RecordingKind::TenstorrentOps));
-    all.extend(known(RecordingKind::TenstorrentOps, metal_sheets()));
-    all.extend(known(RecordingKind::TenstorrentOps, vec![comparison_sheet()]));
+    let overview = || vec![overview::sheet(overview::NAME)];
+    let of = ReportOf::Recording;
+    let mut all = known(of(RecordingKind::Trace), overview());
+    all.extend(known(of(RecordingKind::Trace), all_sheets()));
+    all.extend(known(of(RecordingKind::Trace), phase_sheets()));
+    all.extend(known(of(RecordingKind::XPlane), overview()));
+    all.extend(known(of(RecordingKind::XPlane), vec![overview::sheet(overview::NAME_BESIDE_ANOTHER)]));
+    all.extend(known(of(RecordingKind::XPlane), jax_sheets()));
+    all.extend(known(of(RecordingKind::Rocprof), overview()));
+    all.extend(known(of(RecordingKind::Rocprof), rocprof_sheets()));
+    all.extend(known(of(RecordingKind::TenstorrentOps), overview()));
+    all.extend(known(of(RecordingKind::TenstorrentOps), metal_sheets()));
+    all.extend(known(of(RecordingKind::TenstorrentOps), vec![comparison_sheet()]));
+    all.extend(known(ReportOf::Job, overview()));
+    all.extend(known(ReportOf::Job, job_sheets()));
     all
 }
 
-fn known<A>(kind: RecordingKind, sheets: Vec<Sheet<'static, A>>) -> Vec<KnownSheet> {
+fn known<A>(report: ReportOf, sheets: Vec<Sheet<'static, A>>) -> Vec<KnownSheet> {
     let known = |sheet: Sheet<'static, A>| KnownSheet {
-        kind,
+        report,
         columns: sheet.columns_by_role(),
         name: sheet.name,
         reference_name: sheet.reference_name,
@@ -82,14 +95,15 @@ mod tests {
                         `the_reference_lists_all_columns` writes this file from the code.\n"
             .to_owned();
         let sheets = known_sheets();
-        for (kind, title) in [
-            (RecordingKind::Trace, "Traces of PyTorch"),
-            (RecordingKind::XPlane, "XPlane profiles"),
-            (RecordingKind::Rocprof, "rocprofv3 profiles"),
-            (RecordingKind::TenstorrentOps, "Tenstorrent operations"),
+        for (report, title) in [
+            (ReportOf::Recording(RecordingKind::Trace), "Traces of PyTorch"),
+            (ReportOf::Recording(RecordingKind::XPlane), "XPlane profiles"),
+            (ReportOf::Recording(RecordingKind::Rocprof), "rocprofv3 profiles"),
+            (ReportOf::Recording(RecordingKind::TenstorrentOps), "Tenstorrent operations"),
+            (ReportOf::Job, "Jobs of many ranks"),
         ] {
             writeln!(text, "\n## {title}").unwrap();
-            let mut left: Vec<&KnownSheet> = sheets.iter().filter(|sheet| sheet.kind == kind).collect();
+            let mut left: Vec<&KnownSheet> = sheets.iter().filter(|sheet| sheet.report == report).collect();
             // Sheets with the same columns are described together, where the first of them stands.
             while let Some(first) = left.first().copied() {
                 let (same, others) = left.into_iter().partition(|sheet| sheet.columns == first.columns);
@@ -166,6 +180,7 @@ mod tests {
         check(&rocprof_sheets());
         check(&metal_sheets());
         check(&[comparison_sheet()]);
+        check(&job_sheets());
         check(&[overview::sheet(overview::NAME)]);
     }
 

@@ -8,6 +8,7 @@ mod notice;
 pub mod numbers;
 mod overview;
 mod parallel;
+mod ranks;
 mod report;
 mod rocprof;
 mod roofline_picture;
@@ -20,8 +21,9 @@ mod trace;
 mod xla;
 
 pub use error::Error;
-pub use known_sheets::{KnownSheet, known_sheets};
+pub use known_sheets::{KnownSheet, ReportOf, known_sheets};
 pub use notice::{NothingToDraw, Notice};
+pub use ranks::{MapOptions, Mapped, RanksReporter, map_ranks};
 pub use report::{Analysed, Picture, Report, Reporter, Run, Stage, Watch, report};
 pub use rocprof::RocprofReporter;
 pub use summary::{Summary, Timeline};

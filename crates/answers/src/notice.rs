@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use inference_phase::capture::SkipReason;
 use inference_phase::sheets::PhaseNotice;
 use metal_perf::MetalNotice;
+use multi_rank::Diagnostic;
 use perf_models::Architecture;
 use rocprof_perf::RocprofNotice;
 use trace_ingest::RecordingKind;
@@ -88,6 +89,22 @@ pub enum Notice {
     Rocprof(RocprofNotice),
     /// What is known of Tenstorrent operations.
     Tenstorrent(MetalNotice),
+    /// What is odd about the recordings of a job.
+    Job(Diagnostic),
+    /// A recording of a job that cannot be used.
+    LeftOut {
+        /// Its file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// Tables of single collectives are left out: there are too many.
+    TooManyCollectives {
+        /// Kernels of collectives.
+        kernels: usize,
+        /// So many at most are shown one by one.
+        most: usize,
+    },
     /// A notice about one of several files.
     OfFile {
         /// The file.
@@ -197,6 +214,15 @@ impl fmt::Display for Notice {
             Notice::Tpu(notice) => notice.fmt(f),
             Notice::Rocprof(notice) => notice.fmt(f),
             Notice::Tenstorrent(notice) => notice.fmt(f),
+            Notice::Job(diagnostic) => diagnostic.fmt(f),
+            // Says itself which file.
+            Notice::LeftOut { reason, .. } => write!(f, "{reason}; the job is reported without it"),
+            Notice::TooManyCollectives { kernels, most } => write!(
+                f,
+                "{} kernels of collectives are too many to be shown one by one (at most {}): only sums of them are",
+                grouped(*kernels as u128),
+                grouped(*most as u128)
+            ),
             Notice::OfFile { path, notice } => write!(f, "{}: {notice}", path.display()),
             Notice::NothingToDraw { picture, why } => {
                 let picture = match picture {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use metal_perf::{Comparison, MetalReport};
+use multi_rank::JobAnalysis;
 use report_writers::DrawError;
 use report_writers::stacked_time::Arrangement;
 use rocprof_perf::RocprofAnalysis;
@@ -145,6 +146,8 @@ pub enum Analysed {
     Rocprof(Box<RocprofAnalysis>),
     /// Of Tenstorrent operations, and their comparison with an earlier run.
     Tenstorrent(Box<MetalReport>, Option<Comparison>),
+    /// Of the ranks of a job.
+    Job(Box<JobAnalysis>),
 }
 
 /// The only recording; an error where there are several and their report would not be one of all.

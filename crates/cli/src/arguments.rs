@@ -9,6 +9,7 @@ pub(crate) mod metal;
 pub(crate) mod model;
 pub(crate) mod phases;
 pub(crate) mod pytorch;
+pub(crate) mod ranks;
 pub(crate) mod reading;
 mod reference_tools;
 pub(crate) mod report_output;
@@ -33,6 +34,7 @@ use match_blocks::MatchArguments;
 use metal::MetalArguments;
 use model::ModelArguments;
 use pytorch::TraceArguments;
+use ranks::{MapArguments, RanksArguments};
 use reference_tools::ReferenceTool;
 use rocprof::RocprofArguments;
 use split::SplitArguments;
@@ -103,6 +105,12 @@ pub(crate) enum Command {
     /// Write a performance report of Tenstorrent operations: the CSV of tt-metal's profiler (ops_perf_results_*.csv)
     #[command(after_help = metal::EXAMPLES, infer_long_args = true)]
     Metal(Box<MetalArguments>),
+    /// Bring the recordings of a job's ranks into small tables, from which `tracelens ranks` reports
+    #[command(after_help = ranks::MAP_EXAMPLES)]
+    Map(MapArguments),
+    /// Write a report of a job of many ranks: collectives across ranks, who is waited for and why
+    #[command(after_help = ranks::RANKS_EXAMPLES)]
+    Ranks(Box<RanksArguments>),
     /// Print the call tree of a trace: operators, launches, kernels
     Tree(TreeArguments),
     /// Split a trace into traces of single steps, of the steady state, or of phases
@@ -333,9 +341,17 @@ pub(crate) fn command() -> clap::Command {
         let metal = metal.mut_arg("output_xlsx_path", |arg| arg.help("Write the tables as a workbook here"));
         WINDOW_OPTIONS.into_iter().fold(metal, |metal, id| metal.mut_arg(id, |arg| arg.hide(true)))
     };
+    let ranks = |ranks: clap::Command| {
+        let place = "Write the workbook here [default: <input>_ranks_report.xlsx beside the first recording, unless another \
+                     output is named]";
+        ranks.mut_arg("output_xlsx_path", |arg| arg.help(place))
+    };
     let report = any_report::with_all_options;
     with_both_spellings(
-        CommandLine::command().mut_subcommand("metal", metal).mut_subcommand("report", report),
+        CommandLine::command()
+            .mut_subcommand("metal", metal)
+            .mut_subcommand("ranks", ranks)
+            .mut_subcommand("report", report),
     )
 }
 

@@ -23,6 +23,12 @@ pub(crate) enum Failure {
     OptionOfOtherRecorder { option: String, of: String, path: PathBuf, kind: RecordingKind },
     #[error("{0}")]
     Arguments(String),
+    #[error("{pattern}: is no pattern of recordings: expected {expected}")]
+    Pattern { pattern: String, expected: &'static str },
+    #[error("{failed} of {of} recordings have no tables; the others have")]
+    NotMapped { failed: usize, of: usize },
+    #[error("none of {files} files is of rank {missing}; --rank_regex says where a path tells the rank")]
+    RanksNotFound { files: usize, missing: String },
     /// Of a kind that another subcommand reads.
     #[error("{error}; {advice}")]
     OtherReader { error: IngestError, advice: &'static str },

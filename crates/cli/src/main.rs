@@ -44,6 +44,8 @@ fn run(command: Command, given: &Given, timings: &mut Timings) -> Result<(), Fai
         Command::Jax(arguments) => commands::jax::run(&arguments, given, timings),
         Command::Rocprof(arguments) => commands::rocprof::run(&arguments, given, timings),
         Command::Metal(arguments) => commands::metal::run(&arguments, given, timings),
+        Command::Map(arguments) => commands::ranks::map(&arguments),
+        Command::Ranks(arguments) => commands::ranks::run(&arguments, given, timings),
         Command::Tree(arguments) => commands::tree::run(&arguments),
         Command::Split(arguments) => commands::split::run(&arguments),
         Command::Match(arguments) => commands::match_blocks::run(&arguments),

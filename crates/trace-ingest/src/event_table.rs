@@ -90,6 +90,13 @@ pub struct Collective {
     pub global_rank_start: Option<i64>,
     /// `Global rank stride`
     pub global_rank_stride: Option<i64>,
+    /// `Seq`: number of the collective among those of its process group, the same on all ranks; point-to-point
+    /// operations count for themselves. Recorded by PyTorch of 2026 on.
+    pub sequence: Option<i64>,
+    /// `Src Rank`, of point-to-point operations
+    pub source_rank: Option<i64>,
+    /// `Dst Rank`, of point-to-point operations
+    pub destination_rank: Option<i64>,
 }
 
 /// What the inductor recorded of a Triton kernel call.

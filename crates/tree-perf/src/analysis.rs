@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use gpu_timeline::{Breakdown, Overlaps, StreamEvent, busy_time, overlaps};
+use gpu_timeline::{Activity, Breakdown, Overlaps, StreamEvent, busy_time, overlaps};
 use iterations::{DetectOptions, Iterations, MeasuredIterations};
 use operator_sheets::{Iterated, IterationWork};
 use perf_models::{Architecture, Device, architecture_of_device};
@@ -191,6 +191,11 @@ impl Analysis {
     /// All device events, in file order.
     pub fn device_events(&self) -> impl ExactSizeIterator<Item = EventId> + '_ {
         self.device.ids.iter().copied()
+    }
+
+    /// All device events with what the device does in them, in file order.
+    pub fn activities(&self) -> impl ExactSizeIterator<Item = (EventId, Activity)> + '_ {
+        self.device.ids.iter().copied().zip(self.device.activity.iter().copied())
     }
 
     /// What the pseudo operators and the extension's rule on the tree had to say.

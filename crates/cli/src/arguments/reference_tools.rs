@@ -12,12 +12,17 @@ pub(super) struct ReferenceTool {
 }
 
 /// Tools by name, each with the subcommand that takes its place and how it is given the recording.
-const TOOLS: [(&str, &str, &str); 6] = [
+const TOOLS: [(&str, &str, &str); 7] = [
     ("TraceLens_generate_perf_report_pytorch", "pytorch", "--profile_json_path <FILE>"),
     ("TraceLens_generate_perf_report_pytorch_inference", "inference", "--profile_json_path <FILE>"),
     ("TraceLens_split_inference_trace", "split", "<FILE>"),
     ("TraceLens_generate_perf_report_jax", "jax", "--profile_path <FILE>"),
     ("TraceLens_generate_perf_report_rocprof", "rocprof", "--profile_json_path <FILE>"),
+    (
+        "TraceLens_generate_multi_rank_collective_report_pytorch",
+        "ranks",
+        "--trace_dir <DIR> --world_size <N>",
+    ),
     ("tt-perf-report", "metal", "<FILE>..."),
 ];
 
@@ -30,10 +35,10 @@ impl ReferenceTool {
 
     /// The subcommand with the usage of the tool and, where they can be chosen, its names of sheets and its figures.
     pub(super) fn take_place(&self, subcommand: clap::Command) -> clap::Command {
-        let is_of_traces = ["pytorch", "inference"].contains(&self.subcommand);
+        let has_parity = ["pytorch", "inference", "ranks"].contains(&self.subcommand);
         let names_sheets = |arg: clap::Arg| match arg.get_id().as_str() {
             "sheet_names" => arg.default_value("current"),
-            "parity" if is_of_traces => arg.default_value("tracelens"),
+            "parity" if has_parity => arg.default_value("tracelens"),
             _ => arg,
         };
         let usage = format!("{} [OPTIONS] {}", self.name, self.recording);

@@ -1,6 +1,6 @@
 //! `tracelens columns`: what the columns of the sheets mean.
 
-use answers::{KnownSheet, known_sheets};
+use answers::{KnownSheet, ReportOf, known_sheets};
 use trace_ingest::RecordingKind;
 
 use crate::console;
@@ -9,11 +9,12 @@ use crate::wrapping::wrap;
 
 /// Report that a sheet is of, where other reports have a sheet of its name.
 fn report(sheet: &KnownSheet) -> Option<&'static str> {
-    match sheet.kind {
-        RecordingKind::Trace => None,
-        RecordingKind::XPlane => Some("tracelens jax"),
-        RecordingKind::Rocprof => Some("tracelens rocprof"),
-        RecordingKind::TenstorrentOps => Some("tracelens metal"),
+    match sheet.report {
+        ReportOf::Recording(RecordingKind::Trace) => None,
+        ReportOf::Recording(RecordingKind::XPlane) => Some("tracelens jax"),
+        ReportOf::Recording(RecordingKind::Rocprof) => Some("tracelens rocprof"),
+        ReportOf::Recording(RecordingKind::TenstorrentOps) => Some("tracelens metal"),
+        ReportOf::Job => Some("tracelens ranks"),
     }
 }
 
@@ -48,7 +49,7 @@ fn describe(sheets: &[&KnownSheet], width: usize) -> String {
         }
         if let Some(name) = sheet.reference_name {
             // Only in the report of PyTorch traces does the option change names.
-            let is_trace = sheet.kind == RecordingKind::Trace;
+            let is_trace = sheet.report == ReportOf::Recording(RecordingKind::Trace);
             let where_so = if is_trace { "with --sheet-names current" } else { "in TraceLens" };
             text.push_str(&format!(" ({name} {where_so})"));
         }

@@ -7,6 +7,7 @@ pub(crate) mod match_blocks;
 pub(crate) mod metal;
 pub(crate) mod model;
 pub(crate) mod pytorch;
+pub(crate) mod ranks;
 pub(crate) mod report;
 pub(crate) mod rocprof;
 pub(crate) mod shell;

@@ -57,6 +57,8 @@ pub(crate) struct Request<'a> {
     /// After which kind of recording, and with which ending, the workbook beside it is named where nothing else is
     /// asked for.
     pub(crate) workbook: Option<(RecordingKind, &'static str)>,
+    /// The workbook where nothing else is asked for, instead of that beside the recording.
+    pub(crate) default_workbook: Option<PathBuf>,
     pub(crate) threads: Option<usize>,
     /// Which options were given.
     pub(crate) given: &'a Given,
@@ -95,7 +97,8 @@ impl<'a> Request<'a> {
     ) -> Self {
         let warnings = given.without_effect(subcommand);
         let (pictures, written) = (Vec::new(), Vec::new());
-        Request { files, output, pictures, workbook: None, threads: None, given, written, warnings }
+        let (workbook, default_workbook, threads) = (None, None, None);
+        Request { files, output, pictures, workbook, default_workbook, threads, given, written, warnings }
     }
 
     /// Makes, writes and prints the report.
@@ -145,7 +148,8 @@ impl<'a> Request<'a> {
             // Nothing is beside standard input.
             let file = self.files.first().filter(|file| !is_standard_input(file));
             let beside = self.workbook.zip(file);
-            let path = beside.map(|((kind, ending), file)| workbook_beside(file, kind, ending));
+            let beside = || beside.map(|((kind, ending), file)| workbook_beside(file, kind, ending));
+            let path = self.default_workbook.clone().or_else(beside);
             outputs.extend(path.map(|path| -> Output { (&Workbook, path) }));
         }
         outputs

@@ -17,6 +17,7 @@ mod output_safety;
 mod outputs;
 mod phases;
 mod program;
+mod ranks;
 mod rocprof;
 mod rooflines;
 mod secrets;

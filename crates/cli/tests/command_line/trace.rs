@@ -56,6 +56,18 @@ pub(crate) fn kernel_on_stream(
     span("kernel", name, &format!(r#""pid": 0, "tid": {stream}"#), start, duration, &arguments)
 }
 
+/// A kernel with arguments as the profiler records them, behind those that every kernel has.
+pub(crate) fn kernel_with(
+    name: &str,
+    correlation: u32,
+    start: f64,
+    duration: f64,
+    arguments: &str,
+) -> String {
+    let arguments = format!(r#""device": 0, "stream": 7, "correlation": {correlation}, {arguments}"#);
+    span("kernel", name, r#""pid": 0, "tid": 7"#, start, duration, &arguments)
+}
+
 /// One operator that launches one kernel of 100 µs.
 pub(crate) fn one_operator() -> Vec<String> {
     vec![operator("aten::mm", 0.0, 10.0), launch(1, 2.0), kernel("gemm", 1, 20.0, 100.0)]

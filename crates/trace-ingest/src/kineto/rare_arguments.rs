@@ -38,7 +38,7 @@ pub(crate) struct RareField(u8);
 
 type Set = fn(&mut RareArguments, RareText<'_>);
 
-const FIELDS: [(&[u8], Set); 24] = [
+const FIELDS: [(&[u8], Set); 27] = [
     (b"registers per thread", |to, value| to.geometry.registers_per_thread = value.unsigned()),
     (b"shared memory", |to, value| to.geometry.shared_memory = value.unsigned()),
     (b"bytes", |to, value| to.transfer.bytes = value.integer().and_then(|bytes| u64::try_from(bytes).ok())),
@@ -58,6 +58,9 @@ const FIELDS: [(&[u8], Set); 24] = [
     (b"Rank", |to, value| to.collective.rank = value.integer()),
     (b"Global rank start", |to, value| to.collective.global_rank_start = value.integer()),
     (b"Global rank stride", |to, value| to.collective.global_rank_stride = value.integer()),
+    (b"Seq", |to, value| to.collective.sequence = value.integer()),
+    (b"Src Rank", |to, value| to.collective.source_rank = value.integer()),
+    (b"Dst Rank", |to, value| to.collective.destination_rank = value.integer()),
     (b"kernel_file", |to, value| to.triton.file = Some(value.id)),
     (b"kernel_hash", |to, value| to.triton.hash = Some(value.id)),
     (b"kernel_kwargs", |to, value| to.triton.keyword_arguments = Some(value.id)),

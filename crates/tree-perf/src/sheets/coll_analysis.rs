@@ -255,6 +255,9 @@ fn rows(analysis: &Analysis) -> Option<(Kinds<'_>, Vec<Row<'_>>)> {
             rank: None,
             global_rank_start: None,
             global_rank_stride: None,
+            sequence: None,
+            source_rank: None,
+            destination_rank: None,
             ..collective
         };
         let key = Key { collective, name, stream: events.stream(kernel) };

@@ -1,0 +1,303 @@
+//! The report of a job: the recordings of its ranks, brought into tables one by one and read as one.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use multi_rank::{
+    CauseKind, Job, JobAnalysis, JobFinding, JobFolder, JobOptions, RankFolder, RankPattern, Source,
+    Straggler, job_sheets, rank_tables,
+};
+use perf_models::CommunicationPatterns;
+use trace_ingest::{ReadOptions, read_path};
+use tree_perf::{Analysis, AnalysisOptions};
+
+use crate::error::Error;
+use crate::notice::{NothingToDraw, Notice};
+use crate::numbers::{counted, decimal, duration, grouped};
+use crate::parallel::map_in_order;
+use crate::report::{Analysed, Report, Reporter, Run, Stage, pictures, tables, title, titled};
+use crate::summary::{Summary, devices};
+use crate::trace::SheetNames;
+
+/// How recordings are brought into tables.
+#[derive(Clone, Debug, Default)]
+pub struct MapOptions {
+    /// Kernel names that mean communication.
+    pub communication: CommunicationPatterns,
+    /// Recordings that are read at the same time; `None` takes as many as there are threads.
+    pub jobs: Option<usize>,
+}
+
+/// What became of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mapped {
+    /// Its tables were written. The rank, if it is known, and the number of its events.
+    Written {
+        /// Rank.
+        rank: Option<i64>,
+        /// Events that were read.
+        events: usize,
+    },
+    /// They were there already.
+    Kept {
+        /// Rank.
+        rank: Option<i64>,
+    },
+}
+
+/// Brings recordings into the tables of a folder, unless they are there already, and tells of each as it is done. The
+/// answer has what became of each, in their order.
+///
+/// # Errors
+/// When the folder cannot be made or listed. What is wrong with one recording is in its place in the answer.
+pub fn map_ranks(
+    recordings: &[PathBuf],
+    folder: &Path,
+    options: &MapOptions,
+    reading: &ReadOptions<'_>,
+    done: impl Fn(&Path, &Result<Mapped, Error>) + Sync,
+) -> Result<Vec<Result<Mapped, Error>>, Error> {
+    let job = Mutex::new(JobFolder::open(folder)?);
+    let threads = reading.thread_count();
+    let jobs = options.jobs.unwrap_or(threads).clamp(1, recordings.len().max(1));
+    // Each recording is told of when it is done; bars of several at once would fight for the line.
+    let reading = ReadOptions { threads: Some((threads / jobs).max(1)), progress: None, ..*reading };
+    Ok(map_in_order(recordings, jobs, |path| {
+        let mapped = map_rank(path, &job, options, &reading);
+        done(path, &mapped);
+        mapped
+    }))
+}
+
+fn map_rank(
+    path: &Path,
+    job: &Mutex<JobFolder>,
+    options: &MapOptions,
+    reading: &ReadOptions<'_>,
+) -> Result<Mapped, Error> {
+    let source = Source::of(path)?;
+    let folder = || job.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(there) = folder().find(&source) {
+        return Ok(Mapped::Kept { rank: there.rank() });
+    }
+    let trace = read_path(path, &ReadOptions { skip_python_frames: true, ..*reading })?;
+    let events = trace.events().len() + trace.skipped_frames() as usize;
+    let options =
+        AnalysisOptions { communication: options.communication.clone(), ..AnalysisOptions::default() };
+    let analysis = Analysis::new(trace, options);
+    let tables = rank_tables(&analysis, path);
+    folder().add(&tables, source)?;
+    Ok(Mapped::Written { rank: tables.rank.rank, events })
+}
+
+/// Makes the report of a job from the recordings of its ranks, or from a folder of their tables.
+#[derive(Default)]
+pub struct RanksReporter {
+    /// What is analysed.
+    pub analysis: JobOptions,
+    /// How recordings are brought into tables.
+    pub map: MapOptions,
+    /// Where their tables are kept; they are thrown away otherwise.
+    pub tables: Option<PathBuf>,
+    /// Where the path of a recording tells the rank; else the recording does.
+    pub rank_pattern: Option<RankPattern>,
+    /// Whether the rank is the place among the recordings, whatever they say.
+    pub rank_by_place: bool,
+    /// Whether the devices of a node are counted by what the first recording says, where nobody says how many.
+    pub count_devices: bool,
+    /// Names of the sheets, with which the columns go.
+    pub sheet_names: SheetNames,
+}
+
+impl Reporter for RanksReporter {
+    fn report(mut self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
+        run.begin(Stage::Read);
+        let mut notices = Vec::new();
+        let temporary;
+        let folders: Vec<(RankFolder, Option<u32>)> = match paths {
+            [] => return Err(Error::NoRecording),
+            [folder] if folder.is_dir() => {
+                let folder = JobFolder::open(folder)?;
+                for (path, why) in &folder.stale {
+                    let (path, why) = (path.display().to_string(), why.clone());
+                    notices.push(Notice::Job(multi_rank::Diagnostic::StaleTables { path, why }));
+                }
+                if folder.ranks().is_empty() {
+                    return Err(multi_rank::Error::NoRanks { path: folder.path().to_owned() }.into());
+                }
+                let by_path =
+                    |rank: &RankFolder| self.rank_pattern.as_ref()?.rank(Path::new(&rank.source().path));
+                folder.ranks().iter().map(|rank| (rank.clone(), by_path(rank))).collect()
+            }
+            recordings => {
+                let folder = match &self.tables {
+                    Some(folder) => folder.clone(),
+                    None => {
+                        temporary = tempfile::tempdir()
+                            .map_err(|source| multi_rank::Error::Io { path: std::env::temp_dir(), source })?;
+                        temporary.path().to_owned()
+                    }
+                };
+                self.map_all(recordings, &folder, run, &mut notices)?
+            }
+        };
+        run.begin(Stage::Analysis);
+        let job = Job::open(folders)?;
+        if self.count_devices && self.analysis.gpus_per_node.is_none() {
+            self.analysis.gpus_per_node = job.visible_devices();
+        }
+        let most = self.analysis.detail_rows;
+        let parity = self.analysis.parity;
+        let analysis = JobAnalysis::new(job, self.analysis)?;
+        if !analysis.has_details() {
+            notices.push(Notice::TooManyCollectives { kernels: analysis.kernels(), most });
+        }
+        run.begin(Stage::Sheets);
+        let title = match paths {
+            [path] => title(path),
+            [first, ..] => format!("{} and {} more", title(first), paths.len() - 1),
+            [] => String::new(),
+        };
+        let layout = self.sheet_names.layout(parity);
+        let tables = titled(&title, tables(&analysis, job_sheets(), layout)?, run)?;
+        notices.extend(analysis.diagnostics().iter().cloned().map(Notice::Job));
+        let pictures = pictures(run, &mut notices, |_| Ok(Err(NothingToDraw::OtherReports)))?;
+        let summary = summary(&analysis, title);
+        let report =
+            Report { tables, summary, notices, pictures, analysis: Analysed::Job(Box::new(analysis)) };
+        self.sheet_names.with_overview(report, run)
+    }
+}
+
+impl RanksReporter {
+    /// The tables of the recordings that can be used.
+    fn map_all(
+        &self,
+        recordings: &[PathBuf],
+        folder: &Path,
+        run: &mut Run<'_>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Vec<(RankFolder, Option<u32>)>, Error> {
+        let mapped = map_ranks(recordings, folder, &self.map, &run.reading, |_, _| ())?;
+        let mut first_error = None;
+        for (path, mapped) in recordings.iter().zip(mapped) {
+            match mapped {
+                Ok(Mapped::Written { events, .. }) => run.count_events(events),
+                Ok(Mapped::Kept { .. }) => {}
+                // Which of the two is meant, nobody but the user knows.
+                Err(error @ Error::Job(multi_rank::Error::RankTwice { .. })) => return Err(error),
+                Err(error) => {
+                    notices.push(Notice::LeftOut { path: path.clone(), reason: error.to_string() });
+                    first_error.get_or_insert(error);
+                }
+            }
+        }
+        let there = JobFolder::open(folder)?;
+        let mut folders = Vec::new();
+        for (place, path) in (0..).zip(recordings) {
+            let Ok(source) = Source::of(path) else { continue };
+            let Some(of_rank) = there.find(&source) else { continue };
+            let by_path = self.rank_pattern.as_ref().and_then(|pattern| pattern.rank(path));
+            folders.push((of_rank.clone(), if self.rank_by_place { Some(place) } else { by_path }));
+        }
+        match first_error {
+            Some(first) if folders.is_empty() => {
+                Err(Error::NoRanks { recordings: recordings.len(), first: Box::new(first) })
+            }
+            _ => Ok(folders),
+        }
+    }
+}
+
+fn summary(analysis: &JobAnalysis, title: String) -> Summary {
+    let mut head = vec![title];
+    head.extend(analysis.device_names().into_iter().map(|(name, count)| devices(count, &name)));
+    head.push(counted(analysis.kernels(), "kernel of collectives", "kernels of collectives"));
+    let Some(finding) = JobFinding::new(analysis) else {
+        let nothing = "no two ranks have a collective in common: nothing says who waits for whom".to_owned();
+        return Summary { head, statements: vec![nothing], ..Summary::default() };
+    };
+    let of_hosts =
+        finding.hosts.map_or_else(String::new, |hosts| format!(" on {}", counted(hosts, "host", "hosts")));
+    head.insert(1, format!("{} of {} ranks{of_hosts}", finding.ranks, finding.world_size));
+    Summary {
+        head,
+        statements: statements(&finding),
+        program: finding.steps.iter().map(steps).collect(),
+        ..Summary::default()
+    }
+}
+
+fn time(ns: i64) -> String {
+    duration(ns as f64 / 1e3)
+}
+
+fn steps(steps: &multi_rank::Steps) -> String {
+    let count = grouped(steps.count as u128);
+    let (noun, each) = if steps.count == 1 { ("", "") } else { ("s", " each") };
+    format!(
+        "{count} {}{noun} on all ranks: {}{each} (median over the ranks and then the steps)",
+        steps.kind,
+        time(steps.usual)
+    )
+}
+
+/// What binds the job, a sentence each.
+fn statements(finding: &JobFinding) -> Vec<String> {
+    /// Ranks that are named.
+    const NAMED: usize = 3;
+    let share = |time: i64| decimal(time as f64 / finding.device.max(1) as f64 * 100.0, 1);
+    let mut statements = vec![format!(
+        "communication fills {}% of the devices' time, {}% exposed; ranks wait in collectives for the last one to enter \
+         for {}% of the devices' time",
+        share(finding.communication),
+        share(finding.exposed_communication),
+        share(finding.waiting),
+    )];
+    if finding.stragglers.is_empty() {
+        statements.push("no rank holds the others back".to_owned());
+    }
+    statements.extend(finding.stragglers.iter().take(NAMED).map(|straggler| waited_for(straggler, finding)));
+    if finding.stragglers.len() > NAMED {
+        let more = counted(finding.stragglers.len() - NAMED, "more rank is", "more ranks are");
+        statements.push(format!("{more} waited for, see ranks_overview"));
+    }
+    statements
+}
+
+/// Who is waited for, since when, and doing what.
+fn waited_for(straggler: &Straggler, finding: &JobFinding) -> String {
+    let per_step = finding.steps.as_ref().filter(|steps| steps.count > 0);
+    let late = match per_step {
+        Some(steps) => format!("{} a {}", time(straggler.lateness / steps.count as i64), steps.kind),
+        None => time(straggler.lateness),
+    };
+    let since = straggler.since.map_or_else(String::new, |step| format!(", since step {step}"));
+    let share = straggler.late as f64 / straggler.collectives.max(1) as f64 * 100.0;
+    let why = straggler
+        .cause
+        .as_ref()
+        .map_or_else(String::new, |(kind, what)| format!(": {}", why(*kind, what.as_deref())));
+    format!(
+        "rank {} is waited for: last in {}% of its collectives, late by {late} ({}% of its device's time){since}{why}",
+        straggler.rank,
+        decimal(share, 1),
+        decimal(straggler.share, 1),
+    )
+}
+
+fn why(kind: CauseKind, what: Option<&str>) -> String {
+    match (kind, what) {
+        (CauseKind::Computation, Some(kernel)) => format!("it computes for longer, most of all {kernel}"),
+        (CauseKind::Computation, None) => "it computes for longer".to_owned(),
+        (CauseKind::Copies, Some(copy)) => format!("it copies for longer, most of all {copy}"),
+        (CauseKind::Copies, None) => "it copies for longer".to_owned(),
+        (CauseKind::Host, Some(activity)) => format!("its device waits for the host, which does {activity}"),
+        (CauseKind::Host, None) => "its device waits for the host".to_owned(),
+        (CauseKind::Idle, _) => "its device does nothing, though work is launched".to_owned(),
+        (CauseKind::PassedOn, Some(rank)) => format!("it waits for {rank} itself"),
+        (CauseKind::PassedOn, None) => "it waits for another rank itself".to_owned(),
+        (CauseKind::SlowTransfer, Some(collective)) => format!("{collective} takes longer"),
+        (CauseKind::SlowTransfer, None) => "a collective of another group takes longer".to_owned(),
+    }
+}

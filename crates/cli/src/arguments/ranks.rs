@@ -1,0 +1,186 @@
+//! Flags of `tracelens map` and `tracelens ranks`.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+
+use clap::Args;
+use multi_rank::{ClockMode, Pairing, RankPattern, Statistic};
+use perf_models::CommunicationPatterns;
+
+use super::report_output::{ReportOutput, SheetNaming};
+use super::{REFERENCES, Reference, one_of, one_of_explained};
+
+pub(crate) const MAP_EXAMPLES: &str = "\
+Examples:
+  tracelens map rank*.json.gz --out tables                  tables of all ranks; those that are there are kept
+  tracelens map rank7.json.gz --out tables                  one rank, as a step of any launcher
+  tracelens ranks tables                                    the report of the job from the tables
+
+Options may be written with _ or with -.";
+
+pub(crate) const RANKS_EXAMPLES: &str = "\
+Examples:
+  tracelens ranks rank*.json.gz                             summary here, workbook beside the first trace
+  tracelens ranks 'job/**/*.pt.trace.json.gz'               a pattern; ** stands for folders
+  tracelens ranks rank*.json.gz --tables tables             keep the tables: the next report reads no trace
+  tracelens ranks tables --output_csvs_dir sheets           from tables of `tracelens map`, as CSV files
+
+Options may be written with _ or with -. `tracelens columns` explains the sheets.";
+
+#[derive(Args)]
+pub(crate) struct MapArguments {
+    /// Recordings of ranks, or patterns of their paths
+    #[arg(value_name = "TRACE", required = true)]
+    pub(crate) recordings: Vec<PathBuf>,
+
+    /// Folder of the job: gets a folder of tables (Parquet) for each rank
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) mapping: MappingArguments,
+
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct MappingArguments {
+    /// Recordings that are read at the same time [default: as many as the machine has processors]
+    #[arg(long, alias = "max_workers", value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+
+    /// Kernels with this text in their names communicate, too; may be given several times
+    #[arg(long = "communication-pattern", value_name = "TEXT")]
+    communication_pattern: Vec<String>,
+}
+
+impl MappingArguments {
+    pub(crate) fn options(&self) -> answers::MapOptions {
+        let usual = CommunicationPatterns::default();
+        let patterns = self.communication_pattern.iter();
+        answers::MapOptions {
+            communication: patterns.fold(usual, |patterns, pattern| patterns.with_pattern(pattern)),
+            jobs: self.jobs.map(NonZeroUsize::get),
+        }
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct RanksArguments {
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+
+    #[command(flatten)]
+    pub(crate) output: RanksOutput,
+
+    #[command(flatten)]
+    pub(crate) mapping: MappingArguments,
+
+    #[command(flatten)]
+    pub(crate) analysis: RanksAnalysis,
+}
+
+/// The recordings, named in one of several ways.
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Sources {
+    /// Recordings of ranks, patterns of their paths, or the folder that `tracelens map` wrote
+    #[arg(value_name = "TRACE")]
+    pub(crate) recordings: Vec<PathBuf>,
+
+    /// Folder of recordings; with --world_size those that are called rank<N>_trace.json
+    #[arg(long = "trace_dir", value_name = "DIR")]
+    pub(crate) trace_dir: Option<PathBuf>,
+
+    /// Path of the recordings with one * for the rank; needs --world_size
+    #[arg(long = "trace_pattern", value_name = "PATH", requires = "world_size")]
+    pub(crate) trace_pattern: Option<String>,
+
+    /// Pattern of the recordings' paths; ** stands for folders
+    #[arg(long = "trace_glob", value_name = "PATTERN")]
+    pub(crate) trace_glob: Option<PathBuf>,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct RanksOutput {
+    #[command(flatten)]
+    pub(crate) tables: ReportOutput,
+
+    #[command(flatten)]
+    pub(crate) naming: SheetNaming,
+
+    /// Keep the tables of the ranks in this folder, and take from it what is there
+    #[arg(long = "tables", value_name = "DIR")]
+    pub(crate) kept: Option<PathBuf>,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Analysis")]
+pub(crate) struct RanksAnalysis {
+    /// Number of ranks; a recording that is missing ends the run
+    #[arg(long = "world_size", value_name = "N", conflicts_with = "recordings")]
+    pub(crate) world_size: Option<NonZeroU32>,
+
+    /// Regular expression that finds the rank in the path of a recording: its group rank, else its first
+    /// [default: what the recording says, else rank<N> in its path]
+    #[arg(long = "rank_regex", value_name = "REGEX")]
+    pub(crate) rank_regex: Option<RankPattern>,
+
+    /// Bring the clocks of hosts together by the ends of collectives (align), or take times as they are (raw)
+    #[arg(long, value_name = "HOW", default_value = "align", value_parser = one_of(CLOCKS))]
+    pub(crate) clock: ClockMode,
+
+    /// How kernels of several ranks are found to be one collective
+    #[arg(long = "match", value_name = "HOW", default_value = "best", value_parser = one_of_explained(PAIRINGS))]
+    pub(crate) pairing: Pairing,
+
+    /// Devices of a node: adds node_id and node_span [default: what the first recording says, with --parity]
+    #[arg(long = "gpus_per_node", value_name = "N")]
+    pub(crate) gpus_per_node: Option<NonZeroU32>,
+
+    /// Statistics of the summaries of collectives
+    #[arg(long = "agg_metrics", value_name = "NAME", num_args = 1.., default_values = ["mean", "median", "min", "max"])]
+    pub(crate) agg_metrics: Vec<Statistic>,
+
+    /// Add what each rank sent to each other in exchanges of unequal parts
+    #[arg(long = "all2allv_heatmap")]
+    pub(crate) all2allv_heatmap: bool,
+
+    /// Columns for each rank in the tables of single collectives up to so many ranks
+    #[arg(long = "wide-ranks", value_name = "N", default_value = "64")]
+    pub(crate) wide_ranks: usize,
+
+    /// Show collectives one by one where they have no more kernels than this
+    #[arg(long = "detail-rows", value_name = "N", default_value = "1000000")]
+    pub(crate) detail_rows: usize,
+
+    /// Give the figures of TraceLens where it is known to be wrong: collectives are matched by their place in the
+    /// recording, clocks are taken as they are
+    #[arg(
+        long,
+        value_name = "TOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "tracelens",
+        value_parser = one_of(REFERENCES)
+    )]
+    pub(crate) parity: Option<Reference>,
+
+    // What the tool whose place the subcommand takes has, and which changes nothing: its sheets of details are always
+    // there, and recordings are always read side by side.
+    #[arg(long = "detailed_analysis", hide = true)]
+    detailed_analysis: bool,
+    #[arg(long = "use_multiprocessing", hide = true)]
+    use_multiprocessing: bool,
+}
+
+const CLOCKS: &[(&str, ClockMode)] = &[("align", ClockMode::Align), ("raw", ClockMode::Raw)];
+
+const PAIRINGS: &[(&str, &str, Pairing)] = &[
+    ("best", "by the number that the program gives them, else by the time at which they end", Pairing::Best),
+    ("position", "by their place in the recording alone", Pairing::Position),
+];

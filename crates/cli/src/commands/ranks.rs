@@ -1,0 +1,224 @@
+//! `tracelens map` and `tracelens ranks`.
+
+use std::path::{Path, PathBuf};
+
+use answers::numbers::{counted, grouped};
+use answers::{MapOptions, Mapped, RanksReporter, map_ranks};
+use multi_rank::{JobOptions, RankPattern};
+use trace_ingest::{ReadOptions, RecordingKind};
+
+use super::report::Request;
+use crate::arguments::ranks::{MapArguments, RanksArguments, Sources};
+use crate::arguments::{Given, long_name};
+use crate::console;
+use crate::error::Failure;
+use crate::timings::Timings;
+
+/// `tracelens map`: every recording is tried; the run fails where one of them has no tables.
+pub(crate) fn map(arguments: &MapArguments) -> Result<(), Failure> {
+    let recordings = expanded(&arguments.recordings)?;
+    let options: MapOptions = arguments.mapping.options();
+    let tell = |path: &Path, mapped: &Result<Mapped, answers::Error>| match mapped {
+        Ok(mapped) if !arguments.quiet => console::note(format!("{}: {}", path.display(), outcome(mapped))),
+        Ok(_) => {}
+        Err(error) => console::warning(error),
+    };
+    let mapped = map_ranks(&recordings, &arguments.out, &options, &ReadOptions::default(), tell)?;
+    let failed = mapped.iter().filter(|mapped| mapped.is_err()).count();
+    if failed > 0 {
+        return Err(Failure::NotMapped { failed, of: mapped.len() });
+    }
+    if !arguments.quiet {
+        let count = counted(mapped.len(), "rank", "ranks");
+        console::print(format!("{count} in {}\n", arguments.out.display()))?;
+    }
+    Ok(())
+}
+
+fn outcome(mapped: &Mapped) -> String {
+    let of_rank =
+        |rank: &Option<i64>| rank.map_or_else(|| "rank not known".to_owned(), |rank| format!("rank {rank}"));
+    match mapped {
+        Mapped::Written { rank, events } => format!("{}, {} events", of_rank(rank), grouped(*events as u128)),
+        Mapped::Kept { rank } => format!("{}, was there", of_rank(rank)),
+    }
+}
+
+/// `tracelens ranks`.
+pub(crate) fn run(arguments: &RanksArguments, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
+    let asked = &arguments.analysis;
+    let parity = asked.parity.is_some();
+    let found = recordings(arguments)?;
+    let files = &found.files;
+    let mut request = Request {
+        workbook: Some((RecordingKind::Trace, "_ranks_report")),
+        default_workbook: found.workbook,
+        ..Request::new("ranks", files, &arguments.output.tables, given)
+    };
+    if matches!(files.as_slice(), [only] if only.is_dir()) {
+        let of_reading = ["kept", "jobs", "communication_pattern"].into_iter().filter(|id| given.has(id));
+        let no_effect = |id| {
+            format!("{} has no effect: the tables of the ranks are there already", long_name("ranks", id))
+        };
+        request.warnings.extend(of_reading.map(no_effect));
+    }
+    let reporter = RanksReporter {
+        analysis: JobOptions {
+            parity,
+            pairing: asked.pairing,
+            clock: asked.clock,
+            gpus_per_node: asked.gpus_per_node.map(Into::into),
+            detail_rows: asked.detail_rows,
+            wide_ranks: asked.wide_ranks,
+            heatmap: asked.all2allv_heatmap,
+            statistics: asked.agg_metrics.clone(),
+        },
+        map: arguments.mapping.options(),
+        tables: arguments.output.kept.clone(),
+        rank_pattern: asked.rank_regex.clone(),
+        rank_by_place: found.rank_by_place,
+        count_devices: parity,
+        sheet_names: arguments.output.naming.sheet_names,
+    };
+    request.answer(reporter, &(), timings)
+}
+
+/// The recordings of a job.
+struct Found {
+    files: Vec<PathBuf>,
+    /// Whether their place is their rank.
+    rank_by_place: bool,
+    /// Where TraceLens writes its workbook.
+    workbook: Option<PathBuf>,
+}
+
+/// The recordings that the arguments name.
+fn recordings(arguments: &RanksArguments) -> Result<Found, Failure> {
+    let Sources { recordings, trace_dir, trace_pattern, trace_glob } = &arguments.sources;
+    let asked = &arguments.analysis;
+    let ranks = asked.world_size.map(u32::from);
+    let beside = |folder: &Path| Some(folder.join("nccl_analysis_report.xlsx"));
+    if let (Some(pattern), Some(ranks)) = (trace_pattern, ranks) {
+        let [before, after] = pattern.split('*').collect::<Vec<_>>()[..] else {
+            let expected = "exactly one * for the rank";
+            return Err(Failure::Pattern { pattern: pattern.clone(), expected });
+        };
+        let files = (0..ranks).map(|rank| PathBuf::from(format!("{before}{rank}{after}")));
+        let files = files.map(there).collect::<Result<Vec<_>, _>>()?;
+        let workbook = common_parent(&files).as_deref().and_then(beside);
+        return Ok(Found { files, rank_by_place: true, workbook });
+    }
+    if let Some(folder) = trace_dir {
+        let workbook = beside(folder);
+        let files = match ranks {
+            Some(ranks) => {
+                let files = (0..ranks).map(|rank| folder.join(format!("rank{rank}_trace.json")));
+                files.map(there).collect::<Result<Vec<_>, _>>()?
+            }
+            None => expanded(&[escaped(folder).join("*.json*")])?,
+        };
+        return Ok(Found { files, rank_by_place: ranks.is_some(), workbook });
+    }
+    if let Some(pattern) = trace_glob {
+        let mut files = expanded(std::slice::from_ref(pattern))?;
+        let workbook = common_parent(&files).as_deref().and_then(beside);
+        if let Some(ranks) = ranks {
+            files = by_rank(&files, ranks, asked.rank_regex.as_ref())?;
+        }
+        return Ok(Found { files, rank_by_place: ranks.is_some(), workbook });
+    }
+    let is_folder = matches!(recordings.as_slice(), [only] if only.is_dir());
+    let files = if is_folder { recordings.clone() } else { expanded(recordings)? };
+    Ok(Found { files, rank_by_place: false, workbook: None })
+}
+
+/// A recording that has to be there.
+fn there(path: PathBuf) -> Result<PathBuf, Failure> {
+    if path.is_file() {
+        return Ok(path);
+    }
+    let detail = "there is no such file, and --world_size asks for a recording of every rank".to_owned();
+    Err(Failure::Input { path, detail })
+}
+
+/// The first recording of each rank.
+fn by_rank(files: &[PathBuf], ranks: u32, pattern: Option<&RankPattern>) -> Result<Vec<PathBuf>, Failure> {
+    let usual =
+        || RankPattern::USUAL.parse::<RankPattern>().map_err(|error| Failure::Arguments(error.to_string()));
+    let pattern = pattern.cloned().map_or_else(usual, Ok)?;
+    let of_rank = |rank: u32| {
+        let mut of_it = files.iter().filter(|path| pattern.rank(path) == Some(rank));
+        of_it.next().cloned().ok_or(rank)
+    };
+    let (found, missing): (Vec<_>, Vec<_>) = (0..ranks).map(of_rank).partition(Result::is_ok);
+    let missing: Vec<String> =
+        missing.into_iter().filter_map(Result::err).map(|rank| rank.to_string()).collect();
+    match missing.is_empty() {
+        true => Ok(found.into_iter().flatten().collect()),
+        false => Err(Failure::RanksNotFound { files: files.len(), missing: missing.join(", ") }),
+    }
+}
+
+/// The folder that all files are in, themselves or below.
+fn common_parent(files: &[PathBuf]) -> Option<PathBuf> {
+    let mut parent = files.first()?.parent()?.to_owned();
+    while !files.iter().all(|file| file.starts_with(&parent)) {
+        parent = parent.parent()?.to_owned();
+    }
+    Some(parent)
+}
+
+/// A path whose characters stand for themselves in a pattern.
+fn escaped(path: &Path) -> PathBuf {
+    path.to_str().map_or_else(|| path.to_owned(), |path| glob::Pattern::escape(path).into())
+}
+
+/// Files as they are, and patterns as the files that they stand for, in order.
+fn expanded(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut files = Vec::new();
+    for path in paths {
+        let pattern = path.to_str().filter(|text| text.contains(['*', '?', '[']) && !path.exists());
+        let Some(pattern) = pattern else {
+            files.push(path.clone());
+            continue;
+        };
+        let wrong =
+            |error: glob::PatternError| Failure::Pattern { pattern: pattern.to_owned(), expected: error.msg };
+        let mut found: Vec<PathBuf> =
+            glob::glob(pattern).map_err(wrong)?.flatten().filter(|path| path.is_file()).collect();
+        if found.is_empty() {
+            let detail = "no file has a name like this pattern".to_owned();
+            return Err(Failure::Input { path: path.clone(), detail });
+        }
+        found.sort();
+        files.append(&mut found);
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_expanded_and_files_stay_what_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let job = folder.path().join("job[1] a");
+        std::fs::create_dir_all(job.join("node0")).unwrap();
+        let files = ["rank0_trace.json", "rank1_trace.json", "node0/rank2.json"].map(|name| job.join(name));
+        files.iter().for_each(|file| std::fs::write(file, "{}").unwrap());
+        assert_eq!(
+            expanded(&[files[1].clone(), files[0].clone()]).unwrap(),
+            [files[1].clone(), files[0].clone()]
+        );
+        let below = escaped(&job).join("**/*.json");
+        assert_eq!(expanded(&[below]).unwrap(), [files[2].clone(), files[0].clone(), files[1].clone()]);
+        assert!(matches!(expanded(&[escaped(&job).join("*.gz")]), Err(Failure::Input { .. })));
+        assert_eq!(common_parent(&files), Some(job.clone()));
+        let found = by_rank(&files, 3, None).unwrap();
+        assert_eq!(found, files);
+        assert!(
+            matches!(by_rank(&files, 5, None), Err(Failure::RanksNotFound { missing, .. }) if missing == "3, 4")
+        );
+    }
+}

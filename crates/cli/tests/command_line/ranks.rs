@@ -1,0 +1,200 @@
+//! `tracelens map` and `tracelens ranks`.
+
+use std::fs;
+
+use crate::program::{Sheets, Workplace, run_as};
+use crate::trace::{annotation, kernel, kernel_with, launch, operator};
+
+const RANKS: u32 = 4;
+const STEPS: u32 = 6;
+
+/// The trace of a rank of a job: steps of a matrix product, which takes 1 ms and from step 2 on 3 ms on rank 2, and a sum
+/// over all ranks of 0.2 ms that begins when the last rank is there.
+fn rank(rank: u32, world_size: u32) -> String {
+    let product = |rank: u32, step: u32| if rank == 2 && step >= 2 { 3000.0 } else { 1000.0 };
+    let described = format!(
+        r#""Collective name": "allreduce", "Process Group Name": "0", "Process Group Description": "default_pg",
+           "Process Group Ranks": "[0, 1, 2, 3]", "Group size": {RANKS}, "dtype": "BFloat16",
+           "In msg nelems": 1000000, "Out msg nelems": 1000000, "In split size": "[]", "Out split size": "[]""#
+    );
+    let mut events = Vec::new();
+    for step in 0..STEPS {
+        let start = 10_000.0 * f64::from(step);
+        let entry = |rank| start + 100.0 + product(rank, step) + f64::from(rank);
+        let last = (0..RANKS).map(entry).fold(0.0, f64::max);
+        events.push(annotation(&format!("ProfilerStep#{step}"), start, 9_000.0));
+        events.push(operator("aten::mm", start + 10.0, 20.0));
+        events.push(launch(2 * step + 1, start + 20.0));
+        events.push(kernel("gemm_bf16", 2 * step + 1, start + 100.0, product(rank, step)));
+        events.push(launch(2 * step + 2, start + 50.0));
+        let (begin, name) = (entry(rank), "ncclDevKernel_AllReduce_Sum_bf16_RING_LL");
+        events.push(kernel_with(name, 2 * step + 2, begin, last + 200.0 - begin, &described));
+    }
+    format!(
+        r#"{{"schemaVersion": 1, "distributedInfo": {{"backend": "nccl", "rank": {rank}, "world_size": {world_size}}},
+            "deviceProperties": [{{"id": 0, "name": "NVIDIA H100 80GB HBM3"}}], "traceEvents": [{}]}}"#,
+        events.join(",\n")
+    )
+}
+
+/// A directory with the traces of the job, called as TraceLens expects it.
+fn job() -> Workplace {
+    let place = Workplace::with("");
+    fs::create_dir(place.path("job")).unwrap();
+    for number in 0..RANKS {
+        place.put(&format!("job/rank{number}_trace.json"), rank(number, RANKS));
+    }
+    place
+}
+
+#[test]
+fn the_summary_says_who_is_waited_for_and_why() {
+    let place = job();
+    place.run(&["ranks", "job/rank*_trace.json"]).exits_with(0).with_summary(&[
+        "4 of 4 ranks",
+        "6 steps on all ranks: 10.00 ms each",
+        "rank 2 is waited for",
+        "since step 2",
+        "it computes for longer, most of all gemm_bf16",
+    ]);
+    assert!(place.path("job/rank0_trace_ranks_report.xlsx").exists());
+}
+
+#[test]
+fn the_causes_stand_by_rank_and_step() {
+    let place = job();
+    let outcome = place.run(&["ranks", "job/rank*_trace.json", "--json"]).exits_with(0);
+    let sheets = Sheets::parse(&outcome.out);
+    assert_eq!(sheets.column("straggler_causes", "rank"), [2, 2, 2, 2]);
+    let mut steps: Vec<i64> =
+        sheets.column("straggler_causes", "step").into_iter().map(|step| step.as_i64().unwrap()).collect();
+    steps.sort_unstable();
+    assert_eq!(steps, [2, 3, 4, 5]);
+    assert!(sheets.column("straggler_causes", "cause").iter().all(|cause| *cause == "computation"));
+    assert_eq!(sheets.column("matching", "not matched"), [0, 0, 0, 0]);
+    assert_eq!(sheets.column("step_times", "ranks"), [4, 4, 4, 4, 4, 4]);
+    // 2,000,000 bytes in 0.2 ms are 10 GB/s, and half as much again crosses a link.
+    let rate = |column: &str| sheets.column("group_summary", column)[0].as_f64().unwrap();
+    assert!((rate("algorithm bandwidth (GB/s)") - 10.0).abs() < 1e-9);
+    assert!((rate("bus bandwidth (GB/s)") - 15.0).abs() < 1e-9);
+}
+
+#[test]
+fn tables_are_kept_and_give_the_same_report() {
+    let place = job();
+    place
+        .run(&["map", "job/rank*_trace.json", "--out", "tables"])
+        .exits_with(0)
+        .with_summary(&["4 ranks in tables"]);
+    assert_eq!(place.files("tables"), ["rank-00000", "rank-00001", "rank-00002", "rank-00003"]);
+    let again = place.run(&["map", "job/rank*_trace.json", "--out", "tables", "--jobs", "2"]).exits_with(0);
+    assert_eq!(again.err.matches("was there").count(), 4, "{again:#?}");
+    place.run(&["ranks", "tables", "--output_csvs_dir", "a", "-q"]).exits_with(0);
+    place.run(&["ranks", "--trace_dir", "job", "--output_csvs_dir", "b", "-q"]).exits_with(0);
+    for file in place.files("a").iter().filter(|file| *file != "overview.csv") {
+        assert_eq!(place.bytes(&format!("a/{file}")), place.bytes(&format!("b/{file}")), "{file}");
+    }
+    // A trace that changed is read again.
+    place.put("job/rank1_trace.json", rank(1, RANKS) + " ");
+    let changed = place.run(&["map", "job/rank*_trace.json", "--out", "tables"]).exits_with(0);
+    assert_eq!(changed.err.matches("was there").count(), 3, "{changed:#?}");
+}
+
+/// The shell form of mapping with a launcher: a process for each recording, two at a time, into one folder.
+#[cfg(unix)]
+#[test]
+fn processes_side_by_side_map_into_one_folder() {
+    let place = job();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/cluster/map_local.sh");
+    let output = std::process::Command::new(script)
+        .args(["job", "tables", "2"])
+        .env("TRACELENS", env!("CARGO_BIN_EXE_tracelens"))
+        .current_dir(place.path(""))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:#?}");
+    assert_eq!(place.files("tables"), ["rank-00000", "rank-00001", "rank-00002", "rank-00003"]);
+    place.run(&["map", "job/rank*_trace.json", "--out", "alone", "-q"]).exits_with(0);
+    for rank in place.files("tables") {
+        for file in place.files(&format!("tables/{rank}")) {
+            let [together, alone] =
+                ["tables", "alone"].map(|folder| place.bytes(&format!("{folder}/{rank}/{file}")));
+            assert_eq!(together, alone, "{rank}/{file}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_program_takes_the_place_of_the_report_of_tracelens() {
+    let place = job();
+    let name = "TraceLens_generate_multi_rank_collective_report_pytorch";
+    let link = place.path(name);
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_tracelens"), &link).unwrap();
+    let run = |arguments: &[&str]| run_as(&link, arguments, &place.path(""));
+    run(&["--trace_dir", "job", "--world_size", "4"]).exits_with(0);
+    assert!(place.path("job/nccl_analysis_report.xlsx").exists());
+    run(&["--trace_pattern", "job/rank*_trace.json", "--world_size", "4", "--output_csvs_dir", "sheets"])
+        .exits_with(0);
+    let names = [
+        "nccl_implicit_sync",
+        "nccl_long",
+        "nccl_summary_implicit_sync",
+        "nccl_summary_long",
+        "straggler_summary",
+    ];
+    assert_eq!(place.files("sheets"), names.map(|name| format!("{name}.csv")));
+    run(&["--trace_pattern", "job/rank_trace.json", "--world_size", "4"])
+        .exits_with(2)
+        .with_error(&["is no pattern", "exactly one *"]);
+    run(&["--trace_dir", "job", "--world_size", "5"])
+        .exits_with(2)
+        .with_error(&["rank4_trace.json", "no such file"]);
+    run(&["--trace_glob", "job/*.json", "--world_size", "6"]).exits_with(2).with_error(&["rank 4, 5"]);
+}
+
+#[test]
+fn what_is_odd_is_said_and_ends_no_run() {
+    let place = job();
+    fs::remove_file(place.path("job/rank3_trace.json")).unwrap();
+    let whole = rank(1, RANKS);
+    place.put("job/rank1_trace.json", &whole[..whole.len() * 2 / 3]);
+    place.put("job/rank7_trace.json", rank(7, 128));
+    place.put("job/rank8_trace.json", "not a trace");
+    let outcome = place.run(&["ranks", "--trace_dir", "job"]).exits_with(0);
+    outcome.with_summary(&[
+        "3 of 4 ranks",
+        "1 of 4 ranks have no recording (3)",
+        "rank 1: its recording is cut off or damaged",
+        "rank7_trace.json: is of a job of 128 ranks, the others of one of 4; it is left out",
+        "rank8_trace.json: is not recognised",
+        "the job is reported without it",
+    ]);
+}
+
+#[test]
+fn two_recordings_of_one_rank_are_refused() {
+    let place = job();
+    place.put("job/again.json", rank(1, RANKS));
+    let outcome = place.run(&["ranks", "--trace_dir", "job"]).exits_with(2);
+    outcome.with_error(&["again.json", "rank1_trace.json", "both are of rank 1"]);
+}
+
+#[test]
+fn nothing_to_report_on_is_said() {
+    let place = Workplace::with("not a trace");
+    place
+        .run(&["ranks", "trace.json"])
+        .exits_with(2)
+        .with_error(&["none of 1 recordings can be used", "not recognised"]);
+    fs::create_dir(place.path("empty")).unwrap();
+    place.run(&["ranks", "empty"]).exits_with(2).with_error(&["has no tables of ranks", "tracelens map"]);
+    place
+        .run(&["ranks", "nothing/*.json"])
+        .exits_with(2)
+        .with_error(&["no file has a name like this pattern"]);
+    place.run(&["ranks"]).exits_with(2);
+    let mapped = place.run(&["map", "trace.json", "missing.json", "--out", "tables"]).exits_with(2);
+    mapped.with_error(&["2 of 2 recordings have no tables"]);
+    assert!(place.files("tables").is_empty());
+}

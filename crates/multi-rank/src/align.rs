@@ -1,0 +1,287 @@
+//! Pairs the collectives of two ranks that do not number them, by the time at which they end.
+//!
+//! A collective that exchanges data among all members ends on all of them together, up to a constant difference of their
+//! clocks. The difference that most pairs of like collectives share is that of the clocks; the pairs that have it are the
+//! same collective.
+
+/// The end of a collective on a rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct End {
+    /// In nanoseconds.
+    pub(crate) time: i64,
+    /// What the ranks of one collective have in common: its kind, element type and sizes.
+    pub(crate) signature: u64,
+}
+
+/// How far apart two collectives may stand in their ranks' orders to be thought the same.
+const REACH: usize = 64;
+
+/// Widths of the windows that the difference of clocks is looked for in, in nanoseconds.
+const WIDTHS: [i64; 4] = [5_000, 20_000, 100_000, 500_000];
+
+/// Share of the collectives of the shorter list that have to agree on the difference, and that have to be paired.
+const SUPPORT: f64 = 0.8;
+const PAIRED: f64 = 0.95;
+
+/// A second difference of clocks with this share of the first one's pairs makes the first a guess.
+const RIVAL: f64 = 0.9;
+
+/// How the collectives of a rank stand to those of the reference.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Alignment {
+    /// For each collective of the rank the index of the reference's, where there is one.
+    pub(crate) pairs: Vec<Option<usize>>,
+    /// Clock of the rank less clock of the reference, in nanoseconds.
+    pub(crate) offset: i64,
+    /// Median distance of the agreeing pairs from it.
+    pub(crate) deviation: i64,
+    /// Whether too few collectives agree or are paired, or another offset explains as many: the pairs are a guess.
+    pub(crate) doubt: Option<Doubt>,
+}
+
+/// Why pairs are a guess.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    /// Too few collectives share a difference of clocks.
+    NoCommonOffset,
+    /// Too few collectives have a partner.
+    FewPairs,
+    /// Two differences of clocks explain the recording.
+    TwoOffsets,
+}
+
+/// Pairs the collectives of a rank with those of a reference. With `same_clock` the offset is near 0, which decides
+/// between several.
+pub(crate) fn align(reference: &[End], rank: &[End], same_clock: bool) -> Alignment {
+    let shorter = reference.len().min(rank.len());
+    let nothing = |doubt| Alignment { pairs: vec![None; rank.len()], offset: 0, deviation: 0, doubt };
+    if shorter == 0 {
+        return nothing(None);
+    }
+    let (of_reference, of_rank) = (by_time(reference), by_time(rank));
+    let differences = differences(reference, &of_reference, rank, &of_rank);
+    let mut agreed = None;
+    for width in WIDTHS {
+        let found = densest(&differences, width, same_clock);
+        if found.as_ref().is_some_and(|found| found.count as f64 >= SUPPORT * shorter as f64) {
+            agreed = found;
+            break;
+        }
+    }
+    let Some(agreed) = agreed else { return nothing(Some(Doubt::NoCommonOffset)) };
+    let spacing = median(of_reference.windows(2).map(|two| reference[two[1]].time - reference[two[0]].time));
+    let tolerance =
+        (10 * agreed.deviation).max(20_000).min(spacing.map_or(i64::MAX, |spacing| spacing / 2).max(1));
+    let pairs = merge(reference, &of_reference, rank, &of_rank, agreed.offset, tolerance);
+    let paired = pairs.iter().flatten().count();
+    let doubt = if agreed.rival {
+        Some(Doubt::TwoOffsets)
+    } else if (paired as f64) < PAIRED * overlap(reference, rank, agreed.offset) as f64 {
+        Some(Doubt::FewPairs)
+    } else {
+        None
+    };
+    Alignment { pairs, offset: agreed.offset, deviation: agreed.deviation, doubt }
+}
+
+/// Positions in order of time.
+fn by_time(ends: &[End]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..ends.len()).collect();
+    order.sort_by_key(|&at| ends[at].time);
+    order
+}
+
+/// All differences of near like collectives, ascending.
+fn differences(reference: &[End], of_reference: &[usize], rank: &[End], of_rank: &[usize]) -> Vec<i64> {
+    let mut differences = Vec::new();
+    for (at, &position) in of_rank.iter().enumerate() {
+        let near = at.saturating_sub(REACH)..(at + REACH + 1).min(of_reference.len());
+        for &other in of_reference.get(near).unwrap_or_default() {
+            if reference[other].signature == rank[position].signature {
+                differences.push(rank[position].time - reference[other].time);
+            }
+        }
+    }
+    differences.sort_unstable();
+    differences
+}
+
+/// A difference that many pairs share.
+#[derive(Clone, Copy)]
+struct Agreed {
+    offset: i64,
+    deviation: i64,
+    count: usize,
+    /// Whether another difference is shared by nearly as many.
+    rival: bool,
+}
+
+/// The window of this width with the most differences; with `same_clock`, of those with nearly as many the one nearest
+/// to 0.
+fn densest(differences: &[i64], width: i64, same_clock: bool) -> Option<Agreed> {
+    let mut first = 0;
+    let mut windows: Vec<(usize, usize)> = Vec::new();
+    for last in 0..differences.len() {
+        while differences[last] - differences[first] > width {
+            first += 1;
+        }
+        windows.push((first, last + 1));
+    }
+    let most = windows.iter().map(|(from, to)| to - from).max()?;
+    let is_rival = |&&(from, to): &&(usize, usize)| (to - from) as f64 >= RIVAL * most as f64;
+    let middle = |&(from, to): &(usize, usize)| differences[from + (to - from) / 2];
+    let chosen = match same_clock {
+        true => windows.iter().filter(is_rival).min_by_key(|window| (middle(window).abs(), window.0)),
+        false => windows.iter().find(|(from, to)| to - from == most),
+    }?;
+    let offset = middle(chosen);
+    let apart = |window: &&(usize, usize)| (middle(window) - offset).abs() > 2 * width;
+    let rival = !same_clock && windows.iter().filter(is_rival).any(|window| apart(&window));
+    let (from, to) = *chosen;
+    let deviation = median(differences[from..to].iter().map(|difference| (difference - offset).abs()))?;
+    Some(Agreed { offset, deviation, count: to - from, rival })
+}
+
+/// Pairs in order of time, each collective once.
+fn merge(
+    reference: &[End],
+    of_reference: &[usize],
+    rank: &[End],
+    of_rank: &[usize],
+    offset: i64,
+    tolerance: i64,
+) -> Vec<Option<usize>> {
+    let mut pairs = vec![None; rank.len()];
+    let (mut at, mut other) = (0, 0);
+    // Distance of a pair of like collectives that may be one.
+    let distance = |at: usize, other: usize| {
+        let (own, its) = (rank.get(*of_rank.get(at)?)?, reference.get(*of_reference.get(other)?)?);
+        let distance = own.time - offset - its.time;
+        (own.signature == its.signature && distance.abs() <= tolerance).then_some(distance.abs())
+    };
+    while at < of_rank.len() && other < of_reference.len() {
+        let (position, partner) = (of_rank[at], of_reference[other]);
+        let ahead = rank[position].time - offset - reference[partner].time;
+        match distance(at, other) {
+            Some(own) if distance(at, other + 1).is_some_and(|next| next < own) => other += 1,
+            Some(own) if distance(at + 1, other).is_some_and(|next| next < own) => at += 1,
+            Some(_) => {
+                pairs[position] = Some(partner);
+                at += 1;
+                other += 1;
+            }
+            None if ahead > 0 => other += 1,
+            None => at += 1,
+        }
+    }
+    pairs
+}
+
+/// How many collectives the ranks can have in common: the fewer of those that each has in the time of both.
+fn overlap(reference: &[End], rank: &[End], offset: i64) -> usize {
+    let span = |ends: &[End], offset: i64| {
+        let times = || ends.iter().map(|end| end.time - offset);
+        (times().min().unwrap_or(0), times().max().unwrap_or(0))
+    };
+    let (own, its) = (span(rank, offset), span(reference, 0));
+    let (from, to) = (own.0.max(its.0), own.1.min(its.1));
+    let within = |ends: &[End], offset: i64| {
+        ends.iter().filter(|end| (from..=to).contains(&(end.time - offset))).count()
+    };
+    within(rank, offset).min(within(reference, 0))
+}
+
+/// The upper middle value.
+pub(crate) fn median(values: impl Iterator<Item = i64>) -> Option<i64> {
+    let mut values: Vec<i64> = values.collect();
+    let middle = values.len() / 2;
+    (!values.is_empty()).then(|| *values.select_nth_unstable(middle).1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers that look random; the same for the same seed.
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, bound: i64) -> i64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            ((self.0 >> 33) as i64) % bound
+        }
+    }
+
+    /// A reference of so many collectives, and a rank that has them at another clock, with jitter and gaps; for each of
+    /// the rank's the index of the true partner.
+    fn ranks(seed: u64, jitter: i64, dropped: usize, varied: bool) -> (Vec<End>, Vec<End>, Vec<usize>) {
+        let mut random = Random(seed);
+        let mut time = 0;
+        let reference: Vec<End> = (0..400)
+            .map(|index| {
+                time += 300_000 + random.below(2_700_000);
+                End { time, signature: if varied { index % 7 } else { 0 } }
+            })
+            .collect();
+        let offset = random.below(10_000_000) - 5_000_000;
+        let first = random.below(8) as usize;
+        let mut truth: Vec<usize> = (first..reference.len()).collect();
+        for _ in 0..dropped {
+            truth.remove(random.below(truth.len() as i64) as usize);
+        }
+        let end = |&index: &usize| {
+            let End { time, signature } = reference[index];
+            End { time: time + offset + random.below(2 * jitter + 1) - jitter, signature }
+        };
+        let rank = truth.iter().map(end).collect();
+        (reference, rank, truth)
+    }
+
+    #[test]
+    fn no_pair_is_wrong_at_50_us_of_jitter() {
+        for seed in 0..40 {
+            for (jitter, dropped, varied) in [
+                (3_000, 0, true),
+                (3_000, 20, false),
+                (50_000, 1, false),
+                (50_000, 20, true),
+                (50_000, 20, false),
+            ] {
+                let (reference, rank, truth) = ranks(seed, jitter, dropped, varied);
+                let alignment = align(&reference, &rank, false);
+                assert_eq!(alignment.doubt, None, "seed {seed}, jitter {jitter}, {dropped} dropped");
+                let paired =
+                    alignment.pairs.iter().zip(&truth).filter_map(|(pair, truth)| Some((*pair)? == *truth));
+                let right: Vec<bool> = paired.collect();
+                assert!(right.iter().all(|&right| right), "seed {seed}, jitter {jitter}, {dropped} dropped");
+                assert!(right.len() as f64 > 0.95 * truth.len() as f64);
+            }
+        }
+    }
+
+    #[test]
+    fn jitter_above_the_spacing_is_told() {
+        for seed in 0..5 {
+            let (reference, rank, _) = ranks(seed, 2_000_000, 0, false);
+            assert!(align(&reference, &rank, false).doubt.is_some());
+        }
+    }
+
+    #[test]
+    fn an_even_beat_explains_any_shift_and_is_told_unless_the_clock_is_the_same() {
+        let beat = |from: i64| -> Vec<End> {
+            (from..from + 100).map(|index| End { time: index * 1_000_000, signature: 0 }).collect()
+        };
+        assert_eq!(align(&beat(0), &beat(3), false).doubt, Some(Doubt::TwoOffsets));
+        let same = align(&beat(0), &beat(3), true);
+        assert_eq!((same.doubt, same.offset), (None, 0));
+        assert_eq!(same.pairs[..2], [Some(3), Some(4)]);
+    }
+
+    #[test]
+    fn without_collectives_nothing_is_paired() {
+        let one = [End { time: 0, signature: 0 }];
+        assert_eq!(align(&[], &one, false).pairs, [None]);
+        assert_eq!(align(&one, &[], false).pairs, []);
+    }
+}

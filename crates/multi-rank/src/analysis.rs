@@ -1,0 +1,435 @@
+//! A job, analysed: what its collectives took and who was waited for.
+
+use std::collections::BTreeMap;
+
+use perf_models::CollectiveKind;
+
+use crate::causes::{Cause, causes};
+use crate::clocks::{ClockMode, Clocks};
+use crate::collectives::Collectives;
+use crate::diagnostic::Diagnostic;
+use crate::error::Error;
+use crate::exchange::Entry;
+use crate::job::{Job, Recording};
+use crate::matching::{Lane, MatchOfRank, Matching, Pairing, Signatures, match_collectives};
+use crate::rows::Wanted;
+use crate::statistic::Statistic;
+use crate::tables::{CollectiveRow, StepRow};
+
+/// How a job is analysed.
+#[derive(Clone, Debug)]
+pub struct JobOptions {
+    /// Figures as TraceLens has them: collectives are matched by their place alone, clocks are taken as they are, and
+    /// types that it does not know have no size.
+    pub parity: bool,
+    /// How collectives are matched.
+    pub pairing: Pairing,
+    /// Whether clocks are brought together.
+    pub clock: ClockMode,
+    /// Devices of a node, where it is known.
+    pub gpus_per_node: Option<u32>,
+    /// With so many kernels at most there are sheets with a row for each collective and kernel.
+    pub detail_rows: usize,
+    /// With so many ranks at most these have columns for each rank.
+    pub wide_ranks: usize,
+    /// Whether to say how much each rank sent to each other in uneven exchanges.
+    pub heatmap: bool,
+    /// Statistics of the summaries of collectives.
+    pub statistics: Vec<Statistic>,
+}
+
+impl Default for JobOptions {
+    fn default() -> Self {
+        JobOptions {
+            parity: false,
+            pairing: Pairing::default(),
+            clock: ClockMode::default(),
+            gpus_per_node: None,
+            detail_rows: 1_000_000,
+            wide_ranks: 64,
+            heatmap: false,
+            statistics: Statistic::USUAL.to_vec(),
+        }
+    }
+}
+
+/// What a rank took and was waited for. Times in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RankFigures {
+    /// Collectives with another rank that nobody leaves before all have entered.
+    pub(crate) collectives: u64,
+    /// Time in them before the last rank entered.
+    pub(crate) waiting: i64,
+    /// How often it alone entered last, and first.
+    pub(crate) last: u64,
+    pub(crate) first: u64,
+    /// Sum over the collectives of 1,000,000 over their ranks: how often it would be last by chance, in millionths.
+    pub(crate) fair_share: u64,
+    /// How often it entered last by more than the clocks are uncertain.
+    pub(crate) late: u64,
+    /// How much later than the middle rank it entered, where that is more than the clocks are uncertain.
+    pub(crate) lateness: i64,
+    /// Sum of the durations of all kernels of collectives.
+    pub(crate) duration: i64,
+}
+
+/// Collectives of a group that are alike: of one kind, type and size.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SizeClass {
+    pub(crate) group: usize,
+    pub(crate) signature: u32,
+    /// Shortest duration on a rank, and the differences of starts and ends, of each.
+    pub(crate) latencies: Vec<i64>,
+    pub(crate) start_skews: Vec<i64>,
+    pub(crate) end_skews: Vec<i64>,
+    /// Of those which all members have, the shortest duration on a rank.
+    pub(crate) complete: Vec<i64>,
+    pub(crate) waiting: i64,
+    pub(crate) contradictions: u64,
+    pub(crate) ends_apart: u64,
+}
+
+/// A rank that entered a collective later than its clock is uncertain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LateArrival {
+    pub(crate) lane: usize,
+    pub(crate) recording: usize,
+    /// Row of the kernel in the rank's table.
+    pub(crate) row: u32,
+    /// Step of the rank; −1 outside of steps.
+    pub(crate) step: i32,
+    /// A rank that entered in the middle, and the row of its kernel.
+    pub(crate) usual: (usize, u32),
+    /// Time after the middle rank.
+    pub(crate) lateness: i64,
+    /// When it entered, on the common clock.
+    pub(crate) time: i64,
+}
+
+/// The durations of a step on the ranks.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct StepTimes {
+    /// Number that the program gave it, else its index.
+    pub(crate) step: i64,
+    /// Recording and duration in nanoseconds, by recording.
+    pub(crate) durations: Vec<(usize, i64)>,
+}
+
+/// A job, analysed.
+pub struct JobAnalysis {
+    pub(crate) job: Job,
+    pub(crate) options: JobOptions,
+    pub(crate) lanes: Vec<Lane>,
+    pub(crate) signatures: Signatures,
+    pub(crate) matches: Vec<MatchOfRank>,
+    pub(crate) clocks: Clocks,
+    /// By recording.
+    pub(crate) ranks: Vec<RankFigures>,
+    pub(crate) classes: Vec<SizeClass>,
+    /// The kernels of each collective, where there are not too many.
+    pub(crate) details: Option<Vec<Vec<Entry>>>,
+    pub(crate) arrivals: Vec<LateArrival>,
+    pub(crate) causes: Vec<Cause>,
+    pub(crate) steps: Vec<StepTimes>,
+    /// By recording the numbers of its steps.
+    pub(crate) step_numbers: Vec<Vec<i64>>,
+    pub(crate) collectives: Collectives,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+impl JobAnalysis {
+    /// Analyses a job.
+    ///
+    /// # Errors
+    /// When a table cannot be read, or there is no space for what does not fit in memory.
+    pub fn new(job: Job, options: JobOptions) -> Result<Self, Error> {
+        let pairing = if options.parity { Pairing::Position } else { options.pairing };
+        let clock = if options.parity { ClockMode::Raw } else { options.clock };
+        let Matching { lanes, signatures, entries, of_ranks, clock_pairs, diagnostics } =
+            match_collectives(&job, pairing)?;
+        let clocks = Clocks::solve(&job, &clock_pairs, clock);
+        let keeps = options.detail_rows;
+        let kernels: i64 = job.recordings.iter().map(|recording| recording.row.collectives).sum();
+        let keeps_details = usize::try_from(kernels).is_ok_and(|kernels| kernels <= keeps);
+        let mut reduction = Reduction {
+            job: &job,
+            lanes: &lanes,
+            signatures: &signatures,
+            clocks: &clocks,
+            ranks: vec![RankFigures::default(); job.recordings.len()],
+            classes: BTreeMap::new(),
+            arrivals: Vec::new(),
+            details: keeps_details.then(Vec::new),
+        };
+        entries.for_each(|together| reduction.add(together))?;
+        let Reduction { ranks, classes, arrivals, details, .. } = reduction;
+        let classes: Vec<SizeClass> = classes.into_values().collect();
+        let (steps, step_numbers) = step_times(&job)?;
+        let mut analysis = JobAnalysis {
+            options,
+            lanes,
+            signatures,
+            matches: of_ranks,
+            ranks,
+            classes,
+            details,
+            arrivals,
+            causes: Vec::new(),
+            steps,
+            step_numbers,
+            collectives: Collectives::default(),
+            diagnostics: job
+                .diagnostics
+                .iter()
+                .cloned()
+                .chain(diagnostics)
+                .chain(clocks.diagnostics.clone())
+                .collect(),
+            clocks,
+            job,
+        };
+        if !analysis.options.parity {
+            analysis.causes = causes(&analysis)?;
+        }
+        analysis.collectives = Collectives::new(&analysis)?;
+        analysis.diagnose_classes();
+        Ok(analysis)
+    }
+
+    fn diagnose_classes(&mut self) {
+        let mut by_group: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
+        for class in &self.classes {
+            let sums = by_group.entry(class.group).or_default();
+            *sums = (sums.0 + class.contradictions, sums.1 + class.ends_apart);
+        }
+        for (group, (contradictions, ends_apart)) in by_group {
+            let group = self.job.groups[group].title();
+            if contradictions > 0 {
+                let collectives = contradictions;
+                self.diagnostics.push(Diagnostic::Contradiction { group: group.clone(), collectives });
+            }
+            if ends_apart > 0 && !self.options.parity {
+                self.diagnostics.push(Diagnostic::EndsApart { group, collectives: ends_apart });
+            }
+        }
+    }
+
+    /// What is odd about the recordings, most of all before the figures are trusted.
+    #[must_use]
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// Number of kernels of collectives.
+    #[must_use]
+    pub fn kernels(&self) -> usize {
+        let kernels: i64 = self.job.recordings.iter().map(|recording| recording.row.collectives).sum();
+        usize::try_from(kernels).unwrap_or(usize::MAX)
+    }
+
+    /// Whether collectives are shown one by one: not where they are too many.
+    #[must_use]
+    pub fn has_details(&self) -> bool {
+        self.details.is_some()
+    }
+
+    /// Names of the devices with the number of ranks that have one, in the order of the ranks.
+    #[must_use]
+    pub fn device_names(&self) -> Vec<(String, usize)> {
+        let mut names: Vec<(String, usize)> = Vec::new();
+        for name in self.job.recordings.iter().filter_map(|recording| recording.row.device_name.as_deref()) {
+            match names.iter_mut().find(|(known, _)| known == name) {
+                Some((_, count)) => *count += 1,
+                None => names.push((name.to_owned(), 1)),
+            }
+        }
+        names
+    }
+
+    /// Number of a step of a recording, which its rows tell by the index; `None` outside of steps.
+    pub(crate) fn step_number(&self, recording: usize, step: i32) -> Option<i64> {
+        self.step_numbers[recording].get(usize::try_from(step).ok()?).copied()
+    }
+
+    pub(crate) fn recording(&self, entry: &Entry) -> &Recording {
+        &self.job.recordings[entry.recording as usize]
+    }
+
+    /// The kernels of collectives of a recording.
+    pub(crate) fn rows(&self, recording: usize) -> Result<Vec<CollectiveRow>, Error> {
+        self.job.recordings[recording].folder.rows(Wanted::All)
+    }
+}
+
+/// Start and end of a collective on its ranks, on one clock.
+#[derive(Clone, Debug)]
+pub(crate) struct Times {
+    /// By entry.
+    pub(crate) spans: Vec<(i64, i64)>,
+    pub(crate) latest_start: i64,
+    pub(crate) earliest_start: i64,
+    pub(crate) latest_end: i64,
+    pub(crate) earliest_end: i64,
+    /// Shortest duration: that of who did not wait.
+    pub(crate) latency: i64,
+}
+
+impl Times {
+    pub(crate) fn new(entries: &[Entry], job: &Job, clocks: &Clocks) -> Self {
+        let span = |entry: &Entry| {
+            let clock = &clocks.corrections[job.recordings[entry.recording as usize].clock];
+            (clock.apply(entry.start), clock.apply(entry.end))
+        };
+        let spans: Vec<(i64, i64)> = entries.iter().map(span).collect();
+        let starts = || spans.iter().map(|span| span.0);
+        let ends = || spans.iter().map(|span| span.1);
+        Times {
+            latest_start: starts().max().unwrap_or(0),
+            earliest_start: starts().min().unwrap_or(0),
+            latest_end: ends().max().unwrap_or(0),
+            earliest_end: ends().min().unwrap_or(0),
+            latency: entries.iter().map(|entry| entry.end - entry.start).min().unwrap_or(0),
+            spans,
+        }
+    }
+
+    pub(crate) fn start_skew(&self) -> i64 {
+        self.latest_start - self.earliest_start
+    }
+
+    pub(crate) fn end_skew(&self) -> i64 {
+        self.latest_end - self.earliest_end
+    }
+
+    /// How long each rank waited for the last.
+    pub(crate) fn waits(&self) -> impl ExactSizeIterator<Item = i64> + Clone + '_ {
+        self.spans.iter().map(|span| self.latest_start - span.0)
+    }
+}
+
+/// Sums over collectives as they come.
+struct Reduction<'a> {
+    job: &'a Job,
+    lanes: &'a [Lane],
+    signatures: &'a Signatures,
+    clocks: &'a Clocks,
+    ranks: Vec<RankFigures>,
+    classes: BTreeMap<(usize, u32), SizeClass>,
+    arrivals: Vec<LateArrival>,
+    details: Option<Vec<Vec<Entry>>>,
+}
+
+/// Lateness below this, in nanoseconds, is that of any program.
+const LEAST_LATENESS: i64 = 10_000;
+
+/// Ends of a collective this far apart, in nanoseconds, are odd whatever the clocks are worth.
+const LEAST_END_SKEW: i64 = 100_000;
+
+impl Reduction<'_> {
+    fn add(&mut self, entries: &[Entry]) {
+        let Some(first) = entries.first() else { return };
+        let times = Times::new(entries, self.job, self.clocks);
+        let signature = &self.signatures.all[first.signature as usize];
+        let group = self.lanes[first.lane as usize].group;
+        let common = |entry: &Entry| self.signatures.common[entry.signature as usize];
+        for entry in entries {
+            self.ranks[entry.recording as usize].duration += entry.end - entry.start;
+        }
+        if let Some(details) = &mut self.details {
+            details.push(entries.to_vec());
+        }
+        let synchronises = entries.len() > 1 && signature.is_synchronising();
+        let uncertainty = self.uncertainty(entries);
+        let key = (group, common(first));
+        let class = self.classes.entry(key).or_insert_with(|| SizeClass {
+            group: key.0,
+            signature: key.1,
+            ..SizeClass::default()
+        });
+        class.latencies.push(times.latency);
+        class.start_skews.push(times.start_skew());
+        class.end_skews.push(times.end_skew());
+        class.contradictions += u64::from(entries.iter().any(|entry| common(entry) != key.1));
+        if self.job.groups[group].expected() == Some(entries.len()) {
+            class.complete.push(times.latency);
+        }
+        if !synchronises {
+            return;
+        }
+        class.waiting += times.waits().sum::<i64>();
+        // Members leave together: where they do not, the clock of a rank is not what it was.
+        let apart = times.end_skew() > LEAST_END_SKEW.max(5 * uncertainty);
+        class.ends_apart += u64::from(apart);
+        for (entry, wait) in entries.iter().zip(times.waits()) {
+            let rank = &mut self.ranks[entry.recording as usize];
+            rank.collectives += 1;
+            rank.fair_share += 1_000_000 / entries.len() as u64;
+            rank.waiting += wait;
+        }
+        let mut order: Vec<usize> = (0..entries.len()).collect();
+        order.sort_by_key(|&at| times.spans[at].0);
+        let start = |at: usize| times.spans[order[at]].0;
+        let [first_one, last_one] = [order[0], order[order.len() - 1]];
+        if start(0) < start(1) {
+            self.ranks[entries[first_one].recording as usize].first += 1;
+        }
+        if start(order.len() - 2) == start(order.len() - 1) {
+            return;
+        }
+        let late = entries[last_one];
+        self.ranks[late.recording as usize].last += 1;
+        let usual = order[(order.len() - 1) / 2];
+        let lateness = times.spans[last_one].0 - times.spans[usual].0;
+        let of_clock = times.spans[last_one].1 - times.spans[usual].1;
+        if lateness > (3 * uncertainty).max(LEAST_LATENESS) && 2 * of_clock < lateness {
+            let rank = &mut self.ranks[late.recording as usize];
+            rank.late += 1;
+            rank.lateness += lateness;
+            self.arrivals.push(LateArrival {
+                lane: late.lane as usize,
+                recording: late.recording as usize,
+                row: late.row,
+                step: late.step,
+                usual: (entries[usual].recording as usize, entries[usual].row),
+                lateness,
+                time: times.latest_start,
+            });
+        }
+    }
+
+    /// How far the clocks of some ranks may be off: nothing where they share one.
+    fn uncertainty(&self, entries: &[Entry]) -> i64 {
+        let clocks = || entries.iter().map(|entry| self.job.recordings[entry.recording as usize].clock);
+        let mut others = clocks().skip(1);
+        if clocks().next().is_none_or(|first| others.all(|clock| clock == first)) {
+            return 0;
+        }
+        clocks().map(|clock| self.clocks.corrections[clock].deviation).max().unwrap_or(0)
+    }
+}
+
+impl SizeClass {
+    /// What kind of exchange they are.
+    pub(crate) fn kind(&self, signatures: &Signatures) -> CollectiveKind {
+        signatures.all[self.signature as usize].kind()
+    }
+}
+
+/// The durations of whole steps, and by recording the numbers of its steps: the program's where all have one, else from 0.
+fn step_times(job: &Job) -> Result<(Vec<StepTimes>, Vec<Vec<i64>>), Error> {
+    let mut of_recordings = Vec::with_capacity(job.recordings.len());
+    for recording in &job.recordings {
+        of_recordings.push(recording.folder.rows::<StepRow>(Wanted::All)?);
+    }
+    let all_numbered = of_recordings.iter().flatten().all(|step| step.number.is_some());
+    let number = |step: &StepRow| step.number.filter(|_| all_numbered).unwrap_or(step.step);
+    let mut by_step: BTreeMap<i64, Vec<(usize, i64)>> = BTreeMap::new();
+    for (recording, steps) in of_recordings.iter().enumerate() {
+        for step in steps.iter().filter(|step| step.whole > 0) {
+            let duration = if step.kernels > 0 { step.device_ns } else { step.end_ns - step.start_ns };
+            by_step.entry(number(step)).or_default().push((recording, duration));
+        }
+    }
+    let times = by_step.into_iter().map(|(step, durations)| StepTimes { step, durations }).collect();
+    Ok((times, of_recordings.iter().map(|steps| steps.iter().map(number).collect()).collect()))
+}

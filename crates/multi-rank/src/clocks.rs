@@ -1,0 +1,161 @@
+//! The clocks of several hosts, from the ends of collectives that all members leave together.
+
+use crate::diagnostic::Diagnostic;
+use crate::job::Job;
+
+/// How the clock of a recording stands to that of another, by the collectives that both have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct ClockPair {
+    pub(crate) recording: usize,
+    pub(crate) reference: usize,
+    /// Clock of the recording less that of the reference, in nanoseconds, in the middle of the window.
+    pub(crate) offset: i64,
+    /// Median distance of the differences from it, in nanoseconds.
+    pub(crate) deviation: i64,
+    pub(crate) pairs: usize,
+    /// By how much the difference grows, in nanoseconds per second.
+    pub(crate) drift: f64,
+    /// Middle of the window, on the clock of the reference.
+    pub(crate) middle: i64,
+}
+
+/// A drift below this, in nanoseconds per second, is noise.
+const LEAST_DRIFT: f64 = 1_000.0;
+
+impl ClockPair {
+    /// From the offset, its deviation, and the differences over the time of the reference.
+    pub(crate) fn new(
+        recording: usize,
+        reference: usize,
+        offset: i64,
+        deviation: i64,
+        differences: &[(i64, i64)],
+    ) -> Self {
+        let near = 5 * deviation.max(1_000);
+        let usual: Vec<(f64, f64)> = {
+            let first = differences.first().map_or(0, |(time, _)| *time);
+            let usual = differences.iter().filter(|(_, difference)| (difference - offset).abs() <= near);
+            usual
+                .map(|(time, difference)| ((time - first) as f64 / 1e9, (difference - offset) as f64))
+                .collect()
+        };
+        let (drift, mean) = slope(&usual);
+        let span = usual.iter().map(|(time, _)| *time).fold(0.0, f64::max);
+        // Over a short window jitter looks like drift.
+        let drift = if span * drift.abs() > 4.0 * deviation as f64 && drift.abs() >= LEAST_DRIFT {
+            drift
+        } else {
+            0.0
+        };
+        let first = differences.first().map_or(0, |(time, _)| *time);
+        ClockPair {
+            recording,
+            reference,
+            offset,
+            deviation,
+            pairs: differences.len(),
+            drift,
+            middle: first + (mean * 1e9) as i64,
+        }
+    }
+}
+
+/// The slope of the line of least squares, and the mean of the abscissae.
+fn slope(points: &[(f64, f64)]) -> (f64, f64) {
+    let count = points.len() as f64;
+    if points.len() < 3 {
+        return (0.0, 0.0);
+    }
+    let (mean_x, mean_y) =
+        points.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0 / count, y + point.1 / count));
+    let (mut covariance, mut variance) = (0.0, 0.0);
+    for (x, y) in points {
+        covariance += (x - mean_x) * (y - mean_y);
+        variance += (x - mean_x).powi(2);
+    }
+    (if variance > 0.0 { covariance / variance } else { 0.0 }, mean_x)
+}
+
+/// Whether clocks are brought together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClockMode {
+    /// Where there are several.
+    #[default]
+    Align,
+    /// Never: times are taken as recorded.
+    Raw,
+}
+
+/// How a clock stands to that of the first host.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Correction {
+    /// To take from its times, in nanoseconds, at `middle`.
+    pub(crate) offset: i64,
+    /// In nanoseconds per second.
+    pub(crate) drift: f64,
+    pub(crate) middle: i64,
+    /// Uncertainty of the offset: the sum of the deviations on the way to the first host.
+    pub(crate) deviation: i64,
+    /// Collectives that it rests on.
+    pub(crate) pairs: usize,
+}
+
+impl Correction {
+    /// A time of this clock on that of the first host.
+    pub(crate) fn apply(&self, time: i64) -> i64 {
+        let drift =
+            if self.drift == 0.0 { 0 } else { ((time - self.middle) as f64 / 1e9 * self.drift) as i64 };
+        time - self.offset - drift
+    }
+}
+
+/// The corrections of a job's clocks.
+#[derive(Clone, Debug)]
+pub(crate) struct Clocks {
+    /// By clock.
+    pub(crate) corrections: Vec<Correction>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+impl Clocks {
+    /// Ties the clocks together, each over the pair of ranks that agrees best.
+    pub(crate) fn solve(job: &Job, pairs: &[ClockPair], mode: ClockMode) -> Self {
+        let clocks = job.clocks.len();
+        let mut solved = Clocks { corrections: vec![Correction::default(); clocks], diagnostics: Vec::new() };
+        if mode == ClockMode::Raw || clocks < 2 {
+            return solved;
+        }
+        let clock = |recording: usize| job.recordings[recording].clock;
+        let mut between: Vec<&ClockPair> =
+            pairs.iter().filter(|pair| clock(pair.recording) != clock(pair.reference)).collect();
+        between.sort_by_key(|pair| {
+            (pair.deviation, std::cmp::Reverse(pair.pairs), pair.recording, pair.reference)
+        });
+        let mut reached = vec![false; clocks];
+        while let Some(root) = reached.iter().position(|reached| !reached) {
+            reached[root] = true;
+            if root > 0 {
+                solved.diagnostics.push(Diagnostic::ClockAlone { host: job.clocks[root].name.clone() });
+            }
+            // The least edge out of what is reached, again and again: a spanning tree of least deviation.
+            while let Some(edge) =
+                between.iter().find(|pair| reached[clock(pair.recording)] != reached[clock(pair.reference)])
+            {
+                let (known, new, sign) = match reached[clock(edge.reference)] {
+                    true => (clock(edge.reference), clock(edge.recording), 1),
+                    false => (clock(edge.recording), clock(edge.reference), -1),
+                };
+                let base = solved.corrections[known];
+                solved.corrections[new] = Correction {
+                    offset: base.offset + sign * edge.offset,
+                    drift: base.drift + sign as f64 * edge.drift,
+                    middle: edge.middle,
+                    deviation: base.deviation + edge.deviation,
+                    pairs: edge.pairs,
+                };
+                reached[new] = true;
+            }
+        }
+        solved
+    }
+}

@@ -1,0 +1,215 @@
+//! What is odd about the recordings of a job.
+
+use std::fmt;
+
+use crate::members::Members;
+
+/// What a reader has to know of the recordings before trusting the figures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Diagnostic {
+    /// Ranks of the job without a recording.
+    RanksMissing {
+        /// Which.
+        ranks: Members,
+        /// Number of ranks of the job.
+        of: usize,
+    },
+    /// A recording that says another number of ranks than most; it is left out.
+    OtherJob {
+        /// Its path.
+        path: String,
+        /// Number of ranks of its job.
+        world_size: i64,
+        /// Number of ranks that most recordings say.
+        usual: i64,
+    },
+    /// Nothing tells the rank of a recording.
+    RankByOrder {
+        /// Its path.
+        path: String,
+        /// The number that it got.
+        rank: u32,
+    },
+    /// The recording was cut off or damaged.
+    CutOff {
+        /// Rank.
+        rank: u32,
+        /// Its path.
+        path: String,
+    },
+    /// No kernel of a collective was recorded.
+    NoCollectives {
+        /// Rank.
+        rank: u32,
+    },
+    /// Another number of steps than most ranks.
+    OtherSteps {
+        /// Rank.
+        rank: u32,
+        /// Its steps.
+        steps: i64,
+        /// Those of most ranks.
+        usual: i64,
+    },
+    /// Kernels of collectives that say neither group nor size.
+    NoMetadata {
+        /// Ranks that have such.
+        ranks: Members,
+        /// How many of all ranks.
+        kernels: i64,
+    },
+    /// The members of a group are not all listed.
+    MembersPartial {
+        /// The group.
+        group: String,
+    },
+    /// The pairs of a rank's collectives are a guess.
+    Ambiguous {
+        /// The group.
+        group: String,
+        /// Rank.
+        rank: u32,
+        /// Why, and what was done.
+        why: &'static str,
+    },
+    /// Collectives of a rank that no other rank has.
+    Unmatched {
+        /// The group.
+        group: String,
+        /// Rank.
+        rank: u32,
+        /// How many.
+        collectives: u64,
+    },
+    /// Ranks of one collective that say different things of it.
+    Contradiction {
+        /// The group.
+        group: String,
+        /// How many collectives.
+        collectives: u64,
+    },
+    /// Collectives whose ends are further apart than the clocks are uncertain, though their members leave together.
+    EndsApart {
+        /// The group.
+        group: String,
+        /// How many collectives.
+        collectives: u64,
+    },
+    /// A clock that nothing ties to the others.
+    ClockAlone {
+        /// The host.
+        host: String,
+    },
+    /// Tables that could not be used.
+    StaleTables {
+        /// Their folder.
+        path: String,
+        /// Why.
+        why: String,
+    },
+}
+
+impl Diagnostic {
+    /// What kind of oddity, in a word or two.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Diagnostic::RanksMissing { .. } => "ranks missing",
+            Diagnostic::OtherJob { .. } => "other job",
+            Diagnostic::RankByOrder { .. } => "rank not known",
+            Diagnostic::CutOff { .. } => "cut off",
+            Diagnostic::NoCollectives { .. } => "no collectives",
+            Diagnostic::OtherSteps { .. } => "other number of steps",
+            Diagnostic::NoMetadata { .. } => "no metadata",
+            Diagnostic::MembersPartial { .. } => "members not listed",
+            Diagnostic::Ambiguous { .. } => "ambiguous pairs",
+            Diagnostic::Unmatched { .. } => "not matched",
+            Diagnostic::Contradiction { .. } => "contradiction",
+            Diagnostic::EndsApart { .. } => "ends apart",
+            Diagnostic::ClockAlone { .. } => "clock alone",
+            Diagnostic::StaleTables { .. } => "tables of another version",
+        }
+    }
+
+    /// The rank that it is about, if it is one.
+    #[must_use]
+    pub fn rank(&self) -> Option<u32> {
+        match self {
+            Diagnostic::RankByOrder { rank, .. }
+            | Diagnostic::CutOff { rank, .. }
+            | Diagnostic::NoCollectives { rank }
+            | Diagnostic::OtherSteps { rank, .. }
+            | Diagnostic::Ambiguous { rank, .. }
+            | Diagnostic::Unmatched { rank, .. } => Some(*rank),
+            _ => None,
+        }
+    }
+}
+
+fn plural(count: u64) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Diagnostic::RanksMissing { ranks, of } => write!(
+                formatter,
+                "{} of {of} ranks have no recording ({ranks}): a collective is judged by the ranks that are there",
+                ranks.len()
+            ),
+            Diagnostic::OtherJob { path, world_size, usual } => write!(
+                formatter,
+                "{path}: is of a job of {world_size} ranks, the others of one of {usual}; it is left out"
+            ),
+            Diagnostic::RankByOrder { path, rank } => write!(
+                formatter,
+                "{path}: neither the recording nor its path tells the rank; it is called rank {rank}"
+            ),
+            Diagnostic::CutOff { rank, path } => {
+                write!(formatter, "rank {rank}: its recording is cut off or damaged ({path})")
+            }
+            Diagnostic::NoCollectives { rank } => {
+                write!(formatter, "rank {rank}: its recording has no kernel of a collective")
+            }
+            Diagnostic::OtherSteps { rank, steps, usual } => {
+                write!(formatter, "rank {rank}: its recording has {steps} steps, most have {usual}")
+            }
+            Diagnostic::NoMetadata { ranks, kernels } => write!(
+                formatter,
+                "{kernels} kernels of collectives say neither group nor size: they are matched by time alone and have no \
+                 bandwidth (rank{} {ranks})",
+                plural(ranks.len() as u64)
+            ),
+            Diagnostic::MembersPartial { group } => {
+                write!(formatter, "group {group}: the recordings list only the first of its members")
+            }
+            Diagnostic::Ambiguous { group, rank, why } => {
+                write!(
+                    formatter,
+                    "group {group}, rank {rank}: which collectives belong together is a guess: {why}"
+                )
+            }
+            Diagnostic::Unmatched { group, rank, collectives } => write!(
+                formatter,
+                "group {group}, rank {rank}: {collectives} collective{} without a partner on another rank",
+                plural(*collectives)
+            ),
+            Diagnostic::Contradiction { group, collectives } => write!(
+                formatter,
+                "group {group}: in {collectives} collective{} ranks name different kinds, types or sizes",
+                plural(*collectives)
+            ),
+            Diagnostic::EndsApart { group, collectives } => write!(
+                formatter,
+                "group {group}: {collectives} collective{} whose ranks end further apart than the clocks explain",
+                plural(*collectives)
+            ),
+            Diagnostic::ClockAlone { host } => write!(
+                formatter,
+                "{host}: no collective ties its clock to that of the others; its times are taken as they are"
+            ),
+            Diagnostic::StaleTables { path, why } => write!(formatter, "{path}: is not used: {why}"),
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! The ranks of a job and their groups, put together from the tables of the recordings.
+
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
+
+use crate::diagnostic::Diagnostic;
+use crate::error::Error;
+use crate::folder::RankFolder;
+use crate::map::group_key;
+use crate::members::Members;
+use crate::rows::{Text, Wanted};
+use crate::tables::{GroupRow, RankRow};
+
+/// Recordings of one job.
+#[derive(Debug)]
+pub struct Job {
+    /// By rank, then by time.
+    pub(crate) recordings: Vec<Recording>,
+    pub(crate) groups: Vec<Group>,
+    /// Hosts, or what stands for them, that have a clock each.
+    pub(crate) clocks: Vec<ClockDomain>,
+    /// Number of ranks that the recordings say the job has; else as many as there are.
+    pub(crate) world_size: usize,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+/// The recording of a rank.
+#[derive(Debug)]
+pub(crate) struct Recording {
+    pub(crate) rank: u32,
+    pub(crate) row: RankRow,
+    pub(crate) folder: RankFolder,
+    /// Index of its clock.
+    pub(crate) clock: usize,
+    /// By the recording's own group the index among those of the job.
+    pub(crate) group_of: Vec<usize>,
+}
+
+/// Ranks that communicate.
+#[derive(Debug)]
+pub(crate) struct Group {
+    pub(crate) name: Option<Text>,
+    pub(crate) description: Option<Text>,
+    pub(crate) ranks_text: Option<Text>,
+    pub(crate) size: Option<i64>,
+    pub(crate) members: Members,
+    pub(crate) partial: bool,
+    /// Recordings of members, with the number of their kernels.
+    pub(crate) recordings: Vec<(usize, i64)>,
+}
+
+impl Group {
+    /// Number of ranks that take part in its collectives.
+    pub(crate) fn expected(&self) -> Option<usize> {
+        let declared = self.size.and_then(|size| usize::try_from(size).ok());
+        declared.or_else(|| Some(self.members.len()).filter(|&members| members > 0 && !self.partial))
+    }
+
+    /// What it is called: its name with what it is for.
+    pub(crate) fn title(&self) -> String {
+        match (&self.name, &self.description) {
+            (Some(name), Some(description)) if !description.is_empty() && description != name => {
+                format!("{name} ({description})")
+            }
+            (Some(name), _) => name.to_string(),
+            (None, _) => "not named".to_owned(),
+        }
+    }
+}
+
+/// Recordings that share a clock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ClockDomain {
+    pub(crate) name: String,
+    /// Whether it is known to be a host; else a rank is thought to have a clock of its own.
+    pub(crate) is_host: bool,
+    pub(crate) ranks: Members,
+}
+
+impl Job {
+    /// Puts the recordings of these folders together, each of the rank that is given with it or its own.
+    ///
+    /// # Errors
+    /// When a table cannot be read.
+    pub fn open(folders: Vec<(RankFolder, Option<u32>)>) -> Result<Self, Error> {
+        let mut diagnostics = Vec::new();
+        let mut read = Vec::new();
+        for (folder, rank) in folders {
+            let row = folder.rows::<RankRow>(Wanted::All)?.into_iter().next().unwrap_or_default();
+            let groups = folder.rows::<GroupRow>(Wanted::All)?;
+            read.push((rank, row, groups, folder));
+        }
+        leave_out_other_jobs(&mut read, &mut diagnostics);
+        let world_size = read.iter().find_map(|(_, row, ..)| usize::try_from(row.world_size?).ok());
+        let mut recordings = Vec::new();
+        let mut of_recordings = Vec::new();
+        for (rank, row, groups, folder) in numbered(read, &mut diagnostics) {
+            recordings.push(Recording { rank, row, folder, clock: 0, group_of: Vec::new() });
+            of_recordings.push(groups);
+        }
+        let clocks = clock_domains(&mut recordings);
+        let groups = groups(&mut recordings, &of_recordings);
+        let present = Members::new(recordings.iter().map(|recording| recording.rank));
+        let world_size = world_size.unwrap_or(present.len()).max(present.len());
+        let job = Job { recordings, groups, clocks, world_size, diagnostics };
+        Ok(job.diagnosed(&present))
+    }
+
+    /// Devices that the process of the first rank sees, where it says so.
+    #[must_use]
+    pub fn visible_devices(&self) -> Option<u32> {
+        let first = self.recordings.first()?;
+        u32::try_from(first.row.visible_devices).ok().filter(|&devices| devices > 0)
+    }
+
+    /// Ranks that are there.
+    pub(crate) fn present(&self) -> Members {
+        Members::new(self.recordings.iter().map(|recording| recording.rank))
+    }
+
+    /// Says what is odd about the recordings.
+    fn diagnosed(mut self, present: &Members) -> Self {
+        let all = 0..u32::try_from(self.world_size).unwrap_or(u32::MAX);
+        let missing = Members::new(all.filter(|&rank| !present.contains(rank)));
+        if !missing.is_empty() {
+            self.diagnostics.push(Diagnostic::RanksMissing { ranks: missing, of: self.world_size });
+        }
+        let usual_steps = most_common(self.recordings.iter().map(|recording| recording.row.steps));
+        for recording in &self.recordings {
+            let (rank, row) = (recording.rank, &recording.row);
+            if row.damaged > 0 {
+                self.diagnostics
+                    .push(Diagnostic::CutOff { rank, path: recording.folder.source().path.clone() });
+            }
+            if row.collectives == 0 && self.recordings.len() > 1 {
+                self.diagnostics.push(Diagnostic::NoCollectives { rank });
+            }
+            if let Some(usual) = usual_steps.filter(|&usual| usual != row.steps) {
+                self.diagnostics.push(Diagnostic::OtherSteps { rank, steps: row.steps, usual });
+            }
+        }
+        for group in &self.groups {
+            if group.name.is_none() {
+                let of_recordings =
+                    group.recordings.iter().map(|&(recording, _)| self.recordings[recording].rank);
+                let kernels = group.recordings.iter().map(|&(_, kernels)| kernels).sum();
+                self.diagnostics.push(Diagnostic::NoMetadata { ranks: Members::new(of_recordings), kernels });
+            } else if group.partial {
+                self.diagnostics.push(Diagnostic::MembersPartial { group: group.title() });
+            }
+        }
+        self
+    }
+}
+
+type Read = (Option<u32>, RankRow, Vec<GroupRow>, RankFolder);
+
+/// Leaves out recordings that say another number of ranks than most.
+fn leave_out_other_jobs(read: &mut Vec<Read>, diagnostics: &mut Vec<Diagnostic>) {
+    let Some(usual) = most_common(read.iter().filter_map(|(_, row, ..)| row.world_size)) else { return };
+    read.retain(|(_, row, _, folder)| {
+        let other = row.world_size.filter(|&world_size| world_size != usual);
+        diagnostics.extend(other.map(|world_size| Diagnostic::OtherJob {
+            path: folder.source().path.clone(),
+            world_size,
+            usual,
+        }));
+        other.is_none()
+    });
+}
+
+/// Gives a number to recordings whose rank is not known: the lowest that are free, in the order of their paths.
+fn numbered(
+    mut read: Vec<Read>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<(u32, RankRow, Vec<GroupRow>, RankFolder)> {
+    let own = |read: &Read| read.0.or_else(|| u32::try_from(read.1.rank?).ok());
+    read.sort_by(|a, b| {
+        let key = |read: &Read| {
+            (own(read).unwrap_or(u32::MAX), read.1.base_time_ns.saturating_add(read.1.window_start_ns))
+        };
+        key(a).cmp(&key(b)).then_with(|| a.3.source().path.cmp(&b.3.source().path))
+    });
+    let taken = Members::new(read.iter().filter_map(own));
+    let mut free = (0_u32..).filter(|&rank| !taken.contains(rank));
+    let mut numbered: Vec<_> = read
+        .into_iter()
+        .map(|read| {
+            let rank = own(&read).unwrap_or_else(|| {
+                let rank = free.next().unwrap_or(u32::MAX);
+                diagnostics.push(Diagnostic::RankByOrder { path: read.3.source().path.clone(), rank });
+                rank
+            });
+            let (_, row, groups, folder) = read;
+            (rank, row, groups, folder)
+        })
+        .collect();
+    numbered.sort_by_key(|(rank, row, ..)| (*rank, row.base_time_ns.saturating_add(row.window_start_ns)));
+    numbered
+}
+
+/// Which recordings share a clock: those of one host. Where no path tells the host, ranks that fit the devices which a
+/// process sees stand on one host, and else each recording is thought to have a clock of its own.
+fn clock_domains(recordings: &mut [Recording]) -> Vec<ClockDomain> {
+    let ranks = recordings.len();
+    let mut domains: Vec<(String, bool, Vec<u32>)> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
+    for recording in recordings {
+        let devices = u32::try_from(recording.row.visible_devices).unwrap_or(0);
+        let (name, is_host) = match &recording.row.host {
+            Some(host) => (host.to_string(), true),
+            None if ranks <= devices as usize => ("host 0".to_owned(), true),
+            None if devices > 1 => (format!("host {}", recording.rank / devices), true),
+            None => (format!("host of rank {}", recording.rank), false),
+        };
+        recording.clock = *known.entry(name.clone()).or_insert_with(|| {
+            domains.push((name, is_host, Vec::new()));
+            domains.len() - 1
+        });
+        domains[recording.clock].2.push(recording.rank);
+    }
+    let domain = |(name, is_host, ranks)| ClockDomain { name, is_host, ranks: Members::new(ranks) };
+    domains.into_iter().map(domain).collect()
+}
+
+/// The groups of a job: those of its recordings that have one name and the same members.
+fn groups(recordings: &mut [Recording], of_recordings: &[Vec<GroupRow>]) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut known: BTreeMap<i64, usize> = BTreeMap::new();
+    for (index, (recording, rows)) in recordings.iter_mut().zip(of_recordings).enumerate() {
+        for row in rows {
+            debug_assert_eq!(row.key, group_key(row.name.as_deref(), row.members.as_deref(), row.size));
+            let at = *known.entry(row.key).or_insert_with(|| {
+                groups.push(Group {
+                    name: row.name.clone(),
+                    description: row.description.clone(),
+                    ranks_text: row.ranks_text.clone(),
+                    size: row.size,
+                    members: row.members.as_deref().and_then(Members::from_ranges).unwrap_or_default(),
+                    partial: row.members_partial > 0,
+                    recordings: Vec::new(),
+                });
+                groups.len() - 1
+            });
+            recording.group_of.push(at);
+            match groups[at].recordings.last_mut() {
+                Some((last, kernels)) if *last == index => *kernels += row.collectives,
+                _ => groups[at].recordings.push((index, row.collectives)),
+            }
+        }
+    }
+    groups
+}
+
+/// The value that most have; the lowest of several.
+pub(crate) fn most_common(values: impl Iterator<Item = i64>) -> Option<i64> {
+    let mut counts: BTreeMap<i64, usize> = BTreeMap::new();
+    for value in values {
+        *counts.entry(value).or_default() += 1;
+    }
+    counts.into_iter().max_by_key(|&(value, count)| (count, std::cmp::Reverse(value))).map(|(value, _)| value)
+}

@@ -1,0 +1,39 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod align;
+mod analysis;
+mod causes;
+mod clocks;
+mod collectives;
+mod diagnostic;
+mod error;
+mod exchange;
+mod finding;
+mod folder;
+mod job;
+mod map;
+mod matching;
+mod members;
+mod occupancy;
+mod rows;
+mod sheets;
+mod source;
+mod statistic;
+mod tables;
+
+pub use analysis::{JobAnalysis, JobOptions};
+pub use causes::CauseKind;
+pub use clocks::ClockMode;
+pub use diagnostic::Diagnostic;
+pub use error::Error;
+pub use finding::{JobFinding, Steps, Straggler};
+pub use folder::{JobFolder, RankFolder, SCHEMA, Source};
+pub use job::Job;
+pub use map::rank_tables;
+pub use matching::{Pairing, Tier};
+pub use members::Members;
+pub use sheets::job_sheets;
+pub use source::RankPattern;
+pub use statistic::Statistic;
+pub use tables::{CollectiveRow, GroupRow, KernelRow, RankRow, RankTables, StepRow};

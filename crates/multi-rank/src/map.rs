@@ -1,0 +1,485 @@
+//! The tables of a rank, from the analysis of its recording.
+
+use std::path::Path;
+
+use gpu_timeline::Activity;
+use hashbrown::HashMap;
+use iterations::{Division, Part};
+use perf_models::{CollectiveKind, CommunicationPatterns, element_size, type_of_scalar_name};
+use trace_ingest::{Category, Collective, EventId, StringId, Trace, TrackId, Warning};
+use trace2tree::TraceTree;
+use tree_perf::Analysis;
+
+use crate::members::Members;
+use crate::occupancy::{HostWait, LaunchedSpan, Occupancy};
+use crate::rows::Text;
+use crate::source::{host_of_path, usual_rank_of_path};
+use crate::tables::{CollectiveRow, GroupRow, KernelRow, RankRow, RankTables, StepRow};
+
+/// Makes the tables of a rank. `path` is where its recording was read from, which tells what the recording does not.
+#[must_use]
+pub fn rank_tables(analysis: &Analysis, path: &Path) -> RankTables {
+    let map = Map::new(analysis);
+    let (groups, collectives) = map.collectives();
+    let steps = map.steps();
+    RankTables {
+        rank: map.rank(path, collectives.len(), &steps),
+        groups,
+        collectives,
+        steps,
+        kernels: map.kernels(),
+    }
+}
+
+/// What all tables are made from.
+struct Map<'a> {
+    analysis: &'a Analysis,
+    tree: &'a TraceTree,
+    trace: &'a Trace,
+    /// Device events with what they do, in file order.
+    device: Vec<(EventId, Activity)>,
+    division: Option<Division>,
+    /// Texts by id, shared among rows.
+    texts: HashMap<StringId, Text>,
+}
+
+impl<'a> Map<'a> {
+    fn new(analysis: &'a Analysis) -> Self {
+        let (tree, trace) = (analysis.tree(), analysis.trace());
+        let device: Vec<(EventId, Activity)> = analysis.activities().collect();
+        let steps = analysis.iterations().detected().steps();
+        let division = steps.map(|level| Division::new(tree, &level.iterations));
+        let mut map = Map { analysis, tree, trace, device, division, texts: HashMap::new() };
+        let collective = trace.events().arguments().collective.iter();
+        let of_collectives = collective.flat_map(|(_, collective)| {
+            let Collective { name, group_name, group_description, group_ranks, dtype, .. } = collective;
+            let splits = [collective.in_split_size, collective.out_split_size];
+            [name, group_name, group_description, group_ranks, dtype].into_iter().chain(splits).flatten()
+        });
+        let of_kernels = map.device.iter().map(|&(event, _)| trace.events().name(event));
+        for id in of_collectives.chain(of_kernels) {
+            map.texts.entry(id).or_insert_with(|| trace.text(id).into());
+        }
+        map
+    }
+
+    fn text(&self, id: Option<StringId>) -> Option<Text> {
+        id.and_then(|id| self.texts.get(&id).cloned())
+    }
+
+    /// A length in nanoseconds.
+    fn ns(&self, time: i64) -> i64 {
+        time / (self.trace.time_unit().per_microsecond() / 1000)
+    }
+
+    /// A moment on the clock of the recording.
+    fn moment(&self, time: i64) -> i64 {
+        self.ns(self.trace.origin().saturating_add(time))
+    }
+
+    fn launch(&self, event: EventId) -> Option<EventId> {
+        self.tree.launch(event)
+    }
+
+    /// Index of the step that launched a device event.
+    fn step(&self, event: EventId) -> Option<i64> {
+        match self.division.as_ref()?.part_of(event)? {
+            Part::Iteration(index) => i64::try_from(index).ok(),
+            Part::Before | Part::After(_) => None,
+        }
+    }
+
+    fn rank(&self, path: &Path, collectives: usize, steps: &[StepRow]) -> RankRow {
+        let facts = self.trace.facts();
+        let distributed = facts.distributed.clone().unwrap_or_default();
+        let of_path = || usual_rank_of_path(path).map(|rank| (i64::from(rank), "file name"));
+        let rank = distributed.rank.map(|rank| (rank, "recording")).or_else(of_path);
+        let events = self.trace.events();
+        let starts = events.ids().map(|event| events.start(event));
+        let ends = events.ids().map(|event| events.end(event));
+        let device = events.arguments().device.iter().map(|(_, device)| device).find(|&device| device >= 0);
+        let of_device = |index: i64| facts.devices.iter().find(|device| device.id == Some(index));
+        let properties = device.and_then(of_device).or_else(|| facts.devices.first());
+        let timeline = self.analysis.timeline().unwrap_or_default();
+        let level = self.analysis.iterations().detected().steps();
+        let is_damage = |warning: &Warning| {
+            matches!(warning, Warning::Truncated { .. } | Warning::DamagedCompression { .. })
+        };
+        RankRow {
+            rank: rank.map(|(rank, _)| rank),
+            rank_source: rank.map(|(_, source)| source.into()),
+            world_size: distributed.world_size,
+            host: host_of_path(path).map(Text::from),
+            device,
+            device_name: properties.and_then(|device| device.name.as_deref()).map(Text::from),
+            visible_devices: count(facts.devices.len()),
+            backend: distributed.backend.map(Text::from),
+            base_time_ns: facts.base_time_nanoseconds.unwrap_or(0),
+            window_start_ns: self.moment(starts.min().unwrap_or(0)),
+            window_end_ns: self.moment(ends.max().unwrap_or(0)),
+            busy_ns: self.ns(timeline.busy),
+            computation_ns: self.ns(timeline.computation),
+            communication_ns: self.ns(timeline.total_communication),
+            exposed_communication_ns: self.ns(timeline.exposed_communication),
+            exposed_copies_ns: self.ns(timeline.exposed_memcpy),
+            idle_ns: self.ns(timeline.idle),
+            step_kind: level.map(|level| level.kind.as_str().into()),
+            steps: count(steps.len()),
+            collectives: count(collectives),
+            warnings: count(self.trace.warnings().len()),
+            damaged: i64::from(self.trace.warnings().iter().any(is_damage)),
+        }
+    }
+
+    fn steps(&self) -> Vec<StepRow> {
+        let Some((level, measured)) = self.analysis.iterations().steps() else { return Vec::new() };
+        let steps = level.iterations.iter().zip(&measured.iterations).zip(0..);
+        steps
+            .map(|((iteration, figures), step)| StepRow {
+                step,
+                number: iteration.number,
+                start_ns: self.moment(iteration.start),
+                end_ns: self.moment(iteration.end),
+                device_ns: self.ns(figures.breakdown.total),
+                computation_ns: self.ns(figures.breakdown.computation),
+                exposed_communication_ns: self.ns(figures.breakdown.exposed_communication),
+                exposed_copies_ns: self.ns(figures.breakdown.exposed_memcpy),
+                idle_ns: self.ns(figures.breakdown.idle),
+                kernels: count(figures.kernels),
+                whole: i64::from(iteration.whole),
+            })
+            .collect()
+    }
+
+    fn kernels(&self) -> Vec<KernelRow> {
+        let events = self.trace.events();
+        let mut rows: HashMap<(Option<i64>, StringId, Activity, Option<i64>), KernelRow> = HashMap::new();
+        for &(event, activity) in &self.device {
+            let key = (self.step(event), events.name(event), activity, events.stream(event));
+            let duration = self.ns(events.duration(event));
+            let row = rows.entry(key).or_insert_with(|| KernelRow {
+                step: key.0,
+                name: self.text(Some(key.1)),
+                activity: Some(name_of(activity).into()),
+                stream: key.3,
+                min_ns: duration,
+                ..KernelRow::default()
+            });
+            row.count += 1;
+            row.sum_ns += duration;
+            row.min_ns = row.min_ns.min(duration);
+            row.max_ns = row.max_ns.max(duration);
+        }
+        let mut rows: Vec<KernelRow> = rows.into_values().collect();
+        rows.sort_by(|a, b| {
+            (a.step, &a.name, &a.activity, a.stream).cmp(&(b.step, &b.name, &b.activity, b.stream))
+        });
+        rows
+    }
+
+    /// Groups and the kernels of their collectives.
+    fn collectives(&self) -> (Vec<GroupRow>, Vec<CollectiveRow>) {
+        let events = self.trace.events();
+        let needs_ids = self.trace.facts().recorder.launches;
+        let has_id = |event| events.correlation(event).or(events.external_id(event)).is_some();
+        let kernels = self.device.iter().filter(|&&(event, activity)| {
+            activity == Activity::Communication
+                && events.category(event) == Category::KERNEL
+                && (!needs_ids || has_id(event))
+        });
+        let described = DescribedCalls::new(self.tree);
+        let mut groups = Groups::default();
+        let mut rows: Vec<CollectiveRow> = Vec::new();
+        for (ordinal, &(kernel, _)) in (0_u32..).zip(kernels) {
+            let (collective, described_by, call) = described.of(self.tree, kernel);
+            rows.push(self.collective(kernel, ordinal, &collective, described_by, call, &mut groups));
+        }
+        let mut groups = groups.rows(self);
+        rows.sort_by_key(|row| (row.group, row.start_ns, row.ordinal));
+        for row in &rows {
+            groups[row.group as usize].collectives += 1;
+        }
+        self.say_what_came_before(&mut rows);
+        (groups, rows)
+    }
+
+    fn collective(
+        &self,
+        kernel: EventId,
+        ordinal: u32,
+        collective: &Collective,
+        mut described_by: Option<&'static str>,
+        call: Option<EventId>,
+        groups: &mut Groups,
+    ) -> CollectiveRow {
+        let events = self.trace.events();
+        let kernel_name = self.trace.name(kernel);
+        let name = self.text(collective.name).or_else(|| {
+            let (name, by) = name_by_kernel(kernel_name, &self.analysis.options().communication)?;
+            described_by = described_by.or(Some(by));
+            Some(name.into())
+        });
+        let dtype = self.text(collective.dtype);
+        let size = dtype.as_deref().and_then(type_of_scalar_name).and_then(|dtype| element_size(dtype).ok());
+        let bytes = |elements: Option<i64>| Some((elements? as f64 * size?) as i64);
+        let point_to_point =
+            name.as_deref().is_some_and(|name| name.starts_with("send") || name.starts_with("recv"));
+        let peer = match name.as_deref() {
+            Some(name) if name.starts_with("send") => collective.destination_rank,
+            Some(name) if name.starts_with("recv") => collective.source_rank,
+            _ => None,
+        };
+        let launch = self.launch(kernel);
+        CollectiveRow {
+            group: groups.index(collective),
+            ordinal,
+            name,
+            dtype,
+            in_elements: collective.in_elements,
+            out_elements: collective.out_elements,
+            in_bytes: bytes(collective.in_elements),
+            out_bytes: bytes(collective.out_elements),
+            in_split: self.text(collective.in_split_size),
+            out_split: self.text(collective.out_split_size),
+            stream: events.stream(kernel),
+            start_ns: self.moment(events.start(kernel)),
+            duration_ns: self.ns(events.duration(kernel)),
+            launch_ns: launch.map(|launch| self.moment(events.start(launch))),
+            step: self.step(kernel),
+            sequence: collective.sequence,
+            peer,
+            point_to_point: i64::from(point_to_point),
+            described_by: described_by.map(Text::from),
+            call: call.map(|call| i64::from(events.uid(call))),
+            ..CollectiveRow::default()
+        }
+    }
+
+    /// What the device and the host did between a collective and the one before it of its group.
+    fn say_what_came_before(&self, rows: &mut [CollectiveRow]) {
+        let events = self.trace.events();
+        let spans = self.device.iter().map(|&(event, activity)| LaunchedSpan {
+            start: events.start(event),
+            end: events.end(event),
+            activity,
+            launch: self.launch(event).map(|launch| events.start(launch)),
+        });
+        let occupancy = Occupancy::new(spans.collect());
+        let waits = HostActivities::new(self.tree);
+        let origin = self.moment(0);
+        let unit = self.trace.time_unit().per_microsecond() / 1000;
+        for group in rows.chunk_by_mut(|a, b| a.group == b.group) {
+            let mut previous_end = i64::MIN;
+            for row in group {
+                let start = (row.start_ns - origin) * unit;
+                let from = previous_end.min(start);
+                let usage = occupancy.between(from, start);
+                row.since_computation_ns = self.ns(usage.computation);
+                row.since_communication_ns = self.ns(usage.communication);
+                row.since_copies_ns = self.ns(usage.copies);
+                row.since_host_ns = self.ns(usage.host);
+                row.since_idle_ns = self.ns(usage.idle);
+                let wait = occupancy.longest_host_wait(from, start);
+                row.host_activity = wait.and_then(|wait| waits.during(self.tree, wait)).map(Text::from);
+                previous_end = previous_end.max(start + row.duration_ns * unit);
+            }
+        }
+    }
+}
+
+fn count(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn name_of(activity: Activity) -> &'static str {
+    match activity {
+        Activity::Computation => "computation",
+        Activity::Communication => "communication",
+        Activity::Memcpy => "copy",
+    }
+}
+
+/// The name of a collective by that of its kernel, and what told it.
+fn name_by_kernel<'a>(kernel: &str, patterns: &'a CommunicationPatterns) -> Option<(&'a str, &'static str)> {
+    if let Some(name) = patterns.collective(kernel) {
+        return Some((name, "pattern"));
+    }
+    let name = match CollectiveKind::from_name(kernel) {
+        CollectiveKind::AllGather => "allgather",
+        CollectiveKind::AllReduce => "allreduce",
+        CollectiveKind::ReduceScatter => "reducescatter",
+        CollectiveKind::AllToAll => "all_to_all",
+        CollectiveKind::CollectivePermute => "collective_permute",
+        CollectiveKind::Other => return None,
+    };
+    Some((name, "kernel name"))
+}
+
+/// The host's calls that describe collectives.
+struct DescribedCalls {
+    by_external_id: HashMap<i64, EventId>,
+}
+
+impl DescribedCalls {
+    fn new(tree: &TraceTree) -> Self {
+        let events = tree.trace().events();
+        let described = events.ids().filter(|&event| {
+            !events.category(event).is_device() && events.arguments().collective.get(event.index()).is_some()
+        });
+        let by_external_id =
+            described.filter_map(|event| Some((events.external_id(event)?, event))).collect();
+        DescribedCalls { by_external_id }
+    }
+
+    /// What is known of the collective of a kernel, from where, and the host's call.
+    fn of(&self, tree: &TraceTree, kernel: EventId) -> (Collective, Option<&'static str>, Option<EventId>) {
+        let events = tree.trace().events();
+        let of_event = |event: EventId| events.arguments().collective.get(event.index());
+        let same_id = events.external_id(kernel).and_then(|id| self.by_external_id.get(&id)).copied();
+        let above = || {
+            let launch = tree.launch(kernel)?;
+            tree.ancestors(launch).find(|&event| of_event(event).is_some())
+        };
+        let call = same_id.or_else(above);
+        let own = of_event(kernel).filter(|own| own.name.is_some() || own.group_name.is_some());
+        match (own, call.and_then(of_event)) {
+            // Newer recorders number the collective on the call alone.
+            (Some(own), of_call) => {
+                let sequence = own.sequence.or_else(|| of_call?.sequence);
+                (Collective { sequence, ..own }, Some("kernel"), call)
+            }
+            (None, Some(of_call)) => (of_call, Some("operator"), call),
+            (None, None) => (Collective::default(), None, call),
+        }
+    }
+}
+
+/// What tells groups apart in a recording: name, list of ranks, size.
+type GroupIdentity = (Option<StringId>, Option<StringId>, Option<i64>);
+
+/// The groups of a recording, by what it says of them.
+#[derive(Default)]
+struct Groups {
+    known: HashMap<GroupIdentity, u32>,
+    in_order: Vec<Collective>,
+}
+
+impl Groups {
+    fn index(&mut self, collective: &Collective) -> u32 {
+        let key = (collective.group_name, collective.group_ranks, collective.group_size);
+        *self.known.entry(key).or_insert_with(|| {
+            self.in_order.push(*collective);
+            self.in_order.len() as u32 - 1
+        })
+    }
+
+    fn rows(self, map: &Map<'_>) -> Vec<GroupRow> {
+        let row = |(group, collective): (u32, Collective)| {
+            let name = map.text(collective.group_name);
+            let ranks_text = map.text(collective.group_ranks);
+            let (members, whole) = members(map.trace, &collective, name.as_deref(), ranks_text.as_deref());
+            let text = members.to_string();
+            let members = (!members.is_empty()).then(|| Text::from(text));
+            GroupRow {
+                group,
+                key: group_key(name.as_deref(), members.as_deref(), collective.group_size),
+                description: map.text(collective.group_description),
+                ranks_text,
+                size: collective.group_size,
+                members_partial: i64::from(!whole),
+                members,
+                name,
+                collectives: 0,
+            }
+        };
+        (0..).zip(self.in_order).map(row).collect()
+    }
+}
+
+/// What identifies a group in a job.
+pub(crate) fn group_key(name: Option<&str>, members: Option<&str>, size: Option<i64>) -> i64 {
+    let size = size.map_or_else(String::new, |size| size.to_string());
+    let text = [name.unwrap_or_default(), members.unwrap_or_default(), &size].join("\n");
+    twox_hash::XxHash64::oneshot(0, text.as_bytes()).cast_signed()
+}
+
+/// The ranks of a group, and whether they are all: by the recording's list of groups, which is whole; by the list at
+/// the collective, unless it is cut; by first rank, stride and size; else as many as the cut list has.
+fn members(
+    trace: &Trace,
+    collective: &Collective,
+    name: Option<&str>,
+    ranks_text: Option<&str>,
+) -> (Members, bool) {
+    let groups = trace.facts().distributed.iter().flat_map(|distributed| &distributed.process_groups);
+    let mut same_name = groups.filter(|group| name.is_some() && group.name.as_deref() == name);
+    let listed = same_name.find(|group| {
+        !group.ranks.is_empty() && collective.group_size.is_none_or(|size| size == count(group.ranks.len()))
+    });
+    if let Some(group) = listed {
+        return (Members::new(group.ranks.iter().filter_map(|&rank| u32::try_from(rank).ok())), true);
+    }
+    let of_text = ranks_text.and_then(Members::from_list);
+    if let Some((members, true)) = &of_text {
+        return (members.clone(), true);
+    }
+    let regular = || {
+        let (start, stride) = (collective.global_rank_start?, collective.global_rank_stride?);
+        Members::regular(start, stride, collective.group_size?)
+    };
+    match (regular(), of_text) {
+        (Some(members), _) => (members, true),
+        (None, Some((members, _))) => (members, false),
+        (None, None) => (Members::default(), false),
+    }
+}
+
+/// What host threads do over time.
+struct HostActivities {
+    /// Outermost events of each thread, by start.
+    roots: HashMap<TrackId, Vec<EventId>>,
+}
+
+impl HostActivities {
+    fn new(tree: &TraceTree) -> Self {
+        let events = tree.trace().events();
+        let mut roots: HashMap<TrackId, Vec<EventId>> = HashMap::new();
+        for &root in tree.roots() {
+            roots.entry(events.track(root)).or_default().push(root);
+        }
+        for of_thread in roots.values_mut() {
+            of_thread.sort_by_key(|&event| (events.start(event), std::cmp::Reverse(events.end(event))));
+        }
+        HostActivities { roots }
+    }
+
+    /// The innermost event that fills at least half of a wait, of the thread that fills the most of it. Without one, the
+    /// host did nothing that was recorded.
+    fn during(&self, tree: &TraceTree, wait: HostWait) -> Option<String> {
+        let events = tree.trace().events();
+        let part = |event: EventId| {
+            events.end(event).min(wait.end).saturating_sub(events.start(event).max(wait.start)).max(0)
+        };
+        let half = (wait.end - wait.start) / 2;
+        let largest = |among: &[EventId]| {
+            among.iter().copied().max_by_key(|&event| (part(event), std::cmp::Reverse(event)))
+        };
+        let mut best: Option<EventId> = None;
+        for of_thread in self.roots.values() {
+            let from = of_thread.partition_point(|&event| events.end(event) <= wait.start);
+            let to = of_thread.partition_point(|&event| events.start(event) < wait.end);
+            let found = largest(of_thread.get(from..to.max(from)).unwrap_or_default());
+            let key = |event: EventId| (part(event), std::cmp::Reverse(event));
+            best = best.into_iter().chain(found).max_by_key(|&event| key(event));
+        }
+        let mut innermost = best.filter(|&event| part(event) > half)?;
+        loop {
+            let children: Vec<EventId> =
+                tree.children(innermost).iter().copied().filter(|&child| tree.is_host(child)).collect();
+            match largest(&children) {
+                Some(child) if part(child) > half => innermost = child,
+                _ => return Some(tree.trace().name(innermost).to_owned()),
+            }
+        }
+    }
+}

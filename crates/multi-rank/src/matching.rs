@@ -1,0 +1,560 @@
+//! Which kernels of many ranks are one collective.
+
+use hashbrown::HashMap;
+use perf_models::CollectiveKind;
+
+use crate::align::{Doubt, End, align, median};
+use crate::clocks::ClockPair;
+use crate::diagnostic::Diagnostic;
+use crate::error::Error;
+use crate::exchange::{Entry, Runs};
+use crate::job::{Job, Recording};
+use crate::rows::{Text, Wanted};
+use crate::tables::CollectiveRow;
+
+/// How the collectives of a rank were matched with those of the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tier {
+    /// By the number that the program gave them.
+    Sequence,
+    /// By the time at which they end, up to the difference of the clocks.
+    Aligned,
+    /// The same of kernels that tell no group.
+    AlignedStream,
+    /// By their place in the recording alone.
+    Ordinal,
+}
+
+impl Tier {
+    /// Name in sheets.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Tier::Sequence => "seq",
+            Tier::Aligned => "aligned",
+            Tier::AlignedStream => "aligned_stream",
+            Tier::Ordinal => "ordinal",
+        }
+    }
+}
+
+/// How to match.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pairing {
+    /// By sequence numbers where there are some, else by the time at which collectives end.
+    #[default]
+    Best,
+    /// By the place within the group's name, whatever was recorded: the rule of TraceLens.
+    Position,
+}
+
+/// What the ranks of a collective have in common.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Signature {
+    pub(crate) name: Option<Text>,
+    pub(crate) dtype: Option<Text>,
+    pub(crate) in_elements: Option<i64>,
+    pub(crate) out_elements: Option<i64>,
+    pub(crate) in_bytes: Option<i64>,
+    pub(crate) out_bytes: Option<i64>,
+}
+
+impl Signature {
+    fn of(row: &CollectiveRow) -> Self {
+        let CollectiveRow { name, dtype, in_elements, out_elements, in_bytes, out_bytes, .. } = row;
+        Signature {
+            name: name.clone(),
+            dtype: dtype.clone(),
+            in_elements: *in_elements,
+            out_elements: *out_elements,
+            in_bytes: *in_bytes,
+            out_bytes: *out_bytes,
+        }
+    }
+
+    /// What kind of exchange it is.
+    pub(crate) fn kind(&self) -> CollectiveKind {
+        self.name.as_deref().map_or(CollectiveKind::Other, CollectiveKind::from_name)
+    }
+
+    /// Whether the sizes may differ among the ranks.
+    pub(crate) fn is_uneven(&self) -> bool {
+        self.name
+            .as_deref()
+            .is_some_and(|name| name.ends_with('v') || name.starts_with("send") || name.starts_with("recv"))
+    }
+
+    /// Whether no rank can leave before every rank has entered.
+    pub(crate) fn is_synchronising(&self) -> bool {
+        let by_kind = !matches!(self.kind(), CollectiveKind::Other | CollectiveKind::CollectivePermute);
+        by_kind || self.name.as_deref() == Some("barrier")
+    }
+
+    /// The same without what may differ among ranks.
+    fn common(&self) -> Self {
+        match self.is_uneven() {
+            true => Signature { dtype: self.dtype.clone(), name: self.name.clone(), ..Signature::default() },
+            false => self.clone(),
+        }
+    }
+}
+
+/// Signatures of a job, each once.
+#[derive(Debug, Default)]
+pub(crate) struct Signatures {
+    pub(crate) all: Vec<Signature>,
+    /// By signature the index of what its ranks have in common.
+    pub(crate) common: Vec<u32>,
+    known: HashMap<Signature, u32>,
+}
+
+impl Signatures {
+    pub(crate) fn index(&mut self, row: &CollectiveRow) -> u32 {
+        self.add(Signature::of(row))
+    }
+
+    fn add(&mut self, signature: Signature) -> u32 {
+        if let Some(&index) = self.known.get(&signature) {
+            return index;
+        }
+        let index = self.all.len() as u32;
+        self.all.push(signature.clone());
+        self.common.push(index);
+        self.known.insert(signature.clone(), index);
+        let common = signature.common();
+        if common != signature {
+            self.common[index as usize] = self.add(common);
+        }
+        index
+    }
+}
+
+/// What of a group is matched on its own: its collectives, or the operations between two of its ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Lane {
+    pub(crate) group: usize,
+    /// The two ranks of point-to-point operations, the lower first.
+    pub(crate) pair: Option<(u32, u32)>,
+}
+
+/// How the collectives of a rank in a lane were matched.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct MatchOfRank {
+    pub(crate) lane: usize,
+    pub(crate) recording: usize,
+    pub(crate) tier: Tier,
+    pub(crate) executions: u64,
+    pub(crate) unmatched: u64,
+    pub(crate) doubt: Option<Doubt>,
+}
+
+/// The collectives of a job, matched.
+pub(crate) struct Matching {
+    pub(crate) lanes: Vec<Lane>,
+    pub(crate) signatures: Signatures,
+    pub(crate) entries: Runs,
+    pub(crate) of_ranks: Vec<MatchOfRank>,
+    pub(crate) clock_pairs: Vec<ClockPair>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+/// A collective on one rank: one kernel, or several of one call.
+#[derive(Clone, Copy, Debug)]
+struct Execution {
+    entry: Entry,
+    sequence: Option<i64>,
+}
+
+/// What the other ranks of a lane are held against.
+struct Reference {
+    recording: usize,
+    /// By start.
+    ends: Vec<End>,
+    indices: Vec<i64>,
+    /// Positions by index.
+    by_index: HashMap<i64, usize>,
+}
+
+/// Columns that matching reads.
+const WANTED: Wanted<'static> = Wanted::Only(&[
+    "group",
+    "ordinal",
+    "name",
+    "dtype",
+    "in_elements",
+    "out_elements",
+    "in_bytes",
+    "out_bytes",
+    "stream",
+    "start_ns",
+    "duration_ns",
+    "launch_ns",
+    "step",
+    "sequence",
+    "peer",
+    "point_to_point",
+    "call",
+]);
+
+/// Collectives that only some of the ranks have beside the reference get numbers from here on.
+const BEYOND: i64 = i64::MAX / 2;
+
+/// Matches the collectives of a job.
+///
+/// # Errors
+/// When a table cannot be read, or there is no space for what does not fit in memory.
+pub(crate) fn match_collectives(job: &Job, pairing: Pairing) -> Result<Matching, Error> {
+    let mut matcher = Matcher {
+        job,
+        lanes: Vec::new(),
+        known_lanes: HashMap::new(),
+        references: Vec::new(),
+        matching: Matching {
+            lanes: Vec::new(),
+            signatures: Signatures::default(),
+            entries: Runs::default(),
+            of_ranks: Vec::new(),
+            clock_pairs: Vec::new(),
+            diagnostics: Vec::new(),
+        },
+        left_over: Vec::new(),
+    };
+    match pairing {
+        Pairing::Best => matcher.match_best()?,
+        Pairing::Position => matcher.match_by_position()?,
+    }
+    let Matcher { lanes, mut matching, .. } = matcher;
+    matching.lanes = lanes;
+    Ok(matching)
+}
+
+struct Matcher<'a> {
+    job: &'a Job,
+    lanes: Vec<Lane>,
+    known_lanes: HashMap<Lane, usize>,
+    /// By lane.
+    references: Vec<Option<Reference>>,
+    matching: Matching,
+    /// By lane, in the time of its reference: what the reference does not have.
+    left_over: Vec<(usize, i64, Execution)>,
+}
+
+impl Matcher<'_> {
+    fn match_best(&mut self) -> Result<(), Error> {
+        let job = self.job;
+        let busiest = |recordings: &[(usize, i64)]| {
+            recordings
+                .iter()
+                .max_by_key(|&&(recording, kernels)| (kernels, std::cmp::Reverse(recording)))
+                .map(|of| of.0)
+        };
+        let of_groups: Vec<Option<usize>> =
+            job.groups.iter().map(|group| busiest(&group.recordings)).collect();
+        let mut of_recordings: Vec<usize> = of_groups.iter().flatten().copied().collect();
+        of_recordings.sort_unstable();
+        of_recordings.dedup();
+        for recording in of_recordings {
+            let lanes = self.executions(recording, true)?;
+            for (lane, executions) in lanes {
+                let Lane { group, pair } = self.lanes[lane];
+                if pair.is_none() && of_groups[group] == Some(recording) {
+                    self.references[lane] =
+                        Some(Reference::new(recording, &executions, &self.matching.signatures));
+                }
+            }
+        }
+        for recording in 0..job.recordings.len() {
+            for (lane, executions) in self.executions(recording, true)? {
+                self.match_rank(lane, recording, executions)?;
+            }
+        }
+        self.match_left_over()
+    }
+
+    /// The collectives of a recording by lane, each lane in order of start. With `merged` the kernels of one call are
+    /// one execution.
+    fn executions(&mut self, recording: usize, merged: bool) -> Result<Vec<(usize, Vec<Execution>)>, Error> {
+        let of = &self.job.recordings[recording];
+        let rows: Vec<CollectiveRow> = of.folder.rows(WANTED)?;
+        let mut lanes: Vec<(usize, Vec<Execution>)> = Vec::new();
+        let mut places: HashMap<usize, usize> = HashMap::new();
+        let mut of_calls: HashMap<(usize, i64), usize> = HashMap::new();
+        for (position, row) in (0_u32..).zip(&rows) {
+            let lane = self.lane(of, row);
+            let place = *places.entry(lane).or_insert_with(|| {
+                lanes.push((lane, Vec::new()));
+                lanes.len() - 1
+            });
+            let executions = &mut lanes[place].1;
+            let start = of.row.base_time_ns.saturating_add(row.start_ns);
+            let end = start.saturating_add(row.duration_ns);
+            if let Some(&at) = row.call.filter(|_| merged).and_then(|call| of_calls.get(&(lane, call))) {
+                let entry: &mut Entry = &mut executions[at].entry;
+                entry.start = entry.start.min(start);
+                entry.end = entry.end.max(end);
+                entry.kernels += 1;
+                continue;
+            }
+            of_calls.extend(row.call.map(|call| ((lane, call), executions.len())));
+            let entry = Entry {
+                lane: lane as u32,
+                recording: recording as u32,
+                row: position,
+                signature: self.matching.signatures.index(row),
+                kernels: 1,
+                step: row.step.and_then(|step| i32::try_from(step).ok()).unwrap_or(-1),
+                index: 0,
+                start,
+                end,
+            };
+            executions.push(Execution { entry, sequence: row.sequence });
+        }
+        Ok(lanes)
+    }
+
+    fn lane(&mut self, recording: &Recording, row: &CollectiveRow) -> usize {
+        let group = recording.group_of[row.group as usize];
+        let peer = row.peer.filter(|_| row.point_to_point > 0).and_then(|peer| u32::try_from(peer).ok());
+        let pair = peer.map(|peer| (recording.rank.min(peer), recording.rank.max(peer)));
+        let lane = Lane { group, pair };
+        *self.known_lanes.entry(lane).or_insert_with(|| {
+            self.lanes.push(lane);
+            self.references.push(None);
+            self.lanes.len() - 1
+        })
+    }
+
+    fn match_rank(
+        &mut self,
+        lane: usize,
+        recording: usize,
+        mut executions: Vec<Execution>,
+    ) -> Result<(), Error> {
+        let signatures = &self.matching.signatures;
+        // Point-to-point operations are held against those of the rank that comes first.
+        let reference =
+            self.references[lane].get_or_insert_with(|| Reference::new(recording, &executions, signatures));
+        let numbered = executions.iter().all(|execution| execution.sequence.is_some())
+            && reference.is_numbered(&executions);
+        let named = self.job.groups[self.lanes[lane].group].name.is_some();
+        let mut of_rank = MatchOfRank {
+            lane,
+            recording,
+            tier: if named { Tier::Aligned } else { Tier::AlignedStream },
+            executions: executions.len() as u64,
+            unmatched: 0,
+            doubt: None,
+        };
+        let mut clock_pair = None;
+        if reference.recording == recording {
+            for (execution, &index) in executions.iter_mut().zip(&reference.indices) {
+                execution.entry.index = index;
+            }
+            of_rank.tier = if numbered { Tier::Sequence } else { of_rank.tier };
+        } else if numbered {
+            of_rank.tier = Tier::Sequence;
+            for execution in &mut executions {
+                execution.entry.index = execution.sequence.unwrap_or_default();
+            }
+            clock_pair = reference.clock_pair(recording, &executions, signatures);
+        } else {
+            let recordings = &self.job.recordings;
+            let same_clock = recordings[recording].clock == recordings[reference.recording].clock;
+            let ends = ends(&executions, signatures);
+            let alignment = align(&reference.ends, &ends, same_clock);
+            of_rank.doubt = alignment.doubt;
+            if alignment.doubt.is_some() && named {
+                of_rank.tier = Tier::Ordinal;
+                for (at, execution) in executions.iter_mut().enumerate() {
+                    execution.entry.index = reference.indices.get(at).copied().unwrap_or(at as i64);
+                }
+            } else {
+                let mut matched = Vec::with_capacity(executions.len());
+                for (mut execution, pair) in executions.into_iter().zip(alignment.pairs) {
+                    match pair.filter(|_| alignment.doubt.is_none()) {
+                        Some(pair) => {
+                            execution.entry.index = reference.indices[pair];
+                            matched.push(execution);
+                        }
+                        None => {
+                            let end = execution.entry.end - alignment.offset;
+                            self.left_over.push((lane, end, execution));
+                        }
+                    }
+                }
+                of_rank.unmatched = of_rank.executions - matched.len() as u64;
+                executions = matched;
+                clock_pair = reference.clock_pair(recording, &executions, signatures);
+            }
+        }
+        self.matching.clock_pairs.extend(clock_pair);
+        self.matching.of_ranks.push(of_rank);
+        for execution in executions {
+            self.matching.entries.push(execution.entry)?;
+        }
+        Ok(())
+    }
+
+    /// Matches what the references do not have among the ranks that have it: like collectives of several ranks that end
+    /// together on the clock of the reference.
+    fn match_left_over(&mut self) -> Result<(), Error> {
+        const TOGETHER: i64 = 20_000;
+        let mut left_over = std::mem::take(&mut self.left_over);
+        let common =
+            |execution: &Execution| self.matching.signatures.common[execution.entry.signature as usize];
+        left_over.sort_by_key(|(lane, end, execution)| {
+            (*lane, common(execution), *end, execution.entry.recording)
+        });
+        let mut index = BEYOND;
+        let mut unmatched: HashMap<(usize, usize), u64> = HashMap::new();
+        let mut rest = left_over.as_slice();
+        while let Some((lane, end, first)) = rest.first() {
+            let is_same = |(other_lane, other_end, other): &&(usize, i64, Execution)| {
+                other_lane == lane && common(other) == common(first) && other_end - end <= TOGETHER
+            };
+            let mut together = rest.iter().take_while(is_same).count();
+            let mut seen = Vec::new();
+            for (_, _, execution) in &rest[..together] {
+                if seen.contains(&execution.entry.recording) {
+                    break;
+                }
+                seen.push(execution.entry.recording);
+            }
+            together = together.min(seen.len());
+            if together > 1 {
+                index += 1;
+                for (_, _, execution) in &rest[..together] {
+                    self.matching.entries.push(Entry { index, ..execution.entry })?;
+                }
+            } else {
+                *unmatched.entry((*lane, first.entry.recording as usize)).or_default() += 1;
+            }
+            rest = &rest[together..];
+        }
+        for of_rank in &mut self.matching.of_ranks {
+            of_rank.unmatched = unmatched.remove(&(of_rank.lane, of_rank.recording)).unwrap_or(0);
+            let group = &self.job.groups[self.lanes[of_rank.lane].group];
+            let rank = self.job.recordings[of_rank.recording].rank;
+            if let Some(doubt) = of_rank.doubt {
+                let (group, why) = (group.title(), in_words(doubt, of_rank.tier));
+                self.matching.diagnostics.push(Diagnostic::Ambiguous { group, rank, why });
+            }
+            if of_rank.unmatched > 0 {
+                let (group, collectives) = (group.title(), of_rank.unmatched);
+                self.matching.diagnostics.push(Diagnostic::Unmatched { group, rank, collectives });
+            }
+        }
+        Ok(())
+    }
+
+    /// Every kernel by its place among those of its rank in groups of its name.
+    fn match_by_position(&mut self) -> Result<(), Error> {
+        let unknown = |name: Option<&str>| name.is_none_or(|name| name == "Unknown_Group");
+        let mut by_name: HashMap<Option<Text>, usize> = HashMap::new();
+        let lanes_of_groups: Vec<usize> = self
+            .job
+            .groups
+            .iter()
+            .enumerate()
+            .map(|(group, of)| {
+                let name = of.name.clone().filter(|name| !unknown(Some(name)));
+                *by_name.entry(name).or_insert_with(|| {
+                    self.lanes.push(Lane { group, pair: None });
+                    self.lanes.len() - 1
+                })
+            })
+            .collect();
+        for recording in 0..self.job.recordings.len() {
+            let of = &self.job.recordings[recording];
+            let rows: Vec<CollectiveRow> = of.folder.rows(WANTED)?;
+            let mut entries: Vec<Entry> = Vec::with_capacity(rows.len());
+            for (position, row) in (0_u32..).zip(&rows) {
+                entries.push(Entry {
+                    lane: lanes_of_groups[of.group_of[row.group as usize]] as u32,
+                    recording: recording as u32,
+                    row: position,
+                    signature: self.matching.signatures.index(row),
+                    kernels: 1,
+                    step: row.step.and_then(|step| i32::try_from(step).ok()).unwrap_or(-1),
+                    index: 0,
+                    start: row.start_ns,
+                    end: row.start_ns.saturating_add(row.duration_ns),
+                });
+            }
+            entries.sort_by_key(|entry| (entry.lane, entry.start, rows[entry.row as usize].ordinal));
+            for of_lane in entries.chunk_by_mut(|a, b| a.lane == b.lane) {
+                for (index, entry) in (0..).zip(of_lane) {
+                    entry.index = index;
+                    self.matching.entries.push(*entry)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn in_words(doubt: Doubt, tier: Tier) -> &'static str {
+    match (doubt, tier) {
+        (Doubt::NoCommonOffset, Tier::Ordinal) => {
+            "their ends agree on no difference of clocks; they are matched by their order"
+        }
+        (Doubt::NoCommonOffset, _) => "their ends agree on no difference of clocks; they are not matched",
+        (Doubt::FewPairs, Tier::Ordinal) => "too few end together; they are matched by their order",
+        (Doubt::FewPairs, _) => "too few end together; they are not matched",
+        (Doubt::TwoOffsets, Tier::Ordinal) => {
+            "they come in an even beat, which several differences of clocks explain; they are matched by their order"
+        }
+        (Doubt::TwoOffsets, _) => {
+            "they come in an even beat, which several differences of clocks explain; they are not matched"
+        }
+    }
+}
+
+fn ends(executions: &[Execution], signatures: &Signatures) -> Vec<End> {
+    let end = |execution: &Execution| End {
+        time: execution.entry.end,
+        signature: u64::from(signatures.common[execution.entry.signature as usize]),
+    };
+    executions.iter().map(end).collect()
+}
+
+impl Reference {
+    fn new(recording: usize, executions: &[Execution], signatures: &Signatures) -> Self {
+        let numbered = executions.iter().all(|execution| execution.sequence.is_some());
+        let index =
+            |(at, execution): (i64, &Execution)| execution.sequence.filter(|_| numbered).unwrap_or(at);
+        let indices: Vec<i64> = (0..).zip(executions).map(index).collect();
+        let by_index = if numbered { indices.iter().copied().zip(0..).collect() } else { HashMap::new() };
+        Reference { recording, ends: ends(executions, signatures), indices, by_index }
+    }
+
+    /// Whether the program numbers the collectives, also where neither rank has any.
+    fn is_numbered(&self, executions: &[Execution]) -> bool {
+        !self.by_index.is_empty() || (self.ends.is_empty() && executions.is_empty())
+    }
+
+    /// How the clock of a rank stands to that of the reference, by the ends of what both have.
+    fn clock_pair(
+        &self,
+        recording: usize,
+        executions: &[Execution],
+        signatures: &Signatures,
+    ) -> Option<ClockPair> {
+        let at = |index: i64| {
+            let numbered = self.by_index.get(&index).copied();
+            numbered.or_else(|| usize::try_from(index).ok().filter(|_| self.by_index.is_empty()))
+        };
+        let together = executions
+            .iter()
+            .filter(|execution| signatures.all[execution.entry.signature as usize].is_synchronising());
+        let differences: Vec<(i64, i64)> = together
+            .filter_map(|execution| {
+                let end = self.ends.get(at(execution.entry.index)?)?.time;
+                Some((end, execution.entry.end - end))
+            })
+            .collect();
+        let offset = median(differences.iter().map(|(_, difference)| *difference))?;
+        let deviation = median(differences.iter().map(|(_, difference)| (difference - offset).abs()))?;
+        Some(ClockPair::new(recording, self.recording, offset, deviation, &differences))
+    }
+}

@@ -1,0 +1,277 @@
+//! Rows of plain structs in Parquet files: integers and texts, nothing nested.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use hashbrown::HashSet;
+use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as PhysicalType, ZstdLevel};
+use parquet::column::reader::get_typed_column_reader;
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::{Type, TypePtr};
+
+/// A text that many rows share.
+pub(crate) type Text = Arc<str>;
+
+/// A row of a table. Implemented by [`rows!`](crate::rows::rows).
+pub(crate) trait Row: Sized {
+    /// The table's name, which is that of its file.
+    const TABLE: &'static str;
+
+    /// The columns in their order.
+    fn columns() -> Result<Vec<TypePtr>, ParquetError>;
+
+    /// Writes all columns of a row group.
+    fn write_group<W: Write + Send>(
+        rows: &[Self],
+        group: &mut SerializedRowGroupWriter<'_, W>,
+    ) -> Result<(), ParquetError>;
+
+    /// Appends the rows of a row group. Of columns that are not wanted a row has the default.
+    fn read_group(
+        group: &dyn RowGroupReader,
+        wanted: Wanted<'_>,
+        rows: &mut Vec<Self>,
+    ) -> Result<(), ParquetError>;
+}
+
+/// Which columns of a table to read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wanted<'a> {
+    All,
+    Only(&'a [&'a str]),
+}
+
+impl Wanted<'_> {
+    pub(crate) fn has(self, column: &str) -> bool {
+        match self {
+            Wanted::All => true,
+            Wanted::Only(columns) => columns.contains(&column),
+        }
+    }
+}
+
+/// Writes a table, all rows in one row group.
+pub(crate) fn write_rows<R: Row, W: Write + Send>(rows: &[R], output: W) -> Result<W, ParquetError> {
+    let schema = Type::group_type_builder(R::TABLE).with_fields(R::columns()?).build()?;
+    let mut properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+        .set_created_by(concat!("tracelens ", env!("CARGO_PKG_VERSION")).to_owned());
+    // Times grow from row to row, sizes repeat: differences are shorter than a dictionary.
+    for column in schema.get_fields() {
+        if column.get_physical_type() == PhysicalType::INT64 {
+            properties = properties
+                .set_column_dictionary_enabled(column.name().into(), false)
+                .set_column_encoding(column.name().into(), Encoding::DELTA_BINARY_PACKED);
+        }
+    }
+    let mut file = SerializedFileWriter::new(output, Arc::new(schema), Arc::new(properties.build()))?;
+    let mut group = file.next_row_group()?;
+    R::write_group(rows, &mut group)?;
+    group.close()?;
+    file.into_inner()
+}
+
+/// Reads a table.
+pub(crate) fn read_rows<R: Row>(path: &Path, wanted: Wanted<'_>) -> Result<Vec<R>, ParquetError> {
+    let file = SerializedFileReader::new(File::open(path)?)?;
+    let mut rows = Vec::new();
+    for group in 0..file.num_row_groups() {
+        R::read_group(&*file.get_row_group(group)?, wanted, &mut rows)?;
+    }
+    Ok(rows)
+}
+
+/// What a column holds.
+pub(crate) trait Value: Clone + Default {
+    /// How it is stored.
+    type Stored: DataType;
+    const REPETITION: Repetition = Repetition::REQUIRED;
+    const LOGICAL: Option<LogicalType> = None;
+
+    /// `None` where the cell is empty.
+    fn stored(&self) -> Option<<Self::Stored as DataType>::T>;
+
+    fn loaded(cell: Option<<Self::Stored as DataType>::T>, texts: &mut Texts) -> Result<Self, ParquetError>;
+}
+
+/// The texts of a column, each once.
+#[derive(Default)]
+pub(crate) struct Texts(HashSet<Text>);
+
+impl Texts {
+    fn text(&mut self, bytes: ByteArray) -> Result<Text, ParquetError> {
+        let text = bytes.as_utf8()?;
+        Ok(self.0.get_or_insert_with(text, |text| text.into()).clone())
+    }
+}
+
+fn required<T>(cell: Option<T>) -> Result<T, ParquetError> {
+    cell.ok_or_else(|| ParquetError::General("an empty cell in a column that has none".to_owned()))
+}
+
+impl Value for i64 {
+    type Stored = Int64Type;
+
+    fn stored(&self) -> Option<i64> {
+        Some(*self)
+    }
+
+    fn loaded(cell: Option<i64>, _: &mut Texts) -> Result<Self, ParquetError> {
+        required(cell)
+    }
+}
+
+impl Value for u32 {
+    type Stored = Int64Type;
+
+    fn stored(&self) -> Option<i64> {
+        Some(i64::from(*self))
+    }
+
+    fn loaded(cell: Option<i64>, _: &mut Texts) -> Result<Self, ParquetError> {
+        let number = required(cell)?;
+        u32::try_from(number).map_err(|_| ParquetError::General(format!("{number} where a count stands")))
+    }
+}
+
+impl Value for Option<i64> {
+    type Stored = Int64Type;
+    const REPETITION: Repetition = Repetition::OPTIONAL;
+
+    fn stored(&self) -> Option<i64> {
+        *self
+    }
+
+    fn loaded(cell: Option<i64>, _: &mut Texts) -> Result<Self, ParquetError> {
+        Ok(cell)
+    }
+}
+
+impl Value for Option<Text> {
+    type Stored = ByteArrayType;
+    const REPETITION: Repetition = Repetition::OPTIONAL;
+    const LOGICAL: Option<LogicalType> = Some(LogicalType::String);
+
+    fn stored(&self) -> Option<ByteArray> {
+        self.as_deref().map(ByteArray::from)
+    }
+
+    fn loaded(cell: Option<ByteArray>, texts: &mut Texts) -> Result<Self, ParquetError> {
+        cell.map(|bytes| texts.text(bytes)).transpose()
+    }
+}
+
+/// The type of a column.
+pub(crate) fn column<V: Value>(name: &str) -> Result<TypePtr, ParquetError> {
+    let column = Type::primitive_type_builder(name, V::Stored::get_physical_type())
+        .with_repetition(V::REPETITION)
+        .with_logical_type(V::LOGICAL);
+    Ok(Arc::new(column.build()?))
+}
+
+/// Writes the next column of a row group.
+pub(crate) fn write_column<V: Value, W: Write + Send>(
+    cells: impl Iterator<Item = V>,
+    group: &mut SerializedRowGroupWriter<'_, W>,
+) -> Result<(), ParquetError> {
+    let (mut stored, mut levels) = (Vec::new(), Vec::new());
+    for cell in cells {
+        let cell = cell.stored();
+        levels.push(i16::from(cell.is_some()));
+        stored.extend(cell);
+    }
+    let missing = || ParquetError::General("a column more than the table has".to_owned());
+    let mut column = group.next_column()?.ok_or_else(missing)?;
+    let levels = (V::REPETITION == Repetition::OPTIONAL).then_some(levels.as_slice());
+    column.typed::<V::Stored>().write_batch(&stored, levels, None)?;
+    column.close()
+}
+
+/// Reads a column of a row group.
+pub(crate) fn read_column<V: Value>(
+    group: &dyn RowGroupReader,
+    name: &str,
+    wanted: Wanted<'_>,
+) -> Result<Vec<V>, ParquetError> {
+    let rows = usize::try_from(group.metadata().num_rows()).unwrap_or_default();
+    if !wanted.has(name) {
+        return Ok(vec![V::default(); rows]);
+    }
+    let columns = group.metadata().schema_descr();
+    let at = (0..columns.num_columns()).find(|&at| columns.column(at).name() == name);
+    let at = at.ok_or_else(|| ParquetError::General(format!("no column {name:?}")))?;
+    let found = columns.column(at).physical_type();
+    let expected = V::Stored::get_physical_type();
+    if found != expected {
+        return Err(ParquetError::General(format!("column {name:?} is {found}, expected {expected}")));
+    }
+    let mut reader = get_typed_column_reader::<V::Stored>(group.get_column_reader(at)?);
+    let (mut stored, mut levels) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+    let may_be_empty = columns.column(at).max_def_level() > 0;
+    while (if may_be_empty { levels.len() } else { stored.len() }) < rows {
+        let (read, ..) = reader.read_records(rows, Some(&mut levels), None, &mut stored)?;
+        if read == 0 {
+            return Err(ParquetError::General(format!("column {name:?} ends before its {rows} rows")));
+        }
+    }
+    let mut texts = Texts::default();
+    let mut stored = stored.into_iter();
+    let is_there = (0..rows).map(|row| !may_be_empty || levels[row] > 0);
+    is_there.map(|is| V::loaded(if is { stored.next() } else { None }, &mut texts)).collect()
+}
+
+/// Declares the struct of a table's rows; a column has the name and the type of its field.
+macro_rules! rows {
+    (
+        $(#[$documentation:meta])*
+        $visibility:vis struct $name:ident in $table:literal {
+            $($(#[$of_field:meta])* $field:ident: $type:ty,)*
+        }
+    ) => {
+        $(#[$documentation])*
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
+        $visibility struct $name {
+            $($(#[$of_field])* $visibility $field: $type,)*
+        }
+
+        impl $crate::rows::Row for $name {
+            const TABLE: &'static str = $table;
+
+            fn columns() -> Result<Vec<parquet::schema::types::TypePtr>, parquet::errors::ParquetError> {
+                Ok(vec![$($crate::rows::column::<$type>(stringify!($field))?,)*])
+            }
+
+            fn write_group<W: std::io::Write + Send>(
+                rows: &[Self],
+                group: &mut parquet::file::writer::SerializedRowGroupWriter<'_, W>,
+            ) -> Result<(), parquet::errors::ParquetError> {
+                $($crate::rows::write_column::<$type, W>(rows.iter().map(|row| row.$field.clone()), group)?;)*
+                Ok(())
+            }
+
+            fn read_group(
+                group: &dyn parquet::file::reader::RowGroupReader,
+                wanted: $crate::rows::Wanted<'_>,
+                rows: &mut Vec<Self>,
+            ) -> Result<(), parquet::errors::ParquetError> {
+                let first = rows.len();
+                let count = usize::try_from(group.metadata().num_rows()).unwrap_or_default();
+                rows.resize_with(first + count, Self::default);
+                $({
+                    let cells = $crate::rows::read_column::<$type>(group, stringify!($field), wanted)?;
+                    for (row, cell) in rows[first..].iter_mut().zip(cells) {
+                        row.$field = cell;
+                    }
+                })*
+                Ok(())
+            }
+        }
+    };
+}
+pub(crate) use rows;

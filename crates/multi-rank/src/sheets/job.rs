@@ -1,0 +1,453 @@
+//! The job as a whole: ranks, groups, causes, steps, clocks, matching, and what is odd.
+
+use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Role, Sheet, Unit, percent};
+
+use crate::align::Doubt;
+use crate::analysis::{JobAnalysis, SizeClass, StepTimes};
+use crate::causes::Cause;
+use crate::diagnostic::Diagnostic;
+use crate::job::Recording;
+use crate::matching::MatchOfRank;
+use crate::statistic::Statistic;
+
+pub(super) fn sheets<'a>() -> Vec<Sheet<'a, JobAnalysis>> {
+    vec![ranks(), causes(), steps(), groups(), clocks(), matching(), diagnostics()]
+}
+
+type Job<'a> = &'a JobAnalysis;
+
+/// A sheet with the rows that a job has, left out where there are none and where the figures of TraceLens are asked for.
+fn sheet<'a, R: 'a>(
+    name: &'static str,
+    description: &'static str,
+    fields: Vec<Field<Job<'a>, R>>,
+    rows: fn(Job<'a>) -> Vec<R>,
+) -> Sheet<'a, JobAnalysis> {
+    Sheet::with_context(name, description, fields, move |job: &'a JobAnalysis| {
+        Some(job)
+            .filter(|job| !job.options.parity)
+            .map(|job| (job, rows(job)))
+            .filter(|(_, rows)| !rows.is_empty())
+    })
+}
+
+fn ms(ns: i64) -> f64 {
+    ns as f64 / 1e6
+}
+
+fn us(ns: i64) -> f64 {
+    ns as f64 / 1e3
+}
+
+/// The host of a rank; `None` where it is not known.
+fn host<'a>(job: Job<'a>, recording: &Recording) -> Option<&'a str> {
+    let clock = &job.job.clocks[recording.clock];
+    clock.is_host.then_some(clock.name.as_str())
+}
+
+const RANK: Column = Column::identifier("rank", "Rank.").with_role(Role::Name);
+const HOST: Column = Column::text(
+    "host",
+    "Host by the name of the recording's file or folder, else by the number of devices that a process sees; empty where neither tells.",
+)
+.with_role(Role::Detail);
+
+// ranks_overview
+
+fn ranks<'a>() -> Sheet<'a, JobAnalysis> {
+    type R = usize;
+    let time = |name, description, time: fn(&Recording) -> i64| {
+        Column::milliseconds(name, description)
+            .field_in(move |job: &Job<'a>, &rank: &R| ms(time(&job.job.recordings[rank])).into())
+    };
+    let fields: Vec<Field<Job<'a>, R>> = vec![
+        RANK.field_in(|job: &Job<'a>, &rank: &R| job.job.recordings[rank].rank.into()),
+        HOST.field_in(|job: &Job<'a>, &rank: &R| host(job, &job.job.recordings[rank]).into()),
+        Column::text("device", "Name of the device.").with_role(Role::Detail)
+            .field_in(|job: &Job<'a>, &rank: &R| job.job.recordings[rank].row.device_name.as_deref().into()),
+        time("window (ms)", "From the start of the first to the end of the last event of the recording, in ms.", |rank| {
+            rank.row.window_end_ns - rank.row.window_start_ns
+        }),
+        time("busy (ms)", "Time in ms in which the device did something.", |rank| rank.row.busy_ns),
+        time("computation (ms)", "Time in ms in which the device computed.", |rank| rank.row.computation_ns),
+        time("communication (ms)", "Time in ms in which the device communicated, waiting included.", |rank| {
+            rank.row.communication_ns
+        }),
+        time(
+            "exposed communication (ms)",
+            "Time in ms in which the device communicated and did not compute.",
+            |rank| rank.row.exposed_communication_ns,
+        ),
+        Column::milliseconds(
+            "waiting (ms)",
+            "Time in ms in collectives until the last rank entered: part of communication (ms) that no faster link would shorten.",
+        )
+        .with_role(Role::Headline)
+        .field_in(|job: &Job<'a>, &rank: &R| ms(job.ranks[rank].waiting).into()),
+        time("idle (ms)", "Time in ms in which the device did nothing.", |rank| rank.row.idle_ns),
+        Column::percent(
+            "overlap (%)",
+            "Share of communication (ms) in which the device computed too, in percent.",
+        )
+        .field_in(|job: &Job<'a>, &rank: &R| {
+            let row = &job.job.recordings[rank].row;
+            percent(row.communication_ns - row.exposed_communication_ns, row.communication_ns).into()
+        }),
+        Column::count("collectives", "Collectives with other ranks that members leave together.")
+            .field_in(|job: &Job<'a>, &rank: &R| job.ranks[rank].collectives.into()),
+        Column::count("last", "Collectives that the rank alone entered last: all others waited for it.")
+            .field_in(|job: &Job<'a>, &rank: &R| job.ranks[rank].last.into()),
+        Column::percent("last (%)", "last in percent of the rank's collectives.").field_in(|job: &Job<'a>, &rank: &R| {
+            let figures = &job.ranks[rank];
+            percent(figures.last as i64, figures.collectives as i64).into()
+        }),
+        Column::count("first", "Collectives that the rank alone entered first.").with_role(Role::Detail)
+            .field_in(|job: &Job<'a>, &rank: &R| job.ranks[rank].first.into()),
+        Column::milliseconds(
+            "lateness (ms)",
+            "Sum of the times in ms by which the rank entered after the middle rank, where it was the last and the clocks are sure of it.",
+        )
+        .field_in(|job: &Job<'a>, &rank: &R| ms(job.ranks[rank].lateness).into()),
+        Column::text("first cause", "What made it late, of its steps the cause with the most lateness.")
+            .with_role(Role::Detail)
+            .field_in(|job: &Job<'a>, &rank: &R| job.main_cause(rank).map(Cause::in_words).into()),
+        Column::count("steps", "Iterations of the program in the recording.").with_role(Role::Detail)
+            .field_in(|job: &Job<'a>, &rank: &R| job.job.recordings[rank].row.steps.into()),
+        Column::text("recording", "The file.").with_role(Role::Provenance)
+            .field_in(|job: &Job<'a>, &rank: &R| job.job.recordings[rank].folder.source().path.as_str().into()),
+    ];
+    sheet("ranks_overview", "Ranks of the job.", fields, |job| (0..job.job.recordings.len()).collect())
+        .with_chart(Chart::new(
+            "Waiting in collectives by rank",
+            RANK.name,
+            "waiting (ms)",
+            "time waited for other ranks (ms)",
+            ChartShape::Columns("rank"),
+        ))
+}
+
+// straggler_causes
+
+fn causes<'a>() -> Sheet<'a, JobAnalysis> {
+    type R<'a> = &'a Cause;
+    let more = |name, description, time: fn(&Cause) -> i64| {
+        Column::milliseconds(name, description)
+            .with_role(Role::Detail)
+            .field(move |cause: &R<'_>| ms(time(cause)).into())
+    };
+    let fields: Vec<Field<Job<'a>, R<'a>>> = vec![
+        RANK.field_in(|job: &Job<'a>, cause: &R<'a>| job.job.recordings[cause.recording].rank.into()),
+        Column::identifier("step", "Step of the rank, by the program's number where it has one; empty outside of steps.")
+            .with_role(Role::Name)
+            .field_in(|job: &Job<'a>, cause: &R<'a>| job.step_number(cause.recording, cause.step).into()),
+        Column::milliseconds(
+            "lateness (ms)",
+            "Sum of the times in ms by which the rank entered collectives after the middle rank.",
+        )
+        .with_role(Role::Headline)
+        .field(|cause: &R<'_>| ms(cause.lateness).into()),
+        Column::text(
+            "cause",
+            "Where most of the time went that the middle rank did not need: computation, copies, host (the device waited for the host), idle, passed on (it waited for another rank itself), or slow transfer.",
+        )
+        .field(|cause: &R<'_>| cause.kind.as_str().into()),
+        Column::text("what", "The kernel, what the host did, the rank that it waited for, or the collective.")
+            .field(|cause: &R<'_>| cause.what.as_deref().into()),
+        Column::count("late arrivals", "Collectives of the step that it entered last.")
+            .field(|cause: &R<'_>| cause.arrivals.into()),
+        more(
+            "computation (+ms)",
+            "Computation in ms since the group's previous collectives, more than on the middle rank.",
+            |cause| cause.computation,
+        ),
+        more("other communication (+ms)", "The same of communication outside of computation.", |cause| {
+            cause.communication
+        }),
+        more("copies (+ms)", "The same of copies outside of both.", |cause| cause.copies),
+        more("host (+ms)", "The same of time in which the device waited for the host.", |cause| cause.host),
+        more("idle (+ms)", "The same of other time in which the device did nothing.", |cause| cause.idle),
+        Column::text("group", "Group of the collective that it was late for.").with_role(Role::Detail)
+            .field_in(|job: &Job<'a>, cause: &R<'a>| job.job.groups[cause.group].title().into()),
+        HOST.field_in(|job: &Job<'a>, cause: &R<'a>| host(job, &job.job.recordings[cause.recording]).into()),
+    ];
+    sheet(
+        "straggler_causes",
+        "Why ranks were late: late arrivals of a rank in a step, held against the rank that arrived in the middle, most lateness first.",
+        fields,
+        |job| job.causes.iter().collect(),
+    )
+}
+
+// step_times
+
+fn steps<'a>() -> Sheet<'a, JobAnalysis> {
+    type R<'a> = &'a StepTimes;
+    fn times(step: &StepTimes) -> Vec<f64> {
+        step.durations.iter().map(|(_, duration)| ms(*duration)).collect()
+    }
+    fn slowest(step: &StepTimes) -> Option<(usize, i64)> {
+        step.durations
+            .iter()
+            .copied()
+            .max_by_key(|&(recording, duration)| (duration, std::cmp::Reverse(recording)))
+    }
+    let statistic = |column: Column, statistic: Statistic| {
+        column.field(move |step: &R<'_>| statistic.of(&times(step)).into())
+    };
+    let fields: Vec<Field<Job<'a>, R<'a>>> = vec![
+        Column::identifier(
+            "step",
+            "Number of the step: the program's where all ranks have one, else from 0.",
+        )
+        .with_role(Role::Name)
+        .field(|step: &R<'_>| step.step.into()),
+        Column::count("ranks", "Ranks that recorded all of it.")
+            .field(|step: &R<'_>| step.durations.len().into()),
+        statistic(
+            Column::milliseconds(
+                "median (ms)",
+                "Middle duration over the ranks in ms: a step's part of the device's time.",
+            )
+            .with_role(Role::Headline),
+            Statistic::Median,
+        ),
+        statistic(Column::milliseconds("min (ms)", "Shortest duration on a rank in ms."), Statistic::Min),
+        statistic(Column::milliseconds("max (ms)", "Longest duration on a rank in ms."), Statistic::Max),
+        Column::identifier("slowest rank", "Rank with the longest duration.")
+            .with_role(Role::Detail)
+            .field_in(|job: &Job<'a>, step: &R<'a>| {
+                slowest(step).map(|(recording, _)| job.job.recordings[recording].rank).into()
+            }),
+    ];
+    sheet("step_times", "Durations of the program's steps over the ranks.", fields, |job| {
+        job.steps.iter().collect()
+    })
+    .with_chart(Chart::new(
+        "Time per step",
+        "step",
+        "median (ms)",
+        "median over the ranks (ms)",
+        ChartShape::Columns("step"),
+    ))
+}
+
+// group_summary
+
+fn groups<'a>() -> Sheet<'a, JobAnalysis> {
+    type R<'a> = &'a SizeClass;
+    let signature = |job: Job<'a>, class: &R<'a>| &job.signatures.all[class.signature as usize];
+    /// Bytes that nccl-tests calls the message's: the larger of what a rank gives and gets.
+    fn message(job: &JobAnalysis, class: &SizeClass) -> Option<i64> {
+        let signature = &job.signatures.all[class.signature as usize];
+        signature.in_bytes.into_iter().chain(signature.out_bytes).max().filter(|&bytes| bytes > 0)
+    }
+    /// In GB/s over a duration.
+    fn rate(job: &JobAnalysis, class: &SizeClass, duration: Option<i64>) -> Option<f64> {
+        let bytes = message(job, class)?;
+        duration.filter(|&duration| duration > 0).map(|duration| bytes as f64 / duration as f64)
+    }
+    fn factor(job: &JobAnalysis, class: &SizeClass) -> Option<f64> {
+        let ranks = job.job.groups[class.group].expected().filter(|&ranks| ranks > 1)?;
+        Some(class.kind(&job.signatures).bus_factor(ranks))
+    }
+    fn usual(class: &SizeClass) -> Option<i64> {
+        crate::align::median(class.complete.iter().copied())
+    }
+    let of = |column: Column, values: fn(&SizeClass) -> &[i64], statistic: Statistic| {
+        column.field(move |class: &R<'_>| {
+            let values: Vec<f64> = values(class).iter().map(|&value| us(value)).collect();
+            statistic.of(&values).into()
+        })
+    };
+    let rate_column =
+        |name, description| Column::new(name, ColumnKind::Number(Unit::GigabytesPerSecond), description);
+    let fields: Vec<Field<Job<'a>, R<'a>>> = vec![
+        Column::text("group", "Group of ranks: its name and what it is for.")
+            .field_in(|job: &Job<'a>, class: &R<'a>| job.job.groups[class.group].title().into()),
+        Column::text("collective", "Collective, such as allreduce.")
+            .field_in(move |job: &Job<'a>, class: &R<'a>| signature(job, class).name.as_deref().into()),
+        Column::text("dtype", "Element type.")
+            .field_in(move |job: &Job<'a>, class: &R<'a>| signature(job, class).dtype.as_deref().into()),
+        Column::new(
+            "message size (bytes)",
+            ColumnKind::Whole(Unit::Bytes),
+            "The larger of what a rank gives and what it gets, as nccl-tests counts it.",
+        )
+        .field_in(|job: &Job<'a>, class: &R<'a>| message(job, class).into()),
+        Column::text("ranks", "Members of the group.").with_role(Role::Detail)
+            .field_in(|job: &Job<'a>, class: &R<'a>| job.job.groups[class.group].members.to_string().into()),
+        Column::text("link", "Whether the members are on one host or on several; empty where that is not known.").with_role(Role::Detail)
+            .field_in(|job: &Job<'a>, class: &R<'a>| link(job, class.group).into()),
+        Column::count("count", "Number of collectives.").field(|class: &R<'_>| class.latencies.len().into()),
+        Column::count("complete", "Those of which all members were recorded.").with_role(Role::Detail)
+            .field(|class: &R<'_>| class.complete.len().into()),
+        Column::milliseconds(
+            "exchange (ms)",
+            "Sum over the collectives of the shortest duration on a rank, in ms: the time of the exchange itself.",
+        )
+        .with_role(Role::Headline)
+        .field(|class: &R<'_>| ms(class.latencies.iter().sum()).into()),
+        Column::milliseconds("waiting (ms)", "Sum over collectives and ranks of the time until the last rank entered, in ms.")
+            .field(|class: &R<'_>| ms(class.waiting).into()),
+        of(
+            Column::microseconds("exchange_median (us)", "Middle one of the shortest durations on a rank, in µs."),
+            |class| &class.latencies,
+            Statistic::Median,
+        ),
+        of(
+            Column::microseconds("exchange_min (us)", "Smallest of them in µs.").spread_of("exchange_median (us)"),
+            |class| &class.latencies,
+            Statistic::Min,
+        ),
+        of(
+            Column::microseconds("exchange_max (us)", "Largest of them in µs.").spread_of("exchange_median (us)"),
+            |class| &class.latencies,
+            Statistic::Max,
+        ),
+        of(
+            Column::microseconds("start skew_median (us)", "Latest start less earliest start, the middle one, in µs."),
+            |class| &class.start_skews,
+            Statistic::Median,
+        ),
+        of(
+            Column::microseconds("start skew_max (us)", "The largest one in µs.").spread_of("start skew_median (us)"),
+            |class| &class.start_skews,
+            Statistic::Max,
+        ),
+        of(
+            Column::microseconds(
+                "end skew_median (us)",
+                "Latest end less earliest end, the middle one, in µs: members leave together, so this is how far the times can be trusted.",
+            )
+            .with_role(Role::Detail),
+            |class| &class.end_skews,
+            Statistic::Median,
+        ),
+        rate_column(
+            "algorithm bandwidth (GB/s)",
+            "Message size over the middle exchange of which all members were recorded, in GB/s (10⁹ bytes).",
+        )
+        .field_in(|job: &Job<'a>, class: &R<'a>| rate(job, class, usual(class)).into()),
+        rate_column(
+            "bus bandwidth (GB/s)",
+            "Algorithm bandwidth times the share that has to cross a link, in GB/s, to compare with the speed of links: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1 (nccl-tests, doc/PERFORMANCE.md).",
+        )
+        .field_in(|job: &Job<'a>, class: &R<'a>| {
+            rate(job, class, usual(class)).zip(factor(job, class)).map(|(rate, factor)| rate * factor).into()
+        }),
+    ];
+    sheet(
+        "group_summary",
+        "Collectives by group, name, type and size, most time of the exchange first.",
+        fields,
+        |job| {
+            let mut classes: Vec<&SizeClass> = job.classes.iter().collect();
+            classes.sort_by_key(|class| std::cmp::Reverse(class.latencies.iter().sum::<i64>()));
+            classes
+        },
+    )
+    .with_chart(
+        Chart::new(
+            "Bus bandwidth by collective",
+            "collective",
+            "bus bandwidth (GB/s)",
+            "bus bandwidth (GB/s)",
+            ChartShape::Bars(20),
+        )
+        .told_by(&["group", "message size (bytes)"]),
+    )
+}
+
+/// Whether a group's recorded members are on one host; `None` where some host is not known.
+fn link(job: &JobAnalysis, group: usize) -> Option<&'static str> {
+    let clock = |&(recording, _): &(usize, i64)| job.job.recordings[recording].clock;
+    let mut clocks: Vec<usize> = job.job.groups[group].recordings.iter().map(clock).collect();
+    clocks.dedup();
+    let is_known = clocks.iter().all(|&clock| job.job.clocks[clock].is_host);
+    is_known.then_some(if clocks.len() > 1 { "several hosts" } else { "one host" })
+}
+
+// clock
+
+fn clocks<'a>() -> Sheet<'a, JobAnalysis> {
+    type R = usize;
+    let fields: Vec<Field<Job<'a>, R>> = vec![
+        HOST.with_role(Role::Name).field_in(|job: &Job<'a>, &clock: &R| job.job.clocks[clock].name.as_str().into()),
+        Column::text("ranks", "Ranks that share the clock.").with_role(Role::Detail)
+            .field_in(|job: &Job<'a>, &clock: &R| job.job.clocks[clock].ranks.to_string().into()),
+        Column::microseconds(
+            "offset_us",
+            "Clock less that of the first host in µs, by the ends of collectives that members leave together; taken from all times.",
+        )
+        .with_role(Role::Headline)
+        .field_in(|job: &Job<'a>, &clock: &R| us(job.clocks.corrections[clock].offset).into()),
+        Column::new(
+            "drift_ppm",
+            ColumnKind::Number(Unit::One),
+            "By how much the clock runs faster than that of the first host, in millionths; 0 where it is below 1.",
+        )
+        .field_in(|job: &Job<'a>, &clock: &R| (job.clocks.corrections[clock].drift / 1e3).into()),
+        Column::microseconds(
+            "mad_us",
+            "Uncertainty of the offset in µs: median distance of the collectives from it, summed over the hosts between.",
+        )
+        .field_in(|job: &Job<'a>, &clock: &R| us(job.clocks.corrections[clock].deviation).into()),
+        Column::count("pairs", "Collectives that the offset rests on.")
+            .field_in(|job: &Job<'a>, &clock: &R| job.clocks.corrections[clock].pairs.into()),
+    ];
+    sheet("clock", "Clocks of the hosts, held against that of the first.", fields, |job| {
+        (0..job.job.clocks.len()).collect()
+    })
+}
+
+// matching
+
+fn matching<'a>() -> Sheet<'a, JobAnalysis> {
+    type R<'a> = &'a MatchOfRank;
+    let fields: Vec<Field<Job<'a>, R<'a>>> = vec![
+        Column::text("group", "Group of ranks; two ranks for operations between them.").field_in(
+            |job: &Job<'a>, of: &R<'a>| {
+                let lane = &job.lanes[of.lane];
+                let pair = lane.pair.map_or_else(String::new, |(a, b)| format!(", ranks {a} and {b}"));
+                format!("{}{pair}", job.job.groups[lane.group].title()).into()
+            },
+        ),
+        RANK.field_in(|job: &Job<'a>, of: &R<'a>| job.job.recordings[of.recording].rank.into()),
+        Column::text(
+            "match",
+            "How its collectives were matched: seq (numbered by the program), aligned (by the time at which they end), aligned_stream (the same of kernels that tell no group), ordinal (by their order alone).",
+        )
+        .with_role(Role::Detail)
+        .field(|of: &R<'_>| of.tier.as_str().into()),
+        Column::count("collectives", "Collectives of the rank.").field(|of: &R<'_>| of.executions.into()),
+        Column::count("not matched", "Those that no other rank has.").with_role(Role::Headline)
+            .field(|of: &R<'_>| of.unmatched.into()),
+        Column::text("doubt", "Why the pairs are a guess, if they are.").with_role(Role::Detail).field(|of: &R<'_>| {
+            of.doubt
+                .map(|doubt| match doubt {
+                    Doubt::NoCommonOffset => "no common offset",
+                    Doubt::FewPairs => "few pairs",
+                    Doubt::TwoOffsets => "several offsets",
+                })
+                .into()
+        }),
+    ];
+    sheet(
+        "matching",
+        "How the collectives of each rank were matched with those of the others.",
+        fields,
+        |job| job.matches.iter().collect(),
+    )
+}
+
+// diagnostics
+
+fn diagnostics<'a>() -> Sheet<'a, JobAnalysis> {
+    type R<'a> = &'a Diagnostic;
+    let fields: Vec<Field<Job<'a>, R<'a>>> = vec![
+        Column::text("kind", "What is odd.").field(|of: &R<'_>| of.kind().into()),
+        RANK.field(|of: &R<'_>| of.rank().into()),
+        Column::text("what", "In words.").field(|of: &R<'_>| of.to_string().into()),
+    ];
+    sheet("diagnostics", "What is odd about the recordings.", fields, |job| job.diagnostics.iter().collect())
+}

@@ -1,0 +1,203 @@
+//! What is kept of a rank: tables of integers and texts, small enough to hold those of a whole job.
+//!
+//! Times are nanoseconds on the clock of the recording, to which [`RankRow::base_time_ns`] adds what makes them a time of
+//! the host's clock. Only integers, so that sums do not depend on the order in which ranks are added.
+
+use crate::rows::{Text, rows};
+
+rows! {
+    /// The recording of a rank as a whole. Sums of device time are those of the report of the recording.
+    pub struct RankRow in "rank" {
+        /// Rank by the recording, else by the name of its file.
+        rank: Option<i64>,
+        /// `recording`, `file name`, or empty where the rank is not known.
+        rank_source: Option<Text>,
+        /// Number of ranks of the job.
+        world_size: Option<i64>,
+        /// Host by the name of the file or of a folder above it.
+        host: Option<Text>,
+        /// Index of the device on its host.
+        device: Option<i64>,
+        /// Name of the device.
+        device_name: Option<Text>,
+        /// Devices that the process sees.
+        visible_devices: i64,
+        /// Library of communication, such as `nccl`.
+        backend: Option<Text>,
+        /// Time of the host's clock at 0 of the recording's clock; 0 where the recording's times are such themselves.
+        base_time_ns: i64,
+        /// Start of the first event.
+        window_start_ns: i64,
+        /// End of the last event.
+        window_end_ns: i64,
+        /// Time in which the device did something.
+        busy_ns: i64,
+        /// Time in which it computed.
+        computation_ns: i64,
+        /// Time in which it communicated.
+        communication_ns: i64,
+        /// Time in which it communicated and did not compute.
+        exposed_communication_ns: i64,
+        /// Time in which it copied and did nothing else.
+        exposed_copies_ns: i64,
+        /// Time in which it did nothing.
+        idle_ns: i64,
+        /// What the program repeats, such as `step`.
+        step_kind: Option<Text>,
+        /// Iterations of that kind.
+        steps: i64,
+        /// Kernels of collectives.
+        collectives: i64,
+        /// Warnings of reading.
+        warnings: i64,
+        /// Whether the file was cut off or damaged: 1, else 0.
+        damaged: i64,
+    }
+}
+
+rows! {
+    /// A group of ranks that communicate.
+    pub struct GroupRow in "groups" {
+        /// Index in this table.
+        group: u32,
+        /// Hash of the name and the members.
+        key: i64,
+        /// Name, such as `0`; empty for kernels that tell none.
+        name: Option<Text>,
+        /// What the group is for, such as `default_pg`.
+        description: Option<Text>,
+        /// Ranks as the recording writes them, perhaps cut after 30.
+        ranks_text: Option<Text>,
+        /// Number of ranks.
+        size: Option<i64>,
+        /// Members as ranges: `0-7,16`.
+        members: Option<Text>,
+        /// 1 where members are missing in the list, 0 where it is whole.
+        members_partial: i64,
+        /// Kernels of its collectives.
+        collectives: i64,
+    }
+}
+
+rows! {
+    /// A kernel of a collective, in the order of groups and of starts.
+    pub struct CollectiveRow in "collectives" {
+        /// Index of its group.
+        group: u32,
+        /// Index of the kernel among those of the recording's collectives, in the order of the file.
+        ordinal: u32,
+        /// Name of the collective, such as `allreduce`.
+        name: Option<Text>,
+        /// Element type as recorded, such as `BFloat16`.
+        dtype: Option<Text>,
+        /// Elements given.
+        in_elements: Option<i64>,
+        /// Elements got.
+        out_elements: Option<i64>,
+        /// Bytes given; empty where the size of the type is not known.
+        in_bytes: Option<i64>,
+        /// Bytes got.
+        out_bytes: Option<i64>,
+        /// Elements given to each rank, as the recording writes them.
+        in_split: Option<Text>,
+        /// Elements got from each rank.
+        out_split: Option<Text>,
+        /// Stream of the kernel.
+        stream: Option<i64>,
+        /// Start.
+        start_ns: i64,
+        /// Duration.
+        duration_ns: i64,
+        /// When the host launched it.
+        launch_ns: Option<i64>,
+        /// Index of the step that launched it.
+        step: Option<i64>,
+        /// Number of the collective in its group, counted by the program.
+        sequence: Option<i64>,
+        /// The other rank of a point-to-point operation, within the group.
+        peer: Option<i64>,
+        /// 1 for a point-to-point operation, else 0.
+        point_to_point: i64,
+        /// Where the description of the collective comes from: `kernel`, `operator`, or empty.
+        described_by: Option<Text>,
+        /// Number of the host's call, which kernels of one collective share.
+        call: Option<i64>,
+        /// Computation since the end of the group's previous collective, or the start of the recording.
+        since_computation_ns: i64,
+        /// Communication in that time outside of computation.
+        since_communication_ns: i64,
+        /// Copies in that time outside of both.
+        since_copies_ns: i64,
+        /// Time in which the device did nothing, and the host had not launched what came next.
+        since_host_ns: i64,
+        /// Other time in which the device did nothing.
+        since_idle_ns: i64,
+        /// What the host did in the longest wait for it.
+        host_activity: Option<Text>,
+    }
+}
+
+rows! {
+    /// An iteration of the program.
+    pub struct StepRow in "steps" {
+        /// Index from 0.
+        step: i64,
+        /// Number that the program gave it.
+        number: Option<i64>,
+        /// Start on the host.
+        start_ns: i64,
+        /// End on the host.
+        end_ns: i64,
+        /// Its part of the device's time: computation, exposed communication and copies, idle.
+        device_ns: i64,
+        /// Time in which the device computed.
+        computation_ns: i64,
+        /// Time in which it communicated and did not compute.
+        exposed_communication_ns: i64,
+        /// Time in which it copied and did nothing else.
+        exposed_copies_ns: i64,
+        /// Time in which it did nothing.
+        idle_ns: i64,
+        /// Kernels launched in it.
+        kernels: i64,
+        /// 1 where all of it was recorded, else 0.
+        whole: i64,
+    }
+}
+
+rows! {
+    /// Kernels of one name in a step.
+    pub struct KernelRow in "kernels" {
+        /// Index of the step that launched them; empty outside of steps.
+        step: Option<i64>,
+        /// Name.
+        name: Option<Text>,
+        /// What kind of work: `computation`, `communication` or `copy`.
+        activity: Option<Text>,
+        /// Stream.
+        stream: Option<i64>,
+        /// How many.
+        count: i64,
+        /// Sum of their durations.
+        sum_ns: i64,
+        /// Shortest.
+        min_ns: i64,
+        /// Longest.
+        max_ns: i64,
+    }
+}
+
+/// The tables of a rank.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RankTables {
+    /// The recording as a whole.
+    pub rank: RankRow,
+    /// Groups of ranks.
+    pub groups: Vec<GroupRow>,
+    /// Kernels of collectives, by group and start.
+    pub collectives: Vec<CollectiveRow>,
+    /// Iterations.
+    pub steps: Vec<StepRow>,
+    /// Kernels by name and step.
+    pub kernels: Vec<KernelRow>,
+}
