@@ -1,10 +1,14 @@
-//! Where tests and chores find the corpus: recorded traces, with the figures of reference tools, that are not part of
-//! the repository.
+//! Recordings for tests and chores: [jobs of many ranks](job) that are generated, and where the corpus is: recorded
+//! traces, with the figures of reference tools, that are not part of the repository.
 //!
 //! A clone has no corpus, so a test that wants it passes without, and says that it was skipped. A machine that is meant
 //! to have one sets `REQUIRE_CORPUS=1`; a missing case then fails its test. `.ci/run` does so where it finds the corpus,
 //! and runs these tests once more without it. It selects them by name: `corpus` is part of the name of such a test, of
 //! one of its modules, or of its test binary.
+
+pub mod job;
+pub mod json;
+pub mod random;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -12,13 +12,11 @@ mod diffusion;
 mod document;
 mod flavour;
 mod forward;
-mod json;
 mod kernels;
 mod metal;
 mod model;
 mod plan;
 mod player;
-mod random;
 mod recommender;
 mod recording;
 mod requests;
@@ -38,6 +36,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::{Compression, GzBuilder};
+use testdata::{json, random};
 
 use crate::{ChoreResult, Outcome};
 pub(crate) use flavour::Flavour;

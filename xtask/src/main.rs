@@ -5,6 +5,7 @@
 //! | `bench` | time and memory of the release binary over sizes, against the least that reading takes |
 //! | `layers` | fails when a crate depends on a crate below it in the house order, or its tests alone compile other dependencies than those of the workspace |
 //! | `gen-trace` | writes a synthetic recording of any size, the same bytes for the same seed, with the truth about it: Kineto's traces of training, diffusion, recommenders and serving; rocprofv3's runs, tt-metal's operations |
+//! | `gen-ranks` | writes the recordings of a job of many ranks, or their tables, with faults by switch and the truth about them |
 //! | `repeat-trace` | writes a recorded Kineto trace several times in a row, as one larger trace |
 //! | `phase-bench` | scores the prefill and decode detector on recorded traces against their annotations |
 //! | `iteration-bench` | scores the detector of iterations on generated runs, as recorded and without marks |
@@ -17,6 +18,7 @@
 mod bench;
 mod corpus;
 mod features;
+mod gen_ranks;
 mod gen_trace;
 mod iteration_bench;
 mod layers;
@@ -47,6 +49,8 @@ enum Chore {
     Layers,
     /// Write a synthetic recording: a Kineto trace of one of ten programs, a run of rocprofv3, operations of tt-metal.
     GenTrace(gen_trace::Arguments),
+    /// Write the recordings of a training job of many ranks with its truth: layouts, clocks, faults.
+    GenRanks(gen_ranks::Arguments),
     /// Write a recorded Kineto trace several times in a row, with ids of its own for each copy.
     RepeatTrace(repeat_trace::Arguments),
     /// Compare reports of recorded traces with the reference's.
@@ -71,6 +75,7 @@ fn main() -> ExitCode {
         Chore::Bench(arguments) => bench::run(&arguments, &workspace_root()),
         Chore::Layers => layers::run(workspace_root()),
         Chore::GenTrace(arguments) => gen_trace::run(&arguments),
+        Chore::GenRanks(arguments) => gen_ranks::run(&arguments),
         Chore::RepeatTrace(arguments) => repeat_trace::run(&arguments),
         Chore::Corpus(arguments) => corpus::run(&arguments, workspace_root()),
         Chore::Snapshot(arguments) => snapshot::run(&arguments, &workspace_root()),

@@ -299,5 +299,6 @@ fn why(kind: CauseKind, what: Option<&str>) -> String {
         (CauseKind::PassedOn, None) => "it waits for another rank itself".to_owned(),
         (CauseKind::SlowTransfer, Some(collective)) => format!("{collective} takes longer"),
         (CauseKind::SlowTransfer, None) => "a collective of another group takes longer".to_owned(),
+        (CauseKind::NotRecorded, _) => "its recording does not show what it did before".to_owned(),
     }
 }

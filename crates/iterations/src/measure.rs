@@ -194,20 +194,19 @@ impl Measured {
         for of_part in by_part.chunk_by(|a, b| a.0 == b.0) {
             let place = of_part[0].0;
             let own = || of_part.iter().map(|&(_, event)| event);
-            let figures = Figures {
-                device_span: own()
-                    .map(|event| Interval::new(events.start(event), events.end(event)))
-                    .reduce(|a, b| Interval::new(a.start.min(b.start), a.end.max(b.end))),
+            let mut figures = Figures {
                 breakdown: breakdowns.get(&place).copied().unwrap_or_default(),
                 device_events: of_part.len(),
-                kernels: own().filter(|&event| !is_copy(events.category(event))).count(),
-                launches: own()
-                    .filter_map(|event| work.launch(tree, event))
-                    .filter(|launch| counted.insert(launch.event))
-                    .count(),
-                group: None,
-                mark: None,
+                ..Figures::default()
             };
+            let (mut start, mut end) = (i64::MAX, i64::MIN);
+            for event in own() {
+                (start, end) = (start.min(events.start(event)), end.max(events.end(event)));
+                figures.kernels += usize::from(!is_copy(events.category(event)));
+                let is_new = work.launch(tree, event).is_some_and(|launch| counted.insert(launch.event));
+                figures.launches += usize::from(is_new);
+            }
+            figures.device_span = Some(Interval::new(start, end));
             match Part::at(place) {
                 Part::Iteration(index) => {
                     let operator = |event| Some(events.name(tree.operator(event)?));

@@ -143,9 +143,16 @@ impl Signs {
 
 /// The kind of a program, by the names of what ran and of its ranges.
 pub(crate) fn classify(trace: &Trace, engine_steps: bool, images: bool) -> Program {
+    // An engine's own word comes first.
+    if engine_steps {
+        return Program::LanguageModel;
+    }
+    if images {
+        return Program::Diffusion;
+    }
     let events = trace.events();
     let mut seen = vec![false; trace.strings().len()];
-    let mut all = Signs { language_model: engine_steps, diffusion: images, ..Signs::default() };
+    let mut all = Signs::default();
     for event in events.ids() {
         let name = events.name(event);
         // Built-in functions are many and say nothing.
@@ -159,11 +166,9 @@ pub(crate) fn classify(trace: &Trace, engine_steps: bool, images: bool) -> Progr
         }
     }
     let chooses_tokens = || chooses_tokens(trace);
-    // An engine's own word comes first; then training, which runs models of all kinds.
+    // Training comes first, which runs models of all kinds.
     let decodes_images = all.decoder == [true; DECODER.len()];
     match all {
-        _ if engine_steps => Program::LanguageModel,
-        _ if images => Program::Diffusion,
         Signs { training: true, .. } => Program::Training,
         Signs { diffusion: true, .. } => Program::Diffusion,
         _ if decodes_images => Program::Diffusion,

@@ -21,10 +21,17 @@ const WIDTHS: [i64; 4] = [5_000, 20_000, 100_000, 500_000];
 
 /// Share of the collectives of the shorter list that have to agree on the difference, and that have to be paired.
 const SUPPORT: f64 = 0.8;
-const PAIRED: f64 = 0.95;
+const PAIRED: f64 = 0.9;
 
-/// A second difference of clocks with this share of the first one's pairs makes the first a guess.
+/// A difference of clocks that this share of the most agree on may be the true one.
 const RIVAL: f64 = 0.9;
+
+/// So many of those are tried.
+const TRIED: usize = 16;
+
+/// The true one leaves fewer collectives of the common time without a partner than any other, by more than this and by
+/// more than chance has it.
+const LEAD: f64 = 4.0;
 
 /// How the collectives of a rank stand to those of the reference.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,11 +55,13 @@ pub(crate) enum Doubt {
     FewPairs,
     /// Two differences of clocks explain the recording.
     TwoOffsets,
+    /// They are of several groups that nothing tells.
+    SeveralStreams,
 }
 
-/// Pairs the collectives of a rank with those of a reference. With `same_clock` the offset is near 0, which decides
-/// between several.
-pub(crate) fn align(reference: &[End], rank: &[End], same_clock: bool) -> Alignment {
+/// Pairs the collectives of a rank with those of a reference. `near` is the offset that the clocks are known to have, which
+/// decides between several.
+pub(crate) fn align(reference: &[End], rank: &[End], near: Option<i64>) -> Alignment {
     let shorter = reference.len().min(rank.len());
     let nothing = |doubt| Alignment { pairs: vec![None; rank.len()], offset: 0, deviation: 0, doubt };
     if shorter == 0 {
@@ -60,23 +69,33 @@ pub(crate) fn align(reference: &[End], rank: &[End], same_clock: bool) -> Alignm
     }
     let (of_reference, of_rank) = (by_time(reference), by_time(rank));
     let differences = differences(reference, &of_reference, rank, &of_rank);
-    let mut agreed = None;
+    let mut agreed = Vec::new();
     for width in WIDTHS {
-        let found = densest(&differences, width, same_clock);
-        if found.as_ref().is_some_and(|found| found.count as f64 >= SUPPORT * shorter as f64) {
+        let found = densest(&differences, width, near);
+        if found.first().is_some_and(|found| found.count as f64 >= SUPPORT * shorter as f64) {
             agreed = found;
             break;
         }
     }
-    let Some(agreed) = agreed else { return nothing(Some(Doubt::NoCommonOffset)) };
+    if agreed.is_empty() {
+        return nothing(Some(Doubt::NoCommonOffset));
+    }
     let spacing = median(of_reference.windows(2).map(|two| reference[two[1]].time - reference[two[0]].time));
-    let tolerance =
-        (10 * agreed.deviation).max(20_000).min(spacing.map_or(i64::MAX, |spacing| spacing / 2).max(1));
-    let pairs = merge(reference, &of_reference, rank, &of_rank, agreed.offset, tolerance);
-    let paired = pairs.iter().flatten().count();
-    let doubt = if agreed.rival {
+    let paired = |agreed: &Agreed| {
+        let tolerance =
+            (10 * agreed.deviation).max(20_000).min(spacing.map_or(i64::MAX, |spacing| spacing / 2).max(1));
+        let pairs = merge(reference, &of_reference, rank, &of_rank, agreed.offset, tolerance);
+        let overlap = overlap(reference, rank, agreed.offset);
+        let count = pairs.iter().flatten().count();
+        (overlap.0 + overlap.1 - (2 * count).min(overlap.0 + overlap.1), count, overlap, pairs, *agreed)
+    };
+    let mut tried: Vec<_> = agreed.iter().map(paired).collect();
+    tried.sort_by_key(|(alone, ..)| *alone);
+    let second = tried.get(1).map(|(alone, ..)| *alone);
+    let (alone, count, overlap, pairs, agreed) = tried.swap_remove(0);
+    let doubt = if second.is_some_and(|second| (second - alone) as f64 <= LEAD + (alone as f64).sqrt()) {
         Some(Doubt::TwoOffsets)
-    } else if (paired as f64) < PAIRED * overlap(reference, rank, agreed.offset) as f64 {
+    } else if (count as f64) < PAIRED * overlap.0.min(overlap.1) as f64 {
         Some(Doubt::FewPairs)
     } else {
         None
@@ -112,13 +131,11 @@ struct Agreed {
     offset: i64,
     deviation: i64,
     count: usize,
-    /// Whether another difference is shared by nearly as many.
-    rival: bool,
 }
 
-/// The window of this width with the most differences; with `same_clock`, of those with nearly as many the one nearest
-/// to 0.
-fn densest(differences: &[i64], width: i64, same_clock: bool) -> Option<Agreed> {
+/// The windows of this width with the most differences, and those with nearly as many that lie apart from them; with
+/// a known offset the one of them that is nearest to it.
+fn densest(differences: &[i64], width: i64, near: Option<i64>) -> Vec<Agreed> {
     let mut first = 0;
     let mut windows: Vec<(usize, usize)> = Vec::new();
     for last in 0..differences.len() {
@@ -127,19 +144,27 @@ fn densest(differences: &[i64], width: i64, same_clock: bool) -> Option<Agreed> 
         }
         windows.push((first, last + 1));
     }
-    let most = windows.iter().map(|(from, to)| to - from).max()?;
-    let is_rival = |&&(from, to): &&(usize, usize)| (to - from) as f64 >= RIVAL * most as f64;
+    let Some(most) = windows.iter().map(|(from, to)| to - from).max() else { return Vec::new() };
+    windows.retain(|(from, to)| (to - from) as f64 >= RIVAL * most as f64);
     let middle = |&(from, to): &(usize, usize)| differences[from + (to - from) / 2];
-    let chosen = match same_clock {
-        true => windows.iter().filter(is_rival).min_by_key(|window| (middle(window).abs(), window.0)),
-        false => windows.iter().find(|(from, to)| to - from == most),
-    }?;
-    let offset = middle(chosen);
-    let apart = |window: &&(usize, usize)| (middle(window) - offset).abs() > 2 * width;
-    let rival = !same_clock && windows.iter().filter(is_rival).any(|window| apart(&window));
-    let (from, to) = *chosen;
-    let deviation = median(differences[from..to].iter().map(|difference| (difference - offset).abs()))?;
-    Some(Agreed { offset, deviation, count: to - from, rival })
+    match near {
+        Some(known) => windows.sort_by_key(|window| ((middle(window) - known).abs(), window.0)),
+        None => windows.sort_by_key(|window| (std::cmp::Reverse(window.1 - window.0), window.0)),
+    }
+    let mut agreed: Vec<Agreed> = Vec::new();
+    for window in windows {
+        let offset = middle(&window);
+        if agreed.iter().all(|other| (other.offset - offset).abs() > 2 * width) {
+            let (from, to) = window;
+            let deviation =
+                median(differences[from..to].iter().map(|difference| (difference - offset).abs()));
+            agreed.push(Agreed { offset, deviation: deviation.unwrap_or(0), count: to - from });
+        }
+        if agreed.len() == if near.is_some() { 1 } else { TRIED } {
+            break;
+        }
+    }
+    agreed
 }
 
 /// Pairs in order of time, each collective once.
@@ -177,8 +202,8 @@ fn merge(
     pairs
 }
 
-/// How many collectives the ranks can have in common: the fewer of those that each has in the time of both.
-fn overlap(reference: &[End], rank: &[End], offset: i64) -> usize {
+/// How many collectives each of the two has in the time of both.
+fn overlap(reference: &[End], rank: &[End], offset: i64) -> (usize, usize) {
     let span = |ends: &[End], offset: i64| {
         let times = || ends.iter().map(|end| end.time - offset);
         (times().min().unwrap_or(0), times().max().unwrap_or(0))
@@ -188,7 +213,7 @@ fn overlap(reference: &[End], rank: &[End], offset: i64) -> usize {
     let within = |ends: &[End], offset: i64| {
         ends.iter().filter(|end| (from..=to).contains(&(end.time - offset))).count()
     };
-    within(rank, offset).min(within(reference, 0))
+    (within(rank, offset), within(reference, 0))
 }
 
 /// The upper middle value.
@@ -248,7 +273,7 @@ mod tests {
                 (50_000, 20, false),
             ] {
                 let (reference, rank, truth) = ranks(seed, jitter, dropped, varied);
-                let alignment = align(&reference, &rank, false);
+                let alignment = align(&reference, &rank, None);
                 assert_eq!(alignment.doubt, None, "seed {seed}, jitter {jitter}, {dropped} dropped");
                 let paired =
                     alignment.pairs.iter().zip(&truth).filter_map(|(pair, truth)| Some((*pair)? == *truth));
@@ -263,7 +288,7 @@ mod tests {
     fn jitter_above_the_spacing_is_told() {
         for seed in 0..5 {
             let (reference, rank, _) = ranks(seed, 2_000_000, 0, false);
-            assert!(align(&reference, &rank, false).doubt.is_some());
+            assert!(align(&reference, &rank, None).doubt.is_some());
         }
     }
 
@@ -272,8 +297,8 @@ mod tests {
         let beat = |from: i64| -> Vec<End> {
             (from..from + 100).map(|index| End { time: index * 1_000_000, signature: 0 }).collect()
         };
-        assert_eq!(align(&beat(0), &beat(3), false).doubt, Some(Doubt::TwoOffsets));
-        let same = align(&beat(0), &beat(3), true);
+        assert_eq!(align(&beat(0), &beat(3), None).doubt, Some(Doubt::TwoOffsets));
+        let same = align(&beat(0), &beat(3), Some(0));
         assert_eq!((same.doubt, same.offset), (None, 0));
         assert_eq!(same.pairs[..2], [Some(3), Some(4)]);
     }
@@ -281,7 +306,7 @@ mod tests {
     #[test]
     fn without_collectives_nothing_is_paired() {
         let one = [End { time: 0, signature: 0 }];
-        assert_eq!(align(&[], &one, false).pairs, [None]);
-        assert_eq!(align(&one, &[], false).pairs, []);
+        assert_eq!(align(&[], &one, None).pairs, [None]);
+        assert_eq!(align(&one, &[], None).pairs, []);
     }
 }

@@ -71,6 +71,8 @@ pub(crate) struct RankFigures {
     pub(crate) lateness: i64,
     /// Sum of the durations of all kernels of collectives.
     pub(crate) duration: i64,
+    /// Collectives of its groups that it does not have: before, in, and after its recording.
+    pub(crate) lacks: [u64; 3],
 }
 
 /// Collectives of a group that are alike: of one kind, type and size.
@@ -145,7 +147,7 @@ impl JobAnalysis {
     pub fn new(job: Job, options: JobOptions) -> Result<Self, Error> {
         let pairing = if options.parity { Pairing::Position } else { options.pairing };
         let clock = if options.parity { ClockMode::Raw } else { options.clock };
-        let Matching { lanes, signatures, entries, of_ranks, clock_pairs, diagnostics } =
+        let Matching { lanes, signatures, entries, of_ranks, clock_pairs, windows, diagnostics } =
             match_collectives(&job, pairing)?;
         let clocks = Clocks::solve(&job, &clock_pairs, clock);
         let keeps = options.detail_rows;
@@ -160,6 +162,9 @@ impl JobAnalysis {
             classes: BTreeMap::new(),
             arrivals: Vec::new(),
             details: keeps_details.then(Vec::new),
+            windows: &windows,
+            carried: vec![(u32::MAX, 0); job.recordings.len()],
+            stages: stages(&job, &lanes),
         };
         entries.for_each(|together| reduction.add(together))?;
         let Reduction { ranks, classes, arrivals, details, .. } = reduction;
@@ -201,6 +206,17 @@ impl JobAnalysis {
         for class in &self.classes {
             let sums = by_group.entry(class.group).or_default();
             *sums = (sums.0 + class.contradictions, sums.1 + class.ends_apart);
+        }
+        for (recording, figures) in
+            self.job.recordings.iter().zip(&self.ranks).filter(|_| !self.options.parity)
+        {
+            let (rank, [before, collectives, after]) = (recording.rank, figures.lacks);
+            if collectives > 0 {
+                self.diagnostics.push(Diagnostic::KernelsMissing { rank, collectives });
+            }
+            if before + after > 0 {
+                self.diagnostics.push(Diagnostic::ShorterWindow { rank, before, after });
+            }
         }
         for (group, (contradictions, ends_apart)) in by_group {
             let group = self.job.groups[group].title();
@@ -317,6 +333,27 @@ struct Reduction<'a> {
     classes: BTreeMap<(usize, u32), SizeClass>,
     arrivals: Vec<LateArrival>,
     details: Option<Vec<Vec<Entry>>>,
+    /// By recording from its first to its last collective, on its own clock.
+    windows: &'a [(i64, i64)],
+    /// By recording, in which lane and by how much it was behind at its last collective, where it computed beside that.
+    carried: Vec<(u32, i64)>,
+    /// By recording its stage in a pipeline.
+    stages: Vec<usize>,
+}
+
+/// By recording its place among the ranks that send each other data in turn; 0 without.
+fn stages(job: &Job, lanes: &[Lane]) -> Vec<usize> {
+    let mut stages = vec![0; job.recordings.len()];
+    for (lane, pair) in lanes.iter().filter_map(|lane| Some((lane, lane.pair?))) {
+        let group = &job.groups[lane.group];
+        for &(recording, _) in &group.recordings {
+            let rank = job.recordings[recording].rank;
+            if rank == pair.0 || rank == pair.1 {
+                stages[recording] = group.members.iter().position(|member| member == rank).unwrap_or(0);
+            }
+        }
+    }
+    stages
 }
 
 /// Lateness below this, in nanoseconds, is that of any program.
@@ -330,7 +367,10 @@ impl Reduction<'_> {
         let Some(first) = entries.first() else { return };
         let times = Times::new(entries, self.job, self.clocks);
         let signature = &self.signatures.all[first.signature as usize];
-        let group = self.lanes[first.lane as usize].group;
+        let Lane { group, pair } = self.lanes[first.lane as usize];
+        if pair.is_none() {
+            self.count_lacking(first.lane as usize, entries, &times);
+        }
         let common = |entry: &Entry| self.signatures.common[entry.signature as usize];
         for entry in entries {
             self.ranks[entry.recording as usize].duration += entry.end - entry.start;
@@ -338,7 +378,9 @@ impl Reduction<'_> {
         if let Some(details) = &mut self.details {
             details.push(entries.to_vec());
         }
-        let synchronises = entries.len() > 1 && signature.is_synchronising();
+        let synchronises = entries.len() > 1
+            && signature.is_synchronising()
+            && !entries.iter().any(|entry| self.is_at_jump(entry));
         let uncertainty = self.uncertainty(entries);
         let key = (group, common(first));
         let class = self.classes.entry(key).or_insert_with(|| SizeClass {
@@ -378,8 +420,20 @@ impl Reduction<'_> {
         }
         let late = entries[last_one];
         self.ranks[late.recording as usize].last += 1;
+        // Stages of a pipeline end at different times by design: a rank is held against those of its own stage.
+        let stage = |at: usize| self.stages[entries[at].recording as usize];
+        order.retain(|&at| stage(at) == stage(last_one));
         let usual = order[(order.len() - 1) / 2];
-        let lateness = times.spans[last_one].0 - times.spans[usual].0;
+        let behind = |at: usize| times.spans[at].0 - times.spans[usual].0;
+        // Where computation goes on beside a collective, that does not make a late rank even with the others, and its
+        // delay is there again at the next one.
+        let carried = self.carried[late.recording as usize];
+        let carried = if carried.0 == late.lane { carried.1.max(0) } else { 0 };
+        for (at, entry) in entries.iter().enumerate() {
+            let behind = if entry.overlapped { behind(at) } else { 0 };
+            self.carried[entry.recording as usize] = (entry.lane, behind);
+        }
+        let lateness = behind(last_one) - carried;
         let of_clock = times.spans[last_one].1 - times.spans[usual].1;
         if lateness > (3 * uncertainty).max(LEAST_LATENESS) && 2 * of_clock < lateness {
             let rank = &mut self.ranks[late.recording as usize];
@@ -395,6 +449,33 @@ impl Reduction<'_> {
                 time: times.latest_start,
             });
         }
+    }
+
+    /// Counts a collective with the ranks of its group that do not have it.
+    fn count_lacking(&mut self, lane: usize, entries: &[Entry], times: &Times) {
+        let group = &self.job.groups[self.lanes[lane].group];
+        if group.name.is_none() || entries.len() >= group.recordings.len() {
+            return;
+        }
+        let has: Vec<u32> = entries.iter().map(|entry| entry.recording).collect();
+        for &(recording, _) in group.recordings.iter().filter(|of| !has.contains(&(of.0 as u32))) {
+            let clock = &self.clocks.corrections[self.job.recordings[recording].clock];
+            let (first, last) = self.windows[recording];
+            let place = if times.latest_end <= clock.apply(first) {
+                0
+            } else if times.earliest_start >= clock.apply(last) {
+                2
+            } else {
+                1
+            };
+            self.ranks[recording].lacks[place] += 1;
+        }
+    }
+
+    /// Whether the clock was set about then: it is not known on which side of that the start is.
+    fn is_at_jump(&self, entry: &Entry) -> bool {
+        let jumps = &self.clocks.corrections[self.job.recordings[entry.recording as usize].clock].jumps;
+        jumps.iter().any(|jump| entry.start < jump.at && jump.at <= entry.end)
     }
 
     /// How far the clocks of some ranks may be off: nothing where they share one.

@@ -3,7 +3,7 @@
 //! Members of a group leave a collective together, so what separates two ranks at the next one lies between the two. The
 //! table of a rank says how it spent that time; the largest difference to the middle rank is the cause.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashMap;
 
@@ -27,6 +27,8 @@ pub enum CauseKind {
     PassedOn,
     /// A collective of another group took longer, with nobody late.
     SlowTransfer,
+    /// What it did is not in the recording, which begins later than that of the middle rank, or earlier.
+    NotRecorded,
 }
 
 impl CauseKind {
@@ -40,6 +42,7 @@ impl CauseKind {
             CauseKind::Idle => "idle",
             CauseKind::PassedOn => "passed on",
             CauseKind::SlowTransfer => "slow transfer",
+            CauseKind::NotRecorded => "not recorded",
         }
     }
 }
@@ -100,23 +103,77 @@ pub(crate) fn causes(analysis: &JobAnalysis) -> Result<Vec<Cause>, Error> {
     worst.sort_by_key(|(key, arrivals)| (std::cmp::Reverse(lateness(arrivals)), *key));
     worst.truncate(LOOKED_AT);
     let mut tables = Tables { analysis, collectives: HashMap::new(), kernels: HashMap::new() };
+    tables.read(worst.iter().flat_map(|(_, arrivals)| arrivals.iter().copied()))?;
     worst.into_iter().map(|((recording, step), arrivals)| tables.cause(recording, step, &arrivals)).collect()
 }
 
-/// Tables of ranks that were read.
+/// Rows of ranks that were read.
 struct Tables<'a> {
     analysis: &'a JobAnalysis,
-    collectives: HashMap<usize, Vec<CollectiveRow>>,
+    /// By recording and place in its table.
+    collectives: HashMap<(usize, u32), Before>,
     kernels: HashMap<usize, Vec<KernelRow>>,
 }
 
+/// What a rank did before a collective, since the one before it of the group.
+#[derive(Clone, Debug, Default)]
+struct Before {
+    computation: i64,
+    communication: i64,
+    copies: i64,
+    host: i64,
+    idle: i64,
+    activity: Option<Text>,
+    /// Whether there is no collective before it of the group, and this is since the start of the recording.
+    is_first: bool,
+}
+
+impl Before {
+    fn sum(&self) -> i64 {
+        self.computation + self.communication + self.copies + self.host + self.idle
+    }
+}
+
 impl Tables<'_> {
-    fn collective(&mut self, recording: usize, row: u32) -> Result<CollectiveRow, Error> {
-        if !self.collectives.contains_key(&recording) {
-            self.collectives.insert(recording, self.analysis.rows(recording)?);
+    /// Reads the rows of arrivals and of the ranks that they are held against, one recording at a time.
+    fn read<'b>(&mut self, arrivals: impl Iterator<Item = &'b LateArrival>) -> Result<(), Error> {
+        const WANTED: Wanted<'static> = Wanted::Only(&[
+            "group",
+            "since_computation_ns",
+            "since_communication_ns",
+            "since_copies_ns",
+            "since_host_ns",
+            "since_idle_ns",
+            "host_activity",
+        ]);
+        let mut needed: BTreeMap<usize, BTreeSet<u32>> = BTreeMap::new();
+        for arrival in arrivals {
+            needed.entry(arrival.recording).or_default().insert(arrival.row);
+            needed.entry(arrival.usual.0).or_default().insert(arrival.usual.1);
         }
-        let rows = self.collectives.get(&recording);
-        Ok(rows.and_then(|rows| rows.get(row as usize)).cloned().unwrap_or_default())
+        for (recording, places) in needed {
+            let rows: Vec<CollectiveRow> = self.analysis.job.recordings[recording].folder.rows(WANTED)?;
+            for place in places {
+                let at = place as usize;
+                let Some(row) = rows.get(at) else { continue };
+                let previous = at.checked_sub(1).and_then(|previous| rows.get(previous));
+                let before = Before {
+                    computation: row.since_computation_ns,
+                    communication: row.since_communication_ns,
+                    copies: row.since_copies_ns,
+                    host: row.since_host_ns,
+                    idle: row.since_idle_ns,
+                    activity: row.host_activity.clone(),
+                    is_first: previous.is_none_or(|previous| previous.group != row.group),
+                };
+                self.collectives.insert((recording, place), before);
+            }
+        }
+        Ok(())
+    }
+
+    fn before(&self, recording: usize, row: u32) -> Before {
+        self.collectives.get(&(recording, row)).cloned().unwrap_or_default()
     }
 
     fn kernels(&mut self, recording: usize) -> Result<&[KernelRow], Error> {
@@ -143,25 +200,31 @@ impl Tables<'_> {
             group: 0,
         };
         let mut activities: BTreeMap<Option<Text>, i64> = BTreeMap::new();
-        let mut worst: Option<(&LateArrival, i64)> = None;
+        let mut not_recorded = 0;
+        // The arrival with the most of each, more than on the middle rank.
+        let mut worst: [Option<(i64, &LateArrival, i64)>; 2] = [None; 2];
         for &arrival in arrivals {
-            let own = self.collective(recording, arrival.row)?;
-            let usual = self.collective(arrival.usual.0, arrival.usual.1)?;
+            let own = self.before(recording, arrival.row);
+            let usual = self.before(arrival.usual.0, arrival.usual.1);
             cause.lateness += arrival.lateness;
-            cause.computation += own.since_computation_ns - usual.since_computation_ns;
-            cause.communication += own.since_communication_ns - usual.since_communication_ns;
-            cause.copies += own.since_copies_ns - usual.since_copies_ns;
-            cause.host += own.since_host_ns - usual.since_host_ns;
-            cause.idle += own.since_idle_ns - usual.since_idle_ns;
             cause.group = self.analysis.lanes[arrival.lane].group;
-            *activities.entry(own.host_activity.clone()).or_default() += own.since_host_ns;
-            if worst.is_none_or(|(worst, _)| arrival.lateness > worst.lateness) {
-                let span = own.since_computation_ns
-                    + own.since_communication_ns
-                    + own.since_copies_ns
-                    + own.since_host_ns
-                    + own.since_idle_ns;
-                worst = Some((arrival, span));
+            // Where two recordings begin apart, what came before the first collective does not compare.
+            let unexplained = arrival.lateness - (own.sum() - usual.sum());
+            if (own.is_first || usual.is_first) && 2 * unexplained.abs() > arrival.lateness {
+                not_recorded += arrival.lateness;
+                continue;
+            }
+            cause.computation += own.computation - usual.computation;
+            cause.communication += own.communication - usual.communication;
+            cause.copies += own.copies - usual.copies;
+            cause.host += own.host - usual.host;
+            cause.idle += own.idle - usual.idle;
+            *activities.entry(own.activity.clone()).or_default() += own.host - usual.host;
+            let communication = own.communication - usual.communication;
+            for (worst, time) in worst.iter_mut().zip([arrival.lateness, communication]) {
+                if worst.is_none_or(|worst| time > worst.0) {
+                    *worst = Some((time, arrival, own.sum()));
+                }
             }
         }
         let kinds = [
@@ -170,6 +233,7 @@ impl Tables<'_> {
             (cause.copies, CauseKind::Copies),
             (cause.host, CauseKind::Host),
             (cause.idle, CauseKind::Idle),
+            (not_recorded, CauseKind::NotRecorded),
         ];
         cause.kind = kinds
             .into_iter()
@@ -177,7 +241,7 @@ impl Tables<'_> {
             .map_or(CauseKind::Idle, |most| most.1);
         match cause.kind {
             CauseKind::Computation | CauseKind::Copies => {
-                let usual = worst.map_or(recording, |(arrival, _)| arrival.usual.0);
+                let usual = worst[0].map_or(recording, |(_, arrival, _)| arrival.usual.0);
                 cause.what = self.slower_kernel(recording, usual, step, cause.kind)?;
             }
             CauseKind::Host => {
@@ -191,18 +255,20 @@ impl Tables<'_> {
                     |activity| activity.to_string(),
                 ));
             }
-            _ => {}
-        }
-        if let (CauseKind::PassedOn, Some((arrival, span))) = (cause.kind, worst) {
-            match self.waited_for(arrival, span) {
-                Some(other) => {
-                    cause.what = Some(format!("rank {}", self.analysis.job.recordings[other].rank))
-                }
-                None => {
-                    cause.kind = CauseKind::SlowTransfer;
-                    cause.what = self.slowest_transfer(arrival, span)?;
+            CauseKind::PassedOn => {
+                if let Some((communication, arrival, span)) = worst[1] {
+                    match self.waited_for(arrival, span, communication) {
+                        Some(other) => {
+                            cause.what = Some(format!("rank {}", self.analysis.job.recordings[other].rank));
+                        }
+                        None => {
+                            cause.kind = CauseKind::SlowTransfer;
+                            cause.what = self.slowest_transfer(arrival, span)?;
+                        }
+                    }
                 }
             }
+            CauseKind::Idle | CauseKind::SlowTransfer | CauseKind::NotRecorded => {}
         }
         Ok(cause)
     }
@@ -230,8 +296,9 @@ impl Tables<'_> {
         Ok(most.filter(|(_, difference)| *difference > 0).map(|(name, _)| name.to_string()))
     }
 
-    /// The rank that was late in another group of a rank in the time before it was late itself.
-    fn waited_for(&self, arrival: &LateArrival, span: i64) -> Option<usize> {
+    /// The rank that was late the most in other groups of a rank in the time before it was late itself, if that is most of
+    /// what it waited there.
+    fn waited_for(&self, arrival: &LateArrival, span: i64, waited: i64) -> Option<usize> {
         let job = &self.analysis.job;
         let is_member = |lane: usize| {
             let group = &job.groups[self.analysis.lanes[lane].group];
@@ -243,13 +310,20 @@ impl Tables<'_> {
                 && (arrival.time - span..arrival.time).contains(&other.time)
                 && is_member(other.lane)
         });
-        before.max_by_key(|other| other.lateness).map(|other| other.recording)
+        let mut by_rank: BTreeMap<usize, i64> = BTreeMap::new();
+        for other in before {
+            *by_rank.entry(other.recording).or_default() += other.lateness;
+        }
+        let (rank, lateness) =
+            by_rank.into_iter().max_by_key(|&(rank, lateness)| (lateness, std::cmp::Reverse(rank)))?;
+        (2 * lateness > waited).then_some(rank)
     }
 
     /// The longest collective of another group in that time.
-    fn slowest_transfer(&mut self, arrival: &LateArrival, span: i64) -> Result<Option<String>, Error> {
-        let own = self.collective(arrival.recording, arrival.row)?;
-        let Some(rows) = self.collectives.get(&arrival.recording) else { return Ok(None) };
+    fn slowest_transfer(&self, arrival: &LateArrival, span: i64) -> Result<Option<String>, Error> {
+        let wanted = Wanted::Only(&["group", "start_ns", "duration_ns", "name"]);
+        let rows: Vec<CollectiveRow> = self.analysis.job.recordings[arrival.recording].folder.rows(wanted)?;
+        let Some(own) = rows.get(arrival.row as usize) else { return Ok(None) };
         let within = rows.iter().filter(|row| {
             row.group != own.group && (own.start_ns - span..own.start_ns).contains(&row.start_ns)
         });

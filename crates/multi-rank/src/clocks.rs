@@ -1,5 +1,8 @@
 //! The clocks of several hosts, from the ends of collectives that all members leave together.
 
+use std::collections::BTreeSet;
+
+use crate::align::median;
 use crate::diagnostic::Diagnostic;
 use crate::job::Job;
 
@@ -17,20 +20,59 @@ pub(crate) struct ClockPair {
     pub(crate) drift: f64,
     /// Middle of the window, on the clock of the reference.
     pub(crate) middle: i64,
+    /// Where one of the two clocks was set.
+    pub(crate) jump: Option<Jump>,
+}
+
+/// A clock that was set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Jump {
+    /// First time after it on the clock itself.
+    pub(crate) at: i64,
+    /// By how much it went ahead, in nanoseconds.
+    pub(crate) by: i64,
+}
+
+/// A clock that goes ahead by less than this, in nanoseconds, drifts.
+const LEAST_JUMP: i64 = 100_000;
+
+/// The differences on either side of a jump that have to agree on it.
+const BESIDE_JUMP: usize = 5;
+
+/// Takes a jump out of the differences of a clock from another, given with the times of that, by time.
+fn without_jump(differences: &mut [(i64, i64)]) -> Option<Jump> {
+    let beside = BESIDE_JUMP.min(differences.len() / 2);
+    if beside < 2 {
+        return None;
+    }
+    let of = |part: &[(i64, i64)]| median(part.iter().map(|(_, difference)| *difference)).unwrap_or(0);
+    let by = |at: usize| of(&differences[at..at + beside]) - of(&differences[at - beside..at]);
+    // At the jump itself the difference between neighbours is largest, among those of the middle values.
+    let at = (beside..=differences.len() - beside)
+        .max_by_key(|&at| (by(at).abs(), (differences[at].1 - differences[at - 1].1).abs()))?;
+    let jump = of(&differences[at..]) - of(&differences[..at]);
+    let usual = median(differences.windows(2).map(|two| (two[1].1 - two[0].1).abs())).unwrap_or(0);
+    let stays = (jump - by(at)).abs() <= jump.abs() / 5;
+    if !stays || jump.abs() < LEAST_JUMP.max(20 * usual) {
+        return None;
+    }
+    let (time, difference) = differences[at];
+    for (_, difference) in &mut differences[at..] {
+        *difference -= jump;
+    }
+    Some(Jump { at: time + difference, by: jump })
 }
 
 /// A drift below this, in nanoseconds per second, is noise.
 const LEAST_DRIFT: f64 = 1_000.0;
 
 impl ClockPair {
-    /// From the offset, its deviation, and the differences over the time of the reference.
-    pub(crate) fn new(
-        recording: usize,
-        reference: usize,
-        offset: i64,
-        deviation: i64,
-        differences: &[(i64, i64)],
-    ) -> Self {
+    /// From the differences over the time of the reference; `None` without any.
+    pub(crate) fn new(recording: usize, reference: usize, differences: &mut [(i64, i64)]) -> Option<Self> {
+        differences.sort_unstable();
+        let jump = without_jump(differences);
+        let offset = median(differences.iter().map(|(_, difference)| *difference))?;
+        let deviation = median(differences.iter().map(|(_, difference)| (difference - offset).abs()))?;
         let near = 5 * deviation.max(1_000);
         let usual: Vec<(f64, f64)> = {
             let first = differences.first().map_or(0, |(time, _)| *time);
@@ -48,7 +90,7 @@ impl ClockPair {
             0.0
         };
         let first = differences.first().map_or(0, |(time, _)| *time);
-        ClockPair {
+        Some(ClockPair {
             recording,
             reference,
             offset,
@@ -56,7 +98,8 @@ impl ClockPair {
             pairs: differences.len(),
             drift,
             middle: first + (mean * 1e9) as i64,
-        }
+            jump,
+        })
     }
 }
 
@@ -87,7 +130,7 @@ pub enum ClockMode {
 }
 
 /// How a clock stands to that of the first host.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Correction {
     /// To take from its times, in nanoseconds, at `middle`.
     pub(crate) offset: i64,
@@ -98,6 +141,8 @@ pub(crate) struct Correction {
     pub(crate) deviation: i64,
     /// Collectives that it rests on.
     pub(crate) pairs: usize,
+    /// Where the clock was set, or one on the way to the first host.
+    pub(crate) jumps: Vec<Jump>,
 }
 
 impl Correction {
@@ -105,7 +150,8 @@ impl Correction {
     pub(crate) fn apply(&self, time: i64) -> i64 {
         let drift =
             if self.drift == 0.0 { 0 } else { ((time - self.middle) as f64 / 1e9 * self.drift) as i64 };
-        time - self.offset - drift
+        let jumps = self.jumps.iter().filter(|jump| time >= jump.at).map(|jump| jump.by).sum::<i64>();
+        time - jumps - self.offset - drift
     }
 }
 
@@ -126,8 +172,16 @@ impl Clocks {
             return solved;
         }
         let clock = |recording: usize| job.recordings[recording].clock;
+        let clocks_of = |pair: &ClockPair| {
+            let (a, b) = (clock(pair.recording), clock(pair.reference));
+            (a.min(b), a.max(b))
+        };
         let mut between: Vec<&ClockPair> =
             pairs.iter().filter(|pair| clock(pair.recording) != clock(pair.reference)).collect();
+        // A pair with few collectives does not show the jump that another pair of the same clocks does.
+        let jumped: BTreeSet<(usize, usize)> =
+            between.iter().filter(|pair| pair.jump.is_some()).map(|pair| clocks_of(pair)).collect();
+        between.retain(|pair| pair.jump.is_some() || !jumped.contains(&clocks_of(pair)));
         between.sort_by_key(|pair| {
             (pair.deviation, std::cmp::Reverse(pair.pairs), pair.recording, pair.reference)
         });
@@ -145,9 +199,23 @@ impl Clocks {
                     true => (clock(edge.reference), clock(edge.recording), 1),
                     false => (clock(edge.recording), clock(edge.reference), -1),
                 };
-                let base = solved.corrections[known];
+                let base = solved.corrections[known].clone();
+                let offset = sign * edge.offset;
+                // The jump of the pair is told on the recording's clock, those of the known clock on its own.
+                let own = edge.jump.map(|jump| {
+                    let at = if sign > 0 { jump.at } else { jump.at - edge.offset - jump.by };
+                    Jump { at, by: sign * jump.by }
+                });
+                if let Some(jump) = own {
+                    let name = |clock: usize| job.clocks[clock].name.clone();
+                    let (host, against, by) = (name(new), name(known), jump.by);
+                    solved.diagnostics.push(Diagnostic::ClockJump { host, against, by });
+                }
+                let of_known = base.jumps.iter().map(|jump| Jump { at: jump.at + offset, ..*jump });
+                let jumps = own.into_iter().chain(of_known).collect();
                 solved.corrections[new] = Correction {
-                    offset: base.offset + sign * edge.offset,
+                    jumps,
+                    offset: base.offset + offset,
                     drift: base.drift + sign as f64 * edge.drift,
                     middle: edge.middle,
                     deviation: base.deviation + edge.deviation,

@@ -81,6 +81,22 @@ pub enum Diagnostic {
         /// How many.
         collectives: u64,
     },
+    /// Collectives that other ranks have in the time of the recording of a rank, and it does not.
+    KernelsMissing {
+        /// Rank.
+        rank: u32,
+        /// How many.
+        collectives: u64,
+    },
+    /// Collectives that other ranks have before or after the recording of a rank.
+    ShorterWindow {
+        /// Rank.
+        rank: u32,
+        /// Before it.
+        before: u64,
+        /// After it.
+        after: u64,
+    },
     /// Ranks of one collective that say different things of it.
     Contradiction {
         /// The group.
@@ -94,6 +110,15 @@ pub enum Diagnostic {
         group: String,
         /// How many collectives.
         collectives: u64,
+    },
+    /// A clock that was set while it was recorded.
+    ClockJump {
+        /// Its host.
+        host: String,
+        /// The host whose clock it is held against.
+        against: String,
+        /// By how much it went ahead of that, in nanoseconds.
+        by: i64,
     },
     /// A clock that nothing ties to the others.
     ClockAlone {
@@ -124,8 +149,11 @@ impl Diagnostic {
             Diagnostic::MembersPartial { .. } => "members not listed",
             Diagnostic::Ambiguous { .. } => "ambiguous pairs",
             Diagnostic::Unmatched { .. } => "not matched",
+            Diagnostic::KernelsMissing { .. } => "kernels missing",
+            Diagnostic::ShorterWindow { .. } => "shorter window",
             Diagnostic::Contradiction { .. } => "contradiction",
             Diagnostic::EndsApart { .. } => "ends apart",
+            Diagnostic::ClockJump { .. } => "clock jump",
             Diagnostic::ClockAlone { .. } => "clock alone",
             Diagnostic::StaleTables { .. } => "tables of another version",
         }
@@ -140,6 +168,8 @@ impl Diagnostic {
             | Diagnostic::NoCollectives { rank }
             | Diagnostic::OtherSteps { rank, .. }
             | Diagnostic::Ambiguous { rank, .. }
+            | Diagnostic::KernelsMissing { rank, .. }
+            | Diagnostic::ShorterWindow { rank, .. }
             | Diagnostic::Unmatched { rank, .. } => Some(*rank),
             _ => None,
         }
@@ -195,6 +225,16 @@ impl fmt::Display for Diagnostic {
                 "group {group}, rank {rank}: {collectives} collective{} without a partner on another rank",
                 plural(*collectives)
             ),
+            Diagnostic::KernelsMissing { rank, collectives } => write!(
+                formatter,
+                "rank {rank}: its recording lacks {collectives} collective{} that other ranks of the group have",
+                plural(*collectives)
+            ),
+            Diagnostic::ShorterWindow { rank, before, after } => write!(
+                formatter,
+                "rank {rank}: other ranks of its groups have {before} collective{} before its recording and {after} after it",
+                plural(*before)
+            ),
             Diagnostic::Contradiction { group, collectives } => write!(
                 formatter,
                 "group {group}: in {collectives} collective{} ranks name different kinds, types or sizes",
@@ -204,6 +244,11 @@ impl fmt::Display for Diagnostic {
                 formatter,
                 "group {group}: {collectives} collective{} whose ranks end further apart than the clocks explain",
                 plural(*collectives)
+            ),
+            Diagnostic::ClockJump { host, against, by } => write!(
+                formatter,
+                "{host}: its clock was set by {:.0} µs against that of {against}; times after that are taken back by as much",
+                *by as f64 / 1e3
             ),
             Diagnostic::ClockAlone { host } => write!(
                 formatter,

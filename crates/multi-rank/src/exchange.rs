@@ -17,13 +17,15 @@ pub(crate) struct Entry {
     pub(crate) kernels: u32,
     /// Step of its rank; −1 outside of steps.
     pub(crate) step: i32,
+    /// Whether the device computed for most of it, so that a late rank is not made even by it.
+    pub(crate) overlapped: bool,
     /// What identifies the collective in its lane.
     pub(crate) index: i64,
     pub(crate) start: i64,
     pub(crate) end: i64,
 }
 
-const BYTES: usize = 48;
+const BYTES: usize = 52;
 
 impl Entry {
     fn key(&self) -> (u32, i64, u32, i64) {
@@ -33,11 +35,12 @@ impl Entry {
     fn to_bytes(self) -> [u8; BYTES] {
         let mut bytes = [0; BYTES];
         let step = self.step.cast_unsigned();
-        let small = [self.lane, self.recording, self.row, self.signature, self.kernels, step];
+        let overlapped = u32::from(self.overlapped);
+        let small = [self.lane, self.recording, self.row, self.signature, self.kernels, step, overlapped];
         for (place, number) in bytes.chunks_exact_mut(4).zip(small) {
             place.copy_from_slice(&number.to_le_bytes());
         }
-        for (place, number) in bytes[24..].chunks_exact_mut(8).zip([self.index, self.start, self.end]) {
+        for (place, number) in bytes[28..].chunks_exact_mut(8).zip([self.index, self.start, self.end]) {
             place.copy_from_slice(&number.to_le_bytes());
         }
         bytes
@@ -51,7 +54,7 @@ impl Entry {
         };
         let large = |at: usize| {
             let mut number = [0; 8];
-            number.copy_from_slice(&bytes[24 + 8 * at..32 + 8 * at]);
+            number.copy_from_slice(&bytes[28 + 8 * at..36 + 8 * at]);
             i64::from_le_bytes(number)
         };
         Entry {
@@ -61,6 +64,7 @@ impl Entry {
             signature: small(3),
             kernels: small(4),
             step: small(5).cast_signed(),
+            overlapped: small(6) > 0,
             index: large(0),
             start: large(1),
             end: large(2),

@@ -258,32 +258,48 @@ impl<'a> Map<'a> {
     /// What the device and the host did between a collective and the one before it of its group.
     fn say_what_came_before(&self, rows: &mut [CollectiveRow]) {
         let events = self.trace.events();
-        let spans = self.device.iter().map(|&(event, activity)| LaunchedSpan {
-            start: events.start(event),
-            end: events.end(event),
-            activity,
-            launch: self.launch(event).map(|launch| events.start(launch)),
-        });
-        let occupancy = Occupancy::new(spans.collect());
-        let waits = HostActivities::new(self.tree);
+        let mut spans: Vec<LaunchedSpan> =
+            self.device.iter().map(|&(event, activity)| self.span(event, activity)).collect();
+        // The time before the first of them counts from the start of the recording.
+        let start = events.ids().map(|event| events.start(event)).min().unwrap_or(0);
+        spans.push(LaunchedSpan { start, end: start, activity: Activity::Computation, launch: None });
+        let occupancy = Occupancy::new(spans);
         let origin = self.moment(0);
         let unit = self.trace.time_unit().per_microsecond() / 1000;
+        let mut waits = Vec::with_capacity(rows.len());
         for group in rows.chunk_by_mut(|a, b| a.group == b.group) {
-            let mut previous_end = i64::MIN;
+            let (mut previous_start, mut previous_end) = (i64::MIN, i64::MIN);
             for row in group {
                 let start = (row.start_ns - origin) * unit;
                 let from = previous_end.min(start);
                 let usage = occupancy.between(from, start);
-                row.since_computation_ns = self.ns(usage.computation);
+                // What it did during the collective before, it need not do after that.
+                let during = occupancy.between(previous_start, from);
+                row.computation_ns =
+                    self.ns(occupancy.between(start, start + row.duration_ns * unit).computation);
+                row.since_computation_ns = self.ns(usage.computation + during.computation);
                 row.since_communication_ns = self.ns(usage.communication);
-                row.since_copies_ns = self.ns(usage.copies);
-                row.since_host_ns = self.ns(usage.host);
-                row.since_idle_ns = self.ns(usage.idle);
-                let wait = occupancy.longest_host_wait(from, start);
-                row.host_activity = wait.and_then(|wait| waits.during(self.tree, wait)).map(Text::from);
+                row.since_copies_ns = self.ns(usage.copies + during.copies);
+                row.since_host_ns = self.ns(usage.host + during.host);
+                row.since_idle_ns = self.ns(usage.idle + during.idle);
+                previous_start = start;
+                waits.push(occupancy.longest_host_wait(from, start));
                 previous_end = previous_end.max(start + row.duration_ns * unit);
             }
         }
+        for (row, activity) in rows.iter_mut().zip(host_activities(self.trace, &waits)) {
+            row.host_activity = activity.map(|event| self.trace.name(event).into());
+        }
+    }
+
+    /// A device event with when its launch was done: a call that lasts beyond the start of the event counts from its own
+    /// start.
+    fn span(&self, event: EventId, activity: Activity) -> LaunchedSpan {
+        let events = self.trace.events();
+        let (start, end) = (events.start(event), events.end(event));
+        let done =
+            |launch| Some(events.end(launch)).filter(|&done| done <= start).unwrap_or(events.start(launch));
+        LaunchedSpan { start, end, activity, launch: self.launch(event).map(done) }
     }
 }
 
@@ -434,52 +450,50 @@ fn members(
     }
 }
 
-/// What host threads do over time.
-struct HostActivities {
-    /// Outermost events of each thread, by start.
-    roots: HashMap<TrackId, Vec<EventId>>,
-}
-
-impl HostActivities {
-    fn new(tree: &TraceTree) -> Self {
-        let events = tree.trace().events();
-        let mut roots: HashMap<TrackId, Vec<EventId>> = HashMap::new();
-        for &root in tree.roots() {
-            roots.entry(events.track(root)).or_default().push(root);
-        }
-        for of_thread in roots.values_mut() {
-            of_thread.sort_by_key(|&event| (events.start(event), std::cmp::Reverse(events.end(event))));
-        }
-        HostActivities { roots }
+/// What the host did in waits of the device: of the events that fill more than half of a wait the shortest, on any
+/// thread. Marks of iterations, which fill everything, tell nothing.
+fn host_activities(trace: &Trace, waits: &[Option<HostWait>]) -> Vec<Option<EventId>> {
+    const TELLING: [Category; 5] = [
+        Category::CPU_OP,
+        Category::USER_ANNOTATION,
+        Category::CUDA_RUNTIME,
+        Category::CUDA_DRIVER,
+        Category::PYTHON_FUNCTION,
+    ];
+    let events = trace.events();
+    let tells = |event: &EventId| {
+        TELLING.contains(&events.category(*event)) && !trace.name(*event).starts_with("ProfilerStep#")
+    };
+    let mut of_threads: HashMap<TrackId, Vec<EventId>> = HashMap::new();
+    for event in events.ids().filter(tells) {
+        of_threads.entry(events.track(event)).or_default().push(event);
     }
-
-    /// The innermost event that fills at least half of a wait, of the thread that fills the most of it. Without one, the
-    /// host did nothing that was recorded.
-    fn during(&self, tree: &TraceTree, wait: HostWait) -> Option<String> {
-        let events = tree.trace().events();
-        let part = |event: EventId| {
-            events.end(event).min(wait.end).saturating_sub(events.start(event).max(wait.start)).max(0)
-        };
-        let half = (wait.end - wait.start) / 2;
-        let largest = |among: &[EventId]| {
-            among.iter().copied().max_by_key(|&event| (part(event), std::cmp::Reverse(event)))
-        };
-        let mut best: Option<EventId> = None;
-        for of_thread in self.roots.values() {
-            let from = of_thread.partition_point(|&event| events.end(event) <= wait.start);
-            let to = of_thread.partition_point(|&event| events.start(event) < wait.end);
-            let found = largest(of_thread.get(from..to.max(from)).unwrap_or_default());
-            let key = |event: EventId| (part(event), std::cmp::Reverse(event));
-            best = best.into_iter().chain(found).max_by_key(|&event| key(event));
-        }
-        let mut innermost = best.filter(|&event| part(event) > half)?;
-        loop {
-            let children: Vec<EventId> =
-                tree.children(innermost).iter().copied().filter(|&child| tree.is_host(child)).collect();
-            match largest(&children) {
-                Some(child) if part(child) > half => innermost = child,
-                _ => return Some(tree.trace().name(innermost).to_owned()),
+    // What fills more than half of a wait lasts in the middle of it.
+    let middle = |wait: &HostWait| wait.start + (wait.end - wait.start) / 2;
+    let mut by_middle: Vec<(usize, HostWait)> =
+        waits.iter().enumerate().filter_map(|(at, wait)| Some((at, (*wait)?))).collect();
+    by_middle.sort_by_key(|(_, wait)| middle(wait));
+    let mut found: Vec<Option<EventId>> = vec![None; waits.len()];
+    let length = |event: EventId| (events.duration(event), event);
+    for of_thread in of_threads.values_mut() {
+        of_thread.sort_by_key(|&event| (events.start(event), std::cmp::Reverse(events.end(event))));
+        let mut next = 0;
+        let mut open: Vec<EventId> = Vec::new();
+        for (at, wait) in &by_middle {
+            while let Some(&event) = of_thread.get(next).filter(|&&event| events.start(event) <= middle(wait))
+            {
+                while open.last().is_some_and(|&last| events.end(last) <= events.start(event)) {
+                    open.pop();
+                }
+                open.push(event);
+                next += 1;
             }
+            let part = |event: EventId| events.end(event).min(wait.end) - events.start(event).max(wait.start);
+            let fills = |event: &EventId| 2 * part(*event) > wait.end - wait.start;
+            let best =
+                open.iter().copied().filter(fills).chain(found[*at]).min_by_key(|&event| length(event));
+            found[*at] = best;
         }
     }
+    found
 }

@@ -1,9 +1,9 @@
 //! Which kernels of many ranks are one collective.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use perf_models::CollectiveKind;
 
-use crate::align::{Doubt, End, align, median};
+use crate::align::{Doubt, End, align};
 use crate::clocks::ClockPair;
 use crate::diagnostic::Diagnostic;
 use crate::error::Error;
@@ -79,9 +79,7 @@ impl Signature {
 
     /// Whether the sizes may differ among the ranks.
     pub(crate) fn is_uneven(&self) -> bool {
-        self.name
-            .as_deref()
-            .is_some_and(|name| name.ends_with('v') || name.starts_with("send") || name.starts_with("recv"))
+        self.name.as_deref().is_some_and(|name| name.ends_with('v') && !name.starts_with("recv"))
     }
 
     /// Whether no rank can leave before every rank has entered.
@@ -90,8 +88,16 @@ impl Signature {
         by_kind || self.name.as_deref() == Some("barrier")
     }
 
+    /// Whether it is one half of a transfer between two ranks.
+    fn is_transfer(&self) -> bool {
+        self.name.as_deref().is_some_and(|name| name.starts_with("send") || name.starts_with("recv"))
+    }
+
     /// The same without what may differ among ranks.
     fn common(&self) -> Self {
+        if self.is_transfer() {
+            return Signature { name: Some("send/recv".into()), ..self.clone() };
+        }
         match self.is_uneven() {
             true => Signature { dtype: self.dtype.clone(), name: self.name.clone(), ..Signature::default() },
             false => self.clone(),
@@ -133,7 +139,7 @@ impl Signatures {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Lane {
     pub(crate) group: usize,
-    /// The two ranks of point-to-point operations, the lower first.
+    /// The ranks that point-to-point operations lead from and to.
     pub(crate) pair: Option<(u32, u32)>,
 }
 
@@ -155,6 +161,8 @@ pub(crate) struct Matching {
     pub(crate) entries: Runs,
     pub(crate) of_ranks: Vec<MatchOfRank>,
     pub(crate) clock_pairs: Vec<ClockPair>,
+    /// By recording from the start of its first to the end of its last collective, on its own clock.
+    pub(crate) windows: Vec<(i64, i64)>,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
@@ -188,8 +196,8 @@ const WANTED: Wanted<'static> = Wanted::Only(&[
     "stream",
     "start_ns",
     "duration_ns",
-    "launch_ns",
     "step",
+    "computation_ns",
     "sequence",
     "peer",
     "point_to_point",
@@ -197,7 +205,7 @@ const WANTED: Wanted<'static> = Wanted::Only(&[
 ]);
 
 /// Collectives that only some of the ranks have beside the reference get numbers from here on.
-const BEYOND: i64 = i64::MAX / 2;
+pub(crate) const BEYOND: i64 = i64::MAX / 2;
 
 /// Matches the collectives of a job.
 ///
@@ -215,9 +223,13 @@ pub(crate) fn match_collectives(job: &Job, pairing: Pairing) -> Result<Matching,
             entries: Runs::default(),
             of_ranks: Vec::new(),
             clock_pairs: Vec::new(),
+            windows: vec![(i64::MAX, i64::MIN); job.recordings.len()],
             diagnostics: Vec::new(),
         },
         left_over: Vec::new(),
+        offsets: HashMap::new(),
+        deferred: Vec::new(),
+        mixed: HashSet::new(),
     };
     match pairing {
         Pairing::Best => matcher.match_best()?,
@@ -237,6 +249,12 @@ struct Matcher<'a> {
     matching: Matching,
     /// By lane, in the time of its reference: what the reference does not have.
     left_over: Vec<(usize, i64, Execution)>,
+    /// Differences of clocks that were found, by the clocks of the rank and the reference.
+    offsets: HashMap<(usize, usize), i64>,
+    /// What only a known difference of clocks may tell.
+    deferred: Vec<(usize, usize, Vec<Execution>)>,
+    /// Recordings whose kernels that tell no group run on several streams.
+    mixed: HashSet<usize>,
 }
 
 impl Matcher<'_> {
@@ -265,9 +283,13 @@ impl Matcher<'_> {
         }
         for recording in 0..job.recordings.len() {
             for (lane, executions) in self.executions(recording, true)? {
-                self.match_rank(lane, recording, executions)?;
+                self.match_rank(lane, recording, executions, true)?;
             }
         }
+        for (lane, recording, executions) in std::mem::take(&mut self.deferred) {
+            self.match_rank(lane, recording, executions, false)?;
+        }
+        self.matching.of_ranks.sort_by_key(|of_rank| (of_rank.recording, of_rank.lane));
         self.match_left_over()
     }
 
@@ -279,8 +301,14 @@ impl Matcher<'_> {
         let mut lanes: Vec<(usize, Vec<Execution>)> = Vec::new();
         let mut places: HashMap<usize, usize> = HashMap::new();
         let mut of_calls: HashMap<(usize, i64), usize> = HashMap::new();
+        let mut stream = None;
         for (position, row) in (0_u32..).zip(&rows) {
             let lane = self.lane(of, row);
+            if self.job.groups[self.lanes[lane].group].name.is_none()
+                && *stream.get_or_insert(row.stream) != row.stream
+            {
+                self.mixed.insert(recording);
+            }
             let place = *places.entry(lane).or_insert_with(|| {
                 lanes.push((lane, Vec::new()));
                 lanes.len() - 1
@@ -288,6 +316,8 @@ impl Matcher<'_> {
             let executions = &mut lanes[place].1;
             let start = of.row.base_time_ns.saturating_add(row.start_ns);
             let end = start.saturating_add(row.duration_ns);
+            let window = &mut self.matching.windows[recording];
+            *window = (window.0.min(start), window.1.max(end));
             if let Some(&at) = row.call.filter(|_| merged).and_then(|call| of_calls.get(&(lane, call))) {
                 let entry: &mut Entry = &mut executions[at].entry;
                 entry.start = entry.start.min(start);
@@ -303,11 +333,14 @@ impl Matcher<'_> {
                 signature: self.matching.signatures.index(row),
                 kernels: 1,
                 step: row.step.and_then(|step| i32::try_from(step).ok()).unwrap_or(-1),
+                overlapped: 2 * row.computation_ns > row.duration_ns,
                 index: 0,
                 start,
                 end,
             };
-            executions.push(Execution { entry, sequence: row.sequence });
+            // A rank counts its transfers with all others together, so their numbers differ at the two ends.
+            let sequence = row.sequence.filter(|_| row.point_to_point == 0);
+            executions.push(Execution { entry, sequence });
         }
         Ok(lanes)
     }
@@ -315,7 +348,12 @@ impl Matcher<'_> {
     fn lane(&mut self, recording: &Recording, row: &CollectiveRow) -> usize {
         let group = recording.group_of[row.group as usize];
         let peer = row.peer.filter(|_| row.point_to_point > 0).and_then(|peer| u32::try_from(peer).ok());
-        let pair = peer.map(|peer| (recording.rank.min(peer), recording.rank.max(peer)));
+        let receives = row.name.as_deref().is_some_and(|name| name.starts_with("recv"));
+        let pair = peer.map(|peer| {
+            // PyTorch counts peers within the group.
+            let (own, other) = (recording.rank, self.job.groups[group].members.at(peer).unwrap_or(peer));
+            if receives { (other, own) } else { (own, other) }
+        });
         let lane = Lane { group, pair };
         *self.known_lanes.entry(lane).or_insert_with(|| {
             self.lanes.push(lane);
@@ -329,6 +367,7 @@ impl Matcher<'_> {
         lane: usize,
         recording: usize,
         mut executions: Vec<Execution>,
+        may_wait: bool,
     ) -> Result<(), Error> {
         let signatures = &self.matching.signatures;
         // Point-to-point operations are held against those of the rank that comes first.
@@ -359,9 +398,20 @@ impl Matcher<'_> {
             clock_pair = reference.clock_pair(recording, &executions, signatures);
         } else {
             let recordings = &self.job.recordings;
-            let same_clock = recordings[recording].clock == recordings[reference.recording].clock;
+            let clocks = (recordings[recording].clock, recordings[reference.recording].clock);
+            let near = if clocks.0 == clocks.1 { Some(0) } else { self.offsets.get(&clocks).copied() };
             let ends = ends(&executions, signatures);
-            let alignment = align(&reference.ends, &ends, same_clock);
+            let mut alignment = align(&reference.ends, &ends, near);
+            if alignment.doubt == Some(Doubt::TwoOffsets) && may_wait {
+                self.deferred.push((lane, recording, executions));
+                return Ok(());
+            }
+            if !named && (self.mixed.contains(&recording) || self.mixed.contains(&reference.recording)) {
+                alignment.doubt = Some(Doubt::SeveralStreams);
+            }
+            if alignment.doubt.is_none() {
+                self.offsets.entry(clocks).or_insert(alignment.offset);
+            }
             of_rank.doubt = alignment.doubt;
             if alignment.doubt.is_some() && named {
                 of_rank.tier = Tier::Ordinal;
@@ -376,6 +426,7 @@ impl Matcher<'_> {
                             execution.entry.index = reference.indices[pair];
                             matched.push(execution);
                         }
+                        None if alignment.doubt.is_some() => {}
                         None => {
                             let end = execution.entry.end - alignment.offset;
                             self.left_over.push((lane, end, execution));
@@ -432,7 +483,8 @@ impl Matcher<'_> {
             rest = &rest[together..];
         }
         for of_rank in &mut self.matching.of_ranks {
-            of_rank.unmatched = unmatched.remove(&(of_rank.lane, of_rank.recording)).unwrap_or(0);
+            let alone = unmatched.remove(&(of_rank.lane, of_rank.recording));
+            of_rank.unmatched = alone.unwrap_or(if of_rank.doubt.is_some() { of_rank.unmatched } else { 0 });
             let group = &self.job.groups[self.lanes[of_rank.lane].group];
             let rank = self.job.recordings[of_rank.recording].rank;
             if let Some(doubt) = of_rank.doubt {
@@ -476,6 +528,7 @@ impl Matcher<'_> {
                     signature: self.matching.signatures.index(row),
                     kernels: 1,
                     step: row.step.and_then(|step| i32::try_from(step).ok()).unwrap_or(-1),
+                    overlapped: 2 * row.computation_ns > row.duration_ns,
                     index: 0,
                     start: row.start_ns,
                     end: row.start_ns.saturating_add(row.duration_ns),
@@ -499,6 +552,9 @@ fn in_words(doubt: Doubt, tier: Tier) -> &'static str {
             "their ends agree on no difference of clocks; they are matched by their order"
         }
         (Doubt::NoCommonOffset, _) => "their ends agree on no difference of clocks; they are not matched",
+        (Doubt::SeveralStreams, _) => {
+            "they run on several streams, so they are of several groups that the recording does not tell; they are not matched"
+        }
         (Doubt::FewPairs, Tier::Ordinal) => "too few end together; they are matched by their order",
         (Doubt::FewPairs, _) => "too few end together; they are not matched",
         (Doubt::TwoOffsets, Tier::Ordinal) => {
@@ -547,14 +603,12 @@ impl Reference {
         let together = executions
             .iter()
             .filter(|execution| signatures.all[execution.entry.signature as usize].is_synchronising());
-        let differences: Vec<(i64, i64)> = together
+        let mut differences: Vec<(i64, i64)> = together
             .filter_map(|execution| {
                 let end = self.ends.get(at(execution.entry.index)?)?.time;
                 Some((end, execution.entry.end - end))
             })
             .collect();
-        let offset = median(differences.iter().map(|(_, difference)| *difference))?;
-        let deviation = median(differences.iter().map(|(_, difference)| (difference - offset).abs()))?;
-        Some(ClockPair::new(recording, self.recording, offset, deviation, &differences))
+        ClockPair::new(recording, self.recording, &mut differences)
     }
 }

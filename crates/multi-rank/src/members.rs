@@ -75,6 +75,12 @@ impl Members {
         self.0.binary_search(&rank).is_ok()
     }
 
+    /// The rank at a place among them, from 0.
+    #[must_use]
+    pub fn at(&self, place: u32) -> Option<u32> {
+        self.0.get(usize::try_from(place).ok()?).copied()
+    }
+
     /// The ranks, ascending.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = u32> + Clone + '_ {
         self.0.iter().copied()

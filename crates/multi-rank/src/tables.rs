@@ -122,13 +122,15 @@ rows! {
         described_by: Option<Text>,
         /// Number of the host's call, which kernels of one collective share.
         call: Option<i64>,
-        /// Computation since the end of the group's previous collective, or the start of the recording.
+        /// Computation while it ran.
+        computation_ns: i64,
+        /// Computation since the start of the group's previous collective, or the start of the recording.
         since_computation_ns: i64,
-        /// Communication in that time outside of computation.
+        /// Communication since the end of that, outside of computation.
         since_communication_ns: i64,
-        /// Copies in that time outside of both.
+        /// Copies since its start outside of both.
         since_copies_ns: i64,
-        /// Time in which the device did nothing, and the host had not launched what came next.
+        /// Time since then in which the device did nothing, and the host had not launched what came next.
         since_host_ns: i64,
         /// Other time in which the device did nothing.
         since_idle_ns: i64,

@@ -1,13 +1,13 @@
 //! Runs of compiled programs: recorded on the devices that execute nothing else, such as TPUs, or called by the host, as
 //! JAX calls those of GPUs.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use trace_ingest::{EventId, PerString, RecordingKind, StringId, Trace, TrackId};
 use trace2tree::TraceTree;
 
 use super::Found;
 use super::host::Work;
-use super::marks::{Mark, MarkGroup};
+use super::marks::MarkGroup;
 use super::names::without_numbers;
 use crate::device_runs::{DeviceRuns, Run};
 use crate::level::{Evidence, Iteration, Level, LevelKind};
@@ -16,11 +16,14 @@ use crate::reason::Reason;
 /// Programs that take a smaller share of the device's time, such as those that fill arrays, are passed over.
 const LEAST_SHARE: f64 = 0.05;
 
-/// Least share of the device's work that calls of programs launch.
+/// Least share of the device's work that marked steps hold, or that calls of programs launch.
 const LEAST_COVERED: f64 = 0.5;
 
 /// Most programs that one iteration runs in turn.
 const MOST_IN_TURN: usize = 64;
+
+/// Most of them that are named.
+const NAMED: usize = 3;
 
 /// The iterations of a trace of compiled programs; `None` where it is none. `marks` are the steps that the program
 /// annotates.
@@ -107,6 +110,11 @@ impl MainRuns {
                     programs.push(name);
                 }
             }
+            if programs.len() > NAMED {
+                let more = programs.len() - NAMED;
+                programs.truncate(NAMED);
+                programs.push(format!("{more} more"));
+            }
             let steps = self.runs.chunks(length).map(|chunk| Iteration {
                 number: None,
                 track: chunk[0].track,
@@ -154,16 +162,16 @@ fn on_devices(tree: &TraceTree, runs: &DeviceRuns, marks: &[&MarkGroup]) -> Foun
     let all: Vec<Stretch> = runs.runs().iter().map(Stretch::from).collect();
     let time = |run: &Stretch| run.end.saturating_sub(run.start);
     let steps = runs.steps();
-    if let Some(first) = steps.first() {
+    let in_steps = |run: &&Stretch| {
+        let after = steps.partition_point(|step| step.start <= run.start);
+        steps[..after].last().is_some_and(|step| run.start < step.end)
+    };
+    let covered = sum(all.iter().filter(in_steps).map(time));
+    let share = covered as f64 / sum(all.iter().map(time)).max(1) as f64;
+    if let Some(first) = steps.first().filter(|_| share >= LEAST_COVERED) {
         let (name, _) = without_numbers(trace.text(first.name));
         let name = name.trim_matches(|c: char| c == '0' || c == '#' || c == ' ').to_owned();
         let name = if name.is_empty() { "Steps".to_owned() } else { name };
-        let in_steps = |run: &&Stretch| {
-            let after = steps.partition_point(|step| step.start <= run.start);
-            steps[..after].last().is_some_and(|step| run.start < step.end)
-        };
-        let covered = sum(all.iter().filter(in_steps).map(time));
-        let total = sum(all.iter().map(time));
         let iteration = |step: &Run| Iteration {
             number: without_numbers(trace.text(step.name)).1,
             track: None,
@@ -175,7 +183,7 @@ fn on_devices(tree: &TraceTree, runs: &DeviceRuns, marks: &[&MarkGroup]) -> Foun
             kind: LevelKind::Step,
             name: name.clone(),
             evidence: Evidence::RecordedSteps,
-            confidence: if total > 0 { covered as f64 / total as f64 } else { 1.0 },
+            confidence: share,
             first: 0,
             iterations: steps.iter().map(iteration).collect(),
         };
@@ -198,11 +206,13 @@ fn annotated(tree: &TraceTree, main: &MainRuns, marks: &[&MarkGroup]) -> Option<
     let of_threads = marks.iter().flat_map(|group| group.by_track().map(move |marks| (group, marks)));
     let (group, marks) = of_threads.max_by_key(|(_, marks)| marks.len())?;
     let runs = &main.runs;
-    let names: Vec<String> = runs.iter().map(|run| program_name(tree.trace().text(run.name))).collect();
+    let mut programs = PerString::new(tree.trace().strings(), program_name);
+    let names: Vec<String> = runs.iter().map(|run| programs.get(run.name).clone()).collect();
+    let known: HashSet<&String> = names.iter().collect();
     let is_of_mark = |call: &&Call| Some(call.track) == marks.first().map(|mark| mark.track);
     let calls = calls(tree, called_program);
     let calls: Vec<&Call> =
-        calls.iter().filter(is_of_mark).filter(|call| names.contains(&call.program)).collect();
+        calls.iter().filter(is_of_mark).filter(|call| known.contains(&call.program)).collect();
     let mark_at = |time: i64| {
         let after = marks.partition_point(|mark| mark.start <= time);
         after.checked_sub(1).filter(|&at| time < marks[at].end)
@@ -217,12 +227,14 @@ fn annotated(tree: &TraceTree, main: &MainRuns, marks: &[&MarkGroup]) -> Option<
         }
         false => return None,
     };
-    let step = |(at, mark): (usize, &Mark)| {
-        let own = || runs.iter().zip(&of_mark).filter(|(_, of)| **of == Some(at)).map(|(run, _)| run);
-        let (start, end) = (own().next()?.start, own().next_back()?.end);
-        Some(Iteration { number: mark.number, track: None, start, end, whole: true })
+    let called: Vec<(usize, &Stretch)> =
+        of_mark.into_iter().zip(runs).filter_map(|(of, run)| Some((of?, run))).collect();
+    let step = |own: &[(usize, &Stretch)]| {
+        let [(mark, first), ..] = own else { return None };
+        let (number, start) = (marks.get(*mark)?.number, first.start);
+        Some(Iteration { number, track: None, start, end: own.last()?.1.end, whole: true })
     };
-    let iterations: Vec<Iteration> = marks.iter().enumerate().filter_map(step).collect();
+    let iterations: Vec<Iteration> = called.chunk_by(|a, b| a.0 == b.0).filter_map(step).collect();
     (!iterations.is_empty()).then(|| Level {
         kind: LevelKind::Step,
         name: group.name.clone(),
@@ -342,7 +354,8 @@ fn named_ranges(tree: &TraceTree, calls: &[Call], main: &MainRuns) -> Option<Lev
     /// Least share of the calls.
     const HELD: f64 = 0.9;
     let (trace, events) = (tree.trace(), tree.trace().events());
-    let is_main = |call: &&Call| main.runs.iter().any(|run| run.name == call.name);
+    let names: HashSet<StringId> = main.runs.iter().map(|run| run.name).collect();
+    let is_main = |call: &&Call| names.contains(&call.name);
     let main_calls: Vec<&Call> = calls.iter().filter(is_main).collect();
     let mut ranges: HashMap<String, (usize, Vec<EventId>)> = HashMap::new();
     for call in &main_calls {

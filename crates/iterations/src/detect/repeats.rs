@@ -68,6 +68,9 @@ pub(crate) fn repeats(symbols: &[u32], least: usize) -> Vec<Repeat> {
         }
         for anchors in anchors(&run_at, symbols.len(), least) {
             let known = best.iter_mut().find(|known| known.anchors.len() == anchors.len());
+            if known.as_ref().is_some_and(|known| known.anchors == anchors) {
+                continue;
+            }
             let quality_known = known.as_deref().map_or(0.0, quality);
             let found = cut_better(symbols, anchors, &mut counter, quality_known);
             match (known, found) {
@@ -374,15 +377,16 @@ fn typical_block(
     for block in sampled {
         counter.count(&symbols[anchors[block]..anchors[block + 1]], &mut counts);
     }
+    // Single numbers are sorted in half the time of pairs.
+    let mut counts: Vec<u64> =
+        counts.into_iter().map(|(symbol, count)| u64::from(symbol) << 32 | u64::from(count)).collect();
     counts.sort_unstable();
     let mut typical = Vec::new();
-    for of_blocks in counts.chunk_by(|a, b| a.0 == b.0) {
+    for of_blocks in counts.chunk_by(|a, b| a >> 32 == b >> 32) {
         // The lower median over all blocks; those that are not in the list have none.
         let lacking = number - of_blocks.len();
-        if let Some(&(symbol, median)) =
-            ((number - 1) / 2).checked_sub(lacking).and_then(|at| of_blocks.get(at))
-        {
-            typical.push((symbol, median));
+        if let Some(median) = ((number - 1) / 2).checked_sub(lacking).and_then(|at| of_blocks.get(at)) {
+            typical.push(((median >> 32) as u32, *median as u32));
         }
     }
     let length: usize = typical.iter().map(|&(_, count)| count as usize).sum();

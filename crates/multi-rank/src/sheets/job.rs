@@ -405,10 +405,10 @@ fn clocks<'a>() -> Sheet<'a, JobAnalysis> {
 fn matching<'a>() -> Sheet<'a, JobAnalysis> {
     type R<'a> = &'a MatchOfRank;
     let fields: Vec<Field<Job<'a>, R<'a>>> = vec![
-        Column::text("group", "Group of ranks; two ranks for operations between them.").field_in(
+        Column::text("group", "Group of ranks; of point-to-point operations also the ranks that they lead from and to.").field_in(
             |job: &Job<'a>, of: &R<'a>| {
                 let lane = &job.lanes[of.lane];
-                let pair = lane.pair.map_or_else(String::new, |(a, b)| format!(", ranks {a} and {b}"));
+                let pair = lane.pair.map_or_else(String::new, |(a, b)| format!(", rank {a} to {b}"));
                 format!("{}{pair}", job.job.groups[lane.group].title()).into()
             },
         ),
@@ -428,6 +428,7 @@ fn matching<'a>() -> Sheet<'a, JobAnalysis> {
                     Doubt::NoCommonOffset => "no common offset",
                     Doubt::FewPairs => "few pairs",
                     Doubt::TwoOffsets => "several offsets",
+                    Doubt::SeveralStreams => "several streams",
                 })
                 .into()
         }),

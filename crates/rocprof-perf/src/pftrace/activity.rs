@@ -19,7 +19,7 @@ pub(super) fn category_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
         F::new(Text, "GPU ID", |_, row| row.gpu.as_str().into())
             .described("Number of the GPU in the order in which GPUs occur in the profile, from 0; Avg for the mean over GPUs."),
         F::new(Text, "Category", |_, row| row.category.into())
-            .described("What the kernels do: the categories of kernel_summary that ran, most time first; with the layout of TraceLens its own: gemm, ckfwd and ckbwd (attention), aiterfwd and aiterbwd (attention of AITER), te (Transformer Engine), memcpy/memset, fillBuffer, rccl (collectives), xla (all others). Below them overlapped_comm and non_overlapped_comm: time with collectives beside computation and without; compute_total: all kernels but collectives; total_incl_comm: all kernels."),
+            .described("What the kernels do: the categories of kernel_summary, most time first; with the layout of TraceLens its own: gemm, ckfwd and ckbwd (attention), aiterfwd and aiterbwd (attention of AITER), te (Transformer Engine), memcpy/memset, fillBuffer, rccl (collectives), xla (all others). Below them overlapped_comm and non_overlapped_comm: time with collectives beside computation and without; compute_total: all kernels but collectives; total_incl_comm: all kernels."),
         F::new(Number(Milliseconds), "Total runtime (ms)", |_, row| row.figures[0].into())
             .described("Sum of the durations of the row's kernels in ms, so that kernels at once count each. overlapped_comm and non_overlapped_comm are lengths of time, in which each instant counts once; with the figures of TraceLens overlapped_comm sums over pairs of kernels and non_overlapped_comm, what is left of the collectives, may be negative.").with_role(Role::Headline),
         F::new(Number(One), "Total count", |_, row| row.figures[1].into())
@@ -88,19 +88,22 @@ struct CategoryRow {
 }
 
 /// The categories in the order of their rows, which is the same for every GPU.
-fn categories(analysis: &RocprofAnalysis, kernels: &GpuKernels) -> Vec<&'static str> {
+fn categories(analysis: &RocprofAnalysis, kernels: &GpuKernels, min_event: Nanoseconds) -> Vec<&'static str> {
     if analysis.options().shows_tracelens_categories() {
         return TRACELENS_CATEGORIES.map(PftraceKernel::as_str).to_vec();
     }
-    let times = kernels.all().map(|run| (run.kind.category, run.duration().0));
-    summaries(times).into_iter().map(|(category, _)| category).collect()
+    let counted = kernels.all().filter(|run| run.duration() >= min_event);
+    summaries(counted.map(|run| (run.kind.category, run.duration().0)))
+        .into_iter()
+        .map(|(category, _)| category)
+        .collect()
 }
 
 /// The rows of every GPU, and below them the means by category, in ascending order of the categories' code points.
 fn category_rows(analysis: &RocprofAnalysis) -> Option<Vec<CategoryRow>> {
     let options = analysis.options().pftrace.as_ref()?;
     let kernels = analysis.gpu_kernels(options);
-    let categories = categories(analysis, kernels);
+    let categories = categories(analysis, kernels, options.min_event);
     let mut rows = Vec::new();
     for (gpu, runs) in kernels.gpus.iter().enumerate() {
         let runs: Vec<&KernelRun> = runs.iter().filter(|run| run.duration() >= options.min_event).collect();

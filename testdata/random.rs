@@ -1,16 +1,19 @@
 //! A small generator of random numbers: the same seed gives the same trace on every machine.
 
 /// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
-pub(super) struct Random {
+pub struct Random {
     state: u64,
 }
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Self {
+    /// A generator with this seed.
+    pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
-    pub(super) fn next(&mut self) -> u64 {
+    /// The next number.
+    #[allow(clippy::should_implement_trait, reason = "numbers without an end")]
+    pub fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -19,13 +22,13 @@ impl Random {
     }
 
     /// A number of `low..high`.
-    pub(super) fn between(&mut self, low: u64, high: u64) -> u64 {
+    pub fn between(&mut self, low: u64, high: u64) -> u64 {
         let span = high - low;
         low + ((u128::from(self.next()) * u128::from(span)) >> 64) as u64
     }
 
     /// `value`, up to a tenth more or less.
-    pub(super) fn about(&mut self, value: u64) -> u64 {
+    pub fn about(&mut self, value: u64) -> u64 {
         value - value / 10 + self.between(0, value / 5 + 1)
     }
 }

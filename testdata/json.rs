@@ -7,7 +7,7 @@ const BUFFER: usize = 1 << 18;
 
 /// How the JSON is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Layout {
+pub enum Layout {
     /// One event over several lines, as Kineto writes it.
     Lines,
     /// No line breaks, and no blanks between the fields of an event.
@@ -15,14 +15,16 @@ pub(super) enum Layout {
 }
 
 impl Layout {
-    pub(super) fn comma(self) -> &'static str {
+    /// Between two fields.
+    pub fn comma(self) -> &'static str {
         match self {
             Layout::Lines => ", ",
             Layout::Compact => ",",
         }
     }
 
-    pub(super) fn colon(self) -> &'static str {
+    /// Between a key and its value.
+    pub fn colon(self) -> &'static str {
         match self {
             Layout::Lines => ": ",
             Layout::Compact => ":",
@@ -31,7 +33,7 @@ impl Layout {
 }
 
 /// Writes the elements of `traceEvents` one after another.
-pub(super) struct EventWriter<'w> {
+pub struct EventWriter<'w> {
     out: &'w mut dyn Write,
     buffer: Vec<u8>,
     layout: Layout,
@@ -41,22 +43,24 @@ pub(super) struct EventWriter<'w> {
 }
 
 impl<'w> EventWriter<'w> {
-    pub(super) fn new(out: &'w mut dyn Write, layout: Layout) -> Self {
+    /// A writer into this file or buffer.
+    pub fn new(out: &'w mut dyn Write, layout: Layout) -> Self {
         let buffer = Vec::with_capacity(BUFFER + (BUFFER >> 2));
         Self { out, buffer, layout, events: 0, after_field: false, line_break: None }
     }
 
-    pub(super) fn layout(&self) -> Layout {
+    /// How its events are laid out.
+    pub fn layout(&self) -> Layout {
         self.layout
     }
 
     /// Events written so far.
-    pub(super) fn events(&self) -> u64 {
+    pub fn events(&self) -> u64 {
         self.events
     }
 
     /// Text around the events. In the compact layout the caller's line breaks and indentation go.
-    pub(super) fn text(&mut self, text: &str) {
+    pub fn text(&mut self, text: &str) {
         match self.layout {
             Layout::Lines => self.buffer.extend_from_slice(text.as_bytes()),
             Layout::Compact => {
@@ -68,7 +72,7 @@ impl<'w> EventWriter<'w> {
     }
 
     /// Starts an event.
-    pub(super) fn begin(&mut self) -> &mut Self {
+    pub fn begin(&mut self) -> &mut Self {
         if self.events > 0 {
             self.buffer.push(b',');
         }
@@ -82,7 +86,7 @@ impl<'w> EventWriter<'w> {
     }
 
     /// Ends an event and hands what has gathered to the file.
-    pub(super) fn end(&mut self) -> io::Result<()> {
+    pub fn end(&mut self) -> io::Result<()> {
         if self.layout == Layout::Lines {
             self.buffer.extend_from_slice(b"\n  ");
         }
@@ -91,7 +95,7 @@ impl<'w> EventWriter<'w> {
     }
 
     /// Starts the event's `args`.
-    pub(super) fn begin_args(&mut self) -> &mut Self {
+    pub fn begin_args(&mut self) -> &mut Self {
         self.line();
         self.key("args");
         self.buffer.push(b'{');
@@ -100,7 +104,7 @@ impl<'w> EventWriter<'w> {
     }
 
     /// Ends the event's `args`.
-    pub(super) fn end_args(&mut self) -> &mut Self {
+    pub fn end_args(&mut self) -> &mut Self {
         self.line_break = None;
         if self.layout == Layout::Lines {
             self.buffer.extend_from_slice(b"\n    ");
@@ -111,7 +115,7 @@ impl<'w> EventWriter<'w> {
     }
 
     /// The next field starts a new line.
-    pub(super) fn line(&mut self) -> &mut Self {
+    pub fn line(&mut self) -> &mut Self {
         self.next_line("\n    ")
     }
 
@@ -140,13 +144,15 @@ impl<'w> EventWriter<'w> {
         self.buffer.extend_from_slice(self.layout.colon().as_bytes());
     }
 
-    pub(super) fn text_field(&mut self, key: &str, value: &str) -> &mut Self {
+    /// A text.
+    pub fn text_field(&mut self, key: &str, value: &str) -> &mut Self {
         self.key(key);
         push_quoted(&mut self.buffer, value);
         self
     }
 
-    pub(super) fn integer(&mut self, key: &str, value: i64) -> &mut Self {
+    /// A whole number.
+    pub fn integer(&mut self, key: &str, value: i64) -> &mut Self {
         self.key(key);
         if value < 0 {
             self.buffer.push(b'-');
@@ -155,14 +161,15 @@ impl<'w> EventWriter<'w> {
         self
     }
 
-    pub(super) fn count(&mut self, key: &str, value: u64) -> &mut Self {
+    /// A whole number that is not negative.
+    pub fn count(&mut self, key: &str, value: u64) -> &mut Self {
         self.key(key);
         push_digits(&mut self.buffer, value);
         self
     }
 
     /// Nanoseconds, written as microseconds with three decimals.
-    pub(super) fn time(&mut self, key: &str, nanoseconds: u64) -> &mut Self {
+    pub fn time(&mut self, key: &str, nanoseconds: u64) -> &mut Self {
         self.key(key);
         push_digits(&mut self.buffer, nanoseconds / 1000);
         let rest = nanoseconds % 1000;
@@ -173,14 +180,14 @@ impl<'w> EventWriter<'w> {
     }
 
     /// A value that is JSON already.
-    pub(super) fn raw(&mut self, key: &str, json: &str) -> &mut Self {
+    pub fn raw(&mut self, key: &str, json: &str) -> &mut Self {
         self.key(key);
         self.buffer.extend_from_slice(json.as_bytes());
         self
     }
 
     /// Fields that are JSON already, in this writer's layout; nothing for an empty text.
-    pub(super) fn raw_fields(&mut self, json: &str) -> &mut Self {
+    pub fn raw_fields(&mut self, json: &str) -> &mut Self {
         if !json.is_empty() {
             self.separate();
             self.buffer.extend_from_slice(json.as_bytes());
@@ -189,7 +196,7 @@ impl<'w> EventWriter<'w> {
     }
 
     /// `[a, b, c]`.
-    pub(super) fn triple(&mut self, key: &str, values: [u64; 3]) -> &mut Self {
+    pub fn triple(&mut self, key: &str, values: [u64; 3]) -> &mut Self {
         self.key(key);
         for (index, value) in values.into_iter().enumerate() {
             let before = if index == 0 { "[" } else { self.layout.comma() };
@@ -201,7 +208,7 @@ impl<'w> EventWriter<'w> {
     }
 
     /// Hands everything gathered to the file.
-    pub(super) fn flush(&mut self) -> io::Result<()> {
+    pub fn flush(&mut self) -> io::Result<()> {
         self.out.write_all(&self.buffer)?;
         self.buffer.clear();
         Ok(())
@@ -243,8 +250,8 @@ mod tests {
         let mut writer = EventWriter::new(&mut out, layout);
         writer.begin().text_field("name", "a \"b\"").integer("pid", -1).line().time("ts", 12_034_005);
         writer.begin_args().triple("grid", [1, 20, 0]).raw_fields("").count("n", 0).end_args();
-        writer.end().and_then(|()| writer.flush()).expect("written");
-        String::from_utf8(out).expect("text")
+        writer.end().and_then(|()| writer.flush()).unwrap();
+        String::from_utf8(out).unwrap()
     }
 
     #[test]
