@@ -67,7 +67,7 @@ pub(crate) struct RankFigures {
     pub(crate) fair_share: u64,
     /// How often it entered last by more than the clocks are uncertain.
     pub(crate) late: u64,
-    /// How much later than the middle rank it entered, where that is more than the clocks are uncertain.
+    /// How much later than the middle rank it entered by its own doing, where that is more than the clocks are uncertain.
     pub(crate) lateness: i64,
     /// Sum of the durations of all kernels of collectives.
     pub(crate) duration: i64,
@@ -104,8 +104,14 @@ pub(crate) struct LateArrival {
     pub(crate) usual: (usize, u32),
     /// Time after the middle rank.
     pub(crate) lateness: i64,
+    /// The part of it that no late arrival in another group explains, neither its own nor one that it waited for.
+    pub(crate) own: i64,
     /// When it entered, on the common clock.
     pub(crate) time: i64,
+    /// When its collective before this one of the lane ended, on the common clock.
+    pub(crate) since: i64,
+    /// Whether it computed beside the collective, which holds nobody up then.
+    pub(crate) overlapped: bool,
 }
 
 /// The durations of a step on the ranks.
@@ -164,10 +170,15 @@ impl JobAnalysis {
             details: keeps_details.then(Vec::new),
             windows: &windows,
             carried: vec![(u32::MAX, 0); job.recordings.len()],
+            previous: vec![(u32::MAX, i64::MIN); job.recordings.len()],
             stages: stages(&job, &lanes),
         };
         entries.for_each(|together| reduction.add(together))?;
-        let Reduction { ranks, classes, arrivals, details, .. } = reduction;
+        let Reduction { mut ranks, classes, mut arrivals, details, .. } = reduction;
+        find_own_lateness(&mut arrivals, &job, &lanes);
+        for arrival in &arrivals {
+            ranks[arrival.recording].lateness += arrival.own;
+        }
         let classes: Vec<SizeClass> = classes.into_values().collect();
         let (steps, step_numbers) = step_times(&job)?;
         let mut analysis = JobAnalysis {
@@ -337,6 +348,8 @@ struct Reduction<'a> {
     windows: &'a [(i64, i64)],
     /// By recording, in which lane and by how much it was behind at its last collective, where it computed beside that.
     carried: Vec<(u32, i64)>,
+    /// By recording, in which lane its last collective was and when that ended, on the common clock.
+    previous: Vec<(u32, i64)>,
     /// By recording its stage in a pipeline.
     stages: Vec<usize>,
 }
@@ -356,6 +369,32 @@ fn stages(job: &Job, lanes: &[Lane]) -> Vec<usize> {
     stages
 }
 
+/// Finds what of each lateness is new: a rank that was late in one group, and those that waited for it there, are late by as
+/// much in their other groups.
+fn find_own_lateness(arrivals: &mut [LateArrival], job: &Job, lanes: &[Lane]) {
+    let mut lanes_of: Vec<Vec<usize>> = vec![Vec::new(); job.recordings.len()];
+    for (index, lane) in lanes.iter().enumerate() {
+        for &(recording, _) in &job.groups[lane.group].recordings {
+            lanes_of[recording].push(index);
+        }
+    }
+    arrivals.sort_by_key(|arrival| (arrival.time, arrival.lane, arrival.recording));
+    let mut known: Vec<Vec<LateArrival>> = vec![Vec::new(); lanes.len()];
+    for arrival in arrivals {
+        let mut explained = 0;
+        for &lane in lanes_of[arrival.recording].iter().filter(|&&lane| lane != arrival.lane) {
+            let after = known[lane].partition_point(|earlier| earlier.time <= arrival.since);
+            let earlier = known[lane][after..].iter().take_while(|earlier| earlier.time < arrival.time);
+            let shifts =
+                |earlier: &&LateArrival| earlier.recording == arrival.recording || !earlier.overlapped;
+            explained += earlier.filter(shifts).map(|earlier| earlier.own).sum::<i64>();
+        }
+        let own = arrival.lateness.saturating_sub(explained);
+        arrival.own = if own > LEAST_LATENESS { own } else { 0 };
+        known[arrival.lane].push(*arrival);
+    }
+}
+
 /// Lateness below this, in nanoseconds, is that of any program.
 const LEAST_LATENESS: i64 = 10_000;
 
@@ -364,12 +403,19 @@ const LEAST_END_SKEW: i64 = 100_000;
 
 impl Reduction<'_> {
     fn add(&mut self, entries: &[Entry]) {
-        let Some(first) = entries.first() else { return };
         let times = Times::new(entries, self.job, self.clocks);
+        self.judge(entries, &times);
+        for (entry, &(_, end)) in entries.iter().zip(&times.spans) {
+            self.previous[entry.recording as usize] = (entry.lane, end);
+        }
+    }
+
+    fn judge(&mut self, entries: &[Entry], times: &Times) {
+        let Some(first) = entries.first() else { return };
         let signature = &self.signatures.all[first.signature as usize];
         let Lane { group, pair } = self.lanes[first.lane as usize];
         if pair.is_none() {
-            self.count_lacking(first.lane as usize, entries, &times);
+            self.count_lacking(first.lane as usize, entries, times);
         }
         let common = |entry: &Entry| self.signatures.common[entry.signature as usize];
         for entry in entries {
@@ -438,7 +484,7 @@ impl Reduction<'_> {
         if lateness > (3 * uncertainty).max(LEAST_LATENESS) && 2 * of_clock < lateness {
             let rank = &mut self.ranks[late.recording as usize];
             rank.late += 1;
-            rank.lateness += lateness;
+            let (lane, previous) = self.previous[late.recording as usize];
             self.arrivals.push(LateArrival {
                 lane: late.lane as usize,
                 recording: late.recording as usize,
@@ -446,7 +492,10 @@ impl Reduction<'_> {
                 step: late.step,
                 usual: (entries[usual].recording as usize, entries[usual].row),
                 lateness,
+                own: lateness,
                 time: times.latest_start,
+                since: if lane == late.lane { previous } else { i64::MIN },
+                overlapped: late.overlapped,
             });
         }
     }

@@ -98,13 +98,18 @@ pub(crate) fn causes(analysis: &JobAnalysis) -> Result<Vec<Cause>, Error> {
     for arrival in &analysis.arrivals {
         by_step.entry((arrival.recording, arrival.step)).or_default().push(arrival);
     }
-    let lateness = |arrivals: &[&LateArrival]| arrivals.iter().map(|arrival| arrival.lateness).sum::<i64>();
     let mut worst: Vec<((usize, i32), Vec<&LateArrival>)> = by_step.into_iter().collect();
     worst.sort_by_key(|(key, arrivals)| (std::cmp::Reverse(lateness(arrivals)), *key));
     worst.truncate(LOOKED_AT);
     let mut tables = Tables { analysis, collectives: HashMap::new(), kernels: HashMap::new() };
     tables.read(worst.iter().flat_map(|(_, arrivals)| arrivals.iter().copied()))?;
     worst.into_iter().map(|((recording, step), arrivals)| tables.cause(recording, step, &arrivals)).collect()
+}
+
+/// By how much a rank was late in a step: the sum of what is its own, else the most that others made it late.
+fn lateness(arrivals: &[&LateArrival]) -> i64 {
+    let own: i64 = arrivals.iter().map(|arrival| arrival.own).sum();
+    if own > 0 { own } else { arrivals.iter().map(|arrival| arrival.lateness).max().unwrap_or(0) }
 }
 
 /// Rows of ranks that were read.
@@ -191,7 +196,7 @@ impl Tables<'_> {
             kind: CauseKind::Idle,
             what: None,
             arrivals: arrivals.len() as u64,
-            lateness: 0,
+            lateness: lateness(arrivals),
             computation: 0,
             communication: 0,
             copies: 0,
@@ -203,10 +208,10 @@ impl Tables<'_> {
         let mut not_recorded = 0;
         // The arrival with the most of each, more than on the middle rank.
         let mut worst: [Option<(i64, &LateArrival, i64)>; 2] = [None; 2];
-        for &arrival in arrivals {
+        let has_own = arrivals.iter().any(|arrival| arrival.own > 0);
+        for &arrival in arrivals.iter().filter(|arrival| !has_own || arrival.own > 0) {
             let own = self.before(recording, arrival.row);
             let usual = self.before(arrival.usual.0, arrival.usual.1);
-            cause.lateness += arrival.lateness;
             cause.group = self.analysis.lanes[arrival.lane].group;
             // Where two recordings begin apart, what came before the first collective does not compare.
             let unexplained = arrival.lateness - (own.sum() - usual.sum());

@@ -48,7 +48,7 @@ pub struct Straggler {
     pub collectives: u64,
     /// Those that it entered last, by more than the clocks are uncertain.
     pub late: u64,
-    /// Sum of the times by which it entered after the middle rank.
+    /// Sum of the times by which it entered after the middle rank, each delay once.
     pub lateness: i64,
     /// The same in percent of the time of its device.
     pub share: f64,
@@ -104,7 +104,7 @@ fn steps(analysis: &JobAnalysis) -> Option<Steps> {
 }
 
 fn stragglers(analysis: &JobAnalysis) -> Vec<Straggler> {
-    let mut stragglers: Vec<(i64, Straggler)> = Vec::new();
+    let mut stragglers: Vec<Straggler> = Vec::new();
     for (recording, (of, figures)) in analysis.job.recordings.iter().zip(&analysis.ranks).enumerate() {
         let device = of.row.busy_ns + of.row.idle_ns;
         if device <= 0 || figures.lateness <= 0 {
@@ -115,25 +115,19 @@ fn stragglers(analysis: &JobAnalysis) -> Vec<Straggler> {
         if share < SHARE && !(is_usual && share >= SHARE_OF_THE_USUAL_LATE) {
             continue;
         }
-        let causes = analysis.causes.iter().filter(|cause| cause.recording == recording);
-        let passed_on: i64 =
-            causes.filter(|cause| cause.kind == CauseKind::PassedOn).map(|cause| cause.lateness).sum();
         let cause = analysis.main_cause(recording).map(|cause| (cause.kind, cause.what.clone()));
-        stragglers.push((
-            figures.lateness - passed_on,
-            Straggler {
-                rank: of.rank,
-                collectives: figures.collectives,
-                late: figures.late,
-                lateness: figures.lateness,
-                share,
-                since: since(analysis, recording),
-                cause,
-            },
-        ));
+        stragglers.push(Straggler {
+            rank: of.rank,
+            collectives: figures.collectives,
+            late: figures.late,
+            lateness: figures.lateness,
+            share,
+            since: since(analysis, recording),
+            cause,
+        });
     }
-    stragglers.sort_by_key(|(own, straggler)| (std::cmp::Reverse(*own), straggler.rank));
-    stragglers.into_iter().map(|(_, straggler)| straggler).collect()
+    stragglers.sort_by_key(|straggler| (std::cmp::Reverse(straggler.lateness), straggler.rank));
+    stragglers
 }
 
 /// The step from which on a rank is late in most steps, where it was not before.

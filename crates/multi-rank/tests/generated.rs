@@ -292,6 +292,18 @@ fn what_is_wrong_with_recordings_is_named() {
     assert_eq!(twice.said(), "");
 }
 
+/// A delay that goes from one group to the next counts once, and for who made it.
+#[test]
+fn a_delay_counts_once() {
+    let fault = Fault::new(FaultKind::DataLoader, 5).in_steps(1..=2);
+    let run = run(JobPlan { faults: vec![fault], ..plan(DP_TP, 0) });
+    for [rank, lateness] in cells(&run.analysis, "ranks_overview", ["rank", "lateness (ms)"]) {
+        let expected = if rank == "5" { 6.0 } else { 0.0 };
+        let lateness: f64 = lateness.parse().unwrap();
+        assert!((lateness - expected).abs() < 0.3, "rank {rank}: {lateness} ms, expected {expected}");
+    }
+}
+
 /// A row of `straggler_causes` with more lateness than 1 % of a step.
 #[derive(Debug, PartialEq)]
 struct Named {

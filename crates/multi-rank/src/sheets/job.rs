@@ -105,7 +105,7 @@ fn ranks<'a>() -> Sheet<'a, JobAnalysis> {
             .field_in(|job: &Job<'a>, &rank: &R| job.ranks[rank].first.into()),
         Column::milliseconds(
             "lateness (ms)",
-            "Sum of the times in ms by which the rank entered after the middle rank, where it was the last and the clocks are sure of it.",
+            "Sum of the times in ms by which the rank entered after the middle rank, where it was the last and the clocks are sure of it. Each delay counts once: what a late arrival in another group explains does not count.",
         )
         .field_in(|job: &Job<'a>, &rank: &R| ms(job.ranks[rank].lateness).into()),
         Column::text("first cause", "What made it late, of its steps the cause with the most lateness.")
@@ -142,7 +142,7 @@ fn causes<'a>() -> Sheet<'a, JobAnalysis> {
             .field_in(|job: &Job<'a>, cause: &R<'a>| job.step_number(cause.recording, cause.step).into()),
         Column::milliseconds(
             "lateness (ms)",
-            "Sum of the times in ms by which the rank entered collectives after the middle rank.",
+            "Sum of the times in ms by which the rank entered collectives after the middle rank, each delay once; where others made it late, the most of it.",
         )
         .with_role(Role::Headline)
         .field(|cause: &R<'_>| ms(cause.lateness).into()),
