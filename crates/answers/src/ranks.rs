@@ -279,7 +279,7 @@ fn waited_for(straggler: &Straggler, finding: &JobFinding) -> String {
         .as_ref()
         .map_or_else(String::new, |(kind, what)| format!(": {}", why(*kind, what.as_deref())));
     format!(
-        "rank {} is waited for: last in {}% of its collectives, late by {late} ({}% of its device's time){since}{why}",
+        "rank {} is waited for: late for {}% of its collectives, by {late} ({}% of its device's time){since}{why}",
         straggler.rank,
         decimal(share, 1),
         decimal(straggler.share, 1),

@@ -179,8 +179,14 @@ impl Given {
     /// The options that say what the report is, as they were written: none that name the files that it is made from or
     /// goes to, or that say how it is printed.
     pub(crate) fn described(&self) -> Vec<String> {
-        const ABOUT_FILES_AND_PRINTING: [&str; 9] = [
+        const ABOUT_FILES_AND_PRINTING: [&str; 15] = [
             "files",
+            "recordings",
+            "trace_dir",
+            "trace_pattern",
+            "trace_glob",
+            "kept",
+            "jobs",
             "profile_json_path",
             "profile_path",
             "json",
