@@ -264,11 +264,16 @@ impl Ranges {
     /// The part in which a host thread made a call: of a thread without iterations, that of its process at the time,
     /// as far as only one thread of it has iterations. `None` where there are no iterations on the host.
     fn of_host(&self, track: TrackId, time: i64) -> Option<Part> {
-        let owners = self.of_track[track.index()].iter();
-        let parts = owners.map(|&owner| among(self.spans.of(owner), time));
-        // Of several threads with iterations: the earliest iteration under way, else the latest part.
-        let running = |part: &Part| matches!(part, Part::Iteration(_));
-        parts.clone().filter(running).min().or_else(|| parts.max())
+        let part = |owner: TrackId| among(self.spans.of(owner), time);
+        match self.of_track[track.index()].as_slice() {
+            [owner] => Some(part(*owner)),
+            // The earliest iteration under way, else the latest part.
+            owners => {
+                let parts = owners.iter().map(|&owner| part(owner));
+                let running = |part: &Part| matches!(part, Part::Iteration(_));
+                parts.clone().filter(running).min().or_else(|| parts.max())
+            }
+        }
     }
 
     /// The part of a moment on the device.

@@ -40,11 +40,10 @@ impl MeasuredIterations {
     #[must_use]
     pub fn new(tree: &TraceTree, detected: Iterations, device_events: &[(EventId, Activity)]) -> Self {
         let work = LaunchedWork::new(tree);
-        let mut device_events = device_events.to_vec();
-        device_events.sort_by_key(|&(event, _)| tree.trace().events().start(event));
+        let device_events = counted_events(tree, &work, device_events.iter().copied());
         let measure = |level: &Level| {
             let division = Division::of(&work, tree.trace(), &level.iterations);
-            Measured::of(tree, &work, &level.iterations, &division, device_events.iter().copied())
+            Measured::of(tree, &level.iterations, &division, &device_events)
         };
         let measured = detected.levels().iter().map(measure).collect();
         MeasuredIterations { detected, measured }
@@ -153,6 +152,38 @@ pub struct Group {
     pub representative: usize,
 }
 
+/// A device event that the figures of iterations count, with what all levels ask of it.
+struct CountedEvent {
+    event: EventId,
+    timeline: TimelineEvent,
+    is_kernel: bool,
+    /// What launched it.
+    launch: Option<EventId>,
+    name: StringId,
+    /// Name of its operator, or its own where it has none.
+    operator: StringId,
+}
+
+/// These device events by start.
+fn counted_events(
+    tree: &TraceTree,
+    work: &LaunchedWork,
+    device_events: impl IntoIterator<Item = (EventId, Activity)>,
+) -> Vec<CountedEvent> {
+    let events = tree.trace().events();
+    let counted = |(event, activity)| CountedEvent {
+        event,
+        timeline: TimelineEvent { start: events.start(event), end: events.end(event), activity },
+        is_kernel: !is_copy(events.category(event)),
+        launch: work.launch(tree, event).map(|launch| launch.event),
+        name: events.name(event),
+        operator: events.name(tree.operator(event).unwrap_or(event)),
+    };
+    let mut counted: Vec<CountedEvent> = device_events.into_iter().map(counted).collect();
+    counted.sort_by_key(|counted| counted.timeline.start);
+    counted
+}
+
 impl Measured {
     /// Measures iterations by these device events and what the device does during each. Without any device event,
     /// iterations are told apart by the operators of their thread.
@@ -164,28 +195,27 @@ impl Measured {
     ) -> Measured {
         let work = LaunchedWork::new(tree);
         let division = Division::of(&work, tree.trace(), iterations);
-        Self::of(tree, &work, iterations, &division, device_events)
+        Self::of(tree, iterations, &division, &counted_events(tree, &work, device_events))
     }
 
     fn of(
         tree: &TraceTree,
-        work: &LaunchedWork,
         iterations: &[Iteration],
         division: &Division,
-        device_events: impl IntoIterator<Item = (EventId, Activity)>,
+        device_events: &[CountedEvent],
     ) -> Measured {
         let events = tree.trace().events();
-        let mut by_part: Vec<(u32, EventId)> = Vec::new();
-        let timeline = device_events.into_iter().filter_map(|(event, activity)| {
-            let part = division.place_of(event)?;
-            by_part.push((part, event));
-            Some((TimelineEvent { start: events.start(event), end: events.end(event), activity }, part))
+        let mut by_part: Vec<(u32, &CountedEvent)> = Vec::with_capacity(device_events.len());
+        let timeline = device_events.iter().filter_map(|counted| {
+            let part = division.place_of(counted.event)?;
+            by_part.push((part, counted));
+            Some((counted.timeline, part))
         });
         let breakdowns = Breakdown::by_part(timeline, None);
         by_part.sort_by_key(|&(part, _)| part);
 
         let mut contents = Contents::default();
-        let mut counted = EventSet::with_capacity(events.len());
+        let mut seen = EventSet::with_capacity(events.len());
         let mut measured = Measured {
             iterations: vec![Figures::default(); iterations.len()],
             outside: Vec::new(),
@@ -193,28 +223,24 @@ impl Measured {
         };
         for of_part in by_part.chunk_by(|a, b| a.0 == b.0) {
             let place = of_part[0].0;
-            let own = || of_part.iter().map(|&(_, event)| event);
+            let own = || of_part.iter().map(|&(_, counted)| counted);
             let mut figures = Figures {
                 breakdown: breakdowns.get(&place).copied().unwrap_or_default(),
                 device_events: of_part.len(),
                 ..Figures::default()
             };
             let (mut start, mut end) = (i64::MAX, i64::MIN);
-            for event in own() {
-                (start, end) = (start.min(events.start(event)), end.max(events.end(event)));
-                figures.kernels += usize::from(!is_copy(events.category(event)));
-                let is_new = work.launch(tree, event).is_some_and(|launch| counted.insert(launch.event));
-                figures.launches += usize::from(is_new);
+            for CountedEvent { timeline, is_kernel, launch, .. } in own() {
+                (start, end) = (start.min(timeline.start), end.max(timeline.end));
+                figures.kernels += usize::from(*is_kernel);
+                figures.launches += usize::from(launch.is_some_and(|launch| seen.insert(launch)));
             }
             figures.device_span = Some(Interval::new(start, end));
             match Part::at(place) {
                 Part::Iteration(index) => {
-                    let operator = |event| Some(events.name(tree.operator(event)?));
-                    let group = contents.group_of(
-                        own().map(|event| events.name(event)),
-                        own().map(|event| operator(event).unwrap_or(events.name(event))),
-                        figures.breakdown.busy,
-                    );
+                    let names = own().map(|counted| counted.name);
+                    let operators = own().map(|counted| counted.operator);
+                    let group = contents.group_of(names, operators, figures.breakdown.busy);
                     measured.iterations[index] = Figures { group: Some(group), ..figures };
                 }
                 outside => measured.outside.push((outside, figures)),
@@ -339,7 +365,7 @@ impl Measured {
         let work = LaunchedWork::new(tree);
         let division = Division::of(&work, tree.trace(), iterations);
         let device_events = work.working(tree.trace()).map(|event| (event, Activity::Computation));
-        Self::of(tree, &work, iterations, &division, device_events)
+        Self::of(tree, iterations, &division, &counted_events(tree, &work, device_events))
     }
 
     /// The first of the longest runs of neighbours that are [`steady`](Self::steady).

@@ -155,17 +155,17 @@ impl Architecture {
     pub fn applicable_peak(&self, spec: ComputeSpec) -> Option<(ComputeSpec, f64)> {
         use ComputeUnit::{Matrix, Vector};
         use Precision::{Bf16, Fp16, Fp32, Fp64, Tf32};
-        let of = |unit, precision| ComputeSpec { unit, precision };
+        let of = |unit, precision| Some(ComputeSpec { unit, precision });
         let substitutes = match (spec.unit, spec.precision) {
-            (Matrix, Fp32) => vec![of(Matrix, Tf32), of(Vector, Fp32)],
-            (Matrix, Tf32) => vec![of(Matrix, Fp32), of(Vector, Fp32)],
-            (Matrix, Fp64) => vec![of(Vector, Fp64)],
-            (Matrix, precision) if !self.has_matrix_units() => vec![of(Vector, precision)],
-            (Vector, Fp16 | Bf16) => vec![of(Vector, Fp32)],
-            _ => Vec::new(),
+            (Matrix, Fp32) => [of(Matrix, Tf32), of(Vector, Fp32)],
+            (Matrix, Tf32) => [of(Matrix, Fp32), of(Vector, Fp32)],
+            (Matrix, Fp64) => [of(Vector, Fp64), None],
+            (Matrix, precision) if !self.has_matrix_units() => [of(Vector, precision), None],
+            (Vector, Fp16 | Bf16) => [of(Vector, Fp32), None],
+            _ => [None, None],
         };
         std::iter::once(spec)
-            .chain(substitutes)
+            .chain(substitutes.into_iter().flatten())
             .find_map(|spec| self.peak_tflops(spec).map(|peak| (spec, peak)))
     }
 

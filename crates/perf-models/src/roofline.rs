@@ -86,22 +86,11 @@ impl Roofline {
         spec: Option<ComputeSpec>,
         architecture: &Architecture,
     ) -> Result<Self, Undefined> {
-        let is_figure = |figure: f64| figure.is_finite() && figure >= 0.0;
-        if !is_figure(flops) || !is_figure(bytes) {
-            return Err(Undefined::arguments("FLOPs and bytes must be numbers of at least 0"));
+        let roofline = Self::with_known_peaks(flops, bytes, spec, architecture)?;
+        match roofline.missing_peak {
+            Some(spec) => Err(no_peak(spec, architecture)),
+            None => Ok(roofline),
         }
-        if flops == 0.0 && bytes == 0.0 {
-            return Err(Undefined::no_formula("there are neither FLOPs nor bytes"));
-        }
-        let memory_us = bytes / (architecture.memory_bandwidth_gb_per_s * 1e9) * 1e6;
-        let Some(spec) = spec.filter(|_| flops > 0.0) else {
-            return Ok(Self::of_bytes(memory_us, DataPath::Memory));
-        };
-        let (peak, tflops) = architecture.applicable_peak(spec).ok_or_else(|| {
-            Undefined::no_formula(format!("{} states no peak for {spec}", architecture.name))
-        })?;
-        let compute_us = Some(flops / (tflops * 1e12) * 1e6);
-        Ok(Self { compute_us, peak: Some(peak), ..Self::of_bytes(memory_us, DataPath::Memory) })
     }
 
     /// The roofline of `bytes` bytes that are copied over a link.
@@ -137,12 +126,23 @@ impl Roofline {
         spec: Option<ComputeSpec>,
         architecture: &Architecture,
     ) -> Result<Self, Undefined> {
-        let missing_peak = spec.filter(|&spec| flops > 0.0 && architecture.applicable_peak(spec).is_none());
-        match missing_peak {
-            Some(_) if bytes > 0.0 => {
-                Ok(Self { missing_peak, ..Self::new(flops, bytes, None, architecture)? })
+        let is_figure = |figure: f64| figure.is_finite() && figure >= 0.0;
+        if !is_figure(flops) || !is_figure(bytes) {
+            return Err(Undefined::arguments("FLOPs and bytes must be numbers of at least 0"));
+        }
+        if flops == 0.0 && bytes == 0.0 {
+            return Err(Undefined::no_formula("there are neither FLOPs nor bytes"));
+        }
+        let memory_us = bytes / (architecture.memory_bandwidth_gb_per_s * 1e9) * 1e6;
+        let of_bytes = Self::of_bytes(memory_us, DataPath::Memory);
+        let Some(spec) = spec.filter(|_| flops > 0.0) else { return Ok(of_bytes) };
+        match architecture.applicable_peak(spec) {
+            Some((peak, tflops)) => {
+                let compute_us = Some(flops / (tflops * 1e12) * 1e6);
+                Ok(Self { compute_us, peak: Some(peak), ..of_bytes })
             }
-            _ => Self::new(flops, bytes, spec, architecture),
+            None if bytes > 0.0 => Ok(Self { missing_peak: Some(spec), ..of_bytes }),
+            None => Err(no_peak(spec, architecture)),
         }
     }
 
@@ -177,6 +177,10 @@ impl Roofline {
     pub fn percent_of(&self, measured_us: f64) -> Option<f64> {
         (measured_us > 0.0).then(|| self.time_us() / measured_us * 100.0)
     }
+}
+
+fn no_peak(spec: ComputeSpec, architecture: &Architecture) -> Undefined {
+    Undefined::no_formula(format!("{} states no peak for {spec}", architecture.name))
 }
 
 #[cfg(test)]

@@ -36,6 +36,7 @@ pub struct Analysis {
     failed_passes: Vec<(String, PassError)>,
     /// What the extension's rule on the tree had to say.
     rule_notices: Vec<Notice>,
+    timeline: OnceLock<Option<Breakdown>>,
     coverage: OnceLock<Coverage>,
     iterations: OnceLock<MeasuredIterations>,
     /// What a language model did in each of the steps, where anybody said it.
@@ -145,6 +146,7 @@ impl Analysis {
             architecture,
             failed_passes,
             rule_notices,
+            timeline: OnceLock::new(),
             coverage: OnceLock::new(),
             iterations: OnceLock::new(),
             work: OnceLock::new(),
@@ -247,9 +249,9 @@ impl Analysis {
         Breakdown::from_events(positions.map(|at| self.device.timeline_event(self.trace(), at)), threshold)
     }
 
-    /// Breakdown of everything that the timeline counts; `None` without device events.
+    /// Breakdown of everything that the timeline counts; `None` without device events. Computed once.
     pub fn timeline(&self) -> Option<Breakdown> {
-        self.breakdown(self.counted())
+        *self.timeline.get_or_init(|| self.breakdown(self.counted()))
     }
 
     /// The iterations of the program, measured by the device events that the timeline counts. Detected once.

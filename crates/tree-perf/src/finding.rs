@@ -50,11 +50,15 @@ impl Analysis {
             exposed_copies: share(timeline.exposed_memcpy, timeline.busy),
         };
         let mut times: BTreeMap<OpCategory, i64> = BTreeMap::new();
+        let mut add = |category: &OpCategory, time: i64| match times.get_mut(category) {
+            Some(sum) => *sum += time,
+            None => _ = times.insert(category.clone(), time),
+        };
         for part in self.launchers.all_parts() {
-            *times.entry(part.category.clone()).or_default() += part.direct_time;
+            add(&part.category, part.direct_time);
         }
         for event in self.counted_device_events().filter(|&event| !self.tree().contains(event)) {
-            *times.entry(self.class(event)).or_default() += self.trace().events().duration(event);
+            add(&self.class(event), self.trace().events().duration(event));
         }
         let all: i64 = times.values().sum();
         let (category, time) =
