@@ -1,11 +1,12 @@
 //! The report of XPlane profiles: XLA programs on GPUs and TPUs. Of the profiles of several hosts of a run, it is about
 //! their collectives.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use iterations::Window;
-use operator_sheets::RooflineShares;
+use iterations::{LevelKind, Window};
+use operator_sheets::{Iterated, RooflineShares};
 use sheets::Layout;
 use trace_ingest::Picoseconds;
 use trace_ingest::xplane::{Plane, PlaneKind, Profile, read_profile};
@@ -205,6 +206,13 @@ fn summary(analysis: &JaxAnalysis, events: usize, title: String) -> Summary {
     }
 }
 
+/// How often the host ran a program, where the steps are its runs.
+fn calls_of_host(analysis: &JaxAnalysis, program: &str) -> Option<usize> {
+    let (level, _) = Iterated::iterations(analysis)?.steps()?;
+    let is_of_program = level.kind == LevelKind::ProgramRun && level.name == program;
+    is_of_program.then_some(level.iterations.len())
+}
+
 /// How often the program with the most time ran, and how long it takes.
 fn executions(analysis: &JaxAnalysis) -> Option<String> {
     let busy = |program| {
@@ -218,9 +226,15 @@ fn executions(analysis: &JaxAnalysis) -> Option<String> {
         let busy: Picoseconds = executions.iter().map(|execution| execution.busy).sum();
         busy.to_microseconds() / executions.len() as f64
     };
-    let count = counted(warm_up.len() + steady.len(), "execution", "executions");
+    let count = warm_up.len() + steady.len();
     let name = analysis.program_name(&most.program).unwrap_or("a program");
-    let mut line = format!("{name}: {count} on GPUs, busy {} on average", duration(mean(&steady)));
+    let gpus: BTreeSet<usize> = warm_up.iter().chain(&steady).map(|execution| execution.gpu).collect();
+    let called = calls_of_host(analysis, name).map_or(0, |calls| calls * gpus.len());
+    let count = match called > count {
+        true => format!("kernels of {count} of {called} executions recorded"),
+        false => format!("{} on GPUs", counted(count, "execution", "executions")),
+    };
+    let mut line = format!("{name}: {count}, busy {} on average", duration(mean(&steady)));
     if !warm_up.is_empty() {
         // Writing to a String cannot fail.
         let _ = write!(line, " after {} to warm up ({})", warm_up.len(), duration(mean(&warm_up)));

@@ -103,10 +103,17 @@ impl Breakdown {
             let end = event.end.max(event.start);
             let of_activity = &mut latest_end[event.activity as usize];
             *of_activity = end.max(*of_activity);
-            running.retain(|&(_, end)| end > event.start);
-            match running.binary_search_by_key(&part, |&(part, _)| part) {
-                Ok(at) => running[at].1 = end.max(running[at].1),
-                Err(at) => running.insert(at, (part, end)),
+            if let [(only, until)] = running.as_mut_slice()
+                && *only == part
+            {
+                // It ran until then, and runs on or again.
+                *until = end.max(*until);
+            } else {
+                running.retain(|&(_, end)| end > event.start);
+                match running.binary_search_by_key(&part, |&(part, _)| part) {
+                    Ok(at) => running[at].1 = end.max(running[at].1),
+                    Err(at) => running.insert(at, (part, end)),
+                }
             }
 
             let next = events.get(index + 1);

@@ -11,7 +11,7 @@ use iterations::{
 use operator_sheets::{DevicePart, Iterated, Roof};
 use perf_models::{Architecture, Device, architecture_of_device};
 use trace_ingest::xplane::{Plane, PlaneKind, Profile};
-use trace_ingest::{EventId, Trace};
+use trace_ingest::{EventId, Picoseconds, Trace};
 use trace2tree::{TraceTree, TreeOptions};
 
 use crate::collectives::CollectiveAnalysis;
@@ -43,6 +43,8 @@ pub struct JaxAnalysis {
     device_parts: Vec<DevicePart>,
     /// Whether the profile is a window of a recording.
     is_window: bool,
+    /// Where a window of time ends.
+    window_end: Option<Picoseconds>,
     /// Sums of events without a place in time, which no window has.
     sums_left_out: usize,
 }
@@ -81,7 +83,8 @@ impl JaxAnalysis {
         let sums_left_out = lines.map(|line| line.aggregated.len()).sum();
         profile.retain(|event| selected.events.contains(event));
         let analysis = Self::with_iterations(profile, options, Some(selected.iterations.clone()));
-        Ok((JaxAnalysis { is_window: true, sums_left_out, ..analysis }, selected))
+        let window_end = matches!(window, Window::Microseconds(_)).then_some(Picoseconds(selected.time.end));
+        Ok((JaxAnalysis { is_window: true, window_end, sums_left_out, ..analysis }, selected))
     }
 
     /// With these iterations, or those that are found.
@@ -116,6 +119,7 @@ impl JaxAnalysis {
             iterations,
             device_parts,
             is_window: false,
+            window_end: None,
             sums_left_out: 0,
         }
     }
@@ -189,7 +193,7 @@ impl JaxAnalysis {
     pub fn tpu(&self) -> Option<&TpuAnalysis> {
         let read = || {
             let profile = TpuProfile::new(&self.profile)?;
-            Some(TpuAnalysis::new(if self.is_window { profile.without_samples() } else { profile }))
+            Some(TpuAnalysis::new(if self.is_window { profile.as_window(self.window_end) } else { profile }))
         };
         self.tpu.get_or_init(read).as_ref()
     }

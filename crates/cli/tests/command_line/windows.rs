@@ -218,6 +218,12 @@ fn a_report_of_a_tpus_runs_is_of_these_alone() {
     let (says, some) = run(&["--window", "600us..820us"]);
     assert!(says.ends_with("the device work that starts in the window"), "{says}");
     assert_eq!((some.rows("module_runs").len(), sum(&some, "module_runs", "#Ops")), (3, 3.0));
+    // The window cuts the third run behind the start of its operation, of which it has all.
+    let duration = |some: &Sheets| sum(some, "module_runs", "Duration (us)");
+    assert_eq!(duration(&some), 150.0 + 150.0 + 140.0);
+    // And before it: what is left of the run is idle.
+    let (_, some) = run(&["--window", "600us..805us"]);
+    assert_eq!((sum(&some, "module_runs", "#Ops"), duration(&some)), (2.0, 150.0 + 150.0 + 5.0));
     let refused = |options: &[&str], says: &[&str]| {
         place.run(&[&["jax", "host.xplane.pb"], options].concat()).exits_with(2).with_error(says);
     };
