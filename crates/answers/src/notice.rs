@@ -132,6 +132,8 @@ pub enum NothingToDraw {
     TpusOnly,
     /// The trace has no steps.
     NoSteps,
+    /// The figures of TraceLens, which were asked for, have no steps.
+    NoStepsAsReference,
     /// Reports of this kind have no such picture.
     OtherReports,
 }
@@ -154,6 +156,7 @@ impl fmt::Display for NothingToDraw {
             }
             NothingToDraw::OtherReports => f.write_str("reports of other recordings have it"),
             NothingToDraw::NoSteps => f.write_str("the trace has no steps"),
+            NothingToDraw::NoStepsAsReference => f.write_str("the figures of TraceLens have no steps"),
         }
     }
 }

@@ -15,7 +15,8 @@ use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
 use crate::numbers::{counted, decimal, duration, grouped};
 use crate::parallel::map_in_order;
-use crate::report::{Analysed, Report, Reporter, Run, Stage, pictures, tables, title, titled};
+use crate::report::{Analysed, Picture, Report, Reporter, Run, Stage, pictures, tables, title, titled};
+use crate::step_picture;
 use crate::summary::{Summary, devices};
 use crate::trace::SheetNames;
 
@@ -161,7 +162,10 @@ impl Reporter for RanksReporter {
         let layout = self.sheet_names.layout(parity);
         let tables = titled(&title, tables(&analysis, job_sheets(), layout)?, run)?;
         notices.extend(analysis.diagnostics().iter().cloned().map(Notice::Job));
-        let pictures = pictures(run, &mut notices, |_| Ok(Err(NothingToDraw::OtherReports)))?;
+        let pictures = pictures(run, &mut notices, |picture| match picture {
+            Picture::Steps => step_picture::of_ranks(&analysis, &title),
+            Picture::Rooflines | Picture::StackedTime(_) => Ok(Err(NothingToDraw::OtherReports)),
+        })?;
         let summary = summary(&analysis, title);
         let report =
             Report { tables, summary, notices, pictures, analysis: Analysed::Job(Box::new(analysis)) };

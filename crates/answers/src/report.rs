@@ -103,7 +103,7 @@ pub enum Picture {
     /// Operators under the rooflines of the device.
     Rooflines,
     /// The steps of a program over time: those of an inference engine coloured by phase where phases are analysed, else
-    /// the iterations coloured by what sets them apart.
+    /// the iterations coloured by what sets them apart. Of a job how late each rank was in each step.
     Steps,
     /// Time by operation, of Tenstorrent operations.
     StackedTime(Arrangement),

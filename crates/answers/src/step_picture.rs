@@ -1,10 +1,13 @@
-//! The steps of a program over time, as a picture: of inference by phase, of any other program by what sets them apart.
+//! The steps of a program as a picture: over time, of inference by phase and of any other program by what sets them apart;
+//! of a job by rank.
 
 use inference_phase::sheets::PhaseAnalysis;
 use inference_phase::{Phase, Step};
-use iterations::{Mark, MeasuredIterations};
+use iterations::Mark;
+use multi_rank::{JobAnalysis, StepLateness};
 use operator_sheets::Iterated;
 use report_writers::DrawError;
+use report_writers::heat_map::{Axis, HeatMap};
 use report_writers::step_timeline::{StepBar, StepEngine, StepTimeline};
 use trace_ingest::{RowId, Trace, TrackId};
 
@@ -66,7 +69,10 @@ pub(crate) fn of_iterations(
     analysis: &impl Iterated,
     title: &str,
 ) -> Result<Result<String, NothingToDraw>, DrawError> {
-    let Some((level, measured)) = analysis.iterations().and_then(MeasuredIterations::steps) else {
+    let Some(iterations) = analysis.iterations() else {
+        return Ok(Err(NothingToDraw::NoStepsAsReference));
+    };
+    let Some((level, measured)) = iterations.steps() else {
         return Ok(Err(NothingToDraw::NoSteps));
     };
     let ms = |time: i64| analysis.ms(time as f64);
@@ -89,6 +95,31 @@ pub(crate) fn of_iterations(
         footnote: format!("{} by {}, on the device.", level.name, level.evidence),
     };
     timeline.to_svg().map(Ok)
+}
+
+/// The lateness of a job's ranks by step, or why there is no picture of it.
+pub(crate) fn of_ranks(
+    analysis: &JobAnalysis,
+    title: &str,
+) -> Result<Result<String, NothingToDraw>, DrawError> {
+    let Some(StepLateness { ranks, steps, lateness }) = analysis.step_lateness() else {
+        return Ok(Err(NothingToDraw::NoStepsAsReference));
+    };
+    if steps.is_empty() {
+        return Ok(Err(NothingToDraw::NoSteps));
+    }
+    let ms = |row: Vec<Option<i64>>| row.into_iter().map(|ns| ns.map(|ns| ns as f64 / 1e6)).collect();
+    let names = |title: &str, names: Vec<String>| Axis { title: title.to_owned(), names };
+    let picture = HeatMap {
+        title: format!("Lateness by rank and step · {title}"),
+        rows: names("rank", ranks.iter().map(u32::to_string).collect()),
+        columns: names("step", steps.iter().map(i64::to_string).collect()),
+        cells: lateness.into_iter().map(ms).collect(),
+        unit: "ms".to_owned(),
+        footnote: "By how much a rank entered collectives after the middle rank; each delay counts once."
+            .to_owned(),
+    };
+    picture.to_svg().map(Ok)
 }
 
 /// Tokens of prompts and generated ones, as far as there are any and the trace says so.

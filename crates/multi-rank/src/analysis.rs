@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use perf_models::CollectiveKind;
 
+use crate::align::median;
 use crate::causes::{Cause, causes};
 use crate::clocks::{ClockMode, Clocks};
 use crate::collectives::Collectives;
@@ -73,6 +74,8 @@ pub(crate) struct RankFigures {
     pub(crate) duration: i64,
     /// Collectives of its groups that it does not have: before, in, and after its recording.
     pub(crate) lacks: [u64; 3],
+    /// Middle duration of its whole steps.
+    pub(crate) usual_step: Option<i64>,
 }
 
 /// Collectives of a group that are alike: of one kind, type and size.
@@ -121,6 +124,18 @@ pub(crate) struct StepTimes {
     pub(crate) step: i64,
     /// Recording and duration in nanoseconds, by recording.
     pub(crate) durations: Vec<(usize, i64)>,
+}
+
+/// How late ranks were in the steps of the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepLateness {
+    /// The ranks.
+    pub ranks: Vec<u32>,
+    /// Numbers of the steps, ascending.
+    pub steps: Vec<i64>,
+    /// By rank and step the time in nanoseconds by which the rank entered collectives after the middle rank, each delay
+    /// once; `None` where the recording does not have all of the step.
+    pub lateness: Vec<Vec<Option<i64>>>,
 }
 
 /// A job, analysed.
@@ -181,6 +196,13 @@ impl JobAnalysis {
         }
         let classes: Vec<SizeClass> = classes.into_values().collect();
         let (steps, step_numbers) = step_times(&job)?;
+        let mut durations: Vec<Vec<i64>> = vec![Vec::new(); ranks.len()];
+        for &(recording, duration) in steps.iter().flat_map(|step| &step.durations) {
+            durations[recording].push(duration);
+        }
+        for (figures, durations) in ranks.iter_mut().zip(&durations) {
+            figures.usual_step = median(durations.iter().copied());
+        }
         let mut analysis = JobAnalysis {
             options,
             lanes,
@@ -271,6 +293,32 @@ impl JobAnalysis {
             }
         }
         names
+    }
+
+    /// How late each rank was in each step; `None` with the figures of TraceLens, which do not say.
+    #[must_use]
+    pub fn step_lateness(&self) -> Option<StepLateness> {
+        if self.options.parity {
+            return None;
+        }
+        let (ranks, steps) = (self.job.recordings.len(), self.steps.len());
+        let mut lateness = vec![vec![None; steps]; ranks];
+        for (place, step) in self.steps.iter().enumerate() {
+            step.durations.iter().for_each(|&(recording, _)| lateness[recording][place] = Some(0));
+        }
+        for cause in &self.causes {
+            let number = self.step_number(cause.recording, cause.step);
+            let place =
+                number.and_then(|number| self.steps.binary_search_by_key(&number, |step| step.step).ok());
+            if let Some(place) = place {
+                *lateness[cause.recording][place].get_or_insert(0) += cause.lateness;
+            }
+        }
+        Some(StepLateness {
+            ranks: self.job.recordings.iter().map(|recording| recording.rank).collect(),
+            steps: self.steps.iter().map(|step| step.step).collect(),
+            lateness,
+        })
     }
 
     /// Number of a step of a recording, which its rows tell by the index; `None` outside of steps.

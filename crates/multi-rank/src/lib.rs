@@ -22,7 +22,7 @@ mod source;
 mod statistic;
 mod tables;
 
-pub use analysis::{JobAnalysis, JobOptions};
+pub use analysis::{JobAnalysis, JobOptions, StepLateness};
 pub use causes::CauseKind;
 pub use clocks::ClockMode;
 pub use diagnostic::Diagnostic;

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod csv_directory;
+pub mod heat_map;
 mod json;
 mod picture;
 mod report;

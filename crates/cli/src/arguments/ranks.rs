@@ -113,6 +113,10 @@ pub(crate) struct RanksOutput {
     #[command(flatten)]
     pub(crate) naming: SheetNaming,
 
+    /// Draw how late each rank was in each step as an SVG picture
+    #[arg(long = "step_svg", value_name = "FILE")]
+    pub(crate) step_svg: Option<PathBuf>,
+
     /// Keep the tables of the ranks in this folder, and take from it what is there
     #[arg(long = "tables", value_name = "DIR")]
     pub(crate) kept: Option<PathBuf>,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use answers::numbers::{counted, grouped};
-use answers::{MapOptions, Mapped, RanksReporter, map_ranks};
+use answers::{MapOptions, Mapped, Picture, RanksReporter, map_ranks};
 use multi_rank::{JobOptions, RankPattern};
 use trace_ingest::{ReadOptions, RecordingKind};
 
@@ -50,7 +50,9 @@ pub(crate) fn run(arguments: &RanksArguments, given: &Given, timings: &mut Timin
     let parity = asked.parity.is_some();
     let found = recordings(arguments)?;
     let files = &found.files;
+    let picture = arguments.output.step_svg.as_deref();
     let mut request = Request {
+        pictures: picture.map(|path| (Picture::Steps, path)).into_iter().collect(),
         workbook: Some((RecordingKind::Trace, "_ranks_report")),
         default_workbook: found.workbook,
         ..Request::new("ranks", files, &arguments.output.tables, given)

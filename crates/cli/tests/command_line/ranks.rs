@@ -61,6 +61,25 @@ fn the_summary_says_who_is_waited_for_and_why() {
 }
 
 #[test]
+fn a_picture_shows_how_late_each_rank_was_in_each_step() {
+    let place = job();
+    let picture = ["ranks", "job/rank*_trace.json", "--step_svg", "steps.svg"];
+    place.run(&picture).exits_with(0);
+    let svg = String::from_utf8(place.bytes("steps.svg")).unwrap();
+    for text in ["Lateness by rank and step", "rank", "step", "2.0 ms"] {
+        assert!(svg.contains(text), "no {text:?} in {svg}");
+    }
+    // Four steps of rank 2 in the darkest shade, and the legend.
+    let darkest = svg.matches("#99000D").count();
+    assert_eq!(darkest, 5, "{svg}");
+    let parity = [&picture[..], &["--parity", "tracelens"]].concat();
+    place
+        .run(&parity)
+        .exits_with(0)
+        .with_summary(&["--step_svg writes nothing: the figures of TraceLens have no steps"]);
+}
+
+#[test]
 fn the_causes_stand_by_rank_and_step() {
     let place = job();
     let outcome = place.run(&["ranks", "job/rank*_trace.json", "--json"]).exits_with(0);
@@ -72,6 +91,7 @@ fn the_causes_stand_by_rank_and_step() {
     assert_eq!(steps, [2, 3, 4, 5]);
     assert!(sheets.column("straggler_causes", "cause").iter().all(|cause| *cause == "computation"));
     assert_eq!(sheets.column("matching", "not matched"), [0, 0, 0, 0]);
+    assert_eq!(sheets.column("ranks_overview", "step (ms)"), [10.0; 4]);
     assert_eq!(sheets.column("step_times", "ranks"), [4, 4, 4, 4, 4, 4]);
     // 2,000,000 bytes in 0.2 ms are 10 GB/s, and half as much again crosses a link.
     let rate = |column: &str| sheets.column("group_summary", column)[0].as_f64().unwrap();

@@ -111,6 +111,8 @@ fn ranks<'a>() -> Sheet<'a, JobAnalysis> {
         Column::text("first cause", "What made it late, of its steps the cause with the most lateness.")
             .with_role(Role::Detail)
             .field_in(|job: &Job<'a>, &rank: &R| job.main_cause(rank).map(Cause::in_words).into()),
+        Column::milliseconds("step (ms)", "Middle duration in ms of the steps that are whole in the recording.")
+            .field_in(|job: &Job<'a>, &rank: &R| job.ranks[rank].usual_step.map(ms).into()),
         Column::count("steps", "Iterations of the program in the recording.").with_role(Role::Detail)
             .field_in(|job: &Job<'a>, &rank: &R| job.job.recordings[rank].row.steps.into()),
         Column::text("recording", "The file.").with_role(Role::Provenance)
