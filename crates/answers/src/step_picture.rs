@@ -116,7 +116,7 @@ pub(crate) fn of_ranks(
         columns: names("step", steps.iter().map(i64::to_string).collect()),
         cells: lateness.into_iter().map(ms).collect(),
         unit: "ms".to_owned(),
-        footnote: "By how much a rank entered collectives after the middle rank; each delay counts once."
+        footnote: "By how much a rank entered collectives after the middle rank by its own doing; each delay counts once."
             .to_owned(),
     };
     picture.to_svg().map(Ok)

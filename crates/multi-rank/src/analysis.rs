@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use perf_models::CollectiveKind;
 
 use crate::align::median;
-use crate::causes::{Cause, causes};
+use crate::causes::{Cause, CauseKind, causes};
 use crate::clocks::{ClockMode, Clocks};
 use crate::collectives::Collectives;
 use crate::diagnostic::Diagnostic;
@@ -133,8 +133,8 @@ pub struct StepLateness {
     pub ranks: Vec<u32>,
     /// Numbers of the steps, ascending.
     pub steps: Vec<i64>,
-    /// By rank and step the time in nanoseconds by which the rank entered collectives after the middle rank, each delay
-    /// once; `None` where the recording does not have all of the step.
+    /// By rank and step the time in nanoseconds by which the rank entered collectives after the middle rank by its own
+    /// doing, each delay once; `None` where the recording does not have all of the step.
     pub lateness: Vec<Vec<Option<i64>>>,
 }
 
@@ -306,7 +306,7 @@ impl JobAnalysis {
         for (place, step) in self.steps.iter().enumerate() {
             step.durations.iter().for_each(|&(recording, _)| lateness[recording][place] = Some(0));
         }
-        for cause in &self.causes {
+        for cause in self.causes.iter().filter(|cause| cause.kind != CauseKind::PassedOn) {
             let number = self.step_number(cause.recording, cause.step);
             let place =
                 number.and_then(|number| self.steps.binary_search_by_key(&number, |step| step.step).ok());

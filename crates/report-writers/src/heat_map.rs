@@ -12,15 +12,15 @@
 //!     footnote: String::new(),
 //! };
 //! let svg = picture.to_svg()?;
-//! assert!(svg.contains("2.0 to 2.5 ms") && svg.contains("not recorded"));
+//! assert!(svg.contains("to 2.50 ms") && svg.contains("not recorded"));
 //! # Ok::<(), report_writers::DrawError>(())
 //! ```
 
 use plotters::style::text_anchor::HPos;
 
 use crate::picture::{
-    Area, DrawError, INK, MARGIN, WIDTH, grouped, legend, notes_height, pixels, rectangle, rgb, shade_of,
-    shortened, svg, text, text_upwards, text_width, title, write_notes,
+    Area, DrawError, INK, MARGIN, WIDTH, legend, notes_height, pixels, rectangle, rgb, shade_of, shortened,
+    svg, text, text_upwards, text_width, title, write_notes,
 };
 
 /// Numbers by row and column.
@@ -67,8 +67,10 @@ impl HeatMap {
 /// Rows and columns that are drawn at most: of more, several share one.
 const MOST_ROWS: usize = 200;
 const MOST_COLUMNS: usize = 180;
-/// Classes of numbers above 0, each with a shade.
+/// Classes of numbers that are shown, each with a shade.
 const CLASSES: usize = 5;
+/// Share of the largest number up to which one is not told from 0: noise would draw the eye.
+const LEAST: f64 = 0.05;
 /// The category of [`shade_of`] that the shades are of: red.
 const HUE: usize = 4;
 const ZERO: u32 = 0xF2F2F2;
@@ -87,9 +89,9 @@ fn largest<'c>(rows: impl Iterator<Item = &'c [Option<f64>]>) -> Option<f64> {
     rows.flatten().copied().flatten().reduce(f64::max)
 }
 
-/// The class of a number, from 0; `None` for what is not above 0.
+/// The class of a number, from 0; `None` for what is not told from 0.
 fn class_of(number: f64, most: f64) -> Option<usize> {
-    (number > 0.0).then(|| ((number / most * CLASSES as f64).ceil() as usize).clamp(1, CLASSES) - 1)
+    (number > LEAST * most).then(|| ((number / most * CLASSES as f64).ceil() as usize).clamp(1, CLASSES) - 1)
 }
 
 fn shade(class: usize) -> u32 {
@@ -148,10 +150,15 @@ fn draw(picture: &HeatMap) -> Result<String, DrawError> {
 
 /// A swatch for each class that a number may have, and for what is not there where something is not.
 fn legend_entries(blocks: &[Vec<Option<f64>>], most: f64, unit: &str) -> Vec<(String, u32)> {
-    let bound = |class: usize| grouped(most * class as f64 / CLASSES as f64);
-    let mut entries = vec![(format!("0 {unit}"), ZERO)];
+    // Three digits of the largest number.
+    let places = (2 - most.max(f64::MIN_POSITIVE).log10().floor() as i32).clamp(0, 9) as usize;
+    let bound = |class: usize| {
+        let share = if class == 0 { LEAST } else { class as f64 / CLASSES as f64 };
+        format!("{:.places$}", most * share)
+    };
+    let mut entries = vec![(format!("up to {} {unit}", bound(0)), ZERO)];
     if most > 0.0 {
-        let of = |class| (format!("{} to {} {unit}", bound(class), bound(class + 1)), shade(class));
+        let of = |class| (format!("to {} {unit}", bound(class + 1)), shade(class));
         entries.extend((0..CLASSES).map(of));
     }
     if blocks.iter().flatten().any(Option::is_none) {
@@ -229,14 +236,14 @@ mod tests {
         assert_eq!(rectangles(&svg, ZERO), 5);
         assert_eq!(rectangles(&svg, shade(CLASSES - 1)), 2);
         assert_eq!(rectangles(&svg, shade(2)), 2, "5 of 10 is in the class from 4 to 6");
-        assert!(svg.contains("8.0 to 10.0 ms") && !svg.contains("not recorded"));
+        assert!(svg.contains("to 8.0 ms") && svg.contains("to 10.0 ms") && !svg.contains("not recorded"));
     }
 
     #[test]
     fn what_is_not_there_is_white_and_said() {
         let svg = map(2, 2, |row, column| (row == column).then_some(1.0)).to_svg().unwrap();
         assert!(svg.contains("not recorded"));
-        assert!(map(1, 1, |_, _| Some(0.0)).to_svg().unwrap().contains("0 ms"));
+        assert!(map(1, 1, |_, _| Some(0.0)).to_svg().unwrap().contains("up to 0"));
     }
 
     #[test]

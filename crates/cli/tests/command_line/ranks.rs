@@ -66,7 +66,7 @@ fn a_picture_shows_how_late_each_rank_was_in_each_step() {
     let picture = ["ranks", "job/rank*_trace.json", "--step_svg", "steps.svg"];
     place.run(&picture).exits_with(0);
     let svg = String::from_utf8(place.bytes("steps.svg")).unwrap();
-    for text in ["Lateness by rank and step", "rank", "step", "2.0 ms"] {
+    for text in ["Lateness by rank and step", "rank", "step", "to 2.00 ms"] {
         assert!(svg.contains(text), "no {text:?} in {svg}");
     }
     // Four steps of rank 2 in the darkest shade, and the legend.
