@@ -23,7 +23,7 @@ mod xla;
 pub use error::Error;
 pub use known_sheets::{KnownSheet, ReportOf, known_sheets};
 pub use notice::{NothingToDraw, Notice};
-pub use ranks::{MapOptions, Mapped, RanksReporter, map_ranks};
+pub use ranks::{JobRecordings, MapOptions, Mapped, RanksReporter, fuse_ranks, map_ranks};
 pub use report::{Analysed, Picture, Report, Reporter, Run, Stage, Watch, report};
 pub use rocprof::RocprofReporter;
 pub use summary::{Summary, Timeline};

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use multi_rank::{
-    CauseKind, Job, JobAnalysis, JobFinding, JobFolder, JobOptions, RankFolder, RankPattern, Source,
-    Straggler, job_sheets, rank_tables,
+    CauseKind, FuseOptions, FuseOutput, Fused, Job, JobAnalysis, JobFinding, JobFolder, JobOptions,
+    RankFolder, RankPattern, Source, Straggler, job_sheets, rank_tables,
 };
 use perf_models::CommunicationPatterns;
+use tempfile::TempDir;
 use trace_ingest::{ReadOptions, read_path};
 use tree_perf::{Analysis, AnalysisOptions};
 
@@ -91,11 +92,9 @@ fn map_rank(
     Ok(Mapped::Written { rank: tables.rank.rank, events })
 }
 
-/// Makes the report of a job from the recordings of its ranks, or from a folder of their tables.
-#[derive(Default)]
-pub struct RanksReporter {
-    /// What is analysed.
-    pub analysis: JobOptions,
+/// The recordings of a job: how they are brought into tables, and what says their ranks.
+#[derive(Clone, Debug, Default)]
+pub struct JobRecordings {
     /// How recordings are brought into tables.
     pub map: MapOptions,
     /// Where their tables are kept; they are thrown away otherwise.
@@ -104,19 +103,30 @@ pub struct RanksReporter {
     pub rank_pattern: Option<RankPattern>,
     /// Whether the rank is the place among the recordings, whatever they say.
     pub rank_by_place: bool,
-    /// Whether the devices of a node are counted by what the first recording says, where nobody says how many.
-    pub count_devices: bool,
-    /// Names of the sheets, with which the columns go.
-    pub sheet_names: SheetNames,
 }
 
-impl Reporter for RanksReporter {
-    fn report(mut self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
-        run.begin(Stage::Read);
-        let mut notices = Vec::new();
-        let temporary;
-        let folders: Vec<(RankFolder, Option<u32>)> = match paths {
-            [] => return Err(Error::NoRecording),
+/// The folders of a job's ranks.
+struct Folders {
+    /// Each with the rank that is not its own.
+    ranks: Vec<(RankFolder, Option<u32>)>,
+    /// Events that were read.
+    events: usize,
+    /// Recordings that cannot be used, and why.
+    failed: Vec<(PathBuf, Error)>,
+    /// Removed when they have been read.
+    _temporary: Option<TempDir>,
+}
+
+impl JobRecordings {
+    /// The tables of recordings, or those in a folder.
+    fn folders(
+        &self,
+        paths: &[PathBuf],
+        reading: &ReadOptions<'_>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Folders, Error> {
+        match paths {
+            [] => Err(Error::NoRecording),
             [folder] if folder.is_dir() => {
                 let folder = JobFolder::open(folder)?;
                 for (path, why) in &folder.stale {
@@ -128,22 +138,77 @@ impl Reporter for RanksReporter {
                 }
                 let by_path =
                     |rank: &RankFolder| self.rank_pattern.as_ref()?.rank(Path::new(&rank.source().path));
-                folder.ranks().iter().map(|rank| (rank.clone(), by_path(rank))).collect()
+                let ranks = folder.ranks().iter().map(|rank| (rank.clone(), by_path(rank))).collect();
+                Ok(Folders { ranks, events: 0, failed: Vec::new(), _temporary: None })
             }
-            recordings => {
-                let folder = match &self.tables {
-                    Some(folder) => folder.clone(),
-                    None => {
-                        temporary = tempfile::tempdir()
-                            .map_err(|source| multi_rank::Error::Io { path: std::env::temp_dir(), source })?;
-                        temporary.path().to_owned()
-                    }
-                };
-                self.map_all(recordings, &folder, run, &mut notices)?
+            recordings => self.mapped(recordings, reading),
+        }
+    }
+
+    /// The tables of the recordings that can be used.
+    fn mapped(&self, recordings: &[PathBuf], reading: &ReadOptions<'_>) -> Result<Folders, Error> {
+        let mut temporary = None;
+        let folder = match &self.tables {
+            Some(folder) => folder.clone(),
+            None => {
+                let made = tempfile::tempdir()
+                    .map_err(|source| multi_rank::Error::Io { path: std::env::temp_dir(), source })?;
+                temporary.insert(made).path().to_owned()
             }
         };
+        let (mut events, mut failed) = (0, Vec::new());
+        for (path, mapped) in
+            recordings.iter().zip(map_ranks(recordings, &folder, &self.map, reading, |_, _| ())?)
+        {
+            match mapped {
+                Ok(Mapped::Written { events: of_recording, .. }) => events += of_recording,
+                Ok(Mapped::Kept { .. }) => {}
+                // Which of the two is meant, nobody but the user knows.
+                Err(error @ Error::Job(multi_rank::Error::RankTwice { .. })) => return Err(error),
+                Err(error) => failed.push((path.clone(), error)),
+            }
+        }
+        let there = JobFolder::open(&folder)?;
+        let mut ranks = Vec::new();
+        for (place, path) in (0..).zip(recordings) {
+            let Ok(source) = Source::of(path) else { continue };
+            let Some(of_rank) = there.find(&source) else { continue };
+            let by_path = self.rank_pattern.as_ref().and_then(|pattern| pattern.rank(path));
+            ranks.push((of_rank.clone(), if self.rank_by_place { Some(place) } else { by_path }));
+        }
+        Ok(Folders { ranks, events, failed, _temporary: temporary })
+    }
+}
+
+/// Makes the report of a job from the recordings of its ranks, or from a folder of their tables.
+#[derive(Default)]
+pub struct RanksReporter {
+    /// What is analysed.
+    pub analysis: JobOptions,
+    /// What the recordings are.
+    pub recordings: JobRecordings,
+    /// Whether the devices of a node are counted by what the first recording says, where nobody says how many.
+    pub count_devices: bool,
+    /// Names of the sheets, with which the columns go.
+    pub sheet_names: SheetNames,
+}
+
+impl Reporter for RanksReporter {
+    fn report(mut self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
+        run.begin(Stage::Read);
+        let mut notices = Vec::new();
+        let mut folders = self.recordings.folders(paths, &run.reading, &mut notices)?;
+        run.count_events(folders.events);
+        let left_out = folders.failed.iter();
+        notices.extend(
+            left_out.map(|(path, error)| Notice::LeftOut { path: path.clone(), reason: error.to_string() }),
+        );
+        if folders.ranks.is_empty() && !folders.failed.is_empty() {
+            let first = Box::new(folders.failed.swap_remove(0).1);
+            return Err(Error::NoRanks { recordings: paths.len(), first });
+        }
         run.begin(Stage::Analysis);
-        let job = Job::open(folders)?;
+        let job = Job::open(std::mem::take(&mut folders.ranks))?;
         if self.count_devices && self.analysis.gpus_per_node.is_none() {
             self.analysis.gpus_per_node = job.visible_devices();
         }
@@ -173,44 +238,29 @@ impl Reporter for RanksReporter {
     }
 }
 
-impl RanksReporter {
-    /// The tables of the recordings that can be used.
-    fn map_all(
-        &self,
-        recordings: &[PathBuf],
-        folder: &Path,
-        run: &mut Run<'_>,
-        notices: &mut Vec<Notice>,
-    ) -> Result<Vec<(RankFolder, Option<u32>)>, Error> {
-        let mapped = map_ranks(recordings, folder, &self.map, &run.reading, |_, _| ())?;
-        let mut first_error = None;
-        for (path, mapped) in recordings.iter().zip(mapped) {
-            match mapped {
-                Ok(Mapped::Written { events, .. }) => run.count_events(events),
-                Ok(Mapped::Kept { .. }) => {}
-                // Which of the two is meant, nobody but the user knows.
-                Err(error @ Error::Job(multi_rank::Error::RankTwice { .. })) => return Err(error),
-                Err(error) => {
-                    notices.push(Notice::LeftOut { path: path.clone(), reason: error.to_string() });
-                    first_error.get_or_insert(error);
-                }
-            }
-        }
-        let there = JobFolder::open(folder)?;
-        let mut folders = Vec::new();
-        for (place, path) in (0..).zip(recordings) {
-            let Ok(source) = Source::of(path) else { continue };
-            let Some(of_rank) = there.find(&source) else { continue };
-            let by_path = self.rank_pattern.as_ref().and_then(|pattern| pattern.rank(path));
-            folders.push((of_rank.clone(), if self.rank_by_place { Some(place) } else { by_path }));
-        }
-        match first_error {
-            Some(first) if folders.is_empty() => {
-                Err(Error::NoRanks { recordings: recordings.len(), first: Box::new(first) })
-            }
-            _ => Ok(folders),
-        }
+/// Writes the recordings of a job, or those that the tables of a folder were made from, as one trace to `output`.
+///
+/// # Errors
+/// Those of [`multi_rank::fuse()`], and when one of the recordings cannot be brought into tables.
+pub fn fuse_ranks(
+    recordings: &JobRecordings,
+    paths: &[PathBuf],
+    options: &FuseOptions,
+    output: &FuseOutput,
+    reading: &ReadOptions<'_>,
+) -> Result<(Fused, Vec<Notice>), Error> {
+    let mut notices = Vec::new();
+    let mut folders = recordings.folders(paths, reading, &mut notices)?;
+    if let Some((_, error)) = folders.failed.into_iter().next() {
+        return Err(error);
     }
+    let job = Job::open(std::mem::take(&mut folders.ranks))?;
+    let fused = multi_rank::fuse(&job, options, output, reading).map_err(|error| match error {
+        multi_rank::Error::Ingest(error) => Error::Ingest(error),
+        error => Error::Job(error),
+    })?;
+    notices.extend(fused.diagnostics.iter().cloned().map(Notice::Job));
+    Ok((fused, notices))
 }
 
 fn summary(analysis: &JobAnalysis, title: String) -> Summary {

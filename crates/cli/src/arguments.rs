@@ -34,7 +34,7 @@ use match_blocks::MatchArguments;
 use metal::MetalArguments;
 use model::ModelArguments;
 use pytorch::TraceArguments;
-use ranks::{MapArguments, RanksArguments};
+use ranks::{FuseArguments, MapArguments, RanksArguments};
 use reference_tools::ReferenceTool;
 use rocprof::RocprofArguments;
 use split::SplitArguments;
@@ -111,6 +111,9 @@ pub(crate) enum Command {
     /// Write a report of a job of many ranks: collectives across ranks, who is waited for and why
     #[command(after_help = ranks::RANKS_EXAMPLES)]
     Ranks(Box<RanksArguments>),
+    /// Write the traces of a job's ranks as one, on one clock, to look at in a viewer
+    #[command(after_help = ranks::FUSE_EXAMPLES)]
+    Fuse(Box<FuseArguments>),
     /// Print the call tree of a trace: operators, launches, kernels
     Tree(TreeArguments),
     /// Split a trace into traces of single steps, of the steady state, or of phases

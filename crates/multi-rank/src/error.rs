@@ -4,6 +4,9 @@ use std::io;
 use std::path::PathBuf;
 
 use parquet::errors::ParquetError;
+use trace_ingest::IngestError;
+
+use crate::members::Members;
 
 /// Why tables could not be written or read, or say nothing.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +48,42 @@ pub enum Error {
         first: PathBuf,
         /// The other.
         second: PathBuf,
+    },
+    /// A recording cannot be read.
+    #[error(transparent)]
+    Ingest(#[from] IngestError),
+    /// The name of a trace does not tell how it is to be written.
+    #[error(
+        "{path}: its name does not tell how to write the trace; end it in .json, .json.gz or .json.zst",
+        path = .path.display()
+    )]
+    OtherEnding {
+        /// The name.
+        path: PathBuf,
+    },
+    /// What is to be written is one of the recordings.
+    #[error("{path}: is one of the recordings; write the trace to another place", path = .path.display())]
+    OverwritesRecording {
+        /// The recording.
+        path: PathBuf,
+    },
+    /// A recording is not the one any more that tables were made from.
+    #[error(
+        "{path}: has changed since its tables were made; map it again with `tracelens map`, or name the recordings in \
+         place of the tables",
+        path = .path.display()
+    )]
+    Changed {
+        /// The recording.
+        path: PathBuf,
+    },
+    /// Ranks were asked for that have no recording.
+    #[error("no recording is of rank {missing}; there are recordings of rank {there}")]
+    NoSuchRank {
+        /// The ranks.
+        missing: Members,
+        /// Ranks that have one.
+        there: Members,
     },
     /// No rank is left to say something of.
     #[error("{path}: has no tables of ranks; map traces into it with `tracelens map TRACE… --out {path}`", path = .path.display())]

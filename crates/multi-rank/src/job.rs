@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 
+use crate::clocks::{ClockMode, Clocks};
 use crate::diagnostic::Diagnostic;
 use crate::error::Error;
 use crate::folder::RankFolder;
 use crate::map::group_key;
+use crate::matching::{Pairing, match_collectives};
 use crate::members::Members;
 use crate::rows::{Text, Wanted};
 use crate::tables::{GroupRow, RankRow};
@@ -112,6 +114,13 @@ impl Job {
     pub fn visible_devices(&self) -> Option<u32> {
         let first = self.recordings.first()?;
         u32::try_from(first.row.visible_devices).ok().filter(|&devices| devices > 0)
+    }
+
+    /// How the clocks of its hosts stand to each other.
+    pub(crate) fn clocks(&self, mode: ClockMode) -> Result<Clocks, Error> {
+        let is_one = mode == ClockMode::Raw || self.clocks.len() < 2;
+        let pairs = if is_one { Vec::new() } else { match_collectives(self, Pairing::Best)?.clock_pairs };
+        Ok(Clocks::solve(self, &pairs, mode))
     }
 
     /// Ranks that are there.

@@ -45,7 +45,7 @@ pub use event_table::{
 };
 pub use facts::{DeviceProperties, DistributedInfo, ProcessGroup, RecorderFacts, RecordingKind, TraceFacts};
 #[cfg(feature = "kineto")]
-pub use kineto::{EntryVisitor, RawEntry, visit_entries};
+pub use kineto::{EntryVisitor, Member, RawEntry, members, visit_entries};
 pub use open::{open, read_path, recognise};
 pub use recording::Recording;
 pub use source::{Progress, ReadOptions, is_standard_input};

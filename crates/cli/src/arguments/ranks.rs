@@ -1,10 +1,10 @@
-//! Flags of `tracelens map` and `tracelens ranks`.
+//! Flags of `tracelens map`, `tracelens ranks` and `tracelens fuse`.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use clap::Args;
-use multi_rank::{ClockMode, Pairing, RankPattern, Statistic};
+use multi_rank::{ClockMode, FusedEvents, Members, Pairing, RankPattern, Statistic};
 use perf_models::CommunicationPatterns;
 
 use super::report_output::{ReportOutput, SheetNaming};
@@ -26,6 +26,15 @@ Examples:
   tracelens ranks tables --output_csvs_dir sheets           from tables of `tracelens map`, as CSV files
 
 Options may be written with _ or with -. `tracelens columns` explains the sheets.";
+
+pub(crate) const FUSE_EXAMPLES: &str = "\
+Examples:
+  tracelens fuse rank*.json.gz -o job.json.gz               all ranks in one trace, for Perfetto
+  tracelens fuse rank*.json.gz --ranks 0,8 -o two.json.gz   two of them, on the clock that all agree on
+  tracelens fuse tables --filter comm -o comm.json.zst      collectives, from the traces that the tables are of
+
+Processes are called RANK r - GPU and RANK r - CPU, and every event has its rank in args.rank. Ids of different ranks
+differ; args.pid_raw, args.correlation_raw and so on are what they were. Options may be written with _ or with -.";
 
 #[derive(Args)]
 pub(crate) struct MapArguments {
@@ -71,7 +80,7 @@ impl MappingArguments {
 #[derive(Args)]
 pub(crate) struct RanksArguments {
     #[command(flatten)]
-    pub(crate) sources: Sources,
+    pub(crate) recordings: Recordings,
 
     #[command(flatten)]
     pub(crate) output: RanksOutput,
@@ -81,6 +90,22 @@ pub(crate) struct RanksArguments {
 
     #[command(flatten)]
     pub(crate) analysis: RanksAnalysis,
+}
+
+/// The recordings and their ranks.
+#[derive(Args)]
+pub(crate) struct Recordings {
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+
+    /// Number of ranks; a recording that is missing ends the run
+    #[arg(long = "world_size", value_name = "N", conflicts_with = "recordings")]
+    pub(crate) world_size: Option<NonZeroU32>,
+
+    /// Regular expression that finds the rank in the path of a recording: its group rank, else its first
+    /// [default: what the recording says, else rank<N> in its path]
+    #[arg(long = "rank_regex", value_name = "REGEX")]
+    pub(crate) rank_regex: Option<RankPattern>,
 }
 
 /// The recordings, named in one of several ways.
@@ -125,15 +150,6 @@ pub(crate) struct RanksOutput {
 #[derive(Args)]
 #[command(next_help_heading = "Analysis")]
 pub(crate) struct RanksAnalysis {
-    /// Number of ranks; a recording that is missing ends the run
-    #[arg(long = "world_size", value_name = "N", conflicts_with = "recordings")]
-    pub(crate) world_size: Option<NonZeroU32>,
-
-    /// Regular expression that finds the rank in the path of a recording: its group rank, else its first
-    /// [default: what the recording says, else rank<N> in its path]
-    #[arg(long = "rank_regex", value_name = "REGEX")]
-    pub(crate) rank_regex: Option<RankPattern>,
-
     /// Bring the clocks of hosts together by the ends of collectives (align), or take times as they are (raw)
     #[arg(long, value_name = "HOW", default_value = "align", value_parser = one_of(CLOCKS))]
     pub(crate) clock: ClockMode,
@@ -181,6 +197,60 @@ pub(crate) struct RanksAnalysis {
     #[arg(long = "use_multiprocessing", hide = true)]
     use_multiprocessing: bool,
 }
+
+#[derive(Args)]
+pub(crate) struct FuseArguments {
+    #[command(flatten)]
+    pub(crate) recordings: Recordings,
+
+    /// The trace to write: .json, .json.gz or .json.zst
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+
+    /// These ranks only, such as 0,8,16 or 0-7
+    #[arg(long, value_name = "LIST", value_parser = ranks)]
+    pub(crate) ranks: Option<Members>,
+
+    /// Which events
+    #[arg(long, value_name = "WHICH", default_value = "all", value_parser = one_of_explained(EVENTS))]
+    pub(crate) filter: FusedEvents,
+
+    /// Bring the clocks of hosts together by the ends of collectives (align), or take times as they are (raw)
+    #[arg(long, value_name = "HOW", default_value = "align", value_parser = one_of(CLOCKS))]
+    pub(crate) clock: ClockMode,
+
+    /// With the frames of Python stacks
+    #[arg(long = "python-frames", alias = "include_pyfunc")]
+    pub(crate) python_frames: bool,
+
+    /// Keep the tables of the ranks in this folder, and take from it what is there
+    #[arg(long = "tables", value_name = "DIR")]
+    pub(crate) kept: Option<PathBuf>,
+
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) mapping: MappingArguments,
+}
+
+/// Ranks of a list such as `0,8-15`.
+fn ranks(text: &str) -> Result<Members, String> {
+    let ranks = Members::from_ranges(text).filter(|ranks| !ranks.is_empty());
+    ranks
+        .ok_or_else(|| "expected numbers of ranks with commas between them, or ranges such as 0-7".to_owned())
+}
+
+const EVENTS: &[(&str, &str, FusedEvents)] = &[
+    ("all", "", FusedEvents::All),
+    ("gpu", "what devices did", FusedEvents::Device),
+    (
+        "comm",
+        "kernels of collectives, what launched them, and the host's collectives",
+        FusedEvents::Communication,
+    ),
+];
 
 const CLOCKS: &[(&str, ClockMode)] = &[("align", ClockMode::Align), ("raw", ClockMode::Raw)];
 

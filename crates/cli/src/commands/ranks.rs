@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use answers::numbers::{counted, grouped};
-use answers::{MapOptions, Mapped, Picture, RanksReporter, map_ranks};
+use answers::{JobRecordings, MapOptions, Mapped, Picture, RanksReporter, map_ranks};
 use multi_rank::{JobOptions, RankPattern};
 use trace_ingest::{ReadOptions, RecordingKind};
 
 use super::report::Request;
-use crate::arguments::ranks::{MapArguments, RanksArguments, Sources};
+use crate::arguments::ranks::{MapArguments, RanksArguments, Recordings, Sources};
 use crate::arguments::{Given, long_name};
 use crate::console;
 use crate::error::Failure;
@@ -48,7 +48,7 @@ fn outcome(mapped: &Mapped) -> String {
 pub(crate) fn run(arguments: &RanksArguments, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
     let asked = &arguments.analysis;
     let parity = asked.parity.is_some();
-    let found = recordings(arguments)?;
+    let found = recordings(&arguments.recordings)?;
     let files = &found.files;
     let picture = arguments.output.step_svg.as_deref();
     let mut request = Request {
@@ -57,13 +57,8 @@ pub(crate) fn run(arguments: &RanksArguments, given: &Given, timings: &mut Timin
         default_workbook: found.workbook,
         ..Request::new("ranks", files, &arguments.output.tables, given)
     };
-    if matches!(files.as_slice(), [only] if only.is_dir()) {
-        let of_reading = ["kept", "jobs", "communication_pattern"].into_iter().filter(|id| given.has(id));
-        let no_effect = |id| {
-            format!("{} has no effect: the tables of the ranks are there already", long_name("ranks", id))
-        };
-        request.warnings.extend(of_reading.map(no_effect));
-    }
+    let of_reading = ["kept", "jobs", "communication_pattern"];
+    request.warnings.extend(no_effect_on_tables("ranks", files, &of_reading, given));
     let reporter = RanksReporter {
         analysis: JobOptions {
             parity,
@@ -75,30 +70,47 @@ pub(crate) fn run(arguments: &RanksArguments, given: &Given, timings: &mut Timin
             heatmap: asked.all2allv_heatmap,
             statistics: asked.agg_metrics.clone(),
         },
-        map: arguments.mapping.options(),
-        tables: arguments.output.kept.clone(),
-        rank_pattern: asked.rank_regex.clone(),
-        rank_by_place: found.rank_by_place,
+        recordings: JobRecordings {
+            map: arguments.mapping.options(),
+            tables: arguments.output.kept.clone(),
+            rank_pattern: arguments.recordings.rank_regex.clone(),
+            rank_by_place: found.rank_by_place,
+        },
         count_devices: parity,
         sheet_names: arguments.output.naming.sheet_names,
     };
     request.answer(reporter, &(), timings)
 }
 
+/// What there is to say of options about reading, where the tables of the ranks are named.
+pub(super) fn no_effect_on_tables(
+    subcommand: &str,
+    files: &[PathBuf],
+    options: &[&str],
+    given: &Given,
+) -> Vec<String> {
+    if !matches!(files, [only] if only.is_dir()) {
+        return Vec::new();
+    }
+    let no_effect = |id: &&str| {
+        format!("{} has no effect: the tables of the ranks are there already", long_name(subcommand, id))
+    };
+    options.iter().filter(|id| given.has(id)).map(no_effect).collect()
+}
+
 /// The recordings of a job.
-struct Found {
-    files: Vec<PathBuf>,
+pub(super) struct Found {
+    pub(super) files: Vec<PathBuf>,
     /// Whether their place is their rank.
-    rank_by_place: bool,
+    pub(super) rank_by_place: bool,
     /// Where TraceLens writes its workbook.
     workbook: Option<PathBuf>,
 }
 
 /// The recordings that the arguments name.
-fn recordings(arguments: &RanksArguments) -> Result<Found, Failure> {
+pub(super) fn recordings(arguments: &Recordings) -> Result<Found, Failure> {
     let Sources { recordings, trace_dir, trace_pattern, trace_glob } = &arguments.sources;
-    let asked = &arguments.analysis;
-    let ranks = asked.world_size.map(u32::from);
+    let ranks = arguments.world_size.map(u32::from);
     let beside = |folder: &Path| Some(folder.join("nccl_analysis_report.xlsx"));
     if let (Some(pattern), Some(ranks)) = (trace_pattern, ranks) {
         let [before, after] = pattern.split('*').collect::<Vec<_>>()[..] else {
@@ -125,7 +137,7 @@ fn recordings(arguments: &RanksArguments) -> Result<Found, Failure> {
         let mut files = expanded(std::slice::from_ref(pattern))?;
         let workbook = common_parent(&files).as_deref().and_then(beside);
         if let Some(ranks) = ranks {
-            files = by_rank(&files, ranks, asked.rank_regex.as_ref())?;
+            files = by_rank(&files, ranks, arguments.rank_regex.as_ref())?;
         }
         return Ok(Found { files, rank_by_place: ranks.is_some(), workbook });
     }

@@ -5,8 +5,10 @@ use std::ops::ControlFlow;
 
 use super::assemble::{Refusal, Sink};
 use super::facts::read_fact;
+use super::rare_arguments::RareField;
 use super::run::{Entry, RunEnd, number, time, walk};
 use super::valid_json::valid_json;
+use crate::category::Category;
 use crate::event_table::{FlowEnd, FlowKind};
 use crate::facts::TraceFacts;
 use crate::json::scanner::{RawValue, unescape};
@@ -26,12 +28,18 @@ pub struct RawEntry<'t> {
     pub flow: Option<(FlowKind, FlowEnd, i64)>,
     /// `ts`, absolute, in nanoseconds.
     pub time: Option<i64>,
+    /// `cat` as it stands, empty without.
+    category: &'t [u8],
+    name: &'t [u8],
+    correlation: RawValue<'t>,
+    external_id: RawValue<'t>,
     pid: RawValue<'t>,
     tid: RawValue<'t>,
+    names_collective: bool,
 }
 
 impl<'t> RawEntry<'t> {
-    fn new(uid: u32, text: &'t [u8], entry: &Entry<'t>) -> Self {
+    fn new(uid: u32, text: &'t [u8], entry: &Entry<'t>, rare: &[(RareField, RawValue<'t>)]) -> Self {
         let phase = match entry.phase {
             RawValue::Text(&[phase]) => Some(phase),
             _ => None,
@@ -42,7 +50,56 @@ impl<'t> RawEntry<'t> {
             _ => None,
         };
         let flow = entry.flow_kind().zip(end).zip(number(entry.id)).map(|((kind, end), id)| (kind, end, id));
-        RawEntry { uid, text, phase, flow, time: time(entry.timestamp), pid: entry.pid, tid: entry.tid }
+        RawEntry {
+            uid,
+            text,
+            phase,
+            flow,
+            time: time(entry.timestamp),
+            category: entry.category,
+            name: entry.name.unwrap_or_default(),
+            correlation: entry.correlation,
+            external_id: entry.external_id,
+            pid: entry.pid,
+            tid: entry.tid,
+            names_collective: rare.iter().any(|(field, _)| field.is_collective_name()),
+        }
+    }
+
+    /// The category, where it is one of those that [`Category`] has constants for.
+    #[must_use]
+    pub fn category(&self) -> Option<Category> {
+        Category::known(self.category)
+    }
+
+    /// The text of `cat` as it stands; empty without.
+    #[must_use]
+    pub fn category_text(&self) -> &'t [u8] {
+        self.category
+    }
+
+    /// The name, escapes resolved; empty without.
+    #[must_use]
+    pub fn name(&self) -> String {
+        unescape(self.name).0
+    }
+
+    /// The argument `correlation`, which a launch and its device event share.
+    #[must_use]
+    pub fn correlation(&self) -> Option<i64> {
+        number(self.correlation)
+    }
+
+    /// The argument `External id`.
+    #[must_use]
+    pub fn external_id(&self) -> Option<i64> {
+        number(self.external_id)
+    }
+
+    /// Whether its arguments describe a collective.
+    #[must_use]
+    pub fn names_collective(&self) -> bool {
+        self.names_collective
     }
 
     /// The track of `trace`, which was read from the same file, that the entry lies on; `None` when none of
@@ -112,8 +169,8 @@ impl Sink for EntrySink<'_> {
                 return ControlFlow::Break(());
             };
             let uid = std::mem::replace(&mut self.entries, next);
-            if let Ok((entry, _)) = parsed {
-                self.outcome = self.visitor.entry(RawEntry::new(uid, &text[range], entry));
+            if let Ok((entry, rare)) = parsed {
+                self.outcome = self.visitor.entry(RawEntry::new(uid, &text[range], entry, rare));
             }
             self.outcome
         });

@@ -5,6 +5,7 @@ mod assemble;
 mod boundary;
 mod entries;
 mod facts;
+mod members;
 mod pipeline;
 mod rare_arguments;
 mod run;
@@ -19,6 +20,7 @@ use memchr::memmem;
 use assemble::Refusal;
 use entries::EntrySink;
 pub use entries::{EntryVisitor, RawEntry};
+pub use members::{Member, members};
 
 /// For other formats whose files are lists of events in the same JSON.
 #[cfg(feature = "rocprof")]

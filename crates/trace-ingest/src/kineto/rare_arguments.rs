@@ -77,6 +77,11 @@ impl RareField {
         FIELDS.iter().position(|(known, _)| *known == key).map(|position| RareField(position as u8))
     }
 
+    /// Whether it says which collective the event is of.
+    pub(crate) fn is_collective_name(self) -> bool {
+        FIELDS[usize::from(self.0)].0 == b"Collective name"
+    }
+
     pub(crate) fn is_shown(self) -> bool {
         SHOWN.contains(&FIELDS[usize::from(self.0)].0)
     }

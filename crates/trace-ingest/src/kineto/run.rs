@@ -190,15 +190,15 @@ pub(crate) struct Run {
 pub(crate) struct Entry<'t> {
     pub(crate) phase: RawValue<'t>,
     pub(crate) category: &'t [u8],
-    name: Option<&'t [u8]>,
+    pub(crate) name: Option<&'t [u8]>,
     pub(crate) pid: RawValue<'t>,
     pub(crate) tid: RawValue<'t>,
     pub(crate) timestamp: RawValue<'t>,
     duration: RawValue<'t>,
     pub(crate) id: RawValue<'t>,
 
-    external_id: RawValue<'t>,
-    correlation: RawValue<'t>,
+    pub(crate) external_id: RawValue<'t>,
+    pub(crate) correlation: RawValue<'t>,
     device: RawValue<'t>,
     stream: RawValue<'t>,
     sequence_number: RawValue<'t>,

@@ -1,0 +1,51 @@
+//! `tracelens fuse`: the traces of a job's ranks as one.
+
+use answers::numbers::{counted, grouped};
+use answers::{JobRecordings, fuse_ranks};
+use multi_rank::{FuseOptions, FuseOutput};
+use trace_ingest::ReadOptions;
+
+use super::ranks::{no_effect_on_tables, recordings};
+use super::report::check_destinations;
+use crate::arguments::Given;
+use crate::arguments::ranks::FuseArguments;
+use crate::console;
+use crate::error::Failure;
+
+pub(crate) fn run(arguments: &FuseArguments, given: &Given) -> Result<(), Failure> {
+    let output = FuseOutput::new(&arguments.output).map_err(answers::Error::from)?;
+    let found = recordings(&arguments.recordings)?;
+    check_destinations(&found.files, [("trace", output.path())])?;
+    let map = arguments.mapping.options();
+    let options = FuseOptions {
+        clock: arguments.clock,
+        ranks: arguments.ranks.clone(),
+        events: arguments.filter,
+        python_frames: arguments.python_frames,
+        communication: map.communication.clone(),
+    };
+    let recordings = JobRecordings {
+        map,
+        tables: arguments.kept.clone(),
+        rank_pattern: arguments.recordings.rank_regex.clone(),
+        rank_by_place: found.rank_by_place,
+    };
+    let (fused, notices) = fuse_ranks(&recordings, &found.files, &options, &output, &ReadOptions::default())?;
+    if arguments.quiet {
+        return Ok(());
+    }
+    no_effect_on_tables("fuse", &found.files, &["kept", "jobs"], given).iter().for_each(console::warning);
+    notices.iter().for_each(console::warning);
+    for recording in fused.recordings.iter().filter(|recording| recording.unusable > 0) {
+        let (path, count) = (recording.path.display(), grouped(recording.unusable.into()));
+        console::warning(format_args!("{path}: entries left out because they are not JSON: {count}"));
+    }
+    let events: u64 = fused.recordings.iter().map(|recording| recording.events).sum();
+    console::print(format_args!(
+        "wrote {} of {} to {}\n",
+        counted(usize::try_from(events).unwrap_or(usize::MAX), "event", "events"),
+        counted(fused.recordings.len(), "recording", "recordings"),
+        output.path().display()
+    ))?;
+    Ok(())
+}
