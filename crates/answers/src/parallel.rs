@@ -1,7 +1,7 @@
 //! Independent pieces of work on several threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
 /// What `work` makes of each item, in the order of the items whatever thread made it. Threads take the items one by
@@ -34,6 +34,43 @@ pub(crate) fn map_in_order<T: Sync, R: Send>(
     made.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
 }
 
+/// Memory that pieces of work share.
+pub(crate) struct MemoryBudget {
+    bytes: u64,
+    used: Mutex<u64>,
+    freed: Condvar,
+}
+
+impl MemoryBudget {
+    pub(crate) fn new(bytes: u64) -> Self {
+        MemoryBudget { bytes, used: Mutex::new(0), freed: Condvar::new() }
+    }
+
+    /// Does a piece of work that needs so many bytes, as soon as they are free; what needs more than there is has to itself
+    /// what there is.
+    pub(crate) fn with<R>(&self, bytes: u64, work: impl FnOnce() -> R) -> R {
+        let bytes = bytes.min(self.bytes);
+        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = self.freed.wait_while(used, |used| *used + bytes > self.bytes);
+        *waiting.unwrap_or_else(PoisonError::into_inner) += bytes;
+        let _held = Held { budget: self, bytes };
+        work()
+    }
+}
+
+/// Gives memory back, also where the work panics.
+struct Held<'b> {
+    budget: &'b MemoryBudget,
+    bytes: u64,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        *self.budget.used.lock().unwrap_or_else(PoisonError::into_inner) -= self.bytes;
+        self.budget.freed.notify_all();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -63,5 +100,25 @@ mod tests {
             item
         });
         assert_eq!(made, [1, 2]);
+    }
+
+    #[test]
+    fn no_more_memory_is_used_than_there_is() {
+        let budget = MemoryBudget::new(10);
+        let (used, most, done) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+        let needs = [3, 6, 4, 7, 2, 5, 10, 1, 12, 3];
+        map_in_order(&needs, 4, |&bytes| {
+            budget.with(bytes, || {
+                let of_all = usize::try_from(bytes.min(10)).unwrap();
+                most.fetch_max(used.fetch_add(of_all, Ordering::SeqCst) + of_all, Ordering::SeqCst);
+                thread::sleep(Duration::from_millis(2));
+                used.fetch_sub(of_all, Ordering::SeqCst);
+                done.fetch_add(1, Ordering::SeqCst);
+            });
+        });
+        let (most, done) = (most.into_inner(), done.into_inner());
+        assert_eq!(done, needs.len());
+        // The one that takes all of it, and never more.
+        assert_eq!(most, 10);
     }
 }

@@ -15,7 +15,7 @@ use tree_perf::{Analysis, AnalysisOptions};
 use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
 use crate::numbers::{counted, decimal, duration, grouped};
-use crate::parallel::map_in_order;
+use crate::parallel::{MemoryBudget, map_in_order};
 use crate::report::{Analysed, Picture, Report, Reporter, Run, Stage, pictures, tables, title, titled};
 use crate::step_picture;
 use crate::summary::{Summary, devices};
@@ -26,7 +26,7 @@ use crate::trace::SheetNames;
 pub struct MapOptions {
     /// Kernel names that mean communication.
     pub communication: CommunicationPatterns,
-    /// Recordings that are read at the same time; `None` takes as many as there are threads.
+    /// Recordings that are read at the same time, as far as the memory allows; `None` takes as many as there are threads.
     pub jobs: Option<usize>,
 }
 
@@ -64,8 +64,9 @@ pub fn map_ranks(
     let jobs = options.jobs.unwrap_or(threads).clamp(1, recordings.len().max(1));
     // Each recording is told of when it is done; bars of several at once would fight for the line.
     let reading = ReadOptions { threads: Some((threads / jobs).max(1)), progress: None, ..*reading };
+    let memory = MemoryBudget::new(available_memory());
     Ok(map_in_order(recordings, jobs, |path| {
-        let mapped = map_rank(path, &job, options, &reading);
+        let mapped = map_rank(path, &job, options, &reading, &memory);
         done(path, &mapped);
         mapped
     }))
@@ -76,20 +77,39 @@ fn map_rank(
     job: &Mutex<JobFolder>,
     options: &MapOptions,
     reading: &ReadOptions<'_>,
+    memory: &MemoryBudget,
 ) -> Result<Mapped, Error> {
     let source = Source::of(path)?;
     let folder = || job.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(there) = folder().find(&source) {
         return Ok(Mapped::Kept { rank: there.rank() });
     }
-    let trace = read_path(path, &ReadOptions { skip_python_frames: true, ..*reading })?;
-    let events = trace.events().len() + trace.skipped_frames() as usize;
-    let options =
-        AnalysisOptions { communication: options.communication.clone(), ..AnalysisOptions::default() };
-    let analysis = Analysis::new(trace, options);
-    let tables = rank_tables(&analysis, path);
+    let (tables, events) = memory.with(memory_to_read(path, source.size), || {
+        let trace = read_path(path, &ReadOptions { skip_python_frames: true, ..*reading })?;
+        let events = trace.events().len() + trace.skipped_frames() as usize;
+        let options =
+            AnalysisOptions { communication: options.communication.clone(), ..AnalysisOptions::default() };
+        Ok::<_, Error>((rank_tables(&Analysis::new(trace, options), path), events))
+    })?;
     folder().add(&tables, source)?;
     Ok(Mapped::Written { rank: tables.rank.rank, events })
+}
+
+/// Memory in bytes that reading recordings may take: three quarters of what is free, on the machine and in the process's
+/// control group.
+fn available_memory() -> u64 {
+    let mut system = sysinfo::System::new();
+    system.refresh_memory();
+    let of_group = system.cgroup_limits().map_or(u64::MAX, |limits| limits.free_memory);
+    system.available_memory().min(of_group) / 4 * 3
+}
+
+/// Memory in bytes that the tables of a recording of this size take to make, generously: a report takes at most 0.4 bytes
+/// per byte of text (`benches/README.md`), and what is compressed is up to twenty times as long as text.
+fn memory_to_read(path: &Path, bytes: u64) -> u64 {
+    const LEAST: u64 = 32 << 20;
+    let is_plain = path.extension().is_some_and(|ending| ending == "json");
+    LEAST.saturating_add(if is_plain { bytes / 2 } else { bytes.saturating_mul(8) })
 }
 
 /// The recordings of a job: how they are brought into tables, and what says their ranks.
