@@ -10,6 +10,8 @@ pub(crate) mod model;
 pub(crate) mod phases;
 pub(crate) mod pytorch;
 pub(crate) mod ranks;
+#[cfg(feature = "cluster")]
+pub(crate) mod ranks_sql;
 pub(crate) mod reading;
 mod reference_tools;
 pub(crate) mod report_output;
@@ -111,6 +113,10 @@ pub(crate) enum Command {
     /// Write a report of a job of many ranks: collectives across ranks, who is waited for and why
     #[command(after_help = ranks::RANKS_EXAMPLES)]
     Ranks(Box<RanksArguments>),
+    /// Ask the tables of a job's ranks in SQL, on this machine or on a cluster
+    #[cfg(feature = "cluster")]
+    #[command(after_help = ranks_sql::after_help())]
+    RanksSql(ranks_sql::RanksSqlArguments),
     /// Print the call tree of a trace: operators, launches, kernels
     Tree(TreeArguments),
     /// Split a trace into traces of single steps, of the steady state, or of phases

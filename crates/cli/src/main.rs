@@ -46,6 +46,8 @@ fn run(command: Command, given: &Given, timings: &mut Timings) -> Result<(), Fai
         Command::Metal(arguments) => commands::metal::run(&arguments, given, timings),
         Command::Map(arguments) => commands::ranks::map(&arguments),
         Command::Ranks(arguments) => commands::ranks::run(&arguments, given, timings),
+        #[cfg(feature = "cluster")]
+        Command::RanksSql(arguments) => commands::ranks_sql::run(&arguments),
         Command::Tree(arguments) => commands::tree::run(&arguments),
         Command::Split(arguments) => commands::split::run(&arguments),
         Command::Match(arguments) => commands::match_blocks::run(&arguments),
