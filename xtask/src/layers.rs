@@ -27,6 +27,7 @@ const ORDER: &[&str] = &[
     "rocprof-perf",
     "metal-perf",
     "multi-rank",
+    "multi-rank-sql",
     "report-writers",
     "answers",
     "tracelens",

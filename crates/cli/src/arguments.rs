@@ -10,6 +10,8 @@ pub(crate) mod model;
 pub(crate) mod phases;
 pub(crate) mod pytorch;
 pub(crate) mod ranks;
+#[cfg(feature = "cluster")]
+pub(crate) mod ranks_sql;
 pub(crate) mod reading;
 mod reference_tools;
 pub(crate) mod report_output;
@@ -114,6 +116,10 @@ pub(crate) enum Command {
     /// Write the traces of a job's ranks as one, on one clock, to look at in a viewer
     #[command(after_help = ranks::FUSE_EXAMPLES)]
     Fuse(Box<FuseArguments>),
+    /// Ask the tables of a job's ranks in SQL, on this machine or on a cluster
+    #[cfg(feature = "cluster")]
+    #[command(after_help = ranks_sql::after_help())]
+    RanksSql(ranks_sql::RanksSqlArguments),
     /// Print the call tree of a trace: operators, launches, kernels
     Tree(TreeArguments),
     /// Split a trace into traces of single steps, of the steady state, or of phases

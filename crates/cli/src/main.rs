@@ -47,6 +47,8 @@ fn run(command: Command, given: &Given, timings: &mut Timings) -> Result<(), Fai
         Command::Map(arguments) => commands::ranks::map(&arguments),
         Command::Ranks(arguments) => commands::ranks::run(&arguments, given, timings),
         Command::Fuse(arguments) => commands::fuse::run(&arguments, given),
+        #[cfg(feature = "cluster")]
+        Command::RanksSql(arguments) => commands::ranks_sql::run(&arguments),
         Command::Tree(arguments) => commands::tree::run(&arguments),
         Command::Split(arguments) => commands::split::run(&arguments),
         Command::Match(arguments) => commands::match_blocks::run(&arguments),

@@ -9,11 +9,11 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::rows::{Row, Wanted, read_rows, write_rows};
-use crate::tables::{RankRow, RankTables};
+use crate::rows::{ColumnShape, Key, Row, Wanted, read_rows, shape, write_rows};
+use crate::tables::{CollectiveRow, GroupRow, KernelRow, OpRow, RankRow, RankTables, StepRow};
 
 /// Version of the tables. Folders of another version are mapped again.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 const MANIFEST: &str = "manifest.json";
 
@@ -165,6 +165,12 @@ impl JobFolder {
         &self.path
     }
 
+    /// The files that hold a table, such as `collectives`, of all ranks.
+    #[must_use]
+    pub fn files_of(&self, table: &str) -> Vec<PathBuf> {
+        self.ranks.iter().map(|rank| table_path(&rank.path, table)).collect()
+    }
+
     /// The folder with the tables of this recording as it is now.
     #[must_use]
     pub fn find(&self, source: &Source) -> Option<&RankFolder> {
@@ -191,6 +197,7 @@ impl JobFolder {
                 row_count(&tables.collectives),
                 row_count(&tables.steps),
                 row_count(&tables.kernels),
+                row_count(&tables.ops),
             ]),
             source,
         };
@@ -236,11 +243,13 @@ impl JobFolder {
         unfinished.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
         let unfinished = unfinished.tempdir_in(&self.path).map_err(Error::io(&self.path))?;
         let folder = unfinished.path();
-        write_table(folder, std::slice::from_ref(&tables.rank))?;
-        write_table(folder, &tables.groups)?;
-        write_table(folder, &tables.collectives)?;
-        write_table(folder, &tables.steps)?;
-        write_table(folder, &tables.kernels)?;
+        let key = Key { recording: manifest.source.path_hash.cast_signed(), rank: manifest.rank };
+        write_table(folder, key, std::slice::from_ref(&tables.rank))?;
+        write_table(folder, key, &tables.groups)?;
+        write_table(folder, key, &tables.collectives)?;
+        write_table(folder, key, &tables.steps)?;
+        write_table(folder, key, &tables.kernels)?;
+        write_table(folder, key, &tables.ops)?;
         let path = folder.join(MANIFEST);
         let file = File::create_new(&path).map_err(Error::io(&path))?;
         serde_json::to_writer_pretty(&file, manifest)
@@ -256,6 +265,34 @@ impl JobFolder {
     }
 }
 
+/// The name of a table and the columns of its files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableShape {
+    /// Name, such as `collectives`.
+    pub name: &'static str,
+    /// Its columns in their order. `recording` joins the tables of one recording, `rank` is its rank.
+    pub columns: Vec<ColumnShape>,
+}
+
+/// All tables of a rank, for programs that read their files.
+///
+/// # Errors
+/// Never for the tables as they are; where a column could not be written, neither.
+pub fn table_shapes() -> Result<Vec<TableShape>, Error> {
+    fn of<R: Row>() -> Result<TableShape, Error> {
+        let columns = shape::<R>().map_err(Error::table(R::TABLE))?;
+        Ok(TableShape { name: R::TABLE, columns })
+    }
+    Ok(vec![
+        of::<RankRow>()?,
+        of::<GroupRow>()?,
+        of::<CollectiveRow>()?,
+        of::<StepRow>()?,
+        of::<KernelRow>()?,
+        of::<OpRow>()?,
+    ])
+}
+
 fn is_unfinished(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(UNFINISHED))
 }
@@ -268,10 +305,10 @@ fn row_count<R: Row>(rows: &[R]) -> (String, usize) {
     (R::TABLE.to_owned(), rows.len())
 }
 
-fn write_table<R: Row>(folder: &Path, rows: &[R]) -> Result<(), Error> {
+fn write_table<R: Row>(folder: &Path, key: Key, rows: &[R]) -> Result<(), Error> {
     let path = table_path(folder, R::TABLE);
     let file = File::create_new(&path).map_err(Error::io(&path))?;
-    write_rows(rows, BufWriter::new(file)).map_err(Error::table(&path))?;
+    write_rows(key, rows, BufWriter::new(file)).map_err(Error::table(&path))?;
     Ok(())
 }
 

@@ -14,7 +14,7 @@ use crate::members::Members;
 use crate::occupancy::{HostWait, LaunchedSpan, Occupancy};
 use crate::rows::Text;
 use crate::source::{host_of_path, usual_rank_of_path};
-use crate::tables::{CollectiveRow, GroupRow, KernelRow, RankRow, RankTables, StepRow};
+use crate::tables::{CollectiveRow, GroupRow, KernelRow, OpRow, RankRow, RankTables, StepRow};
 
 /// Makes the tables of a rank. `path` is where its recording was read from, which tells what the recording does not.
 #[must_use]
@@ -28,6 +28,7 @@ pub fn rank_tables(analysis: &Analysis, path: &Path) -> RankTables {
         collectives,
         steps,
         kernels: map.kernels(),
+        ops: map.ops(),
     }
 }
 
@@ -174,6 +175,29 @@ impl<'a> Map<'a> {
         rows.sort_by(|a, b| {
             (a.step, &a.name, &a.activity, a.stream).cmp(&(b.step, &b.name, &b.activity, b.stream))
         });
+        rows
+    }
+
+    /// Operators by name and kind of work.
+    fn ops(&self) -> Vec<OpRow> {
+        let events = self.trace.events();
+        let mut rows: HashMap<(StringId, &str), OpRow> = HashMap::new();
+        for work in self.analysis.work() {
+            let name = events.name(work.event);
+            let row = rows.entry((name, work.category)).or_insert_with(|| OpRow {
+                name: Some(self.trace.text(name).into()),
+                category: Some(work.category.into()),
+                ..OpRow::default()
+            });
+            if work.is_first {
+                row.calls += 1;
+                row.host_ns += self.ns(events.duration(work.event));
+            }
+            row.kernels += count(work.kernels.len());
+            row.device_ns += self.ns(work.direct_time);
+        }
+        let mut rows: Vec<OpRow> = rows.into_values().collect();
+        rows.sort_by(|a, b| (&a.name, &a.category).cmp(&(&b.name, &b.category)));
         rows
     }
 

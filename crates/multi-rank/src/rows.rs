@@ -56,9 +56,68 @@ impl Wanted<'_> {
     }
 }
 
+/// What all rows of a recording's tables have in common. Queries over the files of many recordings tell rows apart by
+/// it; who reads one recording knows it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Key {
+    /// Hash of the recording's path: joins the tables of a recording.
+    pub(crate) recording: i64,
+    pub(crate) rank: Option<i64>,
+}
+
+/// The columns of a [`Key`] before those of a table, which may have a column for the rank itself.
+fn key_columns<R: Row>() -> Result<Vec<TypePtr>, ParquetError> {
+    let own = R::columns()?;
+    let mut key = vec![column::<i64>("recording")?, column::<Option<i64>>("rank")?];
+    key.retain(|column| own.iter().all(|own| own.name() != column.name()));
+    Ok(key)
+}
+
+/// All columns of the file of a table.
+fn file_columns<R: Row>() -> Result<Vec<TypePtr>, ParquetError> {
+    Ok([key_columns::<R>()?, R::columns()?].concat())
+}
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// Integers of 64 bits.
+    Integers,
+    /// Texts in UTF-8.
+    Texts,
+}
+
+/// A column of the files of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnShape {
+    /// Name.
+    pub name: String,
+    /// What it holds.
+    pub holds: Holds,
+    /// Whether cells may be empty.
+    pub may_be_empty: bool,
+}
+
+/// The columns of the files of a table.
+pub(crate) fn shape<R: Row>() -> Result<Vec<ColumnShape>, ParquetError> {
+    let shape = |column: TypePtr| ColumnShape {
+        name: column.name().to_owned(),
+        holds: match column.get_physical_type() {
+            PhysicalType::INT64 => Holds::Integers,
+            _ => Holds::Texts,
+        },
+        may_be_empty: column.is_optional(),
+    };
+    Ok(file_columns::<R>()?.into_iter().map(shape).collect())
+}
+
 /// Writes a table, all rows in one row group.
-pub(crate) fn write_rows<R: Row, W: Write + Send>(rows: &[R], output: W) -> Result<W, ParquetError> {
-    let schema = Type::group_type_builder(R::TABLE).with_fields(R::columns()?).build()?;
+pub(crate) fn write_rows<R: Row, W: Write + Send>(
+    key: Key,
+    rows: &[R],
+    output: W,
+) -> Result<W, ParquetError> {
+    let schema = Type::group_type_builder(R::TABLE).with_fields(file_columns::<R>()?).build()?;
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
         .set_created_by(concat!("tracelens ", env!("CARGO_PKG_VERSION")).to_owned());
@@ -72,6 +131,12 @@ pub(crate) fn write_rows<R: Row, W: Write + Send>(rows: &[R], output: W) -> Resu
     }
     let mut file = SerializedFileWriter::new(output, Arc::new(schema), Arc::new(properties.build()))?;
     let mut group = file.next_row_group()?;
+    for column in key_columns::<R>()? {
+        match column.name() {
+            "recording" => write_column(rows.iter().map(|_| key.recording), &mut group)?,
+            _ => write_column(rows.iter().map(|_| key.rank), &mut group)?,
+        }
+    }
     R::write_group(rows, &mut group)?;
     group.close()?;
     file.into_inner()

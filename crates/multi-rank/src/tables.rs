@@ -189,6 +189,25 @@ rows! {
     }
 }
 
+rows! {
+    /// What the calls of one operator did of one kind of work. Figures add up over rows: a call with work of several kinds
+    /// counts in the row of the first.
+    pub struct OpRow in "ops" {
+        /// Name of the operator; of the runtime's call where no operator launched the work.
+        name: Option<Text>,
+        /// Kind of work, such as `GEMM`.
+        category: Option<Text>,
+        /// Calls.
+        calls: i64,
+        /// Sum of their durations on the host.
+        host_ns: i64,
+        /// Device events that they launched themselves.
+        kernels: i64,
+        /// Device time of these: per call the union of their spans, summed over calls.
+        device_ns: i64,
+    }
+}
+
 /// The tables of a rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RankTables {
@@ -202,4 +221,6 @@ pub struct RankTables {
     pub steps: Vec<StepRow>,
     /// Kernels by name and step.
     pub kernels: Vec<KernelRow>,
+    /// Operators that launched work.
+    pub ops: Vec<OpRow>,
 }

@@ -5,7 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use multi_rank::{Job, JobAnalysis, JobFolder, JobOptions, RankFolder, Source, job_sheets, rank_tables};
+use multi_rank::{
+    Job, JobAnalysis, JobFolder, JobOptions, OpRow, RankFolder, Source, job_sheets, rank_tables,
+};
 use sheets::{Layout, Table};
 use tempfile::TempDir;
 use testdata::job::{Fault, FaultKind, JobPlan, Numbered, Parallelism};
@@ -263,6 +265,27 @@ fn the_order_of_files_changes_nothing() {
     let rotated = run_in_order(plan(), |folders| folders.rotate_left(3));
     assert_eq!(sheets(&straight), sheets(&reversed));
     assert_eq!(sheets(&straight), sheets(&rotated));
+}
+
+#[test]
+fn operators_of_a_rank_add_up_to_its_launched_work() {
+    let truth = testdata::job::Job::new(plan(DP_TP, 1)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rank0_trace.json");
+    fs::write(&path, &truth.recording(0).unwrap().text).unwrap();
+    let analysis =
+        Analysis::new(read_path(&path, &ReadOptions::default()).unwrap(), AnalysisOptions::default());
+    let ops = rank_tables(&analysis, &path).ops;
+    let sum = |figure: fn(&OpRow) -> i64| ops.iter().map(figure).sum::<i64>();
+    assert_eq!(sum(|op| op.calls), analysis.launchers().len() as i64);
+    let kernels: usize = analysis.launchers().map(|launcher| launcher.kernels.len()).sum();
+    assert_eq!(sum(|op| op.kernels), kernels as i64);
+    let unit = analysis.trace().time_unit().per_microsecond() / 1000;
+    let device: i64 = analysis.launchers().map(|launcher| launcher.direct_time / unit).sum();
+    assert_eq!(sum(|op| op.device_ns), device);
+    let product = ops.iter().find(|op| op.name.as_deref() == Some("aten::mm")).unwrap();
+    assert_eq!(product.category.as_deref(), Some("GEMM"));
+    assert!(product.host_ns > 0 && product.calls == product.kernels);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::analysis_extension::{AnalysisExtension, TreeChanges};
 use crate::derived::Derived;
 use crate::device::{DeviceEvents, interval};
 use crate::extended_operators::ExtendedOperators;
-use crate::launchers::{LauncherRow, Launchers};
+use crate::launchers::{LauncherRow, LauncherWork, Launchers};
 use crate::models::Models;
 use crate::notice::Notice;
 use crate::options::AnalysisOptions;
@@ -187,6 +187,19 @@ impl Analysis {
             event: launcher.event,
             direct_time: launcher.direct_time,
             kernels: self.launchers.kernels(launcher),
+        })
+    }
+
+    /// The work of the [launchers](Self::launchers) by its kind, those of each launcher by their first device event.
+    pub fn work(&self) -> impl Iterator<Item = LauncherWork<'_>> {
+        self.launchers.iter().flat_map(|launcher| {
+            self.launchers.parts(launcher).iter().enumerate().map(|(at, part)| LauncherWork {
+                event: part.event,
+                category: part.category.as_str(),
+                is_first: at == 0,
+                direct_time: part.direct_time,
+                kernels: self.launchers.kernels_of_part(part),
+            })
         })
     }
 

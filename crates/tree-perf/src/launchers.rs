@@ -47,6 +47,22 @@ pub struct LauncherRow<'a> {
     pub kernels: &'a [EventId],
 }
 
+/// The work of one kind that a launcher did. The times of its parts add up to its own.
+#[derive(Clone, Copy, Debug)]
+pub struct LauncherWork<'a> {
+    /// The operator or call.
+    pub event: EventId,
+    /// Kind of work, such as `GEMM`.
+    pub category: &'a str,
+    /// Whether it is the launcher's first: one part of each launcher is.
+    pub is_first: bool,
+    /// Time in which at least one device event of the part ran, in the trace's unit; what ran beside events of other
+    /// parts counts for the one that started first.
+    pub direct_time: i64,
+    /// Its device events.
+    pub kernels: &'a [EventId],
+}
+
 /// All launchers, by their start.
 pub(crate) struct Launchers {
     launchers: Vec<Launcher>,

@@ -28,7 +28,7 @@ mod unified;
 pub use analysis::{Analysis, Coverage};
 pub use analysis_extension::{AnalysisExtension, ExtensionModel, TreeChanges};
 pub use finding::{KernelTotal, TraceFinding};
-pub use launchers::LauncherRow;
+pub use launchers::{LauncherRow, LauncherWork};
 pub use notice::Notice;
 pub use operator_sheets::{OpCategory, Roof, RooflinePoint};
 pub use options::{AnalysisOptions, ReportLayout};

@@ -9,6 +9,8 @@ pub(crate) mod metal;
 pub(crate) mod model;
 pub(crate) mod pytorch;
 pub(crate) mod ranks;
+#[cfg(feature = "cluster")]
+pub(crate) mod ranks_sql;
 pub(crate) mod report;
 pub(crate) mod rocprof;
 pub(crate) mod shell;
