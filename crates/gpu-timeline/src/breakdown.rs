@@ -128,7 +128,9 @@ impl Breakdown {
                     from = to;
                 }
             }
-            if let Some(&(_, part)) = next {
+            if let Some(&(_, part)) = next
+                && slab_end > from
+            {
                 sums.of(part).add_idle(slab_end - from, micro_idle_threshold);
             }
         }
