@@ -63,15 +63,10 @@ pub enum Error {
         query: String,
     },
     /// Nobody answers at the address of the scheduler.
-    #[error(
-        "no Ballista scheduler answers at {scheduler}: {source}; start one, or correct the address (tried for {seconds} s)",
-        seconds = .tried.as_secs()
-    )]
+    #[error("no Ballista scheduler answers at {scheduler}: {source}; start one, or correct the address")]
     NoScheduler {
         /// Its address.
         scheduler: String,
-        /// How long it was tried.
-        tried: Duration,
         /// What the system said.
         source: io::Error,
     },

@@ -2,6 +2,7 @@
 //! which some are killed.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)] // a test helper may stop at a fault
+#![allow(clippy::disallowed_types)] // schedulers and executors on the loopback
 
 mod job;
 

@@ -1,6 +1,7 @@
 //! The shipped queries on DataFusion against plain Rust over the same tables, and what ends a query.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a test helper may stop at a fault
+#![allow(clippy::disallowed_types)] // a port that nobody listens on
 
 mod job;
 
