@@ -36,7 +36,7 @@ use match_blocks::MatchArguments;
 use metal::MetalArguments;
 use model::ModelArguments;
 use pytorch::TraceArguments;
-use ranks::{FuseArguments, MapArguments, RanksArguments};
+use ranks::{FuseArguments, MapArguments, PackArguments, RanksArguments};
 use reference_tools::ReferenceTool;
 use rocprof::RocprofArguments;
 use split::SplitArguments;
@@ -110,6 +110,8 @@ pub(crate) enum Command {
     /// Bring the recordings of a job's ranks into small tables, from which `tracelens ranks` reports
     #[command(after_help = ranks::MAP_EXAMPLES)]
     Map(MapArguments),
+    /// Put the tables of a job's ranks into few files: 256 ranks in a folder, instead of one
+    Pack(PackArguments),
     /// Write a report of a job of many ranks: collectives across ranks, who is waited for and why
     #[command(after_help = ranks::RANKS_EXAMPLES)]
     Ranks(Box<RanksArguments>),

@@ -45,6 +45,7 @@ fn run(command: Command, given: &Given, timings: &mut Timings) -> Result<(), Fai
         Command::Rocprof(arguments) => commands::rocprof::run(&arguments, given, timings),
         Command::Metal(arguments) => commands::metal::run(&arguments, given, timings),
         Command::Map(arguments) => commands::ranks::map(&arguments),
+        Command::Pack(arguments) => commands::ranks::pack(&arguments),
         Command::Ranks(arguments) => commands::ranks::run(&arguments, given, timings),
         Command::Fuse(arguments) => commands::fuse::run(&arguments, given),
         #[cfg(feature = "cluster")]

@@ -1,15 +1,19 @@
-//! The folder of a rank: a file for each table, and a manifest that says what they were made from.
+//! The folder of a rank: a file for each table, and a manifest that says what they were made from. Many may be in a
+//! pack.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::rows::{ColumnShape, Key, Row, Wanted, read_rows, shape, write_rows};
+use crate::pack::{OpenPacks, PackManifest, is_pack};
+use crate::rows::{ColumnShape, Key, Row, TableReader, TableWriter, Wanted, shape};
 use crate::tables::{CollectiveRow, GroupRow, KernelRow, OpRow, RankRow, RankTables, StepRow};
 
 /// Version of the tables. Folders of another version are mapped again.
@@ -26,7 +30,7 @@ pub struct Source {
     /// Its path; bytes that are no text are replaced.
     pub path: String,
     /// Hash of the path as it is.
-    path_hash: u64,
+    pub(crate) path_hash: u64,
     /// Size in bytes.
     pub size: u64,
     /// Time of the last change, in nanoseconds since 1970.
@@ -72,10 +76,10 @@ fn hash(bytes: &[u8]) -> u64 {
 
 /// What a folder holds. Written last, so that a folder with a manifest is whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Manifest {
-    schema: u32,
+pub(crate) struct Manifest {
+    pub(crate) schema: u32,
     tool: String,
-    source: Source,
+    pub(crate) source: Source,
     rank: Option<i64>,
     /// Time of the recording on the host's clock, in nanoseconds.
     window: (i64, i64),
@@ -83,11 +87,30 @@ struct Manifest {
     rows: BTreeMap<String, usize>,
 }
 
-/// The folder of a rank in the folder of a job.
+impl Manifest {
+    /// What all rows of the recording's tables have in common.
+    pub(crate) fn key(&self) -> Key {
+        Key { recording: self.source.path_hash.cast_signed(), rank: self.rank }
+    }
+}
+
+/// The folder of a rank in the folder of a job, or its part of a pack.
 #[derive(Clone, Debug)]
 pub struct RankFolder {
+    /// Of the folder, or of the pack.
     path: PathBuf,
+    /// Name of the folder, in a pack that which it had.
+    name: String,
     manifest: Manifest,
+    packed: Option<Packed>,
+}
+
+/// Where a rank is in a pack.
+#[derive(Clone, Debug)]
+struct Packed {
+    /// Row group of the rank.
+    group: usize,
+    open: Arc<OpenPacks>,
 }
 
 impl RankFolder {
@@ -109,16 +132,36 @@ impl RankFolder {
         &self.path
     }
 
+    /// Name of the folder, in a pack that which it had.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    pub(crate) fn is_packed(&self) -> bool {
+        self.packed.is_some()
+    }
+
     pub(crate) fn rows<R: Row>(&self, wanted: Wanted<'_>) -> Result<Vec<R>, Error> {
         let path = table_path(&self.path, R::TABLE);
-        read_rows(&path, wanted).map_err(Error::table(path))
+        let rows = match &self.packed {
+            None => TableReader::open(&path).and_then(|table| table.rows(wanted)),
+            Some(Packed { group, open }) => {
+                open.with(R::TABLE, &path, |table| table.rows_of_group(*group, wanted))
+            }
+        };
+        rows.map_err(Error::table(path))
     }
 }
 
-/// The folder of a job: the folders of its ranks.
+/// The folder of a job: the folders of its ranks, and packs of such.
 #[derive(Debug)]
 pub struct JobFolder {
     path: PathBuf,
+    /// In the order of their names.
     ranks: Vec<RankFolder>,
     /// Folders of ranks that are of another version or damaged, and why.
     pub stale: Vec<(PathBuf, String)>,
@@ -135,21 +178,43 @@ impl JobFolder {
             .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect())
             .map_err(Error::io(path))?;
         entries.sort();
-        let (mut ranks, mut stale) = (Vec::new(), Vec::new());
-        for entry in entries {
-            let manifest = entry.join(MANIFEST);
-            if is_unfinished(&entry) || !manifest.is_file() {
+        let (mut ranks, mut packs, mut stale) = (Vec::new(), Vec::new(), Vec::new());
+        let other_version = |schema| format!("its tables are of version {schema}, and {SCHEMA} is read");
+        for entry in entries.into_iter().filter(|entry| !is_unfinished(entry)) {
+            if is_pack(&entry) {
+                match PackManifest::read(&entry) {
+                    Ok(manifest) if manifest.schema == SCHEMA => packs.push((entry, manifest)),
+                    Ok(manifest) => stale.push((entry, other_version(manifest.schema))),
+                    Err(error) => stale.push((entry, error.to_string())),
+                }
                 continue;
             }
-            match read_manifest(&manifest) {
-                Ok(manifest) if manifest.schema == SCHEMA => ranks.push(RankFolder { path: entry, manifest }),
-                Ok(manifest) => {
-                    let why = format!("its tables are of version {}, and {SCHEMA} is read", manifest.schema);
-                    stale.push((entry, why));
+            let manifest = entry.join(MANIFEST);
+            if !manifest.is_file() {
+                continue;
+            }
+            match read_manifest::<Manifest>(&manifest) {
+                Ok(manifest) if manifest.schema == SCHEMA => {
+                    let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                    ranks.push(RankFolder { path: entry, name, manifest, packed: None });
                 }
+                Ok(manifest) => stale.push((entry, other_version(manifest.schema))),
                 Err(error) => stale.push((entry, error.to_string())),
             }
         }
+        // A folder is newer than the part of a pack that is of the same recording, and packs are numbered by age.
+        let mut known: BTreeSet<u64> =
+            ranks.iter().map(|rank: &RankFolder| rank.manifest.source.path_hash).collect();
+        let open = Arc::new(OpenPacks::default());
+        for (path, pack) in packs.into_iter().rev() {
+            for (group, (name, manifest)) in pack.ranks.into_iter().enumerate() {
+                if known.insert(manifest.source.path_hash) {
+                    let packed = Some(Packed { group, open: open.clone() });
+                    ranks.push(RankFolder { path: path.clone(), name, manifest, packed });
+                }
+            }
+        }
+        ranks.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(JobFolder { path: path.to_owned(), ranks, stale })
     }
 
@@ -165,10 +230,12 @@ impl JobFolder {
         &self.path
     }
 
-    /// The files that hold a table, such as `collectives`, of all ranks.
+    /// The files that hold a table, such as `collectives`, of all ranks. Those of packs may have ranks that are no longer in
+    /// them.
     #[must_use]
     pub fn files_of(&self, table: &str) -> Vec<PathBuf> {
-        self.ranks.iter().map(|rank| table_path(&rank.path, table)).collect()
+        let files: BTreeSet<PathBuf> = self.ranks.iter().map(|rank| table_path(&rank.path, table)).collect();
+        files.into_iter().collect()
     }
 
     /// The folder with the tables of this recording as it is now.
@@ -207,7 +274,7 @@ impl JobFolder {
         };
         let is_same = |other: &Manifest| other.source.path_hash == manifest.source.path_hash;
         // Another process may have written the rank since this one listed the folder.
-        let written = read_manifest(&self.path.join(&name).join(MANIFEST)).ok();
+        let written: Option<Manifest> = read_manifest(&self.path.join(&name).join(MANIFEST)).ok();
         let listed = self.ranks.iter().map(|other| &other.manifest);
         let others: Vec<&Manifest> =
             listed.chain(&written).filter(|other| other.schema == SCHEMA && !is_same(other)).collect();
@@ -222,20 +289,26 @@ impl JobFolder {
         if others.iter().any(|other| rank.is_some() && other.rank == rank) {
             name = format!("{name}-at-{}", window.0);
         }
-        let destination = self.path.join(name);
-        self.write(tables, &manifest, &destination)?;
+        let destination = self.path.join(&name);
+        self.write_folder(&destination, |folder| write_tables(folder, tables, &manifest))?;
         let of_source = |other: &&RankFolder| other.source().path_hash == manifest.source.path_hash;
-        for old in self.ranks.iter().filter(of_source).filter(|other| other.path != destination) {
-            fs::remove_dir_all(&old.path).map_err(Error::io(&old.path))?;
+        let old = self.ranks.iter().filter(of_source).filter(|other| !other.is_packed());
+        for old in old.filter(|other| other.path != destination) {
+            remove_folder(&old.path, MANIFEST)?;
         }
         self.ranks.retain(|other| other.source().path_hash != manifest.source.path_hash);
         self.stale.retain(|(path, _)| *path != destination);
-        let at = self.ranks.partition_point(|other| other.path < destination);
-        self.ranks.insert(at, RankFolder { path: destination, manifest });
+        let at = self.ranks.partition_point(|other| other.name < name);
+        self.ranks.insert(at, RankFolder { path: destination, name, manifest, packed: None });
         Ok(&self.ranks[at])
     }
 
-    fn write(&self, tables: &RankTables, manifest: &Manifest, destination: &Path) -> Result<(), Error> {
+    /// Makes a folder, which takes its place when `write` has filled it.
+    pub(crate) fn write_folder(
+        &self,
+        destination: &Path,
+        write: impl FnOnce(&Path) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let mut unfinished = tempfile::Builder::new();
         unfinished.prefix(UNFINISHED);
         // As any folder, not for its owner alone: others report on the job.
@@ -243,18 +316,7 @@ impl JobFolder {
         unfinished.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
         let unfinished = unfinished.tempdir_in(&self.path).map_err(Error::io(&self.path))?;
         let folder = unfinished.path();
-        let key = Key { recording: manifest.source.path_hash.cast_signed(), rank: manifest.rank };
-        write_table(folder, key, std::slice::from_ref(&tables.rank))?;
-        write_table(folder, key, &tables.groups)?;
-        write_table(folder, key, &tables.collectives)?;
-        write_table(folder, key, &tables.steps)?;
-        write_table(folder, key, &tables.kernels)?;
-        write_table(folder, key, &tables.ops)?;
-        let path = folder.join(MANIFEST);
-        let file = File::create_new(&path).map_err(Error::io(&path))?;
-        serde_json::to_writer_pretty(&file, manifest)
-            .map_err(|source| Error::Manifest { path: path.clone(), source })?;
-        file.sync_all().map_err(Error::io(&path))?;
+        write(folder)?;
         if destination.exists() {
             fs::remove_dir_all(destination).map_err(Error::io(destination))?;
         }
@@ -263,6 +325,46 @@ impl JobFolder {
         let _ = unfinished.keep();
         Ok(())
     }
+
+    /// Removes the folder of a rank whose tables are in a pack, unless others have been written to it since.
+    pub(crate) fn remove_packed(&self, rank: &RankFolder) -> Result<(), Error> {
+        match read_manifest::<Manifest>(&rank.path.join(MANIFEST)) {
+            Ok(manifest) if manifest == rank.manifest => remove_folder(&rank.path, MANIFEST),
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes what is left of a rank's folder whose removal was interrupted.
+    pub(crate) fn remove_remains(&self, name: &str) -> Result<(), Error> {
+        let path = self.path.join(name);
+        match path.is_dir() && !path.join(MANIFEST).exists() {
+            true => fs::remove_dir_all(&path).map_err(Error::io(path)),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Removes a folder: first the manifest, without which nobody reads it.
+pub(crate) fn remove_folder(path: &Path, manifest: &str) -> Result<(), Error> {
+    fs::remove_file(path.join(manifest)).and_then(|()| fs::remove_dir_all(path)).map_err(Error::io(path))
+}
+
+fn write_tables(folder: &Path, tables: &RankTables, manifest: &Manifest) -> Result<(), Error> {
+    let key = manifest.key();
+    write_table(folder, key, std::slice::from_ref(&tables.rank))?;
+    write_table(folder, key, &tables.groups)?;
+    write_table(folder, key, &tables.collectives)?;
+    write_table(folder, key, &tables.steps)?;
+    write_table(folder, key, &tables.kernels)?;
+    write_table(folder, key, &tables.ops)?;
+    write_manifest(&folder.join(MANIFEST), manifest)
+}
+
+pub(crate) fn write_manifest(path: &Path, manifest: &impl Serialize) -> Result<(), Error> {
+    let file = File::create_new(path).map_err(Error::io(path))?;
+    serde_json::to_writer_pretty(&file, manifest)
+        .map_err(|source| Error::Manifest { path: path.to_owned(), source })?;
+    file.sync_all().map_err(Error::io(path))
 }
 
 /// The name of a table and the columns of its files.
@@ -297,7 +399,7 @@ fn is_unfinished(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(UNFINISHED))
 }
 
-fn table_path(folder: &Path, table: &str) -> PathBuf {
+pub(crate) fn table_path(folder: &Path, table: &str) -> PathBuf {
     folder.join(table).with_extension("parquet")
 }
 
@@ -308,11 +410,12 @@ fn row_count<R: Row>(rows: &[R]) -> (String, usize) {
 fn write_table<R: Row>(folder: &Path, key: Key, rows: &[R]) -> Result<(), Error> {
     let path = table_path(folder, R::TABLE);
     let file = File::create_new(&path).map_err(Error::io(&path))?;
-    write_rows(key, rows, BufWriter::new(file)).map_err(Error::table(&path))?;
+    let mut writer = TableWriter::new(BufWriter::new(file)).map_err(Error::table(&path))?;
+    writer.add(key, rows).and_then(|()| writer.finish()).map_err(Error::table(&path))?;
     Ok(())
 }
 
-fn read_manifest(path: &Path) -> Result<Manifest, Error> {
+pub(crate) fn read_manifest<M: DeserializeOwned>(path: &Path) -> Result<M, Error> {
     let text = fs::read_to_string(path).map_err(Error::io(path))?;
     serde_json::from_str(&text).map_err(|source| Error::Manifest { path: path.to_owned(), source })
 }

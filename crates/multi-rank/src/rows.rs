@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Write;
+use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -111,45 +112,82 @@ pub(crate) fn shape<R: Row>() -> Result<Vec<ColumnShape>, ParquetError> {
     Ok(file_columns::<R>()?.into_iter().map(shape).collect())
 }
 
-/// Writes a table, all rows in one row group.
-pub(crate) fn write_rows<R: Row, W: Write + Send>(
-    key: Key,
-    rows: &[R],
-    output: W,
-) -> Result<W, ParquetError> {
-    let schema = Type::group_type_builder(R::TABLE).with_fields(file_columns::<R>()?).build()?;
-    let mut properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
-        .set_created_by(concat!("tracelens ", env!("CARGO_PKG_VERSION")).to_owned());
-    // Times grow from row to row, sizes repeat: differences are shorter than a dictionary.
-    for column in schema.get_fields() {
-        if column.get_physical_type() == PhysicalType::INT64 {
-            properties = properties
-                .set_column_dictionary_enabled(column.name().into(), false)
-                .set_column_encoding(column.name().into(), Encoding::DELTA_BINARY_PACKED);
-        }
-    }
-    let mut file = SerializedFileWriter::new(output, Arc::new(schema), Arc::new(properties.build()))?;
-    let mut group = file.next_row_group()?;
-    for column in key_columns::<R>()? {
-        match column.name() {
-            "recording" => write_column(rows.iter().map(|_| key.recording), &mut group)?,
-            _ => write_column(rows.iter().map(|_| key.rank), &mut group)?,
-        }
-    }
-    R::write_group(rows, &mut group)?;
-    group.close()?;
-    file.into_inner()
+/// Writes a table, a row group at a time.
+pub(crate) struct TableWriter<R, W: Write> {
+    file: SerializedFileWriter<W>,
+    rows: PhantomData<fn(R)>,
 }
 
-/// Reads a table.
-pub(crate) fn read_rows<R: Row>(path: &Path, wanted: Wanted<'_>) -> Result<Vec<R>, ParquetError> {
-    let file = SerializedFileReader::new(File::open(path)?)?;
-    let mut rows = Vec::new();
-    for group in 0..file.num_row_groups() {
-        R::read_group(&*file.get_row_group(group)?, wanted, &mut rows)?;
+impl<R: Row, W: Write + Send> TableWriter<R, W> {
+    pub(crate) fn new(output: W) -> Result<Self, ParquetError> {
+        let schema = Type::group_type_builder(R::TABLE).with_fields(file_columns::<R>()?).build()?;
+        let mut properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+            .set_created_by(concat!("tracelens ", env!("CARGO_PKG_VERSION")).to_owned());
+        // Times grow from row to row, sizes repeat: differences are shorter than a dictionary.
+        for column in schema.get_fields() {
+            if column.get_physical_type() == PhysicalType::INT64 {
+                properties = properties
+                    .set_column_dictionary_enabled(column.name().into(), false)
+                    .set_column_encoding(column.name().into(), Encoding::DELTA_BINARY_PACKED);
+            }
+        }
+        let file = SerializedFileWriter::new(output, Arc::new(schema), Arc::new(properties.build()))?;
+        Ok(TableWriter { file, rows: PhantomData })
     }
-    Ok(rows)
+
+    /// Adds the rows of a recording as a row group.
+    pub(crate) fn add(&mut self, key: Key, rows: &[R]) -> Result<(), ParquetError> {
+        let mut group = self.file.next_row_group()?;
+        for column in key_columns::<R>()? {
+            match column.name() {
+                "recording" => write_column(rows.iter().map(|_| key.recording), &mut group)?,
+                _ => write_column(rows.iter().map(|_| key.rank), &mut group)?,
+            }
+        }
+        R::write_group(rows, &mut group)?;
+        group.close()?;
+        Ok(())
+    }
+
+    pub(crate) fn finish(self) -> Result<W, ParquetError> {
+        self.file.into_inner()
+    }
+}
+
+/// A file that a table is read from.
+pub(crate) struct TableReader(SerializedFileReader<File>);
+
+impl TableReader {
+    pub(crate) fn open(path: &Path) -> Result<Self, ParquetError> {
+        Ok(TableReader(SerializedFileReader::new(File::open(path)?)?))
+    }
+
+    /// All rows.
+    pub(crate) fn rows<R: Row>(&self, wanted: Wanted<'_>) -> Result<Vec<R>, ParquetError> {
+        let mut rows = Vec::new();
+        for group in 0..self.0.num_row_groups() {
+            R::read_group(&*self.0.get_row_group(group)?, wanted, &mut rows)?;
+        }
+        Ok(rows)
+    }
+
+    /// The rows of one row group.
+    pub(crate) fn rows_of_group<R: Row>(
+        &self,
+        group: usize,
+        wanted: Wanted<'_>,
+    ) -> Result<Vec<R>, ParquetError> {
+        let groups = self.0.num_row_groups();
+        if group >= groups {
+            return Err(ParquetError::General(format!(
+                "has {groups} row groups, expected more than {group}"
+            )));
+        }
+        let mut rows = Vec::new();
+        R::read_group(&*self.0.get_row_group(group)?, wanted, &mut rows)?;
+        Ok(rows)
+    }
 }
 
 /// What a column holds.

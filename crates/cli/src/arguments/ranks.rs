@@ -1,4 +1,4 @@
-//! Flags of `tracelens map`, `tracelens ranks` and `tracelens fuse`.
+//! Flags of `tracelens map`, `tracelens pack`, `tracelens ranks` and `tracelens fuse`.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -48,6 +48,17 @@ pub(crate) struct MapArguments {
 
     #[command(flatten)]
     pub(crate) mapping: MappingArguments,
+
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct PackArguments {
+    /// Folder of a job, as `tracelens map` wrote it
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
 
     /// Print nothing but errors
     #[arg(long, short)]

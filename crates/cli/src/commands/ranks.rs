@@ -1,14 +1,14 @@
-//! `tracelens map` and `tracelens ranks`.
+//! `tracelens map`, `tracelens pack` and `tracelens ranks`.
 
 use std::path::{Path, PathBuf};
 
 use answers::numbers::{counted, grouped};
 use answers::{JobRecordings, MapOptions, Mapped, Picture, RanksReporter, map_ranks};
-use multi_rank::{JobOptions, RankPattern};
+use multi_rank::{JobFolder, JobOptions, RankPattern};
 use trace_ingest::{ReadOptions, RecordingKind};
 
 use super::report::Request;
-use crate::arguments::ranks::{MapArguments, RanksArguments, Recordings, Sources};
+use crate::arguments::ranks::{MapArguments, PackArguments, RanksArguments, Recordings, Sources};
 use crate::arguments::{Given, long_name};
 use crate::console;
 use crate::error::Failure;
@@ -42,6 +42,38 @@ fn outcome(mapped: &Mapped) -> String {
         Mapped::Written { rank, events } => format!("{}, {} events", of_rank(rank), grouped(*events as u128)),
         Mapped::Kept { rank } => format!("{}, was there", of_rank(rank)),
     }
+}
+
+/// `tracelens pack`.
+pub(crate) fn pack(arguments: &PackArguments) -> Result<(), Failure> {
+    let path = &arguments.folder;
+    let job = |error: multi_rank::Error| Failure::from(answers::Error::from(error));
+    let mut folder = match path.is_dir() {
+        true => JobFolder::open(path).map_err(job)?,
+        // Opening it would make it.
+        false => return Err(job(multi_rank::Error::NoRanks { path: path.clone() })),
+    };
+    if folder.ranks().is_empty() {
+        return Err(job(multi_rank::Error::NoRanks { path: path.clone() }));
+    }
+    let packing = folder.pack().map_err(job)?;
+    if arguments.quiet {
+        return Ok(());
+    }
+    for (path, why) in &folder.stale {
+        console::warning(format_args!("{}: is not packed: {why}", path.display()));
+    }
+    let written = match packing.written {
+        0 => "nothing to do".to_owned(),
+        written => format!("{written} written"),
+    };
+    console::print(format_args!(
+        "{} in {} in {}, {written}\n",
+        counted(packing.ranks, "rank", "ranks"),
+        counted(packing.packs, "pack", "packs"),
+        path.display()
+    ))?;
+    Ok(())
 }
 
 /// `tracelens ranks`.

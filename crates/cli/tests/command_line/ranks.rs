@@ -1,4 +1,4 @@
-//! `tracelens map` and `tracelens ranks`.
+//! `tracelens map`, `tracelens pack`, `tracelens ranks` and `tracelens fuse`.
 
 use std::fs;
 
@@ -152,6 +152,82 @@ fn tables_are_asked_in_sql() {
     assert!(!place.path("none").exists());
     let engine = ["ranks-sql", "tables", "slowest-groups", "--engine", "ballista=df://127.0.0.1:1"];
     place.run(&engine).exits_with(2).with_error(&["no Ballista scheduler answers at 127.0.0.1:1"]);
+}
+
+#[test]
+fn packed_tables_give_the_same_report() {
+    let place = job();
+    place.run(&["map", "job/rank*_trace.json", "--out", "tables", "-q"]).exits_with(0);
+    place.run(&["ranks", "tables", "--output_csvs_dir", "a", "-q"]).exits_with(0);
+    place.run(&["pack", "tables"]).exits_with(0).with_summary(&["4 ranks in 1 pack in tables, 1 written"]);
+    place
+        .run(&["pack", "tables"])
+        .exits_with(0)
+        .with_summary(&["4 ranks in 1 pack in tables, nothing to do"]);
+    assert_eq!(place.files("tables"), ["pack-00000"]);
+    place.run(&["ranks", "tables", "--output_csvs_dir", "b", "-q"]).exits_with(0);
+    let sheets = place.files("a");
+    assert_eq!(sheets, place.files("b"));
+    for file in sheets {
+        assert_eq!(place.bytes(&format!("a/{file}")), place.bytes(&format!("b/{file}")), "{file}");
+    }
+    let again = place.run(&["map", "job/rank*_trace.json", "--out", "tables"]).exits_with(0);
+    assert_eq!(again.err.matches("was there").count(), 4, "{again:#?}");
+    place.run(&["pack", "job"]).exits_with(2).with_error(&["job: has no tables of ranks", "tracelens map"]);
+    place.run(&["pack", "nowhere"]).exits_with(2).with_error(&["nowhere: has no tables of ranks"]);
+    assert!(!place.path("nowhere").exists());
+}
+
+#[test]
+fn ranks_are_fused_to_a_trace_that_reports_take() {
+    let place = job();
+    place
+        .run(&["fuse", "job/rank*_trace.json", "-o", "all.json.gz", "--tables", "tables"])
+        .exits_with(0)
+        .with_summary(&["wrote 144 events of 4 recordings to all.json.gz"]);
+    let outcome = place.run(&["report", "all.json.gz", "--json"]).exits_with(0);
+    // Each kernel is linked to the launch of its own rank.
+    assert!(outcome.out.contains("48 of 48 device events linked to their launch"), "{}", outcome.out);
+    // From the tables, with two of the ranks and what communicates.
+    place
+        .run(&[
+            "fuse",
+            "tables",
+            "--ranks",
+            "1,3",
+            "--filter",
+            "comm",
+            "--clock",
+            "raw",
+            "-o",
+            "two.json.zst",
+        ])
+        .exits_with(0)
+        .with_summary(&["wrote 24 events of 2 recordings to two.json.zst"]);
+    place.run(&["report", "two.json.zst", "-q"]).exits_with(0);
+}
+
+#[test]
+fn what_cannot_be_fused_is_told() {
+    let place = job();
+    let fuse = |arguments: &[&str]| place.run(&[&["fuse"], arguments].concat());
+    let all = "job/rank*_trace.json";
+    fuse(&[all, "-o", "out.txt"]).exits_with(2).with_error(&["out.txt", ".json.gz or .json.zst"]);
+    fuse(&[all, "-o", "job/rank1_trace.json"])
+        .exits_with(2)
+        .with_error(&["rank1_trace.json: is the trace itself"]);
+    fuse(&[all, "--ranks", "2,9", "-o", "out.json"]).exits_with(2).with_error(&["rank 9", "rank 0-3"]);
+    let outcome = fuse(&[all, "--ranks", "x", "-o", "out.json"]).exits_with(2);
+    assert!(outcome.err.contains("expected numbers of ranks"), "{outcome:#?}");
+    place.put("job/rank4_trace.json", "no trace");
+    fuse(&[all, "-o", "out.json"]).exits_with(2).with_error(&["rank4_trace.json"]);
+    place.put("job/rank4_trace.json", rank(3, RANKS));
+    fuse(&[all, "-o", "out.json"]).exits_with(2).with_error(&[
+        "rank3_trace.json",
+        "rank4_trace.json",
+        "rank 3",
+    ]);
+    assert!(!place.path("out.json").exists());
 }
 
 /// The shell form of mapping with a launcher: a process for each recording, two at a time, into one folder.

@@ -307,7 +307,9 @@ impl Copier<'_> {
     fn new_id(&mut self, kind: IdKind, id: Id<'_>, member: &Member<'_>) -> Vec<u8> {
         let new = match id {
             Id::Number(old) => self.ids.new_id(kind, old).to_string().into_bytes(),
-            Id::Text(old) => [format!("RANK {} ", self.rank).as_bytes(), old].concat(),
+            Id::Text(old) => {
+                [format!("RANK {} ", self.rank).as_bytes(), old].concat().trim_ascii_end().to_vec()
+            }
         };
         if member.quoted().is_some() { [b"\"", &new[..], b"\""].concat() } else { new }
     }

@@ -108,8 +108,8 @@ struct Stated {
 /// Writes the recordings of a job as one trace of the same format, for viewers: the events of each with its rank in
 /// `args.rank`, processes called `RANK r - GPU` and `RANK r - CPU`, times on one clock.
 ///
-/// Ids of different recordings differ, what an id was stands beside it in `args.<name>_raw`. The ids of rank r are raised
-/// by r times a power of ten that has a digit more than the highest id of all recordings; where that gives numbers that
+/// Ids of different recordings differ, what an id was stands beside it in `args.<name>_raw`. The ids of rank r are
+/// raised by r times a power of ten that has a digit more than the highest id of all recordings; where that gives numbers that
 /// viewers do not take, by r times the least distance, and where even these are too large, ids are counted anew. Texts
 /// that serve as ids get the rank before them. A second recording of a rank has the next free place behind all ranks.
 ///

@@ -1,0 +1,292 @@
+//! Packs: the tables of many ranks in one file each, a row group for each rank, so that a job of thousands of ranks is a
+//! few hundred files.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use parquet::errors::ParquetError;
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::folder::{
+    JobFolder, Manifest, RankFolder, SCHEMA, read_manifest, remove_folder, table_path, write_manifest,
+};
+use crate::rows::{Row, TableReader, TableWriter, Wanted};
+use crate::tables::{CollectiveRow, GroupRow, KernelRow, OpRow, RankRow, StepRow};
+
+/// Ranks of a pack, but for the last.
+const RANKS: usize = 256;
+
+/// The manifest of a pack, written last.
+const MANIFEST: &str = "pack.json";
+
+/// Folders of packs are called so, with a number that grows.
+const NAME: &str = "pack-";
+
+/// What a pack holds.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct PackManifest {
+    pub(crate) schema: u32,
+    /// By row group the name of the folder that the rank had, and its manifest.
+    pub(crate) ranks: Vec<(String, Manifest)>,
+}
+
+impl PackManifest {
+    pub(crate) fn read(pack: &Path) -> Result<Self, Error> {
+        read_manifest(&pack.join(MANIFEST))
+    }
+}
+
+/// Whether a folder is a pack.
+pub(crate) fn is_pack(path: &Path) -> bool {
+    path.join(MANIFEST).is_file()
+}
+
+/// The number of the pack with this path.
+fn number(path: &Path) -> Option<u32> {
+    path.file_name()?.to_str()?.strip_prefix(NAME)?.parse().ok()
+}
+
+/// Files of packs that are open: one for each table, as neighbours are in one file.
+#[derive(Default)]
+pub(crate) struct OpenPacks(Mutex<BTreeMap<&'static str, (PathBuf, TableReader)>>);
+
+impl fmt::Debug for OpenPacks {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("OpenPacks")
+    }
+}
+
+impl OpenPacks {
+    /// Reads from the file at `path`, which holds `table`.
+    pub(crate) fn with<T>(
+        &self,
+        table: &'static str,
+        path: &Path,
+        read: impl FnOnce(&TableReader) -> Result<T, ParquetError>,
+    ) -> Result<T, ParquetError> {
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.get(table).is_none_or(|(there, _)| there != path) {
+            open.insert(table, (path.to_owned(), TableReader::open(path)?));
+        }
+        match open.get(table) {
+            Some((_, reader)) => read(reader),
+            None => Err(ParquetError::General("is not open".to_owned())),
+        }
+    }
+}
+
+/// What packing came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packing {
+    /// Ranks in packs, all of the job.
+    pub ranks: usize,
+    /// Packs that they are in.
+    pub packs: usize,
+    /// Packs among these that were written now.
+    pub written: usize,
+}
+
+impl JobFolder {
+    /// Puts the tables of 256 ranks each into one folder, in which a table is a file and a rank one of its row groups.
+    /// Figures stay what they are. Folders of ranks are removed when the pack that has their tables is written, so that
+    /// the job can be read whenever this is interrupted; the next run goes on. Packs that are full and up to date stay.
+    /// Nothing must be mapped into the folder meanwhile.
+    ///
+    /// # Errors
+    /// When a table cannot be read, or a file cannot be written or removed.
+    pub fn pack(&mut self) -> Result<Packing, Error> {
+        self.pack_by(RANKS)
+    }
+
+    fn pack_by(&mut self, ranks_of_pack: usize) -> Result<Packing, Error> {
+        let packs = self.packs()?;
+        let mut next = packs.iter().filter_map(|pack| number(pack)).max().map_or(0, |last| last + 1);
+        let (mut kept, mut written) = (BTreeSet::new(), 0);
+        for ranks in self.ranks().chunks(ranks_of_pack) {
+            if let Some(pack) = whole_pack(ranks)? {
+                kept.insert(pack.to_owned());
+            } else {
+                let destination = self.path().join(format!("{NAME}{next:05}"));
+                next += 1;
+                self.write_folder(&destination, |folder| write(folder, ranks))?;
+                kept.insert(destination);
+                written += 1;
+            }
+            for rank in ranks {
+                if !rank.is_packed() {
+                    self.remove_packed(rank)?;
+                }
+                self.remove_remains(rank.name())?;
+            }
+        }
+        for old in packs.iter().filter(|pack| !kept.contains(*pack)) {
+            match is_pack(old) {
+                true => remove_folder(old, MANIFEST)?,
+                false => fs::remove_dir_all(old).map_err(Error::io(old))?,
+            }
+        }
+        let packing = Packing { ranks: self.ranks().len(), packs: kept.len(), written };
+        *self = JobFolder::open(self.path())?;
+        Ok(packing)
+    }
+
+    /// Folders of packs, those whose removal was interrupted among them; none that is of another version.
+    fn packs(&self) -> Result<Vec<PathBuf>, Error> {
+        let path = self.path();
+        let entries: Vec<PathBuf> = fs::read_dir(path)
+            .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect())
+            .map_err(Error::io(path))?;
+        let is_stale = |entry: &PathBuf| self.stale.iter().any(|(stale, _)| stale == entry);
+        Ok(entries.into_iter().filter(|entry| number(entry).is_some() && !is_stale(entry)).collect())
+    }
+}
+
+/// The pack that these ranks are, if they are all of one.
+fn whole_pack(ranks: &[RankFolder]) -> Result<Option<&Path>, Error> {
+    let Some(first) = ranks.first().filter(|rank| rank.is_packed()) else { return Ok(None) };
+    let is_one = ranks.iter().all(|rank| rank.is_packed() && rank.path() == first.path());
+    let is_whole = is_one && PackManifest::read(first.path())?.ranks.len() == ranks.len();
+    Ok(is_whole.then(|| first.path()))
+}
+
+/// Writes the tables of ranks, and last the manifest.
+fn write(folder: &Path, ranks: &[RankFolder]) -> Result<(), Error> {
+    write_table::<RankRow>(folder, ranks)?;
+    write_table::<GroupRow>(folder, ranks)?;
+    write_table::<CollectiveRow>(folder, ranks)?;
+    write_table::<StepRow>(folder, ranks)?;
+    write_table::<KernelRow>(folder, ranks)?;
+    write_table::<OpRow>(folder, ranks)?;
+    let of_ranks = ranks.iter().map(|rank| (rank.name().to_owned(), rank.manifest().clone()));
+    let manifest = PackManifest { schema: SCHEMA, ranks: of_ranks.collect() };
+    write_manifest(&folder.join(MANIFEST), &manifest)
+}
+
+/// Writes a table of ranks, of which one is in memory at a time.
+fn write_table<R: Row>(folder: &Path, ranks: &[RankFolder]) -> Result<(), Error> {
+    let path = table_path(folder, R::TABLE);
+    let file = File::create_new(&path).map_err(Error::io(&path))?;
+    let mut writer = TableWriter::<R, _>::new(BufWriter::new(file)).map_err(Error::table(&path))?;
+    for rank in ranks {
+        writer.add(rank.manifest().key(), &rank.rows::<R>(Wanted::All)?).map_err(Error::table(&path))?;
+    }
+    let output = writer.finish().map_err(Error::table(&path))?;
+    let file = output.into_inner().map_err(|error| Error::io(&path)(error.into_error()))?;
+    file.sync_all().map_err(Error::io(&path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folder::Source;
+    use crate::tables::RankTables;
+
+    const COUNT: i64 = 7;
+
+    /// Tables of a rank, of which some are empty.
+    fn tables(rank: i64, state: i64) -> RankTables {
+        let steps = (0..rank).map(|step| StepRow { step, kernels: state, ..StepRow::default() });
+        RankTables {
+            rank: RankRow { rank: Some(rank), host: Some("a".into()), ..RankRow::default() },
+            steps: steps.collect(),
+            ..RankTables::default()
+        }
+    }
+
+    /// A job in a folder, with the recording of a rank beside it.
+    struct Place(tempfile::TempDir);
+
+    impl Place {
+        fn new() -> Self {
+            let place = Place(tempfile::tempdir().unwrap());
+            (0..COUNT).for_each(|rank| place.map(rank, 0));
+            place
+        }
+
+        fn map(&self, rank: i64, state: i64) {
+            let path = self.0.path().join(format!("rank{rank}.json"));
+            fs::write(&path, state.to_string()).unwrap();
+            self.open().add(&tables(rank, state), Source::of(&path).unwrap()).unwrap();
+        }
+
+        fn path(&self) -> PathBuf {
+            self.0.path().join("job")
+        }
+
+        fn open(&self) -> JobFolder {
+            JobFolder::open(&self.path()).unwrap()
+        }
+
+        fn names(&self) -> Vec<String> {
+            let entries = fs::read_dir(self.path()).unwrap();
+            let mut names: Vec<String> =
+                entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        }
+
+        /// The tables of all ranks as they are read.
+        fn content(&self) -> Vec<(Option<i64>, Vec<StepRow>, usize)> {
+            let job = self.open();
+            assert!(job.stale.is_empty(), "{:?}", job.stale);
+            let content = |rank: &RankFolder| {
+                let own = rank.rows::<RankRow>(Wanted::All).unwrap().remove(0);
+                assert_eq!(own.rank, rank.rank());
+                let kernels = rank.rows::<KernelRow>(Wanted::All).unwrap().len();
+                (own.rank, rank.rows(Wanted::All).unwrap(), kernels)
+            };
+            job.ranks().iter().map(content).collect()
+        }
+    }
+
+    #[test]
+    fn packs_say_what_folders_said_and_stay() {
+        let place = Place::new();
+        let before = place.content();
+        let packed = |place: &Place| place.open().pack_by(3).unwrap();
+        assert_eq!(packed(&place), Packing { ranks: 7, packs: 3, written: 3 });
+        assert_eq!(place.names(), ["pack-00000", "pack-00001", "pack-00002"]);
+        assert_eq!(place.content(), before);
+        let files = fs::read_dir(place.path().join("pack-00000")).unwrap().count();
+        assert_eq!(files, 7);
+        assert_eq!(packed(&place), Packing { ranks: 7, packs: 3, written: 0 });
+        // A recording that changed takes the place of what the pack has of it.
+        place.map(4, 9);
+        let changed = place.content();
+        assert_eq!(changed[4].1[0].kernels, 9);
+        assert_eq!(packed(&place), Packing { ranks: 7, packs: 3, written: 1 });
+        assert_eq!(place.names(), ["pack-00000", "pack-00002", "pack-00003"]);
+        assert_eq!(place.content(), changed);
+        // Ranks that are added fill the last pack.
+        place.map(7, 0);
+        place.map(8, 0);
+        assert_eq!(packed(&place), Packing { ranks: 9, packs: 3, written: 1 });
+        assert_eq!(place.content().len(), 9);
+    }
+
+    #[test]
+    fn a_job_can_be_read_wherever_packing_was_interrupted() {
+        let place = Place::new();
+        let before = place.content();
+        let job = place.open();
+        // A pack that is not finished, one that is with the folders still there, and folders half removed.
+        fs::create_dir(place.path().join(".unfinished-x")).unwrap();
+        job.write_folder(&place.path().join("pack-00004"), |folder| write(folder, &job.ranks()[..4]))
+            .unwrap();
+        assert_eq!(place.content(), before);
+        fs::remove_file(place.path().join("rank-00001/manifest.json")).unwrap();
+        job.remove_packed(&job.ranks()[2]).unwrap();
+        assert_eq!(place.content(), before);
+        // An older pack that was about to be removed.
+        fs::create_dir(place.path().join("pack-00002")).unwrap();
+        fs::remove_dir(place.path().join(".unfinished-x")).unwrap();
+        let packing = place.open().pack().unwrap();
+        assert_eq!(packing, Packing { ranks: 7, packs: 1, written: 1 });
+        assert_eq!((place.names(), place.content()), (vec!["pack-00005".to_owned()], before));
+    }
+}
