@@ -11,6 +11,14 @@ use crate::engine::Engine;
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// A pack has rows of recordings that were mapped again since.
+    #[error("{path}: has tables of recordings that were mapped again; run `tracelens pack {folder}`", path = .path.display(), folder = .folder.display())]
+    Outdated {
+        /// The pack.
+        path: PathBuf,
+        /// The folder of tables.
+        folder: PathBuf,
+    },
     /// The folder of tables is not there.
     #[error("{path}: is no folder; expected the tables of a job, which `tracelens map TRACE… --out {path}` writes", path = .path.display())]
     NoFolder {

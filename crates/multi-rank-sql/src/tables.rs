@@ -36,6 +36,9 @@ impl JobTables {
         if let Some((path, why)) = job.stale.first() {
             return Err(Error::Stale { path: path.clone(), why: why.clone() });
         }
+        if let Some(path) = job.outdated.first() {
+            return Err(Error::Outdated { path: path.clone(), folder: folder.to_owned() });
+        }
         if job.ranks().is_empty() {
             return Err(multi_rank::Error::NoRanks { path: folder.to_owned() }.into());
         }

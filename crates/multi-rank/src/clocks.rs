@@ -18,6 +18,8 @@ pub(crate) struct ClockPair {
     pub(crate) pairs: usize,
     /// By how much the difference grows, in nanoseconds per second.
     pub(crate) drift: f64,
+    /// The slope of the differences, be it drift or jitter, and the inverse of its variance.
+    pub(crate) slope: (f64, f64),
     /// Middle of the window, on the clock of the reference.
     pub(crate) middle: i64,
     /// Where one of the two clocks was set.
@@ -81,13 +83,19 @@ impl ClockPair {
                 .map(|(time, difference)| ((time - first) as f64 / 1e9, (difference - offset) as f64))
                 .collect()
         };
-        let (drift, mean) = slope(&usual);
+        let (slope, mean, spread) = slope(&usual);
         let span = usual.iter().map(|(time, _)| *time).fold(0.0, f64::max);
+        // What a line leaves: the differences of a clock that drifts lie far from their median.
+        let level = usual.iter().map(|(_, difference)| difference / usual.len() as f64).sum::<f64>();
+        let left = usual
+            .iter()
+            .map(|(time, difference)| (difference - level - slope * (time - mean)).abs().round() as i64);
+        let left = median(left).unwrap_or(deviation);
         // Over a short window jitter looks like drift.
-        let drift = if span * drift.abs() > 4.0 * deviation as f64 && drift.abs() >= LEAST_DRIFT {
-            drift
-        } else {
-            0.0
+        let drifts = span * slope.abs() > 4.0 * left as f64 && slope.abs() >= LEAST_DRIFT;
+        let (drift, offset, deviation) = match drifts {
+            true => (slope, offset + level.round() as i64, left),
+            false => (0.0, offset, deviation),
         };
         let first = differences.first().map_or(0, |(time, _)| *time);
         Some(ClockPair {
@@ -97,17 +105,23 @@ impl ClockPair {
             deviation,
             pairs: differences.len(),
             drift,
+            slope: (slope, spread / (left.max(1) as f64).powi(2)),
             middle: first + (mean * 1e9) as i64,
             jump,
         })
     }
+
+    /// How far from the truth the offset is likely to be, in nanoseconds: the deviation of a mean of so many.
+    fn uncertainty(&self) -> f64 {
+        self.deviation as f64 / (self.pairs as f64).sqrt()
+    }
 }
 
-/// The slope of the line of least squares, and the mean of the abscissae.
-fn slope(points: &[(f64, f64)]) -> (f64, f64) {
+/// The slope of the line of least squares, the mean of the abscissae, and the sum of the squares of their distances from it.
+fn slope(points: &[(f64, f64)]) -> (f64, f64, f64) {
     let count = points.len() as f64;
     if points.len() < 3 {
-        return (0.0, 0.0);
+        return (0.0, 0.0, 0.0);
     }
     let (mean_x, mean_y) =
         points.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0 / count, y + point.1 / count));
@@ -116,7 +130,7 @@ fn slope(points: &[(f64, f64)]) -> (f64, f64) {
         covariance += (x - mean_x) * (y - mean_y);
         variance += (x - mean_x).powi(2);
     }
-    (if variance > 0.0 { covariance / variance } else { 0.0 }, mean_x)
+    (if variance > 0.0 { covariance / variance } else { 0.0 }, mean_x, variance)
 }
 
 /// Whether clocks are brought together.
@@ -182,8 +196,9 @@ impl Clocks {
         let jumped: BTreeSet<(usize, usize)> =
             between.iter().filter(|pair| pair.jump.is_some()).map(|pair| clocks_of(pair)).collect();
         between.retain(|pair| pair.jump.is_some() || !jumped.contains(&clocks_of(pair)));
-        between.sort_by_key(|pair| {
-            (pair.deviation, std::cmp::Reverse(pair.pairs), pair.recording, pair.reference)
+        between.sort_by(|a, b| {
+            let uncertain = a.uncertainty().total_cmp(&b.uncertainty());
+            uncertain.then_with(|| (a.recording, a.reference).cmp(&(b.recording, b.reference)))
         });
         let mut reached = vec![false; clocks];
         while let Some(root) = reached.iter().position(|reached| !reached) {
@@ -191,7 +206,7 @@ impl Clocks {
             if root > 0 {
                 solved.diagnostics.push(Diagnostic::ClockAlone { host: job.clocks[root].name.clone() });
             }
-            // The least edge out of what is reached, again and again: a spanning tree of least deviation.
+            // The least edge out of what is reached, again and again: a spanning tree of least uncertainty.
             while let Some(edge) =
                 between.iter().find(|pair| reached[clock(pair.recording)] != reached[clock(pair.reference)])
             {
@@ -199,6 +214,8 @@ impl Clocks {
                     true => (clock(edge.reference), clock(edge.recording), 1),
                     false => (clock(edge.recording), clock(edge.reference), -1),
                 };
+                // All ranks of the two hosts tell how fast the clocks go apart.
+                let drift = if edge.drift == 0.0 { 0.0 } else { drift_between(&between, clock, new, known) };
                 let base = solved.corrections[known].clone();
                 let offset = sign * edge.offset;
                 // The jump of the pair is told on the recording's clock, those of the known clock on its own.
@@ -216,7 +233,7 @@ impl Clocks {
                 solved.corrections[new] = Correction {
                     jumps,
                     offset: base.offset + offset,
-                    drift: base.drift + sign as f64 * edge.drift,
+                    drift: base.drift + drift,
                     middle: edge.middle,
                     deviation: base.deviation + edge.deviation,
                     pairs: edge.pairs,
@@ -225,5 +242,58 @@ impl Clocks {
             }
         }
         solved
+    }
+}
+
+/// How fast the clock `new` runs ahead of `known`, in nanoseconds per second: the mean over the pairs of recordings, each
+/// with the weight of what it can tell.
+fn drift_between(pairs: &[&ClockPair], clock: impl Fn(usize) -> usize, new: usize, known: usize) -> f64 {
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for pair in pairs {
+        let sign = match (clock(pair.recording), clock(pair.reference)) {
+            clocks if clocks == (new, known) => 1.0,
+            clocks if clocks == (known, new) => -1.0,
+            _ => continue,
+        };
+        let (slope, weight) = pair.slope;
+        sum += sign * slope * weight;
+        weights += weight;
+    }
+    if weights > 0.0 { sum / weights } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Differences of a clock that starts 1 ms ahead and drifts, in ns per s, over `seconds`: evenly spread, with a jitter
+    /// of up to 2 µs.
+    fn differences(drift: f64, seconds: f64) -> Vec<(i64, i64)> {
+        let jitter = |at: i64| (at * 7919 % 4001) - 2000;
+        let difference = |at: i64| {
+            let time = at as f64 / 400.0 * seconds * 1e9;
+            (time as i64, 1_000_000 + (drift * time / 1e9) as i64 + jitter(at))
+        };
+        (0..400).map(difference).collect()
+    }
+
+    #[test]
+    fn a_steady_drift_is_told_from_jitter() {
+        for (drift, seconds) in [(50_000.0, 1.0), (500_000.0, 1.0), (-5_000.0, 10.0), (80_000.0, 0.5)] {
+            let pair = ClockPair::new(1, 0, &mut differences(drift, seconds)).unwrap();
+            assert!((pair.drift - drift).abs() < 0.05 * drift.abs() + 500.0, "{drift}: {pair:?}");
+            // What is left is the jitter, in the middle of the window.
+            assert!(pair.deviation < 1_500, "{drift}: {pair:?}");
+            let middle = 1_000_000 + (drift * pair.middle as f64 / 1e9) as i64;
+            assert!((pair.offset - middle).abs() < 500, "{drift}: {pair:?}");
+        }
+    }
+
+    #[test]
+    fn jitter_is_no_drift() {
+        for seconds in [0.01, 0.1, 1.0] {
+            let pair = ClockPair::new(1, 0, &mut differences(0.0, seconds)).unwrap();
+            assert_eq!(pair.drift, 0.0, "{seconds}");
+        }
     }
 }

@@ -165,6 +165,8 @@ pub struct JobFolder {
     ranks: Vec<RankFolder>,
     /// Folders of ranks that are of another version or damaged, and why.
     pub stale: Vec<(PathBuf, String)>,
+    /// Packs with tables that newer ones have taken the place of: [`pack`](Self::pack) writes them anew.
+    pub outdated: Vec<PathBuf>,
 }
 
 impl JobFolder {
@@ -206,16 +208,21 @@ impl JobFolder {
         let mut known: BTreeSet<u64> =
             ranks.iter().map(|rank: &RankFolder| rank.manifest.source.path_hash).collect();
         let open = Arc::new(OpenPacks::default());
+        let mut outdated = Vec::new();
         for (path, pack) in packs.into_iter().rev() {
+            let mut is_outdated = false;
             for (group, (name, manifest)) in pack.ranks.into_iter().enumerate() {
                 if known.insert(manifest.source.path_hash) {
                     let packed = Some(Packed { group, open: open.clone() });
                     ranks.push(RankFolder { path: path.clone(), name, manifest, packed });
+                } else {
+                    is_outdated = true;
                 }
             }
+            outdated.extend(is_outdated.then_some(path));
         }
         ranks.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(JobFolder { path: path.to_owned(), ranks, stale })
+        Ok(JobFolder { path: path.to_owned(), ranks, stale, outdated })
     }
 
     /// The folders of ranks, in the order of their names.
@@ -230,8 +237,8 @@ impl JobFolder {
         &self.path
     }
 
-    /// The files that hold a table, such as `collectives`, of all ranks. Those of packs may have ranks that are no longer in
-    /// them.
+    /// The files that hold a table, such as `collectives`, of all ranks. Those of [outdated](Self::outdated) packs have more
+    /// rows than the job.
     #[must_use]
     pub fn files_of(&self, table: &str) -> Vec<PathBuf> {
         let files: BTreeSet<PathBuf> = self.ranks.iter().map(|rank| table_path(&rank.path, table)).collect();

@@ -259,9 +259,11 @@ mod tests {
         place.map(4, 9);
         let changed = place.content();
         assert_eq!(changed[4].1[0].kernels, 9);
+        assert_eq!(place.open().outdated, [place.path().join("pack-00001")]);
         assert_eq!(packed(&place), Packing { ranks: 7, packs: 3, written: 1 });
         assert_eq!(place.names(), ["pack-00000", "pack-00002", "pack-00003"]);
         assert_eq!(place.content(), changed);
+        assert!(place.open().outdated.is_empty());
         // Ranks that are added fill the last pack.
         place.map(7, 0);
         place.map(8, 0);
