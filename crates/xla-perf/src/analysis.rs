@@ -193,7 +193,11 @@ impl JaxAnalysis {
     pub fn tpu(&self) -> Option<&TpuAnalysis> {
         let read = || {
             let profile = TpuProfile::new(&self.profile)?;
-            Some(TpuAnalysis::new(if self.is_window { profile.as_window(self.window_end) } else { profile }))
+            Some(TpuAnalysis::new(if self.is_window {
+                profile.into_window(self.window_end)
+            } else {
+                profile
+            }))
         };
         self.tpu.get_or_init(read).as_ref()
     }

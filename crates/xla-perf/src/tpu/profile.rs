@@ -322,7 +322,7 @@ pub struct TpuProfile {
 impl TpuProfile {
     /// The profile as a window of a recording, without what the host sampled over all of this. Where the window ends at
     /// a moment, the runs and steps that go on behind it end there, or with the last of the operations that started before.
-    pub(crate) fn as_window(self, end: Option<Picoseconds>) -> TpuProfile {
+    pub(crate) fn into_window(self, end: Option<Picoseconds>) -> TpuProfile {
         let mut window = TpuProfile { mxu_utilization: None, hbm_utilization: None, is_window: true, ..self };
         for (core, end) in window.cores.iter_mut().filter_map(|core| Some((core, end?))) {
             let last = core.executions.iter().map(|execution| execution.recorded.end()).max();
