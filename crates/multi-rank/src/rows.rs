@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hashbrown::HashSet;
-use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as PhysicalType, ZstdLevel};
+use parquet::basic::{Encoding, LogicalType, Repetition, Type as PhysicalType};
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
 use parquet::errors::ParquetError;
@@ -121,8 +121,9 @@ pub(crate) struct TableWriter<R, W: Write> {
 impl<R: Row, W: Write + Send> TableWriter<R, W> {
     pub(crate) fn new(output: W) -> Result<Self, ParquetError> {
         let schema = Type::group_type_builder(R::TABLE).with_fields(file_columns::<R>()?).build()?;
+        // Not compressed: a reader would spend two fifths of its time on making decompressors, one for each of the many
+        // short columns.
         let mut properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
             .set_created_by(concat!("tracelens ", env!("CARGO_PKG_VERSION")).to_owned());
         // Times grow from row to row, sizes repeat: differences are shorter than a dictionary.
         for column in schema.get_fields() {
