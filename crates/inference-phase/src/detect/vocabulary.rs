@@ -167,7 +167,7 @@ fn weigh(thread: &ThreadItems, weights: &mut HashMap<(i64, i64), Weight>) {
 
 /// Whether logits of `padded` columns are of a vocabulary of `width`, padding cut off.
 fn is_padded(padded: i64, width: i64) -> bool {
-    (0..LARGEST_PADDING).contains(&(padded - width))
+    padded.checked_sub(width).is_some_and(|padding| (0..LARGEST_PADDING).contains(&padding))
 }
 
 /// How sure it is that a weight is a head: 0 for not at all.
@@ -239,6 +239,13 @@ mod tests {
             })
             .collect();
         vec![ThreadItems { track, items }]
+    }
+
+    #[test]
+    fn padding_of_damaged_sizes_is_none() {
+        assert!(is_padded(50_304, 50_257));
+        assert!(!is_padded(50_257, 50_304));
+        assert!(!is_padded(i64::MAX, -1) && !is_padded(i64::MIN, 1));
     }
 
     fn mm(rows: i64, inner: i64, outer: i64) -> Call {
