@@ -1,6 +1,8 @@
 //! The report of a trace: host operators, their launches and the device events, as PyTorch records them.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use inference_phase::Step;
 use inference_phase::capture::{CaptureLibrary, MergeReport, merge};
@@ -8,7 +10,7 @@ use inference_phase::sheets::{
     PhaseAnalysis, PhaseOptions, PhaseStatistics, phase_sheets, work_of_iterations,
 };
 use iterations::{Program, Selected, Window, WindowError};
-use operator_sheets::{Iterated, RooflineShares};
+use operator_sheets::{Iterated, IterationWork, RooflineShares};
 use script_extension::Extension;
 use sheets::{Layout, Sheet, Table};
 use trace_ingest::{Category, ReadOptions, RecordingKind, Trace, read_path};
@@ -142,6 +144,7 @@ impl Reporter for TraceReporter {
             Some(extension) => Analysis::from_tree_with_extension(tree, self.analysis, Box::new(extension)),
             None => Analysis::from_tree(tree, self.analysis),
         });
+        analysis.know_work_of_steps(annotated_work);
         if let Some(selected) = selected {
             analysis.look_at(selected.iterations);
         }
@@ -149,13 +152,14 @@ impl Reporter for TraceReporter {
             return Err(no_gpu_events(path, analysis.trace()));
         }
         let phases = self.phases.map(|options| PhaseAnalysis::new(&analysis, options));
-        tell_work(&analysis, phases.as_ref());
+        if let Some(steps) = phases.as_ref().and_then(PhaseAnalysis::steps) {
+            analysis.tell_work(work_of(&analysis, |_| steps.steps().into()));
+        }
         run.begin(Stage::Sheets);
         let title = title(path);
-        let tables =
-            all_tables(&analysis, phases.as_ref(), &title, self.sheet_names, threads_of_sheets, run)?;
+        let (tables, mut summary) =
+            tables_and_summary(&analysis, phases.as_ref(), &title, self.sheet_names, threads_of_sheets, run)?;
         notices.extend(notices_of(&analysis, phases.as_ref()));
-        let mut summary = summary(&analysis, phases.as_ref(), title.clone());
         summary.statements.splice(0..0, window);
         notices.extend(no_rooflines(&analysis, &summary));
         let pictures = pictures(run, &mut notices, |picture| match (picture, &phases) {
@@ -170,44 +174,57 @@ impl Reporter for TraceReporter {
     }
 }
 
-/// Tells the analysis of a language model, or of an engine that makes images, what each iteration did for its users. What
-/// annotations do not say, only the analysis of phases knows: finding it takes as long as many sheets.
-fn tell_work(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>) {
-    let Some(found) = Iterated::iterations(analysis) else { return };
-    let serves = matches!(found.detected().program(), Program::LanguageModel | Program::Diffusion);
-    let Some((level, _)) = found.steps().filter(|_| serves) else { return };
-    let trace = analysis.trace();
-    let work = |steps: &[Step]| work_of_iterations(trace, steps, &level.iterations);
-    analysis.tell_work(match phases.and_then(PhaseAnalysis::steps) {
-        Some(steps) => work(steps.steps()),
-        None => work(&Step::annotated(trace)),
-    });
+/// What each iteration of a language model, or of an engine that makes images, did for its users, by annotations. What
+/// these do not say, only the analysis of phases knows: finding it takes as long as many sheets.
+fn annotated_work(analysis: &Analysis) -> Vec<IterationWork> {
+    work_of(analysis, |trace| Step::annotated(trace).into())
 }
 
-/// All sheets that the trace and the options give.
-fn all_tables(
+/// The same by these steps, which only serving has.
+fn work_of<'s>(analysis: &Analysis, steps: impl FnOnce(&Trace) -> Cow<'s, [Step]>) -> Vec<IterationWork> {
+    let Some(found) = Iterated::iterations(analysis) else { return Vec::new() };
+    let serves = matches!(found.detected().program(), Program::LanguageModel | Program::Diffusion);
+    let Some((level, _)) = found.steps().filter(|_| serves) else { return Vec::new() };
+    work_of_iterations(analysis.trace(), &steps(analysis.trace()), &level.iterations)
+}
+
+/// A piece of the work of making a report.
+enum Piece<'s, 'a> {
+    /// What several sheets share.
+    Shared(fn(&Analysis)),
+    Sheet(&'s Sheet<'a, Analysis>),
+    Summary,
+}
+
+/// All sheets that the trace and the options give, and the first page.
+fn tables_and_summary(
     analysis: &Analysis,
     phases: Option<&PhaseAnalysis<'_>>,
     title: &str,
     names: SheetNames,
     threads: usize,
     run: &Run<'_>,
-) -> Result<report_writers::Report, Error> {
+) -> Result<(report_writers::Report, Summary), Error> {
     let sheets = match analysis.options().layout {
         ReportLayout::Standard => pytorch_sheets(),
         ReportLayout::Inference => inference_sheets(),
     };
     let layout = names.layout(analysis.options().parity);
-    // One thread begins with what several sheets share.
-    let work: Vec<Option<&Sheet<'_, Analysis>>> =
-        (threads > 1).then_some(None).into_iter().chain(sheets.iter().map(Some)).collect();
-    let made = map_in_order(&work, threads, |sheet| -> Result<Option<Table>, Error> {
-        let Some(sheet) = sheet else {
-            analysis.prepare_sheets();
-            return Ok(None);
-        };
-        let Some(table) = sheet.table_in(analysis, layout)? else { return Ok(None) };
-        Ok(Some(table.renamed(names.of(sheet))?))
+    let summary = LazyLock::new(|| summary(analysis, phases, title.to_owned()));
+    let shared = if threads > 1 { Analysis::SHARED_WORK.as_slice() } else { &[] };
+    let pieces = shared.iter().copied().map(Piece::Shared);
+    let pieces: Vec<Piece<'_, '_>> =
+        pieces.chain(sheets.iter().map(Piece::Sheet)).chain([Piece::Summary]).collect();
+    let made = map_in_order(&pieces, threads, |piece| -> Result<Option<Table>, Error> {
+        match piece {
+            Piece::Shared(work) => work(analysis),
+            Piece::Sheet(sheet) => {
+                let table = sheet.table_in(analysis, layout)?;
+                return Ok(table.map(|table| table.renamed(names.of(sheet))).transpose()?);
+            }
+            Piece::Summary => _ = LazyLock::force(&summary),
+        }
+        Ok(None)
     });
     let mut all = Vec::new();
     let mut known: Vec<String> = Vec::new();
@@ -216,7 +233,7 @@ fn all_tables(
     };
     known.extend(sheets.iter().flat_map(both_names));
     let last_unified = sheets.iter().rposition(|sheet| sheet.name.starts_with("unified_perf_summary"));
-    for (position, made) in made.into_iter().skip(work.len() - sheets.len()).enumerate() {
+    for (position, made) in made.into_iter().skip(shared.len()).enumerate() {
         all.extend(made?);
         if let (Some(phases), true) = (phases, Some(position) == last_unified) {
             all.extend(tables(phases, phase_sheets(), layout)?.0);
@@ -226,7 +243,7 @@ fn all_tables(
     known.extend(extension_sheets.iter().flat_map(both_names));
     all.extend(tables(analysis, extension_sheets, layout)?.0);
     known.extend(phase_sheets().into_iter().map(|sheet| sheet.name.into_owned()));
-    titled(title, (all, known), run)
+    Ok((titled(title, (all, known), run)?, summary.clone()))
 }
 
 fn no_gpu_events(path: &Path, trace: &Trace) -> Error {

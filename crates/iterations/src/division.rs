@@ -1,5 +1,6 @@
 //! Which iteration device work belongs to.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -230,6 +231,8 @@ struct Ranges {
     of_track: Vec<Vec<TrackId>>,
     /// Those found on the device, or all where none was, by start.
     of_device: Vec<Span>,
+    /// Where the last moment was found among spans: the next one is often there too.
+    last: Cell<usize>,
 }
 
 impl Ranges {
@@ -250,7 +253,8 @@ impl Ranges {
             owners => owners.to_vec(),
         };
         let of_track = trace.tracks().ids().map(of_track).collect();
-        Ranges { spans, of_track, of_device: if of_device.is_empty() { all } else { of_device } }
+        let of_device = if of_device.is_empty() { all } else { of_device };
+        Ranges { spans, of_track, of_device, last: Cell::new(0) }
     }
 
     /// The part that a launch lies in.
@@ -264,7 +268,7 @@ impl Ranges {
     /// The part in which a host thread made a call: of a thread without iterations, that of its process at the time,
     /// as far as only one thread of it has iterations. `None` where there are no iterations on the host.
     fn of_host(&self, track: TrackId, time: i64) -> Option<Part> {
-        let part = |owner: TrackId| among(self.spans.of(owner), time);
+        let part = |owner: TrackId| self.among(self.spans.of(owner), time);
         match self.of_track[track.index()].as_slice() {
             [owner] => Some(part(*owner)),
             // The earliest iteration under way, else the latest part.
@@ -278,17 +282,22 @@ impl Ranges {
 
     /// The part of a moment on the device.
     fn at(&self, time: i64) -> Part {
-        among(&self.of_device, time)
+        self.among(&self.of_device, time)
     }
-}
 
-/// The part of a moment by some iterations that do not overlap.
-fn among(spans: &[Span], time: i64) -> Part {
-    let after = spans.partition_point(|span| span.start <= time);
-    match spans[..after].last() {
-        None => Part::Before,
-        Some(span) if time < span.end => Part::Iteration(span.index),
-        Some(span) => Part::After(span.index),
+    /// The part of a moment by some iterations that do not overlap.
+    fn among(&self, spans: &[Span], time: i64) -> Part {
+        let has_begun = |span: &Span| span.start <= time;
+        let last = self.last.get();
+        let is_last = spans.get(last).is_some_and(has_begun) && !spans.get(last + 1).is_some_and(has_begun);
+        let span = match is_last {
+            true => Some(last),
+            false => spans.partition_point(has_begun).checked_sub(1),
+        };
+        let Some(at) = span else { return Part::Before };
+        self.last.set(at);
+        let span = spans[at];
+        if time < span.end { Part::Iteration(span.index) } else { Part::After(span.index) }
     }
 }
 

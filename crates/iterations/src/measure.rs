@@ -160,8 +160,6 @@ struct CountedEvent {
     /// What launched it.
     launch: Option<EventId>,
     name: StringId,
-    /// Name of its operator, or its own where it has none.
-    operator: StringId,
 }
 
 /// These device events by start.
@@ -177,7 +175,6 @@ fn counted_events(
         is_kernel: !is_copy(events.category(event)),
         launch: work.launch(tree, event).map(|launch| launch.event),
         name: events.name(event),
-        operator: events.name(tree.operator(event).unwrap_or(event)),
     };
     let mut counted: Vec<CountedEvent> = device_events.into_iter().map(counted).collect();
     counted.sort_by_key(|counted| counted.timeline.start);
@@ -239,7 +236,9 @@ impl Measured {
             match Part::at(place) {
                 Part::Iteration(index) => {
                     let names = own().map(|counted| counted.name);
-                    let operators = own().map(|counted| counted.operator);
+                    let operators = own().map(|&CountedEvent { event, .. }| {
+                        events.name(tree.operator(event).unwrap_or(event))
+                    });
                     let group = contents.group_of(names, operators, figures.breakdown.busy);
                     measured.iterations[index] = Figures { group: Some(group), ..figures };
                 }
@@ -460,7 +459,8 @@ impl Contents {
     /// Groups that an iteration is compared with; of more, only the same kernels make two alike.
     const MOST_COMPARED: usize = 64;
 
-    /// The group of an iteration by its device events, the operators that launched these, and how long it was busy.
+    /// The group of an iteration by its device events, the operators that launched these (or the device events that none
+    /// did), and how long it was busy.
     fn group_of(
         &mut self,
         kernels: impl Iterator<Item = StringId>,

@@ -39,11 +39,17 @@ pub struct Analysis {
     timeline: OnceLock<Option<Breakdown>>,
     coverage: OnceLock<Coverage>,
     iterations: OnceLock<MeasuredIterations>,
-    /// What a language model did in each of the steps, where anybody said it.
+    /// What the program did for its users in each of the steps,
     work: OnceLock<Vec<IterationWork>>,
+    /// as this knows it.
+    work_of_steps: Option<WorkOfSteps>,
     /// Whether the trace is a window of a recording.
     is_window: bool,
 }
+
+/// Says what the program did for its users in each of the steps of [`Analysis::iterations`], in their order. Called once,
+/// by the first sheet that shows it.
+pub type WorkOfSteps = fn(&Analysis) -> Vec<IterationWork>;
 
 /// Device time that is part of the figures, and that is not.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,7 +80,7 @@ impl Iterated for Analysis {
     }
 
     fn work(&self) -> &[IterationWork] {
-        self.work.get().map_or(&[], Vec::as_slice)
+        self.work.get_or_init(|| self.work_of_steps.map_or_else(Vec::new, |work| work(self)))
     }
 }
 
@@ -150,6 +156,7 @@ impl Analysis {
             coverage: OnceLock::new(),
             iterations: OnceLock::new(),
             work: OnceLock::new(),
+            work_of_steps: None,
             is_window: false,
         }
     }
@@ -279,8 +286,12 @@ impl Analysis {
         self.iterations = OnceLock::from(self.measured(detected));
     }
 
-    /// Says what a language model did in each of the steps of [`Analysis::iterations`], in their order, for the sheets of
-    /// iterations. What was said first stands.
+    /// Sets who knows the work of the steps.
+    pub fn know_work_of_steps(&mut self, work: WorkOfSteps) {
+        self.work_of_steps = Some(work);
+    }
+
+    /// Says the work of the steps itself, which is then not asked for. What was said first stands.
     pub fn tell_work(&self, work: Vec<IterationWork>) {
         self.work.get_or_init(|| work);
     }

@@ -25,7 +25,7 @@ mod sheets;
 mod step_annotations;
 mod unified;
 
-pub use analysis::{Analysis, Coverage};
+pub use analysis::{Analysis, Coverage, WorkOfSteps};
 pub use analysis_extension::{AnalysisExtension, ExtensionModel, TreeChanges};
 pub use finding::{KernelTotal, TraceFinding};
 pub use launchers::{LauncherRow, LauncherWork};

@@ -22,13 +22,17 @@ impl Analysis {
         rooflines::extension_sheets(self, pytorch_sheets().into_iter().flat_map(names))
     }
 
-    /// Computes what several sheets share, which the first of them computes else. Where sheets are made on several
-    /// threads, one that does this first keeps the others from waiting for each other.
-    pub fn prepare_sheets(&self) {
-        self.unified_rows();
-        self.roofs();
-        Iterated::iterations(self);
-    }
+    /// Computes what several sheets share, which the first of them computes else, in pieces that need nothing of each
+    /// other. Threads that do these first do not wait for each other where sheets are made on several.
+    pub const SHARED_WORK: [fn(&Analysis); 2] = [
+        |analysis| {
+            analysis.unified_rows();
+            analysis.roofs();
+        },
+        |analysis| {
+            Iterated::iterations(analysis);
+        },
+    ];
 
     /// What the sheets leave out, so that nothing goes missing silently.
     pub fn notices(&self) -> Vec<Notice> {

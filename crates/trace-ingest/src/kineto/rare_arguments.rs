@@ -71,10 +71,36 @@ const FIELDS: [(&[u8], Set); 27] = [
 /// Arguments whose text reports show: JSON lists among them become tuples.
 const SHOWN: [&[u8]; 3] = [b"Process Group Ranks", b"In split size", b"Out split size"];
 
+/// By the length of names, the first argument of that length. Most arguments of most events are none of the table, which
+/// their length says without a comparison.
+const FIRST_OF_LENGTH: [Option<RareField>; LONGEST + 1] = of_same_length().0;
+/// By argument, the next whose name is as long.
+const NEXT_OF_LENGTH: [Option<RareField>; FIELDS.len()] = of_same_length().1;
+const LONGEST: usize = 32;
+
+const fn of_same_length() -> ([Option<RareField>; LONGEST + 1], [Option<RareField>; FIELDS.len()]) {
+    let (mut first, mut next) = ([None; LONGEST + 1], [None; FIELDS.len()]);
+    let mut at = FIELDS.len();
+    while at > 0 {
+        at -= 1;
+        let length = FIELDS[at].0.len();
+        next[at] = first[length];
+        first[length] = Some(RareField(at as u8));
+    }
+    (first, next)
+}
+
 impl RareField {
     /// The argument of this name.
     pub(crate) fn from_key(key: &[u8]) -> Option<RareField> {
-        FIELDS.iter().position(|(known, _)| *known == key).map(|position| RareField(position as u8))
+        let mut candidate = *FIRST_OF_LENGTH.get(key.len())?;
+        while let Some(RareField(at)) = candidate {
+            if FIELDS[usize::from(at)].0 == key {
+                break;
+            }
+            candidate = NEXT_OF_LENGTH[usize::from(at)];
+        }
+        candidate
     }
 
     /// Whether it says which collective the event is of.
@@ -88,5 +114,21 @@ impl RareField {
 
     pub(crate) fn set(self, arguments: &mut RareArguments, value: RareText<'_>) {
         FIELDS[usize::from(self.0)].1(arguments, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_argument_is_found_by_its_name_and_by_no_other() {
+        for (position, (name, _)) in FIELDS.iter().enumerate() {
+            assert_eq!(RareField::from_key(name), Some(RareField(position as u8)));
+            assert_eq!(RareField::from_key(&name.to_ascii_uppercase()), None);
+        }
+        for name in [&b""[..], b"context", b"est. achieved occupancy %", &[b'x'; LONGEST + 1]] {
+            assert_eq!(RareField::from_key(name), None);
+        }
     }
 }
