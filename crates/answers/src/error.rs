@@ -42,11 +42,16 @@ pub enum Error {
         /// What is wrong with the first.
         first: Box<Error>,
     },
-    /// The ranks of a job are of one rank, or none of them communicates.
-    #[error("{what}; name the recordings of several ranks of one job")]
-    NoJob {
-        /// What was found.
-        what: &'static str,
+    /// A profile of a host among the recordings of ranks.
+    #[error(
+        "{path}: is {kind}, which has all devices of a host, and not one rank; `tracelens jax` with the profiles of all \
+         hosts reports on their collectives",
+        path = .path.display(),
+        kind = RecordingKind::XPlane
+    )]
+    ProfileOfHost {
+        /// The profile.
+        path: PathBuf,
     },
     /// A trace without device events.
     #[error("{path}: contains no GPU events ({events} host events only); {advice}", path = .path.display())]

@@ -9,7 +9,7 @@ use multi_rank::{
 };
 use perf_models::CommunicationPatterns;
 use tempfile::TempDir;
-use trace_ingest::{ReadOptions, read_path};
+use trace_ingest::{ReadOptions, RecordingKind, read_path};
 use tree_perf::{Analysis, AnalysisOptions};
 
 use crate::error::Error;
@@ -86,6 +86,9 @@ fn map_rank(
     }
     let (tables, events) = memory.with(memory_to_read(path, source.size), || {
         let trace = read_path(path, &ReadOptions { skip_python_frames: true, ..*reading })?;
+        if trace.facts().recorder.kind == Some(RecordingKind::XPlane) {
+            return Err(Error::ProfileOfHost { path: path.to_owned() });
+        }
         let events = trace.events().len() + trace.skipped_frames() as usize;
         let options =
             AnalysisOptions { communication: options.communication.clone(), ..AnalysisOptions::default() };

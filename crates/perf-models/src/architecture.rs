@@ -104,11 +104,11 @@ impl Architecture {
     /// completed by nominal ones, because few are published; nominal ones stand alone where there are any.
     #[must_use]
     pub fn peak_tflops(&self, spec: ComputeSpec) -> Option<f64> {
-        let (nominal, achievable) = (self.nominal_tflops.get(&spec), self.achievable_tflops.get(&spec));
+        let (nominal, achievable) = (&self.nominal_tflops, &self.achievable_tflops);
         let peak = match self.basis {
-            PeakBasis::Achievable => achievable.or(nominal),
-            PeakBasis::Nominal if self.nominal_tflops.is_empty() => achievable,
-            PeakBasis::Nominal => nominal,
+            PeakBasis::Achievable => achievable.get(&spec).or_else(|| nominal.get(&spec)),
+            PeakBasis::Nominal if nominal.is_empty() => achievable.get(&spec),
+            PeakBasis::Nominal => nominal.get(&spec),
         };
         peak.copied()
     }
