@@ -32,7 +32,8 @@ pub enum ChartShape {
     Bars(usize),
     /// A column per row, from left to right; says what the rows are, with the unit.
     Columns(&'static str),
-    /// Lines whose ends are the rows, the values upwards, and points among them; both axes logarithmic.
+    /// Lines whose ends are the rows, the values upwards, and points among them; both axes logarithmic. Without lines
+    /// where the points are the rows themselves.
     Scatter {
         /// Name of the column of the horizontal positions.
         x: &'static str,
@@ -59,10 +60,10 @@ pub enum ChartShape {
     },
 }
 
-/// Points of a scatter chart: the rows of another table of the report.
+/// Points of a scatter chart: the rows of another table of the report, or of the chart's own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScatterPoints {
-    /// Name of the other table.
+    /// Name of that table.
     pub table: &'static str,
     /// Name of the column of the horizontal positions.
     pub x: &'static str,

@@ -1,6 +1,6 @@
 //! The job as a whole: ranks, groups, causes, steps, clocks, matching, and what is odd.
 
-use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Role, Sheet, Unit, percent};
+use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Role, ScatterPoints, Sheet, Unit, percent};
 
 use crate::align::Doubt;
 use crate::analysis::{JobAnalysis, SizeClass, StepTimes};
@@ -348,16 +348,26 @@ fn groups<'a>() -> Sheet<'a, JobAnalysis> {
             classes
         },
     )
-    .with_chart(
-        Chart::new(
-            "Bus bandwidth by collective",
-            "collective",
-            "bus bandwidth (GB/s)",
-            "bus bandwidth (GB/s)",
-            ChartShape::Bars(20),
-        )
-        .told_by(&["group", "message size (bytes)"]),
-    )
+    .with_chart(Chart::new(
+        "Bus bandwidth over message size",
+        "collective",
+        "bus bandwidth (GB/s)",
+        "bus bandwidth (GB/s)",
+        ChartShape::Scatter {
+            x: "message size (bytes)",
+            x_axis: "message size (bytes)",
+            groups: "collective",
+            points: ScatterPoints {
+                table: "group_summary",
+                x: "message size (bytes)",
+                y: "bus bandwidth (GB/s)",
+                groups: "collective",
+                labels: "group",
+                weights: "exchange (ms)",
+                thresholds: &[1e3, 1e2, 1e1],
+            },
+        },
+    ))
 }
 
 /// Whether a group's recorded members are on one host; `None` where some host is not known.

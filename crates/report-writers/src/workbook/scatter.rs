@@ -74,12 +74,15 @@ pub(super) fn draw(
     let Some(&source) = sheets.iter().find(|other| other.table.name() == described.table) else {
         return Ok(None);
     };
-    let (Some(points), Some(lines)) = (
+    let (Some(points), Some(mut lines)) = (
         Placed::new(source, described.x, described.y, described.groups),
         Placed::new(own, x, chart.values, groups),
     ) else {
         return Ok(None);
     };
+    if own.table.name() == described.table {
+        lines.groups.clear();
+    }
     if points.groups.is_empty() {
         return Ok(None);
     }

@@ -99,6 +99,18 @@ fn series_are_the_lines_and_the_groups_by_size() {
 }
 
 #[test]
+fn points_that_are_the_rows_of_the_table_have_no_lines() {
+    let Chart { shape: ChartShape::Scatter { x_axis, points: described, .. }, .. } = chart() else {
+        unreachable!("the chart above is one of points")
+    };
+    let shape = ChartShape::Scatter { x: "intensity", x_axis, groups: "spec", points: described };
+    let own = Chart::new("Points", "name", "rate", "rate (TFLOP/s)", shape);
+    let report = Report::new("Sample", vec![points(POINTS).with_chart(own).unwrap()]).unwrap();
+    let xml = part(&written(&report).0, "xl/charts/chart1.xml");
+    assert_eq!(between(&xml, r#"<c:symbol val=""#, r#"""#), ["circle", "circle", "circle"]);
+}
+
+#[test]
 fn a_line_has_the_colour_of_the_points_of_its_group() {
     let xml = chart_xml(POINTS, chart());
     let first_colour = |series: &&str| between(series, r#"<a:srgbClr val=""#, r#"""#)[0].to_owned();
