@@ -2,7 +2,8 @@
 
 use std::thread;
 
-use trace_ingest::{EventId, Trace};
+use hashbrown::HashMap;
+use trace_ingest::{Category, EventId, Trace, TrackId};
 
 use crate::row::NONE;
 use crate::warning::TreeStatistics;
@@ -18,7 +19,13 @@ pub(crate) fn time_order(
     threads: usize,
 ) -> Vec<EventId> {
     let events = trace.events();
-    let mut keys: Vec<(i64, EventId)> = hosts.map(|event| (events.start(event), event)).collect();
+    // A recorder writes each of these lists in order, or nearly, however it mixes them.
+    let mut lists: HashMap<(TrackId, Category), Vec<(i64, EventId)>> = HashMap::new();
+    for event in hosts {
+        let list = lists.entry((events.track(event), events.category(event))).or_default();
+        list.push((events.start(event), event));
+    }
+    let mut keys: Vec<(i64, EventId)> = lists.into_values().flatten().collect();
     let order = |&(start, event): &(i64, EventId), &(other_start, other): &(i64, EventId)| {
         let longer_first = || events.end(other).cmp(&events.end(event));
         start.cmp(&other_start).then_with(longer_first).then(event.cmp(&other))
@@ -31,7 +38,7 @@ pub(crate) fn time_order(
             back.sort_by(order);
         });
     }
-    // The stable sort profits from ascending runs, such as the two above and those that profilers write.
+    // The stable sort profits from ascending runs, such as the two above and the lists.
     keys.sort_by(order);
     keys.into_iter().map(|(_, event)| event).collect()
 }
@@ -106,7 +113,7 @@ mod tests {
     #[test]
     fn threads_do_not_change_the_order_in_time() {
         let mut builder = TraceBuilder::new();
-        let track = builder.track(1, 1);
+        let tracks = [1, 2, 3].map(|thread| builder.track(1, thread));
         let mut state = 1u64;
         // Few distinct times, so that starts and whole spans repeat.
         let mut below = |limit: u64| {
@@ -115,7 +122,9 @@ mod tests {
         };
         for _ in 0..WORTH_A_THREAD + 1 {
             let (start, duration) = (below(3000), below(4));
-            builder.event(Category::CPU_OP, "op", track, start, duration, EventArguments::default());
+            let track = tracks[below(3) as usize];
+            let category = [Category::CPU_OP, Category::CUDA_RUNTIME][below(2) as usize];
+            builder.event(category, "op", track, start, duration, EventArguments::default());
         }
         let trace = builder.finish();
         let order = time_order(&trace, trace.events().ids(), 1);
