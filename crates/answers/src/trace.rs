@@ -180,7 +180,7 @@ fn annotated_work(analysis: &Analysis) -> Vec<IterationWork> {
     work_of(analysis, |trace| Step::annotated(trace).into())
 }
 
-/// The same by these steps, which only serving has.
+/// The same by these steps of an engine; nothing where the program is no such engine.
 fn work_of<'s>(analysis: &Analysis, steps: impl FnOnce(&Trace) -> Cow<'s, [Step]>) -> Vec<IterationWork> {
     let Some(found) = Iterated::iterations(analysis) else { return Vec::new() };
     let serves = matches!(found.detected().program(), Program::LanguageModel | Program::Diffusion);

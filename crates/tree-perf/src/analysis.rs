@@ -39,9 +39,9 @@ pub struct Analysis {
     timeline: OnceLock<Option<Breakdown>>,
     coverage: OnceLock<Coverage>,
     iterations: OnceLock<MeasuredIterations>,
-    /// What the program did for its users in each of the steps,
+    /// What the program did for its users in each of the steps.
     work: OnceLock<Vec<IterationWork>>,
-    /// as this knows it.
+    /// Who knows that, where nobody told it.
     work_of_steps: Option<WorkOfSteps>,
     /// Whether the trace is a window of a recording.
     is_window: bool,
