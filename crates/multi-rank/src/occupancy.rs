@@ -136,8 +136,9 @@ impl Occupancy {
     /// The longest wait for the host between two moments.
     pub(crate) fn longest_host_wait(&self, from: i64, to: i64) -> Option<HostWait> {
         let first = self.stretches.partition_point(|&(start, ..)| start <= from).saturating_sub(1);
-        let ends = self.stretches.iter().skip(1).map(|&(start, ..)| start).chain([self.end]);
-        let waits = self.stretches.iter().zip(ends).skip(first).take_while(|((start, ..), _)| *start < to);
+        let within = &self.stretches[first..];
+        let ends = within.iter().skip(1).map(|&(start, ..)| start).chain([self.end]);
+        let waits = within.iter().zip(ends).take_while(|((start, ..), _)| *start < to);
         let waits = waits
             .filter(|((_, use_, _), _)| *use_ == Use::Host)
             .map(|(&(start, ..), end)| HostWait { start: start.max(from), end: end.min(to) });
