@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use multi_rank::{Job, JobAnalysis, JobFolder, JobOptions, Source, job_sheets, rank_tables};
 use sheets::{Layout, Table};
 use tempfile::TempDir;
+use testdata::corpus;
 use trace_ingest::{ReadOptions, read_path};
 use tree_perf::{Analysis, AnalysisOptions};
 
@@ -313,4 +314,114 @@ fn a_later_window_shifts_the_reference_but_not_us() {
     assert_eq!(skews(&reference), [["101.0"], ["101.0"], ["0.0"]]);
     let (_folder, ours) = analysed(&ranks(), JobOptions::default());
     assert_eq!(skews(&ours), [["0.0"], ["1.0"], ["1.0"]]);
+}
+
+/// The eight ranks of `llama_70b_fsdp` as far as the figures of the reference tell them: rank 4 enters every collective
+/// last, so that each lasts as long as it does there. Of many instances of one collective the sum is known.
+fn sharded_training() -> Vec<Vec<Kernel>> {
+    // Name, type, elements given and got, and the durations on rank 4 in µs.
+    let collectives: [(&str, &str, i64, i64, &[f64]); 5] = [
+        ("_reduce_scatter_base", "Float", 2_101_354_496, 262_669_312, &[22_954.712, 23_022.294]),
+        ("_reduce_scatter_base", "Float", 855_654_400, 106_956_800, &[900_000.5, 966_042.189]),
+        ("_allgather_base", "BFloat16", 106_956_800, 855_654_400, &[1_000_000.125, 956_918.211]),
+        ("_allgather_base", "BFloat16", 262_669_312, 2_101_354_496, &[37_170.842]),
+        ("allreduce", "Float", 1, 1, &[4_644.457]),
+    ];
+    let rank = |rank: usize| {
+        let mut start = 1_000.0;
+        let mut kernels = Vec::new();
+        for (name, dtype, given, got, durations) in collectives {
+            let arguments = format!(
+                r#""Collective name": "{name}", "Process Group Name": "0",
+                   "Process Group Ranks": "[0, 1, 2, 3, 4, 5, 6, 7]", "Group size": 8, "dtype": "{dtype}",
+                   "In msg nelems": {given}, "Out msg nelems": {got}, "In split size": "[]", "Out split size": "[]""#
+            );
+            for duration in durations {
+                // All leave together; the others have waited for rank 4.
+                let waited = [7.0, 5.0, 6.0, 3.0, 0.0, 2.0, 4.0, 1.0][rank];
+                kernels.push(kernel(&arguments, 7, start - waited, duration + waited));
+                start += duration + 100.0;
+            }
+        }
+        kernels
+    };
+    (0..8).map(rank).collect()
+}
+
+/// Asserts that the cells of a row are these numbers, to 1e-6 of each.
+fn assert_numbers(row: &[String], expected: &[f64]) {
+    assert_eq!(row.len(), expected.len());
+    for (cell, expected) in row.iter().zip(expected) {
+        let found: f64 = cell.parse().unwrap();
+        assert!((found - expected).abs() <= 1e-6 * expected.abs(), "{found}, expected {expected}");
+    }
+}
+
+#[test]
+fn eight_ranks_of_sharded_training_give_the_figures_of_the_reference() {
+    let (_folder, analysis) =
+        analysed(&sharded_training(), JobOptions { gpus_per_node: Some(8), ..parity() });
+    let collectives = table(&analysis, "nccl_implicit_sync");
+    let columns = [
+        "Full msg size (MB)",
+        "comm_latency",
+        "algo bw (GB/s)",
+        "bus bw (GB/s)",
+        "In msg size (MB)",
+        "skew in start time",
+    ];
+    let figures = cells(&collectives, &columns);
+    let (first, second) = (341.026_082_905_249_5, 340.025_000_009_908_87);
+    let bus = 7.0 / 8.0;
+    assert_numbers(&figures[0], &[8_016.031_25, 22_954.712, first, first * bus, 8_016.031_25, 7.0]);
+    assert_numbers(&figures[1], &[8_016.031_25, 23_022.294, second, second * bus, 8_016.031_25, 7.0]);
+    assert_numbers(&figures[7][4..], &[3.814_697_265_625e-6, 7.0]);
+
+    let summary = table(&analysis, "nccl_summary_implicit_sync");
+    let sums = cells(&summary, &["Collective name", "In msg nelems", "count", "Total comm latency (ms)"]);
+    let of_reduce_scatter = sums.iter().find(|row| row[1] == "855654400").unwrap();
+    assert_eq!(of_reduce_scatter[0], "_reduce_scatter_base");
+    assert_numbers(&of_reduce_scatter[2..], &[2.0, 1_866.042_689]);
+
+    let stragglers = table(&analysis, "straggler_summary");
+    assert_rows(
+        &stragglers,
+        &["rank", "total_wait_time_us", "times_arrived_last", "pct_arrived_last", "total_nccl_dur_us"],
+        &[
+            "4|0.0|8|100.0|3910753.3",
+            "7|8.0|0|0.0|3910761.3",
+            "5|16.0|0|0.0|3910769.3",
+            "3|24.0|0|0.0|3910777.3",
+            "6|32.0|0|0.0|3910785.3",
+            "1|40.0|0|0.0|3910793.3",
+            "2|48.0|0|0.0|3910801.3",
+            "0|56.0|0|0.0|3910809.3",
+        ],
+    );
+}
+
+/// Recorded traces: time of all device events, to the nanosecond.
+#[test]
+fn corpus_traces_have_exact_device_times() {
+    // Idle and whole time in ns, by integers of the recordings.
+    const CASES: [(&str, i64, i64); 8] = [
+        ("h100-falconsai-vit", 6_334_534, 7_559_844),
+        ("h100-qwen1.5-0.5b", 4_005_532, 49_652_832),
+        ("h100-owlv2-large", 511_528_902, 1_078_288_379),
+        ("mi300-bert-small", 3_105_228, 3_495_976),
+        ("mi300-qwen1.5-0.5b", 4_022_998, 47_085_800),
+        ("mi300-timesformer", 1_414_321, 121_267_204),
+        ("normalization-layers", 1_067_761_200, 1_068_779_832),
+        ("torch-compile-triton", 11, 12_549_032),
+    ];
+    for (case, idle, whole) in CASES {
+        let Some(folder) = corpus(&format!("pytorch/{case}")) else { return };
+        let path = folder.join("trace.json.gz");
+        let trace = read_path(&path, &ReadOptions::default()).unwrap();
+        let options = AnalysisOptions { include_unlinked_kernels: true, ..AnalysisOptions::default() };
+        let rank = rank_tables(&Analysis::new(trace, options), &path).rank;
+        assert_eq!((rank.idle_ns, rank.busy_ns + rank.idle_ns), (idle, whole), "{case}");
+        let in_parts = rank.computation_ns + rank.exposed_communication_ns + rank.exposed_copies_ns;
+        assert_eq!(in_parts, rank.busy_ns, "{case}");
+    }
 }
