@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use multi_rank::{
     CauseKind, FuseOptions, FuseOutput, Fused, Job, JobAnalysis, JobFinding, JobFolder, JobOptions,
-    RankFolder, RankPattern, Source, Straggler, job_sheets, rank_tables,
+    RankFolder, RankPattern, Source, Straggler, job_sheets, rank_tables, single_events,
 };
 use perf_models::CommunicationPatterns;
 use tempfile::TempDir;
@@ -26,6 +26,8 @@ use crate::trace::SheetNames;
 pub struct MapOptions {
     /// Kernel names that mean communication.
     pub communication: CommunicationPatterns,
+    /// Whether events are kept one by one, in a table `events`.
+    pub keep_events: bool,
     /// Recordings that are read at the same time, as far as the memory allows; `None` takes as many as there are threads.
     pub jobs: Option<usize>,
 }
@@ -81,7 +83,8 @@ fn map_rank(
 ) -> Result<Mapped, Error> {
     let source = Source::of(path)?;
     let folder = || job.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(there) = folder().find(&source) {
+    let has_all = |there: &&RankFolder| there.has_events() || !options.keep_events;
+    if let Some(there) = folder().find(&source).filter(has_all) {
         return Ok(Mapped::Kept { rank: there.rank() });
     }
     let (tables, events) = memory.with(memory_to_read(path, source.size), || {
@@ -90,9 +93,11 @@ fn map_rank(
             return Err(Error::ProfileOfHost { path: path.to_owned() });
         }
         let events = trace.events().len() + trace.skipped_frames() as usize;
-        let options =
-            AnalysisOptions { communication: options.communication.clone(), ..AnalysisOptions::default() };
-        Ok::<_, Error>((rank_tables(&Analysis::new(trace, options), path), events))
+        let communication = options.communication.clone();
+        let analysis = Analysis::new(trace, AnalysisOptions { communication, ..AnalysisOptions::default() });
+        let mut tables = rank_tables(&analysis, path);
+        tables.events = options.keep_events.then(|| single_events(&analysis));
+        Ok::<_, Error>((tables, events))
     })?;
     folder().add(&tables, source)?;
     Ok(Mapped::Written { rank: tables.rank.rank, events })

@@ -1,5 +1,17 @@
--- Operators by the device time of the kernels that they launched, over all ranks.
-WITH job AS (
+-- Operators by the device time of the kernels that they account for, over all ranks.
+WITH of_recordings AS (
+    SELECT
+        recording,
+        name,
+        category,
+        sum(calls) AS calls,
+        sum(kernels) AS kernels,
+        sum(device_ns) AS device_ns,
+        sum(host_ns) AS host_ns
+    FROM ops
+    GROUP BY recording, name, category
+),
+job AS (
     SELECT sum(device_ns) AS device_ns
     FROM ops
 )
@@ -14,7 +26,7 @@ SELECT
     min(o.device_ns) AS least_of_a_recording_ns,
     max(o.device_ns) AS most_of_a_recording_ns,
     sum(o.host_ns) AS host_ns
-FROM ops o
+FROM of_recordings o
 CROSS JOIN job
 GROUP BY o.name, o.category
 ORDER BY device_ns DESC, o.name, o.category

@@ -47,7 +47,10 @@ impl JobTables {
             let files = files.iter().map(|file| listed(file)).collect::<Result<_, _>>()?;
             Ok((shape, files))
         };
-        let tables = table_shapes()?.into_iter().map(with_files).collect::<Result<_, Error>>()?;
+        let mut tables: Vec<(TableShape, Vec<ListingTableUrl>)> =
+            table_shapes()?.into_iter().map(with_files).collect::<Result<_, Error>>()?;
+        // Events are kept on request.
+        tables.retain(|(_, files)| !files.is_empty());
         Ok(JobTables { folder: absolute, recordings: job.ranks().len(), tables })
     }
 

@@ -1,6 +1,7 @@
 //! What ends the work on a job.
 
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use parquet::errors::ParquetError;
@@ -84,6 +85,21 @@ pub enum Error {
         missing: Members,
         /// Ranks that have one.
         there: Members,
+    },
+    /// Steps were asked for that no recording has.
+    #[error(
+        "no recording has a step of {first} to {last}; {found}",
+        first = .wanted.start, last = .wanted.end.saturating_sub(1),
+        found = .there.map_or_else(
+            || "no steps were found in them, so leave the choice of steps out".to_owned(),
+            |(first, last)| format!("their steps are {first} to {last}"),
+        )
+    )]
+    NoSuchStep {
+        /// The steps, without the end.
+        wanted: Range<i64>,
+        /// The first and the last step that there is.
+        there: Option<(i64, i64)>,
     },
     /// No rank is left to say something of.
     #[error("{path}: has no tables of ranks; map traces into it with `tracelens map TRACE… --out {path}`", path = .path.display())]

@@ -14,15 +14,19 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::pack::{OpenPacks, PackManifest, is_pack};
 use crate::rows::{ColumnShape, Key, Row, TableReader, TableWriter, Wanted, shape};
-use crate::tables::{CollectiveRow, GroupRow, KernelRow, OpRow, RankRow, RankTables, StepRow};
+use crate::tables::{CollectiveRow, EventRow, GroupRow, KernelRow, OpRow, RankRow, RankTables, StepRow};
 
 /// Version of the tables. Folders of another version are mapped again.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
-const MANIFEST: &str = "manifest.json";
+/// The manifest of a rank, written last.
+pub(crate) const MANIFEST: &str = "manifest.json";
 
-/// Folders that are being written begin so; nobody reads them.
+/// Names of folders that are being written begin so; nobody reads them.
 const UNFINISHED: &str = ".unfinished-";
+
+/// So begins the name of a folder from the moment at which it makes room for a new one until that is in its place.
+const REPLACED: &str = ".replaced-";
 
 /// What identifies the recording that tables were made from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,6 +85,8 @@ pub(crate) struct Manifest {
     tool: String,
     pub(crate) source: Source,
     rank: Option<i64>,
+    /// Number of ranks of the job.
+    world_size: Option<i64>,
     /// Time of the recording on the host's clock, in nanoseconds.
     window: (i64, i64),
     /// Rows by table.
@@ -91,6 +97,11 @@ impl Manifest {
     /// What all rows of the recording's tables have in common.
     pub(crate) fn key(&self) -> Key {
         Key { recording: self.source.path_hash.cast_signed(), rank: self.rank }
+    }
+
+    /// Whether the two recordings say different numbers of ranks.
+    fn is_of_other_job(&self, other: &Manifest) -> bool {
+        self.world_size.zip(other.world_size).is_some_and(|(own, other)| own != other)
     }
 }
 
@@ -145,7 +156,21 @@ impl RankFolder {
         self.packed.is_some()
     }
 
+    /// Whether events are kept one by one.
+    #[must_use]
+    pub fn has_events(&self) -> bool {
+        self.has(EventRow::TABLE)
+    }
+
+    fn has(&self, table: &str) -> bool {
+        self.manifest.rows.contains_key(table)
+    }
+
+    /// The rows of a table; none of one that was not kept.
     pub(crate) fn rows<R: Row>(&self, wanted: Wanted<'_>) -> Result<Vec<R>, Error> {
+        if !self.has(R::TABLE) {
+            return Ok(Vec::new());
+        }
         let path = table_path(&self.path, R::TABLE);
         let rows = match &self.packed {
             None => TableReader::open(&path).and_then(|table| table.rows(wanted)),
@@ -182,7 +207,8 @@ impl JobFolder {
         entries.sort();
         let (mut ranks, mut packs, mut stale) = (Vec::new(), Vec::new(), Vec::new());
         let other_version = |schema| format!("its tables are of version {schema}, and {SCHEMA} is read");
-        for entry in entries.into_iter().filter(|entry| !is_unfinished(entry)) {
+        let entries: BTreeSet<PathBuf> = entries.into_iter().filter_map(destination_of).collect();
+        for entry in entries {
             if is_pack(&entry) {
                 match PackManifest::read(&entry) {
                     Ok(manifest) if manifest.schema == SCHEMA => packs.push((entry, manifest)),
@@ -191,13 +217,15 @@ impl JobFolder {
                 }
                 continue;
             }
-            let manifest = entry.join(MANIFEST);
-            if !manifest.is_file() {
+            let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let places = [Some(entry.clone()), replaced(&entry)];
+            // The new folder where it is in its place, else the one that made room for it.
+            let Some(entry) = places.into_iter().flatten().find(|place| place.join(MANIFEST).is_file())
+            else {
                 continue;
-            }
-            match read_manifest::<Manifest>(&manifest) {
+            };
+            match read_manifest::<Manifest>(&entry.join(MANIFEST)) {
                 Ok(manifest) if manifest.schema == SCHEMA => {
-                    let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
                     ranks.push(RankFolder { path: entry, name, manifest, packed: None });
                 }
                 Ok(manifest) => stale.push((entry, other_version(manifest.schema))),
@@ -237,11 +265,12 @@ impl JobFolder {
         &self.path
     }
 
-    /// The files that hold a table, such as `collectives`, of all ranks. Those of [outdated](Self::outdated) packs have more
-    /// rows than the job.
+    /// The files that hold a table, such as `collectives`, of all ranks that have it: `events` is kept on request. Those of
+    /// [outdated](Self::outdated) packs have more rows than the job.
     #[must_use]
     pub fn files_of(&self, table: &str) -> Vec<PathBuf> {
-        let files: BTreeSet<PathBuf> = self.ranks.iter().map(|rank| table_path(&rank.path, table)).collect();
+        let ranks = self.ranks.iter().filter(|rank| rank.has(table));
+        let files: BTreeSet<PathBuf> = ranks.map(|rank| table_path(&rank.path, table)).collect();
         files.into_iter().collect()
     }
 
@@ -251,28 +280,23 @@ impl JobFolder {
         self.ranks.iter().find(|rank| rank.source() == source)
     }
 
-    /// Writes the tables of a rank. Its folder takes its place when everything is written; where something fails, there
-    /// is none. Tables that an earlier state of the same recording left are replaced.
+    /// Writes the tables of a rank. Its folder takes its place when everything is written; where something fails, what was
+    /// there stays. Tables that an earlier state of the same recording left are replaced.
     ///
     /// # Errors
-    /// When a file cannot be written, or another recording of the rank is there, of a time that is not apart.
+    /// When a file cannot be written, or another recording of the rank in the same job is there, of a time that is not
+    /// apart. Recordings are of different jobs where they say different numbers of ranks.
     pub fn add(&mut self, tables: &RankTables, source: Source) -> Result<&RankFolder, Error> {
-        let RankRow { rank, base_time_ns, window_start_ns, window_end_ns, .. } = tables.rank;
+        let RankRow { rank, world_size, base_time_ns, window_start_ns, window_end_ns, .. } = tables.rank;
         let window =
             (base_time_ns.saturating_add(window_start_ns), base_time_ns.saturating_add(window_end_ns));
         let manifest = Manifest {
             schema: SCHEMA,
             tool: concat!("tracelens ", env!("CARGO_PKG_VERSION")).to_owned(),
             rank,
+            world_size,
             window,
-            rows: BTreeMap::from([
-                row_count(std::slice::from_ref(&tables.rank)),
-                row_count(&tables.groups),
-                row_count(&tables.collectives),
-                row_count(&tables.steps),
-                row_count(&tables.kernels),
-                row_count(&tables.ops),
-            ]),
+            rows: row_counts(tables),
             source,
         };
         let mut name = match rank {
@@ -285,22 +309,26 @@ impl JobFolder {
         let listed = self.ranks.iter().map(|other| &other.manifest);
         let others: Vec<&Manifest> =
             listed.chain(&written).filter(|other| other.schema == SCHEMA && !is_same(other)).collect();
-        let at_the_time = |other: &&&Manifest| {
-            let (start, end) = other.window;
-            rank.is_some() && other.rank == rank && start <= window.1 && window.0 <= end
-        };
-        if let (Some(rank), Some(other)) = (rank, others.iter().find(at_the_time)) {
+        let of_rank = others.into_iter().filter(|other| rank.is_some() && other.rank == rank);
+        let (of_other_jobs, of_rank): (Vec<&Manifest>, Vec<&Manifest>) =
+            of_rank.partition(|other| manifest.is_of_other_job(other));
+        let at_the_time = |other: &&&Manifest| other.window.0 <= window.1 && window.0 <= other.window.1;
+        if let (Some(rank), Some(other)) = (rank, of_rank.iter().find(at_the_time)) {
             let (first, second) = (&other.source.path, &manifest.source.path);
             return Err(Error::RankTwice { rank, first: first.into(), second: second.into() });
         }
-        if others.iter().any(|other| rank.is_some() && other.rank == rank) {
+        if let Some(world_size) = world_size.filter(|_| !of_other_jobs.is_empty()) {
+            name = format!("{name}-of-{world_size}");
+        }
+        if !of_rank.is_empty() {
             name = format!("{name}-at-{}", window.0);
         }
         let destination = self.path.join(&name);
         self.write_folder(&destination, |folder| write_tables(folder, tables, &manifest))?;
         let of_source = |other: &&RankFolder| other.source().path_hash == manifest.source.path_hash;
         let old = self.ranks.iter().filter(of_source).filter(|other| !other.is_packed());
-        for old in old.filter(|other| other.path != destination) {
+        // That which made room for the new one is no more.
+        for old in old.filter(|other| other.path != destination && other.path.exists()) {
             remove_folder(&old.path, MANIFEST)?;
         }
         self.ranks.retain(|other| other.source().path_hash != manifest.source.path_hash);
@@ -310,7 +338,8 @@ impl JobFolder {
         Ok(&self.ranks[at])
     }
 
-    /// Makes a folder, which takes its place when `write` has filled it.
+    /// Makes a folder, which takes its place when `write` has filled it. One that is there makes room for it at the end, and
+    /// is found until then and wherever the exchange is interrupted.
     pub(crate) fn write_folder(
         &self,
         destination: &Path,
@@ -324,13 +353,20 @@ impl JobFolder {
         let unfinished = unfinished.tempdir_in(&self.path).map_err(Error::io(&self.path))?;
         let folder = unfinished.path();
         write(folder)?;
-        if destination.exists() {
-            fs::remove_dir_all(destination).map_err(Error::io(destination))?;
+        let old = replaced(destination).filter(|_| destination.exists());
+        if let Some(old) = &old {
+            // What an interrupted exchange left is older still.
+            remove_replaced(destination)?;
+            fs::rename(destination, old).map_err(Error::io(destination))?;
         }
-        fs::rename(folder, destination).map_err(Error::io(destination))?;
+        if let Err(error) = fs::rename(folder, destination) {
+            // Where this fails, too, the old folder is found under its other name.
+            old.map(|old| fs::rename(old, destination));
+            return Err(Error::io(destination)(error));
+        }
         // Nothing is there any more to be removed.
         let _ = unfinished.keep();
-        Ok(())
+        remove_replaced(destination)
     }
 
     /// Removes the folder of a rank whose tables are in a pack, unless others have been written to it since.
@@ -351,9 +387,28 @@ impl JobFolder {
     }
 }
 
-/// Removes a folder: first the manifest, without which nobody reads it.
+/// Removes a folder: first the manifest, without which nobody reads it, and before that what it took the place of.
 pub(crate) fn remove_folder(path: &Path, manifest: &str) -> Result<(), Error> {
+    remove_replaced(path)?;
     fs::remove_file(path.join(manifest)).and_then(|()| fs::remove_dir_all(path)).map_err(Error::io(path))
+}
+
+/// Where the folder that was in a place is until a new one is there. `None` for such a folder itself.
+fn replaced(destination: &Path) -> Option<PathBuf> {
+    let name = destination.file_name()?.to_string_lossy();
+    (!name.starts_with(REPLACED)).then(|| destination.with_file_name(format!("{REPLACED}{name}")))
+}
+
+/// Removes what a folder took the place of, if there is any.
+fn remove_replaced(destination: &Path) -> Result<(), Error> {
+    let Some(old) = replaced(destination) else { return Ok(()) };
+    match fs::remove_file(old.join(MANIFEST)).and_then(|()| fs::remove_dir_all(&old)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // What is left without a manifest.
+            if old.is_dir() { fs::remove_dir_all(&old).map_err(Error::io(old)) } else { Ok(()) }
+        }
+        other => other.map_err(Error::io(old)),
+    }
 }
 
 fn write_tables(folder: &Path, tables: &RankTables, manifest: &Manifest) -> Result<(), Error> {
@@ -364,6 +419,7 @@ fn write_tables(folder: &Path, tables: &RankTables, manifest: &Manifest) -> Resu
     write_table(folder, key, &tables.steps)?;
     write_table(folder, key, &tables.kernels)?;
     write_table(folder, key, &tables.ops)?;
+    tables.events.as_ref().map_or(Ok(()), |events| write_table(folder, key, events))?;
     write_manifest(&folder.join(MANIFEST), manifest)
 }
 
@@ -399,15 +455,34 @@ pub fn table_shapes() -> Result<Vec<TableShape>, Error> {
         of::<StepRow>()?,
         of::<KernelRow>()?,
         of::<OpRow>()?,
+        of::<EventRow>()?,
     ])
 }
 
-fn is_unfinished(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(UNFINISHED))
+/// The place of a folder, for one that makes room that of the new one. `None` for what nobody reads.
+fn destination_of(entry: PathBuf) -> Option<PathBuf> {
+    let name = entry.file_name()?.to_string_lossy();
+    if name.starts_with(UNFINISHED) {
+        return None;
+    }
+    let place = name.strip_prefix(REPLACED).map(|name| entry.with_file_name(name));
+    Some(place.unwrap_or(entry))
 }
 
 pub(crate) fn table_path(folder: &Path, table: &str) -> PathBuf {
     folder.join(table).with_extension("parquet")
+}
+
+fn row_counts(tables: &RankTables) -> BTreeMap<String, usize> {
+    let always = [
+        row_count(std::slice::from_ref(&tables.rank)),
+        row_count(&tables.groups),
+        row_count(&tables.collectives),
+        row_count(&tables.steps),
+        row_count(&tables.kernels),
+        row_count(&tables.ops),
+    ];
+    always.into_iter().chain(tables.events.as_deref().map(row_count)).collect()
 }
 
 fn row_count<R: Row>(rows: &[R]) -> (String, usize) {
@@ -418,8 +493,14 @@ fn write_table<R: Row>(folder: &Path, key: Key, rows: &[R]) -> Result<(), Error>
     let path = table_path(folder, R::TABLE);
     let file = File::create_new(&path).map_err(Error::io(&path))?;
     let mut writer = TableWriter::new(BufWriter::new(file)).map_err(Error::table(&path))?;
-    writer.add(key, rows).and_then(|()| writer.finish()).map_err(Error::table(&path))?;
-    Ok(())
+    let output = writer.add(key, rows).and_then(|()| writer.finish()).map_err(Error::table(&path))?;
+    sync(output, &path)
+}
+
+/// Has the file on the disk, which the manifest will say of it.
+pub(crate) fn sync(output: BufWriter<File>, path: &Path) -> Result<(), Error> {
+    let file = output.into_inner().map_err(|error| Error::io(path)(error.into_error()))?;
+    file.sync_all().map_err(Error::io(path))
 }
 
 pub(crate) fn read_manifest<M: DeserializeOwned>(path: &Path) -> Result<M, Error> {

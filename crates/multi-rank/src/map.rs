@@ -1,35 +1,55 @@
 //! The tables of a rank, from the analysis of its recording.
 
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::sync::OnceLock;
+use std::thread::Builder;
 
 use gpu_timeline::Activity;
 use hashbrown::HashMap;
 use iterations::{Division, Part};
 use perf_models::{CollectiveKind, CommunicationPatterns, element_size, type_of_scalar_name};
-use trace_ingest::{Category, Collective, EventId, StringId, Trace, TrackId, Warning};
-use trace2tree::TraceTree;
+use trace_ingest::{
+    Category, Collective, EventId, Sequence, Signature, SignatureId, StringId, Trace, Warning,
+};
+use trace2tree::{EventSet, TraceTree};
 use tree_perf::Analysis;
 
 use crate::members::Members;
 use crate::occupancy::{HostWait, LaunchedSpan, Occupancy};
 use crate::rows::Text;
 use crate::source::{host_of_path, usual_rank_of_path};
-use crate::tables::{CollectiveRow, GroupRow, KernelRow, OpRow, RankRow, RankTables, StepRow};
+use crate::tables::{CollectiveRow, EventRow, GroupRow, KernelRow, OpRow, RankRow, RankTables, StepRow};
 
 /// Makes the tables of a rank. `path` is where its recording was read from, which tells what the recording does not.
 #[must_use]
 pub fn rank_tables(analysis: &Analysis, path: &Path) -> RankTables {
     let map = Map::new(analysis);
-    let (groups, collectives) = map.collectives();
-    let steps = map.steps();
-    RankTables {
-        rank: map.rank(path, collectives.len(), &steps),
-        groups,
-        collectives,
-        steps,
-        kernels: map.kernels(),
-        ops: map.ops(),
-    }
+    std::thread::scope(|scope| {
+        // Models take about as long as iterations and all other tables.
+        let ops = Builder::new().name("operators".to_owned()).spawn_scoped(scope, || map.ops());
+        let (groups, collectives) = map.collectives();
+        let steps = map.steps();
+        let kernels = map.kernels();
+        RankTables {
+            rank: map.rank(path, collectives.len(), &steps),
+            groups,
+            collectives,
+            steps,
+            kernels,
+            ops: match ops {
+                Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                Err(_) => map.ops(),
+            },
+            events: None,
+        }
+    })
+}
+
+/// The rows of single events, for [`RankTables::events`]. They take more space than all tables together.
+#[must_use]
+pub fn single_events(analysis: &Analysis) -> Vec<EventRow> {
+    Map::new(analysis).events()
 }
 
 /// What all tables are made from.
@@ -39,7 +59,8 @@ struct Map<'a> {
     trace: &'a Trace,
     /// Device events with what they do, in file order.
     device: Vec<(EventId, Activity)>,
-    division: Option<Division>,
+    /// Made when it is first asked for.
+    division: OnceLock<Option<Division>>,
     /// Texts by id, shared among rows.
     texts: HashMap<StringId, Text>,
 }
@@ -48,9 +69,8 @@ impl<'a> Map<'a> {
     fn new(analysis: &'a Analysis) -> Self {
         let (tree, trace) = (analysis.tree(), analysis.trace());
         let device: Vec<(EventId, Activity)> = analysis.activities().collect();
-        let steps = analysis.iterations().detected().steps();
-        let division = steps.map(|level| Division::new(tree, &level.iterations));
-        let mut map = Map { analysis, tree, trace, device, division, texts: HashMap::new() };
+        let (division, texts) = (OnceLock::new(), HashMap::new());
+        let mut map = Map { analysis, tree, trace, device, division, texts };
         let collective = trace.events().arguments().collective.iter();
         let of_collectives = collective.flat_map(|(_, collective)| {
             let Collective { name, group_name, group_description, group_ranks, dtype, .. } = collective;
@@ -84,7 +104,11 @@ impl<'a> Map<'a> {
 
     /// Index of the step that launched a device event.
     fn step(&self, event: EventId) -> Option<i64> {
-        match self.division.as_ref()?.part_of(event)? {
+        let division = self.division.get_or_init(|| {
+            let steps = self.analysis.iterations().detected().steps()?;
+            Some(Division::new(self.tree, &steps.iterations))
+        });
+        match division.as_ref()?.part_of(event)? {
             Part::Iteration(index) => i64::try_from(index).ok(),
             Part::Before | Part::After(_) => None,
         }
@@ -178,26 +202,91 @@ impl<'a> Map<'a> {
         rows
     }
 
-    /// Operators by name and kind of work.
+    /// Operators by name, kind of work and arguments.
     fn ops(&self) -> Vec<OpRow> {
         let events = self.trace.events();
-        let mut rows: HashMap<(StringId, &str), OpRow> = HashMap::new();
-        for work in self.analysis.work() {
-            let name = events.name(work.event);
-            let row = rows.entry((name, work.category)).or_insert_with(|| OpRow {
-                name: Some(self.trace.text(name).into()),
-                category: Some(work.category.into()),
-                ..OpRow::default()
+        let mut rows: HashMap<(StringId, &str, Option<SignatureId>), OpRow> = HashMap::new();
+        let [mut counted, mut modelled] = [(); 2].map(|()| EventSet::with_capacity(events.len()));
+        for work in self.analysis.charged_work() {
+            let (name, signature) = (events.name(work.operator), events.signature(work.operator));
+            let row = rows.entry((name, work.category, signature)).or_insert_with(|| {
+                let category = Some(work.category.into());
+                OpRow { name: Some(self.trace.text(name).into()), category, ..self.signature(signature) }
             });
-            if work.is_first {
+            if counted.insert(work.operator) {
                 row.calls += 1;
-                row.host_ns += self.ns(events.duration(work.event));
+                row.host_ns += self.ns(events.duration(work.operator));
             }
-            row.kernels += count(work.kernels.len());
-            row.device_ns += self.ns(work.direct_time);
+            row.modelled_calls += i64::from(work.flops.is_some() && modelled.insert(work.operator));
+            row.kernels += count(work.device_events.len());
+            row.device_ns += self.ns(work.time);
+            add(&mut row.flops, work.flops);
+            add(&mut row.bytes, work.bytes);
         }
         let mut rows: Vec<OpRow> = rows.into_values().collect();
-        rows.sort_by(|a, b| (&a.name, &a.category).cmp(&(&b.name, &b.category)));
+        rows.sort_by(|a, b| {
+            (&a.name, &a.category, &a.input_dims, &a.input_types, a.signature).cmp(&(
+                &b.name,
+                &b.category,
+                &b.input_dims,
+                &b.input_types,
+                b.signature,
+            ))
+        });
+        rows
+    }
+
+    /// A row that says the arguments of its calls.
+    fn signature(&self, signature: Option<SignatureId>) -> OpRow {
+        let signatures = self.trace.signatures();
+        let Signature { dims, types, strides, concrete } =
+            signature.map(|id| signatures.get(id)).unwrap_or_default();
+        let parts = [dims, types, strides, concrete]
+            .map(|part| part.map(|id| signatures.argument(id).display(Sequence::Tuple).to_string()));
+        let is_recorded = parts.iter().any(Option::is_some);
+        // Before each part its place, so that equal texts in different places differ.
+        let places =
+            parts.iter().zip('0'..).filter_map(|(part, place)| Some(format!("{place}{}\n", part.as_ref()?)));
+        let hash = is_recorded.then(|| hash(&places.collect::<String>()));
+        let [input_dims, input_types, ..] = parts.map(|part| part.map(Text::from));
+        OpRow { signature: hash, input_dims, input_types, ..OpRow::default() }
+    }
+
+    fn events(&self) -> Vec<EventRow> {
+        let (tree, events) = (self.tree, self.trace.events());
+        let outermost = |call: EventId| std::iter::successors(Some(call), |&call| tree.operator(call)).last();
+        let row = |event: EventId| EventRow {
+            event: events.uid(event),
+            name: Some(self.trace.name(event).into()),
+            category: Some(self.trace.category_name(events.category(event)).into()),
+            start_ns: self.moment(events.start(event)),
+            duration_ns: self.ns(events.duration(event)),
+            ..EventRow::default()
+        };
+        let is_call = |event: &EventId| {
+            let category = events.category(*event);
+            (category == Category::CPU_OP || category.is_launch_api()) && tree.operator(*event).is_none()
+        };
+        let iterations = self.analysis.iterations().detected().steps().map(|level| &level.iterations);
+        // Steps follow each other.
+        let step_at = |time: i64| {
+            let iterations = iterations?;
+            let at = iterations.partition_point(|iteration| iteration.start <= time).checked_sub(1)?;
+            (time < iterations[at].end).then(|| count(at))
+        };
+        let calls = tree.host_events().iter().copied().filter(is_call).map(|event| EventRow {
+            thread: Some(count(events.track(event).index())),
+            step: step_at(events.start(event)),
+            ..row(event)
+        });
+        let on_device = self.device.iter().map(|&(event, _)| EventRow {
+            stream: events.stream(event),
+            step: self.step(event),
+            launched_by: self.launch(event).and_then(outermost).map(|call| events.uid(call).into()),
+            ..row(event)
+        });
+        let mut rows: Vec<EventRow> = calls.chain(on_device).collect();
+        rows.sort_by_key(|row| (row.start_ns, row.event));
         rows
     }
 
@@ -331,6 +420,18 @@ fn count(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
+/// Adds a figure, to the next integer, where it is known.
+fn add(sum: &mut Option<i64>, figure: Option<f64>) {
+    if let Some(figure) = figure {
+        *sum = Some(sum.unwrap_or(0).saturating_add(figure.round() as i64));
+    }
+}
+
+/// Hash of a text, the same on every machine.
+fn hash(text: &str) -> i64 {
+    twox_hash::XxHash64::oneshot(0, text.as_bytes()).cast_signed()
+}
+
 fn name_of(activity: Activity) -> &'static str {
     match activity {
         Activity::Computation => "computation",
@@ -363,11 +464,11 @@ struct DescribedCalls {
 impl DescribedCalls {
     fn new(tree: &TraceTree) -> Self {
         let events = tree.trace().events();
-        let described = events.ids().filter(|&event| {
-            !events.category(event).is_device() && events.arguments().collective.get(event.index()).is_some()
-        });
-        let by_external_id =
-            described.filter_map(|event| Some((events.external_id(event)?, event))).collect();
+        let described = events.arguments().collective.iter().map(|(row, _)| EventId(row as u32));
+        let by_external_id = described
+            .filter(|&event| !events.category(event).is_device())
+            .filter_map(|event| Some((events.external_id(event)?, event)))
+            .collect();
         DescribedCalls { by_external_id }
     }
 
@@ -439,8 +540,7 @@ impl Groups {
 /// What identifies a group in a job.
 pub(crate) fn group_key(name: Option<&str>, members: Option<&str>, size: Option<i64>) -> i64 {
     let size = size.map_or_else(String::new, |size| size.to_string());
-    let text = [name.unwrap_or_default(), members.unwrap_or_default(), &size].join("\n");
-    twox_hash::XxHash64::oneshot(0, text.as_bytes()).cast_signed()
+    hash(&[name.unwrap_or_default(), members.unwrap_or_default(), &size].join("\n"))
 }
 
 /// The ranks of a group, and whether they are all: by the recording's list of groups, which is whole; by the list at
@@ -485,38 +585,38 @@ fn host_activities(trace: &Trace, waits: &[Option<HostWait>]) -> Vec<Option<Even
         Category::PYTHON_FUNCTION,
     ];
     let events = trace.events();
-    let tells = |event: &EventId| {
-        TELLING.contains(&events.category(*event)) && !trace.name(*event).starts_with("ProfilerStep#")
-    };
-    let mut of_threads: HashMap<TrackId, Vec<EventId>> = HashMap::new();
-    for event in events.ids().filter(tells) {
-        of_threads.entry(events.track(event)).or_default().push(event);
-    }
-    // What fills more than half of a wait lasts in the middle of it.
     let middle = |wait: &HostWait| wait.start + (wait.end - wait.start) / 2;
     let mut by_middle: Vec<(usize, HostWait)> =
         waits.iter().enumerate().filter_map(|(at, wait)| Some((at, (*wait)?))).collect();
     by_middle.sort_by_key(|(_, wait)| middle(wait));
+    let middles: Vec<i64> = by_middle.iter().map(|(_, wait)| middle(wait)).collect();
     let mut found: Vec<Option<EventId>> = vec![None; waits.len()];
-    let length = |event: EventId| (events.duration(event), event);
-    for of_thread in of_threads.values_mut() {
-        of_thread.sort_by_key(|&event| (events.start(event), std::cmp::Reverse(events.end(event))));
-        let mut next = 0;
-        let mut open: Vec<EventId> = Vec::new();
-        for (at, wait) in &by_middle {
-            while let Some(&event) = of_thread.get(next).filter(|&&event| events.start(event) <= middle(wait))
+    let key = |event: EventId| (events.duration(event), event);
+    // The first middle that is not before the event. Files are nearly in the order of time, so it is often that of the
+    // event before.
+    let mut first = 0;
+    for event in events.ids() {
+        let (start, end) = (events.start(event), events.end(event));
+        let is_before = |at: usize| middles.get(at).is_some_and(|&middle| middle < start);
+        if is_before(first) || !first.checked_sub(1).is_none_or(is_before) {
+            first = middles.partition_point(|&middle| middle < start);
+        }
+        // What fills more than half of a wait lasts in the middle of it, which few events do.
+        if middles.get(first).is_none_or(|&middle| middle >= end)
+            || !TELLING.contains(&events.category(event))
+            || trace.name(event).starts_with("ProfilerStep#")
+        {
+            continue;
+        }
+        let within =
+            by_middle[first..].iter().zip(&middles[first..]).take_while(|(_, middle)| **middle < end);
+        for ((at, wait), _) in within {
+            let part = end.min(wait.end) - start.max(wait.start);
+            if 2 * part > wait.end - wait.start
+                && found[*at].is_none_or(|shortest| key(event) < key(shortest))
             {
-                while open.last().is_some_and(|&last| events.end(last) <= events.start(event)) {
-                    open.pop();
-                }
-                open.push(event);
-                next += 1;
+                found[*at] = Some(event);
             }
-            let part = |event: EventId| events.end(event).min(wait.end) - events.start(event).max(wait.start);
-            let fills = |event: &EventId| 2 * part(*event) > wait.end - wait.start;
-            let best =
-                open.iter().copied().filter(fills).chain(found[*at]).min_by_key(|&event| length(event));
-            found[*at] = best;
         }
     }
     found

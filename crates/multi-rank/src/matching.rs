@@ -1,5 +1,8 @@
 //! Which kernels of many ranks are one collective.
 
+use std::sync::mpsc::sync_channel;
+use std::thread::Builder;
+
 use hashbrown::{HashMap, HashSet};
 use perf_models::CollectiveKind;
 
@@ -271,21 +274,23 @@ impl Matcher<'_> {
         let mut of_recordings: Vec<usize> = of_groups.iter().flatten().copied().collect();
         of_recordings.sort_unstable();
         of_recordings.dedup();
-        for recording in of_recordings {
-            let lanes = self.executions(recording, true)?;
-            for (lane, executions) in lanes {
+        read_ahead(job, &of_recordings, |recording, rows| {
+            for (lane, executions) in self.executions(recording, rows)? {
                 let Lane { group, pair } = self.lanes[lane];
                 if pair.is_none() && of_groups[group] == Some(recording) {
                     self.references[lane] =
                         Some(Reference::new(recording, &executions, &self.matching.signatures));
                 }
             }
-        }
-        for recording in 0..job.recordings.len() {
-            for (lane, executions) in self.executions(recording, true)? {
+            Ok(())
+        })?;
+        let all: Vec<usize> = (0..job.recordings.len()).collect();
+        read_ahead(job, &all, |recording, rows| {
+            for (lane, executions) in self.executions(recording, rows)? {
                 self.match_rank(lane, recording, executions, true)?;
             }
-        }
+            Ok(())
+        })?;
         for (lane, recording, executions) in std::mem::take(&mut self.deferred) {
             self.match_rank(lane, recording, executions, false)?;
         }
@@ -293,11 +298,13 @@ impl Matcher<'_> {
         self.match_left_over()
     }
 
-    /// The collectives of a recording by lane, each lane in order of start. With `merged` the kernels of one call are
-    /// one execution.
-    fn executions(&mut self, recording: usize, merged: bool) -> Result<Vec<(usize, Vec<Execution>)>, Error> {
+    /// The collectives of a recording by lane, each lane in order of start. The kernels of one call are one execution.
+    fn executions(
+        &mut self,
+        recording: usize,
+        rows: Vec<CollectiveRow>,
+    ) -> Result<Vec<(usize, Vec<Execution>)>, Error> {
         let of = &self.job.recordings[recording];
-        let rows: Vec<CollectiveRow> = of.folder.rows(WANTED)?;
         let mut lanes: Vec<(usize, Vec<Execution>)> = Vec::new();
         let mut places: HashMap<usize, usize> = HashMap::new();
         let mut of_calls: HashMap<(usize, i64), usize> = HashMap::new();
@@ -318,7 +325,7 @@ impl Matcher<'_> {
             let end = start.saturating_add(row.duration_ns);
             let window = &mut self.matching.windows[recording];
             *window = (window.0.min(start), window.1.max(end));
-            if let Some(&at) = row.call.filter(|_| merged).and_then(|call| of_calls.get(&(lane, call))) {
+            if let Some(&at) = row.call.and_then(|call| of_calls.get(&(lane, call))) {
                 let entry: &mut Entry = &mut executions[at].entry;
                 entry.start = entry.start.min(start);
                 entry.end = entry.end.max(end);
@@ -516,9 +523,9 @@ impl Matcher<'_> {
                 })
             })
             .collect();
-        for recording in 0..self.job.recordings.len() {
+        let all: Vec<usize> = (0..self.job.recordings.len()).collect();
+        read_ahead(self.job, &all, |recording, rows| {
             let of = &self.job.recordings[recording];
-            let rows: Vec<CollectiveRow> = of.folder.rows(WANTED)?;
             let mut entries: Vec<Entry> = Vec::with_capacity(rows.len());
             for (position, row) in (0_u32..).zip(&rows) {
                 entries.push(Entry {
@@ -541,9 +548,33 @@ impl Matcher<'_> {
                     self.matching.entries.push(*entry)?;
                 }
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
+}
+
+/// Reads the collectives of recordings, one after the other, and hands them out. A thread reads the next ones in the
+/// meantime, which is about as much work as matching.
+fn read_ahead(
+    job: &Job,
+    recordings: &[usize],
+    mut take: impl FnMut(usize, Vec<CollectiveRow>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    /// Recordings that are held beside the one that is taken.
+    const AHEAD: usize = 2;
+    let read = |recording: usize| job.recordings[recording].folder.rows(WANTED);
+    std::thread::scope(|scope| {
+        let (sender, receiver) = sync_channel(AHEAD);
+        let read_all = move || {
+            // A caller that takes no more has met a fault.
+            let _ = recordings.iter().try_for_each(|&recording| sender.send(read(recording)));
+        };
+        let _ = Builder::new().name("collectives".to_owned()).spawn_scoped(scope, read_all);
+        recordings.iter().try_for_each(|&recording| {
+            // Where there can be no thread, nobody sends.
+            take(recording, receiver.recv().unwrap_or_else(|_| read(recording))?)
+        })
+    })
 }
 
 fn in_words(doubt: Doubt, tier: Tier) -> &'static str {

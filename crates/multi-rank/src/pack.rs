@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::folder::{
-    JobFolder, Manifest, RankFolder, SCHEMA, read_manifest, remove_folder, table_path, write_manifest,
+    JobFolder, Manifest, RankFolder, SCHEMA, read_manifest, remove_folder, sync, table_path, write_manifest,
 };
 use crate::rows::{Row, TableReader, TableWriter, Wanted};
-use crate::tables::{CollectiveRow, GroupRow, KernelRow, OpRow, RankRow, StepRow};
+use crate::tables::{CollectiveRow, EventRow, GroupRow, KernelRow, OpRow, RankRow, StepRow};
 
 /// Ranks of a pack, but for the last.
 const RANKS: usize = 256;
@@ -162,6 +162,9 @@ fn write(folder: &Path, ranks: &[RankFolder]) -> Result<(), Error> {
     write_table::<StepRow>(folder, ranks)?;
     write_table::<KernelRow>(folder, ranks)?;
     write_table::<OpRow>(folder, ranks)?;
+    if ranks.iter().any(RankFolder::has_events) {
+        write_table::<EventRow>(folder, ranks)?;
+    }
     let of_ranks = ranks.iter().map(|rank| (rank.name().to_owned(), rank.manifest().clone()));
     let manifest = PackManifest { schema: SCHEMA, ranks: of_ranks.collect() };
     write_manifest(&folder.join(MANIFEST), &manifest)
@@ -175,9 +178,7 @@ fn write_table<R: Row>(folder: &Path, ranks: &[RankFolder]) -> Result<(), Error>
     for rank in ranks {
         writer.add(rank.manifest().key(), &rank.rows::<R>(Wanted::All)?).map_err(Error::table(&path))?;
     }
-    let output = writer.finish().map_err(Error::table(&path))?;
-    let file = output.into_inner().map_err(|error| Error::io(&path)(error.into_error()))?;
-    file.sync_all().map_err(Error::io(&path))
+    sync(writer.finish().map_err(Error::table(&path))?, &path)
 }
 
 #[cfg(test)]
@@ -290,5 +291,70 @@ mod tests {
         let packing = place.open().pack().unwrap();
         assert_eq!(packing, Packing { ranks: 7, packs: 1, written: 1 });
         assert_eq!((place.names(), place.content()), (vec!["pack-00005".to_owned()], before));
+    }
+
+    #[test]
+    fn a_rank_is_found_wherever_the_exchange_of_its_folder_was_interrupted() {
+        let place = Place::new();
+        let before = place.content();
+        let (there, aside) = (place.path().join("rank-00003"), place.path().join(".replaced-rank-00003"));
+        // The old folder has made room, and the new one is not there yet.
+        fs::rename(&there, &aside).unwrap();
+        assert_eq!(place.content(), before);
+        assert_eq!(place.open().ranks()[3].path(), aside);
+        place.map(3, 5);
+        assert_eq!((there.is_dir(), aside.exists()), (true, false));
+        let after = place.content();
+        assert_eq!(after[3].1[0].kernels, 5);
+        // The new one is there, and the old one has not gone, or not all of it.
+        let copy = |from: &Path| {
+            fs::create_dir(&aside).unwrap();
+            for file in fs::read_dir(from).unwrap().map(|file| file.unwrap().path()) {
+                fs::copy(&file, aside.join(file.file_name().unwrap())).unwrap();
+            }
+        };
+        copy(&place.path().join("rank-00004"));
+        assert_eq!(place.content(), after);
+        place.map(3, 6);
+        assert!(!aside.exists());
+        copy(&there);
+        fs::remove_file(aside.join(crate::folder::MANIFEST)).unwrap();
+        place.map(3, 5);
+        assert_eq!((aside.exists(), place.content()), (false, after.clone()));
+        // What is left of an exchange does not come back when its folder goes into a pack.
+        copy(&place.path().join("rank-00004"));
+        place.open().pack().unwrap();
+        assert_eq!((place.names(), place.content()), (vec!["pack-00000".to_owned()], after));
+    }
+
+    #[test]
+    fn tables_that_cannot_be_written_leave_those_that_are_there() {
+        let place = Place::new();
+        let before = place.content();
+        let refuse = |folder: &Path| Err(Error::io(folder)(std::io::ErrorKind::StorageFull.into()));
+        place.open().write_folder(&place.path().join("rank-00003"), refuse).unwrap_err();
+        assert_eq!((place.names().len(), place.content()), (7, before));
+    }
+
+    #[test]
+    fn events_of_some_ranks_stay_theirs() {
+        let place = Place::new();
+        assert!(place.open().files_of(EventRow::TABLE).is_empty());
+        let events = vec![EventRow { event: 7, name: Some("gemm".into()), ..EventRow::default() }];
+        let with_events = RankTables { events: Some(events.clone()), ..tables(2, 0) };
+        let path = place.0.path().join("rank2.json");
+        place.open().add(&with_events, Source::of(&path).unwrap()).unwrap();
+        for packs in [0, 3] {
+            let job = place.open();
+            let of = |rank: usize| job.ranks()[rank].rows::<EventRow>(Wanted::All).unwrap();
+            assert_eq!((of(1), of(2), of(5)), (Vec::new(), events.clone(), Vec::new()));
+            assert_eq!(job.ranks().iter().filter(|rank| rank.has_events()).count(), 1);
+            assert_eq!(job.files_of(EventRow::TABLE).len(), 1);
+            assert_eq!(
+                job.ranks().iter().filter(|rank| rank.is_packed()).count(),
+                if packs > 0 { 7 } else { 0 }
+            );
+            place.open().pack_by(3).unwrap();
+        }
     }
 }

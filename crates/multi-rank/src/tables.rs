@@ -190,21 +190,60 @@ rows! {
 }
 
 rows! {
-    /// What the calls of one operator did of one kind of work. Figures add up over rows: a call with work of several kinds
-    /// counts in the row of the first.
+    /// What the calls of one operator with the same arguments did of one kind of work: rows of the sheet
+    /// `unified_perf_summary` of a report. Figures add up over rows: a call with work of several kinds counts in the row of
+    /// the first.
     pub struct OpRow in "ops" {
         /// Name of the operator; of the runtime's call where no operator launched the work.
         name: Option<Text>,
         /// Kind of work, such as `GEMM`.
         category: Option<Text>,
+        /// Hash of the recorded arguments: shapes, types, strides, values. The same on all ranks; empty where none were
+        /// recorded.
+        signature: Option<i64>,
+        /// Shapes of the inputs, such as `((512, 1024), (1024, 4096))`.
+        input_dims: Option<Text>,
+        /// Element types of the inputs, such as `('c10::BFloat16', 'c10::BFloat16')`.
+        input_types: Option<Text>,
         /// Calls.
         calls: i64,
-        /// Sum of their durations on the host.
+        /// Calls whose FLOPs are known, which of copies are none.
+        modelled_calls: i64,
+        /// Sum of the durations of the calls on the host.
         host_ns: i64,
-        /// Device events that they launched themselves.
+        /// Device events that they account for: each whose launch was recorded counts for one operator.
         kernels: i64,
         /// Device time of these: per call the union of their spans, summed over calls.
         device_ns: i64,
+        /// Floating-point operations of the modelled calls; empty where there are none.
+        flops: Option<i64>,
+        /// Bytes that the modelled calls and copies moved; empty where none are known.
+        bytes: Option<i64>,
+    }
+}
+
+rows! {
+    /// Something that the device did, or an outermost call of the host: an operator in no other, or a call of the runtime
+    /// in none. By start.
+    pub struct EventRow in "events" {
+        /// Index in the recording's list of events.
+        event: u32,
+        /// Name.
+        name: Option<Text>,
+        /// Category, such as `kernel`, `gpu_memcpy` or `cpu_op`.
+        category: Option<Text>,
+        /// Start.
+        start_ns: i64,
+        /// Duration.
+        duration_ns: i64,
+        /// Stream of what the device did.
+        stream: Option<i64>,
+        /// Number of the thread of a call, counted over the recording; empty for what the device did.
+        thread: Option<i64>,
+        /// Index of the step that launched it, of a call the one in which it begins; empty outside of steps.
+        step: Option<i64>,
+        /// `event` of the outermost call that launched it; empty for calls, and where the launch was not recorded.
+        launched_by: Option<i64>,
     }
 }
 
@@ -221,6 +260,8 @@ pub struct RankTables {
     pub steps: Vec<StepRow>,
     /// Kernels by name and step.
     pub kernels: Vec<KernelRow>,
-    /// Operators that launched work.
+    /// Operators that account for device time.
     pub ops: Vec<OpRow>,
+    /// Events one by one, where they are kept: [`single_events`](crate::single_events).
+    pub events: Option<Vec<EventRow>>,
 }

@@ -276,6 +276,34 @@ fn aligned_collectives_end_together_and_raw_ones_as_far_apart_as_the_clocks() {
 }
 
 #[test]
+fn steps_are_chosen_with_what_they_launched() {
+    let (_, recordings) = two_hosts(Vec::new());
+    // The program counts its steps from 10 on.
+    let options = FuseOptions { steps: Some(11..13), ..FuseOptions::default() };
+    let fused = recordings.fused(&options, "steps.json");
+    for (rank, path) in recordings.paths.iter().enumerate() {
+        let trace = read_path(path, &ReadOptions::default()).unwrap();
+        let steps = rank_tables(&Analysis::new(trace, AnalysisOptions::default()), path).steps;
+        let expected: i64 = steps[1..3].iter().map(|step| step.kernels).sum();
+        let of_rank = fused.events.iter().filter(|event| event["args"]["rank"] == rank);
+        assert_eq!(of_rank.clone().filter(|event| event["cat"] == "kernel").count() as i64, expected);
+        let begin = |event: &Value| (event["ts"].as_f64().unwrap() * 1e3).round() as i64;
+        let calls = of_rank.filter(|event| event["cat"] == "cpu_op").map(begin);
+        let (first, last) =
+            calls.fold((i64::MAX, i64::MIN), |(first, last), time| (first.min(time), last.max(time)));
+        assert!(last - first < steps[2].end_ns - steps[1].start_ns, "{first} {last}");
+        // Something of both steps is there.
+        assert!(last - first > steps[1].end_ns - steps[1].start_ns, "{first} {last}");
+    }
+    let both = FuseOptions { events: FusedEvents::Communication, ..options };
+    let communication = recordings.fused(&both, "communication.json").events.len();
+    assert!((1..fused.events.len()).contains(&communication));
+    let none = FuseOptions { steps: Some(900..902), ..FuseOptions::default() };
+    let error = recordings.try_fuse(&none, &recordings.output("none.json")).unwrap_err().to_string();
+    assert!(error.starts_with("no recording has a step of 900 to 901; their steps are 10 to "), "{error}");
+}
+
+#[test]
 fn what_cannot_be_fused_is_told() {
     let recordings = Recordings::of_events(&[launched_kernel(0), launched_kernel(1)]);
     let error =

@@ -4,14 +4,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 
 use multi_rank::{
-    Job, JobAnalysis, JobFolder, JobOptions, OpRow, RankFolder, Source, job_sheets, rank_tables,
+    EventRow, Job, JobAnalysis, JobFolder, JobOptions, OpRow, RankFolder, Source, job_sheets, rank_tables,
+    single_events,
 };
 use sheets::{Layout, Table};
 use tempfile::TempDir;
 use testdata::job::{Fault, FaultKind, JobPlan, Numbered, Parallelism};
-use trace_ingest::{ReadOptions, read_path};
+use trace_ingest::{EventId, ReadOptions, read_path};
 use tree_perf::{Analysis, AnalysisOptions};
 
 const DP: Parallelism = Parallelism { tensor: 1, pipeline: 1, data: 8, expert: 1 };
@@ -277,7 +279,8 @@ fn operators_of_a_rank_add_up_to_its_launched_work() {
         Analysis::new(read_path(&path, &ReadOptions::default()).unwrap(), AnalysisOptions::default());
     let ops = rank_tables(&analysis, &path).ops;
     let sum = |figure: fn(&OpRow) -> i64| ops.iter().map(figure).sum::<i64>();
-    assert_eq!(sum(|op| op.calls), analysis.launchers().len() as i64);
+    let operators: BTreeSet<EventId> = analysis.charged_work().map(|work| work.operator).collect();
+    assert_eq!(sum(|op| op.calls), operators.len() as i64);
     let kernels: usize = analysis.launchers().map(|launcher| launcher.kernels.len()).sum();
     assert_eq!(sum(|op| op.kernels), kernels as i64);
     let unit = analysis.trace().time_unit().per_microsecond() / 1000;
@@ -286,6 +289,65 @@ fn operators_of_a_rank_add_up_to_its_launched_work() {
     let product = ops.iter().find(|op| op.name.as_deref() == Some("aten::mm")).unwrap();
     assert_eq!(product.category.as_deref(), Some("GEMM"));
     assert!(product.host_ns > 0 && product.calls == product.kernels);
+    // Without shapes there is no telling what it did.
+    assert_eq!((product.signature, product.flops, product.modelled_calls), (None, None, 0));
+}
+
+#[test]
+fn operators_have_what_their_models_say_of_their_arguments() {
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/generated/cuda_training_step.json.gz");
+    let analysis =
+        Analysis::new(read_path(&path, &ReadOptions::default()).unwrap(), AnalysisOptions::default());
+    let ops = rank_tables(&analysis, &path).ops;
+    let of = |dims: &str| {
+        let mut found = ops.iter().filter(|op| op.input_dims.as_deref() == Some(dims));
+        let only = found.find(|op| op.name.as_deref() == Some("aten::mm")).unwrap();
+        assert!(found.all(|op| op.name != only.name), "{dims} comes twice");
+        only
+    };
+    let (narrow, wide) = (of("((3840, 4096), (4096, 4096))"), of("((3840, 4096), (4096, 11008))"));
+    for (product, columns) in [(narrow, 4096), (wide, 11_008)] {
+        let (rows, inner) = (3840, 4096);
+        assert_eq!((product.calls, product.modelled_calls, product.kernels), (2, 2, 2));
+        assert_eq!(product.input_types.as_deref(), Some("('c10::BFloat16', 'c10::BFloat16')"));
+        assert_eq!(product.flops, Some(2 * 2 * rows * inner * columns));
+        assert_eq!(product.bytes, Some(2 * 2 * (rows * inner + inner * columns + rows * columns)));
+    }
+    assert_ne!(narrow.signature, wide.signature);
+    // The sums are those of the report.
+    let sum = |figure: fn(&OpRow) -> Option<i64>| ops.iter().filter_map(figure).sum::<i64>();
+    let whole = |figure: Option<f64>| figure.map_or(0, |figure| figure.round() as i64);
+    assert_eq!(sum(|op| op.flops), analysis.charged_work().map(|work| whole(work.flops)).sum::<i64>());
+    assert_eq!(sum(|op| op.bytes), analysis.charged_work().map(|work| whole(work.bytes)).sum::<i64>());
+}
+
+#[test]
+fn events_that_are_kept_lead_from_device_work_to_the_call_that_launched_it() {
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/generated/cuda_training_step.json.gz");
+    let analysis =
+        Analysis::new(read_path(&path, &ReadOptions::default()).unwrap(), AnalysisOptions::default());
+    let rows = single_events(&analysis);
+    assert!(rows.is_sorted_by_key(|row| (row.start_ns, row.event)));
+    let (calls, on_device): (Vec<&EventRow>, Vec<&EventRow>) =
+        rows.iter().partition(|row| row.thread.is_some());
+    assert_eq!(on_device.len(), analysis.device_event_count());
+    assert!(on_device.iter().all(|row| row.stream.is_some()));
+    let by_event: BTreeMap<i64, &EventRow> = calls.iter().map(|row| (i64::from(row.event), *row)).collect();
+    for row in on_device {
+        let call = by_event[&row.launched_by.unwrap()];
+        assert!(call.start_ns <= row.start_ns, "{call:?} {row:?}");
+        assert_eq!(call.step, row.step);
+    }
+    // No call is in another of its thread.
+    let mut ends: BTreeMap<Option<i64>, i64> = BTreeMap::new();
+    for call in calls.iter().filter(|call| call.category.as_deref() == Some("cpu_op")) {
+        let end = ends.insert(call.thread, call.start_ns + call.duration_ns).unwrap_or(i64::MIN);
+        assert!(end <= call.start_ns, "{call:?}");
+    }
+    let busy: i64 = rank_tables(&analysis, &path).kernels.iter().map(|row| row.sum_ns).sum();
+    assert_eq!(rows.iter().filter(|row| row.stream.is_some()).map(|row| row.duration_ns).sum::<i64>(), busy);
 }
 
 #[test]

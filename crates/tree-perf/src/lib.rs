@@ -35,6 +35,7 @@ pub use options::{AnalysisOptions, ReportLayout};
 pub use sanity_check::{CountMismatch, KernelSums, SanityCheck};
 pub use sheets::kernel_summary::{KernelRow, KernelTable};
 pub use sheets::{all_sheets, inference_sheets, pytorch_sheets};
+pub use unified::ChargedWork;
 
 /// A map in the order in which its keys were first seen.
 pub(crate) type IndexMap<K, V> = indexmap::IndexMap<K, V, hashbrown::DefaultHashBuilder>;

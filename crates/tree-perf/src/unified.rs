@@ -206,7 +206,37 @@ pub(crate) fn unified_groups(
     (table, groups)
 }
 
+/// An operator call with the device events that it accounts for: what a row of `unified_perf_summary` sums up.
+#[derive(Clone, Copy, Debug)]
+pub struct ChargedWork<'a> {
+    /// The operator; the call of the runtime where no operator launched the events.
+    pub operator: EventId,
+    /// Kind of work, such as `GEMM`.
+    pub category: &'a str,
+    /// Time in which at least one of the device events ran, in the trace's unit.
+    pub time: i64,
+    /// The device events. Every one whose launch is in the trace is that of one operator.
+    pub device_events: &'a [EventId],
+    /// Floating-point operations, if the model of the operator knows them.
+    pub flops: Option<f64>,
+    /// Bytes moved, if the model or the recorded size of a copy tells them.
+    pub bytes: Option<f64>,
+}
+
 impl Analysis {
+    /// The operators that account for the device's time, with what the models say of them. An operator that does work of
+    /// several kinds, or does more than its model says, comes more than once. Models are asked once for each distinct call.
+    pub fn charged_work(&self) -> impl Iterator<Item = ChargedWork<'_>> {
+        self.unified_rows().iter().map(|row| ChargedWork {
+            operator: row.charged.operator,
+            category: row.category.as_str(),
+            time: row.time,
+            device_events: &row.charged.device_events,
+            flops: row.figures.map(|figures| figures.flops),
+            bytes: row.figures.and_then(|figures| figures.bytes),
+        })
+    }
+
     /// The operators that account for the device's time with their figures, in the order of the walk. Computed once.
     pub(crate) fn unified_rows(&self) -> &[UnifiedRow] {
         self.derived.unified.get_or_init(|| {

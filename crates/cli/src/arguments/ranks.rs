@@ -8,6 +8,7 @@ use multi_rank::{ClockMode, FusedEvents, Members, Pairing, RankPattern, Statisti
 use perf_models::CommunicationPatterns;
 
 use super::report_output::{ReportOutput, SheetNaming};
+use super::window::{Indices, iterations};
 use super::{REFERENCES, Reference, one_of, one_of_explained};
 
 pub(crate) const MAP_EXAMPLES: &str = "\
@@ -31,6 +32,7 @@ pub(crate) const FUSE_EXAMPLES: &str = "\
 Examples:
   tracelens fuse rank*.json.gz -o job.json.gz               all ranks in one trace, for Perfetto
   tracelens fuse rank*.json.gz --ranks 0,8 -o two.json.gz   two of them, on the clock that all agree on
+  tracelens fuse rank*.json.gz --steps 3..5 -o few.json.gz  three steps: their calls and what these launched
   tracelens fuse tables --filter comm -o comm.json.zst      collectives, from the traces that the tables are of
 
 Processes are called RANK r - GPU and RANK r - CPU, and every event has its rank in args.rank. Ids of different ranks
@@ -45,6 +47,10 @@ pub(crate) struct MapArguments {
     /// Folder of the job: gets a folder of tables (Parquet) for each rank
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
+
+    /// Keep what the device did and the outermost calls of the host one by one, in a table events
+    #[arg(long = "keep-events")]
+    pub(crate) keep_events: bool,
 
     #[command(flatten)]
     pub(crate) mapping: MappingArguments,
@@ -84,6 +90,7 @@ impl MappingArguments {
         answers::MapOptions {
             communication: patterns.fold(usual, |patterns, pattern| patterns.with_pattern(pattern)),
             jobs: self.jobs.map(NonZeroUsize::get),
+            ..answers::MapOptions::default()
         }
     }
 }
@@ -221,6 +228,10 @@ pub(crate) struct FuseArguments {
     /// These ranks only, such as 0,8,16 or 0-7
     #[arg(long, value_name = "LIST", value_parser = ranks)]
     pub(crate) ranks: Option<Members>,
+
+    /// These steps only, by their numbers in the sheet step_times: 3, 3..5 (from 3 to 5), or 3:6 as Python counts
+    #[arg(long, value_name = "RANGE", value_parser = iterations)]
+    pub(crate) steps: Option<Indices>,
 
     /// Which events
     #[arg(long, value_name = "WHICH", default_value = "all", value_parser = one_of_explained(EVENTS))]

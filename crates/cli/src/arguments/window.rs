@@ -39,11 +39,19 @@ impl WindowArguments {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Indices(Range<usize>);
 
+impl Indices {
+    /// As numbers that a program gives.
+    pub(crate) fn numbers(&self) -> Range<i64> {
+        let number = |index: usize| i64::try_from(index).unwrap_or(i64::MAX);
+        number(self.0.start)..number(self.0.end)
+    }
+}
+
 /// A stretch of time in µs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Stretch(Range<f64>);
 
-fn iterations(text: &str) -> Result<Indices, String> {
+pub(crate) fn iterations(text: &str) -> Result<Indices, String> {
     const EXPECTED: &str = "expected numbers of iterations, such as 3, 3..5 or 3:6";
     let index = |text: &str| text.trim().parse::<usize>().map_err(|_| EXPECTED.to_owned());
     let range = match (text.split_once(".."), text.split_once(':')) {

@@ -9,6 +9,7 @@ use super::ranks::{no_effect_on_tables, recordings};
 use super::report::check_destinations;
 use crate::arguments::Given;
 use crate::arguments::ranks::FuseArguments;
+use crate::arguments::window::Indices;
 use crate::console;
 use crate::error::Failure;
 
@@ -20,6 +21,7 @@ pub(crate) fn run(arguments: &FuseArguments, given: &Given) -> Result<(), Failur
     let options = FuseOptions {
         clock: arguments.clock,
         ranks: arguments.ranks.clone(),
+        steps: arguments.steps.as_ref().map(Indices::numbers),
         events: arguments.filter,
         python_frames: arguments.python_frames,
         communication: map.communication.clone(),

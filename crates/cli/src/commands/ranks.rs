@@ -17,7 +17,7 @@ use crate::timings::Timings;
 /// `tracelens map`: every recording is tried; the run fails where one of them has no tables.
 pub(crate) fn map(arguments: &MapArguments) -> Result<(), Failure> {
     let recordings = expanded(&arguments.recordings)?;
-    let options: MapOptions = arguments.mapping.options();
+    let options = MapOptions { keep_events: arguments.keep_events, ..arguments.mapping.options() };
     let tell = |path: &Path, mapped: &Result<Mapped, answers::Error>| match mapped {
         Ok(mapped) if !arguments.quiet => console::note(format!("{}: {}", path.display(), outcome(mapped))),
         Ok(_) => {}

@@ -328,3 +328,48 @@ fn nothing_to_report_on_is_said() {
     mapped.with_error(&["2 of 2 recordings have no tables"]);
     assert!(place.files("tables").is_empty());
 }
+
+#[test]
+fn the_same_rank_of_another_job_is_left_out() {
+    let place = job();
+    place.put("job/other.json", rank(1, 128));
+    let expected =
+        ["4 of 4 ranks", "other.json: is of a job of 128 ranks, the others of one of 4; it is left out"];
+    place.run(&["ranks", "--trace_dir", "job"]).exits_with(0).with_summary(&expected);
+    place.run(&["map", "job/*.json", "--out", "tables"]).exits_with(0);
+    assert!(place.path("tables/rank-00001-of-4").is_dir());
+    place.run(&["ranks", "tables"]).exits_with(0).with_summary(&expected);
+}
+
+#[test]
+fn events_are_kept_on_request() {
+    let place = job();
+    let map = |extra: &[&str]| {
+        let arguments = [&["map", "job/rank0_trace.json", "--out", "tables"], extra].concat();
+        place.run(&arguments).exits_with(0)
+    };
+    let has_events = || place.path("tables/rank-00000/events.parquet").is_file();
+    assert!(!map(&[]).err.contains("was there"));
+    assert!(!has_events());
+    // The tables are there, but not all of them.
+    assert!(!map(&["--keep-events"]).err.contains("was there"));
+    assert!(has_events());
+    assert!(map(&["--keep-events"]).err.contains("rank 0, was there"));
+    assert!(map(&[]).err.contains("rank 0, was there"));
+    assert!(has_events());
+    place.run(&["pack", "tables"]).exits_with(0);
+    assert!(place.path("tables/pack-00000/events.parquet").is_file());
+}
+
+#[test]
+fn steps_are_fused_by_their_numbers() {
+    let place = job();
+    let fuse = |steps: &str| place.run(&["fuse", "job/*.json", "-o", "fused.json", "--steps", steps]);
+    fuse("2..3").exits_with(0).with_summary(&["of 4 recordings"]);
+    let text = fs::read_to_string(place.path("fused.json")).unwrap();
+    assert!(text.contains("ProfilerStep#2") && text.contains("ProfilerStep#3"));
+    assert!(!text.contains("ProfilerStep#1") && !text.contains("ProfilerStep#4"));
+    assert_eq!(text.matches("gemm_bf16").count(), 8);
+    fuse("7").exits_with(2).with_error(&["no recording has a step of 7 to 7; their steps are 0 to 5"]);
+    fuse("5..3").exits_with(2).with_error(&["holds no iteration"]);
+}

@@ -412,13 +412,20 @@ fn ops_by_total_time(ranks: &[RankTables]) -> String {
         most: i64,
     }
     let mut ops: BTreeMap<(String, String), Op> = BTreeMap::new();
-    for row in ranks.iter().flat_map(|tables| &tables.ops) {
-        let op = ops.entry((cell(row.name.as_deref()), cell(row.category.as_deref()))).or_default();
-        op.least = if op.recordings == 0 { row.device_ns } else { op.least.min(row.device_ns) };
-        op.most = op.most.max(row.device_ns);
-        op.recordings += 1;
-        let figures = [row.calls, row.kernels, row.device_ns, row.host_ns];
-        op.sums.iter_mut().zip(figures).for_each(|(sum, figure)| *sum += figure);
+    for tables in ranks {
+        let mut of_rank: BTreeMap<(String, String), [i64; 4]> = BTreeMap::new();
+        for row in &tables.ops {
+            let sums = of_rank.entry((cell(row.name.as_deref()), cell(row.category.as_deref()))).or_default();
+            let figures = [row.calls, row.kernels, row.device_ns, row.host_ns];
+            sums.iter_mut().zip(figures).for_each(|(sum, figure)| *sum += figure);
+        }
+        for (name, sums) in of_rank {
+            let (op, device) = (ops.entry(name).or_default(), sums[2]);
+            op.least = if op.recordings == 0 { device } else { op.least.min(device) };
+            op.most = op.most.max(device);
+            op.recordings += 1;
+            op.sums.iter_mut().zip(sums).for_each(|(sum, figure)| *sum += figure);
+        }
     }
     let all: i64 = ops.values().map(|op| op.sums[2]).sum();
     let mut ops: Vec<_> = ops.into_iter().collect();

@@ -1,8 +1,8 @@
 //! Which entries of a recording a fused trace has.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use perf_models::CommunicationPatterns;
 use trace_ingest::{Category, EntryVisitor, FlowKind, RawEntry};
 
@@ -18,6 +18,55 @@ pub enum FusedEvents {
     Communication,
 }
 
+/// Moments of a recording that are chosen, and what was launched in them.
+#[derive(Debug, Default)]
+pub(crate) struct Moments {
+    /// In nanoseconds on the clock of the recording.
+    stretches: Vec<Range<i64>>,
+    /// Ids of all launches, each with whether it is in the stretches.
+    launches: HashMap<i64, bool>,
+    /// The same of the program's ranges, by external id.
+    ranges: HashMap<i64, bool>,
+}
+
+impl Moments {
+    pub(crate) fn new(stretches: Vec<Range<i64>>) -> Self {
+        Moments { stretches, ..Moments::default() }
+    }
+
+    fn contain(&self, time: Option<i64>) -> bool {
+        time.is_none_or(|time| self.stretches.iter().any(|stretch| stretch.contains(&time)))
+    }
+
+    /// Whether an entry begins in them or, where something runs on the device, its launch.
+    fn have(&self, entry: &RawEntry<'_>) -> bool {
+        let launch = match (entry.flow, entry.category()) {
+            (Some((FlowKind::Launch, _, id)), _) => self.launches.get(&id),
+            (_, Some(Category::GPU_USER_ANNOTATION)) => {
+                entry.external_id().and_then(|id| self.ranges.get(&id))
+            }
+            (_, Some(category)) if category.is_device() => {
+                entry.correlation().and_then(|id| self.launches.get(&id))
+            }
+            _ => None,
+        };
+        launch.copied().unwrap_or_else(|| self.contain(entry.time))
+    }
+
+    fn note(&mut self, entry: &RawEntry<'_>) {
+        let is_in = self.contain(entry.time);
+        match entry.category() {
+            Some(category) if category.is_launch_api() => {
+                self.launches.extend(entry.correlation().map(|id| (id, is_in)));
+            }
+            Some(Category::USER_ANNOTATION) => {
+                self.ranges.extend(entry.external_id().map(|id| (id, is_in)));
+            }
+            _ => {}
+        }
+    }
+}
+
 /// Chooses entries of one recording.
 #[derive(Debug)]
 pub(crate) struct Choice<'a> {
@@ -27,6 +76,8 @@ pub(crate) struct Choice<'a> {
     /// Ids of the kernels that communicate, for [`FusedEvents::Communication`].
     correlations: HashSet<i64>,
     external_ids: HashSet<i64>,
+    /// Where only some are chosen.
+    moments: Option<Moments>,
 }
 
 impl<'a> Choice<'a> {
@@ -34,9 +85,10 @@ impl<'a> Choice<'a> {
         events: FusedEvents,
         python_frames: bool,
         communication: &'a CommunicationPatterns,
+        moments: Option<Moments>,
     ) -> Self {
         let (correlations, external_ids) = (HashSet::new(), HashSet::new());
-        Choice { events, python_frames, communication, correlations, external_ids }
+        Choice { events, python_frames, communication, correlations, external_ids, moments }
     }
 
     /// Whether the entry is in the fused trace. Entries of phase `M` are not asked for.
@@ -46,6 +98,9 @@ impl<'a> Choice<'a> {
             Some(Category::TRACE) => return false,
             Some(Category::PYTHON_FUNCTION) if !self.python_frames => return false,
             _ => {}
+        }
+        if self.moments.as_ref().is_some_and(|moments| !moments.have(entry)) {
+            return false;
         }
         match self.events {
             FusedEvents::All => true,
@@ -84,17 +139,20 @@ impl<'a> Choice<'a> {
     /// Whether the recording has to be gone through before anything can be chosen: what belongs to a kernel stands
     /// before it.
     pub(crate) fn looks_ahead(&self) -> bool {
-        self.events == FusedEvents::Communication
+        self.events == FusedEvents::Communication || self.moments.is_some()
     }
 }
 
-/// Takes note of the kernels that communicate.
+/// Takes note of the kernels that communicate, and of when what was launched.
 impl EntryVisitor for Choice<'_> {
     fn fact(&mut self, _: &'static str, _: &[u8]) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
     fn entry(&mut self, entry: RawEntry<'_>) -> ControlFlow<()> {
+        if let Some(moments) = &mut self.moments {
+            moments.note(&entry);
+        }
         let ids = [entry.correlation(), entry.external_id()];
         if entry.category() == Some(Category::KERNEL)
             && ids != [None, None]

@@ -7,6 +7,7 @@ mod ids;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use perf_models::CommunicationPatterns;
@@ -21,7 +22,9 @@ use crate::error::Error;
 use crate::folder::Source;
 use crate::job::{Job, Recording};
 use crate::members::Members;
-use choice::Choice;
+use crate::rows::Wanted;
+use crate::tables::StepRow;
+use choice::{Choice, Moments};
 use copy::{Copier, HighestIds, Process, Shift, microseconds};
 use file::{Compression, FusedFile};
 use ids::{Highest, IdKind, Ids};
@@ -33,6 +36,9 @@ pub struct FuseOptions {
     pub clock: ClockMode,
     /// These ranks only.
     pub ranks: Option<Members>,
+    /// These steps only, by the numbers that the program gave them, else counted from 0 in each recording: calls that begin
+    /// in them, and what these launched.
+    pub steps: Option<Range<i64>>,
     /// Which events.
     pub events: FusedEvents,
     /// Whether it has the frames of Python stacks.
@@ -114,12 +120,12 @@ struct Stated {
 /// that serve as ids get the rank before them. A second recording of a rank has the next free place behind all ranks.
 ///
 /// Facts of the recording at the top of the file are those of the first one; `fusedRanks` tells what was done to each.
-/// Recordings are read one after the other, twice or, with [`FusedEvents::Communication`], four times; nothing but
+/// Recordings are read one after the other, twice or, with [`FusedEvents::Communication`] or of some steps, four times; nothing but
 /// names of processes and threads is kept. The file takes its place when all is written.
 ///
 /// # Errors
 /// When a recording is not what its tables were made from or cannot be read, when a rank that was asked for has none,
-/// and when the file cannot be written.
+/// when no recording has the steps that were asked for, and when the file cannot be written.
 pub fn fuse(
     job: &Job,
     options: &FuseOptions,
@@ -139,16 +145,18 @@ pub fn fuse(
         }
     }
     let Clocks { corrections, diagnostics } = job.clocks(options.clock)?;
-    let choice = |path: &Path| {
-        let mut choice = Choice::new(options.events, options.python_frames, &options.communication);
+    let stretches = stretches(&chosen, options.steps.as_ref())?;
+    let choice = |index: usize, path: &Path| {
+        let moments = stretches.as_ref().map(|of_recordings| Moments::new(of_recordings[index].clone()));
+        let mut choice = Choice::new(options.events, options.python_frames, &options.communication, moments);
         if choice.looks_ahead() {
             visit_entries(path, reading, &mut choice)?;
         }
         Ok::<_, Error>(choice)
     };
     let mut highest = Highest::default();
-    for (_, recording) in &chosen {
-        let choice = &choice(path(recording))?;
+    for (index, (_, recording)) in chosen.iter().enumerate() {
+        let choice = &choice(index, path(recording))?;
         visit_entries(path(recording), reading, &mut HighestIds { choice, highest: &mut highest })?;
     }
     let last_place = chosen.iter().map(|(place, _)| *place).max().unwrap_or(0);
@@ -173,7 +181,7 @@ pub fn fuse(
         let mut copier = Copier {
             file: &mut file,
             ids: &mut ids,
-            choice: &choice(path)?,
+            choice: &choice(index, path)?,
             rank,
             shift: Shift { correction, base, fused_base },
             gives_facts: index == 0,
@@ -250,6 +258,32 @@ fn chosen<'j>(job: &'j Job, ranks: Option<&Members>) -> Result<Vec<(u64, &'j Rec
         chosen.push((if is_further { further } else { recording.rank.into() }, recording));
     }
     Ok(chosen)
+}
+
+/// By recording the time of its steps in this range, in nanoseconds on its clock. `None` without a range.
+fn stretches(
+    chosen: &[(u64, &Recording)],
+    steps: Option<&Range<i64>>,
+) -> Result<Option<Vec<Vec<Range<i64>>>>, Error> {
+    let Some(wanted) = steps else { return Ok(None) };
+    let mut there: Option<(i64, i64)> = None;
+    let mut of_recordings = Vec::with_capacity(chosen.len());
+    for (_, recording) in chosen {
+        let mut stretches = Vec::new();
+        for row in recording.folder.rows::<StepRow>(Wanted::All)? {
+            let number = row.number.unwrap_or(row.step);
+            there =
+                Some(there.map_or((number, number), |(first, last)| (first.min(number), last.max(number))));
+            if wanted.contains(&number) {
+                stretches.push(row.start_ns..row.end_ns);
+            }
+        }
+        of_recordings.push(stretches);
+    }
+    match of_recordings.iter().all(Vec::is_empty) {
+        true => Err(Error::NoSuchStep { wanted: wanted.clone(), there }),
+        false => Ok(Some(of_recordings)),
+    }
 }
 
 /// Whether it is of interest where nothing is counted.
