@@ -42,16 +42,48 @@ pub enum Error {
         /// What is wrong with the first.
         first: Box<Error>,
     },
-    /// A profile of a host among the recordings of ranks.
+    /// A profile among what is to be one trace.
     #[error(
-        "{path}: is {kind}, which has all devices of a host, and not one rank; `tracelens jax` with the profiles of all \
-         hosts reports on their collectives",
+        "{path}: is {kind}, which has no entries of a trace to copy; `tracelens ranks` reports on the job",
         path = .path.display(),
         kind = RecordingKind::XPlane
     )]
-    ProfileOfHost {
+    FuseOfProfile {
         /// The profile.
         path: PathBuf,
+    },
+    /// Single events to keep of a profile.
+    #[error(
+        "{path}: is {kind}, of which tables keep no single events; leave out --keep-events",
+        path = .path.display(),
+        kind = RecordingKind::XPlane
+    )]
+    EventsOfProfile {
+        /// A profile.
+        path: PathBuf,
+    },
+    /// Ranks that the paths of profiles are to tell.
+    #[error(
+        "{path}: is {kind}, whose devices get their ranks by the order of the hosts; name the profiles in that order and \
+         leave out --rank_regex and --world_size",
+        path = .path.display(),
+        kind = RecordingKind::XPlane
+    )]
+    RanksOfProfile {
+        /// A profile.
+        path: PathBuf,
+    },
+    /// A profile without a GPU that did something, among those of a job.
+    #[error(
+        "{path}: shows no work of a GPU, only {planes}, and the ranks of a job of profiles are GPUs; `tracelens jax` \
+         reports on TPUs",
+        path = .path.display()
+    )]
+    NoGpuAtWork {
+        /// The profile.
+        path: PathBuf,
+        /// Its planes.
+        planes: String,
     },
     /// A trace without device events.
     #[error("{path}: contains no GPU events ({events} host events only); {advice}", path = .path.display())]

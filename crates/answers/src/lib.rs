@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod host_profiles;
 mod known_sheets;
 pub mod model;
 mod notice;

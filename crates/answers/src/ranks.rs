@@ -4,15 +4,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use multi_rank::{
-    CauseKind, FuseOptions, FuseOutput, Fused, Job, JobAnalysis, JobFinding, JobFolder, JobOptions,
+    CauseKind, FuseOptions, FuseOutput, Fused, Job, JobAnalysis, JobFinding, JobFolder, JobOptions, Members,
     RankFolder, RankPattern, Source, Straggler, job_sheets, rank_tables, single_events,
 };
 use perf_models::CommunicationPatterns;
 use tempfile::TempDir;
-use trace_ingest::{ReadOptions, RecordingKind, read_path};
+use trace_ingest::{ReadOptions, read_path};
 use tree_perf::{Analysis, AnalysisOptions};
 
 use crate::error::Error;
+use crate::host_profiles::{HostMapper, are_profiles};
 use crate::notice::{NothingToDraw, Notice};
 use crate::numbers::{counted, decimal, duration, grouped};
 use crate::parallel::{MemoryBudget, map_in_order};
@@ -33,27 +34,30 @@ pub struct MapOptions {
 }
 
 /// What became of a recording.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mapped {
-    /// Its tables were written. The rank, if it is known, and the number of its events.
+    /// Its tables were written. The ranks, as far as they are known, and the number of its events.
     Written {
-        /// Rank.
-        rank: Option<i64>,
+        /// The rank of a trace, or those of the devices of a profile.
+        ranks: Members,
         /// Events that were read.
         events: usize,
     },
     /// They were there already.
     Kept {
-        /// Rank.
-        rank: Option<i64>,
+        /// The rank of a trace, or those of the devices of a profile.
+        ranks: Members,
     },
 }
 
 /// Brings recordings into the tables of a folder, unless they are there already, and tells of each as it is done. The
-/// answer has what became of each, in their order.
+/// answer has what became of each, in their order. Recordings are traces of ranks, or the profiles of all hosts of the job:
+/// of these each GPU is a rank, numbered on over the hosts in their order.
 ///
 /// # Errors
-/// When the folder cannot be made or listed. What is wrong with one recording is in its place in the answer.
+/// When the folder cannot be made or listed, some recordings are traces and others profiles, a profile is named twice, or
+/// single events of profiles are to be kept.
+/// What is wrong with one recording is in its place in the answer.
 pub fn map_ranks(
     recordings: &[PathBuf],
     folder: &Path,
@@ -61,12 +65,20 @@ pub fn map_ranks(
     reading: &ReadOptions<'_>,
     done: impl Fn(&Path, &Result<Mapped, Error>) + Sync,
 ) -> Result<Vec<Result<Mapped, Error>>, Error> {
-    let job = Mutex::new(JobFolder::open(folder)?);
+    let are_profiles = are_profiles(recordings)?;
+    let folder = JobFolder::open(folder)?;
     let threads = reading.thread_count();
     let jobs = options.jobs.unwrap_or(threads).clamp(1, recordings.len().max(1));
     // Each recording is told of when it is done; bars of several at once would fight for the line.
     let reading = ReadOptions { threads: Some((threads / jobs).max(1)), progress: None, ..*reading };
     let memory = MemoryBudget::new(available_memory());
+    if are_profiles {
+        if let (true, Some(first)) = (options.keep_events, recordings.first()) {
+            return Err(Error::EventsOfProfile { path: first.clone() });
+        }
+        return HostMapper { options, reading, jobs, memory }.map(recordings, folder, done);
+    }
+    let job = Mutex::new(folder);
     Ok(map_in_order(recordings, jobs, |path| {
         let mapped = map_rank(path, &job, options, &reading, &memory);
         done(path, &mapped);
@@ -85,13 +97,10 @@ fn map_rank(
     let folder = || job.lock().unwrap_or_else(PoisonError::into_inner);
     let has_all = |there: &&RankFolder| there.has_events() || !options.keep_events;
     if let Some(there) = folder().find(&source).filter(has_all) {
-        return Ok(Mapped::Kept { rank: there.rank() });
+        return Ok(Mapped::Kept { ranks: members(there.rank()) });
     }
     let (tables, events) = memory.with(memory_to_read(path, source.size), || {
         let trace = read_path(path, &ReadOptions { skip_python_frames: true, ..*reading })?;
-        if trace.facts().recorder.kind == Some(RecordingKind::XPlane) {
-            return Err(Error::ProfileOfHost { path: path.to_owned() });
-        }
         let events = trace.events().len() + trace.skipped_frames() as usize;
         let communication = options.communication.clone();
         let analysis = Analysis::new(trace, AnalysisOptions { communication, ..AnalysisOptions::default() });
@@ -100,7 +109,11 @@ fn map_rank(
         Ok::<_, Error>((tables, events))
     })?;
     folder().add(&tables, source)?;
-    Ok(Mapped::Written { rank: tables.rank.rank, events })
+    Ok(Mapped::Written { ranks: members(tables.rank.rank), events })
+}
+
+fn members(rank: Option<i64>) -> Members {
+    Members::new(rank.and_then(|rank| u32::try_from(rank).ok()))
 }
 
 /// Memory in bytes that reading recordings may take: three quarters of what is free, on the machine and in the process's
@@ -114,7 +127,7 @@ fn available_memory() -> u64 {
 
 /// Memory in bytes that the tables of a recording of this size take to make, generously: a report takes at most 0.4 bytes
 /// per byte of text (`benches/README.md`), and what is compressed is up to twenty times as long as text.
-fn memory_to_read(path: &Path, bytes: u64) -> u64 {
+pub(crate) fn memory_to_read(path: &Path, bytes: u64) -> u64 {
     const LEAST: u64 = 32 << 20;
     let is_plain = path.extension().is_some_and(|ending| ending == "json");
     LEAST.saturating_add(if is_plain { bytes / 2 } else { bytes.saturating_mul(8) })
@@ -164,6 +177,9 @@ impl JobRecordings {
                 if folder.ranks().is_empty() {
                     return Err(multi_rank::Error::NoRanks { path: folder.path().to_owned() }.into());
                 }
+                if let Some(rank) = folder.ranks().iter().find(|rank| rank.source().device.is_some()) {
+                    self.refuse_other_ranks(Path::new(&rank.source().path))?;
+                }
                 let by_path =
                     |rank: &RankFolder| self.rank_pattern.as_ref()?.rank(Path::new(&rank.source().path));
                 let ranks = folder.ranks().iter().map(|rank| (rank.clone(), by_path(rank))).collect();
@@ -173,8 +189,19 @@ impl JobRecordings {
         }
     }
 
+    /// Profiles have the ranks that the order of the hosts gives them.
+    fn refuse_other_ranks(&self, profile: &Path) -> Result<(), Error> {
+        match self.rank_pattern.is_some() || self.rank_by_place {
+            true => Err(Error::RanksOfProfile { path: profile.to_owned() }),
+            false => Ok(()),
+        }
+    }
+
     /// The tables of the recordings that can be used.
     fn mapped(&self, recordings: &[PathBuf], reading: &ReadOptions<'_>) -> Result<Folders, Error> {
+        if let (true, Some(first)) = (are_profiles(recordings)?, recordings.first()) {
+            self.refuse_other_ranks(first)?;
+        }
         let mut temporary = None;
         let folder = match &self.tables {
             Some(folder) => folder.clone(),
@@ -200,9 +227,9 @@ impl JobRecordings {
         let mut ranks = Vec::new();
         for (place, path) in (0..).zip(recordings) {
             let Ok(source) = Source::of(path) else { continue };
-            let Some(of_rank) = there.find(&source) else { continue };
             let by_path = self.rank_pattern.as_ref().and_then(|pattern| pattern.rank(path));
-            ranks.push((of_rank.clone(), if self.rank_by_place { Some(place) } else { by_path }));
+            let rank = if self.rank_by_place { Some(place) } else { by_path };
+            ranks.extend(there.ranks_of(&source).into_iter().map(|of_rank| (of_rank.clone(), rank)));
         }
         Ok(Folders { ranks, events, failed, _temporary: temporary })
     }
@@ -269,7 +296,7 @@ impl Reporter for RanksReporter {
 /// Writes the recordings of a job, or those that the tables of a folder were made from, as one trace to `output`.
 ///
 /// # Errors
-/// Those of [`multi_rank::fuse()`], and when one of the recordings cannot be brought into tables.
+/// Those of [`multi_rank::fuse()`], when one of the recordings cannot be brought into tables, and when one is a profile.
 pub fn fuse_ranks(
     recordings: &JobRecordings,
     paths: &[PathBuf],
@@ -281,6 +308,10 @@ pub fn fuse_ranks(
     let mut folders = recordings.folders(paths, reading, &mut notices)?;
     if let Some((_, error)) = folders.failed.into_iter().next() {
         return Err(error);
+    }
+    let profile = folders.ranks.iter().find(|(rank, _)| rank.source().device.is_some());
+    if let Some((rank, _)) = profile {
+        return Err(Error::FuseOfProfile { path: (&rank.source().path).into() });
     }
     let job = Job::open(std::mem::take(&mut folders.ranks))?;
     let fused = multi_rank::fuse(&job, options, output, reading).map_err(|error| match error {

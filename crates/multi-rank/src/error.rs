@@ -50,6 +50,18 @@ pub enum Error {
         /// The other.
         second: PathBuf,
     },
+    /// Traces of ranks and profiles of hosts as one job.
+    #[error(
+        "{profile}: is the XPlane profile of a host, and {trace} is the trace of a rank; a job has recordings of one kind: \
+         make a report of each kind, from tables in folders of their own",
+        profile = .profile.display(), trace = .trace.display()
+    )]
+    TwoKinds {
+        /// A profile.
+        profile: PathBuf,
+        /// A trace.
+        trace: PathBuf,
+    },
     /// A recording cannot be read.
     #[error(transparent)]
     Ingest(#[from] IngestError),

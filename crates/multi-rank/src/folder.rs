@@ -41,6 +41,22 @@ pub struct Source {
     modified_ns: u64,
     /// Hash of the first and the last mebibyte.
     sample_hash: u64,
+    /// Which of the devices of a profile that has several the rank is; `None` where the recording is of one rank.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<ProfileDevice>,
+}
+
+/// A device of a host's profile as a rank of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProfileDevice {
+    /// Id of its plane.
+    pub plane: i64,
+    /// Devices of the profile.
+    pub devices: u32,
+    /// Its rank.
+    pub rank: u32,
+    /// Ranks of the job.
+    pub world_size: u32,
 }
 
 impl Source {
@@ -70,7 +86,21 @@ impl Source {
             size: metadata.len(),
             modified_ns: u64::try_from(modified.as_nanos()).unwrap_or(u64::MAX),
             sample_hash: hash(&sample),
+            device: None,
         })
+    }
+
+    /// What identifies a device of the profile that this is of.
+    #[must_use]
+    pub fn of_device(&self, device: ProfileDevice) -> Self {
+        let path_hash = hash(format!("{:016x} {}", self.path_hash, device.plane).as_bytes());
+        Source { path_hash, device: Some(device), ..self.clone() }
+    }
+
+    /// Whether it is `recording` as it is now, or one of its devices.
+    fn is_of(&self, recording: &Source) -> bool {
+        let state = |source: &Source| (source.size, source.modified_ns, source.sample_hash);
+        self.path == recording.path && state(self) == state(recording)
     }
 }
 
@@ -278,6 +308,30 @@ impl JobFolder {
     #[must_use]
     pub fn find(&self, source: &Source) -> Option<&RankFolder> {
         self.ranks.iter().find(|rank| rank.source() == source)
+    }
+
+    /// The folders with tables of this recording as it is now: one, or of a profile one for each of its devices, by rank.
+    #[must_use]
+    pub fn ranks_of(&self, recording: &Source) -> Vec<&RankFolder> {
+        let mut ranks: Vec<&RankFolder> =
+            self.ranks.iter().filter(|rank| rank.source().is_of(recording)).collect();
+        ranks.sort_by_key(|rank| rank.rank());
+        ranks
+    }
+
+    /// Removes the folders of the ranks of a profile, whatever state of it they were made from. Packs stay as they are.
+    ///
+    /// # Errors
+    /// When a folder cannot be removed.
+    pub fn remove_ranks_of_profile(&mut self, profile: &Source) -> Result<(), Error> {
+        let is_of = |rank: &RankFolder| {
+            rank.source().device.is_some() && rank.source().path == profile.path && !rank.is_packed()
+        };
+        for rank in self.ranks.iter().filter(|rank| is_of(rank)) {
+            remove_folder(&rank.path, MANIFEST)?;
+        }
+        self.ranks.retain(|rank| !is_of(rank));
+        Ok(())
     }
 
     /// Writes the tables of a rank. Its folder takes its place when everything is written; where something fails, what was

@@ -84,8 +84,15 @@ impl Job {
     /// Puts the recordings of these folders together, each of the rank that is given with it or its own.
     ///
     /// # Errors
-    /// When a table cannot be read.
+    /// When a table cannot be read, or some are of traces and others of profiles.
     pub fn open(folders: Vec<(RankFolder, Option<u32>)>) -> Result<Self, Error> {
+        let source = |is_profile: bool| {
+            let mut sources = folders.iter().map(|(folder, _)| folder.source());
+            sources.find(|source| source.device.is_some() == is_profile)
+        };
+        if let (Some(profile), Some(trace)) = (source(true), source(false)) {
+            return Err(Error::TwoKinds { profile: (&profile.path).into(), trace: (&trace.path).into() });
+        }
         let mut diagnostics = Vec::new();
         let mut read = Vec::new();
         for (folder, rank) in folders {
@@ -103,6 +110,11 @@ impl Job {
         }
         let clocks = clock_domains(&mut recordings);
         let groups = groups(&mut recordings, &of_recordings);
+        // How many hosts a job has, no profile says; the groups of its programs name them all.
+        let of_profiles = recordings.iter().any(|recording| recording.folder.source().device.is_some());
+        let last =
+            groups.iter().filter(|_| of_profiles).filter_map(|group| group.members.iter().last()).max();
+        let world_size = world_size.max(last.map(|last| last as usize + 1));
         let present = Members::new(recordings.iter().map(|recording| recording.rank));
         let world_size = world_size.unwrap_or(present.len()).max(present.len());
         let job = Job { recordings, groups, clocks, world_size, diagnostics };

@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 use iterations::{Division, Part};
 use perf_models::{CollectiveKind, CommunicationPatterns, element_size, type_of_scalar_name};
 use trace_ingest::{
-    Category, Collective, EventId, Sequence, Signature, SignatureId, StringId, Trace, Warning,
+    Category, Collective, EventId, EventTable, Sequence, Signature, SignatureId, StringId, Trace, Warning,
 };
 use trace2tree::{EventSet, TraceTree};
 use tree_perf::Analysis;
@@ -52,6 +52,35 @@ pub fn single_events(analysis: &Analysis) -> Vec<EventRow> {
     Map::new(analysis).events()
 }
 
+/// Times of a recording as the tables have them.
+#[derive(Clone, Copy)]
+pub(crate) struct Clock<'a>(pub(crate) &'a Trace);
+
+impl Clock<'_> {
+    /// Units of the recording's times in a nanosecond.
+    fn unit(self) -> i64 {
+        self.0.time_unit().per_microsecond() / 1000
+    }
+
+    /// A length in nanoseconds.
+    pub(crate) fn ns(self, time: i64) -> i64 {
+        time / self.unit()
+    }
+
+    /// A moment on the clock of the recording.
+    pub(crate) fn moment(self, time: i64) -> i64 {
+        self.ns(self.0.origin().saturating_add(time))
+    }
+
+    /// Start of the first event and end of the last.
+    pub(crate) fn window(self) -> (i64, i64) {
+        let events = self.0.events();
+        let starts = events.ids().map(|event| events.start(event));
+        let ends = events.ids().map(|event| events.end(event));
+        (self.moment(starts.min().unwrap_or(0)), self.moment(ends.max().unwrap_or(0)))
+    }
+}
+
 /// What all tables are made from.
 struct Map<'a> {
     analysis: &'a Analysis,
@@ -88,14 +117,12 @@ impl<'a> Map<'a> {
         id.and_then(|id| self.texts.get(&id).cloned())
     }
 
-    /// A length in nanoseconds.
     fn ns(&self, time: i64) -> i64 {
-        time / (self.trace.time_unit().per_microsecond() / 1000)
+        Clock(self.trace).ns(time)
     }
 
-    /// A moment on the clock of the recording.
     fn moment(&self, time: i64) -> i64 {
-        self.ns(self.trace.origin().saturating_add(time))
+        Clock(self.trace).moment(time)
     }
 
     fn launch(&self, event: EventId) -> Option<EventId> {
@@ -120,16 +147,12 @@ impl<'a> Map<'a> {
         let of_path = || usual_rank_of_path(path).map(|rank| (i64::from(rank), "file name"));
         let rank = distributed.rank.map(|rank| (rank, "recording")).or_else(of_path);
         let events = self.trace.events();
-        let starts = events.ids().map(|event| events.start(event));
-        let ends = events.ids().map(|event| events.end(event));
+        let (window_start_ns, window_end_ns) = Clock(self.trace).window();
         let device = events.arguments().device.iter().map(|(_, device)| device).find(|&device| device >= 0);
         let of_device = |index: i64| facts.devices.iter().find(|device| device.id == Some(index));
         let properties = device.and_then(of_device).or_else(|| facts.devices.first());
         let timeline = self.analysis.timeline().unwrap_or_default();
         let level = self.analysis.iterations().detected().steps();
-        let is_damage = |warning: &Warning| {
-            matches!(warning, Warning::Truncated { .. } | Warning::DamagedCompression { .. })
-        };
         RankRow {
             rank: rank.map(|(rank, _)| rank),
             rank_source: rank.map(|(_, source)| source.into()),
@@ -140,8 +163,8 @@ impl<'a> Map<'a> {
             visible_devices: count(facts.devices.len()),
             backend: distributed.backend.map(Text::from),
             base_time_ns: facts.base_time_nanoseconds.unwrap_or(0),
-            window_start_ns: self.moment(starts.min().unwrap_or(0)),
-            window_end_ns: self.moment(ends.max().unwrap_or(0)),
+            window_start_ns,
+            window_end_ns,
             busy_ns: self.ns(timeline.busy),
             computation_ns: self.ns(timeline.computation),
             communication_ns: self.ns(timeline.total_communication),
@@ -178,28 +201,12 @@ impl<'a> Map<'a> {
 
     fn kernels(&self) -> Vec<KernelRow> {
         let events = self.trace.events();
-        let mut rows: HashMap<(Option<i64>, StringId, Activity, Option<i64>), KernelRow> = HashMap::new();
+        let mut rows = KernelRows::default();
         for &(event, activity) in &self.device {
             let key = (self.step(event), events.name(event), activity, events.stream(event));
-            let duration = self.ns(events.duration(event));
-            let row = rows.entry(key).or_insert_with(|| KernelRow {
-                step: key.0,
-                name: self.text(Some(key.1)),
-                activity: Some(name_of(activity).into()),
-                stream: key.3,
-                min_ns: duration,
-                ..KernelRow::default()
-            });
-            row.count += 1;
-            row.sum_ns += duration;
-            row.min_ns = row.min_ns.min(duration);
-            row.max_ns = row.max_ns.max(duration);
+            rows.add(key, self.ns(events.duration(event)), |name| self.text(Some(name)));
         }
-        let mut rows: Vec<KernelRow> = rows.into_values().collect();
-        rows.sort_by(|a, b| {
-            (a.step, &a.name, &a.activity, a.stream).cmp(&(b.step, &b.name, &b.activity, b.stream))
-        });
-        rows
+        rows.sorted()
     }
 
     /// Operators by name, kind of work and arguments.
@@ -312,7 +319,8 @@ impl<'a> Map<'a> {
         for row in &rows {
             groups[row.group as usize].collectives += 1;
         }
-        self.say_what_came_before(&mut rows);
+        let spans = self.device.iter().map(|&(event, activity)| self.span(event, activity)).collect();
+        say_what_came_before(&mut rows, spans, Clock(self.trace));
         (groups, rows)
     }
 
@@ -368,55 +376,66 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// What the device and the host did between a collective and the one before it of its group.
-    fn say_what_came_before(&self, rows: &mut [CollectiveRow]) {
-        let events = self.trace.events();
-        let mut spans: Vec<LaunchedSpan> =
-            self.device.iter().map(|&(event, activity)| self.span(event, activity)).collect();
-        // The time before the first of them counts from the start of the recording.
-        let start = events.ids().map(|event| events.start(event)).min().unwrap_or(0);
-        spans.push(LaunchedSpan { start, end: start, activity: Activity::Computation, launch: None });
-        let occupancy = Occupancy::new(spans);
-        let origin = self.moment(0);
-        let unit = self.trace.time_unit().per_microsecond() / 1000;
-        let mut waits = Vec::with_capacity(rows.len());
-        for group in rows.chunk_by_mut(|a, b| a.group == b.group) {
-            let (mut previous_start, mut previous_end) = (i64::MIN, i64::MIN);
-            for row in group {
-                let start = (row.start_ns - origin) * unit;
-                let from = previous_end.min(start);
-                let usage = occupancy.between(from, start);
-                // What it did during the collective before, it need not do after that.
-                let during = occupancy.between(previous_start, from);
-                row.computation_ns =
-                    self.ns(occupancy.between(start, start + row.duration_ns * unit).computation);
-                row.since_computation_ns = self.ns(usage.computation + during.computation);
-                row.since_communication_ns = self.ns(usage.communication);
-                row.since_copies_ns = self.ns(usage.copies + during.copies);
-                row.since_host_ns = self.ns(usage.host + during.host);
-                row.since_idle_ns = self.ns(usage.idle + during.idle);
-                previous_start = start;
-                waits.push(occupancy.longest_host_wait(from, start));
-                previous_end = previous_end.max(start + row.duration_ns * unit);
-            }
-        }
-        for (row, activity) in rows.iter_mut().zip(host_activities(self.trace, &waits)) {
-            row.host_activity = activity.map(|event| self.trace.name(event).into());
-        }
-    }
-
-    /// A device event with when its launch was done: a call that lasts beyond the start of the event counts from its own
-    /// start.
     fn span(&self, event: EventId, activity: Activity) -> LaunchedSpan {
         let events = self.trace.events();
         let (start, end) = (events.start(event), events.end(event));
-        let done =
-            |launch| Some(events.end(launch)).filter(|&done| done <= start).unwrap_or(events.start(launch));
-        LaunchedSpan { start, end, activity, launch: self.launch(event).map(done) }
+        let launch = self.launch(event).map(|launch| done_launch(events, launch, start));
+        LaunchedSpan { start, end, activity, launch }
     }
 }
 
-fn count(number: usize) -> i64 {
+/// What the device and the host did between a collective and the one before it of its group; `spans` are the events of
+/// the device.
+pub(crate) fn say_what_came_before(
+    rows: &mut [CollectiveRow],
+    mut spans: Vec<LaunchedSpan>,
+    clock: Clock<'_>,
+) {
+    let trace = clock.0;
+    let events = trace.events();
+    // The time before the first of them counts from the start of the recording.
+    let start = events.ids().map(|event| events.start(event)).min().unwrap_or(0);
+    spans.push(LaunchedSpan { start, end: start, activity: Activity::Computation, launch: None });
+    let occupancy = Occupancy::new(spans);
+    let origin = clock.moment(0);
+    let unit = clock.unit();
+    let mut waits = Vec::with_capacity(rows.len());
+    for group in rows.chunk_by_mut(|a, b| a.group == b.group) {
+        let (mut previous_start, mut previous_end) = (i64::MIN, i64::MIN);
+        for row in group {
+            let start = (row.start_ns - origin) * unit;
+            let from = previous_end.min(start);
+            let usage = occupancy.between(from, start);
+            // What it did during the collective before, it need not do after that.
+            let during = occupancy.between(previous_start, from);
+            row.computation_ns =
+                clock.ns(occupancy.between(start, start + row.duration_ns * unit).computation);
+            row.since_computation_ns = clock.ns(usage.computation + during.computation);
+            row.since_communication_ns = clock.ns(usage.communication);
+            row.since_copies_ns = clock.ns(usage.copies + during.copies);
+            row.since_host_ns = clock.ns(usage.host + during.host);
+            row.since_idle_ns = clock.ns(usage.idle + during.idle);
+            previous_start = start;
+            waits.push(occupancy.longest_host_wait(from, start));
+            previous_end = previous_end.max(start + row.duration_ns * unit);
+        }
+    }
+    for (row, activity) in rows.iter_mut().zip(host_activities(trace, &waits)) {
+        row.host_activity = activity.map(|event| trace.name(event).into());
+    }
+}
+
+/// When the launch of what starts then was done: a call that lasts beyond the start counts from its own start.
+pub(crate) fn done_launch(events: &EventTable, launch: EventId, start: i64) -> i64 {
+    Some(events.end(launch)).filter(|&done| done <= start).unwrap_or(events.start(launch))
+}
+
+/// Whether a warning says that the recording is cut off or damaged.
+pub(crate) fn is_damage(warning: &Warning) -> bool {
+    matches!(warning, Warning::Truncated { .. } | Warning::DamagedCompression { .. })
+}
+
+pub(crate) fn count(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
@@ -492,6 +511,41 @@ impl DescribedCalls {
             (None, Some(of_call)) => (of_call, Some("operator"), call),
             (None, None) => (Collective::default(), None, call),
         }
+    }
+}
+
+/// Kernels by step, name, what they do, and stream.
+#[derive(Default)]
+pub(crate) struct KernelRows(HashMap<(Option<i64>, StringId, Activity, Option<i64>), KernelRow>);
+
+impl KernelRows {
+    /// Adds a kernel with its duration in nanoseconds; `text` spells its name.
+    pub(crate) fn add(
+        &mut self,
+        key: (Option<i64>, StringId, Activity, Option<i64>),
+        duration: i64,
+        text: impl FnOnce(StringId) -> Option<Text>,
+    ) {
+        let row = self.0.entry(key).or_insert_with(|| KernelRow {
+            step: key.0,
+            name: text(key.1),
+            activity: Some(name_of(key.2).into()),
+            stream: key.3,
+            min_ns: duration,
+            ..KernelRow::default()
+        });
+        row.count += 1;
+        row.sum_ns += duration;
+        row.min_ns = row.min_ns.min(duration);
+        row.max_ns = row.max_ns.max(duration);
+    }
+
+    pub(crate) fn sorted(self) -> Vec<KernelRow> {
+        let mut rows: Vec<KernelRow> = self.0.into_values().collect();
+        rows.sort_by(|a, b| {
+            (a.step, &a.name, &a.activity, a.stream).cmp(&(b.step, &b.name, &b.activity, b.stream))
+        });
+        rows
     }
 }
 

@@ -182,8 +182,11 @@ struct Reference {
     /// By start.
     ends: Vec<End>,
     indices: Vec<i64>,
-    /// Positions by index.
+    /// Positions by index, where the program numbers the collectives.
     by_index: HashMap<i64, usize>,
+    /// Indices by number, where the numbers identify the collectives and do not ascend in time, as hashes do. Collectives
+    /// that the reference does not have get one when they are first seen.
+    by_key: Option<HashMap<i64, i64>>,
 }
 
 /// Columns that matching reads.
@@ -209,6 +212,9 @@ const WANTED: Wanted<'static> = Wanted::Only(&[
 
 /// Collectives that only some of the ranks have beside the reference get numbers from here on.
 pub(crate) const BEYOND: i64 = i64::MAX / 2;
+
+/// The same of those that are identified by a key.
+const BEYOND_WITH_KEY: i64 = BEYOND + (1 << 48);
 
 /// Matches the collectives of a job.
 ///
@@ -400,7 +406,7 @@ impl Matcher<'_> {
         } else if numbered {
             of_rank.tier = Tier::Sequence;
             for execution in &mut executions {
-                execution.entry.index = execution.sequence.unwrap_or_default();
+                execution.entry.index = reference.index(execution.sequence.unwrap_or_default());
             }
             clock_pair = reference.clock_pair(recording, &executions, signatures);
         } else {
@@ -610,9 +616,20 @@ impl Reference {
         let numbered = executions.iter().all(|execution| execution.sequence.is_some());
         let index =
             |(at, execution): (i64, &Execution)| execution.sequence.filter(|_| numbered).unwrap_or(at);
-        let indices: Vec<i64> = (0..).zip(executions).map(index).collect();
+        let mut indices: Vec<i64> = (0..).zip(executions).map(index).collect();
+        let by_key = (!indices.is_sorted()).then(|| indices.iter().copied().zip(0..).collect());
+        if by_key.is_some() {
+            indices = (0..).take(indices.len()).collect();
+        }
         let by_index = if numbered { indices.iter().copied().zip(0..).collect() } else { HashMap::new() };
-        Reference { recording, ends: ends(executions, signatures), indices, by_index }
+        Reference { recording, ends: ends(executions, signatures), indices, by_index, by_key }
+    }
+
+    /// Index of the collective with this number.
+    fn index(&mut self, sequence: i64) -> i64 {
+        let Some(by_key) = &mut self.by_key else { return sequence };
+        let next = BEYOND_WITH_KEY + by_key.len() as i64;
+        *by_key.entry(sequence).or_insert(next)
     }
 
     /// Whether the program numbers the collectives, also where neither rank has any.

@@ -10,11 +10,11 @@ rows! {
     pub struct RankRow in "rank" {
         /// Rank by the recording, else by the name of its file.
         rank: Option<i64>,
-        /// `recording`, `file name`, or empty where the rank is not known.
+        /// `recording`, `file name`, `order of hosts` for a device of a profile, or empty where the rank is not known.
         rank_source: Option<Text>,
         /// Number of ranks of the job.
         world_size: Option<i64>,
-        /// Host by the name of the file or of a folder above it.
+        /// Host by the recording, the name of the file or of a folder above it.
         host: Option<Text>,
         /// Index of the device on its host.
         device: Option<i64>,
@@ -112,13 +112,14 @@ rows! {
         launch_ns: Option<i64>,
         /// Index of the step that launched it.
         step: Option<i64>,
-        /// Number of the collective in its group, counted by the program.
+        /// Number of the collective in its group, counted by the program; of an XLA program a hash of the instruction and the
+        /// number of its execution.
         sequence: Option<i64>,
         /// The other rank of a point-to-point operation, within the group.
         peer: Option<i64>,
         /// 1 for a point-to-point operation, else 0.
         point_to_point: i64,
-        /// Where the description of the collective comes from: `kernel`, `operator`, or empty.
+        /// Where the description of the collective comes from: `kernel`, `operator`, `instruction`, or empty.
         described_by: Option<Text>,
         /// Number of the host's call, which kernels of one collective share.
         call: Option<i64>,

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use gpu_timeline::{Activity, Breakdown, Spread, Summary, TimelineEvent};
 use hlo_cost::{HloModule, InstructionRef};
 use iterations::{
-    DetectOptions, Division, Iterations, Level, MeasuredIterations, Part, Selected, Window, WindowError,
+    DetectOptions, Division, Iterations, MeasuredIterations, Part, Selected, Window, WindowError,
 };
 use operator_sheets::{DevicePart, Iterated, Roof};
 use perf_models::{Architecture, Device, architecture_of_device};
@@ -98,7 +98,7 @@ impl JaxAnalysis {
         let architecture = given.map(|architecture| architecture.with_basis(options.peak_basis));
         let (iterations, device_parts) = match options.figures {
             JaxFigures::Correct => {
-                let (iterations, parts) = measured_iterations(&mut profile, &gpus, &device_events, known);
+                let (iterations, parts) = measured_iterations(&mut profile, &gpus, &mut device_events, known);
                 (Some(iterations), parts)
             }
             JaxFigures::TraceLens => (None, Vec::new()),
@@ -270,11 +270,11 @@ fn take_tree(profile: &mut Profile) -> TraceTree {
 }
 
 /// The iterations of a profile, by what its GPUs and tensor cores did, several of them as one; and what each of several
-/// did in each part of the recording.
+/// did in each part of the recording. Tells each event of a GPU its part.
 fn measured_iterations(
     profile: &mut Profile,
     gpus: &[Gpu],
-    device_events: &[DeviceEvent],
+    device_events: &mut [DeviceEvent],
     known: Option<Iterations>,
 ) -> (MeasuredIterations, Vec<DevicePart>) {
     let of_gpus = device_events
@@ -285,7 +285,12 @@ fn measured_iterations(
     let detected = known.unwrap_or_else(|| Iterations::detect(&tree, &DetectOptions::default()));
     let of_all: Vec<_> = activities.iter().map(|&(_, event, activity)| (event, activity)).collect();
     let measured = MeasuredIterations::new(&tree, detected, &of_all);
-    let parts = measured.steps().map_or_else(Vec::new, |(steps, _)| device_parts(&tree, steps, &activities));
+    let division = measured.steps().map(|(steps, _)| Division::new(&tree, &steps.iterations));
+    let parts =
+        division.as_ref().map_or_else(Vec::new, |division| device_parts(&tree, division, &activities));
+    for event in device_events {
+        event.part = division.as_ref().and_then(|division| division.part_of(event.event));
+    }
     profile.trace = tree.into_trace();
     (measured, parts)
 }
@@ -293,11 +298,11 @@ fn measured_iterations(
 /// The parts of each plane of several, by part and plane.
 fn device_parts(
     tree: &TraceTree,
-    steps: &Level,
+    division: &Division,
     activities: &[(usize, EventId, Activity)],
 ) -> Vec<DevicePart> {
     let mut planes: BTreeMap<usize, Vec<(TimelineEvent, Part)>> = BTreeMap::new();
-    let (events, division) = (tree.trace().events(), Division::new(tree, &steps.iterations));
+    let events = tree.trace().events();
     for &(plane, event, activity) in activities {
         let (start, end) = (events.start(event), events.end(event));
         let part = division.part_of(event).unwrap_or(Part::Before);

@@ -2,8 +2,9 @@
 
 use gpu_timeline::{Activity, TimelineEvent};
 use hashbrown::HashMap;
+use iterations::Part;
 use perf_models::{CommunicationPatterns, XlaKernel};
-use trace_ingest::xplane::{Plane, PlaneKind, Profile};
+use trace_ingest::xplane::{Line, Plane, PlaneKind, Profile};
 use trace_ingest::{Category, EventId, StringId};
 
 use crate::options::JaxOptions;
@@ -28,6 +29,8 @@ pub struct DeviceEvent {
     pub launch: Option<EventId>,
     /// Position of its instruction in [`crate::JaxAnalysis::operators`].
     pub operator: usize,
+    /// The part of the profile that launched it, by the iterations of the level of steps; `None` without these.
+    pub part: Option<Part>,
 }
 
 impl DeviceEvent {
@@ -48,7 +51,7 @@ pub(crate) fn collect(profile: &Profile, options: &JaxOptions) -> Vec<DeviceEven
     let launches = launches(profile);
     let mut found = Vec::new();
     for plane in gpu_planes(profile) {
-        for line in plane.lines.iter().filter(|line| line.name.starts_with("Stream")) {
+        for line in streams(plane) {
             let collected = line.events.iter().map(|&event| {
                 let (activity, category) = kind(profile, event, options);
                 DeviceEvent {
@@ -60,6 +63,7 @@ pub(crate) fn collect(profile: &Profile, options: &JaxOptions) -> Vec<DeviceEven
                     category,
                     launch: events.correlation(event).and_then(|id| launches.get(&id).copied()),
                     operator: 0,
+                    part: None,
                 }
             });
             found.extend(collected);
@@ -72,6 +76,21 @@ pub(crate) fn collect(profile: &Profile, options: &JaxOptions) -> Vec<DeviceEven
 /// The planes of GPUs, in file order.
 pub(crate) fn gpu_planes(profile: &Profile) -> impl Iterator<Item = &Plane> {
     profile.planes.iter().filter(|plane| matches!(plane.kind, PlaneKind::Gpu { .. }))
+}
+
+/// The lines of a GPU that are streams.
+fn streams(gpu: &Plane) -> impl Iterator<Item = &Line> {
+    gpu.lines.iter().filter(|line| line.name.starts_with("Stream"))
+}
+
+/// Ids of the planes of the GPUs that did something, ascending: those of [`crate::JaxAnalysis::gpus`].
+#[must_use]
+pub fn gpus_at_work(profile: &Profile) -> Vec<i64> {
+    let works = |gpu: &&Plane| streams(gpu).any(|stream| !stream.events.is_empty());
+    let mut ids: Vec<i64> = gpu_planes(profile).filter(works).map(|gpu| gpu.id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
 }
 
 /// The host's calls by correlation id.

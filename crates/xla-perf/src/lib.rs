@@ -21,7 +21,7 @@ pub mod tpu;
 mod tracelens;
 
 pub use analysis::{Gpu, JaxAnalysis};
-pub use device_events::DeviceEvent;
+pub use device_events::{DeviceEvent, gpus_at_work};
 pub use executions::{Call, Execution};
 pub use findings::{JaxFinding, JaxNotice, jax_finding};
 pub use operators::{Operator, Program, Record};

@@ -15,6 +15,7 @@ pub(crate) const MAP_EXAMPLES: &str = "\
 Examples:
   tracelens map rank*.json.gz --out tables                  tables of all ranks; those that are there are kept
   tracelens map rank7.json.gz --out tables                  one rank, as a step of any launcher
+  tracelens map host*.xplane.pb --out tables                XPlane profiles: those of all hosts of a job at once
   tracelens ranks tables                                    the report of the job from the tables
 
 Options may be written with _ or with -.";
@@ -25,7 +26,9 @@ Examples:
   tracelens ranks 'job/**/*.pt.trace.json.gz'               a pattern; ** stands for folders
   tracelens ranks rank*.json.gz --tables tables             keep the tables: the next report reads no trace
   tracelens ranks tables --output_csvs_dir sheets           from tables of `tracelens map`, as CSV files
+  tracelens ranks host0.xplane.pb host1.xplane.pb           XLA programs: the profiles of all hosts, or their folder
 
+Each GPU of a profile is a rank: numbered on from 0 over the hosts in the order in which they are named.
 Options may be written with _ or with -. `tracelens columns` explains the sheets.";
 
 pub(crate) const FUSE_EXAMPLES: &str = "\
@@ -40,7 +43,7 @@ differ; args.pid_raw, args.correlation_raw and so on are what they were. Options
 
 #[derive(Args)]
 pub(crate) struct MapArguments {
-    /// Recordings of ranks, or patterns of their paths
+    /// Recordings of ranks, the XPlane profiles of all hosts of a job, or patterns of their paths
     #[arg(value_name = "TRACE", required = true)]
     pub(crate) recordings: Vec<PathBuf>,
 
@@ -130,7 +133,7 @@ pub(crate) struct Recordings {
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Sources {
-    /// Recordings of ranks, patterns of their paths, or the folder that `tracelens map` wrote
+    /// Recordings of ranks, XPlane profiles of all hosts, patterns of their paths, or the folder that `tracelens map` wrote
     #[arg(value_name = "TRACE")]
     pub(crate) recordings: Vec<PathBuf>,
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use answers::numbers::{counted, grouped};
 use answers::{JobRecordings, MapOptions, Mapped, Picture, RanksReporter, map_ranks};
-use multi_rank::{JobFolder, JobOptions, RankPattern};
+use multi_rank::{JobFolder, JobOptions, Members, RankPattern};
 use trace_ingest::{ReadOptions, RecordingKind};
 
 use super::report::Request;
@@ -25,22 +25,32 @@ pub(crate) fn map(arguments: &MapArguments) -> Result<(), Failure> {
     };
     let mapped = map_ranks(&recordings, &arguments.out, &options, &ReadOptions::default(), tell)?;
     let failed = mapped.iter().filter(|mapped| mapped.is_err()).count();
+    let ranks: usize = mapped.iter().flatten().map(|mapped| ranks_of(mapped).len().max(1)).sum();
     if failed > 0 {
         return Err(Failure::NotMapped { failed, of: mapped.len() });
     }
     if !arguments.quiet {
-        let count = counted(mapped.len(), "rank", "ranks");
+        let count = counted(ranks, "rank", "ranks");
         console::print(format!("{count} in {}\n", arguments.out.display()))?;
     }
     Ok(())
 }
 
 fn outcome(mapped: &Mapped) -> String {
-    let of_rank =
-        |rank: &Option<i64>| rank.map_or_else(|| "rank not known".to_owned(), |rank| format!("rank {rank}"));
+    let ranks = match ranks_of(mapped) {
+        ranks if ranks.is_empty() => "rank not known".to_owned(),
+        ranks if ranks.len() == 1 => format!("rank {ranks}"),
+        ranks => format!("ranks {ranks}"),
+    };
     match mapped {
-        Mapped::Written { rank, events } => format!("{}, {} events", of_rank(rank), grouped(*events as u128)),
-        Mapped::Kept { rank } => format!("{}, was there", of_rank(rank)),
+        Mapped::Written { events, .. } => format!("{ranks}, {} events", grouped(*events as u128)),
+        Mapped::Kept { .. } => format!("{ranks}, was there"),
+    }
+}
+
+fn ranks_of(mapped: &Mapped) -> &Members {
+    match mapped {
+        Mapped::Written { ranks, .. } | Mapped::Kept { ranks } => ranks,
     }
 }
 
@@ -173,7 +183,7 @@ pub(super) fn recordings(arguments: &Recordings) -> Result<Found, Failure> {
         }
         return Ok(Found { files, rank_by_place: ranks.is_some(), workbook });
     }
-    let is_folder = matches!(recordings.as_slice(), [only] if only.is_dir());
+    let is_folder = matches!(recordings.as_slice(), [only] if only.is_dir() && profiles_in(only)?.is_empty());
     let files = if is_folder { recordings.clone() } else { expanded(recordings)? };
     Ok(Found { files, rank_by_place: false, workbook: None })
 }
@@ -219,10 +229,33 @@ fn escaped(path: &Path) -> PathBuf {
     path.to_str().map_or_else(|| path.to_owned(), |path| glob::Pattern::escape(path).into())
 }
 
-/// Files as they are, and patterns as the files that they stand for, in order.
+/// The XPlane profiles in a folder, by name.
+fn profiles_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let detail =
+        |error: std::io::Error| Failure::Input { path: folder.to_owned(), detail: error.to_string() };
+    let mut profiles = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(detail)? {
+        let path = entry.map_err(detail)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.contains(".xplane.pb") && path.is_file() {
+            profiles.push(path);
+        }
+    }
+    profiles.sort();
+    Ok(profiles)
+}
+
+/// Files as they are, folders as the profiles in them, and patterns as the files that they stand for, in order.
 fn expanded(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     for path in paths {
+        if path.is_dir() {
+            let mut profiles = profiles_in(path)?;
+            if !profiles.is_empty() {
+                files.append(&mut profiles);
+                continue;
+            }
+        }
         let pattern = path.to_str().filter(|text| text.contains(['*', '?', '[']) && !path.exists());
         let Some(pattern) = pattern else {
             files.push(path.clone());

@@ -40,18 +40,6 @@ fn collectives_of_several_hosts_are_put_together_by_rank() {
 }
 
 #[test]
-fn profiles_of_hosts_are_no_recordings_of_ranks() {
-    let profiles = ["host0.xplane.pb", "host1.xplane.pb"];
-    let outcome = two_hosts().run(&[&["ranks"], &profiles[..]].concat()).exits_with(2);
-    outcome.with_error(&[
-        "none of 2 recordings can be used",
-        "host0.xplane.pb",
-        "all devices of a host",
-        "tracelens jax",
-    ]);
-}
-
-#[test]
 fn a_run_of_several_hosts_has_a_workbook_and_a_summary() {
     let place = two_hosts();
     let summary = [

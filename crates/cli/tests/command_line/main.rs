@@ -18,6 +18,7 @@ mod outputs;
 mod phases;
 mod program;
 mod ranks;
+mod ranks_of_hosts;
 mod rocprof;
 mod rooflines;
 mod secrets;

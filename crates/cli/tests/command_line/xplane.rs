@@ -30,22 +30,27 @@ fn entry(table: u64, id: u64, name: &str, more: &[u8]) -> Vec<u8> {
 }
 
 /// A GPU that ran these kernels one after the other for so many microseconds, each for the instruction of its name.
-pub(crate) fn gpu(device: u64, kernels: &[(&str, u64)]) -> Vec<u8> {
+pub(crate) fn gpu<'n>(device: u64, kernels: &[(&'n str, u64)]) -> Vec<u8> {
+    let mut start = 0;
+    let placed = |&(name, us): &(&'n str, u64)| {
+        start += us + 1;
+        (name, start - us - 1, us)
+    };
+    gpu_at(device, &kernels.iter().map(placed).collect::<Vec<_>>())
+}
+
+/// A GPU that ran these kernels, each for the instruction of its name.
+pub(crate) fn gpu_at(device: u64, kernels: &[Event<'_>]) -> Vec<u8> {
     let mut plane = [number(1, device), bytes(2, format!("/device:GPU:{device}"))].concat();
     plane.extend([named(5, 1, "hlo_op"), named(5, 2, "hlo_module"), named(5, 3, "program_id")].concat());
     let mut line = [number(1, 7), bytes(2, "Stream #7(Kernel)")].concat();
-    let mut offset = 0;
-    for (at, (name, us)) in kernels.iter().enumerate() {
+    for (at, (name, start, us)) in kernels.iter().enumerate() {
         let id = at as u64 + 1;
         plane.extend(named(4, id, name));
         let text = |stat, text: &str| bytes(4, [number(1, stat), bytes(5, text)].concat());
         let stats = [text(1, name), text(2, "jit_f"), bytes(4, [number(1, 3), number(4, 9)].concat())];
-        let duration = us * 1_000_000;
-        line.extend(bytes(
-            4,
-            [number(1, id), number(2, offset), number(3, duration), stats.concat()].concat(),
-        ));
-        offset += duration + 1_000_000;
+        let place = [number(1, id), number(2, start * 1_000_000), number(3, us * 1_000_000)];
+        line.extend(bytes(4, [place.concat(), stats.concat()].concat()));
     }
     plane.extend(bytes(3, line));
     bytes(1, plane)

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hlo_cost::InstructionRef;
 use perf_models::CollectiveKind;
 
-use super::executions::{CollectiveKernel, SliceMeasurement, measure, slices};
+use super::executions::{CollectiveKernel, Slice, SliceMeasurement, measure, slices};
 use super::from_hlo::collective_operation;
 use super::operation::{CollectiveOperation, Devices};
 use super::summary::{KindSummary, OperationSummary, by_kind, by_operation};
@@ -15,6 +15,8 @@ use super::summary::{KindSummary, OperationSummary, by_kind, by_operation};
 pub(super) struct RecordedKernel<'a> {
     /// Where and when it ran; its collective is not known yet.
     pub(super) kernel: CollectiveKernel,
+    /// Its position in [`crate::JaxAnalysis::device_events`] of its node.
+    pub(super) device_event: usize,
     /// Module of its program; empty where the profile does not say.
     pub(super) module: &'a str,
     /// Its program's id.
@@ -32,6 +34,21 @@ pub struct ProgramCollective {
     pub module: String,
     /// The program's id on the first node that ran it.
     pub program: Option<u64>,
+    /// Whether a node runs several programs of the module, so that the id is needed to identify the program.
+    pub is_one_of_several: bool,
+}
+
+/// A kernel with the execution of a collective that it is part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExecutedKernel {
+    /// Number of its node, from 0.
+    pub node: u32,
+    /// Its position in [`crate::JaxAnalysis::device_events`] of the node.
+    pub device_event: usize,
+    /// Index of the collective.
+    pub operation: usize,
+    /// Number of the execution among those of the collective, from 0: [`SliceMeasurement::index`].
+    pub execution: usize,
 }
 
 /// Collectives with their executions, measured and summed up.
@@ -43,6 +60,8 @@ pub struct CollectiveAnalysis {
     pub operations: Vec<CollectiveOperation>,
     /// Their programs.
     pub programs: Vec<ProgramCollective>,
+    /// The kernels, by node and position.
+    pub kernels: Vec<ExecutedKernel>,
     /// Executions, by collective and in order.
     pub slices: Vec<SliceMeasurement>,
     /// The executions by collective.
@@ -70,8 +89,11 @@ impl CollectiveAnalysis {
             let program = kernel.program.filter(|_| ambiguous.contains(kernel.module));
             let operation = *known.entry((kernel.module, program, kernel.name)).or_insert_with(|| {
                 operations.push(unread(kernel.name));
-                programs
-                    .push(ProgramCollective { module: kernel.module.to_owned(), program: kernel.program });
+                programs.push(ProgramCollective {
+                    module: kernel.module.to_owned(),
+                    program: kernel.program,
+                    is_one_of_several: program.is_some(),
+                });
                 read.push(false);
                 operations.len() - 1
             });
@@ -86,11 +108,35 @@ impl CollectiveAnalysis {
             kernels.push(CollectiveKernel { operation, ..kernel.kernel });
         }
         let devices = Devices::new(shown, devices_per_node, &operations);
-        let slices = measure(&slices(&kernels), &kernels, &operations, &devices);
+        let slices = slices(&kernels);
+        let executed = executed(recorded, &kernels, &slices);
+        let slices = measure(&slices, &kernels, &operations, &devices);
         let by_operation = by_operation(&slices);
         let by_kind = by_kind(&by_operation, &operations, devices.total);
-        Self { devices, operations, programs, slices, by_operation, by_kind }
+        Self { devices, operations, programs, kernels: executed, slices, by_operation, by_kind }
     }
+}
+
+/// The kernels with their executions.
+fn executed(
+    recorded: &[RecordedKernel<'_>],
+    kernels: &[CollectiveKernel],
+    slices: &[Slice],
+) -> Vec<ExecutedKernel> {
+    let mut executed: Vec<ExecutedKernel> = recorded
+        .iter()
+        .zip(kernels)
+        .map(|(recorded, &CollectiveKernel { node, operation, .. })| ExecutedKernel {
+            node,
+            device_event: recorded.device_event,
+            operation,
+            execution: 0,
+        })
+        .collect();
+    for slice in slices {
+        slice.kernels.iter().for_each(|&at| executed[at].execution = slice.index);
+    }
+    executed
 }
 
 /// A collective of which nothing is known but its name.
@@ -144,6 +190,7 @@ mod tests {
         let (start, duration) = (Picoseconds(start), Picoseconds(duration));
         RecordedKernel {
             kernel: CollectiveKernel { operation: 0, node, device, start, duration, exposed: duration },
+            device_event: 0,
             module: module.name(),
             program: Some(program),
             name,
@@ -170,6 +217,7 @@ mod tests {
         }
         let analysis = CollectiveAnalysis::new(&recorded, FOUR, 2);
         assert_eq!((analysis.operations.len(), analysis.slices.len(), analysis.devices.total), (2, 6, 4));
+        assert!(!analysis.programs.iter().any(|program| program.is_one_of_several));
         let reduce = &analysis.slices[0];
         assert_eq!((reduce.ranks.as_slice(), reduce.missing), (&[0, 1, 2, 3][..], 0));
         // Groups {0,2} in 10 µs and {1,3} in 20 µs: 2 · 4 MiB each.
@@ -197,6 +245,7 @@ mod tests {
         let analysis = CollectiveAnalysis::new(&recorded, FOUR, 2);
         let programs: Vec<Option<u64>> = analysis.programs.iter().map(|program| program.program).collect();
         assert_eq!(programs, [Some(1), Some(2)]);
+        assert!(analysis.programs.iter().all(|program| program.is_one_of_several));
         let missing: Vec<usize> = analysis.slices.iter().map(|slice| slice.missing).collect();
         assert_eq!(missing, [3, 2]);
     }
@@ -212,6 +261,7 @@ mod tests {
                 duration: Picoseconds(10),
                 exposed: Picoseconds(4),
             },
+            device_event: 0,
             module: "",
             program: None,
             name: "ncclDevKernel_Generic",

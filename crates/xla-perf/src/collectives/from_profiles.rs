@@ -52,21 +52,21 @@ fn record<'a>(node: u32, analysis: &'a JaxAnalysis, recorded: &mut Vec<RecordedK
     };
     let exchanging: BTreeSet<usize> = instructions.keys().copied().filter(exchanges).collect();
     let (mut collectives, mut computing) = (Vec::new(), BTreeMap::<usize, Vec<Interval>>::new());
-    for event in analysis.device_events() {
+    for (position, event) in analysis.device_events().iter().enumerate() {
         let by_instruction =
             || exchanging.contains(&event.operator) && !is_copy_kernel(analysis.trace().name(event.event));
         let communicates =
             event.category.is_some() && (event.activity == Activity::Communication || by_instruction());
         let span = Interval::new(events.start(event.event), events.end(event.event));
         if communicates {
-            collectives.push((event, span));
+            collectives.push((position, event, span));
         } else if event.activity == Activity::Computation {
             computing.entry(event.gpu).or_default().push(span);
         }
     }
     let computing: BTreeMap<usize, IntervalSet> =
         computing.into_iter().map(|(gpu, spans)| (gpu, spans.into_iter().collect())).collect();
-    for (event, span) in collectives {
+    for (device_event, event, span) in collectives {
         let operator = &analysis.operators()[event.operator];
         let hidden = computing.get(&event.gpu).map_or(0, |set| covered(set, span));
         recorded.push(RecordedKernel {
@@ -78,6 +78,7 @@ fn record<'a>(node: u32, analysis: &'a JaxAnalysis, recorded: &mut Vec<RecordedK
                 duration: Picoseconds(span.length()),
                 exposed: Picoseconds(span.length() - hidden),
             },
+            device_event,
             module: analysis.module_name(operator).unwrap_or_default(),
             program: operator.program.and_then(|program| program.id),
             name: &operator.name,

@@ -14,7 +14,7 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-pub use analysis::{CollectiveAnalysis, ProgramCollective};
+pub use analysis::{CollectiveAnalysis, ExecutedKernel, ProgramCollective};
 pub use executions::{Bandwidth, GroupMeasurement, SliceMeasurement};
 pub use operation::{CollectiveOperation, Devices, ExchangeGroups};
 pub use sheets::collective_sheets;

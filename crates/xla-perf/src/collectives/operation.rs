@@ -23,6 +23,18 @@ pub struct CollectiveOperation {
 }
 
 impl CollectiveOperation {
+    /// Elements that a device gives.
+    #[must_use]
+    pub fn input_elements(&self) -> u64 {
+        elements(&self.inputs)
+    }
+
+    /// Elements that a device gets.
+    #[must_use]
+    pub fn output_elements(&self) -> u64 {
+        elements(&self.outputs)
+    }
+
     /// Bytes that a device gives.
     #[must_use]
     pub fn input_bytes(&self) -> u64 {
@@ -56,6 +68,10 @@ impl CollectiveOperation {
 /// Bytes of tensors together; those of a type without a size count nothing.
 pub(super) fn total(tensors: &[ArrayShape]) -> u64 {
     tensors.iter().fold(0, |sum, tensor| sum.saturating_add(tensor.bytes().map_or(0, |bytes| bytes as u64)))
+}
+
+fn elements(tensors: &[ArrayShape]) -> u64 {
+    tensors.iter().fold(0, |sum, tensor| sum.saturating_add(tensor.elements() as u64))
 }
 
 /// The devices of an analysis. The numbers that programs give to them are taken to be their ranks.

@@ -49,6 +49,18 @@ fn groups_over_two_nodes_are_measured_by_their_fastest_device() {
     // The second device of each node lacks the first execution.
     assert_eq!((slices[0].ranks.as_slice(), slices[0].missing), (&[0, 2][..], 2));
     assert_eq!((slices[1].ranks.as_slice(), slices[1].missing), (&[0, 1, 2, 3][..], 0));
+    let numbered: Vec<(u32, usize)> = collectives
+        .kernels
+        .iter()
+        .filter(|kernel| kernel.operation == gather)
+        .map(|kernel| (kernel.node, kernel.execution))
+        .collect();
+    assert_eq!(numbered, [(0, 0), (0, 1), (0, 1), (1, 0), (1, 1), (1, 1)]);
+    let nodes = [&first, &second];
+    assert!(collectives.kernels.iter().all(|kernel| {
+        let event = &nodes[kernel.node as usize].device_events()[kernel.device_event];
+        event.activity == gpu_timeline::Activity::Communication
+    }));
     // Groups {0,2} and {1,3}: 4 µs of 4 and 5, 2 µs of 8 and 2.
     let fastest: Vec<(u64, i64)> =
         slices[1].groups.iter().map(|group| (group.fastest, group.time.0)).collect();
