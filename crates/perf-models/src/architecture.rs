@@ -212,7 +212,7 @@ impl Architecture {
         }
     }
 
-    pub(crate) fn from_members(members: &Map<String, Json>) -> Result<Self, ArchitectureError> {
+    fn from_members(members: &Map<String, Json>) -> Result<Self, ArchitectureError> {
         let mut unknown_keys: Vec<String> = members
             .keys()
             .filter(|key| {

@@ -1,9 +1,10 @@
 //! The bundled architectures, one file for each vendor, and how a trace's device is recognised.
 
 use std::ops::RangeInclusive;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
-use serde_json::{Map, Value as Json};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::Architecture;
 
@@ -51,17 +52,37 @@ const ALIASES: &[(&str, &str)] = &[
     ("w7900", "pro-w7900"),
 ];
 
-/// By name in lower case.
-static ARCHITECTURES: LazyLock<Vec<(String, Architecture)>> = LazyLock::new(|| {
-    // One that could not be read would be missing; a test reads every one.
-    let lists = FILES.iter().filter_map(|text| serde_json::from_str::<Vec<Map<String, Json>>>(text).ok());
-    let read = lists.flatten().filter_map(|members| Architecture::from_members(&members).ok());
-    read.map(|architecture| (architecture.name.to_ascii_lowercase(), architecture)).collect()
+/// A bundled architecture. A report needs one or two of them, so each is read when it is first asked for.
+struct Bundled {
+    /// In lower case.
+    name: String,
+    json: &'static RawValue,
+    read: OnceLock<Option<Architecture>>,
+}
+
+impl Bundled {
+    /// One that could not be read would be missing; a test reads every one.
+    fn architecture(&self) -> Option<&Architecture> {
+        self.read.get_or_init(|| Architecture::from_json(self.json.get()).ok()).as_ref()
+    }
+}
+
+static ARCHITECTURES: LazyLock<Vec<Bundled>> = LazyLock::new(|| {
+    #[derive(Deserialize)]
+    struct Named<'a> {
+        name: &'a str,
+    }
+    let lists = FILES.iter().filter_map(|text| serde_json::from_str::<Vec<&RawValue>>(text).ok());
+    let bundled = |json: &'static RawValue| {
+        let Named { name } = serde_json::from_str(json.get()).ok()?;
+        Some(Bundled { name: name.to_ascii_lowercase(), json, read: OnceLock::new() })
+    };
+    lists.flatten().filter_map(bundled).collect()
 });
 
 /// The bundled architectures, by vendor and age.
 pub fn architectures() -> impl Iterator<Item = &'static Architecture> {
-    ARCHITECTURES.iter().map(|(_, architecture)| architecture)
+    ARCHITECTURES.iter().filter_map(Bundled::architecture)
 }
 
 /// The bundled architecture of this name: `H100-SXM`, `h100_sxm`, `h100`, `GeForce RTX 3090`.
@@ -75,7 +96,7 @@ pub fn architecture(name: &str) -> Option<&'static Architecture> {
         .iter()
         .fold(name.as_str(), |name, brand| name.strip_prefix(brand).unwrap_or(name));
     let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
-    ARCHITECTURES.iter().find(|(known, _)| *known == name).map(|(_, architecture)| architecture)
+    ARCHITECTURES.iter().find(|bundled| bundled.name == name)?.architecture()
 }
 
 /// What a trace says of a device.
@@ -292,7 +313,7 @@ mod tests {
     fn every_bundled_architecture_is_read_and_has_a_source() {
         let mut count = 0;
         for text in FILES {
-            for one in serde_json::from_str::<Vec<Json>>(text).unwrap() {
+            for one in serde_json::from_str::<Vec<serde_json::Value>>(text).unwrap() {
                 let read = Architecture::from_json(&one.to_string())
                     .unwrap_or_else(|error| panic!("{one}: {error}"));
                 let name = &read.name;
@@ -421,7 +442,7 @@ mod tests {
     #[test]
     fn names_are_unique_and_aliases_resolve() {
         let mut names = HashSet::new();
-        for (name, _) in ARCHITECTURES.iter() {
+        for Bundled { name, .. } in ARCHITECTURES.iter() {
             assert!(names.insert(name.as_str()), "{name} twice");
         }
         for (alias, name) in ALIASES {

@@ -95,6 +95,15 @@ fn exponent(text: &[u8]) -> Option<i32> {
     (value.abs() <= 4096).then_some(value)
 }
 
+/// The value of at most eighteen digits; `None` where there is anything else.
+#[inline]
+fn decimal_digits(digits: &[u8]) -> Option<i64> {
+    digits.iter().try_fold(0i64, |value, &byte| {
+        let digit = byte.wrapping_sub(b'0');
+        (digit <= 9).then(|| value * 10 + i64::from(digit))
+    })
+}
+
 /// An integer, also when it is written with a fraction of zero or an exponent (`8.0`, `1e3`). Unsigned
 /// numbers above `i64::MAX` wrap around: they are identifiers, and equal ones stay equal.
 pub(crate) fn integer(text: &[u8]) -> Option<i64> {
@@ -102,8 +111,10 @@ pub(crate) fn integer(text: &[u8]) -> Option<i64> {
         (b'-', rest) => (true, rest),
         _ => (false, text),
     };
-    if digits.len() <= 18 && !digits.is_empty() && digits.iter().all(u8::is_ascii_digit) {
-        let value = digits.iter().fold(0i64, |value, digit| value * 10 + i64::from(digit - b'0'));
+    // Eighteen digits cannot overflow.
+    if (1..=18).contains(&digits.len())
+        && let Some(value) = decimal_digits(digits)
+    {
         return Some(if negative { -value } else { value });
     }
     let text = std::str::from_utf8(text).ok()?;

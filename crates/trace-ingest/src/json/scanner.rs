@@ -5,7 +5,7 @@
 //! and damaged text: it looks for structure only, hands out slices of the text, and says whether a value
 //! is broken or merely not all there yet.
 
-use memchr::{memchr, memchr2};
+use memchr::memchr;
 
 /// Why a value cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,10 +72,10 @@ const STRUCTURAL: [bool; 256] = {
     table
 };
 
-/// The highest bit of every byte of `word` that equals `byte`; bytes above the lowest of these may be marked too.
+/// The highest bit of every byte of `word` that is a quote; bytes above the lowest of these may be marked too.
 #[inline]
-fn equal_bytes(word: u64, byte: u8) -> u64 {
-    let zeros = word ^ (u64::from(byte) * 0x0101_0101_0101_0101);
+fn quotes(word: u64) -> u64 {
+    let zeros = word ^ (u64::from(b'"') * 0x0101_0101_0101_0101);
     zeros.wrapping_sub(0x0101_0101_0101_0101) & !zeros & 0x8080_8080_8080_8080
 }
 
@@ -94,20 +94,30 @@ impl<'t> Scanner<'t> {
     /// The next byte that is not white space, not consumed.
     #[inline]
     pub(crate) fn peek(&mut self) -> Scan<u8> {
-        while let Some(&byte) = self.text.get(self.position) {
-            if byte > b' ' {
-                return Ok(byte);
-            }
-            self.position += 1;
-            // Pretty-printed traces are a third indentation: take eight blanks at a time.
-            while let Some(word) = self.text.get(self.position..self.position + 8) {
-                if word != b"        " {
-                    break;
-                }
-                self.position += 8;
+        // Recorders write one blank behind a colon or a comma, and lines with indentation.
+        for _ in 0..2 {
+            match self.text.get(self.position) {
+                Some(&byte) if byte > b' ' => return Ok(byte),
+                Some(_) => self.position += 1,
+                None => return Err(Fault::Incomplete),
             }
         }
-        Err(Fault::Incomplete)
+        self.peek_behind_indentation()
+    }
+
+    /// As [`peek`](Self::peek), where more white space is likely. Pretty-printed traces are a third indentation: this
+    /// takes eight blanks at a time.
+    fn peek_behind_indentation(&mut self) -> Scan<u8> {
+        loop {
+            while self.text.get(self.position..).and_then(|rest| rest.first_chunk()) == Some(b"        ") {
+                self.position += 8;
+            }
+            match self.text.get(self.position) {
+                Some(&byte) if byte > b' ' => return Ok(byte),
+                Some(_) => self.position += 1,
+                None => return Err(Fault::Incomplete),
+            }
+        }
     }
 
     /// Consumes `byte`, which must come next.
@@ -130,41 +140,42 @@ impl<'t> Scanner<'t> {
     }
 
     /// A string; the position is at its opening quote.
-    #[inline]
+    #[inline(always)]
     fn string(&mut self) -> Scan<&'t [u8]> {
         let start = self.position + 1;
-        let mut at = start;
-        // Most keys and values are short: looking at a word at a time costs less than a call.
-        while at < start + SHORT
-            && let Some(&word) = self.text.get(at..).and_then(|rest| rest.first_chunk())
-        {
-            let word = u64::from_le_bytes(word);
-            let ends = equal_bytes(word, b'"') | equal_bytes(word, b'\\');
-            if ends == 0 {
-                at += 8;
-                continue;
+        let text = &self.text[start..];
+        let mut rest = text;
+        // Most keys and values are short: looking at a word at a time, here, costs less than a call.
+        for _ in 0..SHORT / 8 {
+            let Some((&word, behind)) = rest.split_first_chunk() else { break };
+            let quotes = quotes(u64::from_le_bytes(word));
+            if quotes != 0 {
+                // The lowest mark is right, whatever those above it are.
+                let string = &text[..text.len() - rest.len() + quotes.trailing_zeros() as usize / 8];
+                if string.last() == Some(&b'\\') {
+                    break;
+                }
+                self.position = start + string.len() + 1;
+                return Ok(string);
             }
-            // The lowest mark is right, whatever those above it are.
-            at += ends.trailing_zeros() as usize / 8;
-            if self.text[at] == b'"' {
-                self.position = at + 1;
-                return Ok(&self.text[start..at]);
-            }
-            at += 2;
+            rest = behind;
         }
-        self.long_string(start, at)
+        self.long_string(start, text.len() - rest.len())
     }
 
-    /// A string that begins at `start` and has not ended before `at`.
-    fn long_string(&mut self, start: usize, mut at: usize) -> Scan<&'t [u8]> {
+    /// A string that begins at `start` and does not end in its first `length` bytes.
+    #[inline(never)]
+    fn long_string(&mut self, start: usize, mut length: usize) -> Scan<&'t [u8]> {
+        let text = &self.text[start..];
         loop {
-            let rest = self.text.get(at..).unwrap_or_default();
-            let Some(found) = memchr2(b'"', b'\\', rest) else { return Err(Fault::Incomplete) };
-            if rest[found] == b'"' {
-                self.position = at + found + 1;
-                return Ok(&self.text[start..at + found]);
+            length += memchr(b'"', &text[length..]).ok_or(Fault::Incomplete)?;
+            let string = &text[..length];
+            // To look back from a quote costs less than to look for backslashes all the way: an odd number escapes it.
+            if string.iter().rev().take_while(|&&byte| byte == b'\\').count() % 2 == 0 {
+                self.position = start + length + 1;
+                return Ok(string);
             }
-            at += found + 2;
+            length += 1;
         }
     }
 
