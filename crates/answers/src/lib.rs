@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod critical_path;
 mod error;
 mod known_sheets;
 pub mod model;
@@ -20,6 +21,7 @@ mod tenstorrent;
 mod trace;
 mod xla;
 
+pub use critical_path::{CriticalPathReporter, write_overlay};
 pub use error::Error;
 pub use known_sheets::{KnownSheet, ReportOf, known_sheets};
 pub use notice::{NothingToDraw, Notice};

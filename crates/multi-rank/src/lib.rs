@@ -31,7 +31,7 @@ pub use diagnostic::Diagnostic;
 pub use error::Error;
 pub use finding::{JobFinding, Steps, Straggler};
 pub use folder::{JobFolder, RankFolder, SCHEMA, Source, TableShape, table_shapes};
-pub use fuse::{FuseOptions, FuseOutput, Fused, FusedEvents, FusedRecording, fuse};
+pub use fuse::{FuseOptions, FuseOutput, Fused, FusedEvents, FusedFile, FusedRecording, fuse};
 pub use job::Job;
 pub use map::rank_tables;
 pub use matching::{Pairing, Tier};

@@ -14,6 +14,7 @@ use serde::Serialize;
 use trace_ingest::{ReadOptions, visit_entries};
 
 pub use choice::FusedEvents;
+pub use file::FusedFile;
 
 use crate::clocks::{ClockMode, Clocks};
 use crate::diagnostic::Diagnostic;
@@ -23,7 +24,7 @@ use crate::job::{Job, Recording};
 use crate::members::Members;
 use choice::Choice;
 use copy::{Copier, HighestIds, Process, Shift, microseconds};
-use file::{Compression, FusedFile};
+use file::Compression;
 use ids::{Highest, IdKind, Ids};
 
 /// What a fused trace has.
@@ -63,6 +64,14 @@ impl FuseOutput {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Begins the file, which takes its place when it is committed.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn create(&self) -> std::io::Result<FusedFile> {
+        FusedFile::create(&self.path, self.compression)
     }
 }
 
