@@ -19,6 +19,7 @@ const ORDER: &[&str] = &[
     "iterations",
     "atomic-file",
     "sheets",
+    "critical-path",
     "operator-sheets",
     "tree-perf",
     "inference-phase",

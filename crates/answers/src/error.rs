@@ -105,6 +105,47 @@ pub enum Error {
         /// Why.
         error: WindowError,
     },
+    /// A trace without so many ranges of a name.
+    #[error(
+        "{path}: has {found} ranges or operators of the host whose names begin with {name:?}, and number {last}, counted from \
+         0, was asked for; `tracelens tree` prints operators, a viewer shows ranges",
+        path = .path.display()
+    )]
+    NoSuchAnnotation {
+        /// The trace.
+        path: PathBuf,
+        /// What their names begin with.
+        name: String,
+        /// The last number that was asked for.
+        last: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// A trace without operators, calls and device events.
+    #[error("{path}: has no operators, calls or device events that a path could lead through", path = .path.display())]
+    NoPath {
+        /// The trace.
+        path: PathBuf,
+    },
+    /// Names that no operator or kernel has.
+    #[error(
+        "{path}: no operator, call or kernel is named {name:?}; the sheet critical_path has names, and * stands for any characters",
+        path = .path.display()
+    )]
+    NothingToChange {
+        /// The trace.
+        path: PathBuf,
+        /// The name that was asked for.
+        name: String,
+    },
+    /// The trace with the path cannot be written.
+    #[error("cannot write {path}: {source}; check that you may write to its folder and that there is room", path = .path.display())]
+    Overlay {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// An XPlane profile without a device.
     #[error("{path}: contains no device, only {planes}; record it where the program runs on a GPU or TPU{lost}", path = .path.display())]
     NoDevicePlane {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use critical_path::critical_path_sheets;
 use inference_phase::sheets::phase_sheets;
 use metal_perf::{comparison_sheet, metal_sheets};
 use multi_rank::job_sheets;
@@ -44,6 +45,7 @@ pub fn known_sheets() -> Vec<KnownSheet> {
     let mut all = known(of(RecordingKind::Trace), overview());
     all.extend(known(of(RecordingKind::Trace), all_sheets()));
     all.extend(known(of(RecordingKind::Trace), phase_sheets()));
+    all.extend(known(of(RecordingKind::Trace), critical_path_sheets()));
     all.extend(known(of(RecordingKind::XPlane), overview()));
     all.extend(known(of(RecordingKind::XPlane), vec![overview::sheet(overview::NAME_BESIDE_ANOTHER)]));
     all.extend(known(of(RecordingKind::XPlane), jax_sheets()));
@@ -176,6 +178,7 @@ mod tests {
     fn columns_have_roles_that_a_reader_can_use() {
         check(&all_sheets());
         check(&phase_sheets());
+        check(&critical_path_sheets());
         check(&jax_sheets());
         check(&rocprof_sheets());
         check(&metal_sheets());

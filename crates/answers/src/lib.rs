@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod critical_path;
 mod error;
 mod host_profiles;
 mod known_sheets;
@@ -21,6 +22,7 @@ mod tenstorrent;
 mod trace;
 mod xla;
 
+pub use critical_path::{CriticalPathReporter, write_overlay};
 pub use error::Error;
 pub use known_sheets::{KnownSheet, ReportOf, known_sheets};
 pub use notice::{NothingToDraw, Notice};

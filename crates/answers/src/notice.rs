@@ -91,6 +91,15 @@ pub enum Notice {
     Tenstorrent(MetalNotice),
     /// What is odd about the recordings of a job.
     Job(Diagnostic),
+    /// What is odd about a recording whose critical path is looked for.
+    CriticalPath {
+        /// What it is.
+        fault: critical_path::Fault,
+        /// How often.
+        count: u64,
+        /// Index in the file's list of the first event.
+        first_uid: u32,
+    },
     /// A recording of a job that cannot be used.
     LeftOut {
         /// Its file.
@@ -218,6 +227,9 @@ impl fmt::Display for Notice {
             Notice::Rocprof(notice) => notice.fmt(f),
             Notice::Tenstorrent(notice) => notice.fmt(f),
             Notice::Job(diagnostic) => diagnostic.fmt(f),
+            Notice::CriticalPath { fault, count, first_uid } => {
+                write!(f, "{fault}: {} (first: event {first_uid})", grouped((*count).into()))
+            }
             // Says itself which file.
             Notice::LeftOut { reason, .. } => write!(f, "{reason}; the job is reported without it"),
             Notice::TooManyCollectives { kernels, most } => write!(

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use critical_path::CriticalPath;
 use metal_perf::{Comparison, MetalReport};
 use multi_rank::JobAnalysis;
 use report_writers::DrawError;
@@ -148,6 +149,8 @@ pub enum Analysed {
     Tenstorrent(Box<MetalReport>, Option<Comparison>),
     /// Of the ranks of a job.
     Job(Box<JobAnalysis>),
+    /// The critical path of a trace.
+    CriticalPath(Box<CriticalPath>),
 }
 
 /// The only recording; an error where there are several and their report would not be one of all.

@@ -1,6 +1,7 @@
 //! Every flag of the command line: its names, its documentation, its parsing.
 
 pub(crate) mod any_report;
+pub(crate) mod critical_path;
 pub(crate) mod devices;
 pub(crate) mod inference;
 pub(crate) mod jax;
@@ -30,6 +31,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
+use critical_path::CriticalPathArguments;
 use inference::InferenceArguments;
 use jax::JaxArguments;
 use match_blocks::MatchArguments;
@@ -122,6 +124,9 @@ pub(crate) enum Command {
     #[cfg(feature = "cluster")]
     #[command(after_help = ranks_sql::after_help())]
     RanksSql(ranks_sql::RanksSqlArguments),
+    /// Find what a run, or a step of it, waited for, and how long it would take if an operator were faster
+    #[command(after_help = critical_path::EXAMPLES, visible_alias = "path")]
+    CriticalPath(Box<CriticalPathArguments>),
     /// Print the call tree of a trace: operators, launches, kernels
     Tree(TreeArguments),
     /// Split a trace into traces of single steps, of the steady state, or of phases
@@ -363,11 +368,17 @@ pub(crate) fn command() -> clap::Command {
                      output is named]";
         ranks.mut_arg("output_xlsx_path", |arg| arg.help(place))
     };
+    let critical_path = |command: clap::Command| {
+        let place = "Write the workbook here [default: <input>_critical_path.xlsx beside the input, unless another output is \
+                     named]";
+        command.mut_arg("output_xlsx_path", |arg| arg.help(place))
+    };
     let report = any_report::with_all_options;
     with_both_spellings(
         CommandLine::command()
             .mut_subcommand("metal", metal)
             .mut_subcommand("ranks", ranks)
+            .mut_subcommand("critical-path", critical_path)
             .mut_subcommand("report", report),
     )
 }

@@ -32,7 +32,7 @@ pub use diagnostic::Diagnostic;
 pub use error::Error;
 pub use finding::{JobFinding, Steps, Straggler};
 pub use folder::{JobFolder, ProfileDevice, RankFolder, SCHEMA, Source, TableShape, table_shapes};
-pub use fuse::{FuseOptions, FuseOutput, Fused, FusedEvents, FusedRecording, fuse};
+pub use fuse::{FuseOptions, FuseOutput, Fused, FusedEvents, FusedFile, FusedRecording, fuse};
 pub use host_profile::{HostOfJob, host_names, rank_tables_of_host, recorded_host};
 pub use job::Job;
 pub use map::{rank_tables, single_events};

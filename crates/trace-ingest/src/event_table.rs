@@ -114,6 +114,18 @@ pub struct TritonCall {
     pub stages: Option<u32>,
 }
 
+/// What a synchronization waits for. On events of the category `cuda_sync`, which PyTorch records on request
+/// (`enable_cuda_sync_events`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Synchronization {
+    /// `cuda_sync_kind`: `Stream Sync`, `Context Sync`, `Event Sync`, `Stream Wait Event`
+    pub kind: Option<StringId>,
+    /// `wait_on_stream`: stream that the event was recorded on
+    pub stream: Option<i64>,
+    /// `wait_on_cuda_event_record_corr_id`: correlation id of the `cudaEventRecord` that is waited for
+    pub record: Option<i64>,
+}
+
 /// One event as a whole, for building a trace and for looking at one event. Times are in the trace's
 /// [`crate::TimeUnit`].
 #[derive(Clone, Copy, Debug)]
@@ -175,6 +187,8 @@ pub struct ArgumentColumns {
     pub collective: SparseColumn<Collective>,
     /// Fields of a Triton kernel call.
     pub triton: SparseColumn<TritonCall>,
+    /// What a synchronization waits for.
+    pub synchronization: SparseColumn<Synchronization>,
     /// `graph node id`: node of a captured graph.
     pub graph_node: SparseColumn<i64>,
     /// `kernel`: name of the kernel that a launch is for, also of launches that a graph capture records.
@@ -332,8 +346,17 @@ pub enum FlowEnd {
 pub enum FlowKind {
     /// `ac2g`: a launch and the device event it caused.
     Launch,
+    /// `ac2g` with an id of [`FlowKind::FIRST_GRAPH_DEPENDENCY`] or more: two device events of one replay of a graph, the
+    /// second of which waits for the first. The start stands at the end of the first, the finish at the start of the
+    /// second.
+    GraphDependency,
     /// `fwdbwd`: a forward operator and its backward.
     ForwardBackward,
+}
+
+impl FlowKind {
+    /// Smallest id of an arrow between nodes of a graph. Ids of launches are correlation ids, which have 32 bits.
+    pub const FIRST_GRAPH_DEPENDENCY: i64 = 1 << 40;
 }
 
 /// One end of a flow arrow; start and finish share kind and id.
@@ -347,4 +370,6 @@ pub struct Flow {
     pub id: i64,
     /// Where the end is attached.
     pub track: TrackId,
+    /// When, relative to the trace's origin; kept for [`FlowKind::GraphDependency`] only, whose ids name no event.
+    pub time: Option<i64>,
 }

@@ -41,7 +41,7 @@ pub use category::Category;
 pub use error::IngestError;
 pub use event_table::{
     ArgumentColumns, Collective, Event, EventId, EventTable, Flow, FlowEnd, FlowKind, LaunchGeometry,
-    MemoryTransfer, Phase, PythonFrame, TritonCall,
+    MemoryTransfer, Phase, PythonFrame, Synchronization, TritonCall,
 };
 pub use facts::{DeviceProperties, DistributedInfo, ProcessGroup, RecorderFacts, RecordingKind, TraceFacts};
 #[cfg(feature = "kineto")]

@@ -4,7 +4,7 @@ use crate::argument::{ArgumentId, ArgumentValue, Signature, SignatureId, Signatu
 use crate::category::{Category, KNOWN};
 use crate::event_table::{
     ArgumentColumns, Collective, Event, EventId, EventTable, Flow, LaunchGeometry, MemoryTransfer, Phase,
-    PythonFrame, TritonCall,
+    PythonFrame, Synchronization, TritonCall,
 };
 use crate::facts::TraceFacts;
 use crate::string_table::{StringId, StringTable};
@@ -28,6 +28,7 @@ macro_rules! each_argument {
             transfer,
             collective,
             triton,
+            synchronization,
             graph_node,
             launched_kernel
         )
@@ -281,6 +282,7 @@ pub struct EventArguments {
     pub transfer: Option<MemoryTransfer>,
     pub collective: Option<Collective>,
     pub triton: Option<TritonCall>,
+    pub synchronization: Option<Synchronization>,
     pub graph_node: Option<i64>,
     pub launched_kernel: Option<StringId>,
 }
@@ -398,6 +400,9 @@ impl Trace {
         self.origin = self.events.start.iter().copied().min().unwrap_or(0);
         for start in &mut self.events.start {
             *start -= self.origin;
+        }
+        for time in self.flows.iter_mut().filter_map(|flow| flow.time.as_mut()) {
+            *time = time.saturating_sub(self.origin);
         }
     }
 }

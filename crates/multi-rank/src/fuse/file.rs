@@ -34,7 +34,7 @@ const QUEUE: usize = 2;
 
 /// A trace that grows. A thread compresses and writes what is ready.
 #[derive(Debug)]
-pub(crate) struct FusedFile {
+pub struct FusedFile {
     block: Vec<u8>,
     /// Facts that came after the first entry.
     tail: Vec<u8>,
@@ -62,7 +62,7 @@ impl FusedFile {
     }
 
     /// Adds a top-level member; `value` is JSON.
-    pub(crate) fn add_fact(&mut self, key: &str, value: &[u8]) {
+    pub fn add_fact(&mut self, key: &str, value: &[u8]) {
         let member = [b"\"", key.as_bytes(), b"\": ", value].concat();
         if self.list_begun {
             self.tail.extend_from_slice(b",\n");
@@ -73,8 +73,11 @@ impl FusedFile {
         }
     }
 
-    /// Adds an entry to the event list.
-    pub(crate) fn add_entry(&mut self, text: &[u8]) -> io::Result<()> {
+    /// Adds an entry, a JSON object, to the event list.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn add_entry(&mut self, text: &[u8]) -> io::Result<()> {
         self.begin_list();
         self.block.extend_from_slice(if self.entries == 0 { b"\n" } else { b",\n" });
         self.block.extend_from_slice(text);
@@ -108,7 +111,10 @@ impl FusedFile {
     }
 
     /// Ends the trace and puts the file in its place.
-    pub(crate) fn commit(mut self) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn commit(mut self) -> io::Result<()> {
         self.begin_list();
         let mut block = std::mem::take(&mut self.block);
         block.extend_from_slice(b"\n]");

@@ -15,6 +15,7 @@ use serde::Serialize;
 use trace_ingest::{ReadOptions, visit_entries};
 
 pub use choice::FusedEvents;
+pub use file::FusedFile;
 
 use crate::clocks::{ClockMode, Clocks};
 use crate::diagnostic::Diagnostic;
@@ -26,7 +27,7 @@ use crate::rows::Wanted;
 use crate::tables::StepRow;
 use choice::{Choice, Moments};
 use copy::{Copier, HighestIds, Process, Shift, microseconds};
-use file::{Compression, FusedFile};
+use file::Compression;
 use ids::{Highest, IdKind, Ids};
 
 /// What a fused trace has.
@@ -69,6 +70,14 @@ impl FuseOutput {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Begins the file, which takes its place when it is committed.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn create(&self) -> std::io::Result<FusedFile> {
+        FusedFile::create(&self.path, self.compression)
     }
 }
 

@@ -10,7 +10,8 @@ use super::run::{RowKind, Run, RunEnd};
 use super::translation::{Translation, parse_argument};
 use crate::argument::Sequence;
 use crate::event_table::{
-    Collective, Event, EventId, Flow, LaunchGeometry, MemoryTransfer, Phase, PythonFrame, TritonCall,
+    Collective, Event, EventId, Flow, LaunchGeometry, MemoryTransfer, Phase, PythonFrame, Synchronization,
+    TritonCall,
 };
 use crate::string_table::StringId;
 use crate::trace::Trace;
@@ -88,7 +89,7 @@ impl Appender {
         let Appender { trace, translation, .. } = self;
         for flow in &run.flows {
             let track = translation.tracks[flow.track as usize];
-            trace.flows.push(Flow { kind: flow.kind, end: flow.end, id: flow.id, track });
+            trace.flows.push(Flow { kind: flow.kind, end: flow.end, id: flow.id, track, time: flow.time });
         }
         for end in &run.ends {
             let track = translation.tracks[end.track as usize];
@@ -137,8 +138,15 @@ impl Appender {
                 let text = trace.strings.get(id).trim_ascii().as_bytes();
                 value.field.set(&mut arguments, RareText { id, text });
             }
-            let RareArguments { geometry, transfer, collective, triton, graph_node, launched_kernel } =
-                arguments;
+            let RareArguments {
+                geometry,
+                transfer,
+                collective,
+                triton,
+                synchronization,
+                graph_node,
+                launched_kernel,
+            } = arguments;
             let given = geometry != LaunchGeometry::default();
             append_geometry(trace, row, geometry, given);
             let columns = &mut trace.events.arguments;
@@ -156,6 +164,9 @@ impl Appender {
             }
             if triton != TritonCall::default() {
                 columns.triton.push(at, triton);
+            }
+            if synchronization != Synchronization::default() {
+                columns.synchronization.push(at, synchronization);
             }
         }
         append_geometry(trace, u32::MAX, LaunchGeometry::default(), false);

@@ -1,6 +1,6 @@
 //! Arguments that few events have: a row of the table says what an argument is called and where its value goes.
 
-use crate::event_table::{Collective, LaunchGeometry, MemoryTransfer, TritonCall};
+use crate::event_table::{Collective, LaunchGeometry, MemoryTransfer, Synchronization, TritonCall};
 use crate::json::number::{float, integer};
 use crate::string_table::StringId;
 
@@ -11,6 +11,7 @@ pub(crate) struct RareArguments {
     pub(crate) transfer: MemoryTransfer,
     pub(crate) collective: Collective,
     pub(crate) triton: TritonCall,
+    pub(crate) synchronization: Synchronization,
     pub(crate) graph_node: Option<i64>,
     pub(crate) launched_kernel: Option<StringId>,
 }
@@ -38,7 +39,7 @@ pub(crate) struct RareField(u8);
 
 type Set = fn(&mut RareArguments, RareText<'_>);
 
-const FIELDS: [(&[u8], Set); 27] = [
+const FIELDS: [(&[u8], Set); 30] = [
     (b"registers per thread", |to, value| to.geometry.registers_per_thread = value.unsigned()),
     (b"shared memory", |to, value| to.geometry.shared_memory = value.unsigned()),
     (b"bytes", |to, value| to.transfer.bytes = value.integer().and_then(|bytes| u64::try_from(bytes).ok())),
@@ -61,6 +62,9 @@ const FIELDS: [(&[u8], Set); 27] = [
     (b"Seq", |to, value| to.collective.sequence = value.integer()),
     (b"Src Rank", |to, value| to.collective.source_rank = value.integer()),
     (b"Dst Rank", |to, value| to.collective.destination_rank = value.integer()),
+    (b"cuda_sync_kind", |to, value| to.synchronization.kind = Some(value.id)),
+    (b"wait_on_stream", |to, value| to.synchronization.stream = value.integer()),
+    (b"wait_on_cuda_event_record_corr_id", |to, value| to.synchronization.record = value.integer()),
     (b"kernel_file", |to, value| to.triton.file = Some(value.id)),
     (b"kernel_hash", |to, value| to.triton.hash = Some(value.id)),
     (b"kernel_kwargs", |to, value| to.triton.keyword_arguments = Some(value.id)),
@@ -76,7 +80,7 @@ const SHOWN: [&[u8]; 3] = [b"Process Group Ranks", b"In split size", b"Out split
 const FIRST_OF_LENGTH: [Option<RareField>; LONGEST + 1] = of_same_length().0;
 /// By argument, the next whose name is as long.
 const NEXT_OF_LENGTH: [Option<RareField>; FIELDS.len()] = of_same_length().1;
-const LONGEST: usize = 32;
+const LONGEST: usize = 33;
 
 const fn of_same_length() -> ([Option<RareField>; LONGEST + 1], [Option<RareField>; FIELDS.len()]) {
     let (mut first, mut next) = ([None; LONGEST + 1], [None; FIELDS.len()]);

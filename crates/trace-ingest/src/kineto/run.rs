@@ -117,6 +117,8 @@ pub(crate) struct LocalFlow {
     pub(crate) end: FlowEnd,
     pub(crate) id: i64,
     pub(crate) track: u32,
+    /// Absolute, in nanoseconds, where it is kept.
+    pub(crate) time: Option<i64>,
 }
 
 /// A metadata event.
@@ -213,10 +215,13 @@ pub(crate) struct Entry<'t> {
 }
 
 impl Entry<'_> {
-    /// What a flow arrow of the entry's category connects.
+    /// What a flow arrow of the entry's category and id connects.
     pub(crate) fn flow_kind(&self) -> Option<FlowKind> {
         match self.category {
-            b"ac2g" => Some(FlowKind::Launch),
+            b"ac2g" => match number(self.id) {
+                Some(FlowKind::FIRST_GRAPH_DEPENDENCY..) => Some(FlowKind::GraphDependency),
+                _ => Some(FlowKind::Launch),
+            },
             b"fwdbwd" => Some(FlowKind::ForwardBackward),
             _ => None,
         }
@@ -304,7 +309,8 @@ impl Run {
                 Some((kind, id)) => {
                     let end = if phase == b's' { FlowEnd::Start } else { FlowEnd::Finish };
                     let track = self.track(entry);
-                    self.flows.push(LocalFlow { kind, end, id, track });
+                    let time = if kind == FlowKind::GraphDependency { time(entry.timestamp) } else { None };
+                    self.flows.push(LocalFlow { kind, end, id, track, time });
                 }
                 // All other arrows only guide the eye in a viewer.
                 None if entry.flow_kind().is_none() => {}

@@ -1,7 +1,7 @@
 //! Arguments that few events have, read into their columns.
 use std::io::Write;
 
-use trace_ingest::{EventId, LaunchGeometry, ReadOptions, Trace, read_path};
+use trace_ingest::{EventId, FlowEnd, FlowKind, LaunchGeometry, ReadOptions, Trace, read_path};
 
 fn read(events: &str) -> Trace {
     let mut file = tempfile::NamedTempFile::new().unwrap();
@@ -67,4 +67,40 @@ fn transfers_collectives_and_triton_calls_go_to_their_rows() {
     let triton = arguments.triton.get(2).unwrap();
     assert_eq!((trace.text(triton.file.unwrap()), triton.warps), ("a.py", Some(4)));
     assert_eq!(trace.text(triton.keyword_arguments.unwrap()), "XBLOCK=2");
+}
+
+#[test]
+fn synchronizations_go_to_their_rows() {
+    let wait = r#""cuda_sync_kind": "Stream Wait Event", "wait_on_stream": 7, "wait_on_cuda_event_record_corr_id": 1533"#;
+    let trace = read(&[event("kernel", ""), event("cuda_sync", wait)].join(","));
+    let column = &trace.events().arguments().synchronization;
+    let given = column.get(1).unwrap();
+    assert_eq!((column.len(), trace.text(given.kind.unwrap())), (1, "Stream Wait Event"));
+    assert_eq!((given.stream, given.record), (Some(7), Some(1533)));
+}
+
+#[test]
+fn arrows_between_graph_nodes_are_known_by_their_ids_and_keep_their_times() {
+    let arrow = |phase: &str, id: i64, time: &str| {
+        format!(
+            r#"{{"ph": "{phase}", "cat": "ac2g", "name": "ac2g", "pid": 0, "tid": 7, "id": {id}, "ts": {time}}}"#
+        )
+    };
+    let trace = read(
+        &[
+            event("kernel", ""),
+            arrow("s", 1 << 40, "35.001"),
+            arrow("f", 1 << 40, "36"),
+            arrow("s", (1 << 40) - 1, "35"),
+        ]
+        .join(","),
+    );
+    let found: Vec<_> = trace.flows().iter().map(|flow| (flow.kind, flow.end, flow.time)).collect();
+    // Times are relative to the first event, at 1 µs.
+    let expected = [
+        (FlowKind::GraphDependency, FlowEnd::Start, Some(34_001)),
+        (FlowKind::GraphDependency, FlowEnd::Finish, Some(35_000)),
+        (FlowKind::Launch, FlowEnd::Start, None),
+    ];
+    assert_eq!(found, expected);
 }

@@ -1,0 +1,209 @@
+//! What a step of a program waited for, and what would change if an operator were faster.
+
+use std::io;
+use std::ops::{ControlFlow, RangeInclusive};
+use std::path::{Path, PathBuf};
+
+use critical_path::{CriticalPath, PathClass, PathOptions, Scope, critical_path_sheets};
+use iterations::Window;
+use multi_rank::{FuseOutput, FusedFile};
+use sheets::{Layout, percent};
+use trace_ingest::{EntryVisitor, RawEntry, ReadOptions, RecordingKind, read_path, visit_entries};
+use trace2tree::{LinkBy, TraceTree, TreeOptions};
+
+use crate::error::Error;
+use crate::notice::Notice;
+use crate::numbers::{counted, decimal, duration, grouped};
+use crate::report::{Analysed, Report, Reporter, Run, Stage, only, tables, title, titled};
+use crate::steps::window_in_words;
+use crate::summary::Summary;
+
+/// Makes the report of the critical path of a trace.
+#[derive(Default)]
+pub struct CriticalPathReporter {
+    /// How the path is found and what is tried; the scope is that of the window or of the annotation, where one is given.
+    pub path: PathOptions,
+    /// How the launch of a device event is found.
+    pub link_by: LinkBy,
+    /// The part of the trace, by iterations or by time.
+    pub window: Option<Window>,
+    /// The part of the trace by ranges of the program: what their names begin with, and which of them.
+    pub annotation: Option<(String, RangeInclusive<usize>)>,
+}
+
+impl Reporter for CriticalPathReporter {
+    fn report(mut self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
+        let path = only(paths, RecordingKind::Trace)?;
+        run.begin(Stage::Read);
+        // Iterations are found by Python frames, too.
+        let python_frames = self.window.is_some();
+        let trace = read_path(path, &ReadOptions { skip_python_frames: !python_frames, ..run.reading })?;
+        run.count_events(trace.events().len() + trace.skipped_frames() as usize);
+        run.begin(Stage::Analysis);
+        let threads = run.reading.thread_count();
+        let options = TreeOptions { python_frames, link_by: self.link_by, threads, ..TreeOptions::default() };
+        let mut tree = TraceTree::build(trace, &options);
+        let mut statements = Vec::new();
+        if let Some(window) = &self.window {
+            let cut = window.cut(tree).map_err(|error| Error::Window { path: path.to_path_buf(), error })?;
+            let (trace, selected) = cut;
+            tree = TraceTree::build(trace, &options);
+            statements.push(window_in_words(&selected));
+            self.path.scope = Scope::Cut(selected.time);
+        }
+        if let Some((name, numbers)) = &self.annotation {
+            let scope = Scope::annotated(tree.trace(), name, numbers.clone());
+            self.path.scope = scope.map_err(|error| Error::NoSuchAnnotation {
+                path: path.to_path_buf(),
+                name: name.clone(),
+                last: *numbers.end(),
+                found: error.found,
+            })?;
+        }
+        let mut notices: Vec<Notice> = tree.trace().warnings().iter().cloned().map(Notice::Reading).collect();
+        notices.extend(tree.warnings().iter().cloned().map(Notice::Tree));
+        let found = Box::new(CriticalPath::new(tree, &self.path));
+        if found.parts.is_empty() {
+            return Err(Error::NoPath { path: path.to_path_buf() });
+        }
+        if let Some(unmatched) = found.what_if.iter().find(|what_if| what_if.replayed.matched == 0) {
+            let names: Vec<&str> = unmatched.changes.iter().map(|change| &*change.name).collect();
+            return Err(Error::NothingToChange { path: path.to_path_buf(), name: names.join(", ") });
+        }
+        let faults = found.faults.iter();
+        notices.extend(faults.map(|&(fault, count, first_uid)| Notice::CriticalPath {
+            fault,
+            count,
+            first_uid,
+        }));
+        run.begin(Stage::Sheets);
+        let title = title(path);
+        statements.extend(waited_for(&found));
+        let summary = Summary { head: vec![title.clone()], statements, ..Summary::default() };
+        let tables = titled(&title, tables(&*found, critical_path_sheets(), Layout::default())?, run)?;
+        let report = Report {
+            tables,
+            summary,
+            notices,
+            pictures: Vec::new(),
+            analysis: Analysed::CriticalPath(found),
+        };
+        report.with_overview(run)
+    }
+}
+
+/// What the step waited for, in three lines; and what changes would bring, a line each.
+fn waited_for(path: &CriticalPath) -> Vec<String> {
+    let us = |time: i64| path.trace().to_microseconds(time);
+    let length = path.length();
+    let share = |time: i64| format!("{} %", decimal(percent(time, length).unwrap_or_default(), 1));
+    let classes = path.by_class();
+    let of = |meant: &[PathClass]| -> i64 {
+        classes.iter().filter(|(class, _)| meant.contains(class)).map(|&(_, time)| time).sum()
+    };
+    let whole = path.time.end - path.time.start;
+    let kind = if length == whole { "" } else { " (the longest path through its dependencies)" };
+    let device =
+        [PathClass::GpuCompute, PathClass::GpuCommunication, PathClass::GpuMemory, PathClass::GpuOther];
+    let host = [PathClass::HostOperator, PathClass::HostRuntime, PathClass::HostUntraced];
+    let between = [
+        PathClass::KernelGap,
+        PathClass::GraphDependency,
+        PathClass::LaunchDelay,
+        PathClass::SyncReturn,
+        PathClass::Unknown,
+    ];
+    let mut lines = vec![format!(
+        "critical path of {}{kind}: {} waited for the device, {} for the host, {} between the two",
+        duration(us(length)),
+        share(of(&device)),
+        share(of(&host)),
+        share(of(&between)),
+    )];
+    let by_class = classes.iter().take(4).map(|&(class, time)| format!("{class} {}", share(time)));
+    lines.push(format!("by kind: {}", by_class.collect::<Vec<_>>().join(", ")));
+    let by_name = path.by_name();
+    let named = by_name.iter().filter(|group| !group.name.is_empty()).take(3).map(|group| {
+        let times = counted(group.parts, "time", "times");
+        format!("{} {} ({}, {times})", group.class, shortened(&group.name), share(group.time))
+    });
+    lines.push(format!("most for: {}", named.collect::<Vec<_>>().join("; ")));
+    lines.extend(path.what_if.iter().map(|what_if| {
+        let changes =
+            what_if.changes.iter().map(|change| format!("{} × {}", shortened(&change.name), change.factor));
+        let saved = whole - what_if.replayed.duration;
+        format!(
+            "with {}: {} instead of {}, {} saved ({} %; {} events changed)",
+            changes.collect::<Vec<_>>().join(", "),
+            duration(us(what_if.replayed.duration)),
+            duration(us(whole)),
+            duration(us(saved)),
+            decimal(percent(saved, whole).unwrap_or_default(), 1),
+            grouped(what_if.replayed.matched as u128),
+        )
+    }));
+    lines
+}
+
+/// A name that leaves room for others on a line.
+fn shortened(name: &str) -> String {
+    const MOST: usize = 60;
+    match name.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
+/// Writes the trace that a path was found in once more, with the path on a track of its own and with arrows from event to
+/// event. Returns how many entries of the trace were left out because they are not JSON.
+///
+/// # Errors
+/// When the trace cannot be read again, or the file cannot be written.
+pub fn write_overlay(
+    trace: &Path,
+    path: &CriticalPath,
+    output: &FuseOutput,
+    reading: &ReadOptions<'_>,
+) -> Result<u64, Error> {
+    let failed = |source| Error::Overlay { path: output.path().to_path_buf(), source };
+    let file = output.create().map_err(failed)?;
+    let mut copier = Copier { file, unusable: 0, failure: None };
+    visit_entries(trace, reading, &mut copier)?;
+    let Copier { mut file, unusable, failure } = copier;
+    if let Some(failure) = failure {
+        return Err(failed(failure));
+    }
+    for entry in path.overlay() {
+        file.add_entry(entry.as_bytes()).map_err(failed)?;
+    }
+    file.commit().map_err(failed)?;
+    Ok(unusable)
+}
+
+/// Copies what stands in a trace.
+struct Copier {
+    file: FusedFile,
+    unusable: u64,
+    failure: Option<io::Error>,
+}
+
+impl EntryVisitor for Copier {
+    fn fact(&mut self, key: &'static str, value: &[u8]) -> ControlFlow<()> {
+        self.file.add_fact(key, value);
+        ControlFlow::Continue(())
+    }
+
+    fn entry(&mut self, entry: RawEntry<'_>) -> ControlFlow<()> {
+        let Some(text) = entry.valid_json() else {
+            self.unusable += 1;
+            return ControlFlow::Continue(());
+        };
+        match self.file.add_entry(&text) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                self.failure = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Flags of `tracelens critical-path`.
+
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+use clap::Args;
+use critical_path::{PathMode, Scaling};
+
+use super::one_of_explained;
+use super::reading::ReadingArguments;
+use super::report_output::{Recordings, ReportOutput};
+use super::window::WindowArguments;
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  tracelens critical-path trace.json.gz                                  what the run waited for, workbook beside the trace
+  tracelens critical-path trace.json.gz --annotation 'ProfilerStep#1'    one step
+  tracelens critical-path trace.json.gz --without aten::mm               how long without it
+  tracelens critical-path trace.json.gz --scale '*flash*=0.5' --quiet --overlay path.json.gz    for https://ui.perfetto.dev
+
+Options may be written with _ or with -. `tracelens columns critical_path` explains the sheets.";
+
+#[derive(Args)]
+pub(crate) struct CriticalPathArguments {
+    #[command(flatten)]
+    pub(crate) recordings: Recordings,
+
+    #[command(flatten)]
+    pub(crate) tables: ReportOutput,
+
+    /// Write the trace with the path on a track of its own and with arrows between its events: .json, .json.gz or .json.zst
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) overlay: Option<PathBuf>,
+
+    /// How the path is found
+    #[arg(long, value_name = "HOW", default_value = "wall", value_parser = one_of_explained(MODES), help_heading = "Analysis")]
+    pub(crate) mode: PathMode,
+
+    /// How long would it take if operators or kernels of this name took no time? * stands for any characters. May be given
+    /// several times
+    #[arg(long, value_name = "OP", help_heading = "Analysis")]
+    pub(crate) without: Vec<String>,
+
+    /// The same with their time multiplied: aten::mm=0.5
+    #[arg(long, value_name = "OP=FACTOR", value_parser = scaling, help_heading = "Analysis")]
+    pub(crate) scale: Vec<Scaling>,
+
+    /// Only what the host does and launches in ranges of the program or operators whose names begin with this text: the
+    /// first, the one with number N from 0, or N to M
+    #[arg(
+        long,
+        value_name = "TEXT[#N[..M]]",
+        value_parser = annotation,
+        conflicts_with_all = ["iterations", "steady", "window"],
+        help_heading = "Window"
+    )]
+    pub(crate) annotation: Option<Annotation>,
+
+    #[command(flatten)]
+    pub(crate) window: WindowArguments,
+    #[command(flatten)]
+    pub(crate) reading: ReadingArguments,
+}
+
+const MODES: &[(&str, &str, PathMode)] = &[
+    ("wall", "backwards by the clock: each moment is attributed once", PathMode::Wall),
+    ("dag", "the longest path through the graph of Holistic Trace Analysis", PathMode::Dag),
+];
+
+/// What the names of ranges begin with, and which of them.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Annotation(pub(crate) String, pub(crate) RangeInclusive<usize>);
+
+fn annotation(text: &str) -> Result<Annotation, String> {
+    let numbers = |text: &str| match text.split_once("..") {
+        Some((first, last)) => Some(first.parse().ok()?..=last.parse().ok()?),
+        None => text.parse().ok().map(|number| number..=number),
+    };
+    let (name, numbers) = match text.rsplit_once('#').and_then(|(name, given)| Some((name, numbers(given)?)))
+    {
+        // The numbers of the profiler's steps are part of their names.
+        Some((name, _)) if name == "ProfilerStep" && !text.contains("..") => (text, 0..=0),
+        Some(found) => found,
+        None => (text, 0..=0),
+    };
+    if name.is_empty() {
+        return Err("expected the beginning of a name, such as ProfilerStep or forward#2".to_owned());
+    }
+    match numbers.is_empty() {
+        true => Err("it holds no range: the first number is the lesser one".to_owned()),
+        false => Ok(Annotation(name.to_owned(), numbers)),
+    }
+}
+
+fn scaling(text: &str) -> Result<Scaling, String> {
+    const EXPECTED: &str =
+        "expected a name and what its time is multiplied with, 0 or more, such as aten::mm=0.5";
+    let (name, factor) = text.rsplit_once('=').ok_or(EXPECTED)?;
+    let factor = factor.trim().parse::<f64>().ok().filter(|factor| (0.0..=1e6).contains(factor));
+    match factor {
+        Some(factor) if !name.is_empty() => Ok(Scaling { name: name.to_owned(), factor }),
+        _ => Err(EXPECTED.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_have_numbers_and_steps_have_names() {
+        for (text, name, numbers) in [
+            ("forward", "forward", 0..=0),
+            ("forward#2", "forward", 2..=2),
+            ("forward#2..4", "forward", 2..=4),
+            ("a#b", "a#b", 0..=0),
+            ("ProfilerStep", "ProfilerStep", 0..=0),
+            ("ProfilerStep#7", "ProfilerStep#7", 0..=0),
+            ("ProfilerStep#0..1", "ProfilerStep", 0..=1),
+        ] {
+            assert_eq!(annotation(text), Ok(Annotation(name.to_owned(), numbers)), "{text}");
+        }
+        assert!(annotation("").is_err() && annotation("#1").is_err() && annotation("a#3..1").is_err());
+    }
+
+    #[test]
+    fn factors_stand_behind_the_last_equals_sign() {
+        let parsed = scaling("f<a=1>=0.5").unwrap();
+        assert_eq!((&*parsed.name, parsed.factor), ("f<a=1>", 0.5));
+        for text in ["aten::mm", "=1", "a=-1", "a=NaN", "a=x"] {
+            assert!(scaling(text).is_err(), "{text}");
+        }
+    }
+}

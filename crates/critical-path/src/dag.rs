@@ -1,0 +1,457 @@
+//! The path through the graph of operators, launches, kernels and synchronizations, as Holistic Trace Analysis (HTA,
+//! `critical_path_analysis`) defines it, on exact times. Gaps of the host between operators that no other encloses weigh
+//! nothing there, so that the path is shorter than the step.
+
+use hashbrown::{HashMap, HashSet};
+use trace_ingest::{Category, EventId, PerString};
+
+use crate::class::PathClass;
+use crate::graph::{Edge, Graph};
+use crate::recorded::{NONE, Recorded, WaitsFor, some};
+
+/// What an edge of the graph stands for, with HTA's names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DagEdgeKind {
+    /// `critical_path_operator`: an operator, call or kernel runs.
+    Operator,
+    /// `critical_path_dependency`: an operator comes after another on a thread, or has to wait for its lock. No weight.
+    Dependency,
+    /// `critical_path_kernel_launch_delay`: from a launch to the start of its kernel, where nothing was queued.
+    LaunchDelay,
+    /// `critical_path_kernel_kernel_delay`: between two kernels of a stream.
+    KernelKernelDelay,
+    /// `critical_path_sync_dependency`: the host or a stream waits for a kernel. No weight.
+    Synchronization,
+    /// A node of a graph waits for another. No weight; HTA does not know it.
+    GraphDependency,
+}
+
+impl DagEdgeKind {
+    /// All kinds.
+    pub const ALL: [DagEdgeKind; 6] = [
+        DagEdgeKind::Operator,
+        DagEdgeKind::Dependency,
+        DagEdgeKind::LaunchDelay,
+        DagEdgeKind::KernelKernelDelay,
+        DagEdgeKind::Synchronization,
+        DagEdgeKind::GraphDependency,
+    ];
+
+    /// Its name in sheets.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            DagEdgeKind::Operator => "operator",
+            DagEdgeKind::Dependency => "dependency",
+            DagEdgeKind::LaunchDelay => "kernel_launch_delay",
+            DagEdgeKind::KernelKernelDelay => "kernel_kernel_delay",
+            DagEdgeKind::Synchronization => "sync_dependency",
+            DagEdgeKind::GraphDependency => "graph_dependency",
+        }
+    }
+}
+
+/// An edge of the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DagSegment {
+    /// When the path comes to its source, in the trace's unit from its origin.
+    pub start: i64,
+    /// What it weighs, in the trace's unit: the time between its ends, or 0.
+    pub weight: i64,
+    /// What it stands for.
+    pub kind: DagEdgeKind,
+    /// What it is charged to.
+    pub event: EventId,
+    /// What bounds it; `None` for edges without weight.
+    pub class: Option<PathClass>,
+}
+
+/// The longest path, and the graph that it is of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DagPath {
+    /// The edges of the path, in order.
+    pub segments: Vec<DagSegment>,
+    /// Sum of their weights, in the trace's unit.
+    pub length: i64,
+    /// Nodes of the graph: starts and ends that an edge touches.
+    pub nodes: usize,
+    /// Edges of the graph, in the order of [`DagEdgeKind::ALL`].
+    pub edges: [usize; DagEdgeKind::ALL.len()],
+    /// Edges that were left out because they close a circle.
+    pub circular: u64,
+}
+
+/// In nanoseconds: kernels of a stream so far apart are not linked.
+const MOST_KERNEL_GAP: i64 = 1_500_000;
+
+/// Calls under one lock of the CUDA runtime.
+const LOCKED: [&str; 3] = ["cudaHostAlloc", "cudaLaunchKernel", "cudaMemcpyAsync"];
+
+/// Open calls under the lock that are put in order.
+const MOST_OPEN: usize = 64;
+
+/// Calls whose end waits for the device.
+const BLOCKING: [&str; 6] = [
+    "cudaDeviceSynchronize",
+    "cudaStreamSynchronize",
+    "cudaEventQuery",
+    "cudaEventSynchronize",
+    "cudaMemcpy",
+    "cudaMemcpyAsync",
+];
+
+/// Calls that put one kernel, copy or fill into a queue.
+const QUEUED: [&str; 12] = [
+    "cudaLaunchKernel",
+    "cudaLaunchKernelExC",
+    "cuLaunchKernel",
+    "cuLaunchKernelEx",
+    "cudaMemcpyAsync",
+    "cudaMemsetAsync",
+    "hipLaunchKernel",
+    "hipExtModuleLaunchKernel",
+    "hipMemsetAsync",
+    "hipMemcpyAsync",
+    "hipMemcpyWithStream",
+    "runFunction - job_prep_and_submit_for_execution",
+];
+
+#[derive(Clone, Copy)]
+struct Charge {
+    kind: DagEdgeKind,
+    event: EventId,
+}
+
+struct Builder<'r, 't> {
+    recorded: &'r Recorded<'t>,
+    /// By node: its time, event and whether it is the end.
+    nodes: Vec<(i64, EventId, bool)>,
+    /// By event row: start and end node.
+    of_event: Vec<[u32; 2]>,
+    edges: Vec<Edge<Charge>>,
+}
+
+impl Recorded<'_> {
+    /// The longest path through the graph of dependencies.
+    #[must_use]
+    pub fn dag_path(&self) -> DagPath {
+        let mut builder = Builder::new(self);
+        let locked = builder.add_locks();
+        builder.add_threads(&locked);
+        builder.add_device();
+        builder.path()
+    }
+}
+
+impl<'r, 't> Builder<'r, 't> {
+    fn new(recorded: &'r Recorded<'t>) -> Self {
+        let events = recorded.trace().events();
+        let hosts = recorded.tree.host_events().iter().copied();
+        let hosts = hosts.filter(|&event| recorded.runs_on_host(event));
+        let works = recorded.works.iter().filter(|work| work.launch != NONE);
+        let mut nodes: Vec<(i64, EventId, bool)> = hosts
+            .chain(works.map(|work| work.event))
+            .flat_map(|event| [(events.start(event), event, false), (events.end(event), event, true)])
+            .collect();
+        nodes.sort_unstable();
+        let mut of_event = vec![[NONE; 2]; events.len()];
+        for (&(_, event, is_end), node) in nodes.iter().zip(0..) {
+            of_event[event.index()][usize::from(is_end)] = node;
+        }
+        Builder { recorded, nodes, of_event, edges: Vec::new() }
+    }
+
+    fn add(&mut self, from: u32, to: u32, kind: DagEdgeKind, event: EventId, weighs: bool) {
+        if from == NONE || to == NONE || from == to {
+            return;
+        }
+        let time = self.nodes[to as usize].0 - self.nodes[from as usize].0;
+        let weight = if weighs { time.max(0) } else { 0 };
+        self.edges.push(Edge { from, to, weight, kind: Charge { kind, event } });
+    }
+
+    /// Orders the calls under a lock. Returns the pairs of nodes that it linked.
+    fn add_locks(&mut self) -> HashSet<(u32, u32)> {
+        let trace = self.recorded.trace();
+        let mut is_locked = PerString::new(trace.strings(), |name: &str| LOCKED.contains(&name));
+        let mut linked = HashSet::new();
+        let mut open: Vec<u32> = Vec::new();
+        let mut last_end: Option<u32> = None;
+        for node in 0..self.nodes.len() as u32 {
+            let (_, event, is_end) = self.nodes[node as usize];
+            if !trace.events().category(event).is_launch_api() || !*is_locked.get(trace.events().name(event))
+            {
+                continue;
+            }
+            if !is_end {
+                // More are open than any program has threads for only in a damaged recording.
+                if open.len() < MOST_OPEN {
+                    open.push(node);
+                }
+                last_end = None;
+                continue;
+            }
+            let own = self.of_event[event.index()][0];
+            for &start in &open {
+                let kind = if start == own { DagEdgeKind::Operator } else { DagEdgeKind::Dependency };
+                self.add(start, node, kind, event, start == own);
+                linked.insert((start, node));
+            }
+            if let Some(last) = last_end {
+                self.add(last, node, DagEdgeKind::Dependency, event, false);
+                linked.insert((last, node));
+            }
+            open.retain(|&start| start != own);
+            last_end = Some(node);
+        }
+        linked
+    }
+
+    /// Threads, of which one that runs the backward is taken together with that of the forward.
+    fn merged_threads(&self) -> HashMap<u32, u32> {
+        let trace = self.recorded.trace();
+        let events = trace.events();
+        let mut parts = PerString::new(trace.strings(), |name: &str| {
+            [name.contains("autograd"), name.contains("forward")]
+        });
+        let mut threads: [HashSet<u32>; 2] = Default::default();
+        for event in events.ids() {
+            if matches!(events.category(event), Category::CPU_OP | Category::USER_ANNOTATION) {
+                let has = *parts.get(events.name(event));
+                for (threads, has) in threads.iter_mut().zip(has) {
+                    if has {
+                        threads.insert(events.track(event).index() as u32);
+                    }
+                }
+            }
+        }
+        let only = |threads: &HashSet<u32>| threads.iter().next().copied().filter(|_| threads.len() == 1);
+        let both = only(&threads[0]).zip(only(&threads[1])).filter(|(backward, forward)| backward != forward);
+        both.into_iter().collect()
+    }
+
+    fn add_threads(&mut self, locked: &HashSet<(u32, u32)>) {
+        let recorded = self.recorded;
+        let trace = recorded.trace();
+        let events = trace.events();
+        let merged = self.merged_threads();
+        let mut is_blocking = PerString::new(trace.strings(), |name: &str| BLOCKING.contains(&name));
+        let mut hosts: Vec<(u32, i64, i64, EventId)> = recorded
+            .tree
+            .host_events()
+            .iter()
+            .copied()
+            .filter(|&event| recorded.runs_on_host(event))
+            .map(|event| {
+                let thread = events.track(event).index() as u32;
+                let thread = merged.get(&thread).copied().unwrap_or(thread);
+                (thread, events.start(event), -events.end(event), event)
+            })
+            .collect();
+        hosts.sort_unstable();
+        for of_thread in hosts.chunk_by(|a, b| a.0 == b.0) {
+            let mut open: Vec<EventId> = Vec::new();
+            // Node visited last inside an operator that no other encloses, and the end of the last such operator.
+            let (mut last, mut last_top): (Option<u32>, Option<u32>) = (None, None);
+            let mut leave = |this: &mut Self,
+                             open: &mut Vec<EventId>,
+                             time: i64,
+                             last: &mut Option<u32>,
+                             last_top: &mut Option<u32>| {
+                while let Some(&event) = open.last()
+                    && events.end(event) <= time
+                {
+                    open.pop();
+                    let end = this.of_event[event.index()][1];
+                    let blocks = *is_blocking.get(events.name(event));
+                    if let Some(from) = *last
+                        && !locked.contains(&(from, end))
+                    {
+                        // From a start what starts, from an end what ends.
+                        let (_, source, is_end) = this.nodes[from as usize];
+                        let charged = if is_end { event } else { source };
+                        this.add(from, end, DagEdgeKind::Operator, charged, !blocks);
+                    }
+                    *last = Some(end);
+                    if open.is_empty() {
+                        *last_top = Some(end);
+                        *last = None;
+                    }
+                }
+            };
+            for &(_, time, _, event) in of_thread {
+                leave(self, &mut open, time, &mut last, &mut last_top);
+                let start = self.of_event[event.index()][0];
+                match (last, last_top) {
+                    (Some(from), _) if !locked.contains(&(from, start)) => {
+                        let charged = match self.nodes[from as usize].2 {
+                            true => open.last().copied().unwrap_or(event),
+                            false => self.nodes[from as usize].1,
+                        };
+                        self.add(from, start, DagEdgeKind::Operator, charged, true);
+                    }
+                    (None, Some(from)) if !locked.contains(&(from, start)) => {
+                        self.add(from, start, DagEdgeKind::Dependency, event, false);
+                    }
+                    _ => {}
+                }
+                last = Some(start);
+                open.push(event);
+            }
+            leave(self, &mut open, i64::MAX, &mut last, &mut last_top);
+        }
+    }
+
+    fn add_device(&mut self) {
+        let recorded = self.recorded;
+        let most_gap = MOST_KERNEL_GAP * (recorded.trace().time_unit().per_microsecond() / 1_000);
+        let is_alone = self.launched_alone();
+        let mut waiting: Vec<usize> = (0..recorded.calls.len())
+            .filter(|&call| {
+                !matches!(recorded.calls[call].waits_for, WaitsFor::Unrecorded | WaitsFor::Nothing)
+            })
+            .filter(|&call| self.of_event[recorded.calls[call].event.index()][1] != NONE)
+            .collect();
+        waiting.sort_by_key(|&call| (recorded.calls[call].end, call));
+        let mut waiting = waiting.into_iter().peekable();
+        let mut last_on_stream = vec![NONE; recorded.streams.len()];
+        for (work, position) in recorded.works.iter().zip(0u32..) {
+            while let Some(call) = waiting.next_if(|&call| recorded.calls[call].end < work.start) {
+                self.add_wait(call, &last_on_stream);
+            }
+            let [start, end] = self.of_event[work.event.index()];
+            if start == NONE {
+                continue;
+            }
+            self.add(start, end, DagEdgeKind::Operator, work.event, true);
+            let in_graph = recorded.graph_predecessors.get(position as usize);
+            for &before in in_graph {
+                let from = self.of_event[recorded.works[before as usize].event.index()][1];
+                self.add(from, start, DagEdgeKind::GraphDependency, work.event, false);
+            }
+            let mut last_source: Option<i64> = None;
+            for &source in recorded.awaited.get(position as usize) {
+                let source = recorded.works[source as usize];
+                let from = self.of_event[source.event.index()][1];
+                if source.end <= work.start {
+                    self.add(from, start, DagEdgeKind::Synchronization, work.event, false);
+                    last_source = last_source.max(Some(source.end));
+                }
+            }
+            let before = some(last_on_stream[work.stream as usize]).map(|before| recorded.works[before]);
+            last_on_stream[work.stream as usize] = position;
+            let call = recorded.calls[work.launch as usize];
+            let is_early = |time: Option<i64>| time.is_none_or(|time| time < call.start);
+            if is_alone[position as usize]
+                && is_early(before.map(|before| before.end))
+                && is_early(last_source)
+            {
+                let from = self.of_event[call.event.index()][0];
+                self.add(from, start, DagEdgeKind::LaunchDelay, work.event, true);
+            } else if let Some(before) = before
+                && in_graph.is_empty()
+                && work.start - before.end < most_gap
+                && before.end <= work.start
+                && last_source.is_none_or(|source| source < before.end)
+            {
+                let from = self.of_event[before.event.index()][1];
+                self.add(from, start, DagEdgeKind::KernelKernelDelay, before.event, true);
+            }
+        }
+        for call in waiting {
+            self.add_wait(call, &last_on_stream);
+        }
+    }
+
+    /// Links the last work of the streams that a call waits for with its end.
+    fn add_wait(&mut self, call: usize, last_on_stream: &[u32]) {
+        let recorded = self.recorded;
+        let call = recorded.calls[call];
+        let end = self.of_event[call.event.index()][1];
+        let mut link = |work: u32| {
+            if let Some(work) = some(work).map(|work| recorded.works[work])
+                && work.end <= call.end
+            {
+                let from = self.of_event[work.event.index()][1];
+                self.add(from, end, DagEdgeKind::Synchronization, call.event, false);
+            }
+        };
+        match call.waits_for {
+            WaitsFor::Device(device) => {
+                let streams = recorded.streams.iter().zip(last_on_stream);
+                streams.filter(|(stream, _)| stream.device == device).for_each(|(_, &work)| link(work));
+            }
+            WaitsFor::Stream(stream) => link(last_on_stream[stream as usize]),
+            WaitsFor::Work(work) => link(work),
+            WaitsFor::Nothing | WaitsFor::Unrecorded => {}
+        }
+    }
+
+    /// By work whether its stream's queue was empty at the launch and is when it starts.
+    fn launched_alone(&self) -> Vec<bool> {
+        let recorded = self.recorded;
+        let trace = recorded.trace();
+        let mut is_queued = PerString::new(trace.strings(), |name: &str| QUEUED.contains(&name));
+        // Launches first where times are equal.
+        let mut points: Vec<(u32, i64, bool, u32)> = Vec::new();
+        for (work, position) in recorded.works.iter().zip(0..) {
+            let Some(call) = some(work.launch).map(|launch| recorded.calls[launch]) else { continue };
+            if *is_queued.get(trace.events().name(call.event)) {
+                points.push((work.stream, call.start, false, position));
+                points.push((work.stream, work.start, true, position));
+            }
+        }
+        points.sort_unstable();
+        let (mut alone_at_launch, mut alone) =
+            (vec![false; recorded.works.len()], vec![false; recorded.works.len()]);
+        for of_stream in points.chunk_by(|a, b| a.0 == b.0) {
+            let mut length = 0i64;
+            for &(_, _, is_start, work) in of_stream {
+                length += if is_start { -1 } else { 1 };
+                match is_start {
+                    false => alone_at_launch[work as usize] = length == 1,
+                    true => alone[work as usize] = alone_at_launch[work as usize] && length == 0,
+                }
+            }
+        }
+        alone
+    }
+
+    fn path(self) -> DagPath {
+        let recorded = self.recorded;
+        let mut edges = [0; DagEdgeKind::ALL.len()];
+        let mut is_touched = vec![false; self.nodes.len()];
+        for edge in &self.edges {
+            edges[edge.kind.kind as usize] += 1;
+            is_touched[edge.from as usize] = true;
+            is_touched[edge.to as usize] = true;
+        }
+        let graph = Graph::new(self.nodes.len(), self.edges);
+        let (path, length) = graph.longest_path();
+        let class_of_work: HashMap<EventId, PathClass> =
+            recorded.works.iter().map(|work| (work.event, work.class)).collect();
+        let segments = path.into_iter().map(|position| {
+            let Edge { from, weight, kind: Charge { kind, event }, .. } = graph.edges[position];
+            let class = match kind {
+                DagEdgeKind::Operator => Some(match class_of_work.get(&event) {
+                    Some(&class) => class,
+                    None if recorded.trace().events().category(event).is_launch_api() => {
+                        PathClass::HostRuntime
+                    }
+                    None => PathClass::HostOperator,
+                }),
+                DagEdgeKind::LaunchDelay => Some(PathClass::LaunchDelay),
+                DagEdgeKind::KernelKernelDelay => Some(PathClass::KernelGap),
+                DagEdgeKind::Dependency | DagEdgeKind::Synchronization | DagEdgeKind::GraphDependency => None,
+            };
+            DagSegment { start: self.nodes[from as usize].0, weight, kind, event, class }
+        });
+        DagPath {
+            segments: segments.collect(),
+            length,
+            nodes: is_touched.into_iter().filter(|&is| is).count(),
+            edges,
+            circular: graph.circular,
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What is odd about a recording, counted.
+
+use std::fmt;
+
+use trace_ingest::{EventId, Trace};
+
+/// A contradiction or gap of the recording that the path gets over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Device work starts before the call that launches it: the launch is not followed.
+    LaunchAfterWork,
+    /// An arrow between nodes of a graph has one end only, or ends where no node of one replay is.
+    UnresolvedDependency,
+    /// An arrow between nodes of a graph fits several: the first in the file is taken.
+    AmbiguousDependency,
+    /// A node of a graph depends on a later one: the dependency is left out.
+    DependencyOnLater,
+    /// A node of a graph starts before one ends that it depends on: taken to start at its end.
+    DependencyOverlaps,
+    /// A stream waits for later work: the wait is left out.
+    WaitsForLater,
+    /// A recorded synchronization belongs to no call.
+    SynchronizationWithoutCall,
+    /// A recorded synchronization is of an unknown kind.
+    UnknownSynchronization,
+}
+
+impl Fault {
+    const ALL: [Fault; 8] = [
+        Fault::LaunchAfterWork,
+        Fault::UnresolvedDependency,
+        Fault::AmbiguousDependency,
+        Fault::DependencyOnLater,
+        Fault::DependencyOverlaps,
+        Fault::WaitsForLater,
+        Fault::SynchronizationWithoutCall,
+        Fault::UnknownSynchronization,
+    ];
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Fault::LaunchAfterWork => "device events that start before their launch, taken for not launched",
+            Fault::UnresolvedDependency => {
+                "dependencies between graph nodes that no two nodes of a replay fit, left out"
+            }
+            Fault::AmbiguousDependency => {
+                "dependencies between graph nodes that several nodes fit, the first taken"
+            }
+            Fault::DependencyOnLater => "graph nodes that depend on later ones, the dependencies left out",
+            Fault::DependencyOverlaps => "graph nodes that start before one ends that they depend on",
+            Fault::WaitsForLater => "streams that wait for later work, the waits left out",
+            Fault::SynchronizationWithoutCall => "synchronizations without a call in the recording, left out",
+            Fault::UnknownSynchronization => "synchronizations of an unknown kind, left out",
+        })
+    }
+}
+
+/// How often each fault occurred, and at which event first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Faults([(u64, u32); Fault::ALL.len()]);
+
+impl Faults {
+    pub(crate) fn add(&mut self, fault: Fault, trace: &Trace, event: EventId) {
+        self.count(fault, trace.events().uid(event), 1);
+    }
+
+    pub(crate) fn count(&mut self, fault: Fault, first_uid: u32, more: u64) {
+        let (count, first) = &mut self.0[fault as usize];
+        if *count == 0 && more > 0 {
+            *first = first_uid;
+        }
+        *count += more;
+    }
+
+    /// Those that occurred: how often, and the index of the first event in the file's list.
+    pub(crate) fn list(&self) -> Vec<(Fault, u64, u32)> {
+        let of = |fault: Fault| {
+            let (count, first) = self.0[fault as usize];
+            (fault, count, first)
+        };
+        Fault::ALL.into_iter().map(of).filter(|&(_, count, _)| count > 0).collect()
+    }
+}

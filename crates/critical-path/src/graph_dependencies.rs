@@ -1,0 +1,100 @@
+//! Arrows between the nodes of a replayed graph, brought to the device events at their ends. The recorder writes the
+//! start of an arrow at the end of a node, its finish at the start of another of the same replay, and no more.
+
+use hashbrown::{HashMap, HashSet};
+use trace_ingest::{Category, FlowEnd, FlowKind, Trace, TrackId};
+
+use crate::fault::{Fault, Faults};
+use crate::recorded::Work;
+
+/// Positions of two works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dependency {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+}
+
+/// Works that are tried for the start of an arrow.
+const MOST_CANDIDATES: usize = 64;
+
+/// Whether a category is of nodes of graphs that are no kernels, copies or fills.
+pub(crate) fn node_categories(trace: &Trace) -> impl Fn(Category) -> bool + use<> {
+    let has_arrows = trace.flows().iter().any(|flow| flow.kind == FlowKind::GraphDependency);
+    let events = trace.events();
+    let mut known: HashSet<Category> = HashSet::new();
+    if has_arrows {
+        known.extend(events.ids().map(|event| events.category(event)));
+        known.retain(|&category| trace.category_name(category).starts_with("graph_"));
+    }
+    move |category| known.contains(&category)
+}
+
+/// An event at an end of arrows: row, time, correlation, index in the file, position among the works.
+type End = (TrackId, i64, i64, u32, u32);
+
+/// The dependencies that the arrows of a trace show between works.
+pub(crate) fn resolve(trace: &Trace, works: &[Work], faults: &mut Faults) -> Vec<Dependency> {
+    let mut arrows: HashMap<i64, [Option<(TrackId, i64)>; 2]> = HashMap::new();
+    let mut order: Vec<i64> = Vec::new();
+    for flow in trace.flows().iter().filter(|flow| flow.kind == FlowKind::GraphDependency) {
+        let ends = arrows.entry(flow.id).or_insert_with(|| {
+            order.push(flow.id);
+            [None; 2]
+        });
+        ends[usize::from(flow.end == FlowEnd::Finish)] = flow.time.map(|time| (flow.track, time));
+    }
+    if arrows.is_empty() {
+        return Vec::new();
+    }
+    let events = trace.events();
+    let (mut starting, mut ending): (Vec<End>, Vec<End>) = (Vec::new(), Vec::new());
+    for (work, position) in works.iter().zip(0..) {
+        let is_node = !events.category(work.event).is_device()
+            || events.arguments().graph_node.get(work.event.index()).is_some_and(|node| node != 0);
+        if let (true, Some(correlation)) = (is_node, events.correlation(work.event)) {
+            let (track, uid) = (events.track(work.event), events.uid(work.event));
+            starting.push((track, work.start, correlation, uid, position));
+            ending.push((track, work.end, correlation, uid, position));
+        }
+    }
+    starting.sort_unstable();
+    ending.sort_unstable();
+    let mut found = Vec::with_capacity(order.len());
+    for id in order {
+        let [Some(start), Some(finish)] = arrows[&id] else {
+            faults.count(Fault::UnresolvedDependency, 0, 1);
+            continue;
+        };
+        // Smallest indices in the file first.
+        let mut pairs: Vec<(u32, u32, Dependency)> = Vec::new();
+        for &(_, _, correlation, uid, from) in near(&ending, start).take(MOST_CANDIDATES) {
+            for time in finish.1.saturating_sub(1)..=finish.1.saturating_add(1) {
+                let key = (finish.0, time, correlation);
+                let first = starting.partition_point(|end| (end.0, end.1, end.2) < key);
+                let same = starting[first..].iter().take_while(|end| (end.0, end.1, end.2) == key);
+                pairs.extend(
+                    same.take(2)
+                        .filter(|end| end.4 != from)
+                        .map(|end| (uid, end.3, Dependency { from, to: end.4 })),
+                );
+            }
+        }
+        pairs.sort_unstable_by_key(|&(from, to, _)| (from, to));
+        match pairs.first() {
+            Some(&(uid, _, dependency)) => {
+                if pairs.len() > 1 {
+                    faults.count(Fault::AmbiguousDependency, uid, 1);
+                }
+                found.push(dependency);
+            }
+            None => faults.count(Fault::UnresolvedDependency, 0, 1),
+        }
+    }
+    found
+}
+
+/// The ends on a row within 1 ns of a time.
+fn near(ends: &[End], (track, time): (TrackId, i64)) -> impl Iterator<Item = &End> {
+    let first = ends.partition_point(|end| (end.0, end.1) < (track, time.saturating_sub(1)));
+    ends[first..].iter().take_while(move |end| end.0 == track && end.1 <= time.saturating_add(1))
+}

@@ -1,0 +1,26 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod analysis;
+mod class;
+mod dag;
+mod fault;
+mod graph;
+mod graph_dependencies;
+mod overlay;
+mod recorded;
+mod replay;
+mod segments;
+#[cfg(feature = "sheets")]
+mod sheets;
+mod wall;
+
+pub use analysis::{CriticalPath, PathGroup, PathMode, PathOptions, PathPart, WhatIf};
+pub use class::PathClass;
+pub use dag::{DagEdgeKind, DagPath, DagSegment};
+pub use fault::Fault;
+pub use recorded::{NoSuchAnnotation, Recorded, Scope};
+pub use replay::{Replay, Replayed, Scaling};
+#[cfg(feature = "sheets")]
+pub use sheets::critical_path_sheets;
+pub use wall::PathSegment;

@@ -1,0 +1,124 @@
+//! What runs on each host thread at any time: the innermost operator or call.
+
+use std::ops::Range;
+
+use trace_ingest::EventId;
+use trace2tree::TraceTree;
+
+/// A stretch of a thread in which one event is the innermost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Segment {
+    pub(crate) start: i64,
+    pub(crate) end: i64,
+    pub(crate) event: EventId,
+}
+
+/// The stretches of all threads. Those of a thread ascend and do not overlap.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ThreadSegments {
+    segments: Vec<Segment>,
+    /// By thread, which is the position of its track.
+    of_thread: Vec<Range<u32>>,
+    /// Threads that have any.
+    pub(crate) threads: Vec<u32>,
+    /// Ends, the latest of all that start so early, and its thread; by start.
+    latest: Vec<(i64, i64, u32)>,
+}
+
+impl ThreadSegments {
+    /// Those of the operators and calls of a tree that are chosen. Python frames are not looked at.
+    pub(crate) fn new(tree: &TraceTree, is_chosen: impl Fn(EventId) -> bool) -> Self {
+        let trace = tree.trace();
+        let events = trace.events();
+        let mut hosts: Vec<(u32, i64, i64, EventId)> = tree
+            .host_events()
+            .iter()
+            .copied()
+            .filter(|&event| events.category(event) != trace_ingest::Category::PYTHON_FUNCTION)
+            .filter(|&event| events.duration(event) > 0 && is_chosen(event))
+            .map(|event| (events.track(event).index() as u32, events.start(event), -events.end(event), event))
+            .collect();
+        hosts.sort();
+        let mut found = ThreadSegments { of_thread: vec![0..0; trace.tracks().len()], ..Self::default() };
+        for of_thread in hosts.chunk_by(|a, b| a.0 == b.0) {
+            let first = found.segments.len() as u32;
+            found.cut(of_thread.iter().map(|&(_, start, end, event)| Segment { start, end: -end, event }));
+            let thread = of_thread[0].0;
+            found.of_thread[thread as usize] = first..found.segments.len() as u32;
+            found.threads.push(thread);
+        }
+        found.index();
+        found
+    }
+
+    /// Appends the stretches of the events of a thread, callers before callees.
+    fn cut(&mut self, events: impl Iterator<Item = Segment>) {
+        let mut open: Vec<Segment> = Vec::new();
+        let mut cursor = i64::MIN;
+        for event in events {
+            self.close(&mut open, &mut cursor, event.start);
+            if let Some(top) = open.last() {
+                self.push(Segment { start: cursor, end: event.start, event: top.event });
+            }
+            cursor = event.start;
+            open.push(event);
+        }
+        self.close(&mut open, &mut cursor, i64::MAX);
+    }
+
+    /// Ends what is over at a time.
+    fn close(&mut self, open: &mut Vec<Segment>, cursor: &mut i64, time: i64) {
+        while let Some(&top) = open.last()
+            && top.end <= time
+        {
+            self.push(Segment { start: *cursor, end: top.end, event: top.event });
+            *cursor = (*cursor).max(top.end);
+            open.pop();
+        }
+    }
+
+    fn push(&mut self, segment: Segment) {
+        if segment.start < segment.end {
+            self.segments.push(segment);
+        }
+    }
+
+    fn index(&mut self) {
+        let mut all: Vec<(i64, i64, u32)> = Vec::with_capacity(self.segments.len());
+        for &thread in &self.threads {
+            all.extend(self.of(thread).iter().map(|segment| (segment.start, segment.end, thread)));
+        }
+        all.sort_unstable();
+        let mut best: Option<(i64, u32)> = None;
+        for (_, end, thread) in &mut all {
+            match best {
+                Some((latest, of)) if latest >= *end => (*end, *thread) = (latest, of),
+                _ => best = Some((*end, *thread)),
+            }
+        }
+        self.latest = all;
+    }
+
+    /// The stretches of a thread.
+    pub(crate) fn of(&self, thread: u32) -> &[Segment] {
+        let range = self.of_thread.get(thread as usize).cloned().unwrap_or(0..0);
+        &self.segments[range.start as usize..range.end as usize]
+    }
+
+    /// How many stretches of a thread start before a time; the last of them is the one just before it.
+    pub(crate) fn before(&self, thread: u32, time: i64) -> usize {
+        self.of(thread).partition_point(|segment| segment.start < time)
+    }
+
+    /// Of all stretches that start before a time: the thread of the one that ends last, and that end.
+    pub(crate) fn last_busy(&self, time: i64) -> Option<(u32, i64)> {
+        let before = self.latest.partition_point(|&(start, ..)| start < time);
+        self.latest.get(before.checked_sub(1)?).map(|&(_, end, thread)| (thread, end))
+    }
+
+    /// First start and last end.
+    pub(crate) fn extent(&self) -> Option<(i64, i64)> {
+        let start = self.latest.first()?.0;
+        Some((start, self.latest.last()?.1))
+    }
+}

@@ -1,0 +1,146 @@
+//! The tables of a critical path.
+
+use sheets::{Column, ColumnKind, Role, Sheet, Unit, percent};
+use trace_ingest::{EventId, RowId};
+
+use crate::analysis::{CriticalPath, PathGroup, PathPart, WhatIf};
+
+const CLASS: &str = "gpu_compute, gpu_communication, gpu_memory, gpu_other (other nodes of graphs): the device works; \
+                     kernel_gap: between two device events; graph_dependency: between two nodes of a graph; launch_delay: from \
+                     a launch to the start of its work on a free stream; sync_return: from the end of device work to the end of \
+                     the call that waited for it; host_operator, host_runtime (calls); host_untraced: nothing recorded on the \
+                     host; unknown: before device work whose launch is not recorded.";
+
+/// The sheets of a critical path, in order.
+#[must_use]
+pub fn critical_path_sheets<'a>() -> Vec<Sheet<'a, CriticalPath>> {
+    vec![summary(), what_if(), segments()]
+}
+
+fn summary<'a>() -> Sheet<'a, CriticalPath> {
+    type Row<'p> = (&'p CriticalPath, PathGroup);
+    let us = |path: &CriticalPath, time: i64| path.trace().to_microseconds(time);
+    let fields = [
+        Column::text("class", CLASS).field(|(_, group): &Row<'_>| group.class.as_str().into()),
+        Column::text(
+            "name",
+            "Name of the kernel, operator or call; of a gap that of what comes after it; empty where nothing was recorded after it.",
+        )
+        .field(|(_, group): &Row<'_>| group.name.as_str().into()),
+        Column::microseconds("path_us", "Time on the path in µs.")
+            .with_role(Role::Headline)
+            .field(move |(path, group): &Row<'_>| us(path, group.time).into()),
+        Column::new("path_percent", ColumnKind::Number(Unit::Percent), "The same as a share of the whole path.")
+            .with_role(Role::Headline)
+            .field(|(path, group): &Row<'_>| percent(group.time, path.length()).into()),
+        Column::count("parts", "Stretches of the path.").field(|(_, group): &Row<'_>| group.parts.into()),
+        Column::microseconds("longest_us", "The longest of them in µs.")
+            .field(move |(path, group): &Row<'_>| us(path, group.longest).into()),
+    ];
+    Sheet::new(
+        "critical_path",
+        "What the time waited for: the critical path by class and name, the most first. Stretches add up to the time from the \
+         first to the last event (mode wall), or to the longest path through the graph of dependencies (mode dag).",
+        fields,
+        |path: &'a CriticalPath| path.by_name().into_iter().map(|group| (path, group)).collect(),
+    )
+}
+
+fn what_if<'a>() -> Sheet<'a, CriticalPath> {
+    type Row<'p> = (&'p CriticalPath, &'p WhatIf);
+    let us = |path: &CriticalPath, time: i64| path.trace().to_microseconds(time);
+    fn before(path: &CriticalPath) -> i64 {
+        path.time.end - path.time.start
+    }
+    let fields = [
+        Column::text("change", "Operators and kernels whose time is changed, each with its factor.").field(
+            |(_, what_if): &Row<'_>| {
+                let changes = what_if.changes.iter().map(|change| format!("{} × {}", change.name, change.factor));
+                changes.collect::<Vec<_>>().join(", ").into()
+            },
+        ),
+        Column::microseconds("predicted_us", "Time from the first to the last event in µs with the change: the recording \
+                              replayed, everything as early as what it waits for allows. The order on threads and streams, \
+                              latencies and unrecorded time of the host stay.")
+            .with_role(Role::Headline)
+            .field(move |(path, what_if): &Row<'_>| us(path, what_if.replayed.duration).into()),
+        Column::microseconds("saved_us", "How much less that is than recorded, in µs.")
+            .with_role(Role::Headline)
+            .field(move |(path, what_if): &Row<'_>| us(path, before(path) - what_if.replayed.duration).into()),
+        Column::new("saved_percent", ColumnKind::Number(Unit::Percent), "The same as a share of the recorded time.")
+            .field(|(path, what_if): &Row<'_>| {
+                percent(before(path) - what_if.replayed.duration, before(path)).into()
+            }),
+        Column::microseconds("recorded_us", "Time from the first to the last event in µs, as recorded.")
+            .field(move |(path, _): &Row<'_>| us(path, before(path)).into()),
+        Column::count("events", "Operators, calls and kernels of these names; what they call and launch comes with them.")
+            .field(|(_, what_if): &Row<'_>| what_if.replayed.matched.into()),
+    ];
+    Sheet::new(
+        "critical_path_what_if",
+        "How long the recording would take if some operators or kernels took another time.",
+        fields,
+        |path: &'a CriticalPath| path.what_if.iter().map(|what_if| (path, what_if)).collect(),
+    )
+}
+
+fn segments<'a>() -> Sheet<'a, CriticalPath> {
+    type Row<'p> = (&'p CriticalPath, usize, PathPart);
+    let us = |path: &CriticalPath, time: i64| path.trace().to_microseconds(time);
+    fn row_of(path: &CriticalPath, id: RowId) -> String {
+        match id {
+            RowId::Number(number) => number.to_string(),
+            RowId::Text(text) => path.trace().text(text).to_owned(),
+            RowId::Missing => String::new(),
+        }
+    }
+    fn operator(path: &CriticalPath, event: EventId) -> Option<&str> {
+        path.tree().operator(event).map(|operator| path.trace().name(operator))
+    }
+    let fields = [
+        Column::identifier("segment", "Number of the stretch, from 0, in order of time.")
+            .with_role(Role::Name)
+            .field(|(_, number, _): &Row<'_>| (*number).into()),
+        Column::text("class", CLASS)
+            .field(|(_, _, part): &Row<'_>| part.class.map(|class| class.as_str()).into()),
+        Column::text("name", "Name of the kernel, operator or call; of a gap that of what comes after it.")
+            .field(|(path, _, part): &Row<'_>| part.event.map(|event| path.trace().name(event)).into()),
+        Column::text("operator", "The innermost operator that it ran in, or that launched it.")
+            .with_role(Role::Detail)
+            .field(|(path, _, part): &Row<'_>| part.event.and_then(|event| operator(path, event)).into()),
+        Column::microseconds("start_us", "When it begins, in µs from the trace's first event.")
+            .field(move |(path, _, part): &Row<'_>| us(path, part.start).into()),
+        Column::microseconds(
+            "duration_us",
+            "How long it is, in µs; 0 for edges of the graph that only order.",
+        )
+        .with_role(Role::Headline)
+        .field(move |(path, _, part): &Row<'_>| us(path, part.duration).into()),
+        Column::text("edge", "What the edge of the graph stands for, with HTA's names; empty in mode wall.")
+            .with_role(Role::Detail)
+            .field(|(_, _, part): &Row<'_>| part.edge.map(|edge| edge.as_str()).into()),
+        Column::text("process", "Process of the event, or its device.").with_role(Role::Provenance).field(
+            |(path, _, part): &Row<'_>| {
+                let track = |event| path.trace().tracks().get(path.trace().events().track(event));
+                part.event.map(|event| row_of(path, track(event).pid)).into()
+            },
+        ),
+        Column::text("thread", "Thread of the event, or its stream.").with_role(Role::Provenance).field(
+            |(path, _, part): &Row<'_>| {
+                let track = |event| path.trace().tracks().get(path.trace().events().track(event));
+                part.event.map(|event| row_of(path, track(event).tid)).into()
+            },
+        ),
+        Column::identifier("event", "Index of the event in the file's list.").field(
+            |(path, _, part): &Row<'_>| part.event.map(|event| path.trace().events().uid(event)).into(),
+        ),
+    ];
+    Sheet::new(
+        "critical_path_segments",
+        "The critical path, a stretch a row, in order of time.",
+        fields,
+        |path: &'a CriticalPath| {
+            path.parts.iter().enumerate().map(|(number, &part)| (path, number, part)).collect()
+        },
+    )
+}

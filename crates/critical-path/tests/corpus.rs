@@ -1,0 +1,156 @@
+//! The critical path of real recordings, held against the figures of a prototype of the walk and of HTA's analysis.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use critical_path::{PathClass, Recorded, Scope};
+use perf_models::CommunicationPatterns;
+use testdata::corpus;
+use trace_ingest::{EventArguments, ReadOptions, RowId, Synchronization, Trace, TraceBuilder, read_path};
+use trace2tree::{TraceTree, TreeOptions};
+
+fn read(path: &Path) -> Trace {
+    read_path(path, &ReadOptions::default()).unwrap()
+}
+
+fn tree(trace: Trace) -> TraceTree {
+    TraceTree::build(trace, &TreeOptions::default())
+}
+
+/// The same with times in whole µs, as HTA rounds them: starts up, ends down, so that an event may end before it starts.
+fn rounded(trace: &Trace) -> Trace {
+    let mut builder = TraceBuilder::new();
+    let events = trace.events();
+    for event in events.ids() {
+        let track = trace.tracks().get(events.track(event));
+        let number = |row: RowId| match row {
+            RowId::Number(number) => number,
+            RowId::Text(text) => 1_000_000_000 + text.index() as i64,
+            RowId::Missing => -1,
+        };
+        let track = builder.track(number(track.pid), number(track.tid));
+        let start = events.start(event) + trace.origin();
+        let end = (start + events.duration(event)).div_euclid(1000) * 1000;
+        let start = -(-start).div_euclid(1000) * 1000;
+        let synchronization = events.arguments().synchronization.get(event.index());
+        let synchronization = synchronization.map(|given| Synchronization {
+            kind: given.kind.map(|kind| builder.intern(trace.text(kind))),
+            ..given
+        });
+        let arguments = EventArguments {
+            external_id: events.external_id(event),
+            correlation: events.correlation(event),
+            device: events.device(event),
+            stream: events.stream(event),
+            synchronization,
+            ..EventArguments::default()
+        };
+        let category = builder.category(trace.category_name(events.category(event)));
+        builder.event(category, trace.name(event), track, start, end - start, arguments);
+    }
+    builder.finish()
+}
+
+/// Shares of the path's classes in percent.
+fn shares(classes: impl Iterator<Item = (PathClass, i64)>, whole: i64) -> BTreeMap<&'static str, f64> {
+    let mut sums: BTreeMap<&'static str, i64> = BTreeMap::new();
+    classes.for_each(|(class, time)| *sums.entry(class.as_str()).or_default() += time);
+    sums.into_iter().map(|(class, time)| (class, time as f64 / whole as f64 * 100.0)).collect()
+}
+
+/// Recording, its length in ns, and shares of classes in percent.
+type Wall = (&'static str, i64, &'static [(&'static str, f64)]);
+
+/// As a prototype found them.
+const WALL: &[Wall] = &[
+    (
+        "h100-falconsai-vit",
+        7_868_635,
+        &[("host_operator", 49.8), ("host_untraced", 38.7), ("host_runtime", 11.55)],
+    ),
+    (
+        "h100-owlv2-large",
+        1_211_181_602,
+        &[("host_untraced", 51.6), ("gpu_compute", 45.3), ("gpu_memory", 1.3)],
+    ),
+    (
+        "h100-qwen1.5-0.5b",
+        49_657_374,
+        &[("gpu_compute", 88.1), ("kernel_gap", 4.8), ("host_untraced", 3.0), ("host_operator", 2.8)],
+    ),
+    (
+        "mi300-bert-small",
+        4_024_799,
+        &[("host_untraced", 49.1), ("host_operator", 41.0), ("host_runtime", 8.8)],
+    ),
+    (
+        "mi300-qwen1.5-0.5b",
+        47_085_800,
+        &[("gpu_compute", 87.8), ("host_operator", 5.6), ("host_untraced", 4.9)],
+    ),
+    ("mi300-timesformer", 390_621_802, &[("host_untraced", 63.7), ("gpu_compute", 30.2)]),
+    ("torch-compile-triton", 12_939_993, &[("gpu_compute", 97.0)]),
+];
+
+#[test]
+fn the_walk_gives_each_nanosecond_to_the_class_that_the_prototype_gave_it_to() {
+    for &(case, length, expected) in WALL {
+        let Some(folder) = corpus(&format!("pytorch/{case}")) else { return };
+        let tree = tree(read(&folder.join("trace.json.gz")));
+        let recorded = Recorded::new(&tree, &Scope::Whole, &CommunicationPatterns::default());
+        let path = recorded.wall_path();
+        assert!(path.windows(2).all(|two| two[0].end == two[1].start), "{case}");
+        assert_eq!(path.first().map(|first| first.start), Some(recorded.time().start), "{case}");
+        assert_eq!(path.last().map(|last| last.end), Some(recorded.time().end), "{case}");
+        assert_eq!(recorded.time().end - recorded.time().start, length, "{case}");
+        assert_eq!(recorded.faults(), [], "{case}");
+        let shares = shares(path.iter().map(|segment| (segment.class, segment.duration())), length);
+        for (class, expected) in expected {
+            let found = shares.get(class).copied().unwrap_or_default();
+            assert!((found - expected).abs() <= 0.0501, "{case}: {class} is {found} %, not {expected} %");
+        }
+    }
+}
+
+/// Case, nodes, edges (operator, dependency, launch, kernel to kernel, synchronization), nodes of the path, its length
+/// in µs, shares in percent of the host and between kernels.
+type Hta = (&'static str, usize, [usize; 5], usize, i64, f64, f64);
+
+/// HTA, main branch, commit f4d0062c, with times in whole µs.
+const HTA: &[Hta] = &[
+    ("kineto/cuda-event-sync", 54, [38, 10, 5, 0, 4], 40, 2411, 98.0921, 0.0),
+    ("pytorch/mi300-bert-small", 798, [656, 80, 43, 18, 0], 637, 2034, 87.3156, 11.3078),
+    ("pytorch/h100-qwen1.5-0.5b", 10890, [8473, 1218, 24, 1174, 0], 2826, 33641, 5.0143, 8.2709),
+    ("pytorch/h100-falconsai-vit", 2002, [1664, 181, 147, 8, 0], 1687, 4591, 99.8475, 0.0),
+    ("pytorch/h100-owlv2-large", 52918, [42519, 5233, 156, 5009, 0], 35842, 222_574, 49.8942, 1.0420),
+];
+
+#[test]
+fn the_graph_is_that_of_hta() {
+    for &(case, nodes, edges, path_nodes, length, host, between) in HTA {
+        let Some(folder) = corpus(case) else { return };
+        let tree = tree(rounded(&read(&folder.join("trace.json.gz"))));
+        let scope = match case {
+            "kineto/cuda-event-sync" => Scope::annotated(tree.trace(), "ProfilerStep", 0..=0).unwrap(),
+            _ => Scope::Whole,
+        };
+        let recorded = Recorded::new(&tree, &scope, &CommunicationPatterns::default());
+        let path = recorded.dag_path();
+        let classes = path.segments.iter().filter_map(|segment| Some((segment.class?, segment.weight)));
+        let shares = shares(classes, path.length);
+        let share = |class: PathClass| shares.get(class.as_str()).copied().unwrap_or_default();
+        // Which of two events of one µs comes first decides between a launch delay and a delay between kernels.
+        let [.., launch, between_kernels, synchronization, _] = path.edges;
+        assert_eq!((path.nodes, path.edges[0], path.edges[1]), (nodes, edges[0], edges[1]), "{case}");
+        assert_eq!((launch + between_kernels, synchronization), (edges[2] + edges[3], edges[4]), "{case}");
+        assert!(launch.abs_diff(edges[2]) <= 8, "{case}: {launch} launch delays");
+        assert_eq!((path.segments.len() + 1, path.length), (path_nodes, length * 1000), "{case}");
+        assert_eq!(path.circular, 0, "{case}");
+        let found_host = share(PathClass::HostOperator) + share(PathClass::HostRuntime);
+        assert!((found_host - host).abs() < 0.005, "{case}: host {found_host} %");
+        let found_between = share(PathClass::KernelGap);
+        assert!((found_between - between).abs() < 0.005, "{case}: between kernels {found_between} %");
+    }
+}
