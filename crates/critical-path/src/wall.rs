@@ -153,8 +153,13 @@ impl<'r, 't> Walk<'r, 't> {
         let (mut class, mut found) = (PathClass::GraphDependency, self.latest(in_graph, start));
         if found.is_none() {
             class = PathClass::KernelGap;
-            found = self.before_on_stream(position, start);
-            let awaited = self.latest(self.recorded.awaited.get(position as usize), start);
+            found = self.before_on_stream(position, start).map(|(end, before)| {
+                let is_of_one_replay = self.recorded.works[before as usize].launch == work.launch;
+                let all = if is_of_one_replay { &[][..] } else { self.recorded.whole_of(&before) };
+                self.latest(all, start).unwrap_or((end, before))
+            });
+            let awaited = self.recorded.awaited.get(position as usize).iter();
+            let awaited = self.latest(awaited.flat_map(|other| self.recorded.whole_of(other)), start);
             if awaited.map(|(end, _)| end) > found.map(|(end, _)| end) {
                 found = awaited;
             }
@@ -182,8 +187,8 @@ impl<'r, 't> Walk<'r, 't> {
     }
 
     /// Of some works the one that ends last, and when; no later than `time`.
-    fn latest(&self, works: &[u32], time: i64) -> Option<(i64, u32)> {
-        let unseen = works.iter().filter(|&&work| !self.seen[work as usize]);
+    fn latest<'a>(&self, works: impl IntoIterator<Item = &'a u32>, time: i64) -> Option<(i64, u32)> {
+        let unseen = works.into_iter().filter(|&&work| !self.seen[work as usize]);
         unseen.map(|&work| (self.recorded.works[work as usize].end.min(time), work)).max()
     }
 
@@ -261,14 +266,17 @@ impl<'r, 't> Walk<'r, 't> {
         let recorded = self.recorded;
         let call = recorded.call(event)?;
         let inside = |found: &(i64, u32)| found.0 > call.start;
-        let launched = |stream: u32| {
-            self.last_ended(&self.ends_of_stream[stream as usize], self.time, |_| true).filter(inside)
+        let last_of_whole = |work: u32| {
+            let whole = recorded.whole_of(&work).iter();
+            self.latest(whole.filter(|&&other| recorded.works[other as usize].end <= self.time), self.time)
         };
         match call.waits_for {
-            WaitsFor::Work(work) => {
-                self.latest(&[work], i64::MAX).filter(|found| inside(found) && found.0 <= self.time)
+            WaitsFor::Work(work) => last_of_whole(work).filter(inside),
+            WaitsFor::Stream(stream) => {
+                let (_, last) =
+                    self.last_ended(&self.ends_of_stream[stream as usize], self.time, |_| true)?;
+                last_of_whole(last).filter(inside)
             }
-            WaitsFor::Stream(stream) => launched(stream),
             WaitsFor::Nothing => None,
             WaitsFor::Device(_) | WaitsFor::Unrecorded => {
                 call.blocking?;

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests
 
-use critical_path::{Recorded, Replay, Scaling, Scope};
+use critical_path::{PathClass, Recorded, Replay, Scaling, Scope};
 use perf_models::CommunicationPatterns;
 use testdata::random::Random;
 use trace_ingest::{
@@ -11,14 +11,38 @@ use trace_ingest::{
 };
 use trace2tree::{TraceTree, TreeOptions};
 
-/// From the start of a launch to that of its kernel on a free stream, between kernels of a stream, and of calls, in ns.
-const LAUNCH: i64 = 4_000;
-const GRAPH_LAUNCH: i64 = 9_000;
-const BETWEEN: i64 = 900;
-const NODE: i64 = 600;
+/// Length of a call and of the launch of a graph, in ns.
 const CALL: i64 = 2_500;
-const RETURN: i64 = 2_000;
-const HAND_OVER: i64 = 25_000;
+const GRAPH_CALL: i64 = 6_000;
+
+/// How long it takes, in ns,
+#[derive(Clone, Copy)]
+struct Latencies {
+    /// from the start of a launch to that of its kernel on a free stream,
+    launch: i64,
+    graph_launch: i64,
+    /// between kernels of a stream,
+    between: i64,
+    /// between nodes of a graph,
+    node: i64,
+    /// from the end of the work that a call waits for to its return,
+    wakeup: i64,
+    /// and from thread to thread.
+    hand_over: i64,
+}
+
+const USUAL: Latencies = Latencies {
+    launch: 4_000,
+    graph_launch: 9_000,
+    between: 900,
+    node: 600,
+    wakeup: 2_000,
+    hand_over: 25_000,
+};
+
+/// Everything begins when what it waits for has ended.
+const NONE: Latencies =
+    Latencies { launch: CALL, graph_launch: GRAPH_CALL, between: 0, node: 0, wakeup: 0, hand_over: 0 };
 
 /// What a thread does, one after the other. Times are in ns.
 #[derive(Clone, Debug)]
@@ -47,6 +71,7 @@ const OPS: usize = 6;
 /// A machine that runs actions and records what it does.
 struct Machine {
     builder: TraceBuilder,
+    latencies: Latencies,
     factors: [f64; OPS],
     free: Vec<Option<i64>>,
     /// By stream: when what it was told to wait for ends.
@@ -58,9 +83,10 @@ struct Machine {
 }
 
 impl Machine {
-    fn new(factors: [f64; OPS]) -> Self {
+    fn new(latencies: Latencies, factors: [f64; OPS]) -> Self {
         Machine {
             builder: TraceBuilder::new(),
+            latencies,
             factors,
             free: vec![None; STREAMS],
             waits: vec![0; STREAMS],
@@ -137,7 +163,7 @@ impl Machine {
 
     /// When work can start on a stream whose launch allows it at a time.
     fn start(&mut self, stream: usize, launched: i64) -> i64 {
-        let free = self.free[stream].map_or(0, |end| end + BETWEEN);
+        let free = self.free[stream].map_or(0, |end| end + self.latencies.between);
         let waited = std::mem::take(&mut self.waits[stream]);
         launched.max(free).max(waited)
     }
@@ -169,14 +195,14 @@ impl Machine {
                         EventArguments::default(),
                     );
                     let correlation = self.call("cudaLaunchKernel", thread, call);
-                    let start = self.start(*stream, call.0 + LAUNCH);
+                    let start = self.start(*stream, call.0 + self.latencies.launch);
                     let end = start + self.scaled(*op, *kernel);
                     self.device(&format!("kernel{op}"), *stream, (start, end), correlation, None);
                     self.free[*stream] = Some(end);
                 }
                 Action::Graph { op, stream, nodes } => {
                     let before = begin + self.scaled(*op, 1_000);
-                    let call = (before, before + self.scaled(*op, 6_000).max(1));
+                    let call = (before, before + self.scaled(*op, GRAPH_CALL).max(1));
                     now = call.1 + self.scaled(*op, 500).max(1);
                     self.host(
                         Category::CPU_OP,
@@ -186,13 +212,17 @@ impl Machine {
                         EventArguments::default(),
                     );
                     let correlation = self.call("cudaGraphLaunch", thread, call);
-                    let root = self.start(*stream, call.0 + GRAPH_LAUNCH);
+                    let root = self.start(*stream, call.0 + self.latencies.graph_launch);
                     // The first lane is the stream, the others have numbers of their own.
                     let lane_of = |lane: usize| if lane == 0 { *stream } else { 20 + lane };
                     let mut spans: Vec<(usize, i64, i64)> = Vec::new();
                     for (number, (lane, time, before)) in nodes.iter().enumerate() {
                         let lane = lane_of(*lane);
-                        let ready = before.iter().map(|&before| spans[before].2 + NODE).max().unwrap_or(root);
+                        let ready = before
+                            .iter()
+                            .map(|&before| spans[before].2 + self.latencies.node)
+                            .max()
+                            .unwrap_or(root);
                         let end = ready + self.scaled(*op, *time).max(1);
                         self.device(
                             &format!("node{op}"),
@@ -232,24 +262,25 @@ impl Machine {
                         Some((*source, record)),
                     );
                     if let Some(end) = self.free[*source] {
-                        self.waits[*stream] = self.waits[*stream].max(end + BETWEEN);
+                        self.waits[*stream] = self.waits[*stream].max(end + self.latencies.between);
                     }
                     now = wait.1;
                 }
                 Action::SyncDevice => {
                     let last = self.free.iter().flatten().max().copied();
-                    now = (begin + CALL).max(last.map_or(0, |end| end + RETURN));
+                    now = (begin + CALL).max(last.map_or(0, |end| end + self.latencies.wakeup));
                     let correlation = self.call("cudaDeviceSynchronize", thread, (begin, now));
                     self.synchronization("Context Sync", 0, (begin, now), correlation, None);
                 }
                 Action::SyncStream { stream } => {
-                    now = (begin + CALL).max(self.free[*stream].map_or(0, |end| end + RETURN));
+                    now = (begin + CALL).max(self.free[*stream].map_or(0, |end| end + self.latencies.wakeup));
                     let correlation = self.call("cudaStreamSynchronize", thread, (begin, now));
                     self.synchronization("Stream Sync", *stream, (begin, now), correlation, None);
                 }
                 Action::Python { time } => now += time,
                 Action::Elsewhere(actions) => {
-                    now = self.run(actions, thread + 1, begin + HAND_OVER) + HAND_OVER;
+                    now = self.run(actions, thread + 1, begin + self.latencies.hand_over)
+                        + self.latencies.hand_over;
                 }
             }
         }
@@ -304,8 +335,8 @@ fn program(random: &mut Random, depth: usize) -> Vec<Action> {
 }
 
 /// The recorded trace and how long it took from its first event on.
-fn simulate(actions: &[Action], factors: [f64; OPS]) -> (Trace, i64) {
-    let mut machine = Machine::new(factors);
+fn simulate(actions: &[Action], latencies: Latencies, factors: [f64; OPS]) -> (Trace, i64) {
+    let mut machine = Machine::new(latencies, factors);
     machine.run(actions, 1, 0);
     let end = machine.end;
     let trace = machine.builder.finish();
@@ -317,7 +348,7 @@ fn simulate(actions: &[Action], factors: [f64; OPS]) -> (Trace, i64) {
 fn a_replay_without_a_change_takes_as_long_as_the_recording() {
     for seed in 0..200 {
         let actions = program(&mut Random::new(seed), 0);
-        let (trace, length) = simulate(&actions, [1.0; OPS]);
+        let (trace, length) = simulate(&actions, USUAL, [1.0; OPS]);
         let tree = TraceTree::build(trace, &TreeOptions::default());
         let recorded = Recorded::new(&tree, &Scope::Whole, &CommunicationPatterns::default());
         assert_eq!(recorded.faults(), [], "seed {seed}");
@@ -336,10 +367,10 @@ fn the_new_time_of_a_step_is_within_a_percent_of_the_truth() {
             random.between(0, OPS as u64 - 1) as usize,
             [0.0, 0.25, 0.5, 2.0][random.between(0, 4 - 1) as usize],
         );
-        let (trace, before) = simulate(&actions, [1.0; OPS]);
+        let (trace, before) = simulate(&actions, USUAL, [1.0; OPS]);
         let mut factors = [1.0; OPS];
         factors[op] = factor;
-        let (_, truth) = simulate(&actions, factors);
+        let (_, truth) = simulate(&actions, USUAL, factors);
         let tree = TraceTree::build(trace, &TreeOptions::default());
         let recorded = Recorded::new(&tree, &Scope::Whole, &CommunicationPatterns::default());
         let predicted = Replay::new(&recorded).with(&[Scaling { name: format!("op{op}"), factor }]).duration;
@@ -349,4 +380,27 @@ fn the_new_time_of_a_step_is_within_a_percent_of_the_truth() {
     errors.sort_by(|a, b| b.0.total_cmp(&a.0));
     let (worst, ..) = errors[0];
     assert!(worst <= 0.01, "{:#?}", &errors[..8]);
+}
+
+/// The longest chain of things that wait for each other is as long as such a program: nothing begins later than it can.
+#[test]
+fn where_nothing_takes_time_between_works_the_path_is_work_alone() {
+    let between =
+        [PathClass::KernelGap, PathClass::GraphDependency, PathClass::LaunchDelay, PathClass::Unknown];
+    let mut on_device = 0;
+    for seed in 0..1_000 {
+        let actions = program(&mut Random::new(5_000 + seed), 0);
+        let (trace, length) = simulate(&actions, NONE, [1.0; OPS]);
+        let tree = TraceTree::build(trace, &TreeOptions::default());
+        let recorded = Recorded::new(&tree, &Scope::Whole, &CommunicationPatterns::default());
+        let path = recorded.wall_path();
+        assert_eq!(path.iter().map(|part| part.duration()).sum::<i64>(), length, "seed {seed}");
+        for part in &path {
+            assert!(!between.contains(&part.class), "seed {seed}: {part:?}");
+            // Work may end in a call that would have taken its time without it, too.
+            assert!(part.class != PathClass::SyncReturn || part.duration() < CALL, "seed {seed}: {part:?}");
+        }
+        on_device += path.iter().filter(|part| part.class == PathClass::GpuCompute).count();
+    }
+    assert!(on_device > 5_000, "{on_device}");
 }

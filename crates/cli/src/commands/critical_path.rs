@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use answers::{Analysed, CriticalPathReporter, Report, write_overlay};
 use critical_path::{PathOptions, Scaling};
 use multi_rank::FuseOutput;
-use trace_ingest::{ReadOptions, RecordingKind};
+use trace_ingest::{ReadOptions, RecordingKind, is_standard_input};
 
 use super::report::{Extras, Request, check_destinations};
 use crate::arguments::Given;
@@ -45,6 +45,11 @@ pub(crate) fn run(
     let files = arguments.recordings.paths();
     let output =
         arguments.overlay.as_deref().map(FuseOutput::new).transpose().map_err(answers::Error::from)?;
+    if output.is_some() && files.iter().any(|file| is_standard_input(file)) {
+        let instead =
+            "--overlay reads the trace a second time, which standard input does not allow; name a file";
+        return Err(Failure::Arguments(instead.to_owned()));
+    }
     check_destinations(files, output.iter().map(|output| ("trace", output.path())))?;
     let threads = arguments.reading.threads.map(Into::into);
     let request = Request {

@@ -1,0 +1,135 @@
+//! `tracelens critical-path`.
+
+use serde_json::Value;
+
+use crate::program::{Sheets, Workplace};
+use crate::trace::{annotation, kernel, kernel_on_stream, launch, operator, runtime_call, trace};
+
+/// Two steps. In each the host launches a GEMM of 60 µs and an all-reduce on another stream, and waits for the device.
+fn two_steps() -> Workplace {
+    let mut events = Vec::new();
+    for (step, start) in [(1_u32, 100.0), (2, 300.0)] {
+        events.push(annotation(&format!("ProfilerStep#{step}"), start, 150.0));
+        events.push(operator("aten::mm", start + 5.0, 10.0));
+        events.push(launch(10 * step, start + 8.0));
+        events.push(kernel("gemm", 10 * step, start + 15.0, 60.0));
+        events.push(operator("c10d::allreduce_", start + 20.0, 5.0));
+        events.push(launch(10 * step + 1, start + 21.0));
+        events.push(kernel_on_stream(9, "ncclDevKernel_AllReduce", 10 * step + 1, start + 76.0, 40.0));
+        let wait = runtime_call("cudaDeviceSynchronize", start + 30.0, "");
+        events.push(wait.replace(r#""dur": 1"#, r#""dur": 90"#));
+    }
+    Workplace::with(trace(&events))
+}
+
+fn sum(sheets: &Sheets, sheet: &str, column: &str) -> f64 {
+    sheets.column(sheet, column).into_iter().filter_map(Value::as_f64).sum()
+}
+
+#[test]
+fn each_moment_is_given_to_what_it_waited_for() {
+    let place = two_steps();
+    let outcome = place.run(&["critical-path", "trace.json", "--json"]).exits_with(0);
+    let sheets = Sheets::parse(&outcome.out);
+    // From the first step's start to the second one's end.
+    for (sheet, column) in [("critical_path", "path_us"), ("critical_path_segments", "duration_us")] {
+        let whole = sum(&sheets, sheet, column);
+        assert!((whole - 350.0).abs() < 1e-9, "{sheet}: {whole}");
+    }
+    let rows = sheets.rows("critical_path");
+    let names = sheets.column("critical_path", "name");
+    assert_eq!(rows.len(), names.len());
+    let time = |meant: &str| -> f64 {
+        let times = sheets.column("critical_path", "path_us");
+        names
+            .iter()
+            .zip(times)
+            .filter(|(name, _)| **name == meant)
+            .filter_map(|(_, time)| time.as_f64())
+            .sum()
+    };
+    assert!((time("gemm") - 2.0 * (60.0 + 7.0 - 1.0)).abs() < 10.0, "{}", time("gemm"));
+
+    let one = place.run(&["critical-path", "trace.json", "--annotation", "ProfilerStep#2", "--json"]);
+    let one = Sheets::parse(&one.exits_with(0).out);
+    assert!((sum(&one, "critical_path", "path_us") - 150.0).abs() < 1e-9);
+    place.run(&["critical-path", "trace.json", "-q"]).exits_with(0);
+    assert_eq!(place.files("."), ["trace.json", "trace_critical_path.xlsx"]);
+}
+
+#[test]
+fn a_faster_kernel_makes_the_run_shorter() {
+    let place = two_steps();
+    let halved = place.run(&["critical-path", "trace.json", "--scale", "gemm=0.5", "--json"]).exits_with(0);
+    let halved = Sheets::parse(&halved.out);
+    assert_eq!(halved.column("critical_path_what_if", "recorded_us"), [350.0]);
+    assert_eq!(halved.column("critical_path_what_if", "saved_us"), [60.0]);
+    assert_eq!(halved.column("critical_path_what_if", "events"), [2]);
+    place
+        .run(&["critical-path", "trace.json", "--without", "aten::bmm"])
+        .exits_with(2)
+        .with_error(&["trace.json", "aten::bmm"]);
+    place
+        .run(&["critical-path", "trace.json", "--scale", "gemm=-1"])
+        .exits_with(2)
+        .with_error(&["gemm=-1", "aten::mm=0.5"]);
+    place
+        .run(&["critical-path", "trace.json", "--annotation", "ProfilerStep#7"])
+        .exits_with(2)
+        .with_error(&["trace.json", "ProfilerStep#7"]);
+}
+
+/// What a viewer shows of the overlay: every entry of the recording, the path, and arrows whose ends are in pairs.
+fn overlay_is_whole(place: &Workplace, overlay: &str) {
+    let entries = |name: &str| -> Vec<Value> {
+        let file: Value = serde_json::from_slice(&place.bytes(name)).unwrap();
+        file["traceEvents"].as_array().unwrap().clone()
+    };
+    let (recorded, written) = (entries("trace.json"), entries(overlay));
+    assert!(recorded.iter().all(|entry| written.contains(entry)));
+    let of_path: Vec<&Value> = written.iter().filter(|entry| entry["cat"] == "critical_path").collect();
+    let spans: f64 =
+        of_path.iter().filter(|entry| entry["ph"] == "X").map(|entry| entry["dur"].as_f64().unwrap()).sum();
+    assert!((spans - 350.0).abs() < 1e-9, "{spans}");
+    let ids = |phase: &str| -> Vec<&Value> {
+        of_path.iter().filter(|entry| entry["ph"] == phase).map(|entry| &entry["id"]).collect()
+    };
+    assert!(!ids("s").is_empty());
+    assert_eq!(ids("s"), ids("f"));
+    assert!(written.iter().any(|entry| entry["args"]["name"] == "Critical path"));
+}
+
+#[test]
+fn the_overlay_is_the_trace_with_the_path() {
+    let place = two_steps();
+    place.run(&["critical-path", "trace.json", "-q", "--overlay", "path.json"]).exits_with(0);
+    overlay_is_whole(&place, "path.json");
+    // It is a recording like any other.
+    place.run(&["report", "path.json", "--json"]).exits_with(0);
+
+    place
+        .run(&["critical-path", "trace.json", "--overlay", "path.txt"])
+        .exits_with(2)
+        .with_error(&["path.txt", ".json"]);
+    place
+        .run(&["critical-path", "trace.json", "--overlay", "trace.json"])
+        .exits_with(2)
+        .with_error(&["trace.json"]);
+    let piped = ["critical-path", "-", "-q", "--overlay", "piped.json"];
+    place.run_on(&place.path("trace.json"), &piped).exits_with(2).with_error(&["standard input"]);
+    assert_eq!(place.files("."), ["path.json", "trace.json", "trace_critical_path.xlsx"]);
+}
+
+#[test]
+fn a_file_that_is_cut_off_has_the_path_of_what_is_there() {
+    let place = two_steps();
+    let whole = place.bytes("trace.json");
+    for length in (0..whole.len()).step_by(97) {
+        place.put("cut.json", &whole[..length]);
+        let outcome = place.run(&["critical-path", "cut.json", "--json"]);
+        match outcome.code {
+            0 => assert!(!Sheets::parse(&outcome.out).rows("critical_path").is_empty()),
+            _ => drop(outcome.exits_with(2).with_error(&["cut.json"])),
+        }
+    }
+}
