@@ -407,8 +407,9 @@ fn typical_latencies(recorded: &Recorded<'_>, reasons: &[Vec<(Reason, u32, i64)>
             latencies.entry(reason).or_default().push((work.start - time).max(0));
         }
     }
+    // Of two, the shorter: the longer one may wait for something that nobody recorded.
     let median = |mut values: Vec<i64>| {
-        let middle = values.len() / 2;
+        let middle = (values.len() - 1) / 2;
         *values.select_nth_unstable(middle).1
     };
     let mut typical: HashMap<Reason, i64> =

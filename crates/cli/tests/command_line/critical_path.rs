@@ -31,10 +31,10 @@ fn each_moment_is_given_to_what_it_waited_for() {
     let place = two_steps();
     let outcome = place.run(&["critical-path", "trace.json", "--json"]).exits_with(0);
     let sheets = Sheets::parse(&outcome.out);
-    // From the first step's start to the second one's end.
+    // From the first operator to the end of the last call.
     for (sheet, column) in [("critical_path", "path_us"), ("critical_path_segments", "duration_us")] {
         let whole = sum(&sheets, sheet, column);
-        assert!((whole - 350.0).abs() < 1e-9, "{sheet}: {whole}");
+        assert!((whole - 315.0).abs() < 1e-9, "{sheet}: {whole}");
     }
     let rows = sheets.rows("critical_path");
     let names = sheets.column("critical_path", "name");
@@ -62,17 +62,15 @@ fn a_faster_kernel_makes_the_run_shorter() {
     let place = two_steps();
     let halved = place.run(&["critical-path", "trace.json", "--scale", "gemm=0.5", "--json"]).exits_with(0);
     let halved = Sheets::parse(&halved.out);
-    assert_eq!(halved.column("critical_path_what_if", "recorded_us"), [350.0]);
+    assert_eq!(halved.column("critical_path_what_if", "recorded_us"), [315.0]);
     assert_eq!(halved.column("critical_path_what_if", "saved_us"), [60.0]);
     assert_eq!(halved.column("critical_path_what_if", "events"), [2]);
     place
         .run(&["critical-path", "trace.json", "--without", "aten::bmm"])
         .exits_with(2)
         .with_error(&["trace.json", "aten::bmm"]);
-    place
-        .run(&["critical-path", "trace.json", "--scale", "gemm=-1"])
-        .exits_with(2)
-        .with_error(&["gemm=-1", "aten::mm=0.5"]);
+    let negative = place.run(&["critical-path", "trace.json", "--scale", "gemm=-1"]).exits_with(2);
+    assert!(negative.err.contains("gemm=-1") && negative.err.contains("aten::mm=0.5"), "{negative:#?}");
     place
         .run(&["critical-path", "trace.json", "--annotation", "ProfilerStep#7"])
         .exits_with(2)
@@ -90,7 +88,7 @@ fn overlay_is_whole(place: &Workplace, overlay: &str) {
     let of_path: Vec<&Value> = written.iter().filter(|entry| entry["cat"] == "critical_path").collect();
     let spans: f64 =
         of_path.iter().filter(|entry| entry["ph"] == "X").map(|entry| entry["dur"].as_f64().unwrap()).sum();
-    assert!((spans - 350.0).abs() < 1e-9, "{spans}");
+    assert!((spans - 315.0).abs() < 1e-9, "{spans}");
     let ids = |phase: &str| -> Vec<&Value> {
         of_path.iter().filter(|entry| entry["ph"] == phase).map(|entry| &entry["id"]).collect()
     };
