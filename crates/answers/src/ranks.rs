@@ -169,13 +169,10 @@ impl JobRecordings {
         match paths {
             [] => Err(Error::NoRecording),
             [folder] if folder.is_dir() => {
-                let folder = JobFolder::open(folder)?;
+                let folder = JobFolder::open(folder)?.with_ranks()?;
                 for (path, why) in &folder.stale {
                     let (path, why) = (path.display().to_string(), why.clone());
                     notices.push(Notice::Job(multi_rank::Diagnostic::StaleTables { path, why }));
-                }
-                if folder.ranks().is_empty() {
-                    return Err(multi_rank::Error::NoRanks { path: folder.path().to_owned() }.into());
                 }
                 if let Some(rank) = folder.ranks().iter().find(|rank| rank.source().device.is_some()) {
                     self.refuse_other_ranks(Path::new(&rank.source().path))?;

@@ -39,9 +39,7 @@ impl JobTables {
         if let Some(path) = job.outdated.first() {
             return Err(Error::Outdated { path: path.clone(), folder: folder.to_owned() });
         }
-        if job.ranks().is_empty() {
-            return Err(multi_rank::Error::NoRanks { path: folder.to_owned() }.into());
-        }
+        let job = job.with_ranks()?;
         let with_files = |shape: TableShape| {
             let files = job.files_of(shape.name);
             let files = files.iter().map(|file| listed(file)).collect::<Result<_, _>>()?;

@@ -114,10 +114,16 @@ pub enum Error {
         there: Option<(i64, i64)>,
     },
     /// No rank is left to say something of.
-    #[error("{path}: has no tables of ranks; map traces into it with `tracelens map TRACE… --out {path}`", path = .path.display())]
+    #[error(
+        "{path}: has no tables of ranks{unused}; map traces into it with `tracelens map TRACE… --out {path}`",
+        path = .path.display(),
+        unused = .unused.as_ref().map_or(String::new(), |why| format!(" that can be used ({why})"))
+    )]
     NoRanks {
         /// The folder.
         path: PathBuf,
+        /// Why the first of the tables there is not used, if there are some.
+        unused: Option<String>,
     },
 }
 

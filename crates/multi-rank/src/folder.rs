@@ -295,6 +295,18 @@ impl JobFolder {
         &self.path
     }
 
+    /// The folder where there are ranks in it.
+    ///
+    /// # Errors
+    /// [`Error::NoRanks`] where there is none.
+    pub fn with_ranks(self) -> Result<Self, Error> {
+        if !self.ranks.is_empty() {
+            return Ok(self);
+        }
+        let unused = self.stale.first().map(|(path, why)| format!("{}: {why}", path.display()));
+        Err(Error::NoRanks { path: self.path, unused })
+    }
+
     /// The files that hold a table, such as `collectives`, of all ranks that have it: `events` is kept on request. Those of
     /// [outdated](Self::outdated) packs have more rows than the job.
     #[must_use]

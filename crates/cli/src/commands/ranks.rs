@@ -59,13 +59,10 @@ pub(crate) fn pack(arguments: &PackArguments) -> Result<(), Failure> {
     let path = &arguments.folder;
     let job = |error: multi_rank::Error| Failure::from(answers::Error::from(error));
     let mut folder = match path.is_dir() {
-        true => JobFolder::open(path).map_err(job)?,
+        true => JobFolder::open(path).and_then(JobFolder::with_ranks).map_err(job)?,
         // Opening it would make it.
-        false => return Err(job(multi_rank::Error::NoRanks { path: path.clone() })),
+        false => return Err(job(multi_rank::Error::NoRanks { path: path.clone(), unused: None })),
     };
-    if folder.ranks().is_empty() {
-        return Err(job(multi_rank::Error::NoRanks { path: path.clone() }));
-    }
     let packing = folder.pack().map_err(job)?;
     if arguments.quiet {
         return Ok(());

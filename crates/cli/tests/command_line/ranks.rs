@@ -319,6 +319,12 @@ fn nothing_to_report_on_is_said() {
         .with_error(&["none of 1 recordings can be used", "not recognised"]);
     fs::create_dir(place.path("empty")).unwrap();
     place.run(&["ranks", "empty"]).exits_with(2).with_error(&["has no tables of ranks", "tracelens map"]);
+    fs::create_dir_all(place.path("old/rank-00000")).unwrap();
+    place.put("old/rank-00000/manifest.json", r#"{"schema": 1}"#);
+    for command in ["ranks", "pack"] {
+        let outcome = place.run(&[command, "old"]).exits_with(2);
+        outcome.with_error(&["old: has no tables of ranks that can be used", "rank-00000", "tracelens map"]);
+    }
     place
         .run(&["ranks", "nothing/*.json"])
         .exits_with(2)
