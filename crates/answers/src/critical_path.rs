@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use critical_path::{CriticalPath, PathClass, PathOptions, Scope, critical_path_sheets};
 use iterations::Window;
 use multi_rank::{FuseOutput, FusedFile};
+use report_writers::shortened_apart;
 use sheets::{Layout, percent};
 use trace_ingest::{EntryVisitor, RawEntry, ReadOptions, RecordingKind, read_path, visit_entries};
 use trace2tree::{LinkBy, TraceTree, TreeOptions};
@@ -92,6 +93,9 @@ impl Reporter for CriticalPathReporter {
     }
 }
 
+/// Columns that a name has in a sentence: it leaves room for others.
+const NAME_WIDTH: usize = 60;
+
 /// What the step waited for, in three lines; and what changes would bring, a line each.
 fn waited_for(path: &CriticalPath) -> Vec<String> {
     let us = |time: i64| path.trace().to_microseconds(time);
@@ -122,15 +126,19 @@ fn waited_for(path: &CriticalPath) -> Vec<String> {
     )];
     let by_class = classes.iter().take(4).map(|&(class, time)| format!("{class} {}", share(time)));
     lines.push(format!("by kind: {}", by_class.collect::<Vec<_>>().join(", ")));
-    let by_name = path.by_name();
-    let named = by_name.iter().filter(|group| !group.name.is_empty()).take(3).map(|group| {
+    let mut most = path.by_name();
+    most.retain(|group| !group.name.is_empty());
+    most.truncate(3);
+    let changed = path.what_if.iter().flat_map(|what_if| &what_if.changes).map(|change| &*change.name);
+    let short = shortened_apart(most.iter().map(|group| &*group.name).chain(changed), NAME_WIDTH, true);
+    let named = most.iter().map(|group| {
         let times = counted(group.parts, "time", "times");
-        format!("{} {} ({}, {times})", group.class, shortened(&group.name), share(group.time))
+        format!("{} {} ({}, {times})", group.class, short[&*group.name], share(group.time))
     });
     lines.push(format!("most for: {}", named.collect::<Vec<_>>().join("; ")));
     lines.extend(path.what_if.iter().map(|what_if| {
         let changes =
-            what_if.changes.iter().map(|change| format!("{} × {}", shortened(&change.name), change.factor));
+            what_if.changes.iter().map(|change| format!("{} × {}", short[&*change.name], change.factor));
         let saved = whole - what_if.replayed.duration;
         format!(
             "with {}: {} instead of {}, {} saved ({} %; {} events changed)",
@@ -143,15 +151,6 @@ fn waited_for(path: &CriticalPath) -> Vec<String> {
         )
     }));
     lines
-}
-
-/// A name that leaves room for others on a line.
-fn shortened(name: &str) -> String {
-    const MOST: usize = 60;
-    match name.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &name[..end]),
-        None => name.to_owned(),
-    }
 }
 
 /// Writes the trace that a path was found in once more, with the path on a track of its own and with arrows from event to

@@ -18,5 +18,6 @@ pub use csv_directory::CsvDirectory;
 pub use json::Json;
 pub use picture::DrawError;
 pub use report::{Report, ReportError};
+pub use shorten::shortened_apart;
 pub use workbook::Workbook;
 pub use writer::{WRITERS, Warning, WriteError, Writer, Written, writer_by_name};

@@ -24,7 +24,8 @@ pub fn truncate_middle(text: &str, width: usize, unicode: bool) -> String {
 
 /// Each of `texts` in at most `width` columns, those that are longer without their middle. Texts that differ stay
 /// different.
-pub(crate) fn shortened_apart<'t>(
+#[must_use]
+pub fn shortened_apart<'t>(
     texts: impl IntoIterator<Item = &'t str>,
     width: usize,
     unicode: bool,
