@@ -54,7 +54,8 @@ pub struct AnalysisOptions {
     pub short_kernel_threshold_us: f64,
     /// Bins of the short-kernel histogram.
     pub short_kernel_histogram_bins: std::num::NonZeroUsize,
-    /// Write the sheets of waits: causes of idle time, queues, launches, overlap of activities, rates of copies.
+    /// Write the sheets of waits: causes of idle time, queues, launches, overlap of activities, rates of copies,
+    /// annotations.
     pub waits: bool,
     /// A wait of launched work is the device's own time between two events below this length in µs.
     pub kernel_wait_threshold_us: f64,

@@ -131,7 +131,7 @@ pub(crate) struct AnalysisArguments {
 #[derive(Args)]
 pub(crate) struct WaitArguments {
     /// Add sheets of why devices and streams had nothing to run, of launch queues and delays, of what ran at the same time,
-    /// and of the bandwidth of copies
+    /// of the bandwidth of copies, and of annotations
     #[arg(long)]
     pub(crate) waits: bool,
 

@@ -1,6 +1,7 @@
 //! One module per sheet, or per sheets that share their rows: columns with what fills them, and the function that finds
 //! the rows.
 
+pub(crate) mod annotations;
 pub(crate) mod coll_analysis;
 pub(crate) mod concurrency;
 pub(crate) mod coverage;
@@ -71,6 +72,7 @@ fn sheets_of<'a>(layout: ReportLayout) -> Vec<Sheet<'a, Analysis>> {
         launches::delay_histogram_sheet(),
         concurrency::overlap_matrix_sheet(),
         concurrency::copy_bandwidth_sheet(),
+        annotations::sheet(),
         coll_analysis::sheet(),
     ];
     before.into_iter().chain(rooflines::sheets(layout)).chain(after).collect()

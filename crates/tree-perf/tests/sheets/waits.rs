@@ -8,7 +8,7 @@ use tree_perf::{AnalysisOptions, pytorch_sheets};
 use crate::common::Table;
 use crate::fixture::Fixture;
 
-const SHEETS: [&str; 7] = [
+const SHEETS: [&str; 8] = [
     "idle_causes",
     "idle_causes_per_stream",
     "queue_length",
@@ -16,6 +16,7 @@ const SHEETS: [&str; 7] = [
     "launch_delay_histogram",
     "overlap_matrix",
     "copy_bandwidth",
+    "annotations",
 ];
 
 fn options() -> AnalysisOptions {
@@ -299,6 +300,7 @@ fn sheets_of_waits_are_made_when_asked_for() {
         let mut fixture = begun();
         let correlation = fixture.correlation();
         fixture.device(Category::GPU_MEMCPY, ("Memcpy HtoD", 7, 200.0, 5.0), correlation);
+        fixture.event(Category::USER_ANNOTATION, "step", (1, 1), (0.0, 9.0), EventArguments::default());
         let analysis = fixture.analyse(AnalysisOptions { waits, ..AnalysisOptions::default() });
         let made: Vec<String> = pytorch_sheets()
             .iter()
@@ -309,4 +311,33 @@ fn sheets_of_waits_are_made_when_asked_for() {
         assert_eq!(made, if waits { SHEETS.as_slice() } else { &[] });
         assert_eq!(analysis.idle_finding().is_some(), waits);
     }
+}
+
+#[test]
+fn annotations_have_the_device_time_below_them() {
+    let mut fixture = Fixture::new();
+    let no_arguments = EventArguments::default();
+    fixture.event(Category::USER_ANNOTATION, "step", (1, 1), (0.0, 100.0), no_arguments);
+    fixture.event(Category::USER_ANNOTATION, "optimizer", (1, 1), (40.0, 30.0), no_arguments);
+    fixture.event(Category::USER_ANNOTATION, "backward", (1, 2), (100.0, 40.0), no_arguments);
+    fixture.event(Category::USER_ANNOTATION, "other process", (2, 1), (0.0, 200.0), no_arguments);
+    launch(&mut fixture, ("cudaLaunchKernel", 10.0, 5.0), &[("a", 7, 200.0, 50.0)]);
+    launch(&mut fixture, ("cudaLaunchKernel", 50.0, 5.0), &[("b", 7, 250.0, 20.0)]);
+    launch(&mut fixture, ("cudaLaunchKernel", 60.0, 5.0), &[("c", 8, 260.0, 20.0)]);
+    launch(&mut fixture, ("cudaLaunchKernel", 120.0, 5.0), &[("d", 7, 300.0, 20.0)]);
+    fixture.event(Category::GPU_USER_ANNOTATION, "step", (0, 7), (200.0, 70.0), no_arguments);
+    fixture.event(Category::GPU_USER_ANNOTATION, "optimizer", (0, 7), (250.0, 20.0), no_arguments);
+    fixture.event(Category::GPU_USER_ANNOTATION, "optimizer", (0, 8), (260.0, 20.0), no_arguments);
+    let columns =
+        ["side", "annotation", "device_ms", "length_ms", "count", "device_events", "innermost_events"];
+    let rows = fixture.table_with("annotations", options()).select(&columns);
+    let expected = [
+        "host | step | 0.08 | 0.1 | 1 | 3 | 1",
+        "host | optimizer | 0.03 | 0.03 | 1 | 2 | 2",
+        "host | backward | 0.02 | 0.04 | 1 | 1 | 1",
+        "host | other process | 0 | 0.2 | 1 | 0 | 0",
+        "device | step | 0.07 | 0.07 | 1 | 2 | 1",
+        "device | optimizer | 0.04 | 0.04 | 2 | 2 | 2",
+    ];
+    assert_eq!(rows, expected);
 }
