@@ -352,6 +352,7 @@ fn summary(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>, title: Strin
             .map(|finding| finding.to_string())
             .into_iter()
             .chain([linked])
+            .chain(analysis.idle_finding().map(|finding| finding.to_string()))
             .collect(),
         timelines: analysis.timeline().map(timeline).into_iter().collect(),
         program: steps_in_words(analysis).into_iter().chain(phases.and_then(phase_shares)).collect(),

@@ -2,15 +2,21 @@
 #![forbid(unsafe_code)]
 
 mod breakdown;
+mod concurrency;
 mod histogram;
 mod interval;
 mod interval_set;
 mod overlap;
+mod queue_length;
 mod summary;
+mod waits;
 
 pub use breakdown::{Activity, Breakdown, IdleSplit, TimelineEvent};
+pub use concurrency::{ConcurrentRate, OverlapMatrix};
 pub use histogram::Histogram;
 pub use interval::Interval;
 pub use interval_set::{IntervalSet, busy_time};
 pub use overlap::{GroupOverlap, Overlaps, SharedTime, StreamEvent, overlaps};
+pub use queue_length::QueueLength;
 pub use summary::{Spread, Summary, percentile, quantile, summaries};
+pub use waits::{LaunchedEvent, Wait, WaitCause, device_waits, stream_waits};

@@ -183,6 +183,23 @@ impl Spread {
     }
 }
 
+/// The least value that is not exceeded for the share `q` (0 to 1) of the total weight, of values in ascending order;
+/// `None` without any weight.
+pub(crate) fn weighted_quantile<T>(values: impl Iterator<Item = (T, i64)> + Clone, q: f64) -> Option<T> {
+    let total: i64 = values.clone().map(|(_, weight)| weight).sum();
+    let mut reached = 0;
+    let weighty = values.filter(|&(_, weight)| weight > 0);
+    let mut last = None;
+    for (value, weight) in weighty {
+        reached += weight;
+        last = Some(value);
+        if reached as f64 >= q * total as f64 {
+            break;
+        }
+    }
+    last
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -11,6 +11,7 @@ use perf_models::Family;
 use trace_ingest::{EventId, StringId};
 use trace2tree::EventSet;
 
+use crate::idle::IdleRows;
 use crate::models::AnswerId;
 
 /// Each is filled by the module that computes it.
@@ -22,6 +23,7 @@ pub(crate) struct Derived {
     pub(crate) roofline_members: OnceLock<RooflineMembers>,
     /// Calls that the lists of kernels leave out.
     pub(crate) calls_outside_lists: OnceLock<usize>,
+    pub(crate) idle: OnceLock<IdleRows>,
 }
 
 /// Where the figures of a row come from.

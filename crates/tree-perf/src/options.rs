@@ -54,6 +54,13 @@ pub struct AnalysisOptions {
     pub short_kernel_threshold_us: f64,
     /// Bins of the short-kernel histogram.
     pub short_kernel_histogram_bins: std::num::NonZeroUsize,
+    /// Write the sheets of waits: causes of idle time, queues, launches, overlap of activities, rates of copies,
+    /// annotations.
+    pub waits: bool,
+    /// A wait of launched work is the device's own time between two events below this length in µs.
+    pub kernel_wait_threshold_us: f64,
+    /// A queue of this many launched events counts as full.
+    pub queue_limit: std::num::NonZeroUsize,
     /// Keep this many rows of the short-kernel details.
     pub topk_short_kernels: Option<usize>,
     /// Keep this many rows of the operator sheet.
@@ -91,6 +98,9 @@ impl Default for AnalysisOptions {
             short_kernel_study: false,
             short_kernel_threshold_us: 10.0,
             short_kernel_histogram_bins: const { std::num::NonZeroUsize::new(100).unwrap() },
+            waits: false,
+            kernel_wait_threshold_us: 30.0,
+            queue_limit: const { std::num::NonZeroUsize::new(1024).unwrap() },
             topk_short_kernels: None,
             topk_ops: None,
             topk_roofline_ops: None,

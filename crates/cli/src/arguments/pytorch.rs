@@ -1,5 +1,6 @@
 //! Flags of `tracelens pytorch`, which `tracelens inference` has too.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -72,6 +73,9 @@ pub(crate) struct AnalysisArguments {
     #[command(flatten)]
     pub(crate) short_kernels: ShortKernelArguments,
 
+    #[command(flatten)]
+    pub(crate) waits: WaitArguments,
+
     /// Add the kernel_summary sheet
     #[arg(long = "enable_kernel_summary", alias = "kernel_summary")]
     pub(crate) enable_kernel_summary: bool,
@@ -122,4 +126,20 @@ pub(crate) struct AnalysisArguments {
     /// Add the models, categories and tree rules of this Starlark script to the built-in ones
     #[arg(long = "extension_file", value_name = "FILE")]
     pub(crate) extension_file: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct WaitArguments {
+    /// Add sheets of why devices and streams had nothing to run, of launch queues and delays, of what ran at the same time,
+    /// of the bandwidth of copies, and of annotations
+    #[arg(long)]
+    pub(crate) waits: bool,
+
+    /// A wait of launched work is the device's own time between two events (kernel_wait) below this length
+    #[arg(long = "kernel_wait_threshold_us", value_name = "US", default_value = "30", value_parser = microseconds())]
+    pub(crate) kernel_wait_threshold_us: f64,
+
+    /// A queue of this many launched events counts as full
+    #[arg(long = "queue_limit", value_name = "N", default_value = "1024")]
+    pub(crate) queue_limit: NonZeroUsize,
 }

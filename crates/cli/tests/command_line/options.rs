@@ -39,6 +39,8 @@ fn options_without_effect_are_pointed_out() {
         ),
         ("--short_kernel_threshold_us=3", "warning: --short_kernel_threshold_us has no effect"),
         ("--short_kernel_histogram_bins=3", "warning: --short_kernel_histogram_bins has no effect"),
+        ("--queue_limit=3", "warning: --queue_limit has no effect without --waits"),
+        ("--kernel_wait_threshold_us=3", "warning: --kernel_wait_threshold_us has no effect without --waits"),
         (
             "--include_call_stack",
             "warning: --include_call_stack finds nothing: the trace has no Python frames",
@@ -47,6 +49,19 @@ fn options_without_effect_are_pointed_out() {
     ] {
         place.run(&["report", "trace.json", option]).exits_with(0).with_summary(&[said]);
     }
+}
+
+#[test]
+fn waits_have_sheets_and_a_line_when_asked_for() {
+    let place = Workplace::with_generated();
+    for options in [&[][..], &["--parity=tracelens"], &["--sheet-names=current"]] {
+        let sheets = place.sheets(options);
+        assert!(["idle_causes", "queue_length", "overlap_matrix"].iter().all(|name| !sheets.has(name)));
+    }
+    let sheets = place.sheets(&["--waits"]);
+    assert!(!sheets.rows("idle_causes").is_empty() && !sheets.rows("queue_length").is_empty());
+    let said = ["of the idle time", "from first start to last end"];
+    place.run(&["report", "trace.json.gz", "--waits"]).exits_with(0).with_summary(&said);
 }
 
 #[test]
@@ -225,6 +240,9 @@ fn every_option_of_the_reference_tool_is_understood_in_both_spellings() {
         "--topk_roofline_ops=1",
         "--include_unlinked_kernels",
         "--micro_idle_thresh_us=5",
+        "--waits",
+        "--kernel_wait_threshold_us=30",
+        "--queue_limit=1024",
         "--short_kernel_study",
         "--short_kernel_threshold_us=10",
         "--short_kernel_histogram_bins=100",

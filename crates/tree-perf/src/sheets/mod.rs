@@ -1,10 +1,14 @@
 //! One module per sheet, or per sheets that share their rows: columns with what fills them, and the function that finds
 //! the rows.
 
+pub(crate) mod annotations;
 pub(crate) mod coll_analysis;
+pub(crate) mod concurrency;
 pub(crate) mod coverage;
 pub(crate) mod gpu_timeline;
+pub(crate) mod idle_causes;
 pub(crate) mod kernel_summary;
+pub(crate) mod launches;
 pub(crate) mod ops_all;
 pub(crate) mod ops_summary;
 pub(crate) mod rooflines;
@@ -61,6 +65,14 @@ fn sheets_of<'a>(layout: ReportLayout) -> Vec<Sheet<'a, Analysis>> {
         kernel_summary::sheet(),
         short_kernels::histogram_sheet(),
         short_kernels::details_sheet(),
+        idle_causes::sheet(),
+        idle_causes::sheet_per_stream(),
+        launches::queue_length_sheet(),
+        launches::launch_delay_sheet(),
+        launches::delay_histogram_sheet(),
+        concurrency::overlap_matrix_sheet(),
+        concurrency::copy_bandwidth_sheet(),
+        annotations::sheet(),
         coll_analysis::sheet(),
     ];
     before.into_iter().chain(rooflines::sheets(layout)).chain(after).collect()

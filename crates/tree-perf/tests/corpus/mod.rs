@@ -2,6 +2,7 @@
 
 mod conservation;
 mod roofline;
+mod waits;
 
 use std::path::Path;
 

@@ -27,3 +27,4 @@ mod rooflines;
 mod sanity_check;
 mod short_kernels;
 mod unified;
+mod waits;

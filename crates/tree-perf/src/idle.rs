@@ -1,0 +1,400 @@
+//! Why the devices had nothing to run: the waits of streams and devices, by cause and by what they waited for.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use gpu_timeline::{Interval, LaunchedEvent, Wait, WaitCause, busy_time, device_waits, stream_waits};
+use trace_ingest::{Category, EventId, PerString, StringId, TrackId};
+use trace2tree::is_graph_launch;
+
+use crate::IndexMap;
+use crate::analysis::Analysis;
+
+/// Why a stream or a device waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum IdleCause {
+    /// The launch of the event that ended the wait is not in the trace.
+    Unlinked,
+    /// The event was launched only after the stream ran dry.
+    HostWait(HostActivity),
+    /// The event was launched in time, and the wait is short: the device's own time between two events.
+    KernelWait,
+    /// The event was launched in time, and the wait is long.
+    DependencyWait(Dependency),
+}
+
+/// What the host did before a late launch, on the thread of the launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum HostActivity {
+    /// It waited for the next batch of a data loader.
+    DataLoader,
+    /// It was in a call that copies memory.
+    Copy,
+    /// It waited for the device.
+    Sync,
+    /// Anything else; the launch was that of a graph.
+    GraphLaunch,
+    /// Anything else.
+    Other,
+}
+
+/// What a launched event waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Dependency {
+    /// An event of another stream of the device, which ended during the wait.
+    OtherStream,
+    /// The launch of a graph, which still ran when the stream was dry.
+    GraphLaunch,
+    /// The call that copies memory, which still ran then.
+    Copy,
+    /// Another call that launches, which still ran then.
+    Launch,
+    /// A synchronisation of the host on the thread of the launch, which ended during the wait.
+    Sync,
+    /// Nothing that the trace shows.
+    Unknown,
+}
+
+impl IdleCause {
+    /// `unlinked`, `host_wait`, `kernel_wait` or `dependency_wait`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            IdleCause::Unlinked => "unlinked",
+            IdleCause::HostWait(_) => "host_wait",
+            IdleCause::KernelWait => "kernel_wait",
+            IdleCause::DependencyWait(_) => "dependency_wait",
+        }
+    }
+
+    /// What the host did, or what the event waited for; `None` of causes without such.
+    #[must_use]
+    pub fn reason(self) -> Option<&'static str> {
+        match self {
+            IdleCause::Unlinked | IdleCause::KernelWait => None,
+            IdleCause::HostWait(activity) => Some(match activity {
+                HostActivity::DataLoader => "data_loader",
+                HostActivity::Copy => "copy",
+                HostActivity::Sync => "sync",
+                HostActivity::GraphLaunch => "graph_launch",
+                HostActivity::Other => "other",
+            }),
+            IdleCause::DependencyWait(dependency) => Some(match dependency {
+                Dependency::OtherStream => "other_stream",
+                Dependency::GraphLaunch => "graph_launch",
+                Dependency::Copy => "copy",
+                Dependency::Launch => "launch",
+                Dependency::Sync => "sync",
+                Dependency::Unknown => "unknown",
+            }),
+        }
+    }
+}
+
+/// The waits of a stream or a device that have one cause and waited for calls or kernels of one name. Times are in the
+/// trace's unit.
+#[derive(Clone, Copy)]
+pub(crate) struct IdleRow {
+    pub(crate) device: Option<i64>,
+    /// `None` in rows of devices, and of events that name no stream.
+    pub(crate) stream: Option<i64>,
+    pub(crate) cause: IdleCause,
+    /// The call of the host, the event of the other stream, or the operator that launched late.
+    pub(crate) waited_for: Option<StringId>,
+    /// Those without length included.
+    pub(crate) waits: usize,
+    pub(crate) time: i64,
+    pub(crate) longest: i64,
+    /// Time of all waits of the stream or device.
+    pub(crate) idle: i64,
+    /// From its first start to its last end.
+    pub(crate) span: i64,
+}
+
+/// The waits of all devices and streams.
+pub(crate) struct IdleRows {
+    pub(crate) of_devices: Vec<IdleRow>,
+    pub(crate) of_streams: Vec<IdleRow>,
+}
+
+/// The largest cause of the devices' idle time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IdleFinding {
+    /// The cause.
+    pub cause: IdleCause,
+    /// Its share in the idle time, 0 to 1.
+    pub share: f64,
+    /// Idle time in µs between first start and last end, summed over devices.
+    pub idle_us: f64,
+    /// Time in µs from first start to last end, summed over devices.
+    pub span_us: f64,
+}
+
+impl fmt::Display for IdleFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.cause {
+            IdleCause::Unlinked => "ends with work whose launch is not recorded",
+            IdleCause::HostWait(HostActivity::DataLoader) => {
+                "waits for a launch while the host waits for its data loader"
+            }
+            IdleCause::HostWait(HostActivity::Copy) => "waits for a launch after the host was held by a copy",
+            IdleCause::HostWait(HostActivity::Sync) => {
+                "waits for a launch after the host waited for the device"
+            }
+            IdleCause::HostWait(HostActivity::GraphLaunch) => "waits for the launch of a graph",
+            IdleCause::HostWait(HostActivity::Other) => "waits for a late launch",
+            IdleCause::KernelWait => "lies in short gaps between launched kernels",
+            IdleCause::DependencyWait(_) => "lies in long gaps before kernels that were launched in time",
+        };
+        write!(
+            f,
+            "{:.1}% of the idle time {what} ({}): the devices are idle {:.1} µs of {:.1} µs from first start to last end",
+            self.share * 100.0,
+            self.cause
+                .reason()
+                .map_or(self.cause.name().to_owned(), |reason| format!("{}, {reason}", self.cause.name())),
+            self.idle_us,
+            self.span_us,
+        )
+    }
+}
+
+impl Analysis {
+    /// The largest cause of idle time; `None` without idle time, or where the sheets of waits are not asked for
+    /// ([`AnalysisOptions::waits`](crate::AnalysisOptions::waits)).
+    pub fn idle_finding(&self) -> Option<IdleFinding> {
+        let rows = &self.idle_rows()?.of_devices;
+        let (mut causes, mut devices) = (BTreeMap::new(), BTreeMap::new());
+        for row in rows {
+            *causes.entry(row.cause).or_insert(0) += row.time;
+            devices.insert(row.device, (row.idle, row.span));
+        }
+        let idle: i64 = devices.values().map(|&(idle, _)| idle).sum();
+        let span: i64 = devices.values().map(|&(_, span)| span).sum();
+        // Of equal causes the first.
+        let (&cause, &time) = causes.iter().max_by_key(|&(cause, time)| (time, Reverse(cause)))?;
+        (idle > 0).then(|| IdleFinding {
+            cause,
+            share: time as f64 / idle as f64,
+            idle_us: self.us(idle),
+            span_us: self.us(span),
+        })
+    }
+
+    /// The waits of all device events, those without a launch included; `None` where nobody asked. Computed once.
+    pub(crate) fn idle_rows(&self) -> Option<&IdleRows> {
+        let rows = || idle_rows(self);
+        self.options().waits.then(|| self.derived.idle.get_or_init(rows))
+    }
+}
+
+fn idle_rows(analysis: &Analysis) -> IdleRows {
+    let (tree, events) = (analysis.tree(), analysis.trace().events());
+    let unit = analysis.trace().time_unit().per_microsecond() as f64;
+    let short = (analysis.options().kernel_wait_threshold_us * unit).round() as i64;
+    let mut by_device: BTreeMap<Option<i64>, Vec<EventId>> = BTreeMap::new();
+    for &event in &analysis.device.ids {
+        by_device.entry(events.device(event)).or_default().push(event);
+    }
+    let blocking = BlockingCalls::new(analysis);
+    let mut rows = IdleRows { of_devices: Vec::new(), of_streams: Vec::new() };
+    for (device, ids) in by_device {
+        let mut streams: Vec<Option<i64>> = ids.iter().map(|&event| events.stream(event)).collect();
+        streams.sort_unstable();
+        streams.dedup();
+        let launches: Vec<Option<EventId>> = ids.iter().map(|&event| tree.recorded_launch(event)).collect();
+        let launched: Vec<LaunchedEvent> = ids
+            .iter()
+            .zip(&launches)
+            .map(|(&event, launch)| LaunchedEvent {
+                stream: streams.partition_point(|stream| *stream < events.stream(event)) as u32,
+                start: events.start(event),
+                end: events.end(event),
+                launch: launch.map(|launch| events.start(launch)),
+            })
+            .collect();
+        let mut cause_of = |wait: &Wait| match (wait.cause, launches[wait.event]) {
+            (WaitCause::Unlinked, _) | (_, None) => (IdleCause::Unlinked, None),
+            (WaitCause::Kernel, _) => (IdleCause::KernelWait, None),
+            (WaitCause::Host, Some(launch)) => {
+                let (activity, name) = blocking.before_launch(analysis, launch, wait.time.start);
+                (IdleCause::HostWait(activity), Some(name))
+            }
+            (WaitCause::Dependency { ended: Some(ended) }, _) => {
+                (IdleCause::DependencyWait(Dependency::OtherStream), Some(events.name(ids[ended])))
+            }
+            (WaitCause::Dependency { ended: None }, Some(launch)) => {
+                let (dependency, name) = blocking.during_wait(analysis, launch, wait.time);
+                (IdleCause::DependencyWait(dependency), name)
+            }
+        };
+        let of_device = device_waits(&launched, short);
+        rows.of_devices.extend(rows_of((device, None), span(&launched), &of_device, &mut cause_of));
+        let of_streams = stream_waits(&launched, short);
+        for waits in of_streams.chunk_by(|a, b| launched[a.event].stream == launched[b.event].stream) {
+            let number = launched[waits[0].event].stream;
+            let span = span(launched.iter().filter(|event| event.stream == number));
+            let key = (device, streams[number as usize]);
+            rows.of_streams.extend(rows_of(key, span, waits, &mut cause_of));
+        }
+    }
+    rows
+}
+
+/// From the first start to the last end.
+fn span<'e>(events: impl IntoIterator<Item = &'e LaunchedEvent>) -> i64 {
+    let ends = events.into_iter().map(|event| (event.start, event.end));
+    let span = ends.reduce(|(start, end), event| (start.min(event.0), end.max(event.1)));
+    span.map_or(0, |(start, end)| end - start)
+}
+
+/// The waits of one stream or device by cause and name, most time first.
+fn rows_of(
+    (device, stream): (Option<i64>, Option<i64>),
+    span: i64,
+    waits: &[Wait],
+    mut cause_of: impl FnMut(&Wait) -> (IdleCause, Option<StringId>),
+) -> Vec<IdleRow> {
+    let idle = waits.iter().map(|wait| wait.time.length()).sum();
+    let mut rows: IndexMap<(IdleCause, Option<StringId>), IdleRow> = IndexMap::default();
+    for wait in waits {
+        let (cause, waited_for) = cause_of(wait);
+        let new = IdleRow { device, stream, cause, waited_for, waits: 0, time: 0, longest: 0, idle, span };
+        let row = rows.entry((cause, waited_for)).or_insert(new);
+        row.waits += 1;
+        row.time += wait.time.length();
+        row.longest = row.longest.max(wait.time.length());
+    }
+    let mut rows: Vec<IdleRow> = rows.into_values().collect();
+    rows.sort_by_key(|row| (Reverse(row.time), Reverse(row.waits)));
+    rows
+}
+
+/// Whether a runtime or driver call of this name copies memory.
+fn is_copy(name: &str) -> bool {
+    name.to_ascii_lowercase().contains("memcpy")
+}
+
+/// Kinds of calls that hold the host.
+const BLOCKING: [HostActivity; 3] = [HostActivity::DataLoader, HostActivity::Copy, HostActivity::Sync];
+
+struct BlockingCall {
+    time: Interval,
+    /// Latest end of the calls up to this one.
+    latest_end: i64,
+    /// Position in [`BLOCKING`].
+    kind: usize,
+    name: StringId,
+}
+
+/// The calls of each thread that may hold it: data loaders, copies, synchronisations.
+struct BlockingCalls {
+    by_track: BTreeMap<TrackId, Vec<BlockingCall>>,
+}
+
+impl BlockingCalls {
+    fn new(analysis: &Analysis) -> Self {
+        let (trace, events) = (analysis.trace(), analysis.trace().events());
+        let mut kind_of_call = PerString::new(trace.strings(), |name| {
+            let is_sync = name.to_ascii_lowercase().contains("synchronize");
+            is_sync.then_some(HostActivity::Sync).or_else(|| is_copy(name).then_some(HostActivity::Copy))
+        });
+        let mut is_data_loader = PerString::new(trace.strings(), |name| {
+            name.contains("DataLoader") || name.contains("dataloader.py")
+        });
+        let mut by_track: BTreeMap<TrackId, Vec<BlockingCall>> = BTreeMap::new();
+        for event in events.ids() {
+            let (category, name) = (events.category(event), events.name(event));
+            let kind = match category {
+                _ if category.is_launch_api() => *kind_of_call.get(name),
+                Category::CPU_OP | Category::USER_ANNOTATION | Category::PYTHON_FUNCTION => {
+                    is_data_loader.get(name).then_some(HostActivity::DataLoader)
+                }
+                _ => None,
+            };
+            let Some(kind) = kind.and_then(|kind| BLOCKING.iter().position(|&known| known == kind)) else {
+                continue;
+            };
+            let time = Interval::new(events.start(event), events.end(event));
+            let call = BlockingCall { time, latest_end: time.end, kind, name };
+            by_track.entry(events.track(event)).or_default().push(call);
+        }
+        for calls in by_track.values_mut() {
+            calls.sort_by_key(|call| call.time.start);
+            let mut latest_end = i64::MIN;
+            for call in calls {
+                latest_end = latest_end.max(call.time.end);
+                call.latest_end = latest_end;
+            }
+        }
+        BlockingCalls { by_track }
+    }
+
+    /// The calls of a thread that run during a stretch of time, or at its start, the last one first.
+    fn during(&self, track: TrackId, time: Interval) -> impl Iterator<Item = &BlockingCall> {
+        let calls = self.by_track.get(&track).map_or(&[][..], Vec::as_slice);
+        let until = calls.partition_point(|call| call.time.start <= time.start.max(time.end - 1));
+        let begun = calls[..until].iter().rev().take_while(move |call| call.latest_end > time.start);
+        begun.filter(move |call| call.time.end > time.start)
+    }
+
+    /// What the host did between the end of the stream's work and a late launch. A kind of call that takes at least half of
+    /// that time counts, data loaders first; else a call that ran when the stream ran dry: the host could launch nothing
+    /// meanwhile.
+    fn before_launch(&self, analysis: &Analysis, launch: EventId, dry: i64) -> (HostActivity, StringId) {
+        let events = analysis.trace().events();
+        let time = Interval::new(dry, events.start(launch));
+        let mut spans: [Vec<Interval>; BLOCKING.len()] = Default::default();
+        let mut longest: [Option<(i64, StringId)>; BLOCKING.len()] = [None; BLOCKING.len()];
+        let mut held = None;
+        for call in self.during(events.track(launch), time) {
+            let shared = call.time.shared_time(time);
+            spans[call.kind].push(call.time.intersection(time));
+            if longest[call.kind].is_none_or(|(known, _)| shared > known) {
+                longest[call.kind] = Some((shared, call.name));
+            }
+            if call.time.start <= dry && BLOCKING[call.kind] != HostActivity::DataLoader {
+                held = Some((BLOCKING[call.kind], call.name));
+            }
+        }
+        for (kind, (spans, longest)) in BLOCKING.into_iter().zip(spans.into_iter().zip(longest)) {
+            let taken = busy_time(spans, &mut Vec::new());
+            if let Some((_, name)) = longest.filter(|_| 2 * taken >= time.length()) {
+                return (kind, name);
+            }
+        }
+        let call = events.name(launch);
+        let operator = || analysis.tree().operator(launch).map_or(call, |operator| events.name(operator));
+        match held {
+            Some(held) => held,
+            None if is_graph_launch(analysis.trace().text(call)) => (HostActivity::GraphLaunch, call),
+            None => (HostActivity::Other, operator()),
+        }
+    }
+
+    /// What a launched event waited for, where no other stream tells.
+    fn during_wait(
+        &self,
+        analysis: &Analysis,
+        launch: EventId,
+        wait: Interval,
+    ) -> (Dependency, Option<StringId>) {
+        let events = analysis.trace().events();
+        let name = events.name(launch);
+        if events.end(launch) > wait.start {
+            let dependency = match analysis.trace().text(name) {
+                text if is_graph_launch(text) => Dependency::GraphLaunch,
+                text if is_copy(text) => Dependency::Copy,
+                _ => Dependency::Launch,
+            };
+            return (dependency, Some(name));
+        }
+        let ended =
+            |call: &&BlockingCall| BLOCKING[call.kind] == HostActivity::Sync && call.time.end <= wait.end;
+        match self.during(events.track(launch), wait).find(ended) {
+            Some(call) => (Dependency::Sync, Some(call.name)),
+            None => (Dependency::Unknown, None),
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! What a device did at the same time: kinds of work, and copies.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use gpu_timeline::{Activity, ConcurrentRate, Interval, OverlapMatrix};
+use sheets::{Column, ColumnKind, Field, Role, Sheet, Unit, percent};
+use trace_ingest::{Category, StringId};
+
+use super::idle_causes::DEVICE;
+use crate::analysis::Analysis;
+use crate::device::interval;
+
+const KINDS: [(Activity, &str); 3] = [
+    (Activity::Computation, "computation"),
+    (Activity::Communication, "communication"),
+    (Activity::Memcpy, "memcpy"),
+];
+
+/// One activity of a device beside the others.
+struct OverlapRow {
+    device: Option<i64>,
+    activity: Activity,
+    matrix: OverlapMatrix,
+}
+
+/// How long kinds of work ran at the same time.
+pub(crate) fn overlap_matrix_sheet<'a>() -> Sheet<'a, Analysis> {
+    let fields = [
+        DEVICE.field(|row: &OverlapRow| row.device.into()),
+        Column::text("activity", "What the device did: computation (kernels that compute, and fills), communication, memcpy (copies).")
+            .field(|row: &OverlapRow| {
+                KINDS.iter().find(|(activity, _)| *activity == row.activity).map(|&(_, name)| name).into()
+            }),
+        Column::milliseconds("time_ms", "Time in ms in which it ran, alone or not.")
+            .with_role(Role::Headline)
+            .field_in(|analysis: &&Analysis, row: &OverlapRow| {
+                analysis.ms(row.matrix.shared(row.activity, row.activity)).into()
+            }),
+        Column::percent("percent overlapped", "Time in which another activity ran too, as a share of time_ms, in percent.")
+            .with_role(Role::Headline)
+            .field(|row: &OverlapRow| {
+                let time = row.matrix.shared(row.activity, row.activity);
+                percent(time - row.matrix.alone(row.activity), time).into()
+            }),
+        with(Column::milliseconds("with_computation_ms", "Time in ms in which computation ran too; of computation all its time."), Activity::Computation),
+        with(Column::milliseconds("with_communication_ms", "Time in ms in which communication ran too; of communication all its time."), Activity::Communication),
+        with(Column::milliseconds("with_memcpy_ms", "Time in ms in which copies ran too; of copies all their time."), Activity::Memcpy),
+        Column::milliseconds("alone_ms", "Time in ms in which no other activity ran.")
+            .field_in(|analysis: &&Analysis, row: &OverlapRow| analysis.ms(row.matrix.alone(row.activity)).into()),
+        Column::milliseconds("with_both_ms", "Time in ms in which all three activities ran.")
+            .field_in(|analysis: &&Analysis, row: &OverlapRow| {
+                analysis.ms(row.matrix.exactly(&OverlapMatrix::ACTIVITIES)).into()
+            }),
+        Column::milliseconds(
+            "busy_ms",
+            "Time in ms in which the device did anything: what each activity ran alone, what each two ran together without the third, and what all three did add up to it.",
+        )
+        .with_role(Role::Detail)
+        .field_in(|analysis: &&Analysis, row: &OverlapRow| analysis.ms(row.matrix.busy()).into()),
+    ];
+    Sheet::with_context(
+        "overlap_matrix",
+        "How long computation, communication and copies of a device ran at the same time; written when waits are asked for. All device events count, those without a launch included.",
+        fields,
+        |analysis: &Analysis| Some((analysis, analysis.options().waits.then(|| overlap_rows(analysis))?)),
+    )
+}
+
+/// A column with the time that an activity ran beside another.
+fn with<'a>(column: Column, other: Activity) -> Field<&'a Analysis, OverlapRow> {
+    column.field_in(move |analysis: &&Analysis, row: &OverlapRow| {
+        analysis.ms(row.matrix.shared(row.activity, other)).into()
+    })
+}
+
+fn overlap_rows(analysis: &Analysis) -> Vec<OverlapRow> {
+    let events = analysis.trace().events();
+    let mut devices: BTreeMap<Option<i64>, Vec<usize>> = BTreeMap::new();
+    for (position, &event) in analysis.device.ids.iter().enumerate() {
+        devices.entry(events.device(event)).or_default().push(position);
+    }
+    let rows = |(device, positions): (_, Vec<usize>)| {
+        let of_device = positions.into_iter().map(|at| analysis.device.timeline_event(analysis.trace(), at));
+        let matrix = OverlapMatrix::from_events(of_device);
+        KINDS.map(|(activity, _)| OverlapRow { device, activity, matrix })
+    };
+    devices.into_iter().flat_map(rows).collect()
+}
+
+/// Copies, or fills, of one kind.
+struct CopyRow {
+    device: Option<i64>,
+    kind: StringId,
+    count: usize,
+    without_size: usize,
+    bytes: i64,
+    /// Sum of the durations of those with a size.
+    time: i64,
+    rate: ConcurrentRate,
+}
+
+/// What bandwidth copies reach.
+pub(crate) fn copy_bandwidth_sheet<'a>() -> Sheet<'a, Analysis> {
+    const RATE: ColumnKind = ColumnKind::Number(Unit::GigabytesPerSecond);
+    let fields = [
+        DEVICE.field(|row: &CopyRow| row.device.into()),
+        Column::text("kind", "Kind of copy or fill, as the profiler names it.")
+            .field_in(|analysis: &&Analysis, row: &CopyRow| analysis.trace().text(row.kind).into()),
+        Column::new("bytes", ColumnKind::Whole(Unit::Bytes), "Bytes of all copies with a recorded size.")
+            .with_role(Role::Headline)
+            .field(|row: &CopyRow| row.bytes.into()),
+        Column::milliseconds("time_ms", "Sum of their durations in ms.")
+            .with_role(Role::Headline)
+            .field_in(|analysis: &&Analysis, row: &CopyRow| analysis.ms(row.time).into()),
+        Column::new("GB/s per copy", RATE, "Their bytes over the sum of their durations, in units of 1e9 bytes per second; empty where none takes time.")
+            .field_in(|analysis: &&Analysis, row: &CopyRow| {
+                let rate = (row.time > 0).then(|| row.bytes as f64 / row.time as f64);
+                rate.map(|rate| analysis.gb_per_s(rate)).into()
+            }),
+        Column::new("GB/s concurrent", RATE, "Their bytes over the time in which at least one of them ran, in units of 1e9 bytes per second; copies without duration left out.")
+            .field_in(|analysis: &&Analysis, row: &CopyRow| row.rate.mean().map(|rate| analysis.gb_per_s(rate)).into()),
+        Column::new("GB/s concurrent median", RATE, "Rate of all that run at the same time together, each at its bytes over its duration: not exceeded for half of the time in which at least one ran.")
+            .spread_of("GB/s concurrent")
+            .field_in(|analysis: &&Analysis, row: &CopyRow| row.rate.quantile(0.5).map(|rate| analysis.gb_per_s(rate)).into()),
+        Column::new("GB/s concurrent max", RATE, "The highest rate of all that run at the same time together.")
+            .spread_of("GB/s concurrent")
+            .field_in(|analysis: &&Analysis, row: &CopyRow| row.rate.max().map(|rate| analysis.gb_per_s(rate)).into()),
+        Column::milliseconds("busy_ms", "Time in ms in which at least one of them ran.")
+            .field_in(|analysis: &&Analysis, row: &CopyRow| analysis.ms(row.rate.busy()).into()),
+        Column::count("count", "Number of copies.").field(|row: &CopyRow| row.count.into()),
+        Column::count("without_size", "Number of copies without a recorded size, which count in no other column but count.")
+            .with_role(Role::Detail)
+            .field(|row: &CopyRow| row.without_size.into()),
+    ];
+    Sheet::with_context(
+        "copy_bandwidth",
+        "What bandwidth copies and fills reach, by kind, most bytes first, each and together with those of its kind that run at the same time; written when waits are asked for and the trace has copies.",
+        fields,
+        |analysis: &Analysis| {
+            let rows = analysis.options().waits.then(|| copy_rows(analysis))?;
+            (!rows.is_empty()).then_some((analysis, rows))
+        },
+    )
+}
+
+impl Analysis {
+    /// A rate in bytes per unit of the trace's time, in GB/s.
+    fn gb_per_s(&self, rate: f64) -> f64 {
+        rate * self.trace().time_unit().per_microsecond() as f64 / 1e3
+    }
+}
+
+fn copy_rows(analysis: &Analysis) -> Vec<CopyRow> {
+    let events = analysis.trace().events();
+    let mut kinds: BTreeMap<(Option<i64>, StringId), Vec<_>> = BTreeMap::new();
+    for &event in &analysis.device.ids {
+        if matches!(events.category(event), Category::GPU_MEMCPY | Category::GPU_MEMSET) {
+            let transfer = events.arguments().transfer.get(event.index());
+            let bytes = transfer.and_then(|transfer| i64::try_from(transfer.bytes?).ok());
+            let time = interval(analysis.trace(), event);
+            kinds.entry((events.device(event), events.name(event))).or_default().push((time, bytes));
+        }
+    }
+    let row = |((device, kind), copies): (_, Vec<(Interval, Option<i64>)>)| {
+        let sized = copies.iter().filter_map(|&(time, bytes)| Some((time, bytes?)));
+        CopyRow {
+            device,
+            kind,
+            count: copies.len(),
+            without_size: copies.len() - sized.clone().count(),
+            bytes: sized.clone().map(|(_, bytes)| bytes).sum(),
+            time: sized.clone().map(|(time, _)| time.length()).sum(),
+            rate: ConcurrentRate::from_transfers(sized),
+        }
+    };
+    let mut rows: Vec<CopyRow> = kinds.into_iter().map(row).collect();
+    rows.sort_by_key(|row| (row.device, Reverse(row.bytes)));
+    rows
+}

@@ -1,0 +1,272 @@
+//! How long launched work waits: the lengths of queues, and the delay of each launch.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use gpu_timeline::{QueueLength, Spread, Summary};
+use sheets::{Column, ColumnKind, Role, Sheet, Statistics, Unit, percent, statistics};
+use trace_ingest::{EventId, StringId};
+
+use super::idle_causes::{DEVICE, STREAM};
+use crate::IndexMap;
+use crate::analysis::Analysis;
+
+/// The queue of one stream.
+struct QueueRow {
+    device: Option<i64>,
+    stream: Option<i64>,
+    launched: usize,
+    unlinked: usize,
+    queue: QueueLength,
+}
+
+/// How many launched events wait on each stream.
+pub(crate) fn queue_length_sheet<'a>() -> Sheet<'a, Analysis> {
+    let fields = [
+        DEVICE.field(|row: &QueueRow| row.device.into()),
+        STREAM.field(|row: &QueueRow| row.stream.into()),
+        Column::new(
+            "queue_length_mean",
+            ColumnKind::Number(Unit::One),
+            "Mean over time of the number of events that are launched and not started: one more at the start of each launch (of a graph one for each event that it launches), one less at the start of each event.",
+        )
+        .with_role(Role::Headline)
+        .field(|row: &QueueRow| row.queue.mean().into()),
+        Column::count("queue_length_median", "Length that the queue did not exceed for half of the time.")
+            .spread_of("queue_length_mean")
+            .field(|row: &QueueRow| row.queue.quantile(0.5).into()),
+        Column::count("queue_length_p95", "Length that the queue did not exceed for 95 % of the time.")
+            .spread_of("queue_length_mean")
+            .field(|row: &QueueRow| row.queue.quantile(0.95).into()),
+        Column::count("queue_length_max", "Greatest length, however short it lasted.")
+            .field(|row: &QueueRow| row.queue.max().into()),
+        Column::percent(
+            "percent empty",
+            "Time with nothing in the queue as a share of the time from first launch to last start, in percent.",
+        )
+        .field(|row: &QueueRow| {
+            let time = row.queue.time();
+            percent(time - row.queue.time_at_least(1), time).into()
+        }),
+    ];
+    let of_trace = [
+        Column::milliseconds(
+            "full_ms",
+            "Time in ms with as many events in the queue as --queue_limit says, or more.",
+        )
+        .field_in(|analysis: &&Analysis, row: &QueueRow| {
+            analysis.ms(row.queue.time_at_least(analysis.options().queue_limit.get())).into()
+        }),
+        Column::milliseconds("time_ms", "From the first launch to the last start in ms.")
+            .field_in(|analysis: &&Analysis, row: &QueueRow| analysis.ms(row.queue.time()).into()),
+        Column::count("launched_events", "Number of device events whose launch is in the trace.")
+            .field(|row: &QueueRow| row.launched.into()),
+        Column::count(
+            "unlinked_events",
+            "Number of device events whose launch is not in the trace; they do not count in the queue.",
+        )
+        .with_role(Role::Detail)
+        .field(|row: &QueueRow| row.unlinked.into()),
+    ];
+    Sheet::with_context(
+        "queue_length",
+        "How many launched events waited in a stream, weighed by time; written when waits are asked for. A queue that is empty most of the time says that the host is too slow for the device.",
+        fields.into_iter().chain(of_trace),
+        |analysis: &Analysis| Some((analysis, analysis.options().waits.then(|| queue_rows(analysis))?)),
+    )
+}
+
+fn queue_rows(analysis: &Analysis) -> Vec<QueueRow> {
+    let (tree, events) = (analysis.tree(), analysis.trace().events());
+    let mut streams: BTreeMap<_, (Vec<(i64, i64)>, usize)> = BTreeMap::new();
+    for &event in &analysis.device.ids {
+        let (queued, unlinked) = streams.entry((events.device(event), events.stream(event))).or_default();
+        match tree.recorded_launch(event) {
+            Some(launch) => queued.push((events.start(launch), events.start(event))),
+            None => *unlinked += 1,
+        }
+    }
+    let row = |((device, stream), (queued, unlinked)): (_, (Vec<_>, _))| QueueRow {
+        device,
+        stream,
+        launched: queued.len(),
+        unlinked,
+        queue: QueueLength::from_events(queued),
+    };
+    streams.into_iter().map(row).collect()
+}
+
+/// One call that launched device work.
+struct Launch {
+    operator: StringId,
+    /// From its end to the start of its first event; 0 where that starts before.
+    delay: i64,
+    start_to_start: i64,
+    call: i64,
+    events: usize,
+}
+
+/// The launches of one operator, or all.
+struct DelayRow {
+    operator: Option<StringId>,
+    launches: usize,
+    events: usize,
+    total: i64,
+    calls: i64,
+    delay: Spread,
+    start_to_start: Spread,
+}
+
+const ALL: &str = "(all)";
+const DELAY: Statistics = statistics!(
+    "launch_delay_us",
+    ColumnKind::Number(Unit::Microseconds),
+    "the launch delay in µs",
+    "from the end of the call to the start of its first device event, 0 where that starts before the call ends"
+);
+const START_TO_START: Statistics = statistics!(
+    "start_to_start_us",
+    ColumnKind::Number(Unit::Microseconds),
+    "the time in µs from start to start",
+    "from the start of the call to the start of its first device event"
+);
+
+/// How long after its launch work started, by operator.
+pub(crate) fn launch_delay_sheet<'a>() -> Sheet<'a, Analysis> {
+    let name = Column::text(
+        "operator",
+        "Operator that the call ran in, the nearest one; the call where there is none. (all) stands for all launches together.",
+    )
+    .field_in(|analysis: &&Analysis, row: &DelayRow| {
+        row.operator.map_or(ALL, |name| analysis.trace().text(name)).into()
+    });
+    let times = [
+        Column::milliseconds("launch_delay_ms", "Sum over calls of the launch delay in ms.")
+            .with_role(Role::Headline)
+            .field_in(|analysis: &&Analysis, row: &DelayRow| analysis.ms(row.total).into()),
+        Column::milliseconds("launch_calls_ms", "Time of the calls themselves in ms.")
+            .field_in(|analysis: &&Analysis, row: &DelayRow| analysis.ms(row.calls).into()),
+        Column::count(
+            "launches",
+            "Number of calls that launched device work, of every kind: kernels, copies, fills, graphs.",
+        )
+        .field(|row: &DelayRow| row.launches.into()),
+        Column::count("device_events", "Number of device events that they launched.")
+            .field(|row: &DelayRow| row.events.into()),
+    ];
+    Sheet::with_context(
+        "launch_delay",
+        "How long after its launch work started, by operator, longest sum first; written when waits are asked for. A long delay says that the device has enough to do, or that the work depends on other work.",
+        [name]
+            .into_iter()
+            .chain(times)
+            .chain(DELAY.fields(|row: &DelayRow| &row.delay))
+            .chain(START_TO_START.fields(|row: &DelayRow| &row.start_to_start)),
+        |analysis: &Analysis| Some((analysis, analysis.options().waits.then(|| delay_rows(analysis))?)),
+    )
+}
+
+/// The calls that launched device work, in order of the first device event in the file.
+fn launches(analysis: &Analysis) -> Vec<Launch> {
+    let (tree, events) = (analysis.tree(), analysis.trace().events());
+    let mut first_start: IndexMap<EventId, (i64, usize)> = IndexMap::default();
+    for &event in &analysis.device.ids {
+        let Some(launch) = tree.recorded_launch(event) else { continue };
+        let (start, count) = first_start.entry(launch).or_insert((i64::MAX, 0));
+        *start = events.start(event).min(*start);
+        *count += 1;
+    }
+    let launch = |(launch, (start, count)): (EventId, (i64, usize))| Launch {
+        operator: events.name(tree.operator(launch).unwrap_or(launch)),
+        delay: (start - events.end(launch)).max(0),
+        start_to_start: start - events.start(launch),
+        call: events.duration(launch),
+        events: count,
+    };
+    first_start.into_iter().map(launch).collect()
+}
+
+fn delay_rows(analysis: &Analysis) -> Vec<DelayRow> {
+    let unit = analysis.trace().time_unit().per_microsecond() as f64;
+    let launches = launches(analysis);
+    let spread = |launches: &[&Launch], figure: fn(&Launch) -> i64| {
+        let values: Vec<i64> = launches.iter().map(|launch| figure(launch)).collect();
+        Summary::from_values(&values).map(|summary| summary.spread(unit)).unwrap_or_default()
+    };
+    let row = |operator, launches: &[&Launch]| DelayRow {
+        operator,
+        launches: launches.len(),
+        events: launches.iter().map(|launch| launch.events).sum(),
+        total: launches.iter().map(|launch| launch.delay).sum(),
+        calls: launches.iter().map(|launch| launch.call).sum(),
+        delay: spread(launches, |launch| launch.delay),
+        start_to_start: spread(launches, |launch| launch.start_to_start),
+    };
+    let mut by_operator: IndexMap<StringId, Vec<&Launch>> = IndexMap::default();
+    for launch in &launches {
+        by_operator.entry(launch.operator).or_default().push(launch);
+    }
+    let mut rows: Vec<DelayRow> =
+        by_operator.iter().map(|(&operator, launches)| row(Some(operator), launches)).collect();
+    rows.sort_by_key(|row| (Reverse(row.total), Reverse(row.launches)));
+    let all: Vec<&Launch> = launches.iter().collect();
+    (!all.is_empty()).then(|| row(None, &all)).into_iter().chain(rows).collect()
+}
+
+/// A range of times with how many launches lie in it.
+struct BinRow {
+    start: f64,
+    /// `None`: without end.
+    end: Option<f64>,
+    delays: usize,
+    start_to_starts: usize,
+}
+
+/// Edges of the bins in µs.
+const EDGES: [f64; 14] = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1e3, 1e4, 1e5, 1e6];
+
+/// How many launches have which delay.
+pub(crate) fn delay_histogram_sheet<'a>() -> Sheet<'a, Analysis> {
+    let fields = [
+        Column::microseconds("bin_start", "Shortest time of the bin in µs.")
+            .with_role(Role::Name)
+            .field(|row: &BinRow| row.start.into()),
+        Column::microseconds(
+            "bin_end",
+            "End of the bin in µs, which is not part of it; empty in the last bin, which has no end.",
+        )
+        .with_role(Role::Name)
+        .field(|row: &BinRow| row.end.into()),
+        Column::count("launch_delays", "Number of calls with such a launch delay, as in launch_delay.")
+            .with_role(Role::Headline)
+            .field(|row: &BinRow| row.delays.into()),
+        Column::count(
+            "start_to_starts",
+            "Number of calls with such a time from start to start; below 0 counts as 0.",
+        )
+        .with_role(Role::Headline)
+        .field(|row: &BinRow| row.start_to_starts.into()),
+    ];
+    Sheet::new(
+        "launch_delay_histogram",
+        "How many launches have which delay; written when waits are asked for.",
+        fields,
+        |analysis: &Analysis| if analysis.options().waits { bins(analysis) } else { Vec::new() },
+    )
+}
+
+fn bins(analysis: &Analysis) -> Vec<BinRow> {
+    let launches = launches(analysis);
+    if launches.is_empty() {
+        return Vec::new();
+    }
+    let end = |at: usize| EDGES.get(at + 1).copied();
+    let bin = |at| BinRow { start: EDGES[at], end: end(at), delays: 0, start_to_starts: 0 };
+    let mut bins: Vec<BinRow> = (0..EDGES.len()).map(bin).collect();
+    let at = |time: i64| EDGES[1..].partition_point(|&edge| edge <= analysis.us(time));
+    for launch in launches {
+        bins[at(launch.delay)].delays += 1;
+        bins[at(launch.start_to_start)].start_to_starts += 1;
+    }
+    bins
+}

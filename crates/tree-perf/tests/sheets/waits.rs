@@ -1,0 +1,343 @@
+//! Waits of streams, queues, launches and what runs at the same time.
+
+use std::num::NonZeroUsize;
+
+use trace_ingest::{Category, EventArguments, MemoryTransfer};
+use tree_perf::{AnalysisOptions, pytorch_sheets};
+
+use crate::common::Table;
+use crate::fixture::Fixture;
+
+const SHEETS: [&str; 8] = [
+    "idle_causes",
+    "idle_causes_per_stream",
+    "queue_length",
+    "launch_delay",
+    "launch_delay_histogram",
+    "overlap_matrix",
+    "copy_bandwidth",
+    "annotations",
+];
+
+fn options() -> AnalysisOptions {
+    AnalysisOptions { waits: true, ..AnalysisOptions::default() }
+}
+
+/// An operator of 10 µs that launches a kernel by this call.
+fn launch(fixture: &mut Fixture, call: (&str, f64, f64), kernels: &[(&str, i64, f64, f64)]) {
+    let correlation = fixture.correlation();
+    fixture.op("aten::mm", (call.1 - 1.0, call.2 + 2.0));
+    fixture.launch(call.0, (call.1, call.2), correlation);
+    for &kernel in kernels {
+        fixture.device(Category::KERNEL, kernel, correlation);
+    }
+}
+
+/// A kernel of stream 7 until 100 µs; the host is free from 20 µs on.
+fn begun() -> Fixture {
+    let mut fixture = Fixture::new();
+    launch(&mut fixture, ("cudaLaunchKernel", 10.0, 5.0), &[("first", 7, 50.0, 50.0)]);
+    fixture
+}
+
+type Plant = fn(&mut Fixture);
+
+#[test]
+fn planted_causes_of_idleness_are_named() {
+    let late: Plant = |fixture| launch(fixture, ("cudaLaunchKernel", 300.0, 5.0), &[("k", 7, 310.0, 10.0)]);
+    let in_time: Plant = |fixture| launch(fixture, ("cudaLaunchKernel", 30.0, 5.0), &[("k", 7, 310.0, 10.0)]);
+    let cases: [(&str, Plant, &str); 14] = [
+        ("late launch", late, "host_wait | other | aten::mm | 0.21 | 1"),
+        (
+            "the host waited for the device when it ran dry",
+            |fixture| {
+                fixture.launch("cudaDeviceSynchronize", (30.0, 75.0), 90);
+                launch(fixture, ("cudaLaunchKernel", 300.0, 5.0), &[("k", 7, 310.0, 10.0)]);
+            },
+            "host_wait | sync | cudaDeviceSynchronize | 0.21 | 1",
+        ),
+        (
+            "the host waited for something else most of the time",
+            |fixture| {
+                fixture.launch("hipStreamSynchronize", (120.0, 150.0), 90);
+                launch(fixture, ("hipLaunchKernel", 300.0, 5.0), &[("k", 7, 310.0, 10.0)]);
+            },
+            "host_wait | sync | hipStreamSynchronize | 0.21 | 1",
+        ),
+        (
+            "a short synchronisation before the stream ran dry",
+            |fixture| {
+                fixture.launch("cudaStreamSynchronize", (30.0, 40.0), 90);
+                launch(fixture, ("cudaLaunchKernel", 300.0, 5.0), &[("k", 7, 310.0, 10.0)]);
+            },
+            "host_wait | other | aten::mm | 0.21 | 1",
+        ),
+        (
+            "data loader, with a synchronisation before it",
+            |fixture| {
+                fixture.launch("cudaStreamSynchronize", (30.0, 75.0), 90);
+                let loader = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__";
+                fixture.event(
+                    Category::USER_ANNOTATION,
+                    loader,
+                    (1, 1),
+                    (110.0, 180.0),
+                    EventArguments::default(),
+                );
+                launch(fixture, ("cudaLaunchKernel", 300.0, 5.0), &[("k", 7, 310.0, 10.0)]);
+            },
+            "host_wait | data_loader | enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__ | 0.21 | 1",
+        ),
+        (
+            "data loader of another thread",
+            |fixture| {
+                let loader = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__";
+                fixture.event(
+                    Category::USER_ANNOTATION,
+                    loader,
+                    (1, 2),
+                    (110.0, 180.0),
+                    EventArguments::default(),
+                );
+                launch(fixture, ("cudaLaunchKernel", 300.0, 5.0), &[("k", 7, 310.0, 10.0)]);
+            },
+            "host_wait | other | aten::mm | 0.21 | 1",
+        ),
+        (
+            "copy that held the host",
+            |fixture| {
+                fixture.launch("cudaMemcpyAsync", (30.0, 250.0), 90);
+                launch(fixture, ("cudaLaunchKernel", 300.0, 5.0), &[("k", 7, 310.0, 10.0)]);
+            },
+            "host_wait | copy | cudaMemcpyAsync | 0.21 | 1",
+        ),
+        (
+            "copy whose data the host prepares first",
+            |fixture| launch(fixture, ("cudaMemcpyAsync", 30.0, 300.0), &[("k", 7, 310.0, 10.0)]),
+            "dependency_wait | copy | cudaMemcpyAsync | 0.21 | 1",
+        ),
+        (
+            "late launch of a graph",
+            |fixture| {
+                let kernels = [("k", 7, 310.0, 10.0), ("k", 7, 320.0, 10.0)];
+                launch(fixture, ("cudaGraphLaunch", 300.0, 5.0), &kernels);
+            },
+            "host_wait | graph_launch | cudaGraphLaunch | 0.21 | 1",
+        ),
+        (
+            "launch of a graph that takes long",
+            |fixture| launch(fixture, ("hipGraphLaunch", 90.0, 215.0), &[("k", 7, 310.0, 10.0)]),
+            "dependency_wait | graph_launch | hipGraphLaunch | 0.21 | 1",
+        ),
+        (
+            "kernel of another stream",
+            |fixture| {
+                launch(fixture, ("cudaLaunchKernel", 20.0, 5.0), &[("other", 20, 60.0, 245.0)]);
+                launch(fixture, ("cudaLaunchKernel", 30.0, 5.0), &[("k", 7, 310.0, 10.0)]);
+            },
+            "dependency_wait | other_stream | other | 0.21 | 1",
+        ),
+        ("nothing that the trace shows", in_time, "dependency_wait | unknown | - | 0.21 | 1"),
+        (
+            "short gap",
+            |fixture| launch(fixture, ("cudaLaunchKernel", 30.0, 5.0), &[("k", 7, 129.0, 10.0)]),
+            "kernel_wait | - | - | 0.029 | 1",
+        ),
+        (
+            "no launch",
+            |fixture| {
+                fixture.unlinked(("k", 7, 310.0, 10.0));
+            },
+            "unlinked | - | - | 0.21 | 1",
+        ),
+    ];
+    for (case, plant, expected) in cases {
+        let mut fixture = begun();
+        plant(&mut fixture);
+        let analysis = fixture.analyse(options());
+        let columns = ["stream", "cause", "reason", "waited_for", "idle_ms", "waits"];
+        let rows = Table::of_sheet(&analysis, "idle_causes_per_stream").select(&columns);
+        assert_eq!(rows[0], format!("7 | {expected}"), "{case}");
+        let finding = analysis.idle_finding().unwrap().to_string();
+        let (cause, reason) = (expected.split(" | ").next().unwrap(), expected.split(" | ").nth(1).unwrap());
+        let named = if reason == "-" { format!("({cause})") } else { format!("({cause}, {reason})") };
+        // The device as a whole was busy while the other stream was.
+        assert_eq!(finding.contains(&named), case != "kernel of another stream", "{case}: {finding}");
+    }
+}
+
+#[test]
+fn the_threshold_divides_kernel_wait_from_dependency_wait() {
+    for (threshold, cause) in [(29.0, "dependency_wait"), (30.0, "kernel_wait")] {
+        let mut fixture = begun();
+        launch(&mut fixture, ("cudaLaunchKernel", 30.0, 5.0), &[("k", 7, 129.0, 10.0)]);
+        let options = AnalysisOptions { kernel_wait_threshold_us: threshold, ..options() };
+        assert_eq!(fixture.table_with("idle_causes", options).select(&["cause"]), [cause], "{threshold}");
+    }
+}
+
+#[test]
+fn devices_wait_while_none_of_their_streams_is_busy() {
+    let mut fixture = begun();
+    launch(&mut fixture, ("cudaLaunchKernel", 20.0, 5.0), &[("other", 20, 60.0, 60.0)]);
+    launch(&mut fixture, ("cudaLaunchKernel", 300.0, 5.0), &[("k", 7, 310.0, 10.0)]);
+    let analysis = fixture.analyse(options());
+    let columns = ["device", "cause", "idle_ms", "percent of idle", "longest_us"];
+    let rows = Table::of_sheet(&analysis, "idle_causes").select(&columns);
+    assert_eq!(rows, ["0 | host_wait | 0.19 | 100 | 190", "0 | kernel_wait | 0 | 0 | 0"]);
+    let finding = analysis.idle_finding().unwrap();
+    assert_eq!((finding.idle_us, finding.span_us, finding.share), (190.0, 270.0, 1.0));
+}
+
+#[test]
+fn a_queue_holds_what_is_launched_and_not_started() {
+    let mut fixture = Fixture::new();
+    launch(&mut fixture, ("cudaLaunchKernel", 0.0, 5.0), &[("a", 7, 10.0, 50.0)]);
+    launch(&mut fixture, ("cudaGraphLaunch", 20.0, 5.0), &[("b", 7, 60.0, 20.0), ("c", 7, 80.0, 20.0)]);
+    fixture.unlinked(("d", 7, 100.0, 5.0));
+    let options = AnalysisOptions { queue_limit: NonZeroUsize::new(2).unwrap(), ..options() };
+    let columns = [
+        "stream",
+        "queue_length_mean",
+        "queue_length_median",
+        "queue_length_max",
+        "percent empty",
+        "full_ms",
+        "time_ms",
+        "launched_events",
+        "unlinked_events",
+    ];
+    let rows = fixture.table_with("queue_length", options).select(&columns);
+    // 1 for 10 µs, none for 10 µs, 2 for 40 µs, 1 for 20 µs.
+    assert_eq!(rows, ["7 | 1.375 | 1 | 2 | 12.5 | 0.04 | 0.08 | 3 | 1"]);
+}
+
+#[test]
+fn the_delay_of_a_launch_ends_with_the_start_of_its_first_event() {
+    let mut fixture = Fixture::new();
+    launch(&mut fixture, ("cudaLaunchKernel", 0.0, 5.0), &[("a", 7, 4.0, 50.0)]);
+    launch(&mut fixture, ("cudaGraphLaunch", 20.0, 5.0), &[("b", 7, 80.0, 20.0), ("c", 7, 60.0, 20.0)]);
+    let correlation = fixture.correlation();
+    fixture.launch("cuLaunchKernel", (200.0, 1.0), correlation);
+    fixture.device(Category::KERNEL, ("d", 7, 203.0, 1.0), correlation);
+    let columns = [
+        "operator",
+        "launches",
+        "device_events",
+        "launch_delay_ms",
+        "launch_calls_ms",
+        "launch_delay_us_median",
+        "start_to_start_us_max",
+    ];
+    let rows = fixture.table_with("launch_delay", options()).select(&columns);
+    let expected = [
+        "(all) | 3 | 4 | 0.037 | 0.011 | 2 | 40",
+        "aten::mm | 2 | 3 | 0.035 | 0.01 | 17.5 | 40",
+        "cuLaunchKernel | 1 | 1 | 0.002 | 0.001 | 2 | 3",
+    ];
+    assert_eq!(rows, expected);
+}
+
+#[test]
+fn kinds_of_work_at_the_same_time_are_a_matrix() {
+    let mut fixture = Fixture::new();
+    let correlation = fixture.correlation();
+    fixture.device(Category::KERNEL, ("gemm", 7, 0.0, 100.0), correlation);
+    fixture.device(Category::KERNEL, ("ncclDevKernel_AllReduce", 20, 60.0, 60.0), correlation);
+    fixture.device(Category::GPU_MEMCPY, ("Memcpy HtoD", 21, 90.0, 20.0), correlation);
+    let columns = [
+        "activity",
+        "time_ms",
+        "percent overlapped",
+        "alone_ms",
+        "with_computation_ms",
+        "with_communication_ms",
+        "with_memcpy_ms",
+        "with_both_ms",
+        "busy_ms",
+    ];
+    let rows = fixture.table_with("overlap_matrix", options()).select(&columns);
+    let expected = [
+        "computation | 0.1 | 40 | 0.06 | 0.1 | 0.04 | 0.01 | 0.01 | 0.12",
+        "communication | 0.06 | 83.33333333333334 | 0.01 | 0.04 | 0.06 | 0.02 | 0.01 | 0.12",
+        "memcpy | 0.02 | 100 | 0 | 0.01 | 0.02 | 0.02 | 0.01 | 0.12",
+    ];
+    assert_eq!(rows, expected);
+}
+
+#[test]
+fn copies_at_the_same_time_share_the_link() {
+    let mut fixture = Fixture::new();
+    let copies = [(0.0, 10.0, Some(100_000)), (5.0, 10.0, Some(200_000)), (50.0, 10.0, None)];
+    for (start, duration, bytes) in copies {
+        let arguments = EventArguments {
+            device: Some(0),
+            stream: Some(7),
+            transfer: Some(MemoryTransfer { bytes, bandwidth_gb_per_s: None }),
+            ..EventArguments::default()
+        };
+        fixture.event(Category::GPU_MEMCPY, "Memcpy HtoD", (0, 7), (start, duration), arguments);
+    }
+    let columns = [
+        "kind",
+        "bytes",
+        "time_ms",
+        "GB/s per copy",
+        "GB/s concurrent",
+        "GB/s concurrent median",
+        "GB/s concurrent max",
+        "busy_ms",
+        "count",
+        "without_size",
+    ];
+    let rows = fixture.table_with("copy_bandwidth", options()).select(&columns);
+    assert_eq!(rows, ["Memcpy HtoD | 300000 | 0.02 | 15 | 20 | 20 | 30 | 0.015 | 3 | 1"]);
+}
+
+#[test]
+fn sheets_of_waits_are_made_when_asked_for() {
+    for waits in [false, true] {
+        let mut fixture = begun();
+        let correlation = fixture.correlation();
+        fixture.device(Category::GPU_MEMCPY, ("Memcpy HtoD", 7, 200.0, 5.0), correlation);
+        fixture.event(Category::USER_ANNOTATION, "step", (1, 1), (0.0, 9.0), EventArguments::default());
+        let analysis = fixture.analyse(AnalysisOptions { waits, ..AnalysisOptions::default() });
+        let made: Vec<String> = pytorch_sheets()
+            .iter()
+            .filter(|sheet| SHEETS.contains(&sheet.name.as_ref()))
+            .filter(|sheet| sheet.table(&analysis).unwrap().is_some())
+            .map(|sheet| sheet.name.to_string())
+            .collect();
+        assert_eq!(made, if waits { SHEETS.as_slice() } else { &[] });
+        assert_eq!(analysis.idle_finding().is_some(), waits);
+    }
+}
+
+#[test]
+fn annotations_have_the_device_time_below_them() {
+    let mut fixture = Fixture::new();
+    let no_arguments = EventArguments::default();
+    fixture.event(Category::USER_ANNOTATION, "step", (1, 1), (0.0, 100.0), no_arguments);
+    fixture.event(Category::USER_ANNOTATION, "optimizer", (1, 1), (40.0, 30.0), no_arguments);
+    fixture.event(Category::USER_ANNOTATION, "backward", (1, 2), (100.0, 40.0), no_arguments);
+    fixture.event(Category::USER_ANNOTATION, "other process", (2, 1), (0.0, 200.0), no_arguments);
+    launch(&mut fixture, ("cudaLaunchKernel", 10.0, 5.0), &[("a", 7, 200.0, 50.0)]);
+    launch(&mut fixture, ("cudaLaunchKernel", 50.0, 5.0), &[("b", 7, 250.0, 20.0)]);
+    launch(&mut fixture, ("cudaLaunchKernel", 60.0, 5.0), &[("c", 8, 260.0, 20.0)]);
+    launch(&mut fixture, ("cudaLaunchKernel", 120.0, 5.0), &[("d", 7, 300.0, 20.0)]);
+    fixture.event(Category::GPU_USER_ANNOTATION, "step", (0, 7), (200.0, 70.0), no_arguments);
+    fixture.event(Category::GPU_USER_ANNOTATION, "optimizer", (0, 7), (250.0, 20.0), no_arguments);
+    fixture.event(Category::GPU_USER_ANNOTATION, "optimizer", (0, 8), (260.0, 20.0), no_arguments);
+    let columns =
+        ["side", "annotation", "device_ms", "length_ms", "count", "device_events", "innermost_events"];
+    let rows = fixture.table_with("annotations", options()).select(&columns);
+    let expected = [
+        "host | step | 0.08 | 0.1 | 1 | 3 | 1",
+        "host | optimizer | 0.03 | 0.03 | 1 | 2 | 2",
+        "host | backward | 0.02 | 0.04 | 1 | 1 | 1",
+        "host | other process | 0 | 0.2 | 1 | 0 | 0",
+        "device | step | 0.07 | 0.07 | 1 | 2 | 1",
+        "device | optimizer | 0.04 | 0.04 | 2 | 2 | 2",
+    ];
+    assert_eq!(rows, expected);
+}
