@@ -19,6 +19,7 @@ const ORDER: &[&str] = &[
     "iterations",
     "atomic-file",
     "sheets",
+    "trace-doctor",
     "operator-sheets",
     "tree-perf",
     "inference-phase",
