@@ -20,6 +20,7 @@ const ORDER: &[&str] = &[
     "atomic-file",
     "sheets",
     "critical-path",
+    "trace-doctor",
     "operator-sheets",
     "tree-perf",
     "inference-phase",

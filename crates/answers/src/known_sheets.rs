@@ -8,6 +8,7 @@ use metal_perf::{comparison_sheet, metal_sheets};
 use multi_rank::job_sheets;
 use rocprof_perf::rocprof_sheets;
 use sheets::{Column, Sheet};
+use trace_doctor::recording_sheet;
 use trace_ingest::RecordingKind;
 use tree_perf::all_sheets;
 use xla_perf::jax_sheets;
@@ -46,6 +47,7 @@ pub fn known_sheets() -> Vec<KnownSheet> {
     all.extend(known(of(RecordingKind::Trace), all_sheets()));
     all.extend(known(of(RecordingKind::Trace), phase_sheets()));
     all.extend(known(of(RecordingKind::Trace), critical_path_sheets()));
+    all.extend(known(of(RecordingKind::Trace), vec![recording_sheet()]));
     all.extend(known(of(RecordingKind::XPlane), overview()));
     all.extend(known(of(RecordingKind::XPlane), vec![overview::sheet(overview::NAME_BESIDE_ANOTHER)]));
     all.extend(known(of(RecordingKind::XPlane), jax_sheets()));

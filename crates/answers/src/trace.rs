@@ -13,6 +13,7 @@ use iterations::{Program, Selected, Window, WindowError};
 use operator_sheets::{Iterated, IterationWork, RooflineShares};
 use script_extension::Extension;
 use sheets::{Layout, Sheet, Table};
+use trace_doctor::{Diagnosis, SHEET_NAME, recording_sheet};
 use trace_ingest::{Category, ReadOptions, RecordingKind, Trace, read_path};
 use trace2tree::{TraceTree, TreeWarning, is_graph_launch};
 use tree_perf::{Analysis, AnalysisOptions, ReportLayout, inference_sheets, pytorch_sheets};
@@ -93,17 +94,23 @@ impl TraceReporter {
             || self.analysis.tree_options().python_frames
     }
 
-    /// The tree of the trace, or of its window.
+    /// Whether the report says what is wrong with the recording: where it is to be like TraceLens's, it does not.
+    fn examines_recording(&self) -> bool {
+        self.sheet_names == SheetNames::Documented && !self.analysis.parity
+    }
+
+    /// The tree of the trace, or of its window, and what is wrong with the recording as a whole.
     fn tree(
         &mut self,
         trace: Trace,
         reading: &ReadOptions<'_>,
         notices: &mut Vec<Notice>,
-    ) -> Result<(TraceTree, Option<Selected>), WindowError> {
+    ) -> Result<(TraceTree, Option<Selected>, Option<Diagnosis>), WindowError> {
         let mut options = self.analysis.tree_options();
         options.python_frames |= self.captures.is_some();
         options.threads = reading.thread_count();
         let mut tree = TraceTree::build(trace, &options);
+        let diagnosis = if self.examines_recording() { Diagnosis::new(&tree) } else { None };
         let mut selected = None;
         if let Some(window) = &self.window {
             let (trace, chosen) = window.cut(tree)?;
@@ -120,7 +127,7 @@ impl TraceReporter {
             None if self.analysis.layout == ReportLayout::Inference => notices.extend(unopened_graphs(&tree)),
             None => {}
         }
-        Ok((tree, selected))
+        Ok((tree, selected, diagnosis))
     }
 }
 
@@ -134,7 +141,7 @@ impl Reporter for TraceReporter {
         run.begin(Stage::Analysis);
         let threads = run.reading.thread_count();
         let mut notices = Vec::new();
-        let (tree, selected) = self
+        let (tree, selected, diagnosis) = self
             .tree(trace, &run.reading, &mut notices)
             .map_err(|error| Error::Window { path: path.to_path_buf(), error })?;
         let window = selected.as_ref().map(window_in_words);
@@ -157,8 +164,11 @@ impl Reporter for TraceReporter {
         }
         run.begin(Stage::Sheets);
         let title = title(path);
+        let examined =
+            Examined { analysis: &analysis, phases: phases.as_ref(), diagnosis: diagnosis.as_ref() };
         let (tables, mut summary) =
-            tables_and_summary(&analysis, phases.as_ref(), &title, self.sheet_names, threads_of_sheets, run)?;
+            tables_and_summary(&examined, &title, self.sheet_names, threads_of_sheets, run)?;
+        summary.statements.extend(diagnosis.as_ref().and_then(Diagnosis::doubts));
         notices.extend(notices_of(&analysis, phases.as_ref()));
         summary.statements.splice(0..0, window);
         notices.extend(no_rooflines(&analysis, &summary));
@@ -188,6 +198,13 @@ fn work_of<'s>(analysis: &Analysis, steps: impl FnOnce(&Trace) -> Cow<'s, [Step]
     work_of_iterations(analysis.trace(), &steps(analysis.trace()), &level.iterations)
 }
 
+/// What is known of a trace.
+struct Examined<'a> {
+    analysis: &'a Analysis,
+    phases: Option<&'a PhaseAnalysis<'a>>,
+    diagnosis: Option<&'a Diagnosis>,
+}
+
 /// A piece of the work of making a report.
 enum Piece<'s, 'a> {
     /// What several sheets share.
@@ -198,13 +215,13 @@ enum Piece<'s, 'a> {
 
 /// All sheets that the trace and the options give, and the first page.
 fn tables_and_summary(
-    analysis: &Analysis,
-    phases: Option<&PhaseAnalysis<'_>>,
+    examined: &Examined<'_>,
     title: &str,
     names: SheetNames,
     threads: usize,
     run: &Run<'_>,
 ) -> Result<(report_writers::Report, Summary), Error> {
+    let &Examined { analysis, phases, diagnosis } = examined;
     let sheets = match analysis.options().layout {
         ReportLayout::Standard => pytorch_sheets(),
         ReportLayout::Inference => inference_sheets(),
@@ -242,6 +259,10 @@ fn tables_and_summary(
     let extension_sheets = analysis.extension_sheets();
     known.extend(extension_sheets.iter().flat_map(both_names));
     all.extend(tables(analysis, extension_sheets, layout)?.0);
+    if let Some(diagnosis) = diagnosis {
+        all.extend(tables(diagnosis, vec![recording_sheet()], layout)?.0);
+    }
+    known.push(SHEET_NAME.to_owned());
     known.extend(phase_sheets().into_iter().map(|sheet| sheet.name.into_owned()));
     Ok((titled(title, (all, known), run)?, summary.clone()))
 }

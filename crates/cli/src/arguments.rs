@@ -3,6 +3,7 @@
 pub(crate) mod any_report;
 pub(crate) mod critical_path;
 pub(crate) mod devices;
+pub(crate) mod doctor;
 pub(crate) mod inference;
 pub(crate) mod jax;
 pub(crate) mod match_blocks;
@@ -32,6 +33,7 @@ use clap::{ArgMatches, ColorChoice, CommandFactory, FromArgMatches, Parser, Subc
 use clap_complete::Shell;
 
 use critical_path::CriticalPathArguments;
+use doctor::DoctorArguments;
 use inference::InferenceArguments;
 use jax::JaxArguments;
 use match_blocks::MatchArguments;
@@ -129,6 +131,9 @@ pub(crate) enum Command {
     CriticalPath(Box<CriticalPathArguments>),
     /// Print the call tree of a trace: operators, launches, kernels
     Tree(TreeArguments),
+    /// Say what is wrong with recordings of PyTorch's profiler, and which figures that spoils
+    #[command(after_help = doctor::EXAMPLES)]
+    Doctor(DoctorArguments),
     /// Split a trace into traces of single steps, of the steady state, or of phases
     #[command(after_help = split::EXAMPLES)]
     Split(SplitArguments),

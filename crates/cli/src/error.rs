@@ -53,6 +53,10 @@ pub(crate) enum Failure {
     NoSuchEvent { path: PathBuf, uid: u32, last: u32 },
     #[error("{path}: has no event {what}", path = .path.display())]
     NothingFound { path: PathBuf, what: String },
+    #[error("{path}: is {kind}; the rules are about traces of PyTorch's profiler", path = .path.display())]
+    NotExamined { path: PathBuf, kind: RecordingKind },
+    #[error("{unsound} of {of} recordings {have} findings of the severity of --fail-on or above", have = if *.unsound == 1 { "has" } else { "have" })]
+    Unsound { unsound: usize, of: usize },
     #[error("the sizes do not fit: {detail}")]
     Sizes { detail: String },
     #[error(
@@ -190,7 +194,7 @@ fn reader_of(kind: RecordingKind) -> &'static str {
 }
 
 /// What the exit codes of the program mean.
-pub(crate) const EXIT_CODES: [(u8, &str); 4] = [
+pub(crate) const EXIT_CODES: [(u8, &str); 5] = [
     (0, "All went well. What is wrong with a recording and did not stop the run is a warning."),
     (1, "An output could not be written, or the program is at fault."),
     (
@@ -198,6 +202,7 @@ pub(crate) const EXIT_CODES: [(u8, &str); 4] = [
         "What was given cannot be used: the options, a file that is no recording or has nothing to show, a picture that \
          was asked for with --quiet and could not be drawn.",
     ),
+    (3, "`tracelens doctor` found something as severe as --fail-on says."),
     (
         130,
         "Ctrl-C ended the run; files that it had begun are gone, and what stood in their place is as it was.",
@@ -210,10 +215,12 @@ impl Failure {
         matches!(self, Failure::Extension(_) | Failure::Arguments(_))
     }
 
-    /// 1 for what is no fault of what the user gave: output that cannot be written, faults of the program. 2 else.
+    /// 1 for what is no fault of what the user gave: output that cannot be written, faults of the program. 3 for
+    /// recordings that are at fault where that was asked. 2 else.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
             Failure::Split(SplitError::Ingest(_)) => ExitCode::from(2),
+            Failure::Unsound { .. } => ExitCode::from(3),
             Failure::Answer(
                 answers::Error::Table(_) | answers::Error::Report(_) | answers::Error::Drawing(_),
             )

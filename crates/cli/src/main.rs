@@ -52,6 +52,7 @@ fn run(command: Command, given: &Given, timings: &mut Timings) -> Result<(), Fai
         Command::RanksSql(arguments) => commands::ranks_sql::run(&arguments),
         Command::CriticalPath(arguments) => commands::critical_path::run(&arguments, given, timings),
         Command::Tree(arguments) => commands::tree::run(&arguments),
+        Command::Doctor(arguments) => commands::doctor::run(&arguments),
         Command::Split(arguments) => commands::split::run(&arguments),
         Command::Match(arguments) => commands::match_blocks::run(&arguments),
         Command::Model(arguments) => commands::model::run(&arguments),

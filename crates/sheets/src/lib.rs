@@ -7,6 +7,7 @@ mod column;
 mod escape;
 mod excerpt;
 mod field;
+pub mod numbers;
 mod sheet;
 mod table;
 

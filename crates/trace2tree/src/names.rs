@@ -52,6 +52,13 @@ pub fn is_graph_launch(name: &str) -> bool {
     name.as_bytes().windows(PART.len()).any(|window| window.eq_ignore_ascii_case(PART))
 }
 
+/// Whether a runtime or driver call of this name starts device work: it contains `launch`, `memcpy` or `memset`. ASCII
+/// letters compare without regard to case.
+#[must_use]
+pub fn is_launch(name: &str) -> bool {
+    CallKind::from_name(name) != CallKind::Other
+}
+
 /// The names by which TraceLens knows the launch of a graph.
 pub(crate) const TRACELENS_GRAPH_LAUNCHES: [&str; 2] = ["cudaGraphLaunch", "hipGraphLaunch"];
 

@@ -3,6 +3,7 @@
 pub(crate) mod archs;
 pub(crate) mod columns;
 pub(crate) mod critical_path;
+pub(crate) mod doctor;
 pub(crate) mod fuse;
 pub(crate) mod jax;
 pub(crate) mod match_blocks;

@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod critical_path;
+mod doctor;
 mod extensions;
 mod hostile;
 mod inference;

@@ -12,6 +12,7 @@ const DOCUMENTED: &[&str] = &[
     "ops_summary.csv",
     "ops_summary_by_category.csv",
     "overview.csv",
+    "recording.csv",
     "unified_perf_summary.csv",
 ];
 
@@ -84,9 +85,11 @@ fn sheets_have_their_current_names_when_asked() {
         assert!(documented.has(before) && !documented.has(after), "{:?}", documented.names());
         assert!(current.has(after) && !current.has(before), "{:?}", current.names());
     }
-    // Reports for programs that know TraceLens's have no overview.
-    assert!(documented.has("overview") && !current.has("overview"));
-    assert_eq!(documented.names().len(), current.names().len() + 1);
+    // Reports for programs that know TraceLens's have neither an overview nor the findings about the recording.
+    for name in ["overview", "recording"] {
+        assert!(documented.has(name) && !current.has(name), "{name}");
+    }
+    assert_eq!(documented.names().len(), current.names().len() + 2);
 }
 
 #[test]

@@ -1,0 +1,188 @@
+//! `tracelens doctor`: what is wrong with recordings.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use answers::numbers::counted;
+use report_writers::terminal::Style;
+use serde::Serialize;
+use sheets::escaped;
+use trace_doctor::{Diagnosis, Finding, Severity};
+use trace_ingest::{ReadOptions, RecordingKind, TimeUnit, read_path};
+use trace2tree::{TraceTree, TreeOptions};
+
+use crate::arguments::doctor::DoctorArguments;
+use crate::console;
+use crate::error::Failure;
+use crate::progress::ReadingProgress;
+use crate::summary::WIDEST;
+use crate::wrapping::wrap;
+
+/// A recording with what is wrong with it.
+struct Examined {
+    name: String,
+    entries: u32,
+    diagnosis: Diagnosis,
+}
+
+pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
+    let mut examined = Vec::new();
+    let mut failure = None;
+    for path in &arguments.files {
+        match examine(path, arguments) {
+            Ok(recording) => examined.push(recording),
+            // The others are examined all the same; the last failure ends the run.
+            Err(error) => failure.replace(error).iter().for_each(console::error),
+        }
+    }
+    if arguments.json {
+        let files: Vec<File<'_>> = examined.iter().map(File::new).collect();
+        console::write_with(|out| {
+            serde_json::to_writer_pretty(&mut *out, &Document { schema: 1, files })?;
+            writeln!(out)
+        })?;
+    } else {
+        console::print(blocks(&examined, console::style()))?;
+    }
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    let reached = |recording: &&Examined| arguments.fail_on.is_reached(recording.diagnosis.worst());
+    match examined.iter().filter(reached).count() {
+        0 => Ok(()),
+        unsound => Err(Failure::Unsound { unsound, of: examined.len() }),
+    }
+}
+
+fn examine(path: &Path, arguments: &DoctorArguments) -> Result<Examined, Failure> {
+    let progress = ReadingProgress::new(arguments.json);
+    let update = |state| progress.update(state);
+    let threads = arguments.threads.map(Into::into);
+    let options = ReadOptions { threads, progress: Some(&update), ..ReadOptions::default() };
+    let trace = read_path(path, &options)?;
+    let name = path
+        .file_name()
+        .map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+    let (entries, kind) = (trace.entries(), trace.facts().recorder.kind);
+    let diagnosis = Diagnosis::new(&TraceTree::build(trace, &TreeOptions::default()));
+    let diagnosis = diagnosis.ok_or_else(|| Failure::NotExamined {
+        path: path.to_path_buf(),
+        kind: kind.unwrap_or(RecordingKind::Trace),
+    })?;
+    Ok(Examined { name, entries, diagnosis })
+}
+
+/// A block per recording: its name, then its findings, each with its remedy below it.
+fn blocks(examined: &[Examined], style: Style) -> String {
+    /// Where the text of a finding begins: behind its rule and severity.
+    const INDENT: &str = "              ";
+    let width = style.width.min(WIDEST);
+    let mut out = String::new();
+    for (position, Examined { name, diagnosis, .. }) in examined.iter().enumerate() {
+        if position > 0 {
+            out.push('\n');
+        }
+        let findings = match diagnosis.worst() {
+            None => "no findings".to_owned(),
+            Some(worst) => {
+                format!("{}, the worst: {worst}", counted(diagnosis.findings.len(), "finding", "findings"))
+            }
+        };
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "{}: {findings}", escaped(name));
+        for Finding { rule, severity, text, .. } in &diagnosis.findings {
+            wrap(text, &format!("  {:<4}{:<8}", rule.id, severity.as_str()), INDENT, width, &mut out);
+            if *severity > Severity::Info {
+                wrap(rule.remedy, INDENT, INDENT, width, &mut out);
+            }
+        }
+    }
+    if style.unicode { out } else { out.replace('µ', "u") }
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    files: Vec<File<'a>>,
+}
+
+#[derive(Serialize)]
+struct File<'a> {
+    name: &'a str,
+    format: &'static str,
+    events: u32,
+    span_ns: i128,
+    device_ns: i128,
+    worst: Option<&'static str>,
+    findings: Vec<FindingRecord<'a>>,
+    guarded: Vec<Guarded>,
+    skipped: Vec<Skipped>,
+}
+
+#[derive(Serialize)]
+struct FindingRecord<'a> {
+    rule: &'static str,
+    severity: &'static str,
+    count: u64,
+    of: Option<u64>,
+    time_ns: Option<i128>,
+    guarded: u64,
+    first: Option<First>,
+    text: &'a str,
+    remedy: &'static str,
+    spoils: &'static [&'static str],
+}
+
+#[derive(Serialize)]
+struct First {
+    uid: u32,
+    ts_ns: i128,
+}
+
+#[derive(Serialize)]
+struct Guarded {
+    rule: &'static str,
+    count: u64,
+}
+
+#[derive(Serialize)]
+struct Skipped {
+    rule: &'static str,
+    reason: &'static str,
+}
+
+impl<'a> File<'a> {
+    fn new(examined: &'a Examined) -> Self {
+        let Examined { name, entries, diagnosis } = examined;
+        let ns = |time: i64| nanoseconds(diagnosis.time_unit, time);
+        let record = |finding: &'a Finding| FindingRecord {
+            rule: finding.rule.id,
+            severity: finding.severity.as_str(),
+            count: finding.count,
+            of: finding.of,
+            time_ns: finding.time.map(ns),
+            guarded: finding.guarded,
+            first: finding.first.map(|place| First { uid: place.uid, ts_ns: ns(place.start) }),
+            text: &finding.text,
+            remedy: finding.rule.remedy,
+            spoils: finding.rule.spoils,
+        };
+        let guarded = diagnosis.guarded.iter().map(|&(rule, count)| Guarded { rule: rule.id, count });
+        let skipped = diagnosis.skipped.iter().map(|&(rule, reason)| Skipped { rule: rule.id, reason });
+        File {
+            name,
+            format: "kineto-json",
+            events: *entries,
+            span_ns: ns(diagnosis.span),
+            device_ns: ns(diagnosis.device_time),
+            worst: diagnosis.worst().map(Severity::as_str),
+            findings: diagnosis.findings.iter().map(record).collect(),
+            guarded: guarded.collect(),
+            skipped: skipped.collect(),
+        }
+    }
+}
+
+fn nanoseconds(unit: TimeUnit, time: i64) -> i128 {
+    i128::from(time) * 1000 / i128::from(unit.per_microsecond())
+}

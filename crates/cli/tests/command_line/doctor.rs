@@ -1,0 +1,79 @@
+//! `tracelens doctor`.
+
+use serde_json::Value;
+
+use crate::program::{Sheets, Workplace};
+use crate::trace::{kernel, launch, operator, trace};
+
+/// An operator with its kernel, and a kernel whose launch has a smaller id than any in the file.
+fn place() -> Workplace {
+    let events = [
+        operator("aten::mm", 5.25, 90.0),
+        launch(10, 20.125),
+        kernel("gemm", 10, 100.125, 10.0),
+        kernel("early", 1, 6.125, 10.0),
+    ];
+    let place = Workplace::with(trace(&events));
+    let text = std::fs::read_to_string(place.path("trace.json")).unwrap();
+    place.put("cut.json", &text[..text.len() - 20]);
+    place
+}
+
+#[test]
+fn findings_are_printed_with_their_remedy() {
+    let out = place().run(&["doctor", "trace.json"]).exits_with(0).out;
+    assert!(out.starts_with("trace.json: ") && out.contains("the worst: warning"), "{out}");
+    let lines: Vec<&str> = out.lines().collect();
+    let at = lines.iter().position(|line| line.starts_with("  W2  warning")).unwrap();
+    let text = lines[at..].join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let expected = "W2 warning 1 of 2 device events (10.00 µs, 50.0% of device time) were queued before the recording \
+                    began and have no launch in the file Synchronise the device";
+    assert!(text.starts_with(expected), "{text}");
+}
+
+#[test]
+fn the_exit_code_tells_whether_a_finding_is_as_severe_as_asked() {
+    let place = place();
+    for (file, fail_on, code) in [
+        ("trace.json", "error", 0),
+        ("trace.json", "warning", 3),
+        ("trace.json", "note", 3),
+        ("cut.json", "error", 3),
+        ("cut.json", "never", 0),
+        ("absent.json", "never", 2),
+    ] {
+        place.run(&["doctor", file, "--fail-on", fail_on]).exits_with(code);
+    }
+    let outcome = place.run(&["doctor", "absent.json", "trace.json", "cut.json"]).exits_with(2);
+    assert!(outcome.out.contains("trace.json: ") && outcome.out.contains("cut.json: "), "{outcome:?}");
+}
+
+#[test]
+fn json_has_the_findings_of_each_file() {
+    let place = place();
+    let out = place.run(&["doctor", "trace.json", "cut.json", "--json"]).exits_with(3).out;
+    let document: Value = serde_json::from_str(&out).unwrap();
+    let [whole, cut] = document["files"].as_array().unwrap().as_slice() else { panic!("{out}") };
+    assert_eq!((&document["schema"], &whole["name"]), (&Value::from(1), &Value::from("trace.json")));
+    assert_eq!((&whole["worst"], &cut["worst"]), (&Value::from("warning"), &Value::from("error")));
+    let found = whole["findings"].as_array().unwrap().iter().find(|finding| finding["rule"] == "W2").unwrap();
+    for (key, value) in [("count", 1), ("of", 2), ("time_ns", 10_000), ("guarded", 0)] {
+        assert_eq!(found[key], value, "{key}");
+    }
+    assert_eq!(found["first"]["ts_ns"], 875);
+    assert!(whole["skipped"].as_array().unwrap().iter().any(|skipped| skipped["rule"] == "L5"));
+}
+
+#[test]
+fn reports_have_the_findings_unless_they_are_to_be_those_of_tracelens() {
+    let place = place();
+    let report =
+        |options: &[&str]| place.run(&[&["report", "trace.json"], options].concat()).exits_with(0).out;
+    let sheets = Sheets::parse(&report(&["--json"]));
+    assert!(sheets.column("recording", "rule").contains(&&Value::from("W2")));
+    for options in [["--json", "--sheet-names=current"], ["--json", "--parity=tracelens"]] {
+        assert!(!Sheets::parse(&report(&options)).has("recording"), "{options:?}");
+    }
+    let printed = report(&[]).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(printed.contains("kernel times of operators are too small (W2; sheet recording)"), "{printed}");
+}

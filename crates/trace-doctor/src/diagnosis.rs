@@ -1,0 +1,88 @@
+//! All rules, applied to one recording.
+
+use std::cmp::Reverse;
+
+use trace_ingest::{RecordingKind, TimeUnit};
+use trace2tree::TraceTree;
+
+use crate::facts::Facts;
+use crate::finding::{Finding, Place, Severity};
+use crate::rules::{Found, RULES, Rule, Verdict};
+use crate::sheet::SHEET_NAME;
+
+/// What is wrong with a recording.
+#[derive(Clone, Debug, Default)]
+pub struct Diagnosis {
+    /// What fires, the worst first, then what affects most time, then in the order of [`RULES`].
+    pub findings: Vec<Finding>,
+    /// Rules that do not fire because everything they saw has a harmless explanation, with how many events that were.
+    pub guarded: Vec<(&'static Rule, u64)>,
+    /// Rules that could not run, with the reason.
+    pub skipped: Vec<(&'static Rule, &'static str)>,
+    /// Events with a length that are in the file, the recording's own span excepted.
+    pub spans: u64,
+    /// Time from the first start to the last end, in the trace's time unit.
+    pub span: i64,
+    /// Time in which device events ran, as reports have it, in the trace's time unit.
+    pub device_time: i64,
+    /// Unit of all times.
+    pub time_unit: TimeUnit,
+}
+
+impl Diagnosis {
+    /// Examines the recording of a tree that was built from all its events. `None` for a trace that was made of another
+    /// kind of recording, about which the rules know nothing.
+    #[must_use]
+    pub fn new(tree: &TraceTree) -> Option<Diagnosis> {
+        if !matches!(tree.trace().facts().recorder.kind, None | Some(RecordingKind::Trace)) {
+            return None;
+        }
+        let facts = Facts::new(tree);
+        let mut diagnosis = Diagnosis {
+            spans: facts.census.spans,
+            span: facts.span(),
+            device_time: facts.device_time(),
+            time_unit: facts.trace.time_unit(),
+            ..Diagnosis::default()
+        };
+        for rule in &RULES {
+            match (rule.examine)(&facts) {
+                Verdict::Sound { guarded: 0 } => {}
+                Verdict::Sound { guarded } => diagnosis.guarded.push((rule, guarded)),
+                Verdict::NotExamined(reason) => diagnosis.skipped.push((rule, reason)),
+                Verdict::Fires(Found { severity, count, of, time, guarded, first, text }) => {
+                    let place =
+                        |event| Place { uid: facts.events.uid(event), start: facts.events.start(event) };
+                    let first = first.map(place);
+                    let finding = Finding { rule, severity, count, of, time, guarded, first, text };
+                    diagnosis.findings.push(finding);
+                }
+            }
+        }
+        diagnosis.findings.sort_by_key(|finding| (Reverse(finding.severity), Reverse(finding.time)));
+        Some(diagnosis)
+    }
+
+    /// The severity of the worst finding; `None` without any.
+    #[must_use]
+    pub fn worst(&self) -> Option<Severity> {
+        self.findings.first().map(|finding| finding.severity)
+    }
+
+    /// One line about what makes figures of a report's first page doubtful, if anything does: the worst of it, and how
+    /// many more there are.
+    #[must_use]
+    pub fn doubts(&self) -> Option<String> {
+        let doubtful = self.findings.iter().filter(|finding| finding.severity >= Severity::Warning);
+        let mut doubtful = doubtful.filter_map(|finding| Some((finding, finding.rule.consequence?)));
+        let (finding, consequence) = doubtful.next()?;
+        let more = match doubtful.count() {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        Some(format!(
+            "recording: {}: {consequence} ({}{more}; sheet {SHEET_NAME})",
+            finding.text, finding.rule.id
+        ))
+    }
+}

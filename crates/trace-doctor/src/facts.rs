@@ -1,0 +1,338 @@
+//! What the rules look at: counts, and calls and device events in the orders that rules need.
+
+use hashbrown::HashMap;
+use perf_models::CommunicationPatterns;
+use trace_ingest::{Category, EventId, EventTable, PerString, Phase, Trace};
+use trace2tree::{CaptureSpan, LinkBy, TraceTree, busy_time, capture_spans, is_graph_launch, is_launch};
+
+/// Everything that rules share.
+pub(crate) struct Facts<'t> {
+    pub(crate) tree: &'t TraceTree,
+    pub(crate) trace: &'t Trace,
+    pub(crate) events: &'t EventTable,
+    pub(crate) census: Census,
+    /// Runtime and driver calls, by start.
+    pub(crate) calls: Vec<Call>,
+    /// Correlation ids other than 0 with their calls, by id, then by start.
+    pub(crate) called: Vec<(i64, EventId)>,
+    /// Kernels, copies and fills, by start.
+    pub(crate) device: Vec<EventId>,
+    /// Time in which device events ran whose launch is known, and in which those ran whose launch is not, in the
+    /// trace's time unit. Their sum is the device time of reports.
+    pub(crate) linked_time: i64,
+    pub(crate) unlinked_time: i64,
+    pub(crate) captures: Vec<CaptureSpan>,
+}
+
+/// A runtime or driver call.
+#[derive(Clone, Copy)]
+pub(crate) struct Call {
+    pub(crate) event: EventId,
+    pub(crate) kind: CallKind,
+}
+
+/// What a call starts on the device, by its name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CallKind {
+    GraphLaunch,
+    Memset,
+    /// A kernel or a copy.
+    Work,
+    /// Nothing.
+    Other,
+}
+
+impl CallKind {
+    fn from_name(name: &str) -> CallKind {
+        let contains =
+            |part: &[u8]| name.as_bytes().windows(part.len()).any(|window| window.eq_ignore_ascii_case(part));
+        match name {
+            _ if is_graph_launch(name) => CallKind::GraphLaunch,
+            _ if contains(b"memset") => CallKind::Memset,
+            // cudaLaunchHostFunc runs a function of the host.
+            _ if contains(b"hostfunc") => CallKind::Other,
+            _ if is_launch(name) => CallKind::Work,
+            _ => CallKind::Other,
+        }
+    }
+
+    pub(crate) fn launches(self) -> bool {
+        self != CallKind::Other
+    }
+}
+
+/// What one pass over all events counts. Times are in the trace's time unit.
+pub(crate) struct Census {
+    /// Events with a length, the recording's own span excepted.
+    pub(crate) spans: u64,
+    /// Start of the first of them and end of the last.
+    pub(crate) start: i64,
+    pub(crate) end: i64,
+    pub(crate) operators: Tally,
+    pub(crate) operators_with_shapes: u64,
+    /// Python frames, those included that the reader left out.
+    pub(crate) python_frames: u64,
+    /// Calls of a runtime that is neither CUDA's nor HIP's.
+    pub(crate) foreign_calls: Tally,
+    /// Work of devices that are neither NVIDIA's nor AMD's.
+    pub(crate) foreign_work: Tally,
+    /// Ranges of CUPTI's range profiler.
+    pub(crate) profiler_ranges: Tally,
+    pub(crate) allocations: u64,
+    pub(crate) waits: u64,
+    pub(crate) overhead: Tally,
+    pub(crate) communication: Tally,
+    /// Kernels of communication that do not say which collective they are.
+    pub(crate) unnamed_communication: Tally,
+    /// Annotations `ProfilerStep#…`, by start.
+    pub(crate) steps: Vec<EventId>,
+    /// The mark `Record Window End`.
+    pub(crate) window_end: Option<i64>,
+    /// The unit of which all starts are multiples, absolute ones.
+    pub(crate) granularity: Granularity,
+}
+
+/// How finely times are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Granularity {
+    WholeMicroseconds,
+    /// Multiples of 0.25 µs: a double of this magnitude has no others.
+    Quarters,
+    Finer,
+}
+
+/// How many events, the sum of their lengths, and the first in the file.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Tally {
+    pub(crate) count: u64,
+    pub(crate) time: i64,
+    pub(crate) first: Option<EventId>,
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, events: &EventTable, event: EventId) {
+        self.count += 1;
+        self.time += events.duration(event);
+        self.first.get_or_insert(event);
+    }
+
+    pub(crate) fn of(events: &EventTable, of: impl IntoIterator<Item = EventId>) -> Tally {
+        let mut tally = Tally::default();
+        of.into_iter().for_each(|event| tally.add(events, event));
+        tally
+    }
+}
+
+/// What a category without a constant of its own is.
+#[derive(Clone, Copy)]
+enum OtherCategory {
+    Wait,
+    ProfilerRange,
+    ForeignCall,
+    ForeignWork,
+    Unknown,
+}
+
+impl OtherCategory {
+    fn from_name(name: &str) -> OtherCategory {
+        const RUNTIMES: [&str; 5] =
+            ["mtia_runtime", "xpu_runtime", "xpu_driver", "hpu_runtime", "privateuse1_runtime"];
+        const DEVICES: [&str; 4] = ["mtia_", "hpu_", "privateuse1_", "xpu_"];
+        match name {
+            "cuda_sync" => OtherCategory::Wait,
+            "cuda_profiler_range" => OtherCategory::ProfilerRange,
+            _ if RUNTIMES.contains(&name) => OtherCategory::ForeignCall,
+            _ if DEVICES.iter().any(|device| name.starts_with(device)) => OtherCategory::ForeignWork,
+            _ => OtherCategory::Unknown,
+        }
+    }
+}
+
+impl<'t> Facts<'t> {
+    pub(crate) fn new(tree: &'t TraceTree) -> Self {
+        let trace = tree.trace();
+        let events = trace.events();
+        let mut kinds: PerString<'_, CallKind> = PerString::new(trace.strings(), CallKind::from_name);
+        let (mut calls, mut device) = (Vec::new(), Vec::new());
+        for event in events.ids() {
+            let category = events.category(event);
+            if category.is_launch_api() {
+                calls.push(Call { event, kind: *kinds.get(events.name(event)) });
+            } else if category.is_device() {
+                device.push(event);
+            }
+        }
+        calls.sort_by_key(|call| events.start(call.event));
+        device.sort_by_key(|&event| events.start(event));
+        let mut called: Vec<(i64, EventId)> = calls
+            .iter()
+            .filter_map(|call| Some((events.correlation(call.event).filter(|&id| id != 0)?, call.event)))
+            .collect();
+        called.sort_by_key(|&(id, _)| id);
+        let busy = |linked| {
+            busy_time(events, device.iter().copied().filter(|&event| tree.contains(event) == linked))
+        };
+        let (linked_time, unlinked_time) = (busy(true), busy(false));
+        Facts {
+            tree,
+            trace,
+            events,
+            census: Census::new(trace),
+            calls,
+            called,
+            device,
+            linked_time,
+            unlinked_time,
+            captures: capture_spans(trace),
+        }
+    }
+
+    /// Time in which device events ran, as reports have it.
+    pub(crate) fn device_time(&self) -> i64 {
+        self.linked_time + self.unlinked_time
+    }
+
+    /// Time from the first start to the last end.
+    pub(crate) fn span(&self) -> i64 {
+        self.census.end - self.census.start
+    }
+
+    pub(crate) fn microseconds(&self, time: i64) -> f64 {
+        self.trace.to_microseconds(time)
+    }
+
+    /// So many microseconds in the trace's time unit.
+    pub(crate) fn in_trace_units(&self, microseconds: i64) -> i64 {
+        microseconds * self.trace.time_unit().per_microsecond()
+    }
+
+    /// Why rules about links cannot run, if they cannot.
+    pub(crate) fn links_are_unknown(&self) -> Option<&'static str> {
+        (self.tree.options().link_by == LinkBy::Flow)
+            .then_some("device events are linked by launch arrows alone, as TraceLens does")
+    }
+
+    /// Device events without a known launch, by start.
+    pub(crate) fn unlinked(&self) -> impl Iterator<Item = EventId> + '_ {
+        self.device.iter().copied().filter(|&event| !self.tree.contains(event))
+    }
+
+    /// Device events with the call that launched them, by start.
+    pub(crate) fn linked(&self) -> impl Iterator<Item = (EventId, EventId)> + '_ {
+        self.device.iter().filter_map(|&event| Some((event, self.tree.launch(event)?)))
+    }
+
+    pub(crate) fn is_linked(&self, call: EventId) -> bool {
+        !self.tree.device_events(call).is_empty()
+    }
+
+    /// Whether a call was recorded into a graph instead of starting work.
+    pub(crate) fn is_captured(&self, call: EventId) -> bool {
+        let start = self.events.start(call);
+        self.captures.iter().take_while(|span| span.start <= start).any(|span| start <= span.end)
+    }
+
+    /// Whether the recorder is that of ROCm.
+    pub(crate) fn is_rocm(&self) -> bool {
+        let facts = self.trace.facts();
+        facts.roctracer_version.is_some() || facts.hip_runtime_version.is_some()
+    }
+
+    /// Whether the work of a device that is neither NVIDIA's nor AMD's was recorded.
+    pub(crate) fn is_of_foreign_device(&self) -> bool {
+        self.census.foreign_calls.count + self.census.foreign_work.count > 0
+    }
+}
+
+impl Census {
+    fn new(trace: &Trace) -> Census {
+        let events = trace.events();
+        let patterns = CommunicationPatterns::default();
+        let mut communicates = PerString::new(trace.strings(), |name| patterns.is_communication(name));
+        let mut is_step = PerString::new(trace.strings(), |name: &str| name.starts_with("ProfilerStep#"));
+        let (allocation, window_end) =
+            (trace.strings().find("[memory]"), trace.strings().find("Record Window End"));
+        let mut others: HashMap<Category, OtherCategory> = HashMap::new();
+        let per_microsecond = trace.time_unit().per_microsecond();
+        let mut granularity = Granularity::WholeMicroseconds;
+        let mut census = Census {
+            spans: 0,
+            start: i64::MAX,
+            end: i64::MIN,
+            operators: Tally::default(),
+            operators_with_shapes: 0,
+            python_frames: u64::from(trace.skipped_frames()),
+            foreign_calls: Tally::default(),
+            foreign_work: Tally::default(),
+            profiler_ranges: Tally::default(),
+            allocations: 0,
+            waits: 0,
+            overhead: Tally::default(),
+            communication: Tally::default(),
+            unnamed_communication: Tally::default(),
+            steps: Vec::new(),
+            window_end: None,
+            granularity,
+        };
+        for event in events.ids() {
+            let (category, name) = (events.category(event), events.name(event));
+            if events.phase(event) == Phase::Instant {
+                census.allocations += u64::from(Some(name) == allocation);
+                if Some(name) == window_end {
+                    census.window_end = census.window_end.max(Some(events.start(event)));
+                }
+                continue;
+            }
+            if category == Category::TRACE {
+                continue;
+            }
+            census.spans += 1;
+            census.start = census.start.min(events.start(event));
+            census.end = census.end.max(events.end(event));
+            if granularity != Granularity::Finer {
+                let of_microsecond = (trace.origin() + events.start(event)).rem_euclid(per_microsecond);
+                granularity = match of_microsecond {
+                    0 => granularity,
+                    part if part * 4 % per_microsecond == 0 => Granularity::Quarters,
+                    _ => Granularity::Finer,
+                };
+            }
+            match category {
+                Category::CPU_OP => {
+                    census.operators.add(events, event);
+                    let signature = events.signature(event).map(|id| trace.signatures().get(id));
+                    census.operators_with_shapes +=
+                        u64::from(signature.is_some_and(|signature| signature.dims.is_some()));
+                }
+                Category::PYTHON_FUNCTION => census.python_frames += 1,
+                Category::KERNEL if *communicates.get(name) => {
+                    census.communication.add(events, event);
+                    let collective = events.arguments().collective.get(event.index());
+                    if collective.is_none_or(|collective| collective.name.is_none()) {
+                        census.unnamed_communication.add(events, event);
+                    }
+                }
+                Category::USER_ANNOTATION if *is_step.get(name) => census.steps.push(event),
+                Category::OVERHEAD => census.overhead.add(events, event),
+                _ if category.is_device() || category.is_launch_api() => {}
+                _ => {
+                    let other = *others
+                        .entry(category)
+                        .or_insert_with(|| OtherCategory::from_name(trace.category_name(category)));
+                    match other {
+                        OtherCategory::Wait => census.waits += 1,
+                        OtherCategory::ProfilerRange => census.profiler_ranges.add(events, event),
+                        OtherCategory::ForeignCall => census.foreign_calls.add(events, event),
+                        OtherCategory::ForeignWork => census.foreign_work.add(events, event),
+                        OtherCategory::Unknown => {}
+                    }
+                }
+            }
+        }
+        if census.spans == 0 {
+            (census.start, census.end) = (0, 0);
+        }
+        census.steps.sort_by_key(|&step| events.start(step));
+        Census { granularity, ..census }
+    }
+}

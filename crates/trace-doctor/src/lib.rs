@@ -1,0 +1,16 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod diagnosis;
+mod facts;
+mod finding;
+mod rules;
+mod sheet;
+
+#[cfg(test)]
+mod recording;
+
+pub use diagnosis::Diagnosis;
+pub use finding::{Finding, Place, Severity};
+pub use rules::{RULES, Rule};
+pub use sheet::{SHEET_NAME, recording_sheet};

@@ -1,0 +1,317 @@
+//! The clocks of host and device, and spans that cannot be as recorded.
+
+use std::cmp::Reverse;
+
+use hashbrown::HashMap;
+use sheets::numbers::{counted, duration, grouped};
+use trace_ingest::{Category, EventId, TrackId};
+use trace2tree::is_graph_launch;
+
+use super::{Found, Verdict};
+use crate::facts::{Facts, Granularity, Tally};
+use crate::finding::Severity;
+
+pub(super) fn start_before_launch(facts: &Facts<'_>) -> Verdict {
+    if let Some(reason) = facts.links_are_unknown() {
+        return Verdict::NotExamined(reason);
+    }
+    // Both times are rounded in files of whole microseconds.
+    let tolerance = match facts.census.granularity {
+        Granularity::WholeMicroseconds => facts.in_trace_units(1),
+        Granularity::Quarters | Granularity::Finer => 0,
+    };
+    let events = facts.events;
+    let (mut early, mut guarded, mut all, mut worst) = (Vec::new(), 0, 0u64, 0);
+    for (event, launch) in facts.linked() {
+        all += 1;
+        let lead = events.start(launch) - events.start(event);
+        worst = worst.max(lead);
+        match lead {
+            lead if lead > tolerance => early.push(event),
+            lead if lead > 0 => guarded += 1,
+            _ => {}
+        }
+    }
+    let count = early.len() as u64;
+    if count == 0 {
+        return Verdict::Sound { guarded };
+    }
+    let severity = match worst > facts.in_trace_units(1000) || count * 100 > all {
+        true => Severity::Error,
+        false => Severity::Warning,
+    };
+    let text = format!(
+        "{} of {} start up to {} before their launch",
+        grouped(count.into()),
+        counted(all as usize, "linked device event", "linked device events"),
+        duration(facts.microseconds(worst)),
+    );
+    Verdict::Fires(Found {
+        of: Some(all),
+        guarded,
+        ..Found::tally(severity, &Tally::of(events, early), text)
+    })
+}
+
+/// Bounds of how far the device's clock is ahead of the host's. The device can start no work before the host asks for
+/// it, and the host cannot come back from waiting for work that has not ended.
+struct Offset {
+    least: i64,
+    most: i64,
+}
+
+impl Offset {
+    /// `None` where the host never waits for work.
+    fn new(facts: &Facts<'_>) -> Option<Offset> {
+        let events = facts.events;
+        let most = facts.linked().map(|(event, launch)| events.start(event) - events.start(launch)).min()?;
+        let is_wait = facts.trace.strings().classify(|name| name.contains("DeviceSynchronize"));
+        let is_copy_to_host = facts.trace.strings().classify(|name| name.contains("DtoH"));
+        let is_blocking_copy =
+            facts.trace.strings().classify(|name| name.contains("Memcpy") && !name.contains("Async"));
+        let mut least: Option<i64> = None;
+        let mut latest_end: HashMap<TrackId, i64> = HashMap::new();
+        for call in &facts.calls {
+            let (track, end) = (events.track(call.event), events.end(call.event));
+            let name = events.name(call.event).index();
+            if is_wait[name] {
+                least = least.max(latest_end.get(&track).map(|latest| latest - end));
+            }
+            for &event in facts.tree.device_events(call.event) {
+                let latest = latest_end.entry(track).or_insert(i64::MIN);
+                *latest = (*latest).max(events.end(event));
+                // Where the copy begins after the call has returned, the call did not wait for it.
+                let waits = is_blocking_copy[name]
+                    && events.start(event) < end
+                    && is_copy_to_host[events.name(event).index()]
+                    && events.duration(call.event) > events.duration(event);
+                if waits {
+                    least = least.max(Some(events.end(event) - end));
+                }
+            }
+        }
+        Some(Offset { least: least?, most })
+    }
+}
+
+pub(super) fn offset(facts: &Facts<'_>) -> Verdict {
+    if let Some(reason) = facts.links_are_unknown() {
+        return Verdict::NotExamined(reason);
+    }
+    let Some(Offset { least, most }) = Offset::new(facts) else {
+        return Verdict::NotExamined("the host never waits for device work");
+    };
+    // Four times are rounded in files of whole microseconds.
+    let tolerance = match facts.census.granularity {
+        Granularity::WholeMicroseconds => facts.in_trace_units(1),
+        Granularity::Quarters | Granularity::Finer => 0,
+    };
+    let time = |time: i64| duration(facts.microseconds(time));
+    let (severity, text, by) = if least > most + tolerance {
+        let text = format!("the clocks of device and host contradict each other by {}", time(least - most));
+        (Severity::Error, text, least - most)
+    } else if least > tolerance {
+        (
+            Severity::Warning,
+            format!("the device's clock is at least {} ahead of the host's", time(least)),
+            least,
+        )
+    } else if most < -tolerance {
+        (
+            Severity::Warning,
+            format!("the device's clock is at least {} behind the host's", time(-most)),
+            -most,
+        )
+    } else {
+        return Verdict::Sound { guarded: 0 };
+    };
+    let count = facts.linked().count() as u64;
+    Verdict::Fires(Found { time: Some(by), ..Found::new(severity, count, text) })
+}
+
+pub(super) fn overrun(facts: &Facts<'_>) -> Verdict {
+    const LEAST_MICROSECONDS: i64 = 100;
+    let events = facts.events;
+    let mut order = facts.device.clone();
+    let row = |event: EventId| (events.device(event), events.stream(event), events.track(event));
+    order.sort_by_key(|&event| (row(event), events.start(event)));
+    let is_replay = |event: EventId| {
+        facts.tree.launch(event).is_some_and(|launch| is_graph_launch(facts.trace.name(launch)))
+    };
+    let (mut long, mut excess, mut guarded) = (Vec::new(), 0, 0);
+    for pair in order.windows(2) {
+        let (event, next) = (pair[0], pair[1]);
+        if row(event) != row(next) {
+            continue;
+        }
+        let over = events.end(event) - events.start(next);
+        if over <= events.duration(next).max(facts.in_trace_units(LEAST_MICROSECONDS)) {
+            continue;
+        }
+        if is_replay(event) && is_replay(next) {
+            guarded += 1;
+        } else {
+            long.push(event);
+            excess += over;
+        }
+    }
+    if long.is_empty() || excess * 1000 < facts.device_time() {
+        return Verdict::Sound { guarded };
+    }
+    long.sort_by_key(|&event| events.start(event));
+    let text = format!(
+        "{} of {} overrun the next one on their stream, by {} in sum",
+        grouped(long.len() as u128),
+        counted(facts.device.len(), "device event", "device events"),
+        duration(facts.microseconds(excess)),
+    );
+    Verdict::Fires(Found {
+        of: Some(facts.device.len() as u64),
+        time: Some(excess),
+        guarded,
+        first: long.first().copied(),
+        ..Found::new(Severity::Warning, long.len() as u64, text)
+    })
+}
+
+pub(super) fn open_frames(facts: &Facts<'_>) -> Verdict {
+    if facts.trace.skipped_frames() > 0 {
+        return Verdict::NotExamined("Python frames were not read");
+    }
+    let events = facts.events;
+    let mut frames: Vec<EventId> =
+        events.ids().filter(|&event| events.category(event) == Category::PYTHON_FUNCTION).collect();
+    frames.sort_by_key(|&frame| (events.track(frame), events.start(frame), Reverse(events.duration(frame))));
+    let last = frames.iter().map(|&frame| events.end(frame)).max().unwrap_or(0);
+    let last = facts.census.window_end.map_or(last, |end| end.min(last));
+    let is_at_end =
+        |frame: EventId| events.end(frame).abs_diff(last) <= facts.in_trace_units(2).unsigned_abs();
+    let mut open: Vec<EventId> = Vec::new();
+    let mut never_closed = Vec::new();
+    for &frame in &frames {
+        while let Some(&top) = open.last() {
+            let is_over = events.track(top) != events.track(frame) || events.end(top) <= events.start(frame);
+            if !is_over {
+                break;
+            }
+            open.pop();
+        }
+        let crosses = open.last().is_some_and(|&parent| events.end(frame) > events.end(parent));
+        if crosses && is_at_end(frame) {
+            never_closed.push(frame);
+        } else {
+            open.push(frame);
+        }
+    }
+    let found = (!never_closed.is_empty()).then(|| {
+        let text = format!(
+            "{} never closed: they outlast their caller, up to the end of the recording",
+            counted(never_closed.len(), "Python frame was", "Python frames were")
+        );
+        let tally = Tally::of(events, never_closed);
+        Found { time: None, of: Some(frames.len() as u64), ..Found::tally(Severity::Warning, &tally, text) }
+    });
+    found.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use trace_ingest::{Category, EventArguments};
+
+    use crate::recording::{Recording, correlated};
+    use crate::{Finding, Severity};
+
+    /// A hundred kernels after their launch and one so many µs before its own.
+    fn early(by: f64, fraction: f64) -> Recording {
+        let mut recording = Recording::new();
+        for at in 0..120 {
+            let start = 100.0 * f64::from(at) + fraction;
+            recording.call("cudaLaunchKernel", (start, 5.0), i64::from(at) + 1);
+            let lead = if at == 60 { by } else { -3.0 };
+            recording.kernel("k", (start - lead, 50.0), i64::from(at) + 1);
+        }
+        recording
+    }
+
+    fn found(recording: Recording, rule: &str) -> Option<Finding> {
+        recording.diagnosis().find(rule).cloned()
+    }
+
+    #[test]
+    fn device_events_before_their_launch_are_counted() {
+        let seen = |by, fraction| {
+            found(early(by, fraction), "C1").map(|found| (found.severity, found.count, found.of))
+        };
+        assert_eq!(seen(0.5, 0.125), Some((Severity::Warning, 1, Some(120))));
+        assert_eq!(seen(1001.0, 0.125), Some((Severity::Error, 1, Some(120))));
+        // Before the call returns is normal, and whole microseconds are rounded.
+        assert_eq!((seen(-0.5, 0.125), seen(1.0, 0.0)), (None, None));
+        assert_eq!(early(1.0, 0.0).diagnosis().guarded("C1"), 1);
+        assert_eq!(seen(2.0, 0.0), Some((Severity::Warning, 1, Some(120))));
+    }
+
+    #[test]
+    fn work_that_ends_after_the_host_waited_for_it_shows_the_offset_of_the_clocks() {
+        let seen = |ahead: f64, waiting_thread: i64| {
+            let mut recording = Recording::new();
+            recording.call("cudaLaunchKernel", (0.125, 2.0), 1);
+            recording.kernel("k", (10.0 + ahead, 40.0), 1);
+            let (name, span) = ("cudaDeviceSynchronize", (5.0, 47.0));
+            recording.host_of((1, waiting_thread), "cuda_runtime", name, span, correlated(2));
+            found(recording, "C2").map(|found| (found.severity, found.time))
+        };
+        assert_eq!(seen(8.0, 1), Some((Severity::Warning, Some(6_000))));
+        assert_eq!((seen(1.0, 1), seen(8.0, 9)), (None, None));
+        assert_eq!(seen(-20.0, 1), Some((Severity::Warning, Some(10_125))));
+    }
+
+    #[test]
+    fn a_copy_shows_the_offset_only_where_its_call_waited() {
+        let seen = |start: f64, length: f64, call: f64| {
+            let mut recording = Recording::new();
+            recording.call("hipMemcpyWithStream", (0.125, call), 1);
+            recording.device(
+                Category::GPU_MEMCPY,
+                "Memcpy DtoH (Device -> Host)",
+                0,
+                (start, length),
+                correlated(1),
+            );
+            found(recording, "C2").map(|found| (found.severity, found.time))
+        };
+        assert_eq!(seen(8.0, 5.0, 10.0), Some((Severity::Warning, Some(2_875))));
+        // The copy is longer than the call, and the call had returned.
+        assert_eq!((seen(8.0, 15.0, 10.0), seen(50.0, 5.0, 10.0)), (None, None));
+    }
+
+    #[test]
+    fn a_device_event_that_overruns_its_successor_has_a_wrong_end() {
+        let seen = |length: f64, launch: &str, stream: i64| {
+            let mut recording = Recording::new();
+            recording.call(launch, (0.125, 2.0), 1);
+            recording.device(Category::KERNEL, "k", 7, (10.0, length), correlated(1));
+            recording.device(Category::KERNEL, "k", stream, (20.0, 50.0), correlated(1));
+            let diagnosis = recording.diagnosis();
+            (diagnosis.find("C4").map(|found| (found.count, found.time)), diagnosis.guarded("C4"))
+        };
+        assert_eq!(seen(120.0, "cudaLaunchKernel", 7), (Some((1, Some(110_000))), 0));
+        assert_eq!(seen(105.0, "cudaLaunchKernel", 7), (None, 0));
+        assert_eq!(seen(120.0, "cudaLaunchKernel", 8), (None, 0));
+        assert_eq!(seen(120.0, "cudaGraphLaunch", 7), (None, 1));
+    }
+
+    #[test]
+    fn frames_that_outlast_their_caller_to_the_end_were_never_closed() {
+        let seen = |end: f64, category: &str| {
+            let mut recording = Recording::new();
+            for (name, span) in [("main", (0.0, 50.0)), ("open", (10.0, end - 10.0)), ("last", (80.0, 20.0))]
+            {
+                recording.host(category, name, span, EventArguments::default());
+            }
+            found(recording, "C5").map(|found| (found.severity, found.count))
+        };
+        assert_eq!(seen(99.0, "python_function"), Some((Severity::Warning, 1)));
+        assert_eq!((seen(50.0, "python_function"), seen(70.0, "python_function")), (None, None));
+        assert_eq!(seen(99.0, "user_annotation"), None);
+    }
+}

@@ -1,0 +1,389 @@
+//! Records that are missing.
+
+use hashbrown::HashSet;
+use sheets::numbers::{counted, decimal, duration, grouped};
+use trace_ingest::EventId;
+use trace2tree::busy_time;
+
+use super::{Found, Verdict};
+use crate::facts::{CallKind, Facts};
+use crate::finding::Severity;
+
+impl Facts<'_> {
+    /// Time in which at least one of these events ran.
+    pub(super) fn busy(&self, events: &[EventId]) -> i64 {
+        busy_time(self.events, events.iter().copied())
+    }
+
+    /// So many device events, out of all, with the share of the device time that theirs is.
+    pub(super) fn share(&self, count: u64, time: i64) -> String {
+        let percent = time as f64 / self.device_time().max(1) as f64 * 100.0;
+        format!(
+            "{} of {} ({}, {}% of device time)",
+            grouped(count.into()),
+            counted(self.device.len(), "device event", "device events"),
+            duration(self.microseconds(time)),
+            decimal(percent, 1),
+        )
+    }
+}
+
+/// Device events without a known launch, by what their correlation id says of it. Each list is by start.
+pub(super) struct Unlinked {
+    /// The launch has a smaller id than any recorded call.
+    pub(super) before_calls: Vec<EventId>,
+    /// The launch would be among the recorded calls, or behind them.
+    pub(super) among_calls: Vec<EventId>,
+    pub(super) without_id: Vec<EventId>,
+    /// Whether a smaller id means an earlier call.
+    pub(super) ids_grow: bool,
+}
+
+impl Unlinked {
+    pub(super) fn new(facts: &Facts<'_>) -> Unlinked {
+        let mut unlinked = Unlinked {
+            before_calls: Vec::new(),
+            among_calls: Vec::new(),
+            without_id: Vec::new(),
+            ids_grow: ids_grow(facts),
+        };
+        let smallest = facts.called.first().map_or(i64::MIN, |&(id, _)| id);
+        for event in facts.unlinked() {
+            let list = match facts.events.correlation(event) {
+                None | Some(0) => &mut unlinked.without_id,
+                Some(id) if id < smallest => &mut unlinked.before_calls,
+                Some(_) => &mut unlinked.among_calls,
+            };
+            list.push(event);
+        }
+        unlinked
+    }
+}
+
+/// Whether the correlation ids of at least 95 % of the calls of a thread are larger than those of the call before.
+fn ids_grow(facts: &Facts<'_>) -> bool {
+    let mut latest = hashbrown::HashMap::new();
+    let (mut grow, mut all) = (0u64, 0u64);
+    for call in &facts.calls {
+        let Some(id) = facts.events.correlation(call.event).filter(|&id| id != 0) else { continue };
+        if let Some(before) = latest.insert(facts.events.track(call.event), id) {
+            all += 1;
+            grow += u64::from(id > before);
+        }
+    }
+    grow * 100 >= all * 95
+}
+
+/// Launches without a device event that nothing explains. Each list is by start.
+pub(super) struct LostLaunches {
+    /// All launches.
+    pub(super) launches: u64,
+    /// Before the first launch with device work.
+    pub(super) before: Vec<EventId>,
+    pub(super) between: Vec<EventId>,
+    /// After the last launch with device work.
+    pub(super) after: Vec<EventId>,
+    /// Fills, launches in captures and of graphs, which may have no device event.
+    pub(super) explained: u64,
+}
+
+impl LostLaunches {
+    pub(super) fn new(facts: &Facts<'_>) -> LostLaunches {
+        let launches: Vec<_> = facts.calls.iter().filter(|call| call.kind.launches()).collect();
+        let mut lost = LostLaunches {
+            launches: launches.len() as u64,
+            before: Vec::new(),
+            between: Vec::new(),
+            after: Vec::new(),
+            explained: 0,
+        };
+        let is_linked = |position: &usize| facts.is_linked(launches[*position].event);
+        let positions = 0..launches.len();
+        let (Some(first), Some(last)) =
+            (positions.clone().find(is_linked), positions.clone().rev().find(is_linked))
+        else {
+            return lost;
+        };
+        let mut fills = Vec::new();
+        for position in positions.filter(|position| !is_linked(position)) {
+            let call = launches[position];
+            // Several records of one launch share its id; the device work hangs below one of them.
+            let shares_id = facts.events.correlation(call.event).is_some_and(|id| facts.has_device_event(id));
+            if shares_id || facts.is_captured(call.event) || call.kind == CallKind::GraphLaunch {
+                lost.explained += 1;
+            } else if call.kind == CallKind::Memset {
+                fills.push((position, call.event));
+            } else if position < first {
+                lost.before.push(call.event);
+            } else if position > last {
+                lost.after.push(call.event);
+            } else {
+                lost.between.push(call.event);
+            }
+        }
+        // Fills of no bytes have no device event. Where other work is missing too, theirs may be as well.
+        if lost.between.is_empty() {
+            lost.explained += fills.len() as u64;
+        } else {
+            let (between, outside): (Vec<_>, Vec<_>) =
+                fills.into_iter().partition(|&(position, _)| (first..=last).contains(&position));
+            lost.explained += outside.len() as u64;
+            lost.between.extend(between.into_iter().map(|(_, event)| event));
+            lost.between.sort_by_key(|&event| facts.events.start(event));
+        }
+        lost
+    }
+}
+
+impl Facts<'_> {
+    /// Whether a device event with this correlation id was linked to a call.
+    fn has_device_event(&self, id: i64) -> bool {
+        let from = self.called.partition_point(|&(other, _)| other < id);
+        self.called[from..]
+            .iter()
+            .take_while(|&&(other, _)| other == id)
+            .any(|&(_, call)| self.is_linked(call))
+    }
+}
+
+pub(super) fn no_device_events(facts: &Facts<'_>) -> Verdict {
+    const FEW: usize = 10;
+    let launches: Vec<EventId> =
+        facts.calls.iter().filter(|call| call.kind.launches()).map(|call| call.event).collect();
+    if !facts.device.is_empty() {
+        return Verdict::Sound { guarded: 0 };
+    }
+    if facts.is_of_foreign_device() {
+        return Verdict::Sound { guarded: launches.len() as u64 + facts.census.foreign_calls.count };
+    }
+    if launches.len() < FEW {
+        return Verdict::Sound { guarded: 0 };
+    }
+    let count = launches.len() as u64;
+    let what = counted(launches.len(), "launch has", "launches have");
+    let (severity, text) = if launches.iter().all(|&call| facts.is_captured(call)) {
+        (Severity::Info, "this is the recording of a capture: its launches went into graphs".to_owned())
+    } else if facts.census.profiler_ranges.count > 0 {
+        let text =
+            format!("{what} no device event: CUPTI's range profiler takes the place of device records");
+        (Severity::Error, text)
+    } else {
+        (Severity::Error, format!("{what} no device event"))
+    };
+    let first = launches.first().copied();
+    Verdict::Fires(Found { of: Some(count), first, ..Found::new(severity, count, text) })
+}
+
+pub(super) fn dropped_device_events(facts: &Facts<'_>) -> Verdict {
+    if let Some(reason) = facts.links_are_unknown() {
+        return Verdict::NotExamined(reason);
+    }
+    let lost = LostLaunches::new(facts);
+    let count = lost.between.len() as u64;
+    if count == 0 {
+        return Verdict::Sound { guarded: lost.explained };
+    }
+    let severity = match count >= 50 && count * 100 >= lost.launches {
+        true => Severity::Error,
+        false => Severity::Warning,
+    };
+    let text = format!(
+        "{} of {} have no device event",
+        grouped(count.into()),
+        counted(lost.launches as usize, "launch", "launches")
+    );
+    Verdict::Fires(Found {
+        of: Some(lost.launches),
+        guarded: lost.explained,
+        first: lost.between.first().copied(),
+        ..Found::new(severity, count, text)
+    })
+}
+
+pub(super) fn missing_calls(facts: &Facts<'_>) -> Verdict {
+    if let Some(reason) = facts.links_are_unknown() {
+        return Verdict::NotExamined(reason);
+    }
+    if facts.census.operators.count == 0 && facts.calls.is_empty() {
+        return Verdict::NotExamined("the host was not recorded");
+    }
+    let missing = Unlinked::new(facts).among_calls;
+    let count = missing.len() as u64;
+    if count < 2 {
+        return Verdict::Sound { guarded: count };
+    }
+    let linked: HashSet<_> = facts.linked().map(|(event, _)| facts.events.name(event)).collect();
+    let time = facts.busy(&missing);
+    let share = facts.share(count, time);
+    let (severity, text) = match missing.iter().any(|&event| linked.contains(&facts.events.name(event))) {
+        true => (Severity::Warning, format!("{share} have no launch in the file")),
+        false => (
+            Severity::Note,
+            format!(
+                "{share} have no launch in the file, nor has any event of their names: the calls were not recorded"
+            ),
+        ),
+    };
+    Verdict::Fires(Found {
+        of: Some(facts.device.len() as u64),
+        time: Some(time),
+        first: missing.first().copied(),
+        ..Found::new(severity, count, text)
+    })
+}
+
+pub(super) fn gaps_in_ids(facts: &Facts<'_>) -> Verdict {
+    if !facts.is_rocm() {
+        return Verdict::NotExamined("ids have gaps in all recordings but those of ROCm");
+    }
+    let (Some(&(smallest, _)), Some(&(largest, _))) = (facts.called.first(), facts.called.last()) else {
+        return Verdict::NotExamined("no calls were recorded");
+    };
+    let of_device = facts.device.iter().filter_map(|&event| facts.events.correlation(event));
+    let of_calls = facts.called.iter().map(|&(id, _)| id);
+    let known: HashSet<i64> =
+        of_calls.chain(of_device).filter(|id| (smallest..=largest).contains(id)).collect();
+    let all = largest.abs_diff(smallest).saturating_add(1);
+    let missing = all - known.len() as u64;
+    let found = (missing > 0).then(|| {
+        let text =
+            format!("{} of {} correlation ids are missing", grouped(missing.into()), grouped(all.into()));
+        Found { of: Some(all), ..Found::new(Severity::Warning, missing, text) }
+    });
+    found.into()
+}
+
+pub(super) fn without_correlation(facts: &Facts<'_>) -> Verdict {
+    let has_id = |event: EventId| facts.events.correlation(event).is_some_and(|id| id != 0);
+    let without: Vec<EventId> = facts.unlinked().filter(|&event| !has_id(event)).collect();
+    let (nodes, without): (Vec<_>, Vec<_>) = without
+        .into_iter()
+        .partition(|event| facts.events.arguments().graph_node.get(event.index()).is_some());
+    let guarded = nodes.len() as u64;
+    let count = without.len() as u64;
+    if count == 0 || !facts.device.iter().any(|&event| has_id(event)) {
+        return Verdict::Sound { guarded };
+    }
+    let time = facts.busy(&without);
+    let text = format!("{} have no correlation id and belong to no operator", facts.share(count, time));
+    Verdict::Fires(Found {
+        of: Some(facts.device.len() as u64),
+        time: Some(time),
+        guarded,
+        first: without.first().copied(),
+        ..Found::new(Severity::Warning, count, text)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use trace_ingest::{Category, EventArguments};
+
+    use crate::recording::{Recording, correlated};
+    use crate::{Diagnosis, Severity};
+
+    fn launching(count: i64, around: &[&str], category: &str) -> Diagnosis {
+        let mut recording = Recording::new();
+        for (at, name) in around.iter().enumerate() {
+            recording.call(name, (if at == 0 { 0.0 } else { 5000.0 }, 0.5), 500 + at as i64);
+        }
+        (0..count).for_each(|at| _ = recording.call("cudaLaunchKernel", (10.0 + at as f64, 0.5), at + 1));
+        recording.host(category, "range", (6000.0, 1.0), EventArguments::default());
+        recording.diagnosis()
+    }
+
+    #[test]
+    fn launches_without_any_device_event_are_an_error() {
+        let seen = |diagnosis: Diagnosis| {
+            let found = diagnosis.find("L1").map(|found| (found.severity, found.count, found.text.clone()));
+            (found, diagnosis.guarded("L1"))
+        };
+        let (found, _) = seen(launching(10, &[], "cpu_op"));
+        assert_eq!(found.map(|(severity, count, _)| (severity, count)), Some((Severity::Error, 10)));
+        assert_eq!(seen(launching(9, &[], "cpu_op")), (None, 0));
+        let capture = ["cudaStreamBeginCapture", "cudaStreamEndCapture"];
+        let (found, _) = seen(launching(10, &capture, "cpu_op"));
+        assert_eq!(found.map(|(severity, ..)| severity), Some(Severity::Info));
+        let (found, _) = seen(launching(10, &[], "cuda_profiler_range"));
+        let (severity, _, text) = found.unwrap();
+        assert!(severity == Severity::Error && text.contains("range profiler"), "{text}");
+        assert_eq!(seen(launching(10, &[], "mtia_runtime")), (None, 11));
+    }
+
+    /// Launches around calls of these names that have no device event.
+    fn lossy(names: &[&str]) -> Diagnosis {
+        let mut recording = Recording::new();
+        recording.launches(1, 2);
+        let unlinked = names.iter().enumerate();
+        unlinked.for_each(|(at, name)| _ = recording.call(name, (400.0 + at as f64, 0.5), at as i64 + 10));
+        recording.launches(200, 2);
+        recording.diagnosis()
+    }
+
+    #[test]
+    fn launches_between_others_without_device_events_were_dropped() {
+        let seen = |names: &[&str]| {
+            let diagnosis = lossy(names);
+            let found = diagnosis.find("L2").map(|found| (found.severity, found.count, found.guarded));
+            (found, diagnosis.guarded("L2"))
+        };
+        assert_eq!(seen(&["cudaLaunchKernel"]), (Some((Severity::Warning, 1, 0)), 0));
+        assert_eq!(seen(&["cudaLaunchKernel"; 50]), (Some((Severity::Error, 50, 0)), 0));
+        assert_eq!(seen(&["cudaMemsetAsync", "cudaMemsetAsync"]), (None, 2));
+        assert_eq!(seen(&["cudaMemsetAsync", "cudaMemcpyAsync"]), (Some((Severity::Warning, 2, 0)), 0));
+        assert_eq!(seen(&["cudaGraphLaunch"]), (None, 1));
+        assert_eq!(seen(&["cudaLaunchHostFunc", "cudaStreamSynchronize"]), (None, 0));
+        let captured = ["cudaStreamBeginCapture", "cudaLaunchKernel", "cudaStreamEndCapture"];
+        assert_eq!(seen(&captured), (None, 1));
+    }
+
+    #[test]
+    fn device_events_among_the_calls_without_one_have_lost_it() {
+        let seen = |names: &[&str]| {
+            let mut recording = Recording::new();
+            recording.launches(1, 4);
+            let lost = names.iter().enumerate();
+            lost.for_each(|(at, name)| {
+                _ = recording.kernel(name, (600.0 + 10.0 * at as f64, 5.0), 20 + at as i64)
+            });
+            let diagnosis = recording.diagnosis();
+            diagnosis.find("L3").map(|found| (found.severity, found.count, found.of, found.time))
+        };
+        assert_eq!(seen(&["gemm", "other"]), Some((Severity::Warning, 2, Some(6), Some(10_000))));
+        assert_eq!(seen(&["other", "other"]), Some((Severity::Note, 2, Some(6), Some(10_000))));
+        assert_eq!(seen(&["gemm"]), None);
+    }
+
+    #[test]
+    fn gaps_in_the_ids_count_on_rocm_alone() {
+        let gaps = |mut recording: Recording, between: i64| {
+            recording.launches(1, 3);
+            recording.launches(4 + between, 2);
+            recording.kernel("before", (0.5, 1.0), 0);
+            recording.diagnosis().find("L5").map(|found| (found.severity, found.count, found.of))
+        };
+        assert_eq!(gaps(Recording::rocm(), 2), Some((Severity::Warning, 2, Some(7))));
+        assert_eq!((gaps(Recording::rocm(), 0), gaps(Recording::new(), 2)), (None, None));
+    }
+
+    #[test]
+    fn device_events_without_an_id_cannot_be_linked() {
+        let seen = |id: Option<i64>, graph_node: Option<i64>| {
+            let mut recording = Recording::new();
+            recording.launches(1, 3);
+            let arguments = EventArguments { correlation: id, graph_node, ..EventArguments::default() };
+            recording.device(Category::KERNEL, "k", 7, (500.0, 2.0), arguments);
+            let diagnosis = recording.diagnosis();
+            (
+                diagnosis.find("L6").map(|found| (found.severity, found.count, found.of)),
+                diagnosis.guarded("L6"),
+            )
+        };
+        let fires = Some((Severity::Warning, 1, Some(4)));
+        assert_eq!((seen(None, None), seen(Some(0), None)), ((fires, 0), (fires, 0)));
+        assert_eq!(seen(Some(0), Some(5)), (None, 1));
+        let mut none_has_one = Recording::new();
+        none_has_one.device(Category::KERNEL, "k", 7, (0.0, 1.0), correlated(0));
+        assert!(none_has_one.diagnosis().find("L6").is_none());
+    }
+}

@@ -1,0 +1,456 @@
+//! The rules, one list in the order of the report.
+
+mod clocks;
+mod file;
+mod ids;
+mod loss;
+mod profiler;
+mod recorded;
+mod window;
+
+use trace_ingest::EventId;
+
+use crate::facts::{Facts, Tally};
+use crate::finding::Severity;
+
+/// Something that can be wrong with a recording.
+#[derive(Debug)]
+pub struct Rule {
+    /// Short name, such as `W2`: its group (F file, R what was recorded, W window, L loss, C clocks, S streams, I ids,
+    /// O overhead, N names) and its number there.
+    pub id: &'static str,
+    /// What it looks for.
+    pub looks_for: &'static str,
+    /// What to do about it.
+    pub remedy: &'static str,
+    /// Sheets and figures that it spoils.
+    pub spoils: &'static [&'static str],
+    /// What it does to a figure of a report's first page, if it does.
+    pub consequence: Option<&'static str>,
+    pub(crate) examine: fn(&Facts<'_>) -> Verdict,
+}
+
+/// What a rule says of a recording.
+pub(crate) enum Verdict {
+    /// Nothing is wrong. So many events look like it and are explained by something harmless.
+    Sound {
+        guarded: u64,
+    },
+    Fires(Found),
+    /// Why the recording does not say.
+    NotExamined(&'static str),
+}
+
+/// The evidence of a rule that fires, as [`crate::Finding`] has it.
+pub(crate) struct Found {
+    pub(crate) severity: Severity,
+    pub(crate) count: u64,
+    pub(crate) of: Option<u64>,
+    pub(crate) time: Option<i64>,
+    pub(crate) guarded: u64,
+    pub(crate) first: Option<EventId>,
+    pub(crate) text: String,
+}
+
+impl Found {
+    pub(crate) fn new(severity: Severity, count: u64, text: impl Into<String>) -> Self {
+        Found { severity, count, of: None, time: None, guarded: 0, first: None, text: text.into() }
+    }
+
+    /// With the count, the time and the first event of a tally.
+    pub(crate) fn tally(severity: Severity, tally: &Tally, text: impl Into<String>) -> Self {
+        let time = (tally.time > 0).then_some(tally.time);
+        Found { time, first: tally.first, ..Found::new(severity, tally.count, text) }
+    }
+}
+
+impl From<Option<Found>> for Verdict {
+    fn from(found: Option<Found>) -> Self {
+        found.map_or(Verdict::Sound { guarded: 0 }, Verdict::Fires)
+    }
+}
+
+const OPERATOR_FIGURES: &[&str] =
+    &["ops_summary", "ops_all", "unified_perf_summary", "coverage", "shares of device time"];
+const EVERY_TIME: &[&str] = &["every time"];
+
+/// All rules.
+pub static RULES: [Rule; 45] = [
+    Rule {
+        id: "F1",
+        looks_for: "a file that ends early or is damaged",
+        remedy: "Export or copy the recording again. Until then the report is of the part before the damage.",
+        spoils: &["everything after the last time that was read"],
+        consequence: Some("the figures are of the part that was read"),
+        examine: file::ends_early,
+    },
+    Rule {
+        id: "F2",
+        looks_for: "events and names that are malformed",
+        remedy: "Update PyTorch: older recorders write unprintable characters of names unescaped.",
+        spoils: &["names"],
+        consequence: None,
+        examine: file::malformed,
+    },
+    Rule {
+        id: "F3",
+        looks_for: "times in another unit than microseconds, or on another base",
+        remedy: "Write `ts` and `dur` in microseconds and `baseTimeNanoseconds` in nanoseconds.",
+        spoils: EVERY_TIME,
+        consequence: Some("no time can be trusted"),
+        examine: file::other_unit,
+    },
+    Rule {
+        id: "F4",
+        looks_for: "times in whole microseconds",
+        remedy: "Record with PyTorch of April 2024 or later, which writes nanoseconds.",
+        spoils: &["kernels under 10 µs", "gaps", "overlap"],
+        consequence: None,
+        examine: file::whole_microseconds,
+    },
+    Rule {
+        id: "F5",
+        looks_for: "times so large that doubles round them",
+        remedy: "Record with PyTorch of April 2024 or later, which writes times relative to `baseTimeNanoseconds`.",
+        spoils: &["sums over short events"],
+        consequence: None,
+        examine: file::doubles,
+    },
+    Rule {
+        id: "F6",
+        looks_for: "events with impossible times",
+        remedy: "Record again; if it recurs, report it to the recorder's authors.",
+        spoils: &["span", "idle time"],
+        consequence: Some("the span and the idle time may be too long"),
+        examine: file::impossible_times,
+    },
+    Rule {
+        id: "F7",
+        looks_for: "device events that are in the file twice",
+        remedy: "Check whether the file was merged from overlapping recordings, and report each alone.",
+        spoils: &["all sums of device time"],
+        consequence: Some("sums of kernel times count them twice"),
+        examine: file::repeated_events,
+    },
+    Rule {
+        id: "F8",
+        looks_for: "recordings of several processes in one file",
+        remedy: "Report the recording of each process alone.",
+        spoils: OPERATOR_FIGURES,
+        consequence: Some("kernels may be charged to operators of another process"),
+        examine: file::several_processes,
+    },
+    Rule {
+        id: "R1",
+        looks_for: "device events without operators",
+        remedy: "Add ProfilerActivity.CPU to the activities.",
+        spoils: &["ops_summary", "ops_all", "unified_perf_summary", "rooflines"],
+        consequence: None,
+        examine: recorded::no_operators,
+    },
+    Rule {
+        id: "R2",
+        looks_for: "operators without device work",
+        remedy: "If the program uses a GPU, add ProfilerActivity.CUDA to the activities.",
+        spoils: &["gpu_timeline"],
+        consequence: None,
+        examine: recorded::no_device_work,
+    },
+    Rule {
+        id: "R3",
+        looks_for: "operators without shapes",
+        remedy: "Record with record_shapes=True.",
+        spoils: &["rooflines", "ops_all", "FLOPs"],
+        consequence: None,
+        examine: recorded::no_shapes,
+    },
+    Rule {
+        id: "R4",
+        looks_for: "operators without Python frames",
+        remedy: "Record with with_stack=True to see modules and call stacks; host times grow.",
+        spoils: &["modules", "call stacks"],
+        consequence: None,
+        examine: recorded::no_stacks,
+    },
+    Rule {
+        id: "R5",
+        looks_for: "nothing but Python frames",
+        remedy: "Add ProfilerActivity.CPU and ProfilerActivity.CUDA to the activities.",
+        spoils: &["everything but Python frames"],
+        consequence: None,
+        examine: recorded::only_frames,
+    },
+    Rule {
+        id: "R6",
+        looks_for: "device events without an External id",
+        remedy: "None is needed: device events are linked by correlation id.",
+        spoils: &[],
+        consequence: None,
+        examine: recorded::no_external_ids,
+    },
+    Rule {
+        id: "R7",
+        looks_for: "device work without allocations",
+        remedy: "Record with profile_memory=True to see memory.",
+        spoils: &["memory"],
+        consequence: None,
+        examine: recorded::no_allocations,
+    },
+    Rule {
+        id: "R8",
+        looks_for: "a file that does not name its GPU",
+        remedy: "Say which GPU it is when you ask for the report.",
+        spoils: &["rooflines"],
+        consequence: None,
+        examine: recorded::no_device_properties,
+    },
+    Rule {
+        id: "R9",
+        looks_for: "device work without records of synchronisation",
+        remedy: "Record with enable_cuda_sync_events=True to see which stream waits for which.",
+        spoils: &["critical path"],
+        consequence: None,
+        examine: recorded::no_waits,
+    },
+    Rule {
+        id: "R10",
+        looks_for: "communication kernels that do not name their collective",
+        remedy: "Record with a newer PyTorch; coalesced calls lack the names in all versions.",
+        spoils: &["coll_analysis", "tables of ranks"],
+        consequence: None,
+        examine: recorded::unnamed_collectives,
+    },
+    Rule {
+        id: "R11",
+        looks_for: "communication without the process's rank",
+        remedy: "Name the files after their ranks, so that reports of jobs can tell them.",
+        spoils: &["tables of ranks"],
+        consequence: None,
+        examine: recorded::no_rank,
+    },
+    Rule {
+        id: "R12",
+        looks_for: "recordings without marked steps",
+        remedy: "Call prof.step() after each step.",
+        spoils: &["step times"],
+        consequence: None,
+        examine: recorded::no_steps,
+    },
+    Rule {
+        id: "W2",
+        looks_for: "device events that were queued before the recording began",
+        remedy: "Synchronise the device (torch.cuda.synchronize()) before the recording starts.",
+        spoils: OPERATOR_FIGURES,
+        consequence: Some("kernel times of operators are too small"),
+        examine: window::queued_before,
+    },
+    Rule {
+        id: "W3",
+        looks_for: "launches at the head or tail whose device events are missing",
+        remedy: "Leave a step of warm-up before the recording and synchronise at its end (pytorch #192021).",
+        spoils: OPERATOR_FIGURES,
+        consequence: Some("kernel times of operators are too small"),
+        examine: window::device_records_shorter,
+    },
+    Rule {
+        id: "W4",
+        looks_for: "device work that outlasts the last step",
+        remedy: "Synchronise the device at the end of the step where step times matter.",
+        spoils: &["step times"],
+        consequence: None,
+        examine: window::work_after_last_step,
+    },
+    Rule {
+        id: "W5",
+        looks_for: "a first step of warm-up, or steps that the recording cuts",
+        remedy: "Leave these steps out of the report: choose the steady iterations.",
+        spoils: &["means over steps"],
+        consequence: None,
+        examine: window::odd_steps,
+    },
+    Rule {
+        id: "W6",
+        looks_for: "events that outlast the recorder's window",
+        remedy: "Do not read the idle time after the mark `Record Window End` as the program's.",
+        spoils: &["idle time at the end"],
+        consequence: None,
+        examine: window::outlasting_events,
+    },
+    Rule {
+        id: "L1",
+        looks_for: "launches without any device event",
+        remedy: "Stop other profilers that hold CUPTI or ROCprofiler, and check the permission to read counters.",
+        spoils: &["everything about the device"],
+        consequence: None,
+        examine: loss::no_device_events,
+    },
+    Rule {
+        id: "L2",
+        looks_for: "launches between others whose device events are missing",
+        remedy: "Enlarge CUPTI's buffers or record fewer steps.",
+        spoils: OPERATOR_FIGURES,
+        consequence: Some("kernel times of operators are too small"),
+        examine: loss::dropped_device_events,
+    },
+    Rule {
+        id: "L3",
+        looks_for: "device events whose launch call is missing",
+        remedy: "Record again with larger buffers; calls of the driver's interface need a recorder that records them.",
+        spoils: OPERATOR_FIGURES,
+        consequence: Some("kernel times of operators are too small"),
+        examine: loss::missing_calls,
+    },
+    Rule {
+        id: "L5",
+        looks_for: "gaps in the correlation ids of ROCm",
+        remedy: "Record fewer steps: the recorder has lost records.",
+        spoils: OPERATOR_FIGURES,
+        consequence: Some("kernel times of operators are too small"),
+        examine: loss::gaps_in_ids,
+    },
+    Rule {
+        id: "L6",
+        looks_for: "device events without a correlation id among others that have one",
+        remedy: "Update ROCm: its recorder leaves out the id of some kernels (roctracer #100).",
+        spoils: OPERATOR_FIGURES,
+        consequence: Some("kernel times of operators are too small"),
+        examine: loss::without_correlation,
+    },
+    Rule {
+        id: "C1",
+        looks_for: "device events that start before their launch",
+        remedy: "Do not read queue times of this recording; newer recorders convert clocks better (kineto #1380).",
+        spoils: &["queue times", "launch delays"],
+        consequence: Some("launch delays are wrong"),
+        examine: clocks::start_before_launch,
+    },
+    Rule {
+        id: "C2",
+        looks_for: "clocks of device and host that differ",
+        remedy: "Correct queue times and launch delays by the bound, or compare them within this recording only.",
+        spoils: &["queue times", "launch delays"],
+        consequence: Some("launch delays are wrong"),
+        examine: clocks::offset,
+    },
+    Rule {
+        id: "C4",
+        looks_for: "device events that overrun their successor on the stream",
+        remedy: "Update the driver and recorder: recorded ends are wrong (TraceLens #669).",
+        spoils: &["busy time", "gpu_timeline", "kernel times"],
+        consequence: Some("the busy time is too long"),
+        examine: clocks::overrun,
+    },
+    Rule {
+        id: "C5",
+        looks_for: "Python frames that were never closed",
+        remedy: "None is needed for figures of the device; update PyTorch for correct frames.",
+        spoils: &["times of Python frames", "modules"],
+        consequence: None,
+        examine: clocks::open_frames,
+    },
+    Rule {
+        id: "S1",
+        looks_for: "rows of a viewer that are not the streams",
+        remedy: "None is needed: the stream in the events' arguments is used.",
+        spoils: &[],
+        consequence: None,
+        examine: ids::drawing_lanes,
+    },
+    Rule {
+        id: "S2",
+        looks_for: "copies that ROCm books on stream 0",
+        remedy: "Do not read overlap of copies with kernels of this recording (kineto #1398).",
+        spoils: &["overlap of copies"],
+        consequence: None,
+        examine: ids::copies_on_stream_0,
+    },
+    Rule {
+        id: "S3",
+        looks_for: "correlation ids that several device events share",
+        remedy: "Update ROCm: its recorder repeats ids (kineto #1416).",
+        spoils: OPERATOR_FIGURES,
+        consequence: Some("kernels may be charged to the wrong operator"),
+        examine: ids::shared_by_device_events,
+    },
+    Rule {
+        id: "S4",
+        looks_for: "streams of a graph executor",
+        remedy: "None is needed.",
+        spoils: &[],
+        consequence: None,
+        examine: ids::executor_streams,
+    },
+    Rule {
+        id: "I1",
+        looks_for: "correlation ids that several calls share",
+        remedy: "Check whether the file was merged from several recordings; report each alone.",
+        spoils: OPERATOR_FIGURES,
+        consequence: Some("kernels may be charged to the wrong operator"),
+        examine: ids::shared_by_calls,
+    },
+    Rule {
+        id: "I2",
+        looks_for: "External ids that several operators share",
+        remedy: "Check whether the file was merged from several recordings; report each alone.",
+        spoils: OPERATOR_FIGURES,
+        consequence: None,
+        examine: ids::shared_by_operators,
+    },
+    Rule {
+        id: "I3",
+        looks_for: "External ids that are not those of operators",
+        remedy: "None is needed where correlation ids link; recorders up to early 2024 write them so.",
+        spoils: &[],
+        consequence: None,
+        examine: ids::foreign_external_ids,
+    },
+    Rule {
+        id: "O1",
+        looks_for: "time that the profiler took",
+        remedy: "Record fewer steps, or without shapes and stacks.",
+        spoils: &["host times", "idle time"],
+        consequence: Some("idle time has that of the profiler in it"),
+        examine: profiler::overhead,
+    },
+    Rule {
+        id: "O2",
+        looks_for: "many Python frames per operator",
+        remedy: "Compare host times only with those of recordings that have stacks, too.",
+        spoils: &["host times"],
+        consequence: None,
+        examine: profiler::stacks,
+    },
+    Rule {
+        id: "N1",
+        looks_for: "calls and device events without a proper name",
+        remedy: "Update the recorder, which does not know these names.",
+        spoils: &["names"],
+        consequence: None,
+        examine: profiler::unknown_names,
+    },
+    Rule {
+        id: "N2",
+        looks_for: "kernels that stand for metrics",
+        remedy: "Leave kernels named `metrics: …` out of sums: they repeat other kernels (XPU).",
+        spoils: &["sums of device time"],
+        consequence: None,
+        examine: profiler::metric_kernels,
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn rules_have_names_of_their_own_and_say_what_to_do() {
+        let ids: HashSet<&str> = RULES.iter().map(|rule| rule.id).collect();
+        assert_eq!(ids.len(), RULES.len());
+        for rule in &RULES {
+            assert!(rule.remedy.ends_with('.') && !rule.looks_for.ends_with('.'), "{}", rule.id);
+            assert!(rule.consequence.is_none() || !rule.spoils.is_empty(), "{}", rule.id);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The sheet of a recording's findings.
+
+use sheets::{Column, ColumnKind, Role, Sheet, Unit};
+use trace_ingest::TimeUnit;
+
+use crate::diagnosis::Diagnosis;
+use crate::finding::Finding;
+
+/// Name of the sheet.
+pub const SHEET_NAME: &str = "recording";
+
+/// One row per finding, the worst first. A recording without findings has no such sheet.
+#[must_use]
+pub fn recording_sheet<'a>() -> Sheet<'a, Diagnosis> {
+    let fields = [
+        Column::text("rule", "Short name of the rule: F file, R what was recorded, W window, L loss, C clocks, S streams, I ids, O overhead, N names.")
+            .field_in(|_: &TimeUnit, finding: &&Finding| finding.rule.id.into()),
+        Column::text(
+            "severity",
+            "error: figures are wrong. warning: some figures cannot be trusted. note: sheets are empty or partial. info: good to know.",
+        )
+        .field_in(|_, finding: &&Finding| finding.severity.as_str().into()),
+        Column::text("finding", "What is wrong with the recording.")
+            .field_in(|_, finding: &&Finding| finding.text.as_str().into()),
+        Column::text("remedy", "What to do about it.").field_in(|_, finding: &&Finding| finding.rule.remedy.into()),
+        Column::names("spoils", "Sheets and figures that cannot be trusted, or are missing, because of it.").field_in(
+            |_, finding: &&Finding| {
+                let names = finding.rule.spoils.iter().map(|name| sheets::Nested::Text((*name).to_owned()));
+                sheets::Nested::List(names.collect()).into()
+            },
+        ),
+        Column::count("count", "How many events, ids or calls are affected.")
+            .field_in(|_, finding: &&Finding| finding.count.into()),
+        Column::count("of", "Out of how many.")
+            .with_role(Role::Detail)
+            .field_in(|_, finding: &&Finding| finding.of.into()),
+        Column::new("time_ms", ColumnKind::Number(Unit::Milliseconds), "Time that is affected, where the rule measures one.")
+            .with_role(Role::Detail)
+            .field_in(|unit: &TimeUnit, finding: &&Finding| {
+                finding.time.map(|time| unit.to_milliseconds(time)).into()
+            }),
+        Column::count("guarded", "How many more look alike and have a harmless explanation.")
+            .with_role(Role::Detail)
+            .field_in(|_, finding: &&Finding| finding.guarded.into()),
+        Column::identifier("first_UID", "Index of the earliest event that is affected in the file's event list.")
+            .with_role(Role::Provenance)
+            .field_in(|_, finding: &&Finding| finding.first.map(|place| place.uid).into()),
+    ];
+    Sheet::with_context(
+        SHEET_NAME,
+        "What is wrong with the recording, or missing in it, and which figures that spoils: one row per finding, the worst first.",
+        fields,
+        |diagnosis: &Diagnosis| {
+            let findings: Vec<&Finding> = diagnosis.findings.iter().collect();
+            (!findings.is_empty()).then_some((diagnosis.time_unit, findings))
+        },
+    )
+}
