@@ -132,18 +132,14 @@ pub(super) fn offset(facts: &Facts<'_>) -> Verdict {
 pub(super) fn overrun(facts: &Facts<'_>) -> Verdict {
     const LEAST_MICROSECONDS: i64 = 100;
     let events = facts.events;
-    let mut order = facts.device.clone();
     let row = |event: EventId| (events.device(event), events.stream(event), events.track(event));
-    order.sort_by_key(|&event| (row(event), events.start(event)));
+    let mut before = HashMap::new();
     let is_replay = |event: EventId| {
         facts.tree.launch(event).is_some_and(|launch| is_graph_launch(facts.trace.name(launch)))
     };
     let (mut long, mut excess, mut guarded) = (Vec::new(), 0, 0);
-    for pair in order.windows(2) {
-        let (event, next) = (pair[0], pair[1]);
-        if row(event) != row(next) {
-            continue;
-        }
+    for &next in &facts.device {
+        let Some(event) = before.insert(row(next), next) else { continue };
         let over = events.end(event) - events.start(next);
         if over <= events.duration(next).max(facts.in_trace_units(LEAST_MICROSECONDS)) {
             continue;
