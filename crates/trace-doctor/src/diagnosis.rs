@@ -1,6 +1,7 @@
 //! All rules, applied to one recording.
 
 use std::cmp::Reverse;
+use std::panic::resume_unwind;
 
 use trace_ingest::{RecordingKind, TimeUnit};
 use trace2tree::TraceTree;
@@ -45,8 +46,8 @@ impl Diagnosis {
             time_unit: facts.trace.time_unit(),
             ..Diagnosis::default()
         };
-        for rule in &RULES {
-            match (rule.examine)(&facts) {
+        for (rule, verdict) in RULES.iter().zip(verdicts(&facts)) {
+            match verdict {
                 Verdict::Sound { guarded: 0 } => {}
                 Verdict::Sound { guarded } => diagnosis.guarded.push((rule, guarded)),
                 Verdict::NotExamined(reason) => diagnosis.skipped.push((rule, reason)),
@@ -85,4 +86,23 @@ impl Diagnosis {
             finding.text, finding.rule.id
         ))
     }
+}
+
+/// What each rule says, in their order. Rules do not depend on each other, so they run on as many threads as the tree was
+/// built on.
+fn verdicts(facts: &Facts<'_>) -> Vec<Verdict> {
+    let threads = facts.tree.options().threads.clamp(1, RULES.len());
+    // Neighbours in the list cost alike, so each thread takes every so many of them.
+    let share = |first: usize| -> Vec<Verdict> {
+        RULES.iter().skip(first).step_by(threads).map(|rule| (rule.examine)(facts)).collect()
+    };
+    let share = &share;
+    let mut shares: Vec<_> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|first| scope.spawn(move || share(first))).collect();
+        let own = share(0);
+        let others =
+            others.into_iter().map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        std::iter::once(own).chain(others).map(Vec::into_iter).collect()
+    });
+    (0..RULES.len()).filter_map(|rule| shares[rule % threads].next()).collect()
 }

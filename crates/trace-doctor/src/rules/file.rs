@@ -175,7 +175,6 @@ pub(super) fn repeated_events(facts: &Facts<'_>) -> Verdict {
     let events = facts.events;
     let key = |&event: &EventId| {
         (
-            events.start(event),
             events.correlation(event),
             events.device(event),
             events.stream(event),
@@ -183,10 +182,15 @@ pub(super) fn repeated_events(facts: &Facts<'_>) -> Verdict {
             events.duration(event),
         )
     };
-    let mut sorted = facts.device.clone();
-    sorted.sort_by_key(key);
-    let repeated = sorted.windows(2).filter(|pair| key(&pair[0]) == key(&pair[1])).map(|pair| pair[1]);
-    let repeated = Tally::of(events, repeated);
+    let mut repeated = Tally::default();
+    for together in facts.device.chunk_by(|&a, &b| events.start(a) == events.start(b)) {
+        if together.len() > 1 {
+            let mut sorted = together.to_vec();
+            sorted.sort_by_key(key);
+            let again = sorted.windows(2).filter(|pair| key(&pair[0]) == key(&pair[1]));
+            again.for_each(|pair| repeated.add(events, pair[1]));
+        }
+    }
     let found = (repeated.count > 0).then(|| {
         let of = facts.device.len() as u64;
         let text = format!(
