@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use gpu_timeline::{Interval, LaunchedEvent, Wait, WaitCause, busy_time, device_waits, stream_waits};
+use sheets::numbers::{decimal, duration};
 use trace_ingest::{Category, EventId, PerString, StringId, TrackId};
 use trace2tree::is_graph_launch;
 
@@ -149,13 +150,13 @@ impl fmt::Display for IdleFinding {
         };
         write!(
             f,
-            "{:.1}% of the idle time {what} ({}): the devices are idle {:.1} µs of {:.1} µs from first start to last end",
-            self.share * 100.0,
+            "{}% of the idle time {what} ({}): the devices are idle for {} of {} from first start to last end",
+            decimal(self.share * 100.0, 1),
             self.cause
                 .reason()
                 .map_or(self.cause.name().to_owned(), |reason| format!("{}, {reason}", self.cause.name())),
-            self.idle_us,
-            self.span_us,
+            duration(self.idle_us),
+            duration(self.span_us),
         )
     }
 }
@@ -231,12 +232,15 @@ fn idle_rows(analysis: &Analysis) -> IdleRows {
         };
         let of_device = device_waits(&launched, short);
         rows.of_devices.extend(rows_of((device, None), span(&launched), &of_device, &mut cause_of));
+        let mut by_stream = vec![Vec::new(); streams.len()];
+        for event in &launched {
+            by_stream[event.stream as usize].push(*event);
+        }
         let of_streams = stream_waits(&launched, short);
         for waits in of_streams.chunk_by(|a, b| launched[a.event].stream == launched[b.event].stream) {
-            let number = launched[waits[0].event].stream;
-            let span = span(launched.iter().filter(|event| event.stream == number));
-            let key = (device, streams[number as usize]);
-            rows.of_streams.extend(rows_of(key, span, waits, &mut cause_of));
+            let stream = launched[waits[0].event].stream as usize;
+            let key = (device, streams[stream]);
+            rows.of_streams.extend(rows_of(key, span(&by_stream[stream]), waits, &mut cause_of));
         }
     }
     rows
@@ -278,19 +282,18 @@ fn is_copy(name: &str) -> bool {
 
 /// Kinds of calls that hold the host.
 const BLOCKING: [HostActivity; 3] = [HostActivity::DataLoader, HostActivity::Copy, HostActivity::Sync];
+const SYNC: usize = 2;
 
+#[derive(Clone, Copy)]
 struct BlockingCall {
     time: Interval,
-    /// Latest end of the calls up to this one.
-    latest_end: i64,
-    /// Position in [`BLOCKING`].
-    kind: usize,
     name: StringId,
 }
 
-/// The calls of each thread that may hold it: data loaders, copies, synchronisations.
+/// The calls of each thread that may hold it, by their kind's position in [`BLOCKING`]: without those inside another of the
+/// kind, so that starts and ends ascend.
 struct BlockingCalls {
-    by_track: BTreeMap<TrackId, Vec<BlockingCall>>,
+    by_track: BTreeMap<TrackId, [Vec<BlockingCall>; BLOCKING.len()]>,
 }
 
 impl BlockingCalls {
@@ -303,7 +306,7 @@ impl BlockingCalls {
         let mut is_data_loader = PerString::new(trace.strings(), |name| {
             name.contains("DataLoader") || name.contains("dataloader.py")
         });
-        let mut by_track: BTreeMap<TrackId, Vec<BlockingCall>> = BTreeMap::new();
+        let mut by_track: BTreeMap<TrackId, [Vec<BlockingCall>; BLOCKING.len()]> = BTreeMap::new();
         for event in events.ids() {
             let (category, name) = (events.category(event), events.name(event));
             let kind = match category {
@@ -317,26 +320,26 @@ impl BlockingCalls {
                 continue;
             };
             let time = Interval::new(events.start(event), events.end(event));
-            let call = BlockingCall { time, latest_end: time.end, kind, name };
-            by_track.entry(events.track(event)).or_default().push(call);
+            by_track.entry(events.track(event)).or_default()[kind].push(BlockingCall { time, name });
         }
-        for calls in by_track.values_mut() {
-            calls.sort_by_key(|call| call.time.start);
+        for calls in by_track.values_mut().flatten() {
+            calls.sort_by_key(|call| (call.time.start, Reverse(call.time.end)));
             let mut latest_end = i64::MIN;
-            for call in calls {
+            calls.retain(|call| {
+                let is_outermost = call.time.end > latest_end;
                 latest_end = latest_end.max(call.time.end);
-                call.latest_end = latest_end;
-            }
+                is_outermost
+            });
         }
         BlockingCalls { by_track }
     }
 
-    /// The calls of a thread that run during a stretch of time, or at its start, the last one first.
-    fn during(&self, track: TrackId, time: Interval) -> impl Iterator<Item = &BlockingCall> {
-        let calls = self.by_track.get(&track).map_or(&[][..], Vec::as_slice);
+    /// The calls of a kind on a thread that run during a stretch of time, or at its start.
+    fn during(&self, track: TrackId, kind: usize, time: Interval) -> &[BlockingCall] {
+        let calls = self.by_track.get(&track).map_or(&[][..], |kinds| &kinds[kind]);
+        let from = calls.partition_point(|call| call.time.end <= time.start);
         let until = calls.partition_point(|call| call.time.start <= time.start.max(time.end - 1));
-        let begun = calls[..until].iter().rev().take_while(move |call| call.latest_end > time.start);
-        begun.filter(move |call| call.time.end > time.start)
+        calls.get(from..until).unwrap_or_default()
     }
 
     /// What the host did between the end of the stream's work and a late launch. A kind of call that takes at least half of
@@ -345,29 +348,26 @@ impl BlockingCalls {
     fn before_launch(&self, analysis: &Analysis, launch: EventId, dry: i64) -> (HostActivity, StringId) {
         let events = analysis.trace().events();
         let time = Interval::new(dry, events.start(launch));
-        let mut spans: [Vec<Interval>; BLOCKING.len()] = Default::default();
-        let mut longest: [Option<(i64, StringId)>; BLOCKING.len()] = [None; BLOCKING.len()];
-        let mut held = None;
-        for call in self.during(events.track(launch), time) {
-            let shared = call.time.shared_time(time);
-            spans[call.kind].push(call.time.intersection(time));
-            if longest[call.kind].is_none_or(|(known, _)| shared > known) {
-                longest[call.kind] = Some((shared, call.name));
+        let mut held: Option<(i64, HostActivity, StringId)> = None;
+        for (kind, activity) in BLOCKING.into_iter().enumerate() {
+            let calls = self.during(events.track(launch), kind, time);
+            let taken = busy_time(calls.iter().map(|call| call.time.intersection(time)), &mut Vec::new());
+            let longest = calls.iter().max_by_key(|call| call.time.shared_time(time));
+            if let Some(longest) = longest.filter(|_| 2 * taken >= time.length()) {
+                return (activity, longest.name);
             }
-            if call.time.start <= dry && BLOCKING[call.kind] != HostActivity::DataLoader {
-                held = Some((BLOCKING[call.kind], call.name));
-            }
-        }
-        for (kind, (spans, longest)) in BLOCKING.into_iter().zip(spans.into_iter().zip(longest)) {
-            let taken = busy_time(spans, &mut Vec::new());
-            if let Some((_, name)) = longest.filter(|_| 2 * taken >= time.length()) {
-                return (kind, name);
+            // Of calls inside each other the outermost.
+            if let Some(call) = calls.first().filter(|call| call.time.start <= dry)
+                && activity != HostActivity::DataLoader
+                && held.is_none_or(|(start, ..)| call.time.start < start)
+            {
+                held = Some((call.time.start, activity, call.name));
             }
         }
         let call = events.name(launch);
         let operator = || analysis.tree().operator(launch).map_or(call, |operator| events.name(operator));
         match held {
-            Some(held) => held,
+            Some((_, activity, name)) => (activity, name),
             None if is_graph_launch(analysis.trace().text(call)) => (HostActivity::GraphLaunch, call),
             None => (HostActivity::Other, operator()),
         }
@@ -390,9 +390,8 @@ impl BlockingCalls {
             };
             return (dependency, Some(name));
         }
-        let ended =
-            |call: &&BlockingCall| BLOCKING[call.kind] == HostActivity::Sync && call.time.end <= wait.end;
-        match self.during(events.track(launch), wait).find(ended) {
+        let calls = self.during(events.track(launch), SYNC, wait);
+        match calls.iter().rev().find(|call| call.time.end <= wait.end) {
             Some(call) => (Dependency::Sync, Some(call.name)),
             None => (Dependency::Unknown, None),
         }
