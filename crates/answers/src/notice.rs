@@ -97,8 +97,8 @@ pub enum Notice {
         fault: critical_path::Fault,
         /// How often.
         count: u64,
-        /// Index in the file's list of the first event.
-        first_uid: u32,
+        /// Index in the file's list of the first event, where one is known.
+        first_uid: Option<u32>,
     },
     /// A recording of a job that cannot be used.
     LeftOut {
@@ -228,7 +228,8 @@ impl fmt::Display for Notice {
             Notice::Tenstorrent(notice) => notice.fmt(f),
             Notice::Job(diagnostic) => diagnostic.fmt(f),
             Notice::CriticalPath { fault, count, first_uid } => {
-                write!(f, "{fault}: {} (first: event {first_uid})", grouped((*count).into()))
+                write!(f, "{fault}: {}", grouped((*count).into()))?;
+                first_uid.map_or(Ok(()), |uid| write!(f, " (first: event {uid})"))
             }
             // Says itself which file.
             Notice::LeftOut { reason, .. } => write!(f, "{reason}; the job is reported without it"),

@@ -70,8 +70,8 @@ pub struct CriticalPath {
     pub parts: Vec<PathPart>,
     /// What the changes would bring.
     pub what_if: Vec<WhatIf>,
-    /// What was odd about the recording: how often, and at which event of the file's list first.
-    pub faults: Vec<(Fault, u64, u32)>,
+    /// What was odd about the recording: how often, and at which event of the file's list first, where that is known.
+    pub faults: Vec<(Fault, u64, Option<u32>)>,
 }
 
 impl CriticalPath {
@@ -79,6 +79,7 @@ impl CriticalPath {
     #[must_use]
     pub fn new(tree: TraceTree, options: &PathOptions) -> Self {
         let recorded = Recorded::new(&tree, &options.scope, &options.communication);
+        let mut circular = 0;
         let parts = match options.mode {
             PathMode::Wall => {
                 let path = recorded.wall_path().into_iter().map(|segment| PathPart {
@@ -91,7 +92,9 @@ impl CriticalPath {
                 path.collect()
             }
             PathMode::Dag => {
-                let path = recorded.dag_path().segments.into_iter().map(|segment| PathPart {
+                let path = recorded.dag_path();
+                circular = path.circular;
+                let path = path.segments.into_iter().map(|segment| PathPart {
                     start: segment.start,
                     duration: segment.weight,
                     class: segment.class,
@@ -104,6 +107,8 @@ impl CriticalPath {
         let mut what_if = Vec::new();
         if !options.changes.is_empty() {
             let replay = Replay::new(&recorded);
+            // Its graph and that of the path are of the same dependencies.
+            circular = replay.circular().max(circular);
             let alone = options.changes.iter().map(std::slice::from_ref);
             let together = (options.changes.len() > 1).then_some(&options.changes[..]);
             what_if = alone
@@ -111,7 +116,8 @@ impl CriticalPath {
                 .map(|changes| WhatIf { changes: changes.to_vec(), replayed: replay.with(changes) })
                 .collect();
         }
-        let (time, faults) = (recorded.time(), recorded.faults());
+        let (time, mut faults) = (recorded.time(), recorded.faults());
+        faults.extend((circular > 0).then_some((Fault::Circle, circular, None)));
         drop(recorded);
         CriticalPath { tree, mode: options.mode, time, parts, what_if, faults }
     }

@@ -304,7 +304,7 @@ impl<'r, 't> Builder<'r, 't> {
 
     fn add_device(&mut self) {
         let recorded = self.recorded;
-        let most_gap = MOST_KERNEL_GAP * (recorded.trace().time_unit().per_microsecond() / 1_000);
+        let most_gap = recorded.nanoseconds(MOST_KERNEL_GAP);
         let is_alone = self.launched_alone();
         let mut waiting: Vec<usize> = (0..recorded.calls.len())
             .filter(|&call| {

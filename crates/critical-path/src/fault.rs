@@ -23,10 +23,12 @@ pub enum Fault {
     SynchronizationWithoutCall,
     /// A recorded synchronization is of an unknown kind.
     UnknownSynchronization,
+    /// Something waits for itself, over others: an edge of the circle is left out.
+    Circle,
 }
 
 impl Fault {
-    const ALL: [Fault; 8] = [
+    const ALL: [Fault; 9] = [
         Fault::LaunchAfterWork,
         Fault::UnresolvedDependency,
         Fault::AmbiguousDependency,
@@ -35,6 +37,7 @@ impl Fault {
         Fault::WaitsForLater,
         Fault::SynchronizationWithoutCall,
         Fault::UnknownSynchronization,
+        Fault::Circle,
     ];
 }
 
@@ -53,29 +56,29 @@ impl fmt::Display for Fault {
             Fault::WaitsForLater => "streams that wait for later work, the waits left out",
             Fault::SynchronizationWithoutCall => "synchronizations without a call in the recording, left out",
             Fault::UnknownSynchronization => "synchronizations of an unknown kind, left out",
+            Fault::Circle => "dependencies that close a circle, left out",
         })
     }
 }
 
 /// How often each fault occurred, and at which event first.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Faults([(u64, u32); Fault::ALL.len()]);
+pub(crate) struct Faults([(u64, Option<u32>); Fault::ALL.len()]);
 
 impl Faults {
     pub(crate) fn add(&mut self, fault: Fault, trace: &Trace, event: EventId) {
-        self.count(fault, trace.events().uid(event), 1);
+        self.count(fault, Some(trace.events().uid(event)));
     }
 
-    pub(crate) fn count(&mut self, fault: Fault, first_uid: u32, more: u64) {
+    /// Counts one at an event of the file's list, or at none.
+    pub(crate) fn count(&mut self, fault: Fault, uid: Option<u32>) {
         let (count, first) = &mut self.0[fault as usize];
-        if *count == 0 && more > 0 {
-            *first = first_uid;
-        }
-        *count += more;
+        *count += 1;
+        *first = first.or(uid);
     }
 
-    /// Those that occurred: how often, and the index of the first event in the file's list.
-    pub(crate) fn list(&self) -> Vec<(Fault, u64, u32)> {
+    /// Those that occurred: how often, and the index of the first event in the file's list, where one is known.
+    pub(crate) fn list(&self) -> Vec<(Fault, u64, Option<u32>)> {
         let of = |fault: Fault| {
             let (count, first) = self.0[fault as usize];
             (fault, count, first)

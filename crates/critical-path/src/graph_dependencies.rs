@@ -62,7 +62,7 @@ pub(crate) fn resolve(trace: &Trace, works: &[Work], faults: &mut Faults) -> Vec
     let mut found = Vec::with_capacity(order.len());
     for id in order {
         let [Some(start), Some(finish)] = arrows[&id] else {
-            faults.count(Fault::UnresolvedDependency, 0, 1);
+            faults.count(Fault::UnresolvedDependency, None);
             continue;
         };
         // Smallest indices in the file first.
@@ -83,11 +83,11 @@ pub(crate) fn resolve(trace: &Trace, works: &[Work], faults: &mut Faults) -> Vec
         match pairs.first() {
             Some(&(uid, _, dependency)) => {
                 if pairs.len() > 1 {
-                    faults.count(Fault::AmbiguousDependency, uid, 1);
+                    faults.count(Fault::AmbiguousDependency, Some(uid));
                 }
                 found.push(dependency);
             }
-            None => faults.count(Fault::UnresolvedDependency, 0, 1),
+            None => faults.count(Fault::UnresolvedDependency, None),
         }
     }
     found

@@ -13,6 +13,12 @@ use crate::fault::{Fault, Faults};
 use crate::graph_dependencies::{self, Dependency};
 use crate::segments::ThreadSegments;
 
+/// In nanoseconds: what waits longer than that without a known reason waited for something else that ran.
+pub(crate) const LONG_GAP: i64 = 10_000;
+
+/// Works that are tried where one is looked for that ended before a time.
+pub(crate) const MOST_TRIED: usize = 4096;
+
 /// No position.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -311,6 +317,11 @@ impl<'t> Recorded<'t> {
         some(self.call_of_row[call.event.index()])
     }
 
+    /// Nanoseconds in the trace's unit.
+    pub(crate) fn nanoseconds(&self, time: i64) -> i64 {
+        time * (self.trace().time_unit().per_microsecond() / 1_000)
+    }
+
     /// Name of an event.
     pub(crate) fn name(&self, event: EventId) -> StringId {
         self.trace().events().name(event)
@@ -322,9 +333,9 @@ impl<'t> Recorded<'t> {
         self.time.clone()
     }
 
-    /// What was odd about it, each kind once.
+    /// What was odd about it, each kind once: how often, and at which event of the file's list first, where that is known.
     #[must_use]
-    pub fn faults(&self) -> Vec<(Fault, u64, u32)> {
+    pub fn faults(&self) -> Vec<(Fault, u64, Option<u32>)> {
         self.faults.list()
     }
 

@@ -11,7 +11,7 @@ use trace_ingest::{EventId, PerString};
 
 use crate::class::Blocking;
 use crate::graph::{Edge, Graph};
-use crate::recorded::{NONE, Recorded, WaitsFor, some};
+use crate::recorded::{LONG_GAP, MOST_TRIED, NONE, Recorded, WaitsFor, some};
 
 /// Operators and kernels that are to take another time.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,9 +63,6 @@ enum Reason {
     Awaited,
     Inferred,
 }
-
-/// In nanoseconds: what waits longer than that without a known reason waited for something else.
-const LONG_GAP: i64 = 10_000;
 
 /// A recording made ready to be replayed.
 pub struct Replay<'r, 't> {
@@ -126,6 +123,12 @@ impl<'r, 't> Replay<'r, 't> {
         Replay { recorded, graph }
     }
 
+    /// Dependencies that were left out because they close a circle.
+    #[must_use]
+    pub fn circular(&self) -> u64 {
+        self.graph.circular
+    }
+
     /// How long the recording takes with these changes, all at once.
     #[must_use]
     pub fn with(&self, changes: &[Scaling]) -> Replayed {
@@ -183,7 +186,7 @@ fn push(edges: &mut Vec<Edge<Share>>, from: u32, to: u32, weight: i64, kind: Sha
 
 /// What the moments of threads wait for: what comes before on the thread, the device, other threads.
 fn add_threads(recorded: &Recorded<'_>, nodes: &Nodes, edges: &mut Vec<Edge<Share>>) {
-    let long_gap = LONG_GAP * (recorded.trace().time_unit().per_microsecond() / 1_000);
+    let long_gap = recorded.nanoseconds(LONG_GAP);
     // By thread and segment: when the stretch of work without long gaps that it is of began.
     let mut stretches: HashMap<u32, Vec<i64>> = HashMap::new();
     for &thread in &recorded.threads.threads {
@@ -303,12 +306,9 @@ impl Recorded<'_> {
     }
 }
 
-/// Works of a stream that are tried for one that was launched before a call.
-const MOST_TRIED: usize = 4096;
-
 /// What work waits for: its launch, the stream, other nodes of its graph, events of other streams.
 fn add_works(recorded: &Recorded<'_>, nodes: &Nodes, edges: &mut Vec<Edge<Share>>) {
-    let long_gap = LONG_GAP * (recorded.trace().time_unit().per_microsecond() / 1_000);
+    let long_gap = recorded.nanoseconds(LONG_GAP);
     let trace = recorded.trace();
     let mut is_graph_launch = PerString::new(trace.strings(), trace2tree::is_graph_launch);
     let mut reasons: Vec<Vec<(Reason, u32, i64)>> = Vec::with_capacity(recorded.works.len());

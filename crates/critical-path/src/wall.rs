@@ -4,7 +4,7 @@
 use trace_ingest::EventId;
 
 use crate::class::PathClass;
-use crate::recorded::{Recorded, WaitsFor, some};
+use crate::recorded::{LONG_GAP, MOST_TRIED, Recorded, WaitsFor, some};
 
 /// A stretch of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,9 +35,6 @@ enum Place {
     /// On a host thread.
     Thread(u32),
 }
-
-/// In nanoseconds: where nothing was recorded for longer, something else is looked for that ran.
-const LONG_GAP: i64 = 10_000;
 
 /// A stream may start work so long before the work before it ends, in nanoseconds: clocks are read apart.
 const CLOCK_JITTER: i64 = 1_000;
@@ -100,11 +97,10 @@ impl<'r, 't> Walk<'r, 't> {
             ends_of_device[device_of_stream[work.stream as usize] as usize].push((work.end, position));
         }
         ends_of_stream.iter_mut().chain(&mut ends_of_device).for_each(|ends| ends.sort_unstable());
-        let unit = recorded.trace().time_unit().per_microsecond() / 1_000;
         Walk {
             recorded,
-            long_gap: LONG_GAP * unit,
-            jitter: CLOCK_JITTER * unit,
+            long_gap: recorded.nanoseconds(LONG_GAP),
+            jitter: recorded.nanoseconds(CLOCK_JITTER),
             ends_of_stream,
             ends_of_device,
             device_of_stream,
@@ -286,6 +282,3 @@ impl<'r, 't> Walk<'r, 't> {
         }
     }
 }
-
-/// Works of one end that are tried.
-const MOST_TRIED: usize = 4096;

@@ -107,6 +107,9 @@ fn contradictions_are_counted() {
     builder.event(Category::KERNEL, "waiting", other, 600, 50, device(6, 8, None));
     let tree = TraceTree::build(builder.finish(), &TreeOptions::default());
     let recorded = Recorded::new(&tree, &Scope::Whole, &CommunicationPatterns::default());
+    // An arrow that no event fits is of no event.
+    let unresolved = recorded.faults().into_iter().find(|&(fault, ..)| fault == Fault::UnresolvedDependency);
+    assert!(matches!(unresolved, Some((_, 1.., None))), "{unresolved:?}");
     let faults: Vec<Fault> = recorded.faults().into_iter().map(|(fault, ..)| fault).collect();
     for fault in [
         Fault::LaunchAfterWork,
