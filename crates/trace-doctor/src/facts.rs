@@ -1,9 +1,13 @@
 //! What the rules look at: counts, and calls and device events in the orders that rules need.
 
+use std::sync::OnceLock;
+
 use hashbrown::HashMap;
 use perf_models::CommunicationPatterns;
 use trace_ingest::{Category, EventId, EventTable, PerString, Phase, Trace};
 use trace2tree::{CaptureSpan, LinkBy, TraceTree, busy_time, capture_spans, is_graph_launch, is_launch};
+
+use crate::rules::{LostLaunches, Unlinked};
 
 /// Everything that rules share.
 pub(crate) struct Facts<'t> {
@@ -22,6 +26,9 @@ pub(crate) struct Facts<'t> {
     pub(crate) linked_time: i64,
     pub(crate) unlinked_time: i64,
     pub(crate) captures: Vec<CaptureSpan>,
+    /// What several rules ask for, made when the first of them does.
+    pub(crate) unlinked_by_id: OnceLock<Unlinked>,
+    pub(crate) lost_launches: OnceLock<LostLaunches>,
 }
 
 /// A runtime or driver call.
@@ -184,6 +191,8 @@ impl<'t> Facts<'t> {
             linked_time,
             unlinked_time,
             captures: capture_spans(trace),
+            unlinked_by_id: OnceLock::new(),
+            lost_launches: OnceLock::new(),
         }
     }
 

@@ -10,6 +10,16 @@ use crate::facts::{CallKind, Facts};
 use crate::finding::Severity;
 
 impl Facts<'_> {
+    /// Made when a rule first asks for them.
+    pub(super) fn unlinked_by_id(&self) -> &Unlinked {
+        self.unlinked_by_id.get_or_init(|| Unlinked::new(self))
+    }
+
+    /// Made when a rule first asks for them.
+    pub(super) fn lost_launches(&self) -> &LostLaunches {
+        self.lost_launches.get_or_init(|| LostLaunches::new(self))
+    }
+
     /// Time in which at least one of these events ran.
     pub(super) fn busy(&self, events: &[EventId]) -> i64 {
         busy_time(self.events, events.iter().copied())
@@ -29,7 +39,7 @@ impl Facts<'_> {
 }
 
 /// Device events without a known launch, by what their correlation id says of it. Each list is by start.
-pub(super) struct Unlinked {
+pub(crate) struct Unlinked {
     /// The launch has a smaller id than any recorded call.
     pub(super) before_calls: Vec<EventId>,
     /// The launch would be among the recorded calls, or behind them.
@@ -40,7 +50,7 @@ pub(super) struct Unlinked {
 }
 
 impl Unlinked {
-    pub(super) fn new(facts: &Facts<'_>) -> Unlinked {
+    fn new(facts: &Facts<'_>) -> Unlinked {
         let mut unlinked = Unlinked {
             before_calls: Vec::new(),
             among_calls: Vec::new(),
@@ -75,7 +85,7 @@ fn ids_grow(facts: &Facts<'_>) -> bool {
 }
 
 /// Launches without a device event that nothing explains. Each list is by start.
-pub(super) struct LostLaunches {
+pub(crate) struct LostLaunches {
     /// All launches.
     pub(super) launches: u64,
     /// Before the first launch with device work.
@@ -88,7 +98,7 @@ pub(super) struct LostLaunches {
 }
 
 impl LostLaunches {
-    pub(super) fn new(facts: &Facts<'_>) -> LostLaunches {
+    fn new(facts: &Facts<'_>) -> LostLaunches {
         let launches: Vec<_> = facts.calls.iter().filter(|call| call.kind.launches()).collect();
         let mut lost = LostLaunches {
             launches: launches.len() as u64,
@@ -178,7 +188,7 @@ pub(super) fn dropped_device_events(facts: &Facts<'_>) -> Verdict {
     if let Some(reason) = facts.links_are_unknown() {
         return Verdict::NotExamined(reason);
     }
-    let lost = LostLaunches::new(facts);
+    let lost = facts.lost_launches();
     let count = lost.between.len() as u64;
     if count == 0 {
         return Verdict::Sound { guarded: lost.explained };
@@ -207,13 +217,13 @@ pub(super) fn missing_calls(facts: &Facts<'_>) -> Verdict {
     if facts.census.operators.count == 0 && facts.calls.is_empty() {
         return Verdict::NotExamined("the host was not recorded");
     }
-    let missing = Unlinked::new(facts).among_calls;
+    let missing = &facts.unlinked_by_id().among_calls;
     let count = missing.len() as u64;
     if count < 2 {
         return Verdict::Sound { guarded: count };
     }
     let linked: HashSet<_> = facts.linked().map(|(event, _)| facts.events.name(event)).collect();
-    let time = facts.busy(&missing);
+    let time = facts.busy(missing);
     let share = facts.share(count, time);
     let (severity, text) = match missing.iter().any(|&event| linked.contains(&facts.events.name(event))) {
         true => (Severity::Warning, format!("{share} have no launch in the file")),

@@ -8,6 +8,7 @@ mod profiler;
 mod recorded;
 mod window;
 
+pub(crate) use loss::{LostLaunches, Unlinked};
 use trace_ingest::EventId;
 
 use crate::facts::{Facts, Tally};

@@ -3,7 +3,6 @@
 use sheets::numbers::{counted, decimal, duration, grouped};
 use trace_ingest::EventId;
 
-use super::loss::{LostLaunches, Unlinked};
 use super::{Found, Verdict};
 use crate::facts::{Facts, Tally};
 use crate::finding::Severity;
@@ -12,7 +11,7 @@ pub(super) fn queued_before(facts: &Facts<'_>) -> Verdict {
     if let Some(reason) = facts.links_are_unknown() {
         return Verdict::NotExamined(reason);
     }
-    let unlinked = Unlinked::new(facts);
+    let unlinked = facts.unlinked_by_id();
     let count = unlinked.before_calls.len() as u64;
     if !unlinked.ids_grow {
         return Verdict::Sound { guarded: count };
@@ -43,7 +42,7 @@ pub(super) fn device_records_shorter(facts: &Facts<'_>) -> Verdict {
     if let Some(reason) = facts.links_are_unknown() {
         return Verdict::NotExamined(reason);
     }
-    let lost = LostLaunches::new(facts);
+    let lost = facts.lost_launches();
     let (head, tail) = (lost.before.len(), lost.after.len());
     if head + tail == 0 {
         return Verdict::Sound { guarded: 0 };
