@@ -52,15 +52,17 @@ pub enum Error {
         /// The profile.
         path: PathBuf,
     },
-    /// Single events to keep of a profile.
+    /// Tables of a profile that there are of traces alone.
     #[error(
-        "{path}: is {kind}, of which tables keep no single events; leave out --keep-events",
+        "{path}: is {kind}, and the tables that {option} asks for are made of traces alone; leave it out",
         path = .path.display(),
         kind = RecordingKind::XPlane
     )]
-    EventsOfProfile {
+    TablesOfProfile {
         /// A profile.
         path: PathBuf,
+        /// The option that asks for them.
+        option: &'static str,
     },
     /// Ranks that the paths of profiles are to tell.
     #[error(

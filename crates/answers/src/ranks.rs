@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use multi_rank::{
     CauseKind, FuseOptions, FuseOutput, Fused, Job, JobAnalysis, JobFinding, JobFolder, JobOptions, Members,
-    RankFolder, RankPattern, Source, Straggler, job_sheets, rank_tables, single_events,
+    RankFolder, RankPattern, Source, Straggler, job_sheets, rank_tables, single_events, waits,
 };
 use perf_models::CommunicationPatterns;
 use tempfile::TempDir;
@@ -29,6 +29,8 @@ pub struct MapOptions {
     pub communication: CommunicationPatterns,
     /// Whether events are kept one by one, in a table `events`.
     pub keep_events: bool,
+    /// Whether to say what was waited for, in the tables `queue`, `membw` and `critical_path`.
+    pub waits: bool,
     /// Recordings that are read at the same time, as far as the memory allows; `None` takes as many as there are threads.
     pub jobs: Option<usize>,
 }
@@ -56,7 +58,7 @@ pub enum Mapped {
 ///
 /// # Errors
 /// When the folder cannot be made or listed, some recordings are traces and others profiles, a profile is named twice, or
-/// single events of profiles are to be kept.
+/// profiles are to have tables that there are of traces alone: single events, what was waited for.
 /// What is wrong with one recording is in its place in the answer.
 pub fn map_ranks(
     recordings: &[PathBuf],
@@ -73,8 +75,11 @@ pub fn map_ranks(
     let reading = ReadOptions { threads: Some((threads / jobs).max(1)), progress: None, ..*reading };
     let memory = MemoryBudget::new(available_memory());
     if are_profiles {
-        if let (true, Some(first)) = (options.keep_events, recordings.first()) {
-            return Err(Error::EventsOfProfile { path: first.clone() });
+        let asked = [(options.keep_events, "--keep-events"), (options.waits, "--waits")];
+        if let (Some((_, option)), Some(first)) =
+            (asked.into_iter().find(|(asked, _)| *asked), recordings.first())
+        {
+            return Err(Error::TablesOfProfile { path: first.clone(), option });
         }
         return HostMapper { options, reading, jobs, memory }.map(recordings, folder, done);
     }
@@ -95,9 +100,14 @@ fn map_rank(
 ) -> Result<Mapped, Error> {
     let source = Source::of(path)?;
     let folder = || job.lock().unwrap_or_else(PoisonError::into_inner);
-    let has_all = |there: &&RankFolder| there.has_events() || !options.keep_events;
-    if let Some(there) = folder().find(&source).filter(has_all) {
-        return Ok(Mapped::Kept { ranks: members(there.rank()) });
+    let (mut keep_events, mut waits_too) = (options.keep_events, options.waits);
+    if let Some(there) = folder().find(&source) {
+        if there.has_events() >= keep_events && there.has_waits() >= waits_too {
+            return Ok(Mapped::Kept { ranks: members(there.rank()) });
+        }
+        // Tables that were asked for before stay.
+        keep_events |= there.has_events();
+        waits_too |= there.has_waits();
     }
     let (tables, events) = memory.with(memory_to_read(path, source.size), || {
         let trace = read_path(path, &ReadOptions { skip_python_frames: true, ..*reading })?;
@@ -105,7 +115,8 @@ fn map_rank(
         let communication = options.communication.clone();
         let analysis = Analysis::new(trace, AnalysisOptions { communication, ..AnalysisOptions::default() });
         let mut tables = rank_tables(&analysis, path);
-        tables.events = options.keep_events.then(|| single_events(&analysis));
+        tables.waits = waits_too.then(|| waits(&analysis));
+        tables.events = keep_events.then(|| single_events(&analysis));
         Ok::<_, Error>((tables, events))
     })?;
     folder().add(&tables, source)?;

@@ -11,6 +11,7 @@ use crate::dag::DagEdgeKind;
 use crate::fault::Fault;
 use crate::recorded::{Recorded, Scope};
 use crate::replay::{Replay, Replayed, Scaling};
+use crate::wall::PathSegment;
 
 /// How the path is found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +51,18 @@ pub struct PathPart {
     pub event: Option<EventId>,
 }
 
+impl From<PathSegment> for PathPart {
+    fn from(segment: PathSegment) -> Self {
+        PathPart {
+            start: segment.start,
+            duration: segment.duration(),
+            class: Some(segment.class),
+            edge: None,
+            event: segment.event,
+        }
+    }
+}
+
 /// What changes would bring.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WhatIf {
@@ -81,16 +94,7 @@ impl CriticalPath {
         let recorded = Recorded::new(&tree, &options.scope, &options.communication);
         let mut circular = 0;
         let parts = match options.mode {
-            PathMode::Wall => {
-                let path = recorded.wall_path().into_iter().map(|segment| PathPart {
-                    start: segment.start,
-                    duration: segment.duration(),
-                    class: Some(segment.class),
-                    edge: None,
-                    event: segment.event,
-                });
-                path.collect()
-            }
+            PathMode::Wall => recorded.wall_path().into_iter().map(PathPart::from).collect(),
             PathMode::Dag => {
                 let path = recorded.dag_path();
                 circular = path.circular;
@@ -158,24 +162,7 @@ impl CriticalPath {
     /// Time of each class and name that the path has, and in how many parts, the most first.
     #[must_use]
     pub fn by_name(&self) -> Vec<PathGroup> {
-        let mut groups: hashbrown::HashMap<(PathClass, &str), PathGroup> = hashbrown::HashMap::new();
-        for part in &self.parts {
-            let Some(class) = part.class else { continue };
-            let name = part.event.map_or("", |event| self.trace().name(event));
-            let group = groups.entry((class, name)).or_insert_with(|| PathGroup {
-                class,
-                name: name.to_owned(),
-                time: 0,
-                parts: 0,
-                longest: 0,
-            });
-            group.time += part.duration;
-            group.parts += 1;
-            group.longest = group.longest.max(part.duration);
-        }
-        let mut groups: Vec<PathGroup> = groups.into_values().collect();
-        groups.sort_by(|a, b| b.time.cmp(&a.time).then_with(|| (a.class, &a.name).cmp(&(b.class, &b.name))));
-        groups
+        PathGroup::of(self.parts.iter().copied(), self.trace())
     }
 }
 
@@ -192,4 +179,29 @@ pub struct PathGroup {
     pub parts: usize,
     /// The longest, in the trace's unit.
     pub longest: i64,
+}
+
+impl PathGroup {
+    /// The groups of the parts of a path through `trace`, the most time first.
+    #[must_use]
+    pub fn of(parts: impl IntoIterator<Item = PathPart>, trace: &Trace) -> Vec<PathGroup> {
+        let mut groups: hashbrown::HashMap<(PathClass, &str), PathGroup> = hashbrown::HashMap::new();
+        for part in parts {
+            let Some(class) = part.class else { continue };
+            let name = part.event.map_or("", |event| trace.name(event));
+            let group = groups.entry((class, name)).or_insert_with(|| PathGroup {
+                class,
+                name: name.to_owned(),
+                time: 0,
+                parts: 0,
+                longest: 0,
+            });
+            group.time += part.duration;
+            group.parts += 1;
+            group.longest = group.longest.max(part.duration);
+        }
+        let mut groups: Vec<PathGroup> = groups.into_values().collect();
+        groups.sort_by(|a, b| b.time.cmp(&a.time).then_with(|| (a.class, &a.name).cmp(&(b.class, &b.name))));
+        groups
+    }
 }

@@ -128,6 +128,12 @@ impl ConcurrentRate {
         ConcurrentRate { stretches, bytes }
     }
 
+    /// Rates with how long they lasted, ascending.
+    #[must_use]
+    pub fn stretches(&self) -> &[(f64, i64)] {
+        &self.stretches
+    }
+
     /// Time when at least one transfer runs.
     #[must_use]
     pub fn busy(&self) -> i64 {

@@ -52,6 +52,12 @@ impl QueueLength {
         QueueLength { times }
     }
 
+    /// Time at each length from 0 on.
+    #[must_use]
+    pub fn times(&self) -> &[i64] {
+        &self.times
+    }
+
     /// Greatest length, however short it lasted.
     #[must_use]
     pub fn max(&self) -> usize {

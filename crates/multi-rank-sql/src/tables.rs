@@ -47,7 +47,7 @@ impl JobTables {
         };
         let mut tables: Vec<(TableShape, Vec<ListingTableUrl>)> =
             table_shapes()?.into_iter().map(with_files).collect::<Result<_, Error>>()?;
-        // Events are kept on request.
+        // Some are made on request.
         tables.retain(|(_, files)| !files.is_empty());
         Ok(JobTables { folder: absolute, recordings: job.ranks().len(), tables })
     }

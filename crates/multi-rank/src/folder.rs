@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::pack::{OpenPacks, PackManifest, is_pack};
 use crate::rows::{ColumnShape, Key, Row, TableReader, TableWriter, Wanted, shape};
-use crate::tables::{CollectiveRow, EventRow, GroupRow, KernelRow, OpRow, RankRow, RankTables, StepRow};
+use crate::tables::{EachTable, EventRow, PathRow, RankRow, RankTables};
 
 /// Version of the tables. Folders of another version are mapped again.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 
 /// The manifest of a rank, written last.
 pub(crate) const MANIFEST: &str = "manifest.json";
@@ -192,7 +192,14 @@ impl RankFolder {
         self.has(EventRow::TABLE)
     }
 
-    fn has(&self, table: &str) -> bool {
+    /// Whether it says what was waited for.
+    #[must_use]
+    pub fn has_waits(&self) -> bool {
+        self.has(PathRow::TABLE)
+    }
+
+    /// Whether the rank has this table.
+    pub(crate) fn has(&self, table: &str) -> bool {
         self.manifest.rows.contains_key(table)
     }
 
@@ -307,7 +314,8 @@ impl JobFolder {
         Err(Error::NoRanks { path: self.path, unused })
     }
 
-    /// The files that hold a table, such as `collectives`, of all ranks that have it: `events` is kept on request. Those of
+    /// The files that hold a table, such as `collectives`, of all ranks that have it: `events` and what was waited for are kept
+    /// on request. Those of
     /// [outdated](Self::outdated) packs have more rows than the job.
     #[must_use]
     pub fn files_of(&self, table: &str) -> Vec<PathBuf> {
@@ -356,13 +364,15 @@ impl JobFolder {
         let RankRow { rank, world_size, base_time_ns, window_start_ns, window_end_ns, .. } = tables.rank;
         let window =
             (base_time_ns.saturating_add(window_start_ns), base_time_ns.saturating_add(window_end_ns));
+        let mut rows = RowCounts::default();
+        tables.each(&mut rows)?;
         let manifest = Manifest {
             schema: SCHEMA,
             tool: concat!("tracelens ", env!("CARGO_PKG_VERSION")).to_owned(),
             rank,
             world_size,
             window,
-            rows: row_counts(tables),
+            rows: rows.0,
             source,
         };
         let mut name = match rank {
@@ -390,7 +400,10 @@ impl JobFolder {
             name = format!("{name}-at-{}", window.0);
         }
         let destination = self.path.join(&name);
-        self.write_folder(&destination, |folder| write_tables(folder, tables, &manifest))?;
+        self.write_folder(&destination, |folder| {
+            tables.each(&mut Files { folder, key: manifest.key() })?;
+            write_manifest(&folder.join(MANIFEST), &manifest)
+        })?;
         let of_source = |other: &&RankFolder| other.source().path_hash == manifest.source.path_hash;
         let old = self.ranks.iter().filter(of_source).filter(|other| !other.is_packed());
         // That which made room for the new one is no more.
@@ -477,16 +490,22 @@ fn remove_replaced(destination: &Path) -> Result<(), Error> {
     }
 }
 
-fn write_tables(folder: &Path, tables: &RankTables, manifest: &Manifest) -> Result<(), Error> {
-    let key = manifest.key();
-    write_table(folder, key, std::slice::from_ref(&tables.rank))?;
-    write_table(folder, key, &tables.groups)?;
-    write_table(folder, key, &tables.collectives)?;
-    write_table(folder, key, &tables.steps)?;
-    write_table(folder, key, &tables.kernels)?;
-    write_table(folder, key, &tables.ops)?;
-    tables.events.as_ref().map_or(Ok(()), |events| write_table(folder, key, events))?;
-    write_manifest(&folder.join(MANIFEST), manifest)
+/// Writes the tables of a rank, each into a file.
+struct Files<'a> {
+    folder: &'a Path,
+    key: Key,
+}
+
+impl EachTable for Files<'_> {
+    fn table<R: Row>(&mut self, rows: Option<&[R]>) -> Result<(), Error> {
+        let Some(rows) = rows else { return Ok(()) };
+        let path = table_path(self.folder, R::TABLE);
+        let file = File::create_new(&path).map_err(Error::io(&path))?;
+        let mut writer = TableWriter::new(BufWriter::new(file)).map_err(Error::table(&path))?;
+        let output =
+            writer.add(self.key, rows).and_then(|()| writer.finish()).map_err(Error::table(&path))?;
+        sync(output, &path)
+    }
 }
 
 pub(crate) fn write_manifest(path: &Path, manifest: &impl Serialize) -> Result<(), Error> {
@@ -510,19 +529,19 @@ pub struct TableShape {
 /// # Errors
 /// Never for the tables as they are; where a column could not be written, neither.
 pub fn table_shapes() -> Result<Vec<TableShape>, Error> {
-    fn of<R: Row>() -> Result<TableShape, Error> {
-        let columns = shape::<R>().map_err(Error::table(R::TABLE))?;
-        Ok(TableShape { name: R::TABLE, columns })
+    struct Shapes(Vec<TableShape>);
+
+    impl EachTable for Shapes {
+        fn table<R: Row>(&mut self, _: Option<&[R]>) -> Result<(), Error> {
+            let columns = shape::<R>().map_err(Error::table(R::TABLE))?;
+            self.0.push(TableShape { name: R::TABLE, columns });
+            Ok(())
+        }
     }
-    Ok(vec![
-        of::<RankRow>()?,
-        of::<GroupRow>()?,
-        of::<CollectiveRow>()?,
-        of::<StepRow>()?,
-        of::<KernelRow>()?,
-        of::<OpRow>()?,
-        of::<EventRow>()?,
-    ])
+
+    let mut shapes = Shapes(Vec::new());
+    RankTables::default().each(&mut shapes)?;
+    Ok(shapes.0)
 }
 
 /// The place of a folder, for one that makes room that of the new one. `None` for what nobody reads.
@@ -539,28 +558,15 @@ pub(crate) fn table_path(folder: &Path, table: &str) -> PathBuf {
     folder.join(table).with_extension("parquet")
 }
 
-fn row_counts(tables: &RankTables) -> BTreeMap<String, usize> {
-    let always = [
-        row_count(std::slice::from_ref(&tables.rank)),
-        row_count(&tables.groups),
-        row_count(&tables.collectives),
-        row_count(&tables.steps),
-        row_count(&tables.kernels),
-        row_count(&tables.ops),
-    ];
-    always.into_iter().chain(tables.events.as_deref().map(row_count)).collect()
-}
+/// Rows by table.
+#[derive(Default)]
+struct RowCounts(BTreeMap<String, usize>);
 
-fn row_count<R: Row>(rows: &[R]) -> (String, usize) {
-    (R::TABLE.to_owned(), rows.len())
-}
-
-fn write_table<R: Row>(folder: &Path, key: Key, rows: &[R]) -> Result<(), Error> {
-    let path = table_path(folder, R::TABLE);
-    let file = File::create_new(&path).map_err(Error::io(&path))?;
-    let mut writer = TableWriter::new(BufWriter::new(file)).map_err(Error::table(&path))?;
-    let output = writer.add(key, rows).and_then(|()| writer.finish()).map_err(Error::table(&path))?;
-    sync(output, &path)
+impl EachTable for RowCounts {
+    fn table<R: Row>(&mut self, rows: Option<&[R]>) -> Result<(), Error> {
+        self.0.extend(rows.map(|rows| (R::TABLE.to_owned(), rows.len())));
+        Ok(())
+    }
 }
 
 /// Has the file on the disk, which the manifest will say of it.

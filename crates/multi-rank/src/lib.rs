@@ -24,6 +24,7 @@ mod sheets;
 mod source;
 mod statistic;
 mod tables;
+mod waits;
 
 pub use analysis::{JobAnalysis, JobOptions, StepLateness};
 pub use causes::CauseKind;
@@ -43,4 +44,8 @@ pub use rows::{ColumnShape, Holds};
 pub use sheets::job_sheets;
 pub use source::RankPattern;
 pub use statistic::Statistic;
-pub use tables::{CollectiveRow, EventRow, GroupRow, KernelRow, OpRow, RankRow, RankTables, StepRow};
+pub use tables::{
+    CollectiveRow, CopyRateRow, EventRow, GroupRow, KernelRow, OpRow, PathRow, QueueRow, RankRow, RankTables,
+    StepRow, WaitTables,
+};
+pub use waits::waits;

@@ -16,7 +16,7 @@ use crate::folder::{
     JobFolder, Manifest, RankFolder, SCHEMA, read_manifest, remove_folder, sync, table_path, write_manifest,
 };
 use crate::rows::{Row, TableReader, TableWriter, Wanted};
-use crate::tables::{CollectiveRow, EventRow, GroupRow, KernelRow, OpRow, RankRow, StepRow};
+use crate::tables::{EachTable, RankTables};
 
 /// Ranks of a pack, but for the last.
 const RANKS: usize = 256;
@@ -156,36 +156,38 @@ fn whole_pack(ranks: &[RankFolder]) -> Result<Option<&Path>, Error> {
 
 /// Writes the tables of ranks, and last the manifest.
 fn write(folder: &Path, ranks: &[RankFolder]) -> Result<(), Error> {
-    write_table::<RankRow>(folder, ranks)?;
-    write_table::<GroupRow>(folder, ranks)?;
-    write_table::<CollectiveRow>(folder, ranks)?;
-    write_table::<StepRow>(folder, ranks)?;
-    write_table::<KernelRow>(folder, ranks)?;
-    write_table::<OpRow>(folder, ranks)?;
-    if ranks.iter().any(RankFolder::has_events) {
-        write_table::<EventRow>(folder, ranks)?;
-    }
+    RankTables::default().each(&mut Files { folder, ranks })?;
     let of_ranks = ranks.iter().map(|rank| (rank.name().to_owned(), rank.manifest().clone()));
     let manifest = PackManifest { schema: SCHEMA, ranks: of_ranks.collect() };
     write_manifest(&folder.join(MANIFEST), &manifest)
 }
 
-/// Writes a table of ranks, of which one is in memory at a time.
-fn write_table<R: Row>(folder: &Path, ranks: &[RankFolder]) -> Result<(), Error> {
-    let path = table_path(folder, R::TABLE);
-    let file = File::create_new(&path).map_err(Error::io(&path))?;
-    let mut writer = TableWriter::<R, _>::new(BufWriter::new(file)).map_err(Error::table(&path))?;
-    for rank in ranks {
-        writer.add(rank.manifest().key(), &rank.rows::<R>(Wanted::All)?).map_err(Error::table(&path))?;
+/// Writes each table that one of the ranks has into a file; the rows of one rank are in memory at a time.
+struct Files<'a> {
+    folder: &'a Path,
+    ranks: &'a [RankFolder],
+}
+
+impl EachTable for Files<'_> {
+    fn table<R: Row>(&mut self, _: Option<&[R]>) -> Result<(), Error> {
+        if !self.ranks.iter().any(|rank| rank.has(R::TABLE)) {
+            return Ok(());
+        }
+        let path = table_path(self.folder, R::TABLE);
+        let file = File::create_new(&path).map_err(Error::io(&path))?;
+        let mut writer = TableWriter::<R, _>::new(BufWriter::new(file)).map_err(Error::table(&path))?;
+        for rank in self.ranks {
+            writer.add(rank.manifest().key(), &rank.rows::<R>(Wanted::All)?).map_err(Error::table(&path))?;
+        }
+        sync(writer.finish().map_err(Error::table(&path))?, &path)
     }
-    sync(writer.finish().map_err(Error::table(&path))?, &path)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::folder::Source;
-    use crate::tables::RankTables;
+    use crate::tables::{EventRow, KernelRow, RankRow, StepRow};
 
     const COUNT: i64 = 7;
 

@@ -3,7 +3,8 @@
 //! Times are nanoseconds on the clock of the recording, to which [`RankRow::base_time_ns`] adds what makes them a time of
 //! the host's clock. Only integers, so that sums do not depend on the order in which ranks are added.
 
-use crate::rows::{Text, rows};
+use crate::error::Error;
+use crate::rows::{Row, Text, rows};
 
 rows! {
     /// The recording of a rank as a whole. Sums of device time are those of the report of the recording.
@@ -248,6 +249,70 @@ rows! {
     }
 }
 
+rows! {
+    /// How long so many events were launched and not started on a stream, one row for each range of lengths that occurs. The
+    /// ranges begin at 0 and at the powers of two up to 1024, which is as many as CUDA and HIP let wait. The times of
+    /// a stream's rows add up to the time from its first launch to its last start.
+    pub struct QueueRow in "queue" {
+        /// Stream.
+        stream: Option<i64>,
+        /// Least length of the range.
+        from_length: i64,
+        /// Greatest length of the range that occurs.
+        max_length: i64,
+        /// Time with such a length.
+        time_ns: i64,
+        /// The length, summed over that time.
+        length_ns: i64,
+    }
+}
+
+rows! {
+    /// How long copies and fills of one kind had such a rate together, one row for each range of rates that occurs. The ranges
+    /// begin at 0 and at the powers of two. Each copy has the same rate all the time it runs; one without a recorded size or
+    /// without duration has none.
+    pub struct CopyRateRow in "membw" {
+        /// Kind of copy or fill, as the profiler names it.
+        name: Option<Text>,
+        /// Least rate of the range, in 10⁶ bytes per second.
+        from_mb_per_s: i64,
+        /// Greatest rate of the range that occurs, in 10⁶ bytes per second.
+        max_mb_per_s: i64,
+        /// Time with such a rate.
+        time_ns: i64,
+        /// Bytes moved in that time.
+        bytes: i64,
+    }
+}
+
+rows! {
+    /// What the recording waited for, the most first: the stretches of its critical path of one class and name. Their times
+    /// add up to the length of the recording.
+    pub struct PathRow in "critical_path" {
+        /// What it is, such as `compute_kernel`.
+        class: Option<Text>,
+        /// What it is charged to; of a gap what comes after it. Empty where nothing was recorded after it.
+        name: Option<Text>,
+        /// Time on the path.
+        time_ns: i64,
+        /// Stretches of the path.
+        count: i64,
+        /// The longest of them.
+        longest_ns: i64,
+    }
+}
+
+/// What device and host waited for: [`waits`](crate::waits).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WaitTables {
+    /// Lengths of queues, by stream.
+    pub queues: Vec<QueueRow>,
+    /// Rates of copies, by kind.
+    pub copy_rates: Vec<CopyRateRow>,
+    /// The critical path, the most time first.
+    pub critical_path: Vec<PathRow>,
+}
+
 /// The tables of a rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RankTables {
@@ -263,6 +328,31 @@ pub struct RankTables {
     pub kernels: Vec<KernelRow>,
     /// Operators that account for device time.
     pub ops: Vec<OpRow>,
+    /// What was waited for, where it is wanted.
+    pub waits: Option<WaitTables>,
     /// Events one by one, where they are kept: [`single_events`](crate::single_events).
     pub events: Option<Vec<EventRow>>,
+}
+
+/// Something to do with each table of a rank.
+pub(crate) trait EachTable {
+    /// `rows` are `None` where the rank does not have the table.
+    fn table<R: Row>(&mut self, rows: Option<&[R]>) -> Result<(), Error>;
+}
+
+impl RankTables {
+    /// All tables in their order: the one list of them.
+    pub(crate) fn each(&self, each: &mut impl EachTable) -> Result<(), Error> {
+        each.table(Some(std::slice::from_ref(&self.rank)))?;
+        each.table(Some(&self.groups))?;
+        each.table(Some(&self.collectives))?;
+        each.table(Some(&self.steps))?;
+        each.table(Some(&self.kernels))?;
+        each.table(Some(&self.ops))?;
+        let waits = self.waits.as_ref();
+        each.table(waits.map(|waits| &waits.queues[..]))?;
+        each.table(waits.map(|waits| &waits.copy_rates[..]))?;
+        each.table(waits.map(|waits| &waits.critical_path[..]))?;
+        each.table(self.events.as_deref())
+    }
 }

@@ -55,6 +55,10 @@ pub(crate) struct MapArguments {
     #[arg(long = "keep-events")]
     pub(crate) keep_events: bool,
 
+    /// Say what was waited for: tables queue, membw (rates of copies) and critical_path
+    #[arg(long)]
+    pub(crate) waits: bool,
+
     #[command(flatten)]
     pub(crate) mapping: MappingArguments,
 

@@ -17,7 +17,8 @@ use crate::timings::Timings;
 /// `tracelens map`: every recording is tried; the run fails where one of them has no tables.
 pub(crate) fn map(arguments: &MapArguments) -> Result<(), Failure> {
     let recordings = expanded(&arguments.recordings)?;
-    let options = MapOptions { keep_events: arguments.keep_events, ..arguments.mapping.options() };
+    let MapArguments { keep_events, waits, .. } = *arguments;
+    let options = MapOptions { keep_events, waits, ..arguments.mapping.options() };
     let tell = |path: &Path, mapped: &Result<Mapped, answers::Error>| match mapped {
         Ok(mapped) if !arguments.quiet => console::note(format!("{}: {}", path.display(), outcome(mapped))),
         Ok(_) => {}

@@ -348,7 +348,7 @@ fn the_same_rank_of_another_job_is_left_out() {
 }
 
 #[test]
-fn events_are_kept_on_request() {
+fn events_and_waits_are_kept_on_request() {
     let place = job();
     let map = |extra: &[&str]| {
         let arguments = [&["map", "job/rank0_trace.json", "--out", "tables"], extra].concat();
@@ -363,8 +363,17 @@ fn events_are_kept_on_request() {
     assert!(map(&["--keep-events"]).err.contains("rank 0, was there"));
     assert!(map(&[]).err.contains("rank 0, was there"));
     assert!(has_events());
+    let waits = ["queue", "membw", "critical_path"];
+    let has_waits = || waits.map(|table| place.path(&format!("tables/rank-00000/{table}.parquet")).is_file());
+    assert_eq!(has_waits(), [false; 3]);
+    assert!(!map(&["--waits"]).err.contains("was there"));
+    assert_eq!(has_waits(), [true; 3]);
+    assert!(has_events(), "what was kept before stays");
+    assert!(map(&["--keep-events", "--waits"]).err.contains("rank 0, was there"));
     place.run(&["pack", "tables"]).exits_with(0);
-    assert!(place.path("tables/pack-00000/events.parquet").is_file());
+    for table in ["events"].iter().chain(&waits) {
+        assert!(place.path(&format!("tables/pack-00000/{table}.parquet")).is_file(), "{table}");
+    }
 }
 
 #[test]

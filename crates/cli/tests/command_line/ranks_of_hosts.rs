@@ -129,8 +129,10 @@ fn what_makes_no_job_of_profiles_is_refused() {
     refused(&["ranks", PROFILES[0], "./job/host0.xplane.pb"], &["is named twice"]);
     let by_path = ["ranks", PROFILES[0], PROFILES[1], "--rank_regex", r"host(\d+)"];
     refused(&by_path, &["by the order of the hosts", "--rank_regex"]);
-    let single = ["map", PROFILES[0], PROFILES[1], "--out", "tables", "--keep-events"];
-    refused(&single, &["keep no single events", "--keep-events"]);
+    for option in ["--keep-events", "--waits"] {
+        let single = ["map", PROFILES[0], PROFILES[1], "--out", "tables", option];
+        refused(&single, &["made of traces alone", option]);
+    }
     refused(&["fuse", PROFILES[0], PROFILES[1], "-o", "job.json"], &["no entries of a trace to copy"]);
     place.put("tpu.xplane.pb", plane(1, "/device:TPU:0", &[("XLA Ops", vec![("dot.1", 0, 10)])]));
     refused(&["ranks", "tpu.xplane.pb"], &["shows no work of a GPU, only /device:TPU:0", "tracelens jax"]);

@@ -89,92 +89,101 @@ fn overlap_rows(analysis: &Analysis) -> Vec<OverlapRow> {
 }
 
 /// Copies, or fills, of one kind.
-struct CopyRow {
-    device: Option<i64>,
-    kind: StringId,
-    count: usize,
-    without_size: usize,
-    bytes: i64,
-    /// Sum of the durations of those with a size.
-    time: i64,
-    rate: ConcurrentRate,
+#[derive(Clone, Debug, PartialEq)]
+pub struct CopyKind {
+    /// The device, where it is recorded.
+    pub device: Option<i64>,
+    /// Kind of copy or fill, as the profiler names it.
+    pub kind: StringId,
+    /// How many.
+    pub count: usize,
+    /// Those without a recorded size, which count in no other figure but `count`.
+    pub without_size: usize,
+    /// Their bytes.
+    pub bytes: i64,
+    /// Sum of their durations, in the trace's unit.
+    pub time: i64,
+    /// Rate of all that run at the same time together, in bytes per unit of the trace's time.
+    pub rate: ConcurrentRate,
 }
 
 /// What bandwidth copies reach.
 pub(crate) fn copy_bandwidth_sheet<'a>() -> Sheet<'a, Analysis> {
     const RATE: ColumnKind = ColumnKind::Number(Unit::GigabytesPerSecond);
     let fields = [
-        DEVICE.field(|row: &CopyRow| row.device.into()),
+        DEVICE.field(|row: &CopyKind| row.device.into()),
         Column::text("kind", "Kind of copy or fill, as the profiler names it.")
-            .field_in(|analysis: &&Analysis, row: &CopyRow| analysis.trace().text(row.kind).into()),
+            .field_in(|analysis: &&Analysis, row: &CopyKind| analysis.trace().text(row.kind).into()),
         Column::new("bytes", ColumnKind::Whole(Unit::Bytes), "Bytes of all copies with a recorded size.")
             .with_role(Role::Headline)
-            .field(|row: &CopyRow| row.bytes.into()),
+            .field(|row: &CopyKind| row.bytes.into()),
         Column::milliseconds("time_ms", "Sum of their durations in ms.")
             .with_role(Role::Headline)
-            .field_in(|analysis: &&Analysis, row: &CopyRow| analysis.ms(row.time).into()),
+            .field_in(|analysis: &&Analysis, row: &CopyKind| analysis.ms(row.time).into()),
         Column::new("GB/s per copy", RATE, "Their bytes over the sum of their durations, in units of 1e9 bytes per second; empty where none takes time.")
-            .field_in(|analysis: &&Analysis, row: &CopyRow| {
+            .field_in(|analysis: &&Analysis, row: &CopyKind| {
                 let rate = (row.time > 0).then(|| row.bytes as f64 / row.time as f64);
                 rate.map(|rate| analysis.gb_per_s(rate)).into()
             }),
         Column::new("GB/s concurrent", RATE, "Their bytes over the time in which at least one of them ran, in units of 1e9 bytes per second; copies without duration left out.")
-            .field_in(|analysis: &&Analysis, row: &CopyRow| row.rate.mean().map(|rate| analysis.gb_per_s(rate)).into()),
+            .field_in(|analysis: &&Analysis, row: &CopyKind| row.rate.mean().map(|rate| analysis.gb_per_s(rate)).into()),
         Column::new("GB/s concurrent median", RATE, "Rate of all that run at the same time together, each at its bytes over its duration: not exceeded for half of the time in which at least one ran.")
             .spread_of("GB/s concurrent")
-            .field_in(|analysis: &&Analysis, row: &CopyRow| row.rate.quantile(0.5).map(|rate| analysis.gb_per_s(rate)).into()),
+            .field_in(|analysis: &&Analysis, row: &CopyKind| row.rate.quantile(0.5).map(|rate| analysis.gb_per_s(rate)).into()),
         Column::new("GB/s concurrent max", RATE, "The highest rate of all that run at the same time together.")
             .spread_of("GB/s concurrent")
-            .field_in(|analysis: &&Analysis, row: &CopyRow| row.rate.max().map(|rate| analysis.gb_per_s(rate)).into()),
+            .field_in(|analysis: &&Analysis, row: &CopyKind| row.rate.max().map(|rate| analysis.gb_per_s(rate)).into()),
         Column::milliseconds("busy_ms", "Time in ms in which at least one of them ran.")
-            .field_in(|analysis: &&Analysis, row: &CopyRow| analysis.ms(row.rate.busy()).into()),
-        Column::count("count", "Number of copies.").field(|row: &CopyRow| row.count.into()),
+            .field_in(|analysis: &&Analysis, row: &CopyKind| analysis.ms(row.rate.busy()).into()),
+        Column::count("count", "Number of copies.").field(|row: &CopyKind| row.count.into()),
         Column::count("without_size", "Number of copies without a recorded size, which count in no other column but count.")
             .with_role(Role::Detail)
-            .field(|row: &CopyRow| row.without_size.into()),
+            .field(|row: &CopyKind| row.without_size.into()),
     ];
     Sheet::with_context(
         "copy_bandwidth",
         "What bandwidth copies and fills reach, by kind, most bytes first, each and together with those of its kind that run at the same time; written when waits are asked for and the trace has copies.",
         fields,
         |analysis: &Analysis| {
-            let rows = analysis.options().waits.then(|| copy_rows(analysis))?;
+            let rows = analysis.options().waits.then(|| analysis.copies())?;
             (!rows.is_empty()).then_some((analysis, rows))
         },
     )
 }
 
 impl Analysis {
+    /// Copies and fills by device and kind, of a device the most bytes first.
+    #[must_use]
+    pub fn copies(&self) -> Vec<CopyKind> {
+        let events = self.trace().events();
+        let mut kinds: BTreeMap<(Option<i64>, StringId), Vec<_>> = BTreeMap::new();
+        for &event in &self.device.ids {
+            if matches!(events.category(event), Category::GPU_MEMCPY | Category::GPU_MEMSET) {
+                let transfer = events.arguments().transfer.get(event.index());
+                let bytes = transfer.and_then(|transfer| i64::try_from(transfer.bytes?).ok());
+                let time = interval(self.trace(), event);
+                kinds.entry((events.device(event), events.name(event))).or_default().push((time, bytes));
+            }
+        }
+        let row = |((device, kind), copies): (_, Vec<(Interval, Option<i64>)>)| {
+            let sized = copies.iter().filter_map(|&(time, bytes)| Some((time, bytes?)));
+            CopyKind {
+                device,
+                kind,
+                count: copies.len(),
+                without_size: copies.len() - sized.clone().count(),
+                bytes: sized.clone().map(|(_, bytes)| bytes).sum(),
+                time: sized.clone().map(|(time, _)| time.length()).sum(),
+                rate: ConcurrentRate::from_transfers(sized),
+            }
+        };
+        let mut rows: Vec<CopyKind> = kinds.into_iter().map(row).collect();
+        rows.sort_by_key(|row| (row.device, Reverse(row.bytes)));
+        rows
+    }
+
     /// A rate in bytes per unit of the trace's time, in GB/s.
     fn gb_per_s(&self, rate: f64) -> f64 {
         rate * self.trace().time_unit().per_microsecond() as f64 / 1e3
     }
-}
-
-fn copy_rows(analysis: &Analysis) -> Vec<CopyRow> {
-    let events = analysis.trace().events();
-    let mut kinds: BTreeMap<(Option<i64>, StringId), Vec<_>> = BTreeMap::new();
-    for &event in &analysis.device.ids {
-        if matches!(events.category(event), Category::GPU_MEMCPY | Category::GPU_MEMSET) {
-            let transfer = events.arguments().transfer.get(event.index());
-            let bytes = transfer.and_then(|transfer| i64::try_from(transfer.bytes?).ok());
-            let time = interval(analysis.trace(), event);
-            kinds.entry((events.device(event), events.name(event))).or_default().push((time, bytes));
-        }
-    }
-    let row = |((device, kind), copies): (_, Vec<(Interval, Option<i64>)>)| {
-        let sized = copies.iter().filter_map(|&(time, bytes)| Some((time, bytes?)));
-        CopyRow {
-            device,
-            kind,
-            count: copies.len(),
-            without_size: copies.len() - sized.clone().count(),
-            bytes: sized.clone().map(|(_, bytes)| bytes).sum(),
-            time: sized.clone().map(|(time, _)| time.length()).sum(),
-            rate: ConcurrentRate::from_transfers(sized),
-        }
-    };
-    let mut rows: Vec<CopyRow> = kinds.into_iter().map(row).collect();
-    rows.sort_by_key(|row| (row.device, Reverse(row.bytes)));
-    rows
 }

@@ -12,39 +12,45 @@ use crate::IndexMap;
 use crate::analysis::Analysis;
 
 /// The queue of one stream.
-struct QueueRow {
-    device: Option<i64>,
-    stream: Option<i64>,
-    launched: usize,
-    unlinked: usize,
-    queue: QueueLength,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamQueue {
+    /// The device, where it is recorded.
+    pub device: Option<i64>,
+    /// Its stream.
+    pub stream: Option<i64>,
+    /// Device events whose launch is in the trace.
+    pub launched: usize,
+    /// Device events whose launch is not; they do not count in the queue.
+    pub unlinked: usize,
+    /// How many were launched and not started, over time in the trace's unit.
+    pub queue: QueueLength,
 }
 
 /// How many launched events wait on each stream.
 pub(crate) fn queue_length_sheet<'a>() -> Sheet<'a, Analysis> {
     let fields = [
-        DEVICE.field(|row: &QueueRow| row.device.into()),
-        STREAM.field(|row: &QueueRow| row.stream.into()),
+        DEVICE.field(|row: &StreamQueue| row.device.into()),
+        STREAM.field(|row: &StreamQueue| row.stream.into()),
         Column::new(
             "queue_length_mean",
             ColumnKind::Number(Unit::One),
             "Mean over time of the number of events that are launched and not started: one more at the start of each launch (of a graph one for each event that it launches), one less at the start of each event.",
         )
         .with_role(Role::Headline)
-        .field(|row: &QueueRow| row.queue.mean().into()),
+        .field(|row: &StreamQueue| row.queue.mean().into()),
         Column::count("queue_length_median", "Length that the queue did not exceed for half of the time.")
             .spread_of("queue_length_mean")
-            .field(|row: &QueueRow| row.queue.quantile(0.5).into()),
+            .field(|row: &StreamQueue| row.queue.quantile(0.5).into()),
         Column::count("queue_length_p95", "Length that the queue did not exceed for 95 % of the time.")
             .spread_of("queue_length_mean")
-            .field(|row: &QueueRow| row.queue.quantile(0.95).into()),
+            .field(|row: &StreamQueue| row.queue.quantile(0.95).into()),
         Column::count("queue_length_max", "Greatest length, however short it lasted.")
-            .field(|row: &QueueRow| row.queue.max().into()),
+            .field(|row: &StreamQueue| row.queue.max().into()),
         Column::percent(
             "percent empty",
             "Time with nothing in the queue as a share of the time from first launch to last start, in percent.",
         )
-        .field(|row: &QueueRow| {
+        .field(|row: &StreamQueue| {
             let time = row.queue.time();
             percent(time - row.queue.time_at_least(1), time).into()
         }),
@@ -54,46 +60,50 @@ pub(crate) fn queue_length_sheet<'a>() -> Sheet<'a, Analysis> {
             "full_ms",
             "Time in ms with as many events in the queue as --queue_limit says, or more.",
         )
-        .field_in(|analysis: &&Analysis, row: &QueueRow| {
+        .field_in(|analysis: &&Analysis, row: &StreamQueue| {
             analysis.ms(row.queue.time_at_least(analysis.options().queue_limit.get())).into()
         }),
         Column::milliseconds("time_ms", "From the first launch to the last start in ms.")
-            .field_in(|analysis: &&Analysis, row: &QueueRow| analysis.ms(row.queue.time()).into()),
+            .field_in(|analysis: &&Analysis, row: &StreamQueue| analysis.ms(row.queue.time()).into()),
         Column::count("launched_events", "Number of device events whose launch is in the trace.")
-            .field(|row: &QueueRow| row.launched.into()),
+            .field(|row: &StreamQueue| row.launched.into()),
         Column::count(
             "unlinked_events",
             "Number of device events whose launch is not in the trace; they do not count in the queue.",
         )
         .with_role(Role::Detail)
-        .field(|row: &QueueRow| row.unlinked.into()),
+        .field(|row: &StreamQueue| row.unlinked.into()),
     ];
     Sheet::with_context(
         "queue_length",
         "How many launched events waited in a stream, weighed by time; written when waits are asked for. A queue that is empty most of the time says that the host is too slow for the device.",
         fields.into_iter().chain(of_trace),
-        |analysis: &Analysis| Some((analysis, analysis.options().waits.then(|| queue_rows(analysis))?)),
+        |analysis: &Analysis| Some((analysis, analysis.options().waits.then(|| analysis.queues())?)),
     )
 }
 
-fn queue_rows(analysis: &Analysis) -> Vec<QueueRow> {
-    let (tree, events) = (analysis.tree(), analysis.trace().events());
-    let mut streams: BTreeMap<_, (Vec<(i64, i64)>, usize)> = BTreeMap::new();
-    for &event in &analysis.device.ids {
-        let (queued, unlinked) = streams.entry((events.device(event), events.stream(event))).or_default();
-        match tree.recorded_launch(event) {
-            Some(launch) => queued.push((events.start(launch), events.start(event))),
-            None => *unlinked += 1,
+impl Analysis {
+    /// The queues of all streams, by device and stream.
+    #[must_use]
+    pub fn queues(&self) -> Vec<StreamQueue> {
+        let (tree, events) = (self.tree(), self.trace().events());
+        let mut streams: BTreeMap<_, (Vec<(i64, i64)>, usize)> = BTreeMap::new();
+        for &event in &self.device.ids {
+            let (queued, unlinked) = streams.entry((events.device(event), events.stream(event))).or_default();
+            match tree.recorded_launch(event) {
+                Some(launch) => queued.push((events.start(launch), events.start(event))),
+                None => *unlinked += 1,
+            }
         }
+        let row = |((device, stream), (queued, unlinked)): (_, (Vec<_>, _))| StreamQueue {
+            device,
+            stream,
+            launched: queued.len(),
+            unlinked,
+            queue: QueueLength::from_events(queued),
+        };
+        streams.into_iter().map(row).collect()
     }
-    let row = |((device, stream), (queued, unlinked)): (_, (Vec<_>, _))| QueueRow {
-        device,
-        stream,
-        launched: queued.len(),
-        unlinked,
-        queue: QueueLength::from_events(queued),
-    };
-    streams.into_iter().map(row).collect()
 }
 
 /// One call that launched device work.
