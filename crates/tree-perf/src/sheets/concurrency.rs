@@ -92,6 +92,7 @@ fn overlap_rows(analysis: &Analysis) -> Vec<OverlapRow> {
 struct CopyRow {
     device: Option<i64>,
     kind: StringId,
+    direction: Option<StringId>,
     count: usize,
     without_size: usize,
     bytes: i64,
@@ -105,8 +106,14 @@ pub(crate) fn copy_bandwidth_sheet<'a>() -> Sheet<'a, Analysis> {
     const RATE: ColumnKind = ColumnKind::Number(Unit::GigabytesPerSecond);
     let fields = [
         DEVICE.field(|row: &CopyRow| row.device.into()),
-        Column::text("kind", "Kind of copy or fill, as the profiler names it.")
-            .field_in(|analysis: &&Analysis, row: &CopyRow| analysis.trace().text(row.kind).into()),
+        Column::text("kind", "Kind of copy or fill, as the profiler names it, with the direction where that is recorded beside the name.")
+            .field_in(|analysis: &&Analysis, row: &CopyRow| {
+                let text = |id| analysis.trace().text(id);
+                match row.direction {
+                    Some(direction) => format!("{} {}", text(row.kind), text(direction)).into(),
+                    None => text(row.kind).into(),
+                }
+            }),
         Column::new("bytes", ColumnKind::Whole(Unit::Bytes), "Bytes of all copies with a recorded size.")
             .with_role(Role::Headline)
             .field(|row: &CopyRow| row.bytes.into()),
@@ -153,20 +160,23 @@ impl Analysis {
 
 fn copy_rows(analysis: &Analysis) -> Vec<CopyRow> {
     let events = analysis.trace().events();
-    let mut kinds: BTreeMap<(Option<i64>, StringId), Vec<_>> = BTreeMap::new();
+    let mut kinds: BTreeMap<(Option<i64>, StringId, Option<StringId>), Vec<_>> = BTreeMap::new();
     for &event in &analysis.device.ids {
         if matches!(events.category(event), Category::GPU_MEMCPY | Category::GPU_MEMSET) {
             let transfer = events.arguments().transfer.get(event.index());
             let bytes = transfer.and_then(|transfer| i64::try_from(transfer.bytes?).ok());
+            let direction = transfer.and_then(|transfer| transfer.direction);
             let time = interval(analysis.trace(), event);
-            kinds.entry((events.device(event), events.name(event))).or_default().push((time, bytes));
+            let kind = (events.device(event), events.name(event), direction);
+            kinds.entry(kind).or_default().push((time, bytes));
         }
     }
-    let row = |((device, kind), copies): (_, Vec<(Interval, Option<i64>)>)| {
+    let row = |((device, kind, direction), copies): (_, Vec<(Interval, Option<i64>)>)| {
         let sized = copies.iter().filter_map(|&(time, bytes)| Some((time, bytes?)));
         CopyRow {
             device,
             kind,
+            direction,
             count: copies.len(),
             without_size: copies.len() - sized.clone().count(),
             bytes: sized.clone().map(|(_, bytes)| bytes).sum(),
