@@ -199,8 +199,7 @@ impl fmt::Display for Notice {
             }
             Notice::NoDeviceEvents { advice } => write!(
                 f,
-                "gpu_timeline and the other sheets of devices are left out: the trace has no device events. If a GPU did \
-                 the work, {advice}"
+                "gpu_timeline and the other sheets of devices are left out: the trace has no device events; {advice}"
             ),
             Notice::NoOperators => f.write_str("the trace has no operators, only kernels"),
             Notice::NoRooflines { device: Some(device) } => {

@@ -49,7 +49,7 @@ fn an_mtia_serves_a_model() {
     let timeline = analysis.timeline().unwrap();
     assert_eq!(timeline.busy, union(&[executions, copies].concat()));
     let host = Table::of_sheet(&analysis, "host_ops").select(&["name", "self_us"]);
-    assert_eq!(host[0], "fbgemm::permute_2D_sparse_data | 111718.717");
+    assert_eq!(host[0], "fbgemm::permute_2D_sparse_data | 111719.373");
 }
 
 #[test]
