@@ -36,6 +36,11 @@ pub enum Notice {
         /// Whether the recorder could have recorded some.
         recordable: bool,
     },
+    /// The trace has operators and no device events: what the report would say of a device is left out.
+    NoDeviceEvents {
+        /// What gives a recording some.
+        advice: &'static str,
+    },
     /// The trace has device events only, and their list was not asked for.
     NoOperators,
     /// The peaks of the device are not known: nothing is held against a roofline.
@@ -47,6 +52,11 @@ pub enum Notice {
     LesserReport {
         /// Kind of the recording.
         kind: RecordingKind,
+    },
+    /// XProf wrote the trace of a profile, for viewing.
+    ViewOfXPlane {
+        /// The profile, if it is beside the trace.
+        profile: Option<PathBuf>,
     },
     /// What reading the file got over.
     Reading(trace_ingest::Warning),
@@ -187,6 +197,10 @@ impl fmt::Display for Notice {
             Notice::NoPythonFrames { recordable: false } => {
                 f.write_str("the trace has no Python frames, which its profiler does not record")
             }
+            Notice::NoDeviceEvents { advice } => write!(
+                f,
+                "gpu_timeline and the other sheets of devices are left out: the trace has no device events; {advice}"
+            ),
             Notice::NoOperators => f.write_str("the trace has no operators, only kernels"),
             Notice::NoRooflines { device: Some(device) } => {
                 write!(f, "no rooflines: the peaks of {device} are not known")
@@ -197,6 +211,16 @@ impl fmt::Display for Notice {
             Notice::LesserReport { kind } => {
                 write!(f, "{kind} has a report of its own, which knows more of it")
             }
+            Notice::ViewOfXPlane { profile: Some(profile) } => write!(
+                f,
+                "XProf wrote this trace, for viewing, of the profile {} beside it, which says more: the programs, their \
+                 costs and all events",
+                profile.display()
+            ),
+            Notice::ViewOfXPlane { profile: None } => f.write_str(
+                "XProf wrote this trace, for viewing, of a profile (*.xplane.pb) that is not beside it and says more: the \
+                 programs, their costs and all events",
+            ),
             Notice::Reading(warning) => warning.fmt(f),
             Notice::Tree(warning) => warning.fmt(f),
             Notice::Analysis(notice) => notice.fmt(f),

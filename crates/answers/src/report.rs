@@ -187,19 +187,17 @@ pub(crate) fn lost_events(trace: &Trace) -> bool {
 
 /// Whether nothing in an event trace is of PyTorch's profiler: many tools write the format.
 pub(crate) fn is_of_other_tool(trace: &Trace) -> bool {
-    const OF_PYTORCH: [Category; 5] = [
-        Category::CPU_OP,
-        Category::CUDA_RUNTIME,
-        Category::CUDA_DRIVER,
-        Category::PYTHON_FUNCTION,
-        Category::USER_ANNOTATION,
-    ];
+    const OF_PYTORCH: [Category; 3] =
+        [Category::CPU_OP, Category::PYTHON_FUNCTION, Category::USER_ANNOTATION];
     let (facts, events) = (trace.facts(), trace.events());
     let has_header =
         facts.schema_version.is_some() || facts.trace_name.is_some() || !facts.devices.is_empty();
     !has_header
         && trace.skipped_frames() == 0
-        && events.ids().all(|event| !OF_PYTORCH.contains(&events.category(event)))
+        && events
+            .ids()
+            .map(|event| events.category(event))
+            .all(|category| !OF_PYTORCH.contains(&category) && !category.is_launch_api())
 }
 
 /// What the report of a file is called: the name of the file or directory.

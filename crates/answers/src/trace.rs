@@ -14,13 +14,15 @@ use operator_sheets::{Iterated, IterationWork, RooflineShares};
 use script_extension::Extension;
 use sheets::{Layout, Sheet, Table};
 use trace_doctor::{Diagnosis, SHEET_NAME, recording_sheet};
-use trace_ingest::{Category, ReadOptions, RecordingKind, Trace, read_path};
-use trace2tree::{TraceTree, TreeWarning, is_graph_launch};
+use trace_ingest::{
+    Accelerator, Category, EventId, Flow, FlowEnd, FlowKind, ReadOptions, RecordingKind, Trace, read_path,
+};
+use trace2tree::{TraceTree, TreeWarning, is_graph_launch, is_launch};
 use tree_perf::{Analysis, AnalysisOptions, ReportLayout, inference_sheets, pytorch_sheets};
 
 use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
-use crate::numbers::grouped;
+use crate::numbers::{counted, grouped};
 use crate::parallel::map_in_order;
 use crate::report::{
     Analysed, Picture, Report, Reporter, Run, Stage, is_of_other_tool, layout, lost_events, only, pictures,
@@ -155,7 +157,7 @@ impl Reporter for TraceReporter {
         if let Some(selected) = selected {
             analysis.look_at(selected.iterations);
         }
-        if analysis.device_event_count() == 0 {
+        if analysis.device_event_count() == 0 && !is_report_of_host(&analysis) {
             return Err(no_gpu_events(path, analysis.trace()));
         }
         let phases = self.phases.map(|options| PhaseAnalysis::new(&analysis, options));
@@ -170,6 +172,9 @@ impl Reporter for TraceReporter {
             tables_and_summary(&examined, &title, self.sheet_names, threads_of_sheets, run)?;
         summary.statements.extend(diagnosis.as_ref().and_then(Diagnosis::doubts));
         notices.extend(notices_of(&analysis, phases.as_ref()));
+        if analysis.trace().facts().is_view_of_xplane {
+            notices.push(Notice::ViewOfXPlane { profile: profile_beside(path) });
+        }
         summary.statements.splice(0..0, window);
         notices.extend(no_rooflines(&analysis, &summary));
         let pictures = pictures(run, &mut notices, |picture| match (picture, &phases) {
@@ -267,25 +272,67 @@ fn tables_and_summary(
     Ok((titled(title, (all, known), run)?, summary.clone()))
 }
 
+/// Whether a recording without device events has operators whose host time a report shows. Recorders of other kinds have
+/// reports of their own.
+fn is_report_of_host(analysis: &Analysis) -> bool {
+    let kind = analysis.trace().facts().recorder.kind;
+    analysis.is_host_only() && !matches!(kind, Some(RecordingKind::XPlane | RecordingKind::Rocprof))
+}
+
 fn no_gpu_events(path: &Path, trace: &Trace) -> Error {
-    let advice = match trace.facts().recorder.kind {
+    Error::NoGpuEvents {
+        path: path.to_path_buf(),
+        events: trace.events().len() + trace.skipped_frames() as usize,
+        advice: how_to_record_devices(trace),
+        warnings: trace.warnings().to_vec(),
+    }
+}
+
+/// What gives a recording without device events some.
+fn how_to_record_devices(trace: &Trace) -> &'static str {
+    match trace.facts().recorder.kind {
         Some(RecordingKind::Rocprof) => "record it with --kernel-trace",
         _ if lost_events(trace) => {
             "they may be in the part that is lost: copy the file again, or record it again"
         }
         Some(RecordingKind::XPlane) => "record it where the program runs on a GPU",
+        _ if trace.facts().accelerator == Some(Accelerator::Mps) => {
+            "PyTorch's profiler records no work of MPS: see it in Instruments, with torch.mps.profiler"
+        }
+        _ if trace.facts().is_view_of_xplane => {
+            "XProf wrote it, for viewing, of a profile (*.xplane.pb): make the report of that"
+        }
         Some(RecordingKind::Trace) if is_of_other_tool(trace) => {
             "it is an event trace of another tool than PyTorch's profiler, which https://ui.perfetto.dev shows; for a \
              report here, record the run with torch.profiler"
         }
-        _ => "record it with the GPU's activities (torch.profiler.ProfilerActivity.CUDA)",
-    };
-    Error::NoGpuEvents {
-        path: path.to_path_buf(),
-        events: trace.events().len() + trace.skipped_frames() as usize,
-        advice,
-        warnings: trace.warnings().to_vec(),
+        _ => "if a GPU did the work, record it with the GPU's activities (torch.profiler.ProfilerActivity.CUDA)",
     }
+}
+
+/// What a recording without device events has instead of their figures.
+fn host_alone(analysis: &Analysis) -> String {
+    let (trace, tree) = (analysis.trace(), analysis.tree());
+    let launches = || {
+        let starts_work = |&&event: &&EventId| {
+            trace.events().category(event).is_launch_api() && is_launch(trace.name(event))
+        };
+        let is_arrow = |flow: &&Flow| flow.kind == FlowKind::OperatorToDevice && flow.end == FlowEnd::Start;
+        tree.host_events().iter().filter(starts_work).count() + trace.flows().iter().filter(is_arrow).count()
+    };
+    let why = match launches() {
+        _ if lost_events(trace) => "no device work in what could be read of this recording".to_owned(),
+        _ if trace.facts().accelerator == Some(Accelerator::Mps) => {
+            return "the work of MPS is not in this recording: times are host times, waits for it included"
+                .to_owned();
+        }
+        0 => "no device work in this recording".to_owned(),
+        count => {
+            let launches = counted(count, "launch", "launches");
+            format!("no record of device work in this recording, whose host made {launches}")
+        }
+    };
+    format!("{why}: times are host times")
 }
 
 /// That replayed graphs hide their operators, if the trace has any.
@@ -299,6 +346,14 @@ fn unopened_graphs(tree: &TraceTree) -> Option<Notice> {
         .filter(|&&event| by_name[events.name(event).index()] && !tree.device_events(event).is_empty())
         .count();
     (launches > 0).then_some(Notice::UnopenedGraphs { launches })
+}
+
+/// The profile that XProf made a trace of for viewing: it writes both into one folder, under the name of the host.
+fn profile_beside(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?;
+    let host = name.split_once(".trace.json").map_or(name, |(host, _)| host);
+    let profile = path.with_file_name(format!("{host}.xplane.pb"));
+    profile.is_file().then_some(profile)
 }
 
 /// That the device's peaks are not known, where they would have been of use.
@@ -342,6 +397,9 @@ fn notices_of(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>) -> Vec<No
     if let Some(kind @ (RecordingKind::XPlane | RecordingKind::Rocprof)) = trace.facts().recorder.kind {
         notices.push(Notice::LesserReport { kind });
     }
+    if analysis.is_host_only() {
+        notices.push(Notice::NoDeviceEvents { advice: how_to_record_devices(trace) });
+    }
     if analysis.is_gpu_only() && !options.kernel_summary {
         notices.push(Notice::NoOperators);
     }
@@ -358,13 +416,17 @@ fn notices_of(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>) -> Vec<No
 fn summary(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>, title: String) -> Summary {
     let coverage = analysis.coverage();
     let share = coverage.linked_time_us / (coverage.linked_time_us + coverage.unlinked_time_us) * 100.0;
-    let linked = format!(
-        "{} of {} device events linked to their launch ({:.1}% of device time)",
-        grouped(coverage.linked_events as u128),
-        grouped((coverage.linked_events + coverage.unlinked_events) as u128),
-        if share.is_nan() { 0.0 } else { share },
-    );
-    let timeline = |timeline| Timeline::new("GPU", timeline, |time| analysis.trace().to_microseconds(time));
+    let linked = || {
+        format!(
+            "{} of {} device events linked to their launch ({:.1}% of device time)",
+            grouped(coverage.linked_events as u128),
+            grouped((coverage.linked_events + coverage.unlinked_events) as u128),
+            if share.is_nan() { 0.0 } else { share },
+        )
+    };
+    let covered = if analysis.is_host_only() { host_alone(analysis) } else { linked() };
+    let timeline =
+        |timeline| Timeline::new(device(analysis), timeline, |time| analysis.trace().to_microseconds(time));
     Summary {
         head: head(analysis.trace(), title),
         recorder: recorder(analysis.trace()),
@@ -372,7 +434,7 @@ fn summary(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>, title: Strin
             .finding()
             .map(|finding| finding.to_string())
             .into_iter()
-            .chain([linked])
+            .chain([covered])
             .chain(analysis.idle_finding().map(|finding| finding.to_string()))
             .collect(),
         timelines: analysis.timeline().map(timeline).into_iter().collect(),
@@ -382,10 +444,25 @@ fn summary(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>, title: Strin
             .flatten(),
         kernels: if analysis.options().kernel_summary { Vec::new() } else { analysis.kernel_totals() },
         // Without operators there is nothing that a model could be of.
-        coverage: if analysis.is_gpu_only() { None } else { RooflineShares::new(analysis) },
+        coverage: if analysis.is_gpu_only() || analysis.is_host_only() {
+            None
+        } else {
+            RooflineShares::new(analysis)
+        },
         architecture: analysis.architecture().map(Summary::architecture),
         best_rates: Summary::best_rates(analysis, analysis.architecture()),
         ..Summary::default()
+    }
+}
+
+/// What the devices whose time the timeline has are called: GPUs, or the device by its number where others have only one.
+fn device(analysis: &Analysis) -> String {
+    let trace = analysis.trace();
+    let Some(accelerator) = trace.facts().accelerator else { return "GPU".to_owned() };
+    let mut devices = analysis.device_events().map(|event| trace.events().device(event));
+    match devices.next().flatten().filter(|&first| devices.all(|other| other == Some(first))) {
+        Some(only) => format!("{accelerator} {only}"),
+        None => accelerator.to_string(),
     }
 }
 

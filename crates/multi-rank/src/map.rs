@@ -632,13 +632,7 @@ fn members(
 /// What the host did in waits of the device: of the events that fill more than half of a wait the shortest, on any
 /// thread. Marks of iterations, which fill everything, tell nothing.
 fn host_activities(trace: &Trace, waits: &[Option<HostWait>]) -> Vec<Option<EventId>> {
-    const TELLING: [Category; 5] = [
-        Category::CPU_OP,
-        Category::USER_ANNOTATION,
-        Category::CUDA_RUNTIME,
-        Category::CUDA_DRIVER,
-        Category::PYTHON_FUNCTION,
-    ];
+    const TELLING: [Category; 3] = [Category::CPU_OP, Category::USER_ANNOTATION, Category::PYTHON_FUNCTION];
     let events = trace.events();
     let middle = |wait: &HostWait| wait.start + (wait.end - wait.start) / 2;
     let mut by_middle: Vec<(usize, HostWait)> =
@@ -658,7 +652,7 @@ fn host_activities(trace: &Trace, waits: &[Option<HostWait>]) -> Vec<Option<Even
         }
         // What fills more than half of a wait lasts in the middle of it, which few events do.
         if middles.get(first).is_none_or(|&middle| middle >= end)
-            || !TELLING.contains(&events.category(event))
+            || !(TELLING.contains(&events.category(event)) || events.category(event).is_launch_api())
             || trace.name(event).starts_with("ProfilerStep#")
         {
             continue;

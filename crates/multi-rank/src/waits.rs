@@ -21,7 +21,7 @@ pub fn waits(analysis: &Analysis) -> WaitTables {
     let per_microsecond = trace.time_unit().per_microsecond() as f64;
     let copies = analysis.copies();
     let copy_rates =
-        copies.iter().flat_map(|kind| rate_rows(trace.text(kind.kind), &kind.rate, per_microsecond, clock));
+        copies.iter().flat_map(|kind| rate_rows(&kind.name(trace), &kind.rate, per_microsecond, clock));
     let recorded = Recorded::new(analysis.tree(), &Scope::Whole, &analysis.options().communication);
     let path = PathGroup::of(recorded.wall_path().into_iter().map(PathPart::from), trace);
     let path = path.into_iter().map(|group| PathRow {
@@ -50,12 +50,7 @@ fn queue_rows(stream: Option<i64>, queue: &QueueLength, clock: Clock<'_>) -> Vec
     rows.into_values().collect()
 }
 
-fn rate_rows(
-    name: &str,
-    rate: &ConcurrentRate,
-    per_microsecond: f64,
-    clock: Clock<'_>,
-) -> impl Iterator<Item = CopyRateRow> {
+fn rate_rows(name: &str, rate: &ConcurrentRate, per_microsecond: f64, clock: Clock<'_>) -> Vec<CopyRateRow> {
     let mut rows: BTreeMap<u64, (CopyRateRow, f64)> = BTreeMap::new();
     for &(rate, time) in rate.stretches() {
         // Bytes per microsecond are 10^6 bytes per second.
@@ -69,7 +64,7 @@ fn rate_rows(
         row.time_ns += clock.ns(time);
         *bytes += rate * time as f64;
     }
-    rows.into_values().map(|(row, bytes)| CopyRateRow { bytes: bytes.round() as i64, ..row })
+    rows.into_values().map(|(row, bytes)| CopyRateRow { bytes: bytes.round() as i64, ..row }).collect()
 }
 
 /// The power of two where the range of a figure begins; 0 for 0.
@@ -116,6 +111,7 @@ mod tests {
             copies.map(|(start, end, bytes)| (Interval::new(start * US, end * US), bytes)),
         );
         let rows: Vec<_> = rate_rows("HtoD", &rate, 1000.0, Clock(&trace))
+            .into_iter()
             .map(|row| (row.from_mb_per_s, row.max_mb_per_s, row.time_ns / US, row.bytes))
             .collect();
         assert_eq!(rows, [(512, 1000, 5, 5_000), (1024, 2000, 5, 10_000), (2048, 3000, 5, 15_000)]);

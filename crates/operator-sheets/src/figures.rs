@@ -2,7 +2,7 @@
 
 use perf_models::{
     Architecture, ComputeSpec, CopyDirection, DataPath, Family, Figure, MemoryCopy, Parameter, PerfModel,
-    Roofline,
+    Roofline, Undefined,
 };
 
 use crate::category::OpCategory;
@@ -40,6 +40,13 @@ pub struct Work {
     pub flops: Figure,
     /// Bytes moved.
     pub bytes: Figure,
+}
+
+impl Work {
+    /// Why FLOPs or bytes are missing; `None` where there are both.
+    pub fn undefined(&self) -> Option<&Undefined> {
+        self.flops.as_ref().err().or(self.bytes.as_ref().err())
+    }
 }
 
 impl Evaluated {

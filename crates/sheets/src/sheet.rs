@@ -27,6 +27,8 @@ pub struct Sheet<'a, A> {
     /// What a summary shows of it.
     pub excerpt: Option<Excerpt>,
     fill: Fill<'a, A>,
+    /// The sheet that stands in where this one is left out.
+    stand_in: Option<Box<Sheet<'a, A>>>,
 }
 
 impl<'a, A> Sheet<'a, A> {
@@ -68,6 +70,7 @@ impl<'a, A> Sheet<'a, A> {
             chart: None,
             excerpt: None,
             fill: Box::new(fill),
+            stand_in: None,
         }
     }
 
@@ -104,6 +107,16 @@ impl<'a, A> Sheet<'a, A> {
         Sheet { fill: Box::new(fill), ..self }
     }
 
+    /// The same sheet; where it is left out, the other stands under its name with columns, picture and excerpt of its own.
+    #[must_use]
+    pub fn or(self, other: Sheet<'a, A>) -> Self {
+        let is_new = |column: &Column| !self.columns.iter().any(|known| known.name == column.name);
+        let added: Vec<Column> = other.columns.iter().filter(|column| is_new(column)).copied().collect();
+        let columns = self.columns.into_iter().chain(added).collect();
+        let name = self.name.clone();
+        Sheet { columns, stand_in: Some(Box::new(Sheet { name, ..other })), ..self }
+    }
+
     /// The table of a recording in the layout of our own; `None` when there is nothing to show.
     ///
     /// # Errors
@@ -118,7 +131,9 @@ impl<'a, A> Sheet<'a, A> {
     /// When the name cannot name a table, two columns have one name or the chart needs a column that is not there,
     /// which is a fault of the sheet.
     pub fn table_in(&self, analysis: &'a A, layout: Layout) -> Result<Option<Table>, TableError> {
-        let Some(columns) = (self.fill)(analysis, layout) else { return Ok(None) };
+        let Some(columns) = (self.fill)(analysis, layout) else {
+            return self.stand_in.as_ref().map_or(Ok(None), |other| other.table_in(analysis, layout));
+        };
         let columns = match layout {
             Layout::Roles => by_role(columns, |column| (column.role(), column.series(), column.kind())),
             Layout::Reference => columns,

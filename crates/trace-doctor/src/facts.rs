@@ -79,10 +79,8 @@ pub(crate) struct Census {
     pub(crate) operators_with_shapes: u64,
     /// Python frames, those included that the reader left out.
     pub(crate) python_frames: u64,
-    /// Calls of a runtime that is neither CUDA's nor HIP's.
-    pub(crate) foreign_calls: Tally,
-    /// Work of devices that are neither NVIDIA's nor AMD's.
-    pub(crate) foreign_work: Tally,
+    /// Spans that carry metrics of kernels.
+    pub(crate) kernel_metrics: Tally,
     /// Ranges of CUPTI's range profiler.
     pub(crate) profiler_ranges: Tally,
     pub(crate) allocations: u64,
@@ -135,21 +133,14 @@ impl Tally {
 enum OtherCategory {
     Wait,
     ProfilerRange,
-    ForeignCall,
-    ForeignWork,
     Unknown,
 }
 
 impl OtherCategory {
     fn from_name(name: &str) -> OtherCategory {
-        const RUNTIMES: [&str; 5] =
-            ["mtia_runtime", "xpu_runtime", "xpu_driver", "hpu_runtime", "privateuse1_runtime"];
-        const DEVICES: [&str; 4] = ["mtia_", "hpu_", "privateuse1_", "xpu_"];
         match name {
             "cuda_sync" => OtherCategory::Wait,
             "cuda_profiler_range" => OtherCategory::ProfilerRange,
-            _ if RUNTIMES.contains(&name) => OtherCategory::ForeignCall,
-            _ if DEVICES.iter().any(|device| name.starts_with(device)) => OtherCategory::ForeignWork,
             _ => OtherCategory::Unknown,
         }
     }
@@ -247,9 +238,9 @@ impl<'t> Facts<'t> {
         facts.roctracer_version.is_some() || facts.hip_runtime_version.is_some()
     }
 
-    /// Whether the work of a device that is neither NVIDIA's nor AMD's was recorded.
+    /// Whether the devices are neither NVIDIA's nor AMD's.
     pub(crate) fn is_of_foreign_device(&self) -> bool {
-        self.census.foreign_calls.count + self.census.foreign_work.count > 0
+        self.trace.facts().accelerator.is_some()
     }
 }
 
@@ -271,8 +262,7 @@ impl Census {
             operators: Tally::default(),
             operators_with_shapes: 0,
             python_frames: u64::from(trace.skipped_frames()),
-            foreign_calls: Tally::default(),
-            foreign_work: Tally::default(),
+            kernel_metrics: Tally::default(),
             profiler_ranges: Tally::default(),
             allocations: 0,
             waits: 0,
@@ -322,6 +312,7 @@ impl Census {
                     }
                 }
                 Category::USER_ANNOTATION if *is_step.get(name) => census.steps.push(event),
+                Category::KERNEL_METRICS => census.kernel_metrics.add(events, event),
                 Category::OVERHEAD => census.overhead.add(events, event),
                 _ if category.is_device() || category.is_launch_api() => {}
                 _ => {
@@ -331,8 +322,6 @@ impl Census {
                     match other {
                         OtherCategory::Wait => census.waits += 1,
                         OtherCategory::ProfilerRange => census.profiler_ranges.add(events, event),
-                        OtherCategory::ForeignCall => census.foreign_calls.add(events, event),
-                        OtherCategory::ForeignWork => census.foreign_work.add(events, event),
                         OtherCategory::Unknown => {}
                     }
                 }

@@ -1,6 +1,6 @@
 //! Generated recordings: times in microseconds, one process, one device.
 
-use trace_ingest::{Category, EventArguments, EventId, Trace, TraceBuilder, TraceFacts};
+use trace_ingest::{Accelerator, Category, EventArguments, EventId, Trace, TraceBuilder, TraceFacts};
 use trace2tree::{TraceTree, TreeOptions};
 
 use crate::{Diagnosis, Finding};
@@ -24,6 +24,12 @@ impl Recording {
     /// Of ROCm.
     pub(crate) fn rocm() -> Self {
         let facts = TraceFacts { roctracer_version: Some("4.1".to_owned()), ..TraceFacts::default() };
+        Recording { facts, ..Recording::new() }
+    }
+
+    /// Of MTIA.
+    pub(crate) fn mtia() -> Self {
+        let facts = TraceFacts { accelerator: Some(Accelerator::Mtia), ..TraceFacts::default() };
         Recording { facts, ..Recording::new() }
     }
 

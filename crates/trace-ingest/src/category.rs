@@ -1,5 +1,7 @@
 //! Event categories: the profiler's `cat` field.
 
+use crate::facts::Accelerator;
+
 /// Category of an event. The categories that analyses treat specially are constants; any other text is
 /// kept under an id that the trace assigned ([`crate::Trace::category_name`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -46,12 +48,27 @@ known_categories! {
     CUDA_RUNTIME = "cuda_runtime",
     /// A CUDA driver call.
     CUDA_DRIVER = "cuda_driver",
+    /// A call of the runtime of Meta's MTIA.
+    MTIA_RUNTIME = "mtia_runtime",
+    /// A call of SYCL's runtime for Intel's GPUs.
+    XPU_RUNTIME = "xpu_runtime",
+    /// A call of the driver of Intel's GPUs.
+    XPU_DRIVER = "xpu_driver",
+    /// A runtime call of a device that PyTorch knows by an extension alone.
+    PRIVATEUSE1_RUNTIME = "privateuse1_runtime",
+    /// A driver call of such a device.
+    PRIVATEUSE1_DRIVER = "privateuse1_driver",
     /// A kernel that ran on the device.
     KERNEL = "kernel",
     /// A memory copy that ran on the device.
     GPU_MEMCPY = "gpu_memcpy",
     /// A memory fill that ran on the device.
     GPU_MEMSET = "gpu_memset",
+    /// A copy of a kernel's span that carries metrics of it, no work of its own: Intel's GPUs have them as kernels named
+    /// `metrics: …`.
+    KERNEL_METRICS = "kernel_metrics",
+    /// A record of a device's queues or schedule that repeats the work on its streams, or is derived from it.
+    REPEATED_WORK = "repeated_work",
     /// A range that the user's program named, on the host.
     USER_ANNOTATION = "user_annotation",
     /// The same range as seen on the device.
@@ -74,7 +91,41 @@ impl Category {
     /// Whether events of this category are runtime or driver calls, which launch device work.
     #[inline]
     pub fn is_launch_api(self) -> bool {
+        self.is_cuda_api() || self.accelerator().is_some()
+    }
+
+    /// Whether events of this category are runtime or driver calls of CUDA or HIP, which share a category.
+    #[inline]
+    fn is_cuda_api(self) -> bool {
         matches!(self, Category::CUDA_RUNTIME | Category::CUDA_DRIVER)
+    }
+
+    /// The device whose runtime or driver is called; `None` for CUDA and HIP, and for events of other categories.
+    #[inline]
+    pub(crate) fn accelerator(self) -> Option<Accelerator> {
+        match self {
+            Category::MTIA_RUNTIME => Some(Accelerator::Mtia),
+            Category::XPU_RUNTIME | Category::XPU_DRIVER => Some(Accelerator::Xpu),
+            Category::PRIVATEUSE1_RUNTIME | Category::PRIVATEUSE1_DRIVER => Some(Accelerator::PrivateUse1),
+            _ => None,
+        }
+    }
+
+    /// What an event of a device is whose recorder names neither kernels nor copies: the device, and the category if it
+    /// is work. `None` for events of other categories.
+    pub(crate) fn of_device_event(text: &[u8], name: &[u8]) -> Option<(Accelerator, Option<Category>)> {
+        match text {
+            b"mtia_ccp_events" => {
+                let category = match name {
+                    b"event_record" | b"event_wait" => None,
+                    b"dma_request" => Some(Category::GPU_MEMCPY),
+                    _ => Some(Category::KERNEL),
+                };
+                Some((Accelerator::Mtia, category))
+            }
+            b"hpu_op" => Some((Accelerator::Hpu, Some(Category::KERNEL))),
+            _ => None,
+        }
     }
 }
 

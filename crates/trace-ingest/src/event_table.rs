@@ -58,6 +58,8 @@ pub struct MemoryTransfer {
     pub bytes: Option<u64>,
     /// Bandwidth that the profiler computed, in 1e9 bytes per second.
     pub bandwidth_gb_per_s: Option<f64>,
+    /// Direction, such as `HOST_TO_DEVICE`, where the profiler has it beside the name.
+    pub direction: Option<StringId>,
 }
 
 /// What a collective communication call moved and between whom. On the host call (`record_param_comms`)
@@ -165,11 +167,11 @@ pub struct EventTable {
 pub struct ArgumentColumns {
     /// `External id`: number that an operator shares with the calls and device events it caused.
     pub external_id: SparseColumn<i64>,
-    /// `correlation`: number that a launch shares with the device events it caused.
+    /// `correlation` or `connection_id`: number that a launch shares with the device events it caused.
     pub correlation: SparseColumn<i64>,
     /// `device`: index of the device.
     pub device: SparseColumn<i64>,
-    /// `stream`: queue on the device.
+    /// `stream`, `sycl queue` or `Physic Stream Id`: queue on the device.
     pub stream: SparseColumn<i64>,
     /// `Input Dims`, `Input type`, `Input Strides`, `Concrete Inputs`.
     pub signature: SparseColumn<SignatureId>,
@@ -181,7 +183,7 @@ pub struct ArgumentColumns {
     pub python_frame: SparseColumn<PythonFrame>,
     /// `grid`, `block`, `registers per thread`, `shared memory`.
     pub geometry: SparseColumn<LaunchGeometry>,
-    /// `bytes`, `memory bandwidth (GB/s)`.
+    /// `bytes` or `size`, `memory bandwidth (GB/s)`, `direction`.
     pub transfer: SparseColumn<MemoryTransfer>,
     /// Fields of a collective.
     pub collective: SparseColumn<Collective>,
@@ -352,11 +354,19 @@ pub enum FlowKind {
     GraphDependency,
     /// `fwdbwd`: a forward operator and its backward.
     ForwardBackward,
+    /// `cpu_to_cuda`, as the autograd profiler's own export has it: an operator, at whose start the arrow starts, and the
+    /// device work at whose start it ends.
+    OperatorToDevice,
 }
 
 impl FlowKind {
     /// Smallest id of an arrow between nodes of a graph. Ids of launches are correlation ids, which have 32 bits.
     pub const FIRST_GRAPH_DEPENDENCY: i64 = 1 << 40;
+
+    /// Whether the times of its ends say at which events they are.
+    pub(crate) fn is_placed_by_time(self) -> bool {
+        matches!(self, FlowKind::GraphDependency | FlowKind::OperatorToDevice)
+    }
 }
 
 /// One end of a flow arrow; start and finish share kind and id.
@@ -370,6 +380,7 @@ pub struct Flow {
     pub id: i64,
     /// Where the end is attached.
     pub track: TrackId,
-    /// When, relative to the trace's origin; kept for [`FlowKind::GraphDependency`] only, whose ids name no event.
+    /// When, relative to the trace's origin; kept for [`FlowKind::GraphDependency`] and
+    /// [`FlowKind::OperatorToDevice`] only, whose ids name no event.
     pub time: Option<i64>,
 }

@@ -57,6 +57,10 @@ impl fmt::Display for RecordingKind {
 pub struct TraceFacts {
     /// What its recorder can know
     pub recorder: RecorderFacts,
+    /// Kind of the devices, where they are neither NVIDIA's nor AMD's
+    pub accelerator: Option<Accelerator>,
+    /// Whether XProf wrote the trace, for viewing, of an XPlane profile
+    pub is_view_of_xplane: bool,
     /// `schemaVersion`
     pub schema_version: Option<i64>,
     /// `traceName`: where the recorder wrote the trace
@@ -93,6 +97,45 @@ pub struct TraceFacts {
     pub devices: Vec<DeviceProperties>,
     /// `distributedInfo`: the process's place in a distributed job
     pub distributed: Option<DistributedInfo>,
+}
+
+/// Kinds of devices beside the GPUs of NVIDIA and AMD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accelerator {
+    /// Meta's inference and training accelerator.
+    Mtia,
+    /// Intel's GPUs.
+    Xpu,
+    /// Intel's Gaudi.
+    Hpu,
+    /// Huawei's Ascend.
+    Npu,
+    /// Apple's GPUs, whose work Kineto does not record.
+    Mps,
+    /// A device that PyTorch knows by an extension alone.
+    PrivateUse1,
+}
+
+impl Accelerator {
+    /// Whether the recorder gives all work of the device the correlation id of a call. Where not, work without a call is no
+    /// sign of loss.
+    #[must_use]
+    pub fn links_all_work(self) -> bool {
+        !matches!(self, Accelerator::Mtia | Accelerator::Hpu)
+    }
+}
+
+impl fmt::Display for Accelerator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Accelerator::Mtia => "MTIA",
+            Accelerator::Xpu => "XPU",
+            Accelerator::Hpu => "HPU",
+            Accelerator::Npu => "NPU",
+            Accelerator::Mps => "MPS",
+            Accelerator::PrivateUse1 => "PrivateUse1",
+        })
+    }
 }
 
 /// What the recorder of a trace can know, set by the reader of its format. Where a fact is false, no trace that was

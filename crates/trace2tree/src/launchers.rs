@@ -69,7 +69,7 @@ impl TraceTree {
         let events = self.trace.events();
         for above in self.ancestors(device_event) {
             match events.category(above) {
-                _ if above == launch => {}
+                category if above == launch && category != Category::CPU_OP => {}
                 Category::PYTHON_FUNCTION => {}
                 Category::CPU_OP if Some(events.name(above)) == execute => {}
                 Category::CPU_OP => return above,

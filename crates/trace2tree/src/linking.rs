@@ -1,6 +1,7 @@
 //! Device events under the calls that launched them.
 
-use trace_ingest::{EventId, FlowEnd, FlowKind, PerString, Trace, TrackId};
+use hashbrown::HashMap;
+use trace_ingest::{Category, EventId, FlowEnd, FlowKind, PerString, Trace, TrackId};
 
 use crate::flow_linking;
 use crate::id_index::{Candidate, IdIndex};
@@ -15,7 +16,8 @@ pub enum LinkBy {
     /// When several calls carry one correlation id, a graph launch is taken before a call whose name contains
     /// `launch`, `memcpy` or `memset`, that before any other call, and among equals the first in the file.
     /// A device event without such a call falls back to the launch arrow (`ac2g`) that ends at it, then to
-    /// the first call with its External id.
+    /// the first call with its External id, then to the operator at which an arrow of the autograd profiler (`cpu_to_cuda`)
+    /// that ends at it starts.
     #[default]
     Correlation,
     /// By launch arrows alone, as TraceLens does: a call needs both ends of an arrow and gets at most one
@@ -85,6 +87,7 @@ fn by_correlation(trace: &Trace, parent: &mut [u32], statistics: &mut TreeStatis
             None => true,
         });
         statistics.linked_by_external_id = by_external_id(trace, &mut kinds, &left, parent);
+        statistics.linked_by_flow += by_operator_arrow(trace, &left, parent);
     }
     shared_used.into_iter().filter(|&used| used).count() as u64
 }
@@ -110,6 +113,51 @@ fn by_external_id(
     for &event in device {
         if let Some(row) = events.external_id(event).and_then(|id| index.get(id)) {
             parent[event.index()] = row;
+            linked += 1;
+        }
+    }
+    linked
+}
+
+/// Links by arrows between operators and device work ([`FlowKind::OperatorToDevice`]), whose ends are the starts of both. Of
+/// operators of a thread that start together, the innermost is taken.
+fn by_operator_arrow(trace: &Trace, device: &[EventId], parent: &mut [u32]) -> u64 {
+    let arrows = || trace.flows().iter().filter(|flow| flow.kind == FlowKind::OperatorToDevice);
+    if arrows().next().is_none() {
+        return 0;
+    }
+    let events = trace.events();
+    let place = |event: EventId| (events.track(event), events.start(event));
+    let is_operator = |&event: &EventId| events.category(event) == Category::CPU_OP;
+    let ends = |end: FlowEnd| {
+        arrows()
+            .filter(move |flow| flow.end == end)
+            .filter_map(|flow| Some((flow.id, flow.track, flow.time?)))
+    };
+    let mut operators: Vec<EventId> = events.ids().filter(is_operator).collect();
+    operators.sort_by_key(|&event| (place(event), events.duration(event)));
+    let starts: HashMap<i64, u32> = ends(FlowEnd::Start)
+        .filter_map(|(id, track, time)| {
+            let at = operators.partition_point(|&event| place(event) < (track, time));
+            let operator = operators.get(at).filter(|&&event| place(event) == (track, time))?;
+            Some((id, operator.0))
+        })
+        .collect();
+    let mut finishes: Vec<((TrackId, i64), i64)> =
+        ends(FlowEnd::Finish).map(|(id, track, time)| ((track, time), id)).collect();
+    finishes.sort_unstable();
+    // Work that starts together takes its arrows in the order of the file.
+    let mut taken = vec![false; finishes.len()];
+    let mut linked = 0;
+    for &event in device {
+        let first = finishes.partition_point(|&(of, _)| of < place(event));
+        let mut here = (first..finishes.len()).take_while(|&at| finishes[at].0 == place(event));
+        let Some(arrow) = here.find(|&at| !taken[at]).filter(|_| parent[event.index()] == NONE) else {
+            continue;
+        };
+        taken[arrow] = true;
+        if let Some(&operator) = starts.get(&finishes[arrow].1) {
+            parent[event.index()] = operator;
             linked += 1;
         }
     }

@@ -39,8 +39,8 @@ pub struct TreeOptions {
 
 /// A trace as a forest: operators, the calls inside them, and below the calls the device events they launched.
 ///
-/// Nodes are events ([`EventId`]). Host nodes are the events of the categories `cpu_op`, `cuda_runtime`,
-/// `cuda_driver` and, on request, `python_function`; device nodes are the kernels, copies and fills whose
+/// Nodes are events ([`EventId`]). Host nodes are operators (`cpu_op`), calls of a runtime or driver
+/// ([`Category::is_launch_api`]) and, on request, Python frames (`python_function`); device nodes are the kernels, copies and fills whose
 /// launch was found. All other events of the trace have no parent, no children and no device events.
 ///
 /// Host nodes are numbered in pre-order and device nodes are sorted by the number of their launch, so that
@@ -278,9 +278,9 @@ impl TraceTree {
 fn host_events_by_time(trace: &Trace, options: &TreeOptions) -> Vec<EventId> {
     let events = trace.events();
     let is_host = |event: &EventId| match events.category(*event) {
-        Category::CPU_OP | Category::CUDA_RUNTIME | Category::CUDA_DRIVER => true,
+        Category::CPU_OP => true,
         Category::PYTHON_FUNCTION => options.python_frames,
-        _ => false,
+        category => category.is_launch_api(),
     };
     nesting::time_order(trace, events.ids().filter(is_host), options.threads)
 }

@@ -119,7 +119,7 @@ impl Analysis {
         mut options: AnalysisOptions,
         extension: Option<Box<dyn AnalysisExtension>>,
     ) -> Self {
-        options.adapt_to(&tree.trace().facts().recorder);
+        options.adapt_to(tree.trace().facts());
         normalise_names(&mut tree);
         let failed_passes = match options.enable_pseudo_ops {
             true => insert_pseudo_operators(&mut tree),

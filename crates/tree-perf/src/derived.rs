@@ -24,6 +24,16 @@ pub(crate) struct Derived {
     /// Calls that the lists of kernels leave out.
     pub(crate) calls_outside_lists: OnceLock<usize>,
     pub(crate) idle: OnceLock<IdleRows>,
+    pub(crate) host_operators: OnceLock<Vec<HostOperator>>,
+}
+
+/// An operator that the host ran.
+pub(crate) struct HostOperator {
+    pub(crate) operator: EventId,
+    /// Its duration without those of the operators directly inside it on its thread, in the trace's time unit.
+    pub(crate) self_time: i64,
+    /// Kind of work by its name.
+    pub(crate) category: OpCategory,
 }
 
 /// Where the figures of a row come from.

@@ -12,6 +12,7 @@ mod device;
 mod extended_operators;
 mod finding;
 mod held_against;
+mod host_operators;
 mod idle;
 mod kernel_records;
 mod launchers;

@@ -1,7 +1,9 @@
 //! What an analysis is asked to do.
 
 use perf_models::{Architecture, CommunicationPatterns, PeakBasis, Tables};
+#[cfg(doc)]
 use trace_ingest::RecorderFacts;
+use trace_ingest::{Accelerator, TraceFacts};
 use trace2tree::{LinkBy, TreeOptions};
 
 /// Which report the sheets are for, where reports differ in columns that no other option decides.
@@ -26,7 +28,7 @@ pub struct AnalysisOptions {
     /// its model says, copies included.
     pub parity: bool,
     /// Count device events without a launch in the timeline too. On where the recorder cannot know launches
-    /// ([`RecorderFacts::launches`]): the timeline would be empty.
+    /// ([`RecorderFacts::launches`], [`Accelerator::links_all_work`]): the timeline would be empty, or lack a part.
     pub include_unlinked_kernels: bool,
     /// Split idle time at this gap length in µs.
     pub micro_idle_threshold_us: Option<f64>,
@@ -48,6 +50,8 @@ pub struct AnalysisOptions {
     pub group_by_parent_module: bool,
     /// Write the kernel summary. On where the recorder cannot know operators ([`RecorderFacts::operators`]).
     pub kernel_summary: bool,
+    /// Write the host time of operators. On where no operator launched device work: there is no other time of operators.
+    pub host_ops: bool,
     /// Write the short-kernel sheets.
     pub short_kernel_study: bool,
     /// A kernel is short below this duration in µs.
@@ -95,6 +99,7 @@ impl Default for AnalysisOptions {
             group_by_num_kernels: false,
             group_by_parent_module: false,
             kernel_summary: false,
+            host_ops: false,
             short_kernel_study: false,
             short_kernel_threshold_us: 10.0,
             short_kernel_histogram_bins: const { std::num::NonZeroUsize::new(100).unwrap() },
@@ -121,10 +126,11 @@ impl AnalysisOptions {
         })
     }
 
-    /// Turns on what a trace without host calls needs, where its recorder cannot know any.
-    pub(crate) fn adapt_to(&mut self, recorder: &RecorderFacts) {
-        self.include_unlinked_kernels |= !recorder.launches;
-        self.kernel_summary |= !recorder.operators;
+    /// Turns on what a trace without host calls, or without those of some work, needs, where its recorder cannot know them.
+    pub(crate) fn adapt_to(&mut self, facts: &TraceFacts) {
+        let links_all = facts.accelerator.is_none_or(Accelerator::links_all_work);
+        self.include_unlinked_kernels |= !facts.recorder.launches || !links_all;
+        self.kernel_summary |= !facts.recorder.operators;
     }
 
     /// The tables of operators that answer for the trace.
@@ -147,7 +153,7 @@ impl AnalysisOptions {
 
 #[cfg(test)]
 mod tests {
-    use trace_ingest::{Category, EventArguments, TraceBuilder, TraceFacts};
+    use trace_ingest::{Category, EventArguments, RecorderFacts, TraceBuilder};
 
     use super::*;
     use crate::Analysis;

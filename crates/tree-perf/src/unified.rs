@@ -136,7 +136,7 @@ impl UnifiedRow {
                     FiguresFrom::BackwardOf(_) => &evaluated.backward,
                     FiguresFrom::Own | FiguresFrom::Nowhere => &evaluated.forward,
                 };
-                work.flops.as_ref().err().or(work.bytes.as_ref().err())?
+                work.undefined()?
             }
         };
         Some(undefined.to_string())

@@ -14,7 +14,8 @@ use trace2tree::LinkBy;
 use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
 
 /// Sheets that the reference does not have.
-const ADDED_SHEETS: &[&str] = &["gpu_timeline_per_device", "coverage", "roofline", "roofline_points"];
+const ADDED_SHEETS: &[&str] =
+    &["gpu_timeline_per_device", "host_ops", "coverage", "roofline", "roofline_points"];
 
 /// Columns that the reference does not have. Those of the roofline it has too, when it is given an architecture;
 /// here they follow from the device that the trace names.

@@ -80,6 +80,10 @@ pub(crate) struct AnalysisArguments {
     #[arg(long = "enable_kernel_summary", alias = "kernel_summary")]
     pub(crate) enable_kernel_summary: bool,
 
+    /// Add host_ops, the time of the host by operator; always there where no operator launched device work
+    #[arg(long = "host_ops", alias = "host-ops")]
+    pub(crate) host_ops: bool,
+
     /// Mark work repeated by activation checkpointing (column is_recompute); needs a trace with stacks
     #[arg(long = "detect_recompute")]
     pub(crate) detect_recompute: bool,

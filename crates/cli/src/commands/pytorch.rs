@@ -95,6 +95,7 @@ fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Failure> {
             include_first_occurrence_time: asked.include_first_occurrence_time,
             group_by_num_kernels: asked.group_by_num_kernels,
             kernel_summary: asked.enable_kernel_summary,
+            host_ops: asked.host_ops,
             short_kernel_study: short_kernels.short_kernel_study,
             short_kernel_threshold_us: short_kernels.short_kernel_threshold_us,
             short_kernel_histogram_bins: short_kernels.short_kernel_histogram_bins,

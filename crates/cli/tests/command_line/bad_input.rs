@@ -145,24 +145,67 @@ fn a_directory_and_a_missing_file_are_named() {
 }
 
 #[test]
-fn a_trace_without_gpu_events_says_how_to_record_them() {
-    let place = Workplace::with(trace(&one_operator()[..2]));
-    place
-        .run(&["report", "trace.json"])
-        .exits_with(2)
-        .with_error(&["contains no GPU events (2 host events only)", "ProfilerActivity.CUDA"]);
+fn a_trace_without_gpu_events_has_the_times_of_the_host_and_says_how_to_record_more() {
+    let launched = trace(&one_operator()[..2]);
+    report(launched).exits_with(0).with_summary(&[
+        "no record of device work in this recording, whose host made 1 launch: times are host times",
+        "aten::mm",
+        "gpu_timeline and the other sheets of devices are left out",
+        "ProfilerActivity.CUDA",
+    ]);
+    let place = Workplace::with("");
     let recorded = recorded_without_gpu().to_str().unwrap();
-    place.run(&["report", recorded]).exits_with(2).with_error(&["contains no GPU events"]);
+    place
+        .run(&["report", recorded, "--output_csvs_dir", "csv"])
+        .exits_with(0)
+        .with_summary(&["no device work in this recording: times are host times", "host self"]);
+    let files = place.files("csv");
+    assert!(files.contains(&"host_ops.csv".to_owned()), "{files:?}");
+    assert!(!files.iter().any(|file| file.starts_with("gpu_timeline")), "{files:?}");
+}
+
+#[test]
+fn a_trace_without_gpu_events_and_operators_has_no_report() {
+    let call = trace(&one_operator()[1..2]);
+    report(call)
+        .exits_with(2)
+        .with_error(&["contains no GPU events (1 host events only)", "ProfilerActivity.CUDA"]);
 }
 
 #[test]
 fn gpu_events_that_may_be_lost_are_not_said_to_be_unrecorded() {
     let content = trace(&one_operator());
     let cut = &content[..content.find("gemm").unwrap()];
-    let outcome =
-        report(cut).exits_with(2).with_error(&["contains no GPU events", "in the part that is lost"]);
-    assert!(outcome.err.contains("tracelens: warning: the file ends early"), "{outcome:#?}");
-    assert!(!outcome.err.contains("ProfilerActivity"), "{outcome:#?}");
+    let outcome = report(cut).exits_with(0).with_summary(&[
+        "no device work in what could be read of this recording",
+        "in the part that is lost",
+        "warning: the file ends early",
+    ]);
+    assert!(!outcome.out.contains("ProfilerActivity"), "{outcome:#?}");
+}
+
+#[test]
+fn mps_is_no_run_of_the_cpu_alone() {
+    let allocation = r#"{"ph":"i","cat":"cpu_instant_event","name":"[memory]","pid":1,"tid":1,"ts":2,"s":"t",
+        "args":{"Device Type":13,"Bytes":64}}"#;
+    let events = [one_operator()[0].clone(), allocation.to_owned()];
+    let outcome = report(trace(&events)).exits_with(0).with_summary(&[
+        "the work of MPS is not in this recording: times are host times, waits for it included",
+        "torch.mps.profiler",
+    ]);
+    assert!(!outcome.out.contains("no device work"), "{outcome:#?}");
+}
+
+#[test]
+fn a_view_of_xprof_names_the_profile_beside_it() {
+    let view = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/generated/devices/xprof.json");
+    let place = Workplace::with("");
+    place.put("host.trace.json", std::fs::read(view).unwrap());
+    let report = || place.run(&["report", "host.trace.json", "--output_csvs_dir", "csv"]).exits_with(0);
+    let outcome = report().with_summary(&["gemm_fusion_dot", "*.xplane.pb) that is not beside it"]);
+    assert!(outcome.out.contains("busy 120.0 µs"), "{outcome:#?}");
+    place.put("host.xplane.pb", "");
+    report().with_summary(&["of the profile host.xplane.pb beside it"]);
 }
 
 #[test]

@@ -122,7 +122,7 @@ impl<'a> Choice<'a> {
         let Some(category) = category else { return false };
         match category {
             Category::KERNEL => self.communication.is_communication(&entry.name()),
-            Category::CUDA_RUNTIME | Category::CUDA_DRIVER => is_of(&self.correlations, entry.correlation()),
+            call if call.is_launch_api() => is_of(&self.correlations, entry.correlation()),
             Category::CPU_OP => {
                 entry.names_collective()
                     || is_of(&self.external_ids, entry.external_id())

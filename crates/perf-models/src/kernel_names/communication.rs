@@ -34,10 +34,15 @@ struct Pattern {
 }
 
 /// Parts of the names of kernels that libraries communicate with, and the collective that a part says.
-const LIBRARIES: [(&str, Option<&str>); 22] = [
+const LIBRARIES: [(&str, Option<&str>); 25] = [
     // NCCL and RCCL: ncclDevKernel_AllReduce_…, rcclGenericKernel.
     ("nccl", None),
     ("rccl", None),
+    // The libraries of other devices, and what Ascend calls its operations: hccl::all_reduce, xccl::allreduce,
+    // hcom_allReduce__….
+    ("hccl", None),
+    ("xccl", None),
+    ("hcom_", None),
     // The custom all-reduce of vLLM, SGLang and AITER.
     (CUSTOM_ALL_REDUCE, Some("allreduce")),
     ("reduce_scatter_cross_device", Some("reducescatter")),
@@ -209,6 +214,8 @@ mod tests {
         for (name, communicates, memory) in [
             ("ncclDevKernel_AllReduce", true, None),
             ("void rcclGenericKernel<1>", true, None),
+            ("hccl::all_reduce", true, None),
+            ("hcom_broadcast__123_0", true, None),
             ("Cross_Device_Reduce_1stage", true, None),
             ("my_nccl_thing", true, None),
             ("NCCL", true, None),

@@ -239,7 +239,7 @@ pub(super) fn several_processes(facts: &Facts<'_>) -> Verdict {
 mod tests {
     use std::io::Write;
 
-    use trace_ingest::{Category, EventArguments, ReadOptions, TraceFacts, read_path};
+    use trace_ingest::{Accelerator, Category, EventArguments, ReadOptions, TraceFacts, read_path};
     use trace2tree::{TraceTree, TreeOptions};
 
     use crate::recording::{Recording, correlated};
@@ -362,7 +362,7 @@ mod tests {
             let call = ("cuda_runtime", "cudaLaunchKernel", (900.0, 1.0));
             recording.host_of((2, 2), call.0, call.1, call.2, correlated(id));
             if foreign {
-                recording.host("mtia_runtime", "launch", (950.0, 1.0), correlated(80));
+                recording.facts.accelerator = Some(Accelerator::Mtia);
             }
             let diagnosis = recording.diagnosis();
             (diagnosis.find("F8").map(|found| (found.severity, found.count)), diagnosis.guarded("F8"))

@@ -25,7 +25,7 @@ pub(super) fn drawing_lanes(facts: &Facts<'_>) -> Verdict {
         let of = Some(facts.device.len() as u64);
         Found { of, time: None, ..Found::tally(Severity::Info, &other, text) }
     });
-    found.into()
+    Verdict::from(found).unless_of_foreign_device(facts)
 }
 
 pub(super) fn copies_on_stream_0(facts: &Facts<'_>) -> Verdict {
@@ -80,7 +80,8 @@ pub(super) fn shared_by_device_events(facts: &Facts<'_>) -> Verdict {
         grouped(affected.into())
     );
     let count = shared.len() as u64;
-    Verdict::Fires(Found { guarded, first: Some(first), ..Found::new(Severity::Warning, count, text) })
+    let found = Found { guarded, first: Some(first), ..Found::new(Severity::Warning, count, text) };
+    Verdict::Fires(found).unless_of_foreign_device(facts)
 }
 
 pub(super) fn executor_streams(facts: &Facts<'_>) -> Verdict {
@@ -122,15 +123,6 @@ fn shared(facts: &Facts<'_>, mut ids: Vec<(i64, EventId)>) -> (u64, Option<Event
 }
 
 pub(super) fn shared_by_calls(facts: &Facts<'_>) -> Verdict {
-    if facts.is_of_foreign_device() {
-        let is_call = |&event: &EventId| {
-            matches!(facts.trace.category_name(facts.events.category(event)), "mtia_runtime")
-        };
-        let ids = facts.events.ids().filter(is_call);
-        let ids =
-            ids.filter_map(|event| Some((facts.events.correlation(event).filter(|&id| id != 0)?, event)));
-        return Verdict::Sound { guarded: shared(facts, ids.collect()).0 };
-    }
     let (count, first) = shared(facts, facts.called.clone());
     let found = (count > 0).then(|| {
         let text = format!(
@@ -139,7 +131,7 @@ pub(super) fn shared_by_calls(facts: &Facts<'_>) -> Verdict {
         );
         Found { first, ..Found::new(Severity::Warning, count, text) }
     });
-    found.into()
+    Verdict::from(found).unless_of_foreign_device(facts)
 }
 
 pub(super) fn shared_by_operators(facts: &Facts<'_>) -> Verdict {
@@ -278,7 +270,7 @@ mod tests {
         let found = found(recording, "I1").unwrap();
         assert_eq!((found.severity, found.count), (Severity::Warning, 1));
 
-        let mut foreign = Recording::new();
+        let mut foreign = Recording::mtia();
         for at in [0.0, 10.0] {
             foreign.host("mtia_runtime", "launch", (at, 1.0), correlated(4));
         }

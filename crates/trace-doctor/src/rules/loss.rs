@@ -164,7 +164,7 @@ pub(super) fn no_device_events(facts: &Facts<'_>) -> Verdict {
         return Verdict::Sound { guarded: 0 };
     }
     if facts.is_of_foreign_device() {
-        return Verdict::Sound { guarded: launches.len() as u64 + facts.census.foreign_calls.count };
+        return Verdict::Sound { guarded: launches.len() as u64 };
     }
     if launches.len() < FEW {
         return Verdict::Sound { guarded: 0 };
@@ -276,13 +276,14 @@ pub(super) fn without_correlation(facts: &Facts<'_>) -> Verdict {
     }
     let time = facts.busy(&without);
     let text = format!("{} have no correlation id and belong to no operator", facts.share(count, time));
-    Verdict::Fires(Found {
+    let found = Found {
         of: Some(facts.device.len() as u64),
         time: Some(time),
         guarded,
         first: without.first().copied(),
         ..Found::new(Severity::Warning, count, text)
-    })
+    };
+    Verdict::Fires(found).unless_of_foreign_device(facts)
 }
 
 #[cfg(test)]
@@ -293,7 +294,7 @@ mod tests {
     use crate::{Diagnosis, Severity};
 
     fn launching(count: i64, around: &[&str], category: &str) -> Diagnosis {
-        let mut recording = Recording::new();
+        let mut recording = if category == "mtia_runtime" { Recording::mtia() } else { Recording::new() };
         for (at, name) in around.iter().enumerate() {
             recording.call(name, (if at == 0 { 0.0 } else { 5000.0 }, 0.5), 500 + at as i64);
         }
@@ -317,7 +318,7 @@ mod tests {
         let (found, _) = seen(launching(10, &[], "cuda_profiler_range"));
         let (severity, _, text) = found.unwrap();
         assert!(severity == Severity::Error && text.contains("range profiler"), "{text}");
-        assert_eq!(seen(launching(10, &[], "mtia_runtime")), (None, 11));
+        assert_eq!(seen(launching(10, &[], "mtia_runtime")), (None, 10));
     }
 
     /// Launches around calls of these names that have no device event.

@@ -42,6 +42,19 @@ pub(crate) enum Verdict {
     NotExamined(&'static str),
 }
 
+impl Verdict {
+    /// The same where the devices are NVIDIA's or AMD's. Recorders of other devices do as a rule what is a fault of CUPTI or
+    /// ROCm.
+    fn unless_of_foreign_device(self, facts: &Facts<'_>) -> Verdict {
+        match self {
+            Verdict::Fires(found) if facts.is_of_foreign_device() => {
+                Verdict::Sound { guarded: found.count + found.guarded }
+            }
+            other => other,
+        }
+    }
+}
+
 /// The evidence of a rule that fires, as [`crate::Finding`] has it.
 pub(crate) struct Found {
     pub(crate) severity: Severity,

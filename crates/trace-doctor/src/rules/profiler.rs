@@ -1,7 +1,7 @@
 //! What the profiler did to the program, and what it did not know.
 
 use sheets::numbers::{counted, decimal, duration, grouped};
-use trace_ingest::{Category, EventId, PerString};
+use trace_ingest::{EventId, PerString};
 
 use super::{Found, Verdict};
 use crate::facts::{Facts, Tally};
@@ -58,25 +58,21 @@ pub(super) fn unknown_names(facts: &Facts<'_>) -> Verdict {
 }
 
 pub(super) fn metric_kernels(facts: &Facts<'_>) -> Verdict {
-    let mut is_metric = PerString::new(facts.trace.strings(), |name: &str| name.starts_with("metrics: "));
-    let is_metric = facts.device.iter().copied().filter(|&event| {
-        facts.events.category(event) == Category::KERNEL && *is_metric.get(facts.events.name(event))
-    });
-    let metrics = Tally::of(facts.events, is_metric);
+    let metrics = &facts.census.kernel_metrics;
     let found = (metrics.count > 0).then(|| {
         let text = format!(
             "{} metrics of other kernels ({})",
             counted(metrics.count as usize, "kernel stands for", "kernels stand for"),
             duration(facts.microseconds(metrics.time))
         );
-        Found::tally(Severity::Info, &metrics, text)
+        Found::tally(Severity::Info, metrics, text)
     });
     found.into()
 }
 
 #[cfg(test)]
 mod tests {
-    use trace_ingest::EventArguments;
+    use trace_ingest::{Category, EventArguments};
 
     use crate::Severity;
     use crate::recording::Recording;
@@ -123,7 +119,7 @@ mod tests {
     #[test]
     fn kernels_that_are_metrics_repeat_others() {
         let mut recording = Recording::new();
-        recording.kernel("metrics: gemm", (0.0, 1.0), 1);
+        recording.device(Category::KERNEL_METRICS, "metrics: gemm", 7, (0.0, 1.0), EventArguments::default());
         recording.kernel("gemm", (0.0, 1.0), 1);
         let diagnosis = recording.diagnosis();
         let found = diagnosis.find("N2").unwrap();

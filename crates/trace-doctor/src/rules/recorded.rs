@@ -23,11 +23,9 @@ pub(super) fn no_operators(facts: &Facts<'_>) -> Verdict {
 pub(super) fn no_device_work(facts: &Facts<'_>) -> Verdict {
     let operators = facts.census.operators.count;
     let launches = facts.calls.iter().any(|call| call.kind.launches());
-    if facts.is_of_foreign_device() {
-        return Verdict::Sound { guarded: operators };
-    }
     let fires = operators > 0 && !launches && facts.device.is_empty();
     when(fires, Severity::Info, operators, "there is no device work: all times are those of the host")
+        .unless_of_foreign_device(facts)
 }
 
 pub(super) fn no_shapes(facts: &Facts<'_>) -> Verdict {
@@ -52,6 +50,7 @@ pub(super) fn no_external_ids(facts: &Facts<'_>) -> Verdict {
     let has_id = |&event| facts.events.external_id(event).is_some();
     let fires = !facts.device.is_empty() && !facts.device.iter().any(has_id);
     when(fires, Severity::Note, device_events(facts), "device events are linked by correlation id only")
+        .unless_of_foreign_device(facts)
 }
 
 pub(super) fn no_allocations(facts: &Facts<'_>) -> Verdict {
@@ -116,15 +115,14 @@ mod tests {
         recording.kernel("k", (5.0, 1.0), 1);
         assert_eq!(fires(recording, "R1"), Some((Severity::Warning, 1)));
 
-        let of_host = |category: &str| {
-            let mut recording = Recording::new();
+        let of_host = |mut recording: Recording, category: &str| {
             recording.operator("a", (0.0, 1.0));
             recording.host(category, "launch", (0.5, 0.1), EventArguments::default());
             recording
         };
-        assert_eq!(fires(of_host("user_annotation"), "R2"), Some((Severity::Info, 1)));
-        assert_eq!(fires(of_host("cuda_runtime"), "R2"), None);
-        assert_eq!(of_host("mtia_runtime").diagnosis().guarded("R2"), 1);
+        assert_eq!(fires(of_host(Recording::new(), "user_annotation"), "R2"), Some((Severity::Info, 1)));
+        assert_eq!(fires(of_host(Recording::new(), "cuda_runtime"), "R2"), None);
+        assert_eq!(of_host(Recording::mtia(), "user_annotation").diagnosis().guarded("R2"), 1);
     }
 
     #[test]

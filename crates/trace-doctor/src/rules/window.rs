@@ -54,11 +54,8 @@ pub(super) fn device_records_shorter(facts: &Facts<'_>) -> Verdict {
         grouped(tail as u128),
     );
     let first = lost.before.first().or(lost.after.first()).copied();
-    Verdict::Fires(Found {
-        first,
-        of: Some(lost.launches),
-        ..Found::new(severity, (head + tail) as u64, text)
-    })
+    let found = Found { first, of: Some(lost.launches), ..Found::new(severity, (head + tail) as u64, text) };
+    Verdict::Fires(found).unless_of_foreign_device(facts)
 }
 
 pub(super) fn work_after_last_step(facts: &Facts<'_>) -> Verdict {

@@ -5,6 +5,7 @@ use hashbrown::HashMap;
 
 use super::assemble::{Ending, Refusal, Sink};
 use super::facts::read_fact;
+use super::other_recorders::settle;
 use super::rare_arguments::{RareArguments, RareText};
 use super::run::{RowKind, Run, RunEnd};
 use super::translation::{Translation, parse_argument};
@@ -13,10 +14,14 @@ use crate::event_table::{
     Collective, Event, EventId, Flow, LaunchGeometry, MemoryTransfer, Phase, PythonFrame, Synchronization,
     TritonCall,
 };
+use crate::facts::Accelerator;
 use crate::string_table::StringId;
 use crate::trace::Trace;
 use crate::track_table::TrackId;
 use crate::warning::{EventFault, Tally, Warning};
+
+/// The argument `Device Type` of allocations of Apple's MPS: the number of `c10::DeviceType`.
+const DEVICE_TYPE_OF_MPS: i64 = 13;
 
 /// The trace so far, and what waits for later runs.
 #[derive(Default)]
@@ -26,6 +31,8 @@ struct Appender {
     translation: Translation,
     begins: Vec<Begin>,
     ends: Vec<End>,
+    /// The argument `Task Type`, by row.
+    task_types: Vec<(usize, StringId)>,
 }
 
 /// A `B` event, whose duration is still unknown.
@@ -84,6 +91,7 @@ impl Appender {
         for &(row, [id, parent, module]) in &run.python_frame {
             columns.python_frame.push(first_row + row as usize, PythonFrame { id, parent, module });
         }
+        trace.facts.accelerator = trace.facts.accelerator.or(run.accelerator);
         self.append_rare(run, first_row);
 
         let Appender { trace, translation, .. } = self;
@@ -146,7 +154,13 @@ impl Appender {
                 synchronization,
                 graph_node,
                 launched_kernel,
+                device_type,
+                task_type,
             } = arguments;
+            if device_type == Some(DEVICE_TYPE_OF_MPS) {
+                trace.facts.accelerator = Some(Accelerator::Mps);
+            }
+            self.task_types.extend(task_type.map(|task_type| (at, task_type)));
             let given = geometry != LaunchGeometry::default();
             append_geometry(trace, row, geometry, given);
             let columns = &mut trace.events.arguments;
@@ -349,7 +363,8 @@ impl TraceSink {
             None if !ending.complete => warnings.push(Warning::Truncated { bytes_lost: ending.unused }),
             None => {}
         }
-        let Appender { mut trace, faults, .. } = self.appender;
+        let Appender { mut trace, faults, task_types, .. } = self.appender;
+        settle(&mut trace, &task_types);
         faults.report(&mut warnings);
         trace.warnings.extend(warnings);
         trace.rebase();

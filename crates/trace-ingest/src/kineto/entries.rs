@@ -69,7 +69,8 @@ impl<'t> RawEntry<'t> {
     /// The category, where it is one of those that [`Category`] has constants for.
     #[must_use]
     pub fn category(&self) -> Option<Category> {
-        Category::known(self.category)
+        let of_device = || Category::of_device_event(self.category, self.name)?.1;
+        Category::known(self.category).or_else(of_device)
     }
 
     /// The text of `cat` as it stands; empty without.

@@ -6,6 +6,7 @@ mod boundary;
 mod entries;
 mod facts;
 mod members;
+mod other_recorders;
 mod pipeline;
 mod rare_arguments;
 mod run;

@@ -14,6 +14,8 @@ pub(crate) struct RareArguments {
     pub(crate) synchronization: Synchronization,
     pub(crate) graph_node: Option<i64>,
     pub(crate) launched_kernel: Option<StringId>,
+    pub(crate) device_type: Option<i64>,
+    pub(crate) task_type: Option<StringId>,
 }
 
 /// Value of a rare argument.
@@ -28,6 +30,10 @@ impl RareText<'_> {
         integer(self.text)
     }
 
+    fn unsigned_long(&self) -> Option<u64> {
+        self.integer().and_then(|value| u64::try_from(value).ok())
+    }
+
     fn unsigned(&self) -> Option<u32> {
         self.integer().and_then(|value| u32::try_from(value).ok())
     }
@@ -39,12 +45,16 @@ pub(crate) struct RareField(u8);
 
 type Set = fn(&mut RareArguments, RareText<'_>);
 
-const FIELDS: [(&[u8], Set); 30] = [
+const FIELDS: [(&[u8], Set); 34] = [
     (b"registers per thread", |to, value| to.geometry.registers_per_thread = value.unsigned()),
     (b"shared memory", |to, value| to.geometry.shared_memory = value.unsigned()),
-    (b"bytes", |to, value| to.transfer.bytes = value.integer().and_then(|bytes| u64::try_from(bytes).ok())),
+    (b"bytes", |to, value| to.transfer.bytes = value.unsigned_long()),
+    (b"size", |to, value| to.transfer.bytes = value.unsigned_long()),
+    (b"direction", |to, value| to.transfer.direction = Some(value.id)),
     (b"memory bandwidth (GB/s)", |to, value| to.transfer.bandwidth_gb_per_s = float(value.text)),
     (b"graph node id", |to, value| to.graph_node = value.integer()),
+    (b"Device Type", |to, value| to.device_type = value.integer()),
+    (b"Task Type", |to, value| to.task_type = Some(value.id)),
     (b"kernel", |to, value| to.launched_kernel = Some(value.id)),
     (b"Collective name", |to, value| to.collective.name = Some(value.id)),
     (b"Process Group Name", |to, value| to.collective.group_name = Some(value.id)),

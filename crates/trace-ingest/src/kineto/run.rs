@@ -12,6 +12,7 @@ use super::boundary::event_starts;
 use super::rare_arguments::RareField;
 use crate::category::{Category, KNOWN};
 use crate::event_table::{FlowEnd, FlowKind};
+use crate::facts::Accelerator;
 use crate::json::number::{integer, microseconds_to_nanoseconds};
 use crate::json::scanner::{Fault, RawValue, Scan, Scanner};
 use crate::warning::Tally;
@@ -181,6 +182,8 @@ pub(crate) struct Run {
     pub(crate) grid_and_block: Vec<(u32, [[u32; 3]; 2])>,
     pub(crate) rare: Vec<RareValue>,
 
+    /// The kind of devices that events of the run are of, where their category tells and is none of their work.
+    pub(crate) accelerator: Option<Accelerator>,
     pub(crate) flows: Vec<LocalFlow>,
     pub(crate) metadata: Vec<LocalMetadata>,
     pub(crate) ends: Vec<LocalEnd>,
@@ -223,6 +226,7 @@ impl Entry<'_> {
                 _ => Some(FlowKind::Launch),
             },
             b"fwdbwd" => Some(FlowKind::ForwardBackward),
+            category if category.starts_with(b"cpu_to_") => Some(FlowKind::OperatorToDevice),
             _ => None,
         }
     }
@@ -269,6 +273,7 @@ impl Run {
         );
         self.entries = 0;
         self.skipped_frames = 0;
+        self.accelerator = None;
         self.faults = RunFaults::default();
     }
 
@@ -309,7 +314,7 @@ impl Run {
                 Some((kind, id)) => {
                     let end = if phase == b's' { FlowEnd::Start } else { FlowEnd::Finish };
                     let track = self.track(entry);
-                    let time = if kind == FlowKind::GraphDependency { time(entry.timestamp) } else { None };
+                    let time = if kind.is_placed_by_time() { time(entry.timestamp) } else { None };
                     self.flows.push(LocalFlow { kind, end, id, track, time });
                 }
                 // All other arrows only guide the eye in a viewer.
@@ -363,7 +368,7 @@ impl Run {
         }
         let row = self.rows.len() as u32;
         let name = self.strings.intern(entry.name.unwrap_or_default());
-        let category = self.category(entry.category);
+        let category = self.category(entry, row);
         let track = self.track(entry);
         self.rows.push(Row { entry: self.entries, kind, category, name, track, start, duration });
 
@@ -411,11 +416,25 @@ impl Run {
         }
     }
 
-    fn category(&mut self, text: &[u8]) -> u16 {
-        if let Some(known) = Category::known(text) {
+    fn category(&mut self, entry: &Entry<'_>, row: u32) -> u16 {
+        if let Some(known) = Category::known(entry.category) {
             return known.0;
         }
-        let name = self.strings.intern(text);
+        if let Some((accelerator, category)) =
+            Category::of_device_event(entry.category, entry.name.unwrap_or_default())
+        {
+            self.accelerator = Some(accelerator);
+            // The process of such an event is its device.
+            if entry.device == RawValue::Null
+                && let Some(device) = number(entry.pid)
+            {
+                self.device.push((row, device));
+            }
+            if let Some(category) = category {
+                return category.0;
+            }
+        }
+        let name = self.strings.intern(entry.category);
         let position = self.categories.iter().position(|&other| other == name).unwrap_or_else(|| {
             self.categories.push(name);
             self.categories.len() - 1
@@ -595,9 +614,9 @@ fn parse_argument<'t>(
     let value = scanner.value()?;
     let slot = match key {
         b"External id" => &mut entry.external_id,
-        b"correlation" => &mut entry.correlation,
+        b"correlation" | b"connection_id" => &mut entry.correlation,
         b"device" => &mut entry.device,
-        b"stream" => &mut entry.stream,
+        b"stream" | b"sycl queue" | b"Physic Stream Id" => &mut entry.stream,
         b"Sequence number" => &mut entry.sequence_number,
         b"Fwd thread id" => &mut entry.forward_thread,
         b"Input Dims" => &mut entry.signature[0],

@@ -146,7 +146,9 @@ impl Conversion<'_> {
             correlation: copy.correlation.map(|id| correlation(copy.process, id)),
             device: Some(self.device(agent)),
             stream: Some(copy.stream as i64),
-            transfer: copy.bytes.map(|bytes| MemoryTransfer { bytes: Some(bytes), bandwidth_gb_per_s: None }),
+            transfer: copy
+                .bytes
+                .map(|bytes| MemoryTransfer { bytes: Some(bytes), ..MemoryTransfer::default() }),
             ..EventArguments::default()
         };
         let (track, name) = (self.stream(agent, copy.stream), self.intern(copy.name));

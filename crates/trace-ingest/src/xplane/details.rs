@@ -52,7 +52,7 @@ fn read_sizes(text: &str) -> Option<[u32; 3]> {
 /// Size in a `memcpy_details`, such as `kind:Unknown size:655360 dest:2 async:1`.
 pub(crate) fn read_transfer(text: &str) -> Option<MemoryTransfer> {
     let bytes = pairs(text).find(|(key, _)| *key == "size").and_then(|(_, value)| value.parse().ok())?;
-    Some(MemoryTransfer { bytes: Some(bytes), bandwidth_gb_per_s: None })
+    Some(MemoryTransfer { bytes: Some(bytes), ..MemoryTransfer::default() })
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod fuzz_smoke;
 mod metal;
 mod metal_corpus;
 mod open;
+mod other_recorders;
 mod perfetto_writer;
 mod rare_arguments;
 mod reader_probes;

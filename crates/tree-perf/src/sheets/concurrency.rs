@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use gpu_timeline::{Activity, ConcurrentRate, Interval, OverlapMatrix};
 use sheets::{Column, ColumnKind, Field, Role, Sheet, Unit, percent};
-use trace_ingest::{Category, StringId};
+use trace_ingest::{Category, StringId, Trace};
 
 use super::idle_causes::DEVICE;
 use crate::analysis::Analysis;
@@ -95,6 +95,8 @@ pub struct CopyKind {
     pub device: Option<i64>,
     /// Kind of copy or fill, as the profiler names it.
     pub kind: StringId,
+    /// Where from and where to, where that is recorded beside the name.
+    pub direction: Option<StringId>,
     /// How many.
     pub count: usize,
     /// Those without a recorded size, which count in no other figure but `count`.
@@ -107,13 +109,23 @@ pub struct CopyKind {
     pub rate: ConcurrentRate,
 }
 
+impl CopyKind {
+    /// The kind, with the direction where that is recorded beside it.
+    #[must_use]
+    pub fn name(&self, trace: &Trace) -> String {
+        let kind = trace.text(self.kind);
+        self.direction
+            .map_or_else(|| kind.to_owned(), |direction| format!("{kind} {}", trace.text(direction)))
+    }
+}
+
 /// What bandwidth copies reach.
 pub(crate) fn copy_bandwidth_sheet<'a>() -> Sheet<'a, Analysis> {
     const RATE: ColumnKind = ColumnKind::Number(Unit::GigabytesPerSecond);
     let fields = [
         DEVICE.field(|row: &CopyKind| row.device.into()),
-        Column::text("kind", "Kind of copy or fill, as the profiler names it.")
-            .field_in(|analysis: &&Analysis, row: &CopyKind| analysis.trace().text(row.kind).into()),
+        Column::text("kind", "Kind of copy or fill, as the profiler names it, with the direction where that is recorded beside the name.")
+            .field_in(|analysis: &&Analysis, row: &CopyKind| row.name(analysis.trace()).into()),
         Column::new("bytes", ColumnKind::Whole(Unit::Bytes), "Bytes of all copies with a recorded size.")
             .with_role(Role::Headline)
             .field(|row: &CopyKind| row.bytes.into()),
@@ -156,20 +168,22 @@ impl Analysis {
     #[must_use]
     pub fn copies(&self) -> Vec<CopyKind> {
         let events = self.trace().events();
-        let mut kinds: BTreeMap<(Option<i64>, StringId), Vec<_>> = BTreeMap::new();
+        let mut kinds: BTreeMap<(Option<i64>, StringId, Option<StringId>), Vec<_>> = BTreeMap::new();
         for &event in &self.device.ids {
             if matches!(events.category(event), Category::GPU_MEMCPY | Category::GPU_MEMSET) {
                 let transfer = events.arguments().transfer.get(event.index());
                 let bytes = transfer.and_then(|transfer| i64::try_from(transfer.bytes?).ok());
-                let time = interval(self.trace(), event);
-                kinds.entry((events.device(event), events.name(event))).or_default().push((time, bytes));
+                let direction = transfer.and_then(|transfer| transfer.direction);
+                let kind = (events.device(event), events.name(event), direction);
+                kinds.entry(kind).or_default().push((interval(self.trace(), event), bytes));
             }
         }
-        let row = |((device, kind), copies): (_, Vec<(Interval, Option<i64>)>)| {
+        let row = |((device, kind, direction), copies): (_, Vec<(Interval, Option<i64>)>)| {
             let sized = copies.iter().filter_map(|&(time, bytes)| Some((time, bytes?)));
             CopyKind {
                 device,
                 kind,
+                direction,
                 count: copies.len(),
                 without_size: copies.len() - sized.clone().count(),
                 bytes: sized.clone().map(|(_, bytes)| bytes).sum(),

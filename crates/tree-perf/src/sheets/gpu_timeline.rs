@@ -43,9 +43,9 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         .when(|analysis: &&Analysis| analysis.options().detect_recompute)]);
     Sheet::with_context(
         "gpu_timeline",
-        "Where the device's time went: one row per kind of time.",
+        "Where the device's time went: one row per kind of time; left out of recordings without device events.",
         fields,
-        |analysis| Some((analysis, rows(analysis))),
+        |analysis: &Analysis| (analysis.device_event_count() > 0).then(|| (analysis, rows(analysis))),
     )
     .with_chart(Chart::new(
         "GPU timeline",

@@ -6,6 +6,7 @@ pub(crate) mod coll_analysis;
 pub(crate) mod concurrency;
 pub(crate) mod coverage;
 pub(crate) mod gpu_timeline;
+pub(crate) mod host_ops;
 pub(crate) mod idle_causes;
 pub(crate) mod kernel_summary;
 pub(crate) mod launches;
@@ -51,6 +52,7 @@ fn sheets_of<'a>(layout: ReportLayout) -> Vec<Sheet<'a, Analysis>> {
         iteration_groups_sheet(),
         ops_summary::sheet_by_category(),
         ops_summary::sheet(),
+        host_ops::sheet(),
         ops_all::sheet(),
         ops_all::sheet_with_overlap(),
         unified_perf_summary::sheet(),

@@ -12,8 +12,10 @@ use trace_ingest::EventId;
 
 use crate::analysis::Analysis;
 use crate::call_stack::{module_call_stack, parent_module};
+use crate::derived::HostOperator;
 use crate::launchers::{Launcher, LauncherPart};
 use crate::options::ReportLayout;
+use crate::sheets::host_ops::{HOST_CUMULATIVE, HOST_SHARE, HOST_TOTAL_US, HOST_US};
 
 /// What calls of one row have in common.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -81,16 +83,12 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         per_iteration(|(_, totals): &Row<'_>| totals.direct as f64),
         COUNT.described("Calls of the operator that launched device work.")
             .field(|(_, totals): &Row<'_>| totals.calls.into()),
-        Column::names("Categories", "Kinds of work of the operator's calls.").field(
-            |(_, totals): &Row<'_>| {
-                Nested::List(totals.categories.iter().map(|&name| Nested::Text(name.to_owned())).collect()).into()
-            },
-        ),
+        categories(),
         call_stack(),
     ];
     Sheet::with_context(
         "ops_summary",
-        "Device time by operator: one row per operator name, most direct time first.",
+        "Device time by operator: one row per operator name, most direct time first. Of a recording without device work the time of the host.",
         fields.into_iter().chain(shares(PERCENTAGE, CUMULATIVE, |(_, totals): &Row<'_>| totals.direct)),
         by_operator,
     )
@@ -105,6 +103,19 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         .told_by(TOLD_BY),
     )
     .with_excerpt(excerpt(10, "operator", OP_NAME))
+    .or(sheet_of_host())
+}
+
+/// The same of a recording without device work, with the time of the host.
+fn sheet_of_host<'a>() -> Sheet<'a, Analysis> {
+    let [name, module, is_recompute] = key_fields(OP_NAME);
+    let [time, total, share, cumulative] = host_fields();
+    let calls = COUNT.described("Calls of the operator.").field(|(_, totals): &Row<'_>| totals.calls.into());
+    let fields =
+        [name, module, is_recompute, time, total, calls, categories(), call_stack(), share, cumulative];
+    Sheet::with_context("host time by operator", "", fields, |analysis: &Analysis| {
+        on_host(analysis, |operator| analysis.trace().name(operator.operator))
+    })
 }
 
 /// One row per category.
@@ -123,7 +134,7 @@ pub(crate) fn sheet_by_category<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         "ops_summary_by_category",
-        "Device time by kind of work, most time first. An operator that the models know is of one kind; the work of all others (compiled functions, launches of graphs, bare launches) is divided by what the names of their kernels say.",
+        "Device time by kind of work, most time first. An operator that the models know is of one kind; the work of all others (compiled functions, launches of graphs, bare launches) is divided by what the names of their kernels say. Of a recording without device work the time of the host, by the names of operators.",
         fields.into_iter().chain(shares(PERCENTAGE, CUMULATIVE, |(_, totals): &Row<'_>| totals.direct)),
         by_category,
     )
@@ -135,6 +146,42 @@ pub(crate) fn sheet_by_category<'a>() -> Sheet<'a, Analysis> {
         ChartShape::Bars(20),
     ).told_by(TOLD_BY))
     .with_excerpt(excerpt(6, "category", OP_CATEGORY))
+    .or(sheet_of_host_by_category())
+}
+
+/// The same of a recording without device work, with the time of the host.
+fn sheet_of_host_by_category<'a>() -> Sheet<'a, Analysis> {
+    let [category, module, is_recompute] = key_fields(OP_CATEGORY);
+    let [time, total, share, cumulative] = host_fields();
+    let calls = COUNT
+        .described("Calls of operators of the category.")
+        .field(|(_, totals): &Row<'_>| totals.calls.into());
+    let fields = [category, module, is_recompute, calls, call_stack(), time, total, share, cumulative];
+    Sheet::with_context("host time by kind of work", "", fields, |analysis: &Analysis| {
+        on_host(analysis, |operator| operator.category.as_str())
+    })
+    .with_excerpt(Excerpt::new(
+        6,
+        [
+            ("category", OP_CATEGORY),
+            ("module", PARENT_MODULE),
+            ("calls", COUNT),
+            ("host self µs", HOST_US),
+            ("% of host self time", HOST_SHARE),
+        ],
+    ))
+}
+
+/// Time of the host in operators and with all inside them, and shares of the former.
+fn host_fields<'a>() -> [Field<&'a Analysis, Row<'a>>; 4] {
+    let [share, cumulative] = shares(HOST_SHARE, HOST_CUMULATIVE, |(_, totals): &Row<'_>| totals.direct);
+    [
+        HOST_US.field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.us(totals.direct).into()),
+        HOST_TOTAL_US
+            .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.us(totals.subtree).into()),
+        share,
+        cumulative,
+    ]
 }
 
 /// Rows of one name are distinguished by their module where there is one.
@@ -164,6 +211,12 @@ fn key_fields<'a>(name: Column) -> [Field<&'a Analysis, Row<'a>>; 3] {
     ]
 }
 
+fn categories<'a>() -> Field<&'a Analysis, Row<'a>> {
+    Column::names("Categories", "Kinds of work of the operator's calls.").field(|(_, totals): &Row<'_>| {
+        Nested::List(totals.categories.iter().map(|&name| Nested::Text(name.to_owned())).collect()).into()
+    })
+}
+
 fn call_stack<'a>() -> Field<&'a Analysis, Row<'a>> {
     CALL_STACK
         .named("call_stack_first")
@@ -174,12 +227,12 @@ fn call_stack<'a>() -> Field<&'a Analysis, Row<'a>> {
 }
 
 /// A call, or its work of one kind.
-struct Call<'a> {
+struct Call<'a, Categories> {
     name: &'a str,
     event: EventId,
     direct: i64,
     subtree: i64,
-    parts: &'a [LauncherPart],
+    categories: Categories,
 }
 
 /// The calls by their names.
@@ -189,29 +242,48 @@ fn by_operator(analysis: &Analysis) -> Option<(&Analysis, Vec<Row<'_>>)> {
         event: launcher.event,
         direct: launcher.direct_time,
         subtree: launcher.subtree_time,
-        parts: analysis.launchers.parts(launcher),
+        categories: analysis.launchers.parts(launcher).iter().map(|part| part.category.as_str()),
     };
-    rows(analysis, analysis.launchers.iter().map(call))
+    launched(analysis).then(|| rows(analysis, analysis.launchers.iter().map(call)))
 }
 
 /// The work of the calls by its kind.
-fn by_category(analysis: &Analysis) -> Option<(&Analysis, Vec<Row<'_>>)> {
-    let call = |part| {
-        let &LauncherPart { event, ref category, direct_time, subtree_time, .. } = part;
-        let parts = std::slice::from_ref(part);
-        Call { name: category.as_str(), event, direct: direct_time, subtree: subtree_time, parts }
+fn by_category<'a>(analysis: &'a Analysis) -> Option<(&'a Analysis, Vec<Row<'a>>)> {
+    let call = |part: &'a LauncherPart| Call {
+        name: part.category.as_str(),
+        event: part.event,
+        direct: part.direct_time,
+        subtree: part.subtree_time,
+        categories: [part.category.as_str()],
     };
-    rows(analysis, analysis.launchers.all_parts().map(call))
+    launched(analysis).then(|| rows(analysis, analysis.launchers.all_parts().map(call)))
+}
+
+/// Whether operators of the trace launched device work.
+fn launched(analysis: &Analysis) -> bool {
+    !analysis.is_gpu_only() && !analysis.launchers.is_empty()
+}
+
+/// The calls that the host ran, by the names that `name` gives them.
+fn on_host<'a>(
+    analysis: &'a Analysis,
+    name: impl Fn(&'a HostOperator) -> &'a str,
+) -> Option<(&'a Analysis, Vec<Row<'a>>)> {
+    let call = |operator: &'a HostOperator| Call {
+        name: name(operator),
+        event: operator.operator,
+        direct: operator.self_time,
+        subtree: analysis.trace().events().duration(operator.operator),
+        categories: [operator.category.as_str()],
+    };
+    analysis.is_host_only().then(|| rows(analysis, analysis.host_operators().iter().map(call)))
 }
 
 /// The calls by their names, most direct time first.
 fn rows<'a>(
     analysis: &'a Analysis,
-    calls: impl Iterator<Item = Call<'a>>,
-) -> Option<(&'a Analysis, Vec<Row<'a>>)> {
-    if analysis.is_gpu_only() || analysis.launchers.is_empty() {
-        return None;
-    }
+    calls: impl Iterator<Item = Call<'a, impl IntoIterator<Item = &'a str>>>,
+) -> (&'a Analysis, Vec<Row<'a>>) {
     let mut groups: BTreeMap<Key<'a>, Totals<'a>> = BTreeMap::new();
     for call in calls {
         let module = || parent_module(analysis.tree(), call.event);
@@ -230,10 +302,10 @@ fn rows<'a>(
         totals.calls += 1;
         totals.direct += call.direct;
         totals.subtree += call.subtree;
-        totals.categories.extend(call.parts.iter().map(|part| part.category.as_str()));
+        totals.categories.extend(call.categories);
     }
     let mut rows: Vec<Row<'a>> = groups.into_iter().collect();
     // Stable: rows of equal time stay in the order of their keys.
     rows.sort_by_key(|(_, totals)| Reverse(totals.direct));
-    Some((analysis, rows))
+    (analysis, rows)
 }

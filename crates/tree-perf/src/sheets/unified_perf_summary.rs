@@ -13,6 +13,7 @@ use crate::call_groups::{
 };
 use crate::call_overlap::OverlapFigures;
 use crate::derived::UnifiedRow;
+use crate::sheets::host_ops::sheet_by_arguments;
 use crate::unified::unified_groups;
 
 const HOST_TIME: Statistics = statistics!(
@@ -21,6 +22,14 @@ const HOST_TIME: Statistics = statistics!(
     "the host time in µs",
     "how long the operator took on the host"
 );
+
+pub(crate) const EXAMPLE: Column =
+    Column::identifier("ex_UID", "Index in the trace's event list of the first of these calls.");
+pub(crate) const OPERATION_COUNT: Column = Column::count("operation_count", "Calls of the row.");
+pub(crate) const PERF_PARAMS: Column = Column::nested("perf_params", "Parameters of the model.");
+pub(crate) const REASON: Column =
+    Column::text("reason", "Why FLOPs or bytes are missing; empty where there are both.")
+        .with_role(Role::Detail);
 
 struct Row<'a> {
     group: CallGroup<'a, UnifiedRow>,
@@ -50,10 +59,11 @@ impl GroupRow for Row<'_> {
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     Sheet::with_context(
         "unified_perf_summary",
-        "Every device event once, under the operator that accounts for it: the outermost one with a performance model, else the one that launched it. With FLOPs, bytes, achieved rates and distance from the roofline where there is a model.",
+        "Every device event once, under the operator that accounts for it: the outermost one with a performance model, else the one that launched it. With FLOPs, bytes, achieved rates and distance from the roofline where there is a model. Of a recording without device work every operator with the time of the host in it.",
         fields(),
         |analysis| rows(analysis, false),
     )
+    .or(sheet_by_arguments())
 }
 
 /// The same, with calls distinguished by what ran beside them.
@@ -90,15 +100,10 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
         columns::NUM_KERNELS);
     fields.insert(1, overlapping_names());
     fields.extend([
-        Column::identifier(
-            "ex_UID",
-            "Index in the trace's event list of the first of these calls.",
-        )
-        .field_in(|table: &CallTable<'_>, row: &Row<'_>| {
+        EXAMPLE.field_in(|table: &CallTable<'_>, row: &Row<'_>| {
             table.analysis.trace().events().uid(row.group.first()).into()
         }),
-        Column::count("operation_count", "Calls of the row.")
-            .field(|row: &Row<'_>| row.group.calls.len().into()),
+        OPERATION_COUNT.field(|row: &Row<'_>| row.group.calls.len().into()),
         Column::microseconds(
             "total_duration_us",
             "Sum over calls of the time in µs that the operator took on the host; in rows of single device events the operator counts once per device event; pseudo operators inserted around a kernel took none. Empty for operators of captured graphs, which the host does not run in a replay.",
@@ -148,7 +153,7 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
     }));
     fields.extend(overlap_fields(overlap::DETAILS, overlap::ROUNDED_SHARE, |row: &Row<'_>| &row.overlaps));
     fields.extend([
-        Column::nested("perf_params", "Parameters of the model.").field(|row: &Row<'_>| {
+        PERF_PARAMS.field(|row: &Row<'_>| {
             row.evaluated.map(|evaluated| nested_parameters(&evaluated.parameters)).into()
         }),
         Column::flag(
@@ -156,8 +161,7 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
             "Whether the figures come from a model of the operator, or of the forward operator whose only backward it is.",
         )
         .field(|row: &Row<'_>| row.group.calls[0].has_model().into()),
-        Column::text("reason", "Why FLOPs or bytes are missing; empty where there are both.").with_role(Role::Detail)
-            .field_in(|table: &CallTable<'_>, row: &Row<'_>| {
+        REASON.field_in(|table: &CallTable<'_>, row: &Row<'_>| {
                 row.group.calls.iter().find_map(|call| call.reason(table.analysis)).into()
             }),
         columns::NOTE.field_in(|table: &CallTable<'_>, row: &Row<'_>| {

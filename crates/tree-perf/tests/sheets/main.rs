@@ -14,6 +14,7 @@ mod extensions;
 mod golden;
 mod gpu_timeline;
 mod held_against;
+mod host_ops;
 mod incomplete_traces;
 mod inference;
 mod kernel_overlap;

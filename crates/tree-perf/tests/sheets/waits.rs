@@ -273,7 +273,7 @@ fn copies_at_the_same_time_share_the_link() {
         let arguments = EventArguments {
             device: Some(0),
             stream: Some(7),
-            transfer: Some(MemoryTransfer { bytes, bandwidth_gb_per_s: None }),
+            transfer: Some(MemoryTransfer { bytes, ..MemoryTransfer::default() }),
             ..EventArguments::default()
         };
         fixture.event(Category::GPU_MEMCPY, "Memcpy HtoD", (0, 7), (start, duration), arguments);
