@@ -12,6 +12,7 @@ mod device;
 mod extended_operators;
 mod finding;
 mod held_against;
+mod hta;
 mod idle;
 mod kernel_records;
 mod launchers;
