@@ -10,7 +10,7 @@ use multi_rank::{FuseOutput, FusedFile};
 use report_writers::shortened_apart;
 use sheets::{Layout, percent};
 use trace_ingest::{EntryVisitor, RawEntry, ReadOptions, RecordingKind, read_path, visit_entries};
-use trace2tree::{LinkBy, TraceTree, TreeOptions};
+use trace2tree::{LinkBy, TraceTree, TreeOptions, read_as_hta};
 
 use crate::error::Error;
 use crate::notice::Notice;
@@ -24,6 +24,8 @@ use crate::summary::Summary;
 pub struct CriticalPathReporter {
     /// How the path is found and what is tried; the scope is that of the window or of the annotation, where one is given.
     pub path: PathOptions,
+    /// Whether the trace is read as Holistic Trace Analysis reads it, with its rounding.
+    pub as_hta: bool,
     /// How the launch of a device event is found.
     pub link_by: LinkBy,
     /// The part of the trace, by iterations or by time.
@@ -38,9 +40,12 @@ impl Reporter for CriticalPathReporter {
         run.begin(Stage::Read);
         // Iterations are found by Python frames, too.
         let python_frames = self.window.is_some();
-        let trace = read_path(path, &ReadOptions { skip_python_frames: !python_frames, ..run.reading })?;
+        let mut trace = read_path(path, &ReadOptions { skip_python_frames: !python_frames, ..run.reading })?;
         run.count_events(trace.events().len() + trace.skipped_frames() as usize);
         run.begin(Stage::Analysis);
+        if self.as_hta {
+            read_as_hta(&mut trace);
+        }
         let threads = run.reading.thread_count();
         let options = TreeOptions { python_frames, link_by: self.link_by, threads, ..TreeOptions::default() };
         let mut tree = TraceTree::build(trace, &options);
@@ -53,7 +58,8 @@ impl Reporter for CriticalPathReporter {
             self.path.scope = Scope::Cut(selected.time);
         }
         if let Some((name, numbers)) = &self.annotation {
-            let scope = Scope::annotated(tree.trace(), name, numbers.clone());
+            let annotated = if self.as_hta { Scope::annotated_as_hta } else { Scope::annotated };
+            let scope = annotated(tree.trace(), name, numbers.clone());
             self.path.scope = scope.map_err(|error| Error::NoSuchAnnotation {
                 path: path.to_path_buf(),
                 name: name.clone(),

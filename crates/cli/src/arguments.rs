@@ -273,15 +273,21 @@ pub(crate) fn long_name(subcommand: &str, id: &str) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reference {
     TraceLens,
+    /// Holistic Trace Analysis, which reads PyTorch's traces alone.
+    Hta,
 }
 
+/// What reports of any recorder can take after.
 pub(crate) const REFERENCES: &[(&str, Reference)] = &[("tracelens", Reference::TraceLens)];
+
+/// What reports of traces can take after.
+pub(crate) const TRACE_REFERENCES: &[(&str, Reference)] = &[REFERENCES[0], ("hta", Reference::Hta)];
 
 /// Joins options whose value may be left out, so that clap wants `=` before it, with a value that stands behind them:
 /// people write these as they write other values.
 fn join_optional_values(arguments: &mut Vec<OsString>) {
     let is_pair = |pair: &[OsString]| match pair[0].to_str() {
-        Some("--parity") => REFERENCES.iter().any(|(name, _)| pair[1] == *name),
+        Some("--parity") => TRACE_REFERENCES.iter().any(|(name, _)| pair[1] == *name),
         Some("--color") => COLOR_CHOICES.iter().any(|(name, _)| pair[1] == *name),
         _ => false,
     };

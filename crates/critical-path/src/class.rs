@@ -1,4 +1,4 @@
-//! What a stretch of the path is, and what calls and kernels are by their names.
+//! What a stretch of the path is, and what kernels are by their names.
 
 use std::fmt;
 
@@ -76,59 +76,10 @@ impl fmt::Display for PathClass {
     }
 }
 
-/// What a call may wait for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Blocking {
-    /// All work of a device.
-    Device,
-    /// The work of a stream.
-    Stream,
-    /// The work before an event.
-    Event,
-    /// The copy that it starts.
-    Copy,
-}
-
-/// What a call of this name may wait for; CUDA, its driver, and HIP.
-pub(crate) fn blocking(name: &str) -> Option<Blocking> {
-    let name = name.strip_suffix("_ptsz").or_else(|| name.strip_suffix("_spt")).unwrap_or(name);
-    let call = ["cuda", "hip", "cu"].into_iter().find_map(|prefix| name.strip_prefix(prefix))?;
-    match call {
-        "DeviceSynchronize" | "CtxSynchronize" => Some(Blocking::Device),
-        "StreamSynchronize" => Some(Blocking::Stream),
-        "EventSynchronize" | "EventQuery" => Some(Blocking::Event),
-        _ if call.starts_with("Memcpy") => Some(Blocking::Copy),
-        _ => None,
-    }
-}
-
 /// What a kernel of this name does.
 pub(crate) fn work_class(name: &str, communication: &CommunicationPatterns) -> PathClass {
     match communication.is_communication(name) {
         true => PathClass::GpuCommunication,
         false => PathClass::GpuCompute,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn calls_that_wait_are_known_in_all_their_spellings() {
-        for (name, kind) in [
-            ("cudaDeviceSynchronize", Some(Blocking::Device)),
-            ("cuCtxSynchronize", Some(Blocking::Device)),
-            ("hipStreamSynchronize_spt", Some(Blocking::Stream)),
-            ("cuStreamSynchronize_ptsz", Some(Blocking::Stream)),
-            ("hipEventSynchronize", Some(Blocking::Event)),
-            ("hipMemcpyWithStream", Some(Blocking::Copy)),
-            ("cudaMemcpyAsync", Some(Blocking::Copy)),
-            ("cudaStreamWaitEvent", None),
-            ("cudaLaunchKernel", None),
-            ("aten::copy_", None),
-        ] {
-            assert_eq!(blocking(name), kind, "{name}");
-        }
     }
 }

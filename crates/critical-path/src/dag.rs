@@ -4,6 +4,7 @@
 
 use hashbrown::{HashMap, HashSet};
 use trace_ingest::{Category, EventId, PerString};
+use trace2tree::HTA_QUEUED_CALLS;
 
 use crate::class::PathClass;
 use crate::graph::{Edge, Graph};
@@ -98,22 +99,6 @@ const BLOCKING: [&str; 6] = [
     "cudaEventSynchronize",
     "cudaMemcpy",
     "cudaMemcpyAsync",
-];
-
-/// Calls that put one kernel, copy or fill into a queue.
-const QUEUED: [&str; 12] = [
-    "cudaLaunchKernel",
-    "cudaLaunchKernelExC",
-    "cuLaunchKernel",
-    "cuLaunchKernelEx",
-    "cudaMemcpyAsync",
-    "cudaMemsetAsync",
-    "hipLaunchKernel",
-    "hipExtModuleLaunchKernel",
-    "hipMemsetAsync",
-    "hipMemcpyAsync",
-    "hipMemcpyWithStream",
-    "runFunction - job_prep_and_submit_for_execution",
 ];
 
 #[derive(Clone, Copy)]
@@ -391,7 +376,7 @@ impl<'r, 't> Builder<'r, 't> {
     fn launched_alone(&self) -> Vec<bool> {
         let recorded = self.recorded;
         let trace = recorded.trace();
-        let mut is_queued = PerString::new(trace.strings(), |name: &str| QUEUED.contains(&name));
+        let mut is_queued = PerString::new(trace.strings(), |name: &str| HTA_QUEUED_CALLS.contains(&name));
         // Launches first where times are equal.
         let mut points: Vec<(u32, i64, bool, u32)> = Vec::new();
         for (work, position) in recorded.works.iter().zip(0..) {

@@ -6,9 +6,9 @@ use std::ops::{Range, RangeInclusive};
 use hashbrown::HashMap;
 use perf_models::CommunicationPatterns;
 use trace_ingest::{Category, EventId, PerString, StringId, Trace, TrackId};
-use trace2tree::TraceTree;
+use trace2tree::{HostWait, TraceTree};
 
-use crate::class::{Blocking, PathClass, blocking, work_class};
+use crate::class::{PathClass, work_class};
 use crate::fault::{Fault, Faults};
 use crate::graph_dependencies::{self, Dependency};
 use crate::segments::ThreadSegments;
@@ -65,9 +65,35 @@ impl Scope {
             .filter(|&event| *is_meant.get(events.name(event)))
             .collect();
         found.sort_by_key(|&event| (events.start(event), event));
+        Scope::around(trace, &found, numbers)
+    }
+
+    /// The same as Holistic Trace Analysis counts: of all events whose names contain the text, those of devices too, in the
+    /// order of the file.
+    ///
+    /// # Errors
+    /// When the recording has fewer of them.
+    pub fn annotated_as_hta(
+        trace: &Trace,
+        part: &str,
+        numbers: RangeInclusive<usize>,
+    ) -> Result<Scope, NoSuchAnnotation> {
+        let events = trace.events();
+        let mut is_meant = PerString::new(trace.strings(), |name: &str| name.contains(part));
+        let found: Vec<EventId> = events.ids().filter(|&event| *is_meant.get(events.name(event))).collect();
+        Scope::around(trace, &found, numbers)
+    }
+
+    /// From the first start to the last end of those of the events that have these numbers.
+    fn around(
+        trace: &Trace,
+        found: &[EventId],
+        numbers: RangeInclusive<usize>,
+    ) -> Result<Scope, NoSuchAnnotation> {
+        let events = trace.events();
         let chosen = found.get(numbers).filter(|chosen| !chosen.is_empty());
         let chosen = chosen.ok_or(NoSuchAnnotation { found: found.len() })?;
-        let start = events.start(chosen[0]);
+        let start = chosen.iter().map(|&event| events.start(event)).min().unwrap_or(0);
         let end = chosen.iter().map(|&event| events.end(event)).max().unwrap_or(start);
         Ok(Scope::LaunchedIn(start..end))
     }
@@ -100,7 +126,7 @@ pub(crate) struct Call {
     pub(crate) start: i64,
     pub(crate) end: i64,
     pub(crate) thread: u32,
-    pub(crate) blocking: Option<Blocking>,
+    pub(crate) blocking: Option<HostWait>,
     /// What the recorder says that it waited for.
     pub(crate) waits_for: WaitsFor,
 }
@@ -195,7 +221,7 @@ impl<'t> Recorded<'t> {
         let mut faults = Faults::default();
         let is_call_in = |event: EventId| scope.has_start(events.start(event));
 
-        let mut kinds = PerString::new(trace.strings(), blocking);
+        let mut kinds = PerString::new(trace.strings(), HostWait::of_call);
         let mut calls: Vec<Call> = Vec::new();
         for event in events.ids().filter(|&event| events.category(event).is_launch_api()) {
             let blocking = *kinds.get(events.name(event));

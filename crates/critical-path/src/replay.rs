@@ -6,10 +6,11 @@
 //! waited for something that came earlier, the latency is the median of those where that came last, so that it decides
 //! once what came last is gone. A full launch queue is not modelled, nor kernels that slow each other down.
 
+use gpu_timeline::{lower_median, upper_median};
 use hashbrown::HashMap;
 use trace_ingest::{EventId, PerString};
+use trace2tree::HostWait;
 
-use crate::class::Blocking;
 use crate::graph::{Edge, Graph};
 use crate::recorded::{LONG_GAP, MOST_TRIED, NONE, Recorded, WaitsFor, some};
 
@@ -242,8 +243,7 @@ fn add_threads(recorded: &Recorded<'_>, nodes: &Nodes, edges: &mut Vec<Edge<Shar
         }
     }
     // A call that did not have to wait returns from a wait as others do.
-    let middle = returns.len() / 2;
-    let usual = if returns.is_empty() { 0 } else { *returns.select_nth_unstable(middle).1 };
+    let usual = upper_median(returns).unwrap_or(0);
     for (time, end, sources, waited) in calls {
         for work in sources {
             let after = time - recorded.works[work as usize].end;
@@ -290,14 +290,14 @@ impl Recorded<'_> {
             }
             (WaitsFor::Work(work), _) => whole(work).into_iter().filter(has_ended).collect(),
             (WaitsFor::Nothing, _) | (WaitsFor::Unrecorded, None) => Vec::new(),
-            (WaitsFor::Unrecorded, Some(Blocking::Device)) => of_streams(&|_| true),
-            (WaitsFor::Unrecorded, Some(Blocking::Copy)) => {
+            (WaitsFor::Unrecorded, Some(HostWait::Device)) => of_streams(&|_| true),
+            (WaitsFor::Unrecorded, Some(HostWait::Copy | HostWait::AsyncCopy)) => {
                 let position = self.call_position(call);
                 let own = position.map_or(&[][..], |position| self.launched_by.get(position));
                 own.iter().copied().filter(has_ended).collect()
             }
             // What it waits for is not recorded: that which ended last while it waited.
-            (WaitsFor::Unrecorded, Some(Blocking::Stream | Blocking::Event)) => {
+            (WaitsFor::Unrecorded, Some(HostWait::Stream | HostWait::Event | HostWait::EventQuery)) => {
                 let found =
                     of_streams(&|_| true).into_iter().map(|work| (self.works[work as usize].end, work));
                 found.filter(|&(end, _)| end > call.start).max().map(|(_, work)| work).into_iter().collect()
@@ -408,12 +408,8 @@ fn typical_latencies(recorded: &Recorded<'_>, reasons: &[Vec<(Reason, u32, i64)>
         }
     }
     // Of two, the shorter: the longer one may wait for something that nobody recorded.
-    let median = |mut values: Vec<i64>| {
-        let middle = (values.len() - 1) / 2;
-        *values.select_nth_unstable(middle).1
-    };
-    let mut typical: HashMap<Reason, i64> =
-        latencies.into_iter().map(|(reason, values)| (reason, median(values))).collect();
+    let median = |(reason, values)| Some((reason, lower_median(values)?));
+    let mut typical: HashMap<Reason, i64> = latencies.into_iter().filter_map(median).collect();
     // Where every launch of one kind was early, those of the other say the most about it.
     for is_graph in [false, true] {
         if let Some(&other) = typical.get(&Reason::Launch { is_graph: !is_graph }) {

@@ -8,8 +8,8 @@ use std::path::Path;
 use critical_path::{PathClass, Recorded, Scope};
 use perf_models::CommunicationPatterns;
 use testdata::corpus;
-use trace_ingest::{EventArguments, ReadOptions, RowId, Synchronization, Trace, TraceBuilder, read_path};
-use trace2tree::{TraceTree, TreeOptions};
+use trace_ingest::{ReadOptions, Trace, read_path};
+use trace2tree::{TraceTree, TreeOptions, read_as_hta};
 
 fn read(path: &Path) -> Trace {
     read_path(path, &ReadOptions::default()).unwrap()
@@ -19,38 +19,10 @@ fn tree(trace: Trace) -> TraceTree {
     TraceTree::build(trace, &TreeOptions::default())
 }
 
-/// The same with times in whole µs, as HTA rounds them: starts up, ends down, so that an event may end before it starts.
-fn rounded(trace: &Trace) -> Trace {
-    let mut builder = TraceBuilder::new();
-    let events = trace.events();
-    for event in events.ids() {
-        let track = trace.tracks().get(events.track(event));
-        let number = |row: RowId| match row {
-            RowId::Number(number) => number,
-            RowId::Text(text) => 1_000_000_000 + text.index() as i64,
-            RowId::Missing => -1,
-        };
-        let track = builder.track(number(track.pid), number(track.tid));
-        let start = events.start(event) + trace.origin();
-        let end = (start + events.duration(event)).div_euclid(1000) * 1000;
-        let start = -(-start).div_euclid(1000) * 1000;
-        let synchronization = events.arguments().synchronization.get(event.index());
-        let synchronization = synchronization.map(|given| Synchronization {
-            kind: given.kind.map(|kind| builder.intern(trace.text(kind))),
-            ..given
-        });
-        let arguments = EventArguments {
-            external_id: events.external_id(event),
-            correlation: events.correlation(event),
-            device: events.device(event),
-            stream: events.stream(event),
-            synchronization,
-            ..EventArguments::default()
-        };
-        let category = builder.category(trace.category_name(events.category(event)));
-        builder.event(category, trace.name(event), track, start, end - start, arguments);
-    }
-    builder.finish()
+/// What HTA reads.
+fn rounded(mut trace: Trace) -> Trace {
+    read_as_hta(&mut trace);
+    trace
 }
 
 /// Shares of the path's classes in percent.
@@ -131,9 +103,9 @@ const HTA: &[Hta] = &[
 fn the_graph_is_that_of_hta() {
     for &(case, nodes, edges, path_nodes, length, host, between) in HTA {
         let Some(folder) = corpus(case) else { return };
-        let tree = tree(rounded(&read(&folder.join("trace.json.gz"))));
+        let tree = tree(rounded(read(&folder.join("trace.json.gz"))));
         let scope = match case {
-            "kineto/cuda-event-sync" => Scope::annotated(tree.trace(), "ProfilerStep", 0..=0).unwrap(),
+            "kineto/cuda-event-sync" => Scope::annotated_as_hta(tree.trace(), "ProfilerStep", 0..=0).unwrap(),
             _ => Scope::Whole,
         };
         let recorded = Recorded::new(&tree, &scope, &CommunicationPatterns::default());

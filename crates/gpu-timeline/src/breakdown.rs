@@ -11,6 +11,18 @@ pub enum Activity {
     Memcpy,
 }
 
+impl Activity {
+    /// Its name in tables.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Activity::Computation => "computation",
+            Activity::Communication => "communication",
+            Activity::Memcpy => "copy",
+        }
+    }
+}
+
 /// An event on the device, as far as a [`Breakdown`] needs it. Times are in the caller's unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimelineEvent {

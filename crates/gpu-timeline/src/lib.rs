@@ -8,6 +8,8 @@ mod interval;
 mod interval_set;
 mod overlap;
 mod queue_length;
+mod sequences;
+mod suffix_array;
 mod summary;
 mod waits;
 
@@ -18,5 +20,6 @@ pub use interval::Interval;
 pub use interval_set::{IntervalSet, busy_time};
 pub use overlap::{GroupOverlap, Overlaps, SharedTime, StreamEvent, overlaps};
 pub use queue_length::QueueLength;
-pub use summary::{Spread, Summary, percentile, quantile, summaries};
+pub use sequences::{RepeatedSequence, repeated_sequences};
+pub use summary::{Spread, Summary, lower_median, percentile, quantile, summaries, upper_median};
 pub use waits::{LaunchedEvent, Wait, WaitCause, device_waits, stream_waits};

@@ -108,7 +108,31 @@ fn sum_of_squared_deviations(values: &[i64], sum: i128) -> f64 {
     }
 }
 
-/// `values` is not empty.
+/// The middle value in ascending order, of an even number of values the lower one of the two. `None` when there are no
+/// values. O(n).
+///
+/// ```
+/// use gpu_timeline::{lower_median, upper_median};
+///
+/// let times = [30, 10, 20, 40];
+/// assert_eq!((lower_median(times), upper_median(times)), (Some(20), Some(30)));
+/// ```
+#[must_use]
+pub fn lower_median<T: Ord + Copy>(values: impl IntoIterator<Item = T>) -> Option<T> {
+    let mut values: Vec<T> = values.into_iter().collect();
+    let middle = values.len().checked_sub(1)? / 2;
+    Some(*values.select_nth_unstable(middle).1)
+}
+
+/// As [`lower_median`], of an even number of values the upper one of the two in the middle.
+#[must_use]
+pub fn upper_median<T: Ord + Copy>(values: impl IntoIterator<Item = T>) -> Option<T> {
+    let mut values: Vec<T> = values.into_iter().collect();
+    let middle = values.len() / 2;
+    (!values.is_empty()).then(|| *values.select_nth_unstable(middle).1)
+}
+
+/// Half the sum of the two middle values. `values` is not empty.
 fn median(values: &[i64]) -> f64 {
     let middle = values.len() / 2;
     let mut values = values.to_vec();

@@ -11,6 +11,7 @@ mod repeats;
 mod sequence;
 mod training;
 
+use gpu_timeline::upper_median;
 use trace_ingest::{RecordingKind, RowId};
 use trace2tree::TraceTree;
 
@@ -383,13 +384,12 @@ impl Finder<'_> {
         let work = |one: &Iteration| self.process.work.between(one.start, one.end);
         let count = level.iterations.len();
         if level.kind == LevelKind::Step && count >= 3 {
-            let mut before: Vec<i64> = level.iterations[..count - 1].iter().map(work).collect();
-            before.sort_unstable();
+            let before = upper_median(level.iterations[..count - 1].iter().map(work)).unwrap_or(0);
             let last = &mut level.iterations[count - 1];
             // The recorder itself waits for the device at the end.
             let at_the_end = self.process.items.iter().rfind(|item| !item.waits);
             let goes_on = at_the_end.is_some_and(|item| item.start > last.end);
-            last.whole = goes_on || 2 * work(last) >= before[before.len() / 2];
+            last.whole = goes_on || 2 * work(last) >= before;
         }
         level
     }

@@ -4,6 +4,8 @@
 //! clocks. The difference that most pairs of like collectives share is that of the clocks; the pairs that have it are the
 //! same collective.
 
+use gpu_timeline::upper_median;
+
 /// The end of a collective on a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct End {
@@ -80,7 +82,8 @@ pub(crate) fn align(reference: &[End], rank: &[End], near: Option<i64>) -> Align
     if agreed.is_empty() {
         return nothing(Some(Doubt::NoCommonOffset));
     }
-    let spacing = median(of_reference.windows(2).map(|two| reference[two[1]].time - reference[two[0]].time));
+    let spacing =
+        upper_median(of_reference.windows(2).map(|two| reference[two[1]].time - reference[two[0]].time));
     let paired = |agreed: &Agreed| {
         let tolerance =
             (10 * agreed.deviation).max(20_000).min(spacing.map_or(i64::MAX, |spacing| spacing / 2).max(1));
@@ -157,7 +160,7 @@ fn densest(differences: &[i64], width: i64, near: Option<i64>) -> Vec<Agreed> {
         if agreed.iter().all(|other| (other.offset - offset).abs() > 2 * width) {
             let (from, to) = window;
             let deviation =
-                median(differences[from..to].iter().map(|difference| (difference - offset).abs()));
+                upper_median(differences[from..to].iter().map(|difference| (difference - offset).abs()));
             agreed.push(Agreed { offset, deviation: deviation.unwrap_or(0), count: to - from });
         }
         if agreed.len() == if near.is_some() { 1 } else { TRIED } {
@@ -214,13 +217,6 @@ fn overlap(reference: &[End], rank: &[End], offset: i64) -> (usize, usize) {
         ends.iter().filter(|end| (from..=to).contains(&(end.time - offset))).count()
     };
     (within(rank, offset), within(reference, 0))
-}
-
-/// The upper middle value.
-pub(crate) fn median(values: impl Iterator<Item = i64>) -> Option<i64> {
-    let mut values: Vec<i64> = values.collect();
-    let middle = values.len() / 2;
-    (!values.is_empty()).then(|| *values.select_nth_unstable(middle).1)
 }
 
 #[cfg(test)]

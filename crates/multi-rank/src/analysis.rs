@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use gpu_timeline::upper_median;
 use perf_models::CollectiveKind;
 
-use crate::align::median;
 use crate::causes::{Cause, CauseKind, causes};
 use crate::clocks::{ClockMode, Clocks};
 use crate::collectives::Collectives;
@@ -201,7 +201,7 @@ impl JobAnalysis {
             durations[recording].push(duration);
         }
         for (figures, durations) in ranks.iter_mut().zip(&durations) {
-            figures.usual_step = median(durations.iter().copied());
+            figures.usual_step = upper_median(durations.iter().copied());
         }
         let mut analysis = JobAnalysis {
             options,

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use gpu_timeline::Activity;
 use hashbrown::HashMap;
 
 use crate::analysis::{JobAnalysis, LateArrival};
@@ -286,13 +287,13 @@ impl Tables<'_> {
         step: i32,
         kind: CauseKind,
     ) -> Result<Option<String>, Error> {
-        let activity = if kind == CauseKind::Computation { "computation" } else { "copy" };
+        let activity = if kind == CauseKind::Computation { Activity::Computation } else { Activity::Memcpy };
         let step = (step >= 0).then_some(i64::from(step));
         let mut differences: BTreeMap<Text, i64> = BTreeMap::new();
         for (recording, sign) in [(own, 1), (usual, -1)] {
             for row in self.kernels(recording)? {
                 let (Some(name), Some(of)) = (&row.name, &row.activity) else { continue };
-                if row.step == step && **of == *activity {
+                if row.step == step && **of == *activity.as_str() {
                     *differences.entry(name.clone()).or_default() += sign * row.sum_ns;
                 }
             }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::align::median;
+use gpu_timeline::upper_median;
+
 use crate::diagnostic::Diagnostic;
 use crate::job::Job;
 
@@ -47,13 +48,13 @@ fn without_jump(differences: &mut [(i64, i64)]) -> Option<Jump> {
     if beside < 2 {
         return None;
     }
-    let of = |part: &[(i64, i64)]| median(part.iter().map(|(_, difference)| *difference)).unwrap_or(0);
+    let of = |part: &[(i64, i64)]| upper_median(part.iter().map(|(_, difference)| *difference)).unwrap_or(0);
     let by = |at: usize| of(&differences[at..at + beside]) - of(&differences[at - beside..at]);
     // At the jump itself the difference between neighbours is largest, among those of the middle values.
     let at = (beside..=differences.len() - beside)
         .max_by_key(|&at| (by(at).abs(), (differences[at].1 - differences[at - 1].1).abs()))?;
     let jump = of(&differences[at..]) - of(&differences[..at]);
-    let usual = median(differences.windows(2).map(|two| (two[1].1 - two[0].1).abs())).unwrap_or(0);
+    let usual = upper_median(differences.windows(2).map(|two| (two[1].1 - two[0].1).abs())).unwrap_or(0);
     let stays = (jump - by(at)).abs() <= jump.abs() / 5;
     if !stays || jump.abs() < LEAST_JUMP.max(20 * usual) {
         return None;
@@ -73,8 +74,8 @@ impl ClockPair {
     pub(crate) fn new(recording: usize, reference: usize, differences: &mut [(i64, i64)]) -> Option<Self> {
         differences.sort_unstable();
         let jump = without_jump(differences);
-        let offset = median(differences.iter().map(|(_, difference)| *difference))?;
-        let deviation = median(differences.iter().map(|(_, difference)| (difference - offset).abs()))?;
+        let offset = upper_median(differences.iter().map(|(_, difference)| *difference))?;
+        let deviation = upper_median(differences.iter().map(|(_, difference)| (difference - offset).abs()))?;
         let near = 5 * deviation.max(1_000);
         let usual: Vec<(f64, f64)> = {
             let first = differences.first().map_or(0, |(time, _)| *time);
@@ -90,7 +91,7 @@ impl ClockPair {
         let left = usual
             .iter()
             .map(|(time, difference)| (difference - level - slope * (time - mean)).abs().round() as i64);
-        let left = median(left).unwrap_or(deviation);
+        let left = upper_median(left).unwrap_or(deviation);
         // Over a short window jitter looks like drift.
         let drifts = span * slope.abs() > 4.0 * left as f64 && slope.abs() >= LEAST_DRIFT;
         let (drift, offset, deviation) = match drifts {

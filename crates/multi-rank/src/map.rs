@@ -452,14 +452,6 @@ fn hash(text: &str) -> i64 {
     twox_hash::XxHash64::oneshot(0, text.as_bytes()).cast_signed()
 }
 
-fn name_of(activity: Activity) -> &'static str {
-    match activity {
-        Activity::Computation => "computation",
-        Activity::Communication => "communication",
-        Activity::Memcpy => "copy",
-    }
-}
-
 /// The name of a collective by that of its kernel, and what told it.
 fn name_by_kernel<'a>(kernel: &str, patterns: &'a CommunicationPatterns) -> Option<(&'a str, &'static str)> {
     if let Some(name) = patterns.collective(kernel) {
@@ -530,7 +522,7 @@ impl KernelRows {
         let row = self.0.entry(key).or_insert_with(|| KernelRow {
             step: key.0,
             name: text(key.1),
-            activity: Some(name_of(key.2).into()),
+            activity: Some(key.2.as_str().into()),
             stream: key.3,
             min_ns: duration,
             ..KernelRow::default()

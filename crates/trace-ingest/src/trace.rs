@@ -206,6 +206,12 @@ impl Trace {
         self.events.name[event.index()] = name;
     }
 
+    /// Gives an event another time, relative to the trace's origin. The duration may be below 0.
+    pub fn retime(&mut self, event: EventId, start: i64, duration: i64) {
+        self.events.start[event.index()] = start;
+        self.events.duration[event.index()] = duration;
+    }
+
     /// Adds a text to the string table.
     pub fn intern(&mut self, text: &str) -> StringId {
         self.strings.intern(text)

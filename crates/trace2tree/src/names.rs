@@ -59,6 +59,57 @@ pub fn is_launch(name: &str) -> bool {
     CallKind::from_name(name) != CallKind::Other
 }
 
+/// What a runtime or driver call of CUDA, HIP or another runtime may hold the host for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostWait {
+    /// All work of a device or context.
+    Device,
+    /// The work of a stream or queue.
+    Stream,
+    /// The work before an event.
+    Event,
+    /// Nothing by itself: it asks whether the work before an event has ended, and programs ask until it has.
+    EventQuery,
+    /// The copy that it starts.
+    Copy,
+    /// The copy that it starts, where the recorder or the kind of memory makes it wait in spite of its name.
+    AsyncCopy,
+}
+
+impl HostWait {
+    /// Of a call by its name; `None` of calls that only start work, or do something else. ASCII letters compare without
+    /// regard to case.
+    #[must_use]
+    pub fn of_call(name: &str) -> Option<HostWait> {
+        let name = name.to_ascii_lowercase();
+        if let Some((before, _)) = name.split_once("synchronize") {
+            return Some(match () {
+                () if before.ends_with("stream") || before.ends_with("queue") => HostWait::Stream,
+                () if before.ends_with("event") || before.ends_with("eventhost") => HostWait::Event,
+                () => HostWait::Device,
+            });
+        }
+        match () {
+            () if name.contains("eventquery") => Some(HostWait::EventQuery),
+            () if !name.contains("memcpy") => None,
+            () if name.contains("async") => Some(HostWait::AsyncCopy),
+            () => Some(HostWait::Copy),
+        }
+    }
+
+    /// Whether it waits for a copy.
+    #[must_use]
+    pub const fn is_copy(self) -> bool {
+        matches!(self, HostWait::Copy | HostWait::AsyncCopy)
+    }
+
+    /// Whether it waits for work that other calls started, and for nothing else.
+    #[must_use]
+    pub const fn is_synchronization(self) -> bool {
+        matches!(self, HostWait::Device | HostWait::Stream | HostWait::Event)
+    }
+}
+
 /// The names by which TraceLens knows the launch of a graph.
 pub(crate) const TRACELENS_GRAPH_LAUNCHES: [&str; 2] = ["cudaGraphLaunch", "hipGraphLaunch"];
 
@@ -105,6 +156,30 @@ mod tests {
             assert_eq!(CallKind::from_name(name), kind, "{name}");
         }
         assert!(CallKind::GraphLaunch < CallKind::Launch && CallKind::Launch < CallKind::Other);
+    }
+
+    #[test]
+    fn calls_that_wait_are_known_in_all_their_spellings() {
+        for (name, wait) in [
+            ("cudaDeviceSynchronize", Some(HostWait::Device)),
+            ("cuCtxSynchronize", Some(HostWait::Device)),
+            ("hipStreamSynchronize_spt", Some(HostWait::Stream)),
+            ("cuStreamSynchronize_ptsz", Some(HostWait::Stream)),
+            ("zeCommandQueueSynchronize", Some(HostWait::Stream)),
+            ("hipEventSynchronize", Some(HostWait::Event)),
+            ("zeEventHostSynchronize", Some(HostWait::Event)),
+            ("cudaEventQuery", Some(HostWait::EventQuery)),
+            ("hipMemcpyWithStream", Some(HostWait::Copy)),
+            ("cuMemcpyDtoH_v2", Some(HostWait::Copy)),
+            ("cudaMemcpyAsync", Some(HostWait::AsyncCopy)),
+            ("cuMemcpyDtoHAsync_v2_ptsz", Some(HostWait::AsyncCopy)),
+            ("cudaStreamWaitEvent", None),
+            ("cudaStreamQuery", None),
+            ("cudaLaunchKernel", None),
+            ("cudaMemsetAsync", None),
+        ] {
+            assert_eq!(HostWait::of_call(name), wait, "{name}");
+        }
     }
 
     #[test]

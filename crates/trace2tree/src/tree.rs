@@ -239,7 +239,7 @@ impl TraceTree {
     }
 
     /// Positions of [`TraceTree::device_events`] in [`TraceTree::linked_device_events`].
-    pub(crate) fn device_positions(&self, event: EventId) -> Range<usize> {
+    pub fn device_positions(&self, event: EventId) -> Range<usize> {
         self.layout.device_positions(event)
     }
 

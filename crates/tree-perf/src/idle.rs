@@ -7,7 +7,7 @@ use std::fmt;
 use gpu_timeline::{Interval, LaunchedEvent, Wait, WaitCause, busy_time, device_waits, stream_waits};
 use sheets::numbers::{decimal, duration};
 use trace_ingest::{Category, EventId, PerString, StringId, TrackId};
-use trace2tree::is_graph_launch;
+use trace2tree::{HostWait, is_graph_launch};
 
 use crate::IndexMap;
 use crate::analysis::Analysis;
@@ -275,11 +275,6 @@ fn rows_of(
     rows
 }
 
-/// Whether a runtime or driver call of this name copies memory.
-fn is_copy(name: &str) -> bool {
-    name.to_ascii_lowercase().contains("memcpy")
-}
-
 /// Kinds of calls that hold the host.
 const BLOCKING: [HostActivity; 3] = [HostActivity::DataLoader, HostActivity::Copy, HostActivity::Sync];
 const SYNC: usize = 2;
@@ -299,9 +294,9 @@ struct BlockingCalls {
 impl BlockingCalls {
     fn new(analysis: &Analysis) -> Self {
         let (trace, events) = (analysis.trace(), analysis.trace().events());
-        let mut kind_of_call = PerString::new(trace.strings(), |name| {
-            let is_sync = name.to_ascii_lowercase().contains("synchronize");
-            is_sync.then_some(HostActivity::Sync).or_else(|| is_copy(name).then_some(HostActivity::Copy))
+        let mut kind_of_call = PerString::new(trace.strings(), |name| match HostWait::of_call(name)? {
+            wait if wait.is_synchronization() => Some(HostActivity::Sync),
+            wait => wait.is_copy().then_some(HostActivity::Copy),
         });
         let mut is_data_loader = PerString::new(trace.strings(), |name| {
             name.contains("DataLoader") || name.contains("dataloader.py")
@@ -385,7 +380,7 @@ impl BlockingCalls {
         if events.end(launch) > wait.start {
             let dependency = match analysis.trace().text(name) {
                 text if is_graph_launch(text) => Dependency::GraphLaunch,
-                text if is_copy(text) => Dependency::Copy,
+                text if HostWait::of_call(text).is_some_and(HostWait::is_copy) => Dependency::Copy,
                 _ => Dependency::Launch,
             };
             return (dependency, Some(name));

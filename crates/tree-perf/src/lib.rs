@@ -13,6 +13,7 @@ mod extended_operators;
 mod finding;
 mod held_against;
 mod host_operators;
+mod hta;
 mod idle;
 mod kernel_records;
 mod launchers;

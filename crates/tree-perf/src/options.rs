@@ -27,6 +27,8 @@ pub struct AnalysisOptions {
     /// TraceLens has no model of have none, the tables of operators leave communication out, and work is held against what
     /// its model says, copies included.
     pub parity: bool,
+    /// Write the tables of Holistic Trace Analysis too, with its figures, which are of times that it rounds.
+    pub hta: bool,
     /// Count device events without a launch in the timeline too. On where the recorder cannot know launches
     /// ([`RecorderFacts::launches`], [`Accelerator::links_all_work`]): the timeline would be empty, or lack a part.
     pub include_unlinked_kernels: bool,
@@ -89,6 +91,7 @@ impl Default for AnalysisOptions {
             link_by: LinkBy::default(),
             layout: ReportLayout::default(),
             parity: false,
+            hta: false,
             include_unlinked_kernels: false,
             micro_idle_threshold_us: None,
             detect_recompute: false,

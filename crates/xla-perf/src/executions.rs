@@ -5,7 +5,7 @@
 
 use std::hash::Hash;
 
-use gpu_timeline::{Interval, busy_time};
+use gpu_timeline::{Interval, busy_time, upper_median};
 use hashbrown::HashMap;
 use trace_ingest::xplane::{PlaneKind, Profile};
 use trace_ingest::{EventId, Picoseconds, StringId, TrackId};
@@ -245,9 +245,8 @@ fn warm_up_executions(times: &[i64]) -> usize {
         return 0;
     }
     // Of the later half, so that a long warm-up does not hide itself.
-    let mut steady = times[times.len() / 2..].to_vec();
-    steady.sort_unstable();
-    let limit = steady[steady.len() / 2] as f64 * WARM_UP;
+    let steady = upper_median(times[times.len() / 2..].iter().copied()).unwrap_or(0);
+    let limit = steady as f64 * WARM_UP;
     let warm_up = times.iter().take_while(|&&time| time as f64 > limit).count();
     // Times that fall from beginning to end have no steady part.
     if warm_up * 2 >= times.len() { 0 } else { warm_up }

@@ -9,7 +9,7 @@ use super::jax::JaxArguments;
 use super::metal::MetalArguments;
 use super::pytorch::TraceArguments;
 use super::rocprof::RocprofArguments;
-use super::{Given, long_name};
+use super::{Given, Reference, long_name};
 use crate::error::Failure;
 
 /// What help calls the recordings of each kind, and the options of their report.
@@ -41,7 +41,12 @@ pub(super) fn with_all_options(mut command: Command) -> Command {
             command = command.arg(if is_shared { arg } else { arg.help_heading(*name) });
         }
     }
-    command = command.mut_arg("parity", |arg| arg.help("Give the figures of TraceLens where ours differ"));
+    command = command.mut_arg("parity", |arg| {
+        arg.help(
+            "tracelens: the figures of TraceLens where ours differ. hta, of PyTorch traces: the tables of Holistic \
+             Trace Analysis too, with its figures (sheets hta_…)",
+        )
+    });
     command.mut_arg("output_xlsx_path", |arg| {
         arg.help(
             "Write the workbook here [default: <input>_perf_report.xlsx beside the input, unless another output is \
@@ -59,6 +64,15 @@ pub(crate) fn first_recording(given: &Given) -> Option<&Path> {
 /// Refuses options that only reports of other recorders have.
 pub(crate) fn check(given: &Given, kind: RecordingKind, path: &Path) -> Result<(), Failure> {
     let recorders = recorders();
+    let asks_for_hta = given.0.try_get_one("parity").ok().flatten() == Some(&Reference::Hta);
+    if asks_for_hta && kind != RecordingKind::Trace {
+        return Err(Failure::OptionOfOtherRecorder {
+            option: "--parity hta".to_owned(),
+            of: recorders[0].1.to_owned(),
+            path: path.to_path_buf(),
+            kind,
+        });
+    }
     for option in given.ids() {
         let of = || recorders.iter().filter(|(.., options)| has(options, &option));
         // Those of no recorder are the program's.

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use clap::Args;
 use critical_path::{PathMode, Scaling};
 
-use super::one_of_explained;
 use super::reading::ReadingArguments;
 use super::report_output::{Recordings, ReportOutput};
 use super::window::WindowArguments;
+use super::{Reference, one_of, one_of_explained};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -36,6 +36,11 @@ pub(crate) struct CriticalPathArguments {
     #[arg(long, value_name = "HOW", default_value = "wall", value_parser = one_of_explained(MODES), help_heading = "Analysis")]
     pub(crate) mode: PathMode,
 
+    /// Give the path of Holistic Trace Analysis: its graph (--mode dag) on times in whole µs, without the last of several
+    /// profiler steps; --annotation counts all events whose names contain the text, those of devices too
+    #[arg(long, value_name = "TOOL", value_parser = one_of(HTA), help_heading = "Analysis")]
+    pub(crate) parity: Option<Reference>,
+
     /// How long would it take if operators or kernels of this name took no time? * stands for any characters. May be given
     /// several times
     #[arg(long, value_name = "OP", help_heading = "Analysis")]
@@ -61,6 +66,8 @@ pub(crate) struct CriticalPathArguments {
     #[command(flatten)]
     pub(crate) reading: ReadingArguments,
 }
+
+const HTA: &[(&str, Reference)] = &[("hta", Reference::Hta)];
 
 const MODES: &[(&str, &str, PathMode)] = &[
     ("wall", "backwards by the clock: each moment is attributed once", PathMode::Wall),

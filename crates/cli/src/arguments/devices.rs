@@ -68,7 +68,7 @@ impl DeviceArguments {
     pub(crate) fn communication(&self, parity: Option<Reference>) -> CommunicationPatterns {
         let usual = match parity {
             Some(Reference::TraceLens) => CommunicationPatterns::tracelens(),
-            None => CommunicationPatterns::default(),
+            Some(Reference::Hta) | None => CommunicationPatterns::default(),
         };
         self.communication_pattern.iter().fold(usual, |patterns, pattern| patterns.with_pattern(pattern))
     }

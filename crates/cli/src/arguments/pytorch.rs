@@ -10,7 +10,7 @@ use super::phases::PhaseArguments;
 use super::reading::ReadingArguments;
 use super::report_output::{Recordings, ReportOutput, SheetNaming};
 use super::window::WindowArguments;
-use super::{REFERENCES, Reference, microseconds, one_of};
+use super::{Reference, TRACE_REFERENCES, microseconds, one_of};
 
 #[derive(Args)]
 pub(crate) struct TraceArguments {
@@ -115,15 +115,16 @@ pub(crate) struct AnalysisArguments {
     #[command(flatten)]
     pub(crate) devices: DeviceArguments,
 
-    /// Give the categories of TraceLens, which are those of the operator's name or its first kernel, its list of
-    /// communication kernels, and tables of operators without communication
+    /// tracelens: the categories of TraceLens, which are those of the operator's name or its first kernel, its list of
+    /// communication kernels, and tables of operators without communication. hta: the tables of Holistic Trace Analysis
+    /// too, with its figures (sheets hta_…)
     #[arg(
         long,
         value_name = "TOOL",
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "tracelens",
-        value_parser = one_of(REFERENCES)
+        value_parser = one_of(TRACE_REFERENCES)
     )]
     pub(crate) parity: Option<Reference>,
 

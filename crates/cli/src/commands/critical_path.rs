@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use answers::{Analysed, CriticalPathReporter, Report, write_overlay};
-use critical_path::{PathOptions, Scaling};
+use critical_path::{PathMode, PathOptions, Scaling};
 use multi_rank::FuseOutput;
 use trace_ingest::{ReadOptions, RecordingKind, is_standard_input};
 
@@ -57,13 +57,24 @@ pub(crate) fn run(
         threads,
         ..Request::new("critical-path", files, &arguments.tables, given)
     };
+    let as_hta = arguments.parity.is_some();
+    let mode = match (as_hta, given.has("mode"), arguments.mode) {
+        (true, true, PathMode::Wall) => {
+            let conflict =
+                "--parity hta is about --mode dag: Holistic Trace Analysis has no walk by the clock";
+            return Err(Failure::Arguments(conflict.to_owned()));
+        }
+        (true, ..) => PathMode::Dag,
+        (false, _, mode) => mode,
+    };
     let without = arguments.without.iter().map(|name| Scaling { name: name.clone(), factor: 0.0 });
     let reporter = CriticalPathReporter {
         path: PathOptions {
-            mode: arguments.mode,
+            mode,
             changes: without.chain(arguments.scale.iter().cloned()).collect(),
             ..PathOptions::default()
         },
+        as_hta,
         link_by: arguments.reading.link_by,
         window: arguments.window.window(),
         annotation: arguments.annotation.clone().map(|annotation| (annotation.0, annotation.1)),

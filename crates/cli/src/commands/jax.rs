@@ -60,10 +60,13 @@ fn options(asked: &JaxAnalysisArguments) -> Result<JaxOptions, Failure> {
         architecture: asked.devices.architecture()?,
         peak_basis: asked.devices.peak_basis().unwrap_or(match asked.parity {
             Some(Reference::TraceLens) => PeakBasis::Achievable,
-            None => PeakBasis::Nominal,
+            Some(Reference::Hta) | None => PeakBasis::Nominal,
         }),
         keyword_filters: asked.kernel_metadata_keyword_filters.clone(),
-        figures: if asked.parity.is_some() { JaxFigures::TraceLens } else { JaxFigures::Correct },
+        figures: match asked.parity {
+            Some(Reference::TraceLens) => JaxFigures::TraceLens,
+            Some(Reference::Hta) | None => JaxFigures::Correct,
+        },
         copy_kernels: match asked.rebucket_copy_kernels {
             true => CopyKernels::Memcpy,
             false => CopyKernels::Computation,

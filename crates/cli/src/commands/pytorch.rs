@@ -9,9 +9,9 @@ use trace_ingest::{ReadOptions, RecordingKind};
 use tree_perf::{AnalysisOptions, ReportLayout};
 
 use super::report::{PERF_REPORT, Request, check_destinations, save};
-use crate::arguments::Given;
 use crate::arguments::inference::InferenceArguments;
 use crate::arguments::pytorch::TraceArguments;
+use crate::arguments::{Given, Reference};
 use crate::error::Failure;
 use crate::phases;
 use crate::timings::Timings;
@@ -109,7 +109,8 @@ fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Failure> {
             architecture: asked.devices.architecture()?,
             peak_basis: asked.devices.peak_basis(),
             communication: asked.devices.communication(asked.parity),
-            parity: asked.parity.is_some(),
+            parity: asked.parity == Some(Reference::TraceLens),
+            hta: asked.parity == Some(Reference::Hta),
             ..AnalysisOptions::default()
         },
         phases: phases::options(&arguments.phases)?,

@@ -9,7 +9,7 @@ use trace_ingest::{ReadOptions, RecordingKind};
 
 use super::report::Request;
 use crate::arguments::ranks::{MapArguments, PackArguments, RanksArguments, Recordings, Sources};
-use crate::arguments::{Given, long_name};
+use crate::arguments::{Given, Reference, long_name};
 use crate::console;
 use crate::error::Failure;
 use crate::timings::Timings;
@@ -87,7 +87,7 @@ pub(crate) fn pack(arguments: &PackArguments) -> Result<(), Failure> {
 /// `tracelens ranks`.
 pub(crate) fn run(arguments: &RanksArguments, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
     let asked = &arguments.analysis;
-    let parity = asked.parity.is_some();
+    let parity = asked.parity == Some(Reference::TraceLens);
     let found = recordings(&arguments.recordings)?;
     let files = &found.files;
     let picture = arguments.output.step_svg.as_deref();

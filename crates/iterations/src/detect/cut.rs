@@ -1,5 +1,7 @@
 //! From anchors, one per iteration, to where iterations begin and end.
 
+use gpu_timeline::upper_median;
+
 use super::host::Item;
 use super::repeats::{Counter, Repeat};
 
@@ -177,10 +179,8 @@ fn natural_break(
     if 5 * place.len() < 3 * widest.len() {
         return None;
     }
-    let mut pauses: Vec<i64> =
-        widest.iter().filter(|(before, _)| *before == place[0]).map(|&(_, pause)| pause).collect();
-    pauses.sort_unstable();
-    (pauses[pauses.len() / 2] > usual.saturating_mul(2)).then_some(place[0])
+    let pauses = widest.iter().filter(|(before, _)| *before == place[0]).map(|&(_, pause)| pause);
+    (upper_median(pauses)? > usual.saturating_mul(2)).then_some(place[0])
 }
 
 /// Time from the end of the call before to the start of this one.

@@ -1,5 +1,7 @@
 //! Steps of a language model that generates text: each chooses a token for every request.
 
+use gpu_timeline::upper_median;
+
 use super::cut::{Block, pause_before};
 use super::host::{Item, Process};
 
@@ -59,19 +61,15 @@ fn calls_behind(items: &[Item], symbols: &[u32], gaps: &[(usize, usize)]) -> usi
     let step = gaps.len().div_ceil(64).max(1);
     let sampled: Vec<(usize, usize)> = gaps.iter().copied().step_by(step).collect();
     let longest = sampled.iter().map(|(from, to)| to - from).min().unwrap_or(0).min(WINDOW);
-    let median = |mut values: Vec<i64>| {
-        values.sort_unstable();
-        values.get(values.len() / 2).copied().unwrap_or(0)
-    };
     let like_beginning = |behind: usize| {
         let equal = |&(from, to): &(usize, usize)| {
             symbols[from + behind..to].iter().zip(symbols).take(WINDOW).take_while(|(a, b)| a == b).count()
                 as i64
         };
-        median(sampled.iter().map(equal).collect())
+        upper_median(sampled.iter().map(equal))
     };
     let pause =
-        |behind: usize| median(sampled.iter().map(|(from, _)| pause_before(items, from + behind)).collect());
+        |behind: usize| upper_median(sampled.iter().map(|(from, _)| pause_before(items, from + behind)));
     let best = (0..=longest)
         .max_by_key(|&behind| (like_beginning(behind), pause(behind), std::cmp::Reverse(behind)));
     best.unwrap_or(0)

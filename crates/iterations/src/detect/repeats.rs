@@ -5,6 +5,7 @@
 //! iterations, whatever is logged, evaluated or saved between them. So the anchors of every number of occurrences cut
 //! the sequence, and a cut counts when its blocks are alike. Each cut takes one pass over the sequence.
 
+use gpu_timeline::upper_median;
 use hashbrown::HashMap;
 
 /// Runs of one, two and four calls may be anchors. A program all of whose calls come several times per iteration has a
@@ -395,10 +396,9 @@ fn typical_block(
 
 /// Whether at least half of the blocks are about as long as the median one.
 fn are_equally_long(anchors: &[usize]) -> bool {
-    let mut lengths: Vec<usize> = anchors.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    lengths.sort_unstable();
-    let Some(&median) = lengths.get(lengths.len() / 2) else { return false };
-    let near = lengths.iter().filter(|&&length| 5 * length >= 4 * median && 4 * length <= 5 * median).count();
+    let lengths = anchors.windows(2).map(|pair| pair[1] - pair[0]);
+    let Some(median) = upper_median(lengths.clone()) else { return false };
+    let near = lengths.clone().filter(|&length| 5 * length >= 4 * median && 4 * length <= 5 * median).count();
     2 * near >= lengths.len()
 }
 

@@ -1,5 +1,6 @@
 //! Iterations from what repeats in the calls of a thread.
 
+use gpu_timeline::upper_median;
 use trace_ingest::EventId;
 
 use super::cut::{Block, blocks, pause_before};
@@ -152,7 +153,7 @@ fn other_passes(items: &[Item], symbols: &[u32], steps: &[Block]) -> Vec<(Vec<Bl
     let work = |blocks: &[Block]| {
         let of_block =
             |block: &Block| items[block.start..block.end].iter().map(|item| item.work).sum::<i64>();
-        median(blocks.iter().filter(|block| block.whole).map(of_block).collect())
+        median(blocks.iter().filter(|block| block.whole).map(of_block))
     };
     let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return Vec::new() };
     let all_calls = symbols.len() as f64;
@@ -257,9 +258,8 @@ fn hand_over(items: &[Item], blocks: &[Block]) -> bool {
 }
 
 /// The median; 0 of none.
-fn median(mut values: Vec<i64>) -> i64 {
-    values.sort_unstable();
-    values.get(values.len() / 2).copied().unwrap_or(0)
+fn median(values: impl Iterator<Item = i64>) -> i64 {
+    upper_median(values).unwrap_or(0)
 }
 
 /// Whether blocks are passes of the program's loop, and not layers of one pass over a model.
@@ -276,7 +276,7 @@ fn are_steps(items: &[Item], symbols: &[u32], repeat: &Repeat, blocks: &[Block],
         return true;
     }
     let whole: Vec<&Block> = blocks.iter().filter(|block| block.whole).collect();
-    let between = median(whole.iter().skip(1).map(|block| pause_before(items, block.start)).collect());
+    let between = median(whole.iter().skip(1).map(|block| pause_before(items, block.start)));
     let mut inside: Vec<i64> = whole
         .iter()
         .take(64)
@@ -284,7 +284,6 @@ fn are_steps(items: &[Item], symbols: &[u32], repeat: &Repeat, blocks: &[Block],
         .collect();
     inside.sort_unstable();
     let long = inside.get(inside.len() * 95 / 100).copied().unwrap_or(0);
-    let length =
-        median(whole.iter().map(|block| items[block.end - 1].end - items[block.start].start).collect());
+    let length = median(whole.iter().map(|block| items[block.end - 1].end - items[block.start].start));
     between > 3 * long && 5 * between >= length
 }

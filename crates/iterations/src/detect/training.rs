@@ -1,5 +1,7 @@
 //! Steps of training: forward, backward, and an update of the parameters.
 
+use gpu_timeline::upper_median;
+
 use super::cut::{align, align_back, pause_before};
 use super::host::{Item, Process};
 use super::marks::Mark;
@@ -403,12 +405,11 @@ fn steps(
         .filter_map(|&(last, end)| Some((at(end), at(passes.get(last + 1)?.start))))
         .filter(|(from, to)| from < to)
         .collect();
-    let typical_lead = median(leads.iter().map(|(from, to)| to - from).collect());
-    let delay = median(
+    let typical_lead = upper_median(leads.iter().map(|(from, to)| to - from));
+    let delay = upper_median(
         ends.iter()
             .filter(|&&(last, _)| last + 1 < passes.len())
-            .filter_map(|&(_, end)| Some(items.get(at(end))?.start.saturating_sub(end)))
-            .collect(),
+            .filter_map(|&(_, end)| Some(items.get(at(end))?.start.saturating_sub(end))),
     );
 
     let first_pass = at(passes[0].start);
@@ -424,8 +425,8 @@ fn steps(
     if let Some(last) = updates_before {
         steps.push(Stretch { start: items[0].start, end: items[last].end, whole: false });
     }
-    let lengths = ends.windows(2).map(|pair| pair[1].1.saturating_sub(pair[0].1)).collect();
-    let length = median(lengths).unwrap_or(i64::MAX);
+    let lengths = ends.windows(2).map(|pair| pair[1].1.saturating_sub(pair[0].1));
+    let length = upper_median(lengths).unwrap_or(i64::MAX);
     let mut begins_alike = false;
     if let Some(&(lead_start, lead_end)) = leads.first() {
         // A few calls before those that steps begin with are no part of the first. Recording mostly begins between two
@@ -472,7 +473,7 @@ fn steps(
 /// Whether the backward pass of the first step has about as many functions as those of others.
 fn functions_are_whole(passes: &[Pass], ends: &[(usize, i64)]) -> bool {
     let others = passes.iter().skip(ends.first().map_or(1, |(last, _)| last + 1));
-    median(others.map(|pass| pass.functions).collect())
+    upper_median(others.map(|pass| pass.functions))
         .is_none_or(|typical| 5 * passes[0].functions >= 4 * typical)
 }
 
@@ -565,9 +566,4 @@ fn updates_alone(process: &Process, symbols: &[u32]) -> Option<Training> {
         steps.push(Stretch { start, end, whole: false });
     }
     Some(Training { steps, micro_batches: Vec::new(), groups: None, has_updates: true, has_backward: false })
-}
-
-fn median<T: Ord + Copy>(mut values: Vec<T>) -> Option<T> {
-    values.sort_unstable();
-    values.get(values.len() / 2).copied()
 }

@@ -253,7 +253,7 @@ fn groups<'a>() -> Sheet<'a, JobAnalysis> {
         Some(class.kind(&job.signatures).bus_factor(ranks))
     }
     fn usual(class: &SizeClass) -> Option<i64> {
-        crate::align::median(class.complete.iter().copied())
+        gpu_timeline::upper_median(class.complete.iter().copied())
     }
     let of = |column: Column, values: fn(&SizeClass) -> &[i64], statistic: Statistic| {
         column.field(move |class: &R<'_>| {

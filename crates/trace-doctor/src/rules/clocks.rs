@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 
 use hashbrown::HashMap;
 use sheets::numbers::{counted, duration, grouped};
-use trace_ingest::{Category, EventId, TrackId};
-use trace2tree::is_graph_launch;
+use trace_ingest::{Category, EventId, PerString, TrackId};
+use trace2tree::{HostWait, is_graph_launch};
 
 use super::{Found, Verdict};
 use crate::facts::{Facts, Granularity, Tally};
@@ -65,27 +65,25 @@ impl Offset {
     fn new(facts: &Facts<'_>) -> Option<Offset> {
         let events = facts.events;
         let most = facts.linked().map(|(event, launch)| events.start(event) - events.start(launch)).min()?;
-        let is_wait = facts.trace.strings().classify(|name| name.contains("DeviceSynchronize"));
         let is_copy_to_host = facts.trace.strings().classify(|name| name.contains("DtoH"));
-        let is_blocking_copy =
-            facts.trace.strings().classify(|name| name.contains("Memcpy") && !name.contains("Async"));
+        let mut waits = PerString::new(facts.trace.strings(), HostWait::of_call);
         let mut least: Option<i64> = None;
         let mut latest_end: HashMap<TrackId, i64> = HashMap::new();
         for call in &facts.calls {
             let (track, end) = (events.track(call.event), events.end(call.event));
-            let name = events.name(call.event).index();
-            if is_wait[name] {
+            let wait = *waits.get(events.name(call.event));
+            if wait == Some(HostWait::Device) {
                 least = least.max(latest_end.get(&track).map(|latest| latest - end));
             }
             for &event in facts.tree.device_events(call.event) {
                 let latest = latest_end.entry(track).or_insert(i64::MIN);
                 *latest = (*latest).max(events.end(event));
                 // Where the copy begins after the call has returned, the call did not wait for it.
-                let waits = is_blocking_copy[name]
+                let has_waited = wait == Some(HostWait::Copy)
                     && events.start(event) < end
                     && is_copy_to_host[events.name(event).index()]
                     && events.duration(call.event) > events.duration(event);
-                if waits {
+                if has_waited {
                     least = least.max(Some(events.end(event) - end));
                 }
             }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use gpu_timeline::lower_median;
 use hashbrown::HashMap;
 use sheets::numbers::{counted, duration, grouped};
 use trace_ingest::{EventFault, EventId, RowId, Warning};
@@ -78,10 +79,8 @@ pub(super) fn other_unit(facts: &Facts<'_>) -> Verdict {
 
 /// The median of all starts, absolute, in the trace's time unit.
 fn median_start(facts: &Facts<'_>) -> Option<i64> {
-    let mut starts: Vec<i64> = facts.events.ids().map(|event| facts.events.start(event)).collect();
-    let middle = starts.len().checked_sub(1)? / 2;
-    let (_, median, _) = starts.select_nth_unstable(middle);
-    Some(facts.trace.origin().saturating_add(*median))
+    let median = lower_median(facts.events.ids().map(|event| facts.events.start(event)))?;
+    Some(facts.trace.origin().saturating_add(median))
 }
 
 /// Fewer spans say nothing of how times are written.

@@ -1,5 +1,6 @@
 //! Where the recording begins and ends.
 
+use gpu_timeline::upper_median;
 use sheets::numbers::{counted, decimal, duration, grouped};
 use trace_ingest::EventId;
 
@@ -84,11 +85,8 @@ pub(super) fn odd_steps(facts: &Facts<'_>) -> Verdict {
         return Verdict::NotExamined("there are fewer than three steps");
     }
     let length = |step: &EventId| events.duration(*step);
-    let median_without = |odd: &EventId| {
-        let mut others: Vec<i64> = steps.iter().filter(|step| *step != odd).map(length).collect();
-        others.sort_unstable();
-        others[others.len() / 2]
-    };
+    let median_without =
+        |odd: &EventId| upper_median(steps.iter().filter(|step| *step != odd).map(length)).unwrap_or(0);
     let (of_first, of_last) = (median_without(first), median_without(last));
     let ratio = |step: &EventId, median: i64| decimal(length(step) as f64 / median.max(1) as f64, 2);
     let mut odd = Vec::new();

@@ -11,12 +11,6 @@ use super::idle_causes::DEVICE;
 use crate::analysis::Analysis;
 use crate::device::interval;
 
-const KINDS: [(Activity, &str); 3] = [
-    (Activity::Computation, "computation"),
-    (Activity::Communication, "communication"),
-    (Activity::Memcpy, "memcpy"),
-];
-
 /// One activity of a device beside the others.
 struct OverlapRow {
     device: Option<i64>,
@@ -28,10 +22,8 @@ struct OverlapRow {
 pub(crate) fn overlap_matrix_sheet<'a>() -> Sheet<'a, Analysis> {
     let fields = [
         DEVICE.field(|row: &OverlapRow| row.device.into()),
-        Column::text("activity", "What the device did: computation (kernels that compute, and fills), communication, memcpy (copies).")
-            .field(|row: &OverlapRow| {
-                KINDS.iter().find(|(activity, _)| *activity == row.activity).map(|&(_, name)| name).into()
-            }),
+        Column::text("activity", "What the device did: computation (kernels that compute, and fills), communication, copy.")
+            .field(|row: &OverlapRow| row.activity.as_str().into()),
         Column::milliseconds("time_ms", "Time in ms in which it ran, alone or not.")
             .with_role(Role::Headline)
             .field_in(|analysis: &&Analysis, row: &OverlapRow| {
@@ -45,7 +37,7 @@ pub(crate) fn overlap_matrix_sheet<'a>() -> Sheet<'a, Analysis> {
             }),
         with(Column::milliseconds("with_computation_ms", "Time in ms in which computation ran too; of computation all its time."), Activity::Computation),
         with(Column::milliseconds("with_communication_ms", "Time in ms in which communication ran too; of communication all its time."), Activity::Communication),
-        with(Column::milliseconds("with_memcpy_ms", "Time in ms in which copies ran too; of copies all their time."), Activity::Memcpy),
+        with(Column::milliseconds("with_copy_ms", "Time in ms in which copies ran too; of copies all their time."), Activity::Memcpy),
         Column::milliseconds("alone_ms", "Time in ms in which no other activity ran.")
             .field_in(|analysis: &&Analysis, row: &OverlapRow| analysis.ms(row.matrix.alone(row.activity)).into()),
         Column::milliseconds("with_both_ms", "Time in ms in which all three activities ran.")
@@ -83,7 +75,7 @@ fn overlap_rows(analysis: &Analysis) -> Vec<OverlapRow> {
     let rows = |(device, positions): (_, Vec<usize>)| {
         let of_device = positions.into_iter().map(|at| analysis.device.timeline_event(analysis.trace(), at));
         let matrix = OverlapMatrix::from_events(of_device);
-        KINDS.map(|(activity, _)| OverlapRow { device, activity, matrix })
+        OverlapMatrix::ACTIVITIES.map(|activity| OverlapRow { device, activity, matrix })
     };
     devices.into_iter().flat_map(rows).collect()
 }

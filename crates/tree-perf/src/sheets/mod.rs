@@ -5,8 +5,10 @@ pub(crate) mod annotations;
 pub(crate) mod coll_analysis;
 pub(crate) mod concurrency;
 pub(crate) mod coverage;
+pub(crate) mod frequent_sequences;
 pub(crate) mod gpu_timeline;
 pub(crate) mod host_ops;
+pub(crate) mod hta;
 pub(crate) mod idle_causes;
 pub(crate) mod kernel_summary;
 pub(crate) mod launches;
@@ -72,10 +74,11 @@ fn sheets_of<'a>(layout: ReportLayout) -> Vec<Sheet<'a, Analysis>> {
         launches::queue_length_sheet(),
         launches::launch_delay_sheet(),
         launches::delay_histogram_sheet(),
+        frequent_sequences::sheet(),
         concurrency::overlap_matrix_sheet(),
         concurrency::copy_bandwidth_sheet(),
         annotations::sheet(),
         coll_analysis::sheet(),
     ];
-    before.into_iter().chain(rooflines::sheets(layout)).chain(after).collect()
+    before.into_iter().chain(rooflines::sheets(layout)).chain(after).chain(hta::sheets()).collect()
 }

@@ -2,6 +2,7 @@
 
 mod conservation;
 mod devices;
+mod hta;
 mod roofline;
 mod waits;
 

@@ -8,12 +8,13 @@ use tree_perf::{AnalysisOptions, pytorch_sheets};
 use crate::common::Table;
 use crate::fixture::Fixture;
 
-const SHEETS: [&str; 8] = [
+const SHEETS: [&str; 9] = [
     "idle_causes",
     "idle_causes_per_stream",
     "queue_length",
     "launch_delay",
     "launch_delay_histogram",
+    "frequent_sequences",
     "overlap_matrix",
     "copy_bandwidth",
     "annotations",
@@ -252,7 +253,7 @@ fn kinds_of_work_at_the_same_time_are_a_matrix() {
         "alone_ms",
         "with_computation_ms",
         "with_communication_ms",
-        "with_memcpy_ms",
+        "with_copy_ms",
         "with_both_ms",
         "busy_ms",
     ];
@@ -260,7 +261,7 @@ fn kinds_of_work_at_the_same_time_are_a_matrix() {
     let expected = [
         "computation | 0.1 | 40 | 0.06 | 0.1 | 0.04 | 0.01 | 0.01 | 0.12",
         "communication | 0.06 | 83.33333333333334 | 0.01 | 0.04 | 0.06 | 0.02 | 0.01 | 0.12",
-        "memcpy | 0.02 | 100 | 0 | 0.01 | 0.02 | 0.02 | 0.01 | 0.12",
+        "copy | 0.02 | 100 | 0 | 0.01 | 0.02 | 0.02 | 0.01 | 0.12",
     ];
     assert_eq!(rows, expected);
 }
@@ -301,6 +302,10 @@ fn sheets_of_waits_are_made_when_asked_for() {
         let correlation = fixture.correlation();
         fixture.device(Category::GPU_MEMCPY, ("Memcpy HtoD", 7, 200.0, 5.0), correlation);
         fixture.event(Category::USER_ANNOTATION, "step", (1, 1), (0.0, 9.0), EventArguments::default());
+        for at in [300.0, 400.0] {
+            launch(&mut fixture, ("cudaLaunchKernel", at, 5.0), &[("a", 7, at + 10.0, 5.0)]);
+            launch(&mut fixture, ("cudaLaunchKernel", at + 8.0, 5.0), &[("b", 7, at + 20.0, 5.0)]);
+        }
         let analysis = fixture.analyse(AnalysisOptions { waits, ..AnalysisOptions::default() });
         let made: Vec<String> = pytorch_sheets()
             .iter()
@@ -311,6 +316,70 @@ fn sheets_of_waits_are_made_when_asked_for() {
         assert_eq!(made, if waits { SHEETS.as_slice() } else { &[] });
         assert_eq!(analysis.idle_finding().is_some(), waits);
     }
+}
+
+#[test]
+fn sequences_that_recur_have_the_launch_time_that_one_launch_would_save() {
+    let mut fixture = Fixture::new();
+    let columns = [
+        "within",
+        "operator",
+        "sequence",
+        "saved_launch_ms",
+        "saved_launches",
+        "count",
+        "length",
+        "device_ms",
+        "gaps_ms",
+    ];
+    for step in 0..3 {
+        let start = f64::from(step) * 1000.0;
+        fixture.op("outer", (start, 100.0));
+        fixture.op("inner", (start + 1.0, 90.0));
+        for (at, name) in ["a", "b", "c"].into_iter().enumerate() {
+            let correlation = fixture.correlation();
+            let at = start + 10.0 + 20.0 * at as f64;
+            fixture.launch("cudaLaunchKernel", (at, 5.0), correlation);
+            fixture.device(Category::KERNEL, (name, 7, at + 10.0, 18.0), correlation);
+        }
+        // Below no operator, and never the same.
+        let correlation = fixture.correlation();
+        fixture.launch("cudaLaunchKernel", (start + 200.0, 5.0), correlation);
+        fixture.device(Category::KERNEL, (&format!("k{step}"), 7, start + 210.0, 1.0), correlation);
+    }
+    let rows = fixture.table_with("frequent_sequences", options()).select(&columns);
+    // Of the two operators around the same kernels, the inner one.
+    assert_eq!(
+        rows,
+        [
+            "operator | inner | a -> b -> c | 0.03 | 6 | 3 | 3 | 0.162 | -",
+            "stream | - | a -> b -> c | 0.03 | 6 | 3 | 3 | 0.162 | 0.012",
+        ]
+    );
+}
+
+#[test]
+fn work_of_graphs_and_without_launch_interrupts_sequences() {
+    let mut fixture = Fixture::new();
+    for step in 0..2 {
+        let start = f64::from(step) * 1000.0;
+        let correlation = fixture.correlation();
+        fixture.op("replay", (start, 50.0));
+        fixture.launch("cudaGraphLaunch", (start, 5.0), correlation);
+        for at in [10.0, 20.0] {
+            fixture.device(Category::KERNEL, ("of graph", 7, start + at, 5.0), correlation);
+        }
+        for (at, name) in [(100.0, "a"), (140.0, "b")] {
+            launch(&mut fixture, ("cudaLaunchKernel", start + at, 5.0), &[(name, 7, start + at + 10.0, 5.0)]);
+        }
+        let correlation = fixture.correlation();
+        fixture.device(Category::KERNEL, ("unlinked", 7, start + 130.0, 5.0), correlation);
+    }
+    let analysis = fixture.analyse(options());
+    assert_eq!(analysis.device_event_count(), 10);
+    let sheets = pytorch_sheets();
+    let sheet = sheets.iter().find(|sheet| sheet.name == "frequent_sequences").unwrap();
+    assert!(sheet.table(&analysis).unwrap().is_none());
 }
 
 #[test]

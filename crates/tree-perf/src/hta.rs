@@ -1,0 +1,470 @@
+//! The figures of Holistic Trace Analysis (HTA), its rounding and its quirks included, as its main branch at f4d0062c has
+//! them. Only its sheets need this; our own sheets answer the same questions from exact times.
+
+use std::collections::BTreeMap;
+
+use gpu_timeline::quantile;
+use hashbrown::HashMap;
+use trace_ingest::{Category, EventId, PerString, StringId, Trace};
+use trace2tree::{HTA_QUEUED_CALLS, HtaReading};
+
+use crate::IndexMap;
+use crate::analysis::Analysis;
+
+/// What HTA takes a device event for, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum KernelType {
+    Computation,
+    Communication,
+    Memory,
+    /// Synchronisations, and launches in traces of other devices.
+    Other,
+}
+
+impl KernelType {
+    fn of_name(name: &str) -> KernelType {
+        let begins = |parts: &[&str]| parts.iter().any(|part| name.starts_with(part));
+        let other = ["Sync", "dma", "Memcpy", "Memset"].iter().any(|part| name.contains(part))
+            || (name.starts_with("cuda") && name.contains("LaunchKernel"))
+            || begins(&[
+                "Stream Wait Event",
+                "runFunction",
+                "job_exe",
+                "packet",
+                "pe_exe",
+                "cpum_exe_subgraph",
+                "collective_subgraph_execution",
+            ]);
+        match () {
+            () if begins(&["nccl", "hip", "hccl"]) || name.contains("ncclKernel") => {
+                KernelType::Communication
+            }
+            () if begins(&["Memcpy", "Memset", "dma"]) => KernelType::Memory,
+            () if other => KernelType::Other,
+            () => KernelType::Computation,
+        }
+    }
+
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            KernelType::Computation => "COMPUTATION",
+            KernelType::Communication => "COMMUNICATION",
+            KernelType::Memory => "MEMORY",
+            KernelType::Other => "OTHER",
+        }
+    }
+}
+
+/// Calls in its statistics of launches.
+const LAUNCHES: [&str; 5] = [
+    "cudaLaunchKernel",
+    "cudaLaunchKernelExC",
+    "runFunction - job_prep_and_submit_for_execution",
+    "cudaMemcpyAsync",
+    "cudaMemsetAsync",
+];
+
+/// A queue of that length counts as full.
+const FULL_QUEUE: i64 = 1024;
+
+/// A gap between kernels that were launched in time is short below this, in µs.
+const SHORT_GAP: i64 = 30;
+
+/// Share of the sum of times up to which kernels have rows of their own.
+const DURATION_RATIO: f64 = 0.8;
+
+/// Start and end in µs; the end may be before the start.
+type Span = (i64, i64);
+
+/// An event on a stream.
+struct OnStream {
+    event: EventId,
+    span: Span,
+    stream: i64,
+    kind: KernelType,
+    /// Whether it is a kernel, copy or fill; HTA takes others for work, too, as soon as they have a stream.
+    is_work: bool,
+}
+
+/// What HTA makes of a trace. Times are in µs.
+pub(crate) struct HtaEvents<'t> {
+    trace: &'t Trace,
+    reading: HtaReading<'t>,
+    /// By start.
+    on_streams: Vec<OnStream>,
+    /// By correlation id: the last host event and the last device event.
+    host: HashMap<i64, EventId>,
+    device: HashMap<i64, EventId>,
+    /// The first event of the file, which HTA takes for the launch of events whose launch is not in the file.
+    first: Option<EventId>,
+}
+
+pub(crate) struct TemporalBreakdown {
+    pub(crate) idle: i64,
+    pub(crate) compute: i64,
+    pub(crate) non_compute: i64,
+    pub(crate) kernel: i64,
+}
+
+/// A sum of times with the statistics that pandas' `describe` has.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Described {
+    pub(crate) count: usize,
+    pub(crate) sum: f64,
+    pub(crate) mean: f64,
+    /// `None` for one value.
+    pub(crate) std: Option<f64>,
+    pub(crate) min: f64,
+    pub(crate) quartiles: [f64; 3],
+    pub(crate) max: f64,
+}
+
+impl Described {
+    /// `None` of no values.
+    fn of(mut values: Vec<f64>) -> Option<Described> {
+        let count = values.len();
+        let sum: f64 = values.iter().sum();
+        values.sort_by(f64::total_cmp);
+        let mean = sum / count as f64;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        Some(Described {
+            count,
+            sum,
+            mean,
+            std: (count > 1).then(|| (squares / (count - 1) as f64).sqrt()),
+            min: *values.first()?,
+            quartiles: [0.25, 0.5, 0.75].map(|q| quantile(&values, q)),
+            max: *values.last()?,
+        })
+    }
+}
+
+/// The times of the events of one name.
+pub(crate) struct NamedTimes {
+    pub(crate) kind: KernelType,
+    /// `None`: all that have no row of their own.
+    pub(crate) name: Option<StringId>,
+    pub(crate) times: Described,
+}
+
+/// The gaps of a stream with one cause.
+pub(crate) struct IdleTime {
+    pub(crate) stream: i64,
+    pub(crate) category: &'static str,
+    pub(crate) time: i64,
+    /// Of the gaps of the stream.
+    pub(crate) ratio: f64,
+}
+
+pub(crate) struct QueueSummary {
+    pub(crate) stream: i64,
+    pub(crate) lengths: Described,
+    /// Time with a full queue, in µs and as a share; of the last stream alone.
+    pub(crate) full: Option<(i64, f64)>,
+}
+
+pub(crate) struct LaunchTimes {
+    pub(crate) correlation: i64,
+    pub(crate) cpu: i64,
+    pub(crate) gpu: i64,
+    pub(crate) delay: i64,
+}
+
+impl<'t> HtaEvents<'t> {
+    pub(crate) fn new(trace: &'t Trace) -> Self {
+        let (events, reading) = (trace.events(), HtaReading::new(trace));
+        let mut kinds = PerString::new(trace.strings(), KernelType::of_name);
+        let mut all = HtaEvents {
+            trace,
+            on_streams: Vec::new(),
+            host: HashMap::new(),
+            device: HashMap::new(),
+            first: events.find_uid(0).filter(|&event| reading.keeps(event)),
+            reading,
+        };
+        for event in events.ids().filter(|&event| all.reading.keeps(event)) {
+            let is_device = all.reading.is_device(event);
+            if let Some(id) = events.correlation(event).filter(|&id| id >= 0) {
+                let side = if is_device { &mut all.device } else { &mut all.host };
+                side.insert(id, event);
+            }
+            if let Some(stream) = events.stream(event).filter(|&stream| stream != -1) {
+                all.on_streams.push(OnStream {
+                    event,
+                    span: all.reading.span(event),
+                    stream,
+                    kind: *kinds.get(events.name(event)),
+                    is_work: events.category(event).is_device(),
+                });
+            }
+        }
+        all.on_streams.sort_by_key(|on_stream| on_stream.span.0);
+        all
+    }
+
+    /// What ran of one type, or of all, as stretches that do not touch.
+    fn merged(&self, kind: Option<KernelType>) -> Vec<Span> {
+        let mut merged: Vec<Span> = Vec::new();
+        for OnStream { span: (start, end), .. } in
+            self.on_streams.iter().filter(|on_stream| kind.is_none_or(|kind| on_stream.kind == kind))
+        {
+            match merged.last_mut() {
+                Some(last) if *start <= last.1 => last.1 = last.1.max(*end),
+                _ => merged.push((*start, *end)),
+            }
+        }
+        merged
+    }
+
+    /// `None` without an event on a stream.
+    pub(crate) fn temporal_breakdown(&self) -> Option<TemporalBreakdown> {
+        let all = self.merged(None);
+        let kernel = all.last()?.1 - all.first()?.0;
+        let idle = kernel - length(&all);
+        let compute = length(&self.merged(Some(KernelType::Computation)));
+        Some(TemporalBreakdown { idle, compute, non_compute: kernel - compute - idle, kernel })
+    }
+
+    /// Share of the communication that computation overlaps, in percent; `None` without communication.
+    pub(crate) fn overlap(&self) -> Option<f64> {
+        let communication = self.merged(Some(KernelType::Communication));
+        let shared = shared(&communication, &self.merged(Some(KernelType::Computation)));
+        let whole = length(&communication);
+        (whole != 0).then(|| rounded(100.0 * shared as f64 / whole as f64, 2))
+    }
+
+    /// Time with computation alone, communication alone, and both, most first.
+    pub(crate) fn kernel_types(&self) -> Vec<(String, i64)> {
+        let [computation, communication] =
+            [KernelType::Computation, KernelType::Communication].map(|kind| self.merged(Some(kind)));
+        let both = shared(&computation, &communication);
+        let [a, b] = [KernelType::Computation, KernelType::Communication].map(KernelType::as_str);
+        let mut rows = vec![
+            (a.to_owned(), length(&computation) - both),
+            (b.to_owned(), length(&communication) - both),
+            (format!("{a} overlapping {b}"), both),
+        ];
+        rows.retain(|&(_, time)| time > 0);
+        rows.sort_by_key(|&(_, time)| std::cmp::Reverse(time));
+        rows
+    }
+
+    /// The kernels that compute and those that communicate, by name, with a row for those that take little.
+    pub(crate) fn kernels(&self) -> Vec<NamedTimes> {
+        const MOST_KERNELS: usize = 10;
+        let of = |kind| {
+            let events = self.on_streams.iter().filter(move |on_stream| on_stream.kind == kind);
+            let times = events.map(|on_stream| (self.trace.events().name(on_stream.event), on_stream.span));
+            self.by_name(kind, times, MOST_KERNELS)
+        };
+        // By the names of the types.
+        [KernelType::Communication, KernelType::Computation].into_iter().flat_map(of).collect()
+    }
+
+    /// The annotations that the profiler saw on streams, by name.
+    pub(crate) fn annotations(&self) -> Vec<NamedTimes> {
+        const MOST_ANNOTATIONS: usize = 1000;
+        let events = self.trace.events();
+        let annotations =
+            events.ids().filter(|&event| events.category(event) == Category::GPU_USER_ANNOTATION);
+        let kept = annotations.filter(|&event| self.reading.keeps(event));
+        let times = kept.map(|event| (events.name(event), self.reading.span(event)));
+        self.by_name(KernelType::Other, times, MOST_ANNOTATIONS)
+    }
+
+    fn by_name(
+        &self,
+        kind: KernelType,
+        times: impl Iterator<Item = (StringId, Span)>,
+        most: usize,
+    ) -> Vec<NamedTimes> {
+        let mut by_name: IndexMap<StringId, Vec<f64>> = IndexMap::default();
+        for (name, (start, end)) in times {
+            by_name.entry(name).or_default().push((end - start) as f64);
+        }
+        let described = |(name, times)| Some((name, Described::of(times)?));
+        let mut names: Vec<(StringId, Described)> = by_name.into_iter().filter_map(described).collect();
+        names.sort_by(|a, b| b.1.sum.total_cmp(&a.1.sum));
+        let mut rows: Vec<NamedTimes> = Vec::new();
+        if names.len() > most {
+            let cumulative: Vec<f64> = names
+                .iter()
+                .scan(0.0, |sum, (_, times)| {
+                    *sum += times.sum;
+                    Some(*sum)
+                })
+                .collect();
+            // The quantile of the running sums, and not the share of the time.
+            let mut ascending = cumulative.clone();
+            ascending.sort_by(f64::total_cmp);
+            let limit = quantile(&ascending, DURATION_RATIO);
+            let mut others = Vec::new();
+            for (at, ((name, times), reached)) in names.into_iter().zip(cumulative).enumerate() {
+                if reached > limit || at >= most {
+                    others.push(times.sum);
+                } else {
+                    // Statistics are of the sum, as if it were one value.
+                    let times = Described::of(vec![times.sum]).unwrap_or_default();
+                    rows.push(NamedTimes { kind, name: Some(name), times });
+                }
+            }
+            let others = Described::of(others).map(|times| NamedTimes { kind, name: None, times });
+            rows.extend(others);
+        } else {
+            rows.extend(names.into_iter().map(|(name, times)| NamedTimes { kind, name: Some(name), times }));
+        }
+        let text = |row: &NamedTimes| row.name.map_or("others", |name| self.trace.text(name));
+        rows.sort_by(|a, b| text(a).cmp(text(b)));
+        rows
+    }
+
+    /// Gaps between events that follow each other in the order of their starts, by stream.
+    pub(crate) fn idle_times(&self) -> Vec<IdleTime> {
+        const CATEGORIES: [&str; 3] = ["host_wait", "kernel_wait", "other"];
+        let events = self.trace.events();
+        let mut streams: BTreeMap<i64, Vec<&OnStream>> = BTreeMap::new();
+        for on_stream in self.on_streams.iter().filter(|on_stream| on_stream.is_work) {
+            streams.entry(on_stream.stream).or_default().push(on_stream);
+        }
+        let mut rows = Vec::new();
+        for (stream, work) in streams {
+            // The first event of a stream counts for the last category, without a gap.
+            let mut times = [None, None, Some(0)];
+            for pair in work.windows(2) {
+                let (end, gap) = (pair[0].span.1, pair[1].span.0 - pair[0].span.1);
+                let partner = |id: i64| self.host.get(&id).copied().or(self.first);
+                let launch = events.correlation(pair[1].event).filter(|&id| id >= 0).and_then(partner);
+                let category = match launch {
+                    Some(launch) if self.reading.span(launch).0 > end => 0,
+                    _ if gap < SHORT_GAP => 1,
+                    _ => 2,
+                };
+                *times[category].get_or_insert(0) += gap;
+            }
+            let whole: i64 = times.iter().flatten().sum();
+            let row = |(category, time): (&'static str, Option<i64>)| {
+                let time = time?;
+                let ratio = rounded(time as f64 / whole as f64, 2);
+                Some(IdleTime { stream, category, time, ratio })
+            };
+            rows.extend(CATEGORIES.into_iter().zip(times).filter_map(row));
+        }
+        rows
+    }
+
+    /// Pairs of host and device events of one correlation id whose host event is a call of one of these names.
+    fn launched(&self, names: &'static [&'static str]) -> Vec<(i64, EventId, EventId)> {
+        let mut is_one = PerString::new(self.trace.strings(), |name: &str| names.contains(&name));
+        let name = |event| self.trace.events().name(event);
+        let calls = self.host.iter().filter(|&(_, &call)| *is_one.get(name(call)));
+        let mut pairs: Vec<(i64, EventId, EventId)> =
+            calls.filter_map(|(id, &call)| Some((*id, call, *self.device.get(id)?))).collect();
+        pairs.sort_unstable_by_key(|&(_, call, _)| call);
+        pairs
+    }
+
+    /// Lengths of the queues, each launch and each start a point of the same weight.
+    pub(crate) fn queues(&self) -> Vec<QueueSummary> {
+        let mut streams: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
+        for (_, call, work) in self.launched(&HTA_QUEUED_CALLS) {
+            let points = streams.entry(self.trace.events().stream(work).unwrap_or(-1)).or_default();
+            points.push((self.reading.span(call).0, 1));
+            points.push((self.reading.span(work).0, -1));
+        }
+        let mut rows = Vec::new();
+        for (stream, mut points) in streams {
+            // Of points at one time HTA's order is not defined.
+            points.sort_by_key(|&(time, change)| (time, -change));
+            let lengths: Vec<i64> = points
+                .iter()
+                .scan(0, |length, &(_, change)| {
+                    *length += change;
+                    Some(*length)
+                })
+                .collect();
+            let full = points.windows(2).zip(&lengths).filter(|&(_, &length)| length >= FULL_QUEUE);
+            let full: i64 = full.map(|(pair, _)| pair[1].0 - pair[0].0).sum();
+            let span = points.last().zip(points.first()).map_or(0, |(last, first)| last.0 - first.0);
+            let full = (full, full as f64 / span as f64);
+            let lengths = Described::of(lengths.into_iter().map(|length| length as f64).collect());
+            rows.extend(lengths.map(|lengths| QueueSummary { stream, lengths, full: Some(full) }));
+        }
+        if let Some((_, before)) = rows.split_last_mut() {
+            before.iter_mut().for_each(|row| row.full = None);
+        }
+        rows
+    }
+
+    /// Bandwidth of all copies of a kind that run at the same time, at each point where it changes and is not 0.
+    pub(crate) fn bandwidths(&self) -> Vec<(String, Described)> {
+        let mut kinds: BTreeMap<String, Vec<(i64, f64)>> = BTreeMap::new();
+        let transfers = &self.trace.events().arguments().transfer;
+        for OnStream { event, span: (start, end), .. } in
+            self.on_streams.iter().filter(|on_stream| on_stream.kind == KernelType::Memory)
+        {
+            let transfer = transfers.get(event.index());
+            let rate = transfer.and_then(|transfer| transfer.bandwidth_gb_per_s).unwrap_or(0.0);
+            let points = kinds.entry(copy_kind(self.trace.name(*event))).or_default();
+            points.push((*start, rate));
+            points.push((start + (end - start).max(1), -rate));
+        }
+        let described = |(kind, mut points): (String, Vec<(i64, f64)>)| {
+            points.sort_by_key(|&(time, _)| time);
+            let sums = points.iter().scan(0.0, |sum, &(_, rate)| {
+                *sum += rate;
+                Some(*sum)
+            });
+            Some((kind, Described::of(sums.filter(|&sum| sum > 0.0).collect())?))
+        };
+        kinds.into_iter().filter_map(described).collect()
+    }
+
+    /// The launches that HTA knows, in the order of the file.
+    pub(crate) fn launches(&self) -> Vec<LaunchTimes> {
+        let times = |(correlation, call, work)| {
+            let [(start, end), (work_start, work_end)] = [call, work].map(|event| self.reading.span(event));
+            let delay = (work_start - end).max(0);
+            LaunchTimes { correlation, cpu: end - start, gpu: work_end - work_start, delay }
+        };
+        self.launched(&LAUNCHES).into_iter().map(times).collect()
+    }
+}
+
+impl Analysis {
+    /// What HTA makes of the trace; `None` where nobody asks for it.
+    pub(crate) fn hta_events(&self) -> Option<HtaEvents<'_>> {
+        self.options().hta.then(|| HtaEvents::new(self.trace()))
+    }
+}
+
+fn length(spans: &[Span]) -> i64 {
+    spans.iter().map(|(start, end)| end - start).sum()
+}
+
+/// Time that two lists of stretches have in common.
+fn shared(a: &[Span], b: &[Span]) -> i64 {
+    let (mut time, mut at) = (0, 0);
+    for &(start, end) in a {
+        while at < b.len() && b[at].1 <= start {
+            at += 1;
+        }
+        let within = b[at..].iter().take_while(|other| other.0 < end);
+        time += within.map(|other| (other.1.min(end) - other.0.max(start)).max(0)).sum::<i64>();
+    }
+    time
+}
+
+/// `Memset`, or the kind of copy with its direction: the first eleven characters.
+fn copy_kind(name: &str) -> String {
+    match name.get(..11) {
+        _ if name.starts_with("Memset") => "Memset".to_owned(),
+        Some(kind) if kind.starts_with("Memcpy ") => kind.to_owned(),
+        _ => "Memcpy Unknown".to_owned(),
+    }
+}
+
+/// As pandas rounds: the half to the even digit.
+pub(crate) fn rounded(value: f64, places: i32) -> f64 {
+    let power = 10_f64.powi(places);
+    (value * power).round_ties_even() / power
+}

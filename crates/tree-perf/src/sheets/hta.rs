@@ -1,0 +1,231 @@
+//! The tables of Holistic Trace Analysis (HTA), with its columns and figures.
+
+use sheets::{Column, ColumnKind, Field, Role, Sheet, Unit};
+
+use crate::analysis::Analysis;
+use crate::hta::{
+    Described, HtaEvents, IdleTime, LaunchTimes, NamedTimes, QueueSummary, TemporalBreakdown, rounded,
+};
+
+/// All of them, in the order of HTA's documentation.
+pub(crate) fn sheets<'a>() -> Vec<Sheet<'a, Analysis>> {
+    vec![
+        temporal_breakdown(),
+        idle_time(),
+        overlap(),
+        kernel_types(),
+        kernels(),
+        annotations(),
+        queue_length(),
+        memory_bandwidth(),
+        launches(),
+    ]
+}
+
+/// A table that is written when the figures of HTA are asked for.
+fn sheet<'a, R: 'a>(
+    name: &'static str,
+    description: &'static str,
+    fields: impl IntoIterator<Item = Field<&'a Analysis, R>>,
+    rows: fn(&HtaEvents<'a>) -> Vec<R>,
+) -> Sheet<'a, Analysis> {
+    let rank = Column::identifier("rank", "Number of the process; 0 where the trace does not say it.")
+        .with_role(Role::Name)
+        .field_in(|analysis: &&Analysis, _: &R| {
+            analysis.trace().facts().distributed.as_ref().and_then(|job| job.rank).unwrap_or(0).into()
+        });
+    Sheet::with_context(name, description, [rank].into_iter().chain(fields), move |analysis: &'a Analysis| {
+        let rows = rows(&analysis.hta_events()?);
+        (!rows.is_empty()).then_some((analysis, rows))
+    })
+}
+
+/// A time in whole µs.
+const fn whole_us(name: &'static str, description: &'static str) -> Column {
+    Column::new(name, ColumnKind::Whole(Unit::Microseconds), description)
+}
+
+const fn us(name: &'static str, description: &'static str) -> Column {
+    Column::microseconds(name, description)
+}
+
+const fn number(name: &'static str, description: &'static str) -> Column {
+    Column::new(name, ColumnKind::Number(Unit::One), description)
+}
+
+fn temporal_breakdown<'a>() -> Sheet<'a, Analysis> {
+    let percent = |part: i64, row: &TemporalBreakdown| {
+        (row.kernel != 0).then(|| rounded(part as f64 / row.kernel as f64 * 100.0, 2))
+    };
+    sheet(
+        "hta_temporal_breakdown",
+        "HTA's get_temporal_breakdown: time of the device in whole µs, from the first start to the last end; written with --parity hta. All that has a stream counts, host operators included that name one. gpu_timeline has the exact times.",
+        [
+            whole_us("idle_time(us)", "Time in µs in which nothing ran.").field(|row: &TemporalBreakdown| row.idle.into()),
+            whole_us("compute_time(us)", "Time in µs in which kernels that compute ran.").field(|row: &TemporalBreakdown| row.compute.into()),
+            whole_us("non_compute_time(us)", "The rest in µs. Below 0 where rounding took more from the sum than from the parts; HTA stops there with an error.")
+                .field(|row: &TemporalBreakdown| row.non_compute.into()),
+            whole_us("kernel_time(us)", "From the first start to the last end in µs.")
+                .with_role(Role::Headline)
+                .field(|row: &TemporalBreakdown| row.kernel.into()),
+            Column::percent("idle_time_pctg", "Idle time as a share of kernel_time(us), in percent with two decimals.")
+                .field(move |row: &TemporalBreakdown| percent(row.idle, row).into()),
+            Column::percent("compute_time_pctg", "Compute time as a share of kernel_time(us), in percent with two decimals.")
+                .field(move |row: &TemporalBreakdown| percent(row.compute, row).into()),
+            Column::percent("non_compute_time_pctg", "The rest as a share of kernel_time(us), in percent with two decimals.")
+                .field(move |row: &TemporalBreakdown| percent(row.non_compute, row).into()),
+        ],
+        |events| events.temporal_breakdown().into_iter().collect(),
+    )
+}
+
+fn idle_time<'a>() -> Sheet<'a, Analysis> {
+    sheet(
+        "hta_idle_time_breakdown",
+        "HTA's get_idle_time_breakdown: gaps between a stream's kernels, copies and fills in whole µs, by cause; written with --parity hta. Work whose launch is not in the file counts as launched by the first event of the file. idle_causes_per_stream has the exact times.",
+        [
+            Column::identifier("stream", "Queue on the device.").with_role(Role::Name).field(|row: &IdleTime| row.stream.into()),
+            Column::text("idle_category", "host_wait (launched after the work before had ended), kernel_wait (launched in time, gap below 30 µs), other.")
+                .field(|row: &IdleTime| row.category.into()),
+            whole_us("idle_time", "Sum of the gaps in µs.").with_role(Role::Headline).field(|row: &IdleTime| row.time.into()),
+            number("idle_time_ratio", "Share of the gaps of the stream, 0 to 1, with two decimals.").field(|row: &IdleTime| row.ratio.into()),
+        ],
+        HtaEvents::idle_times,
+    )
+}
+
+fn overlap<'a>() -> Sheet<'a, Analysis> {
+    sheet(
+        "hta_comm_comp_overlap",
+        "HTA's get_comm_comp_overlap; written with --parity hta for traces with communication. overlap_matrix has the exact times.",
+        [Column::percent("comp_comm_overlap_pctg", "Time in which kernels that compute ran beside communication, as a share of the time of communication, in percent with two decimals.")
+            .with_role(Role::Headline)
+            .field(|&row: &f64| row.into())],
+        |events| events.overlap().into_iter().collect(),
+    )
+}
+
+fn kernel_types<'a>() -> Sheet<'a, Analysis> {
+    type Row = (String, i64, f64);
+    sheet(
+        "hta_kernel_types",
+        "HTA's get_gpu_kernel_breakdown, its table of types, without copies and fills (its default): time in which exactly these types ran; written with --parity hta. overlap_matrix has the exact times.",
+        [
+            Column::text("kernel_type", "What ran.").field(|row: &Row| row.0.as_str().into()),
+            whole_us("sum", "Time in µs.").with_role(Role::Headline).field(|row: &Row| row.1.into()),
+            Column::percent("percentage", "Share of the sum of the rows, in percent with one decimal.")
+                .field(|row: &Row| row.2.into()),
+        ],
+        |events| {
+            let rows = events.kernel_types();
+            let whole: i64 = rows.iter().map(|(_, time)| time).sum();
+            let share = |time: i64| rounded(time as f64 / whole as f64 * 100.0, 1);
+            rows.into_iter().map(|(name, time)| (name, time, share(time))).collect()
+        },
+    )
+}
+
+/// Columns of the times of a name.
+fn times<'a>() -> [Field<&'a Analysis, NamedTimes>; 6] {
+    [
+        Column::text("name", "Name; others stands for all names without a row of their own.")
+            .field_in(|analysis: &&Analysis, row: &NamedTimes| {
+                row.name.map_or("others", |name| analysis.trace().text(name)).into()
+            }),
+        us("sum (us)", "Sum of the durations in µs.").with_role(Role::Headline).field(|row: &NamedTimes| row.times.sum.into()),
+        us("max (us)", "Longest one in µs; where there is a row of others, of the sums of names.").field(|row: &NamedTimes| row.times.max.into()),
+        us("min (us)", "Shortest one in µs; where there is a row of others, of the sums of names.").field(|row: &NamedTimes| row.times.min.into()),
+        us("stddev", "Standard deviation in µs, of a sample, 0 of one value; where there is a row of others, of the sums of names.")
+            .field(|row: &NamedTimes| row.times.std.unwrap_or(0.0).into()),
+        us("mean (us)", "Arithmetic mean in µs; where there is a row of others, of the sums of names.").field(|row: &NamedTimes| row.times.mean.into()),
+    ]
+}
+
+fn kernels<'a>() -> Sheet<'a, Analysis> {
+    let kind = Column::text("kernel_type", "COMPUTATION or COMMUNICATION.")
+        .field(|row: &NamedTimes| row.kind.as_str().into());
+    sheet(
+        "hta_gpu_kernel_breakdown",
+        "HTA's get_gpu_kernel_breakdown, its table of kernels; written with --parity hta. Of more than ten names of a type, those beyond the 0.8-quantile of the running sums of times are others, and the statistics of all rows are of the sums of names. kernel_summary has those of the kernels.",
+        times().into_iter().chain([kind]),
+        HtaEvents::kernels,
+    )
+}
+
+fn annotations<'a>() -> Sheet<'a, Analysis> {
+    sheet(
+        "hta_gpu_user_annotation_breakdown",
+        "HTA's get_gpu_user_annotation_breakdown of the annotations that the profiler saw on streams; written with --parity hta for traces with such. annotations has the exact times.",
+        times(),
+        HtaEvents::annotations,
+    )
+}
+
+/// The columns of pandas' `describe`.
+fn described<'a, R: 'static>(of: fn(&R) -> &Described) -> [Field<&'a Analysis, R>; 8] {
+    [
+        Column::count("count", "Number of points.").field(move |row: &R| of(row).count.into()),
+        number("mean", "Arithmetic mean over the points, whatever time lies between them.")
+            .field(move |row: &R| of(row).mean.into()),
+        number("std", "Standard deviation of a sample; empty for one point.")
+            .field(move |row: &R| of(row).std.into()),
+        number("min", "Smallest.").field(move |row: &R| of(row).min.into()),
+        number("25%", "First quartile, interpolated.").field(move |row: &R| of(row).quartiles[0].into()),
+        number("50%", "Median.").field(move |row: &R| of(row).quartiles[1].into()),
+        number("75%", "Third quartile, interpolated.").field(move |row: &R| of(row).quartiles[2].into()),
+        number("max", "Largest.").field(move |row: &R| of(row).max.into()),
+    ]
+}
+
+fn queue_length<'a>() -> Sheet<'a, Analysis> {
+    let stream = Column::identifier("stream", "Queue on the device.")
+        .with_role(Role::Name)
+        .field(|row: &QueueSummary| row.stream.into());
+    let full = [
+        whole_us(
+            "duration_at_max_queue_length",
+            "Time in µs with 1024 in the queue, or more; HTA gives that of the last stream alone.",
+        )
+        .field(|row: &QueueSummary| row.full.map(|(time, _)| time).into()),
+        number(
+            "relative_duration_at_max_queue_length",
+            "That time over the time from the first point to the last, 0 to 1.",
+        )
+        .field(|row: &QueueSummary| row.full.map(|(_, share)| share).into()),
+    ];
+    sheet(
+        "hta_queue_length_summary",
+        "HTA's get_queue_length_summary and get_time_spent_blocked_on_full_queue: lengths of a stream's queue, a point at each launch and each start, launches first where both are at one time; written with --parity hta. Launches of graphs and of other calls than HTA knows do not count. queue_length has the lengths over time.",
+        [stream].into_iter().chain(described(|row: &QueueSummary| &row.lengths)).chain(full),
+        HtaEvents::queues,
+    )
+}
+
+fn memory_bandwidth<'a>() -> Sheet<'a, Analysis> {
+    let kind = Column::text("name", "Kind of copy, or Memset.")
+        .field(|row: &(String, Described)| row.0.as_str().into());
+    sheet(
+        "hta_memory_bw_summary",
+        "HTA's get_memory_bw_summary: GB/s of the copies of a kind that run at the same time, a point at each start and end where it is above 0; written with --parity hta for traces with copies. copy_bandwidth has the rates over time.",
+        [kind].into_iter().chain(described(|row: &(String, Described)| &row.1)),
+        HtaEvents::bandwidths,
+    )
+}
+
+fn launches<'a>() -> Sheet<'a, Analysis> {
+    sheet(
+        "hta_cuda_kernel_launch_stats",
+        "HTA's get_cuda_kernel_launch_stats: each launch of a kernel, copy or fill through CUDA's runtime, in whole µs; written with --parity hta for traces with such calls. launch_delay has all launches, exactly.",
+        [
+            Column::identifier("correlation", "Number that the call and its device event share.")
+                .with_role(Role::Name)
+                .field(|row: &LaunchTimes| row.correlation.into()),
+            whole_us("cpu_duration", "Duration of the call in µs.").field(|row: &LaunchTimes| row.cpu.into()),
+            whole_us("gpu_duration", "Duration of the device event in µs.").field(|row: &LaunchTimes| row.gpu.into()),
+            whole_us("launch_delay", "From the end of the call to the start of the device event in µs; 0 where that starts before.")
+                .with_role(Role::Headline)
+                .field(|row: &LaunchTimes| row.delay.into()),
+        ],
+        HtaEvents::launches,
+    )
+}
