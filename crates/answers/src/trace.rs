@@ -16,7 +16,7 @@ use sheets::{Layout, Sheet, Table};
 use trace_doctor::{Diagnosis, SHEET_NAME, recording_sheet};
 use trace_ingest::{Category, ReadOptions, RecordingKind, Trace, read_path};
 use trace2tree::{TraceTree, TreeWarning, is_graph_launch};
-use tree_perf::{Analysis, AnalysisOptions, ReportLayout, inference_sheets, pytorch_sheets};
+use tree_perf::{Analysis, AnalysisOptions, MemorySheets, ReportLayout, inference_sheets, pytorch_sheets};
 
 use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
@@ -134,6 +134,9 @@ impl TraceReporter {
 impl Reporter for TraceReporter {
     fn report(mut self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
         let path = only(paths, RecordingKind::Trace)?;
+        if self.sheet_names == SheetNames::Current && self.analysis.memory == MemorySheets::Recorded {
+            self.analysis.memory = MemorySheets::None;
+        }
         run.begin(Stage::Read);
         let skip_python_frames = !self.needs_python_frames();
         let trace = read_path(path, &ReadOptions { skip_python_frames, ..run.reading })?;
@@ -374,6 +377,7 @@ fn summary(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>, title: Strin
             .into_iter()
             .chain([linked])
             .chain(analysis.idle_finding().map(|finding| finding.to_string()))
+            .chain(memory_in_words(analysis))
             .collect(),
         timelines: analysis.timeline().map(timeline).into_iter().collect(),
         program: steps_in_words(analysis).into_iter().chain(phases.and_then(phase_shares)).collect(),
@@ -387,6 +391,12 @@ fn summary(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>, title: Strin
         best_rates: Summary::best_rates(analysis, analysis.architecture()),
         ..Summary::default()
     }
+}
+
+/// What there is to say of memory, a line each.
+fn memory_in_words(analysis: &Analysis) -> Vec<String> {
+    let finding = analysis.memory_finding().map(|finding| finding.to_string());
+    finding.iter().flat_map(|text| text.lines()).map(str::to_owned).collect()
 }
 
 fn head(trace: &Trace, title: String) -> Vec<String> {

@@ -12,6 +12,7 @@ use trace_ingest::{EventId, StringId};
 use trace2tree::EventSet;
 
 use crate::idle::IdleRows;
+use crate::memory::MemoryUse;
 use crate::models::AnswerId;
 
 /// Each is filled by the module that computes it.
@@ -24,6 +25,8 @@ pub(crate) struct Derived {
     /// Calls that the lists of kernels leave out.
     pub(crate) calls_outside_lists: OnceLock<usize>,
     pub(crate) idle: OnceLock<IdleRows>,
+    /// `None` where memory was not recorded.
+    pub(crate) memory: OnceLock<Option<MemoryUse>>,
 }
 
 /// Where the figures of a row come from.

@@ -10,8 +10,8 @@ use super::run::{RowKind, Run, RunEnd};
 use super::translation::{Translation, parse_argument};
 use crate::argument::Sequence;
 use crate::event_table::{
-    Collective, Event, EventId, Flow, LaunchGeometry, MemoryTransfer, Phase, PythonFrame, Synchronization,
-    TritonCall,
+    Collective, CounterSample, Event, EventId, Flow, LaunchGeometry, MemoryTransfer, Phase, PythonFrame,
+    Synchronization, TritonCall,
 };
 use crate::string_table::StringId;
 use crate::trace::Trace;
@@ -84,6 +84,9 @@ impl Appender {
         for &(row, [id, parent, module]) in &run.python_frame {
             columns.python_frame.push(first_row + row as usize, PythonFrame { id, parent, module });
         }
+        for &(row, event) in &run.memory {
+            columns.memory.push(first_row + row as usize, event);
+        }
         self.append_rare(run, first_row);
 
         let Appender { trace, translation, .. } = self;
@@ -94,6 +97,15 @@ impl Appender {
         for end in &run.ends {
             let track = translation.tracks[end.track as usize];
             self.ends.push(End { uid: first_uid + end.entry, track, time: end.time });
+        }
+        for sample in &run.samples {
+            let counter = translation.strings[sample.counter as usize];
+            trace.counters.push(CounterSample {
+                device: sample.device,
+                counter,
+                time: sample.time,
+                value: sample.value,
+            });
         }
         for metadata in &run.metadata {
             if !translation.append_metadata(metadata, trace) {
@@ -235,6 +247,8 @@ struct Faults {
     without_duration: Tally,
     negative_duration: Tally,
     without_name: Tally,
+    unreadable_memory: Tally,
+    unreadable_sample: Tally,
     unclosed: Tally,
     unopened: Tally,
     unused_phases: Vec<(Option<char>, u64)>,
@@ -258,6 +272,8 @@ impl Faults {
             (&mut self.without_duration, of_run.without_duration),
             (&mut self.negative_duration, of_run.negative_duration),
             (&mut self.without_name, of_run.without_name),
+            (&mut self.unreadable_memory, of_run.unreadable_memory),
+            (&mut self.unreadable_sample, of_run.unreadable_sample),
         ] {
             if tally.count == 0 {
                 tally.first = first_uid + more.first;
@@ -284,6 +300,8 @@ impl Faults {
             (self.without_duration, EventFault::WithoutDuration),
             (self.negative_duration, EventFault::NegativeDuration),
             (self.without_name, EventFault::WithoutName),
+            (self.unreadable_memory, EventFault::UnreadableMemory),
+            (self.unreadable_sample, EventFault::UnreadableSample),
             (self.unclosed, EventFault::UnclosedBegin),
             (self.unopened, EventFault::UnopenedEnd),
         ];

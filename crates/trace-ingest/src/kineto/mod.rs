@@ -9,6 +9,7 @@ mod members;
 mod pipeline;
 mod rare_arguments;
 mod run;
+mod samples;
 mod translation;
 mod valid_json;
 

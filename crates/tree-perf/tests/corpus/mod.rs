@@ -1,6 +1,7 @@
 //! The recorded traces, and what holds of them without a reference.
 
 mod conservation;
+mod memory;
 mod roofline;
 mod waits;
 
