@@ -7,6 +7,7 @@
 //! `diffusion`, `recommender`) plays one plan after the other and says where its iterations begin and end: the
 //! [`Truth`] about the trace. Memory is that of one segment, whatever the length of the trace.
 
+mod allocator;
 mod backward;
 mod diffusion;
 mod document;
@@ -76,9 +77,41 @@ pub(crate) struct Arguments {
     /// Leaves out all marks of a Kineto trace: steps, annotations, and their device sides
     #[arg(long)]
     unmarked: bool,
+    /// What to plant in a Kineto trace, several with commas between them
+    #[arg(long, value_enum, value_delimiter = ',')]
+    plant: Vec<Plant>,
     /// File for what a Kineto trace shows, as JSON: host span, level, device time and phase of each iteration
     #[arg(long)]
     truth: Option<PathBuf>,
+}
+
+/// What a trace can have beside the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Plant {
+    /// Samples of the device's power and clock, a millisecond apart.
+    Counters,
+    /// Each step keeps a block of 4 MiB for ever.
+    Leak,
+    /// One in forty allocations and deallocations is not in the trace.
+    LostMemoryEvents,
+}
+
+/// What is planted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Plants {
+    counters: bool,
+    leak: bool,
+    loses_memory_events: bool,
+}
+
+impl Plants {
+    fn from_asked(asked: &[Plant]) -> Self {
+        Plants {
+            counters: asked.contains(&Plant::Counters),
+            leak: asked.contains(&Plant::Leak),
+            loses_memory_events: asked.contains(&Plant::LostMemoryEvents),
+        }
+    }
 }
 
 /// What was recorded, and by which profiler.
@@ -233,6 +266,7 @@ struct Options {
     python_frames: bool,
     layout: Layout,
     is_marked: bool,
+    plants: Plants,
 }
 
 /// Writes the trace.
@@ -249,6 +283,7 @@ pub(crate) fn run(arguments: &Arguments) -> ChoreResult {
         python_frames: arguments.python_frames.unwrap_or(true),
         layout: if arguments.compact { Layout::Compact } else { Layout::Lines },
         is_marked: !arguments.unmarked,
+        plants: Plants::from_asked(&arguments.plant),
     };
     let truth = match &arguments.out {
         None => generate(options, &mut io::stdout().lock())?,
@@ -264,7 +299,8 @@ pub(crate) fn run(arguments: &Arguments) -> ChoreResult {
 pub(crate) fn write_training(path: &Path, events: u64, seed: u64) -> Result<(), Box<dyn Error>> {
     let (flavour, workload, layout) = (Flavour::Cuda, Workload::Training, Layout::Lines);
     let length = Length::Events(events);
-    let options = Options { length, flavour, workload, seed, python_frames: true, layout, is_marked: true };
+    let (python_frames, is_marked, plants) = (true, true, Plants::default());
+    let options = Options { length, flavour, workload, seed, python_frames, layout, is_marked, plants };
     write_file(path, |out| generate(options, out)).map(drop)
 }
 
@@ -273,7 +309,8 @@ pub(crate) fn write_run(run: Run, is_marked: bool, out: &mut dyn Write) -> Resul
     let Run { workload, seed } = run;
     let (length, layout) = (Length::Steps(None), Layout::Compact);
     let (flavour, python_frames) = (run.flavour(), run.has_python_frames());
-    generate(Options { length, flavour, workload, seed, python_frames, layout, is_marked }, out)
+    let plants = Plants::default();
+    generate(Options { length, flavour, workload, seed, python_frames, layout, is_marked, plants }, out)
 }
 
 /// Writes what another profiler than Kineto recorded.
@@ -284,6 +321,7 @@ fn run_other(arguments: &Arguments) -> ChoreResult {
         ("--compact", arguments.compact),
         ("--steps", arguments.steps.is_some()),
         ("--unmarked", arguments.unmarked),
+        ("--plant", !arguments.plant.is_empty()),
         ("--truth", arguments.truth.is_some()),
     ];
     let is_metal = arguments.workload == Recorded::Metal;

@@ -18,7 +18,7 @@ use trace_ingest::{
     Accelerator, Category, EventId, Flow, FlowEnd, FlowKind, ReadOptions, RecordingKind, Trace, read_path,
 };
 use trace2tree::{TraceTree, TreeWarning, is_graph_launch, is_launch};
-use tree_perf::{Analysis, AnalysisOptions, ReportLayout, inference_sheets, pytorch_sheets};
+use tree_perf::{Analysis, AnalysisOptions, MemorySheets, ReportLayout, inference_sheets, pytorch_sheets};
 
 use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
@@ -136,6 +136,9 @@ impl TraceReporter {
 impl Reporter for TraceReporter {
     fn report(mut self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
         let path = only(paths, RecordingKind::Trace)?;
+        if self.sheet_names == SheetNames::Current && self.analysis.memory == MemorySheets::Recorded {
+            self.analysis.memory = MemorySheets::None;
+        }
         run.begin(Stage::Read);
         let skip_python_frames = !self.needs_python_frames();
         let trace = read_path(path, &ReadOptions { skip_python_frames, ..run.reading })?;
@@ -436,6 +439,7 @@ fn summary(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>, title: Strin
             .into_iter()
             .chain([covered])
             .chain(analysis.idle_finding().map(|finding| finding.to_string()))
+            .chain(memory_in_words(analysis))
             .collect(),
         timelines: analysis.timeline().map(timeline).into_iter().collect(),
         program: steps_in_words(analysis).into_iter().chain(phases.and_then(phase_shares)).collect(),
@@ -464,6 +468,12 @@ fn device(analysis: &Analysis) -> String {
         Some(only) => format!("{accelerator} {only}"),
         None => accelerator.to_string(),
     }
+}
+
+/// What there is to say of memory, a line each.
+fn memory_in_words(analysis: &Analysis) -> Vec<String> {
+    let finding = analysis.memory_finding().map(|finding| finding.to_string());
+    finding.iter().flat_map(|text| text.lines()).map(str::to_owned).collect()
 }
 
 fn head(trace: &Trace, title: String) -> Vec<String> {

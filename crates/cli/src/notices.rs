@@ -81,6 +81,12 @@ pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
         Notice::Analysis(tree_perf::Notice::CallsOutsideKernelLists { .. }) => {
             Say::Warning(format!("{notice} (--group_by_num_kernels)"))
         }
+        Notice::Analysis(tree_perf::Notice::MemoryWithoutModules { were_read: false }) => {
+            Say::Warning(format!("{notice} (--memory reads them)"))
+        }
+        Notice::Analysis(
+            tree_perf::Notice::MemoryWithoutModules { were_read: true } | tree_perf::Notice::NoMemory,
+        ) => Say::Warning(format!("--memory finds nothing: {notice}")),
         Notice::NoPythonFrames { .. } => {
             let asked = given.names(&["include_call_stack", "detect_recompute", "group_by_parent_module"]);
             let find = if asked.len() == 1 { "finds" } else { "find" };

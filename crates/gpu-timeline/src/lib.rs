@@ -3,6 +3,7 @@
 
 mod breakdown;
 mod concurrency;
+mod held_samples;
 mod histogram;
 mod interval;
 mod interval_set;
@@ -15,6 +16,7 @@ mod waits;
 
 pub use breakdown::{Activity, Breakdown, IdleSplit, TimelineEvent};
 pub use concurrency::{ConcurrentRate, OverlapMatrix};
+pub use held_samples::HeldSamples;
 pub use histogram::Histogram;
 pub use interval::Interval;
 pub use interval_set::{IntervalSet, busy_time};

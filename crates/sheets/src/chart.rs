@@ -44,6 +44,19 @@ pub enum ChartShape {
         /// The points.
         points: ScatterPoints,
     },
+    /// Lines through the rows of one name in their order, one for the values and one for each further column, both axes
+    /// linear from zero.
+    Lines {
+        /// Name of the column of the horizontal positions.
+        x: &'static str,
+        /// Title of that axis, with its unit.
+        x_axis: &'static str,
+        /// Names of further columns of values.
+        also: &'static [&'static str],
+        /// Name of a column with numbers in the rows at which something begins: a thin line goes from there down to the
+        /// axis.
+        borders: Option<&'static str>,
+    },
     /// A column per row, from left to right, in the colour of the row's group.
     Grouped {
         /// What the rows are, with the unit.
@@ -108,6 +121,11 @@ impl Chart {
             ChartShape::Scatter { x, groups, .. } => {
                 any.push(groups);
                 numbers.push(x);
+            }
+            ChartShape::Lines { x, also, borders, .. } => {
+                numbers.push(x);
+                numbers.extend(also);
+                numbers.extend(borders);
             }
             ChartShape::Grouped { groups, labels, .. } => {
                 any.push(groups);

@@ -58,6 +58,23 @@ pub fn duration(microseconds: f64) -> String {
     format!("{} {unit}", decimal(value, places))
 }
 
+/// A size in bytes in the unit in which it can be read, in four digits.
+pub fn bytes(size: i64) -> String {
+    const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let (mut value, mut unit) = (size as f64, 0);
+    while value.abs() >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let places = match value.abs() {
+        _ if unit == 0 => 0,
+        value if value < 10.0 => 3,
+        value if value < 100.0 => 2,
+        _ => 1,
+    };
+    format!("{} {}", decimal(value, places), UNITS[unit])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,6 +87,20 @@ mod tests {
         assert_eq!(decimal(1234.5678, 3), "1,234.568");
         assert_eq!(decimal(0.05, 1), "0.1");
         assert_eq!((plain(12345.0).as_str(), plain(1234.5).as_str()), ("12,345", "1,234.500"));
+    }
+
+    #[test]
+    fn sizes_are_in_the_unit_in_which_they_are_read() {
+        for (size, text) in [
+            (0, "0 B"),
+            (1023, "1,023 B"),
+            (-2048, "-2.000 KiB"),
+            (860_295_680, "820.4 MiB"),
+            (2_707_847_680, "2.522 GiB"),
+            (i64::MAX, "8,192.0 PiB"),
+        ] {
+            assert_eq!(bytes(size), text);
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::argument::SignatureId;
 use crate::category::Category;
+use crate::memory::MemoryDevice;
 use crate::sparse_column::SparseColumn;
 use crate::string_table::StringId;
 use crate::track_table::TrackId;
@@ -128,6 +129,38 @@ pub struct Synchronization {
     pub record: Option<i64>,
 }
 
+/// What the memory allocator did, on the moments `[memory]` and `[OutOfMemory]`, which PyTorch records on request
+/// (`profile_memory`). Sizes are in bytes, and of no more than 2⁶⁰.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryEvent {
+    /// `Device Type` and `Device Id`.
+    pub device: MemoryDevice,
+    /// `Bytes`: size of the block that was given out, negative for one that was taken back; what was asked for where there
+    /// was not enough.
+    pub bytes: i64,
+    /// `Addr`: address of the block. Old recorders lack it, and the next two.
+    pub address: Option<u64>,
+    /// `Total Allocated`: size of all blocks of the device that are given out after the event.
+    pub allocated: Option<i64>,
+    /// `Total Reserved`: what the allocator holds of the device's memory after the event; 0 for the CPU.
+    pub reserved: Option<i64>,
+    /// `Ev Idx`: order of the recorder, which decides where times are equal.
+    pub index: Option<i64>,
+}
+
+/// A sample of a counter of a device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CounterSample {
+    /// Index of the device.
+    pub device: i64,
+    /// Name of the counter; with that of the series, `name: series`, where the counter has several.
+    pub counter: StringId,
+    /// When, relative to the trace's origin. Negative where sampling began before the first event.
+    pub time: i64,
+    /// The value, a finite number.
+    pub value: f64,
+}
+
 /// One event as a whole, for building a trace and for looking at one event. Times are in the trace's
 /// [`crate::TimeUnit`].
 #[derive(Clone, Copy, Debug)]
@@ -191,6 +224,8 @@ pub struct ArgumentColumns {
     pub triton: SparseColumn<TritonCall>,
     /// What a synchronization waits for.
     pub synchronization: SparseColumn<Synchronization>,
+    /// What the memory allocator did.
+    pub memory: SparseColumn<MemoryEvent>,
     /// `graph node id`: node of a captured graph.
     pub graph_node: SparseColumn<i64>,
     /// `kernel`: name of the kernel that a launch is for, also of launches that a graph capture records.

@@ -14,6 +14,7 @@ mod format;
 mod json;
 #[cfg(feature = "kineto")]
 mod kineto;
+mod memory;
 #[cfg(feature = "metal")]
 pub mod metal;
 mod open;
@@ -40,14 +41,15 @@ pub use argument::{ArgumentId, ArgumentValue, Sequence, Signature, SignatureId, 
 pub use category::Category;
 pub use error::IngestError;
 pub use event_table::{
-    ArgumentColumns, Collective, Event, EventId, EventTable, Flow, FlowEnd, FlowKind, LaunchGeometry,
-    MemoryTransfer, Phase, PythonFrame, Synchronization, TritonCall,
+    ArgumentColumns, Collective, CounterSample, Event, EventId, EventTable, Flow, FlowEnd, FlowKind,
+    LaunchGeometry, MemoryEvent, MemoryTransfer, Phase, PythonFrame, Synchronization, TritonCall,
 };
 pub use facts::{
     Accelerator, DeviceProperties, DistributedInfo, ProcessGroup, RecorderFacts, RecordingKind, TraceFacts,
 };
 #[cfg(feature = "kineto")]
 pub use kineto::{EntryVisitor, Member, RawEntry, members, visit_entries};
+pub use memory::MemoryDevice;
 pub use open::{open, read_path, recognise};
 pub use recording::Recording;
 pub use source::{Progress, ReadOptions, is_standard_input};

@@ -3,8 +3,8 @@
 use crate::argument::{ArgumentId, ArgumentValue, Signature, SignatureId, SignatureTable};
 use crate::category::{Category, KNOWN};
 use crate::event_table::{
-    ArgumentColumns, Collective, Event, EventId, EventTable, Flow, LaunchGeometry, MemoryTransfer, Phase,
-    PythonFrame, Synchronization, TritonCall,
+    ArgumentColumns, Collective, CounterSample, Event, EventId, EventTable, Flow, LaunchGeometry,
+    MemoryEvent, MemoryTransfer, Phase, PythonFrame, Synchronization, TritonCall,
 };
 use crate::facts::TraceFacts;
 use crate::string_table::{StringId, StringTable};
@@ -29,6 +29,7 @@ macro_rules! each_argument {
             collective,
             triton,
             synchronization,
+            memory,
             graph_node,
             launched_kernel
         )
@@ -45,6 +46,7 @@ pub struct Trace {
     pub(crate) signatures: SignatureTable,
     pub(crate) events: EventTable,
     pub(crate) flows: Vec<Flow>,
+    pub(crate) counters: Vec<CounterSample>,
     pub(crate) entries: u32,
     pub(crate) skipped_frames: u32,
     pub(crate) origin: i64,
@@ -61,6 +63,11 @@ impl Trace {
     /// The flow arrows, in file order.
     pub fn flows(&self) -> &[Flow] {
         &self.flows
+    }
+
+    /// The samples of device counters, in file order. They are no events.
+    pub fn counters(&self) -> &[CounterSample] {
+        &self.counters
     }
 
     /// The interned strings.
@@ -289,6 +296,7 @@ pub struct EventArguments {
     pub collective: Option<Collective>,
     pub triton: Option<TritonCall>,
     pub synchronization: Option<Synchronization>,
+    pub memory: Option<MemoryEvent>,
     pub graph_node: Option<i64>,
     pub launched_kernel: Option<StringId>,
 }
@@ -366,6 +374,20 @@ impl TraceBuilder {
         self.trace.append(NewEvent { phase, category, name, track, start, duration, arguments })
     }
 
+    /// Adds a moment; `time` is absolute, in nanoseconds.
+    pub fn instant(&mut self, name: &str, track: TrackId, time: i64, arguments: EventArguments) -> EventId {
+        let (phase, category) = (Phase::Instant, Category::CPU_INSTANT_EVENT);
+        let name = self.trace.intern(name);
+        self.trace.append(NewEvent { phase, category, name, track, start: time, duration: 0, arguments })
+    }
+
+    /// Adds a sample of a device counter; its time is absolute, in nanoseconds. Like in a file, it takes an entry of the
+    /// event list.
+    pub fn counter(&mut self, sample: CounterSample) {
+        self.trace.entries += 1;
+        self.trace.counters.push(sample);
+    }
+
     /// Adds one end of a flow arrow. Like in a file, it takes an entry of the event list.
     pub fn flow(&mut self, flow: Flow) {
         self.trace.entries += 1;
@@ -406,6 +428,9 @@ impl Trace {
         self.origin = self.events.start.iter().copied().min().unwrap_or(0);
         for start in &mut self.events.start {
             *start -= self.origin;
+        }
+        for sample in &mut self.counters {
+            sample.time = sample.time.saturating_sub(self.origin);
         }
         for time in self.flows.iter_mut().filter_map(|flow| flow.time.as_mut()) {
             *time = time.saturating_sub(self.origin);

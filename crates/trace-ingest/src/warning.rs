@@ -71,7 +71,7 @@ pub enum Warning {
         /// Index of the first in the event list.
         first_uid: u32,
     },
-    /// Events of a phase that no analysis uses (counters, async spans, objects) were left out. Arrows between events are
+    /// Events of a phase that no analysis uses (async spans, objects, counters of no known device) were left out. Arrows between events are
     /// none of them: those of a launch and of a backward are read, and all others only guide the eye in a viewer.
     UnusedPhase {
         /// The `ph` field; `None` when the event has none.
@@ -139,6 +139,10 @@ pub enum EventFault {
     NegativeDuration,
     /// Events without a name were kept under the empty name.
     WithoutName,
+    /// Allocations without a readable size and device are in no figure of memory.
+    UnreadableMemory,
+    /// Samples of counters whose value is no finite number were left out.
+    UnreadableSample,
     /// `B` events without an `E` were closed at the last time seen on their track.
     UnclosedBegin,
     /// `E` events without a `B` were left out.
@@ -250,6 +254,10 @@ impl fmt::Display for EventFault {
             EventFault::WithoutDuration => "events without a readable duration (dur), counted as zero long",
             EventFault::NegativeDuration => "negative durations read as zero",
             EventFault::WithoutName => "events without a name",
+            EventFault::UnreadableMemory => {
+                "allocations without a readable size and device, which are in no figure of memory"
+            }
+            EventFault::UnreadableSample => "samples of counters that are no finite number, left out",
             EventFault::UnclosedBegin => {
                 "spans that begin and do not end (B without E), taken to last to the end of their track"
             }

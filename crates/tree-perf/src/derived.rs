@@ -12,6 +12,7 @@ use trace_ingest::{EventId, StringId};
 use trace2tree::EventSet;
 
 use crate::idle::IdleRows;
+use crate::memory::MemoryUse;
 use crate::models::AnswerId;
 
 /// Each is filled by the module that computes it.
@@ -25,6 +26,8 @@ pub(crate) struct Derived {
     pub(crate) calls_outside_lists: OnceLock<usize>,
     pub(crate) idle: OnceLock<IdleRows>,
     pub(crate) host_operators: OnceLock<Vec<HostOperator>>,
+    /// `None` where memory was not recorded.
+    pub(crate) memory: OnceLock<Option<MemoryUse>>,
 }
 
 /// An operator that the host ran.

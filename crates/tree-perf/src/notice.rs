@@ -58,6 +58,18 @@ pub enum Notice {
         /// Name of the first of them.
         example: String,
     },
+    /// The sheets of memory do not say which modules own it.
+    MemoryWithoutModules {
+        /// Whether the Python frames of the recording, which name modules, were read.
+        were_read: bool,
+    },
+    /// Sheets of memory were asked for and the trace has no allocations.
+    NoMemory,
+    /// Allocations that do not say how much is allocated in all are in no figure of memory.
+    MemoryWithoutTotals {
+        /// How many.
+        count: usize,
+    },
     /// Calls have no roofline, or one of their bytes alone, because the architecture states no peak for what they do.
     PeaksMissing {
         /// Name of the architecture.
@@ -82,6 +94,9 @@ impl Notice {
             | Notice::CallsOutsideKernelLists { .. }
             | Notice::PassFailed { .. }
             | Notice::CommunicationGuessed { .. }
+            | Notice::MemoryWithoutModules { .. }
+            | Notice::NoMemory
+            | Notice::MemoryWithoutTotals { .. }
             | Notice::PeaksMissing { .. } => false,
         }
     }
@@ -118,6 +133,22 @@ impl fmt::Display for Notice {
                 write!(
                     f,
                     "{kernels} {noun} as communication for a word in the name alone ({time_us:.3} µs), such as {example}"
+                )
+            }
+            Notice::MemoryWithoutModules { were_read } => f.write_str(match were_read {
+                false => {
+                    "memory_owners and memory_blocks name no modules: the Python frames of the recording were not read"
+                }
+                true => "the trace has no frames of modules; record it with with_stack=True",
+            }),
+            Notice::NoMemory => {
+                f.write_str("the trace has no allocations; record it with profile_memory=True")
+            }
+            Notice::MemoryWithoutTotals { count } => {
+                let noun = if *count == 1 { "allocation is" } else { "allocations are" };
+                write!(
+                    f,
+                    "{count} {noun} in no figure of memory: the recorder did not say how much was allocated in all"
                 )
             }
             Notice::PeaksMissing { architecture, calls, have_bytes } => {

@@ -16,6 +16,19 @@ pub enum ReportLayout {
     Inference,
 }
 
+/// Which sheets of memory are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemorySheets {
+    /// None.
+    None,
+    /// All, where the trace has allocations, but without modules unless another option reads Python frames. None where
+    /// figures are those of TraceLens ([`AnalysisOptions::parity`]).
+    #[default]
+    Recorded,
+    /// All, with modules; reads Python frames.
+    WithModules,
+}
+
 /// Options of an analysis and of the sheets made from it. The defaults are those of the report.
 #[derive(Clone, Debug)]
 pub struct AnalysisOptions {
@@ -67,6 +80,8 @@ pub struct AnalysisOptions {
     pub kernel_wait_threshold_us: f64,
     /// A queue of this many launched events counts as full.
     pub queue_limit: std::num::NonZeroUsize,
+    /// Write the sheets of memory.
+    pub memory: MemorySheets,
     /// Keep this many rows of the short-kernel details.
     pub topk_short_kernels: Option<usize>,
     /// Keep this many rows of the operator sheet.
@@ -109,6 +124,7 @@ impl Default for AnalysisOptions {
             waits: false,
             kernel_wait_threshold_us: 30.0,
             queue_limit: const { std::num::NonZeroUsize::new(1024).unwrap() },
+            memory: MemorySheets::default(),
             topk_short_kernels: None,
             topk_ops: None,
             topk_roofline_ops: None,
@@ -149,7 +165,8 @@ impl AnalysisOptions {
         let python_frames = self.include_call_stack
             || self.detect_recompute
             || self.enable_pseudo_ops
-            || self.group_by_parent_module;
+            || self.group_by_parent_module
+            || self.memory == MemorySheets::WithModules;
         TreeOptions { python_frames, link_by: self.link_by, ..TreeOptions::default() }
     }
 }

@@ -9,6 +9,7 @@ use trace_ingest::PerString;
 use crate::analysis::Analysis;
 use crate::extended_operators::ExtendedOperators;
 use crate::notice::Notice;
+use crate::options::MemorySheets;
 use crate::sheets::{ops_all, pytorch_sheets, rooflines, short_kernels};
 use crate::unified::peaks_missing;
 
@@ -24,13 +25,16 @@ impl Analysis {
 
     /// Computes what several sheets share, which the first of them computes else, in pieces that need nothing of each
     /// other. Threads that do these first do not wait for each other where sheets are made on several.
-    pub const SHARED_WORK: [fn(&Analysis); 2] = [
+    pub const SHARED_WORK: [fn(&Analysis); 3] = [
         |analysis| {
             analysis.unified_rows();
             analysis.roofs();
         },
         |analysis| {
             Iterated::iterations(analysis);
+        },
+        |analysis| {
+            analysis.memory();
         },
     ];
 
@@ -41,11 +45,33 @@ impl Analysis {
             short_kernels::short_kernels_without_arguments(self),
             peaks_missing(self),
             self.communication_guessed(),
+            self.memory_missing(),
+            self.memory_without_totals(),
         ];
         let of_models = self.models().failures(self.tree());
         let of_extension = self.models().extended().map(ExtendedOperators::notices).unwrap_or_default();
         let of_passes = self.pass_notices();
         of_sheets.into_iter().flatten().chain(of_passes).chain(of_models).chain(of_extension).collect()
+    }
+
+    /// What the sheets of memory lack although it was asked for, or although the recording may have it.
+    fn memory_missing(&self) -> Option<Notice> {
+        let is_asked = self.options().memory == MemorySheets::WithModules;
+        match self.memory() {
+            None => is_asked.then_some(Notice::NoMemory),
+            Some(memory) if memory.has_modules || memory.devices.is_empty() => None,
+            Some(_) => {
+                let were_read = self.tree().options().python_frames;
+                let is_told = if were_read { is_asked } else { self.trace().skipped_frames() > 0 };
+                is_told.then_some(Notice::MemoryWithoutModules { were_read })
+            }
+        }
+    }
+
+    /// The allocations that do not say how much is allocated in all.
+    fn memory_without_totals(&self) -> Option<Notice> {
+        let count = self.memory()?.without_totals;
+        (count > 0).then_some(Notice::MemoryWithoutTotals { count })
     }
 
     /// The kernels that are taken for communication for a word in their names, if there are any.

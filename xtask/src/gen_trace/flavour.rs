@@ -115,6 +115,14 @@ impl Flavour {
         }
     }
 
+    /// PyTorch's number of the kind of device.
+    pub(super) fn device_type(self) -> u64 {
+        match self {
+            Flavour::Cuda => 1,
+            Flavour::Rocm => 6,
+        }
+    }
+
     pub(super) fn process(self) -> u64 {
         match self {
             Flavour::Cuda => 41_207,

@@ -1,11 +1,13 @@
 //! Gives times and numbers to a plan: the host's clocks, the streams' clocks, every counter.
 
+use super::Plants;
+use super::allocator::Allocator;
 use super::flavour::{Call, Direction, Flavour, Stream, Thread};
 use super::plan::{Frame, FrameName, Gradient, Kernel, Node, Op, OpKind, Transfer};
 use super::random::Random;
 use super::segment::{
     CallDetail, CallRecord, DeviceAnnotation, DeviceRecord, DeviceWork, FrameRecord, GradientFlow,
-    MemoryRecord, OpRecord, RESERVED_BYTES, Segment, Span,
+    MemoryRecord, OpRecord, SampleRecord, Segment, Span,
 };
 
 /// Start of the recording: nanoseconds since the machine started, 13 digits of microseconds.
@@ -14,6 +16,13 @@ const EPOCH: u64 = 3_545_056_405_000_000;
 /// Rates of copies in bytes per nanosecond: over the bus, within the device.
 const BUS_RATE: u64 = 50;
 const MEMORY_RATE: u64 = 1_400;
+
+/// What each step leaks where that is planted, in bytes.
+const LEAK: u64 = 4 << 20;
+/// Of so many steps of the allocator one is lost where that is planted.
+const LOST_ONE_IN: u64 = 40;
+/// Nanoseconds from one sample of the counters to the next.
+const SAMPLING_INTERVAL: u64 = 1_000_000;
 
 /// Where in the program a plan runs.
 #[derive(Debug, Clone, Copy)]
@@ -49,12 +58,14 @@ struct OpenStep {
     device: Option<Span>,
 }
 
-/// Where the program's clocks stood.
-#[derive(Clone, Copy)]
+/// Where the program's clocks stood, and what memory it had.
+#[derive(Clone)]
 pub(super) struct Clocks {
     host: [u64; 2],
     streams: [u64; 3],
     step_on_device: Option<Span>,
+    allocator: Allocator,
+    leaks: bool,
 }
 
 /// Counters of everything that bears a number.
@@ -87,11 +98,18 @@ pub(super) struct Player {
     step: Option<OpenStep>,
     tape: Vec<Vec<TapeEntry>>,
     records_gradients: bool,
-    allocated: u64,
+    allocator: Allocator,
+    plants: Plants,
+    /// Whether the step's leak is still to come.
+    leaks: bool,
+    /// Steps of the allocator so far.
+    memory_events: u64,
+    /// When counters are sampled next.
+    next_sample: u64,
 }
 
 impl Player {
-    pub(super) fn new(random: Random, flavour: Flavour, python_frames: bool) -> Self {
+    pub(super) fn new(random: Random, flavour: Flavour, python_frames: bool, plants: Plants) -> Self {
         let mut player = Self {
             random,
             flavour,
@@ -105,7 +123,11 @@ impl Player {
             step: None,
             tape: Vec::new(),
             records_gradients: true,
-            allocated: 2_147_483_648,
+            allocator: Allocator::new(),
+            plants,
+            leaks: false,
+            memory_events: 0,
+            next_sample: EPOCH,
         };
         player.counters.correlation = player.random.between(1_000, 60_000);
         player.host[0] += player.random.between(10_000, 900_000);
@@ -123,13 +145,20 @@ impl Player {
 
     pub(super) fn clocks(&self) -> Clocks {
         let step_on_device = self.step.as_ref().and_then(|step| step.device);
-        Clocks { host: self.host, streams: self.streams, step_on_device }
+        Clocks {
+            host: self.host,
+            streams: self.streams,
+            step_on_device,
+            allocator: self.allocator.clone(),
+            leaks: self.leaks,
+        }
     }
 
     /// Goes back to where the clocks stood, as if what was played since had not happened. The
     /// numbers it took stay taken.
     pub(super) fn turn_back(&mut self, clocks: Clocks) {
         (self.host, self.streams) = (clocks.host, clocks.streams);
+        (self.allocator, self.leaks) = (clocks.allocator, clocks.leaks);
         if let Some(step) = &mut self.step {
             step.device = clocks.step_on_device;
         }
@@ -141,7 +170,8 @@ impl Player {
 
     /// Events that ending the step and the frames will take.
     pub(super) fn events_to_close(&self) -> u64 {
-        self.open_frames.len() as u64 + if self.step.is_some() { 2 } else { 0 }
+        let of_step = if self.step.is_some() { 2 + self.allocator.live() as u64 } else { 0 };
+        self.open_frames.len() as u64 + of_step
     }
 
     /// Moves a thread's clock on by `low..high` nanoseconds and returns the new time.
@@ -191,6 +221,7 @@ impl Player {
         let external_id = next(&mut self.counters.external_id);
         let event_index = next(&mut self.counters.event_index);
         self.step = Some(OpenStep { name, start, external_id, event_index, device: None });
+        self.leaks = self.plants.leak;
     }
 
     /// Begins a forward pass, whose gradients are those that a backward pass replays.
@@ -199,9 +230,13 @@ impl Player {
         self.records_gradients = records_gradients;
     }
 
-    /// Ends the step on the host, and its annotation on the device where it ran there.
+    /// Ends the step on the host, and its annotation on the device where it ran there. What memory it still has, it gives
+    /// back.
     pub(super) fn end_step(&mut self, segment: &mut Segment<'_>) {
         let Some(step) = self.step.take() else { return };
+        while let Some(block) = self.allocator.give_back_last() {
+            self.record_memory(-(block.size as i64), block.address, Thread::Main, segment);
+        }
         let end = self.advance(Thread::Main, 2_000, 20_000);
         if let Some(span) = step.device {
             let (name, external_id) = (step.name.clone(), step.external_id);
@@ -422,18 +457,52 @@ impl Player {
         call.device.push(DeviceRecord { work, stream, span });
     }
 
-    /// An allocation, or a deallocation of no more than there is.
+    /// An allocation, or the deallocation of the last block of its size.
     fn memory(&mut self, bytes: i64, thread: Thread, segment: &mut Segment<'_>) {
-        let after = self.allocated.saturating_add_signed(bytes);
-        self.allocated = if after > RESERVED_BYTES { 2_147_483_648 } else { after };
-        let time = self.advance(thread, 100, 600);
-        segment.memory.push(MemoryRecord {
+        self.advance(thread, 100, 600);
+        let from = self.random.between(0, 1 << 24);
+        let size = bytes.unsigned_abs();
+        let block = match bytes {
+            0.. => Some(self.allocator.take(size, from)),
+            _ => self.allocator.give_back(size),
+        };
+        if let Some(block) = block {
+            self.record_memory(bytes, block.address, thread, segment);
+        }
+        if bytes > 0 && std::mem::take(&mut self.leaks) {
+            let block = self.allocator.leak(LEAK, from);
+            self.record_memory(LEAK as i64, block.address, thread, segment);
+        }
+    }
+
+    /// Records a step of the allocator on a thread, where it stands.
+    fn record_memory(&mut self, bytes: i64, address: u64, thread: Thread, segment: &mut Segment<'_>) {
+        self.memory_events += 1;
+        let record = MemoryRecord {
             thread,
-            time,
+            time: self.host[thread as usize],
             bytes,
-            allocated: self.allocated,
-            address: 0x7f80_0000_0000 + self.random.between(0, 1 << 24) * 512,
+            allocated: self.allocator.allocated(),
+            reserved: self.allocator.reserved(),
+            address,
             event_index: next(&mut self.counters.event_index),
-        });
+        };
+        if !self.plants.loses_memory_events || !self.memory_events.is_multiple_of(LOST_ONE_IN) {
+            segment.memory.push(record);
+        }
+    }
+
+    /// Samples the counters that are due.
+    pub(super) fn sample(&mut self, segment: &mut Segment<'_>) {
+        while self.plants.counters && self.next_sample <= self.now() {
+            // Between idle and full, in a rhythm that has nothing to do with the program's.
+            let load = (self.next_sample / SAMPLING_INTERVAL % 7) as f64 / 6.0;
+            let time = self.next_sample;
+            segment.samples.extend([
+                SampleRecord { counter: "Power (W)", time, value: 120.0 + 560.0 * load },
+                SampleRecord { counter: "SM Clock (MHz)", time, value: 1_980.0 - 360.0 * load },
+            ]);
+            self.next_sample += SAMPLING_INTERVAL;
+        }
     }
 }

@@ -99,7 +99,7 @@ pub(super) fn record(options: Options, out: &mut dyn Write) -> io::Result<Truth>
     let model = Model::choose(&mut random, most_layers);
     let mut recording = Recording {
         writer: EventWriter::new(out, options.layout),
-        player: Player::new(random, options.flavour, options.python_frames),
+        player: Player::new(random, options.flavour, options.python_frames, options.plants),
         flavour: options.flavour,
         workload: options.workload,
         is_marked: options.is_marked,
@@ -240,6 +240,7 @@ impl Recording<'_> {
 
     fn keep(&mut self, mut segment: Segment<'_>) -> Result<(), Stop> {
         self.strip(&mut segment);
+        self.player.sample(&mut segment);
         self.check_room(segment.events())?;
         self.truth.keep(&segment);
         Ok(segment.write(&mut self.writer, self.flavour)?)
@@ -292,9 +293,8 @@ impl Recording<'_> {
         let mut end = Segment::default();
         let main = Place { thread: Thread::Main, layer: 0 };
         let missing = self.room();
-        for pair in 0..missing.div_ceil(2) {
-            let nodes = if 2 * pair + 1 == missing { &filler[..1] } else { &filler[..] };
-            self.player.play(nodes, main, &mut end);
+        for _ in 0..missing / 2 {
+            self.player.play(&filler, main, &mut end);
         }
         self.player.leave_to(PROGRAM_FRAMES, &mut end);
         self.player.end_step(&mut end);

@@ -51,8 +51,16 @@ pub(super) struct MemoryRecord {
     pub(super) time: u64,
     pub(super) bytes: i64,
     pub(super) allocated: u64,
+    pub(super) reserved: u64,
     pub(super) address: u64,
     pub(super) event_index: u64,
+}
+
+/// A sample of a counter of the device.
+pub(super) struct SampleRecord {
+    pub(super) counter: &'static str,
+    pub(super) time: u64,
+    pub(super) value: f64,
 }
 
 /// The pair of flow events between an op and its gradient.
@@ -108,6 +116,7 @@ pub(super) struct Segment<'p> {
     pub(super) gradient_flows: Vec<GradientFlow>,
     pub(super) calls: Vec<CallRecord<'p>>,
     pub(super) annotations: Vec<DeviceAnnotation>,
+    pub(super) samples: Vec<SampleRecord>,
 }
 
 impl Segment<'_> {
@@ -133,7 +142,7 @@ impl Segment<'_> {
     pub(super) fn events(&self) -> u64 {
         let calls: usize = self.calls.iter().map(|call| 2 + 2 * call.device.len()).sum();
         let host = self.ops.len() + self.memory.len() + self.frames.len() + 2 * self.gradient_flows.len();
-        (host + calls + self.annotations.len()) as u64
+        (host + calls + self.annotations.len() + self.samples.len()) as u64
     }
 
     pub(super) fn write(&self, writer: &mut EventWriter<'_>, flavour: Flavour) -> io::Result<()> {
@@ -157,6 +166,9 @@ impl Segment<'_> {
         }
         for annotation in &self.annotations {
             write_annotation(annotation, writer, flavour)?;
+        }
+        for sample in &self.samples {
+            write_sample(sample, writer, flavour)?;
         }
         Ok(())
     }
@@ -218,14 +230,21 @@ fn write_memory(memory: &MemoryRecord, writer: &mut EventWriter<'_>, flavour: Fl
     event.text_field("s", "t").text_field("name", "[memory]");
     event.count("pid", flavour.process()).count("tid", flavour.thread(memory.thread)).line();
     event.time("ts", memory.time).begin_args();
-    event.count("Total Reserved", RESERVED_BYTES).count("Total Allocated", memory.allocated);
+    event.count("Total Reserved", memory.reserved).count("Total Allocated", memory.allocated);
     event.integer("Bytes", memory.bytes).count("Addr", memory.address);
-    event.count("Device Id", flavour.rank()).count("Device Type", 1).count("Ev Idx", memory.event_index);
+    event
+        .count("Device Id", flavour.rank())
+        .count("Device Type", flavour.device_type())
+        .count("Ev Idx", memory.event_index);
     event.end_args().end()
 }
 
-/// Device memory that the allocator holds: all but a part of 80 GB.
-pub(super) const RESERVED_BYTES: u64 = 77_309_411_328;
+/// As the environment's counters of Cuspy: the device stands in the name of the process.
+fn write_sample(sample: &SampleRecord, writer: &mut EventWriter<'_>, flavour: Flavour) -> io::Result<()> {
+    let event = writer.begin().text_field("ph", "C");
+    event.text_field("pid", &format!("GPU {} Counters", flavour.rank())).text_field("name", sample.counter);
+    event.time("ts", sample.time).begin_args().raw("", &format!("{:.3}", sample.value)).end_args().end()
+}
 
 fn write_frame(frame: &FrameRecord, writer: &mut EventWriter<'_>, flavour: Flavour) -> io::Result<()> {
     let row = (flavour.process(), flavour.thread(Thread::Main));

@@ -19,6 +19,7 @@ const SMALL: Options = Options {
     python_frames: true,
     layout: Layout::Lines,
     is_marked: true,
+    plants: Plants { counters: false, leak: false, loses_memory_events: false },
 };
 const SERVING: Options = Options { workload: Workload::Serving, ..SMALL };
 const FLAVOURS: [Flavour; 2] = [Flavour::Cuda, Flavour::Rocm];
@@ -666,5 +667,72 @@ fn windows_of_agents_have_the_mix_of_their_steps() {
         of_windows.into_iter().chain(in_a_row).zip([0.357, 0.251, 0.187, 0.695, 0.455, 0.294])
     {
         assert!((found - said).abs() < 0.001, "{of_windows:?} {in_a_row:?}");
+    }
+}
+
+/// What the allocator did, in the order of time.
+fn allocations(options: Options) -> Vec<Value> {
+    let mut found: Vec<Value> =
+        events(options).into_iter().filter(|event| text(event, "name") == "[memory]").collect();
+    found.sort_by_key(|event| (nanoseconds(event, "ts"), event["args"]["Ev Idx"].as_u64()));
+    found
+}
+
+fn argument(event: &Value, key: &str) -> i64 {
+    event["args"][key].as_i64().expect(key)
+}
+
+/// Changes of the total that the size of the block does not explain.
+fn breaks(allocations: &[Value]) -> usize {
+    let is_break = |pair: &&[Value]| {
+        let change = argument(&pair[1], "Total Allocated") - argument(&pair[0], "Total Allocated");
+        change != argument(&pair[1], "Bytes")
+    };
+    allocations.windows(2).filter(is_break).count()
+}
+
+#[test]
+fn every_deallocation_is_of_a_live_block_and_every_total_is_the_sum() {
+    for (flavour, device_type) in [(Flavour::Cuda, 1), (Flavour::Rocm, 6)] {
+        for count in [500, 3_001, 9_000] {
+            let allocations = allocations(Options { flavour, length: Length::Events(count), ..SMALL });
+            assert_eq!(breaks(&allocations), 0, "{flavour:?} {count}");
+            let mut live: BTreeMap<i64, i64> = BTreeMap::new();
+            for event in &allocations {
+                let (bytes, address) = (argument(event, "Bytes"), argument(event, "Addr"));
+                match bytes {
+                    0.. => assert_eq!(live.insert(address, bytes), None, "{event}"),
+                    _ => assert_eq!(live.remove(&address), Some(-bytes), "{event}"),
+                }
+                assert_eq!(argument(event, "Device Type"), device_type);
+                let slack = argument(event, "Total Reserved") - argument(event, "Total Allocated");
+                assert!(slack >= 0, "{event}");
+            }
+            let highest = |key| allocations.iter().map(|event| argument(event, key)).max().unwrap_or(0);
+            assert!(highest("Total Reserved") < highest("Total Allocated") + (20 << 20));
+        }
+    }
+}
+
+#[test]
+fn leaks_lost_events_and_counters_are_planted_when_asked_for() {
+    let length = Length::Steps(Some(5));
+    let sound = Options { length, ..SMALL };
+    let end = |options| argument(allocations(options).last().expect("allocations"), "Total Allocated");
+    let leaking = Options { plants: Plants { leak: true, ..Plants::default() }, ..sound };
+    assert_eq!(end(leaking) - end(sound), 5 * (4 << 20));
+    assert_eq!(breaks(&allocations(leaking)), 0);
+
+    let lossy = Options { plants: Plants { loses_memory_events: true, ..Plants::default() }, ..sound };
+    let lost = allocations(sound).len() - allocations(lossy).len();
+    assert!(lost > 0 && lost.abs_diff(breaks(&allocations(lossy))) <= 1, "{lost}");
+
+    let counting = Options { plants: Plants { counters: true, ..Plants::default() }, ..sound };
+    let samples: Vec<Value> = events(counting).into_iter().filter(|event| text(event, "ph") == "C").collect();
+    let powers: Vec<&Value> = samples.iter().filter(|sample| text(sample, "name") == "Power (W)").collect();
+    assert!(powers.len() > 20 && 2 * powers.len() == samples.len());
+    for pair in powers.windows(2) {
+        assert_eq!(nanoseconds(pair[1], "ts") - nanoseconds(pair[0], "ts"), 1_000_000);
+        assert!(pair[0]["args"][""].is_number() && text(pair[0], "pid") == "GPU 0 Counters");
     }
 }

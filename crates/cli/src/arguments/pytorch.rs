@@ -76,6 +76,11 @@ pub(crate) struct AnalysisArguments {
     #[command(flatten)]
     pub(crate) waits: WaitArguments,
 
+    /// Name the modules in the sheets of memory, which needs a trace with stacks; the sheets themselves are written wherever
+    /// the trace has allocations (profile_memory)
+    #[arg(long)]
+    pub(crate) memory: bool,
+
     /// Add the kernel_summary sheet
     #[arg(long = "enable_kernel_summary", alias = "kernel_summary")]
     pub(crate) enable_kernel_summary: bool,

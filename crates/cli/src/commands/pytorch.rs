@@ -6,7 +6,7 @@ use answers::{Picture, TraceReporter};
 use inference_phase::capture::CaptureLibrary;
 use script_extension::Extension;
 use trace_ingest::{ReadOptions, RecordingKind};
-use tree_perf::{AnalysisOptions, ReportLayout};
+use tree_perf::{AnalysisOptions, MemorySheets, ReportLayout};
 
 use super::report::{PERF_REPORT, Request, check_destinations, save};
 use crate::arguments::inference::InferenceArguments;
@@ -102,6 +102,7 @@ fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Failure> {
             waits: asked.waits.waits,
             kernel_wait_threshold_us: asked.waits.kernel_wait_threshold_us,
             queue_limit: asked.waits.queue_limit,
+            memory: if asked.memory { MemorySheets::WithModules } else { MemorySheets::Recorded },
             topk_short_kernels: asked.topk_short_kernels,
             topk_ops: asked.topk_ops,
             collective_analysis: !asked.disable_coll_analysis,

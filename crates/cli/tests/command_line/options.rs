@@ -243,6 +243,7 @@ fn every_option_of_the_reference_tool_is_understood_in_both_spellings() {
         "--waits",
         "--kernel_wait_threshold_us=30",
         "--queue_limit=1024",
+        "--memory",
         "--short_kernel_study",
         "--short_kernel_threshold_us=10",
         "--short_kernel_histogram_bins=100",

@@ -10,7 +10,7 @@ use rust_xlsxwriter::{
 use sheets::{Cell, Chart, ChartShape, Layout, Table, TableColumn};
 
 use super::labels::{ChartLabels, LabelCells};
-use super::{MAX_COLUMNS, column_number, grouped, row_number, scatter, sheet_rows};
+use super::{MAX_COLUMNS, column_number, grouped, lines, row_number, scatter, sheet_rows};
 use crate::picture::PALETTE;
 
 /// Lines behind everything.
@@ -65,6 +65,7 @@ pub(super) fn insert(
             bars(chart, own, labels)?
         }
         ChartShape::Scatter { .. } => scatter::draw(chart, own, sheets)?,
+        ChartShape::Lines { .. } => lines::draw(chart, own)?,
         ChartShape::Grouped { .. } => grouped::draw(chart, own)?,
     };
     match drawn {

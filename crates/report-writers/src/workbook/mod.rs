@@ -3,6 +3,7 @@
 mod charts;
 mod grouped;
 mod labels;
+mod lines;
 mod number_format;
 mod scatter;
 

@@ -6,6 +6,7 @@ mod any_tables;
 mod csv;
 mod grouped;
 mod json;
+mod lines;
 mod scatter;
 mod workbook;
 

@@ -234,11 +234,49 @@ pub(super) fn several_processes(facts: &Facts<'_>) -> Verdict {
     })
 }
 
+/// Of each device, in the order in which it happened: a total differs from the one before by the size of the block, no
+/// address is given out twice, and none is taken back twice.
+pub(super) fn lost_memory_events(facts: &Facts<'_>) -> Verdict {
+    let (mut count, mut of, mut first) = (0, 0, None);
+    for steps in facts.trace.allocations().values() {
+        // Whether the block at an address is given out, as far as it is known.
+        let mut is_live: HashMap<u64, bool> = HashMap::new();
+        let mut total = None;
+        for &(event, step) in steps {
+            let is_explained = match (total, step.allocated) {
+                (Some(before), Some(after)) => after - before == step.bytes,
+                _ => true,
+            };
+            total = step.allocated;
+            let is_given = step.bytes > 0;
+            let known = step.address.filter(|_| step.bytes != 0).and_then(|at| is_live.insert(at, is_given));
+            of += 1;
+            if !is_explained || known == Some(is_given) {
+                count += 1;
+                first = first.or(Some(event));
+            }
+        }
+    }
+    let found = (count > 0).then(|| {
+        let text = format!(
+            "{} of {} the allocator's totals or each other",
+            grouped(count.into()),
+            counted(
+                of as usize,
+                "allocation or deallocation contradicts",
+                "allocations and deallocations contradict"
+            )
+        );
+        Found { of: Some(of), first, ..Found::new(Severity::Warning, count, text) }
+    });
+    found.into()
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Write;
 
-    use trace_ingest::{Accelerator, Category, EventArguments, ReadOptions, TraceFacts, read_path};
+    use trace_ingest::{Accelerator, Category, EventArguments, MemoryEvent, ReadOptions, TraceFacts, read_path};
     use trace2tree::{TraceTree, TreeOptions};
 
     use crate::recording::{Recording, correlated};
@@ -369,5 +407,52 @@ mod tests {
         assert_eq!(seen(9, false), (Some((Severity::Note, 2)), 0));
         assert_eq!(seen(2, false), (Some((Severity::Error, 1)), 0));
         assert_eq!(seen(2, true), (None, 2));
+    }
+
+    /// Size of the block, its address, and the total after it.
+    type Step = (i64, u64, i64);
+
+    fn memory(steps: &[Step], recorder_order: &[i64]) -> Option<(Severity, u64, Option<u64>, Option<i64>)> {
+        let mut recording = Recording::new();
+        let track = recording.builder.track(1, 1);
+        for (&(bytes, address, total), &index) in steps.iter().zip(recorder_order) {
+            let memory = Some(MemoryEvent {
+                bytes,
+                address: Some(address),
+                allocated: Some(total),
+                index: Some(index),
+                ..MemoryEvent::default()
+            });
+            let arguments = EventArguments { memory, ..EventArguments::default() };
+            recording.builder.instant("[memory]", track, 1_000 * (1 + index / 10), arguments);
+        }
+        let diagnosis = recording.diagnosis();
+        let found = diagnosis.find("F9")?;
+        Some((found.severity, found.count, found.of, found.first.map(|first| first.uid.into())))
+    }
+
+    #[test]
+    fn allocations_that_contradict_each_other_were_lost_in_part() {
+        let sound = [(8, 1, 108), (4, 2, 112), (-8, 1, 104), (-50, u64::MAX, 54), (2, 1, 56)];
+        assert_eq!(memory(&sound, &[0, 1, 2, 3, 4]), None);
+        // The order of the file is not that of the recorder.
+        let [a, b, c, d, e] = sound;
+        assert_eq!(memory(&[c, a, e, b, d], &[2, 0, 4, 1, 3]), None);
+        assert_eq!(memory(&[c, a, e, b, d], &[25, 0, 45, 10, 35]), None);
+        let broken = [
+            // A total that the size does not explain.
+            [(8, 1, 108), (4, 2, 120), (-8, 1, 112)],
+            // An address that is given out twice.
+            [(8, 1, 108), (4, 1, 112), (-8, 2, 104)],
+            // A block that is taken back twice.
+            [(-8, 1, 108), (-8, 1, 100), (4, 2, 104)],
+        ];
+        for steps in broken {
+            assert_eq!(
+                memory(&steps, &[0, 1, 2]),
+                Some((Severity::Warning, 1, Some(3), Some(1))),
+                "{steps:?}"
+            );
+        }
     }
 }

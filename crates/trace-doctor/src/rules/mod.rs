@@ -86,10 +86,11 @@ impl From<Option<Found>> for Verdict {
 
 const OPERATOR_FIGURES: &[&str] =
     &["ops_summary", "ops_all", "unified_perf_summary", "coverage", "shares of device time"];
+const MEMORY_OWNERS: &[&str] = &["memory_owners", "memory_blocks", "survivors of memory_steps"];
 const EVERY_TIME: &[&str] = &["every time"];
 
 /// All rules.
-pub static RULES: [Rule; 45] = [
+pub static RULES: [Rule; 46] = [
     Rule {
         id: "F1",
         looks_for: "a file that ends early or is damaged",
@@ -155,6 +156,14 @@ pub static RULES: [Rule; 45] = [
         examine: file::several_processes,
     },
     Rule {
+        id: "F9",
+        looks_for: "allocations of memory that contradict the allocator's totals or each other",
+        remedy: "Record fewer steps: events of the allocator were lost. Totals and peaks are right all the same.",
+        spoils: MEMORY_OWNERS,
+        consequence: Some("the owners of memory are incomplete"),
+        examine: file::lost_memory_events,
+    },
+    Rule {
         id: "R1",
         looks_for: "device events without operators",
         remedy: "Add ProfilerActivity.CPU to the activities.",
@@ -182,7 +191,7 @@ pub static RULES: [Rule; 45] = [
         id: "R4",
         looks_for: "operators without Python frames",
         remedy: "Record with with_stack=True to see modules and call stacks; host times grow.",
-        spoils: &["modules", "call stacks"],
+        spoils: &["modules", "call stacks", "modules of memory_owners"],
         consequence: None,
         examine: recorded::no_stacks,
     },
@@ -206,7 +215,7 @@ pub static RULES: [Rule; 45] = [
         id: "R7",
         looks_for: "device work without allocations",
         remedy: "Record with profile_memory=True to see memory.",
-        spoils: &["memory"],
+        spoils: &["memory_summary", "memory_owners", "memory_blocks", "memory_timeline", "memory_steps"],
         consequence: None,
         examine: recorded::no_allocations,
     },
@@ -246,7 +255,7 @@ pub static RULES: [Rule; 45] = [
         id: "R12",
         looks_for: "recordings without marked steps",
         remedy: "Call prof.step() after each step.",
-        spoils: &["step times"],
+        spoils: &["step times", "memory_steps"],
         consequence: None,
         examine: recorded::no_steps,
     },

@@ -11,17 +11,14 @@ use super::run::{RowKind, Run, RunEnd};
 use super::translation::{Translation, parse_argument};
 use crate::argument::Sequence;
 use crate::event_table::{
-    Collective, Event, EventId, Flow, LaunchGeometry, MemoryTransfer, Phase, PythonFrame, Synchronization,
-    TritonCall,
+    Collective, CounterSample, Event, EventId, Flow, LaunchGeometry, MemoryTransfer, Phase, PythonFrame,
+    Synchronization, TritonCall,
 };
 use crate::facts::Accelerator;
 use crate::string_table::StringId;
 use crate::trace::Trace;
 use crate::track_table::TrackId;
 use crate::warning::{EventFault, Tally, Warning};
-
-/// The argument `Device Type` of allocations of Apple's MPS: the number of `c10::DeviceType`.
-const DEVICE_TYPE_OF_MPS: i64 = 13;
 
 /// The trace so far, and what waits for later runs.
 #[derive(Default)]
@@ -92,6 +89,12 @@ impl Appender {
             columns.python_frame.push(first_row + row as usize, PythonFrame { id, parent, module });
         }
         trace.facts.accelerator = trace.facts.accelerator.or(run.accelerator);
+        for &(row, event) in &run.memory {
+            if event.device.is_mps() {
+                trace.facts.accelerator = Some(Accelerator::Mps);
+            }
+            columns.memory.push(first_row + row as usize, event);
+        }
         self.append_rare(run, first_row);
 
         let Appender { trace, translation, .. } = self;
@@ -102,6 +105,15 @@ impl Appender {
         for end in &run.ends {
             let track = translation.tracks[end.track as usize];
             self.ends.push(End { uid: first_uid + end.entry, track, time: end.time });
+        }
+        for sample in &run.samples {
+            let counter = translation.strings[sample.counter as usize];
+            trace.counters.push(CounterSample {
+                device: sample.device,
+                counter,
+                time: sample.time,
+                value: sample.value,
+            });
         }
         for metadata in &run.metadata {
             if !translation.append_metadata(metadata, trace) {
@@ -154,12 +166,8 @@ impl Appender {
                 synchronization,
                 graph_node,
                 launched_kernel,
-                device_type,
                 task_type,
             } = arguments;
-            if device_type == Some(DEVICE_TYPE_OF_MPS) {
-                trace.facts.accelerator = Some(Accelerator::Mps);
-            }
             self.task_types.extend(task_type.map(|task_type| (at, task_type)));
             let given = geometry != LaunchGeometry::default();
             append_geometry(trace, row, geometry, given);
@@ -249,6 +257,8 @@ struct Faults {
     without_duration: Tally,
     negative_duration: Tally,
     without_name: Tally,
+    unreadable_memory: Tally,
+    unreadable_sample: Tally,
     unclosed: Tally,
     unopened: Tally,
     unused_phases: Vec<(Option<char>, u64)>,
@@ -272,6 +282,8 @@ impl Faults {
             (&mut self.without_duration, of_run.without_duration),
             (&mut self.negative_duration, of_run.negative_duration),
             (&mut self.without_name, of_run.without_name),
+            (&mut self.unreadable_memory, of_run.unreadable_memory),
+            (&mut self.unreadable_sample, of_run.unreadable_sample),
         ] {
             if tally.count == 0 {
                 tally.first = first_uid + more.first;
@@ -298,6 +310,8 @@ impl Faults {
             (self.without_duration, EventFault::WithoutDuration),
             (self.negative_duration, EventFault::NegativeDuration),
             (self.without_name, EventFault::WithoutName),
+            (self.unreadable_memory, EventFault::UnreadableMemory),
+            (self.unreadable_sample, EventFault::UnreadableSample),
             (self.unclosed, EventFault::UnclosedBegin),
             (self.unopened, EventFault::UnopenedEnd),
         ];

@@ -10,6 +10,7 @@ mod other_recorders;
 mod pipeline;
 mod rare_arguments;
 mod run;
+mod samples;
 mod translation;
 mod valid_json;
 

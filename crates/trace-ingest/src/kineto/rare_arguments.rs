@@ -14,7 +14,6 @@ pub(crate) struct RareArguments {
     pub(crate) synchronization: Synchronization,
     pub(crate) graph_node: Option<i64>,
     pub(crate) launched_kernel: Option<StringId>,
-    pub(crate) device_type: Option<i64>,
     pub(crate) task_type: Option<StringId>,
 }
 
@@ -45,7 +44,7 @@ pub(crate) struct RareField(u8);
 
 type Set = fn(&mut RareArguments, RareText<'_>);
 
-const FIELDS: [(&[u8], Set); 34] = [
+const FIELDS: [(&[u8], Set); 33] = [
     (b"registers per thread", |to, value| to.geometry.registers_per_thread = value.unsigned()),
     (b"shared memory", |to, value| to.geometry.shared_memory = value.unsigned()),
     (b"bytes", |to, value| to.transfer.bytes = value.unsigned_long()),
@@ -53,7 +52,6 @@ const FIELDS: [(&[u8], Set); 34] = [
     (b"direction", |to, value| to.transfer.direction = Some(value.id)),
     (b"memory bandwidth (GB/s)", |to, value| to.transfer.bandwidth_gb_per_s = float(value.text)),
     (b"graph node id", |to, value| to.graph_node = value.integer()),
-    (b"Device Type", |to, value| to.device_type = value.integer()),
     (b"Task Type", |to, value| to.task_type = Some(value.id)),
     (b"kernel", |to, value| to.launched_kernel = Some(value.id)),
     (b"Collective name", |to, value| to.collective.name = Some(value.id)),

@@ -10,8 +10,9 @@ use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
 use super::boundary::event_starts;
 use super::rare_arguments::RareField;
+use super::samples::{counted_device, counter_values, is_memory, memory_event};
 use crate::category::{Category, KNOWN};
-use crate::event_table::{FlowEnd, FlowKind};
+use crate::event_table::{FlowEnd, FlowKind, MemoryEvent};
 use crate::facts::Accelerator;
 use crate::json::number::{integer, microseconds_to_nanoseconds};
 use crate::json::scanner::{Fault, RawValue, Scan, Scanner};
@@ -122,6 +123,15 @@ pub(crate) struct LocalFlow {
     pub(crate) time: Option<i64>,
 }
 
+/// A sample of a device counter.
+pub(crate) struct LocalSample {
+    pub(crate) device: i64,
+    pub(crate) counter: u32,
+    /// Absolute, in nanoseconds.
+    pub(crate) time: i64,
+    pub(crate) value: f64,
+}
+
 /// A metadata event.
 pub(crate) struct LocalMetadata {
     pub(crate) name: u32,
@@ -149,6 +159,8 @@ pub(crate) struct RunFaults {
     pub(crate) without_duration: Tally,
     pub(crate) negative_duration: Tally,
     pub(crate) without_name: Tally,
+    pub(crate) unreadable_memory: Tally,
+    pub(crate) unreadable_sample: Tally,
     pub(crate) unused_phases: Vec<(Option<char>, u64)>,
     pub(crate) unknown_metadata: u64,
 }
@@ -181,9 +193,13 @@ pub(crate) struct Run {
     pub(crate) python_frame: Vec<(u32, [Option<u32>; 3])>,
     pub(crate) grid_and_block: Vec<(u32, [[u32; 3]; 2])>,
     pub(crate) rare: Vec<RareValue>,
+    pub(crate) memory: Vec<(u32, MemoryEvent)>,
 
     /// The kind of devices that events of the run are of, where their category tells and is none of their work.
     pub(crate) accelerator: Option<Accelerator>,
+    pub(crate) samples: Vec<LocalSample>,
+    /// Where names of series are put together.
+    series_name: Vec<u8>,
     pub(crate) flows: Vec<LocalFlow>,
     pub(crate) metadata: Vec<LocalMetadata>,
     pub(crate) ends: Vec<LocalEnd>,
@@ -213,6 +229,8 @@ pub(crate) struct Entry<'t> {
     grid: RawValue<'t>,
     block: RawValue<'t>,
     metadata: RawValue<'t>,
+    /// `args` as it stands.
+    arguments: &'t [u8],
     /// A Python frame of which nothing behind its category was read.
     is_skipped: bool,
 }
@@ -228,6 +246,15 @@ impl Entry<'_> {
             b"fwdbwd" => Some(FlowKind::ForwardBackward),
             category if category.starts_with(b"cpu_to_") => Some(FlowKind::OperatorToDevice),
             _ => None,
+        }
+    }
+
+    /// Whether its arguments are those of an allocation or of counters, as far as it is known before them.
+    fn has_own_arguments(&self) -> bool {
+        match self.phase {
+            RawValue::Text(b"C") => true,
+            RawValue::Text(b"i" | b"I") => is_memory(self.name),
+            _ => false,
         }
     }
 
@@ -267,6 +294,8 @@ impl Run {
             python_frame,
             grid_and_block,
             rare,
+            memory,
+            samples,
             flows,
             metadata,
             ends
@@ -334,8 +363,40 @@ impl Run {
                 }
                 _ => self.faults.unknown_metadata += 1,
             },
+            b'C' => self.commit_samples(entry),
             0 => self.count_unused(None),
             other => self.count_unused(Some(other as char)),
+        }
+    }
+
+    /// A sample per series of a counter; of counters that are of no known device nothing is kept.
+    fn commit_samples(&mut self, entry: &Entry<'_>) {
+        let (Some(device), Some(name)) = (counted_device(entry.category, entry.pid), entry.name) else {
+            return self.count_unused(Some('C'));
+        };
+        let Some(time) = time(entry.timestamp) else {
+            return self.faults.without_timestamp.add(self.entries);
+        };
+        let Run { strings, samples, series_name, .. } = self;
+        let mut is_readable = true;
+        let read = counter_values(entry.arguments, |series, value| match value {
+            Some(value) => {
+                let counter = match series {
+                    b"" => strings.intern(name),
+                    series => {
+                        series_name.clear();
+                        series_name.extend_from_slice(name);
+                        series_name.extend_from_slice(b": ");
+                        series_name.extend_from_slice(series);
+                        strings.intern(series_name)
+                    }
+                };
+                samples.push(LocalSample { device, counter, time, value });
+            }
+            None => is_readable = false,
+        });
+        if read.is_err() || !is_readable {
+            self.faults.unreadable_sample.add(self.entries);
         }
     }
 
@@ -372,6 +433,12 @@ impl Run {
         let track = self.track(entry);
         self.rows.push(Row { entry: self.entries, kind, category, name, track, start, duration });
 
+        if kind == RowKind::Instant && is_memory(entry.name) {
+            match memory_event(entry.arguments) {
+                Some(event) => self.memory.push((row, event)),
+                None => self.faults.unreadable_memory.add(self.entries),
+            }
+        }
         for (value, column) in [
             (entry.external_id, &mut self.external_id),
             (entry.correlation, &mut self.correlation),
@@ -593,8 +660,14 @@ fn parse_entry<'t>(
             b"ts" => entry.timestamp = scanner.value()?,
             b"dur" => entry.duration = scanner.value()?,
             b"id" => entry.id = scanner.value()?,
-            b"args" if scanner.accept(b'{')? => {
-                scanner.members(|scanner, key| parse_argument(scanner, key, &mut entry, rare))?;
+            b"args" => {
+                let start = scanner.position;
+                if entry.has_own_arguments() || !scanner.accept(b'{')? {
+                    scanner.value()?;
+                } else {
+                    scanner.members(|scanner, key| parse_argument(scanner, key, &mut entry, rare))?;
+                }
+                entry.arguments = &scanner.text[start..scanner.position];
             }
             _ => {
                 scanner.value()?;

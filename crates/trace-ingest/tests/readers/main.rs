@@ -18,6 +18,7 @@ mod rocprof_pftrace;
 mod rocprof_rocpd;
 mod rocprof_rocpd_hostile;
 mod rocprof_run;
+mod samples;
 mod xplane;
 mod xplane_corpus;
 mod xplane_damage;

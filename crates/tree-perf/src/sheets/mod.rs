@@ -5,6 +5,7 @@ pub(crate) mod annotations;
 pub(crate) mod coll_analysis;
 pub(crate) mod concurrency;
 pub(crate) mod coverage;
+pub(crate) mod device_counters;
 pub(crate) mod frequent_sequences;
 pub(crate) mod gpu_timeline;
 pub(crate) mod host_ops;
@@ -12,6 +13,7 @@ pub(crate) mod hta;
 pub(crate) mod idle_causes;
 pub(crate) mod kernel_summary;
 pub(crate) mod launches;
+pub(crate) mod memory;
 pub(crate) mod ops_all;
 pub(crate) mod ops_summary;
 pub(crate) mod rooflines;
@@ -65,6 +67,16 @@ fn sheets_of<'a>(layout: ReportLayout) -> Vec<Sheet<'a, Analysis>> {
             "The rows of unified_perf_summary that can stand under a roofline: those with FLOPs, bytes, time and a peak of the architecture to be held against. By peak, the one with the most kernel time first; below a peak most kernel time first. Left out without an architecture.",
         ),
     ];
+    let memory_and_counters = [
+        memory::summary_sheet(),
+        memory::owners_sheet(),
+        memory::blocks_sheet(),
+        memory::timeline_sheet(),
+        memory::steps_sheet(),
+        device_counters::sheet(),
+        device_counters::timeline_sheet(),
+        device_counters::energy_sheet(),
+    ];
     let after = [
         kernel_summary::sheet(),
         short_kernels::histogram_sheet(),
@@ -80,5 +92,11 @@ fn sheets_of<'a>(layout: ReportLayout) -> Vec<Sheet<'a, Analysis>> {
         annotations::sheet(),
         coll_analysis::sheet(),
     ];
-    before.into_iter().chain(rooflines::sheets(layout)).chain(after).chain(hta::sheets()).collect()
+    before
+        .into_iter()
+        .chain(rooflines::sheets(layout))
+        .chain(after)
+        .chain(memory_and_counters)
+        .chain(hta::sheets())
+        .collect()
 }

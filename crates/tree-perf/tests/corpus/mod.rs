@@ -3,6 +3,7 @@
 mod conservation;
 mod devices;
 mod hta;
+mod memory;
 mod roofline;
 mod waits;
 

@@ -1,0 +1,344 @@
+//! Counters of the devices that the recorder sampled: power, clocks, utilization.
+
+use std::collections::BTreeMap;
+
+use gpu_timeline::{Activity, HeldSamples, Interval, IntervalSet};
+use sheets::ColumnKind::Number;
+use sheets::Unit::One;
+use sheets::{Chart, ChartShape, Column, Field, Role, Sheet, percent};
+use trace_ingest::{Category, CounterSample, Phase, StringId};
+
+use super::idle_causes::DEVICE;
+use crate::analysis::Analysis;
+use crate::device::interval;
+
+/// A counter of a device.
+struct Series {
+    device: i64,
+    counter: StringId,
+    values: HeldSamples,
+    /// Time in which a value is known.
+    known: IntervalSet,
+}
+
+/// The counters of all devices, and what they are held against.
+struct Counters {
+    /// From the first start of an event to the last end.
+    window: Interval,
+    series: Vec<Series>,
+    /// When each device did what.
+    work: BTreeMap<i64, Work>,
+}
+
+/// When a device worked.
+#[derive(Default)]
+struct Work {
+    busy: IntervalSet,
+    /// When it did nothing else, by activity.
+    alone: [IntervalSet; KINDS.len()],
+}
+
+const KINDS: [Activity; 3] = [Activity::Computation, Activity::Communication, Activity::Memcpy];
+
+/// In shorter stretches than this many intervals between samples a mean says more about what is around them.
+const SHORTEST_STRETCH: i64 = 5;
+
+/// A clock below this share of the highest seen is throttled.
+const THROTTLED: f64 = 0.9;
+
+/// `None` where nothing was sampled, or figures are those of TraceLens.
+fn counters(analysis: &Analysis) -> Option<Counters> {
+    let trace = analysis.trace();
+    if trace.counters().is_empty() || analysis.options().parity {
+        return None;
+    }
+    let events = trace.events();
+    let spans = events
+        .ids()
+        .filter(|&event| events.phase(event) == Phase::Complete && events.category(event) != Category::TRACE);
+    let window = spans
+        .map(|event| interval(trace, event))
+        .reduce(|all, one| Interval::new(all.start.min(one.start), all.end.max(one.end)))?;
+    let mut samples: BTreeMap<(i64, StringId), Vec<&CounterSample>> = BTreeMap::new();
+    for sample in trace.counters() {
+        samples.entry((sample.device, sample.counter)).or_default().push(sample);
+    }
+    let series = samples.into_iter().map(|((device, counter), samples)| {
+        let values = HeldSamples::new(samples.iter().map(|sample| (sample.time, sample.value)), window);
+        let known = values.known();
+        Series { device, counter, values, known }
+    });
+    let series: Vec<Series> = series.collect();
+    let work = series.iter().map(|series| series.device);
+    let mut work: BTreeMap<i64, Work> = work.map(|device| (device, Work::default())).collect();
+    for (device, work) in &mut work {
+        let of_device = |activity: Option<Activity>| -> IntervalSet {
+            let events = analysis
+                .activities()
+                .filter(|&(event, kind)| {
+                    events.device(event) == Some(*device) && activity.is_none_or(|activity| activity == kind)
+                })
+                .map(|(event, _)| interval(trace, event));
+            events.collect()
+        };
+        work.busy = of_device(None);
+        let each = KINDS.map(|activity| of_device(Some(activity)));
+        work.alone = std::array::from_fn(|kind| {
+            let others = (0..KINDS.len()).filter(|&other| other != kind);
+            others.fold(each[kind].clone(), |alone, other| alone.subtract(&each[other]))
+        });
+    }
+    Some(Counters { window, series, work })
+}
+
+type Context<'a> = (&'a Analysis, Counters);
+
+/// Index of a series in its counters.
+type Row = usize;
+
+fn name<'r>(analysis: &'r Analysis, series: &Series) -> &'r str {
+    analysis.trace().text(series.counter)
+}
+
+/// What stands in brackets at the end of the name, where counters have their unit.
+fn unit(name: &str) -> Option<&str> {
+    name.strip_suffix(')').and_then(|name| name.rsplit_once('(')).map(|(_, unit)| unit)
+}
+
+fn seconds(analysis: &Analysis, time: f64) -> f64 {
+    time / (analysis.trace().time_unit().per_microsecond() as f64 * 1e6)
+}
+
+/// A column filled from a series.
+fn of<'a>(
+    column: Column,
+    value: impl Fn(&Analysis, &Counters, &Series) -> Option<f64> + Send + Sync + 'static,
+) -> Field<Context<'a>, Row> {
+    column.field_in(move |(analysis, counters): &Context<'_>, &row: &Row| {
+        value(analysis, counters, &counters.series[row]).into()
+    })
+}
+
+fn value(name: &'static str, description: &'static str) -> Column {
+    Column::new(name, Number(One), description)
+}
+
+/// Its mean while the device did only one thing.
+fn alone<'a>(column: Column, kind: usize) -> Field<Context<'a>, Row> {
+    of(column, move |_, counters, series| {
+        let shortest = series.values.interval()?.saturating_mul(SHORTEST_STRETCH);
+        let stretches = counters.work.get(&series.device)?.alone[kind].iter();
+        series.values.mean_within(&stretches.filter(|stretch| stretch.length() >= shortest).collect())
+    })
+}
+
+/// One row per device and counter.
+pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
+    let names = [
+        DEVICE.field_in(|(_, counters): &Context<'_>, &row: &Row| counters.series[row].device.into()),
+        Column::text("counter", "Name of the counter, as the recorder gives it.").field_in(
+            |(analysis, counters): &Context<'_>, &row: &Row| name(analysis, &counters.series[row]).into(),
+        ),
+        Column::text("unit", "Unit of its values, the end of its name in brackets; empty without one.")
+            .with_role(Role::Detail)
+            .field_in(|(analysis, counters): &Context<'_>, &row: &Row| {
+                unit(name(analysis, &counters.series[row])).into()
+            }),
+        Column::count("samples", "Number of samples.")
+            .field_in(|(_, counters): &Context<'_>, &row: &Row| counters.series[row].values.samples().into()),
+    ];
+    let figures = [
+        of(
+            value("mean", "Mean over the time in which a value is known, in the counter's unit. A value holds until the next sample, for no longer than twice the median interval.")
+                .with_role(Role::Headline),
+            |_, _, series| series.values.mean(),
+        ),
+        of(value("min", "Smallest value, in the counter's unit."), |_, _, series| series.values.min()),
+        of(value("max", "Largest value, in the counter's unit."), |_, _, series| series.values.max()),
+        of(
+            value("p95", "Value that is not exceeded for 95 % of the time in which one is known, in the counter's unit."),
+            |_, _, series| series.values.quantile(0.95),
+        ),
+        of(
+            value("mean_while_busy", "Mean while the device ran anything, in the counter's unit."),
+            |_, counters, series| series.values.mean_within(&counters.work.get(&series.device)?.busy),
+        ),
+        of(
+            value("mean_while_idle", "Mean while it ran nothing, in the counter's unit."),
+            |_, counters, series| {
+                let idle = series.known.subtract(&counters.work.get(&series.device)?.busy);
+                series.values.mean_within(&idle)
+            },
+        ),
+        alone(value("mean_in_computation", "Mean while it only computed, in stretches of at least five intervals between samples, in the counter's unit; empty without such."), 0),
+        alone(value("mean_in_communication", "The same while it only communicated."), 1),
+        alone(value("mean_in_memcpy", "The same while it only copied."), 2),
+        of(
+            value("energy_j", "Energy in joules, of counters in W: values times the time that they hold, summed."),
+            |analysis, _, series| {
+                (unit(name(analysis, series)) == Some("W"))
+                    .then(|| seconds(analysis, series.values.integral()))
+            },
+        ),
+        of(
+            Column::percent("throttled_pct", "Of the clock SM Clock: time in which the device was busy and its clock below 0.9 of the highest seen, as a share of the busy time with a known clock, in percent."),
+            |analysis, counters, series| {
+                if !name(analysis, series).starts_with("SM Clock") {
+                    return None;
+                }
+                let busy = &counters.work.get(&series.device)?.busy;
+                let highest = series.values.max()?;
+                let throttled = series.values.time_within(busy, |clock| clock < THROTTLED * highest);
+                percent(throttled, series.values.time_within(busy, |_| true))
+            },
+        ),
+        of(
+            Column::microseconds("interval_us", "Median time in µs from a sample to the next."),
+            |analysis, _, series| series.values.interval().map(|interval| analysis.us(interval)),
+        ),
+        of(
+            Column::percent("coverage_pct", "Time in which a value is known as a share of the time from the first start of an event to the last end, in percent."),
+            |_, counters, series| percent(series.known.total_length(), counters.window.length()),
+        ),
+    ];
+    Sheet::with_context(
+        "device_counters",
+        "Counters of devices that the recorder sampled, such as power and clocks, weighed by time; written when the trace has them. Samples are a millisecond or so apart: they say nothing of single kernels.",
+        names.into_iter().chain(figures),
+        |analysis| {
+            let counters = counters(analysis)?;
+            let rows = (0..counters.series.len()).collect();
+            Some(((analysis, counters), rows))
+        },
+    )
+}
+
+/// Rows of the timeline of a counter.
+const MOST_PARTS: usize = 2000;
+
+const SERIES: Column = Column::text("series", "Device and counter.");
+const TIME: Column =
+    Column::milliseconds("t_ms", "Start of the part of the time, in ms since the first event of the trace.");
+const HEIGHT: Column = Column::percent(
+    "percent of max",
+    "The largest value in the part as a share of the largest of the counter, in percent, so that counters of different units can stand in one chart.",
+);
+
+/// One row per device, counter and part of the time.
+pub(crate) fn timeline_sheet<'a>() -> Sheet<'a, Analysis> {
+    struct Part {
+        series: String,
+        highest: f64,
+        start: i64,
+        min: f64,
+        max: f64,
+    }
+    let fields = [
+        SERIES.field_in(|_, part: &Part| (&part.series).into()),
+        TIME.with_role(Role::Name)
+            .field_in(|analysis: &&Analysis, part: &Part| analysis.ms(part.start).into()),
+        value("min", "Smallest value in the part, in the counter's unit.")
+            .field_in(|_, part: &Part| part.min.into()),
+        value("max", "Largest value in the part, in the counter's unit.")
+            .field_in(|_, part: &Part| part.max.into()),
+        HEIGHT
+            .field_in(|_, part: &Part| (part.highest > 0.0).then(|| part.max / part.highest * 100.0).into()),
+    ];
+    Sheet::with_context(
+        "device_counter_timeline",
+        "Counters of devices over time, each in at most 2,000 equal parts; parts without a known value are left out. Written when the trace has counters.",
+        fields,
+        |analysis: &'a Analysis| {
+            let counters = counters(analysis)?;
+            let parts = |series: &Series| {
+                let title = format!("device {}: {}", series.device, name(analysis, series));
+                let highest = series.values.max().unwrap_or(0.0);
+                let part = move |(start, min, max)| Part { series: title.clone(), highest, start, min, max };
+                series.values.parts(MOST_PARTS).into_iter().map(part).collect::<Vec<_>>()
+            };
+            let rows: Vec<Part> = counters.series.iter().flat_map(parts).collect();
+            (!rows.is_empty()).then_some((analysis, rows))
+        },
+    )
+    .with_chart(Chart::new(
+        "Counters over time",
+        SERIES.name,
+        HEIGHT.name,
+        "share of the counter's largest value (%)",
+        ChartShape::Lines { x: TIME.name, x_axis: "time (ms)", also: &[], borders: None },
+    ))
+}
+
+/// Steps with fewer samples of the power have no energy.
+const FEWEST_SAMPLES: usize = 20;
+
+/// One row per device and marked step.
+pub(crate) fn energy_sheet<'a>() -> Sheet<'a, Analysis> {
+    struct Energy {
+        device: i64,
+        counter: StringId,
+        step: StringId,
+        samples: usize,
+        time: i64,
+        /// In the counter's unit times the trace's unit of time.
+        integral: f64,
+        mean: Option<f64>,
+    }
+    let fields = [
+        DEVICE.field_in(|_, row: &Energy| row.device.into()),
+        Column::text("counter", "Counter of the power.")
+            .field_in(|analysis: &&Analysis, row: &Energy| analysis.trace().text(row.counter).into()),
+        Column::text("step", "The program's marked step.")
+            .field_in(|analysis: &&Analysis, row: &Energy| analysis.trace().text(row.step).into()),
+        value(
+            "energy_j",
+            "Energy in joules: watts times the time that they hold while the step ran on the host, summed.",
+        )
+        .with_role(Role::Headline)
+        .field_in(|analysis: &&Analysis, row: &Energy| seconds(analysis, row.integral).into()),
+        value("mean_w", "Mean power in watts.").field_in(|_, row: &Energy| row.mean.into()),
+        Column::milliseconds("known_ms", "Time of the step in ms in which the power is known.")
+            .field_in(|analysis: &&Analysis, row: &Energy| analysis.ms(row.time).into()),
+        Column::count("samples", "Samples in the step.").field_in(|_, row: &Energy| row.samples.into()),
+    ];
+    Sheet::with_context(
+        "device_energy",
+        "Energy that a device took in each of the program's marked steps, of those with at least 20 samples of its power; written when the trace has such.",
+        fields,
+        |analysis: &'a Analysis| {
+            let counters = counters(analysis)?;
+            let (steps, _) = crate::memory::steps_and_driver_calls(analysis.trace());
+            let mut rows = Vec::new();
+            for series in counters.series.iter().filter(|series| unit(name(analysis, series)) == Some("W")) {
+                let mut times: Vec<i64> = analysis
+                    .trace()
+                    .counters()
+                    .iter()
+                    .filter(|sample| (sample.device, sample.counter) == (series.device, series.counter))
+                    .map(|sample| sample.time)
+                    .collect();
+                times.sort_unstable();
+                for step in &steps {
+                    let before = |time: i64| times.partition_point(|&sample| sample < time);
+                    let samples = before(step.end).saturating_sub(before(step.start));
+                    if samples < FEWEST_SAMPLES {
+                        continue;
+                    }
+                    let time = IntervalSet::from(Interval::new(step.start, step.end));
+                    let mean = series.values.mean_within(&time);
+                    let known = series.values.time_within(&time, |_| true);
+                    rows.push(Energy {
+                        device: series.device,
+                        counter: series.counter,
+                        step: step.name,
+                        samples,
+                        time: known,
+                        integral: mean.unwrap_or(0.0) * known as f64,
+                        mean,
+                    });
+                }
+            }
+            (!rows.is_empty()).then_some((analysis, rows))
+        },
+    )
+}

@@ -1,0 +1,448 @@
+//! Memory of the devices: its peak, who holds it then, how it changes, and what steps leave behind.
+
+use std::cmp::Reverse;
+
+use hashbrown::HashMap;
+use sheets::ColumnKind::{Number, Whole};
+use sheets::Unit::{Bytes, Mebibytes};
+use sheets::{Cell, Chart, ChartShape, Column, Field, Role, Sheet};
+use trace_ingest::{MemoryDevice, StringId};
+
+use crate::analysis::Analysis;
+use crate::memory::{Block, Bucket, DeviceMemory, Growth, MODULE, MemoryUse, StepMemory};
+
+/// What a sheet of memory is made from.
+type Context<'a> = (&'a Analysis, &'a MemoryUse);
+
+const DEVICE: Column =
+    Column::text("device", "Kind and index of the device, as PyTorch names it; CPU is the host.");
+
+fn bytes(name: &'static str, description: &'static str) -> Column {
+    Column::new(name, Whole(Bytes), description)
+}
+
+/// The sheets' rows of all devices; without any, there is no sheet.
+fn rows<'a, R>(
+    analysis: &'a Analysis,
+    of_device: impl Fn(&'a MemoryUse, &'a DeviceMemory) -> Vec<R>,
+) -> Option<(Context<'a>, Vec<R>)> {
+    let memory = analysis.memory()?;
+    let rows: Vec<R> = memory.devices.iter().flat_map(|device| of_device(memory, device)).collect();
+    (!rows.is_empty()).then_some(((analysis, memory), rows))
+}
+
+fn text<'r>((analysis, _): &'r Context<'_>, name: Option<StringId>) -> Cell<'r> {
+    name.map(|name| analysis.trace().text(name)).into()
+}
+
+/// The name of a module without what marks its frame.
+fn module<'r>((analysis, _): &'r Context<'_>, name: Option<StringId>) -> Cell<'r> {
+    name.map(|name| analysis.trace().text(name).trim_start_matches(MODULE)).into()
+}
+
+fn step_name<'r>((analysis, memory): &'r Context<'_>, time: i64) -> Cell<'r> {
+    memory.step_at(time).map(|step| analysis.trace().text(step.name)).into()
+}
+
+/// One row per device.
+pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
+    type Row<'a> = &'a DeviceMemory;
+    fn of<'a>(column: Column, value: fn(&DeviceMemory) -> i64) -> Field<Context<'a>, Row<'a>> {
+        column.field(move |row: &Row<'_>| value(row).into())
+    }
+    fn of_reserved<'a>(
+        column: Column,
+        value: fn(&DeviceMemory) -> Option<i64>,
+    ) -> Field<Context<'a>, Row<'a>> {
+        column.field(move |row: &Row<'_>| value(row).into())
+    }
+    let peak = |row: &DeviceMemory| row.states[row.peak].allocated;
+    let fields = [
+        DEVICE.field_in(|_, row: &Row<'_>| row.device.to_string().into()),
+        of(
+            bytes("peak_bytes", "The most bytes that were allocated at once, as the allocator counts.")
+                .with_role(Role::Headline),
+            peak,
+        ),
+        of_reserved(
+            bytes(
+                "reserved_peak_bytes",
+                "The most bytes that the allocator held of the device's memory; empty for the CPU.",
+            ),
+            DeviceMemory::reserved_peak,
+        ),
+        of_reserved(
+            bytes(
+                "slack_at_peak_bytes",
+                "Bytes reserved and not allocated at the peak: cached or fragmented; empty for the CPU.",
+            ),
+            |row| Some(row.states[row.peak].reserved? - row.states[row.peak].allocated),
+        ),
+        of(
+            bytes(
+                "attributed_bytes",
+                "Bytes live at the peak that were allocated while the recording ran; their owners are in memory_owners.",
+            ),
+            DeviceMemory::attributed,
+        ),
+        of(
+            bytes(
+                "unattributed_bytes",
+                "The rest of the peak: allocated before the recording began, such as weights and the optimizer's state.",
+            ),
+            |row| row.states[row.peak].allocated - row.attributed(),
+        ),
+        of(bytes("base_bytes", "Bytes allocated before the first event."), |row| row.base),
+        of(bytes("end_bytes", "Bytes allocated after the last event."), |row| {
+            row.states.last().map_or(row.base, |state| state.allocated)
+        }),
+        of(Column::count("events", "Allocations and deallocations that were recorded."), |row| {
+            row.states.len() as i64
+        }),
+        of(Column::count("allocations", "Allocations among them."), |row| {
+            row.states.iter().filter(|state| state.change > 0).count() as i64
+        }),
+        of(bytes("churn_bytes", "Sum of the sizes of all allocations."), DeviceMemory::churn),
+        of(
+            Column::count(
+                "growths",
+                "How often the allocator reserved more, which takes calls of the driver that may wait for the device.",
+            ),
+            |row| row.growths.count as i64,
+        ),
+        of(bytes("growth_bytes", "Bytes that it reserved more, in all."), |row| row.growths.bytes),
+        of(
+            Column::count(
+                "driver_calls",
+                "Calls of cudaMalloc, hipMalloc and the like between an event that found more reserved and the one before it on its thread.",
+            ),
+            |row| row.growths.calls as i64,
+        ),
+        of(Column::count("out_of_memory", "Allocations that failed for lack of memory."), |row| {
+            row.failures as i64
+        }),
+    ];
+    let of_time = [
+        Column::milliseconds("driver_time_ms", "Time of these calls in ms.")
+            .field_in(|(analysis, _): &Context<'_>, row: &Row<'_>| analysis.ms(row.growths.time).into()),
+        Column::milliseconds("peak_time_ms", "When the peak was first reached, in ms since the first event of the trace.")
+            .field_in(|(analysis, _): &Context<'_>, row: &Row<'_>| analysis.ms(row.states[row.peak].time).into()),
+        Column::text("peak_step", "The program's marked step around that time; empty without one.")
+            .with_role(Role::Detail)
+            .field_in(|context: &Context<'_>, row: &Row<'_>| step_name(context, row.states[row.peak].time)),
+        Column::text("leak", "grows where more memory is live at the end of every step from the third on than at that of the step before, by at least 1 MiB and 0.1 % of the peak in all; steady otherwise; empty with fewer than four marked steps.")
+            .with_role(Role::Detail)
+            .field_in(|(_, memory): &Context<'_>, row: &Row<'_>| match row.growth(&memory.steps) {
+                Growth::Unknown => Cell::Missing,
+                Growth::Steady => "steady".into(),
+                Growth::Leak { .. } => "grows".into(),
+            }),
+        bytes("leak_bytes", "Bytes that the steps from the third on grew by, where each of them did.")
+            .with_role(Role::Detail)
+            .field_in(|(_, memory): &Context<'_>, row: &Row<'_>| match row.growth(&memory.steps) {
+                Growth::Leak { bytes, .. } => bytes.into(),
+                Growth::Unknown | Growth::Steady => Cell::Missing,
+            }),
+        Column::text("leak_owner", "The operator that most of what these steps leave behind was allocated by.")
+            .with_role(Role::Detail)
+            .field_in(|context: &Context<'_>, row: &Row<'_>| match row.growth(&context.1.steps) {
+                Growth::Leak { owner, .. } => text(context, owner),
+                Growth::Unknown | Growth::Steady => Cell::Missing,
+            }),
+    ];
+    Sheet::with_context(
+        "memory_summary",
+        "Memory of a device while the recording ran, as PyTorch's allocator counts it; written when allocations were recorded (profile_memory).",
+        fields.into_iter().chain(of_time),
+        |analysis| rows(analysis, |_, device| vec![device]),
+    )
+}
+
+/// What blocks are counted by.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum OwnerKind {
+    Operator,
+    Outermost,
+    Module,
+}
+
+impl OwnerKind {
+    const ALL: [OwnerKind; 3] = [OwnerKind::Operator, OwnerKind::Outermost, OwnerKind::Module];
+
+    fn name(self) -> &'static str {
+        match self {
+            OwnerKind::Operator => "operator",
+            OwnerKind::Outermost => "outermost operator",
+            OwnerKind::Module => "module",
+        }
+    }
+
+    fn of(self, block: &Block) -> Option<StringId> {
+        match self {
+            OwnerKind::Operator => block.owner.operator,
+            OwnerKind::Outermost => block.owner.outermost.map(|outermost| outermost.name),
+            OwnerKind::Module => block.owner.module,
+        }
+    }
+}
+
+/// The blocks of a device that one owner asked for.
+struct OwnerRow {
+    device: MemoryDevice,
+    kind: OwnerKind,
+    owner: Option<StringId>,
+    at_peak: i64,
+    blocks: usize,
+    peak: i64,
+    churn: i64,
+    allocations: usize,
+    longest: i64,
+}
+
+/// One row per device and owner, by operators, by outermost operators, and by modules.
+pub(crate) fn owners_sheet<'a>() -> Sheet<'a, Analysis> {
+    let names = [
+        DEVICE.field_in(|_, row: &OwnerRow| row.device.to_string().into()),
+        Column::text("by", "operator: the innermost one around the allocation that does more than allocate (not aten::empty and the like). outermost operator: the one that no other is around. module: the innermost nn.Module. Each kind counts all blocks.")
+            .field_in(|_, row: &OwnerRow| row.kind.name().into()),
+        Column::text("owner", "Its name; (none) of blocks that were allocated outside of any.")
+            .field_in(|context: &Context<'_>, row: &OwnerRow| match (row.owner, row.kind) {
+                (None, _) => "(none)".into(),
+                (owner, OwnerKind::Module) => module(context, owner),
+                (owner, _) => text(context, owner),
+            }),
+    ];
+    let figures = [
+        bytes("bytes_at_peak", "Bytes of its blocks that are live at the device's peak. They add up to attributed_bytes of memory_summary for each kind of owner.")
+            .with_role(Role::Headline)
+            .field_in(|_, row: &OwnerRow| row.at_peak.into()),
+        Column::percent("percent of peak", "These as a share of all that is allocated at the peak, in percent.")
+            .with_role(Role::Headline)
+            .field_in(|_, row: &OwnerRow| sheets::percent(row.at_peak, row.peak).into()),
+        Column::count("blocks_at_peak", "Number of these blocks.").field_in(|_, row: &OwnerRow| row.blocks.into()),
+        bytes("churn_bytes", "Sum of the sizes of all its allocations.").field_in(|_, row: &OwnerRow| row.churn.into()),
+        Column::count("allocations", "Number of its allocations.").field_in(|_, row: &OwnerRow| row.allocations.into()),
+        Column::milliseconds("longest_lifetime_ms", "Longest time in ms from an allocation to its deallocation, or to the last event of the device where there is none.")
+            .field_in(|(analysis, _): &Context<'_>, row: &OwnerRow| analysis.ms(row.longest).into()),
+    ];
+    Sheet::with_context(
+        "memory_owners",
+        "Who allocated the memory of a device while the recording ran, by operator, by outermost operator and by module, most bytes at the peak first; written when allocations were recorded. Modules need Python frames.",
+        names.into_iter().chain(figures),
+        |analysis| rows(analysis, owner_rows),
+    )
+}
+
+fn owner_rows(memory: &MemoryUse, device: &DeviceMemory) -> Vec<OwnerRow> {
+    let peak = device.states[device.peak].allocated;
+    let last = device.states.last().map_or(0, |state| state.time);
+    let mut all = Vec::new();
+    let kinds = OwnerKind::ALL.into_iter().filter(|&kind| kind != OwnerKind::Module || memory.has_modules);
+    for kind in kinds {
+        let mut owners: HashMap<Option<StringId>, OwnerRow> = HashMap::new();
+        for block in &device.blocks {
+            let Some(from) = block.from else { continue };
+            let owner = kind.of(block);
+            let row = owners.entry(owner).or_insert(OwnerRow {
+                device: device.device,
+                kind,
+                owner,
+                at_peak: 0,
+                blocks: 0,
+                peak,
+                churn: 0,
+                allocations: 0,
+                longest: 0,
+            });
+            if block.is_live(device.peak) {
+                row.at_peak = row.at_peak.saturating_add(block.bytes);
+                row.blocks += 1;
+            }
+            row.churn = row.churn.saturating_add(block.bytes);
+            row.allocations += 1;
+            let end = block.until.map_or(last, |until| device.states[until].time);
+            row.longest = row.longest.max(end - device.states[from].time);
+        }
+        let mut rows: Vec<OwnerRow> = owners.into_values().collect();
+        rows.sort_unstable_by_key(|row| (Reverse(row.at_peak), Reverse(row.churn), row.owner));
+        all.extend(rows);
+    }
+    all
+}
+
+/// Rows of the largest blocks.
+const MOST_BLOCKS: usize = 200;
+
+/// One row per block that is live at the peak.
+pub(crate) fn blocks_sheet<'a>() -> Sheet<'a, Analysis> {
+    type Row<'a> = (&'a DeviceMemory, &'a Block);
+    fn allocated_at((device, block): &Row<'_>) -> Option<i64> {
+        block.from.map(|from| device.states[from].time)
+    }
+    let fields = [
+        DEVICE.field_in(|_, row: &Row<'_>| row.0.device.to_string().into()),
+        bytes("bytes", "Size of the block.")
+            .with_role(Role::Headline)
+            .field_in(|_, row: &Row<'_>| row.1.bytes.into()),
+        Column::text("operator", "The innermost operator around its allocation that does more than allocate; empty without one.")
+            .field_in(|context: &Context<'_>, row: &Row<'_>| text(context, row.1.owner.operator)),
+        Column::text("module", "The innermost nn.Module around it; empty without one.")
+            .field_in(|context: &Context<'_>, row: &Row<'_>| module(context, row.1.owner.module))
+            .when(|(_, memory)| memory.has_modules),
+        Column::milliseconds("allocated_ms", "When it was allocated, in ms since the first event of the trace; empty where that was before the recording.")
+            .field_in(|(analysis, _): &Context<'_>, row: &Row<'_>| {
+                allocated_at(row).map(|time| analysis.ms(time)).into()
+            }),
+        Column::text("step", "The program's marked step around that time; empty without one.")
+            .with_role(Role::Detail)
+            .field_in(|context: &Context<'_>, row: &Row<'_>| {
+                allocated_at(row).map_or(Cell::Missing, |time| step_name(context, time))
+            }),
+        Column::text("class", "within operator: freed while the outermost operator that allocated it still ran. within step: freed in the same marked step. held: freed later. to the end: not freed while the recording ran. from before: allocated before the recording began and freed while it ran.")
+            .with_role(Role::Detail)
+            .field_in(|(_, memory): &Context<'_>, row: &Row<'_>| memory.lifetime(row.0, row.1).name().into()),
+    ];
+    Sheet::with_context(
+        "memory_blocks",
+        "Blocks that are live at the peak of a device's memory, the largest 200 of each device, as far as the recording has their allocation or deallocation; written when allocations were recorded.",
+        fields,
+        |analysis| {
+            rows(analysis, |_, device| {
+                let mut blocks: Vec<&Block> =
+                    device.blocks.iter().filter(|block| block.is_live(device.peak)).collect();
+                blocks.sort_by_key(|block| (Reverse(block.bytes), block.from));
+                blocks.into_iter().take(MOST_BLOCKS).map(|block| (device, block)).collect()
+            })
+        },
+    )
+}
+
+/// Rows of a device's timeline.
+const MOST_BUCKETS: usize = 2000;
+
+const TIME: Column =
+    Column::milliseconds("t_ms", "Start of the part of the time, in ms since the first event of the trace.");
+const MOST_ALLOCATED: Column =
+    Column::new("allocated_max_mib", Number(Mebibytes), "The most memory that was allocated in it, in MiB.");
+const RESERVED: Column = Column::new(
+    "reserved_max_mib",
+    Number(Mebibytes),
+    "The most that the allocator held in it, in MiB; empty for the CPU.",
+);
+const STEP_BORDER: Column = Column::new(
+    "step_border_mib",
+    Number(Mebibytes),
+    "Where the chart marks the begin of a step: the reserved memory, or the allocated one, of the first part that begins in the step; empty elsewhere.",
+);
+
+fn mebibytes(size: i64) -> f64 {
+    size as f64 / f64::from(1 << 20)
+}
+
+/// One row per part of the time.
+pub(crate) fn timeline_sheet<'a>() -> Sheet<'a, Analysis> {
+    /// A part, and whether it is the first of a step.
+    struct Row {
+        device: MemoryDevice,
+        bucket: Bucket,
+        begins_step: bool,
+    }
+    let fields = [
+        DEVICE.field_in(|_, row: &Row| row.device.to_string().into()),
+        TIME.with_role(Role::Name)
+            .field_in(|(analysis, _): &Context<'_>, row: &Row| analysis.ms(row.bucket.start).into()),
+        Column::new(
+            "allocated_min_mib",
+            Number(Mebibytes),
+            "The least memory that was allocated in it, in MiB.",
+        )
+        .field_in(|_, row: &Row| mebibytes(row.bucket.min).into()),
+        MOST_ALLOCATED.field_in(|_, row: &Row| mebibytes(row.bucket.max).into()),
+        RESERVED.field_in(|_, row: &Row| row.bucket.reserved.map(mebibytes).into()),
+        Column::text("step", "The program's marked step around its start; empty without one.")
+            .with_role(Role::Detail)
+            .field_in(|context: &Context<'_>, row: &Row| step_name(context, row.bucket.start)),
+        STEP_BORDER.with_role(Role::Provenance).field_in(|_, row: &Row| {
+            let height = row.bucket.reserved.unwrap_or(row.bucket.max);
+            row.begins_step.then(|| mebibytes(height)).into()
+        }),
+    ];
+    Sheet::with_context(
+        "memory_timeline",
+        "Memory of a device over time, from its first allocation or deallocation to its last, in at most 2,000 equal parts; written when allocations were recorded.",
+        fields,
+        |analysis| {
+            rows(analysis, |memory, device| {
+                let mut last_step = None;
+                let row = |bucket: Bucket| {
+                    let step = memory.step_at(bucket.start).map(|step| step.start);
+                    let begins_step = step.is_some() && step != last_step;
+                    last_step = step.or(last_step);
+                    Row { device: device.device, bucket, begins_step }
+                };
+                device.timeline(MOST_BUCKETS).into_iter().map(row).collect()
+            })
+        },
+    )
+    .with_chart(Chart::new(
+        "Memory over time",
+        DEVICE.name,
+        MOST_ALLOCATED.name,
+        "memory (MiB)",
+        ChartShape::Lines {
+            x: TIME.name,
+            x_axis: "time (ms)",
+            also: &[RESERVED.name],
+            borders: Some(STEP_BORDER.name),
+        },
+    ))
+}
+
+/// One row per device and step.
+pub(crate) fn steps_sheet<'a>() -> Sheet<'a, Analysis> {
+    struct Row {
+        device: MemoryDevice,
+        step: usize,
+        memory: StepMemory,
+    }
+    let names = [
+        DEVICE.field_in(|_, row: &Row| row.device.to_string().into()),
+        Column::text("step", "The program's marked step.").field_in(
+            |(analysis, memory): &Context<'_>, row: &Row| {
+                analysis.trace().text(memory.steps[row.step].name).into()
+            },
+        ),
+    ];
+    let figures = [
+        bytes("growth_bytes", "Bytes live at the end of the step less those at the end of the step before; of the first step, less those at its start.")
+            .with_role(Role::Headline)
+            .field_in(|_, row: &Row| row.memory.growth.into()),
+        bytes("peak_bytes", "The most bytes that were allocated while it ran.")
+            .field_in(|_, row: &Row| row.memory.peak.into()),
+        bytes("end_bytes", "Bytes allocated at its end.").field_in(|_, row: &Row| row.memory.allocated.into()),
+        bytes("survivors_bytes", "Bytes allocated in the step that are live at the end of the next one; empty for the last.")
+            .field_in(|_, row: &Row| row.memory.survivors.into()),
+        Column::text("largest_survivor", "The operator that most of these were allocated by.")
+            .with_role(Role::Detail)
+            .field_in(|context: &Context<'_>, row: &Row| text(context, row.memory.survivor)),
+        Column::count("allocations", "Allocations in it.").field_in(|_, row: &Row| row.memory.allocations.into()),
+        bytes("churn_bytes", "Sum of their sizes.").field_in(|_, row: &Row| row.memory.churn.into()),
+        Column::milliseconds("start_ms", "Its start, in ms since the first event of the trace.").field_in(
+            |(analysis, memory): &Context<'_>, row: &Row| analysis.ms(memory.steps[row.step].start).into(),
+        ),
+        Column::milliseconds("end_ms", "Its end, in ms since the first event of the trace.").field_in(
+            |(analysis, memory): &Context<'_>, row: &Row| analysis.ms(memory.steps[row.step].end).into(),
+        ),
+    ];
+    Sheet::with_context(
+        "memory_steps",
+        "What each of the program's marked steps (prof.step()) did to the memory of a device, in their order; written when allocations were recorded and steps are marked.",
+        names.into_iter().chain(figures),
+        |analysis| {
+            rows(analysis, |memory, device| {
+                let row = |(step, memory)| Row { device: device.device, step, memory };
+                device.in_steps(&memory.steps).into_iter().enumerate().map(row).collect()
+            })
+        },
+    )
+}
