@@ -33,7 +33,7 @@ fn arrow(builder: &mut TraceBuilder, id: i64, from: (i64, i64), to: (i64, i64)) 
     for (end, (lane, time)) in [(FlowEnd::Start, from), (FlowEnd::Finish, to)] {
         let track = builder.track(0, lane);
         let id = FlowKind::FIRST_GRAPH_DEPENDENCY + id;
-        builder.flow(Flow { kind: FlowKind::GraphDependency, end, id, track, time: Some(time) });
+        builder.flow(Flow { kind: FlowKind::GraphDependency, end, id, track, time: Some(time), event: None });
     }
 }
 

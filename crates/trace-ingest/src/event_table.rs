@@ -372,4 +372,6 @@ pub struct Flow {
     pub track: TrackId,
     /// When, relative to the trace's origin; kept for [`FlowKind::GraphDependency`] only, whose ids name no event.
     pub time: Option<i64>,
+    /// Index in the file's list of the event at this end, where the file says which it is.
+    pub event: Option<u32>,
 }

@@ -17,6 +17,8 @@ mod kineto;
 #[cfg(feature = "metal")]
 pub mod metal;
 mod open;
+#[cfg(feature = "kineto")]
+mod perfetto;
 #[cfg(feature = "rocprof")]
 mod read_ahead;
 mod recording;
@@ -30,7 +32,7 @@ mod trace;
 mod track_table;
 mod warning;
 // The other formats use a part of it.
-#[cfg(any(feature = "xplane", feature = "rocprof"))]
+#[cfg(any(feature = "xplane", feature = "kineto"))]
 #[cfg_attr(not(feature = "xplane"), allow(dead_code))]
 mod wire;
 #[cfg(feature = "xplane")]
