@@ -6,6 +6,9 @@ use crate::sparse_column::SparseColumn;
 use crate::string_table::StringId;
 use crate::track_table::TrackId;
 
+/// Bits of the number of a graph's node below those of the graph's number.
+pub(crate) const GRAPH_NODE_BITS: u32 = 32;
+
 /// Handle of an event: its row in the [`EventTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EventId(pub u32);
@@ -189,7 +192,7 @@ pub struct ArgumentColumns {
     pub triton: SparseColumn<TritonCall>,
     /// What a synchronization waits for.
     pub synchronization: SparseColumn<Synchronization>,
-    /// `graph node id`: node of a captured graph.
+    /// `graph node id`: node of a captured graph. The number of the graph is in the upper half, where it is known.
     pub graph_node: SparseColumn<i64>,
     /// `kernel`: name of the kernel that a launch is for, also of launches that a graph capture records.
     pub launched_kernel: SparseColumn<StringId>,
@@ -317,6 +320,16 @@ impl EventTable {
     #[inline]
     pub fn sequence_number(&self, event: EventId) -> Option<i64> {
         self.arguments.sequence_number.get(event.index())
+    }
+
+    /// Number of the captured graph that the event is a node of, where the recorder tells it.
+    #[inline]
+    pub fn graph(&self, event: EventId) -> Option<i64> {
+        self.arguments
+            .graph_node
+            .get(event.index())
+            .map(|node| node >> GRAPH_NODE_BITS)
+            .filter(|&graph| graph > 0)
     }
 
     pub(crate) fn push(&mut self, event: Event) -> EventId {

@@ -1,6 +1,8 @@
 //! Arguments that few events have: a row of the table says what an argument is called and where its value goes.
 
-use crate::event_table::{Collective, LaunchGeometry, MemoryTransfer, Synchronization, TritonCall};
+use crate::event_table::{
+    Collective, GRAPH_NODE_BITS, LaunchGeometry, MemoryTransfer, Synchronization, TritonCall,
+};
 use crate::json::number::{float, integer};
 use crate::string_table::StringId;
 use crate::trace::EventArguments;
@@ -41,7 +43,7 @@ impl RareArguments {
 /// lower half alone, beside the graph's.
 fn whole_node(graph: Option<i64>, node: i64) -> i64 {
     let upper = graph.filter(|graph| (1..1 << 31).contains(graph) && (0..1 << 32).contains(&node));
-    upper.unwrap_or(0) << 32 | node
+    upper.unwrap_or(0) << GRAPH_NODE_BITS | node
 }
 
 /// Value of a rare argument.
