@@ -14,10 +14,12 @@ mod document;
 mod flavour;
 mod forward;
 mod kernels;
+mod kineto_pftrace;
 mod metal;
 mod model;
 mod plan;
 mod player;
+mod protobuf;
 mod recommender;
 mod recording;
 mod requests;
@@ -65,6 +67,10 @@ pub(crate) struct Arguments {
     /// Format of a rocprof run [default: json]
     #[arg(long, value_enum)]
     format: Option<rocprof::Format>,
+    /// Writes a Kineto trace in other forms, too, with device times as these have them: run.json.gz, run.k1.pftrace.gz,
+    /// run.k2.pftrace and run.k3.pftrace of the directory --out
+    #[arg(long = "as", value_enum, requires = "out", conflicts_with = "format")]
+    also: Option<AlsoAs>,
     /// File to write, compressed when its name ends in .gz; of CSV, the directory [default: standard output]
     #[arg(long)]
     out: Option<PathBuf>,
@@ -112,6 +118,13 @@ impl Plants {
             loses_memory_events: asked.contains(&Plant::LostMemoryEvents),
         }
     }
+}
+
+/// Another form of Kineto's traces than JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum AlsoAs {
+    /// Perfetto traces, as recorders of July, August and September 2026 write them.
+    Pftrace,
 }
 
 /// What was recorded, and by which profiler.
@@ -285,6 +298,12 @@ pub(crate) fn run(arguments: &Arguments) -> ChoreResult {
         is_marked: !arguments.unmarked,
         plants: Plants::from_asked(&arguments.plant),
     };
+    if let (Some(AlsoAs::Pftrace), Some(folder)) = (arguments.also, &arguments.out) {
+        if options.flavour != Flavour::Cuda || arguments.truth.is_some() || !arguments.plant.is_empty() {
+            return Err("--as pftrace is for --flavour cuda, and without --truth and --plant".into());
+        }
+        return write_all_forms(options, folder).map(|()| Outcome::Good);
+    }
     let truth = match &arguments.out {
         None => generate(options, &mut io::stdout().lock())?,
         Some(path) => write_file(path, |out| generate(options, out))?,
@@ -313,6 +332,19 @@ pub(crate) fn write_run(run: Run, is_marked: bool, out: &mut dyn Write) -> Resul
     generate(Options { length, flavour, workload, seed, python_frames, layout, is_marked, plants }, out)
 }
 
+/// Writes a trace as JSON and in the forms of Perfetto traces into a directory.
+fn write_all_forms(options: Options, folder: &Path) -> Result<(), Box<dyn Error>> {
+    let mut document = Vec::new();
+    generate(options, &mut document)?;
+    let run = kineto_pftrace::Run::new(&document)?;
+    std::fs::create_dir_all(folder)?;
+    write_file(&folder.join("run.json.gz"), |out| Ok(run.write_json(out)?))?;
+    for form in kineto_pftrace::Form::ALL {
+        write_file(&folder.join(form.file_name()), |out| Ok(run.write(form, out)?))?;
+    }
+    Ok(())
+}
+
 /// Writes what another profiler than Kineto recorded.
 fn run_other(arguments: &Arguments) -> ChoreResult {
     let of_kineto = [
@@ -323,6 +355,7 @@ fn run_other(arguments: &Arguments) -> ChoreResult {
         ("--unmarked", arguments.unmarked),
         ("--plant", !arguments.plant.is_empty()),
         ("--truth", arguments.truth.is_some()),
+        ("--as", arguments.also.is_some()),
     ];
     let is_metal = arguments.workload == Recorded::Metal;
     if let Some((option, _)) = of_kineto.into_iter().find(|(_, given)| *given) {

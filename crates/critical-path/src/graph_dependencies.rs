@@ -1,20 +1,20 @@
-//! Arrows between the nodes of a replayed graph, brought to the device events at their ends. The recorder writes the
-//! start of an arrow at the end of a node, its finish at the start of another of the same replay, and no more.
+//! Arrows between the nodes of a replayed graph, brought to the device events at their ends. Where the file does not say
+//! which events these are, the start of an arrow stands at the end of a node and its finish at the start of another of the
+//! same replay.
 
 use hashbrown::{HashMap, HashSet};
-use trace_ingest::{Category, FlowEnd, FlowKind, Trace, TrackId};
+use trace_ingest::{Category, EventId, Flow, FlowEnd, FlowKind, Trace, TrackId};
 
 use crate::fault::{Fault, Faults};
-use crate::recorded::Work;
 
-/// Positions of two works.
+/// Positions of two events among those that may be nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dependency {
     pub(crate) from: u32,
     pub(crate) to: u32,
 }
 
-/// Works that are tried for the start of an arrow.
+/// Events that are tried for the start of an arrow.
 const MOST_CANDIDATES: usize = 64;
 
 /// Whether a category is of nodes of graphs that are no kernels, copies or fills.
@@ -29,39 +29,52 @@ pub(crate) fn node_categories(trace: &Trace) -> impl Fn(Category) -> bool + use<
     move |category| known.contains(&category)
 }
 
-/// An event at an end of arrows: row, time, correlation, index in the file, position among the works.
+/// An event at an end of arrows: row, time, correlation, index in the file, position.
 type End = (TrackId, i64, i64, u32, u32);
 
-/// The dependencies that the arrows of a trace show between works.
-pub(crate) fn resolve(trace: &Trace, works: &[Work], faults: &mut Faults) -> Vec<Dependency> {
-    let mut arrows: HashMap<i64, [Option<(TrackId, i64)>; 2]> = HashMap::new();
+/// The dependencies that the arrows of a trace show between events, of which some may be no nodes.
+pub(crate) fn resolve(
+    trace: &Trace,
+    works: impl Iterator<Item = EventId> + Clone,
+    faults: &mut Faults,
+) -> Vec<Dependency> {
+    let mut arrows: HashMap<i64, [Option<&Flow>; 2]> = HashMap::new();
     let mut order: Vec<i64> = Vec::new();
     for flow in trace.flows().iter().filter(|flow| flow.kind == FlowKind::GraphDependency) {
         let ends = arrows.entry(flow.id).or_insert_with(|| {
             order.push(flow.id);
             [None; 2]
         });
-        ends[usize::from(flow.end == FlowEnd::Finish)] = flow.time.map(|time| (flow.track, time));
+        ends[usize::from(flow.end == FlowEnd::Finish)] = Some(flow);
     }
     if arrows.is_empty() {
         return Vec::new();
     }
     let events = trace.events();
     let (mut starting, mut ending): (Vec<End>, Vec<End>) = (Vec::new(), Vec::new());
-    for (work, position) in works.iter().zip(0..) {
-        let is_node = !events.category(work.event).is_device()
-            || events.arguments().graph_node.get(work.event.index()).is_some_and(|node| node != 0);
-        if let (true, Some(correlation)) = (is_node, events.correlation(work.event)) {
-            let (track, uid) = (events.track(work.event), events.uid(work.event));
-            starting.push((track, work.start, correlation, uid, position));
-            ending.push((track, work.end, correlation, uid, position));
+    let mut positions: HashMap<u32, u32> = HashMap::new();
+    for (event, position) in works.zip(0..) {
+        let is_node = !events.category(event).is_device()
+            || events.arguments().graph_node.get(event.index()).is_some_and(|node| node != 0);
+        let (track, uid) = (events.track(event), events.uid(event));
+        positions.insert(uid, position);
+        if let (true, Some(correlation)) = (is_node, events.correlation(event)) {
+            starting.push((track, events.start(event), correlation, uid, position));
+            ending.push((track, events.end(event), correlation, uid, position));
         }
     }
     starting.sort_unstable();
     ending.sort_unstable();
     let mut found = Vec::with_capacity(order.len());
     for id in order {
-        let [Some(start), Some(finish)] = arrows[&id] else {
+        let position = |flow: Option<&Flow>| positions.get(&flow?.event?).copied();
+        let [start, finish] = arrows[&id];
+        if let (Some(from), Some(to)) = (position(start), position(finish)) {
+            found.push(Dependency { from, to });
+            continue;
+        }
+        let place = |flow: Option<&Flow>| flow.and_then(|flow| Some((flow.track, flow.time?)));
+        let (Some(start), Some(finish)) = (place(start), place(finish)) else {
             faults.count(Fault::UnresolvedDependency, None);
             continue;
         };

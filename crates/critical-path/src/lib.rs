@@ -7,6 +7,7 @@ mod dag;
 mod fault;
 mod graph;
 mod graph_dependencies;
+mod graph_replays;
 mod overlay;
 mod recorded;
 mod replay;
@@ -19,8 +20,9 @@ pub use analysis::{CriticalPath, PathGroup, PathMode, PathOptions, PathPart, Wha
 pub use class::PathClass;
 pub use dag::{DagEdgeKind, DagPath, DagSegment};
 pub use fault::Fault;
+pub use graph_replays::{Dependencies, GraphReplay, GraphReplays};
 pub use recorded::{NoSuchAnnotation, Recorded, Scope};
 pub use replay::{Replay, Replayed, Scaling};
 #[cfg(feature = "sheets")]
-pub use sheets::critical_path_sheets;
+pub use sheets::{GRAPH_REPLAYS, critical_path_sheets, graph_replays_sheet};
 pub use wall::PathSegment;

@@ -367,9 +367,11 @@ impl<'t> Recorded<'t> {
 
     fn add_graph_dependencies(&mut self) {
         let mut pairs: Vec<(u32, u32)> = Vec::new();
-        for Dependency { from, to } in
-            graph_dependencies::resolve(self.trace(), &self.works, &mut self.faults)
-        {
+        for Dependency { from, to } in graph_dependencies::resolve(
+            self.trace(),
+            self.works.iter().map(|work| work.event),
+            &mut self.faults,
+        ) {
             let (before, after) = (self.works[from as usize], self.works[to as usize]);
             if (before.start, before.end, from) >= (after.start, after.end, to) {
                 self.faults.add(Fault::DependencyOnLater, self.trace(), after.event);

@@ -1,15 +1,72 @@
 //! The tables of a critical path.
 
 use sheets::{Column, ColumnKind, Role, Sheet, Unit, percent};
-use trace_ingest::{EventId, RowId};
+use trace_ingest::{EventId, RowId, Trace};
 
 use crate::analysis::{CriticalPath, PathGroup, PathPart, WhatIf};
+use crate::graph_replays::{Dependencies, GraphReplay, GraphReplays};
 
 const CLASS: &str = "gpu_compute, gpu_communication, gpu_memory, gpu_other (other nodes of graphs): the device works; \
                      kernel_gap: between two device events; graph_dependency: between two nodes of a graph; launch_delay: from \
                      a launch to the start of its work on a free stream; sync_return: from the end of device work to the end of \
                      the call that waited for it; host_operator, host_runtime (calls); host_untraced: nothing recorded on the \
                      host; unknown: before device work whose launch is not recorded.";
+
+/// Name of the sheet of replays.
+pub const GRAPH_REPLAYS: &str = "graph_replays";
+
+/// The sheet of replays of graphs, one per row. A recording without replays has no such sheet.
+#[must_use]
+pub fn graph_replays_sheet<'a, 't: 'a>() -> Sheet<'a, GraphReplays<'t>> {
+    type Row<'p> = (&'p Trace, &'p GraphReplay);
+    let us = |trace: &Trace, time: i64| trace.to_microseconds(time);
+    fn said<T>((_, replay): &Row<'_>, what: impl Fn(Dependencies) -> T) -> Option<T> {
+        replay.dependencies.map(what)
+    }
+    let fields = [
+        Column::identifier("launch_UID", "Index of the call that launched the graph in the file's event list.")
+            .with_role(Role::Name)
+            .field(|(trace, replay): &Row<'_>| trace.events().uid(replay.launch).into()),
+        Column::text("launch", "Name of that call.").field(|(trace, replay): &Row<'_>| trace.name(replay.launch).into()),
+        Column::microseconds("launch_us", "When the call begins, in µs from the trace's first event.")
+            .field(move |(trace, replay): &Row<'_>| us(trace, trace.events().start(replay.launch)).into()),
+        Column::identifier("graph_id", "Number of the graph; empty where the recorder does not tell it.")
+            .field(|(_, replay): &Row<'_>| replay.graph.into()),
+        Column::count("kernels", "Kernels, copies and fills that the replay ran.")
+            .field(|(_, replay): &Row<'_>| replay.works.into()),
+        Column::count("edges", "Dependencies between nodes of the replay; empty where the recording has none.")
+            .field(|row: &Row<'_>| said(row, |found| found.edges).into()),
+        Column::count("roots", "Nodes that wait for no other; empty where no dependencies were recorded.")
+            .field(|row: &Row<'_>| said(row, |found| found.roots).into()),
+        Column::microseconds("span_us", "From the first start of a node to the last end, in µs.")
+            .with_role(Role::Headline)
+            .field(move |(trace, replay): &Row<'_>| us(trace, replay.span).into()),
+        Column::microseconds("kernel_time_us", "Sum of the kernels', copies' and fills' times in µs.")
+            .field(move |(trace, replay): &Row<'_>| us(trace, replay.work_time).into()),
+        Column::microseconds(
+            "critical_us",
+            "Time of kernels, copies and fills on the longest chain of nodes of which each waits for the one before, in µs: \
+             the replay cannot be shorter while they take as long. Empty where no dependencies were recorded.",
+        )
+        .with_role(Role::Headline)
+        .field(move |row: &Row<'_>| said(row, |found| us(row.0, found.critical)).into()),
+        Column::new(
+            "width",
+            ColumnKind::Number(Unit::One),
+            "kernel_time_us over critical_us: how many kernels could run at a time on average.",
+        )
+        .field(|row: &Row<'_>| {
+            let critical = said(row, |found| found.critical).filter(|&critical| critical > 0);
+            critical.map(|critical| row.1.work_time as f64 / critical as f64).into()
+        }),
+    ];
+    Sheet::new(
+        GRAPH_REPLAYS,
+        "Replays of captured graphs, in the order of their launches: how long each took, and the longest chain of its kernels.",
+        fields,
+        |found: &'a GraphReplays<'t>| found.replays.iter().map(|replay| (found.trace, replay)).collect(),
+    )
+}
 
 /// The sheets of a critical path, in order.
 #[must_use]

@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests
 
-use critical_path::{Fault, PathClass, Recorded, Replay, Scope};
+use critical_path::{Dependencies, Fault, GraphReplay, GraphReplays, PathClass, Recorded, Replay, Scope};
 use perf_models::CommunicationPatterns;
-use trace_ingest::{Category, EventArguments, Flow, FlowEnd, FlowKind, Synchronization, TraceBuilder};
+use trace_ingest::{
+    Category, EventArguments, EventId, Flow, FlowEnd, FlowKind, Synchronization, TraceBuilder,
+};
 use trace2tree::{TraceTree, TreeOptions};
 
 fn device(correlation: i64, stream: i64, node: Option<i64>) -> EventArguments {
@@ -33,8 +35,51 @@ fn arrow(builder: &mut TraceBuilder, id: i64, from: (i64, i64), to: (i64, i64)) 
     for (end, (lane, time)) in [(FlowEnd::Start, from), (FlowEnd::Finish, to)] {
         let track = builder.track(0, lane);
         let id = FlowKind::FIRST_GRAPH_DEPENDENCY + id;
-        builder.flow(Flow { kind: FlowKind::GraphDependency, end, id, track, time: Some(time) });
+        builder.flow(Flow { kind: FlowKind::GraphDependency, end, id, track, time: Some(time), event: None });
     }
+}
+
+/// Nodes of a graph, of which those that an arrow goes from and to are known by their places.
+fn replay_of(nodes: &[(&str, i64, i64)], arrows: &[(u32, u32)]) -> TraceTree {
+    let mut builder = TraceBuilder::new();
+    let host = builder.track(1, 1);
+    builder.event(Category::CUDA_RUNTIME, "cudaGraphLaunch", host, 0, 10_000, device(5, 7, None));
+    let track = builder.track(0, 7);
+    for (number, &(name, start, end)) in (1..).zip(nodes) {
+        let arguments = device(5, 7, Some(3 << 32 | number));
+        builder.event(Category::KERNEL, name, track, start, end - start, arguments);
+    }
+    for (id, &(from, to)) in (FlowKind::FIRST_GRAPH_DEPENDENCY..).zip(arrows) {
+        for (end, event) in [(FlowEnd::Start, from), (FlowEnd::Finish, to)] {
+            let (kind, event) = (FlowKind::GraphDependency, Some(event + 1));
+            builder.flow(Flow { kind, end, id, track, time: None, event });
+        }
+    }
+    TraceTree::build(builder.finish(), &TreeOptions::default())
+}
+
+#[test]
+fn the_longest_chain_of_a_replay_is_found_by_events_that_arrows_name() {
+    // By times alone, C could come after either of two equal kernels, and D after any.
+    let nodes = [("A", 30_000, 35_000), ("A", 30_000, 35_000), ("C", 35_000, 36_000), ("D", 36_000, 40_000)];
+    let replay = GraphReplay {
+        launch: EventId(0),
+        graph: Some(3),
+        works: 4,
+        work_time: 15_000,
+        span: 10_000,
+        dependencies: Some(Dependencies { edges: 2, roots: 2, critical: 9_000 }),
+    };
+    let tree = replay_of(&nodes, &[(1, 2), (0, 3)]);
+    assert_eq!(GraphReplays::new(&tree).replays, [replay]);
+    // An arrow back and one that comes from nowhere change nothing.
+    let tree = replay_of(&nodes, &[(1, 2), (0, 3), (3, 0), (77, 3)]);
+    assert_eq!(GraphReplays::new(&tree).replays, [replay]);
+    let recorded = Recorded::new(&tree, &Scope::Whole, &CommunicationPatterns::default());
+    let faults: Vec<Fault> = recorded.faults().into_iter().map(|(fault, ..)| fault).collect();
+    assert_eq!(faults, [Fault::UnresolvedDependency, Fault::DependencyOnLater]);
+    let tree = replay_of(&nodes, &[]);
+    assert_eq!(GraphReplays::new(&tree).replays, [GraphReplay { dependencies: None, ..replay }]);
 }
 
 #[test]
@@ -57,6 +102,15 @@ fn the_path_through_a_graph_goes_by_its_dependencies() {
     arrow(&mut builder, 1, (7, 37_000), (8, 37_200));
     arrow(&mut builder, 2, (8, 34_000), (8, 37_200));
     let tree = TraceTree::build(builder.finish(), &TreeOptions::default());
+    let replay = GraphReplay {
+        launch: EventId(0),
+        graph: None,
+        works: 4,
+        work_time: 13_300,
+        span: 10_000,
+        dependencies: Some(Dependencies { edges: 3, roots: 2, critical: 9_800 }),
+    };
+    assert_eq!(GraphReplays::new(&tree).replays, [replay]);
     let recorded = Recorded::new(&tree, &Scope::Whole, &CommunicationPatterns::default());
     let path = recorded.wall_path();
     let name = |event| tree.trace().name(event);

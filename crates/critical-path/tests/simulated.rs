@@ -241,7 +241,14 @@ impl Machine {
                             for (end, lane, time) in ends {
                                 let track = self.stream_track(lane);
                                 let kind = FlowKind::GraphDependency;
-                                self.builder.flow(Flow { kind, end, id, track, time: Some(time) });
+                                self.builder.flow(Flow {
+                                    kind,
+                                    end,
+                                    id,
+                                    track,
+                                    time: Some(time),
+                                    event: None,
+                                });
                             }
                         }
                         spans.push((lane, ready, end));

@@ -13,7 +13,7 @@ pub const SHEET_NAME: &str = "recording";
 #[must_use]
 pub fn recording_sheet<'a>() -> Sheet<'a, Diagnosis> {
     let fields = [
-        Column::text("rule", "Short name of the rule: F file, R what was recorded, W window, L loss, C clocks, S streams, I ids, O overhead, N names.")
+        Column::text("rule", "Short name of the rule: F file, R what was recorded, W window, L loss, C clocks, S streams, I ids, O overhead, N names, P .pftrace.")
             .field_in(|_: &TimeUnit, finding: &&Finding| finding.rule.id.into()),
         Column::text(
             "severity",

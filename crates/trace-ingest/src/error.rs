@@ -101,6 +101,20 @@ pub enum IngestError {
         /// Where reading stopped, in bytes of decompressed text.
         offset: u64,
     },
+    /// A Perfetto trace that neither PyTorch's profiler nor `rocprofv3` recorded.
+    #[error("{path}: is a Perfetto trace of another program, with slices of {found} (https://ui.perfetto.dev shows it); expected one that PyTorch's profiler or rocprofv3 recorded", path = .path.display())]
+    OtherPerfetto {
+        /// The file.
+        path: PathBuf,
+        /// Categories of its slices.
+        found: String,
+    },
+    /// The file's entries cannot be copied one by one: it is no JSON.
+    #[error("{path}: is a Perfetto trace, of which no part can be copied; export the recording as JSON, under a name that ends in .json", path = .path.display())]
+    NoEntries {
+        /// The file.
+        path: PathBuf,
+    },
     /// The content is no profile of `rocprofv3`, or lacks what every such profile has.
     #[error("{path}: Not a valid rocprofv3 file: {missing}; found {found}, expected the output of rocprofv3: *_results.json, *_results.db, *_results.pftrace or a directory of *_trace.csv", path = .path.display())]
     NotRocprof {

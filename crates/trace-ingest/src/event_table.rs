@@ -7,6 +7,9 @@ use crate::sparse_column::SparseColumn;
 use crate::string_table::StringId;
 use crate::track_table::TrackId;
 
+/// Bits of the number of a graph's node below those of the graph's number.
+pub(crate) const GRAPH_NODE_BITS: u32 = 32;
+
 /// Handle of an event: its row in the [`EventTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EventId(pub u32);
@@ -226,7 +229,7 @@ pub struct ArgumentColumns {
     pub synchronization: SparseColumn<Synchronization>,
     /// What the memory allocator did.
     pub memory: SparseColumn<MemoryEvent>,
-    /// `graph node id`: node of a captured graph.
+    /// `graph node id`: node of a captured graph. The number of the graph is in the upper half, where it is known.
     pub graph_node: SparseColumn<i64>,
     /// `kernel`: name of the kernel that a launch is for, also of launches that a graph capture records.
     pub launched_kernel: SparseColumn<StringId>,
@@ -356,6 +359,16 @@ impl EventTable {
         self.arguments.sequence_number.get(event.index())
     }
 
+    /// Number of the captured graph that the event is a node of, where the recorder tells it.
+    #[inline]
+    pub fn graph(&self, event: EventId) -> Option<i64> {
+        self.arguments
+            .graph_node
+            .get(event.index())
+            .map(|node| node >> GRAPH_NODE_BITS)
+            .filter(|&graph| graph > 0)
+    }
+
     pub(crate) fn push(&mut self, event: Event) -> EventId {
         let row = self.start.len();
         self.uid.push(event.uid);
@@ -418,4 +431,6 @@ pub struct Flow {
     /// When, relative to the trace's origin; kept for [`FlowKind::GraphDependency`] and
     /// [`FlowKind::OperatorToDevice`] only, whose ids name no event.
     pub time: Option<i64>,
+    /// Index in the file's list of the event at this end, where the file says which it is.
+    pub event: Option<u32>,
 }

@@ -159,6 +159,8 @@ pub struct RecorderFacts {
     pub launch_geometry: bool,
     /// Allocations of memory
     pub allocations: bool,
+    /// Device times as they were: the recorder did not cut events where the next one of their row starts
+    pub uncut_device_times: bool,
     /// Unit of all times
     pub time_unit: TimeUnit,
 }
@@ -173,6 +175,7 @@ impl Default for RecorderFacts {
             python_frames: true,
             launch_geometry: true,
             allocations: true,
+            uncut_device_times: true,
             time_unit: TimeUnit::Nanoseconds,
         }
     }

@@ -18,6 +18,8 @@ mod memory;
 #[cfg(feature = "metal")]
 pub mod metal;
 mod open;
+#[cfg(feature = "kineto")]
+mod perfetto;
 #[cfg(feature = "rocprof")]
 mod read_ahead;
 mod recording;
@@ -31,7 +33,7 @@ mod trace;
 mod track_table;
 mod warning;
 // The other formats use a part of it.
-#[cfg(any(feature = "xplane", feature = "rocprof"))]
+#[cfg(any(feature = "xplane", feature = "kineto"))]
 #[cfg_attr(not(feature = "xplane"), allow(dead_code))]
 mod wire;
 #[cfg(feature = "xplane")]

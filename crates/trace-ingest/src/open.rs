@@ -17,6 +17,8 @@ use crate::trace::Trace;
 const FORMATS: &[&Format] = &[
     #[cfg(feature = "kineto")]
     &crate::kineto::FORMAT,
+    #[cfg(feature = "kineto")]
+    &crate::kineto::PFTRACE,
     #[cfg(feature = "xplane")]
     &crate::xplane::FORMAT,
     #[cfg(feature = "rocprof")]

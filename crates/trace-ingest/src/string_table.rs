@@ -114,7 +114,7 @@ impl<'t, T, F: Fn(&str) -> T> PerString<'t, T, F> {
 pub(crate) type IndexSet<T> = indexmap::IndexSet<T, DefaultHashBuilder>;
 
 /// A text that should be UTF-8. Other bytes become `U+FFFD`, and the text is counted as invalid.
-#[cfg(any(feature = "xplane", feature = "rocprof"))]
+#[cfg(any(feature = "xplane", feature = "kineto"))]
 pub(crate) fn lossy<'b>(bytes: &'b [u8], invalid: &mut u64) -> std::borrow::Cow<'b, str> {
     let text = String::from_utf8_lossy(bytes);
     *invalid += u64::from(matches!(text, std::borrow::Cow::Owned(_)));

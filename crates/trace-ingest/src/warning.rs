@@ -147,6 +147,14 @@ pub enum EventFault {
     UnclosedBegin,
     /// `E` events without a `B` were left out.
     UnopenedEnd,
+    /// Slices of a Perfetto trace without an end were closed at the last time of the recording.
+    UnendedSlice,
+    /// Ends of slices of a Perfetto trace do not stand in the order of their begins, so that all were matched by time.
+    EndOutOfOrder,
+    /// Events whose name was told in a part of the file that is lost were kept as `<unknown>`.
+    LostName,
+    /// Device work of a kind that the reader does not know was kept in the category `other device`.
+    UnknownStage,
 }
 
 /// A fault of single records of a rocprofv3 profile.
@@ -262,6 +270,16 @@ impl fmt::Display for EventFault {
                 "spans that begin and do not end (B without E), taken to last to the end of their track"
             }
             EventFault::UnopenedEnd => "ends of spans that do not begin (E without B), left out",
+            EventFault::UnendedSlice => {
+                "spans that begin and do not end, taken to last to the end of the recording"
+            }
+            EventFault::EndOutOfOrder => {
+                "ends of spans that do not stand in the order of their begins, so that all were matched by time"
+            }
+            EventFault::LostName => "events whose name is lost, shown as <unknown>",
+            EventFault::UnknownStage => {
+                "device work of an unknown kind, which counts neither as kernels nor as copies"
+            }
         })
     }
 }

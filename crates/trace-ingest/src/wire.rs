@@ -224,7 +224,7 @@ impl<'a> Message<'a> {
     }
 
     /// The next number of a packed list, or `None` at its end.
-    #[cfg(feature = "rocprof")]
+    #[cfg(feature = "kineto")]
     pub(crate) fn next_packed(&mut self) -> Wire<Option<u64>> {
         if self.at >= self.end { Ok(None) } else { self.varint(0).map(Some) }
     }
@@ -255,6 +255,15 @@ impl<'a> Message<'a> {
         match field.value {
             Value::Fixed64(value) => Ok(f64::from_bits(value)),
             _ => self.fault(field.offset, field.number, "a double was expected"),
+        }
+    }
+
+    /// The eight bytes of the field as an integer.
+    #[cfg(feature = "kineto")]
+    pub(crate) fn fixed64(&self, field: Field) -> Wire<u64> {
+        match field.value {
+            Value::Fixed64(value) => Ok(value),
+            _ => self.fault(field.offset, field.number, "eight bytes were expected"),
         }
     }
 

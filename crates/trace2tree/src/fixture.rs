@@ -83,13 +83,21 @@ impl Fixture {
     /// The two ends of a launch arrow from thread 1 to stream 7.
     pub(crate) fn arrow(&mut self, id: i64) {
         let (host, stream) = (self.builder.track(1, 1), self.builder.track(0, 7));
-        self.builder.flow(Flow { kind: FlowKind::Launch, end: FlowEnd::Start, id, track: host, time: None });
+        self.builder.flow(Flow {
+            kind: FlowKind::Launch,
+            end: FlowEnd::Start,
+            id,
+            track: host,
+            time: None,
+            event: None,
+        });
         self.builder.flow(Flow {
             kind: FlowKind::Launch,
             end: FlowEnd::Finish,
             id,
             track: stream,
             time: None,
+            event: None,
         });
     }
 

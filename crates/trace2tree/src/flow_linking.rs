@@ -140,7 +140,14 @@ mod tests {
         let other = fixture.device(Category::KERNEL, "k", 8, (10.0, 5.0), 1);
         fixture.arrow(1);
         let track = fixture.builder.track(0, 8);
-        fixture.builder.flow(Flow { kind: FlowKind::Launch, end: FlowEnd::Finish, id: 1, track, time: None });
+        fixture.builder.flow(Flow {
+            kind: FlowKind::Launch,
+            end: FlowEnd::Finish,
+            id: 1,
+            track,
+            time: None,
+            event: None,
+        });
         assert_eq!(by_flow(fixture).children(call), [other]);
     }
 

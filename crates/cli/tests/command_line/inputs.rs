@@ -105,7 +105,8 @@ fn recordings_of_other_tools_are_named_as_what_they_are() {
     let event = [&[0x40, 0x05, 0x5a, slice.len() as u8][..], &slice, &[0x50, 0x01]].concat();
     place.put("other.pftrace", packet(&event).repeat(3));
     place.run(&["report", "other.pftrace"]).exits_with(2).with_error(&[
-        "a trace of another program, with slices of \"toplevl\" (https://ui.perfetto.dev shows it)",
+        "a Perfetto trace of another program, with slices of \"toplevl\" (https://ui.perfetto.dev shows it)",
+        "one that PyTorch's profiler or rocprofv3 recorded",
     ]);
 }
 

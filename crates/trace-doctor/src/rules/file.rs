@@ -276,7 +276,9 @@ pub(super) fn lost_memory_events(facts: &Facts<'_>) -> Verdict {
 mod tests {
     use std::io::Write;
 
-    use trace_ingest::{Accelerator, Category, EventArguments, MemoryEvent, ReadOptions, TraceFacts, read_path};
+    use trace_ingest::{
+        Accelerator, Category, EventArguments, MemoryEvent, ReadOptions, TraceFacts, read_path,
+    };
     use trace2tree::{TraceTree, TreeOptions};
 
     use crate::recording::{Recording, correlated};

@@ -1,6 +1,6 @@
 //! Records that are missing.
 
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use sheets::numbers::{counted, decimal, duration, grouped};
 use trace_ingest::EventId;
 use trace2tree::busy_time;
@@ -286,6 +286,48 @@ pub(super) fn without_correlation(facts: &Facts<'_>) -> Verdict {
     Verdict::Fires(found).unless_of_foreign_device(facts)
 }
 
+/// Device events of a replay of a graph: how many, and the first.
+type Replay = (u64, EventId);
+
+pub(super) fn uneven_replays(facts: &Facts<'_>) -> Verdict {
+    if facts.events.arguments().graph_node.is_empty() {
+        return Verdict::NotExamined("no nodes of graphs were recorded");
+    }
+    let mut replays: HashMap<(i64, i64), Replay> = HashMap::new();
+    for &event in &facts.device {
+        if let Some(key) = facts.events.graph(event).zip(facts.events.correlation(event)) {
+            replays.entry(key).or_insert((0, event)).0 += 1;
+        }
+    }
+    let mut of_graphs: HashMap<i64, Vec<Replay>> = HashMap::new();
+    for ((graph, _), replay) in replays {
+        of_graphs.entry(graph).or_default().push(replay);
+    }
+    let start = |replay: &Replay| (facts.events.start(replay.1), replay.1);
+    let (mut compared, mut guarded) = (0, 0);
+    let mut short: Vec<Replay> = Vec::new();
+    for of_graph in of_graphs.values_mut() {
+        of_graph.sort_unstable_by_key(start);
+        // The recording may begin or end in the first and in the last.
+        let [first, inner @ .., last] = &of_graph[..] else { continue };
+        let Some(&most) = inner.iter().map(|(events, _)| events).max() else { continue };
+        compared += inner.len() as u64;
+        guarded += [first, last].iter().filter(|replay| replay.0 < most).count() as u64;
+        short.extend(inner.iter().filter(|replay| replay.0 < most));
+    }
+    let Some(first) = short.iter().min_by_key(|replay| start(replay)) else {
+        return Verdict::Sound { guarded };
+    };
+    let count = short.len() as u64;
+    let text = format!(
+        "{} of {} ran fewer kernels, copies and fills than others of their graph",
+        grouped(count.into()),
+        counted(compared as usize, "replay of a graph", "replays of graphs")
+    );
+    let (of, first) = (Some(compared), Some(first.1));
+    Verdict::Fires(Found { of, guarded, first, ..Found::new(Severity::Warning, count, text) })
+}
+
 #[cfg(test)]
 mod tests {
     use trace_ingest::{Category, EventArguments};
@@ -375,6 +417,34 @@ mod tests {
         };
         assert_eq!(gaps(Recording::rocm(), 2), Some((Severity::Warning, 2, Some(7))));
         assert_eq!((gaps(Recording::rocm(), 0), gaps(Recording::new(), 2)), (None, None));
+    }
+
+    #[test]
+    fn replays_of_one_graph_run_equal_numbers_of_kernels() {
+        let seen = |graph: i64, kernels: &[u64]| {
+            let mut recording = Recording::new();
+            for (replay, &kernels) in (0..).zip(kernels) {
+                let (at, id) = (1000.0 * replay as f64, replay + 1);
+                recording.call("cudaGraphLaunch", (at, 5.0), id);
+                for kernel in 0..kernels {
+                    let graph_node = Some(graph << 32 | kernel as i64 + 1);
+                    let arguments =
+                        EventArguments { correlation: Some(id), graph_node, ..EventArguments::default() };
+                    let span = (at + 10.0 + 10.0 * kernel as f64, 5.0);
+                    recording.device(Category::KERNEL, "k", 7, span, arguments);
+                }
+            }
+            let diagnosis = recording.diagnosis();
+            let found =
+                diagnosis.find("L7").map(|found| (found.severity, found.count, found.of, found.guarded));
+            (found, diagnosis.guarded("L7"))
+        };
+        assert_eq!(seen(3, &[4, 4, 3, 4, 4]), (Some((Severity::Warning, 1, Some(3), 0)), 0));
+        assert_eq!(seen(3, &[2, 4, 3, 4, 1]), (Some((Severity::Warning, 1, Some(3), 2)), 0));
+        // The first and the last may be cut; one between them is like no other; nodes without a graph are of any.
+        assert_eq!(seen(3, &[2, 4, 4, 1]), (None, 2));
+        assert_eq!(seen(3, &[4, 3, 4]), (None, 0));
+        assert_eq!(seen(0, &[4, 4, 3, 4, 4]), (None, 0));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::finding::Severity;
 #[derive(Debug)]
 pub struct Rule {
     /// Short name, such as `W2`: its group (F file, R what was recorded, W window, L loss, C clocks, S streams, I ids,
-    /// O overhead, N names) and its number there.
+    /// O overhead, N names, P `.pftrace`) and its number there.
     pub id: &'static str,
     /// What it looks for.
     pub looks_for: &'static str,
@@ -90,7 +90,7 @@ const MEMORY_OWNERS: &[&str] = &["memory_owners", "memory_blocks", "survivors of
 const EVERY_TIME: &[&str] = &["every time"];
 
 /// All rules.
-pub static RULES: [Rule; 46] = [
+pub static RULES: [Rule; 48] = [
     Rule {
         id: "F1",
         looks_for: "a file that ends early or is damaged",
@@ -340,6 +340,14 @@ pub static RULES: [Rule; 46] = [
         examine: loss::without_correlation,
     },
     Rule {
+        id: "L7",
+        looks_for: "replays of one graph that ran different numbers of kernels",
+        remedy: "Enlarge CUPTI's buffers or record fewer steps.",
+        spoils: &["graph_replays"],
+        consequence: None,
+        examine: loss::uneven_replays,
+    },
+    Rule {
         id: "C1",
         looks_for: "device events that start before their launch",
         remedy: "Do not read queue times of this recording; newer recorders convert clocks better (kineto #1380).",
@@ -458,6 +466,14 @@ pub static RULES: [Rule; 46] = [
         spoils: &["sums of device time"],
         consequence: None,
         examine: profiler::metric_kernels,
+    },
+    Rule {
+        id: "P1",
+        looks_for: "a form of file that cuts device times and lacks facts",
+        remedy: "Export JSON where allocations, directions of copies or the exact ends of kernels matter.",
+        spoils: &["memory", "copies by direction", "overlap on a stream"],
+        consequence: None,
+        examine: recorded::cut_device_times,
     },
 ];
 

@@ -54,8 +54,18 @@ pub(super) fn no_external_ids(facts: &Facts<'_>) -> Verdict {
 }
 
 pub(super) fn no_allocations(facts: &Facts<'_>) -> Verdict {
+    if !facts.trace.facts().recorder.allocations {
+        return Verdict::NotExamined("files of this form have no allocations");
+    }
     let fires = !facts.device.is_empty() && facts.census.allocations == 0;
     when(fires, Severity::Info, device_events(facts), "allocations of memory were not recorded")
+}
+
+pub(super) fn cut_device_times(facts: &Facts<'_>) -> Verdict {
+    let fires = !facts.device.is_empty() && !facts.trace.facts().recorder.uncut_device_times;
+    let text = "device events end where the next one of their row starts, if they ran longer; versions, devices, \
+                allocations and directions of copies are not in a .pftrace";
+    when(fires, Severity::Note, device_events(facts), text)
 }
 
 pub(super) fn no_device_properties(facts: &Facts<'_>) -> Verdict {

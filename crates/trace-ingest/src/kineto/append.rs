@@ -7,13 +7,10 @@ use super::assemble::{Ending, Refusal, Sink};
 use super::facts::read_fact;
 use super::other_recorders::settle;
 use super::rare_arguments::{RareArguments, RareText};
-use super::run::{RowKind, Run, RunEnd};
+use super::run::{LocalFlow, RowKind, Run, RunEnd};
 use super::translation::{Translation, parse_argument};
 use crate::argument::Sequence;
-use crate::event_table::{
-    Collective, CounterSample, Event, EventId, Flow, LaunchGeometry, MemoryTransfer, Phase, PythonFrame,
-    Synchronization, TritonCall,
-};
+use crate::event_table::{CounterSample, Event, EventId, Flow, LaunchGeometry, Phase, PythonFrame};
 use crate::facts::Accelerator;
 use crate::string_table::StringId;
 use crate::trace::Trace;
@@ -100,7 +97,8 @@ impl Appender {
         let Appender { trace, translation, .. } = self;
         for flow in &run.flows {
             let track = translation.tracks[flow.track as usize];
-            trace.flows.push(Flow { kind: flow.kind, end: flow.end, id: flow.id, track, time: flow.time });
+            let LocalFlow { kind, end, id, time, .. } = *flow;
+            trace.flows.push(Flow { kind, end, id, track, time, event: None });
         }
         for end in &run.ends {
             let track = translation.tracks[end.track as usize];
@@ -158,38 +156,11 @@ impl Appender {
                 let text = trace.strings.get(id).trim_ascii().as_bytes();
                 value.field.set(&mut arguments, RareText { id, text });
             }
-            let RareArguments {
-                geometry,
-                transfer,
-                collective,
-                triton,
-                synchronization,
-                graph_node,
-                launched_kernel,
-                task_type,
-            } = arguments;
-            self.task_types.extend(task_type.map(|task_type| (at, task_type)));
-            let given = geometry != LaunchGeometry::default();
-            append_geometry(trace, row, geometry, given);
-            let columns = &mut trace.events.arguments;
-            if let Some(node) = graph_node {
-                columns.graph_node.push(at, node);
-            }
-            if let Some(kernel) = launched_kernel {
-                columns.launched_kernel.push(at, kernel);
-            }
-            if transfer != MemoryTransfer::default() {
-                columns.transfer.push(at, transfer);
-            }
-            if collective != Collective::default() {
-                columns.collective.push(at, collective);
-            }
-            if triton != TritonCall::default() {
-                columns.triton.push(at, triton);
-            }
-            if synchronization != Synchronization::default() {
-                columns.synchronization.push(at, synchronization);
-            }
+            self.task_types.extend(arguments.task_type.map(|task_type| (at, task_type)));
+            let mut arguments = arguments.into_arguments();
+            let geometry = arguments.geometry.take();
+            append_geometry(trace, row, geometry.unwrap_or_default(), geometry.is_some());
+            arguments.push_into(&mut trace.events, EventId(at as u32));
         }
         append_geometry(trace, u32::MAX, LaunchGeometry::default(), false);
     }
@@ -242,7 +213,7 @@ impl Appender {
 }
 
 /// The text of a JSON list as a tuple.
-fn tuple_text(list: StringId, trace: &mut Trace) -> StringId {
+pub(crate) fn tuple_text(list: StringId, trace: &mut Trace) -> StringId {
     let text = parse_argument(trace.strings.get(list).as_bytes()).display(Sequence::Tuple).to_string();
     trace.strings.intern(&text)
 }

@@ -1,12 +1,15 @@
-//! PyTorch's Kineto profiler: Chrome trace-event JSON with Kineto's categories and arguments.
+//! PyTorch's Kineto profiler: Chrome trace-event JSON with Kineto's categories and arguments, and Perfetto traces with
+//! the same.
 
 mod append;
+mod arguments;
 mod assemble;
 mod boundary;
 mod entries;
 mod facts;
 mod members;
 mod other_recorders;
+mod pftrace;
 mod pipeline;
 mod rare_arguments;
 mod run;
@@ -23,6 +26,7 @@ use assemble::Refusal;
 use entries::EntrySink;
 pub use entries::{EntryVisitor, RawEntry};
 pub use members::{Member, members};
+pub(crate) use pftrace::FORMAT as PFTRACE;
 
 /// For other formats whose files are lists of events in the same JSON.
 #[cfg(feature = "rocprof")]
@@ -83,14 +87,17 @@ fn refused(path: &Path, refusal: Refusal) -> IngestError {
 /// What [`crate::read_path`] warns of (a cut-off end, damage) is skipped silently here.
 ///
 /// # Errors
-/// Those of [`crate::read_path`], and [`IngestError::OtherKind`] for a recording of another kind.
+/// Those of [`crate::read_path`], [`IngestError::OtherKind`] for a recording of another kind, and
+/// [`IngestError::NoEntries`] for one that is no JSON.
 pub fn visit_entries(
     path: &Path,
     options: &ReadOptions<'_>,
     visitor: &mut dyn EntryVisitor,
 ) -> Result<u32, IngestError> {
     let source = source::open(path, options)?;
-    detect(&[RecordingKind::Trace], path, &source.head)?;
+    if detect(&[RecordingKind::Trace], path, &source.head)?.name != FORMAT.name {
+        return Err(IngestError::NoEntries { path: path.to_path_buf() });
+    }
     let sink = EntrySink { visitor, entries: 0, outcome: ControlFlow::Continue(()) };
     let outcome = pipeline::read_into(source.text, sink, pipeline::BLOCK);
     let entries = outcome.map(|(sink, ..)| sink.entries).map_err(|refusal| refused(path, refusal));

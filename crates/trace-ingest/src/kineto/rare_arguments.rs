@@ -1,8 +1,11 @@
 //! Arguments that few events have: a row of the table says what an argument is called and where its value goes.
 
-use crate::event_table::{Collective, LaunchGeometry, MemoryTransfer, Synchronization, TritonCall};
+use crate::event_table::{
+    Collective, GRAPH_NODE_BITS, LaunchGeometry, MemoryTransfer, Synchronization, TritonCall,
+};
 use crate::json::number::{float, integer};
 use crate::string_table::StringId;
+use crate::trace::EventArguments;
 
 /// The rare arguments of one event.
 #[derive(Default)]
@@ -12,9 +15,36 @@ pub(crate) struct RareArguments {
     pub(crate) collective: Collective,
     pub(crate) triton: TritonCall,
     pub(crate) synchronization: Synchronization,
+    pub(crate) graph: Option<i64>,
     pub(crate) graph_node: Option<i64>,
     pub(crate) launched_kernel: Option<StringId>,
     pub(crate) task_type: Option<StringId>,
+}
+
+impl RareArguments {
+    /// As arguments of an event: those that say something. Of the geometry grid and block are not among them.
+    pub(crate) fn into_arguments(self) -> EventArguments {
+        fn said<T: Default + PartialEq>(value: T) -> Option<T> {
+            (value != T::default()).then_some(value)
+        }
+        EventArguments {
+            geometry: said(self.geometry),
+            transfer: said(self.transfer),
+            collective: said(self.collective),
+            triton: said(self.triton),
+            synchronization: said(self.synchronization),
+            graph_node: self.graph_node.map(|node| whole_node(self.graph, node)),
+            launched_kernel: self.launched_kernel,
+            ..EventArguments::default()
+        }
+    }
+}
+
+/// The number of a node among those of all graphs: the graph's number stands in the upper half. Some recorders give the
+/// lower half alone, beside the graph's.
+fn whole_node(graph: Option<i64>, node: i64) -> i64 {
+    let upper = graph.filter(|graph| (1..1 << 31).contains(graph) && (0..1 << 32).contains(&node));
+    upper.unwrap_or(0) << GRAPH_NODE_BITS | node
 }
 
 /// Value of a rare argument.
@@ -44,13 +74,14 @@ pub(crate) struct RareField(u8);
 
 type Set = fn(&mut RareArguments, RareText<'_>);
 
-const FIELDS: [(&[u8], Set); 33] = [
+const FIELDS: [(&[u8], Set); 34] = [
     (b"registers per thread", |to, value| to.geometry.registers_per_thread = value.unsigned()),
     (b"shared memory", |to, value| to.geometry.shared_memory = value.unsigned()),
     (b"bytes", |to, value| to.transfer.bytes = value.unsigned_long()),
     (b"size", |to, value| to.transfer.bytes = value.unsigned_long()),
     (b"direction", |to, value| to.transfer.direction = Some(value.id)),
     (b"memory bandwidth (GB/s)", |to, value| to.transfer.bandwidth_gb_per_s = float(value.text)),
+    (b"graph id", |to, value| to.graph = value.integer()),
     (b"graph node id", |to, value| to.graph_node = value.integer()),
     (b"Task Type", |to, value| to.task_type = Some(value.id)),
     (b"kernel", |to, value| to.launched_kernel = Some(value.id)),
@@ -132,6 +163,20 @@ impl RareField {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nodes_of_graphs_have_the_number_of_their_graph_in_the_upper_half() {
+        for (graph, node, whole) in [
+            (None, 11, 11),
+            (Some(3), 11, 12_884_901_899),
+            (Some(3), 12_884_901_899, 12_884_901_899),
+            (Some(0), 11, 11),
+            (Some(-1), 11, 11),
+            (Some(3), -1, -1),
+        ] {
+            assert_eq!(whole_node(graph, node), whole, "{graph:?} {node}");
+        }
+    }
 
     #[test]
     fn every_argument_is_found_by_its_name_and_by_no_other() {

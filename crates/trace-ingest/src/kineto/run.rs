@@ -8,6 +8,7 @@ use std::ops::{ControlFlow, Range};
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
+use super::arguments::Argument;
 use super::boundary::event_starts;
 use super::rare_arguments::RareField;
 use super::samples::{counted_device, counter_values, is_memory, memory_event};
@@ -685,29 +686,23 @@ fn parse_argument<'t>(
     rare: &mut Vec<(RareField, RawValue<'t>)>,
 ) -> Scan<()> {
     let value = scanner.value()?;
-    let slot = match key {
-        b"External id" => &mut entry.external_id,
-        b"correlation" | b"connection_id" => &mut entry.correlation,
-        b"device" => &mut entry.device,
-        b"stream" | b"sycl queue" | b"Physic Stream Id" => &mut entry.stream,
-        b"Sequence number" => &mut entry.sequence_number,
-        b"Fwd thread id" => &mut entry.forward_thread,
-        b"Input Dims" => &mut entry.signature[0],
-        b"Input type" => &mut entry.signature[1],
-        b"Input Strides" => &mut entry.signature[2],
-        b"Concrete Inputs" => &mut entry.signature[3],
-        b"Python id" => &mut entry.python[0],
-        b"Python parent id" => &mut entry.python[1],
-        b"Python module id" => &mut entry.python[2],
-        b"grid" => &mut entry.grid,
-        b"block" => &mut entry.block,
-        b"name" | b"labels" | b"sort_index" => &mut entry.metadata,
-        _ => {
-            if let Some(field) = RareField::from_key(key) {
-                rare.push((field, value));
-            }
+    let slot = match Argument::from_key(key) {
+        Some(Argument::ExternalId) => &mut entry.external_id,
+        Some(Argument::Correlation) => &mut entry.correlation,
+        Some(Argument::Device) => &mut entry.device,
+        Some(Argument::Stream) => &mut entry.stream,
+        Some(Argument::SequenceNumber) => &mut entry.sequence_number,
+        Some(Argument::ForwardThread) => &mut entry.forward_thread,
+        Some(Argument::Signature(part)) => &mut entry.signature[usize::from(part)],
+        Some(Argument::Python(part)) => &mut entry.python[usize::from(part)],
+        Some(Argument::Grid) => &mut entry.grid,
+        Some(Argument::Block) => &mut entry.block,
+        Some(Argument::Rare(field)) => {
+            rare.push((field, value));
             return Ok(());
         }
+        None if matches!(key, b"name" | b"labels" | b"sort_index") => &mut entry.metadata,
+        None => return Ok(()),
     };
     *slot = value;
     Ok(())

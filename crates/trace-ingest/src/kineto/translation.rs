@@ -104,7 +104,7 @@ impl Translation {
 }
 
 /// Deepest nesting of an operator's arguments; a tensor list takes three levels.
-const DEEPEST_ARGUMENT: usize = 64;
+pub(crate) const DEEPEST_ARGUMENT: usize = 64;
 
 /// An argument list as a value. What is nested too deeply or is no JSON is kept as its text, so that
 /// nothing that tells two calls apart is lost.

@@ -23,6 +23,7 @@ use crate::error::IngestError;
 use crate::facts::RecordingKind;
 use crate::format::{Certainty, Format};
 use crate::open::{open_one_of, other_kind};
+use crate::perfetto::{Recorder, recorder};
 use crate::recording::Recording;
 use crate::source::{ReadOptions, TextSource};
 
@@ -42,9 +43,10 @@ pub(crate) const CHROME_JSON: Format =
     format("Chrome JSON of a rocprofv3 Perfetto trace", json::chrome::probe, |path, source, _| {
         pftrace::read_chrome(path, source).map(Recording::from)
     });
+/// Of all Perfetto traces that are not another reader's; those of other programs are refused by what they hold.
 pub(crate) const PERFETTO: Format = format(
     "rocprofv3 Perfetto trace",
-    |head| Certainty::certain_if(pftrace::is_perfetto(head)),
+    |head| Certainty::certain_if(recorder(head).is_some_and(|by| by != Some(Recorder::PyTorch))),
     |path, source, _| pftrace::read(path, source).map(Recording::from),
 );
 /// Of all databases; those of other programs are refused by their tables. SQLite opens the file itself.

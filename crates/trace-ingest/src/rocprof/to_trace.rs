@@ -97,6 +97,7 @@ impl Conversion<'_> {
                 python_frames: false,
                 launch_geometry: true,
                 allocations: false,
+                uncut_device_times: true,
                 time_unit: TimeUnit::Nanoseconds,
             },
             devices: profile.agents.iter().filter_map(device).collect(),

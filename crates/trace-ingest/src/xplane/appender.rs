@@ -284,6 +284,7 @@ fn recorder(profile: &Profile) -> RecorderFacts {
         python_frames: traces_host,
         launch_geometry: true,
         allocations: traces_host,
+        uncut_device_times: true,
         time_unit: TimeUnit::Picoseconds,
     }
 }

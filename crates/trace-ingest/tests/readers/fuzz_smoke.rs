@@ -216,6 +216,11 @@ fn pftrace() {
 }
 
 #[test]
+fn pytorch_pftrace() {
+    with_probes(|probes| survive(&crate::kineto_pftrace::vector(), |bytes| probes.trace(bytes)));
+}
+
+#[test]
 fn xplane_profiles() {
     let mut profile = XSpace::decode(&testdata("recorded/cpu/jax_step.xplane.pb")[..]).unwrap();
     for line in profile.planes.iter_mut().flat_map(|plane| &mut plane.lines) {

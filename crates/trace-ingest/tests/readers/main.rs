@@ -5,6 +5,7 @@
 mod bad_input;
 mod entries;
 mod fuzz_smoke;
+mod kineto_pftrace;
 mod metal;
 mod metal_corpus;
 mod open;

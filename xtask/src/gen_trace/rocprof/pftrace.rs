@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use super::run::{Domain, Run};
+use crate::gen_trace::protobuf::Message;
 
 /// The tool writes one sequence of packets.
 const SEQUENCE: u64 = 1;
@@ -118,7 +119,7 @@ impl PacketWriter<'_> {
     fn packet(&mut self, content: &Message) -> io::Result<()> {
         let mut framed = Message::default();
         framed.message(1, content);
-        self.out.write_all(&framed.0)
+        self.out.write_all(framed.as_bytes())
     }
 
     /// The packet that starts the sequence: its clock, and what packets take for granted.
@@ -225,7 +226,7 @@ impl PacketWriter<'_> {
             }
         }
         packet.number(10, SEQUENCE).number(13, 2);
-        if let Some(interned) = interned.filter(|interned| !interned.0.is_empty()) {
+        if let Some(interned) = interned.filter(|interned| !interned.as_bytes().is_empty()) {
             packet.message(12, interned);
         }
         packet.message(11, event);
@@ -253,45 +254,4 @@ enum Interned {
     Category,
     Event,
     Annotation,
-}
-
-/// A message in the making.
-#[derive(Default)]
-struct Message(Vec<u8>);
-
-impl Message {
-    fn varint(&mut self, mut value: u64) {
-        while value >= 0x80 {
-            self.0.push(value as u8 | 0x80);
-            value >>= 7;
-        }
-        self.0.push(value as u8);
-    }
-
-    fn number(&mut self, field: u64, value: u64) -> &mut Self {
-        self.varint(field << 3);
-        self.varint(value);
-        self
-    }
-
-    fn fixed(&mut self, field: u64, value: u64) -> &mut Self {
-        self.varint(field << 3 | 1);
-        self.0.extend_from_slice(&value.to_le_bytes());
-        self
-    }
-
-    fn bytes(&mut self, field: u64, bytes: &[u8]) -> &mut Self {
-        self.varint(field << 3 | 2);
-        self.varint(bytes.len() as u64);
-        self.0.extend_from_slice(bytes);
-        self
-    }
-
-    fn text(&mut self, field: u64, text: &str) -> &mut Self {
-        self.bytes(field, text.as_bytes())
-    }
-
-    fn message(&mut self, field: u64, message: &Message) -> &mut Self {
-        self.bytes(field, &message.0)
-    }
 }

@@ -313,14 +313,17 @@ impl Collector {
         if self.recognised == 0 && !self.foreign.is_empty() {
             let categories: Vec<String> =
                 self.foreign.iter().map(|&category| format!("{:?}", self.text(category))).collect();
-            return Err(IngestError::NotRocprof {
-                path: path.to_path_buf(),
-                missing: "no slice of kernel_dispatch, memory_copy, hip_api or another of its categories"
-                    .to_string(),
-                found: format!(
-                    "a trace of another program, with slices of {} (https://ui.perfetto.dev shows it)",
-                    categories.join(", ")
-                ),
+            let (path, found) = (path.to_path_buf(), categories.join(", "));
+            return Err(match source {
+                SourceFormat::Pftrace => IngestError::OtherPerfetto { path, found },
+                _ => IngestError::NotRocprof {
+                    path,
+                    missing: "no slice of kernel_dispatch, memory_copy, hip_api or another of its categories"
+                        .to_string(),
+                    found: format!(
+                        "a trace of another program, with slices of {found} (https://ui.perfetto.dev shows it)"
+                    ),
+                },
             });
         }
         let detail = "no usable time".to_string();

@@ -4,27 +4,14 @@ use std::borrow::Cow;
 
 use super::arguments::{Arguments, Key, Scalar};
 use super::collector::Collector;
-use super::sequence::Sequence;
+use super::decoder::Texts;
+use crate::perfetto::{EventHead, EventKind, each_number};
 use crate::string_table::StringId;
-use crate::wire::{Field, Message, Value, Wire};
-
-/// What an event is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum EventKind {
-    Begin,
-    End,
-    Instant,
-    /// A value of a counter, a state, or a kind that is not known.
-    Other,
-}
+use crate::wire::{Field, Message, Wire};
 
 /// An event of a track.
 pub(super) struct TrackEvent<'a> {
-    pub(super) kind: EventKind,
-    /// Id of the track, if the event tells it.
-    pub(super) track: Option<u64>,
-    /// Time in nanoseconds, if the event tells it apart from its packet.
-    pub(super) time: Option<i64>,
+    pub(super) head: EventHead,
     pub(super) category: StringId,
     pub(super) name: StringId,
     pub(super) arguments: Arguments<'a>,
@@ -35,35 +22,17 @@ pub(super) struct TrackEvent<'a> {
 /// Reads an event.
 pub(super) fn read_event<'a>(
     message: &Message<'a>,
-    sequence: &Sequence,
+    texts: &Texts,
     collector: &mut Collector,
 ) -> Wire<TrackEvent<'a>> {
     let mut event = TrackEvent {
-        kind: EventKind::Other,
-        track: None,
-        time: None,
+        head: EventHead::read(message.clone())?,
         category: StringId::EMPTY,
         name: StringId::EMPTY,
         arguments: Arguments::default(),
         lacks_text: false,
     };
-    let mut first = message.clone();
-    while let Some(field) = first.next_field()? {
-        match field.number {
-            9 => {
-                event.kind = match first.unsigned(field)? {
-                    1 => EventKind::Begin,
-                    2 => EventKind::End,
-                    3 => EventKind::Instant,
-                    _ => EventKind::Other,
-                }
-            }
-            11 => event.track = Some(first.unsigned(field)?),
-            16 => event.time = first.signed(field)?.checked_mul(1000),
-            _ => {}
-        }
-    }
-    if !matches!(event.kind, EventKind::Begin | EventKind::Instant) {
+    if !matches!(event.head.kind, EventKind::Begin | EventKind::Instant) {
         return Ok(event);
     }
     let mut fields = message.clone();
@@ -71,32 +40,23 @@ pub(super) fn read_event<'a>(
     while let Some(field) = fields.next_field()? {
         match field.number {
             3 => {
-                let mut add = |id| match sequence.categories.get(&id) {
+                each_number(&fields, field, |id| match texts.categories.get(&id) {
                     Some(&category) => categories.add(category, collector),
                     None => event.lacks_text = true,
-                };
-                match field.value {
-                    Value::Varint(id) => add(id),
-                    _ => {
-                        let mut packed = fields.message(field, "TrackEvent.category_iids")?;
-                        while let Some(id) = packed.next_packed()? {
-                            add(id);
-                        }
-                    }
-                }
+                })?;
             }
             22 => {
                 let category = collector.intern_bytes(fields.bytes(field)?);
                 categories.add(category, collector);
             }
-            10 => match sequence.names.get(&fields.unsigned(field)?) {
+            10 => match texts.names.get(&fields.unsigned(field)?) {
                 Some(&name) => event.name = name,
                 None => event.lacks_text = true,
             },
             23 => event.name = collector.intern_bytes(fields.bytes(field)?),
             4 => {
                 let annotation = fields.message(field, "DebugAnnotation")?;
-                read_annotation(annotation, sequence, collector, &mut event)?;
+                read_annotation(annotation, texts, collector, &mut event)?;
             }
             _ => {}
         }
@@ -126,7 +86,7 @@ impl Categories {
 /// Reads an annotation into the event's arguments, if it is of use.
 fn read_annotation<'a>(
     mut annotation: Message<'a>,
-    sequence: &Sequence,
+    texts: &Texts,
     collector: &mut Collector,
     event: &mut TrackEvent<'a>,
 ) -> Wire<()> {
@@ -134,7 +94,7 @@ fn read_annotation<'a>(
     let mut value = None;
     while let Some(field) = annotation.next_field()? {
         match field.number {
-            1 => match sequence.keys.get(&annotation.unsigned(field)?) {
+            1 => match texts.keys.get(&annotation.unsigned(field)?) {
                 Some(&known) => key = known,
                 None => event.lacks_text = true,
             },
@@ -144,7 +104,7 @@ fn read_annotation<'a>(
         }
     }
     if let (Some(key), Some(field)) = (key, value) {
-        event.arguments.set(key, read_value(&annotation, field, sequence, collector, &mut event.lacks_text)?);
+        event.arguments.set(key, read_value(&annotation, field, texts, collector, &mut event.lacks_text)?);
     }
     Ok(())
 }
@@ -152,7 +112,7 @@ fn read_annotation<'a>(
 fn read_value<'a>(
     annotation: &Message<'a>,
     field: Field,
-    sequence: &Sequence,
+    texts: &Texts,
     collector: &mut Collector,
     lacks_text: &mut bool,
 ) -> Wire<Scalar<'a>> {
@@ -166,7 +126,7 @@ fn read_value<'a>(
             }
             Scalar::Text(text)
         }
-        17 => match sequence.texts.get(&annotation.unsigned(field)?) {
+        17 => match texts.values.get(&annotation.unsigned(field)?) {
             Some(&text) => Scalar::Text(Cow::Owned(collector.text(text).to_string())),
             None => {
                 *lacks_text = true;

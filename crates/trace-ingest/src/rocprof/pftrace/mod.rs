@@ -6,21 +6,14 @@
 
 mod arguments;
 pub(super) mod chrome;
-mod clocks;
 mod collector;
 mod decoder;
 mod event;
-mod packets;
-mod pairing;
-mod probe;
-mod sequence;
 mod slice;
-mod tracks;
 
 use std::path::Path;
 
 pub(crate) use chrome::read_chrome;
-pub(crate) use probe::is_perfetto;
 
 use super::profile::Profile;
 use crate::error::IngestError;
@@ -31,7 +24,7 @@ use crate::source::TextSource;
 /// # Errors
 /// When it is damaged from its first packet on, holds a packet of more than 256 MiB, or is another program's.
 pub(crate) fn read(path: &Path, source: TextSource<'_>) -> Result<Profile, IngestError> {
-    let mut profile = decoder::Decoder::default().read(path, source.text)?;
+    let mut profile = decoder::read(path, source.text)?;
     profile.warnings.splice(0..0, source.warnings);
     Ok(profile)
 }

@@ -1,33 +1,37 @@
 //! Begins and ends of slices whose arguments do not tell their length, matched as brackets are.
 
-use super::collector::{Collector, RecordId};
-
 #[derive(Clone, Copy, Debug)]
-enum Edge {
+enum Edge<R> {
     /// Of a record, or of a slice that needs no end.
-    Begin(Option<RecordId>),
+    Begin(Option<R>),
     End,
 }
 
 /// One track.
 #[derive(Debug)]
-enum Row {
+enum Row<R> {
     /// So far every slice told its length. Times of those whose ends are still to come: a stack that stays as low as
     /// slices nest, where a list of all edges would grow with the trace.
     Told(Vec<i64>),
     /// Edges in file order, from the first slice on that did not tell its length.
-    Edges(Vec<(i64, Edge)>),
+    Edges(Vec<(i64, Edge<R>)>),
 }
 
-/// All tracks.
-#[derive(Debug, Default)]
-pub(super) struct Pairing {
-    rows: Vec<Row>,
+/// All tracks, with what the reader knows a slice by.
+#[derive(Debug)]
+pub(crate) struct Pairing<R> {
+    rows: Vec<Row<R>>,
     unopened: u64,
 }
 
-impl Pairing {
-    fn row(&mut self, track: u32) -> &mut Row {
+impl<R> Default for Pairing<R> {
+    fn default() -> Self {
+        Pairing { rows: Vec::new(), unopened: 0 }
+    }
+}
+
+impl<R: Copy> Pairing<R> {
+    fn row(&mut self, track: u32) -> &mut Row<R> {
         let track = track as usize;
         while self.rows.len() <= track {
             self.rows.push(Row::Told(Vec::new()));
@@ -36,7 +40,7 @@ impl Pairing {
     }
 
     /// A slice begins; `record` needs the end.
-    pub(super) fn begin(&mut self, track: u32, time: i64, record: Option<RecordId>) {
+    pub(crate) fn begin(&mut self, track: u32, time: i64, record: Option<R>) {
         let row = self.row(track);
         match (&mut *row, record) {
             (Row::Edges(edges), record) => edges.push((time, Edge::Begin(record))),
@@ -50,7 +54,7 @@ impl Pairing {
     }
 
     /// A slice ends.
-    pub(super) fn end(&mut self, track: u32, time: i64) {
+    pub(crate) fn end(&mut self, track: u32, time: i64) {
         match self.row(track) {
             Row::Edges(edges) => edges.push((time, Edge::End)),
             Row::Told(open) => {
@@ -61,8 +65,8 @@ impl Pairing {
         }
     }
 
-    /// Gives every record its end; the number of ends without a begin.
-    pub(super) fn finish(self, collector: &mut Collector) -> u64 {
+    /// Tells the end of every record, or that it has none; the number of ends without a begin.
+    pub(crate) fn finish(self, mut close: impl FnMut(R, Option<i64>)) -> u64 {
         let mut unopened = self.unopened;
         for row in self.rows {
             let Row::Edges(mut edges) = row else { continue };
@@ -73,14 +77,14 @@ impl Pairing {
                 match edge {
                     Edge::Begin(record) => open.push(record),
                     Edge::End => match open.pop() {
-                        Some(Some(record)) => collector.close(record, time),
+                        Some(Some(record)) => close(record, Some(time)),
                         Some(None) => {}
                         None => unopened += 1,
                     },
                 }
             }
-            for _ in open.into_iter().flatten() {
-                collector.count_unclosed();
+            for record in open.into_iter().flatten() {
+                close(record, None);
             }
         }
         unopened

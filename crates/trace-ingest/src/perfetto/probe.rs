@@ -1,7 +1,7 @@
 //! Whether a text looks like a Perfetto trace. The format has no magic number, and other protobuf profiles begin with
 //! the same byte: what tells it apart are the fields of its packets.
 
-use crate::wire::{Message, Value, probe_field};
+use crate::wire::{Field, Message, Value, probe_field};
 
 /// How many packets are looked at.
 const PACKETS: usize = 16;
@@ -9,7 +9,7 @@ const PACKETS: usize = 16;
 const ENOUGH: usize = 2;
 
 /// Whether a text that begins with `head` is a trace.
-pub(crate) fn is_perfetto(head: &[u8]) -> bool {
+pub(super) fn is_perfetto(head: &[u8]) -> bool {
     let mut at = 0;
     for number in 0..PACKETS {
         if at == head.len() {
@@ -20,7 +20,10 @@ pub(crate) fn is_perfetto(head: &[u8]) -> bool {
             return number >= ENOUGH || number > 0 && head[at] == 0x0a && head.len() - at < 10;
         };
         let whole = end <= head.len();
-        if !is_packet(head, start, end.min(head.len()), whole) {
+        let borders = whole && head.get(end).is_none_or(|&next| next == 0x0a);
+        if !is_packet(head, start, end.min(head.len()), whole)
+            && !(borders && describes_track(head, start, end))
+        {
             return number >= ENOUGH;
         }
         if !whole {
@@ -57,13 +60,22 @@ fn is_packet(head: &[u8], start: usize, end: usize, whole: bool) -> bool {
     }
 }
 
+/// Whether the packet from `start` to `end` is the description of a track and nothing else. Some recorders write neither
+/// time nor writer beside it.
+fn describes_track(head: &[u8], start: usize, end: usize) -> bool {
+    let mut packet = Message::new(head, start..end, "TracePacket");
+    let is_track = |field: Field| field.number == 60 && matches!(field.value, Value::Delimited(..));
+    matches!(packet.next_field(), Ok(Some(field)) if is_track(field))
+        && matches!(packet.next_field(), Ok(None))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn packets_are_told_from_other_messages() {
-        let cases: [(&[u8], bool); 11] = [
+        let cases: [(&[u8], bool); 14] = [
             (&[0x0a, 4, 0x40, 5, 0x50, 1], true),
             // The second packet ends behind the head.
             (&[0x0a, 4, 0x40, 5, 0x50, 1, 0x0a, 9, 0x40, 5, 0x50], true),
@@ -71,6 +83,10 @@ mod tests {
             // Damage behind one packet, and behind two.
             (&[0x0a, 2, 0x50, 1, 0xff, 0xff], false),
             (&[0x0a, 2, 0x50, 1, 0x0a, 2, 0x50, 1, 0xff, 0xff], true),
+            // Tracks alone; then what is no packet; then beside an unknown field.
+            (&[0x0a, 5, 0xe2, 3, 2, 8, 1, 0x0a, 5, 0xe2, 3, 2, 8, 2], true),
+            (&[0x0a, 5, 0xe2, 3, 2, 8, 1, 0x12, 0], false),
+            (&[0x0a, 7, 0xe2, 3, 2, 8, 1, 0x12, 0], false),
             // A plane: number, name.
             (&[0x0a, 6, 0x08, 1, 0x12, 2, b'/', b'd'], false),
             // Nothing but bytes of an unknown field.

@@ -6,6 +6,8 @@ use crate::wire::{Message, Wire};
 
 /// The clock that all others are converted to: time since boot.
 pub(super) const BOOT: u32 = 6;
+/// The time of day.
+const DAY: u32 = 1;
 /// Clocks from here on are one sequence's own.
 const FIRST_LOCAL: u32 = 64;
 /// Clocks from here on are those of all sequences again.
@@ -26,6 +28,7 @@ struct Clock {
 #[derive(Debug, Default)]
 pub(super) struct Clocks {
     clocks: HashMap<u32, Clock>,
+    boot_and_day: Option<[i64; 2]>,
 }
 
 /// Whether a clock is one sequence's own.
@@ -34,9 +37,9 @@ pub(super) fn is_local(clock: u32) -> bool {
 }
 
 impl Clocks {
-    /// Forgets all.
-    pub(super) fn clear(&mut self) {
-        self.clocks.clear();
+    /// What the clocks of boot and of day showed at one moment, the first that a snapshot tells, in nanoseconds.
+    pub(super) fn boot_and_day(&self) -> Option<[i64; 2]> {
+        self.boot_and_day
     }
 
     /// A timestamp of a clock in nanoseconds since boot; moves a clock that counts distances. `None` when nothing
@@ -93,7 +96,9 @@ pub(super) fn take_snapshot(mut snapshot: Message<'_>, global: &mut Clocks, loca
     let nanoseconds = |shown: &Shown| {
         i64::try_from(shown.timestamp).ok()?.checked_mul(i64::try_from(shown.multiplier.max(1)).ok()?)
     };
-    let boot = all.iter().find(|shown| shown.clock == BOOT).and_then(nanoseconds);
+    let shown = |clock: u32| all.iter().find(|shown| shown.clock == clock).and_then(nanoseconds);
+    let boot = shown(BOOT);
+    global.boot_and_day = global.boot_and_day.or(boot.zip(shown(DAY)).map(<[i64; 2]>::from));
     for shown in &all {
         let Some(value) = nanoseconds(shown).filter(|_| shown.clock != 0) else { continue };
         let clocks = if is_local(shown.clock) { &mut *local } else { &mut *global };
@@ -116,7 +121,7 @@ mod tests {
             .iter()
             .map(|&(number, offset, multiplier, now)| (number, Clock { offset, multiplier, now }))
             .collect();
-        Clocks { clocks }
+        Clocks { clocks, ..Clocks::default() }
     }
 
     #[test]
