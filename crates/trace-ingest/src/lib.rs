@@ -43,7 +43,9 @@ pub use event_table::{
     ArgumentColumns, Collective, Event, EventId, EventTable, Flow, FlowEnd, FlowKind, LaunchGeometry,
     MemoryTransfer, Phase, PythonFrame, Synchronization, TritonCall,
 };
-pub use facts::{DeviceProperties, DistributedInfo, ProcessGroup, RecorderFacts, RecordingKind, TraceFacts};
+pub use facts::{
+    DeviceProperties, DistributedInfo, ProcessGroup, RecorderFacts, RecorderLog, RecordingKind, TraceFacts,
+};
 #[cfg(feature = "kineto")]
 pub use kineto::{EntryVisitor, Member, RawEntry, members, visit_entries};
 pub use open::{open, read_path, recognise};
