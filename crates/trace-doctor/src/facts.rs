@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use perf_models::CommunicationPatterns;
 use trace_ingest::{Category, EventId, EventTable, PerString, Phase, Trace};
 use trace2tree::{CaptureSpan, LinkBy, TraceTree, busy_time, capture_spans, is_graph_launch, is_launch};
@@ -128,6 +128,60 @@ impl Tally {
     }
 }
 
+/// Ids, most of which lie close together.
+pub(crate) enum IdSet {
+    /// A bit for each number from the first on.
+    Bits(i64, Vec<u64>),
+    Others(HashSet<i64>),
+}
+
+impl IdSet {
+    /// The ids, and whether each of them is there once.
+    pub(crate) fn new(ids: impl Iterator<Item = i64> + Clone) -> (IdSet, bool) {
+        let (mut least, mut most, mut count) = (i64::MAX, i64::MIN, 0_u64);
+        for id in ids.clone() {
+            (least, most, count) = (least.min(id), most.max(id), count + 1);
+        }
+        let words = if count == 0 { 0 } else { most.abs_diff(least) / 64 + 1 };
+        let mut set = match words <= count.max(1024) {
+            true => IdSet::Bits(least, vec![0; words as usize]),
+            false => IdSet::Others(HashSet::with_capacity(count as usize)),
+        };
+        let mut are_different = true;
+        for id in ids {
+            are_different &= match &mut set {
+                IdSet::Bits(least, bits) => {
+                    let at = id.abs_diff(*least);
+                    let (word, bit) = (&mut bits[(at / 64) as usize], 1 << (at % 64));
+                    let is_new = *word & bit == 0;
+                    *word |= bit;
+                    is_new
+                }
+                IdSet::Others(ids) => ids.insert(id),
+            };
+        }
+        (set, are_different)
+    }
+
+    pub(crate) fn contains(&self, id: i64) -> bool {
+        match self {
+            IdSet::Bits(least, bits) if id >= *least => {
+                let at = id.abs_diff(*least);
+                bits.get((at / 64) as usize).is_some_and(|word| word >> (at % 64) & 1 == 1)
+            }
+            IdSet::Bits(..) => false,
+            IdSet::Others(ids) => ids.contains(&id),
+        }
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        match self {
+            IdSet::Bits(_, bits) => bits.iter().map(|word| u64::from(word.count_ones())).sum(),
+            IdSet::Others(ids) => ids.len() as u64,
+        }
+    }
+}
+
 /// What a category without a constant of its own is.
 #[derive(Clone, Copy)]
 enum OtherCategory {
@@ -218,7 +272,7 @@ impl<'t> Facts<'t> {
     }
 
     /// Device events with the call that launched them, by start.
-    pub(crate) fn linked(&self) -> impl Iterator<Item = (EventId, EventId)> + '_ {
+    pub(crate) fn linked(&self) -> impl Iterator<Item = (EventId, EventId)> + Clone + '_ {
         self.device.iter().filter_map(|&event| Some((event, self.tree.launch(event)?)))
     }
 
@@ -332,5 +386,22 @@ impl Census {
         }
         census.steps.sort_by_key(|&step| events.start(step));
         Census { granularity, ..census }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_found_however_far_apart_they_are() {
+        for ids in [&[5, 7, -3, 64, 63][..], &[0, i64::MAX, i64::MIN, 1_000_000_000], &[]] {
+            let (set, are_different) = IdSet::new(ids.iter().copied());
+            assert!(are_different && ids.iter().all(|&id| set.contains(id)));
+            assert!(![6, -4, 65, i64::MAX - 1].iter().any(|&other| set.contains(other)));
+            assert_eq!(set.len(), ids.len() as u64);
+        }
+        assert!(!IdSet::new([1, 2, 1].into_iter()).1);
+        assert!(!IdSet::new([1, i64::MAX, 1].into_iter()).1);
     }
 }

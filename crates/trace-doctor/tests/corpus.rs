@@ -117,8 +117,8 @@ fn traces_of_the_project_have_what_their_recipes_put_into_them() {
         ("generated/cuda_training_step.json.gz", "W5 note 1/4, W4 info 11, S3 guarded 3"),
         ("generated/rocm_training_step.json.gz", "L5 warning 15/366, W5 note 1/4, W4 info 17, S3 guarded 3"),
         ("generated/cuda_serving.json.gz", "S3 guarded 9"),
-        ("recorded/cpu/gloo_collectives_rank1.json.gz", "R4 note 198, R2 info 198"),
-        ("recorded/cpu/stacks_modules.json.gz", "R2 info 1122"),
+        ("recorded/cpu/gloo_collectives_rank1.json.gz", "R4 note 198, R2 info 198, L4 guarded 1"),
+        ("recorded/cpu/stacks_modules.json.gz", "R2 info 1122, L4 guarded 1"),
         ("recorded/cpu/iterations_slow_first.json.gz", "W5 note 2/5, R4 note 2094, R2 info 2094"),
     ] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(case);

@@ -97,6 +97,30 @@ pub struct TraceFacts {
     pub devices: Vec<DeviceProperties>,
     /// `distributedInfo`: the process's place in a distributed job
     pub distributed: Option<DistributedInfo>,
+    /// `INFO`, `WARNING`, `ERROR`: what the recorder's own log counts; nothing else of it is kept
+    pub log: RecorderLog,
+}
+
+/// Numbers of the log that recorders up to April 2026 write into the trace. Its lines, which name hosts and processes, are
+/// not kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecorderLog {
+    /// Lines of errors, those about missing GPUs excepted.
+    pub errors: u64,
+    /// Lines that say that no GPU was found, which is right where there is none.
+    pub missing_gpus: u64,
+    /// Lines of warnings.
+    pub warnings: u64,
+    /// `Out-of-range`: device records outside the window, which were dropped.
+    pub out_of_range: u64,
+    /// `Invalid ext correlations`.
+    pub invalid_external_ids: u64,
+    /// `CPU GPU out-of-order`: device records before their launch.
+    pub out_of_order: u64,
+    /// `Unexpected CUDA events`.
+    pub unexpected_events: u64,
+    /// `CUPTI stopped early?`
+    pub stopped_early: bool,
 }
 
 /// Kinds of devices beside the GPUs of NVIDIA and AMD.

@@ -47,7 +47,8 @@ pub use event_table::{
     LaunchGeometry, MemoryEvent, MemoryTransfer, Phase, PythonFrame, Synchronization, TritonCall,
 };
 pub use facts::{
-    Accelerator, DeviceProperties, DistributedInfo, ProcessGroup, RecorderFacts, RecordingKind, TraceFacts,
+    Accelerator, DeviceProperties, DistributedInfo, ProcessGroup, RecorderFacts, RecorderLog, RecordingKind,
+    TraceFacts,
 };
 #[cfg(feature = "kineto")]
 pub use kineto::{EntryVisitor, Member, RawEntry, members, visit_entries};

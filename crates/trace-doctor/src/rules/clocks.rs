@@ -127,6 +127,53 @@ pub(super) fn offset(facts: &Facts<'_>) -> Verdict {
     Verdict::Fires(Found { time: Some(by), ..Found::new(severity, count, text) })
 }
 
+/// Whether the clocks run apart: how soon work starts that has to wait for nothing, over the recording.
+pub(super) fn drift(facts: &Facts<'_>) -> Verdict {
+    const PARTS: usize = 10;
+    const LEAST_LAUNCHES: usize = 10;
+    const LEAST_PARTS: usize = 6;
+    const LEAST_MICROSECONDS: i64 = 10;
+    if let Some(reason) = facts.links_are_unknown() {
+        return Verdict::NotExamined(reason);
+    }
+    let events = facts.events;
+    let mut parts = [(0, i64::MAX); PARTS];
+    let mut latest_end = i64::MIN;
+    for call in &facts.calls {
+        let launched = facts.tree.device_events(call.event);
+        let Some(first) = launched.iter().map(|&event| events.start(event)).min() else { continue };
+        let start = events.start(call.event);
+        if latest_end <= start {
+            let at = (start - facts.census.start) as i128 * PARTS as i128 / i128::from(facts.span().max(1));
+            let (launches, least) = &mut parts[(at as usize).min(PARTS - 1)];
+            *launches += 1;
+            *least = (first - start).min(*least);
+        }
+        latest_end =
+            launched.iter().map(|&event| events.end(event)).max().max(Some(latest_end)).unwrap_or(latest_end);
+    }
+    let least: Vec<i64> =
+        parts.iter().filter(|part| part.0 >= LEAST_LAUNCHES).map(|&(_, least)| least).collect();
+    if least.len() < LEAST_PARTS {
+        return Verdict::NotExamined("too few launches met an idle device");
+    }
+    // Kendall's tau, times the number of pairs.
+    let pairs = least.len() * (least.len() - 1) / 2;
+    let rises = |at: usize| least[..at].iter().map(|&before| (least[at] - before).signum()).sum::<i64>();
+    let order: i64 = (0..least.len()).map(rises).sum();
+    let by = least.iter().max().zip(least.iter().min()).map_or(0, |(most, least)| most - least);
+    let fires =
+        order.unsigned_abs() * 10 >= pairs as u64 * 8 && by > facts.in_trace_units(LEAST_MICROSECONDS);
+    let found = fires.then(|| {
+        let text = format!(
+            "the clocks of device and host drift by {} over the recording",
+            duration(facts.microseconds(by))
+        );
+        Found { time: Some(by), ..Found::new(Severity::Warning, facts.linked().count() as u64, text) }
+    });
+    found.into()
+}
+
 pub(super) fn overrun(facts: &Facts<'_>) -> Verdict {
     const LEAST_MICROSECONDS: i64 = 100;
     let events = facts.events;
@@ -276,6 +323,23 @@ mod tests {
         assert_eq!(seen(8.0, 5.0, 10.0), Some((Severity::Warning, Some(2_875))));
         // The copy is longer than the call, and the call had returned.
         assert_eq!((seen(8.0, 15.0, 10.0), seen(50.0, 5.0, 10.0)), (None, None));
+    }
+
+    #[test]
+    fn launches_on_an_idle_device_show_the_drift_of_the_clocks() {
+        let seen = |drift: f64, length: f64| {
+            let mut recording = Recording::new();
+            for at in 0..200 {
+                let start = 100.0 * f64::from(at) + 0.125;
+                recording.call("cudaLaunchKernel", (start, 5.0), i64::from(at) + 1);
+                let late = 10.0 + drift * f64::from(at) / 200.0;
+                recording.kernel("k", (start + late, length), i64::from(at) + 1);
+            }
+            found(recording, "C3").map(|found| found.severity)
+        };
+        assert_eq!((seen(20.0, 50.0), seen(-20.0, 50.0)), (Some(Severity::Warning), Some(Severity::Warning)));
+        // Little drift, and a device that is always busy, where queues grow.
+        assert_eq!((seen(10.0, 50.0), seen(20.0, 150.0)), (None, None));
     }
 
     #[test]

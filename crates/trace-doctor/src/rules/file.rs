@@ -207,8 +207,11 @@ pub(super) fn several_processes(facts: &Facts<'_>) -> Verdict {
     let (events, tracks) = (facts.events, facts.trace.tracks());
     let process = |event: EventId| tracks.get(events.track(event)).pid;
     let operators = || events.ids().filter(|&event| events.category(event) == trace_ingest::Category::CPU_OP);
-    let processes: BTreeSet<RowId> =
-        facts.calls.iter().map(|call| call.event).chain(operators()).map(process).collect();
+    let mut has_calls = vec![false; tracks.len()];
+    let hosts = facts.calls.iter().map(|call| call.event).chain(operators());
+    hosts.for_each(|event| has_calls[events.track(event).index()] = true);
+    let with_calls = tracks.ids().zip(has_calls).filter(|(_, has)| *has);
+    let processes: BTreeSet<RowId> = with_calls.map(|(track, _)| tracks.get(track).pid).collect();
     if processes.len() < 2 {
         return Verdict::Sound { guarded: 0 };
     }

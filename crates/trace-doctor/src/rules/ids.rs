@@ -1,12 +1,12 @@
 //! Streams and ids.
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use sheets::numbers::{counted, grouped};
 use trace_ingest::{Category, EventId, RowId};
 use trace2tree::is_graph_launch;
 
 use super::{Found, Verdict};
-use crate::facts::{Facts, Tally};
+use crate::facts::{Facts, IdSet, Tally};
 use crate::finding::Severity;
 
 pub(super) fn drawing_lanes(facts: &Facts<'_>) -> Verdict {
@@ -59,6 +59,10 @@ pub(super) fn shared_by_device_events(facts: &Facts<'_>) -> Verdict {
         return Verdict::NotExamined(reason);
     }
     let events = facts.events;
+    let ids = facts.linked().filter_map(|(event, _)| events.correlation(event).filter(|&id| id != 0));
+    if IdSet::new(ids).1 {
+        return Verdict::Sound { guarded: 0 };
+    }
     let mut by_id: HashMap<i64, (u64, EventId, EventId)> = HashMap::new();
     for (event, launch) in facts.linked() {
         if let Some(id) = events.correlation(event).filter(|&id| id != 0) {
@@ -116,14 +120,19 @@ pub(super) fn executor_streams(facts: &Facts<'_>) -> Verdict {
 }
 
 /// Ids that several of these events carry: how many, and the second event of the first of them.
-fn shared(facts: &Facts<'_>, mut ids: Vec<(i64, EventId)>) -> (u64, Option<EventId>) {
+fn shared(facts: &Facts<'_>, ids: impl Iterator<Item = (i64, EventId)> + Clone) -> (u64, Option<EventId>) {
+    let (_, are_different) = IdSet::new(ids.clone().map(|(id, _)| id));
+    if are_different {
+        return (0, None);
+    }
+    let mut ids: Vec<(i64, EventId)> = ids.collect();
     ids.sort_by_key(|&(id, event)| (id, facts.events.start(event)));
     let groups = ids.chunk_by(|(a, _), (b, _)| a == b).filter(|group| group.len() > 1);
     groups.fold((0, None), |(count, first), group| (count + 1, first.or(Some(group[1].1))))
 }
 
 pub(super) fn shared_by_calls(facts: &Facts<'_>) -> Verdict {
-    let (count, first) = shared(facts, facts.called.clone());
+    let (count, first) = shared(facts, facts.called.iter().copied());
     let found = (count > 0).then(|| {
         let text = format!(
             "{} on several calls: links are ambiguous",
@@ -138,7 +147,7 @@ pub(super) fn shared_by_operators(facts: &Facts<'_>) -> Verdict {
     let events = facts.events;
     let operators = events.ids().filter(|&event| events.category(event) == Category::CPU_OP);
     let ids = operators.filter_map(|event| Some((events.external_id(event).filter(|&id| id != 0)?, event)));
-    let (count, first) = shared(facts, ids.collect());
+    let (count, first) = shared(facts, ids);
     let found = (count > 0).then(|| {
         let text =
             format!("{} on several operators", counted(count as usize, "External id is", "External ids are"));
@@ -153,11 +162,11 @@ pub(super) fn foreign_external_ids(facts: &Facts<'_>) -> Verdict {
         return Verdict::NotExamined("there are no device events to link");
     }
     let events = facts.events;
-    let named: HashSet<i64> = events
+    let named = events
         .ids()
         .filter(|&event| matches!(events.category(event), Category::CPU_OP | Category::USER_ANNOTATION))
-        .filter_map(|event| events.external_id(event))
-        .collect();
+        .filter_map(|event| events.external_id(event));
+    let (named, _) = IdSet::new(named);
     let (mut all, mut own, mut foreign) = (0u64, Tally::default(), Tally::default());
     for event in facts.calls.iter().map(|call| call.event).chain(facts.device.iter().copied()) {
         let Some(id) = events.external_id(event) else { continue };
@@ -165,7 +174,7 @@ pub(super) fn foreign_external_ids(facts: &Facts<'_>) -> Verdict {
         if Some(id) == events.correlation(event) {
             own.add(events, event);
         }
-        if !named.contains(&id) {
+        if !named.contains(id) {
             foreign.add(events, event);
         }
     }
@@ -174,7 +183,7 @@ pub(super) fn foreign_external_ids(facts: &Facts<'_>) -> Verdict {
     let found = if own.count >= FEW && own.count * 100 >= all * 95 {
         let text = format!("{} {of} are their own correlation ids", grouped(own.count.into()));
         Some(Found { of: Some(all), time: None, ..Found::tally(Severity::Info, &own, text) })
-    } else if foreign.count >= FEW && foreign.count * 100 >= all * 5 && !named.is_empty() {
+    } else if foreign.count >= FEW && foreign.count * 100 >= all * 5 && named.len() > 0 {
         let text = format!("{} {of} name no operator", grouped(foreign.count.into()));
         Some(Found { of: Some(all), time: None, ..Found::tally(Severity::Note, &foreign, text) })
     } else {

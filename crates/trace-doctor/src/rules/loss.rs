@@ -6,7 +6,7 @@ use trace_ingest::EventId;
 use trace2tree::busy_time;
 
 use super::{Found, Verdict};
-use crate::facts::{CallKind, Facts};
+use crate::facts::{CallKind, Facts, IdSet};
 use crate::finding::Severity;
 
 impl Facts<'_> {
@@ -251,16 +251,44 @@ pub(super) fn gaps_in_ids(facts: &Facts<'_>) -> Verdict {
     };
     let of_device = facts.device.iter().filter_map(|&event| facts.events.correlation(event));
     let of_calls = facts.called.iter().map(|&(id, _)| id);
-    let known: HashSet<i64> =
-        of_calls.chain(of_device).filter(|id| (smallest..=largest).contains(id)).collect();
+    let (known, _) = IdSet::new(of_calls.chain(of_device).filter(|id| (smallest..=largest).contains(id)));
     let all = largest.abs_diff(smallest).saturating_add(1);
-    let missing = all - known.len() as u64;
+    let missing = all - known.len();
     let found = (missing > 0).then(|| {
         let text =
             format!("{} of {} correlation ids are missing", grouped(missing.into()), grouped(all.into()));
         Found { of: Some(all), ..Found::new(Severity::Warning, missing, text) }
     });
     found.into()
+}
+
+pub(super) fn reported_by_recorder(facts: &Facts<'_>) -> Verdict {
+    let log = facts.trace.facts().log;
+    // A recorder without a GPU says so, which is no fault.
+    let (missing_gpus, guarded) = match facts.device.is_empty() {
+        true => (0, log.missing_gpus),
+        false => (log.missing_gpus, 0),
+    };
+    let kinds = [
+        (Severity::Error, u64::from(log.stopped_early), "CUPTI stopped early"),
+        (Severity::Warning, log.out_of_order, "device records before their launch"),
+        (Severity::Note, log.out_of_range, "device records outside the window, which were dropped"),
+        (Severity::Note, log.invalid_external_ids, "invalid External ids"),
+        (Severity::Note, log.unexpected_events, "unexpected device records"),
+        (Severity::Note, log.errors + missing_gpus, "errors"),
+        (Severity::Note, log.warnings, "warnings"),
+    ];
+    let said: Vec<_> = kinds.into_iter().filter(|&(_, count, _)| count > 0).collect();
+    let Some(severity) = said.iter().map(|&(severity, ..)| severity).max() else {
+        return Verdict::Sound { guarded };
+    };
+    let texts = said.iter().map(|&(_, count, what)| match what {
+        "CUPTI stopped early" => what.to_owned(),
+        _ => format!("{}: {what}", grouped(count.into())),
+    });
+    let text = format!("the recorder itself reports: {}", texts.collect::<Vec<_>>().join("; "));
+    let count = said.iter().map(|&(_, count, _)| count).sum();
+    Verdict::Fires(Found { guarded, ..Found::new(severity, count, text) })
 }
 
 pub(super) fn without_correlation(facts: &Facts<'_>) -> Verdict {
@@ -330,7 +358,7 @@ pub(super) fn uneven_replays(facts: &Facts<'_>) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use trace_ingest::{Category, EventArguments};
+    use trace_ingest::{Category, EventArguments, RecorderLog};
 
     use crate::recording::{Recording, correlated};
     use crate::{Diagnosis, Severity};
@@ -405,6 +433,33 @@ mod tests {
         assert_eq!(seen(&["gemm", "other"]), Some((Severity::Warning, 2, Some(6), Some(10_000))));
         assert_eq!(seen(&["other", "other"]), Some((Severity::Note, 2, Some(6), Some(10_000))));
         assert_eq!(seen(&["gemm"]), None);
+    }
+
+    #[test]
+    fn what_the_recorder_says_of_itself_is_passed_on() {
+        let seen = |log: RecorderLog, with_device: bool| {
+            let mut recording = Recording::new();
+            recording.facts.log = log;
+            if with_device {
+                recording.launches(1, 3);
+            }
+            let diagnosis = recording.diagnosis();
+            (diagnosis.find("L4").map(|found| (found.severity, found.count)), diagnosis.guarded("L4"))
+        };
+        let quiet = RecorderLog::default();
+        assert_eq!(seen(quiet, true), (None, 0));
+        assert_eq!(
+            seen(RecorderLog { stopped_early: true, warnings: 2, ..quiet }, true).0,
+            Some((Severity::Error, 3))
+        );
+        assert_eq!(seen(RecorderLog { out_of_order: 5, ..quiet }, true).0, Some((Severity::Warning, 5)));
+        assert_eq!(
+            seen(RecorderLog { out_of_range: 5, errors: 1, ..quiet }, true).0,
+            Some((Severity::Note, 6))
+        );
+        let without_gpu = RecorderLog { missing_gpus: 1, ..quiet };
+        assert_eq!(seen(without_gpu, false), (None, 1));
+        assert_eq!(seen(without_gpu, true), (Some((Severity::Note, 1)), 0));
     }
 
     #[test]

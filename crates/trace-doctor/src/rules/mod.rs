@@ -90,7 +90,7 @@ const MEMORY_OWNERS: &[&str] = &["memory_owners", "memory_blocks", "survivors of
 const EVERY_TIME: &[&str] = &["every time"];
 
 /// All rules.
-pub static RULES: [Rule; 48] = [
+pub static RULES: [Rule; 50] = [
     Rule {
         id: "F1",
         looks_for: "a file that ends early or is damaged",
@@ -324,6 +324,14 @@ pub static RULES: [Rule; 48] = [
         examine: loss::missing_calls,
     },
     Rule {
+        id: "L4",
+        looks_for: "faults that the recorder itself reports in its log",
+        remedy: "Record fewer steps, or with larger buffers; the recorder's own log says more.",
+        spoils: OPERATOR_FIGURES,
+        consequence: None,
+        examine: loss::reported_by_recorder,
+    },
+    Rule {
         id: "L5",
         looks_for: "gaps in the correlation ids of ROCm",
         remedy: "Record fewer steps: the recorder has lost records.",
@@ -362,6 +370,14 @@ pub static RULES: [Rule; 48] = [
         spoils: &["queue times", "launch delays"],
         consequence: Some("launch delays are wrong"),
         examine: clocks::offset,
+    },
+    Rule {
+        id: "C3",
+        looks_for: "clocks of device and host that drift apart",
+        remedy: "Compare queue times and launch delays only within short stretches of this recording.",
+        spoils: &["queue times", "launch delays"],
+        consequence: Some("launch delays are wrong"),
+        examine: clocks::drift,
     },
     Rule {
         id: "C4",

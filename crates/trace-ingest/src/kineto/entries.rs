@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use super::assemble::{Refusal, Sink};
-use super::facts::read_fact;
+use super::facts::{is_log, read_fact};
 use super::rare_arguments::RareField;
 use super::run::{Entry, RunEnd, number, time, walk};
 use super::valid_json::valid_json;
@@ -154,6 +154,7 @@ impl Sink for EntrySink<'_> {
         let mut warnings = Vec::new();
         read_fact(key, value, &mut TraceFacts::default(), &mut warnings);
         if warnings.is_empty()
+            && !is_log(key)
             && self.outcome.is_continue()
             && let Some(value) = valid_json(value)
         {

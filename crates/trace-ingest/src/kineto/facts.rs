@@ -1,14 +1,16 @@
 //! The known top-level entries of a Kineto trace.
 
+use std::borrow::Cow;
+
 use serde::de::DeserializeOwned;
 
-use crate::facts::TraceFacts;
+use crate::facts::{RecorderLog, TraceFacts};
 use crate::warning::Warning;
 
 type ReadFact = fn(&[u8], &mut TraceFacts) -> serde_json::Result<()>;
 
 /// The known keys, and how the value of each is read.
-const FACTS: [(&str, ReadFact); 18] = [
+const FACTS: [(&str, ReadFact); 21] = [
     ("schemaVersion", |value, facts| set(value, &mut facts.schema_version)),
     ("traceName", |value, facts| set(value, &mut facts.trace_name)),
     ("trace_id", |value, facts| set(value, &mut facts.trace_id)),
@@ -27,7 +29,50 @@ const FACTS: [(&str, ReadFact); 18] = [
     ("roctracer_version", |value, facts| set_version(value, &mut facts.roctracer_version)),
     ("deviceProperties", |value, facts| set(value, &mut facts.devices)),
     ("distributedInfo", |value, facts| set(value, &mut facts.distributed)),
+    (LOGS[0], |value, facts| count_records(value, &mut facts.log)),
+    (LOGS[1], |value, facts| {
+        facts.log.warnings = log_lines(value)?.len() as u64;
+        Ok(())
+    }),
+    (LOGS[2], |value, facts| {
+        let lines = log_lines(value)?;
+        let says_no_gpu = |line: &&Cow<'_, str>| line.contains("gpuGetDeviceCount failed with code 35");
+        facts.log.missing_gpus = lines.iter().filter(says_no_gpu).count() as u64;
+        facts.log.errors = lines.len() as u64 - facts.log.missing_gpus;
+        Ok(())
+    }),
 ];
+
+/// The recorder's log, of which numbers are read and nothing is handed on.
+const LOGS: [&str; 3] = ["INFO", "WARNING", "ERROR"];
+
+/// Whether a fact is the recorder's log.
+pub(crate) fn is_log(key: &str) -> bool {
+    LOGS.contains(&key)
+}
+
+fn log_lines(value: &[u8]) -> serde_json::Result<Vec<Cow<'_, str>>> {
+    serde_json::from_slice(value)
+}
+
+/// Reads the line `… Record counts: Out-of-range = 0, Blocklisted runtime = 3, …`.
+fn count_records(value: &[u8], log: &mut RecorderLog) -> serde_json::Result<()> {
+    for line in log_lines(value)? {
+        let Some((_, counts)) = line.split_once("Record counts:") else { continue };
+        for (name, count) in counts.split(',').filter_map(|count| count.split_once('=')) {
+            let Ok(count) = count.trim().parse::<u64>() else { continue };
+            match name.trim() {
+                "Out-of-range" => log.out_of_range += count,
+                "Invalid ext correlations" => log.invalid_external_ids += count,
+                "CPU GPU out-of-order" => log.out_of_order += count,
+                "Unexpected CUDA events" => log.unexpected_events += count,
+                "CUPTI stopped early?" => log.stopped_early |= count > 0,
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
 
 /// The known key with this text.
 pub(crate) fn known_key(key: &[u8]) -> Option<&'static str> {
@@ -79,6 +124,32 @@ fn set_flag(value: &[u8], slot: &mut Option<bool>) -> serde_json::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn the_log_is_counted_and_not_kept() {
+        let (mut facts, mut warnings) = (TraceFacts::default(), Vec::new());
+        for (key, value) in [
+            (
+                "INFO",
+                r#"["a b.cpp:1] start", "a b.cpp:2] Record counts: Out-of-range = 7, Blocklisted runtime = 3, Invalid ext correlations = 1, CPU GPU out-of-order = 2, Unexpected CUDA events = 4, CUPTI stopped early? = 1"]"#,
+            ),
+            ("WARNING", r#"["w", "w"]"#),
+            ("ERROR", r#"["x.cpp:47] gpuGetDeviceCount failed with code 35", "e"]"#),
+        ] {
+            read_fact(known_key(key.as_bytes()).unwrap(), value.as_bytes(), &mut facts, &mut warnings);
+        }
+        let expected = RecorderLog {
+            errors: 1,
+            missing_gpus: 1,
+            warnings: 2,
+            out_of_range: 7,
+            invalid_external_ids: 1,
+            out_of_order: 2,
+            unexpected_events: 4,
+            stopped_early: true,
+        };
+        assert_eq!((facts.log, warnings.is_empty()), (expected, true));
+    }
+
     use super::*;
 
     #[test]
