@@ -306,7 +306,9 @@ fn how_to_record_devices(trace: &Trace) -> &'static str {
             "it is an event trace of another tool than PyTorch's profiler, which https://ui.perfetto.dev shows; for a \
              report here, record the run with torch.profiler"
         }
-        _ => "if a GPU did the work, record it with the GPU's activities (torch.profiler.ProfilerActivity.CUDA)",
+        _ => {
+            "if a GPU did the work, record it with the GPU's activities (torch.profiler.ProfilerActivity.CUDA)"
+        }
     }
 }
 
