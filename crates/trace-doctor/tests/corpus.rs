@@ -44,7 +44,11 @@ fn recorded_traces_have_what_was_measured_in_them() {
             "kineto/integer-us-rank1/trace.json.gz",
             "R10 warning 10/10, F4 note 424/1154, R4 note 2302, R8 note 1154, I3 info 2308/2308",
         ),
-        ("kineto/mtia-inference/trace.json.gz", "W6 note 7, R4 note 10346, L6 guarded 244, S3 guarded 110"),
+        (
+            "kineto/mtia-inference/trace.json.gz",
+            "W6 note 7, R4 note 10346, R6 guarded 974, W3 guarded 1, L6 guarded 244, S1 guarded 974, S3 guarded 110, \
+             I1 guarded 62",
+        ),
         ("kineto/pytorch-1.9-resnet50/trace.json.gz", "F4 note 5778/9096, R4 note 23646, R6 note 9096"),
         ("pytorch/h100-falconsai-vit/trace.json.gz", "L2 guarded 49"),
         ("pytorch/h100-owlv2-large/trace.json.gz", "O1 info 2, L2 guarded 305"),

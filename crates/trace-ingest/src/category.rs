@@ -67,8 +67,8 @@ known_categories! {
     /// A copy of a kernel's span that carries metrics of it, no work of its own: Intel's GPUs have them as kernels named
     /// `metrics: …`.
     KERNEL_METRICS = "kernel_metrics",
-    /// A record of a device's queues or schedule that repeats the work on its streams, or is derived from it.
-    REPEATED_WORK = "repeated_work",
+    /// What a device's recorder shows beside its work: queues that repeat it, sums derived from it, waits.
+    DEVICE_RECORD = "device_record",
     /// A range that the user's program named, on the host.
     USER_ANNOTATION = "user_annotation",
     /// The same range as seen on the device.

@@ -232,7 +232,7 @@ pub(crate) fn unlinked(trace: &Trace, parent: &[u32]) -> Vec<EventId> {
 mod tests {
     use crate::fixture::{Fixture, names};
     use crate::{TraceTree, TreeOptions, TreeWarning};
-    use trace_ingest::{Category, EventArguments, EventId};
+    use trace_ingest::{Category, EventArguments, EventId, FlowEnd};
 
     fn external(id: i64) -> EventArguments {
         EventArguments { external_id: Some(id), ..EventArguments::default() }
@@ -286,6 +286,30 @@ mod tests {
         assert!(!tree.non_gpu_path(busy) && !tree.non_gpu_path(kernel));
         assert_eq!(tree.device_events(idle), []);
         assert_eq!(tree.device_events(kernel), []);
+    }
+
+    #[test]
+    fn arrows_of_the_autograd_profiler_link_operators_that_made_no_call() {
+        let mut fixture = Fixture::new();
+        let outer = fixture.op("outer", (0.0, 100.0));
+        let inner = fixture.op("inner", (0.0, 50.0));
+        let later = fixture.op("later", (60.0, 20.0));
+        let on_device = |fixture: &mut Fixture, name, start| {
+            fixture.event(Category::KERNEL, name, (0, 0), (start, 10.0), EventArguments::default())
+        };
+        // Two that start together take their arrows in the order of the file.
+        let kernels = [("k1", 200.0), ("k2", 200.0), ("k3", 300.0), ("without", 400.0)]
+            .map(|(name, start)| on_device(&mut fixture, name, start));
+        for (id, (operator, kernel)) in [(0.0, 200.0), (60.0, 200.0), (60.0, 300.0)].into_iter().enumerate() {
+            for (end, row, time) in [(FlowEnd::Start, (1, 1), operator), (FlowEnd::Finish, (0, 0), kernel)] {
+                fixture.operator_arrow(id as i64, end, row, time);
+            }
+        }
+        let tree = fixture.tree();
+        assert_eq!(kernels.map(|kernel| tree.launch(kernel)), [Some(inner), Some(later), Some(later), None]);
+        assert_eq!(tree.kernel_launcher(kernels[0]), Some(inner));
+        assert_eq!(tree.device_events(outer), &kernels[..3]);
+        assert_eq!((tree.operator(kernels[1]), tree.statistics().linked_by_flow), (Some(later), 3));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The time that operators took on the host themselves.
 
 use operator_sheets::OpCategory;
-use trace_ingest::{Category, EventId};
+use trace_ingest::{Accelerator, Category, EventId};
 
 use crate::analysis::Analysis;
 use crate::call_groups::{CallName, CountedCall};
@@ -33,16 +33,16 @@ impl Analysis {
         self.device.len() == 0 && !self.is_gpu_only()
     }
 
-    /// Whether the host time of operators is shown: where it is asked for, and where no operator launched device work, so
-    /// that no other time of operators is known.
+    /// Whether the host time of operators is shown: where it is asked for, and where their device time is not known, because
+    /// none launched work or the recorder does not link all work.
     pub(crate) fn shows_host_operators(&self) -> bool {
-        let events = self.trace().events();
-        let is_operator = |event| events.category(event) == Category::CPU_OP;
-        self.options().host_ops
+        let (trace, options) = (self.trace(), self.options());
+        let links_all = trace.facts().accelerator.is_none_or(Accelerator::links_all_work);
+        let mut launchers = self.launchers().map(|launcher| trace.events().category(launcher.event));
+        let have_device_time = links_all && launchers.any(|category| category == Category::CPU_OP);
+        options.host_ops
             || self.is_host_only()
-            || (!self.options().parity
-                && !self.is_gpu_only()
-                && !self.launchers().any(|launcher| is_operator(launcher.event)))
+            || (!options.parity && !self.is_gpu_only() && !have_device_time)
     }
 
     /// The operators that the host ran, each before those inside it. Operators that were inserted or captured are none of

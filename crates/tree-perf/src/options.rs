@@ -65,7 +65,8 @@ pub struct AnalysisOptions {
     pub group_by_parent_module: bool,
     /// Write the kernel summary. On where the recorder cannot know operators ([`RecorderFacts::operators`]).
     pub kernel_summary: bool,
-    /// Write the host time of operators. On where no operator launched device work: there is no other time of operators.
+    /// Write the host time of operators. On where no operator launched device work, or the recorder
+    /// does not link all work ([`Accelerator::links_all_work`]): their device time is not known.
     pub host_ops: bool,
     /// Write the short-kernel sheets.
     pub short_kernel_study: bool,

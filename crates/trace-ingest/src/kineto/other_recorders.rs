@@ -56,22 +56,17 @@ fn process(trace: &Trace, name: &str) -> Vec<TrackId> {
 /// MTIA: work stands on threads `Stream 108` of a device. Its submission queues and the tracks of all packets and all copies
 /// repeat it, and the waits of the host stand there too.
 fn leave_out_queues(trace: &mut Trace) {
-    let is_queue = |track: TrackId| {
-        let of_device =
-            trace.process(track).labels.is_some_and(|label| trace.text(label).starts_with("MTIA"));
-        let is_stream = |thread: &str| {
-            thread
-                .strip_prefix("Stream ")
-                .is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
-        };
-        of_device && trace.thread_name(track).is_some_and(|thread| !is_stream(thread))
+    let is_queue = |track: TrackId| match trace.thread_name(track) {
+        Some("PACKET" | "DMA_REQUEST") => true,
+        Some(thread) => thread.ends_with(" Submission Queue"),
+        None => false,
     };
     let queues: Vec<bool> = trace.tracks.ids().map(is_queue).collect();
     let events = &mut trace.events;
     for (category, track) in events.category.iter_mut().zip(&events.track) {
         let may_repeat = category.is_device() || *category == Category::MTIA_RUNTIME;
         if may_repeat && queues[track.index()] {
-            *category = Category::REPEATED_WORK;
+            *category = Category::DEVICE_RECORD;
         }
     }
 }
@@ -201,7 +196,7 @@ fn settle_ascend(trace: &mut Trace, task_types: &[(usize, StringId)]) {
             }
             Of::Runtime => Category::PRIVATEUSE1_RUNTIME,
             Of::Program if category == Category::NONE => Category::CPU_OP,
-            Of::Derived => Category::REPEATED_WORK,
+            Of::Derived => Category::DEVICE_RECORD,
             Of::Program | Of::Other => category,
         };
     }
@@ -217,7 +212,7 @@ fn category_of_task(task_type: Option<&str>) -> Category {
         Some(task_type)
             if ["EVENT", "NOTIFY", "WAIT", "RECORD"].iter().any(|part| task_type.contains(part)) =>
         {
-            Category::REPEATED_WORK
+            Category::DEVICE_RECORD
         }
         Some(task_type) if task_type.contains("SDMA") || task_type.contains("MEMCPY") => Category::GPU_MEMCPY,
         _ => Category::KERNEL,

@@ -81,10 +81,10 @@ fn calls_of_every_runtime_are_calls() {
 
 #[test]
 fn what_repeats_work_is_none() {
-    let repeats = |category| matches!(category, Category::REPEATED_WORK | Category::KERNEL_METRICS);
+    let repeats = |category| matches!(category, Category::DEVICE_RECORD | Category::KERNEL_METRICS);
     assert_eq!(rows(&read("xpu.json"), repeats), ["metrics: gemm_kernel kernel_metrics 0 3 -"]);
     let of_ascend = rows(&read("ascend.json"), repeats);
-    assert_eq!(of_ascend, ["EVENT_WAIT repeated_work 3 2 13", "Computing repeated_work - - -"]);
+    assert_eq!(of_ascend, ["EVENT_WAIT device_record 3 2 13", "Computing device_record - - -"]);
     // On a GPU of another vendor a kernel may have any name.
     let kernel = r#"{"ph":"X","cat":"kernel","name":"metrics: k","pid":0,"tid":7,"ts":1,"dur":1}"#;
     assert_eq!(rows(&parse(kernel), repeats), [""; 0]);
@@ -112,25 +112,25 @@ fn queues_of_mtia_repeat_the_work_of_its_streams() {
                {{"ph":"M","name":"thread_name","pid":17,"tid":{tid},"args":{{"name":"{thread}"}}}},"#
         )
     };
-    let labels = r#"{"ph":"M","name":"process_labels","pid":17,"tid":0,"args":{"labels":"MTIA 17"}}"#;
     let events = [
         row(3, "dma_request", "Stream 101"),
         row(4, "dma_request", "Stream 101 Submission Queue"),
         row(5, "merge", "PACKET"),
         row(6, "merge", "Stream 7"),
         row(7, "event_wait", "Stream 8"),
-        labels.to_owned(),
+        row(8, "kernel_of_training", "Cluster 0"),
     ];
-    let trace = parse(&events.concat());
+    let trace = parse(events.concat().trim_end_matches(','));
     assert_eq!(trace.facts().accelerator, Some(Accelerator::Mtia));
     assert_eq!(
         rows(&trace, |_| true),
         [
             "dma_request gpu_memcpy 17 101 -",
-            "dma_request repeated_work 17 101 -",
-            "merge repeated_work 17 101 -",
+            "dma_request device_record 17 101 -",
+            "merge device_record 17 101 -",
             "merge kernel 17 101 -",
             "event_wait mtia_ccp_events 17 101 -",
+            "kernel_of_training kernel 17 101 -",
         ]
     );
     let transfer = trace.events().arguments().transfer.get(0).unwrap();

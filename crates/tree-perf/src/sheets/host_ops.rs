@@ -82,7 +82,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         .chain(CALL_TIME.fields(|row: &Row<'_>| &row.call_us));
     Sheet::with_context(
         "host_ops",
-        "Time of the host by operator, most time first: the operators' own, and with the operators inside them. Written when it is asked for, and where no operator launched device work. Waits for a device are part of it.",
+        "Time of the host by operator, most time first: the operators' own, and with the operators inside them. Written when it is asked for, and where no operator launched device work or the recorder does not link all work to its launch. Waits for a device are part of it.",
         fields,
         rows,
     )
