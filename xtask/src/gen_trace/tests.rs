@@ -618,7 +618,7 @@ fn the_command_of_a_run_writes_the_same_trace() {
 #[test]
 fn kept_traces_are_those_that_the_generator_writes() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/generated");
-    let training = Options { seed: 1, ..SMALL };
+    let training = Options { length: Length::Events(3_060), seed: 1, ..SMALL };
     for (name, options) in [
         ("cuda_training_step.json.gz", training),
         ("rocm_training_step.json.gz", Options { flavour: Flavour::Rocm, ..training }),

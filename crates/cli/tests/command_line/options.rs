@@ -320,3 +320,21 @@ fn under_the_name_of_the_reference_tool_it_is_that_tool() {
     assert!(words.contains("[default: current]"), "{usage}");
     run(&[]).exits_with(2);
 }
+
+#[test]
+fn memory_has_sheets_where_it_was_recorded_and_modules_when_asked_for() {
+    let place = Workplace::with_generated();
+    let kinds = |options: &[&str]| {
+        let sheets = place.sheets(options);
+        sheets.column("memory_owners", "by").iter().any(|kind| kind == "module")
+    };
+    assert!(!kinds(&[]) && kinds(&["--memory"]));
+    place
+        .run(&["report", "trace.json.gz"])
+        .exits_with(0)
+        .with_summary(&["memory: peak 3.223 GiB, 3.242 GiB reserved on CUDA 0", "(--memory reads them)"]);
+    let place = Workplace::with(trace(&one_operator()));
+    assert!(!place.sheets(&[]).has("memory_summary"));
+    let said = ["--memory finds nothing: the trace has no allocations"];
+    place.run(&["report", "trace.json", "--memory"]).exits_with(0).with_summary(&said);
+}

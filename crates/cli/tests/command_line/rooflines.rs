@@ -215,7 +215,8 @@ fn the_workbook_has_the_picture_as_a_chart_of_the_same_points() {
     let outputs = ["--output_xlsx_path=r.xlsx", "--output_json_path=r.json", "--roofline_svg=r.svg"];
     place.run(&[&["report", "trace.json.gz", "-q"], &outputs[..]].concat()).exits_with(0);
     let charts = charts(place.bytes("r.xlsx"));
-    let scatter: Vec<&String> = charts.iter().filter(|xml| xml.contains("<c:scatterChart>")).collect();
+    let is_roofline = |xml: &&String| xml.contains("<c:scatterChart>") && xml.contains("<c:logBase");
+    let scatter: Vec<&String> = charts.iter().filter(is_roofline).collect();
     assert_eq!(scatter.len(), 1, "of {} charts", charts.len());
     let xml = scatter[0];
     assert_eq!(xml.matches(r#"<c:logBase val="10"/>"#).count(), 2);

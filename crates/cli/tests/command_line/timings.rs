@@ -59,7 +59,7 @@ fn every_report_lists_its_stages() {
 fn memory_grows_from_stage_to_stage() {
     let place = Workplace::with_generated();
     let said = timings(&place, &["report", "trace.json.gz", "--quiet"]);
-    assert_eq!(said["events"], 2148);
+    assert_eq!(said["events"], 2208);
     let stages = said["stages"].as_array().unwrap();
     let peaks: Vec<Option<u64>> =
         stages.iter().chain([&said]).map(|stage| stage["peak_memory_bytes"].as_u64()).collect();
@@ -77,7 +77,7 @@ fn the_table_follows_the_report() {
     for line in ["read ", "tree and analysis ", "sheets ", "write ", "terminal ", "unaccounted ", "whole "] {
         assert_eq!(timed.err.lines().filter(|said| said.starts_with(line)).count(), 1, "{line}: {timed:?}");
     }
-    assert!(timed.err.ends_with("2,148 events\n"), "{timed:?}");
+    assert!(timed.err.ends_with("2,208 events\n"), "{timed:?}");
 }
 
 #[test]

@@ -362,7 +362,7 @@ pub(crate) fn timeline_sheet<'a>() -> Sheet<'a, Analysis> {
         Column::text("step", "The program's marked step around its start; empty without one.")
             .with_role(Role::Detail)
             .field_in(|context: &Context<'_>, row: &Row| step_name(context, row.bucket.start)),
-        STEP_BORDER.with_role(Role::Provenance).field_in(|_, row: &Row| {
+        STEP_BORDER.with_role(Role::Detail).field_in(|_, row: &Row| {
             let height = row.bucket.reserved.unwrap_or(row.bucket.max);
             row.begins_step.then(|| mebibytes(height)).into()
         }),
