@@ -32,6 +32,9 @@ def main(testdata, corpus):
     kineto = [*testdata.glob("recorded/cpu/*.json.gz"), *testdata.glob("generated/*.json.gz")]
     for path in sorted(kineto):
         seed_kineto(path, corpus / "kineto")
+    for form in ("run.k1.pftrace.gz", "run.k2.pftrace", "run.k3.pftrace"):
+        packets = gzip.decompress((testdata / "generated" / "pftrace" / form).read_bytes())
+        put(corpus / "kineto", form.removesuffix(".gz"), trimmed_message(packets, 24))
     run = testdata / "generated" / "rocprof"
     put(corpus / "rocprof_json", "run", trimmed_json(gzip.decompress((run / "run_results.json.gz").read_bytes()), 3))
     put(corpus / "rocprof_json", "chrome", chrome_of_rocprof())

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `bench` | time and memory of the release binary over sizes, against the least that reading takes |
 //! | `layers` | fails when a crate depends on a crate below it in the house order, or its tests alone compile other dependencies than those of the workspace |
-//! | `gen-trace` | writes a synthetic recording of any size, the same bytes for the same seed, with the truth about it: Kineto's traces of training, diffusion, recommenders and serving; rocprofv3's runs, tt-metal's operations |
+//! | `gen-trace` | writes a synthetic recording of any size, the same bytes for the same seed, with the truth about it: Kineto's traces of training, diffusion, recommenders and serving, as JSON and as Perfetto traces; rocprofv3's runs, tt-metal's operations |
 //! | `gen-ranks` | writes the recordings of a job of many ranks, or their tables, with faults by switch and the truth about them |
 //! | `repeat-trace` | writes a recorded Kineto trace several times in a row, as one larger trace |
 //! | `phase-bench` | scores the prefill and decode detector on recorded traces against their annotations |

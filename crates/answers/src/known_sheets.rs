@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use critical_path::critical_path_sheets;
+use critical_path::{critical_path_sheets, graph_replays_sheet};
 use inference_phase::sheets::phase_sheets;
 use metal_perf::{comparison_sheet, metal_sheets};
 use multi_rank::job_sheets;
@@ -47,6 +47,7 @@ pub fn known_sheets() -> Vec<KnownSheet> {
     all.extend(known(of(RecordingKind::Trace), all_sheets()));
     all.extend(known(of(RecordingKind::Trace), phase_sheets()));
     all.extend(known(of(RecordingKind::Trace), critical_path_sheets()));
+    all.extend(known(of(RecordingKind::Trace), vec![graph_replays_sheet()]));
     all.extend(known(of(RecordingKind::Trace), vec![recording_sheet()]));
     all.extend(known(of(RecordingKind::XPlane), overview()));
     all.extend(known(of(RecordingKind::XPlane), vec![overview::sheet(overview::NAME_BESIDE_ANOTHER)]));
@@ -181,6 +182,7 @@ mod tests {
         check(&all_sheets());
         check(&phase_sheets());
         check(&critical_path_sheets());
+        check(&[graph_replays_sheet()]);
         check(&jax_sheets());
         check(&rocprof_sheets());
         check(&metal_sheets());

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use critical_path::{GRAPH_REPLAYS, GraphReplays, graph_replays_sheet};
 use inference_phase::Step;
 use inference_phase::capture::{CaptureLibrary, MergeReport, merge};
 use inference_phase::sheets::{
@@ -268,9 +269,11 @@ fn tables_and_summary(
     known.extend(extension_sheets.iter().flat_map(both_names));
     all.extend(tables(analysis, extension_sheets, layout)?.0);
     if let Some(diagnosis) = diagnosis {
+        let replays = GraphReplays::new(analysis.tree());
+        all.extend(tables(&replays, vec![graph_replays_sheet()], layout)?.0);
         all.extend(tables(diagnosis, vec![recording_sheet()], layout)?.0);
     }
-    known.push(SHEET_NAME.to_owned());
+    known.extend([GRAPH_REPLAYS, SHEET_NAME].map(ToOwned::to_owned));
     known.extend(phase_sheets().into_iter().map(|sheet| sheet.name.into_owned()));
     Ok((titled(title, (all, known), run)?, summary.clone()))
 }

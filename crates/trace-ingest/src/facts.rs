@@ -29,7 +29,9 @@ impl RecordingKind {
     /// What its files are.
     pub(crate) fn files(self) -> &'static str {
         match self {
-            RecordingKind::Trace => "Chrome trace-event JSON, such as PyTorch's *.pt.trace.json",
+            RecordingKind::Trace => {
+                "Chrome trace-event JSON, such as PyTorch's *.pt.trace.json, or PyTorch's *.pftrace"
+            }
             RecordingKind::XPlane => "plugins/profile/<time>/<host>.xplane.pb",
             RecordingKind::Rocprof => {
                 "*_results.json, *_results.db, *_results.pftrace or a directory of *_trace.csv"

@@ -18,7 +18,9 @@ mod memory;
 #[cfg(feature = "metal")]
 pub mod metal;
 mod open;
+// Each recorder's reader uses a part of it.
 #[cfg(feature = "kineto")]
+#[cfg_attr(not(feature = "rocprof"), allow(dead_code))]
 mod perfetto;
 #[cfg(feature = "rocprof")]
 mod read_ahead;

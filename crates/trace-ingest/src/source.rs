@@ -26,7 +26,8 @@ pub struct ReadOptions<'a> {
     /// Called every now and then from a thread that reads.
     pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
     /// Leave out Python frames, often most events of a trace with stacks: in Kineto JSON complete events of
-    /// category `python_function`, where the phase stands before the category, as profilers write it. They keep their
+    /// category `python_function`, where the phase stands before the category, as profilers write it; in PyTorch's Perfetto
+    /// traces all slices of this category. They keep their
     /// place in the numbering of entries, see [`crate::Trace::skipped_frames`].
     pub skip_python_frames: bool,
 }

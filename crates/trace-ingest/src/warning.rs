@@ -96,7 +96,7 @@ pub enum Warning {
         /// What is wrong with it.
         detail: String,
     },
-    /// Records of a rocprofv3 profile that could not be read were left out.
+    /// Records of a rocprofv3 profile, or packets of a Perfetto trace, that could not be read were left out.
     MalformedRecords {
         /// List or table that contains them.
         list: String,

@@ -21,6 +21,8 @@ use crate::wrapping::wrap;
 /// A recording with what is wrong with it.
 struct Examined {
     name: String,
+    /// Form of the file.
+    format: &'static str,
     entries: u32,
     diagnosis: Diagnosis,
 }
@@ -64,12 +66,13 @@ fn examine(path: &Path, arguments: &DoctorArguments) -> Result<Examined, Failure
         .file_name()
         .map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
     let (entries, kind) = (trace.entries(), trace.facts().recorder.kind);
+    let format = if trace.facts().recorder.uncut_device_times { "kineto-json" } else { "kineto-pftrace" };
     let diagnosis = Diagnosis::new(&TraceTree::build(trace, &TreeOptions::default()));
     let diagnosis = diagnosis.ok_or_else(|| Failure::NotExamined {
         path: path.to_path_buf(),
         kind: kind.unwrap_or(RecordingKind::Trace),
     })?;
-    Ok(Examined { name, entries, diagnosis })
+    Ok(Examined { name, format, entries, diagnosis })
 }
 
 /// A block per recording: its name, then its findings, each with its remedy below it.
@@ -153,7 +156,7 @@ struct Skipped {
 
 impl<'a> File<'a> {
     fn new(examined: &'a Examined) -> Self {
-        let Examined { name, entries, diagnosis } = examined;
+        let Examined { name, format, entries, diagnosis } = examined;
         let ns = |time: i64| nanoseconds(diagnosis.time_unit, time);
         let record = |finding: &'a Finding| FindingRecord {
             rule: finding.rule.id,
@@ -171,7 +174,7 @@ impl<'a> File<'a> {
         let skipped = diagnosis.skipped.iter().map(|&(rule, reason)| Skipped { rule: rule.id, reason });
         File {
             name,
-            format: "kineto-json",
+            format,
             events: *entries,
             span_ns: ns(diagnosis.span),
             device_ns: ns(diagnosis.device_time),

@@ -355,7 +355,7 @@ fn workbook_beside(recording: &Path, kind: RecordingKind, ending: &str) -> PathB
                     let stem = without(&plain, &[".db", ".pftrace", ".csv"]);
                     without(&stem, &["_results", "_kernel_trace"])
                 }
-                false => plain,
+                false => without(&plain, &[".pftrace"]),
             }
         }
     };
@@ -380,6 +380,7 @@ mod tests {
             (XPlane, "host.name.xplane.pb", "host.name_perf_report.xlsx"),
             (XPlane, "host.xplane.pb.gz", "host_perf_report.xlsx"),
             (Trace, "trace.zip", "trace_perf_report.xlsx"),
+            (Trace, "run.pftrace.gz", "run_perf_report.xlsx"),
             (Trace, "trace.zst", "trace_perf_report.xlsx"),
             (Trace, "trace", "trace_perf_report.xlsx"),
             (Rocprof, "908_results.json", "908_perf_report.xlsx"),

@@ -17,6 +17,7 @@ mod model;
 mod options;
 mod output_safety;
 mod outputs;
+mod pftrace;
 mod phases;
 mod program;
 mod ranks;

@@ -482,7 +482,7 @@ mod tests {
                 let (at, id) = (1000.0 * replay as f64, replay + 1);
                 recording.call("cudaGraphLaunch", (at, 5.0), id);
                 for kernel in 0..kernels {
-                    let graph_node = Some(graph << 32 | kernel as i64 + 1);
+                    let graph_node = Some((graph << 32) | (kernel as i64 + 1));
                     let arguments =
                         EventArguments { correlation: Some(id), graph_node, ..EventArguments::default() };
                     let span = (at + 10.0 + 10.0 * kernel as f64, 5.0);

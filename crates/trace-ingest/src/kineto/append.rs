@@ -213,7 +213,7 @@ impl Appender {
 }
 
 /// The text of a JSON list as a tuple.
-pub(crate) fn tuple_text(list: StringId, trace: &mut Trace) -> StringId {
+fn tuple_text(list: StringId, trace: &mut Trace) -> StringId {
     let text = parse_argument(trace.strings.get(list).as_bytes()).display(Sequence::Tuple).to_string();
     trace.strings.intern(&text)
 }

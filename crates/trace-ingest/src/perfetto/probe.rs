@@ -21,9 +21,8 @@ pub(super) fn is_perfetto(head: &[u8]) -> bool {
         };
         let whole = end <= head.len();
         let borders = whole && head.get(end).is_none_or(|&next| next == 0x0a);
-        if !is_packet(head, start, end.min(head.len()), whole)
-            && !(borders && describes_track(head, start, end))
-        {
+        let is_track = borders && describes_track(head, start, end);
+        if !is_track && !is_packet(head, start, end.min(head.len()), whole) {
             return number >= ENOUGH;
         }
         if !whole {

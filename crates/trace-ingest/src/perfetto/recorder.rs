@@ -6,7 +6,7 @@ use std::ops::Range;
 use flate2::read::ZlibDecoder;
 
 use super::probe::is_perfetto;
-use crate::wire::{Message, Value, Wire, probe_field};
+use crate::wire::{Message, Value, probe_field};
 
 /// Who recorded a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,24 +94,17 @@ fn fields(head: &[u8], range: Range<usize>) -> impl Iterator<Item = (u32, Range<
     let mut message = Some(Message::new(head, range, "TracePacket"));
     std::iter::from_fn(move || {
         loop {
-            match next(message.as_mut()?) {
-                Ok(Some(Some(field))) => return Some(field),
-                Ok(Some(None)) => {}
-                Ok(None) => return None,
+            let field = match message.as_mut()?.next_field() {
+                Ok(field) => field?,
                 Err(fault) => {
                     message = None;
                     let (number, start, _) = probe_field(head, fault.offset)?;
                     return (start <= end).then_some((number.into(), start..end));
                 }
+            };
+            if let Value::Delimited(start, end) = field.value {
+                return Some((field.number, start..end));
             }
         }
     })
-}
-
-/// The next field, where it is text, bytes or a message.
-fn next(message: &mut Message<'_>) -> Wire<Option<Option<(u32, Range<usize>)>>> {
-    Ok(message.next_field()?.map(|field| match field.value {
-        Value::Delimited(start, end) => Some((field.number, start..end)),
-        _ => None,
-    }))
 }

@@ -294,6 +294,26 @@ fn read_path_without_names() -> Trace {
 }
 
 #[test]
+fn python_frames_are_left_out_where_nobody_asks_for_them() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/generated/pftrace/run.k3.pftrace");
+    let read = |skip_python_frames| {
+        let options = ReadOptions { skip_python_frames, ..ReadOptions::default() };
+        read_path(std::path::Path::new(path), &options).unwrap()
+    };
+    let (all, some) = (read(false), read(true));
+    let is_frame = |event: &EventId| all.events().category(*event) == Category::PYTHON_FUNCTION;
+    let frames = all.events().ids().filter(is_frame).count();
+    assert_eq!((frames, some.skipped_frames(), all.skipped_frames()), (16, 16, 0));
+    let rows = |trace: &Trace| -> Vec<_> {
+        let events = trace.events();
+        let row = |event| (events.uid(event), events.start(event) + trace.origin(), events.duration(event));
+        let is_other = |event: &EventId| events.category(*event) != Category::PYTHON_FUNCTION;
+        events.ids().filter(is_other).map(row).collect()
+    };
+    assert_eq!(rows(&all), rows(&some));
+}
+
+#[test]
 fn a_trace_of_another_program_is_refused() {
     let content: Vec<u8> = ["cpu_op", "cuda_runtime"].iter().fold(vector(), |content, category| {
         let at = content.windows(category.len()).position(|window| window == category.as_bytes()).unwrap();

@@ -7,7 +7,6 @@ use hashbrown::HashMap;
 use crate::argument::{ArgumentId, ArgumentValue, Sequence, Signature};
 use crate::event_table::{LaunchGeometry, PythonFrame};
 use crate::json::number::integer;
-use crate::kineto::append::tuple_text;
 use crate::kineto::arguments::Argument;
 use crate::kineto::rare_arguments::{RareArguments, RareField, RareText};
 use crate::kineto::translation::DEEPEST_ARGUMENT;
@@ -84,7 +83,7 @@ impl Value<'_> {
         })
     }
 
-    /// As the recorder writes it to JSON.
+    /// As JSON without blanks.
     fn json(&self, depth: usize) -> Wire<String> {
         let mut parts = Vec::new();
         Ok(match self {
@@ -99,15 +98,15 @@ impl Value<'_> {
                     parts.push(item.json(depth + 1)?);
                     Ok(())
                 })?;
-                format!("[{}]", parts.join(", "))
+                format!("[{}]", parts.join(","))
             }
             Value::Object(object) => {
                 each_part(object, 11, depth, |name, value| {
                     let name = serde_json::Value::from(&*String::from_utf8_lossy(name));
-                    parts.push(format!("{name}: {}", value.json(depth + 1)?));
+                    parts.push(format!("{name}:{}", value.json(depth + 1)?));
                     Ok(())
                 })?;
-                format!("{{{}}}", parts.join(", "))
+                format!("{{{}}}", parts.join(","))
             }
         })
     }
@@ -215,15 +214,9 @@ impl Arguments {
         Ok(())
     }
 
-    /// Takes an argument whose value is written as text, lists as JSON.
+    /// Takes an argument whose value is written as text.
     pub(super) fn take_text(&mut self, name: &[u8], text: &str, trace: &mut Trace) {
         match Argument::from_key(name) {
-            Some(Argument::Rare(field)) if field.is_shown() => {
-                let list = trace.intern(text);
-                let tuple = tuple_text(list, trace);
-                let tuple = trace.strings.get(tuple).to_string();
-                self.set_rare(field, &tuple, trace);
-            }
             Some(Argument::Rare(field)) => self.set_rare(field, text, trace),
             Some(argument) => self.set_integer(argument, integer(text.trim().as_bytes())),
             None => {}

@@ -222,8 +222,11 @@ impl Builder {
         arguments.push_into(&mut self.trace.events, event);
         self.slices.begin(event, track, &self.trace.events);
         if let Some(flow) = flow.and_then(|flow| i64::try_from(flow).ok()) {
-            let end = if category.is_launch_api() { FlowEnd::Start } else { FlowEnd::Finish };
-            self.arrow(FlowKind::Launch, end, flow, event);
+            // Arrows between other slices have no meaning of their own.
+            let end = [(category.is_launch_api(), FlowEnd::Start), (category.is_device(), FlowEnd::Finish)];
+            for (_, end) in end.into_iter().filter(|(is_end, _)| *is_end) {
+                self.arrow(FlowKind::Launch, end, flow, event);
+            }
         }
         if let Some(&first) = launched.first() {
             let correlation = arguments.correlation.or(i64::try_from(first).ok()).unwrap_or(0);
