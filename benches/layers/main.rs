@@ -6,10 +6,13 @@ use std::hint::black_box;
 use std::path::PathBuf;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use critical_path::{Recorded, Scope};
 use gpu_timeline::Activity;
 use hlo_cost::HloModule;
 use iterations::{DetectOptions, Iterations, MeasuredIterations};
+use perf_models::CommunicationPatterns;
 use report_writers::{CsvDirectory, Report, Workbook, Writer};
+use trace_doctor::Diagnosis;
 use trace_ingest::xplane::read_profile;
 use trace_ingest::{ReadOptions, Trace, read_path};
 use trace2tree::{LinkBy, TraceTree, TreeOptions};
@@ -144,6 +147,67 @@ fn iterations(criterion: &mut Criterion) {
     }
 }
 
+fn critical_path(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("critical-path");
+    let communication = CommunicationPatterns::default();
+    for (name, path) in traces() {
+        let tree = TraceTree::build(read(&path), &TreeOptions::default());
+        group.throughput(Throughput::Elements(tree.trace().events().len() as u64));
+        let record = || Recorded::new(black_box(&tree), &Scope::Whole, &communication);
+        let recorded = record();
+        group.bench_function(BenchmarkId::new("record", name), |bencher| bencher.iter(record));
+        group.bench_function(BenchmarkId::new("wall", name), |bencher| {
+            bencher.iter(|| black_box(&recorded).wall_path());
+        });
+        group.bench_function(BenchmarkId::new("dag", name), |bencher| {
+            bencher.iter(|| black_box(&recorded).dag_path());
+        });
+    }
+}
+
+fn doctor(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("trace-doctor");
+    for (name, path) in traces() {
+        let options = TreeOptions { threads: 1, ..TreeOptions::default() };
+        let tree = TraceTree::build(read(&path), &options);
+        group.throughput(Throughput::Elements(tree.trace().events().len() as u64));
+        group.bench_function(BenchmarkId::new("all rules", name), |bencher| {
+            bencher.iter(|| Diagnosis::new(black_box(&tree)).unwrap());
+        });
+    }
+}
+
+/// The table of a sheet.
+fn table(analysis: &Analysis, name: &str) -> Option<sheets::Table> {
+    let sheets = pytorch_sheets();
+    sheets.iter().find(|sheet| sheet.name == name).and_then(|sheet| sheet.table(analysis).unwrap())
+}
+
+/// The sheets of waits, each of an analysis that has nothing yet.
+fn waits(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("waits");
+    let options = AnalysisOptions { waits: true, ..AnalysisOptions::default() };
+    for (name, path) in traces() {
+        let trace = read(&path);
+        for sheet in [
+            "idle_causes",
+            "queue_length",
+            "launch_delay",
+            "overlap_matrix",
+            "annotations",
+            "frequent_sequences",
+        ] {
+            group.bench_function(BenchmarkId::new(sheet, name), |bencher| {
+                bencher.iter_batched_ref(
+                    || Analysis::new(trace.clone(), options.clone()),
+                    |analysis| table(analysis, sheet),
+                    criterion::BatchSize::LargeInput,
+                );
+            });
+        }
+    }
+}
+
 fn tables(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("tree-perf");
     for (name, path) in traces() {
@@ -190,5 +254,18 @@ fn writers(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(layers, ingest, xplane, tree, timeline, iterations, tables, sheets, writers);
+criterion_group!(
+    layers,
+    ingest,
+    xplane,
+    tree,
+    timeline,
+    iterations,
+    critical_path,
+    doctor,
+    waits,
+    tables,
+    sheets,
+    writers
+);
 criterion_main!(layers);

@@ -54,6 +54,8 @@ fn report_makes_the_same_report() {
         "--detect_recompute is an option of the report of PyTorch traces",
         "an XPlane profile",
     ]);
+    let outcome = place.run(&["report", "host.xplane.pb", "--parity", "hta"]).exits_with(2);
+    outcome.with_error(&["--parity hta is an option of the report of PyTorch traces"]);
 }
 
 #[test]

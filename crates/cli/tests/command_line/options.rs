@@ -65,6 +65,17 @@ fn waits_have_sheets_and_a_line_when_asked_for() {
 }
 
 #[test]
+fn the_tables_of_hta_stand_beside_ours_when_asked_for() {
+    let place = Workplace::with_generated();
+    let (ours, both) = (place.sheets(&[]), place.sheets(&["--parity", "hta"]));
+    assert!(!ours.has("hta_temporal_breakdown"));
+    let times = ["idle_time(us)", "compute_time(us)", "non_compute_time(us)"];
+    let of = |column: &str| both.column("hta_temporal_breakdown", column)[0].as_f64().unwrap();
+    assert!((times.map(of).iter().sum::<f64>() - of("kernel_time(us)")).abs() < 1e-9);
+    assert_eq!(both.timeline("busy_time"), ours.timeline("busy_time"));
+}
+
+#[test]
 fn unlinked_kernels_are_counted_when_asked_for() {
     let mut events = one_operator();
     events.push(kernel("early", 99, 500.0, 25.0));
