@@ -337,7 +337,7 @@ fn memory_has_sheets_where_it_was_recorded_and_modules_when_asked_for() {
     let place = Workplace::with_generated();
     let kinds = |options: &[&str]| {
         let sheets = place.sheets(options);
-        sheets.column("memory_owners", "by").iter().any(|kind| kind == "module")
+        sheets.column("memory_owners", "by").iter().any(|kind| **kind == "module")
     };
     assert!(!kinds(&[]) && kinds(&["--memory"]));
     place

@@ -24,12 +24,18 @@ pub(crate) fn is_memory(name: Option<&[u8]>) -> bool {
 /// The step that the arguments of a moment describe; `None` without a readable size and device.
 pub(crate) fn memory_event(arguments: &[u8]) -> Option<MemoryEvent> {
     let mut values = [None; 7];
-    let keys: [&[u8]; 7] =
-        [b"Device Type", b"Device Id", b"Bytes", b"Addr", b"Total Allocated", b"Total Reserved", b"Ev Idx"];
     each_member(arguments, |key, value| {
-        if let Some(at) = keys.iter().position(|&known| known == key) {
-            values[at] = number(value);
-        }
+        let at = match key {
+            b"Device Type" => 0,
+            b"Device Id" => 1,
+            b"Bytes" => 2,
+            b"Addr" => 3,
+            b"Total Allocated" => 4,
+            b"Total Reserved" => 5,
+            b"Ev Idx" => 6,
+            _ => return,
+        };
+        values[at] = number(value);
     })
     .ok()?;
     let [device_type, device, bytes, address, allocated, reserved, index] = values;
