@@ -85,11 +85,11 @@ fn sheets_have_their_current_names_when_asked() {
         assert!(documented.has(before) && !documented.has(after), "{:?}", documented.names());
         assert!(current.has(after) && !current.has(before), "{:?}", current.names());
     }
-    // Reports for programs that know TraceLens's have neither an overview nor the findings about the recording.
-    for name in ["overview", "recording"] {
+    // Reports for programs that know TraceLens's have no overview, no findings about the recording and no replays.
+    for name in ["overview", "recording", "graph_replays"] {
         assert!(documented.has(name) && !current.has(name), "{name}");
     }
-    assert_eq!(documented.names().len(), current.names().len() + 2);
+    assert_eq!(documented.names().len(), current.names().len() + 3);
 }
 
 #[test]
