@@ -85,11 +85,12 @@ fn sheets_have_their_current_names_when_asked() {
         assert!(documented.has(before) && !documented.has(after), "{:?}", documented.names());
         assert!(current.has(after) && !current.has(before), "{:?}", current.names());
     }
-    // Reports for programs that know TraceLens's have neither an overview nor the findings about the recording, nor memory
-    // that nobody asked for.
+    // Reports for programs that know TraceLens's have neither an overview, findings about the recording and replays, nor
+    // memory that nobody asked for.
     let ours = [
         "overview",
         "recording",
+        "graph_replays",
         "memory_summary",
         "memory_owners",
         "memory_blocks",
